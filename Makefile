@@ -1,0 +1,76 @@
+# Needs Go, make and git; whatever else is needed is fetched or built from source.
+
+BIN      := bin/ramaria
+MODULE   := github.com/ramaria-db/ramaria
+TOOLS    ?= $(CURDIR)/.tools
+FUZZTIME ?= 10s
+
+# Version and commit, as `ramaria --version` tells them; a source archive without
+# git gives the fallbacks.
+VERSION  ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo 0.1.0-dev)
+COMMIT   ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+LDFLAGS  := -s -w -X $(MODULE)/internal/cli.version=$(VERSION) -X $(MODULE)/internal/cli.commit=$(COMMIT)
+
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI         := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+
+# The commit is put in above. Go's own stamp fails in a checkout that belongs to
+# another user.
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: ## Build the static binary bin/ramaria
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/ramaria
+
+.PHONY: demo
+demo: build ## Show the main job, end to end, on a generated data set
+	$(BIN) demo
+
+.PHONY: test
+test: build $(GOLANGCI) ## Run everything: lint, tests on real servers, fuzzing, leftovers (V=1 shows every test)
+	@MAKE='$(MAKE)' FUZZTIME='$(FUZZTIME)' V='$(V)' sh tests/run.sh
+
+.PHONY: lint
+lint: $(GOLANGCI) ## Check format, layers and style
+	$(GOLANGCI) run ./...
+
+.PHONY: format
+format: $(GOLANGCI) ## Format the source
+	$(GOLANGCI) fmt ./...
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (10s)
+	@FUZZTIME='$(FUZZTIME)' sh tests/fuzz.sh
+
+.PHONY: bench
+bench: build ## Measure this machine with the default scenarios
+	$(BIN) bench
+
+.PHONY: man
+man: build ## Generate the man pages in bin/man
+	$(BIN) man bin/man
+
+.PHONY: completions
+completions: build ## Generate shell completions in bin/completions
+	mkdir -p bin/completions
+	$(BIN) completion bash > bin/completions/ramaria.bash
+	$(BIN) completion zsh > bin/completions/_ramaria
+	$(BIN) completion fish > bin/completions/ramaria.fish
+
+.PHONY: clean
+clean: ## Remove what was built, and the tools
+	rm -rf bin
+	rm -f '$(TOOLS)'/golangci-lint-v*
+
+# The linter comes from the Go module proxy, so that it runs wherever Go builds. The
+# first build takes a minute or two.
+$(GOLANGCI):
+	@echo 'building golangci-lint $(GOLANGCI_VERSION) (once)'
+	GOBIN='$(TOOLS)' go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv '$(TOOLS)/golangci-lint' '$@'

@@ -1,0 +1,114 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What a Runner does when its fields are zero.
+const (
+	DefaultWarmup = 1
+	DefaultRounds = 10
+	// CleanupTimeout is how long the Cleanup of one case may take.
+	CleanupTimeout = time.Minute
+	// MaxRounds is the most rounds that a run may ask for.
+	MaxRounds = 1_000_000
+)
+
+// Runner runs scenarios.
+type Runner struct {
+	// Warmup is the number of rounds that are run and checked, but not counted:
+	// first touch of memory and cold caches are no part of a result. 0 means
+	// DefaultWarmup; none at all is asked for with -1.
+	Warmup int
+	// Rounds is the number of rounds that count; 0 means DefaultRounds.
+	Rounds int
+	// MaxTime bounds the rounds, warm-up included, not Prepare and Cleanup: no round
+	// is begun that would, if it took as long as the longest one so far, end later.
+	// One counted round is always run. 0 means no bound.
+	MaxTime time.Duration
+	// Progress, if not nil, is called before each case in each round with the number
+	// of such steps already done and the number of all of them.
+	Progress func(done, total int, name string)
+	// Now is the clock of MaxTime; nil means time.Now.
+	Now func() time.Time
+}
+
+// Run runs all cases of a scenario. The result is valid whatever the error is: it
+// holds everything that was measured until then. When ctx ends, Interrupted is
+// set in it and the error wraps the cause of ctx; so Ctrl-C loses nothing.
+func (r *Runner) Run(ctx context.Context, s Scenario) (Result, error) {
+	result := newResult(s)
+	if err := r.validate(s); err != nil {
+		return result, fmt.Errorf("run scenario %s: %w", s.Name, err)
+	}
+	run := &run{scenario: s, result: &result}
+	err := run.prepare(ctx)
+	if err == nil {
+		err = r.rounds(ctx, run)
+	}
+	if ctx.Err() != nil {
+		result.Interrupted = true
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	err = errors.Join(err, run.cleanup(ctx))
+	result.summarise()
+	if err != nil {
+		return result, fmt.Errorf("run scenario %s: %w", s.Name, err)
+	}
+	return result, nil
+}
+
+func (r *Runner) validate(s Scenario) error {
+	if len(s.Cases) == 0 {
+		return errors.New("no cases")
+	}
+	if r.Rounds < 0 || r.Rounds > MaxRounds {
+		return fmt.Errorf("%d rounds: must be between 1 and %d", r.Rounds, MaxRounds)
+	}
+	for i, c := range s.Cases {
+		if c.Name == "" || c.Round == nil {
+			return fmt.Errorf("case %d (%q) lacks a name or a round", i, c.Name)
+		}
+	}
+	return nil
+}
+
+func (r *Runner) rounds(ctx context.Context, run *run) error {
+	warmup, rounds := max(r.Warmup, 0), r.Rounds
+	if r.Warmup == 0 {
+		warmup = DefaultWarmup
+	}
+	if rounds == 0 {
+		rounds = DefaultRounds
+	}
+	now := r.Now
+	if now == nil {
+		now = time.Now
+	}
+	begin, total := now(), (warmup+rounds)*len(run.ready)
+	var longest time.Duration
+	for i := range warmup + rounds {
+		start := now()
+		tight := r.MaxTime > 0 && start.Sub(begin)+longest > r.MaxTime
+		if tight && i < warmup {
+			continue // leave what time there is to the rounds that count
+		}
+		if tight && i > warmup {
+			break
+		}
+		for step, which := range order(len(run.ready), i) {
+			c := run.ready[which]
+			if r.Progress != nil {
+				r.Progress(i*len(run.ready)+step, total, c.Name)
+			}
+			if err := run.step(ctx, c, i >= warmup); err != nil {
+				return err
+			}
+		}
+		longest = max(longest, now().Sub(start))
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+)
+
+// maxArgs refuses more than n arguments.
+func maxArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usageError{fmt.Errorf("%s: unexpected %q\nhint: %s --help", cmd.CommandPath(), args[n], cmd.CommandPath())}
+		}
+		return nil
+	}
+}
+
+// exactArgs wants n arguments, called what.
+func exactArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usageError{fmt.Errorf("%s: it takes %s\nhint: %s --help", cmd.CommandPath(), what, cmd.CommandPath())}
+		}
+		return nil
+	}
+}
+
+// nameArg returns the instance that is meant.
+func nameArg(args []string) string {
+	if len(args) == 0 {
+		return instance.DefaultName
+	}
+	return args[0]
+}
+
+// completeNames completes the names of instances in a shell.
+func (a *app) completeNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 || a.open(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	records, err := a.registry.List()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	names := make([]string, len(records))
+	for i, r := range records {
+		names[i] = r.Name
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

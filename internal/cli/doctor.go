@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+func newDoctor(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Tell what this machine allows, and what to change",
+		Long:  "Tell what this machine allows, and what to change. The exit status is 1 if something\nkeeps instances from running.",
+		Args:  maxArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDoctor(cmd.Context(), a, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return cmd
+}
+
+// finding is one thing that doctor looked at.
+type finding struct {
+	Topic string `json:"topic"`
+	// Level is ok, note or bad; bad keeps instances from running.
+	Level string `json:"level"`
+	Text  string `json:"text"`
+	Hint  string `json:"hint,omitempty"`
+}
+
+func runDoctor(ctx context.Context, a *app, asJSON bool) error {
+	var all []finding
+	for _, look := range []func(context.Context) []finding{a.doctorServer, a.doctorVolumes, a.doctorMemory, a.doctorLimits, a.doctorInstances} {
+		all = append(all, look(ctx)...)
+	}
+	bad := false
+	for _, f := range all {
+		bad = bad || f.Level == "bad"
+	}
+	if asJSON {
+		if err := a.printJSON(all); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range all {
+			fmt.Fprintf(a.stdout, "%-5s %-10s %s\n", f.Level, f.Topic, indent(f.Text, 17))
+			if f.Hint != "" {
+				fmt.Fprintf(a.stdout, "%17s-> %s\n", "", f.Hint)
+			}
+		}
+	}
+	if bad {
+		return exitStatus(exitError)
+	}
+	return nil
+}
+
+func (a *app) doctorServer(ctx context.Context) []finding {
+	f := a.finder()
+	f.NoFetch = true
+	var out []finding
+	srv, err := f.Find(ctx, "")
+	for _, p := range f.PassedOver {
+		out = append(out, finding{"server", "note", fmt.Sprintf("%s is passed over: %s", p.Path, p.Reason), "a fetched copy is used instead: ramaria server fetch"})
+	}
+	if err == nil {
+		out = append(out, finding{"server", "ok", fmt.Sprintf("%s from %s, in %s", srv.Name(), srv.Origin, srv.Dir), ""})
+		if len(srv.Client.Argv) == 0 {
+			out = append(out, finding{"client", "note", "the server has no client program beside it: dumps cannot be loaded", "install mariadb-client, or ramaria server fetch mariadb"})
+		}
+		return out
+	}
+	offers := make([]string, 0, 2)
+	for _, o := range server.Available() {
+		offers = append(offers, o.String())
+	}
+	return append(out, finding{"server", "note", "none is installed or fetched; the first ramaria up fetches one of: " + strings.Join(offers, "; "), "ramaria server fetch"})
+}
+
+func (a *app) doctorVolumes(ctx context.Context) []finding {
+	v, why, err := volume.Choose(ctx, a.host, a.places)
+	if err != nil {
+		text, hint := splitHint(err)
+		return []finding{{"volume", "bad", text, hint}}
+	}
+	out := []finding{{"volume", "ok", "auto chooses " + why, ""}}
+	if v.Kind() == volume.Disk {
+		out[0].Level = "note"
+	}
+	u, err := v.Usage()
+	if err != nil {
+		return append(out, finding{"room", "bad", err.Error(), ""})
+	}
+	room := finding{"room", "ok", fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.Bound), ""}
+	const little = 256 << 20
+	if u.Free < little {
+		room.Level, room.Hint = "bad", "ramaria down NAME --rm, ramaria image rm --all, or more memory"
+	}
+	return append(out, room)
+}
+
+func (a *app) doctorMemory(context.Context) []finding {
+	m, err := a.host.Memory()
+	if err != nil {
+		return []finding{{"memory", "bad", err.Error(), ""}}
+	}
+	free, byCgroup := m.Room()
+	text := fmt.Sprintf("%s of %s can still be used", volume.FormatBytes(free), volume.FormatBytes(m.Total))
+	if byCgroup {
+		text += fmt.Sprintf(", bound by the control group's limit of %s", volume.FormatBytes(m.Cgroup.Limit))
+	}
+	out := []finding{{"memory", "ok", text, ""}}
+	if b, err := os.ReadFile("/proc/swaps"); err == nil && strings.Count(strings.TrimSpace(string(b)), "\n") > 0 {
+		out = append(out, finding{"swap", "note", "the machine swaps, and what lies in shared memory can be swapped out: slower then, never lost", "swapoff -a as root, where nothing else needs it"})
+	}
+	return out
+}
+
+func (a *app) doctorLimits(context.Context) []finding {
+	var out []finding
+	var l syscall.Rlimit
+	const fewFiles = 4096
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err == nil && l.Max < fewFiles {
+		out = append(out, finding{"files", "note", fmt.Sprintf("a process may open %d files; servers with many tables want more", l.Max), "ulimit -Hn 65536 as root"})
+	}
+	if a.uid == 0 {
+		out = append(out, finding{"account", "ok", fmt.Sprintf("servers run as uid %d, not as root", a.account.UID), ""})
+		for dir := a.places.Cache; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+			fi, err := os.Stat(dir)
+			if err == nil && fi.Mode().Perm()&0o001 == 0 && int(fi.Sys().(*syscall.Stat_t).Uid) != a.account.UID {
+				out = append(out, finding{"account", "bad", fmt.Sprintf("that account cannot pass through %s to the servers in the cache", dir), "chmod o+x " + dir + ", or another --home"})
+			}
+		}
+	}
+	for _, program := range []string{"apt-get", "dpkg-deb"} {
+		if _, err := exec.LookPath(program); err != nil {
+			out = append(out, finding{"fetching", "note", "no " + program + ": servers are fetched from Maven Central only", ""})
+			break
+		}
+	}
+	return out
+}
+
+func (a *app) doctorInstances(context.Context) []finding {
+	records, err := a.registry.List()
+	if err != nil {
+		return []finding{{"instances", "bad", err.Error(), ""}}
+	}
+	count := map[string]int{}
+	for _, r := range records {
+		state, err := r.State()
+		if err != nil {
+			return []finding{{"instances", "bad", err.Error(), ""}}
+		}
+		count[string(state.Phase)]++
+	}
+	parts := []string{}
+	for _, phase := range []string{"running", "starting", "stopping", "stopped", "crashed", "gone"} {
+		if count[phase] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[phase], phase))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"none"}
+	}
+	size := int64(0)
+	for _, dir := range []string{a.places.Shm, a.places.Disk} {
+		if n, err := sys.DiskUsage(dir); err == nil {
+			size += n
+		}
+	}
+	return []finding{{"instances", "ok", strings.Join(parts, ", ") + "; images and instances take " + volume.FormatBytes(size), ""}}
+}
+
+// splitHint takes the hint off an error's text.
+func splitHint(err error) (text, hint string) {
+	text, hint, _ = strings.Cut(err.Error(), "\nhint: ")
+	return text, hint
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+type downOptions struct {
+	all bool
+	rm  bool
+}
+
+func newDown(a *app) *cobra.Command {
+	var o downOptions
+	cmd := &cobra.Command{
+		Use:   "down [NAME]",
+		Short: "Stop an instance; with --rm remove it and its data",
+		Example: `  ramaria down
+  ramaria down shop --rm
+  ramaria down --all --rm`,
+		Args: maxArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runDown(cmd.Context(), a, args, o)
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "all instances")
+	cmd.Flags().BoolVar(&o.rm, "rm", false, "remove the instance and its data as well")
+	return cmd
+}
+
+func runDown(ctx context.Context, a *app, args []string, o downOptions) error {
+	names := []string{nameArg(args)}
+	if o.all {
+		if len(args) > 0 {
+			return usageError{errors.New("stop instances: either a name or --all\nhint: ramaria down --all")}
+		}
+		records, err := a.registry.List()
+		if err != nil {
+			return err
+		}
+		names = nil
+		for _, r := range records {
+			if !r.Passing { // it belongs to a `ramaria run`
+				names = append(names, r.Name)
+			}
+		}
+	}
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, a.down(ctx, name, o.rm))
+	}
+	return errors.Join(errs...)
+}
+
+// down stops one instance, and removes it if rm says so.
+func (a *app) down(ctx context.Context, name string, rm bool) error {
+	if err := instance.CheckName(name); err != nil {
+		return usageError{err}
+	}
+	if _, err := a.registry.Get(name); err != nil {
+		return err
+	}
+	lock, err := a.registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
+	if err != nil {
+		return err
+	}
+	r, err := a.registry.Get(name)
+	if err == nil && rm {
+		if err = a.remove(ctx, r); err == nil {
+			a.say("removed instance %s", name)
+			return lock.UnlockRemove()
+		}
+	} else if err == nil {
+		if err = a.stop(ctx, r); err == nil {
+			a.say("stopped instance %s", name)
+		}
+	}
+	return errors.Join(err, lock.Unlock())
+}
+
+// remove stops an instance and removes it. Its data is not wanted any more, so
+// the server is not given the time to shut down.
+func (a *app) remove(ctx context.Context, r *instance.Record) error {
+	if err := a.signal(ctx, r, syscall.SIGQUIT); err != nil {
+		return err
+	}
+	v, err := a.volumeOf(ctx, r)
+	if err != nil {
+		return err
+	}
+	return a.instances(v).Remove(ctx, r)
+}
+
+// stop lets the supervisor shut its server down cleanly, and waits.
+func (a *app) stop(ctx context.Context, r *instance.Record) error {
+	return a.signal(ctx, r, syscall.SIGTERM)
+}
+
+// signal sends a signal to the supervisor of an instance, if there is one, and
+// waits until it is gone.
+func (a *app) signal(ctx context.Context, r *instance.Record, s syscall.Signal) error {
+	state, err := r.State()
+	if err != nil || !state.Phase.Alive() {
+		return err
+	}
+	p, err := sys.OpenProcess(state.SupervisorPID)
+	if errors.Is(err, sys.ErrNoProcess) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer p.Close() //nolint:errcheck // a handle
+	// Only now is the number certain to mean the process that holds the lock.
+	if held, err := sys.Held(r.LockPath()); err != nil || !held {
+		return err
+	}
+	if err := p.Signal(s); err != nil && !errors.Is(err, sys.ErrNoProcess) {
+		return fmt.Errorf("stop instance %s: %w", r.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, server.StopTimeout)
+	defer cancel()
+	if err := p.WaitExit(ctx); err != nil {
+		return fmt.Errorf("stop instance %s: %w", r.Name, err)
+	}
+	return nil
+}

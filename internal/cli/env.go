@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+)
+
+func newEnv(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "env [NAME]",
+		Short:             "Print the variables by which programs find an instance, for eval",
+		Example:           `  eval "$(ramaria env)"; mysql -e 'SELECT 1'`,
+		Args:              maxArgs(1),
+		ValidArgsFunction: a.completeNames,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runEnv(a, nameArg(args))
+		},
+	}
+}
+
+func runEnv(a *app, name string) error {
+	i, err := a.running(name)
+	if err != nil {
+		return err
+	}
+	for _, kv := range i.Endpoint.Env() {
+		k, v, _ := strings.Cut(kv, "=")
+		fmt.Fprintf(a.stdout, "export %s=%s\n", k, shellQuote(v))
+	}
+	return nil
+}
+
+// shellQuote quotes a word for POSIX shells.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// running returns an instance that runs.
+func (a *app) running(name string) (*instance.Instance, error) {
+	i, err := a.registry.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	state, err := i.State()
+	if err != nil {
+		return nil, err
+	}
+	if state.Phase != instance.Running {
+		return nil, fmt.Errorf("use instance %s: it is %s\nhint: ramaria up %s", name, state.Phase, name)
+	}
+	return i, nil
+}

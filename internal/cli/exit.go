@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// The exit statuses, a contract (see docs/exit-codes.md). `run` has the status of
+// its command instead, and the three below for what goes wrong around it.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitNotFound    = 3 // no such instance or image; `status` of one that does not run
+	exitNoRoom      = 4 // it does not fit in the volume or in memory
+	exitInterrupted = 130
+
+	exitRunFailed     = 125 // `run` itself failed
+	exitRunCannotExec = 126 // the command cannot be executed
+	exitRunNotFound   = 127 // there is no such command
+)
+
+// exitStatus is an error that only says how to exit.
+type exitStatus int
+
+func (e exitStatus) Error() string { return "exit status " + strconv.Itoa(int(e)) }
+
+// usageError is a command line that makes no sense.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// exitCode returns the status for an error.
+func exitCode(ctx context.Context, err error) int {
+	var usage usageError
+	var room *volume.NoRoomError
+	switch {
+	case errors.As(err, &room):
+		return exitNoRoom
+	case errors.As(err, &usage):
+		return exitUsage
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound):
+		return exitNotFound
+	}
+	return exitError
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// specFlags are the flags that `up` and `run` share: what an instance is made of.
+type specFlags struct {
+	server       string
+	from         []string
+	key          string
+	database     string
+	user         string
+	passwordFile string
+	port         int
+	volume       string
+	tmpdir       string
+	set          []string
+}
+
+func (o *specFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.server, "server", "", "server `SOFTWARE`: mariadb, mariadb:11.4, or the path of a mariadbd (default: any MariaDB that is found, else fetched)")
+	f.StringArrayVar(&o.from, "from", nil, "`SOURCE` of the data: a dump (.sql, .sql.gz, .sql.zst, or - for stdin), a directory of dumps, a stopped server's data directory, an image id, or exec:COMMAND; repeatable")
+	f.StringVar(&o.key, "key", "", "`TEXT` that stands for what exec:COMMAND makes: another key, another image")
+	f.StringVar(&o.database, "database", "", "`NAME` of the database for applications, and for dumps without USE (default: named after the dump, else \"app\")")
+	f.StringVar(&o.user, "user", image.DefaultUser, "`NAME` of the application's account")
+	f.StringVar(&o.passwordFile, "password-file", "", "`FILE` with the application's password (default: a random one)")
+	f.IntVar(&o.port, "port", 0, "TCP `PORT` on 127.0.0.1; 0 is any free one")
+	f.StringVar(&o.volume, "volume", "auto", "where data lies: `KIND[:SIZE]`, KIND one of auto, shm, disk")
+	f.StringVar(&o.tmpdir, "tmpdir", "", "`DIR` for temporary tables and sorts (default: in the volume)")
+	f.StringArrayVar(&o.set, "set", nil, "server setting `NAME=VALUE`, over ramaria's own; repeatable")
+	_ = cmd.MarkFlagFilename("password-file") // fails only for flags that are not there
+	_ = cmd.MarkFlagDirname("tmpdir")
+}
+
+// spec turns flags into what is written down.
+func (o *specFlags) spec() (instance.Spec, error) {
+	from, err := image.AbsSources(o.from)
+	if err != nil {
+		return instance.Spec{}, err
+	}
+	set, err := server.NormalSet(o.set)
+	if err != nil {
+		return instance.Spec{}, usageError{err}
+	}
+	if err := server.CheckUser(o.user); err != nil {
+		return instance.Spec{}, usageError{err}
+	}
+	if o.port < 0 || o.port > 65535 {
+		return instance.Spec{}, usageError{fmt.Errorf("use port %d: ports are 0 to 65535\nhint: --port 0 takes any free one", o.port)}
+	}
+	s := instance.Spec{
+		Server: o.server, From: from, Key: o.key, Database: o.database, User: o.user,
+		PasswordFile: o.passwordFile, Port: o.port, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
+	}
+	for _, p := range []*string{&s.PasswordFile, &s.TmpDir} {
+		if *p == "" {
+			continue
+		}
+		if *p, err = filepath.Abs(*p); err != nil {
+			return instance.Spec{}, err
+		}
+	}
+	if strings.Contains(s.Server, "/") {
+		if s.Server, err = filepath.Abs(s.Server); err != nil {
+			return instance.Spec{}, err
+		}
+	}
+	if s.TmpDir != "" {
+		if fi, err := os.Stat(s.TmpDir); err != nil || !fi.IsDir() {
+			return instance.Spec{}, fmt.Errorf("use tmpdir %s: it is not a directory\nhint: mkdir -p %s", s.TmpDir, s.TmpDir)
+		}
+	}
+	return s, nil
+}
+
+// login returns the application's account.
+func login(s instance.Spec) (server.Login, error) {
+	l := server.Login{User: s.User, Password: server.NewPassword()}
+	if s.PasswordFile == "" {
+		return l, nil
+	}
+	b, err := os.ReadFile(s.PasswordFile)
+	if err != nil {
+		return l, fmt.Errorf("read password: %w", err)
+	}
+	l.Password = strings.TrimRight(string(b), "\r\n")
+	if l.Password == "" || strings.ContainsAny(l.Password, "\n\r\x00") {
+		return l, fmt.Errorf("read password %s: it must be one line that is not empty\nhint: leave --password-file out for a random one", s.PasswordFile)
+	}
+	return l, nil
+}
+
+// field is one flag's value as people compare it.
+type field struct{ flag, value string }
+
+func fields(s instance.Spec) []field {
+	set := make([]string, 0, len(s.Set))
+	for k, v := range s.Set {
+		set = append(set, k+"="+v)
+	}
+	sort.Strings(set)
+	return []field{
+		{"server", s.Server}, {"from", strings.Join(s.From, " ")}, {"key", s.Key}, {"database", s.Database}, {"user", s.User},
+		{"password-file", s.PasswordFile}, {"port", strconv.Itoa(s.Port)}, {"volume", s.Volume}, {"tmpdir", s.TmpDir}, {"set", strings.Join(set, " ")},
+	}
+}
+
+// changedFlags returns, for the flags given on this command line, what differs
+// from what the instance was made with. Flags not given are as they were.
+func changedFlags(cmd *cobra.Command, was, now instance.Spec) []string {
+	var diff []string
+	before, after := fields(was), fields(now)
+	for i, f := range after {
+		if cmd.Flags().Changed(f.flag) && f.value != before[i].value {
+			diff = append(diff, fmt.Sprintf("  --%s: made with %q, now %q", f.flag, before[i].value, f.value))
+		}
+	}
+	return diff
+}
+
+// merge returns was with the flags given on this command line replaced.
+func merge(cmd *cobra.Command, was, now instance.Spec) instance.Spec {
+	given := cmd.Flags().Changed
+	set := func(flag string, copyTo func()) {
+		if given(flag) {
+			copyTo()
+		}
+	}
+	set("server", func() { was.Server = now.Server })
+	set("from", func() { was.From = now.From })
+	set("key", func() { was.Key = now.Key })
+	set("database", func() { was.Database = now.Database })
+	set("user", func() { was.User = now.User })
+	set("password-file", func() { was.PasswordFile = now.PasswordFile })
+	set("port", func() { was.Port = now.Port })
+	set("volume", func() { was.Volume = now.Volume })
+	set("tmpdir", func() { was.TmpDir = now.TmpDir })
+	set("set", func() { was.Set = now.Set })
+	return was
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// finder looks for server software.
+func (a *app) finder() *server.Finder {
+	return &server.Finder{Host: a.host, Places: a.places, Memo: a.memo, Progress: a.stderr}
+}
+
+// openVolume opens the volume that --volume names; auto chooses and says which.
+func (a *app) openVolume(ctx context.Context, text string) (volume.Volume, error) {
+	if text == "" {
+		text = string(volume.Auto)
+	}
+	spec, err := volume.ParseSpec(text)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if spec.Kind != volume.Auto {
+		return volume.Open(ctx, a.host, a.places, spec)
+	}
+	v, why, err := volume.Choose(ctx, a.host, a.places)
+	if err == nil {
+		a.say("%s", why)
+	}
+	return v, err
+}
+
+// volumeOf opens the volume that an instance lies in.
+func (a *app) volumeOf(ctx context.Context, r *instance.Record) (volume.Volume, error) {
+	text := r.Spec.Volume
+	if text == "" || text == string(volume.Auto) {
+		text = r.Volume
+	}
+	spec, err := volume.ParseSpec(text)
+	if err != nil {
+		return nil, err
+	}
+	return volume.Open(ctx, a.host, a.places, spec)
+}
+
+// volumes opens every volume that is there.
+func (a *app) volumes(ctx context.Context) ([]volume.Volume, error) {
+	var out []volume.Volume
+	for kind, dir := range map[volume.Kind]string{volume.Shm: a.places.Shm, volume.Disk: a.places.Disk} {
+		if _, err := os.Lstat(dir); err != nil {
+			continue
+		}
+		v, err := volume.Open(ctx, a.host, a.places, volume.Spec{Kind: kind})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func (a *app) instances(v volume.Volume) *instance.Store {
+	return &instance.Store{Registry: a.registry, Volume: v, Account: a.account, UID: a.uid}
+}
+
+func (a *app) images(v volume.Volume) (*image.Store, error) {
+	limit := int64(0)
+	if text := os.Getenv("RAMARIA_IMAGE_LIMIT"); text != "" {
+		var err error
+		if limit, err = volume.ParseSize(text); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	return &image.Store{
+		Volume: v, Places: a.places, Memo: a.memo, Account: a.account, UID: a.uid, Limit: limit,
+		InUse: a.imageInUse, Talk: a.stderr, Terminal: a.terminal,
+	}, nil
+}
+
+// imageInUse reports whether an instance is a clone of the image.
+func (a *app) imageInUse(id string) bool {
+	records, err := a.registry.List()
+	if err != nil {
+		return true // better kept than lost
+	}
+	for _, r := range records {
+		i, err := a.registry.Open(r.Name)
+		if err == nil && i.Image == id {
+			return true
+		}
+	}
+	return false
+}
+
+// reap cleans up after killed supervisors and builders. It looks at a few small
+// files only, so that every command can afford it.
+func (a *app) reap(ctx context.Context) error {
+	records, err := a.registry.List()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, r := range records {
+		v, err := a.volumeOf(ctx, r)
+		if err != nil {
+			continue // its own commands will say what is wrong with it
+		}
+		errs = append(errs, a.instances(v).Reap(ctx, r))
+	}
+	return errors.Join(errs...)
+}
+
+// sweep removes from a volume what killed commands left half made. It is called
+// by the commands that make things, which hold up nobody with it.
+func (a *app) sweep(ctx context.Context, v volume.Volume) error {
+	images, err := a.images(v)
+	if err != nil {
+		return err
+	}
+	return errors.Join(v.Sweep(ctx), images.Sweep(ctx), a.instances(v).Sweep(ctx))
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+func newRun(a *app) *cobra.Command {
+	var o specFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG...]",
+		Short: "Run a command with a private instance, which is gone afterwards",
+		Long: `Run a command with a private instance. The command finds it by the usual variables
+(DATABASE_URL, MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER, MYSQL_PWD,
+MYSQL_DATABASE, ...). The exit status is the command's: 125 if ramaria itself failed,
+126 if the command cannot be executed, 127 if it is not found, 128+N after signal N.
+The instance is gone afterwards, also on Ctrl-C.`,
+		Example: `  ramaria run -- pytest
+  ramaria run --from schema.sql --from fixtures.sql -- npm test`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("run: there is no command\nhint: ramaria run -- COMMAND")}
+			}
+			return runRun(cmd.Context(), a, args, &o)
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	o.add(cmd)
+	return cmd
+}
+
+// runRun turns every failure of its own into exit status 125, so that 1 is the
+// command's.
+func runRun(ctx context.Context, a *app, argv []string, o *specFlags) error {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		a.say("ramaria: run %s: %v", argv[0], errors.Unwrap(err))
+		if errors.Is(err, fs.ErrPermission) {
+			return exitStatus(exitRunCannotExec)
+		}
+		return exitStatus(exitRunNotFound)
+	}
+	status, err := a.runWith(ctx, path, argv, o)
+	if err != nil {
+		a.say("ramaria: %s", err)
+		if ctx.Err() != nil {
+			return exitStatus(exitInterrupted)
+		}
+		return exitStatus(exitRunFailed)
+	}
+	return exitStatus(status)
+}
+
+// runWith makes the instance, runs the command, and removes the instance.
+func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFlags) (status int, err error) {
+	spec, err := o.spec()
+	if err != nil {
+		return 0, err
+	}
+	var b [4]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, err
+	}
+	name := "run-" + hex.EncodeToString(b[:])
+	// Held for as long as this process lives: an instance of this kind whose name
+	// is not locked is one whose `ramaria run` was killed.
+	lock, err := a.registry.Lock(ctx, name, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, lock.UnlockRemove()) }()
+	i, err := a.create(ctx, nil, instance.Order{Name: name, Spec: spec, Passing: true})
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		clean := context.WithoutCancel(ctx)
+		v, verr := a.volumeOf(clean, &i.Record)
+		if verr == nil {
+			verr = a.instances(v).Remove(clean, &i.Record)
+		}
+		err = errors.Join(err, verr)
+	}()
+	v, err := a.volumeOf(ctx, &i.Record)
+	if err != nil {
+		return 0, err
+	}
+	s, err := supervisor.Start(ctx, i, v, slog.New(slog.NewTextHandler(a.stderr, nil)))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Kill()) }()
+	watched, stop := context.WithCancel(context.WithoutCancel(ctx))
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		// It ends without an error, by either end.
+		_ = s.Run(watched)
+		select {
+		case <-s.Done():
+			a.say("ramaria: the server of this run has ended; its log is gone with it")
+		default:
+		}
+	}()
+	defer func() { stop(); <-watching }()
+	return runCommand(ctx, path, argv, i.Endpoint.Env(), a)
+}
+
+// runCommand runs the command in the foreground and returns its exit status. A
+// terminal sends Ctrl-C to the command as well, which then ends in its own way;
+// other signals are passed on.
+func runCommand(ctx context.Context, path string, argv, env []string, a *app) (int, error) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	defer signal.Stop(signals)
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	cmd := &exec.Cmd{Path: path, Args: argv, Env: append(os.Environ(), env...), Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr}
+	if err := cmd.Start(); err != nil {
+		a.say("ramaria: run %s: %v", argv[0], err)
+		return exitRunCannotExec, nil
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	fromTerminal := sys.Foreground()
+	for {
+		select {
+		case sig := <-signals:
+			if fromTerminal && (sig == os.Interrupt || sig == syscall.SIGQUIT) {
+				continue
+			}
+			// The only error is that it has ended already.
+			_ = cmd.Process.Signal(sig)
+		case err := <-done:
+			return status(err)
+		}
+	}
+}
+
+// status is the exit status that a shell would show.
+func status(err error) (int, error) {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case !errors.As(err, &exit):
+		return 0, fmt.Errorf("run command: %w", err)
+	}
+	if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal()), nil
+	}
+	return exit.ExitCode(), nil
+}

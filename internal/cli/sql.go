@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+func newSQL(a *app) *cobra.Command {
+	var execute []string
+	cmd := &cobra.Command{
+		Use:   "sql [NAME] [-e STATEMENT]",
+		Short: "Open the server's own client on an instance",
+		Example: `  ramaria sql
+  ramaria sql shop -e 'SELECT COUNT(*) FROM orders'
+  ramaria sql shop < more.sql`,
+		Args:              maxArgs(1),
+		ValidArgsFunction: a.completeNames,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runSQL(a, nameArg(args), execute)
+		},
+	}
+	cmd.Flags().StringArrayVarP(&execute, "execute", "e", nil, "run `STATEMENT` and exit; repeatable")
+	return cmd
+}
+
+// runSQL becomes the client, so that the terminal, signals and the exit status
+// are the client's own.
+func runSQL(a *app, name string, execute []string) error {
+	i, err := a.running(name)
+	if err != nil {
+		return err
+	}
+	if len(i.Server.Client.Argv) == 0 {
+		return errors.New("open client: this server was found without its client program\nhint: install mariadb-client, or use any client with $(ramaria env)")
+	}
+	config := filepath.Join(i.Dir, "client.cnf")
+	if err := server.WritePrivate(config, []byte(i.Endpoint.ClientConfig()), server.Account{}); err != nil {
+		return err
+	}
+	argv := append(append([]string{}, i.Server.Client.Argv...), "--defaults-file="+config, "--default-character-set=utf8mb4", "--database="+i.Endpoint.Database)
+	for _, e := range execute {
+		argv = append(argv, "--execute="+e)
+	}
+	if err := syscall.Exec(argv[0], argv, os.Environ()); err != nil {
+		return fmt.Errorf("start client %s: %w", argv[0], err)
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+type upOptions struct {
+	specFlags
+	fresh bool
+}
+
+func newUp(a *app) *cobra.Command {
+	var o upOptions
+	cmd := &cobra.Command{
+		Use:   "up [NAME]",
+		Short: "Create an instance if it is new, start it, print its DSN",
+		Long: `Create an instance if it is new, start it, and print its DSN, alone on a line:
+mysql://USER:PASSWORD@127.0.0.1:PORT/DATABASE
+
+An instance that runs is left as it is; one that was stopped starts with its data.
+Flags that differ from those it was made with are an error, unless --fresh makes it
+anew. Data in RAM lives until ` + "`ramaria down --rm`" + ` or a reboot.`,
+		Example: `  ramaria up
+  ramaria up shop --from shop.sql.gz
+  zcat huge.sql.gz | ramaria up --from -
+  ramaria up ci --from 'exec:./manage.py migrate' --key "$(git rev-parse HEAD)"`,
+		Args: maxArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runUp(cmd.Context(), a, cmd, nameArg(args), &o)
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+	o.add(cmd)
+	cmd.Flags().BoolVar(&o.fresh, "fresh", false, "start again from the clean image; what the instance holds is lost")
+	return cmd
+}
+
+func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOptions) error {
+	if err := instance.CheckName(name); err != nil {
+		return usageError{err}
+	}
+	spec, err := o.spec()
+	if err != nil {
+		return err
+	}
+	lock, err := a.registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock() //nolint:errcheck // closing a descriptor that was only locked
+
+	i, err := a.existing(ctx, cmd, name, spec, o.fresh)
+	if err != nil {
+		return err
+	}
+	created := i == nil
+	if created {
+		if i, err = a.create(ctx, nil, instance.Order{Name: name, Spec: spec}); err != nil {
+			return err
+		}
+	}
+	if err := a.start(ctx, i, created); err != nil {
+		return err
+	}
+	// The supervisor may have chosen another port.
+	if i, err = a.registry.Open(name); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout, i.Endpoint.URL())
+	return nil
+}
+
+// existing returns the instance called name if it is to go on as it is, nil if it
+// is to be made.
+func (a *app) existing(ctx context.Context, cmd *cobra.Command, name string, spec instance.Spec, fresh bool) (*instance.Instance, error) {
+	r, err := a.registry.Get(name)
+	if errors.Is(err, instance.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	state, err := r.State()
+	if err != nil {
+		return nil, err
+	}
+	if diff := changedFlags(cmd, r.Spec, spec); len(diff) > 0 && !fresh {
+		return nil, usageError{fmt.Errorf("start instance %s: it was made with other flags\n%s\nhint: ramaria up %s --fresh ... makes it anew with these, its data is lost; ramaria down %s --rm removes it",
+			name, strings.Join(diff, "\n"), name, name)}
+	}
+	if !fresh && state.Phase != instance.Gone {
+		i, err := a.registry.Open(name)
+		if err == nil {
+			a.noteChanges(ctx, cmd, i)
+		}
+		return i, err
+	}
+	if state.Phase == instance.Gone {
+		a.say("instance %s: %s; making it again", name, state.Reason)
+	}
+	return a.remake(ctx, r, merge(cmd, r.Spec, spec))
+}
+
+// remake makes an instance anew under its name; accounts and port stay.
+func (a *app) remake(ctx context.Context, r *instance.Record, spec instance.Spec) (*instance.Instance, error) {
+	order := instance.Order{Name: r.Name, Spec: spec}
+	if old, err := a.registry.Open(r.Name); err == nil {
+		order.Port = old.Endpoint.Port
+		if spec.User == r.Spec.User && spec.PasswordFile == r.Spec.PasswordFile {
+			order.App = old.Endpoint.Login
+		}
+	}
+	return a.create(ctx, r, order)
+}
+
+// prepared is what an instance is made from: nothing has been made yet.
+type prepared struct {
+	volume volume.Volume
+	image  *image.Lease
+	server *server.Server
+}
+
+// prepare finds the server and has the image built if it is not there.
+func (a *app) prepare(ctx context.Context, spec instance.Spec) (_ *prepared, err error) {
+	srv, err := a.finder().Find(ctx, spec.Server)
+	if err != nil {
+		return nil, err
+	}
+	if err := srv.CheckSet(spec.Set); err != nil {
+		return nil, usageError{err}
+	}
+	v, err := a.openVolume(ctx, spec.Volume)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.sweep(ctx, v); err != nil {
+		return nil, err
+	}
+	img, err := a.ensure(ctx, v, srv, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{volume: v, image: img, server: srv}, nil
+}
+
+// ensure returns the image that spec asks for.
+func (a *app) ensure(ctx context.Context, v volume.Volume, srv *server.Server, spec instance.Spec) (_ *image.Lease, err error) {
+	images, err := a.images(v)
+	if err != nil {
+		return nil, err
+	}
+	recipe := image.Recipe{Server: srv, Key: spec.Key, Database: spec.Database, User: spec.User, Set: spec.Set}
+	for _, f := range spec.From {
+		if f == image.StdinName {
+			spool, err := images.Spool(ctx, a.stdin)
+			if err != nil {
+				return nil, err
+			}
+			defer spool.Close() //nolint:errcheck // the next command sweeps what is left
+			f = spool.Path
+		}
+		recipe.From = append(recipe.From, f)
+	}
+	return images.Ensure(ctx, recipe)
+}
+
+// create makes an instance, in the place of old if that is not nil: only once
+// the image is there is the old one stopped and removed.
+func (a *app) create(ctx context.Context, old *instance.Record, o instance.Order) (*instance.Instance, error) {
+	var err error
+	if o.App.Password == "" {
+		if o.App, err = login(o.Spec); err != nil {
+			return nil, err
+		}
+	}
+	p, err := a.prepare(ctx, o.Spec)
+	if err != nil {
+		return nil, err
+	}
+	defer p.image.Release()
+	if old != nil {
+		if err := a.remove(ctx, old); err != nil {
+			return nil, err
+		}
+	}
+	o.Image, o.Server = p.image, p.server
+	return a.instances(p.volume).Create(ctx, o)
+}
+
+// start starts the supervisor of an instance unless it runs. One that was just
+// created does not stay when it cannot start.
+func (a *app) start(ctx context.Context, i *instance.Instance, created bool) error {
+	state, err := i.State()
+	if err != nil || state.Phase.Alive() {
+		return err
+	}
+	if state.Phase == instance.Crashed {
+		a.say("instance %s was not shut down cleanly; its server recovers", i.Name)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("start supervisor: %w", err)
+	}
+	argv := []string{self, "supervise", i.Name}
+	if a.home != "" {
+		argv = append(argv, "--home", a.home)
+	}
+	err = supervisor.Spawn(ctx, i, argv)
+	if err == nil {
+		return nil
+	}
+	if created {
+		clean := context.WithoutCancel(ctx)
+		v, verr := a.volumeOf(clean, &i.Record)
+		if verr != nil {
+			return errors.Join(err, verr)
+		}
+		return errors.Join(err, a.instances(v).Remove(clean, &i.Record))
+	}
+	if state.Phase == instance.Crashed && ctx.Err() == nil {
+		err = fmt.Errorf("%w\nhint: its data did not survive the crash; ramaria up %s --fresh starts again from the clean image", err, i.Name)
+	}
+	return err
+}
+
+// noteChanges tells when the sources given again have changed since the instance
+// was made of them.
+func (a *app) noteChanges(ctx context.Context, cmd *cobra.Command, i *instance.Instance) {
+	if !cmd.Flags().Changed("from") {
+		return
+	}
+	for _, f := range i.Spec.From {
+		if f == image.StdinName {
+			a.say("instance %s is there already: standard input was not read\nhint: --fresh makes it anew from it", i.Name)
+			return
+		}
+	}
+	id, err := image.Recipe{Server: i.Server, From: i.Spec.From, Key: i.Spec.Key, Database: i.Spec.Database, User: i.Spec.User, Set: i.Spec.Set}.ID(ctx, a.memo)
+	if err == nil && id != i.Image {
+		a.say("instance %s: its source has changed since; it keeps the data it has\nhint: --fresh makes it anew", i.Name)
+	}
+}

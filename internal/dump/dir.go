@@ -1,0 +1,78 @@
+package dump
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// endings are the names by which a directory's dumps are known.
+var endings = []string{".sql", ".sql.gz", ".sql.zst"}
+
+// Dir returns the paths of the dumps in a directory, in name order: files, or
+// links to files, named *.sql, *.sql.gz or *.sql.zst. Others are passed over. A
+// directory without any is an error.
+func Dir(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("read directory of dumps: %w", err)
+	}
+	var dumps []string
+	for _, e := range entries {
+		p := filepath.Join(path, e.Name())
+		if trimEnding(e.Name()) == e.Name() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		fi, err := os.Stat(p)
+		if err != nil {
+			return nil, fmt.Errorf("read directory of dumps: %w", err)
+		}
+		if fi.Mode().IsRegular() {
+			dumps = append(dumps, p)
+		}
+	}
+	if len(dumps) == 0 {
+		return nil, &Error{File: path, Msg: "there is no dump in this directory",
+			Hint: "put files named " + strings.Join(endings, ", ") + " there, or name the dump itself"}
+	}
+	return dumps, nil
+}
+
+// Order returns the dumps in the order in which to load them: by base name, but
+// those that only fill tables after those that make them.
+func Order(paths []string) ([]string, error) {
+	ordered := slices.Clone(paths)
+	slices.SortStableFunc(ordered, func(a, b string) int {
+		return strings.Compare(filepath.Base(a), filepath.Base(b))
+	})
+	var schema, data []string
+	for _, p := range ordered {
+		h, err := Peek(p)
+		if err != nil {
+			return nil, err
+		}
+		if h.Data {
+			data = append(data, p)
+		} else {
+			schema = append(schema, p)
+		}
+	}
+	return append(schema, data...), nil
+}
+
+// DatabaseName returns the name of the database that a dump without USE is loaded
+// into: that of the file, shop for /dumps/shop.sql.gz.
+func DatabaseName(path string) string {
+	return trimEnding(filepath.Base(path))
+}
+
+func trimEnding(name string) string {
+	for _, e := range endings {
+		if n := len(name) - len(e); n > 0 && strings.EqualFold(name[n:], e) {
+			return name[:n]
+		}
+	}
+	return name
+}

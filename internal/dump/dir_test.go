@@ -1,0 +1,172 @@
+package dump
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		b := []byte(text)
+		switch filepath.Ext(name) {
+		case ".gz":
+			b = gzipped(t, text)
+		case ".zst":
+			b = zstandard(t, text)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func bases(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		out = append(out, filepath.Base(p))
+	}
+	return out
+}
+
+func TestDirAndOrder(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Dir(dir); err == nil || !strings.Contains(err.Error(), "\nhint: put files named .sql") {
+		t.Errorf("empty directory: %v", err)
+	}
+	write(t, dir, map[string]string{
+		"a-data.sql":       "SET NAMES utf8;\nLOCK TABLES t WRITE;\nINSERT INTO t VALUES (1);\nCREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET @a=1;\n",
+		"a.sql.gz":         "DROP TABLE IF EXISTS t;\nCREATE TABLE t (a int);\n",
+		"b-huge.sql":       "INSERT INTO t VALUES ('" + strings.Repeat("x", 3*PeekLimit) + "');\n",
+		"c.sql.zst":        "CREATE TABLE u (a int);\nINSERT INTO u VALUES (1);\n",
+		"d-settings.sql":   "SET GLOBAL x=1;\n",
+		"e-views.SQL":      "/*!50001 CREATE VIEW v AS SELECT 1 */;\n",
+		"f-long.sql":       "/* " + strings.Repeat("x", 3*PeekLimit) + " */ INSERT INTO t VALUES (1);\n",
+		"README.md":        "no dump",
+		".hidden.sql":      "no dump",
+		"z.sql.part":       "no dump",
+		"g-broken.sql.bak": "no dump",
+	})
+	if err := os.Mkdir(filepath.Join(dir, "folder.sql"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := Dir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"a-data.sql", "a.sql.gz", "b-huge.sql", "c.sql.zst", "d-settings.sql", "e-views.SQL", "f-long.sql"}, bases(paths)); d != "" {
+		t.Error(d)
+	}
+	if paths, err = Order(paths); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"a.sql.gz", "c.sql.zst", "d-settings.sql", "e-views.SQL", "f-long.sql", "a-data.sql", "b-huge.sql"}, bases(paths)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestOrderOfDamagedDump(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"a.sql.gz": strings.Repeat("SELECT 1;", 1000)})
+	p := filepath.Join(dir, "a.sql.gz")
+	if err := os.Truncate(p, 30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Order([]string{p}); err == nil || !strings.Contains(err.Error(), "cut short") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+func TestPeek(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name, in string
+		want     Head
+	}{
+		{"schema", "SET x=1;\nCREATE TABLE t (a int);", Head{Schema: true, NeedsDatabase: true}},
+		{"data with USE", "CREATE DATABASE IF NOT EXISTS a;\nUSE a;INSERT INTO t VALUES (1);", Head{Data: true, Databases: []string{"a"}}},
+		{"neither", "SET x=1;", Head{}},
+		{"cut in the first statement", "REPLACE INTO a.t VALUES ('", Head{Data: true}},
+		{"fault later", "CREATE TABLE a.t (a int);\nsystem ls;", Head{Schema: true}},
+		{"fault first", "system ls;\nCREATE TABLE a.t (a int);", Head{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			write(t, dir, map[string]string{"x.sql": c.in})
+			got, err := Peek(filepath.Join(dir, "x.sql"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestDatabaseName(t *testing.T) {
+	for path, want := range map[string]string{
+		"shop.sql": "shop", "/a/shop.sql.gz": "shop", "shop.SQL.ZST": "shop", "shop-data.sql": "shop-data", "my.shop.sql": "my.shop", "shop": "shop",
+		".sql": ".sql",
+	} {
+		if got := DatabaseName(path); got != want {
+			t.Errorf("name after %s = %q, want %q", path, got, want)
+		}
+	}
+}
+
+// samples returns the directory of sample dumps, or skips the test.
+func samples(t *testing.T) string {
+	t.Helper()
+	dir := "../../../shared/data"
+	if s := os.Getenv("RAMARIA_SHARED"); s != "" {
+		dir = filepath.Join(s, "data")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("SKIPPED: no sample dumps: %v (set RAMARIA_SHARED)", err)
+	}
+	return dir
+}
+
+func TestSamples(t *testing.T) {
+	paths, err := Dir(samples(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if paths, err = Order(paths); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"chinook.sql", "northwind.sql", "sakila-schema.sql", "northwind-data.sql", "sakila-data.sql"}, bases(paths)); d != "" {
+		t.Error(d)
+	}
+	current := map[string]string{"chinook": "Chinook", "northwind": "northwind", "northwind-data": "northwind", "sakila-schema": "sakila"}
+	// sakila-data.sql names no database.
+	for _, p := range paths {
+		t.Run(filepath.Base(p), func(t *testing.T) {
+			r, err := Open(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			s, err := Check(io.Discard, r, Options{File: p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := current[DatabaseName(p)]
+			if s.Current != want || s.NeedsDatabase != (want == "") || s.Statements == 0 {
+				t.Errorf("%+v, want database %s", s, want)
+			}
+			text, err := os.ReadFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if spans, bad := reference(text); bad || int64(len(spans)) != s.Statements {
+				t.Errorf("%d statements, the reference has %d", s.Statements, len(spans))
+			}
+		})
+	}
+}

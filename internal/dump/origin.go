@@ -1,0 +1,40 @@
+package dump
+
+import "bytes"
+
+var (
+	dumpHeads = [][]byte{[]byte("-- MySQL dump "), []byte("-- MariaDB dump ")}
+	dumpEnd   = []byte("-- Dump completed")
+)
+
+// origin watches the comments by which mysqldump and mariadb-dump frame what they
+// write: a dump without its last line is cut short, even where the cut is not in
+// the middle of anything.
+type origin struct {
+	line int // of the head of a dump whose end has not come yet, or 0
+}
+
+// note looks at the comment that b begins with.
+func (o *origin) note(b []byte, line int) error {
+	if bytes.HasPrefix(b, dumpEnd) {
+		o.line = 0
+		return nil
+	}
+	for _, head := range dumpHeads {
+		if bytes.HasPrefix(b, head) {
+			err := o.unfinished(line)
+			o.line = line
+			return err
+		}
+	}
+	return nil
+}
+
+// unfinished returns the fault of a dump that ends at line without its end.
+func (o *origin) unfinished(line int) error {
+	if o.line == 0 {
+		return nil
+	}
+	return &Error{Line: line, Msg: "the dump is cut short: its last line, \"-- Dump completed\", is missing",
+		Hint: "make the dump again, or, if it is whole, add that line at its end"}
+}

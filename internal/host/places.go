@@ -1,0 +1,115 @@
+// Package host tells facts about this machine: where Ramaria's files lie, how
+// much memory there is and may be used, what the kernel and the distribution
+// are, which security profiles apply. It changes nothing. Every fact is read
+// below a root directory that tests can replace.
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Host reads facts from the file system below Root ("/" when empty).
+type Host struct {
+	Root string
+}
+
+// path returns an absolute path of this machine as seen below Root.
+func (h Host) path(p string) string {
+	if h.Root == "" {
+		return p
+	}
+	return filepath.Join(h.Root, p)
+}
+
+// Places says where Ramaria's files lie for one user, or below one --home.
+type Places struct {
+	// Cache holds what can be made or fetched again: servers/, images/.
+	Cache string
+	// State holds small files that must outlive a reboot: names, hashes.
+	State string
+	// Shm is the directory of the shm volume.
+	Shm string
+	// Disk is the directory of the disk volume.
+	Disk string
+}
+
+// FindPlaces returns the places of the user uid. home is the value of --home or
+// RAMARIA_HOME; it moves everything except the RAM volume, which gets a
+// directory of its own in shared memory, named after home.
+func FindPlaces(home string, uid int, getenv func(string) string) (Places, error) {
+	shm := "/dev/shm/ramaria-" + strconv.Itoa(uid)
+	if home != "" {
+		abs, err := filepath.Abs(home)
+		if err != nil {
+			return Places{}, fmt.Errorf("find home %s: %w", home, err)
+		}
+		sum := sha256.Sum256([]byte(abs))
+		return Places{
+			Cache: filepath.Join(abs, "cache"),
+			State: filepath.Join(abs, "state"),
+			Shm:   shm + "-" + hex.EncodeToString(sum[:4]),
+			Disk:  filepath.Join(abs, "volumes", "disk"),
+		}, nil
+	}
+	if uid == 0 {
+		return Places{
+			Cache: "/var/cache/ramaria",
+			State: "/var/lib/ramaria",
+			Shm:   shm,
+			Disk:  "/var/lib/ramaria/volumes/disk",
+		}, nil
+	}
+	cache, err := userDir(getenv, "XDG_CACHE_HOME", ".cache")
+	if err != nil {
+		return Places{}, err
+	}
+	state, err := userDir(getenv, "XDG_STATE_HOME", ".local/state")
+	if err != nil {
+		return Places{}, err
+	}
+	return Places{
+		Cache: cache,
+		State: state,
+		Shm:   shm,
+		Disk:  filepath.Join(state, "volumes", "disk"),
+	}, nil
+}
+
+// userDir returns $variable/ramaria, or $HOME/fallback/ramaria as the XDG base
+// directory specification has it.
+func userDir(getenv func(string) string, variable, fallback string) (string, error) {
+	if d := getenv(variable); filepath.IsAbs(d) {
+		return filepath.Join(d, "ramaria"), nil
+	}
+	h := getenv("HOME")
+	if h == "" {
+		var err error
+		if h, err = os.UserHomeDir(); err != nil {
+			return "", fmt.Errorf("find home directory: %w\nhint: set HOME, or use --home DIR", err)
+		}
+	}
+	return filepath.Join(h, fallback, "ramaria"), nil
+}
+
+// Servers is the directory of fetched servers.
+func (p Places) Servers() string { return filepath.Join(p.Cache, "servers") }
+
+// maxRunDir is the longest path, in bytes, of a directory that sockets are made
+// in: unix(7) allows 107 for the socket, and 100 is kept to.
+const maxRunDir = 100 - len("/server.sock")
+
+// RunDir returns the directory for sockets of what lives in dir: dir/run, or
+// where that is too long for a socket's path, one in /tmp named after it.
+func RunDir(dir string, uid int) string {
+	run := filepath.Join(dir, "run")
+	if len(run) <= maxRunDir {
+		return run
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return fmt.Sprintf("/tmp/ramaria-%d-%s", uid, hex.EncodeToString(sum[:8]))
+}

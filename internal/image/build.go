@@ -1,0 +1,290 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// build is one image in the making: a directory that becomes the image by a
+// rename, and the lock that keeps others from making it too.
+type build struct {
+	*Store
+	*plan
+	image *Image
+	dir   string
+	run   string
+	port  int
+	login server.Login
+	app   server.Login
+}
+
+func (b *build) dataDir() string { return filepath.Join(b.dir, "data") }
+func (b *build) logPath() string { return filepath.Join(b.dir, "server.log") }
+
+// buildOnce builds the plan's image unless somebody else has done it meanwhile.
+func (s *Store) buildOnce(ctx context.Context, p *plan) (err error) {
+	if err := p.checkClient(); err != nil {
+		return err
+	}
+	lock, err := sys.Lock(ctx, s.lockPath(p.id), sys.Exclusive, func() {
+		s.say("waiting: another process is building the image of %s\n", p.origin())
+	})
+	if err != nil {
+		return fmt.Errorf("build image: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.UnlockRemove()) }()
+	if _, err := read(s.imageDir(p.id)); !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	b := &build{
+		Store: s, plan: p, dir: s.buildDir(p.id), run: host.RunDir(s.buildDir(p.id), s.UID),
+		login: server.Login{User: server.SupervisorUser, Password: server.NewPassword()},
+		app:   server.Login{User: p.User, Password: server.NewPassword()},
+		image: &Image{Format: Format, ID: p.id, Origin: p.origin(), Flavour: p.Server.Flavour, Version: p.Server.Version, Shape: p.Server.Shape(p.Set)},
+	}
+	defer func() {
+		// After a success the directory is the image; after a failure nothing stays.
+		clean := context.WithoutCancel(ctx)
+		err = errors.Join(err, s.Volume.Remove(clean, b.dir), removeRunDir(b.dir, s.UID))
+	}()
+	return b.make(ctx)
+}
+
+// make is the whole of building, step by step.
+func (b *build) make(ctx context.Context) error {
+	started := time.Now()
+	if err := b.checkRoom(ctx); err != nil {
+		return err
+	}
+	ctx, stopWatch := b.watchRoom(ctx)
+	defer stopWatch()
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	if err := b.lay(ctx); err != nil {
+		return b.explain(ctx, err)
+	}
+	if err := b.load(ctx); err != nil {
+		return b.explain(ctx, err)
+	}
+	if err := b.settle(ctx); err != nil {
+		return b.explain(ctx, err)
+	}
+	if err := b.trim(); err != nil {
+		return err
+	}
+	b.image.Created = time.Now().Round(time.Second)
+	b.image.BuildSeconds = time.Since(started).Seconds()
+	b.image.dir = b.dir
+	if b.Volume.Kind() == volume.Disk {
+		// An image on disk is there after a power cut; it must then be whole.
+		if err := sys.SyncFS(b.dir); err != nil {
+			return err
+		}
+	}
+	if err := b.image.write(); err != nil {
+		return err
+	}
+	if err := os.Rename(b.dir, b.imageDir(b.id)); err != nil {
+		return fmt.Errorf("build image: %w", err)
+	}
+	return nil
+}
+
+// prepare makes the directories, with the server's own account as owner of those
+// that it writes to.
+func (b *build) prepare(ctx context.Context) error {
+	if err := b.Volume.Remove(ctx, b.dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(b.dir, 0o711); err != nil {
+		return fmt.Errorf("build image: %w", err)
+	}
+	return server.MakeDirs(b.Account, b.dataDir(), b.run, filepath.Join(b.dir, "tmp"))
+}
+
+// lay puts the first data directory in place: a copied one, that of another
+// image, or a fresh one.
+func (b *build) lay(ctx context.Context) error {
+	if len(b.sources) == 0 {
+		return b.bootstrap(ctx)
+	}
+	switch first := b.sources[0]; first.kind {
+	case kindDataDir:
+		return b.copyDataDir(ctx, first.path)
+	case kindImage:
+		l, err := b.Get(first.path, b.Server)
+		if err != nil {
+			return err
+		}
+		return b.cloneImage(ctx, l)
+	}
+	l, err := b.Ensure(ctx, b.base())
+	if err != nil {
+		return err
+	}
+	return b.cloneImage(ctx, l)
+}
+
+func (b *build) cloneImage(ctx context.Context, l *Lease) error {
+	defer l.Release()
+	b.image.PageSize = l.PageSize
+	b.image.Database = l.Database
+	if err := os.Remove(b.dataDir()); err != nil {
+		return fmt.Errorf("clone image %s: %w", l.ID, err)
+	}
+	return b.Volume.Clone(ctx, l.DataDir(), b.dataDir())
+}
+
+func (b *build) bootstrap(ctx context.Context) error {
+	b.say("making an empty %s %s\n", b.Server.Flavour, b.Server.Version)
+	b.image.Database = b.Database
+	config, err := b.config(server.Bootstrap, 0)
+	if err != nil {
+		return err
+	}
+	return b.Server.Bootstrap(ctx, config, b.dir, b.logPath(), b.Account)
+}
+
+// copyDataDir copies a stopped server's data directory.
+func (b *build) copyDataDir(ctx context.Context, dir string) error {
+	b.say("copying data directory %s\n", dir)
+	if err := checkStopped(dir); err != nil {
+		return err
+	}
+	if err := checkMaker(dir, b.Server); err != nil {
+		return err
+	}
+	var err error
+	if b.image.PageSize, err = pageSize(dir); err != nil {
+		return err
+	}
+	err = walkDataDir(dir, func(rel string, d fs.DirEntry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		dst := filepath.Join(b.dataDir(), rel)
+		if d.IsDir() {
+			return server.MakeDirs(b.Account, dst)
+		}
+		if err := sys.CopyFile(ctx, filepath.Join(dir, rel), dst); err != nil {
+			return err
+		}
+		return b.Account.Own(dst, 0o600)
+	})
+	if err != nil {
+		return err
+	}
+	if err := checkStopped(dir); err != nil {
+		return err
+	}
+	b.image.Database = b.Database
+	if b.image.Database == "" {
+		b.image.Database = onlyDatabase(b.dataDir())
+	}
+	return nil
+}
+
+// onlyDatabase returns the name of the only database of applications in a data
+// directory, or "".
+func onlyDatabase(dir string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		switch e.Name() {
+		case "mysql", "sys", "performance_schema", "test", "lost+found":
+		default:
+			// Other characters are encoded in the directory's name (@002d).
+			if e.IsDir() && !strings.HasPrefix(e.Name(), "#") && !strings.ContainsAny(e.Name(), "@.") {
+				names = append(names, e.Name())
+			}
+		}
+	}
+	if len(names) != 1 {
+		return ""
+	}
+	return names[0]
+}
+
+// config writes the option file of one stage and returns its path.
+func (b *build) config(stage server.Stage, port int) (string, error) {
+	initFile := ""
+	if stage == server.Build {
+		initFile = filepath.Join(b.run, "init.sql")
+	}
+	text, err := b.Server.Render(server.Config{
+		Stage: stage, Volume: string(b.Volume.Kind()), DataDir: b.dataDir(), RunDir: b.run, TmpDir: filepath.Join(b.dir, "tmp"),
+		InitFile: initFile, Port: port, PageSize: b.image.PageSize, Set: b.Set,
+	})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(b.run, "my.cnf")
+	return path, server.WritePrivate(path, []byte(text), b.Account)
+}
+
+// settle starts the server once more with nothing to do: a copied directory is
+// recovered and upgraded, and the redo log becomes a new, small one.
+func (b *build) settle(ctx context.Context) error {
+	if len(b.sources) == 0 {
+		return nil // bootstrap just did
+	}
+	config, err := b.config(server.Bootstrap, 0)
+	if err != nil {
+		return err
+	}
+	return b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account)
+}
+
+// trim leaves nothing in the image but data, and gives back the blocks of zeros.
+func (b *build) trim() error {
+	for _, path := range []string{b.run, filepath.Join(b.dir, "tmp"), b.logPath()} {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("trim image: %w", err)
+		}
+	}
+	err := filepath.WalkDir(b.dataDir(), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		if filepath.Dir(path) == b.dataDir() && transient(d.Name()) {
+			return os.Remove(path)
+		}
+		_, err = sys.DigHoles(path)
+		return err
+	})
+	if err == nil {
+		b.image.Size, err = sys.DiskUsage(b.dataDir())
+	}
+	if err != nil {
+		return fmt.Errorf("trim image: %w", err)
+	}
+	return nil
+}
+
+// explain adds to an error what cancelled the build, and keeps what the server
+// said where people can read it.
+func (b *build) explain(ctx context.Context, err error) error {
+	var full *volume.NoRoomError
+	if cause := context.Cause(ctx); errors.As(cause, &full) {
+		return fmt.Errorf("build image of %s: %w", b.origin(), cause)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("build image of %s: interrupted, nothing is left of it: %w", b.origin(), ctx.Err())
+	}
+	return err
+}

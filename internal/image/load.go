@@ -1,0 +1,261 @@
+package image
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// load runs what must be loaded through a server on the data directory, which it
+// shuts down cleanly afterwards.
+func (b *build) load(ctx context.Context) (err error) {
+	var todo []source
+	for _, s := range b.sources {
+		if s.kind == kindDump || s.kind == kindExec {
+			todo = append(todo, s)
+		}
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	p, err := b.startServer(ctx, todo)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			p.Kill()
+			return
+		}
+		if err = p.Stop(ctx); err != nil {
+			err = fmt.Errorf("shut down after loading: %s\n%s", server.Cause(err), server.LogTail(b.logPath()))
+		}
+	}()
+	current := ""
+	for _, s := range todo {
+		if s.kind == kindExec {
+			err = b.exec(ctx, s)
+		} else {
+			current, err = b.loadDump(ctx, s, current)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return b.forgetAccounts(ctx)
+}
+
+// endpoint is how the builder (or a command, as the application) reaches the
+// server of the build.
+func (b *build) endpoint(login server.Login, database string) server.Endpoint {
+	return server.Endpoint{Host: "127.0.0.1", Port: b.port, Socket: server.SocketPath(b.run), Login: login, Database: database}
+}
+
+// startServer starts the build's server, with TCP only if a command needs it.
+func (b *build) startServer(ctx context.Context, todo []source) (*server.Process, error) {
+	for _, s := range todo {
+		if s.kind == kindExec {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return nil, fmt.Errorf("find a free port: %w", err)
+			}
+			b.port = l.Addr().(*net.TCPAddr).Port
+			l.Close()
+		}
+	}
+	if b.image.Database == "" {
+		b.image.Database = b.Database
+	}
+	sql := b.Server.InitSQL(b.login, b.app, "")
+	if err := server.WritePrivate(filepath.Join(b.run, "init.sql"), []byte(sql), b.Account); err != nil {
+		return nil, err
+	}
+	config, err := b.config(server.Build, b.port)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(b.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open server log: %w", err)
+	}
+	defer log.Close()
+	p, err := b.Server.Start(config, b.Account, b.dir, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	db, err := server.Open(server.SocketPath(b.run), b.login, "")
+	if err == nil {
+		err = p.Ready(ctx, db, server.SocketPath(b.run), b.logPath())
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		p.Kill()
+		return nil, err
+	}
+	return p, nil
+}
+
+// forgetAccounts removes the accounts of the build: images hold no secrets.
+func (b *build) forgetAccounts(ctx context.Context) error {
+	db, err := server.Open(server.SocketPath(b.run), b.login, "")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, b.Server.ForgetSQL(b.login, b.app)); err != nil {
+		return fmt.Errorf("remove the accounts of the build: %w", err)
+	}
+	return nil
+}
+
+// loadDump pipes one dump through the client program. current is the database
+// that the dump before it ended in; the one that this ends in is returned.
+func (b *build) loadDump(ctx context.Context, s source, current string) (string, error) {
+	head, err := dump.Peek(s.path)
+	if err != nil {
+		return "", err
+	}
+	database := ""
+	if head.NeedsDatabase {
+		database = b.Database
+		if database == "" && head.Data {
+			database = current // rows for the schema that was loaded before
+		}
+		if database == "" {
+			database = dump.DatabaseName(s.path)
+		}
+		if err := b.createDatabase(ctx, database); err != nil {
+			return "", err
+		}
+	}
+	f, err := dump.Open(s.path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	bar := b.bar(s)
+	defer bar.Close()
+	sum, err := b.client(ctx, s, database, f, bar)
+	if err != nil {
+		return "", err
+	}
+	if sum.Current == "" {
+		sum.Current = database
+	}
+	if b.image.Database == "" {
+		b.image.Database = sum.Current
+	}
+	return sum.Current, nil
+}
+
+func (b *build) createDatabase(ctx context.Context, name string) error {
+	db, err := server.Open(server.SocketPath(b.run), b.login, "")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+server.QuoteName(name)); err != nil {
+		return fmt.Errorf("make database %q: %w\nhint: choose another with --database", name, err)
+	}
+	return nil
+}
+
+// client runs the client program over a dump. In binary mode the client itself
+// runs no commands, whatever the check may have missed.
+func (b *build) client(ctx context.Context, s source, database string, in io.Reader, bar io.Writer) (dump.Summary, error) {
+	config := filepath.Join(b.dir, "client.cnf")
+	if err := server.WritePrivate(config, []byte(b.endpoint(b.login, "").ClientConfig()), server.Account{}); err != nil {
+		return dump.Summary{}, err
+	}
+	defer os.Remove(config)
+	argv := append(append([]string{}, b.Server.Client.Argv...), "--defaults-file="+config,
+		"--default-character-set=utf8mb4", "--max-allowed-packet=1G", "--binary-mode", "--batch")
+	if database != "" {
+		argv = append(argv, "--database="+database)
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return dump.Summary{}, fmt.Errorf("load %s: %w", s.name, err)
+	}
+	if err := cmd.Start(); err != nil {
+		return dump.Summary{}, fmt.Errorf("load %s: start client: %w", s.name, err)
+	}
+	sum, checkErr := dump.Check(io.MultiWriter(stdin, bar), in, dump.Options{File: s.name})
+	if checkErr != nil && !errors.Is(checkErr, syscall.EPIPE) {
+		// The client must not see an end of input, which would make it run what it
+		// has of the statement.
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return dump.Summary{}, checkErr
+	}
+	closeErr := stdin.Close()
+	if err := cmd.Wait(); err != nil {
+		if ctx.Err() != nil {
+			return dump.Summary{}, ctx.Err()
+		}
+		return dump.Summary{}, b.clientError(s, said.String(), err)
+	}
+	if err := errors.Join(checkErr, closeErr); err != nil {
+		return dump.Summary{}, fmt.Errorf("load %s: %w", s.name, err)
+	}
+	return sum, nil
+}
+
+// clientError shows file, line and statement of what the server refused.
+func (b *build) clientError(s source, said string, exit error) error {
+	e, ok := dump.ParseClientError(said)
+	if !ok {
+		return fmt.Errorf("load %s: client: %w: %s", s.name, exit, strings.TrimSpace(said))
+	}
+	text, err := dump.StatementAt(s.path, e.Line)
+	if err != nil {
+		text = ""
+	}
+	const serverGone, lostConnection = 2006, 2013
+	if e.Code == serverGone || e.Code == lostConnection {
+		e.Msg += "\n" + server.LogTail(b.logPath())
+	}
+	return &dump.Error{File: s.name, Line: e.Line, Statement: text, Msg: fmt.Sprintf("the server refused a statement: %d (%s) %s", e.Code, e.State, e.Msg),
+		Hint: "mend the dump, or choose the server it was made for with --server; no image was kept"}
+}
+
+// exec runs a command that fills the server.
+func (b *build) exec(ctx context.Context, s source) error {
+	if b.image.Database == "" {
+		b.image.Database = DefaultDatabase
+	}
+	if err := b.createDatabase(ctx, b.image.Database); err != nil {
+		return err
+	}
+	b.say("running %s\n", s.path)
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", s.path)
+	cmd.Env = append(os.Environ(), b.endpoint(b.app, b.image.Database).Env()...)
+	// What a command prints is talk: stdout belongs to ramaria's own answer.
+	cmd.Stdout, cmd.Stderr = b.Talk, b.Talk
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("run %s: %w; no image was kept\nhint: it must exit with 0 when the data is complete", s.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package image
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/memo"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// DefaultDatabase and DefaultUser are what applications get when nobody chose.
+const (
+	DefaultDatabase = "app"
+	DefaultUser     = "app"
+)
+
+// Recipe is what an image is built from.
+type Recipe struct {
+	Server *server.Server
+	// From holds the --from arguments, with absolute paths; none is an empty server.
+	From []string
+	// Key stands for the content of exec: sources.
+	Key string
+	// Database is where dumps without USE go, and what applications get; "" is named
+	// after the first such dump.
+	Database string
+	// User is the application's account, which exec: commands connect as.
+	User string
+	// Set holds the user's own settings.
+	Set map[string]string
+}
+
+// plan is a recipe with its sources looked at and its id known.
+type plan struct {
+	Recipe
+	sources []source
+	id      string
+}
+
+// base returns the recipe of the empty server that dumps are loaded into.
+func (r Recipe) base() Recipe { return Recipe{Server: r.Server, User: r.User, Set: r.Set} }
+
+// resolve looks at the sources and computes the id. It reads a source only when
+// it changed since it was last read.
+func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
+	sources, err := parseSources(r.From)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "ramaria image %d\n%s\n", Format, r.Server.Name())
+	for _, line := range r.Server.Shape(r.Set) {
+		fmt.Fprintf(h, "set %s\n", line)
+	}
+	if r.Database != "" {
+		fmt.Fprintf(h, "database %q\n", r.Database)
+	}
+	for _, s := range sources {
+		switch s.kind {
+		case kindDump:
+			sum, err := hashFile(ctx, m, s.path)
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(h, "dump %s %q\n", sum, dump.DatabaseName(s.path))
+		case kindDataDir:
+			sum, err := hashDataDir(ctx, m, s.path)
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(h, "datadir %s\n", sum)
+		case kindExec:
+			if r.Key == "" {
+				return nil, fmt.Errorf("use source %s: what a command makes has no content to tell changes by, so it needs a key that does\nhint: add --key, for example --key \"$(sha256sum migrations/* | sha256sum)\"", s.name)
+			}
+			fmt.Fprintf(h, "exec %q key %q user %q\n", s.path, r.Key, r.User)
+		case kindImage:
+			fmt.Fprintf(h, "image %s\n", s.path)
+		}
+	}
+	return &plan{Recipe: r, sources: sources, id: hex.EncodeToString(h.Sum(nil)[:8])}, nil
+}
+
+// origin tells people what the image is built from.
+func (p *plan) origin() string {
+	if len(p.sources) == 0 {
+		return "empty server"
+	}
+	var names []string
+	for _, s := range p.sources {
+		names = append(names, s.name)
+	}
+	if len(names) > 4 {
+		names = append(names[:3], fmt.Sprintf("%d more", len(names)-3))
+	}
+	return strings.Join(names, ", ")
+}
+
+// errNoClient says that dumps cannot be loaded.
+var errNoClient = errors.New("this server was found without its client program, which loads dumps\nhint: install mariadb-client, or ramaria server fetch mariadb")
+
+// checkClient refuses a plan that loads dumps without a client to load them.
+func (p *plan) checkClient() error {
+	for _, s := range p.sources {
+		if s.kind == kindDump && len(p.Server.Client.Argv) == 0 {
+			return fmt.Errorf("load %s: %w (server: %s)", filepath.Base(s.path), errNoClient, p.Server.Dir)
+		}
+	}
+	return nil
+}
+
+// ID returns the id of the image that the recipe makes.
+func (r Recipe) ID(ctx context.Context, m memo.Store) (string, error) {
+	p, err := r.resolve(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	if len(p.sources) == 1 && p.sources[0].kind == kindImage {
+		return p.sources[0].path, nil
+	}
+	return p.id, nil
+}

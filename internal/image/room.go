@@ -1,0 +1,105 @@
+package image
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+const (
+	// baseRoom is what an empty server and the working files of a build take.
+	baseRoom = 160 << 20
+	// minRoom is the room at which a build is given up, before the server meets a
+	// full volume in the middle of a write.
+	minRoom = 16 << 20
+	// roomInterval is how often a build looks at the room.
+	roomInterval = 100 * time.Millisecond
+	// packedRatio is how much text a compressed dump is taken to hold per byte.
+	packedRatio = 4
+)
+
+// checkRoom makes room for the image by removing old ones, and refuses to begin
+// when it cannot fit. What a dump takes once loaded is an estimate from below: as
+// much as its text.
+func (b *build) checkRoom(ctx context.Context) error {
+	need, err := b.estimate()
+	if err != nil {
+		return err
+	}
+	if err := b.evict(ctx, need); err != nil {
+		return err
+	}
+	return volume.CheckRoom(b.Volume, need, "building the image of "+b.origin())
+}
+
+func (b *build) estimate() (int64, error) {
+	need := int64(baseRoom)
+	for _, s := range b.sources {
+		switch s.kind {
+		case kindDump:
+			fi, err := os.Stat(s.path)
+			if err != nil {
+				return 0, err
+			}
+			size := fi.Size()
+			if packed(s.path) {
+				size *= packedRatio
+			}
+			need += size
+		case kindDataDir:
+			err := walkDataDir(s.path, func(_ string, d fs.DirEntry) error {
+				fi, err := d.Info()
+				if err == nil && d.Type().IsRegular() {
+					need += fi.Size()
+				}
+				return err
+			})
+			if err != nil {
+				return 0, err
+			}
+		case kindImage:
+			if m, err := read(filepath.Join(b.Store.dir(), s.path)); err == nil {
+				need += m.Size
+			}
+		case kindExec:
+		}
+	}
+	return need, nil
+}
+
+// watchRoom returns a context that is cancelled, with a NoRoomError as its cause,
+// when the volume fills up. Call stop when the build is over.
+func (b *build) watchRoom(ctx context.Context) (watched context.Context, stop func()) {
+	watched, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(roomInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-watched.Done():
+				return
+			case <-tick.C:
+				if err := volume.CheckRoom(b.Volume, minRoom, "building the image of "+b.origin()); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		}
+	}()
+	return watched, func() {
+		cancel(nil)
+		<-done
+	}
+}
+
+// packed reports whether a dump's name says that it is compressed.
+func packed(path string) bool {
+	return strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".zst")
+}

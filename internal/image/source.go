@@ -1,0 +1,200 @@
+package image
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/memo"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// kind is what a source is.
+type kind string
+
+const (
+	kindDump    kind = "dump"
+	kindDataDir kind = "datadir"
+	kindExec    kind = "exec"
+	kindImage   kind = "image"
+)
+
+// source is one thing that an image is built from.
+type source struct {
+	kind kind
+	// path is the file, directory, command or image id.
+	path string
+	// name is what people call it.
+	name string
+}
+
+// execPrefix marks a source that is a command.
+const execPrefix = "exec:"
+
+// StdinName is the source that is read from standard input.
+const StdinName = "-"
+
+var imageID = regexp.MustCompile(`^[0-9a-f]{6,16}$`)
+
+// AbsSources makes the paths among --from arguments absolute, so that they mean
+// the same from every directory.
+func AbsSources(from []string) ([]string, error) {
+	abs := make([]string, len(from))
+	for i, f := range from {
+		abs[i] = f
+		if f == StdinName || strings.HasPrefix(f, execPrefix) || strings.HasPrefix(f, "instance:") {
+			continue
+		}
+		if _, err := os.Stat(f); err != nil && imageID.MatchString(f) {
+			continue
+		}
+		var err error
+		if abs[i], err = filepath.Abs(f); err != nil {
+			return nil, fmt.Errorf("find source %s: %w", f, err)
+		}
+	}
+	return abs, nil
+}
+
+// parseSources reads --from arguments into sources, in the order in which they
+// are loaded.
+func parseSources(from []string) ([]source, error) {
+	var out []source
+	for _, f := range from {
+		s, err := parseSource(f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s...)
+	}
+	for i, s := range out {
+		if i > 0 && (s.kind == kindDataDir || s.kind == kindImage) {
+			return nil, fmt.Errorf("use source %s: a data directory or an image can only come first, and only one\nhint: give it as the first --from", s.name)
+		}
+	}
+	return out, nil
+}
+
+func parseSource(f string) ([]source, error) {
+	switch {
+	case f == StdinName:
+		return nil, errors.New("use source -: standard input must be spooled first")
+	case strings.HasPrefix(f, "instance:"):
+		return nil, fmt.Errorf("use source %s: images of a running instance come in a later version\nhint: ramaria down it, and give its data directory (see ramaria status --json)", f)
+	case strings.HasPrefix(f, execPrefix):
+		command := strings.TrimSpace(strings.TrimPrefix(f, execPrefix))
+		if command == "" {
+			return nil, fmt.Errorf("use source %s: there is no command\nhint: --from 'exec:./migrate.sh' --key 42", f)
+		}
+		return []source{{kindExec, command, f}}, nil
+	}
+	fi, err := os.Stat(f)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && imageID.MatchString(f):
+		return []source{{kindImage, f, "image " + f}}, nil
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("use source %s: there is no such file or directory\nhint: --from takes a dump, a directory, an image id (ramaria image ls), '-' or exec:COMMAND", f)
+	case err != nil:
+		return nil, fmt.Errorf("use source: %w", err)
+	case !fi.IsDir() && strings.HasPrefix(filepath.Base(filepath.Dir(f)), spoolPrefix):
+		return []source{{kindDump, f, "standard input"}}, nil
+	case !fi.IsDir():
+		return []source{{kindDump, f, filepath.Base(f)}}, nil
+	case isDataDir(f):
+		return []source{{kindDataDir, f, "data directory " + f}}, nil
+	}
+	files, err := dump.Dir(f)
+	if err != nil {
+		return nil, err
+	}
+	var out []source
+	for _, p := range files {
+		out = append(out, source{kindDump, p, filepath.Base(p)})
+	}
+	return out, nil
+}
+
+// spoolPrefix begins the names of the directories that Spool makes.
+const spoolPrefix = ".spool-"
+
+// Spool is a copy of standard input, which must be read twice: once to know it,
+// once to load it.
+type Spool struct {
+	// Path is the copy. Its name gives the database its default name.
+	Path string
+	dir  string
+	lock *sys.FileLock
+}
+
+// Spool copies in to a file in the store.
+func (s *Store) Spool(ctx context.Context, in io.Reader) (_ *Spool, err error) {
+	if err := os.MkdirAll(s.dir(), 0o711); err != nil {
+		return nil, fmt.Errorf("spool standard input: %w", err)
+	}
+	dir, err := os.MkdirTemp(s.dir(), spoolPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("spool standard input: %w", err)
+	}
+	sp := &Spool{Path: filepath.Join(dir, DefaultDatabase+".sql"), dir: dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, sp.Close())
+		}
+	}()
+	if sp.lock, err = sys.TryLock(filepath.Join(dir, "lock"), sys.Exclusive); err != nil {
+		return nil, fmt.Errorf("spool standard input: %w", err)
+	}
+	f, err := os.OpenFile(sp.Path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("spool standard input: %w", err)
+	}
+	_, err = io.Copy(f, withContext(ctx, in))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("spool standard input: %w", err)
+	}
+	return sp, nil
+}
+
+// Close removes the copy. It may be called more than once.
+func (sp *Spool) Close() error {
+	return errors.Join(os.RemoveAll(sp.dir), sp.lock.Unlock())
+}
+
+// withContext returns a reader that fails once ctx has ended.
+func withContext(ctx context.Context, r io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// hashFile returns the SHA-256 of a file's content, remembered while the file
+// stays the same.
+func hashFile(ctx context.Context, m memo.Store, path string) (string, error) {
+	return m.Get("sha256", path, func() (string, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return "", fmt.Errorf("read source: %w", err)
+		}
+		defer f.Close()
+		h := sha256.New()
+		if _, err := io.Copy(h, withContext(ctx, f)); err != nil {
+			return "", fmt.Errorf("read source %s: %w", path, err)
+		}
+		return hex.EncodeToString(h.Sum(nil)), nil
+	})
+}

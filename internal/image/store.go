@@ -1,0 +1,266 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/memo"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// DefaultLimitShare is the part of a volume that its images may take before the
+// least recently used ones go, unless Store.Limit says otherwise.
+const DefaultLimitShare = 0.5
+
+// Store is the hot store: the images in one volume.
+type Store struct {
+	Volume volume.Volume
+	Places host.Places
+	// Memo remembers the hashes of sources.
+	Memo memo.Store
+	// Account is what servers run under; zero is the caller's own.
+	Account server.Account
+	// UID is the caller's.
+	UID int
+	// Limit is how many bytes of images are kept; 0 is DefaultLimitShare of the volume.
+	Limit int64
+	// InUse reports whether an instance is a clone of the image; nil is never.
+	InUse func(id string) bool
+	// Talk is where progress and messages go; nil is nowhere. Terminal says that it
+	// is one.
+	Talk     io.Writer
+	Terminal bool
+}
+
+func (s *Store) dir() string               { return filepath.Join(s.Volume.Dir(), "images") }
+func (s *Store) imageDir(id string) string { return filepath.Join(s.dir(), id) }
+func (s *Store) buildDir(id string) string { return filepath.Join(s.dir(), ".build-"+id) }
+func (s *Store) lockPath(id string) string { return filepath.Join(s.dir(), ".lock-"+id) }
+
+// Lease is an image that cannot be removed until Release.
+type Lease struct {
+	*Image
+	lock *sys.FileLock
+}
+
+// Release lets the image go. It may be called more than once.
+func (l *Lease) Release() {
+	// Closing a descriptor that was only locked has no error worth telling.
+	_ = l.lock.Unlock()
+}
+
+// Ensure returns the image of a recipe, which it builds if it is not there. One
+// process builds, however many ask; the others wait.
+func (s *Store) Ensure(ctx context.Context, r Recipe) (*Lease, error) {
+	p, err := r.resolve(ctx, s.Memo)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.sources) == 1 && p.sources[0].kind == kindImage {
+		return s.Get(p.sources[0].path, r.Server)
+	}
+	l, err := s.lease(p.id)
+	if !errors.Is(err, ErrNotFound) {
+		return l, err
+	}
+	if err := s.buildOnce(ctx, p); err != nil {
+		return nil, err
+	}
+	return s.lease(p.id)
+}
+
+// Get returns the image whose id begins with prefix. It must have been made by
+// the flavour and series of srv, if srv is not nil.
+func (s *Store) Get(prefix string, srv *server.Server) (*Lease, error) {
+	images, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	var found []*Image
+	for _, m := range images {
+		if strings.HasPrefix(m.ID, prefix) {
+			found = append(found, m)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("use image %s: %w in the %s volume\nhint: ramaria image ls", prefix, ErrNotFound, s.Volume.Kind())
+	case len(found) > 1:
+		return nil, fmt.Errorf("use image %s: %d images begin like this\nhint: ramaria image ls", prefix, len(found))
+	}
+	m := found[0]
+	if srv != nil && (m.Flavour != srv.Flavour || m.Version.Series() != srv.Version.Series()) {
+		return nil, fmt.Errorf("use image %s: it was made by %s %s, and the server is %s\nhint: --server %s:%s", m.ID, m.Flavour, m.Version, srv.Name(), m.Flavour, m.Version.Series())
+	}
+	return s.lease(m.ID)
+}
+
+// lease locks an image against removal and marks it used.
+func (s *Store) lease(id string) (*Lease, error) {
+	m, err := read(s.imageDir(id))
+	if err != nil {
+		return nil, err
+	}
+	lock, err := sys.TryLock(m.usedPath(), sys.Shared)
+	if errors.Is(err, sys.ErrLocked) || errors.Is(err, os.ErrNotExist) {
+		return nil, ErrNotFound // it is being removed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("use image %s: %w", id, err)
+	}
+	now := time.Now()
+	if err := os.Chtimes(m.usedPath(), now, now); err != nil {
+		return nil, errors.Join(fmt.Errorf("use image %s: %w", id, err), lock.Unlock())
+	}
+	return &Lease{Image: m, lock: lock}, nil
+}
+
+// List returns the images, the last used first.
+func (s *Store) List() ([]*Image, error) {
+	entries, err := os.ReadDir(s.dir())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list images: %w", err)
+	}
+	var images []*Image
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		m, err := read(filepath.Join(s.dir(), e.Name()))
+		if errors.Is(err, ErrNotFound) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		images = append(images, m)
+	}
+	sort.Slice(images, func(i, j int) bool { return images[i].LastUse().After(images[j].LastUse()) })
+	return images, nil
+}
+
+// errInUse says that an image must stay.
+var errInUse = errors.New("it is in use")
+
+// Remove removes an image, unless it is in use.
+func (s *Store) Remove(ctx context.Context, id string) error {
+	if s.InUse != nil && s.InUse(id) {
+		return fmt.Errorf("remove image %s: %w by an instance\nhint: ramaria ls, then ramaria down NAME --rm", id, errInUse)
+	}
+	lock, err := sys.TryLock(filepath.Join(s.imageDir(id), "used"), sys.Exclusive)
+	if errors.Is(err, sys.ErrLocked) {
+		return fmt.Errorf("remove image %s: %w: it is being cloned", id, errInUse)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove image %s: %w\nhint: ramaria image ls", id, ErrNotFound)
+	}
+	if err != nil {
+		return fmt.Errorf("remove image %s: %w", id, err)
+	}
+	err = s.Volume.Remove(ctx, s.imageDir(id))
+	return errors.Join(err, lock.Unlock())
+}
+
+// limit returns how many bytes of images are kept.
+func (s *Store) limit() (int64, error) {
+	if s.Limit > 0 {
+		return s.Limit, nil
+	}
+	u, err := s.Volume.Usage()
+	if err != nil {
+		return 0, err
+	}
+	return int64(float64(u.Size) * DefaultLimitShare), nil
+}
+
+// evict removes the least recently used images until the rest and need bytes more
+// are within the limit, or nothing is left that may go.
+func (s *Store) evict(ctx context.Context, need int64) error {
+	limit, err := s.limit()
+	if err != nil {
+		return err
+	}
+	images, err := s.List()
+	if err != nil {
+		return err
+	}
+	var total int64
+	for _, m := range images {
+		total += m.Size
+	}
+	for i := len(images) - 1; i >= 0 && total+need > limit; i-- {
+		err := s.Remove(ctx, images[i].ID)
+		if errors.Is(err, errInUse) || errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		total -= images[i].Size
+		s.say("removed image %s (%s), the least recently used: images may take %s\n", images[i].ID, images[i].Origin, volume.FormatBytes(limit))
+	}
+	return nil
+}
+
+// Sweep removes what killed builders left behind.
+func (s *Store) Sweep(ctx context.Context) error {
+	entries, err := os.ReadDir(s.dir())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sweep images: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), spoolPrefix) {
+			dir := filepath.Join(s.dir(), e.Name())
+			if held, err := sys.Held(filepath.Join(dir, "lock")); err == nil && !held {
+				errs = append(errs, os.RemoveAll(dir))
+			}
+			continue
+		}
+		id, ok := strings.CutPrefix(e.Name(), ".lock-")
+		if !ok {
+			continue
+		}
+		lock, err := sys.TryLock(s.lockPath(id), sys.Exclusive)
+		if errors.Is(err, sys.ErrLocked) {
+			continue // somebody builds
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("sweep images: %w", err))
+			continue
+		}
+		errs = append(errs, s.Volume.Remove(ctx, s.buildDir(id)), removeRunDir(s.buildDir(id), s.UID), lock.UnlockRemove())
+	}
+	return errors.Join(errs...)
+}
+
+// removeRunDir removes the socket directory of dir if it lies elsewhere.
+func removeRunDir(dir string, uid int) error {
+	run := host.RunDir(dir, uid)
+	if filepath.Dir(run) == dir {
+		return nil
+	}
+	return os.RemoveAll(run)
+}
+
+func (s *Store) say(format string, args ...any) {
+	if s.Talk != nil {
+		fmt.Fprintf(s.Talk, format, args...)
+	}
+}

@@ -1,0 +1,144 @@
+// Package instance knows the instances of one user: their names, their
+// directories, and what the files in those tell of them. It starts no server;
+// package supervisor does.
+//
+// Each file has one writer. The record in the state directory is what was asked
+// for, written by the command that made the instance; it outlives a reboot, which
+// empties the volume, and holds no secret. instance.json in the volume is what was
+// made of it. state.json beside it is the supervisor's alone, and to be believed
+// about a running server only while the supervisor holds the lock.
+package instance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// Format is the version of a record and of the files in its instance's directory.
+const Format = 1
+
+// Spec is what was asked for: the flags of `ramaria up`, normalised.
+type Spec struct {
+	Server   string   `json:"server,omitempty"`
+	From     []string `json:"from,omitempty"`
+	Key      string   `json:"key,omitempty"`
+	Database string   `json:"database,omitempty"`
+	User     string   `json:"user,omitempty"`
+	// PasswordFile is where the password was read from; records hold no secrets.
+	PasswordFile string            `json:"password_file,omitempty"`
+	Port         int               `json:"port,omitempty"`
+	Volume       string            `json:"volume,omitempty"`
+	TmpDir       string            `json:"tmpdir,omitempty"`
+	Set          map[string]string `json:"set,omitempty"`
+}
+
+// Record is what the state directory says of an instance.
+type Record struct {
+	Format int    `json:"format"`
+	Name   string `json:"name"`
+	Spec   Spec   `json:"spec"`
+	// Volume is the kind of volume that was chosen, and Dir the instance's
+	// directory in it.
+	Volume string `json:"volume"`
+	Dir    string `json:"dir"`
+	// RunDir is where its sockets are.
+	RunDir string `json:"run_dir"`
+	// Passing instances belong to a `ramaria run` and go with it.
+	Passing bool      `json:"passing,omitempty"`
+	Created time.Time `json:"created"`
+}
+
+// Made is what instance.json says: what the instance was made of.
+type Made struct {
+	Image    string         `json:"image"`
+	Origin   string         `json:"origin"`
+	Server   *server.Server `json:"server"`
+	PageSize int            `json:"page_size,omitempty"`
+	Account  server.Account `json:"account"`
+	// Supervisor is the account of Ramaria itself.
+	Supervisor server.Login `json:"supervisor"`
+	// Endpoint is for applications. Its port is chosen anew at a start when it is
+	// taken and was not asked for.
+	Endpoint server.Endpoint `json:"endpoint"`
+}
+
+// Instance is one instance as its files have it.
+type Instance struct {
+	Record
+	Made
+}
+
+// Paths of an instance's files.
+func (r *Record) DataDir() string  { return filepath.Join(r.Dir, "data") }
+func (r *Record) tmpDir() string   { return filepath.Join(r.Dir, "tmp") }
+func (r *Record) LogPath() string  { return filepath.Join(r.Dir, "server.log") }
+func (r *Record) LockPath() string { return filepath.Join(r.Dir, "lock") }
+func (r *Record) madePath() string { return filepath.Join(r.Dir, "instance.json") }
+
+// SupervisorLog is where a detached supervisor says what goes wrong.
+func (r *Record) SupervisorLog() string { return filepath.Join(r.Dir, "supervisor.log") }
+
+// Socket is the server's Unix socket.
+func (r *Record) Socket() string { return server.SocketPath(r.RunDir) }
+
+// TmpDir is the server's tmpdir.
+func (r *Record) TmpDir() string {
+	if r.Spec.TmpDir != "" {
+		// One directory of its own, so that it can be removed with the instance.
+		return filepath.Join(r.Spec.TmpDir, "ramaria-"+r.Name)
+	}
+	return r.tmpDir()
+}
+
+// readMade reads instance.json.
+func (r *Record) readMade() (*Made, error) {
+	var m Made
+	if err := readJSON(r.madePath(), &m); err != nil {
+		return nil, err
+	}
+	return &m, nil
+}
+
+// Save writes instance.json.
+func (i *Instance) Save() error { return writeJSON(i.madePath(), i.Made) }
+
+func readJSON(path string, v any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read instance: %w", err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// writeJSON replaces the file at path whole: readers see the old or the new one.
+func writeJSON(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-"+filepath.Base(path)+"-") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = tmp.Write(append(b, '\n'))
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,107 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// Registry is the records of one user's instances, in the state directory.
+type Registry struct {
+	Dir string
+}
+
+// ErrNotFound says that there is no instance of a name.
+var ErrNotFound = errors.New("no such instance")
+
+func (g Registry) path(name string) string { return filepath.Join(g.Dir, name+".json") }
+
+// Lock keeps other commands from making, starting or removing the instance called
+// name. waiting is called once if another command is at it.
+func (g Registry) Lock(ctx context.Context, name string, waiting func()) (*sys.FileLock, error) {
+	if err := os.MkdirAll(g.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("lock instance: %w", err)
+	}
+	l, err := sys.Lock(ctx, filepath.Join(g.Dir, name+".lock"), sys.Exclusive, waiting)
+	if err != nil {
+		return nil, fmt.Errorf("lock instance %s: %w", name, err)
+	}
+	return l, nil
+}
+
+// Get returns the record called name, or ErrNotFound.
+func (g Registry) Get(name string) (*Record, error) {
+	var r Record
+	err := readJSON(g.path(name), &r)
+	if missing(err) {
+		return nil, fmt.Errorf("find instance %s: %w\nhint: ramaria ls shows what there is; ramaria up %s makes it", name, ErrNotFound, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Format != Format {
+		return nil, fmt.Errorf("read %s: format %d, this ramaria knows %d\nhint: use the ramaria that made it", g.path(name), r.Format, Format)
+	}
+	return &r, nil
+}
+
+// Open returns the instance called name with what it was made of.
+func (g Registry) Open(name string) (*Instance, error) {
+	r, err := g.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := r.readMade()
+	if missing(err) {
+		return nil, fmt.Errorf("open instance %s: it lay in the %s volume, which was emptied (a reboot?)\nhint: ramaria up %s makes it again, from what it was made of", name, r.Volume, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Instance{Record: *r, Made: *m}, nil
+}
+
+// Put writes a record.
+func (g Registry) Put(r *Record) error { return writeJSON(g.path(r.Name), r) }
+
+// Delete removes the record called name, and its lock file, which the caller holds.
+func (g Registry) Delete(name string) error {
+	if err := os.Remove(g.path(name)); err != nil && !missing(err) {
+		return fmt.Errorf("remove record: %w", err)
+	}
+	return nil
+}
+
+// List returns all records by name.
+func (g Registry) List() ([]*Record, error) {
+	entries, err := os.ReadDir(g.Dir)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list instances: %w", err)
+	}
+	var out []*Record
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || strings.HasPrefix(name, ".") {
+			continue
+		}
+		r, err := g.Get(name)
+		if errors.Is(err, ErrNotFound) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out, nil
+}

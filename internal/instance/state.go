@@ -1,0 +1,70 @@
+package instance
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// Phase is what an instance is doing.
+type Phase string
+
+// The phases. The supervisor writes the first four; the others follow from the
+// files around state.json.
+const (
+	Starting Phase = "starting"
+	Running  Phase = "running"
+	Stopping Phase = "stopping"
+	Stopped  Phase = "stopped" // shut down cleanly, or never started
+	Crashed  Phase = "crashed" // the server, or its supervisor, died
+	Gone     Phase = "gone"    // the volume was emptied, by a reboot
+)
+
+// State is what the supervisor says in state.json.
+type State struct {
+	Phase Phase `json:"phase"`
+	// SupervisorPID and ServerPID are processes of the present or last run.
+	SupervisorPID int `json:"supervisor_pid"`
+	ServerPID     int `json:"server_pid,omitempty"`
+	// Since is when the phase began.
+	Since time.Time `json:"since"`
+	// Reason says why a server ended or did not start.
+	Reason string `json:"reason,omitempty"`
+	// Warnings are what the watch has to say at present: room, memory.
+	Warnings []string `json:"warnings,omitempty"`
+	// ReadySeconds is how long the server took from exec to its first answer.
+	ReadySeconds float64 `json:"ready_seconds,omitempty"`
+}
+
+func (r *Record) statePath() string { return filepath.Join(r.Dir, "state.json") }
+
+// SaveState writes state.json; only the supervisor calls it, or who reaps it.
+func (r *Record) SaveState(s State) error { return writeJSON(r.statePath(), s) }
+
+// State returns what the instance does now.
+func (r *Record) State() (State, error) {
+	var s State
+	err := readJSON(r.statePath(), &s)
+	if missing(err) {
+		if _, err := r.readMade(); missing(err) {
+			return State{Phase: Gone, Since: r.Created, Reason: "its directory in the " + r.Volume + " volume is not there any more, as after a reboot"}, nil
+		}
+		return State{Phase: Stopped, Since: r.Created}, nil
+	}
+	if err != nil {
+		return State{}, err
+	}
+	alive, err := sys.Held(r.LockPath())
+	if err != nil {
+		return State{}, err
+	}
+	if !alive && (s.Phase == Starting || s.Phase == Running || s.Phase == Stopping) {
+		s.Phase = Crashed
+		s.Reason = "its supervisor was killed, and the server with it"
+	}
+	return s, nil
+}
+
+// Alive reports whether the phase has a supervisor.
+func (p Phase) Alive() bool { return p == Starting || p == Running || p == Stopping }

@@ -1,0 +1,74 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"strings"
+)
+
+// Login is an account of a running server.
+type Login struct {
+	User     string `json:"user"`
+	Password string `json:"password"`
+}
+
+// SupervisorUser is the account by which Ramaria itself speaks to a server. It
+// exists for socket connections only.
+const SupervisorUser = "ramaria_supervisor"
+
+// NewPassword returns a random password of 144 bits in letters that need no
+// quoting in a shell, a URL or an option file.
+func NewPassword() string {
+	b := make([]byte, 18)
+	if _, err := rand.Read(b); err != nil {
+		panic(err) // crypto/rand.Read never fails on Linux
+	}
+	return strings.NewReplacer("+", "A", "/", "B", "-", "C", "_", "D").Replace(base64.RawURLEncoding.EncodeToString(b))
+}
+
+// InitSQL returns the statements, one a line, run at every start of an instance
+// before anybody can connect. The supervisor gets every right; the application
+// every right but those that would let it switch the binary log off (SUPER and
+// BINLOG ADMIN), and its database.
+func (s *Server) InitSQL(supervisor, app Login, database string) string {
+	var b strings.Builder
+	// The second mode makes quote right whatever the passwords hold.
+	b.WriteString("SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES';\n")
+	account := func(l Login, host string) string { return quote(l.User) + "@" + quote(host) }
+	grant := func(l Login, host string) {
+		fmt.Fprintf(&b, "CREATE OR REPLACE USER %s IDENTIFIED BY %s;\n", account(l, host), quote(l.Password))
+		fmt.Fprintf(&b, "GRANT ALL PRIVILEGES ON *.* TO %s WITH GRANT OPTION;\n", account(l, host))
+	}
+	grant(supervisor, "localhost")
+	// Two rows, since an anonymous or other account at localhost found in a copied
+	// data directory would win over app@% for socket connections.
+	for _, host := range []string{"localhost", "%"} {
+		grant(app, host)
+		fmt.Fprintf(&b, "REVOKE SUPER, BINLOG ADMIN ON *.* FROM %s;\n", account(app, host))
+	}
+	if database != "" {
+		fmt.Fprintf(&b, "CREATE DATABASE IF NOT EXISTS %s;\n", QuoteName(database))
+	}
+	return b.String()
+}
+
+// quote writes a string literal for sessions with NO_BACKSLASH_ESCAPES.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// QuoteName writes an identifier in backticks.
+func QuoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
+
+// CheckUser refuses user names that cannot be an account.
+func CheckUser(name string) error {
+	const longest = 80 // characters, MariaDB; MySQL has 32
+	if name == "" || len(name) > longest || strings.ContainsAny(name, "\\'\"`\n\r\x00") || name == SupervisorUser {
+		return fmt.Errorf("use account name %q: 1 to %d characters without quotes or backslashes, and not %s\nhint: --user app", name, longest, SupervisorUser)
+	}
+	return nil
+}
+
+// ForgetSQL returns the statement that removes what InitSQL made.
+func (s *Server) ForgetSQL(supervisor, app Login) string {
+	return "DROP USER IF EXISTS " + quote(app.User) + "@'localhost', " + quote(app.User) + "@'%', " + quote(supervisor.User) + "@'localhost'"
+}

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+const (
+	// descriptionFile lies in the directory of every fetched server. It is written
+	// last, so that a directory without it is no server.
+	descriptionFile = "server.json"
+	// descriptionFormat changes when an older ramaria could not use the directory.
+	descriptionFormat = 1
+)
+
+// description is the content of server.json.
+type description struct {
+	Format int `json:"format"`
+	Server
+}
+
+// cached goes through the fetched servers, newest first.
+func (f *Finder) cached() iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		dir := f.Places.Servers()
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return // no cache yet; what else is wrong with it, fetching will tell
+		}
+		var found []candidate
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			c := candidate{path: filepath.Join(dir, e.Name())}
+			if c.server, err = loadServer(c.path); err != nil {
+				c.server, c.reason = nil, err.Error()
+			}
+			found = append(found, c)
+		}
+		slices.SortStableFunc(found, func(a, b candidate) int {
+			return b.sortVersion().Compare(a.sortVersion())
+		})
+		for _, c := range found {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+func (c candidate) sortVersion() Version {
+	if c.server == nil {
+		return Version{}
+	}
+	return c.server.Version
+}
+
+// loadServer reads the description of the fetched server in dir. The directory may
+// have been moved, or be reached by another path, since it was written.
+func loadServer(dir string) (*Server, error) {
+	if err := trusted(dir); err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(filepath.Join(dir, descriptionFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("it has no " + descriptionFile + ", so it was not fetched by ramaria, or not wholly")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read description: %w", err)
+	}
+	var d description
+	if err := json.Unmarshal(b, &d); err != nil {
+		return nil, fmt.Errorf("read description: %w", err)
+	}
+	if d.Format != descriptionFormat {
+		return nil, fmt.Errorf("its description has format %d, this ramaria reads %d", d.Format, descriptionFormat)
+	}
+	s := d.Server
+	s.rebase(dir)
+	if !executable(s.Daemon.path()) {
+		return nil, fmt.Errorf("its daemon %s is missing", s.Daemon.path())
+	}
+	return &s, nil
+}
+
+// trusted refuses a directory that somebody else could have put a program into.
+func trusted(dir string) error {
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at cache: %w", err)
+	}
+	if !fi.IsDir() {
+		return errors.New("it is not a directory")
+	}
+	owner := int(fi.Sys().(*syscall.Stat_t).Uid)
+	if owner != 0 && owner != os.Geteuid() {
+		return fmt.Errorf("it belongs to user %d", owner)
+	}
+	if fi.Mode().Perm()&0o022 != 0 {
+		return errors.New("others may write to it")
+	}
+	return nil
+}
+
+// rebase makes every path of s that begins with its Dir begin with dir instead.
+func (s *Server) rebase(dir string) {
+	old := s.Dir
+	if old == dir {
+		return
+	}
+	move := func(p string) string {
+		if p == old {
+			return dir
+		}
+		return strings.ReplaceAll(p, old+"/", dir+"/") // the library path holds several
+	}
+	for _, argv := range [][]string{s.Daemon.Argv, s.Client.Argv} {
+		for i := range argv {
+			argv[i] = move(argv[i])
+		}
+	}
+	for _, p := range []*string{&s.Share, &s.Messages, &s.Charsets, &s.Plugins} {
+		*p = move(*p)
+	}
+	s.Dir = dir
+}
+
+// writeDescription writes server.json into dir, where s lies or is about to leave.
+func writeDescription(dir string, s *Server) error {
+	b, err := json.MarshalIndent(description{descriptionFormat, *s}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("describe server: %w", err)
+	}
+	return writeFile(filepath.Join(dir, descriptionFile), append(b, '\n'))
+}
+
+// writeFile writes a file that everybody may read and waits until it is on the disk.
+func writeFile(path string, content []byte) error {
+	w, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(content)
+	return errors.Join(err, w.Chmod(0o644), w.Sync(), w.Close())
+}

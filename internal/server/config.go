@@ -1,0 +1,228 @@
+package server
+
+import (
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Config is what one start of a server is configured by.
+type Config struct {
+	Stage Stage
+	// Volume is the kind of volume that the data lies in: shm, disk.
+	Volume string
+	// DataDir is the data directory. RunDir holds socket, pid file and what else
+	// belongs to one run; it must be short enough for a socket path (see SocketPath).
+	DataDir, RunDir, TmpDir string
+	// InitFile is a file of statements run at each start, or "".
+	InitFile string
+	// Port is the TCP port; 0 is none at all. Bind is the address; "" is 127.0.0.1.
+	Port int
+	Bind string
+	// PageSize is InnoDB's page size in bytes; 0 is the server's default.
+	PageSize int
+	// Set holds the user's own settings (--set), by name.
+	Set map[string]string
+}
+
+// SocketPath returns the path of the server's Unix socket below a run directory.
+func SocketPath(runDir string) string { return filepath.Join(runDir, "server.sock") }
+
+// MaxSocketPath is the longest path of a Unix socket that Ramaria makes, in
+// bytes; unix(7) has 108 including the final NUL.
+const MaxSocketPath = 100
+
+// CertPath and KeyPath are the TLS certificate and key in a run directory.
+func CertPath(runDir string) string { return filepath.Join(runDir, "cert.pem") }
+
+// KeyPath is the key that belongs to CertPath.
+func KeyPath(runDir string) string { return filepath.Join(runDir, "key.pem") }
+
+// NeedsCert reports whether starts of this server want a certificate made
+// beforehand.
+func (s *Server) NeedsCert() bool {
+	for _, r := range profiles[s.Flavour] {
+		if r.value == factCert && r.applies(s.Version, Run, "") {
+			return true
+		}
+	}
+	return false
+}
+
+// Render returns the option file of one start: every line under its reason. It
+// fails on a --set that Ramaria itself relies on.
+func (s *Server) Render(c Config) (string, error) {
+	if err := s.CheckSet(c.Set); err != nil {
+		return "", err
+	}
+	facts := c.facts(s)
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Written by ramaria for %s %s at each start; change settings with --set.\n[%sd]\n", s.Flavour, s.Version, s.Flavour)
+	seen := map[string]bool{}
+	for _, r := range profiles[s.Flavour] {
+		if !r.applies(s.Version, c.Stage, c.Volume) {
+			continue
+		}
+		value, why := r.value, r.why
+		if f, ok := facts[value]; ok {
+			value = f
+		}
+		if v, ok := c.Set[r.name]; ok {
+			value, why = v, "set by --set"
+		}
+		seen[r.name] = true
+		if value == "" {
+			continue
+		}
+		line, err := optionLine(r.name, value)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "\n# %s\n%s\n", why, line)
+	}
+	for _, name := range sortedKeys(c.Set) {
+		if seen[name] || c.Stage == Bootstrap && !shaping[name] {
+			continue
+		}
+		line, err := optionLine(name, c.Set[name])
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "\n# set by --set\n%s\n", line)
+	}
+	return b.String(), nil
+}
+
+// optionLine writes one line of an option file, quoted as the manual has it
+// (https://mariadb.com/kb/en/configuring-mariadb-with-option-files/).
+func optionLine(name, value string) (string, error) {
+	if strings.ContainsAny(value, "\n\r\x00") {
+		return "", fmt.Errorf("render option %s: its value has a line break", name)
+	}
+	if name == "log_bin" && value == "OFF" {
+		return "skip_log_bin", nil
+	}
+	if value == "" || strings.ContainsAny(value, " \t#;\"'\\") {
+		value = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
+	}
+	return name + " = " + value, nil
+}
+
+func (c Config) facts(s *Server) map[string]string {
+	f := map[string]string{
+		factDataDir:  c.DataDir,
+		factSocket:   SocketPath(c.RunDir),
+		factPidFile:  filepath.Join(c.RunDir, "server.pid"),
+		factTmpDir:   c.TmpDir,
+		factInitFile: c.InitFile,
+		factBind:     c.Bind,
+		factPort:     "",
+		factPrivate:  "",
+		factMessages: s.Messages,
+		factCharsets: s.Charsets,
+		factPlugins:  s.Plugins,
+		factCert:     CertPath(c.RunDir),
+		factKey:      KeyPath(c.RunDir),
+		factPageSize: "",
+	}
+	switch {
+	case c.Port == 0:
+		f[factPrivate], f[factBind] = "ON", ""
+	case c.Bind == "":
+		f[factBind] = "127.0.0.1"
+	}
+	if c.Port > 0 {
+		f[factPort] = strconv.Itoa(c.Port)
+	}
+	if c.PageSize > 0 {
+		f[factPageSize] = strconv.Itoa(c.PageSize)
+	}
+	return f
+}
+
+// shaping names the options beyond the profile's that are built into the files,
+// so that images made with different values are different images.
+var shaping = map[string]bool{
+	"character_set_server": true, "collation_server": true, "character_set_collations": true,
+	"default_storage_engine": true, "default_time_zone": true, "explicit_defaults_for_timestamp": true,
+	"innodb_checksum_algorithm": true, "innodb_compression_algorithm": true, "innodb_compression_default": true,
+	"innodb_data_file_path": true, "innodb_default_row_format": true, "innodb_file_per_table": true,
+	"innodb_page_size": true, "innodb_strict_mode": true,
+	"innodb_undo_tablespaces": true, "lower_case_table_names": true, "old_mode": true, "sql_mode": true,
+}
+
+// Shape returns the settings, as sorted name=value lines, that shape the files of
+// an image made by this server: the profile's and the user's.
+func (s *Server) Shape(set map[string]string) []string {
+	values := map[string]string{}
+	for _, r := range profiles[s.Flavour] {
+		if r.shapes && r.applies(s.Version, Build, "") && !strings.HasPrefix(r.value, "{") {
+			values[r.name] = r.value
+		}
+	}
+	for name, v := range set {
+		if shaping[name] {
+			values[name] = v
+		}
+	}
+	var lines []string
+	for _, name := range sortedKeys(values) {
+		lines = append(lines, name+"="+values[name])
+	}
+	return lines
+}
+
+// NormalSet reads --set arguments (name=value, or name for ON); names are folded
+// to lower case with underscores, as the server takes them either way.
+func NormalSet(args []string) (map[string]string, error) {
+	set := map[string]string{}
+	for _, a := range args {
+		name, value, found := strings.Cut(a, "=")
+		name = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "-", "_")
+		if !found {
+			value = "ON"
+		}
+		if !optionName(name) {
+			return nil, fmt.Errorf("read --set %q: not an option name\nhint: --set max_connections=500", a)
+		}
+		set[name] = strings.TrimSpace(value)
+	}
+	return set, nil
+}
+
+func optionName(s string) bool {
+	for _, c := range s {
+		if c != '_' && c != '.' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// CheckSet refuses settings that Ramaria itself relies on.
+func (s *Server) CheckSet(set map[string]string) error {
+	for _, r := range profiles[s.Flavour] {
+		if _, ok := set[r.name]; ok && r.fixed {
+			return fmt.Errorf("use --set %s: ramaria relies on its own value (%s)\nhint: leave it out%s", r.name, r.why, flagFor[r.name])
+		}
+	}
+	return nil
+}
+
+// flagFor names the flag to use instead of --set, for the options that have one.
+var flagFor = map[string]string{
+	"port":    "; use --port N",
+	"tmpdir":  "; use --tmpdir DIR",
+	"datadir": "; choose where data lies with --volume",
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,184 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// repository makes a repository of the two packages, holding a server that only
+// tells its version, and returns its directory.
+func repository(t *testing.T, names [2]string, version string) string {
+	t.Helper()
+	needTools(t, "apt-get", "dpkg-deb")
+	repo := t.TempDir()
+	if err := os.Chmod(filepath.Dir(repo), 0o755); err != nil { // for apt's own user
+		t.Fatal(err)
+	}
+	arch, err := exec.Command("dpkg", "--print-architecture").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fakeServer(version)
+	trees := [2]map[string]string{{
+		"usr/sbin/mariadbd":                       files["bin/mariadbd"],
+		"usr/share/mysql/english/errmsg.sys":      "x",
+		"usr/share/mysql/charsets/Index.xml":      "x",
+		"usr/share/mysql_system_tables.sql":       "not here",
+		"usr/share/doc/x/changelog":               "not needed",
+		"usr/share/mysql/mysql_system_tables.sql": "x",
+	}, {"usr/bin/mariadb": files["bin/mariadb"]}}
+	var index strings.Builder
+	for i, name := range names {
+		tree := t.TempDir()
+		control := fmt.Sprintf("Package: %s\nVersion: 1:%s-0+test\nArchitecture: %s\nMaintainer: x <x@example.org>\nDescription: x\n",
+			name, version, strings.TrimSpace(string(arch)))
+		trees[i]["DEBIAN/control"] = control
+		for file, content := range trees[i] {
+			p := filepath.Join(tree, file)
+			if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			mode := os.FileMode(0o644)
+			if strings.Contains(file, "bin/") {
+				mode = 0o4755 // set-user-ID must not come through
+			}
+			if err := os.WriteFile(p, []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(p, mode.Perm()|(mode&0o4000>>11)*os.ModeSetuid); err != nil {
+				t.Fatal(err)
+			}
+		}
+		deb := filepath.Join(repo, name+".deb")
+		if out, err := exec.Command("dpkg-deb", "--root-owner-group", "--build", tree, deb).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		b, err := os.ReadFile(deb)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&index, "%sFilename: ./%s.deb\nSize: %d\nSHA256: %x\n\n", control, name, len(b), sha256.Sum256(b))
+	}
+	if err := os.WriteFile(filepath.Join(repo, "Packages"), []byte(index.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return repo
+}
+
+func TestFetchPackages(t *testing.T) {
+	for name, c := range map[string]struct {
+		packages [2]string
+		remote   bool
+	}{
+		"over the network":       {aptPackages[0], true},
+		"from a directory":       {aptPackages[0], false},
+		"older Ubuntu's package": {aptPackages[2], true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := repository(t, c.packages, "10.11.77")
+			source := "file:" + repo
+			if c.remote {
+				srv := httptest.NewServer(http.FileServer(http.Dir(repo)))
+				t.Cleanup(srv.Close)
+				source = srv.URL
+			}
+			m := fetching(t, "http://127.0.0.1:9/", jarOf(nil))
+			// Another source is broken, as somebody's third-party one often is.
+			m.aptSources("deb [trusted=yes] " + source + " ./\ndeb http://127.0.0.2:9/gone ./")
+			m.apt += `APT::Update::Post-Invoke { "exit 1"; };` + "\n#clear APT::Update::Post-Invoke;\n"
+			s := m.mustFind("")
+			dir := filepath.Join(m.Places.Servers(), "mariadb-10.11.77")
+			want := &Server{
+				Flavour: MariaDB, Version: Version{10, 11, 77}, Origin: "apt", Dir: dir,
+				Daemon: Program{Argv: []string{dir + "/usr/sbin/mariadbd"}}, Client: Program{Argv: []string{dir + "/usr/bin/mariadb"}},
+				Share: dir + "/usr/share/mysql", Messages: dir + "/usr/share/mysql", Charsets: dir + "/usr/share/mysql/charsets",
+				Plugins: dir + "/usr/lib/mysql/plugin",
+			}
+			if diff := cmp.Diff(want, s); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if fi, err := os.Stat(s.Daemon.path()); err != nil || fi.Mode() != 0o755 {
+				t.Errorf("mode %v, %v", fi.Mode(), err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "usr/share/doc")); err == nil {
+				t.Error("documents are not needed")
+			}
+			if diff := cmp.Diff([]string{"mariadb-10.11.77"}, m.cacheNames()); diff != "" {
+				t.Errorf("cache: %s", diff)
+			}
+		})
+	}
+}
+
+func TestFetchPackagesOfAnotherSeries(t *testing.T) {
+	repo := repository(t, aptPackages[0], "10.11.77")
+	content := fakeJar(t, fakeServer("11.4.5"))
+	m := fetching(t, serveBytes(t, content).URL, jarOf(content))
+	m.aptSources("deb [trusted=yes] file:" + repo + " ./")
+	if s := m.mustFind("mariadb:11.4"); s.Origin != "maven" {
+		t.Errorf("%+v", s)
+	}
+	if s := m.mustFind("mariadb:10.11"); s.Origin != "apt" {
+		t.Errorf("%+v", s)
+	}
+	_, err := m.Find(t.Context(), "mariadb:11.8")
+	if err == nil || !strings.Contains(err.Error(), "the distribution has 10.11.77") || strings.Contains(err.Error(), "no network") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A package that was changed on the way must not get into the cache.
+func TestFetchPackagesChecksum(t *testing.T) {
+	repo := repository(t, aptPackages[0], "10.11.77")
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, err := os.ReadFile(filepath.Join(repo, filepath.Clean("/"+r.URL.Path)))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		if strings.HasSuffix(r.URL.Path, ".deb") {
+			b[len(b)/2] ^= 1
+		}
+		w.Write(b)
+	}))
+	t.Cleanup(srv.Close)
+	m := fetching(t, "http://127.0.0.1:9/", jarOf(nil))
+	m.aptSources("deb [trusted=yes] " + srv.URL + " ./")
+	m.fails("apt: download packages", "Hash Sum mismatch")
+}
+
+// A fetch that is given up in the middle of apt's work ends at once, and so do
+// apt's own children.
+func TestFetchPackagesEndsWithContext(t *testing.T) {
+	needTools(t, "apt-get", "dpkg-deb")
+	ctx, cancel := context.WithCancel(t.Context())
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done() // apt hangs up when it ends
+	}))
+	t.Cleanup(srv.Close)
+	m := fetching(t, srv.URL, jarOf(nil))
+	m.aptSources("deb [trusted=yes] " + srv.URL + " ./")
+	began := time.Now()
+	if _, err := m.Find(ctx, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if left := m.cacheNames(); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}

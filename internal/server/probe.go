@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/memo"
+)
+
+// ProbeTimeout is how long a program may take to tell its version; it takes
+// milliseconds, but tens of megabytes may have to come from a slow disk first.
+const ProbeTimeout = 30 * time.Second
+
+// versionText matches "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for ..." and
+// "mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)".
+var versionText = regexp.MustCompile(`\bVer (\d+\.\d+\.\d+)(\S*)`)
+
+// parseVersionText reads what a daemon says to --version. A MySQL gives ErrMySQL.
+func parseVersionText(text string) (Version, error) {
+	m := versionText.FindStringSubmatch(text)
+	if m == nil {
+		return Version{}, fmt.Errorf("no version in %q", firstLine(text))
+	}
+	v, err := ParseVersion(m[1])
+	if err != nil {
+		return Version{}, err
+	}
+	if !strings.Contains(m[2], "MariaDB") {
+		return v, fmt.Errorf("version %s: %w", v, ErrMySQL)
+	}
+	return v, nil
+}
+
+// probe asks the daemon at the end of program for its version, or remembers it.
+func probe(ctx context.Context, m memo.Store, program Program) (Version, error) {
+	binary := program.path()
+	text, err := m.Get("server-version", binary, func() (string, error) { return askVersion(ctx, program) })
+	if err != nil {
+		return Version{}, fmt.Errorf("ask %s for its version: %w", binary, err)
+	}
+	v, err := parseVersionText(text)
+	if err != nil {
+		return v, fmt.Errorf("ask %s for its version: %w", binary, err)
+	}
+	return v, nil
+}
+
+// askVersion runs the daemon. --no-defaults comes first, as the daemon demands, so
+// that a broken /etc/mysql is no concern of ours.
+func askVersion(ctx context.Context, program Program) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
+	defer cancel()
+	argv := append(append([]string{}, program.Argv...), "--no-defaults", "--version")
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err == nil {
+		return firstLine(string(out)), nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		return "", fmt.Errorf("%w: %s", err, firstLine(string(exit.Stderr)))
+	}
+	return "", err
+}
+
+// path is the program itself, after the loader and the loader's options.
+func (p Program) path() string {
+	if len(p.Argv) == 0 {
+		return ""
+	}
+	return p.Argv[len(p.Argv)-1]
+}
+
+func firstLine(s string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(first)
+}

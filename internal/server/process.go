@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Account is the operating system account that a server process runs under; the
+// zero value is the caller's own.
+type Account struct {
+	UID, GID int
+}
+
+// StopTimeout is how long a server may take to shut down cleanly before it is
+// killed.
+const StopTimeout = 5 * time.Minute
+
+// Process is one running server process. Its starter is its parent: when that
+// dies, however it dies, the kernel kills the server.
+type Process struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error // the result of Wait; set before done is closed
+}
+
+// Start starts the daemon with the option file at config. Everything that it says
+// goes to log. It returns as soon as the process runs; see Ready.
+func (s *Server) Start(config string, account Account, dir string, stdin io.Reader, log *os.File) (*Process, error) {
+	argv := append(append([]string{}, s.Daemon.Argv...), "--defaults-file="+config)
+	if stdin != nil {
+		argv = append(argv, "--bootstrap")
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, log, log
+	// Nothing of the caller's environment is the server's business, least of all
+	// MYSQL_* and MARIADB_* variables.
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=" + os.Getenv("TZ")}
+	if os.Getenv("TZ") == "" {
+		cmd.Env = cmd.Env[:2]
+	}
+	// A process group of its own: Ctrl-C at the terminal is for ramaria, which then
+	// stops the server in its own way.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if account != (Account{}) {
+		// Set at exec: a later change of uid would clear the parent-death signal.
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(account.UID), Gid: uint32(account.GID)}
+	}
+	p := &Process{cmd: cmd, done: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		// The parent-death signal fires when the thread that forked ends, so this
+		// goroutine keeps its thread until the server is gone (prctl(2)).
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w%s", argv[len(s.Daemon.Argv)-1], err, startHint(err, account))
+	}
+	return p, nil
+}
+
+func startHint(err error, account Account) string {
+	if errors.Is(err, os.ErrPermission) && account != (Account{}) {
+		return fmt.Sprintf("\nhint: the server runs as uid %d, which must be able to reach this path; choose another --home or --server", account.UID)
+	}
+	return ""
+}
+
+// PID returns the process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Exit tells how the process ended: nil for status 0. It is valid after Done.
+func (p *Process) Exit() error { return p.err }
+
+// Wait waits for the process to end, or for ctx.
+func (p *Process) Wait(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return p.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Stop asks the server to shut down cleanly and waits. When ctx ends or
+// StopTimeout passes first, the server is killed and an error returned: its data
+// then needs recovery. It may be called more than once.
+func (p *Process) Stop(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return p.err
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, StopTimeout)
+	defer cancel()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop server: %w", err)
+	}
+	select {
+	case <-p.done:
+		return p.err
+	case <-ctx.Done():
+		p.Kill()
+		return fmt.Errorf("stop server: killed, since it did not shut down in time: %w", ctx.Err())
+	}
+}
+
+// Kill ends the process at once and waits until it is gone.
+func (p *Process) Kill() {
+	// The only error is that the process has ended already.
+	_ = p.cmd.Process.Kill()
+	<-p.done
+}
+
+// Cause says in words how a server process ended.
+func Cause(err error) string {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "it shut down"
+	case errors.As(err, &exit):
+		ws, ok := exit.Sys().(syscall.WaitStatus)
+		if ok && ws.Signaled() {
+			return fmt.Sprintf("it was killed by signal %d (%s)", ws.Signal(), ws.Signal())
+		}
+		return fmt.Sprintf("it exited with status %d", exit.ExitCode())
+	}
+	return err.Error()
+}
+
+// LogTail returns the last lines of a server log that say what is wrong: its
+// errors where there are some, else its last lines.
+func LogTail(path string) string {
+	const most, lines = 64 << 10, 6
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if fi, err := f.Stat(); err == nil && fi.Size() > most {
+		if _, err := f.Seek(-most, io.SeekEnd); err != nil {
+			return ""
+		}
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return ""
+	}
+	all := strings.Split(strings.TrimSpace(string(b)), "\n")
+	var errs []string
+	for _, l := range all {
+		if strings.Contains(l, "[ERROR]") || strings.HasPrefix(l, "ERROR") {
+			errs = append(errs, l)
+		}
+	}
+	if len(errs) == 0 {
+		errs = all
+	}
+	return strings.Join(errs[max(0, len(errs)-lines):], "\n")
+}

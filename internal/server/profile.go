@@ -1,0 +1,145 @@
+package server
+
+// Stage is what a server process is started for.
+type Stage int
+
+const (
+	// Run serves an instance.
+	Run Stage = 1 << iota
+	// Build loads data into a directory that becomes an image: no binary log, no
+	// network, a large redo log, work put off until the shutdown.
+	Build
+	// Bootstrap makes the system tables of an empty data directory.
+	Bootstrap
+)
+
+// always is every stage.
+const always = Run | Build | Bootstrap
+
+// setting is one row of the profile: an option, its value, when it applies, and
+// why. The profile is the only place that decides how a server is configured; a
+// new version or flavour is new rows, not new code.
+type setting struct {
+	// name is the option as the server manual has it, with underscores.
+	name string
+	// value is fixed text, or a reference to a fact of this start (see facts).
+	value string
+	// stages says which starts have it.
+	stages Stage
+	// volumes limits it to kinds of volume ("shm", "disk"); empty is all.
+	volumes string
+	// since and until limit it to a range of versions: since <= v < until; the
+	// zero Version is no limit.
+	since, until Version
+	// shapes says that the value is built into the files, so that it belongs to
+	// the identity of an image.
+	shapes bool
+	// fixed says that --set may not change it, since Ramaria itself relies on it.
+	fixed bool
+	// why is written into my.cnf above the line.
+	why string
+}
+
+// References to facts of one start, filled in by Render. A row whose fact is
+// empty is left out.
+const (
+	factDataDir  = "{datadir}"
+	factSocket   = "{socket}"
+	factPidFile  = "{pid_file}"
+	factTmpDir   = "{tmpdir}"
+	factInitFile = "{init_file}"
+	factPort     = "{port}"
+	factBind     = "{bind_address}"
+	factPrivate  = "{private}"
+	factMessages = "{messages}"
+	factCharsets = "{charsets}"
+	factPlugins  = "{plugins}"
+	factCert     = "{cert}"
+	factKey      = "{key}"
+	factPageSize = "{page_size}"
+)
+
+// BinlogName is the base name of the binary log, relative to the data directory:
+// a branch that starts on a clone must never reach its parent's log.
+const BinlogName = "ramaria-bin"
+
+// BinlogFileSize is the size in bytes at which the server begins the next binary
+// log file.
+const BinlogFileSize = 16 << 20
+
+// mariadbProfile is for MariaDB 10.6 and later. Figures: MariaDB 10.11.19, two
+// cores, data in tmpfs, idle with the system tables only.
+var mariadbProfile = []setting{
+	{name: "datadir", value: factDataDir, stages: always, fixed: true, why: "the instance's own clone of its image"},
+	{name: "socket", value: factSocket, stages: always, fixed: true, why: "in the instance's directory, which only its owner can enter"},
+	{name: "pid_file", value: factPidFile, stages: always, fixed: true, why: "beside the socket, so that no clone inherits it"},
+	{name: "tmpdir", value: factTmpDir, stages: always, fixed: true, why: "temporary tables and sorts stay where --tmpdir says, by default in the volume"},
+	{name: "init_file", value: factInitFile, stages: Run | Build, fixed: true, why: "sets up the supervisor's and the application's account before anybody can connect"},
+	{name: "lc_messages_dir", value: factMessages, stages: always, fixed: true, why: "the error messages of this very server, wherever it was unpacked"},
+	{name: "character_sets_dir", value: factCharsets, stages: always, fixed: true, why: "the character sets of this very server"},
+	{name: "plugin_dir", value: factPlugins, stages: always, fixed: true, why: "the plugins of this very server"},
+
+	{name: "skip_networking", value: factPrivate, stages: always, fixed: true, why: "nobody but the builder may connect"},
+	{name: "port", value: factPort, stages: Run | Build, fixed: true, why: "chosen by --port, or any free one"},
+	{name: "bind_address", value: factBind, stages: Run | Build, why: "loopback only: nothing listens to the network unless asked"},
+	{name: "skip_name_resolve", value: "ON", stages: Run | Build, why: "no DNS look-up at each connection"},
+	{name: "skip_slave_start", value: "ON", stages: Run | Build, fixed: true, why: "a copied replica must not start to replicate"},
+	{name: "ssl_cert", value: factCert, stages: Run, since: Version{11, 4, 0}, fixed: true, why: "made beforehand: otherwise the server makes a TLS key at every start, 250 ms"},
+	{name: "ssl_key", value: factKey, stages: Run, since: Version{11, 4, 0}, fixed: true, why: "belongs to ssl_cert"},
+
+	{name: "character_set_server", value: "utf8mb4", stages: always, shapes: true, why: "as the distributions' packages set it, and the server itself from 11.6"},
+	{name: "innodb_page_size", value: factPageSize, stages: always, shapes: true, why: "the page size that the copied data directory was made with"},
+	{name: "innodb_autoextend_increment", value: "1", stages: always, why: "system and temporary tablespaces grow by 1 MB instead of 64 MB: less to copy, 15 ms less at start"},
+	{name: "innodb_temp_data_file_path", value: "ibtmp1:1M:autoextend", stages: always, why: "made anew at every start: 1 MB instead of 12 MB"},
+	{name: "innodb_log_file_size", value: "16M", stages: Run | Bootstrap, why: "redo log: all of it is resident once written, copied and recovered from"},
+	{name: "innodb_log_file_size", value: "64M", stages: Build, why: "fewer checkpoints while loading; the image gets a new, small one"},
+	{name: "innodb_log_buffer_size", value: "2M", stages: Run | Bootstrap, why: "writing the log out costs a memory copy only: 16M of it would be resident for nothing"},
+	{name: "innodb_buffer_pool_size", value: "128M", stages: Run, why: "address space: pages are resident once used, and a miss is a memory copy"},
+	{name: "innodb_buffer_pool_size", value: "256M", stages: Build, why: "a load touches every page once"},
+	{name: "innodb_buffer_pool_dump_at_shutdown", value: "OFF", stages: always, why: "reading a page again is a memory copy"},
+	{name: "innodb_buffer_pool_load_at_startup", value: "OFF", stages: always, why: "work at start for nothing"},
+	{name: "innodb_doublewrite", value: "ON", stages: Run, why: "a 16 KB page can tear when the server is killed in the middle of a write, in RAM too; costs nothing to be seen while data fits the pool"},
+	{name: "innodb_doublewrite", value: "OFF", stages: Build | Bootstrap, why: "a build that is killed is thrown away"},
+	{name: "innodb_flush_log_at_trx_commit", value: "2", stages: Run, why: "each commit reaches the kernel, so it survives the death of the server; 0 would lose commits, 1 adds a sync that RAM does not need"},
+	{name: "innodb_flush_log_at_trx_commit", value: "0", stages: Build | Bootstrap, why: "a build that is killed is thrown away"},
+	{name: "innodb_flush_method", value: "fsync", stages: always, volumes: "shm", why: "a sync in shared memory is free; direct I/O has nothing to bypass there"},
+	{name: "debug_no_sync", value: "ON", stages: always, volumes: "disk", why: "the disk volume promises no more than RAM does: no waiting for the device"},
+	{name: "innodb_flush_method", value: "nosync", stages: always, volumes: "disk", why: "as above, for InnoDB's own files"},
+	{name: "innodb_use_native_aio", value: "OFF", stages: always, fixed: true, why: "a stopped server must have no write in flight, or a snapshot could tear; RAM gains nothing from it"},
+	{name: "innodb_fast_shutdown", value: "0", stages: Build, fixed: true, why: "an image has no undo history and no buffered changes left"},
+	{name: "innodb_stats_on_metadata", value: "OFF", stages: Run, why: "reading information_schema must not recompute statistics"},
+
+	{name: "aria_pagecache_buffer_size", value: "8M", stages: always, why: "28 MB less resident than the default of 128M, which serves system and on-disk temporary tables only"},
+	{name: "key_buffer_size", value: "1M", stages: Run, why: "MyISAM's; nobody's test data"},
+	{name: "query_cache_size", value: "0", stages: always, why: "off in every current default; saves its memory"},
+	{name: "query_cache_type", value: "OFF", stages: always, why: "no lock per statement"},
+	{name: "performance_schema", value: "OFF", stages: always, why: "costs memory and start time; switch it on by --set performance_schema=ON"},
+	{name: "max_allowed_packet", value: "1G", stages: Build, why: "whatever a dump holds"},
+
+	{name: "log_bin", value: BinlogName, stages: Run, fixed: true, why: "what changed is written down, for rewinding; a relative name, so that a clone never reaches its parent's log"},
+	{name: "log_bin", value: "OFF", stages: Build | Bootstrap, fixed: true, why: "an image starts without history"},
+	{name: "server_id", value: "1", stages: Run, why: "the binary log wants one"},
+	{name: "binlog_format", value: "ROW", stages: Run, fixed: true, why: "row images can be inverted, statements cannot"},
+	{name: "binlog_row_image", value: "FULL", stages: Run, fixed: true, why: "an inverted update needs the whole row as it was"},
+	{name: "binlog_annotate_row_events", value: "OFF", stages: Run, why: "nobody reads the statement texts"},
+	{name: "binlog_checksum", value: "NONE", stages: Run, why: "RAM does not rot"},
+	{name: "log_bin_compress", value: "OFF", stages: Run, fixed: true, why: "the log is read as it is written"},
+	{name: "max_binlog_size", value: "16M", stages: Run, fixed: true, why: "small files, since the supervisor purges whole ones"},
+	{name: "sync_binlog", value: "0", stages: Run, why: "the log is in RAM"},
+	{name: "log_bin_trust_function_creators", value: "ON", stages: Run, why: "with a binary log the application could otherwise make no function or trigger"},
+}
+
+// profiles has the profile of each flavour.
+var profiles = map[Flavour][]setting{MariaDB: mariadbProfile}
+
+// applies reports whether the row is part of a start.
+func (r setting) applies(v Version, stage Stage, volume string) bool {
+	switch {
+	case r.stages&stage == 0,
+		r.volumes != "" && r.volumes != volume,
+		r.since != (Version{}) && v.Compare(r.since) < 0,
+		r.until != (Version{}) && v.Compare(r.until) >= 0:
+		return false
+	}
+	return true
+}

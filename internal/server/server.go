@@ -1,0 +1,106 @@
+// Package server knows the database software: which flavours and versions there
+// are, where their programs are found or fetched from, how they are configured,
+// bootstrapped, started, known to be ready, and stopped. It is the only package
+// that knows how MariaDB differs from MySQL, or one version from another.
+package server
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Flavour is a family of servers.
+type Flavour string
+
+// The flavours. Only MariaDB can be run so far; MySQL is recognised.
+const (
+	MariaDB Flavour = "mariadb"
+	MySQL   Flavour = "mysql"
+)
+
+// Version is a release number such as 10.11.19.
+type Version struct {
+	Major, Minor, Patch int
+}
+
+// String returns the dotted form.
+func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
+
+// Series returns the first two parts, 10.11: releases of one series share their
+// options and file formats.
+func (v Version) Series() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// Compare returns -1, 0 or 1.
+func (v Version) Compare(w Version) int {
+	for _, d := range []int{v.Major - w.Major, v.Minor - w.Minor, v.Patch - w.Patch} {
+		if d < 0 {
+			return -1
+		}
+		if d > 0 {
+			return 1
+		}
+	}
+	return 0
+}
+
+// MarshalText writes the dotted form, for JSON.
+func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what ParseVersion does.
+func (v *Version) UnmarshalText(text []byte) (err error) {
+	*v, err = ParseVersion(string(text))
+	return err
+}
+
+// ParseVersion reads 10.11.19, 10.11 or 11; missing parts are zero, and anything
+// after the numbers (-MariaDB-0+deb12u1) is left out.
+func ParseVersion(s string) (Version, error) {
+	num, _, _ := strings.Cut(s, "-")
+	var n [3]int
+	parts := strings.Split(num, ".")
+	if len(parts) > len(n) {
+		return Version{}, fmt.Errorf("parse version %q: too many parts", s)
+	}
+	for i, p := range parts {
+		x, err := strconv.Atoi(p)
+		if err != nil || x < 0 {
+			return Version{}, fmt.Errorf("parse version %q: %q is not a number", s, p)
+		}
+		n[i] = x
+	}
+	return Version{n[0], n[1], n[2]}, nil
+}
+
+// Program is one executable of a server and what must stand before its own
+// arguments: fetched servers run through their own dynamic loader, so that they
+// never use, or touch, the libraries of the system.
+type Program struct {
+	// Argv is the command's beginning; Argv[0] is an absolute path.
+	Argv []string `json:"argv"`
+}
+
+// Server is one installed server: the software, not a running process.
+type Server struct {
+	Flavour Flavour `json:"flavour"`
+	Version Version `json:"version"`
+	// Origin says where it came from, for people: "path", "apt", "maven".
+	Origin string `json:"origin"`
+	// Dir is the directory of a fetched server, or that of the daemon's binary.
+	Dir string `json:"dir"`
+
+	Daemon Program `json:"daemon"` // mariadbd
+	Client Program `json:"client"` // mariadb; Argv is empty when it was not found
+
+	// Share holds the bootstrap SQL (mysql_system_tables.sql, ...); Messages the
+	// directory with the language folders; Charsets the character set files;
+	// Plugins the plugin directory ("" where the built-in default is right).
+	Share    string `json:"share"`
+	Messages string `json:"messages"`
+	Charsets string `json:"charsets"`
+	Plugins  string `json:"plugins"`
+}
+
+// Name returns flavour and version, mariadb-10.11.19: the name of its directory
+// in the cache and the part that it plays in the identity of an image.
+func (s *Server) Name() string { return string(s.Flavour) + "-" + s.Version.String() }

@@ -1,0 +1,89 @@
+// Package servertest gives tests real servers. What has to be fetched is fetched
+// once and kept in one directory for all tests of all packages and later runs.
+package servertest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/memo"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// EnvDir names the directory of servers that tests share; EnvOffline=1 says that
+// there is no network, so that tests which need one are skipped.
+const (
+	EnvDir     = "RAMARIA_TEST_SERVERS"
+	EnvOffline = "RAMARIA_OFFLINE"
+)
+
+// Dir returns the shared directory, which may not exist yet. Root's is not below
+// root's home, since the accounts that servers run under cannot enter that.
+func Dir(t testing.TB) string {
+	t.Helper()
+	if dir := os.Getenv(EnvDir); dir != "" {
+		return dir
+	}
+	if os.Geteuid() == 0 {
+		return "/var/cache/ramaria-test/servers"
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatalf("find cache directory: %v", err)
+	}
+	return filepath.Join(cache, "ramaria-test", "servers")
+}
+
+// Share makes the shared directory the cache of fetched servers of p.
+func Share(t testing.TB, p host.Places) {
+	t.Helper()
+	dir := Dir(t)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(p.Cache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, p.Servers()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Finder returns a finder over the shared directory that sees no installed server.
+func Finder(t testing.TB) *server.Finder {
+	t.Helper()
+	home := t.TempDir()
+	p := host.Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}
+	Share(t, p)
+	return &server.Finder{
+		Host:     host.Host{Root: filepath.Join(home, "root")},
+		Places:   p,
+		Memo:     memo.Store{Dir: filepath.Join(p.State, "memo")},
+		Progress: t.Output(),
+		Getenv: func(name string) string {
+			if name == "PATH" {
+				return ""
+			}
+			return os.Getenv(name)
+		},
+	}
+}
+
+// Find returns a real server for want ("", "mariadb:11.4"), fetched if need be.
+func Find(t testing.TB, want string) *server.Server {
+	t.Helper()
+	f := Finder(t)
+	if os.Getenv(EnvOffline) == "1" {
+		f.NoFetch = true
+	}
+	s, err := f.Find(t.Context(), want)
+	if err != nil && f.NoFetch {
+		t.Skipf("SKIPPED, UNTESTED: %s=1 and no server in %s: %v", EnvOffline, Dir(t), err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// unpackDebs unpacks what is needed of the packages, a few at a time, since most
+// of the time goes into decompression.
+func unpackDebs(ctx context.Context, dpkg string, debs []string, root string, at func(float64)) (err error) {
+	u, err := newUnpacker(root)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, u.close()) }()
+	var mu sync.Mutex // guards done and at
+	done := 0
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, deb := range debs {
+		group.Go(func() error {
+			t := tool{argv: []string{dpkg, "--fsys-tarfile", deb}, env: aptEnv(), stdout: u.tar}
+			if _, talk, err := t.run(ctx); err != nil {
+				return fmt.Errorf("%s: %w %s", filepath.Base(deb), err, firstLine(talk))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			at(float64(done) / float64(len(debs)))
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// tar writes what is needed of the stream.
+func (u *unpacker) tar(stream io.Reader) error {
+	t := tar.NewReader(stream)
+	for {
+		h, err := t.Next()
+		if err == io.EOF {
+			_, err = io.Copy(io.Discard, stream) // padding, or the writer gets SIGPIPE
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		name, ok := localName(h.Name)
+		if !ok || !neededOfPackage(name) {
+			continue
+		}
+		switch h.Typeflag {
+		case tar.TypeReg:
+			err = u.file(name, h.Mode&0o111 != 0, t)
+		case tar.TypeSymlink:
+			err = u.link(name, h.Linkname)
+		case tar.TypeLink:
+			target, _ := localName(h.Linkname)
+			err = u.hardLink(name, target)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+var (
+	sharedLibrary = regexp.MustCompile(`\.so(\.[0-9.]+)?$`)
+	libraryDir    = regexp.MustCompile(`^(usr/)?lib(32|64|x32)?(/|$)`)
+)
+
+// neededOfPackage keeps shared libraries, the server's own files and programs:
+// about 60 of the 90 MB. Converters of character sets are glibc's, which MariaDB
+// does not use.
+func neededOfPackage(name string) bool {
+	switch dir := path.Dir(name); {
+	case dir == "usr/bin" || dir == "usr/sbin" || dir == "usr/libexec":
+		return neededPrograms[path.Base(name)]
+	case underAny(name, "usr/share/mysql", "usr/share/mariadb", "usr/lib/mysql", "usr/lib/mariadb"):
+		return true
+	case libraryDir.MatchString(name):
+		return sharedLibrary.MatchString(name) && path.Base(dir) != "gconv"
+	}
+	return false
+}
+
+func underAny(name string, dirs ...string) bool {
+	for _, dir := range dirs {
+		if name == dir || strings.HasPrefix(name, dir+"/") {
+			return true
+		}
+	}
+	return false
+}

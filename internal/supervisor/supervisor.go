@@ -1,0 +1,271 @@
+// Package supervisor owns one running instance: it holds the instance's lock, is
+// the parent of its server process, says in state.json what goes on, watches room
+// and memory, purges the binary log, and leaves the files in order when it ends.
+//
+// The invariant: while the lock is held a server runs or is about to, and when
+// the supervisor is gone, however it went, so is the server, by its parent-death
+// signal.
+package supervisor
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// portTries is how often a free port is chosen anew when another process took it
+// between the choice and the server's start.
+const portTries = 5
+
+// Supervisor owns one running instance.
+type Supervisor struct {
+	inst   *instance.Instance
+	volume volume.Volume
+	log    *slog.Logger
+
+	lock *sys.FileLock
+	proc *server.Process
+	db   *sql.DB
+	// state is what state.json says; only the goroutine that calls Start, Run and
+	// Close touches it.
+	state instance.State
+}
+
+// ErrRunning says that the instance has a supervisor already.
+var ErrRunning = errors.New("the instance is running already")
+
+// Start takes the instance's lock, starts its server and returns once the server
+// has answered a query. After an error nothing runs, and state.json tells why.
+func Start(ctx context.Context, i *instance.Instance, v volume.Volume, log *slog.Logger) (_ *Supervisor, err error) {
+	s := &Supervisor{inst: i, volume: v, log: log}
+	s.lock, err = sys.TryLock(i.LockPath(), sys.Exclusive)
+	if errors.Is(err, sys.ErrLocked) {
+		return nil, ErrRunning
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.fail(ctx, err))
+		}
+	}()
+	if err := s.enter(instance.State{Phase: instance.Starting, SupervisorPID: os.Getpid()}); err != nil {
+		return nil, err
+	}
+	if err := volume.CheckRoom(v, instance.StartRoom, "starting instance "+i.Name); err != nil {
+		return nil, err
+	}
+	if err := s.startServer(ctx); err != nil {
+		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	if err := i.Save(); err != nil { // the port may be a new one
+		return nil, err
+	}
+	s.state.Phase = instance.Running
+	return s, s.enter(s.state)
+}
+
+// enter writes a new state to state.json.
+func (s *Supervisor) enter(st instance.State) error {
+	st.Since = time.Now()
+	s.state = st
+	return s.inst.SaveState(st)
+}
+
+// fail undoes a start. A server that was interrupted is stopped, not crashed: it
+// did nothing yet.
+func (s *Supervisor) fail(ctx context.Context, cause error) error {
+	if s.proc != nil {
+		s.proc.Kill()
+	}
+	phase := instance.Crashed
+	if ctx.Err() != nil {
+		phase = instance.Stopped
+	}
+	err := s.enter(instance.State{Phase: phase, Reason: cause.Error()})
+	s.closeDB()
+	return errors.Join(err, s.lock.Unlock())
+}
+
+// startServer starts the server process and waits until it is ready, with a new
+// port if the chosen one is taken and was not asked for.
+func (s *Supervisor) startServer(ctx context.Context) error {
+	started := time.Now()
+	for try := 1; ; try++ {
+		if err := s.choosePort(); err != nil {
+			return err
+		}
+		if err := s.writeFiles(); err != nil {
+			return err
+		}
+		err := s.startOnce(ctx)
+		if err == nil {
+			s.state.ReadySeconds = time.Since(started).Seconds()
+			return nil
+		}
+		if !server.PortTaken(s.inst.LogPath()) || s.inst.Spec.Port != 0 || try == portTries {
+			return err
+		}
+		s.inst.Endpoint.Port = 0
+	}
+}
+
+func (s *Supervisor) startOnce(ctx context.Context) error {
+	log, err := os.OpenFile(s.inst.LogPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("open server log: %w", err)
+	}
+	defer log.Close()
+	if s.proc, err = s.inst.Server.Start(s.inst.ConfigPath(), s.inst.Account, s.inst.Dir, nil, log); err != nil {
+		return err
+	}
+	s.state.ServerPID = s.proc.PID()
+	if err := s.inst.SaveState(s.state); err != nil {
+		return err
+	}
+	if s.db == nil {
+		if s.db, err = server.Open(s.inst.Socket(), s.inst.Supervisor, ""); err != nil {
+			return err
+		}
+		// One connection, kept: it is there when max_connections is reached, and a
+		// session of one's own has the settings that one gave it.
+		s.db.SetMaxOpenConns(1)
+	}
+	return s.proc.Ready(ctx, s.db, s.inst.Socket(), s.inst.LogPath())
+}
+
+// choosePort settles the TCP port: the one asked for, or the last one, or any.
+func (s *Supervisor) choosePort() error {
+	if s.inst.Spec.Port != 0 {
+		return tryPort(s.inst.Spec.Port)
+	}
+	if s.inst.Endpoint.Port != 0 && tryPort(s.inst.Endpoint.Port) == nil {
+		return nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("find a free port: %w", err)
+	}
+	s.inst.Endpoint.Port = l.Addr().(*net.TCPAddr).Port
+	return l.Close()
+}
+
+func tryPort(port int) error {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return fmt.Errorf("use port %d: %w\nhint: --port 0 takes any free one; ss -ltnp shows who has it", port, err)
+	}
+	return l.Close()
+}
+
+// writeFiles writes what the server reads at its start, and removes what a killed
+// one left.
+func (s *Supervisor) writeFiles() error {
+	i := s.inst
+	if err := server.MakeDirs(i.Account, i.RunDir, i.TmpDir()); err != nil {
+		return err
+	}
+	if err := os.Remove(i.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove old socket: %w", err)
+	}
+	if err := os.Rename(i.LogPath(), i.LogPath()+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("put old log aside: %w", err)
+	}
+	initFile := filepath.Join(i.RunDir, "init.sql")
+	sql := i.Server.InitSQL(i.Supervisor, i.Endpoint.Login, i.Endpoint.Database)
+	if err := server.WritePrivate(initFile, []byte(sql), i.Account); err != nil {
+		return err
+	}
+	if i.Server.NeedsCert() {
+		if err := server.WriteCert(i.RunDir, i.Account); err != nil {
+			return err
+		}
+	}
+	text, err := i.Server.Render(server.Config{
+		Stage: server.Run, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: i.TmpDir(),
+		InitFile: initFile, Port: i.Endpoint.Port, PageSize: i.PageSize, Set: i.Spec.Set,
+	})
+	if err != nil {
+		return err
+	}
+	return server.WritePrivate(i.ConfigPath(), []byte(text), i.Account)
+}
+
+// Run watches the instance until ctx ends or its server does.
+func (s *Supervisor) Run(ctx context.Context) error {
+	w := &watch{Supervisor: s}
+	timer := time.NewTimer(watchInterval)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.proc.Done():
+			return nil
+		case <-timer.C:
+			timer.Reset(w.look(ctx))
+		}
+	}
+}
+
+// Done is closed when the server has ended.
+func (s *Supervisor) Done() <-chan struct{} { return s.proc.Done() }
+
+// Stop shuts the server down cleanly, if it still runs, notes how it ended, and
+// lets go of the instance. When ctx ends the server is killed.
+func (s *Supervisor) Stop(ctx context.Context) error {
+	select {
+	case <-s.proc.Done():
+		return s.ended()
+	default:
+	}
+	if err := s.enter(instance.State{Phase: instance.Stopping, SupervisorPID: os.Getpid(), ServerPID: s.proc.PID()}); err != nil {
+		s.log.Error("cannot write state", "error", err)
+	}
+	// The clean shutdown waits for nobody's connection, our own least of all.
+	s.closeDB()
+	return errors.Join(s.proc.Stop(ctx), s.ended())
+}
+
+// Kill ends the server at once, for an instance that goes with it.
+func (s *Supervisor) Kill() error {
+	s.proc.Kill()
+	s.closeDB()
+	return s.lock.Unlock()
+}
+
+// ended notes how the server ended and lets go of the instance.
+func (s *Supervisor) ended() error {
+	st := instance.State{Phase: instance.Stopped}
+	if err := s.proc.Exit(); err != nil {
+		st.Phase = instance.Crashed
+		st.Reason = "the server died: " + server.Cause(err)
+		if tail := server.LogTail(s.inst.LogPath()); tail != "" {
+			st.Reason += "\n" + tail
+		}
+		s.log.Error(st.Reason)
+	}
+	s.closeDB()
+	return errors.Join(s.enter(st), s.lock.Unlock())
+}
+
+func (s *Supervisor) closeDB() {
+	if s.db != nil {
+		// A connection to a server that is gone has an error to tell, and no news.
+		_ = s.db.Close()
+		s.db = nil
+	}
+}

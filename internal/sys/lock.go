@@ -1,0 +1,120 @@
+package sys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrLocked says that another process (or another descriptor of this one) holds the lock.
+var ErrLocked = errors.New("locked by another process")
+
+// lockPoll is the pause between two tries of a waiting Lock: flock(2) cannot be
+// interrupted by a context, so waiting is polling.
+const lockPoll = 5 * time.Millisecond
+
+// LockMode is how a lock is held.
+type LockMode int
+
+// The two modes of flock(2).
+const (
+	Shared    LockMode = unix.LOCK_SH
+	Exclusive LockMode = unix.LOCK_EX
+)
+
+// FileLock is an advisory flock(2) lock on a file. The kernel drops it when the
+// process dies, however it dies: that is what tells a live owner from a stale one.
+type FileLock struct{ f *os.File }
+
+// TryLock takes the lock on path, which is created with mode 0600 if absent, or
+// returns ErrLocked at once. The descriptor is close-on-exec.
+func TryLock(path string, mode LockMode) (*FileLock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), int(mode)|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, ErrLocked
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	// Whoever held the lock before may have removed the file: a lock on a file
+	// that has no name any more excludes nobody.
+	var mine, named unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &mine); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("stat lock %s: %w", path, err)
+	}
+	if err := unix.Stat(path, &named); err != nil || mine.Ino != named.Ino || mine.Dev != named.Dev {
+		f.Close()
+		return nil, ErrLocked
+	}
+	return &FileLock{f: f}, nil
+}
+
+// Lock takes the lock on path and waits for it until ctx ends. waiting, if not
+// nil, is called once when the lock is found taken.
+func Lock(ctx context.Context, path string, mode LockMode, waiting func()) (*FileLock, error) {
+	for {
+		l, err := TryLock(path, mode)
+		if !errors.Is(err, ErrLocked) {
+			return l, err
+		}
+		if waiting != nil {
+			waiting()
+			waiting = nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for lock %s: %w", path, ctx.Err())
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+// Held reports whether some process holds the lock on path exclusively. A file
+// that does not exist is not held.
+func Held(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("open lock: %w", err)
+	}
+	defer f.Close()
+	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("test lock %s: %w", path, err)
+	}
+	return false, nil
+}
+
+// Unlock lets go of the lock. It may be called more than once and on nil.
+func (l *FileLock) Unlock() error {
+	if l == nil || l.f == nil {
+		return nil
+	}
+	err := l.f.Close()
+	l.f = nil
+	return err
+}
+
+// UnlockRemove removes the file and then lets go of the lock, so that nobody can
+// take a lock on the old file and believe it to be the new one.
+func (l *FileLock) UnlockRemove() error {
+	if l == nil || l.f == nil {
+		return nil
+	}
+	err := os.Remove(l.f.Name())
+	return errors.Join(err, l.Unlock())
+}

@@ -1,0 +1,66 @@
+package sys
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// FS is what a file system says about its room.
+type FS struct {
+	// Size and Avail are bytes; Avail is what this user may still write. Both are
+	// math.MaxInt64 where the file system has no limit of its own.
+	Size, Avail int64
+	// FreeInodes is how many files can still be made, math.MaxInt64 if no limit is known.
+	FreeInodes int64
+	// RAM says that the files lie in memory: tmpfs or ramfs.
+	RAM bool
+}
+
+// Statfs asks the file system that holds path.
+func Statfs(path string) (FS, error) {
+	var st unix.Statfs_t
+	for {
+		err := unix.Statfs(path, &st)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return FS{}, fmt.Errorf("statfs %s: %w", path, err)
+		}
+	}
+	unit := int64(st.Frsize)
+	if unit == 0 {
+		unit = int64(st.Bsize)
+	}
+	fs := FS{
+		Size:       int64(st.Blocks) * unit,
+		Avail:      int64(st.Bavail) * unit,
+		FreeInodes: int64(st.Ffree),
+		RAM:        st.Type == unix.TMPFS_MAGIC || st.Type == unix.RAMFS_MAGIC,
+	}
+	if st.Blocks == 0 { // ramfs, and tmpfs with size=0
+		fs.Size, fs.Avail = math.MaxInt64, math.MaxInt64
+	}
+	if st.Files == 0 { // Btrfs and others make inodes as they go
+		fs.FreeInodes = math.MaxInt64
+	}
+	return fs, nil
+}
+
+// SyncFS writes everything of the file system that holds path to its device
+// (syncfs(2)) and returns an error of any write-back since it was opened.
+func SyncFS(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("sync file system: %w", err)
+	}
+	defer f.Close()
+	if err := unix.Syncfs(int(f.Fd())); err != nil {
+		return fmt.Errorf("sync file system of %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package sys
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestCopyTreeLeavesSocketsOut(t *testing.T) {
+	dir, err := os.MkdirTemp("", "ramaria-test-") // a short path: it holds a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	src, dst := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	if err := os.Mkdir(src, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", filepath.Join(src, "server.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := CopyTree(t.Context(), src, dst); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dst); err != nil || len(left) != 0 {
+		t.Errorf("got %v, %v; want an empty directory", left, err)
+	}
+	if err := CopyTree(t.Context(), src, dst); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("copy onto a directory: got %v", err)
+	}
+}
+
+func TestMoveBeneath(t *testing.T) {
+	root, away := t.TempDir(), t.TempDir()
+	for _, d := range []string{"a", "taken", "dir/sub"} {
+		if err := os.MkdirAll(filepath.Join(root, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(away, filepath.Join(root, "dir", "out")); err != nil {
+		t.Fatal(err)
+	}
+	from := filepath.Join(root, "a")
+	for _, rel := range []string{"../x", "/x", "dir/out/x", "dir/none/x", "taken", "dir/../taken"} {
+		if err := MoveBeneath(from, root, rel); err == nil {
+			t.Errorf("moving to %s was not refused", rel)
+		}
+	}
+	if err := MoveBeneath(from, root, "taken"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("moving onto an empty directory: %v", err)
+	}
+	if err := MoveBeneath(from, root, "dir/sub/b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := MoveFromBeneath(root, "dir/sub/b", filepath.Join(root, "c")); err != nil {
+		t.Fatal(err)
+	}
+	if err := MoveFromBeneath(root, "dir/out", filepath.Join(root, "link")); err != nil {
+		t.Error("a link itself may be moved:", err)
+	}
+	if _, err := os.Lstat(filepath.Join(root, "c")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDiskUsageOfNothing(t *testing.T) {
+	if n, err := DiskUsage(filepath.Join(t.TempDir(), "absent")); n != 0 || err != nil {
+		t.Errorf("got %d, %v", n, err)
+	}
+}
+
+func TestStatfs(t *testing.T) {
+	shm, err := Statfs("/dev/shm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !shm.RAM || shm.Avail > shm.Size || shm.Size <= 0 {
+		t.Errorf("/dev/shm: %+v", shm)
+	}
+	if _, err := Statfs("/no/such/path"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("absent path: %v", err)
+	}
+}

@@ -1,0 +1,145 @@
+package volume
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// Trees that are being made or removed lie in the volume's directory itself under
+// one of these names and a random part; a lock file of the same name and
+// lockSuffix stands beside each. The kernel drops the lock with the process, so a
+// lock that can be taken marks what a dead one left.
+const (
+	partialPrefix = ".partial-"
+	trashPrefix   = ".trash-"
+	lockSuffix    = ".lock"
+
+	// lockTries is how often another random name is tried when Sweep of another
+	// process took the new lock file, in the moment between its making and locking.
+	lockTries = 10
+)
+
+// work is a locked temporary name.
+type work struct {
+	path string
+	lock *sys.FileLock
+}
+
+func (d *Dir) newWork(prefix string) (*work, error) {
+	var err error
+	for range lockTries {
+		path := filepath.Join(d.dir, prefix+rand.Text())
+		var lock *sys.FileLock
+		if lock, err = sys.TryLock(path+lockSuffix, sys.Exclusive); err == nil {
+			return &work{path, lock}, nil
+		}
+		if !errors.Is(err, sys.ErrLocked) {
+			break
+		}
+	}
+	return nil, err
+}
+
+// end removes what is left of the tree, and then the lock. A tree that cannot be
+// removed stays for Sweep, which needs to find no lock file.
+func (w *work) end() error {
+	return errors.Join(sys.RemoveTree(w.path), w.lock.UnlockRemove())
+}
+
+// Clone implements Volume.
+func (d *Dir) Clone(ctx context.Context, src, dst string) error {
+	if err := d.clone(ctx, src, dst); err != nil {
+		if isFull(err) {
+			err = d.fullError(src, dst, err)
+		}
+		return fmt.Errorf("clone %s: %w", src, err)
+	}
+	return nil
+}
+
+func (d *Dir) clone(ctx context.Context, src, dst string) (err error) {
+	rel, err := d.below(dst)
+	if err != nil {
+		return err
+	}
+	if err := d.apart(src); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(dst); err == nil {
+		return &os.PathError{Op: "make clone", Path: dst, Err: os.ErrExist}
+	}
+	w, err := d.newWork(partialPrefix)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.end()) }()
+	if err := sys.CopyTree(ctx, src, w.path); err != nil {
+		return err
+	}
+	return moveIn(w.path, d.dir, rel)
+}
+
+// apart refuses a source that the copy would lie in: it would copy itself for ever.
+func (d *Dir) apart(src string) error {
+	real, err := filepath.EvalSymlinks(src)
+	if err != nil {
+		return err
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(d.dir)
+	if err != nil {
+		return err
+	}
+	if in, err := filepath.Rel(real, dir); err == nil && filepath.IsLocal(in) {
+		return fmt.Errorf("the volume %s lies in it", d.dir)
+	}
+	return nil
+}
+
+// moveIn gives the finished tree its name. Moving a directory takes the right to
+// write to it, because it holds "..": where its mode denies that to its owner,
+// the mode follows.
+func moveIn(from, root, rel string) error {
+	err := sys.MoveBeneath(from, root, rel)
+	if !errors.Is(err, os.ErrPermission) {
+		return err
+	}
+	fi, serr := os.Lstat(from)
+	if serr != nil || os.Chmod(from, fi.Mode()|0o700) != nil {
+		return err
+	}
+	if err := sys.MoveBeneath(from, root, rel); err != nil {
+		return err
+	}
+	return os.Chmod(filepath.Join(root, rel), fi.Mode())
+}
+
+// below returns path relative to the volume, or an error if it is not below it or
+// is one of the volume's own temporary names.
+func (d *Dir) below(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("%s is not an absolute path", path)
+	}
+	rel, err := filepath.Rel(d.dir, path)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s does not lie below the volume %s", path, d.dir)
+	}
+	if strings.HasPrefix(rel, partialPrefix) || strings.HasPrefix(rel, trashPrefix) {
+		return "", fmt.Errorf("%s is a temporary name of the volume", path)
+	}
+	return rel, nil
+}
+
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.ENOMEM)
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Other tests run at the same time and make things of their own, so these tests
+// ask only whether what they made themselves is seen.
+
+// catches makes a leftover, expects it to be seen in the report as a thing of that
+// kind with that text, removes it, and expects it to be gone.
+func catches(t *testing.T, l Looker, kind Kind, create func(t *testing.T) (text string, remove func())) {
+	t.Helper()
+	before, err := l.Look()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, remove := create(t)
+	t.Cleanup(remove) // twice is harmless
+	if !reported(t, l, before, kind, text, 0) {
+		t.Errorf("%s %s was not seen", kind, text)
+	}
+	if now, err := l.Look(); err != nil || reported(t, l, now, kind, text, 0) {
+		t.Errorf("%s %s is blamed although it was there before (%v)", kind, text, err)
+	}
+	remove()
+	if reported(t, l, before, kind, text, 5*time.Second) {
+		t.Errorf("%s %s is still seen after it was removed", kind, text)
+	}
+}
+
+// reported looks for the thing; with patience it waits for it to be gone.
+func reported(t *testing.T, l Looker, before []Thing, kind Kind, text string, patience time.Duration) bool {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(settlePoll) {
+		left, err := l.Settle(before, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := false
+		for _, thing := range left {
+			seen = seen || thing.Kind == kind && strings.Contains(thing.String(), text)
+		}
+		if !seen || !time.Now().Before(end) {
+			return seen
+		}
+	}
+}
+
+func TestCatchesFile(t *testing.T) {
+	below := t.TempDir()
+	for name, path := range map[string]string{
+		"by name in shared memory": "/dev/shm/ramaria-leftover-test",
+		"by name in /tmp":          "/tmp/ramaria-leftover-test",
+		"below a test directory":   filepath.Join(below, "data", "instances", "main"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			catches(t, Looker{Below: []string{below}}, File, func(t *testing.T) (string, func()) {
+				if err := os.MkdirAll(path, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				return path, func() { os.RemoveAll(path) }
+			})
+		})
+	}
+}
+
+func TestCatchesFileInAVolumeThatWasThere(t *testing.T) {
+	volume, err := os.MkdirTemp("/dev/shm", "ramaria-leftover-test-")
+	if err != nil {
+		t.Skip("SKIPPED: no shared memory to write to: ", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(volume) })
+	catches(t, Looker{}, File, func(t *testing.T) (string, func()) {
+		path := filepath.Join(volume, "instances", "forgotten")
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path, func() { os.RemoveAll(filepath.Join(volume, "instances")) }
+	})
+}
+
+// script returns a program that sleeps, at the given path.
+func script(t *testing.T, path string) string {
+	t.Helper()
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(sleep, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCatchesProcess(t *testing.T) {
+	below := t.TempDir()
+	elsewhere := t.TempDir()
+	for _, tc := range []struct {
+		name  string
+		argv0 string
+		args  []string
+		dir   string
+	}{
+		{"named ramaria", "ramaria", []string{"60"}, "/"},
+		{"a server on our files", "mariadbd", []string{"--defaults-file=/dev/shm/ramaria-0/instances/main/my.cnf"}, "/"},
+		{"a server through its own loader", "ld-linux-x86-64.so.2", []string{"/cache/mariadbd", "--no-defaults", "--datadir=/dev/shm/ramaria-0/x"}, "/"},
+		{"working in a test directory", "sh", []string{"60"}, below},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			catches(t, Looker{Below: []string{below}}, Process, func(t *testing.T) (string, func()) {
+				// A shell that waits keeps the arguments that sleep would refuse.
+				cmd := exec.Command("/bin/sh")
+				cmd.Args = append([]string{tc.argv0, "-c", "sleep 60 & wait", "sh"}, tc.args...)
+				cmd.Dir = tc.dir
+				return "-c sleep 60 & wait sh " + strings.Join(tc.args, " "), start(t, cmd)
+			})
+		})
+	}
+	t.Run("foreign ones are not ours", func(t *testing.T) {
+		before, err := Looker{Below: []string{below}}.Look()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(script(t, filepath.Join(elsewhere, "mysqld")), "61")
+		cmd.Dir = "/"
+		remove := start(t, cmd)
+		t.Cleanup(remove)
+		if reported(t, Looker{Below: []string{below}}, before, Process, "mysqld 61", 0) {
+			t.Error("a server that is not ours is blamed")
+		}
+	})
+}
+
+// start starts a process in a group of its own and returns what ends that group.
+func start(t *testing.T, cmd *exec.Cmd) (remove func()) {
+	t.Helper()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := false
+	return func() {
+		if ended {
+			return
+		}
+		ended = true
+		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		cmd.Wait()
+	}
+}
+
+func TestCatchesMount(t *testing.T) {
+	needRoot(t, "mount")
+	below := t.TempDir()
+	catches(t, Looker{Below: []string{below}}, Mount, func(t *testing.T) (string, func()) {
+		if err := syscall.Mount("tmpfs", below, "tmpfs", 0, "size=64k"); err != nil {
+			skipUnpermitted(t, "mount tmpfs", err)
+		}
+		return below, func() {
+			if err := syscall.Unmount(below, 0); err != nil && !errors.Is(err, syscall.EINVAL) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestCatchesLoopDevice(t *testing.T) {
+	needRoot(t, "attach a loop device")
+	losetup, err := exec.LookPath("losetup")
+	if err != nil {
+		t.Skip("SKIPPED: there is no losetup program: ", err)
+	}
+	below := t.TempDir()
+	catches(t, Looker{Below: []string{below}}, Loop, func(t *testing.T) (string, func()) {
+		image := filepath.Join(below, "image")
+		if err := os.WriteFile(image, make([]byte, 1<<20), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(losetup, "--find", "--show", image).CombinedOutput()
+		if err != nil {
+			t.Skipf("SKIPPED: this machine attaches no loop device: %v: %s", err, out)
+		}
+		device := strings.TrimSpace(string(out))
+		detached := false
+		return "over " + image, func() {
+			if detached {
+				return
+			}
+			detached = true
+			if out, err := exec.Command(losetup, "--detach", device).CombinedOutput(); err != nil {
+				t.Errorf("detach %s: %v: %s", device, err, out)
+			}
+		}
+	})
+}
+
+func needRoot(t *testing.T, what string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root may " + what)
+	}
+}
+
+func skipUnpermitted(t *testing.T, what string, err error) {
+	t.Helper()
+	if errors.Is(err, syscall.EPERM) {
+		t.Skipf("SKIPPED: root of this container may not %s: %v", what, err)
+	}
+	t.Fatal(err)
+}
+
+// The commands as the suite runs them: a snapshot, then a check that fails, then
+// one that passes.
+func TestCommandFailsOnALeftover(t *testing.T) {
+	// A foreign leftover of another test that runs now would fail the last check, so
+	// that only the messages about our own directory count.
+	below := t.TempDir()
+	file := filepath.Join(t.TempDir(), "snapshot")
+	if err := run(file, "", []string{below}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(below, "forgotten"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, err := load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reported(t, Looker{Below: []string{below}}, before, File, filepath.Join(below, "forgotten"), 0) {
+		t.Error("the snapshot that was written does not show the leftover")
+	}
+	if err := run("", file, []string{below}); err == nil || !strings.Contains(err.Error(), "behind") {
+		t.Errorf("check: %v, want a failure", err)
+	}
+}
+
+func TestCommandRefusesNonsense(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad")
+	if err := os.WriteFile(bad, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][2]string{
+		"neither": {"", ""}, "both": {"a", "b"}, "no snapshot": {"", bad + "-missing"}, "broken snapshot": {"", bad},
+	} {
+		if err := run(args[0], args[1], nil); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

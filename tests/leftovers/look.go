@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Kind is what sort of thing was found.
+type Kind string
+
+// The kinds that are looked for.
+const (
+	Mount   Kind = "mount"
+	Loop    Kind = "loop device"
+	Process Kind = "process"
+	File    Kind = "file"
+)
+
+// Thing is one thing on this machine that may turn out to be a leftover.
+type Thing struct {
+	Kind Kind `json:"kind"`
+	// Key identifies it between two looks; a process id alone would not.
+	Key string `json:"key"`
+	// Detail says what a person needs to find it.
+	Detail string `json:"detail,omitempty"`
+}
+
+// String returns one line for the report.
+func (t Thing) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", t.Kind, t.Key, t.Detail))
+}
+
+// names are what the paths, file systems and processes of the project carry.
+var names = []string{"ramaria", "wheatfs"}
+
+// Looker finds things that are ours by their name or by where they lie. It reads
+// only; the zero value looks for names alone.
+type Looker struct {
+	// Below are directories that belong to the tests alone.
+	Below []string
+}
+
+// Look returns everything that is ours now, old and new.
+func (l Looker) Look() ([]Thing, error) {
+	var all []Thing
+	seen := map[Thing]bool{} // a test directory may lie in a place that is searched anyway
+	for _, find := range []func() ([]Thing, error){l.mounts, l.loops, l.processes, l.files} {
+		things, err := find()
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range things {
+			if !seen[t] {
+				seen[t] = true
+				all = append(all, t)
+			}
+		}
+	}
+	return all, nil
+}
+
+// Settle returns what is there and was not before. It looks again until nothing is
+// left or the time is over.
+func (l Looker) Settle(before []Thing, patience time.Duration) ([]Thing, error) {
+	known := make(map[Thing]bool, len(before))
+	for _, t := range before {
+		known[Thing{Kind: t.Kind, Key: t.Key}] = true
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(settlePoll) {
+		now, err := l.Look()
+		if err != nil {
+			return nil, err
+		}
+		var left []Thing
+		for _, t := range now {
+			if !known[Thing{Kind: t.Kind, Key: t.Key}] {
+				left = append(left, t)
+			}
+		}
+		if len(left) == 0 || time.Now().After(end) {
+			return left, nil
+		}
+	}
+}
+
+// ours tells whether a path, or a text that may hold one, is the project's: it
+// lies in one of the test directories, or one of its parts begins with a name.
+func (l Looker) ours(text string) bool {
+	for _, dir := range l.Below {
+		if strings.Contains(text+"/", filepath.Clean(dir)+"/") {
+			return true
+		}
+	}
+	for _, name := range names {
+		if strings.HasPrefix(text, name) || strings.Contains(text, "/"+name) || strings.Contains(text, "/."+name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,102 @@
+// Command leftovers ends the test suite: it fails if the tests left a mount, a
+// loop device, a process or a file behind.
+//
+//	leftovers -snapshot FILE            before the tests: note what is there already
+//	leftovers -check FILE -below DIR    after them: name what was not, and exit 1
+//
+// What was there before is never blamed, and nothing is ever ended or removed:
+// the report says what to look at. -below names a directory that belongs to the
+// tests alone (their TMPDIR; it may be given more than once): whatever is new and
+// lies in it, or refers to it, is a leftover. Elsewhere only what carries the name
+// of Ramaria is.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// settle is how long -check waits for what is just ending: a server that was told
+// to stop, a lazy unmount.
+const settle = 5 * time.Second
+
+// settlePoll is the pause between two looks.
+const settlePoll = 100 * time.Millisecond
+
+// dirs is a flag that can be given more than once.
+type dirs []string
+
+func (d *dirs) String() string     { return strings.Join(*d, ",") }
+func (d *dirs) Set(s string) error { *d = append(*d, s); return nil }
+
+func main() {
+	var below dirs
+	snapshot := flag.String("snapshot", "", "write what is there to this `file`")
+	check := flag.String("check", "", "compare with this `file`, written by -snapshot")
+	flag.Var(&below, "below", "a `directory` that belongs to the tests alone")
+	flag.Parse()
+
+	err := run(*snapshot, *check, below)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "leftovers:", err)
+		os.Exit(1)
+	}
+}
+
+func run(snapshot, check string, below []string) error {
+	l := Looker{Below: below}
+	switch {
+	case (snapshot == "") == (check == ""):
+		return errors.New("give either -snapshot FILE or -check FILE")
+	case snapshot != "":
+		things, err := l.Look()
+		if err != nil {
+			return err
+		}
+		return save(snapshot, things)
+	}
+	before, err := load(check)
+	if err != nil {
+		return err
+	}
+	left, err := l.Settle(before, settle)
+	if err != nil {
+		return err
+	}
+	if len(left) == 0 {
+		fmt.Println("leftovers: none")
+		return nil
+	}
+	for _, t := range left {
+		fmt.Fprintf(os.Stderr, "left behind: %s\n", t)
+	}
+	return fmt.Errorf("the tests left %d things behind", len(left))
+}
+
+func save(path string, things []Thing) error {
+	b, err := json.Marshal(things)
+	if err != nil {
+		return fmt.Errorf("encode snapshot: %w", err)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		return fmt.Errorf("write snapshot: %w", err)
+	}
+	return nil
+}
+
+func load(path string) ([]Thing, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read snapshot: %w", err)
+	}
+	var things []Thing
+	if err := json.Unmarshal(b, &things); err != nil {
+		return nil, fmt.Errorf("parse snapshot %s: %w", path, err)
+	}
+	return things, nil
+}

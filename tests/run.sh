@@ -1,0 +1,69 @@
+#!/bin/sh
+# The whole suite, called by `make test`. Every step runs even if one before it
+# failed; the exit status is that of all of them. The last lines list the skipped
+# tests and count: "N passed, N failed, N skipped".
+set -u
+cd "$(dirname "$0")/.."
+: "${MAKE:=make}"
+
+failed=''
+step() {
+	name=$1
+	shift
+	printf '\n== %s\n' "$name"
+	"$@" || failed="$failed '$name'"
+}
+
+# A directory for the tests alone: what is left in it, or runs in it, is a
+# leftover. Its path is short because those of unix sockets must be.
+below=$(mktemp -d "${TMPDIR:-/tmp}/rt.XXXXXX") || exit 1
+# Tests of root run servers and commands under other accounts, which need it too.
+[ "$(id -u)" != 0 ] || chmod 1777 "$below"
+mkdir -p bin
+report=bin/test-report.txt
+snapshot=bin/test-snapshot.json
+rm -f "$report"
+trap 'rmdir "$below" 2>/dev/null' EXIT
+trap 'exit 130' INT TERM
+
+# The race detector needs a C compiler.
+race=''
+if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null 2>&1; then
+	race=-race
+else
+	echo 'SKIPPED: no C compiler, so the tests run without the race detector'
+fi
+
+guards='-floors tests/floors.txt'
+if [ "${CI:-}" = true ]; then
+	guards="$guards -must-not-skip tests/must-not-skip.txt"
+fi
+
+run_tests() {
+	# shellcheck disable=SC2086 # the variables hold lists of words
+	TMPDIR=$below go run ./tests/tally ${V:+-v} $guards -report "$report" -- \
+		-count=1 -timeout 20m $race ./...
+}
+
+run_fuzz() { TMPDIR=$below "$MAKE" --no-print-directory fuzz; }
+
+step 'lint' "$MAKE" --no-print-directory lint
+step 'what is there before' go run ./tests/leftovers -snapshot "$snapshot" -below "$below"
+step 'tests' run_tests
+step 'fuzzing' run_fuzz
+step 'leftovers' go run ./tests/leftovers -check "$snapshot" -below "$below"
+
+printf '\n== summary\n'
+if [ -n "$failed" ]; then
+	echo "failed:$failed"
+	if [ -n "$(ls -A "$below")" ]; then
+		echo "the tests' files are kept in $below"
+	fi
+fi
+if [ -f "$report" ]; then
+	cat "$report"
+else
+	failed="$failed 'report'"
+	echo '0 passed, 1 failed'
+fi
+[ -z "$failed" ]

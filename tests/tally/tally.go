@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// event is a line of `go test -json`; see `go doc test2json`.
+type event struct {
+	Action  string
+	Package string
+	Test    string
+	Output  string
+}
+
+// name is a test by package and name, as reports and must-not-skip lists show it.
+type name struct{ pkg, test string }
+
+func (n name) String() string { return n.pkg + " " + n.test }
+
+// tally counts tests by how they ended.
+type tally struct {
+	out     io.Writer
+	verbose bool
+
+	passed, failed, skipped int
+
+	ran     map[string]int      // tests that ended, by package
+	output  map[name][]string   // of tests that have not ended
+	running map[string][]name   // by package
+	skips   map[name]string     // with the reason
+	ended   map[name]string     // action
+	broken  map[string]struct{} // packages with a failed test
+}
+
+func newTally(out io.Writer, verbose bool) *tally {
+	return &tally{
+		out: out, verbose: verbose,
+		ran: map[string]int{}, output: map[name][]string{}, running: map[string][]name{},
+		skips: map[name]string{}, ended: map[name]string{}, broken: map[string]struct{}{},
+	}
+}
+
+// read takes in all events. A line that is none is shown as it is.
+func (t *tally) read(r io.Reader) error {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) != nil {
+				fmt.Fprint(t.out, string(line))
+			} else {
+				t.take(e)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read events of go test: %w", err)
+		}
+	}
+}
+
+func (t *tally) take(e event) {
+	n := name{e.Package, e.Test}
+	switch {
+	case e.Action == "build-output":
+		fmt.Fprint(t.out, e.Output)
+	case e.Action == "output" && e.Test == "":
+		fmt.Fprint(t.out, e.Output)
+	case e.Action == "output":
+		t.takeOutput(n, e.Output)
+	case e.Test == "":
+		if e.Action == "fail" || e.Action == "pass" { // skip: it has no tests
+			t.endPackage(e)
+		}
+	case e.Action == "run":
+		t.running[e.Package] = append(t.running[e.Package], n)
+	case e.Action == "pass" || e.Action == "fail" || e.Action == "skip":
+		t.end(n, e.Action)
+	}
+}
+
+func (t *tally) takeOutput(n name, text string) {
+	for _, frame := range []string{"=== RUN", "=== PAUSE", "=== CONT", "=== NAME"} {
+		if strings.HasPrefix(text, frame) {
+			return
+		}
+	}
+	if t.verbose {
+		fmt.Fprint(t.out, text)
+	}
+	t.output[n] = append(t.output[n], text)
+}
+
+func (t *tally) end(n name, action string) {
+	t.ran[n.pkg]++
+	t.ended[n] = action
+	t.running[n.pkg] = slices.DeleteFunc(t.running[n.pkg], func(m name) bool { return m == n })
+	switch action {
+	case "pass":
+		t.passed++
+	case "fail":
+		t.failed++
+		t.broken[n.pkg] = struct{}{}
+	case "skip":
+		t.skipped++
+		t.skips[n] = reason(t.output[n])
+	}
+	if action != "pass" && !t.verbose {
+		fmt.Fprint(t.out, strings.Join(t.output[n], ""))
+	}
+	delete(t.output, n)
+}
+
+// endPackage counts what a package's end leaves open: tests that a panic or a
+// time-out ended, and a failure that is no test's (it does not build, or its
+// TestMain says so).
+func (t *tally) endPackage(e event) {
+	for _, n := range slices.Clone(t.running[e.Package]) {
+		t.end(n, "fail")
+	}
+	if _, known := t.broken[e.Package]; e.Action == "fail" && !known {
+		t.failed++
+	}
+}
+
+// reason is the text of a skip without the frame that go test puts around it.
+func reason(output []string) string {
+	text := strings.Join(output, "")
+	if i := strings.Index(text, "--- SKIP"); i >= 0 && strings.Contains(text[i:], "\n    ") {
+		text = text[i:] // the message follows the verdict when not verbose
+	}
+	var kept []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "--- ") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+func (t *tally) writeReport(w io.Writer, problems []string) {
+	if len(t.skips) > 0 {
+		fmt.Fprintln(w, "skipped tests:")
+	}
+	for _, n := range sortedNames(t.skips) {
+		fmt.Fprintf(w, "  %s: %s\n", n, t.skips[n])
+	}
+	for _, p := range problems {
+		fmt.Fprintln(w, "problem:", p)
+	}
+	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", t.passed, t.failed+len(problems), t.skipped)
+}
+
+func sortedNames[V any](m map[name]V) []name {
+	names := make([]name, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(a, b name) int { return strings.Compare(a.String(), b.String()) })
+	return names
+}
