@@ -1,6 +1,104 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
 
-func newDemo(a *app) *cobra.Command { return &cobra.Command{Use: "demo", RunE: func(*cobra.Command, []string) error { return nil }} }
-func newBench(a *app) *cobra.Command { return &cobra.Command{Use: "bench", RunE: func(*cobra.Command, []string) error { return nil }} }
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/bench"
+)
+
+// demoRounds is how often each row of the demo is measured.
+const demoRounds = 5
+
+func newDemo(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "See what ramaria does on this machine, in a minute",
+		Long: `See what ramaria does on this machine, in a minute: the same server with the same
+generated data (5302 rows), brought up in the stock way on disk and by ramaria in
+RAM, as a table. Nothing of it stays, but the server software if it was fetched.`,
+		Args: maxArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDemo(cmd.Context(), a)
+		},
+	}
+}
+
+func runDemo(ctx context.Context, a *app) error {
+	lab, err := a.lab(ctx, "", "")
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.demo(ctx, lab), lab.Close(context.WithoutCancel(ctx)))
+}
+
+func (a *app) demo(ctx context.Context, lab *bench.Lab) error {
+	machine, err := a.machine(ctx, lab)
+	if err != nil {
+		return err
+	}
+	if err := machine.Write(a.stdout); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "\nA fresh %s %s with 5302 rows in 3 tables, from nothing to its first answer:\n\n", lab.Server.Flavour, lab.Server.Version)
+	build, err := a.demoBuild(ctx, lab)
+	if err != nil {
+		return err
+	}
+	scenario := bench.Scenario{
+		Name: "demo", Title: "a fresh server with data", Unit: bench.Seconds,
+		Cases: []bench.Case{lab.StockCase(), lab.UpCase("ramaria up, on disk", "disk"), lab.UpCase("ramaria up, in RAM", "shm"), lab.RunCase()},
+	}
+	r := bench.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
+	result, err := r.Run(ctx, scenario)
+	if !result.Measured() {
+		return err
+	}
+	a.demoTable(result, build)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, `
+Your turn:
+  ramaria up --from dump.sql        your data in RAM; prints the DSN
+  ramaria run -- your test command  a private server around a command
+  ramaria up --fresh                back to the clean data
+`)
+	return nil
+}
+
+// demoBuild measures the first time, when the image is built.
+func (a *app) demoBuild(ctx context.Context, lab *bench.Lab) (time.Duration, error) {
+	began := time.Now()
+	_, err := lab.Run(ctx, "image", "build", "--from", lab.Dump, "--volume", "shm")
+	return time.Since(began), err
+}
+
+// demoNotes explains the rows in a few words.
+var demoNotes = map[string]string{
+	bench.RowStock: "initialise, start, load the dump",
+	bench.RowRun:   "up, a command, and gone again",
+}
+
+func (a *app) demoTable(result bench.Result, build time.Duration) {
+	t := newTable("", "MEDIAN", "TIMES FASTER", "")
+	for _, row := range result.Rows {
+		ratio := fmt.Sprintf("%12.1f", row.Ratio)
+		t.row(row.Name, fmt.Sprintf("%9s", bench.Seconds.Format(row.Median)), ratio, demoBar(result.Rows[0].Median, row.Median)+"  "+demoNotes[row.Name])
+	}
+	t.print(a.stdout)
+	fmt.Fprintf(a.stdout, "\nThe first time, ramaria builds the image: %s here; after that each `up` clones it.\n%d rounds in turn, every row of the data checked in each.\n",
+		bench.Seconds.Format(build.Seconds()), result.Rows[0].Rounds)
+}
+
+// demoBar draws a time as a share of the longest.
+func demoBar(longest, t float64) string {
+	const width = 20
+	n := int(t/longest*width + 0.5)
+	return strings.Repeat("█", max(1, min(n, width))) + strings.Repeat("·", max(0, width-max(1, n)))
+}

@@ -2,6 +2,7 @@ package dump
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -29,7 +30,7 @@ func Check(dst io.Writer, src io.Reader, opts Options) (Summary, error) {
 	var s Summary
 	for {
 		err := f.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			s.Bytes, s.Lines = f.lex.offset, f.lines()
 			return s, nil
 		}

@@ -2,6 +2,7 @@ package dump
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -25,7 +26,8 @@ func client(t *testing.T, dump []byte) []string {
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Stdin = bytes.NewReader(dump)
 	out, err := cmd.Output() // the statements fail, and nobody minds
-	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
 		t.Fatal(err)
 	}
 	var sent []string

@@ -73,7 +73,7 @@ func statementAt(r io.Reader, file string, line int) (string, error) {
 	var shared []string
 	for {
 		err := f.next()
-		open := err != nil && err != io.EOF && f.lex.within
+		open := err != nil && !errors.Is(err, io.EOF) && f.lex.within
 		if err == nil || open {
 			if f.clientLine > line {
 				break
@@ -85,7 +85,7 @@ func statementAt(r io.Reader, file string, line int) (string, error) {
 			}
 		}
 		if err != nil {
-			if len(shared) == 0 && covering == "" && err != io.EOF {
+			if len(shared) == 0 && covering == "" && !errors.Is(err, io.EOF) {
 				return "", err
 			}
 			break

@@ -41,7 +41,7 @@ func (l *lexer) code(buf []byte, i int, eof bool) (int, event, error) {
 		case c == '\\' && at(rest, 1) == 'N': // NULL in old dumps
 			i += 2
 		case c == '\\':
-			name := string(printable(rest[:min(2, len(rest))], MaxHead))
+			name := printable(rest[:min(2, len(rest))])
 			return i, more, l.fail(buf, i, `client command "`+name+`" is not executed in dumps`, commandHint(name))
 		case bytes.HasPrefix(rest, l.delim):
 			l.state, l.within, l.sandboxLine = between, false, 0

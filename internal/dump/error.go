@@ -23,7 +23,8 @@ type Error struct {
 	Msg, Hint string
 }
 
-// Error returns FILE:LINE: MSG and the hint on a line of its own.
+// Error returns FILE:LINE: MSG, and the statement and the hint on lines of their
+// own.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -39,6 +40,9 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(e.Msg)
+	if e.Statement != "" {
+		b.WriteString("\n  " + printable([]byte(e.Statement), MaxHead))
+	}
 	if e.Hint != "" {
 		b.WriteString("\nhint: " + e.Hint)
 	}
@@ -46,8 +50,8 @@ func (e *Error) Error() string {
 }
 
 // printable returns the beginning of a statement fit for one line of a terminal:
-// white space folded, control and invalid bytes replaced.
-func printable(b []byte, limit int) string {
+// white space folded, control and invalid bytes replaced, MaxHead bytes at most.
+func printable(b []byte) string {
 	var out strings.Builder
 	space := false
 	for len(b) > 0 {
@@ -60,7 +64,7 @@ func printable(b []byte, limit int) string {
 		if !unicode.IsPrint(r) {
 			r = utf8.RuneError
 		}
-		if out.Len()+1+utf8.RuneLen(r)+len("…") > limit {
+		if out.Len()+1+utf8.RuneLen(r)+len("…") > MaxHead {
 			out.WriteString("…")
 			break
 		}

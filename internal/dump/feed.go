@@ -150,9 +150,9 @@ func (f *feed) blame(err error) error {
 	if errors.As(err, &fault) {
 		fault.File = f.file
 		if f.lex.within {
-			fault.Statement = printable(f.beginning(), MaxHead)
+			fault.Statement = printable(f.beginning())
 		} else if fault.Statement == "" {
-			fault.Statement = printable(f.buf[f.at:min(f.at+MaxHead, f.end)], MaxHead)
+			fault.Statement = printable(f.buf[f.at:min(f.at+MaxHead, f.end)])
 		}
 	}
 	return err

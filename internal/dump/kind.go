@@ -75,10 +75,13 @@ func (a *about) object(first token, t *tokens) {
 		}
 		switch string(lower(&low, tok.text)) {
 		case "database", "schema":
-			a.kind = kindOther
-			if first.is("create") || first.is("drop") {
-				a.kind = map[bool]kind{true: kindCreateDatabase, false: kindDropDatabase}[first.is("create")]
-				a.name = skipIf(t).name()
+			switch {
+			case first.is("create"):
+				a.kind, a.name = kindCreateDatabase, skipIf(t).name()
+			case first.is("drop"):
+				a.kind, a.name = kindDropDatabase, skipIf(t).name()
+			default:
+				a.kind = kindOther
 			}
 			return
 		case "user", "role", "server", "logfile", "tablespace", "resource", "undo":

@@ -130,7 +130,7 @@ func (l *lexer) leave() {
 
 // unfinished returns the fault of an input that ends here, or nil.
 func (l *lexer) unfinished() error {
-	what := ""
+	var what string
 	switch {
 	case l.state == inQuotes && l.quote == '`':
 		what = "a quoted name"

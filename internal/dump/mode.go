@@ -126,7 +126,7 @@ func (s *session) value(t *tokens) (m modes, known, last bool) {
 // parseModes reads a list of mode names, or the number that stands for one.
 func parseModes(b []byte) modes {
 	if n, err := strconv.ParseUint(string(b), 10, 64); err == nil {
-		return modes(n) & (ansiQuotes | noBackslashEscapes)
+		return modes(n & uint64(ansiQuotes|noBackslashEscapes))
 	}
 	var m modes
 	for _, name := range bytes.Split(b, []byte{','}) {

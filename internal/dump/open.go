@@ -65,7 +65,7 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 	d := &Reader{name: name, kind: Plain}
 	raw := bufio.NewReaderSize(r, readSize)
 	magic, err := raw.Peek(6)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read dump %s: %w", name, err)
 	}
 	d.text = raw
@@ -104,7 +104,7 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 func (d *Reader) skipMark() error {
 	text := bufio.NewReaderSize(d.text, readSize)
 	mark, err := text.Peek(3)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return d.fault(err)
 	}
 	d.text = text
@@ -129,7 +129,7 @@ func (d *Reader) Compression() Compression { return d.kind }
 // damaged gives an *Error.
 func (d *Reader) Read(p []byte) (int, error) {
 	n, err := d.text.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = d.fault(err)
 	}
 	return n, err
@@ -140,7 +140,7 @@ func (d *Reader) fault(err error) error {
 	switch {
 	case d.kind == Plain || errors.As(err, &damaged):
 		return fmt.Errorf("read dump %s: %w", d.name, err)
-	case errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF:
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return &Error{File: d.name, Msg: fmt.Sprintf("the file is cut short: its %s data ends in the middle", d.kind),
 			Hint: "copy or make the dump again"}
 	default:

@@ -39,27 +39,28 @@ func peek(r io.Reader, file string) (Head, error) {
 	f := newFeed(io.LimitReader(r, PeekLimit), file, peekBuffer, func([]byte) error { return nil })
 	var h Head
 	var s Summary
-	for !h.Schema && !h.Data {
+	for over := false; !over && !h.Schema && !h.Data; {
 		err := f.next()
-		var fault *Error
-		switch {
-		case err == io.EOF:
-			return h.with(s), nil
-		case errors.As(err, &fault) && fault.Line == 0, err != nil && fault == nil:
-			return h.with(s), err // not readable
-		case err != nil && !f.lex.within:
-			return h.with(s), nil
+		if unreadable(err) {
+			return h, err
 		}
-		h.Schema = read(f.beginning()).kind == kindSchema
-		h.Data = read(f.beginning()).kind == kindData
-		if s.add(f) != nil || err != nil {
-			break
+		// A statement that the limit cuts, or that has a fault, tells by its beginning.
+		if err == nil || f.lex.within {
+			a := read(f.beginning())
+			h.Schema, h.Data = a.kind == kindSchema, a.kind == kindData
+			err = errors.Join(err, s.add(f))
 		}
+		over = err != nil // the end, or a fault that Check will find again
 	}
-	return h.with(s), nil
+	h.NeedsDatabase, h.Databases = s.NeedsDatabase, s.Databases
+	return h, nil
 }
 
-func (h Head) with(s Summary) Head {
-	h.NeedsDatabase, h.Databases = s.NeedsDatabase, s.Databases
-	return h
+// unreadable tells the faults of the file from those of what is in it.
+func unreadable(err error) bool {
+	if err == nil || errors.Is(err, io.EOF) {
+		return false
+	}
+	var fault *Error
+	return !errors.As(err, &fault) || fault.Line == 0
 }

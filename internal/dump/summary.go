@@ -32,7 +32,7 @@ func (s *Summary) add(f *feed) error {
 	case kindUse:
 		if useWithoutEnd(head) {
 			return &Error{Line: f.line, Msg: "USE has no delimiter at the end of its line, so the next statement would become part of it",
-				Hint: "end the line with " + f.lex.delimiter, Statement: printable(head, MaxHead)}
+				Hint: "end the line with " + f.lex.delimiter, Statement: printable(head)}
 		}
 		s.used, s.Current = true, a.name
 		s.database(a.name)

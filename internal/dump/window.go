@@ -24,7 +24,7 @@ func (f *feed) fill() error {
 		}
 	}
 	err := f.read()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		f.eof = true
 		return nil
 	}

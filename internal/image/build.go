@@ -27,6 +27,8 @@ type build struct {
 	port  int
 	login server.Login
 	app   server.Login
+	// loaded are the dumps so far.
+	loaded []loaded
 }
 
 func (b *build) dataDir() string { return filepath.Join(b.dir, "data") }
@@ -154,7 +156,7 @@ func (b *build) bootstrap(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.Server.Bootstrap(ctx, config, b.dir, b.logPath(), b.Account)
+	return b.Server.Bootstrap(ctx, server.Bootstrap, config, b.dir, b.logPath(), b.Account)
 }
 
 // copyDataDir copies a stopped server's data directory.

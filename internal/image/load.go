@@ -1,8 +1,8 @@
 package image
 
 import (
-	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -43,18 +43,17 @@ func (b *build) load(ctx context.Context) (err error) {
 			err = fmt.Errorf("shut down after loading: %s\n%s", server.Cause(err), server.LogTail(b.logPath()))
 		}
 	}()
-	current := ""
 	for _, s := range todo {
 		if s.kind == kindExec {
 			err = b.exec(ctx, s)
 		} else {
-			current, err = b.loadDump(ctx, s, current)
+			err = b.loadDump(ctx, s)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return b.forgetAccounts(ctx)
+	return b.finish(ctx)
 }
 
 // endpoint is how the builder (or a command, as the application) reaches the
@@ -107,57 +106,113 @@ func (b *build) startServer(ctx context.Context, todo []source) (*server.Process
 	return p, nil
 }
 
-// forgetAccounts removes the accounts of the build: images hold no secrets.
-func (b *build) forgetAccounts(ctx context.Context) error {
+// finish leaves the server as an image wants it: with statistics of what was
+// loaded, and without the accounts of the build, since images hold no secrets.
+func (b *build) finish(ctx context.Context) error {
 	db, err := server.Open(server.SocketPath(b.run), b.login, "")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	if err := analyze(ctx, db); err != nil {
+		return err
+	}
 	if _, err := db.ExecContext(ctx, b.Server.ForgetSQL(b.login, b.app)); err != nil {
 		return fmt.Errorf("remove the accounts of the build: %w", err)
 	}
 	return nil
 }
 
-// loadDump pipes one dump through the client program. current is the database
-// that the dump before it ended in; the one that this ends in is returned.
-func (b *build) loadDump(ctx context.Context, s source, current string) (string, error) {
+// analyze computes InnoDB's statistics. A server left running would do so within
+// ten seconds; an image that is shut down before would have every instance plan
+// its queries for empty tables.
+func analyze(ctx context.Context, db *sql.DB) error {
+	var tables []string
+	err := server.Query(ctx, db, `SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES
+		WHERE ENGINE = 'InnoDB' AND TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN ('mysql', 'sys')`, func(c []string) error {
+		tables = append(tables, server.QuoteName(c[0])+"."+server.QuoteName(c[1]))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if err := server.Query(ctx, db, "ANALYZE LOCAL TABLE "+t, func([]string) error { return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadDump pipes one dump through the client program.
+func (b *build) loadDump(ctx context.Context, s source) error {
 	head, err := dump.Peek(s.path)
 	if err != nil {
-		return "", err
+		return err
 	}
 	database := ""
 	if head.NeedsDatabase {
-		database = b.Database
-		if database == "" && head.Data {
-			database = current // rows for the schema that was loaded before
-		}
-		if database == "" {
-			database = dump.DatabaseName(s.path)
-		}
+		database = b.databaseFor(s, head)
 		if err := b.createDatabase(ctx, database); err != nil {
-			return "", err
+			return err
 		}
 	}
 	f, err := dump.Open(s.path)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer f.Close()
 	bar := b.bar(s)
 	defer bar.Close()
 	sum, err := b.client(ctx, s, database, f, bar)
 	if err != nil {
-		return "", err
+		return err
 	}
-	if sum.Current == "" {
-		sum.Current = database
+	if sum.Current != "" {
+		database = sum.Current
 	}
 	if b.image.Database == "" {
-		b.image.Database = sum.Current
+		b.image.Database = database
 	}
-	return sum.Current, nil
+	b.loaded = append(b.loaded, loaded{stem: stem(s.path), database: database})
+	return nil
+}
+
+// loaded is a dump that was loaded, and the database that it ended in.
+type loaded struct{ stem, database string }
+
+// databaseFor chooses the database for a dump without USE: --database; for rows
+// without their tables, the one of the dump that made them (shop-data.sql belongs
+// to shop-schema.sql or shop.sql, else to what was loaded last); else one named
+// after the file.
+func (b *build) databaseFor(s source, head dump.Head) string {
+	if b.Database != "" {
+		return b.Database
+	}
+	if head.Data && len(b.loaded) > 0 {
+		for _, l := range b.loaded {
+			if l.stem == stem(s.path) && l.database != "" {
+				return l.database
+			}
+		}
+		if last := b.loaded[len(b.loaded)-1]; last.database != "" {
+			return last.database
+		}
+	}
+	return dump.DatabaseName(s.path)
+}
+
+// stem is what the names of a schema's dump and its rows' dump have in common.
+func stem(path string) string {
+	name := dump.DatabaseName(path)
+	for _, suffix := range []string{"schema", "structure", "data", "rows"} {
+		if s, ok := strings.CutSuffix(name, suffix); ok {
+			if t := strings.TrimRight(s, "-_."); t != "" && t != s {
+				return t
+			}
+		}
+	}
+	return name
 }
 
 func (b *build) createDatabase(ctx context.Context, name string) error {
@@ -187,8 +242,8 @@ func (b *build) client(ctx context.Context, s source, database string, in io.Rea
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	said := &tail{limit: clientErrorTail}
+	cmd.Stderr = said
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return dump.Summary{}, fmt.Errorf("load %s: %w", s.name, err)
@@ -209,7 +264,7 @@ func (b *build) client(ctx context.Context, s source, database string, in io.Rea
 		if ctx.Err() != nil {
 			return dump.Summary{}, ctx.Err()
 		}
-		return dump.Summary{}, b.clientError(s, said.String(), err)
+		return dump.Summary{}, b.clientError(s, string(said.text), err)
 	}
 	if err := errors.Join(checkErr, closeErr); err != nil {
 		return dump.Summary{}, fmt.Errorf("load %s: %w", s.name, err)
@@ -258,4 +313,22 @@ func (b *build) exec(ctx context.Context, s source) error {
 		return fmt.Errorf("run %s: %w; no image was kept\nhint: it must exit with 0 when the data is complete", s.name, err)
 	}
 	return nil
+}
+
+// clientErrorTail is how much, in bytes, is kept of what the client says: it
+// repeats a whole failed statement before it names the error.
+const clientErrorTail = 64 << 10
+
+// tail keeps the last bytes written to it.
+type tail struct {
+	limit int
+	text  []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p...)
+	if cut := len(t.text) - t.limit; cut > 0 {
+		t.text = append(t.text[:0], t.text[cut:]...)
+	}
+	return len(p), nil
 }

@@ -112,6 +112,9 @@ func parseSource(f string) ([]source, error) {
 		return []source{{kindDataDir, f, "data directory " + f}}, nil
 	}
 	files, err := dump.Dir(f)
+	if err == nil {
+		files, err = dump.Order(files)
+	}
 	if err != nil {
 		return nil, err
 	}

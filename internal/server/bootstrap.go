@@ -10,12 +10,27 @@ import (
 	"strings"
 )
 
-// bootstrapFiles are the SQL files below Share that make a data directory, in
-// order: what mariadb-install-db runs, without the help texts.
-var bootstrapFiles = map[Flavour][]string{
+// bootstrapFile is one SQL file below Share that makes a data directory.
+type bootstrapFile struct {
+	// names are what the file is called in one version or another.
+	names []string
+	// optional files are left out where a package lacks them.
+	optional bool
+	// stock files are run for comparison with a stock server only.
+	stock bool
+}
+
+// bootstrapFiles are what mariadb-install-db runs, in its order. The help texts
+// are half of its work and most of an empty server's rows; nobody asks a
+// throw-away server for HELP.
+var bootstrapFiles = map[Flavour][]bootstrapFile{
 	MariaDB: {
-		"mysql_system_tables.sql", "mysql_performance_tables.sql", "mysql_system_tables_data.sql",
-		"maria_add_gis_sp_bootstrap.sql", "mysql_sys_schema.sql",
+		{names: []string{"mariadb_system_tables.sql", "mysql_system_tables.sql"}},
+		{names: []string{"mariadb_performance_tables.sql", "mysql_performance_tables.sql"}},
+		{names: []string{"mariadb_system_tables_data.sql", "mysql_system_tables_data.sql"}},
+		{names: []string{"fill_help_tables.sql"}, optional: true, stock: true},
+		{names: []string{"maria_add_gis_sp_bootstrap.sql"}, optional: true},
+		{names: []string{"mariadb_sys_schema.sql", "mysql_sys_schema.sql"}, optional: true},
 	},
 }
 
@@ -24,13 +39,17 @@ var bootstrapFiles = map[Flavour][]string{
 const bootstrapHead = "CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket='root';\n"
 
 // Bootstrap makes the system tables in the empty data directory that the option
-// file at config (stage Bootstrap) names. What the server says goes to logPath.
-func (s *Server) Bootstrap(ctx context.Context, config, dir, logPath string, account Account) error {
+// file at config names. The stage is Bootstrap, or Stock for all that a stock
+// server has. What the server says goes to logPath.
+func (s *Server) Bootstrap(ctx context.Context, stage Stage, config, dir, logPath string, account Account) error {
 	sources := []io.Reader{strings.NewReader(bootstrapHead)}
-	for _, name := range bootstrapFiles[s.Flavour] {
-		f, err := os.Open(filepath.Join(s.Share, name))
-		if errors.Is(err, os.ErrNotExist) && name == "mysql_sys_schema.sql" {
-			continue // a part of its own in some packages
+	for _, b := range bootstrapFiles[s.Flavour] {
+		if b.stock && stage != Stock {
+			continue
+		}
+		f, err := b.open(s.Share)
+		if errors.Is(err, os.ErrNotExist) && b.optional {
+			continue
 		}
 		if err != nil {
 			return fmt.Errorf("bootstrap %s: %w\nhint: this server lacks its bootstrap files; try ramaria server fetch %s", s.Name(), err, s.Flavour)
@@ -42,6 +61,16 @@ func (s *Server) Bootstrap(ctx context.Context, config, dir, logPath string, acc
 		return fmt.Errorf("bootstrap %s: %w", s.Name(), err)
 	}
 	return nil
+}
+
+// open opens the file by the first of its names that is there.
+func (b bootstrapFile) open(dir string) (f *os.File, err error) {
+	for _, name := range b.names {
+		if f, err = os.Open(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	return f, err
 }
 
 // Settle starts the server on the data directory that the option file at config

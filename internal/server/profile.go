@@ -11,10 +11,15 @@ const (
 	Build
 	// Bootstrap makes the system tables of an empty data directory.
 	Bootstrap
+	// Stock is a server as it comes, for comparison: only paths are set.
+	Stock
 )
 
-// always is every stage.
-const always = Run | Build | Bootstrap
+// always is every stage with settings of ours; paths is every stage.
+const (
+	always = Run | Build | Bootstrap
+	paths  = always | Stock
+)
 
 // setting is one row of the profile: an option, its value, when it applies, and
 // why. The profile is the only place that decides how a server is configured; a
@@ -70,16 +75,16 @@ const BinlogFileSize = 16 << 20
 // mariadbProfile is for MariaDB 10.6 and later. Figures: MariaDB 10.11.19, two
 // cores, data in tmpfs, idle with the system tables only.
 var mariadbProfile = []setting{
-	{name: "datadir", value: factDataDir, stages: always, fixed: true, why: "the instance's own clone of its image"},
-	{name: "socket", value: factSocket, stages: always, fixed: true, why: "in the instance's directory, which only its owner can enter"},
-	{name: "pid_file", value: factPidFile, stages: always, fixed: true, why: "beside the socket, so that no clone inherits it"},
-	{name: "tmpdir", value: factTmpDir, stages: always, fixed: true, why: "temporary tables and sorts stay where --tmpdir says, by default in the volume"},
-	{name: "init_file", value: factInitFile, stages: Run | Build, fixed: true, why: "sets up the supervisor's and the application's account before anybody can connect"},
-	{name: "lc_messages_dir", value: factMessages, stages: always, fixed: true, why: "the error messages of this very server, wherever it was unpacked"},
-	{name: "character_sets_dir", value: factCharsets, stages: always, fixed: true, why: "the character sets of this very server"},
-	{name: "plugin_dir", value: factPlugins, stages: always, fixed: true, why: "the plugins of this very server"},
+	{name: "datadir", value: factDataDir, stages: paths, fixed: true, why: "the instance's own clone of its image"},
+	{name: "socket", value: factSocket, stages: paths, fixed: true, why: "in the instance's directory, which only its owner can enter"},
+	{name: "pid_file", value: factPidFile, stages: paths, fixed: true, why: "beside the socket, so that no clone inherits it"},
+	{name: "tmpdir", value: factTmpDir, stages: paths, fixed: true, why: "temporary tables and sorts stay where --tmpdir says, by default in the volume"},
+	{name: "init_file", value: factInitFile, stages: Run | Build | Stock, fixed: true, why: "sets up the supervisor's and the application's account before anybody can connect"},
+	{name: "lc_messages_dir", value: factMessages, stages: paths, fixed: true, why: "the error messages of this very server, wherever it was unpacked"},
+	{name: "character_sets_dir", value: factCharsets, stages: paths, fixed: true, why: "the character sets of this very server"},
+	{name: "plugin_dir", value: factPlugins, stages: paths, fixed: true, why: "the plugins of this very server"},
 
-	{name: "skip_networking", value: factPrivate, stages: always, fixed: true, why: "nobody but the builder may connect"},
+	{name: "skip_networking", value: factPrivate, stages: paths, fixed: true, why: "nobody but the builder may connect"},
 	{name: "port", value: factPort, stages: Run | Build, fixed: true, why: "chosen by --port, or any free one"},
 	{name: "bind_address", value: factBind, stages: Run | Build, why: "loopback only: nothing listens to the network unless asked"},
 	{name: "skip_name_resolve", value: "ON", stages: Run | Build, why: "no DNS look-up at each connection"},

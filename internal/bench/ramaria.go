@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/fixture"
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// Lab is a place for measurements of whole commands: the ramaria binary with a
+// home of its own, a generated dump, and the server that all rows use.
+type Lab struct {
+	// Exe is the ramaria binary.
+	Exe string
+	// Dir holds everything; Home is that of the commands.
+	Dir, Home string
+	// Dump is the standard World with extended inserts, and Database its database.
+	Dump, Database string
+	Server         *server.Server
+	Account        server.Account
+	Host           host.Host
+	World          fixture.World
+}
+
+// labDatabase is the database that the dump makes and uses.
+const labDatabase = "world"
+
+// NewLab makes a lab below parent, which lies on disk, with the servers that are
+// in the cache. Close removes it and all that its commands made.
+func NewLab(ctx context.Context, exe, parent string, h host.Host, servers string, srv *server.Server, account server.Account) (_ *Lab, err error) {
+	if err := os.MkdirAll(parent, 0o711); err != nil {
+		return nil, fmt.Errorf("make lab: %w", err)
+	}
+	dir, err := os.MkdirTemp(parent, "bench-")
+	if err != nil {
+		return nil, fmt.Errorf("make lab: %w", err)
+	}
+	l := &Lab{
+		Exe: exe, Dir: dir, Home: filepath.Join(dir, "home"), Dump: filepath.Join(dir, "world.sql"), Database: labDatabase,
+		Server: srv, Account: account, Host: h, World: fixture.World{Database: labDatabase},
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Close(context.WithoutCancel(ctx)))
+		}
+	}()
+	// The server's account passes through here.
+	if err := errors.Join(os.Chmod(dir, 0o711), os.MkdirAll(filepath.Join(l.Home, "cache"), 0o711)); err != nil {
+		return nil, fmt.Errorf("make lab: %w", err)
+	}
+	if err := os.Symlink(servers, filepath.Join(l.Home, "cache", "servers")); err != nil {
+		return nil, fmt.Errorf("make lab: %w", err)
+	}
+	f, err := os.Create(l.Dump)
+	if err != nil {
+		return nil, fmt.Errorf("make lab: %w", err)
+	}
+	if err := errors.Join(l.World.WriteDump(f, fixture.Extended), f.Close()); err != nil {
+		return nil, fmt.Errorf("make lab: %w", err)
+	}
+	return l, nil
+}
+
+// Close removes the lab. It may be called more than once.
+func (l *Lab) Close(ctx context.Context) error {
+	errs := []error{}
+	if _, err := os.Stat(l.Home); err == nil {
+		_, err := l.Run(ctx, "down", "--all", "--rm")
+		errs = append(errs, err)
+		_, err = l.Run(ctx, "image", "rm", "--all")
+		errs = append(errs, err)
+	}
+	places, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
+	if err == nil {
+		err = os.RemoveAll(places.Shm)
+	}
+	return errors.Join(append(errs, err, os.RemoveAll(l.Dir))...)
+}
+
+// Run runs a ramaria command in the lab and returns its stdout.
+func (l *Lab) Run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, l.Exe, append(args, "--home", l.Home)...)
+	if i := indexOf(args, "--"); i >= 0 { // ours come before those of the command
+		cmd = exec.CommandContext(ctx, l.Exe, append(append(append([]string{}, args[:i]...), "--home", l.Home), args[i:]...)...)
+	}
+	var out, talk bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &talk
+	// Interrupted commands clean up after themselves.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("ramaria %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(talk.String()))
+	}
+	return out.String(), nil
+}
+
+func indexOf(list []string, s string) int {
+	for i, v := range list {
+		if v == s {
+			return i
+		}
+	}
+	return -1
+}
+
+// open connects to an instance as its application does.
+func (l *Lab) open(name string) (*sql.DB, error) {
+	places, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	i, err := instance.Registry{Dir: filepath.Join(places.State, "instances")}.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return server.Open(i.Socket(), i.Endpoint.Login, i.Endpoint.Database)
+}
+
+// query asks an instance one question, as its application.
+func (l *Lab) query(ctx context.Context, name string) error {
+	db, err := l.open(name)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var n int
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM country").Scan(&n); err != nil {
+		return fmt.Errorf("query instance %s: %w", name, err)
+	}
+	if n != fixture.Countries {
+		return fmt.Errorf("query instance %s: %d countries, want %d", name, n, fixture.Countries)
+	}
+	return nil
+}
+
+// verify checks every row of the fixture in an instance.
+func (l *Lab) verify(ctx context.Context, name string) error {
+	db, err := l.open(name)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return l.World.Verify(ctx, db)
+}

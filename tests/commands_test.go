@@ -1,0 +1,198 @@
+package tests
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// patience is how long `until` tries, and how long a job may take to end.
+	patience = 60 * time.Second
+	// untilPause is the pause between two tries.
+	untilPause = 20 * time.Millisecond
+)
+
+// commands are what scripts have besides the commands of testscript itself.
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"status":       cmdStatus,
+	"until":        cmdUntil,
+	"query":        cmdQuery,
+	"start":        cmdStart,
+	"signal":       cmdSignal,
+	"ended":        cmdEnded,
+	"nothing-left": cmdNothingLeft,
+}
+
+// cmdStatus is `exec` of a command that must exit with the status:
+//
+//	status 3 ramaria status
+func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	if got := statusOf(ts, err); strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+// statusOf is the exit status as a shell would have it.
+func statusOf(ts *testscript.TestScript, err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case !errors.As(err, &exit):
+		ts.Fatalf("cannot run: %v", err)
+	}
+	if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return exit.ExitCode()
+}
+
+// cmdUntil tries a shell command until it exits with 0:
+//
+//	until 'ramaria ls | grep crashed'
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: until COMMAND-LINE")
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(untilPause) {
+		err := ts.Exec("sh", "-c", args[0])
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("still %v after %s", err, patience)
+		}
+	}
+}
+
+// cmdQuery runs a statement by `ramaria sql`, and compares the rows: columns are
+// joined by a blank, rows by a comma.
+//
+//	query main 'SELECT a, b FROM t' '1 x,2 y'
+func cmdQuery(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: query INSTANCE STATEMENT ROWS")
+	}
+	ts.Check(ts.Exec("ramaria", "sql", args[0], "-e", args[1]))
+	_, rows, _ := strings.Cut(strings.TrimSuffix(ts.ReadFile("stdout"), "\n"), "\n")
+	if got := strings.NewReplacer("\t", " ", "\n", ",").Replace(rows); got != args[2] {
+		ts.Fatalf("the rows are %q, want %q", got, args[2])
+	}
+}
+
+// job is a command in the background.
+type job struct {
+	cmd  *exec.Cmd
+	out  bytes.Buffer
+	errs bytes.Buffer
+	done chan struct{}
+	err  error // valid once done is closed
+}
+
+// cmdStart runs a command in the background, with signals as a shell in the
+// foreground has them:
+//
+//	start NAME ramaria run -- sleep 60
+func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: start NAME COMMAND...")
+	}
+	b := ts.Value(benchKey{}).(*bench)
+	if b.running[args[0]] != nil {
+		ts.Fatalf("%s runs already", args[0])
+	}
+	path, err := lookPath(args[1], ts.Getenv("PATH"))
+	ts.Check(err)
+	j := &job{cmd: &exec.Cmd{Path: path, Args: args[1:], Dir: ts.MkAbs(".")}, done: make(chan struct{})}
+	for _, name := range []string{"PATH", "HOME", "RAMARIA_HOME", "RAMARIA_NO_FETCH", "WORK", "TMPDIR"} {
+		j.cmd.Env = append(j.cmd.Env, name+"="+ts.Getenv(name))
+	}
+	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.errs
+	j.cmd.WaitDelay = time.Second
+	ts.Check(j.cmd.Start())
+	b.running[args[0]] = j
+	go func() {
+		defer close(j.done)
+		j.err = j.cmd.Wait()
+	}()
+}
+
+// lookPath is exec.LookPath on the PATH of a script.
+func lookPath(name, path string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	for _, dir := range strings.Split(path, ":") {
+		if p, err := exec.LookPath(dir + "/" + name); err == nil {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("no program %s", name)
+}
+
+// cmdSignal sends a signal to a job: `signal NAME INT`.
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: signal NAME SIGNAL")
+	}
+	s := unix.SignalNum("SIG" + args[1])
+	if s == 0 {
+		ts.Fatalf("no signal %s", args[1])
+	}
+	ts.Check(theJob(ts, args[0]).cmd.Process.Signal(s))
+}
+
+// cmdEnded waits for a job to end, with the status, and makes what it wrote the
+// stdout and stderr that the next commands look at: `ended NAME 130`.
+func cmdEnded(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: ended NAME STATUS")
+	}
+	j := theJob(ts, args[0])
+	select {
+	case <-j.done:
+	case <-time.After(patience):
+		ts.Fatalf("%s still runs after %s", args[0], patience)
+	}
+	delete(ts.Value(benchKey{}).(*bench).running, args[0])
+	_, _ = ts.Stdout().Write(j.out.Bytes()) // buffers
+	_, _ = ts.Stderr().Write(j.errs.Bytes())
+	if errors.Is(j.err, exec.ErrWaitDelay) {
+		ts.Fatalf("%s left a process that holds its output: %s", args[0], j.errs.String())
+	}
+	if got := statusOf(ts, j.err); strconv.Itoa(got) != args[1] {
+		ts.Fatalf("exit status %d, want %s\n%s", got, args[1], j.errs.String())
+	}
+}
+
+func theJob(ts *testscript.TestScript, name string) *job {
+	j := ts.Value(benchKey{}).(*bench).running[name]
+	if j == nil {
+		ts.Fatalf("no job %s", name)
+	}
+	return j
+}
+
+// cmdNothingLeft fails if there is a process, an instance, or anything half made.
+func cmdNothingLeft(ts *testscript.TestScript, neg bool, _ []string) {
+	left := ts.Value(benchKey{}).(*bench).left()
+	if neg && len(left) == 0 {
+		ts.Fatalf("nothing is left, but something should be")
+	}
+	if !neg && len(left) > 0 {
+		ts.Fatalf("left behind:\n%s", strings.Join(left, "\n"))
+	}
+}

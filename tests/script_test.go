@@ -1,0 +1,152 @@
+package tests
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+)
+
+// envServer chooses the server that the scripts run, as --server does.
+const envServer = "RAMARIA_TEST_SERVER"
+
+// otherUser has no entry in passwd: ramaria must do without one.
+const otherUser = 64321
+
+// TestScripts runs every script as the user who runs the tests.
+func TestScripts(t *testing.T) {
+	srv := servertest.Find(t, os.Getenv(envServer))
+	testscript.Run(t, testscript.Params{
+		Dir:                 "script",
+		Setup:               func(env *testscript.Env) error { return setUp(env, srv) },
+		Condition:           condition,
+		Cmds:                commands,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// TestScriptsAsOrdinaryUser runs every script again without root's rights.
+func TestScriptsAsOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("not root: TestScripts was it")
+	}
+	servertest.Find(t, os.Getenv(envServer)) // while there is root to fetch it
+	dir, err := os.MkdirTemp("", "ru-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	tmp := filepath.Join(dir, "tmp")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(tmp, 0o700), os.Chown(tmp, otherUser, otherUser),
+		os.CopyFS(filepath.Join(dir, "script"), os.DirFS("script"))); err != nil {
+		t.Fatal(err)
+	}
+	self := filepath.Join(dir, "tests.test")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("cp", program, self).CombinedOutput(); err != nil {
+		t.Fatalf("copy the tests: %v: %s", err, out)
+	}
+	// #nosec G204 -- a copy of this program
+	cmd := exec.Command(self, "-test.v", "-test.run=^TestScripts$", "-test.parallel="+strconv.Itoa(parallel()))
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "HOME="+tmp, envBinary+"="+filepath.Join(binDir, "ramaria"),
+		servertest.EnvDir+"="+servertest.Dir(t), servertest.EnvOffline+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: otherUser, Gid: otherUser}}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) {
+		t.Skipf("SKIPPED, UNTESTED: cannot become uid %d here: %v", otherUser, err)
+	}
+	if err != nil {
+		t.Fatalf("the scripts fail as uid %d: %v\n%s", otherUser, err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "--- SKIP") || strings.Contains(line, "SKIPPED") {
+			t.Log(strings.TrimSpace(line))
+		}
+	}
+	// A pattern that matches nothing would pass too.
+	scripts, err := filepath.Glob("script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ran := strings.Count(string(out), "    --- "); ran != len(scripts) {
+		t.Errorf("%d scripts ran as uid %d, there are %d:\n%s", ran, otherUser, len(scripts), out)
+	}
+}
+
+// parallel is how many scripts run at once.
+func parallel() int {
+	const most = 4 // scripts wait for servers more than they compute
+	return most
+}
+
+// setUp gives a script a home of its own, with the shared server in its cache.
+func setUp(env *testscript.Env, srv *server.Server) error {
+	home, err := os.MkdirTemp("", "rs-")
+	if err != nil {
+		return err
+	}
+	places, err := host.FindPlaces(home, os.Geteuid(), os.Getenv)
+	if err != nil {
+		return err
+	}
+	software, err := filepath.EvalSymlinks(srv.Dir)
+	if err != nil {
+		return err
+	}
+	b := &bench{home: home, places: places, t: env.T().(reporter), running: map[string]*job{}}
+	env.Values[benchKey{}] = b
+	env.Defer(b.close)
+	// The accounts that root's servers run under pass through the home.
+	if err := errors.Join(os.Chmod(home, 0o755), os.MkdirAll(places.Servers(), 0o755),
+		os.Symlink(software, filepath.Join(places.Servers(), srv.Name()))); err != nil {
+		return err
+	}
+	env.Setenv("PATH", binDir+":"+env.Getenv("PATH"))
+	env.Setenv("RAMARIA_HOME", home)
+	env.Setenv("RAMARIA_NO_FETCH", "1")
+	env.Setenv("HOME", home)
+	env.Setenv("SHM", places.Shm)
+	env.Setenv("DISK", places.Disk)
+	env.Setenv("SERVER", srv.Name())
+	env.Setenv("SERVER_DIR", software)
+	env.Setenv("SERIES", srv.Version.Series())
+	env.Setenv("UID", strconv.Itoa(os.Geteuid()))
+	b.env = env
+	return nil
+}
+
+// condition answers the [conditions] of the scripts.
+func condition(name string) (bool, error) {
+	switch name {
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "mounts":
+		return canMount(), nil
+	case "installed":
+		for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin") {
+			for _, daemon := range []string{"mariadbd", "mysqld"} {
+				if _, err := os.Stat(filepath.Join(dir, daemon)); err == nil {
+					return true, nil
+				}
+			}
+		}
+		return false, nil
+	}
+	return false, fmt.Errorf("unknown condition %s", name)
+}
