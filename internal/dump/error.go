@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(e.Msg)
 	if e.Statement != "" {
-		b.WriteString("\n  " + printable([]byte(e.Statement), MaxHead))
+		b.WriteString("\n  " + printable([]byte(e.Statement)))
 	}
 	if e.Hint != "" {
 		b.WriteString("\nhint: " + e.Hint)
