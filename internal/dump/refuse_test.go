@@ -13,7 +13,7 @@ import (
 
 // refusals are inputs and how the error for them begins.
 var refusals = []struct{ name, in, want string }{
-	{"system", "SELECT 1;\nsystem rm -rf /;\n", `x.sql:2: client command "system" is not executed in dumps` + "\nhint: remove the line"},
+	{"system", "SELECT 1;\nsystem rm -rf /;\n", `x.sql:2: client command "system" is not executed in dumps` + "\n  system rm -rf /;\nhint: remove the line"},
 	{"system without delimiter", "SELECT 1;\n\n  SYSTEM ls\n", `x.sql:3: client command "SYSTEM" is not executed`},
 	{"system after a comment", "/* c */ system ls;", `x.sql:1: client command "system" is not`},
 	{"system mid-line", "SELECT 1; system ls;", `x.sql:1: client command "system" is not`},
