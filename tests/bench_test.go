@@ -53,6 +53,7 @@ func (b *bench) close() {
 		b.t.Errorf("ramaria %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	if !failed {
+		b.wait()
 		for _, left := range b.left() {
 			b.t.Errorf("left behind: %s", left)
 		}
@@ -73,11 +74,15 @@ func (b *bench) close() {
 	}
 }
 
+// wait gives processes that were told to end the time for it.
+func (b *bench) wait() {
+	for end := time.Now().Add(settle); len(b.processes()) > 0 && time.Now().Before(end); {
+		time.Sleep(untilPause)
+	}
+}
+
 // left lists what must not be there when no instance exists and no command runs.
 func (b *bench) left() []string {
-	for end := time.Now().Add(settle); len(b.processes()) > 0 && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
 	var list []string
 	for _, pid := range b.processes() {
 		line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))

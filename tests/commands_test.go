@@ -30,6 +30,9 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"signal":       cmdSignal,
 	"ended":        cmdEnded,
 	"nothing-left": cmdNothingLeft,
+	"kill9":        cmdKill9,
+	"crash":        cmdCrash,
+	"acknowledged": cmdAcknowledged,
 }
 
 // cmdStatus is `exec` of a command that must exit with the status:
@@ -188,7 +191,11 @@ func theJob(ts *testscript.TestScript, name string) *job {
 
 // cmdNothingLeft fails if there is a process, an instance, or anything half made.
 func cmdNothingLeft(ts *testscript.TestScript, neg bool, _ []string) {
-	left := ts.Value(benchKey{}).(*bench).left()
+	b := ts.Value(benchKey{}).(*bench)
+	if !neg {
+		b.wait()
+	}
+	left := b.left()
 	if neg && len(left) == 0 {
 		ts.Fatalf("nothing is left, but something should be")
 	}

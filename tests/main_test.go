@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(&suite{m}, map[string]func(){
 		"withtmpfs":       withTmpfs,
 		"withtmpfs-inner": withTmpfsInner,
+		"dbexec":          dbExec,
 	})
 }
 

@@ -24,7 +24,7 @@ report=bin/test-report.txt
 snapshot=bin/test-snapshot.json
 rm -f "$report"
 trap 'rmdir "$below" 2>/dev/null' EXIT
-trap 'exit 130' INT TERM
+trap 'echo "interrupted: files may be left in $below"; exit 130' INT TERM
 
 # The race detector needs a C compiler.
 race=''

@@ -164,8 +164,9 @@ func (s *plainServer) copyAndStart(ctx context.Context, image string) error {
 	if err := s.launch(); err != nil {
 		return err
 	}
+	var dialer net.Dialer
 	for {
-		c, err := net.Dial("unix", s.socket())
+		c, err := dialer.DialContext(ctx, "unix", s.socket())
 		if err == nil {
 			_, err = c.Read(make([]byte, 1))
 			err = errors.Join(err, c.Close())

@@ -61,7 +61,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	var status exitStatus
+	var status statusError
 	if errors.As(err, &status) {
 		return int(status) // the command has said what there is to say
 	}
@@ -87,6 +87,12 @@ up in a blink, gone without a trace.
 		},
 	}
 	root.SetVersionTemplate("ramaria {{.Version}}\n")
+	root.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usageError{fmt.Errorf("there is no command %q\nhint: ramaria --help", args[0])}
+		}
+		return nil
+	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nhint: %s --help", err, cmd.CommandPath())}
 	})

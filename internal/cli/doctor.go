@@ -62,7 +62,7 @@ func runDoctor(ctx context.Context, a *app, asJSON bool) error {
 		}
 	}
 	if bad {
-		return exitStatus(exitError)
+		return statusError(exitError)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (a *app) signal(ctx context.Context, r *instance.Record, s syscall.Signal) 
 	if err != nil {
 		return err
 	}
-	defer p.Close() //nolint:errcheck // a handle
+	defer p.Close()
 	// Only now is the number certain to mean the process that holds the lock.
 	if held, err := sys.Held(r.LockPath()); err != nil || !held {
 		return err

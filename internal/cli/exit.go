@@ -25,10 +25,10 @@ const (
 	exitRunNotFound   = 127 // there is no such command
 )
 
-// exitStatus is an error that only says how to exit.
-type exitStatus int
+// statusError is an error that only says how to exit.
+type statusError int
 
-func (e exitStatus) Error() string { return "exit status " + strconv.Itoa(int(e)) }
+func (e statusError) Error() string { return "exit status " + strconv.Itoa(int(e)) }
 
 // usageError is a command line that makes no sense.
 type usageError struct{ error }
@@ -42,7 +42,7 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case errors.As(err, &room):
 		return exitNoRoom
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.Is(err, instance.ErrName):
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted

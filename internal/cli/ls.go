@@ -154,7 +154,7 @@ func runStatus(a *app, name string, asJSON bool) error {
 		a.printStatus(l)
 	}
 	if err == nil && l.Phase != instance.Running {
-		return exitStatus(exitNotFound)
+		return statusError(exitNotFound)
 	}
 	return err
 }

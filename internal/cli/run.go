@@ -51,19 +51,19 @@ func runRun(ctx context.Context, a *app, argv []string, o *specFlags) error {
 	if err != nil {
 		a.say("ramaria: run %s: %v", argv[0], errors.Unwrap(err))
 		if errors.Is(err, fs.ErrPermission) {
-			return exitStatus(exitRunCannotExec)
+			return statusError(exitRunCannotExec)
 		}
-		return exitStatus(exitRunNotFound)
+		return statusError(exitRunNotFound)
 	}
 	status, err := a.runWith(ctx, path, argv, o)
 	if err != nil {
 		a.say("ramaria: %s", err)
 		if ctx.Err() != nil {
-			return exitStatus(exitInterrupted)
+			return statusError(exitInterrupted)
 		}
-		return exitStatus(exitRunFailed)
+		return statusError(exitRunFailed)
 	}
-	return exitStatus(status)
+	return statusError(status)
 }
 
 // runWith makes the instance, runs the command, and removes the instance.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -45,8 +46,9 @@ func runSQL(a *app, name string, execute []string) error {
 		return err
 	}
 	argv := append(append([]string{}, i.Server.Client.Argv...), "--defaults-file="+config, "--default-character-set=utf8mb4", "--database="+i.Endpoint.Database)
-	for _, e := range execute {
-		argv = append(argv, "--execute="+e)
+	if len(execute) > 0 {
+		// The client would put several together without a delimiter.
+		argv = append(argv, "--execute="+strings.Join(execute, ";\n"))
 	}
 	if err := syscall.Exec(argv[0], argv, os.Environ()); err != nil {
 		return fmt.Errorf("start client %s: %w", argv[0], err)

@@ -35,6 +35,9 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := supervisor.Notify(ctx, "READY=1"); err != nil {
+		a.say("ramaria: %s", err)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -45,6 +48,8 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 		}
 	}()
 	err = s.Run(ctx)
+	// Whoever is not told finds out when the process has ended.
+	_ = supervisor.Notify(context.WithoutCancel(ctx), "STOPPING=1")
 	if errors.Is(context.Cause(ctx), errQuit) {
 		return errors.Join(err, s.Kill())
 	}

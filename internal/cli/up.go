@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,7 +60,7 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 	if err != nil {
 		return err
 	}
-	defer lock.Unlock() //nolint:errcheck // closing a descriptor that was only locked
+	defer lock.Unlock()
 
 	i, err := a.existing(ctx, cmd, name, spec, o.fresh)
 	if err != nil {
@@ -162,16 +163,14 @@ func (a *app) ensure(ctx context.Context, v volume.Volume, srv *server.Server, s
 		return nil, err
 	}
 	recipe := image.Recipe{Server: srv, Key: spec.Key, Database: spec.Database, User: spec.User, Set: spec.Set}
-	for _, f := range spec.From {
-		if f == image.StdinName {
-			spool, err := images.Spool(ctx, a.stdin)
-			if err != nil {
-				return nil, err
-			}
-			defer spool.Close() //nolint:errcheck // the next command sweeps what is left
-			f = spool.Path
+	recipe.From = slices.Clone(spec.From)
+	if i := slices.Index(recipe.From, image.StdinName); i >= 0 {
+		spool, err := images.Spool(ctx, a.stdin)
+		if err != nil {
+			return nil, err
 		}
-		recipe.From = append(recipe.From, f)
+		defer spool.Close() //nolint:errcheck // the next command sweeps what is left
+		recipe.From[i] = spool.Path
 	}
 	return images.Ensure(ctx, recipe)
 }
@@ -205,6 +204,15 @@ func (a *app) start(ctx context.Context, i *instance.Instance, created bool) err
 	state, err := i.State()
 	if err != nil || state.Phase.Alive() {
 		return err
+	}
+	if !created { // Create has just looked
+		v, err := a.volumeOf(ctx, &i.Record)
+		if err != nil {
+			return err
+		}
+		if err := volume.CheckRoom(v, instance.StartRoom, "starting instance "+i.Name); err != nil {
+			return err
+		}
 	}
 	if state.Phase == instance.Crashed {
 		a.say("instance %s was not shut down cleanly; its server recovers", i.Name)

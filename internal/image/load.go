@@ -5,14 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -65,13 +60,11 @@ func (b *build) endpoint(login server.Login, database string) server.Endpoint {
 // startServer starts the build's server, with TCP only if a command needs it.
 func (b *build) startServer(ctx context.Context, todo []source) (*server.Process, error) {
 	for _, s := range todo {
-		if s.kind == kindExec {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return nil, fmt.Errorf("find a free port: %w", err)
+		if s.kind == kindExec && b.port == 0 {
+			var err error
+			if b.port, err = server.FreePort(ctx); err != nil {
+				return nil, err
 			}
-			b.port = l.Addr().(*net.TCPAddr).Port
-			l.Close()
 		}
 	}
 	if b.image.Database == "" {
@@ -225,110 +218,4 @@ func (b *build) createDatabase(ctx context.Context, name string) error {
 		return fmt.Errorf("make database %q: %w\nhint: choose another with --database", name, err)
 	}
 	return nil
-}
-
-// client runs the client program over a dump. In binary mode the client itself
-// runs no commands, whatever the check may have missed.
-func (b *build) client(ctx context.Context, s source, database string, in io.Reader, bar io.Writer) (dump.Summary, error) {
-	config := filepath.Join(b.dir, "client.cnf")
-	if err := server.WritePrivate(config, []byte(b.endpoint(b.login, "").ClientConfig()), server.Account{}); err != nil {
-		return dump.Summary{}, err
-	}
-	defer os.Remove(config)
-	argv := append(append([]string{}, b.Server.Client.Argv...), "--defaults-file="+config,
-		"--default-character-set=utf8mb4", "--max-allowed-packet=1G", "--binary-mode", "--batch")
-	if database != "" {
-		argv = append(argv, "--database="+database)
-	}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	said := &tail{limit: clientErrorTail}
-	cmd.Stderr = said
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return dump.Summary{}, fmt.Errorf("load %s: %w", s.name, err)
-	}
-	if err := cmd.Start(); err != nil {
-		return dump.Summary{}, fmt.Errorf("load %s: start client: %w", s.name, err)
-	}
-	sum, checkErr := dump.Check(io.MultiWriter(stdin, bar), in, dump.Options{File: s.name})
-	if checkErr != nil && !errors.Is(checkErr, syscall.EPIPE) {
-		// The client must not see an end of input, which would make it run what it
-		// has of the statement.
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		return dump.Summary{}, checkErr
-	}
-	closeErr := stdin.Close()
-	if err := cmd.Wait(); err != nil {
-		if ctx.Err() != nil {
-			return dump.Summary{}, ctx.Err()
-		}
-		return dump.Summary{}, b.clientError(s, string(said.text), err)
-	}
-	if err := errors.Join(checkErr, closeErr); err != nil {
-		return dump.Summary{}, fmt.Errorf("load %s: %w", s.name, err)
-	}
-	return sum, nil
-}
-
-// clientError shows file, line and statement of what the server refused.
-func (b *build) clientError(s source, said string, exit error) error {
-	e, ok := dump.ParseClientError(said)
-	if !ok {
-		return fmt.Errorf("load %s: client: %w: %s", s.name, exit, strings.TrimSpace(said))
-	}
-	text, err := dump.StatementAt(s.path, e.Line)
-	if err != nil {
-		text = ""
-	}
-	const serverGone, lostConnection = 2006, 2013
-	if e.Code == serverGone || e.Code == lostConnection {
-		e.Msg += "\n" + server.LogTail(b.logPath())
-	}
-	return &dump.Error{File: s.name, Line: e.Line, Statement: text, Msg: fmt.Sprintf("the server refused a statement: %d (%s) %s", e.Code, e.State, e.Msg),
-		Hint: "mend the dump, or choose the server it was made for with --server; no image was kept"}
-}
-
-// exec runs a command that fills the server.
-func (b *build) exec(ctx context.Context, s source) error {
-	if b.image.Database == "" {
-		b.image.Database = DefaultDatabase
-	}
-	if err := b.createDatabase(ctx, b.image.Database); err != nil {
-		return err
-	}
-	b.say("running %s\n", s.path)
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", s.path)
-	cmd.Env = append(os.Environ(), b.endpoint(b.app, b.image.Database).Env()...)
-	// What a command prints is talk: stdout belongs to ramaria's own answer.
-	cmd.Stdout, cmd.Stderr = b.Talk, b.Talk
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("run %s: %w; no image was kept\nhint: it must exit with 0 when the data is complete", s.name, err)
-	}
-	return nil
-}
-
-// clientErrorTail is how much, in bytes, is kept of what the client says: it
-// repeats a whole failed statement before it names the error.
-const clientErrorTail = 64 << 10
-
-// tail keeps the last bytes written to it.
-type tail struct {
-	limit int
-	text  []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.text = append(t.text, p...)
-	if cut := len(t.text) - t.limit; cut > 0 {
-		t.text = append(t.text[:0], t.text[cut:]...)
-	}
-	return len(p), nil
 }

@@ -29,4 +29,5 @@ func (b *build) bar(s source) io.WriteCloser {
 
 type nopCloser struct{ io.Writer }
 
+// Close does nothing.
 func (nopCloser) Close() error { return nil }

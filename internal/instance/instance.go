@@ -75,11 +75,16 @@ type Instance struct {
 	Made
 }
 
-// Paths of an instance's files.
-func (r *Record) DataDir() string  { return filepath.Join(r.Dir, "data") }
-func (r *Record) tmpDir() string   { return filepath.Join(r.Dir, "tmp") }
-func (r *Record) LogPath() string  { return filepath.Join(r.Dir, "server.log") }
+// DataDir is the server's data directory.
+func (r *Record) DataDir() string { return filepath.Join(r.Dir, "data") }
+
+// LogPath is the server's log of the present or last run.
+func (r *Record) LogPath() string { return filepath.Join(r.Dir, "server.log") }
+
+// LockPath is the file whose lock the supervisor holds.
 func (r *Record) LockPath() string { return filepath.Join(r.Dir, "lock") }
+
+func (r *Record) tmpDir() string   { return filepath.Join(r.Dir, "tmp") }
 func (r *Record) madePath() string { return filepath.Join(r.Dir, "instance.json") }
 
 // SupervisorLog is where a detached supervisor says what goes wrong.

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 )
@@ -14,10 +15,13 @@ const MaxName = 40
 
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 
-// CheckName refuses names that cannot be a directory or would surprise.
+// ErrName says that a name cannot be an instance's.
+var ErrName = errors.New("not a name")
+
+// CheckName refuses names that cannot be a directory or would surprise, as ErrName.
 func CheckName(name string) error {
 	if len(name) > MaxName || !validName.MatchString(name) {
-		return fmt.Errorf("use instance name %q: a name has 1 to %d of a-z, 0-9, - and _, and begins with a letter or digit\nhint: ramaria up my-shop", name, MaxName)
+		return fmt.Errorf("use instance name %q: %w: it has 1 to %d of a-z, 0-9, - and _, and begins with a letter or digit\nhint: ramaria up my-shop", name, ErrName, MaxName)
 	}
 	return nil
 }

@@ -35,8 +35,11 @@ func (g Registry) Lock(ctx context.Context, name string, waiting func()) (*sys.F
 	return l, nil
 }
 
-// Get returns the record called name, or ErrNotFound.
+// Get returns the record called name, or ErrNotFound, or ErrName.
 func (g Registry) Get(name string) (*Record, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err // a path of its own choice
+	}
 	var r Record
 	err := readJSON(g.path(name), &r)
 	if missing(err) {

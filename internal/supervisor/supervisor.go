@@ -13,10 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -65,9 +63,6 @@ func Start(ctx context.Context, i *instance.Instance, v volume.Volume, log *slog
 	if err := s.enter(instance.State{Phase: instance.Starting, SupervisorPID: os.Getpid()}); err != nil {
 		return nil, err
 	}
-	if err := volume.CheckRoom(v, instance.StartRoom, "starting instance "+i.Name); err != nil {
-		return nil, err
-	}
 	if err := s.startServer(ctx); err != nil {
 		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
@@ -75,7 +70,10 @@ func Start(ctx context.Context, i *instance.Instance, v volume.Volume, log *slog
 		return nil, err
 	}
 	s.state.Phase = instance.Running
-	return s, s.enter(s.state)
+	if err := s.enter(s.state); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // enter writes a new state to state.json.
@@ -105,7 +103,7 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 func (s *Supervisor) startServer(ctx context.Context) error {
 	started := time.Now()
 	for try := 1; ; try++ {
-		if err := s.choosePort(); err != nil {
+		if err := s.choosePort(ctx); err != nil {
 			return err
 		}
 		if err := s.writeFiles(); err != nil {
@@ -148,27 +146,15 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 }
 
 // choosePort settles the TCP port: the one asked for, or the last one, or any.
-func (s *Supervisor) choosePort() error {
+func (s *Supervisor) choosePort(ctx context.Context) (err error) {
 	if s.inst.Spec.Port != 0 {
-		return tryPort(s.inst.Spec.Port)
+		return server.TryPort(ctx, s.inst.Spec.Port)
 	}
-	if s.inst.Endpoint.Port != 0 && tryPort(s.inst.Endpoint.Port) == nil {
+	if s.inst.Endpoint.Port != 0 && server.TryPort(ctx, s.inst.Endpoint.Port) == nil {
 		return nil
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("find a free port: %w", err)
-	}
-	s.inst.Endpoint.Port = l.Addr().(*net.TCPAddr).Port
-	return l.Close()
-}
-
-func tryPort(port int) error {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
-		return fmt.Errorf("use port %d: %w\nhint: --port 0 takes any free one; ss -ltnp shows who has it", port, err)
-	}
-	return l.Close()
+	s.inst.Endpoint.Port, err = server.FreePort(ctx)
+	return err
 }
 
 // writeFiles writes what the server reads at its start, and removes what a killed

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Other tests run at the same time and make things of their own, so these tests
@@ -241,6 +243,14 @@ func TestCommandFailsOnALeftover(t *testing.T) {
 	}
 	if err := run("", file, []string{below}); err == nil || !strings.Contains(err.Error(), "behind") {
 		t.Errorf("check: %v, want a failure", err)
+	}
+}
+
+func TestReportNamesTheTopOfATree(t *testing.T) {
+	left := []Thing{{File, "/tmp/a", ""}, {File, "/tmp/a/b", ""}, {File, "/tmp/a/b/c", ""}, {File, "/tmp/ab", ""}, {Mount, "/tmp/a/m", ""}}
+	want := []Thing{{File, "/tmp/a", ""}, {File, "/tmp/ab", ""}, {Mount, "/tmp/a/m", ""}}
+	if diff := cmp.Diff(want, tops(left)); diff != "" {
+		t.Error(diff)
 	}
 }
 

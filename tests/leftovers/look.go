@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -83,6 +84,20 @@ func (l Looker) Settle(before []Thing, patience time.Duration) ([]Thing, error) 
 			return left, nil
 		}
 	}
+}
+
+// tops leaves out the files whose directory is a leftover itself: one line tells of
+// a whole instance.
+func tops(left []Thing) []Thing {
+	dirs := map[string]bool{}
+	for _, t := range left {
+		if t.Kind == File {
+			dirs[t.Key] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(left), func(t Thing) bool {
+		return t.Kind == File && dirs[filepath.Dir(t.Key)]
+	})
 }
 
 // ours tells whether a path, or a text that may hold one, is the project's: it

@@ -72,7 +72,7 @@ func run(snapshot, check string, below []string) error {
 		fmt.Println("leftovers: none")
 		return nil
 	}
-	for _, t := range left {
+	for _, t := range tops(left) {
 		fmt.Fprintf(os.Stderr, "left behind: %s\n", t)
 	}
 	return fmt.Errorf("the tests left %d things behind", len(left))

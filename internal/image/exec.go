@@ -1,0 +1,35 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// exec runs a command that fills the server.
+func (b *build) exec(ctx context.Context, s source) error {
+	if b.image.Database == "" {
+		b.image.Database = DefaultDatabase
+	}
+	if err := b.createDatabase(ctx, b.image.Database); err != nil {
+		return err
+	}
+	b.say("running %s\n", s.path)
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", s.path)
+	cmd.Env = append(os.Environ(), b.endpoint(b.app, b.image.Database).Env()...)
+	// What a command prints is talk: stdout belongs to ramaria's own answer.
+	cmd.Stdout, cmd.Stderr = b.Talk, b.Talk
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("run %s: %w; no image was kept\nhint: it must exit with 0 when the data is complete", s.name, err)
+	}
+	return nil
+}

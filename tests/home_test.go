@@ -1,0 +1,69 @@
+package tests
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+)
+
+// house is a home for tests that are Go programs, as scripts have one: the real
+// binary, the shared server, and at the end nothing may be left.
+type house struct {
+	*bench
+	t   *testing.T
+	srv *server.Server
+}
+
+// newHouse makes a home that is cleared away with the test.
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	srv := servertest.Find(t, os.Getenv(envServer))
+	dir, err := os.MkdirTemp("", "rh-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	places, err := host.FindPlaces(dir, os.Geteuid(), os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{bench: &bench{home: dir, places: places, t: t}, t: t, srv: srv}
+	t.Cleanup(h.close)
+	software, err := filepath.EvalSymlinks(srv.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The accounts that root's servers run under pass through the home.
+	if err := errors.Join(os.Chmod(dir, 0o755), os.MkdirAll(places.Servers(), 0o755),
+		os.Symlink(software, filepath.Join(places.Servers(), srv.Name()))); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// try runs ramaria and returns what it wrote to stdout and stderr.
+func (h *house) try(args ...string) (out, talk string, err error) {
+	cmd := exec.CommandContext(h.t.Context(), filepath.Join(binDir, "ramaria"), args...)
+	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1")
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	err = cmd.Run()
+	return strings.TrimSpace(o.String()), strings.TrimSpace(e.String()), err
+}
+
+// ramaria runs a command that must succeed, and returns its stdout.
+func (h *house) ramaria(args ...string) string {
+	h.t.Helper()
+	out, talk, err := h.try(args...)
+	if err != nil {
+		h.t.Fatalf("ramaria %s: %v\n%s", strings.Join(args, " "), err, talk)
+	}
+	return out
+}
