@@ -74,6 +74,11 @@ func (b *build) startServer(ctx context.Context, todo []source) (*server.Process
 	if err := server.WritePrivate(filepath.Join(b.run, "init.sql"), []byte(sql), b.Account); err != nil {
 		return nil, err
 	}
+	if b.Server.NeedsCert() {
+		if err := server.WriteCert(b.run, b.Account); err != nil {
+			return nil, err
+		}
+	}
 	config, err := b.config(server.Build, b.port)
 	if err != nil {
 		return nil, err

@@ -89,8 +89,8 @@ var mariadbProfile = []setting{
 	{name: "bind_address", value: factBind, stages: Run | Build, why: "loopback only: nothing listens to the network unless asked"},
 	{name: "skip_name_resolve", value: "ON", stages: Run | Build, why: "no DNS look-up at each connection"},
 	{name: "skip_slave_start", value: "ON", stages: Run | Build, fixed: true, why: "a copied replica must not start to replicate"},
-	{name: "ssl_cert", value: factCert, stages: Run, since: Version{11, 4, 0}, fixed: true, why: "made beforehand: otherwise the server makes a TLS key at every start, 250 ms"},
-	{name: "ssl_key", value: factKey, stages: Run, since: Version{11, 4, 0}, fixed: true, why: "belongs to ssl_cert"},
+	{name: "ssl_cert", value: factCert, stages: Run | Build, since: Version{11, 4, 0}, fixed: true, why: "made beforehand: otherwise the server makes a TLS key at every start, 250 ms"},
+	{name: "ssl_key", value: factKey, stages: Run | Build, since: Version{11, 4, 0}, fixed: true, why: "belongs to ssl_cert"},
 
 	{name: "character_set_server", value: "utf8mb4", stages: always, shapes: true, why: "as the distributions' packages set it, and the server itself from 11.6"},
 	{name: "innodb_page_size", value: factPageSize, stages: always, shapes: true, why: "the page size that the copied data directory was made with"},
