@@ -53,8 +53,8 @@ bench: build ## Measure this machine with the default scenarios
 	$(BIN) bench
 
 .PHONY: man
-man: build ## Generate the man pages in bin/man
-	$(BIN) man bin/man
+man: ## Generate the man pages in bin/man
+	go run -ldflags '$(LDFLAGS)' ./packaging/man bin/man
 
 .PHONY: completions
 completions: build ## Generate shell completions in bin/completions

@@ -69,6 +69,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitCode(ctx, err)
 }
 
+// Root returns the command tree, for what is generated from it.
+func Root() *cobra.Command { return newRoot(&app{}) }
+
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ramaria",
@@ -107,7 +110,7 @@ up in a blink, gone without a trace.
 	group("main", newUp(a), newRun(a), newDown(a), newLs(a), newStatus(a), newEnv(a), newSQL(a), newLogs(a))
 	group("parts", newImage(a), newServer(a))
 	group("more", newDemo(a), newDoctor(a), newBench(a))
-	root.AddCommand(newSupervise(a), newMan())
+	root.AddCommand(newSupervise(a))
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")
 	return root
