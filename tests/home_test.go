@@ -25,7 +25,8 @@ type house struct {
 // newHouse makes a home that is cleared away with the test.
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	srv := servertest.Find(t, os.Getenv(envServer))
+	want := os.Getenv(envServer)
+	srv := servertest.Find(t, want)
 	dir, err := os.MkdirTemp("", "rh-")
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +35,7 @@ func newHouse(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{bench: &bench{home: dir, places: places, t: t}, t: t, srv: srv}
+	h := &house{bench: &bench{home: dir, places: places, t: t}, t: t}
 	t.Cleanup(h.close)
 	software, err := filepath.EvalSymlinks(srv.Dir)
 	if err != nil {
@@ -45,8 +46,24 @@ func newHouse(t *testing.T) *house {
 		os.Symlink(software, filepath.Join(places.Servers(), srv.Name()))); err != nil {
 		t.Fatal(err)
 	}
+	f := servertest.Finder(t)
+	f.Places, f.NoFetch = places, true
+	if h.srv, err = f.Find(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
 	return h
 }
+
+// during makes a subtest the one that fails until it ends.
+func (h *house) during(t *testing.T) {
+	outer := h.t
+	h.t = t
+	t.Cleanup(func() { h.t = outer })
+}
+
+// daemon is the path of the shared server, for --server: one that is installed may
+// be of another version.
+func (h *house) daemon() string { return h.srv.Daemon.Argv[len(h.srv.Daemon.Argv)-1] }
 
 // try runs ramaria and returns what it wrote to stdout and stderr.
 func (h *house) try(args ...string) (out, talk string, err error) {

@@ -41,6 +41,9 @@ const (
 	// all the time, so that a kill finds some half written.
 	killPages = 40000
 	killPool  = "innodb_buffer_pool_size=16M"
+	// Half of the writers also write large values, so that a kill finds some redo
+	// records half copied while others, behind them in the log, were acknowledged.
+	killBigRows, killBigSize = 40, 60000
 	// purgeTime is how long a recovered server may take to remove old history.
 	purgeTime = 10 * time.Second
 	// killAccounts is the number of rows whose sum no transaction changes.
@@ -121,7 +124,7 @@ func newKilled(h *house, set string) *killed {
 // begin makes the instance anew.
 func (k *killed) begin(t *testing.T) {
 	t.Helper()
-	args := []string{"up", killedName, "--fresh", "--volume", "shm", "--set", killPool}
+	args := []string{"up", killedName, "--server", k.h.daemon(), "--fresh", "--volume", "shm", "--set", killPool}
 	for s := range strings.FieldsSeq(k.set) {
 		args = append(args, "--set", s)
 	}
@@ -131,6 +134,8 @@ func (k *killed) begin(t *testing.T) {
 		"CREATE TABLE ack (writer INT, n INT, pad VARCHAR(200), PRIMARY KEY (writer, n))",
 		"CREATE TABLE account (id INT PRIMARY KEY, balance INT NOT NULL)",
 		fmt.Sprintf("INSERT INTO account SELECT seq, 0 FROM seq_1_to_%d", killAccounts),
+		"CREATE TABLE big (id INT PRIMARY KEY, photo MEDIUMBLOB NOT NULL)",
+		fmt.Sprintf("INSERT INTO big SELECT seq, '' FROM seq_1_to_%d", killBigRows),
 		"CREATE TABLE page (id INT PRIMARY KEY, k INT NOT NULL, pad VARCHAR(600) NOT NULL, KEY (k))",
 		fmt.Sprintf("INSERT INTO page SELECT seq, seq * 7919 %% %d, REPEAT(CHAR(65 + seq %% 26), 600) FROM seq_1_to_%d", killPages, killPages),
 	} {
@@ -234,6 +239,11 @@ func (k *killed) write(w int) error {
 					return err
 				}
 			}
+			if w%2 == 1 {
+				if _, err := tx.Exec("UPDATE big SET photo = REPEAT(CHAR(?), ?) WHERE id = ?", 65+r.IntN(26), r.IntN(killBigSize), r.IntN(killBigRows)+1); err != nil {
+					return err
+				}
+			}
 			return tx.Commit()
 		}()
 		const deadlock, timeout = 1213, 1205
@@ -293,7 +303,7 @@ func (k *killed) check(ctx context.Context) error {
 
 // checkTables runs CHECK TABLE over all tables of a server.
 func checkTables(ctx context.Context, db *sql.DB) error {
-	names, err := column(ctx, db, "SELECT CONCAT('`', TABLE_SCHEMA, '`.`', TABLE_NAME, '`') FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN ('performance_schema', 'information_schema')")
+	names, err := column(ctx, db, "SELECT CONCAT('`', TABLE_SCHEMA, '`.`', REPLACE(TABLE_NAME, '`', '``'), '`') FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN ('performance_schema', 'information_schema')")
 	if err != nil {
 		return err
 	}

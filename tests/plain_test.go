@@ -117,20 +117,31 @@ func (p *plainServer) kill() {
 	}
 }
 
-// load runs the client over dumps, one after the other.
-func (p *plainServer) load(files ...string) {
+// during makes a subtest the one that fails until it ends.
+func (p *plainServer) during(t *testing.T) {
+	outer := p.t
+	p.t = t
+	t.Cleanup(func() { p.t = outer })
+}
+
+// load runs the client over dumps, one after the other; those after the first find
+// themselves in the database.
+func (p *plainServer) load(database string, files ...string) {
 	p.t.Helper()
 	config := filepath.Join(p.dir, "client.cnf")
 	e := server.Endpoint{Socket: p.socket(), Login: p.login}
 	if err := server.WritePrivate(config, []byte(e.ClientConfig()), server.Account{}); err != nil {
 		p.t.Fatal(err)
 	}
-	for _, file := range files {
+	for i, file := range files {
 		in, err := os.Open(file)
 		if err != nil {
 			p.t.Fatal(err)
 		}
 		argv := append(append([]string{}, p.srv.Client.Argv...), "--defaults-file="+config, "--default-character-set=utf8mb4")
+		if i > 0 {
+			argv = append(argv, database)
+		}
 		cmd := exec.CommandContext(p.t.Context(), argv[0], argv[1:]...)
 		cmd.Stdin = in
 		out, err := cmd.CombinedOutput()
@@ -141,7 +152,7 @@ func (p *plainServer) load(files ...string) {
 	}
 }
 
-// exec runs a statement that must succeed.
+// exe runs a statement that must succeed.
 func exe(t *testing.T, db *sql.DB, statement string) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), statement); err != nil {

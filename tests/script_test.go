@@ -42,7 +42,7 @@ func TestScriptsAsOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root: TestScripts was it")
 	}
-	servertest.Find(t, os.Getenv(envServer)) // while there is root to fetch it
+	srv := servertest.Find(t, os.Getenv(envServer)) // while there is root to fetch it
 	dir, err := os.MkdirTemp("", "ru-")
 	if err != nil {
 		t.Fatal(err)
@@ -61,11 +61,18 @@ func TestScriptsAsOrdinaryUser(t *testing.T) {
 	if out, err := exec.Command("cp", program, self).CombinedOutput(); err != nil {
 		t.Fatalf("copy the tests: %v: %s", err, out)
 	}
+	// A server of the user's own, as it is when the user has fetched it: in a user
+	// namespace root's files seem to belong to nobody, and are not trusted.
+	servers := filepath.Join(dir, "servers")
+	if out, err := exec.Command("sh", "-c", `mkdir "$1" && cp -rL "$2" "$1/$3" && chown -R "$4:$4" "$1"`, "sh",
+		servers, srv.Dir, srv.Name(), strconv.Itoa(otherUser)).CombinedOutput(); err != nil {
+		t.Fatalf("copy the server: %v: %s", err, out)
+	}
 	// #nosec G204 -- a copy of this program
 	cmd := exec.Command(self, "-test.v", "-test.run=^TestScripts$", "-test.parallel="+strconv.Itoa(parallel()))
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "HOME="+tmp, envBinary+"="+filepath.Join(binDir, "ramaria"),
-		servertest.EnvDir+"="+servertest.Dir(t), servertest.EnvOffline+"=1")
+		servertest.EnvDir+"="+servers, servertest.EnvOffline+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: otherUser, Gid: otherUser}}
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) {

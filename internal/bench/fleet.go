@@ -58,7 +58,7 @@ func (f *fleet) one(name string, value func(time.Duration) float64) Case {
 	return Case{
 		Name: name, Settings: "ramaria's settings, shm",
 		Prepare: func(ctx context.Context) error {
-			_, err := f.lab.Run(ctx, "image", "build", "--from", f.lab.Dump, "--volume", "shm")
+			_, err := f.lab.Build(ctx, "shm")
 			return err
 		},
 		Round: func(ctx context.Context) (Sample, error) {
@@ -66,7 +66,7 @@ func (f *fleet) one(name string, value func(time.Duration) float64) Case {
 			g, ctx := errgroup.WithContext(ctx)
 			for _, name := range f.names() {
 				g.Go(func() error {
-					if _, err := f.lab.Run(ctx, "up", name, "--from", f.lab.Dump, "--volume", "shm"); err != nil {
+					if _, err := f.lab.Run(ctx, append([]string{"up", name}, f.lab.From("shm")...)...); err != nil {
 						return err
 					}
 					return f.lab.query(ctx, name)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/host"
@@ -33,8 +32,6 @@ func (l *Lab) shm() (string, error) {
 	p, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
 	return p.Shm, err
 }
-
-func trimLine(s string) string { return strings.TrimSpace(s) }
 
 // prepare makes the server's directory and option file.
 func (s *plainServer) prepare() error {

@@ -105,6 +105,22 @@ func (l *Lab) Run(ctx context.Context, args ...string) (string, error) {
 	return out.String(), nil
 }
 
+// From returns the flags for an instance with the fixture on a volume, made by the
+// server that all rows use.
+func (l *Lab) From(volume string) []string {
+	want := string(l.Server.Flavour) + ":" + l.Server.Version.Series()
+	if l.Server.Origin == "path" {
+		want = l.Server.Daemon.Argv[len(l.Server.Daemon.Argv)-1]
+	}
+	return []string{"--server", want, "--from", l.Dump, "--volume", volume}
+}
+
+// Build has the image of these flags built, and returns its id.
+func (l *Lab) Build(ctx context.Context, volume string) (string, error) {
+	id, err := l.Run(ctx, append([]string{"image", "build"}, l.From(volume)...)...)
+	return strings.TrimSpace(id), err
+}
+
 func indexOf(list []string, s string) int {
 	for i, v := range list {
 		if v == s {

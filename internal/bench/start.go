@@ -43,16 +43,15 @@ func (l *Lab) settings() map[string]string {
 
 // UpCase is `ramaria up` from a hot image on a volume, and a query.
 func (l *Lab) UpCase(name, volume string) Case {
-	flags := []string{"--from", l.Dump, "--volume", volume}
 	return Case{
 		Name: name, Settings: "ramaria's settings, " + volume,
 		Prepare: func(ctx context.Context) error {
-			_, err := l.Run(ctx, append([]string{"image", "build"}, flags...)...)
+			_, err := l.Build(ctx, volume)
 			return err
 		},
 		Round: func(ctx context.Context) (Sample, error) {
 			return Timed(func(ctx context.Context) error {
-				if _, err := l.Run(ctx, append([]string{"up", upName}, flags...)...); err != nil {
+				if _, err := l.Run(ctx, append([]string{"up", upName}, l.From(volume)...)...); err != nil {
 					return err
 				}
 				return l.query(ctx, upName)
@@ -71,11 +70,11 @@ func (l *Lab) RunCase() Case {
 	return Case{
 		Name: RowRun, Settings: "ramaria's settings, shm",
 		Prepare: func(ctx context.Context) error {
-			_, err := l.Run(ctx, "image", "build", "--from", l.Dump, "--volume", "shm")
+			_, err := l.Build(ctx, "shm")
 			return err
 		},
 		Round: Timed(func(ctx context.Context) error {
-			_, err := l.Run(ctx, "run", "--from", l.Dump, "--volume", "shm", "--", "true")
+			_, err := l.Run(ctx, append(append([]string{"run"}, l.From("shm")...), "--", "true")...)
 			return err
 		}),
 	}
@@ -125,7 +124,7 @@ func (l *Lab) BareCase() Case {
 	return Case{
 		Name: RowBare, Settings: "ramaria's settings, shm",
 		Prepare: func(ctx context.Context) error {
-			id, err := l.Run(ctx, "image", "build", "--from", l.Dump, "--volume", "shm")
+			id, err := l.Build(ctx, "shm")
 			if err != nil {
 				return err
 			}
@@ -133,7 +132,7 @@ func (l *Lab) BareCase() Case {
 			if err != nil {
 				return err
 			}
-			image = filepath.Join(shm, "images", trimLine(id), "data")
+			image = filepath.Join(shm, "images", id, "data")
 			dir = filepath.Join(shm, "bare")
 			return nil
 		},

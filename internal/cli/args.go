@@ -28,6 +28,23 @@ func exactArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
+// onlyOthers makes a command that only holds others print its help, and refuse
+// names that are none of theirs.
+func onlyOthers(cmd *cobra.Command) {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		hint := cmd.CommandPath() + " --help"
+		cmd.SuggestionsMinimumDistance = 2 // letters
+		if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+			hint = cmd.CommandPath() + " " + like[0]
+		}
+		return usageError{fmt.Errorf("there is no command %q\nhint: %s", cmd.CommandPath()+" "+args[0], hint)}
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+}
+
 // nameArg returns the instance that is meant.
 func nameArg(args []string) string {
 	if len(args) == 0 {

@@ -86,16 +86,14 @@ up in a blink, gone without a trace.
 		SilenceErrors: true,
 		Version:       version + " (commit " + commit + ")",
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.HasSubCommands() {
+				return nil // it prints its help
+			}
 			return a.open(cmd)
 		},
 	}
 	root.SetVersionTemplate("ramaria {{.Version}}\n")
-	root.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return usageError{fmt.Errorf("there is no command %q\nhint: ramaria --help", args[0])}
-		}
-		return nil
-	}
+	onlyOthers(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nhint: %s --help", err, cmd.CommandPath())}
 	})

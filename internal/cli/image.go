@@ -18,6 +18,7 @@ func newImage(a *app) *cobra.Command {
 		Use:   "image",
 		Short: "Build, list and remove images: clean data directories that instances are cloned from",
 	}
+	onlyOthers(cmd)
 	cmd.AddCommand(newImageBuild(a), newImageLs(a), newImageRm(a))
 	return cmd
 }

@@ -15,6 +15,7 @@ func newServer(a *app) *cobra.Command {
 		Use:   "server",
 		Short: "List and fetch server software",
 	}
+	onlyOthers(cmd)
 	cmd.AddCommand(newServerLs(a), newServerFetch(a))
 	return cmd
 }

@@ -237,8 +237,12 @@ func (a *app) start(ctx context.Context, i *instance.Instance, created bool) err
 		}
 		return errors.Join(err, a.instances(v).Remove(clean, &i.Record))
 	}
-	if state.Phase == instance.Crashed && ctx.Err() == nil {
+	switch _, hint := splitHint(err); {
+	case ctx.Err() != nil || hint != "":
+	case state.Phase == instance.Crashed:
 		err = fmt.Errorf("%w\nhint: its data did not survive the crash; ramaria up %s --fresh starts again from the clean image", err, i.Name)
+	default:
+		err = fmt.Errorf("%w\nhint: ramaria logs %s has the server's log; ramaria up %s --fresh starts again from the clean image", err, i.Name, i.Name)
 	}
 	return err
 }

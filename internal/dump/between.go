@@ -53,7 +53,7 @@ func (l *lexer) skip(buf []byte, i int, eof bool) (int, event, error) {
 
 // lineComment enters the comment at buf[i], of which a lookahead is seen.
 func (l *lexer) lineComment(buf []byte, i int) (int, event, error) {
-	if err := l.origin.note(buf[i:], l.lineAt(buf, i)); err != nil {
+	if err := l.origin.note(buf[i:], func() int { return l.lineAt(buf, i) }); err != nil {
 		return i, more, err
 	}
 	l.enter(inLine, i)

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -93,6 +95,30 @@ func TestCheckDoesNotAllocate(t *testing.T) {
 	if allocs > 50 {
 		t.Errorf("%v allocations for 10000 statements", allocs)
 	}
+}
+
+// TestCheckManyComments holds that time grows with the input. When it grew by the
+// square of the comments in a window, this took half a minute instead of 0.1 s.
+func TestCheckManyComments(t *testing.T) {
+	in := strings.Repeat("-- x\n", DefaultBuffer/5) + "SELECT " + strings.Repeat("1, -- x\n", DefaultBuffer/8) + "1;"
+	before := processorTime(t)
+	if _, err := Check(io.Discard, strings.NewReader(in), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if took := processorTime(t) - before; took > 5*time.Second {
+		t.Errorf("%d bytes took %s", len(in), took)
+	}
+}
+
+// processorTime returns what this process used so far: unlike the time that goes by,
+// it does not depend on what else the machine does.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // mysqldumpLike returns about size bytes of rows in INSERT statements of up to

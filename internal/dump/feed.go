@@ -144,7 +144,8 @@ func (f *feed) beginning() []byte {
 	return f.text[:min(headSize, len(f.text))]
 }
 
-// blame adds the file and the statement to a fault of the lexer.
+// blame adds the file and the statement to a fault of the lexer. What it shows
+// depends on the text alone: where the lexer stopped a lookahead has been read.
 func (f *feed) blame(err error) error {
 	var fault *Error
 	if errors.As(err, &fault) {

@@ -3,8 +3,8 @@ package dump
 import "bytes"
 
 // lookahead is how many bytes the lexer wants to see from a byte that may begin
-// something, unless the input ends before; the longest is the sandbox line.
-const lookahead = 64
+// something, unless the input ends before; the longest is what an Error shows.
+const lookahead = MaxHead
 
 // state is what the next byte is part of.
 type state uint8

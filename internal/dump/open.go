@@ -76,7 +76,8 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 		if err != nil {
 			return nil, d.fault(err)
 		}
-		d.text, d.close = z, append(d.close, z.Close)
+		// Its Close repeats the error of the last read and lets nothing go.
+		d.text = z
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		d.kind = Zstd
 		// One goroutine, the caller's: nothing is left running after an error.

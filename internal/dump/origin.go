@@ -14,16 +14,18 @@ type origin struct {
 	line int // of the head of a dump whose end has not come yet, or 0
 }
 
-// note looks at the comment that b begins with.
-func (o *origin) note(b []byte, line int) error {
+// note looks at the comment that b begins with. line is asked only where a dump
+// begins: to count lines at every comment would take time by the square of them.
+func (o *origin) note(b []byte, line func() int) error {
 	if bytes.HasPrefix(b, dumpEnd) {
 		o.line = 0
 		return nil
 	}
 	for _, head := range dumpHeads {
 		if bytes.HasPrefix(b, head) {
-			err := o.unfinished(line)
-			o.line = line
+			at := line()
+			err := o.unfinished(at)
+			o.line = at
 			return err
 		}
 	}

@@ -10,8 +10,9 @@ const (
 	// MaxStatement is the size in bytes of the largest statement that is held
 	// whole: that of the largest packet a server takes.
 	MaxStatement = 1 << 30
-	// minBuffer leaves room for a DELIMITER line and the lookahead.
-	minBuffer = 1024
+	// minBuffer leaves room for a DELIMITER line, and for a whole head and the
+	// lookahead behind it: a statement that fills it has its head in full.
+	minBuffer = 2048
 	// maxEmptyReads is how often a source may give nothing before it is given up.
 	maxEmptyReads = 100
 )

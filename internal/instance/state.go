@@ -1,7 +1,13 @@
 package instance
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -39,8 +45,47 @@ type State struct {
 
 func (r *Record) statePath() string { return filepath.Join(r.Dir, "state.json") }
 
-// SaveState writes state.json; only the supervisor calls it, or who reaps it.
-func (r *Record) SaveState(s State) error { return writeJSON(r.statePath(), s) }
+// statePage is how much of state.json, in bytes, can be overwritten when the volume
+// is full: the block that it has.
+const statePage = 4096
+
+// SaveState writes state.json; only the supervisor calls it, or who reaps it. It
+// does so in a full volume too, which is what there is to tell then.
+func (r *Record) SaveState(s State) error {
+	err := writeJSON(r.statePath(), s)
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	return r.overwriteState(s)
+}
+
+// overwriteState puts a new state in the place of the old one by a single write to
+// a single block: in practice readers see one or the other.
+func (r *Record) overwriteState(s State) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", r.statePath(), err)
+	}
+	f, err := os.OpenFile(r.statePath(), os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("write state in a full volume: %w", err)
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("write state in a full volume: %w", err)
+	}
+	if rest := int(fi.Size()) - len(b); rest > 0 {
+		b = append(b, bytes.Repeat([]byte(" "), rest)...)
+	}
+	if len(b) > statePage {
+		return fmt.Errorf("write %s: %w", r.statePath(), syscall.ENOSPC)
+	}
+	if _, err := f.WriteAt(b, 0); err != nil {
+		return fmt.Errorf("write state in a full volume: %w", err)
+	}
+	return nil
+}
 
 // State returns what the instance does now.
 func (r *Record) State() (State, error) {

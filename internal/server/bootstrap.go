@@ -101,7 +101,7 @@ func (s *Server) runOnce(ctx context.Context, config, dir, logPath string, accou
 		return ctx.Err()
 	}
 	if err := p.Exit(); err != nil {
-		return fmt.Errorf("%s\n%s", Cause(err), LogTail(logPath))
+		return fmt.Errorf("%s\n%s%s", Cause(err), LogTail(logPath), settingHint(logPath))
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (e Endpoint) URL() string {
 		Scheme: "mysql",
 		User:   url.UserPassword(e.User, e.Password),
 		Host:   net.JoinHostPort(e.Host, strconv.Itoa(e.Port)),
-		Path:   "/" + e.Database,
+		Path:   "/" + e.Database, RawPath: "/" + url.PathEscape(e.Database),
 	}
 	return u.String()
 }

@@ -54,7 +54,7 @@ func (p *Process) Ready(ctx context.Context, db *sql.DB, path, logPath string) e
 		}
 		select {
 		case <-p.done:
-			return fmt.Errorf("start server: %s\n%s", Cause(p.err), LogTail(logPath))
+			return fmt.Errorf("start server: %s\n%s%s", Cause(p.err), LogTail(logPath), settingHint(logPath))
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the server's first answer: %w (last: %w)\n%s", ctx.Err(), err, LogTail(logPath))
 		case <-tick.C:
@@ -77,6 +77,18 @@ func answer(ctx context.Context, db *sql.DB, path string) error {
 // in use.
 func PortTaken(path string) bool {
 	return strings.Contains(LogTail(path), "Can't start server: Bind on TCP/IP port")
+}
+
+// settingHint returns a line that hints at --set when the server's log at path says
+// that it refused a setting, else "".
+func settingHint(path string) string {
+	tail := LogTail(path)
+	for _, refusal := range []string{"unknown variable", "unknown option", "Error while setting value", "ambiguous option", "Unknown suffix"} {
+		if strings.Contains(tail, refusal) {
+			return "\nhint: mend or leave out what --set gives; the server's manual lists the options of its version"
+		}
+	}
+	return ""
 }
 
 // Query runs a statement that returns rows and calls row with each, as text.

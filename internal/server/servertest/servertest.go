@@ -52,9 +52,17 @@ func Share(t testing.TB, p host.Places) {
 }
 
 // Finder returns a finder over the shared directory that sees no installed server.
+// The accounts that root's servers run under can reach what it finds.
 func Finder(t testing.TB) *server.Finder {
 	t.Helper()
-	home := t.TempDir()
+	home, err := os.MkdirTemp("", "rf-") // above t.TempDir is one that only its owner can enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	if err := os.Chmod(home, 0o711); err != nil {
+		t.Fatal(err)
+	}
 	p := host.Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}
 	Share(t, p)
 	return &server.Finder{

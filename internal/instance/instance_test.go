@@ -1,0 +1,350 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+func TestCheckName(t *testing.T) {
+	for _, ok := range []string{"a", "main", "my-shop_2", "0", "run-0a1b2c3d", strings.Repeat("x", MaxName)} {
+		if err := CheckName(ok); err != nil {
+			t.Errorf("%q: %v", ok, err)
+		}
+	}
+	for _, bad := range []string{"", "-a", "_a", ".", "..", "a/b", "A", "a b", "ä", "a.json", "a\n", strings.Repeat("x", MaxName+1)} {
+		if err := CheckName(bad); !errors.Is(err, ErrName) || !strings.Contains(err.Error(), "\nhint: ") {
+			t.Errorf("%q: got %v, want ErrName with a hint", bad, err)
+		}
+	}
+}
+
+// newStore returns a store with a volume of its own on disk.
+func newStore(t *testing.T) *Store {
+	t.Helper()
+	dir := t.TempDir()
+	v, err := volume.Open(t.Context(), host.Host{}, host.Places{Disk: filepath.Join(dir, "v")}, volume.Spec{Kind: volume.Disk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Store{Registry: Registry{Dir: filepath.Join(dir, "state")}, Volume: v, UID: os.Geteuid()}
+	if err := os.MkdirAll(s.Registry.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// put makes an instance out of files only.
+func (s *Store) put(t *testing.T, name string, passing bool) *Instance {
+	t.Helper()
+	dir := s.dir(name)
+	i := &Instance{
+		Record: Record{
+			Format: Format, Name: name, Spec: Spec{User: "app"}, Volume: "disk", Dir: dir, RunDir: filepath.Join(dir, "run"),
+			Passing: passing, Created: time.Now().Round(time.Second),
+		},
+		Made: Made{Image: "0123456789abcdef", Server: &server.Server{Flavour: server.MariaDB}, Endpoint: server.Endpoint{Port: 33061}},
+	}
+	if err := errors.Join(os.MkdirAll(i.DataDir(), 0o700), os.MkdirAll(i.RunDir, 0o700), i.Save(), s.Registry.Put(&i.Record)); err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func TestRegistry(t *testing.T) {
+	s := newStore(t)
+	if list, err := s.Registry.List(); err != nil || len(list) != 0 {
+		t.Errorf("empty: %v, %v", list, err)
+	}
+	b, a := s.put(t, "b", false), s.put(t, "a", true)
+	list, err := s.Registry.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]*Record{&a.Record, &b.Record}, list); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	got, err := s.Registry.Open("b")
+	if err != nil || !cmp.Equal(got, b) {
+		t.Errorf("%v:\n%s", err, cmp.Diff(b, got))
+	}
+	if err := errors.Join(s.Registry.Delete("b"), s.Registry.Delete("b")); err != nil {
+		t.Errorf("delete twice: %v", err)
+	}
+	if _, err := s.Registry.Get("b"); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "\nhint: ") {
+		t.Errorf("got %v, want ErrNotFound with a hint", err)
+	}
+	if _, err := s.Registry.Get("../state/a"); !errors.Is(err, ErrName) {
+		t.Errorf("a path: got %v, want ErrName", err)
+	}
+	a.Format = Format + 1
+	if err := s.Registry.Put(&a.Record); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Registry.Get("a"); err == nil || !strings.Contains(err.Error(), "\nhint: use the ramaria that made it") {
+		t.Errorf("a later format: got %v", err)
+	}
+}
+
+// TestSecretsStayInVolume: records outlive a reboot and hold no password.
+func TestSecretsStayInVolume(t *testing.T) {
+	s := newStore(t)
+	i := s.put(t, "a", false)
+	i.Endpoint.Password, i.Supervisor.Password = "s3cret", "s3cret"
+	if err := errors.Join(i.Save(), s.Registry.Put(&i.Record)); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(s.Registry.Dir, "a.json"))
+	if err != nil || strings.Contains(string(b), "s3cret") {
+		t.Errorf("%v: %s", err, b)
+	}
+	made := filepath.Join(i.Dir, "instance.json")
+	b, err = os.ReadFile(made)
+	if err != nil || !strings.Contains(string(b), "s3cret") {
+		t.Errorf("%v: %s", err, b)
+	}
+	if fi, err := os.Stat(made); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", fi.Mode(), err)
+	}
+}
+
+func TestState(t *testing.T) {
+	s := newStore(t)
+	i := s.put(t, "a", false)
+	phase := func() State {
+		t.Helper()
+		st, err := i.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	if st := phase(); st.Phase != Stopped {
+		t.Errorf("never started: %s", st.Phase)
+	}
+	lock, err := sys.TryLock(i.LockPath(), sys.Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Phase{Starting, Running, Stopping} {
+		if err := i.SaveState(State{Phase: p}); err != nil {
+			t.Fatal(err)
+		}
+		if st := phase(); st.Phase != p || !st.Phase.Alive() {
+			t.Errorf("with a supervisor: %s, want %s", st.Phase, p)
+		}
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if st := phase(); st.Phase != Crashed || st.Phase.Alive() || st.Reason == "" {
+		t.Errorf("without one: %+v, want it crashed with a reason", st)
+	}
+	if err := i.SaveState(State{Phase: Stopped}); err != nil {
+		t.Fatal(err)
+	}
+	if st := phase(); st.Phase != Stopped {
+		t.Errorf("stopped: %s", st.Phase)
+	}
+	if err := os.RemoveAll(i.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if st := phase(); st.Phase != Gone || st.Reason == "" {
+		t.Errorf("without its directory: %+v, want it gone with a reason", st)
+	}
+	if _, err := s.Registry.Open("a"); err == nil || !strings.Contains(err.Error(), "\nhint: ramaria up a makes it again") {
+		t.Errorf("open: got %v", err)
+	}
+}
+
+// TestStateOverwrite is how the state is written where there is no room for a new
+// file: the same state is read, whether it is longer or shorter than the old one.
+func TestStateOverwrite(t *testing.T) {
+	i := newStore(t).put(t, "a", false)
+	long := State{Phase: Stopped, Reason: strings.Repeat("reason ", 100), Since: time.Now().UTC()}
+	short := State{Phase: Stopped, Since: time.Now().UTC(), Warnings: []string{"full"}}
+	if err := i.SaveState(short); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []State{long, short, long} {
+		if err := i.overwriteState(want); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := i.State(); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("%v: %s", err, cmp.Diff(want, got))
+		}
+	}
+	long.Reason = strings.Repeat("x", statePage)
+	if err := i.overwriteState(long); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("more than the block holds: got %v, want ENOSPC", err)
+	}
+	if got, err := i.State(); err != nil || got.Phase != Stopped {
+		t.Errorf("the old state is spoilt: %+v, %v", got, err)
+	}
+}
+
+func TestReap(t *testing.T) {
+	ctx := t.Context()
+	for _, c := range []struct {
+		name    string
+		phase   Phase
+		alive   bool // a supervisor holds the lock
+		busy    bool // a command holds the name
+		passing bool
+		want    Phase // "" for removed
+		saved   Phase // in state.json
+	}{
+		{name: "running", phase: Running, alive: true, want: Running, saved: Running},
+		{name: "stopped", phase: Stopped, want: Stopped, saved: Stopped},
+		{name: "supervisor killed", phase: Running, want: Crashed, saved: Crashed},
+		{name: "starting killed", phase: Starting, want: Crashed, saved: Crashed},
+		{name: "killed, a command is at it", phase: Running, busy: true, want: Crashed, saved: Running},
+		{name: "run goes on", phase: Running, alive: true, busy: true, passing: true, want: Running, saved: Running},
+		{name: "run begins", phase: Stopped, busy: true, passing: true, want: Stopped, saved: Stopped},
+		{name: "run killed", phase: Running, passing: true, want: ""},
+		{name: "run killed before its server", phase: Stopped, passing: true, want: ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStore(t)
+			i := s.put(t, "a", c.passing)
+			if err := i.SaveState(State{Phase: c.phase}); err != nil {
+				t.Fatal(err)
+			}
+			if c.alive {
+				hold(t, i.LockPath())
+			}
+			if c.busy {
+				hold(t, filepath.Join(s.Registry.Dir, "a.lock"))
+			}
+			for range 2 { // it may be called more than once
+				if err := s.Reap(ctx, &i.Record); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := s.Registry.Get("a")
+			if c.want == "" {
+				if _, statErr := os.Stat(i.Dir); !errors.Is(err, ErrNotFound) || !errors.Is(statErr, os.ErrNotExist) {
+					t.Errorf("it is still there: %v, %v", err, statErr)
+				}
+				return
+			}
+			st, stErr := i.State()
+			var saved State
+			if err := errors.Join(err, stErr, readJSON(i.statePath(), &saved)); err != nil {
+				t.Fatal(err)
+			}
+			if st.Phase != c.want || saved.Phase != c.saved {
+				t.Errorf("it is %s and state.json says %s, want %s and %s", st.Phase, saved.Phase, c.want, c.saved)
+			}
+		})
+	}
+}
+
+func hold(t *testing.T, path string) {
+	t.Helper()
+	lock, err := sys.TryLock(path, sys.Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lock.Unlock() })
+}
+
+// TestReapKillsOrphan: a process is only ended when it was started as the
+// instance's server, whatever now has its number.
+func TestReapKillsOrphan(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		arg  func(i *Instance) string
+		dies bool
+	}{
+		{"its server", func(i *Instance) string { return i.ConfigArg() }, true},
+		{"another process", func(*Instance) string { return "--defaults-file=/other/my.cnf" }, false},
+		{"a process that names it elsewhere", func(i *Instance) string { return "x" + i.ConfigArg() }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStore(t)
+			i := s.put(t, "a", false)
+			cmd := exec.Command("sh", "-c", "read x", "sh", c.arg(i)) // waits for its stdin to end
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			if err := i.SaveState(State{Phase: Running, ServerPID: cmd.Process.Pid}); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if err := s.Reap(ctx, &i.Record); err != nil {
+				t.Error(err)
+			}
+			if !c.dies && cmd.Process.Signal(syscall.Signal(0)) != nil {
+				t.Error("it was ended")
+			}
+			stdin.Close()
+			err = <-ended
+			var exit *exec.ExitError
+			killed := errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+			if killed != c.dies {
+				t.Errorf("it ended with %v", err)
+			}
+		})
+	}
+}
+
+// TestSweep: directories that no record knows go, unless somebody makes them.
+func TestSweep(t *testing.T) {
+	s := newStore(t)
+	known := s.put(t, "known", false)
+	for _, name := range []string{"orphan", "being-made", "Not-Ours"} {
+		if err := os.MkdirAll(filepath.Join(s.dir(name), "data"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(t, filepath.Join(s.Registry.Dir, "being-made.lock"))
+	if err := s.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{known.Dir: true, s.dir("orphan"): false, s.dir("being-made"): true, s.dir("Not-Ours"): true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: there %v, want %v", dir, err == nil, want)
+		}
+	}
+}
+
+// TestRemove: all directories go, the user's own tmpdir stays.
+func TestRemove(t *testing.T) {
+	s := newStore(t)
+	i := s.put(t, "a", false)
+	i.Spec.TmpDir = t.TempDir()
+	if err := os.MkdirAll(filepath.Join(i.TmpDir(), "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Remove(t.Context(), &i.Record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for dir, want := range map[string]bool{i.Dir: false, i.TmpDir(): false, i.Spec.TmpDir: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: there %v, want %v", dir, err == nil, want)
+		}
+	}
+}

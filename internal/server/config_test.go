@@ -1,0 +1,166 @@
+package server
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestRender compares the option file of each stage, on each kind of volume, for
+// each series that has rows of its own, with a golden file.
+func TestRender(t *testing.T) {
+	for _, version := range []Version{{10, 11, 14}, {11, 4, 9}, {11, 8, 6}} {
+		for stage, name := range map[Stage]string{Run: "run", Build: "build", Bootstrap: "bootstrap"} {
+			for _, volume := range []string{"shm", "disk"} {
+				name := fmt.Sprintf("mariadb-%s-%s-%s", version.Series(), name, volume)
+				t.Run(name, func(t *testing.T) {
+					c := Config{
+						Stage: stage, Volume: volume, DataDir: "/v/instances/main/data", RunDir: "/v/instances/main/run",
+						TmpDir: "/v/instances/main/tmp",
+					}
+					if stage == Run {
+						c.Port, c.InitFile = 33061, "/v/instances/main/run/init.sql"
+						c.Set = map[string]string{"max_connections": "500", "sql_mode": "", "innodb_buffer_pool_size": "1G"}
+					}
+					got, err := testServer(version).Render(c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					golden(t, name+".cnf", got)
+				})
+			}
+		}
+	}
+}
+
+func testServer(v Version) *Server {
+	return &Server{
+		Flavour: MariaDB, Version: v, Dir: "/s",
+		Share: "/s/share", Messages: "/s/share", Charsets: "/s/share/charsets", Plugins: "/s/lib/plugin",
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (go test -update writes it)", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; go test -update accepts it):\n%s", path, diff)
+	}
+}
+
+// TestRenderEveryLineHasItsReason is what the profile promises.
+func TestRenderEveryLineHasItsReason(t *testing.T) {
+	text, err := testServer(Version{10, 11, 14}).Render(Config{Stage: Run, Volume: "shm", DataDir: "/d", RunDir: "/r", TmpDir: "/t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, l := range lines[2:] {
+		if l != "" && !strings.HasPrefix(l, "#") && !strings.HasPrefix(lines[i+1], "# ") {
+			t.Errorf("no reason above %q", l)
+		}
+	}
+}
+
+func TestRenderValues(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		set   map[string]string
+		stage Stage
+		want  string // a line
+		not   string
+		err   string
+	}{
+		{name: "plain", set: map[string]string{"max_connections": "5"}, want: "max_connections = 5"},
+		{name: "over ours", set: map[string]string{"innodb_buffer_pool_size": "1G"}, want: "innodb_buffer_pool_size = 1G", not: "innodb_buffer_pool_size = 128M"},
+		{name: "quoted", set: map[string]string{"init_connect": `SET @a="b\c"`}, want: `init_connect = "SET @a=\"b\\c\""`},
+		{name: "comment sign", set: map[string]string{"x": "a#b"}, want: `x = "a#b"`},
+		{name: "empty", set: map[string]string{"x": ""}, want: `x = ""`},
+		{name: "line break", set: map[string]string{"x": "a\nport=1"}, err: "line break"},
+		{name: "fixed", set: map[string]string{"log_bin": "OFF"}, err: "use --set log_bin: ramaria relies on its own value"},
+		{name: "bootstrap leaves out what shapes nothing", set: map[string]string{"max_connections": "5"}, stage: Bootstrap, not: "max_connections"},
+		{name: "bootstrap has what shapes", set: map[string]string{"lower_case_table_names": "1"}, stage: Bootstrap, want: "lower_case_table_names = 1"},
+		{name: "no port", want: "skip_networking = ON", not: "bind_address"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.stage == 0 {
+				c.stage = Run
+			}
+			text, err := testServer(Version{10, 11, 14}).Render(Config{Stage: c.stage, Volume: "shm", DataDir: "/d", RunDir: "/r", TmpDir: "/t", Set: c.set})
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("got error %v, want one with %q", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.want != "" && !strings.Contains(text, "\n"+c.want+"\n") {
+				t.Errorf("no line %q in:\n%s", c.want, text)
+			}
+			if c.not != "" && strings.Contains(text, "\n"+c.not) {
+				t.Errorf("a line begins with %q in:\n%s", c.not, text)
+			}
+		})
+	}
+}
+
+func TestNormalSet(t *testing.T) {
+	got, err := NormalSet([]string{"Max-Connections=5", " sql_mode = A, B ", "slow-query-log", "mariadb.x=", "max_connections=6"})
+	want := map[string]string{"max_connections": "6", "sql_mode": "A, B", "slow_query_log": "ON", "mariadb.x": ""}
+	if err != nil || !cmp.Equal(got, want) {
+		t.Errorf("%v, %v", err, cmp.Diff(want, got))
+	}
+	for _, bad := range []string{"", "=1", "a b=1", "a;b=1", "ä=1", "[mysqld]"} {
+		if _, err := NormalSet([]string{bad}); err == nil || !strings.Contains(err.Error(), "\nhint: ") {
+			t.Errorf("%q: got %v, want an error with a hint", bad, err)
+		}
+	}
+}
+
+func TestCheckSet(t *testing.T) {
+	s := testServer(Version{10, 11, 14})
+	for name, hint := range map[string]string{"datadir": "--volume", "port": "--port N", "tmpdir": "--tmpdir DIR", "binlog_format": "leave it out", "socket": "leave it out"} {
+		err := s.CheckSet(map[string]string{name: "x"})
+		if err == nil || !strings.Contains(err.Error(), "\nhint: ") || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%s: got %v, want an error that hints at %q", name, err, hint)
+		}
+	}
+	if err := s.CheckSet(map[string]string{"max_connections": "1", "innodb_buffer_pool_size": "1G"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShape: what is built into the files is part of an image's identity, what is
+// not is not.
+func TestShape(t *testing.T) {
+	s := testServer(Version{10, 11, 14})
+	plain := s.Shape(nil)
+	if !cmp.Equal(plain, []string{"character_set_server=utf8mb4"}) {
+		t.Errorf("got %q", plain)
+	}
+	if got := s.Shape(map[string]string{"max_connections": "5", "innodb_buffer_pool_size": "1G"}); !cmp.Equal(got, plain) {
+		t.Errorf("settings that shape nothing: got %q, want %q", got, plain)
+	}
+	want := []string{"character_set_server=latin1", "sql_mode=ANSI"}
+	if got := s.Shape(map[string]string{"sql_mode": "ANSI", "character_set_server": "latin1"}); !cmp.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,124 @@
+package servertest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// Running is a server that one test has for itself, without any database of the
+// test's. It listens on a socket only.
+type Running struct {
+	*server.Server
+	// Endpoint is an account with every right.
+	Endpoint server.Endpoint
+	// Mysql is the command of the server's own client, connected by that account;
+	// it reads no other option file.
+	Mysql []string
+
+	dir     string
+	account server.Account
+	proc    *server.Process
+}
+
+// Start makes an empty data directory and starts s on it, as root under the account
+// of servers. It is killed and removed when the test ends; when that failed, the
+// files are kept and their path is said.
+func Start(t testing.TB, s *server.Server) *Running {
+	t.Helper()
+	if len(s.Client.Argv) == 0 {
+		t.Fatalf("%s in %s has no client", s.Name(), s.Dir)
+	}
+	dir, err := os.MkdirTemp("", "rv-") // short, for the socket, and open to the account
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Running{Server: s, dir: dir}
+	t.Cleanup(func() { r.clear(t) })
+	if os.Geteuid() == 0 {
+		r.account.UID, r.account.GID = host.Host{}.ServerAccount()
+	}
+	r.Endpoint = server.Endpoint{
+		Socket: server.SocketPath(r.path("run")), Login: server.Login{User: server.SupervisorUser, Password: server.NewPassword()},
+	}
+	if err := errors.Join(os.Chmod(dir, 0o711), server.MakeDirs(r.account, r.path("data"), r.path("run"), r.path("tmp"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.configure(server.Bootstrap); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Bootstrap(t.Context(), server.Bootstrap, r.path("my.cnf"), dir, r.path("server.log"), r.account); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.configure(server.Run); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.start(t); err != nil {
+		t.Fatal(err)
+	}
+	client := r.path("client.cnf")
+	if err := server.WritePrivate(client, []byte(r.Endpoint.ClientConfig()), server.Account{}); err != nil {
+		t.Fatal(err)
+	}
+	r.Mysql = append(append(r.Mysql, s.Client.Argv...), "--defaults-file="+client)
+	return r
+}
+
+func (r *Running) path(name string) string { return filepath.Join(r.dir, name) }
+
+// configure writes the files of one start.
+func (r *Running) configure(stage server.Stage) error {
+	c := server.Config{Stage: stage, Volume: "disk", DataDir: r.path("data"), RunDir: r.path("run"), TmpDir: r.path("tmp")}
+	if stage == server.Run {
+		c.InitFile = r.path("init.sql")
+		app := server.Login{User: "app", Password: server.NewPassword()}
+		if err := server.WritePrivate(c.InitFile, []byte(r.InitSQL(r.Endpoint.Login, app, "")), r.account); err != nil {
+			return err
+		}
+		if r.NeedsCert() {
+			if err := server.WriteCert(c.RunDir, r.account); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := r.Render(c)
+	if err != nil {
+		return err
+	}
+	return server.WritePrivate(r.path("my.cnf"), []byte(text), r.account)
+}
+
+// start starts the server and waits for its first answer.
+func (r *Running) start(t testing.TB) error {
+	log, err := os.OpenFile(r.path("server.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if r.proc, err = r.Server.Start(r.path("my.cnf"), r.account, r.dir, nil, log); err != nil {
+		return err
+	}
+	db, err := server.Open(r.Endpoint.Socket, r.Endpoint.Login, "")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return r.proc.Ready(t.Context(), db, r.Endpoint.Socket, r.path("server.log"))
+}
+
+func (r *Running) clear(t testing.TB) {
+	if r.proc != nil {
+		r.proc.Kill()
+	}
+	if t.Failed() {
+		t.Logf("the server's files are kept in %s", r.dir)
+		return
+	}
+	if err := os.RemoveAll(r.dir); err != nil {
+		t.Error(err)
+	}
+}
