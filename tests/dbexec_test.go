@@ -22,28 +22,33 @@ func dbExec() {
 	defer db.Close()
 	db.SetMaxOpenConns(1) // one session
 	for _, statement := range os.Args[1:] {
-		rows, err := db.Query(statement)
-		if err != nil {
-			fail("dbexec: %v", err)
-		}
-		columns, err := rows.Columns()
-		if err != nil {
-			fail("dbexec: %v", err)
-		}
-		values := make([]any, len(columns))
-		for i := range values {
-			values[i] = new(sql.RawBytes)
-		}
-		for rows.Next() {
-			if err := rows.Scan(values...); err != nil {
-				fail("dbexec: %v", err)
-			}
-			fmt.Printf("%s\n", *values[0].(*sql.RawBytes))
-		}
-		if err := rows.Err(); err != nil {
+		if err := execute(db, statement); err != nil {
 			fail("dbexec: %v", err)
 		}
 	}
+}
+
+func execute(db *sql.DB, statement string) error {
+	rows, err := db.Query(statement)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values := make([]any, len(columns))
+	for i := range values {
+		values[i] = new(sql.RawBytes)
+	}
+	for rows.Next() {
+		if err := rows.Scan(values...); err != nil {
+			return err
+		}
+		fmt.Printf("%s\n", *values[0].(*sql.RawBytes))
+	}
+	return rows.Err()
 }
 
 // openURL opens mysql://USER:PASSWORD@HOST:PORT/DATABASE.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -58,13 +59,7 @@ const (
 func TestKilledServerLosesNothing(t *testing.T) {
 	h := newHouse(t)
 	k := newKilled(h, os.Getenv(envKillSet))
-	kills := defaultKills
-	if s := os.Getenv(envKills); s != "" {
-		var err error
-		if kills, err = strconv.Atoi(s); err != nil {
-			t.Fatalf("%s: %v", envKills, err)
-		}
-	}
+	kills := killsWanted(t)
 	bad := map[string]int{}
 	for n := 1; n <= kills; n++ {
 		victim := "server"
@@ -89,14 +84,44 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	if _, err := k.db.Exec("DELETE FROM ack WHERE writer = 3 AND n = 1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.check(t.Context()); err == nil || !strings.Contains(err.Error(), "writer 3") {
+	if err := k.check(t.Context(), k.db); err == nil || !strings.Contains(err.Error(), "writer 3") {
 		t.Errorf("an acknowledged row was deleted, and the check says %v", err)
 	}
 	if _, err := k.db.Exec("UPDATE account SET balance = balance + 1 WHERE id = 1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.check(t.Context()); err == nil || !strings.Contains(err.Error(), "half") {
+	if err := k.check(t.Context(), k.db); err == nil || !strings.Contains(err.Error(), "half") {
 		t.Errorf("half a transaction was left out, and the check says %v", err)
+	}
+}
+
+// copies is how many directories of killed servers TestKilledDirectoryIsRecovered
+// copies, unless RAMARIA_TEST_KILLS says otherwise.
+const copies = 2
+
+// TestKilledDirectoryIsRecovered makes instances from copies of the data directory of
+// a killed server that had a binary log. The copy leaves the log out, and recovery
+// must find every acknowledged commit all the same.
+func TestKilledDirectoryIsRecovered(t *testing.T) {
+	h := newHouse(t)
+	k := newKilled(h, "")
+	n := copies
+	if os.Getenv(envKills) != "" {
+		n = killsWanted(t)
+	}
+	for i := range n {
+		k.loadAndKill(t, "server")
+		source, name := filepath.Join(h.home, "source"), fmt.Sprintf("copy%d", i)
+		if out, err := exec.CommandContext(t.Context(), "cp", "-a", k.data(), source).CombinedOutput(); err != nil {
+			t.Fatalf("cp: %v: %s", err, out)
+		}
+		if err := k.settled(t.Context(), openDSN(t, h.ramaria("up", name, "--from", source, "--server", h.daemon()))); err != nil {
+			t.Errorf("copy %d: %v", i+1, err)
+		}
+		h.ramaria("down", name, "--rm")
+		if err := errors.Join(os.RemoveAll(source), k.recover(t)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -168,8 +193,17 @@ func (k *killed) loadAndKill(t *testing.T, victim string) int {
 	before := k.acked
 	var group sync.WaitGroup
 	errs := make([]error, killWriters)
-	for w := range killWriters {
-		group.Go(func() { errs[w] = k.write(w) })
+	var conns []*sql.Conn
+	for range killWriters {
+		conn, err := k.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conns = append(conns, conn)
+	}
+	for w, conn := range conns {
+		group.Go(func() { errs[w] = k.write(conn, w) })
 	}
 	time.Sleep(leastWork + rand.N(mostWork-leastWork)) // #nosec G404 -- no secret
 	pid := p.Server
@@ -212,13 +246,8 @@ func (k *killed) loadAndKill(t *testing.T, victim string) int {
 
 // write commits transactions until the connection breaks. Each notes its number,
 // moves a unit between two accounts, and rewrites some rows.
-func (k *killed) write(w int) error {
+func (k *killed) write(conn *sql.Conn, w int) error {
 	ctx := context.Background()
-	conn, err := k.db.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("writer %d: %w", w, err)
-	}
-	defer conn.Close()
 	r := rand.New(rand.NewPCG(uint64(w), uint64(k.acked[w]))) // #nosec G404 -- no secret
 	for n := k.acked[w] + 1; ; {
 		from, to := r.IntN(killAccounts)+1, r.IntN(killAccounts)+1
@@ -273,14 +302,37 @@ func (k *killed) recover(t *testing.T) error {
 	if k.mended() > 0 {
 		k.mendings++
 	}
-	// A recovered server rolls back and purges what the kill cut off while it
-	// answers queries already; CHECK TABLE then warns of history that is being
-	// removed (seen for up to half a second).
+	return k.settled(ctx, k.db)
+}
+
+// settled checks a recovered server. It rolls back and purges what the kill cut off
+// while it answers queries already; CHECK TABLE then warns of history that is being
+// removed (seen for up to half a second).
+func (k *killed) settled(ctx context.Context, db *sql.DB) error {
 	for end := time.Now().Add(purgeTime); ; time.Sleep(untilPause) {
-		if err := k.check(ctx); err == nil || time.Now().After(end) {
+		if err := k.check(ctx, db); err == nil || time.Now().After(end) {
 			return err
 		}
 	}
+}
+
+// data is the instance's data directory.
+func (k *killed) data() string {
+	return filepath.Join(k.h.places.Shm, "instances", killedName, "data")
+}
+
+// killsWanted reads RAMARIA_TEST_KILLS.
+func killsWanted(t *testing.T) int {
+	t.Helper()
+	s := os.Getenv(envKills)
+	if s == "" {
+		return defaultKills
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("%s: %v", envKills, err)
+	}
+	return n
 }
 
 // mendedLine is what the server logs for each page that it found torn and took
@@ -297,8 +349,8 @@ func (k *killed) mended() int {
 }
 
 // check checks every table, then what the writers were told.
-func (k *killed) check(ctx context.Context) error {
-	return errors.Join(checkTables(ctx, k.db), k.checkAcks(ctx), k.checkSum(ctx))
+func (k *killed) check(ctx context.Context, db *sql.DB) error {
+	return errors.Join(checkTables(ctx, db), k.checkAcks(ctx, db), checkSum(ctx, db))
 }
 
 // checkTables runs CHECK TABLE over all tables of a server.
@@ -351,11 +403,11 @@ func column(ctx context.Context, db *sql.DB, query string) ([]string, error) {
 
 // checkAcks compares what is there with what the writers were told: nothing
 // missing, and at most the one commit more whose answer the kill cut off.
-func (k *killed) checkAcks(ctx context.Context) error {
+func (k *killed) checkAcks(ctx context.Context, db *sql.DB) error {
 	var errs []error
 	for w := range killWriters {
 		var count, last int
-		if err := k.db.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(MAX(n), 0) FROM ack WHERE writer = ?", w).Scan(&count, &last); err != nil {
+		if err := db.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(MAX(n), 0) FROM ack WHERE writer = ?", w).Scan(&count, &last); err != nil {
 			return fmt.Errorf("read acknowledged rows: %w", err)
 		}
 		if count != last || last < k.acked[w] || last > k.acked[w]+1 {
@@ -368,9 +420,9 @@ func (k *killed) checkAcks(ctx context.Context) error {
 }
 
 // checkSum looks for half transactions.
-func (k *killed) checkSum(ctx context.Context) error {
+func checkSum(ctx context.Context, db *sql.DB) error {
 	var sum int
-	if err := k.db.QueryRowContext(ctx, "SELECT SUM(balance) FROM account").Scan(&sum); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT SUM(balance) FROM account").Scan(&sum); err != nil {
 		return fmt.Errorf("read accounts: %w", err)
 	}
 	if sum != 0 {

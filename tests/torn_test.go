@@ -37,7 +37,7 @@ const (
 func TestTornPageIsMended(t *testing.T) {
 	h := newHouse(t)
 	k := newKilled(h, "")
-	data := filepath.Join(h.places.Shm, "instances", killedName, "data")
+	data := k.data()
 	torn := false
 	for range tornAttempts {
 		k.loadAndKill(t, "server")
@@ -74,7 +74,7 @@ func TestTornPageIsMended(t *testing.T) {
 		name := filepath.Base(test.dir)
 		out, talk, err := h.try("up", name, "--from", test.dir, "--server", h.daemon())
 		if err == nil {
-			err = checkTables(t.Context(), openDSN(t, out))
+			err = k.settled(t.Context(), openDSN(t, out))
 		}
 		if (err != nil) != test.lost {
 			t.Errorf("instance made from the directory %s: %v\n%s", name, err, talk)

@@ -17,6 +17,11 @@ func newImage(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
 		Short: "Build, list and remove images: clean data directories that instances are cloned from",
+		Long: `Build, list and remove images: clean data directories that instances are cloned from.
+
+Images stay until they are removed, or until a new one needs room: the least recently
+used go when all together would take more than RAMARIA_IMAGE_LIMIT (a size such as 2G;
+by default half of the volume), never one that an instance is a clone of.`,
 	}
 	onlyOthers(cmd)
 	cmd.AddCommand(newImageBuild(a), newImageLs(a), newImageRm(a))

@@ -152,11 +152,10 @@ func (h Host) readNumber(file string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-	if err != nil || n > unlimited {
-		return unlimited, nil
+	if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil {
+		return min(n, unlimited), nil
 	}
-	return n, nil
+	return unlimited, nil
 }
 
 // missing says that a file is not there; ENODEV is what the kernel says when the

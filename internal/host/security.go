@@ -5,8 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // maxLabel is the room for a SELinux label; real ones have 40 to 60 bytes.
@@ -126,7 +125,7 @@ func (h Host) SELinuxEnforcing() bool { return h.line("/sys/fs/selinux/enforce")
 // or "" if it has none.
 func (h Host) SELinuxType(path string) string {
 	label := make([]byte, maxLabel)
-	n, err := unix.Getxattr(h.path(path), "security.selinux", label)
+	n, err := syscall.Getxattr(h.path(path), "security.selinux", label)
 	if err != nil {
 		return ""
 	}

@@ -124,7 +124,10 @@ func (b *build) lay(ctx context.Context) error {
 	}
 	switch first := b.sources[0]; first.kind {
 	case kindDataDir:
-		return b.copyDataDir(ctx, first.path)
+		if err := b.copyDataDir(ctx, first.path); err != nil || len(b.sources) == 1 {
+			return err
+		}
+		return b.settle(ctx) // before a server loads the rest
 	case kindImage:
 		l, err := b.Get(first.path, b.Server)
 		if err != nil {
@@ -247,6 +250,35 @@ func (b *build) settle(ctx context.Context) error {
 	}
 	config, err := b.config(server.Bootstrap, 0)
 	if err != nil {
+		return err
+	}
+	err = b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account)
+	if err != nil && strings.Contains(err.Error(), waitForLog) {
+		return b.settlePrepared(ctx, config)
+	}
+	return err
+}
+
+// waitForLog is what a server says on the copied directory of a killed one with
+// transactions that wait for a verdict from the binary log, which is not copied.
+const waitForLog = "prepared transactions!"
+
+// settlePrepared commits the transactions that a killed server had prepared: each is
+// whole, and those that were acknowledged are among them. The server ends by itself
+// after that, with an error, and is settled in a second start.
+func (b *build) settlePrepared(ctx context.Context, config string) error {
+	text, err := os.ReadFile(config)
+	if err != nil {
+		return fmt.Errorf("settle data directory: %w", err)
+	}
+	commit := append(append([]byte{}, text...), "\ntc_heuristic_recover = COMMIT\n"...)
+	if err := server.WritePrivate(config, commit, b.Account); err != nil {
+		return err
+	}
+	if err := b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account); ctx.Err() != nil {
+		return err
+	}
+	if err := server.WritePrivate(config, text, b.Account); err != nil {
 		return err
 	}
 	return b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account)

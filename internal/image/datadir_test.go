@@ -69,13 +69,13 @@ func TestWalkDataDir(t *testing.T) {
 }
 
 func TestWalkDataDirLeadsElsewhere(t *testing.T) {
-	for name, make := range map[string]func(dir string) error{
+	for name, put := range map[string]func(dir string) error{
 		"shop/t.ibd": func(dir string) error { return os.Symlink("/elsewhere", filepath.Join(dir, "shop/t.ibd")) },
 		"other":      func(dir string) error { return os.Symlink("/elsewhere", filepath.Join(dir, "other")) },
 		"shop/t.isl": func(dir string) error { return os.WriteFile(filepath.Join(dir, "shop/t.isl"), nil, 0o600) },
 	} {
 		dir := tree(t, map[string]string{"ibdata1": "", "shop/": ""})
-		if err := make(dir); err != nil {
+		if err := put(dir); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := walked(t, dir); err == nil || !strings.Contains(err.Error(), name+" leads to a file elsewhere") || !strings.Contains(err.Error(), "\nhint: ") {

@@ -42,35 +42,46 @@ const bootstrapHead = "CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket
 // file at config names. The stage is Bootstrap, or Stock for all that a stock
 // server has. What the server says goes to logPath.
 func (s *Server) Bootstrap(ctx context.Context, stage Stage, config, dir, logPath string, account Account) error {
-	sources := []io.Reader{strings.NewReader(bootstrapHead)}
-	for _, b := range bootstrapFiles[s.Flavour] {
-		if b.stock && stage != Stock {
-			continue
-		}
-		f, err := b.open(s.Share)
-		if errors.Is(err, os.ErrNotExist) && b.optional {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("bootstrap %s: %w\nhint: this server lacks its bootstrap files; try ramaria server fetch %s", s.Name(), err, s.Flavour)
-		}
-		defer f.Close()
-		sources = append(sources, f, strings.NewReader("\n"))
+	script, err := s.bootstrapScript(stage)
+	if err != nil {
+		return fmt.Errorf("bootstrap %s: %w\nhint: this server lacks its bootstrap files; try ramaria server fetch %s", s.Name(), err, s.Flavour)
 	}
-	if err := s.runOnce(ctx, config, dir, logPath, account, io.MultiReader(sources...)); err != nil {
+	if err := s.runOnce(ctx, config, dir, logPath, account, strings.NewReader(script)); err != nil {
 		return fmt.Errorf("bootstrap %s: %w", s.Name(), err)
 	}
 	return nil
 }
 
-// open opens the file by the first of its names that is there.
-func (b bootstrapFile) open(dir string) (f *os.File, err error) {
+// bootstrapScript puts the files together; they are less than a megabyte, and two
+// more with the help texts.
+func (s *Server) bootstrapScript(stage Stage) (string, error) {
+	var script strings.Builder
+	script.WriteString(bootstrapHead)
+	for _, b := range bootstrapFiles[s.Flavour] {
+		if b.stock && stage != Stock {
+			continue
+		}
+		text, err := b.read(s.Share)
+		if errors.Is(err, os.ErrNotExist) && b.optional {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		script.Write(text)
+		script.WriteByte('\n') // the last line of a file may lack its end
+	}
+	return script.String(), nil
+}
+
+// read reads the file by the first of its names that is there.
+func (b bootstrapFile) read(dir string) (text []byte, err error) {
 	for _, name := range b.names {
-		if f, err = os.Open(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+		if text, err = os.ReadFile(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
 			break
 		}
 	}
-	return f, err
+	return text, err
 }
 
 // Settle starts the server on the data directory that the option file at config

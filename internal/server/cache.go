@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,7 +28,9 @@ type description struct {
 	Server
 }
 
-// cached goes through the fetched servers, newest first.
+// cached goes through the fetched servers: the distribution's before others, since
+// that is what a fresh machine would fetch and what was fetched for one project
+// must not change the server of all others; then the newest first.
 func (f *Finder) cached() iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
 		dir := f.Places.Servers()
@@ -47,6 +50,9 @@ func (f *Finder) cached() iter.Seq[candidate] {
 			found = append(found, c)
 		}
 		slices.SortStableFunc(found, func(a, b candidate) int {
+			if a.distribution() != b.distribution() {
+				return cmp.Compare(b.distribution(), a.distribution())
+			}
 			return b.sortVersion().Compare(a.sortVersion())
 		})
 		for _, c := range found {
@@ -55,6 +61,14 @@ func (f *Finder) cached() iter.Seq[candidate] {
 			}
 		}
 	}
+}
+
+// distribution is 1 for a server of the distribution's, else 0.
+func (c candidate) distribution() int {
+	if c.server != nil && c.server.Origin == methodApt {
+		return 1
+	}
+	return 0
 }
 
 func (c candidate) sortVersion() Version {

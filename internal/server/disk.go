@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // NoRoomError says that the cache's file system is too full to fetch a server.
@@ -44,12 +46,11 @@ func roomOr(err error, dir string, need int64) error {
 	return err
 }
 
-func freeBytes(dir string) (int64, bool) {
-	var st syscall.Statfs_t
-	if syscall.Statfs(dir, &st) != nil {
-		return 0, false
-	}
-	return int64(st.Bavail) * int64(st.Bsize), true
+// freeBytes returns what this user may still write below dir, in bytes; ok is false
+// when the file system cannot be asked.
+func freeBytes(dir string) (free int64, ok bool) {
+	fsys, err := sys.Statfs(dir)
+	return fsys.Avail, err == nil
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -48,6 +48,6 @@ func (e Endpoint) Env() []string {
 // Passwords go to clients by file, never by argument.
 func (e Endpoint) ClientConfig() string {
 	esc := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace
-	return "[client]\nprotocol = socket\nsocket = \"" + esc(e.Socket) + "\"\nuser = \"" + esc(e.User) +
-		"\"\npassword = \"" + esc(e.Password) + "\"\n"
+	return "[client]\nsocket = \"" + esc(e.Socket) + "\"\nuser = \"" + esc(e.User) +
+		"\"\npassword = \"" + esc(e.Password) + "\"\nprotocol = socket\n"
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/memo"
@@ -31,10 +28,6 @@ const (
 	fetchLock     = ".lock"     // in the cache, held while fetching
 	partialPrefix = ".partial-" // of directories that are not finished, or are to be removed
 )
-
-// errUnsuited says that a method is not for this machine or this want; it says
-// nothing about the network.
-var errUnsuited = errors.New("not available")
 
 // Fetch returns the server for want from the cache, and fetches it if it is not
 // there. Any number of processes may call it at once: one fetches, the others wait.
@@ -179,73 +172,6 @@ func verify(ctx context.Context, s *Server, w want) error {
 	}
 	s.Version = version
 	return nil
-}
-
-// fetchFailure collects why no method worked.
-type fetchFailure struct {
-	lines   []string
-	causes  []error
-	network bool // every method that suits this machine failed on the network
-	suited  bool // some method did
-}
-
-func (x *fetchFailure) add(method string, err error) {
-	x.lines = append(x.lines, "\n  "+method+": "+err.Error())
-	x.causes = append(x.causes, err)
-	if errors.Is(err, errUnsuited) {
-		return
-	}
-	lost := isNetwork(err)
-	x.network = lost && (x.network || !x.suited)
-	x.suited = true
-}
-
-// noServer is the error when everything failed.
-func (f *Finder) noServer(w want, failed fetchFailure) error {
-	text := "could be fetched"
-	if failed.network {
-		text = "could be fetched, since there seems to be no network"
-	}
-	hint := fmt.Sprintf("%s; or name one with --server /path/to/mariadbd; or set %s to a Maven mirror that can be reached", f.installHint(), EnvMaven)
-	if !failed.suited {
-		text = "can be fetched"
-	}
-	if !failed.suited && w.parts > 0 {
-		hint = "use --server mariadb, or name one with --server /path/to/mariadbd; what can be fetched is " + offerText()
-	}
-	return &fetchError{
-		text: fmt.Sprintf("find server %s: none is installed, and none %s:%s%s\nhint: %s",
-			w.text, text, f.passedOverText(), strings.Join(failed.lines, ""), hint),
-		causes: append([]error{ErrNoServer}, failed.causes...),
-	}
-}
-
-// notFetching is the error when nothing was found and fetching is switched off.
-func (f *Finder) notFetching(w want) error {
-	return &fetchError{
-		text: fmt.Sprintf("find server %s: none is installed, and fetching is switched off%s\nhint: %s; or name one with --server /path/to/mariadbd; or unset %s",
-			w.text, f.passedOverText(), f.installHint(), EnvNoFetch),
-		causes: []error{ErrNoServer},
-	}
-}
-
-// fetchError is a message for people with all that errors.Is may want to know.
-type fetchError struct {
-	text   string
-	causes []error
-}
-
-func (e *fetchError) Error() string   { return e.text }
-func (e *fetchError) Unwrap() []error { return e.causes }
-
-// errNetwork marks errors that a tool reported as text.
-var errNetwork = errors.New("the network cannot be reached")
-
-func isNetwork(err error) bool {
-	var op *net.OpError
-	var dns *net.DNSError
-	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, errNetwork) || errors.Is(err, ErrStalled) ||
-		errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // removePartials removes what killed fetches left. The caller holds the lock.

@@ -14,8 +14,8 @@ const (
 	// aptDownload is about what apt brings: 10 MB of lists, 17 MB of packages (Debian 12).
 	aptDownload = 27_000_000
 	// aptNeeds is the least room that is worth beginning with: lists and their index
-	// (60 MB on Ubuntu), packages, and the unpacked files.
-	aptNeeds = 150_000_000
+	// (87 MB on Debian 12), packages, and the unpacked files.
+	aptNeeds = 200_000_000
 )
 
 // fetchApt fetches the distribution's packages, without root and without touching
@@ -32,7 +32,7 @@ func (f *Finder) fetchApt(ctx context.Context, w want, work string, p *progress)
 	if err := makeOpenDir(state); err != nil {
 		return nil, err
 	}
-	a, err := f.newApt(state)
+	a, err := f.newApt(ctx, state)
 	if err != nil {
 		return nil, err
 	}
@@ -57,18 +57,14 @@ func (f *Finder) fetchApt(ctx context.Context, w want, work string, p *progress)
 // bring downloads the packages and returns their paths.
 func (a *apt) bring(ctx context.Context, w want, work string, p *progress) ([]string, error) {
 	p.phase("package lists", 0, 0.3)
-	complaint, err := a.update(ctx, p.at)
-	if err != nil {
-		return nil, err
-	}
+	complaint := a.update(ctx, listsTimeout, p.at)
 	packages, err := a.candidate(ctx, w)
-	if errors.Is(err, errNoCandidate) && complaint != "" {
-		return nil, fmt.Errorf("%w: %s", err, complaints(complaint))
-	}
-	if errors.Is(err, errNoCandidate) {
+	switch {
+	case errors.Is(err, errNoCandidate) && complaint != nil:
+		return nil, fmt.Errorf("%w: %w", err, complaint)
+	case errors.Is(err, errNoCandidate):
 		return nil, fmt.Errorf("%w: %w", errUnsuited, err)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	plan, err := a.plan(ctx, packages)
@@ -120,5 +116,8 @@ func aptServer(root string) (*Server, error) {
 	if err := makeOpenDir(filepath.Join(prefix, pluginDirs[0])); err != nil {
 		return nil, err
 	}
-	return s, s.findParts(prefix)
+	if err := s.findParts(prefix); err != nil {
+		return nil, err
+	}
+	return s, nil
 }

@@ -172,18 +172,8 @@ func TestFetchDiskFull(t *testing.T) {
 			j := jarOf(content)
 			j.needs = c.needs
 			m := fetching(t, serveBytes(t, content).URL, j)
-			if err := os.MkdirAll(m.Places.Servers(), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := syscall.Mount("ramaria-test", m.Places.Servers(), "tmpfs", 0, "size="+c.size); err != nil {
-				t.Skipf("SKIPPED, UNTESTED: disk full while fetching, since mounting a small tmpfs is not allowed: %v", err)
-			}
-			t.Cleanup(func() {
-				if err := syscall.Unmount(m.Places.Servers(), syscall.MNT_DETACH); err != nil {
-					t.Errorf("unmount: %v", err)
-				}
-			})
-			err := m.fails("disk full: ", "MB free", c.want)
+			smallCache(t, m, c.size)
+			err := m.failure("disk full: ", "MB free", c.want)
 			var room *NoRoomError
 			if !errors.As(err, &room) {
 				t.Errorf("%#v", err)
@@ -194,13 +184,28 @@ func TestFetchDiskFull(t *testing.T) {
 		needTools(t, "apt-get", "dpkg-deb")
 		m := fetching(t, "http://127.0.0.1:9/", jarOf(nil))
 		m.look = nil
-		if err := os.MkdirAll(m.Places.Servers(), 0o755); err != nil {
-			t.Fatal(err)
+		smallCache(t, m, "1m")
+		err := m.failure("disk full: ", "200.0 MB are needed")
+		var room *NoRoomError
+		if !errors.As(err, &room) {
+			t.Errorf("%#v", err)
 		}
-		if err := syscall.Mount("ramaria-test", m.Places.Servers(), "tmpfs", 0, "size=1m"); err != nil {
-			t.Skipf("SKIPPED, UNTESTED: disk full while fetching, since mounting a small tmpfs is not allowed: %v", err)
+	})
+}
+
+// smallCache puts the cache of m on a file system of that size.
+func smallCache(t *testing.T, m *machine, size string) {
+	t.Helper()
+	dir := m.Places.Servers()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("ramaria-test", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("SKIPPED, UNTESTED: disk full while fetching, since mounting a small tmpfs is not allowed: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount: %v", err)
 		}
-		t.Cleanup(func() { syscall.Unmount(m.Places.Servers(), syscall.MNT_DETACH) })
-		m.fails("disk full: ", "150.0 MB are needed")
 	})
 }

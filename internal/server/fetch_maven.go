@@ -53,7 +53,10 @@ func (f *Finder) fetchMaven(ctx context.Context, w want, work string, p *progres
 	if err := makeOpenDir(filepath.Join(root, "lib/plugin")); err != nil {
 		return nil, err
 	}
-	return s, s.findParts(root)
+	if err := s.findParts(root); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (f *Finder) jarURL(j jar) (string, error) {

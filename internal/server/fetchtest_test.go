@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -93,7 +94,7 @@ func (m *machine) aptSources(lines string) {
 	if err := os.WriteFile(list, []byte(lines+"\n"), 0o644); err != nil {
 		m.t.Fatal(err)
 	}
-	m.apt = fmt.Sprintf("Dir::Etc::sourcelist \"%s\";\nDir::Etc::sourceparts \"/dev/null\";\nDir::Etc::preferencesparts \"/dev/null\";\nAcquire::Retries \"0\";\n", list)
+	m.apt = fmt.Sprintf("Dir::Etc::sourcelist %q;\nDir::Etc::sourceparts \"/dev/null\";\nDir::Etc::preferencesparts \"/dev/null\";\nAcquire::Retries \"0\";\n", list)
 }
 
 // fetching is a machine without servers and packages that fetches j from base.
@@ -123,8 +124,17 @@ func (m *machine) cacheNames() []string {
 	return names
 }
 
-// fails fetches, and checks that the error says all of texts and nothing is left.
-func (m *machine) fails(texts ...string) error {
+// fails fetches, and checks that the error is one of that kind, says all of texts,
+// and that nothing is left.
+func (m *machine) fails(kind error, texts ...string) {
+	m.t.Helper()
+	if err := m.failure(texts...); !errors.Is(err, kind) {
+		m.t.Errorf("the error is no %q: %#v", kind, err)
+	}
+}
+
+// failure is fails for an error that its caller looks at.
+func (m *machine) failure(texts ...string) error {
 	m.t.Helper()
 	s, err := m.Find(m.t.Context(), "")
 	if err == nil {

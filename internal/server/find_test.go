@@ -228,8 +228,11 @@ func TestFindCached(t *testing.T) {
 		t.Errorf("mariadb:10.6 is %s", v)
 	}
 	// A killed fetch and somebody's directory are no servers.
-	os.MkdirAll(filepath.Join(m.Places.Servers(), partialPrefix+"1"), 0o755)
-	os.MkdirAll(filepath.Join(m.Places.Servers(), "mariadb-99.1.1"), 0o755)
+	for _, name := range []string{partialPrefix + "1", "mariadb-99.1.1"} {
+		if err := os.Mkdir(filepath.Join(m.Places.Servers(), name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if v := m.mustFind("").Version.String(); v != "10.11.19" {
 		t.Errorf("newest is %s", v)
 	}
@@ -302,5 +305,15 @@ func BenchmarkFindHot(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestCachedOrder has the distribution's server before a newer one that was
+// fetched by name.
+func TestCachedOrder(t *testing.T) {
+	apt := candidate{server: &Server{Origin: methodApt, Version: Version{10, 11, 19}}}
+	jar := candidate{server: &Server{Origin: methodMaven, Version: Version{11, 4, 5}}}
+	if apt.distribution() <= jar.distribution() {
+		t.Error("the distribution's server does not come first")
 	}
 }

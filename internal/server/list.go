@@ -61,14 +61,20 @@ func diskUse(dir string) int64 {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		if fi, err := d.Info(); err == nil {
-			sum += fi.Sys().(*syscall.Stat_t).Blocks * 512
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil {
+			sum += blocks(d)
 		}
 		return nil
 	})
 	return sum
+}
+
+// blocks returns what a file takes on disk, in bytes.
+func blocks(d fs.DirEntry) int64 {
+	fi, err := d.Info()
+	if err != nil {
+		return 0 // it is gone by now
+	}
+	return fi.Sys().(*syscall.Stat_t).Blocks * 512
 }

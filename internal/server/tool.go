@@ -103,8 +103,8 @@ func startAndWait(cmd *exec.Cmd, p toolPipes) error {
 	}
 	if p.read != nil {
 		if err := p.read(); err != nil {
-			cmd.Cancel() // the tool would wait for a reader for ever
-			cmd.Wait()
+			_ = cmd.Cancel() // the tool would wait for a reader for ever
+			_ = cmd.Wait()   // it was ended, which is no news
 			return err
 		}
 	}

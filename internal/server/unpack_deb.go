@@ -49,7 +49,7 @@ func (u *unpacker) tar(stream io.Reader) error {
 	t := tar.NewReader(stream)
 	for {
 		h, err := t.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			_, err = io.Copy(io.Discard, stream) // padding, or the writer gets SIGPIPE
 			return err
 		}

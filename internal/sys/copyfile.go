@@ -51,7 +51,7 @@ func (f *fileCopy) finish(ctx context.Context) error {
 	if cerr := unix.Close(f.dst); err == nil {
 		err = cerr
 	}
-	if err != nil && err == ctx.Err() {
+	if err != nil && errors.Is(err, ctx.Err()) {
 		return err
 	}
 	return f.c.fail("copy", f.rel, err)

@@ -40,17 +40,8 @@ func Choose(ctx context.Context, h host.Host, p host.Places) (v Volume, why stri
 
 // shmUnfit says why shared memory at dir will not do; "" if it will.
 func shmUnfit(h host.Host, dir string) (string, error) {
-	fsys, err := sys.Statfs(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("there is no %s", dir), nil
-	case err != nil:
-		return err.Error(), nil
-	case !fsys.RAM:
-		return fmt.Sprintf("%s does not lie in RAM", dir), nil
-	case fsys.Size < MinShm:
-		return fmt.Sprintf("%s has only %s, less than %s; raise it with docker run --shm-size=2g, or as root: mount -o remount,size=2G %s",
-			dir, FormatBytes(fsys.Size), FormatBytes(MinShm), dir), nil
+	if reason := filesystemUnfit(dir); reason != "" {
+		return reason, nil
 	}
 	m, err := h.Memory()
 	if err != nil {
@@ -61,4 +52,21 @@ func shmUnfit(h host.Host, dir string) (string, error) {
 			FormatBytes(l), FormatBytes(MinShm)), nil
 	}
 	return "", nil
+}
+
+// filesystemUnfit says why the file system at dir will not do; "" if it will.
+func filesystemUnfit(dir string) string {
+	fsys, err := sys.Statfs(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("there is no %s", dir)
+	case err != nil:
+		return err.Error()
+	case !fsys.RAM:
+		return fmt.Sprintf("%s does not lie in RAM", dir)
+	case fsys.Size < MinShm:
+		return fmt.Sprintf("%s has only %s, less than %s; raise it with docker run --shm-size=2g, or as root: mount -o remount,size=2G %s",
+			dir, FormatBytes(fsys.Size), FormatBytes(MinShm), dir)
+	}
+	return ""
 }

@@ -99,7 +99,7 @@ func (r *Running) start(t testing.TB) error {
 		return err
 	}
 	defer log.Close()
-	if r.proc, err = r.Server.Start(r.path("my.cnf"), r.account, r.dir, nil, log); err != nil {
+	if r.proc, err = r.Start(r.path("my.cnf"), r.account, r.dir, nil, log); err != nil {
 		return err
 	}
 	db, err := server.Open(r.Endpoint.Socket, r.Endpoint.Login, "")

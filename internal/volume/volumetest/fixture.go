@@ -97,8 +97,9 @@ func (f fixture) write(rel string, mode uint32, size int64, data ...int64) {
 	rng := rand.NewChaCha8([32]byte{byte(size), byte(len(rel))})
 	for i := 0; i < len(data); i += 2 {
 		b := make([]byte, data[i+1])
-		rng.Read(b)
-		_, err := file.WriteAt(b, data[i])
+		_, err := rng.Read(b)
+		f.do(err)
+		_, err = file.WriteAt(b, data[i])
 		f.do(err)
 	}
 	f.do(syscall.Chmod(f.path(rel), mode))

@@ -1,6 +1,7 @@
 package volumetest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -73,7 +74,7 @@ func TestDiffCatches(t *testing.T) {
 			}
 			dir := t.TempDir()
 			src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "dst")
-			t.Cleanup(func() { sys.RemoveTree(src); sys.RemoveTree(dst) })
+			t.Cleanup(func() { must(t, errors.Join(sys.RemoveTree(src), sys.RemoveTree(dst))) })
 			WriteFixture(t, src)
 			must(t, sys.CopyTree(t.Context(), src, dst))
 			want := ReadTree(t, src)

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+)
+
+// given parses flags as `up` does.
+func given(t *testing.T, args ...string) (*cobra.Command, instance.Spec) {
+	t.Helper()
+	var o specFlags
+	cmd := &cobra.Command{}
+	o.add(cmd)
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	s, err := o.spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, s
+}
+
+func TestSpec(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	_, got := given(t, "--from", "a.sql", "--from", "exec:x", "--password-file", "pw", "--tmpdir", ".", "--server", "bin/mariadbd", "--set", "Max-Connections=5")
+	want := instance.Spec{
+		Server: filepath.Join(dir, "bin/mariadbd"), From: []string{filepath.Join(dir, "a.sql"), "exec:x"}, User: "app",
+		PasswordFile: filepath.Join(dir, "pw"), Volume: "auto", TmpDir: dir, Set: map[string]string{"max_connections": "5"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestChangedFlags: a flag that is not given is as it was; one that is given with
+// another value shows, in its own words.
+func TestChangedFlags(t *testing.T) {
+	_, was := given(t, "--from", "/a.sql", "--set", "b=1", "--set", "a=2", "--port", "33061")
+	for _, c := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"none", nil, nil},
+		{"the same", []string{"--from", "/a.sql", "--port", "33061"}, nil},
+		{"the same settings in another order", []string{"--set", "a=2", "--set", "B=1"}, nil},
+		{"another source", []string{"--from", "/b.sql"}, []string{`  --from: made with "/a.sql", now "/b.sql"`}},
+		{"one more", []string{"--from", "/a.sql", "--from", "/b.sql"}, []string{`  --from: made with "/a.sql", now "/a.sql /b.sql"`}},
+		{"the default, said aloud", []string{"--port", "0"}, []string{`  --port: made with "33061", now "0"`}},
+		{"several", []string{"--set", "a=3", "--user", "joe"}, []string{`  --user: made with "app", now "joe"`, `  --set: made with "a=2 b=1", now "a=3"`}},
+	} {
+		cmd, now := given(t, c.args...)
+		if got := changedFlags(cmd, was, now); !cmp.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestMergeKnowsEveryFlag: what --fresh changes is what was given, flag by flag.
+func TestMergeKnowsEveryFlag(t *testing.T) {
+	dir := t.TempDir()
+	values := map[string]string{
+		"server": "mariadb:11.4", "from": "/b.sql", "key": "k", "database": "d", "user": "u", "password-file": "/pw",
+		"port": "4000", "volume": "disk", "tmpdir": dir, "set": "a=1",
+	}
+	_, was := given(t)
+	for flag, value := range values {
+		cmd, now := given(t, "--"+flag, value)
+		got := merge(cmd, was, now)
+		if diff := changedFlags(cmd, was, now); len(diff) != 1 {
+			t.Errorf("--%s: the difference is %q", flag, diff)
+		}
+		if !cmp.Equal(got, now) {
+			t.Errorf("--%s: %s", flag, cmp.Diff(now, got))
+		}
+	}
+	// A flag that is new must be in the table above.
+	for _, f := range fields(was) {
+		if _, ok := values[f.flag]; !ok {
+			t.Errorf("--%s is not tested", f.flag)
+		}
+	}
+	_, before := given(t, "--user", "joe", "--from", "/a.sql")
+	cmd, now := given(t, "--from", "/b.sql")
+	if got := merge(cmd, before, now); got.User != "joe" || !cmp.Equal(got.From, []string{"/b.sql"}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestLogin(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]string{"s3cret\n": "s3cret", "a b'\r\n": "a b'", "x": "x", "": "", "\n": "", "a\nb\n": "", "a\x00": ""} {
+		path := filepath.Join(dir, "pw")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := login(instance.Spec{User: "app", PasswordFile: path})
+		switch {
+		case want == "" && (err == nil || !strings.Contains(err.Error(), "\nhint: ")):
+			t.Errorf("%q: got %v, want an error with a hint", text, err)
+		case want != "" && (err != nil || l.Password != want):
+			t.Errorf("%q: got %q, %v", text, l.Password, err)
+		}
+	}
+	a, err := login(instance.Spec{User: "app"})
+	b, err2 := login(instance.Spec{User: "app"})
+	if err != nil || err2 != nil || a.Password == b.Password || len(a.Password) < 20 {
+		t.Errorf("without a file: %+v %+v", a, b)
+	}
+}

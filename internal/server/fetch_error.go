@@ -1,0 +1,80 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+)
+
+// errUnsuited says that a method is not for this machine or this want; it says
+// nothing about the network.
+var errUnsuited = errors.New("not available")
+
+// errNetwork marks errors that a tool reported as text.
+var errNetwork = errors.New("the network cannot be reached")
+
+func isNetwork(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, errNetwork) || errors.Is(err, ErrStalled) ||
+		errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// fetchFailure collects why no method worked.
+type fetchFailure struct {
+	lines   []string
+	causes  []error
+	network bool // every method that suits this machine failed on the network
+	suited  bool // some method did
+}
+
+func (x *fetchFailure) add(method string, err error) {
+	x.lines = append(x.lines, "\n  "+method+": "+err.Error())
+	x.causes = append(x.causes, err)
+	if errors.Is(err, errUnsuited) {
+		return
+	}
+	lost := isNetwork(err)
+	x.network = lost && (x.network || !x.suited)
+	x.suited = true
+}
+
+// noServer is the error when everything failed.
+func (f *Finder) noServer(w want, failed fetchFailure) error {
+	text := "could be fetched"
+	if failed.network {
+		text = "could be fetched, since there seems to be no network"
+	}
+	hint := fmt.Sprintf("%s; or name one with --server /path/to/mariadbd; or set %s to a Maven mirror that can be reached", f.installHint(), EnvMaven)
+	if !failed.suited {
+		text = "can be fetched"
+	}
+	if !failed.suited && w.parts > 0 {
+		hint = "use --server mariadb, or name one with --server /path/to/mariadbd; what can be fetched is " + offerText()
+	}
+	return &fetchError{
+		text: fmt.Sprintf("find server %s: none is installed, and none %s:%s%s\nhint: %s",
+			w.text, text, f.passedOverText(), strings.Join(failed.lines, ""), hint),
+		causes: append([]error{ErrNoServer}, failed.causes...),
+	}
+}
+
+// notFetching is the error when nothing was found and fetching is switched off.
+func (f *Finder) notFetching(w want) error {
+	return &fetchError{
+		text: fmt.Sprintf("find server %s: none is installed, and fetching is switched off%s\nhint: %s; or name one with --server /path/to/mariadbd; or unset %s",
+			w.text, f.passedOverText(), f.installHint(), EnvNoFetch),
+		causes: []error{ErrNoServer},
+	}
+}
+
+// fetchError is a message for people with all that errors.Is may want to know.
+type fetchError struct {
+	text   string
+	causes []error
+}
+
+func (e *fetchError) Error() string   { return e.text }
+func (e *fetchError) Unwrap() []error { return e.causes }

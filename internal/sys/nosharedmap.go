@@ -1,0 +1,68 @@
+package sys
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// LeastRefusedMap is the size in bytes from which RefuseSharedMaps refuses: that of
+// the smallest redo log of InnoDB. Smaller files are mapped for other ends (tc.log).
+const LeastRefusedMap = 4 << 20
+
+// ErrNoFilter says that this machine's architecture has no filter here.
+var ErrNoFilter = errors.New("no system call filter for this architecture")
+
+// auditArch is what seccomp(2) calls the architectures that Ramaria runs on.
+var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
+
+// RefuseSharedMaps makes the calling thread, and all processes that it starts, unable
+// to map a file of LeastRefusedMap or more for shared writing: mmap(2) fails with
+// ENODEV, as on a filesystem that cannot. It cannot be undone, so the thread must be
+// locked to its goroutine and never unlocked. The filter is described in seccomp(2);
+// it wants no_new_privs, which the started processes inherit too.
+func RefuseSharedMaps() error {
+	arch, ok := auditArch[runtime.GOARCH]
+	if !ok {
+		return ErrNoFilter
+	}
+	// Offsets into struct seccomp_data: the number, the architecture, then six
+	// arguments of 8 bytes, little-endian.
+	const nr, archAt, args, word, half = 0, 4, 16, 8, 4
+	const length, prot, flags = args + word, args + 2*word, args + 3*word
+	load := func(at uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
+	}
+	jump := func(test uint16, k uint32, yes, no uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, K: k, Jt: yes, Jf: no}
+	}
+	filter := []unix.SockFilter{
+		load(archAt),
+		jump(unix.BPF_JEQ, arch, 0, 11),
+		load(nr),
+		jump(unix.BPF_JEQ, unix.SYS_MMAP, 0, 9),
+		load(prot),
+		jump(unix.BPF_JSET, unix.PROT_WRITE, 0, 7),
+		load(flags),
+		jump(unix.BPF_JSET, unix.MAP_SHARED, 0, 5),
+		jump(unix.BPF_JSET, unix.MAP_ANONYMOUS, 4, 0),
+		load(length + half),
+		jump(unix.BPF_JGT, 0, 3, 0),
+		load(length),
+		jump(unix.BPF_JGE, LeastRefusedMap, 1, 0),
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENODEV)},
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("refuse shared maps: set no_new_privs: %w", err)
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0); err != nil {
+		return fmt.Errorf("refuse shared maps: set filter: %w", err)
+	}
+	runtime.KeepAlive(&program)
+	return nil
+}
