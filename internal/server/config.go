@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sort"
@@ -201,8 +202,12 @@ func optionName(s string) bool {
 	return s != ""
 }
 
-// CheckSet refuses settings that Ramaria itself relies on.
+// CheckSet refuses settings that Ramaria itself relies on, and to take away the
+// address, which would have the server listen on all of them.
 func (s *Server) CheckSet(set map[string]string) error {
+	if v, ok := set["bind_address"]; ok && v == "" {
+		return errors.New("use --set bind_address: it has no value\nhint: --set bind_address=127.0.0.1, or leave it out")
+	}
 	for _, r := range profiles[s.Flavour] {
 		if _, ok := set[r.name]; ok && r.fixed {
 			return fmt.Errorf("use --set %s: ramaria relies on its own value (%s)\nhint: leave it out%s", r.name, r.why, flagFor[r.name])

@@ -143,6 +143,9 @@ func TestCheckSet(t *testing.T) {
 			t.Errorf("%s: got %v, want an error that hints at %q", name, err, hint)
 		}
 	}
+	if s.CheckSet(map[string]string{"bind_address": ""}) == nil {
+		t.Error("an empty address is not refused")
+	}
 	if err := s.CheckSet(map[string]string{"max_connections": "1", "innodb_buffer_pool_size": "1G"}); err != nil {
 		t.Error(err)
 	}
