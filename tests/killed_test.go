@@ -199,9 +199,13 @@ func (k *killed) loadAndKill(t *testing.T, victim string) int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
 		conns = append(conns, conn)
 	}
+	defer func() {
+		for _, conn := range conns {
+			conn.Close()
+		}
+	}()
 	committed := make(chan struct{}, 1)
 	for w, conn := range conns {
 		group.Go(func() { errs[w] = k.write(conn, w, committed) })
@@ -224,9 +228,13 @@ func (k *killed) loadAndKill(t *testing.T, victim string) int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer handle.Close()
 		handles = append(handles, handle)
 	}
+	defer func() {
+		for _, handle := range handles {
+			handle.Close()
+		}
+	}()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -368,26 +376,29 @@ func checkTables(ctx context.Context, db *sql.DB) error {
 	}
 	var errs []error
 	for _, name := range names {
-		rows, err := db.QueryContext(ctx, "CHECK TABLE "+name+" EXTENDED")
-		if err != nil {
-			return fmt.Errorf("check table %s: %w", name, err)
-		}
-		for rows.Next() {
-			var table, op, kind, text string
-			if err := rows.Scan(&table, &op, &kind, &text); err != nil {
-				return errors.Join(err, rows.Close())
-			}
-			ok := kind == "status" && text == "OK" || kind == "note"
-			// Log tables and the like are closed by no crash.
-			if !ok && !strings.Contains(text, "doesn't support check") {
-				errs = append(errs, fmt.Errorf("check table %s: %s: %s", name, kind, text))
-			}
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return fmt.Errorf("check table %s: %w", name, err)
-		}
+		errs = append(errs, checkTable(ctx, db, name))
 	}
 	return errors.Join(errs...)
+}
+
+func checkTable(ctx context.Context, db *sql.DB, name string) error {
+	rows, err := db.QueryContext(ctx, "CHECK TABLE "+name+" EXTENDED")
+	if err != nil {
+		return fmt.Errorf("check table %s: %w", name, err)
+	}
+	defer rows.Close()
+	var errs []error
+	for rows.Next() {
+		var table, op, kind, text string
+		if err := rows.Scan(&table, &op, &kind, &text); err != nil {
+			return fmt.Errorf("check table %s: %w", name, err)
+		}
+		ok := kind == "status" && text == "OK" || kind == "note"
+		if !ok && !strings.Contains(text, "doesn't support check") {
+			errs = append(errs, fmt.Errorf("check table %s: %s: %s", name, kind, text))
+		}
+	}
+	return errors.Join(append(errs, rows.Err())...)
 }
 
 // column returns the first column of a query's rows.

@@ -275,7 +275,8 @@ func (b *build) settlePrepared(ctx context.Context, config string) error {
 	if err := server.WritePrivate(config, commit, b.Account); err != nil {
 		return err
 	}
-	if err := b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account); ctx.Err() != nil {
+	err = b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account)
+	if ctx.Err() != nil {
 		return err
 	}
 	if err := server.WritePrivate(config, text, b.Account); err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Account is the operating system account that a server process runs under; the
@@ -58,9 +60,13 @@ func (s *Server) Start(config string, account Account, dir string, stdin io.Read
 	started := make(chan error)
 	go func() {
 		// The parent-death signal fires when the thread that forked ends, so this
-		// goroutine keeps its thread until the server is gone (prctl(2)).
+		// goroutine keeps its thread until the server is gone (prctl(2)). The thread
+		// ends with it, and the filter with the thread.
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+		// MariaDB would map a redo log in shared memory, and lose acknowledged commits
+		// when killed (docs/durability.md). Where there is no filter the profile still
+		// makes that as unlikely as it can.
+		_ = sys.RefuseSharedMaps()
 		err := cmd.Start()
 		started <- err
 		if err != nil {
