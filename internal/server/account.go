@@ -30,27 +30,31 @@ func NewPassword() string {
 // InitSQL returns the statements, one a line, run at every start of an instance
 // before anybody can connect. The supervisor gets every right; the application
 // every right but those that would let it switch the binary log off (SUPER and
-// BINLOG ADMIN), and its database.
+// BINLOG ADMIN), and its database. They are as few as can be: each costs a tenth of
+// a millisecond of start.
 func (s *Server) InitSQL(supervisor, app Login, database string) string {
-	var b strings.Builder
-	// The second mode makes quote right whatever the passwords hold.
-	b.WriteString("SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES';\n")
 	account := func(l Login, host string) string { return quote(l.User) + "@" + quote(host) }
-	grant := func(l Login, host string) {
-		fmt.Fprintf(&b, "CREATE OR REPLACE USER %s IDENTIFIED BY %s;\n", account(l, host), quote(l.Password))
-		fmt.Fprintf(&b, "GRANT ALL PRIVILEGES ON *.* TO %s WITH GRANT OPTION;\n", account(l, host))
-	}
-	grant(supervisor, "localhost")
-	// Two rows, since an anonymous or other account at localhost found in a copied
-	// data directory would win over app@% for socket connections.
-	for _, host := range []string{"localhost", "%"} {
-		grant(app, host)
-		fmt.Fprintf(&b, "REVOKE SUPER, BINLOG ADMIN ON *.* FROM %s;\n", account(app, host))
+	// The application has two accounts, since an anonymous or other account at
+	// localhost found in a copied data directory would win over app@% for socket
+	// connections.
+	apps := []string{account(app, "localhost"), account(app, "%")}
+	identified := func(account string, l Login) string { return account + " IDENTIFIED BY " + quote(l.Password) }
+	lines := []string{
+		// The second mode makes quote right whatever the passwords hold.
+		"SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES'",
+		"CREATE OR REPLACE USER " + identified(account(supervisor, "localhost"), supervisor) + ", " + identified(apps[0], app) + ", " + identified(apps[1], app),
+		"GRANT ALL PRIVILEGES ON *.* TO " + account(supervisor, "localhost") + ", " + apps[0] + ", " + apps[1] + " WITH GRANT OPTION",
+		"REVOKE SUPER, BINLOG ADMIN ON *.* FROM " + apps[0] + ", " + apps[1],
 	}
 	if database != "" {
-		fmt.Fprintf(&b, "CREATE DATABASE IF NOT EXISTS %s;\n", QuoteName(database))
+		lines = append(lines, "CREATE DATABASE IF NOT EXISTS "+QuoteName(database))
 	}
-	return b.String()
+	return strings.Join(lines, ";\n") + ";\n"
+}
+
+// ForgetSQL returns the statement that removes what InitSQL made.
+func (s *Server) ForgetSQL(supervisor, app Login) string {
+	return "DROP USER IF EXISTS " + quote(app.User) + "@'localhost', " + quote(app.User) + "@'%', " + quote(supervisor.User) + "@'localhost'"
 }
 
 // quote writes a string literal for sessions with NO_BACKSLASH_ESCAPES.
@@ -66,9 +70,4 @@ func CheckUser(name string) error {
 		return fmt.Errorf("use account name %q: 1 to %d characters without quotes or backslashes, and not %s\nhint: --user app", name, longest, SupervisorUser)
 	}
 	return nil
-}
-
-// ForgetSQL returns the statement that removes what InitSQL made.
-func (s *Server) ForgetSQL(supervisor, app Login) string {
-	return "DROP USER IF EXISTS " + quote(app.User) + "@'localhost', " + quote(app.User) + "@'%', " + quote(supervisor.User) + "@'localhost'"
 }
