@@ -42,7 +42,7 @@ func newPlain(t *testing.T, srv *server.Server) *plainServer {
 	}
 	p := &plainServer{t: t, srv: srv, dir: dir, login: server.Login{User: server.SupervisorUser, Password: server.NewPassword()}}
 	if os.Geteuid() == 0 {
-		p.account.UID, p.account.GID = host.Host{}.ServerAccount()
+		p.account.UID, p.account.GID = host.ReservedID, host.ReservedID
 	}
 	if err := server.MakeDirs(p.account, p.dataDir(), filepath.Join(dir, "run"), filepath.Join(dir, "tmp")); err != nil {
 		t.Fatal(err)

@@ -141,7 +141,7 @@ func (a *app) benchOne(ctx context.Context, lab *bench.Lab, s benchScenario, mac
 		err = result.WriteJSON(a.stdout)
 	} else {
 		fmt.Fprintln(a.stdout)
-		f, ok := a.stdout.(*os.File)
+		f, ok := a.stdout.w.(*os.File)
 		err = result.WriteTable(a.stdout, bench.TableOptions{Color: ok && term.IsTerminal(int(f.Fd()))})
 		if s.conclude != nil && !result.Interrupted {
 			fmt.Fprintln(a.stdout, s.conclude(&result))

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -21,6 +23,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/memo"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Set by the linker; see Makefile.
@@ -40,24 +43,41 @@ type app struct {
 	registry instance.Registry
 
 	stdin    io.Reader
-	stdout   io.Writer
+	stdout   *output
 	stderr   io.Writer
 	terminal bool // stderr is one
+
+	// inherited and umask are the caller's, for commands that are run on its behalf.
+	inherited sys.Inherited
+	umask     int
 }
 
 // Main runs one command line and returns the exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), heeded()...)
 	defer stop()
-	a := &app{uid: os.Geteuid(), stdin: stdin, stdout: stdout, stderr: stderr}
+	go func() { // the first signal undoes what was begun, a second one ends at once
+		<-ctx.Done()
+		stop()
+	}()
+	out := &output{w: stdout}
+	a := &app{uid: os.Geteuid(), stdin: stdin, stdout: out, stderr: stderr, inherited: sys.HoldInherited()}
+	if a.uid == 0 {
+		// Servers of root run under another account, which must be able to reach its
+		// programs and its data; what is private is made so file by file.
+		a.umask = syscall.Umask(0o022)
+	}
 	if f, ok := stderr.(*os.File); ok {
 		a.terminal = term.IsTerminal(int(f.Fd()))
 	}
 	root := newRoot(a)
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("write answer: %w", out.err)
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -65,8 +85,39 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if errors.As(err, &status) {
 		return int(status) // the command has said what there is to say
 	}
-	fmt.Fprintf(stderr, "ramaria: %s\n", strings.TrimSpace(err.Error()))
+	text := strings.TrimSpace(err.Error())
+	if errors.Is(err, fs.ErrPermission) && !strings.Contains(text, "\nhint: ") {
+		text += "\nhint: ramaria doctor looks at the places; --home DIR chooses others"
+	}
+	fmt.Fprintf(stderr, "ramaria: %s\n", text)
 	return exitCode(ctx, err)
+}
+
+// heeded are the signals that end a command. One that the caller has ignored, as
+// nohup does, stays so.
+func heeded() []os.Signal {
+	var out []os.Signal
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// output remembers that an answer could not be written: a script must not take
+// half of one, or none, for success.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // Root returns the command tree, for what is generated from it.
@@ -75,9 +126,9 @@ func Root() *cobra.Command { return newRoot(&app{}) }
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ramaria",
-		Short: "Run real MySQL and MariaDB servers in RAM",
-		Long: `Ramaria runs real MySQL and MariaDB servers in RAM: a server with your data in it,
-up in a blink, gone without a trace.
+		Short: "Run real MariaDB servers in RAM",
+		Long: `Ramaria runs real MariaDB servers in RAM: a server with your data in it, up in a
+blink, gone without a trace. (MySQL comes in a later version.)
 
   ramaria up --from dump.sql       a server with a dump loaded; prints its DSN
   ramaria run -- pytest            a private server around a command
@@ -89,7 +140,10 @@ up in a blink, gone without a trace.
 			if cmd.HasSubCommands() {
 				return nil // it prints its help
 			}
-			return a.open(cmd)
+			if err := a.open(cmd); err != nil || !makesThings(cmd) {
+				return err
+			}
+			return a.makePlaces()
 		},
 	}
 	root.SetVersionTemplate("ramaria {{.Version}}\n")
@@ -117,22 +171,44 @@ up in a blink, gone without a trace.
 // open finds the user's places, and cleans up after what was killed.
 func (a *app) open(cmd *cobra.Command) error {
 	var err error
+	if strings.ContainsAny(a.home, ":;") {
+		// Between them the dynamic loader of a fetched server splits its path.
+		return usageError{fmt.Errorf("use home %q: its path has a colon or a semicolon\nhint: --home DIR", a.home)}
+	}
+	if a.home != "" {
+		if a.home, err = host.Canonical(a.home); err != nil {
+			return err
+		}
+	}
 	if a.places, err = host.FindPlaces(a.home, a.uid, os.Getenv); err != nil {
 		return err
 	}
 	if a.uid == 0 {
-		a.account.UID, a.account.GID = a.host.ServerAccount()
-		// The account that servers run under passes through these to the software and
-		// the data that are its own.
-		for _, dir := range []string{a.places.Cache, filepath.Dir(a.places.Disk)} {
-			if err := os.MkdirAll(dir, 0o711); err != nil {
-				return fmt.Errorf("make directory: %w", err)
-			}
-		}
+		a.account.UID, a.account.GID = host.ReservedID, host.ReservedID
 	}
 	a.memo = memo.Store{Dir: a.places.State + "/memo"}
 	a.registry = instance.Registry{Dir: a.places.State + "/instances"}
 	return a.reap(cmd.Context())
+}
+
+// makers are the commands that make things; the others only look, and also work
+// where nothing can be written.
+var makers = []string{"ramaria up", "ramaria run", "ramaria image build", "ramaria server fetch", "ramaria bench", "ramaria demo"}
+
+func makesThings(cmd *cobra.Command) bool { return slices.Contains(makers, cmd.CommandPath()) }
+
+// makePlaces makes the directories that are common to all users of the machine
+// where root runs servers: their account passes through to what is its own.
+func (a *app) makePlaces() error {
+	if a.uid != 0 {
+		return nil
+	}
+	for _, dir := range []string{a.places.Cache, filepath.Dir(a.places.Disk)} {
+		if err := os.MkdirAll(dir, 0o711); err != nil {
+			return fmt.Errorf("make directory: %w", err)
+		}
+	}
+	return nil
 }
 
 // say writes a line of talk.

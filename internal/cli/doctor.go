@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,7 +43,7 @@ type finding struct {
 
 func runDoctor(ctx context.Context, a *app, asJSON bool) error {
 	var all []finding
-	for _, look := range []func(context.Context) []finding{a.doctorServer, a.doctorVolumes, a.doctorMemory, a.doctorLimits, a.doctorInstances} {
+	for _, look := range []func(context.Context) []finding{a.doctorPlaces, a.doctorServer, a.doctorVolumes, a.doctorMemory, a.doctorLimits, a.doctorInstances} {
 		all = append(all, look(ctx)...)
 	}
 	bad := false
@@ -65,6 +66,24 @@ func runDoctor(ctx context.Context, a *app, asJSON bool) error {
 		return statusError(exitError)
 	}
 	return nil
+}
+
+// doctorPlaces looks whether things can be written where they belong.
+func (a *app) doctorPlaces(context.Context) []finding {
+	var out []finding
+	for name, dir := range map[string]string{"cache": a.places.Cache, "state": a.places.State} {
+		there := dir
+		for there != "/" {
+			if _, err := os.Stat(there); !errors.Is(err, os.ErrNotExist) {
+				break
+			}
+			there = filepath.Dir(there)
+		}
+		if err := sys.Writable(there); err != nil {
+			out = append(out, finding{name, "bad", fmt.Sprintf("%s cannot be written: %v", there, err), "--home DIR (or RAMARIA_HOME), a directory of your own"})
+		}
+	}
+	return out
 }
 
 func (a *app) doctorServer(ctx context.Context) []finding {

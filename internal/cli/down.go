@@ -66,8 +66,10 @@ func (a *app) down(ctx context.Context, name string, rm bool) error {
 	if err := instance.CheckName(name); err != nil {
 		return usageError{err}
 	}
-	if _, err := a.registry.Get(name); err != nil {
+	if r, err := a.registry.Get(name); err != nil {
 		return err
+	} else if r.Passing {
+		return fmt.Errorf("stop instance %s: it belongs to a `ramaria run`\nhint: end that command", name)
 	}
 	lock, err := a.registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
 	if err != nil {
@@ -90,11 +92,11 @@ func (a *app) down(ctx context.Context, name string, rm bool) error {
 // remove stops an instance and removes it. Its data is not wanted any more, so
 // the server is not given the time to shut down.
 func (a *app) remove(ctx context.Context, r *instance.Record) error {
-	if err := a.signal(ctx, r, syscall.SIGQUIT); err != nil {
-		return err
-	}
 	v, err := a.volumeOf(ctx, r)
 	if err != nil {
+		return err
+	}
+	if err := a.signal(ctx, r, syscall.SIGQUIT); err != nil {
 		return err
 	}
 	return a.instances(v).Remove(ctx, r)

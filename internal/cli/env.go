@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -37,6 +38,9 @@ func runEnv(a *app, name string) error {
 // shellQuote quotes a word for POSIX shells.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
+// errNotRunning says that an instance must run for what was asked.
+var errNotRunning = errors.New("not running")
+
 // running returns an instance that runs.
 func (a *app) running(name string) (*instance.Instance, error) {
 	i, err := a.registry.Open(name)
@@ -48,7 +52,7 @@ func (a *app) running(name string) (*instance.Instance, error) {
 		return nil, err
 	}
 	if state.Phase != instance.Running {
-		return nil, fmt.Errorf("use instance %s: it is %s\nhint: ramaria up %s", name, state.Phase, name)
+		return nil, fmt.Errorf("use instance %s: it is %s, %w\nhint: ramaria up %s", name, state.Phase, errNotRunning, name)
 	}
 	return i, nil
 }

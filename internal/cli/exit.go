@@ -16,7 +16,7 @@ const (
 	exitOK          = 0
 	exitError       = 1
 	exitUsage       = 2
-	exitNotFound    = 3 // no such instance or image; `status` of one that does not run
+	exitNotFound    = 3 // no such instance or image, or it must run and does not
 	exitNoRoom      = 4 // it does not fit in the volume or in memory
 	exitInterrupted = 130
 
@@ -46,7 +46,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound):
+	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, errNotRunning):
 		return exitNotFound
 	}
 	return exitError

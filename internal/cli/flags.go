@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -61,6 +62,9 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	if o.port < 0 || o.port > 65535 {
 		return instance.Spec{}, usageError{fmt.Errorf("use port %d: ports are 0 to 65535\nhint: --port 0 takes any free one", o.port)}
 	}
+	if least := (host.Host{}).LeastPort(); o.port > 0 && o.port < least {
+		return instance.Spec{}, usageError{fmt.Errorf("use port %d: servers do not run as root, who alone may use it\nhint: --port 0 takes any free one; 3306 is the usual one", o.port)}
+	}
 	s := instance.Spec{
 		Server: o.server, From: from, Key: o.key, Database: o.database, User: o.user,
 		PasswordFile: o.passwordFile, Port: o.port, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
@@ -80,7 +84,7 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	}
 	if s.TmpDir != "" {
 		if fi, err := os.Stat(s.TmpDir); err != nil || !fi.IsDir() {
-			return instance.Spec{}, fmt.Errorf("use tmpdir %s: it is not a directory\nhint: mkdir -p %s", s.TmpDir, s.TmpDir)
+			return instance.Spec{}, usageError{fmt.Errorf("use tmpdir %s: it is not a directory\nhint: mkdir -p %s", s.TmpDir, s.TmpDir)}
 		}
 	}
 	return s, nil

@@ -60,7 +60,13 @@ func runLogs(ctx context.Context, a *app, name string, follow bool) error {
 			return fmt.Errorf("read log of instance %s: %w", name, err)
 		}
 		now, err := os.Stat(r.LogPath())
-		if err != nil || os.SameFile(mine, now) {
+		if err != nil {
+			if _, err := a.registry.Get(name); err != nil {
+				return nil // it was removed
+			}
+			continue
+		}
+		if os.SameFile(mine, now) {
 			continue
 		}
 		next, err := os.Open(r.LogPath())

@@ -20,6 +20,9 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
+// runPrefix begins the names of the instances that belong to a `ramaria run`.
+const runPrefix = "run-"
+
 func newRun(a *app) *cobra.Command {
 	var o specFlags
 	cmd := &cobra.Command{
@@ -34,12 +37,18 @@ The instance is gone afterwards, also on Ctrl-C.`,
   ramaria run --from schema.sql --from fixtures.sql -- npm test`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{errors.New("run: there is no command\nhint: ramaria run -- COMMAND")}
+				a.say("ramaria: run: there is no command\nhint: ramaria run -- COMMAND")
+				return statusError(exitRunFailed)
 			}
 			return runRun(cmd.Context(), a, args, &o)
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
+	// 125 and not 2, which may be the command's.
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		a.say("ramaria: %s\nhint: ramaria run --help", err)
+		return statusError(exitRunFailed)
+	})
 	o.add(cmd)
 	return cmd
 }
@@ -50,7 +59,7 @@ func runRun(ctx context.Context, a *app, argv []string, o *specFlags) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		a.say("ramaria: run %s: %v", argv[0], errors.Unwrap(err))
-		if errors.Is(err, fs.ErrPermission) {
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR) {
 			return statusError(exitRunCannotExec)
 		}
 		return statusError(exitRunNotFound)
@@ -76,7 +85,7 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 	if _, err := rand.Read(b[:]); err != nil {
 		return 0, err
 	}
-	name := "run-" + hex.EncodeToString(b[:])
+	name := runPrefix + hex.EncodeToString(b[:])
 	// Held for as long as this process lives: an instance of this kind whose name
 	// is not locked is one whose `ramaria run` was killed.
 	lock, err := a.registry.Lock(ctx, name, nil)
@@ -126,12 +135,18 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 // other signals are passed on.
 func runCommand(ctx context.Context, path string, argv, env []string, a *app) (int, error) {
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	signal.Notify(signals, append(heeded(), syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)...)
 	defer signal.Stop(signals)
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	cmd := &exec.Cmd{Path: path, Args: argv, Env: append(os.Environ(), env...), Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr}
+	// The command is the caller's, with its descriptors and its umask; the server is
+	// started by now.
+	a.inherited.Release()
+	if a.uid == 0 {
+		syscall.Umask(a.umask)
+	}
+	cmd := &exec.Cmd{Path: path, Args: argv, Env: append(os.Environ(), env...), Stdin: a.stdin, Stdout: a.stdout.w, Stderr: a.stderr}
 	if err := cmd.Start(); err != nil {
 		a.say("ramaria: run %s: %v", argv[0], err)
 		return exitRunCannotExec, nil

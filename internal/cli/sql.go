@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 func newSQL(a *app) *cobra.Command {
@@ -41,11 +40,13 @@ func runSQL(a *app, name string, execute []string) error {
 	if len(i.Server.Client.Argv) == 0 {
 		return errors.New("open client: this server was found without its client program\nhint: install mariadb-client, or use any client with $(ramaria env)")
 	}
-	config := filepath.Join(i.Dir, "client.cnf")
-	if err := server.WritePrivate(config, []byte(i.Endpoint.ClientConfig()), server.Account{}); err != nil {
+	config, err := sys.MemFile("client.cnf", []byte(i.Endpoint.ClientConfig()))
+	if err != nil {
 		return err
 	}
-	argv := append(append([]string{}, i.Server.Client.Argv...), "--defaults-file="+config, "--default-character-set=utf8mb4", "--database="+i.Endpoint.Database)
+	defer config.Close() // after an error; else the client has it
+	a.inherited.Release()
+	argv := append(append([]string{}, i.Server.Client.Argv...), fmt.Sprintf("--defaults-file=/proc/self/fd/%d", config.Fd()), "--default-character-set=utf8mb4", "--database="+i.Endpoint.Database)
 	if len(execute) > 0 {
 		// The client would put several together without a delimiter.
 		argv = append(argv, "--execute="+strings.Join(execute, ";\n"))

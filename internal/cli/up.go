@@ -56,6 +56,9 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 	if err != nil {
 		return err
 	}
+	if strings.HasPrefix(name, runPrefix) {
+		return usageError{fmt.Errorf("use instance name %q: names that begin with %s belong to `ramaria run`\nhint: ramaria up my-shop", name, runPrefix)}
+	}
 	lock, err := a.registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
 	if err != nil {
 		return err
@@ -135,6 +138,9 @@ type prepared struct {
 
 // prepare finds the server and has the image built if it is not there.
 func (a *app) prepare(ctx context.Context, spec instance.Spec) (_ *prepared, err error) {
+	if err := enoughFiles(); err != nil {
+		return nil, err
+	}
 	srv, err := a.finder().Find(ctx, spec.Server)
 	if err != nil {
 		return nil, err

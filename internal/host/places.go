@@ -7,7 +7,9 @@ package host
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -44,9 +46,9 @@ type Places struct {
 func FindPlaces(home string, uid int, getenv func(string) string) (Places, error) {
 	shm := "/dev/shm/ramaria-" + strconv.Itoa(uid)
 	if home != "" {
-		abs, err := filepath.Abs(home)
+		abs, err := Canonical(home)
 		if err != nil {
-			return Places{}, fmt.Errorf("find home %s: %w", home, err)
+			return Places{}, err
 		}
 		sum := sha256.Sum256([]byte(abs))
 		return Places{
@@ -78,6 +80,24 @@ func FindPlaces(home string, uid int, getenv func(string) string) (Places, error
 		Shm:   shm,
 		Disk:  filepath.Join(state, "volumes", "disk"),
 	}, nil
+}
+
+// Canonical returns the one name of a home: absolute, and without symbolic links
+// as far as it exists, so that two spellings of it have one volume.
+func Canonical(home string) (string, error) {
+	abs, err := filepath.Abs(home)
+	if err != nil {
+		return "", fmt.Errorf("find home %s: %w", home, err)
+	}
+	for there, rest := abs, ""; ; there, rest = filepath.Dir(there), filepath.Join(filepath.Base(there), rest) {
+		real, err := filepath.EvalSymlinks(there)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if there == filepath.Dir(there) || !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("find home: %w\nhint: --home DIR, a directory that you can enter", err)
+		}
+	}
 }
 
 // userDir returns $variable/ramaria, or $HOME/fallback/ramaria as the XDG base

@@ -35,19 +35,24 @@ func (b *build) dataDir() string { return filepath.Join(b.dir, "data") }
 func (b *build) logPath() string { return filepath.Join(b.dir, "server.log") }
 
 // buildOnce builds the plan's image unless somebody else has done it meanwhile.
-func (s *Store) buildOnce(ctx context.Context, p *plan) (err error) {
+func (s *Store) buildOnce(ctx context.Context, p *plan) (l *Lease, err error) {
 	if err := p.checkClient(); err != nil {
-		return err
+		return nil, err
 	}
 	lock, err := sys.Lock(ctx, s.lockPath(p.id), sys.Exclusive, func() {
 		s.say("waiting: another process is building the image of %s\n", p.origin())
 	})
 	if err != nil {
-		return fmt.Errorf("build image: %w", err)
+		return nil, fmt.Errorf("build image: %w", err)
 	}
-	defer func() { err = errors.Join(err, lock.UnlockRemove()) }()
-	if _, err := read(s.imageDir(p.id)); !errors.Is(err, ErrNotFound) {
-		return err
+	defer func() {
+		if err = errors.Join(err, lock.UnlockRemove()); err != nil && l != nil {
+			l.Release()
+			l = nil
+		}
+	}()
+	if l, err := s.lease(ctx, p.id); !errors.Is(err, ErrNotFound) {
+		return l, err
 	}
 	b := &build{
 		Store: s, plan: p, dir: s.buildDir(p.id), run: host.RunDir(s.buildDir(p.id), s.UID),
@@ -64,44 +69,55 @@ func (s *Store) buildOnce(ctx context.Context, p *plan) (err error) {
 }
 
 // make is the whole of building, step by step.
-func (b *build) make(ctx context.Context) error {
+func (b *build) make(ctx context.Context) (*Lease, error) {
 	started := time.Now()
 	if err := b.checkRoom(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	ctx, stopWatch := b.watchRoom(ctx)
 	defer stopWatch()
 	if err := b.prepare(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := b.lay(ctx); err != nil {
-		return b.explain(ctx, err)
+		return nil, b.explain(ctx, err)
 	}
 	if err := b.load(ctx); err != nil {
-		return b.explain(ctx, err)
+		return nil, b.explain(ctx, err)
 	}
 	if err := b.settle(ctx); err != nil {
-		return b.explain(ctx, err)
+		return nil, b.explain(ctx, err)
 	}
-	if err := b.trim(); err != nil {
-		return err
+	if err := b.trim(ctx); err != nil {
+		return nil, b.explain(ctx, err)
 	}
-	b.image.Created = time.Now().Round(time.Second)
 	b.image.BuildSeconds = time.Since(started).Seconds()
+	return b.publish()
+}
+
+// publish makes the directory the image. The lease is taken before anybody can see
+// the image, so that it cannot be removed before its builder has cloned it.
+func (b *build) publish() (*Lease, error) {
+	b.image.Created = time.Now().Truncate(time.Second) // never in the future
 	b.image.dir = b.dir
 	if b.Volume.Kind() == volume.Disk {
 		// An image on disk is there after a power cut; it must then be whole.
 		if err := sys.SyncFS(b.dir); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := b.image.write(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := os.Rename(b.dir, b.imageDir(b.id)); err != nil {
-		return fmt.Errorf("build image: %w", err)
+	lock, err := sys.TryLock(b.image.usedPath(), sys.Shared)
+	if err == nil {
+		err = os.Rename(b.dir, b.imageDir(b.id))
 	}
-	return nil
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("build image: %w", err), lock.Unlock())
+	}
+	b.image.dir = b.imageDir(b.id)
+	return &Lease{Image: b.image, lock: lock}, nil
 }
 
 // prepare makes the directories, with the server's own account as owner of those
@@ -129,7 +145,7 @@ func (b *build) lay(ctx context.Context) error {
 		}
 		return b.settle(ctx) // before a server loads the rest
 	case kindImage:
-		l, err := b.Get(first.path, b.Server)
+		l, err := b.Get(ctx, first.path, b.Server)
 		if err != nil {
 			return err
 		}
@@ -162,7 +178,9 @@ func (b *build) bootstrap(ctx context.Context) error {
 	return b.Server.Bootstrap(ctx, server.Bootstrap, config, b.dir, b.logPath(), b.Account)
 }
 
-// copyDataDir copies a stopped server's data directory.
+// copyDataDir copies a stopped server's data directory. The account that the server
+// runs under gets the copy when it is complete: a process of that account, which
+// may be another server, could otherwise lead the copying astray by links.
 func (b *build) copyDataDir(ctx context.Context, dir string) error {
 	b.say("copying data directory %s\n", dir)
 	if err := checkStopped(dir); err != nil {
@@ -175,18 +193,21 @@ func (b *build) copyDataDir(ctx context.Context, dir string) error {
 	if b.image.PageSize, err = pageSize(dir); err != nil {
 		return err
 	}
+	if err := takeDir(b.dataDir(), b.Account); err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(b.dataDir()); err != nil || len(entries) > 0 {
+		return fmt.Errorf("copy data directory: %s is not empty: %w", b.dataDir(), errors.Join(err, fs.ErrExist))
+	}
 	err = walkDataDir(dir, func(rel string, d fs.DirEntry) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		dst := filepath.Join(b.dataDir(), rel)
 		if d.IsDir() {
-			return server.MakeDirs(b.Account, dst)
+			return os.Mkdir(dst, 0o700)
 		}
-		if err := sys.CopyFile(ctx, filepath.Join(dir, rel), dst); err != nil {
-			return err
-		}
-		return b.Account.Own(dst, 0o600)
+		return sys.CopyFile(ctx, filepath.Join(dir, rel), dst)
 	})
 	if err != nil {
 		return err
@@ -197,6 +218,41 @@ func (b *build) copyDataDir(ctx context.Context, dir string) error {
 	b.image.Database = b.Database
 	if b.image.Database == "" {
 		b.image.Database = onlyDatabase(b.dataDir())
+	}
+	return giveTree(b.dataDir(), b.Account)
+}
+
+// takeDir makes the caller, usually root, the owner of an account's directory, so
+// that nothing below it can be reached, or put there, by the account. The directory
+// that dir lies in must be the caller's. The zero account is the caller.
+func takeDir(dir string, account server.Account) error {
+	if account == (server.Account{}) {
+		return nil
+	}
+	// In this order: the account could change the mode of what it owns.
+	if err := errors.Join(os.Lchown(dir, os.Geteuid(), os.Getegid()), os.Chmod(dir, 0o700)); err != nil {
+		return fmt.Errorf("take %s: %w", dir, err)
+	}
+	return nil
+}
+
+// giveTree gives a directory of the caller's and all in it to an account, the
+// directory last: until then the account cannot reach what is walked over.
+func giveTree(dir string, account server.Account) error {
+	if account == (server.Account{}) {
+		return nil
+	}
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		return os.Lchown(path, account.UID, account.GID)
+	})
+	if err == nil {
+		err = os.Lchown(dir, account.UID, account.GID)
+	}
+	if err != nil {
+		return fmt.Errorf("give %s to uid %d: %w", dir, account.UID, err)
 	}
 	return nil
 }
@@ -286,13 +342,21 @@ func (b *build) settlePrepared(ctx context.Context, config string) error {
 }
 
 // trim leaves nothing in the image but data, and gives back the blocks of zeros.
-func (b *build) trim() error {
+// Meanwhile the data directory is the caller's, since a process of the server's
+// account could replace what is walked over.
+func (b *build) trim(ctx context.Context) error {
 	for _, path := range []string{b.run, filepath.Join(b.dir, "tmp"), b.logPath()} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("trim image: %w", err)
 		}
 	}
+	if err := takeDir(b.dataDir(), b.Account); err != nil {
+		return fmt.Errorf("trim image: %w", err)
+	}
 	err := filepath.WalkDir(b.dataDir(), func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -304,6 +368,9 @@ func (b *build) trim() error {
 	})
 	if err == nil {
 		b.image.Size, err = sys.DiskUsage(b.dataDir())
+	}
+	if err == nil && b.Account != (server.Account{}) {
+		err = os.Lchown(b.dataDir(), b.Account.UID, b.Account.GID)
 	}
 	if err != nil {
 		return fmt.Errorf("trim image: %w", err)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -82,8 +83,12 @@ func logFiles(dir string) (map[string]bool, error) {
 	}
 	logs := map[string]bool{}
 	for _, index := range indexes {
-		b, err := os.ReadFile(index)
+		f, err := openRegular(index)
 		if err != nil {
+			return nil, fmt.Errorf("read data directory: %w", err)
+		}
+		b, err := io.ReadAll(f)
+		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, fmt.Errorf("read data directory: %w", err)
 		}
 		logs[filepath.Base(index)] = true
@@ -133,7 +138,11 @@ func runningError(dir, why string) error {
 // checkStopped refuses a data directory that a server has open.
 func checkStopped(dir string) error {
 	for _, name := range []string{"ibdata1", "aria_log_control", "mysql.ibd"} {
-		pid, held, err := sys.RecordLocked(filepath.Join(dir, name))
+		path := filepath.Join(dir, name)
+		if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+			return irregularError(path, fi.Mode())
+		}
+		pid, held, err := sys.RecordLocked(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -150,7 +153,9 @@ func (b *build) loadDump(ctx context.Context, s source) error {
 	}
 	database := ""
 	if head.NeedsDatabase {
-		database = b.databaseFor(s, head)
+		if database, err = b.databaseFor(s, head); err != nil {
+			return err
+		}
 		if err := b.createDatabase(ctx, database); err != nil {
 			return err
 		}
@@ -182,22 +187,55 @@ type loaded struct{ stem, database string }
 // databaseFor chooses the database for a dump without USE: --database; for rows
 // without their tables, the one of the dump that made them (shop-data.sql belongs
 // to shop-schema.sql or shop.sql, else to what was loaded last); else one named
-// after the file.
-func (b *build) databaseFor(s source, head dump.Head) string {
+// after the file. Only --database can choose a system database.
+func (b *build) databaseFor(s source, head dump.Head) (string, error) {
 	if b.Database != "" {
-		return b.Database
+		return b.Database, nil
 	}
-	if head.Data && len(b.loaded) > 0 {
-		for _, l := range b.loaded {
-			if l.stem == stem(s.path) && l.database != "" {
-				return l.database
-			}
-		}
-		if last := b.loaded[len(b.loaded)-1]; last.database != "" {
-			return last.database
+	name := dump.DatabaseName(s.path)
+	if head.Data {
+		if made := b.madeFor(s); made != "" {
+			name = made
 		}
 	}
-	return dump.DatabaseName(s.path)
+	if why := unfitName(name); why != "" {
+		return "", fmt.Errorf("load %s: it does not say which database it belongs to, and %q, from its name, %s\nhint: --database NAME", s.name, name, why)
+	}
+	return name, nil
+}
+
+// madeFor returns the database of the dump that made the tables for rows, or "".
+func (b *build) madeFor(s source) string {
+	for _, l := range b.loaded {
+		if l.stem == stem(s.path) && l.database != "" {
+			return l.database
+		}
+	}
+	if len(b.loaded) == 0 {
+		return ""
+	}
+	return b.loaded[len(b.loaded)-1].database
+}
+
+// maxDatabaseName is the longest name of a database, in characters; see
+// https://mariadb.com/kb/en/identifier-names/
+const maxDatabaseName = 64
+
+// unfitName says why a database of this name is not made for an application, or "".
+func unfitName(name string) string {
+	switch lower := strings.ToLower(name); {
+	case lower == "mysql" || lower == "sys" || lower == "information_schema" || lower == "performance_schema":
+		return "is the server's own"
+	case strings.TrimSpace(name) == "" || slices.Contains([]string{".sql", ".sql.gz", ".sql.zst"}, lower):
+		return "is no name"
+	case utf8.RuneCountInString(name) > maxDatabaseName:
+		return fmt.Sprintf("is longer than %d characters", maxDatabaseName)
+	case strings.HasSuffix(name, " "):
+		return "ends in a space"
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r > 0xffff || unicode.IsControl(r) }):
+		return "has characters that no database's name can have"
+	}
+	return ""
 }
 
 // stem is what the names of a schema's dump and its rows' dump have in common.

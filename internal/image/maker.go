@@ -42,17 +42,14 @@ func maker(dir string) (server.Flavour, server.Version, string) {
 		return server.MySQL, server.Version{}, "MySQL"
 	}
 	for _, name := range []string{"mariadb_upgrade_info", "mysql_upgrade_info"} {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			continue
-		}
+		b := readSmall(filepath.Join(dir, name))
 		text := strings.TrimRight(string(b), "\x00\n ")
 		v, err := server.ParseVersion(text)
 		if err == nil && strings.Contains(text, "MariaDB") {
 			return server.MariaDB, v, text
 		}
 	}
-	f, err := os.Open(filepath.Join(dir, "ib_logfile0"))
+	f, err := openRegular(filepath.Join(dir, "ib_logfile0"))
 	if err != nil {
 		return "", server.Version{}, ""
 	}
@@ -73,6 +70,21 @@ func maker(dir string) (server.Flavour, server.Version, string) {
 	return "", server.Version{}, ""
 }
 
+// readSmall returns the beginning of a file, nothing if it cannot be read.
+func readSmall(path string) []byte {
+	const enough = 1 << 10 // for one line
+	f, err := openRegular(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, enough))
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -84,7 +96,7 @@ func exists(path string) bool {
 // https://github.com/MariaDB/server/blob/10.11/storage/innobase/include/fsp0fsp.h
 // for the two layouts of the flags.
 func pageSize(dir string) (int, error) {
-	f, err := os.Open(filepath.Join(dir, "ibdata1"))
+	f, err := openRegular(filepath.Join(dir, "ibdata1"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

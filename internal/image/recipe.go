@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
@@ -47,11 +48,15 @@ type plan struct {
 func (r Recipe) base() Recipe { return Recipe{Server: r.Server, User: r.User, Set: r.Set} }
 
 // resolve looks at the sources and computes the id. It reads a source only when
-// it changed since it was last read.
+// it changed since it was last read. An image must be named by its full id: see
+// Store.fullID.
 func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
 	sources, err := parseSources(r.From)
 	if err != nil {
 		return nil, err
+	}
+	if r.Key != "" && !slices.ContainsFunc(sources, func(s source) bool { return s.kind == kindExec }) {
+		return nil, usagef("use --key: no source needs it\nhint: leave --key out; it stands for what a command makes, --from exec:COMMAND")
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "ramaria image %d\n%s\n", Format, r.Server.Name())
@@ -77,7 +82,7 @@ func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
 			fmt.Fprintf(h, "datadir %s\n", sum)
 		case kindExec:
 			if r.Key == "" {
-				return nil, fmt.Errorf("use source %s: what a command makes has no content to tell changes by, so it needs a key that does\nhint: add --key, for example --key \"$(sha256sum migrations/* | sha256sum)\"", s.name)
+				return nil, usagef("use source %s: what a command makes has no content to tell changes by, so it needs a key that does\nhint: add --key, for example --key \"$(sha256sum migrations/* | sha256sum)\"", s.name)
 			}
 			fmt.Fprintf(h, "exec %q key %q user %q\n", s.path, r.Key, r.User)
 		case kindImage:
@@ -115,7 +120,8 @@ func (p *plan) checkClient() error {
 	return nil
 }
 
-// ID returns the id of the image that the recipe makes.
+// ID returns the id of the image that the recipe makes; when that is the recipe's
+// only source, as it was given: see Made.
 func (r Recipe) ID(ctx context.Context, m memo.Store) (string, error) {
 	p, err := r.resolve(ctx, m)
 	if err != nil {
@@ -125,4 +131,18 @@ func (r Recipe) ID(ctx context.Context, m memo.Store) (string, error) {
 		return p.sources[0].path, nil
 	}
 	return p.id, nil
+}
+
+// Made reports whether the image with this id is what the recipe makes. It is an
+// error when that cannot be told without the store: an image that is loaded into
+// and was given by the beginning of its id.
+func (r Recipe) Made(ctx context.Context, m memo.Store, id string) (bool, error) {
+	made, err := r.ID(ctx, m)
+	if err != nil {
+		return false, err
+	}
+	if len(r.From) > 1 && len(r.From[0]) < idLength && namesImage(r.From[0]) {
+		return false, fmt.Errorf("compare with image %s: %s is only the beginning of an id", id, r.From[0])
+	}
+	return strings.HasPrefix(id, made), nil
 }

@@ -7,15 +7,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/memo"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
+
+// ErrUsage is what an error matches (errors.Is) when the sources or their key were
+// named wrongly on the command line, rather than found to be faulty.
+var ErrUsage = errors.New("wrong usage")
+
+// usageError is an error that matches ErrUsage and reads as it is.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error        { return e.error }
+func (e usageError) Is(target error) bool { return target == ErrUsage }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // kind is what a source is.
 type kind string
@@ -42,7 +56,21 @@ const execPrefix = "exec:"
 // StdinName is the source that is read from standard input.
 const StdinName = "-"
 
+// idLength is the number of letters of an image's id, and imageID what an id or
+// its beginning looks like.
+const idLength = 16
+
 var imageID = regexp.MustCompile(`^[0-9a-f]{6,16}$`)
+
+// namesImage reports whether a --from argument is an image's id, or its beginning:
+// a file of that name goes first.
+func namesImage(f string) bool {
+	if !imageID.MatchString(f) {
+		return false
+	}
+	_, err := os.Stat(f)
+	return errors.Is(err, os.ErrNotExist)
+}
 
 // AbsSources makes the paths among --from arguments absolute, so that they mean
 // the same from every directory.
@@ -53,7 +81,7 @@ func AbsSources(from []string) ([]string, error) {
 		if f == StdinName || strings.HasPrefix(f, execPrefix) || strings.HasPrefix(f, "instance:") {
 			continue
 		}
-		if _, err := os.Stat(f); err != nil && imageID.MatchString(f) {
+		if namesImage(f) {
 			continue
 		}
 		var err error
@@ -77,7 +105,7 @@ func parseSources(from []string) ([]source, error) {
 	}
 	for i, s := range out {
 		if i > 0 && (s.kind == kindDataDir || s.kind == kindImage) {
-			return nil, fmt.Errorf("use source %s: a data directory or an image can only come first, and only one\nhint: give it as the first --from", s.name)
+			return nil, usagef("use source %s: a data directory or an image can only come first, and only one\nhint: give it as the first --from", s.name)
 		}
 	}
 	return out, nil
@@ -88,22 +116,24 @@ func parseSource(f string) ([]source, error) {
 	case f == StdinName:
 		return nil, errors.New("use source -: standard input must be spooled first")
 	case strings.HasPrefix(f, "instance:"):
-		return nil, fmt.Errorf("use source %s: images of a running instance come in a later version\nhint: ramaria down it, and give its data directory (see ramaria status --json)", f)
+		return nil, usagef("use source %s: images of a running instance come in a later version\nhint: ramaria down it, and give its data directory (see ramaria status --json)", f)
 	case strings.HasPrefix(f, execPrefix):
 		command := strings.TrimSpace(strings.TrimPrefix(f, execPrefix))
 		if command == "" {
-			return nil, fmt.Errorf("use source %s: there is no command\nhint: --from 'exec:./migrate.sh' --key 42", f)
+			return nil, usagef("use source %s: there is no command\nhint: --from 'exec:./migrate.sh' --key 42", f)
 		}
 		return []source{{kindExec, command, f}}, nil
+	case namesImage(f):
+		return []source{{kindImage, f, "image " + f}}, nil
 	}
 	fi, err := os.Stat(f)
 	switch {
-	case errors.Is(err, os.ErrNotExist) && imageID.MatchString(f):
-		return []source{{kindImage, f, "image " + f}}, nil
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("use source %s: there is no such file or directory\nhint: --from takes a dump, a directory, an image id (ramaria image ls), '-' or exec:COMMAND", f)
+		return nil, usagef("use source %s: there is no such file or directory\nhint: --from takes a dump, a directory, an image id (ramaria image ls), '-' or exec:COMMAND", f)
 	case err != nil:
 		return nil, fmt.Errorf("use source: %w", err)
+	case !fi.IsDir() && !fi.Mode().IsRegular():
+		return nil, irregularError(f, fi.Mode())
 	case !fi.IsDir() && strings.HasPrefix(filepath.Base(filepath.Dir(f)), spoolPrefix):
 		return []source{{kindDump, f, "standard input"}}, nil
 	case !fi.IsDir():
@@ -123,6 +153,35 @@ func parseSource(f string) ([]source, error) {
 		out = append(out, source{kindDump, p, filepath.Base(p)})
 	}
 	return out, nil
+}
+
+// irregularError refuses a source that cannot be read twice, or never ends.
+func irregularError(name string, mode fs.FileMode) error {
+	what := "a device"
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	}
+	return usagef("use source %s: it is %s, neither a file nor a directory\nhint: --from - reads standard input: zcat x.gz | ramaria up --from -", name, what)
+}
+
+// openRegular opens a file for reading, and refuses anything else that has come to
+// stand under its name, without waiting for whoever writes to it (fifo(7)).
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = irregularError(path, fi.Mode())
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // spoolPrefix begins the names of the directories that Spool makes.
@@ -189,7 +248,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // stays the same.
 func hashFile(ctx context.Context, m memo.Store, path string) (string, error) {
 	return m.Get("sha256", path, func() (string, error) {
-		f, err := os.Open(path)
+		f, err := openRegular(path)
 		if err != nil {
 			return "", fmt.Errorf("read source: %w", err)
 		}

@@ -127,8 +127,7 @@ func TestRecipeID(t *testing.T) {
 		"another directory":    {{From: at("data")}, {From: at("data2")}},
 		"a setting of the run": {{From: at("a.sql")}, {From: at("a.sql"), Set: map[string]string{"max_connections": "9"}}},
 		"another account":      {{From: at("a.sql")}, {From: at("a.sql"), User: "joe"}},
-		"a key without exec":   {{From: at("a.sql")}, {From: at("a.sql"), Key: "1"}},
-		"an image is itself":   {{From: []string{"0123456789abcdef"}}, {From: []string{"0123456789abcdef"}, Key: "x"}},
+		"an image is itself":   {{From: []string{"0123456789abcdef"}}, {From: []string{"0123456789abcdef"}, Database: "x"}},
 	}
 	for name, r := range same {
 		if id(r[0]) != id(r[1]) {

@@ -62,26 +62,65 @@ func (l *Lease) Release() {
 // Ensure returns the image of a recipe, which it builds if it is not there. One
 // process builds, however many ask; the others wait.
 func (s *Store) Ensure(ctx context.Context, r Recipe) (*Lease, error) {
+	r, err := s.fullID(r)
+	if err != nil {
+		return nil, err
+	}
 	p, err := r.resolve(ctx, s.Memo)
 	if err != nil {
 		return nil, err
 	}
 	if len(p.sources) == 1 && p.sources[0].kind == kindImage {
-		return s.Get(p.sources[0].path, r.Server)
+		return s.Get(ctx, p.sources[0].path, r.Server)
 	}
-	l, err := s.lease(p.id)
+	l, err := s.lease(ctx, p.id)
 	if !errors.Is(err, ErrNotFound) {
 		return l, err
 	}
-	if err := s.buildOnce(ctx, p); err != nil {
-		return nil, err
+	return s.buildOnce(ctx, p)
+}
+
+// fullID returns the recipe with the beginning of an image's id completed, since
+// the id of what is made from it must not depend on how much was typed. An image
+// can only come first.
+func (s *Store) fullID(r Recipe) (Recipe, error) {
+	if len(r.From) == 0 || len(r.From[0]) >= idLength || !namesImage(r.From[0]) {
+		return r, nil
 	}
-	return s.lease(p.id)
+	if _, err := parseSources(r.From); err != nil {
+		return r, err
+	}
+	m, err := s.find(r.From[0])
+	if err != nil {
+		return r, err
+	}
+	r.From = append([]string{m.ID}, r.From[1:]...)
+	return r, nil
 }
 
 // Get returns the image whose id begins with prefix. It must have been made by
 // the flavour and series of srv, if srv is not nil.
-func (s *Store) Get(prefix string, srv *server.Server) (*Lease, error) {
+func (s *Store) Get(ctx context.Context, prefix string, srv *server.Server) (*Lease, error) {
+	m, err := s.find(prefix)
+	if err != nil {
+		return nil, err
+	}
+	if srv != nil && (m.Flavour != srv.Flavour || m.Version.Series() != srv.Version.Series()) {
+		return nil, fmt.Errorf("use image %s: it was made by %s %s, and the server is %s\nhint: --server %s:%s", m.ID, m.Flavour, m.Version, srv.Name(), m.Flavour, m.Version.Series())
+	}
+	l, err := s.lease(ctx, m.ID)
+	if errors.Is(err, ErrNotFound) { // removed just now
+		return nil, s.notFound(m.ID)
+	}
+	return l, err
+}
+
+func (s *Store) notFound(id string) error {
+	return fmt.Errorf("use image %s: %w in the %s volume\nhint: ramaria image ls", id, ErrNotFound, s.Volume.Kind())
+}
+
+// find returns the image whose id begins with prefix.
+func (s *Store) find(prefix string) (*Image, error) {
 	images, err := s.List()
 	if err != nil {
 		return nil, err
@@ -94,26 +133,23 @@ func (s *Store) Get(prefix string, srv *server.Server) (*Lease, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, fmt.Errorf("use image %s: %w in the %s volume\nhint: ramaria image ls", prefix, ErrNotFound, s.Volume.Kind())
+		return nil, s.notFound(prefix)
 	case len(found) > 1:
 		return nil, fmt.Errorf("use image %s: %d images begin like this\nhint: ramaria image ls", prefix, len(found))
 	}
-	m := found[0]
-	if srv != nil && (m.Flavour != srv.Flavour || m.Version.Series() != srv.Version.Series()) {
-		return nil, fmt.Errorf("use image %s: it was made by %s %s, and the server is %s\nhint: --server %s:%s", m.ID, m.Flavour, m.Version, srv.Name(), m.Flavour, m.Version.Series())
-	}
-	return s.lease(m.ID)
+	return found[0], nil
 }
 
-// lease locks an image against removal and marks it used.
-func (s *Store) lease(id string) (*Lease, error) {
+// lease locks an image against removal and marks it used. Whoever looks whether it
+// may be removed is waited for.
+func (s *Store) lease(ctx context.Context, id string) (*Lease, error) {
 	m, err := read(s.imageDir(id))
 	if err != nil {
 		return nil, err
 	}
-	lock, err := sys.TryLock(m.usedPath(), sys.Shared)
-	if errors.Is(err, sys.ErrLocked) || errors.Is(err, os.ErrNotExist) {
-		return nil, ErrNotFound // it is being removed
+	lock, err := sys.Lock(ctx, m.usedPath(), sys.Shared, nil)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, ErrNotFound // it was removed
 	}
 	if err != nil {
 		return nil, fmt.Errorf("use image %s: %w", id, err)
@@ -157,8 +193,8 @@ var errInUse = errors.New("it is in use")
 
 // Remove removes an image, unless it is in use.
 func (s *Store) Remove(ctx context.Context, id string) error {
-	if s.InUse != nil && s.InUse(id) {
-		return fmt.Errorf("remove image %s: %w by an instance\nhint: ramaria ls, then ramaria down NAME --rm", id, errInUse)
+	if err := s.checkUnused(id); err != nil {
+		return err // without a lock that those who clone it would wait for
 	}
 	lock, err := sys.TryLock(filepath.Join(s.imageDir(id), "used"), sys.Exclusive)
 	if errors.Is(err, sys.ErrLocked) {
@@ -170,8 +206,18 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("remove image %s: %w", id, err)
 	}
-	err = s.Volume.Remove(ctx, s.imageDir(id))
+	// A clone may have been made, and its lease let go, since.
+	if err = s.checkUnused(id); err == nil {
+		err = s.Volume.Remove(ctx, s.imageDir(id))
+	}
 	return errors.Join(err, lock.Unlock())
+}
+
+func (s *Store) checkUnused(id string) error {
+	if s.InUse != nil && s.InUse(id) {
+		return fmt.Errorf("remove image %s: %w by an instance\nhint: ramaria ls, then ramaria down NAME --rm", id, errInUse)
+	}
+	return nil
 }
 
 // limit returns how many bytes of images are kept.

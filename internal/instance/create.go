@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/host"
@@ -57,7 +58,7 @@ func (s *Store) Create(ctx context.Context, o Order) (_ *Instance, err error) {
 	i := &Instance{
 		Record: Record{
 			Format: Format, Name: name, Spec: spec, Volume: string(s.Volume.Kind()), Dir: dir,
-			RunDir: host.RunDir(dir, s.UID), Passing: o.Passing, Created: time.Now().Round(time.Second),
+			RunDir: host.RunDir(dir, s.UID), Passing: o.Passing, Created: time.Now().Truncate(time.Second),
 		},
 		Made: Made{
 			Server: o.Server, Account: s.Account,
@@ -84,6 +85,12 @@ func (s *Store) Create(ctx context.Context, o Order) (_ *Instance, err error) {
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("make instance %s: %w", name, err)
 	}
+	if spec.TmpDir != "" {
+		// A new directory each time: nothing that is there already is ours.
+		if i.Tmp, err = os.MkdirTemp(spec.TmpDir, "ramaria-"+name+"-"); err != nil {
+			return nil, fmt.Errorf("make instance %s: %w", name, err)
+		}
+	}
 	if err := server.MakeDirs(s.Account, i.RunDir, i.TmpDir()); err != nil {
 		return nil, fmt.Errorf("make instance %s: %w", name, err)
 	}
@@ -107,9 +114,26 @@ func (s *Store) Remove(ctx context.Context, r *Record) error {
 		if filepath.Dir(dir) == r.Dir {
 			continue
 		}
-		if err := os.RemoveAll(dir); err != nil {
+		if err := s.removeOwn(dir); err != nil {
 			errs = append(errs, fmt.Errorf("remove instance %s: %w", r.Name, err))
 		}
 	}
 	return errors.Join(append(errs, s.Registry.Delete(r.Name))...)
+}
+
+// removeOwn removes a directory outside the volume, if it is ours: it lies where
+// others may have put something in its place.
+func (s *Store) removeOwn(dir string) error {
+	fi, err := os.Lstat(dir)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok || !fi.IsDir() || int(st.Uid) != s.UID && int(st.Uid) != s.Account.UID {
+		return nil
+	}
+	return os.RemoveAll(dir)
 }

@@ -50,6 +50,8 @@ type Record struct {
 	Dir    string `json:"dir"`
 	// RunDir is where its sockets are.
 	RunDir string `json:"run_dir"`
+	// Tmp is the directory made for it below --tmpdir, "" for one in the volume.
+	Tmp string `json:"tmp,omitempty"`
 	// Passing instances belong to a `ramaria run` and go with it.
 	Passing bool      `json:"passing,omitempty"`
 	Created time.Time `json:"created"`
@@ -95,9 +97,8 @@ func (r *Record) Socket() string { return server.SocketPath(r.RunDir) }
 
 // TmpDir is the server's tmpdir.
 func (r *Record) TmpDir() string {
-	if r.Spec.TmpDir != "" {
-		// One directory of its own, so that it can be removed with the instance.
-		return filepath.Join(r.Spec.TmpDir, "ramaria-"+r.Name)
+	if r.Tmp != "" {
+		return r.Tmp
 	}
 	return r.tmpDir()
 }

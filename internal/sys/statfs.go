@@ -64,3 +64,7 @@ func SyncFS(path string) error {
 	}
 	return nil
 }
+
+// Writable returns an error unless the caller may make files in the directory,
+// which includes that its file system takes any.
+func Writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }

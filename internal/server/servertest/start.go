@@ -40,7 +40,7 @@ func Start(t testing.TB, s *server.Server) *Running {
 	r := &Running{Server: s, dir: dir}
 	t.Cleanup(func() { r.clear(t) })
 	if os.Geteuid() == 0 {
-		r.account.UID, r.account.GID = host.Host{}.ServerAccount()
+		r.account.UID, r.account.GID = host.ReservedID, host.ReservedID
 	}
 	r.Endpoint = server.Endpoint{
 		Socket: server.SocketPath(r.path("run")), Login: server.Login{User: server.SupervisorUser, Password: server.NewPassword()},
