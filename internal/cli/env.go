@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -38,8 +37,10 @@ func runEnv(a *app, name string) error {
 // shellQuote quotes a word for POSIX shells.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// errNotRunning says that an instance must run for what was asked.
-var errNotRunning = errors.New("not running")
+// notRunningError is the phase of an instance that must run for what was asked.
+type notRunningError instance.Phase
+
+func (e notRunningError) Error() string { return string(e) }
 
 // running returns an instance that runs.
 func (a *app) running(name string) (*instance.Instance, error) {
@@ -52,7 +53,7 @@ func (a *app) running(name string) (*instance.Instance, error) {
 		return nil, err
 	}
 	if state.Phase != instance.Running {
-		return nil, fmt.Errorf("use instance %s: it is %s, %w\nhint: ramaria up %s", name, state.Phase, errNotRunning, name)
+		return nil, fmt.Errorf("use instance %s: it is %w\nhint: ramaria up %s", name, notRunningError(state.Phase), name)
 	}
 	return i, nil
 }

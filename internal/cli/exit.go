@@ -7,6 +7,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -39,14 +40,15 @@ func (e usageError) Unwrap() error { return e.error }
 func exitCode(ctx context.Context, err error) int {
 	var usage usageError
 	var room *volume.NoRoomError
+	var idle notRunningError
 	switch {
 	case errors.As(err, &room):
 		return exitNoRoom
-	case errors.As(err, &usage), errors.Is(err, instance.ErrName):
+	case errors.As(err, &usage), errors.Is(err, instance.ErrName), errors.Is(err, image.ErrUsage), errors.Is(err, server.ErrMySQL):
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, errNotRunning):
+	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.As(err, &idle):
 		return exitNotFound
 	}
 	return exitError

@@ -144,7 +144,8 @@ func merge(cmd *cobra.Command, was, now instance.Spec) instance.Spec {
 		}
 	}
 	set("server", func() { was.Server = now.Server })
-	set("from", func() { was.From = now.From })
+	// A key belongs to its source.
+	set("from", func() { was.From, was.Key = now.From, "" })
 	set("key", func() { was.Key = now.Key })
 	set("database", func() { was.Database = now.Database })
 	set("user", func() { was.User = now.User })

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"os/signal"
 	"syscall"
 
@@ -28,8 +27,14 @@ func newSupervise(a *app) *cobra.Command {
 }
 
 func runSupervise(ctx context.Context, a *app, name string) error {
-	quit := make(chan os.Signal, 1)
-	signal.Notify(quit, syscall.SIGQUIT)
+	// From the beginning and to the end: SIGQUIT also cuts short a start, and a clean
+	// stop that waits for a server which hangs.
+	quit, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGQUIT)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	unlink := context.AfterFunc(quit, func() { cancel(errQuit) })
+	defer unlink()
 	s, err := a.supervise(ctx, name)
 	supervisor.Report(err)
 	if err != nil {
@@ -38,22 +43,13 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 	if err := supervisor.Notify(ctx, "READY=1"); err != nil {
 		a.say("ramaria: %s", err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-quit:
-			cancel(errQuit)
-		case <-ctx.Done():
-		}
-	}()
 	err = s.Run(ctx)
 	// Whoever is not told finds out when the process has ended.
 	_ = supervisor.Notify(context.WithoutCancel(ctx), "STOPPING=1")
-	if errors.Is(context.Cause(ctx), errQuit) {
+	if quit.Err() != nil {
 		return errors.Join(err, s.Kill())
 	}
-	return errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+	return errors.Join(err, s.Stop(quit))
 }
 
 // errQuit says that the data is not wanted any more.

@@ -265,8 +265,8 @@ func (a *app) noteChanges(ctx context.Context, cmd *cobra.Command, i *instance.I
 			return
 		}
 	}
-	id, err := image.Recipe{Server: i.Server, From: i.Spec.From, Key: i.Spec.Key, Database: i.Spec.Database, User: i.Spec.User, Set: i.Spec.Set}.ID(ctx, a.memo)
-	if err == nil && id != i.Image {
+	r := image.Recipe{Server: i.Server, From: i.Spec.From, Key: i.Spec.Key, Database: i.Spec.Database, User: i.Spec.User, Set: i.Spec.Set}
+	if made, err := r.Made(ctx, a.memo, i.Image); err == nil && !made {
 		a.say("instance %s: its source has changed since; it keeps the data it has\nhint: --fresh makes it anew", i.Name)
 	}
 }

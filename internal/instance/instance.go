@@ -115,19 +115,40 @@ func (r *Record) readMade() (*Made, error) {
 // Save writes instance.json.
 func (i *Instance) Save() error { return writeJSON(i.madePath(), i.Made) }
 
+// errDamaged says that a file is not what writeJSON writes: empty after a power
+// failure, or edited.
+var errDamaged = errors.New("it is damaged")
+
 func readJSON(path string, v any) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read instance: %w", err)
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return fmt.Errorf("read %s: %w: %w", path, errDamaged, err)
 	}
 	return nil
 }
 
 // writeJSON replaces the file at path whole: readers see the old or the new one.
-func writeJSON(path string, v any) error {
+func writeJSON(path string, v any) error { return replaceJSON(path, v, false) }
+
+// writeDurableJSON is writeJSON for a file that must outlive a power failure.
+func writeDurableJSON(path string, v any) error {
+	if err := replaceJSON(path, v, true); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := errors.Join(dir.Sync(), dir.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func replaceJSON(path string, v any, durable bool) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -137,6 +158,9 @@ func writeJSON(path string, v any) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	_, err = tmp.Write(append(b, '\n'))
+	if durable {
+		err = errors.Join(err, tmp.Sync())
+	}
 	if err = errors.Join(err, tmp.Close()); err == nil {
 		err = os.Rename(tmp.Name(), path)
 	}

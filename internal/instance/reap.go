@@ -63,7 +63,8 @@ func (s *Store) reap(ctx context.Context, r *Record) error {
 		return s.Remove(ctx, r)
 	}
 	var saved State
-	if err := readJSON(r.statePath(), &saved); err != nil || saved.Phase == state.Phase {
+	err = readJSON(r.statePath(), &saved)
+	if err != nil && !errors.Is(err, errDamaged) || err == nil && saved.Phase == state.Phase {
 		return err
 	}
 	state.Since = time.Now()

@@ -45,6 +45,9 @@ func (g Registry) Get(name string) (*Record, error) {
 	if missing(err) {
 		return nil, fmt.Errorf("find instance %s: %w\nhint: ramaria ls shows what there is; ramaria up %s makes it", name, ErrNotFound, name)
 	}
+	if errors.Is(err, errDamaged) {
+		return nil, fmt.Errorf("%w\nhint: remove the file; the next ramaria up removes what the instance held", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +73,17 @@ func (g Registry) Open(name string) (*Instance, error) {
 	return &Instance{Record: *r, Made: *m}, nil
 }
 
-// Put writes a record.
-func (g Registry) Put(r *Record) error { return writeJSON(g.path(r.Name), r) }
+// Put writes a record. One that is to outlive a reboot is on the disk when it
+// returns.
+func (g Registry) Put(r *Record) error {
+	if r.Passing {
+		return writeJSON(g.path(r.Name), r)
+	}
+	return writeDurableJSON(g.path(r.Name), r)
+}
 
-// Delete removes the record called name, and its lock file, which the caller holds.
+// Delete removes the record called name. Its lock file is for the caller to remove,
+// who holds it.
 func (g Registry) Delete(name string) error {
 	if err := os.Remove(g.path(name)); err != nil && !missing(err) {
 		return fmt.Errorf("remove record: %w", err)
@@ -81,16 +91,28 @@ func (g Registry) Delete(name string) error {
 	return nil
 }
 
-// List returns all records by name.
+// List returns the records by name, without those that cannot be read: one damaged
+// file must not stand in the way of all other instances. See Broken.
 func (g Registry) List() ([]*Record, error) {
+	out, _, err := g.list()
+	return out, err
+}
+
+// Broken returns the names of the records that cannot be read; Get says why.
+func (g Registry) Broken() ([]string, error) {
+	_, broken, err := g.list()
+	return broken, err
+}
+
+// list returns the records by name, and the names of those that cannot be read.
+func (g Registry) list() (out []*Record, broken []string, _ error) {
 	entries, err := os.ReadDir(g.Dir)
 	if missing(err) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list instances: %w", err)
+		return nil, nil, fmt.Errorf("list instances: %w", err)
 	}
-	var out []*Record
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".json")
 		if !ok || strings.HasPrefix(name, ".") {
@@ -101,10 +123,12 @@ func (g Registry) List() ([]*Record, error) {
 			continue // removed meanwhile
 		}
 		if err != nil {
-			return nil, err
+			broken = append(broken, name)
+			continue
 		}
 		out = append(out, r)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
-	return out, nil
+	sort.Strings(broken)
+	return out, broken, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -87,28 +88,66 @@ func (r *Record) overwriteState(s State) error {
 	return nil
 }
 
+// damagedReason is what is said of an instance whose state.json cannot be understood.
+const damagedReason = "state.json is damaged"
+
 // State returns what the instance does now.
 func (r *Record) State() (State, error) {
 	var s State
-	err := readJSON(r.statePath(), &s)
-	if missing(err) {
-		if _, err := r.readMade(); missing(err) {
-			return State{Phase: Gone, Since: r.Created, Reason: "its directory in the " + r.Volume + " volume is not there any more, as after a reboot"}, nil
-		}
-		return State{Phase: Stopped, Since: r.Created}, nil
-	}
-	if err != nil {
-		return State{}, err
+	readErr := readJSON(r.statePath(), &s)
+	if readErr != nil && !missing(readErr) && !errors.Is(readErr, errDamaged) {
+		return State{}, readErr
 	}
 	alive, err := sys.Held(r.LockPath())
 	if err != nil {
 		return State{}, err
 	}
-	if !alive && (s.Phase == Starting || s.Phase == Running || s.Phase == Stopping) {
+	if readErr != nil && alive {
+		return r.untold(missing(readErr)), nil
+	}
+	if !alive {
+		// Nobody writes it any more: it may have been ending when it was read.
+		s = State{}
+		if readErr = readJSON(r.statePath(), &s); readErr != nil && !missing(readErr) && !errors.Is(readErr, errDamaged) {
+			return State{}, readErr
+		}
+	}
+	switch {
+	case missing(readErr):
+		if _, err := r.readMade(); missing(err) {
+			return State{Phase: Gone, Since: r.Created, Reason: "its directory in the " + r.Volume + " volume is not there any more, as after a reboot"}, nil
+		}
+		return State{Phase: Stopped, Since: r.Created}, nil
+	case readErr != nil:
+		return State{Phase: Crashed, Since: r.Created, Reason: damagedReason}, nil
+	case !alive && s.Phase.Alive():
 		s.Phase = Crashed
 		s.Reason = "its supervisor was killed, and the server with it"
 	}
 	return s, nil
+}
+
+// untold is the state of an instance whose supervisor lives, and has not said yet
+// what it does, or not in a way that can be understood.
+func (r *Record) untold(yet bool) State {
+	s := State{Phase: Running, Since: r.Created, Reason: damagedReason}
+	if yet {
+		s = State{Phase: Starting, Since: r.Created}
+	}
+	// A supervisor that has not come to say who it is is not found by the commands.
+	if b, err := os.ReadFile(r.LockPath()); err == nil {
+		s.SupervisorPID, _ = strconv.Atoi(string(b)) // 0 if it is none
+	}
+	return s
+}
+
+// SignLock writes into the lock file, which the caller holds, who that is: state.json
+// may be damaged.
+func (r *Record) SignLock() error {
+	if err := os.WriteFile(r.LockPath(), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		return fmt.Errorf("sign lock: %w", err)
+	}
+	return nil
 }
 
 // Alive reports whether the phase has a supervisor.

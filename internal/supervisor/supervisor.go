@@ -60,6 +60,9 @@ func Start(ctx context.Context, i *instance.Instance, v volume.Volume, log *slog
 			err = errors.Join(err, s.fail(ctx, err))
 		}
 	}()
+	if err := i.SignLock(); err != nil {
+		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
 	if err := s.enter(instance.State{Phase: instance.Starting, SupervisorPID: os.Getpid()}); err != nil {
 		return nil, err
 	}

@@ -2,11 +2,15 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -24,49 +28,138 @@ const (
 	fullRoom = server.BinlogFileSize
 	// keepBinlogs is how many binary log files stay, the one in use included.
 	keepBinlogs = 2
+	// roomStep is by how many percent the room must change to be spoken of again.
+	roomStep = 5
+	// accountLooks is every how many looks the watch asks after its own account.
+	accountLooks = 5
 )
+
+// accountWarning is said when the application has removed the supervisor's account.
+const accountWarning = "the supervisor's account was removed; ramaria up after down restores it"
+
+// binlogFile is a binary log file. The application can put files of other names
+// into its data directory.
+var binlogFile = regexp.MustCompile(`^` + regexp.QuoteMeta(server.BinlogName) + `\.\d+$`)
 
 // watch looks after a running instance.
 type watch struct {
 	*Supervisor
 	// purged is the last binary log file that was purged up to.
 	purged string
+	// level is the one that room was last said at, and room what was said.
+	level int
+	room  []string
+	// looks counts; refused says that the server knows the account no more.
+	looks   int
+	refused bool
+	// trouble is the last error of each thing looked at, said once.
+	trouble map[string]string
 }
 
 // look takes one look and returns when to take the next.
 func (w *watch) look(ctx context.Context) time.Duration {
 	began := time.Now()
-	warnings, err := w.room()
-	if err != nil {
-		w.log.Error("cannot watch the volume", "error", err)
-	} else if !slices.Equal(warnings, w.state.Warnings) {
-		for _, text := range warnings {
-			w.log.Warn(text)
-		}
-		w.state.Warnings = warnings
-		if err := w.inst.SaveState(w.state); err != nil {
-			w.log.Error("cannot write state", "error", err)
-		}
+	w.note("cannot watch the volume", w.lookAtRoom())
+	err := w.purge(ctx)
+	w.note("cannot purge the binary log", err)
+	if w.looks++; w.looks%accountLooks == 0 && err == nil {
+		err = w.askAccount(ctx)
 	}
-	if err := w.purge(ctx); err != nil {
-		w.log.Error("cannot purge the binary log", "error", err)
-	}
+	w.refused = w.refused || accessError(err)
+	w.tell()
 	return max(watchInterval, watchShare*time.Since(began))
 }
 
-// room returns what there is to say about the room in the volume.
-func (w *watch) room() ([]string, error) {
-	u, err := w.volume.Usage()
+// note logs an error, once for as long as it stays the same.
+func (w *watch) note(what string, err error) {
+	text := ""
 	if err != nil {
-		return nil, err
+		text = err.Error()
 	}
-	return RoomWarnings(w.volume, u), nil
+	if text != "" && text != w.trouble[what] {
+		w.log.Error(what, "error", err)
+	}
+	if w.trouble == nil {
+		w.trouble = map[string]string{}
+	}
+	w.trouble[what] = text
 }
 
-// RoomWarnings says in words when a volume is full, or nearly. Shares are of what
-// could be used: what is used already and what is still free.
+// tell writes the warnings to state.json and to the log where they are others.
+func (w *watch) tell() {
+	warnings := slices.Clone(w.room)
+	if w.refused {
+		warnings = append(warnings, accountWarning)
+	}
+	if slices.Equal(warnings, w.state.Warnings) {
+		return
+	}
+	for _, text := range warnings {
+		if !slices.Contains(w.state.Warnings, text) {
+			w.log.Warn(text)
+		}
+	}
+	w.state.Warnings = warnings
+	w.note("cannot write state", w.inst.SaveState(w.state))
+}
+
+// lookAtRoom settles what there is to say about the room in the volume. The words
+// hold numbers that change with every write: they stay until the level is another.
+func (w *watch) lookAtRoom() error {
+	u, err := w.volume.Usage()
+	if err != nil {
+		return err
+	}
+	if level := roomLevel(u); level != w.level {
+		w.level, w.room = level, RoomWarnings(w.volume, u)
+	}
+	return nil
+}
+
+// askAccount asks the server for the rights of the supervisor's account, which, in
+// a session that outlives it, is an error when it was removed.
+func (w *watch) askAccount(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, watchInterval)
+	defer cancel()
+	_, err := w.db.ExecContext(ctx, "SHOW GRANTS")
+	return err
+}
+
+// accessError reports whether the server refused the account.
+func accessError(err error) bool {
+	// https://mariadb.com/kb/en/mariadb-error-code-reference/
+	const (
+		accessDenied           = 1045
+		hostNotPrivileged      = 1130
+		noSuchGrant            = 1141
+		privilegeNeeded        = 1227
+		accessDeniedNoPassword = 1698
+		accountLocked          = 4151
+	)
+	var e *mysql.MySQLError
+	return errors.As(err, &e) &&
+		slices.Contains([]uint16{accessDenied, hostNotPrivileged, noSuchGrant, privilegeNeeded, accessDeniedNoPassword, accountLocked}, e.Number)
+}
+
+// used is the share of a volume that is used. Shares are of what could be used:
+// what is used already and what is still free.
+func used(u volume.Usage) float64 { return 1 - float64(u.Free)/float64(max(1, u.Used+u.Free)) }
+
+// roomLevel is 0 where there is nothing to say about room, else the percentage
+// used, in steps, and beyond 100 where it is full.
+func roomLevel(u volume.Usage) int {
+	switch share := used(u); {
+	case u.Free < fullRoom:
+		return 100 + roomStep
+	case share >= WarnShare:
+		return int(100*share) / roomStep * roomStep
+	}
+	return 0
+}
+
+// RoomWarnings says in words when a volume is full, or nearly.
 func RoomWarnings(v volume.Volume, u volume.Usage) []string {
-	share := 1 - float64(u.Free)/float64(max(1, u.Used+u.Free))
+	share := used(u)
 	numbers := fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.Bound)
 	switch {
 	case u.Free < fullRoom:
@@ -81,8 +174,13 @@ func RoomWarnings(v volume.Volume, u volume.Usage) []string {
 // them yet. Whoever will (rewinding) states here up to where it has read.
 func (w *watch) purge(ctx context.Context) error {
 	files, err := filepath.Glob(filepath.Join(w.inst.DataDir(), server.BinlogName+".[0-9]*"))
-	if err != nil || len(files) <= keepBinlogs {
+	if err != nil {
 		return err
+	}
+	files = slices.DeleteFunc(files, func(path string) bool { return !binlogFile.MatchString(filepath.Base(path)) })
+	if len(files) <= keepBinlogs {
+		w.purged = "" // RESET MASTER begins the numbers anew
+		return nil
 	}
 	sort.Strings(files)
 	upTo := filepath.Base(files[len(files)-keepBinlogs])

@@ -17,6 +17,14 @@ var ErrLocked = errors.New("locked by another process")
 // interrupted by a context, so waiting is polling.
 const lockPoll = 5 * time.Millisecond
 
+const (
+	// probePatience is how long TryLock takes shared holders for probes of Held,
+	// which are gone in no time.
+	probePatience = 200 * time.Millisecond
+	// probePause is the pause between two tries meanwhile.
+	probePause = time.Millisecond
+)
+
 // LockMode is how a lock is held.
 type LockMode int
 
@@ -31,13 +39,24 @@ const (
 type FileLock struct{ f *os.File }
 
 // TryLock takes the lock on path, which is created with mode 0600 if absent, or
-// returns ErrLocked at once. The descriptor is close-on-exec.
+// returns ErrLocked: at once if it is held exclusively, after probePatience if an
+// exclusive lock is wanted and others share it, since each of them may be a probe
+// of Held. The descriptor is close-on-exec.
 func TryLock(path string, mode LockMode) (*FileLock, error) {
+	return tryLock(path, mode, probePatience)
+}
+
+func tryLock(path string, mode LockMode, patience time.Duration) (*FileLock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), int(mode)|unix.LOCK_NB); err != nil {
+	err = unix.Flock(int(f.Fd()), int(mode)|unix.LOCK_NB)
+	for end := time.Now().Add(patience); errors.Is(err, unix.EWOULDBLOCK) && mode == Exclusive && time.Now().Before(end) && shared(f); {
+		time.Sleep(probePause)
+		err = unix.Flock(int(f.Fd()), int(mode)|unix.LOCK_NB)
+	}
+	if err != nil {
 		f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, ErrLocked
@@ -58,11 +77,17 @@ func TryLock(path string, mode LockMode) (*FileLock, error) {
 	return &FileLock{f: f}, nil
 }
 
+// shared reports whether nobody holds the lock on f exclusively. It probes as Held
+// does, and lets go at once.
+func shared(f *os.File) bool {
+	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil && unix.Flock(int(f.Fd()), unix.LOCK_UN) == nil
+}
+
 // Lock takes the lock on path and waits for it until ctx ends. waiting, if not
 // nil, is called once when the lock is found taken.
 func Lock(ctx context.Context, path string, mode LockMode, waiting func()) (*FileLock, error) {
 	for {
-		l, err := TryLock(path, mode)
+		l, err := tryLock(path, mode, 0) // its own patience is longer
 		if !errors.Is(err, ErrLocked) {
 			return l, err
 		}
@@ -79,7 +104,8 @@ func Lock(ctx context.Context, path string, mode LockMode, waiting func()) (*Fil
 }
 
 // Held reports whether some process holds the lock on path exclusively. A file
-// that does not exist is not held.
+// that does not exist is not held. To look is to share the lock for a moment, which
+// TryLock and Lock bear with.
 func Held(path string) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
