@@ -170,6 +170,81 @@ func TestState(t *testing.T) {
 	}
 }
 
+// TestBrokenRecords: a record that cannot be read is in nobody's way.
+func TestBrokenRecords(t *testing.T) {
+	s := newStore(t)
+	good := s.put(t, "good", false)
+	later := s.put(t, "later", false)
+	later.Format = Format + 1
+	if err := errors.Join(s.Registry.Put(&later.Record),
+		os.WriteFile(s.Registry.path("empty"), nil, 0o600),
+		os.WriteFile(s.Registry.path("cut"), []byte(`{"format":`), 0o600),
+		os.WriteFile(s.Registry.path("main copy"), []byte(`{}`), 0o600),
+		os.MkdirAll(s.dir("empty"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.Registry.List()
+	if diff := cmp.Diff([]*Record{&good.Record}, list); err != nil || diff != "" {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
+	broken, err := s.Registry.Broken()
+	if diff := cmp.Diff([]string{"cut", "empty", "later", "main copy"}, broken); err != nil || diff != "" {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
+	if _, err := s.Registry.Get("empty"); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), "\nhint: ") {
+		t.Errorf("got %v, want it damaged with a hint", err)
+	}
+	if err := s.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(s.dir("empty")); err != nil {
+		t.Errorf("the sweep took the data of a broken record: %v", err)
+	}
+}
+
+// TestStateByLock: where state.json says nothing, the lock does.
+func TestStateByLock(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		content string // "-" for none
+		held    bool
+		want    State
+	}{
+		{"missing, held", "-", true, State{Phase: Starting, SupervisorPID: os.Getpid()}},
+		{"missing", "-", false, State{Phase: Stopped}},
+		{"empty, held", "", true, State{Phase: Running, Reason: damagedReason, SupervisorPID: os.Getpid()}},
+		{"empty", "", false, State{Phase: Crashed, Reason: damagedReason}},
+		{"half, held", `{"phase":"stopp`, true, State{Phase: Running, Reason: damagedReason, SupervisorPID: os.Getpid()}},
+		{"half", `{"phase":"stopp`, false, State{Phase: Crashed, Reason: damagedReason}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStore(t)
+			i := s.put(t, "a", false)
+			if c.held {
+				hold(t, i.LockPath())
+				if err := i.SignLock(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.content != "-" {
+				if err := os.WriteFile(i.statePath(), []byte(c.content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.want.Since = i.Created
+			if got, err := i.State(); err != nil || !cmp.Equal(got, c.want) {
+				t.Errorf("%v: %s", err, cmp.Diff(c.want, got))
+			}
+			if err := s.Reap(t.Context(), &i.Record); err != nil {
+				t.Errorf("reap: %v", err)
+			}
+			if got, err := i.State(); err != nil || got.Phase != c.want.Phase {
+				t.Errorf("after reaping: %+v, %v", got, err)
+			}
+		})
+	}
+}
+
 // TestStateOverwrite is how the state is written where there is no room for a new
 // file: the same state is read, whether it is longer or shorter than the old one.
 func TestStateOverwrite(t *testing.T) {

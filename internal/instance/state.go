@@ -91,34 +91,54 @@ func (r *Record) overwriteState(s State) error {
 // damagedReason is what is said of an instance whose state.json cannot be understood.
 const damagedReason = "state.json is damaged"
 
+// telling is what can be made of state.json.
+type telling int
+
+const (
+	intact telling = iota
+	absent
+	damaged
+)
+
+// readState reads state.json; an error is one of reading, not of what is read.
+func (r *Record) readState() (State, telling, error) {
+	var s State
+	err := readJSON(r.statePath(), &s)
+	switch {
+	case missing(err):
+		return State{}, absent, nil
+	case errors.Is(err, errDamaged):
+		return State{}, damaged, nil
+	}
+	return s, intact, err
+}
+
 // State returns what the instance does now.
 func (r *Record) State() (State, error) {
-	var s State
-	readErr := readJSON(r.statePath(), &s)
-	if readErr != nil && !missing(readErr) && !errors.Is(readErr, errDamaged) {
-		return State{}, readErr
+	s, told, err := r.readState()
+	if err != nil {
+		return State{}, err
 	}
 	alive, err := sys.Held(r.LockPath())
 	if err != nil {
 		return State{}, err
 	}
-	if readErr != nil && alive {
-		return r.untold(missing(readErr)), nil
+	if alive && told != intact {
+		return r.untold(told), nil
 	}
 	if !alive {
 		// Nobody writes it any more: it may have been ending when it was read.
-		s = State{}
-		if readErr = readJSON(r.statePath(), &s); readErr != nil && !missing(readErr) && !errors.Is(readErr, errDamaged) {
-			return State{}, readErr
+		if s, told, err = r.readState(); err != nil {
+			return State{}, err
 		}
 	}
 	switch {
-	case missing(readErr):
+	case told == absent:
 		if _, err := r.readMade(); missing(err) {
 			return State{Phase: Gone, Since: r.Created, Reason: "its directory in the " + r.Volume + " volume is not there any more, as after a reboot"}, nil
 		}
 		return State{Phase: Stopped, Since: r.Created}, nil
-	case readErr != nil:
+	case told == damaged:
 		return State{Phase: Crashed, Since: r.Created, Reason: damagedReason}, nil
 	case !alive && s.Phase.Alive():
 		s.Phase = Crashed
@@ -129,12 +149,12 @@ func (r *Record) State() (State, error) {
 
 // untold is the state of an instance whose supervisor lives, and has not said yet
 // what it does, or not in a way that can be understood.
-func (r *Record) untold(yet bool) State {
+func (r *Record) untold(t telling) State {
 	s := State{Phase: Running, Since: r.Created, Reason: damagedReason}
-	if yet {
+	if t == absent {
 		s = State{Phase: Starting, Since: r.Created}
 	}
-	// A supervisor that has not come to say who it is is not found by the commands.
+	// Without the number no command can reach it.
 	if b, err := os.ReadFile(r.LockPath()); err == nil {
 		s.SupervisorPID, _ = strconv.Atoi(string(b)) // 0 if it is none
 	}

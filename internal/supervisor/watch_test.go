@@ -1,9 +1,16 @@
 package supervisor
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -36,6 +43,96 @@ func TestRoomWarnings(t *testing.T) {
 			if !strings.Contains(got[0], w) {
 				t.Errorf("%s: no %q in %q", c.name, w, got[0])
 			}
+		}
+	}
+}
+
+// filling is a volume of 1000 MB, in use as far as the test says.
+type filling struct {
+	kindOnly
+	used int64
+}
+
+func (f *filling) Usage() (volume.Usage, error) {
+	const mb = 1 << 20
+	return volume.Usage{Used: f.used * mb, Free: (1000 - f.used) * mb}, nil
+}
+
+// TestRoomIsSaidInSteps: numbers that change with every write are neither logged
+// nor written to state.json each time.
+func TestRoomIsSaidInSteps(t *testing.T) {
+	var log bytes.Buffer
+	v := &filling{}
+	i := &instance.Instance{Record: instance.Record{Dir: t.TempDir()}}
+	w := &watch{Supervisor: &Supervisor{inst: i, volume: v, log: slog.New(slog.NewTextHandler(&log, nil))}}
+	for _, step := range []struct {
+		used    int64
+		written bool
+		lines   int // in the log so far
+	}{{500, false, 0}, {900, true, 1}, {901, false, 1}, {949, false, 1}, {952, true, 2}, {951, false, 2}, {990, true, 3}, {991, false, 3}, {100, true, 3}, {101, false, 3}} {
+		path := filepath.Join(i.Dir, "state.json")
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		v.used = step.used
+		w.note("room", w.lookAtRoom())
+		w.tell()
+		_, err := os.Stat(path)
+		if lines := strings.Count(log.String(), "\n"); (err == nil) != step.written || lines != step.lines {
+			t.Errorf("%d MB used: written %v, want %v; %d lines in the log, want %d", step.used, err == nil, step.written, lines, step.lines)
+		}
+	}
+	w.refused = true
+	w.tell()
+	if len(w.state.Warnings) != 1 || w.state.Warnings[0] != accountWarning {
+		t.Errorf("without an account: %q", w.state.Warnings)
+	}
+}
+
+// TestNoteOnce: an error that stays is logged once, and again when it comes back.
+func TestNoteOnce(t *testing.T) {
+	var log bytes.Buffer
+	w := &watch{Supervisor: &Supervisor{log: slog.New(slog.NewTextHandler(&log, nil))}}
+	for _, err := range []error{errors.New("a"), errors.New("a"), errors.New("b"), nil, errors.New("b")} {
+		w.note("x", err)
+	}
+	if lines := strings.Count(log.String(), "\n"); lines != 3 {
+		t.Errorf("%d lines, want 3:\n%s", lines, log.String())
+	}
+}
+
+// TestPurgeIgnoresOthers: names that the server did not choose reach no statement;
+// without a connection one would panic.
+func TestPurgeIgnoresOthers(t *testing.T) {
+	i := &instance.Instance{Record: instance.Record{Dir: t.TempDir()}}
+	if err := os.MkdirAll(i.DataDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ramaria-bin.000001", "ramaria-bin.000002", "ramaria-bin.000003'; DROP DATABASE x; -- ", "ramaria-bin.000004.old", "ramaria-bin.0x", "ramaria-bin.index", "ramaria-bin.000002\n"} {
+		if err := os.WriteFile(filepath.Join(i.DataDir(), name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &watch{Supervisor: &Supervisor{inst: i}, purged: "ramaria-bin.000009"}
+	if err := w.purge(t.Context()); err != nil || w.purged != "" {
+		t.Errorf("%v, purged %q", err, w.purged)
+	}
+}
+
+func TestAccessError(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{errors.New("broken pipe"), false},
+		{errors.New("Error 1373 (HY000): Target log not found in binlog index"), false},
+		{errors.New("Error 1040: Too many connections"), false},
+		{fmt.Errorf("purge: %w", errors.New("Error 1045 (28000): Access denied for user")), true},
+		{errors.New("Error 1141 (42000): There is no such grant defined for user"), true},
+	} {
+		if got := accessError(c.err); got != c.want {
+			t.Errorf("%v: %v", c.err, got)
 		}
 	}
 }

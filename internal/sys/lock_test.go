@@ -89,6 +89,61 @@ func TestLockExcludes(t *testing.T) {
 	}
 }
 
+// TestProbesDoNotDisturb: whoever looks whether a lock is held must not keep
+// anybody from taking it.
+func TestProbesDoNotDisturb(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := Held(path); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(10 * time.Microsecond)
+			}
+		})
+	}
+	for range 2000 {
+		l, err := TryLock(path, Exclusive)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if err := l.Unlock(); err != nil {
+			t.Error(err)
+		}
+	}
+	cancel()
+	wg.Wait()
+}
+
+// TestTryLockPatience: who holds the lock exclusively is believed at once.
+func TestTryLockPatience(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	for _, c := range []struct {
+		held    LockMode
+		patient bool
+	}{{Exclusive, false}, {Shared, true}} {
+		l, err := TryLock(path, c.held)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		_, err = TryLock(path, Exclusive)
+		if took := time.Since(began); !errors.Is(err, ErrLocked) || (took >= probePatience) != c.patient {
+			t.Errorf("held %d: %v after %s", c.held, err, took)
+		}
+		if err := l.Unlock(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestLockRefusesLinks(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "lock")
