@@ -177,7 +177,11 @@ func (a *app) doctorInstances(context.Context) []finding {
 	if err != nil {
 		return []finding{{"instances", "bad", err.Error(), ""}}
 	}
-	count := map[string]int{}
+	broken, err := a.registry.Broken()
+	if err != nil {
+		return []finding{{"instances", "bad", err.Error(), ""}}
+	}
+	count := map[string]int{"damaged": len(broken)}
 	for _, r := range records {
 		state, err := r.State()
 		if err != nil {
@@ -186,7 +190,7 @@ func (a *app) doctorInstances(context.Context) []finding {
 		count[string(state.Phase)]++
 	}
 	parts := []string{}
-	for _, phase := range []string{"running", "starting", "stopping", "stopped", "crashed", "gone"} {
+	for _, phase := range []string{"running", "starting", "stopping", "stopped", "crashed", "gone", "damaged"} {
 		if count[phase] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[phase], phase))
 		}

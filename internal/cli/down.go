@@ -114,6 +114,9 @@ func (a *app) signal(ctx context.Context, r *instance.Record, s syscall.Signal) 
 	if err != nil || !state.Phase.Alive() {
 		return err
 	}
+	if state.SupervisorPID == 0 {
+		return fmt.Errorf("stop instance %s: its supervisor lives, but has not said which process it is\nhint: try again; else fuser %s names it", r.Name, r.LockPath())
+	}
 	p, err := sys.OpenProcess(state.SupervisorPID)
 	if errors.Is(err, sys.ErrNoProcess) {
 		return nil

@@ -87,6 +87,9 @@ func runLs(_ context.Context, a *app, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	if err := a.sayBroken(); err != nil {
+		return err
+	}
 	all := []listing{}
 	for _, r := range records {
 		l, err := a.list(r)
@@ -121,6 +124,16 @@ func runLs(_ context.Context, a *app, asJSON bool) error {
 		}
 	}
 	return nil
+}
+
+// sayBroken names the instances whose records cannot be read.
+func (a *app) sayBroken() error {
+	broken, err := a.registry.Broken()
+	for _, name := range broken {
+		_, err := a.registry.Get(name)
+		a.say("warning: %s", err)
+	}
+	return err
 }
 
 func newStatus(a *app) *cobra.Command {
