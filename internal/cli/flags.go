@@ -107,9 +107,14 @@ func login(s instance.Spec) (server.Login, error) {
 	return l, nil
 }
 
-// field is one flag's value as people compare it.
-type field struct{ flag, value string }
+// field is one flag of a spec: its value as people compare it, and how another
+// spec takes it over.
+type field struct {
+	flag, value string
+	give        func(to *instance.Spec)
+}
 
+// fields are all flags of a spec.
 func fields(s instance.Spec) []field {
 	set := make([]string, 0, len(s.Set))
 	for k, v := range s.Set {
@@ -117,8 +122,17 @@ func fields(s instance.Spec) []field {
 	}
 	sort.Strings(set)
 	return []field{
-		{"server", s.Server}, {"from", strings.Join(s.From, " ")}, {"key", s.Key}, {"database", s.Database}, {"user", s.User},
-		{"password-file", s.PasswordFile}, {"port", strconv.Itoa(s.Port)}, {"volume", s.Volume}, {"tmpdir", s.TmpDir}, {"set", strings.Join(set, " ")},
+		{"server", s.Server, func(to *instance.Spec) { to.Server = s.Server }},
+		// A key belongs to its source.
+		{"from", strings.Join(s.From, " "), func(to *instance.Spec) { to.From, to.Key = s.From, "" }},
+		{"key", s.Key, func(to *instance.Spec) { to.Key = s.Key }},
+		{"database", s.Database, func(to *instance.Spec) { to.Database = s.Database }},
+		{"user", s.User, func(to *instance.Spec) { to.User = s.User }},
+		{"password-file", s.PasswordFile, func(to *instance.Spec) { to.PasswordFile = s.PasswordFile }},
+		{"port", strconv.Itoa(s.Port), func(to *instance.Spec) { to.Port = s.Port }},
+		{"volume", s.Volume, func(to *instance.Spec) { to.Volume = s.Volume }},
+		{"tmpdir", s.TmpDir, func(to *instance.Spec) { to.TmpDir = s.TmpDir }},
+		{"set", strings.Join(set, " "), func(to *instance.Spec) { to.Set = s.Set }},
 	}
 }
 
@@ -137,22 +151,10 @@ func changedFlags(cmd *cobra.Command, was, now instance.Spec) []string {
 
 // merge returns was with the flags given on this command line replaced.
 func merge(cmd *cobra.Command, was, now instance.Spec) instance.Spec {
-	given := cmd.Flags().Changed
-	set := func(flag string, copyTo func()) {
-		if given(flag) {
-			copyTo()
+	for _, f := range fields(now) {
+		if cmd.Flags().Changed(f.flag) {
+			f.give(&was)
 		}
 	}
-	set("server", func() { was.Server = now.Server })
-	// A key belongs to its source.
-	set("from", func() { was.From, was.Key = now.From, "" })
-	set("key", func() { was.Key = now.Key })
-	set("database", func() { was.Database = now.Database })
-	set("user", func() { was.User = now.User })
-	set("password-file", func() { was.PasswordFile = now.PasswordFile })
-	set("port", func() { was.Port = now.Port })
-	set("volume", func() { was.Volume = now.Volume })
-	set("tmpdir", func() { was.TmpDir = now.TmpDir })
-	set("set", func() { was.Set = now.Set })
 	return was
 }

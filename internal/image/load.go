@@ -19,16 +19,16 @@ import (
 // load runs what must be loaded through a server on the data directory, which it
 // shuts down cleanly afterwards.
 func (b *build) load(ctx context.Context) (err error) {
-	var todo []source
+	var loads []source
 	for _, s := range b.sources {
 		if s.kind == kindDump || s.kind == kindExec {
-			todo = append(todo, s)
+			loads = append(loads, s)
 		}
 	}
-	if len(todo) == 0 {
+	if len(loads) == 0 {
 		return nil
 	}
-	p, err := b.startServer(ctx, todo)
+	p, err := b.startServer(ctx, loads)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (b *build) load(ctx context.Context) (err error) {
 			err = fmt.Errorf("shut down after loading: %s\n%s", server.Cause(err), server.LogTail(b.logPath()))
 		}
 	}()
-	for _, s := range todo {
+	for _, s := range loads {
 		if s.kind == kindExec {
 			err = b.exec(ctx, s)
 		} else {
@@ -61,8 +61,8 @@ func (b *build) endpoint(login server.Login, database string) server.Endpoint {
 }
 
 // startServer starts the build's server, with TCP only if a command needs it.
-func (b *build) startServer(ctx context.Context, todo []source) (*server.Process, error) {
-	for _, s := range todo {
+func (b *build) startServer(ctx context.Context, loads []source) (*server.Process, error) {
+	for _, s := range loads {
 		if s.kind == kindExec && b.port == 0 {
 			var err error
 			if b.port, err = server.FreePort(ctx); err != nil {

@@ -31,10 +31,6 @@ type Config struct {
 // SocketPath returns the path of the server's Unix socket below a run directory.
 func SocketPath(runDir string) string { return filepath.Join(runDir, "server.sock") }
 
-// MaxSocketPath is the longest path of a Unix socket that Ramaria makes, in
-// bytes; unix(7) has 108 including the final NUL.
-const MaxSocketPath = 100
-
 // CertPath and KeyPath are the TLS certificate and key in a run directory.
 func CertPath(runDir string) string { return filepath.Join(runDir, "cert.pem") }
 
