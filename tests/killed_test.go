@@ -115,9 +115,13 @@ func TestKilledDirectoryIsRecovered(t *testing.T) {
 		if out, err := exec.CommandContext(t.Context(), "cp", "-a", k.data(), source).CombinedOutput(); err != nil {
 			t.Fatalf("cp: %v: %s", err, out)
 		}
+		// A transaction that was prepared and not acknowledged may be committed in the
+		// copy, which has no log to ask, and rolled back in the original.
+		acked := k.acked
 		if err := k.settled(t.Context(), openDSN(t, h.ramaria("up", name, "--from", source, "--server", h.daemon()))); err != nil {
 			t.Errorf("copy %d: %v", i+1, err)
 		}
+		k.acked = acked
 		h.ramaria("down", name, "--rm")
 		if err := errors.Join(os.RemoveAll(source), k.recover(t)); err != nil {
 			t.Fatal(err)
