@@ -109,7 +109,7 @@ func (a *app) doctorServer(ctx context.Context) []finding {
 }
 
 func (a *app) doctorVolumes(ctx context.Context) []finding {
-	v, why, err := volume.Choose(ctx, a.host, a.places)
+	v, why, err := a.opener().Choose(ctx)
 	if err != nil {
 		text, hint := splitHint(err)
 		return []finding{{"volume", "bad", text, hint}}

@@ -16,6 +16,11 @@ func (a *app) finder() *server.Finder {
 	return &server.Finder{Host: a.host, Places: a.places, Memo: a.memo, Progress: a.stderr}
 }
 
+// opener opens volumes.
+func (a *app) opener() *volume.Opener {
+	return &volume.Opener{Host: a.host, Places: a.places}
+}
+
 // openVolume opens the volume that --volume names; auto chooses and says which.
 func (a *app) openVolume(ctx context.Context, text string) (volume.Volume, error) {
 	if text == "" {
@@ -26,9 +31,9 @@ func (a *app) openVolume(ctx context.Context, text string) (volume.Volume, error
 		return nil, usageError{err}
 	}
 	if spec.Kind != volume.Auto {
-		return volume.Open(ctx, a.host, a.places, spec)
+		return a.opener().Open(ctx, spec)
 	}
-	v, why, err := volume.Choose(ctx, a.host, a.places)
+	v, why, err := a.opener().Choose(ctx)
 	if err == nil {
 		a.say("%s", why)
 	}
@@ -45,17 +50,18 @@ func (a *app) volumeOf(ctx context.Context, r *instance.Record) (volume.Volume, 
 	if err != nil {
 		return nil, err
 	}
-	return volume.Open(ctx, a.host, a.places, spec)
+	return a.opener().Open(ctx, spec)
 }
 
 // volumes opens every volume that is there.
 func (a *app) volumes(ctx context.Context) ([]volume.Volume, error) {
 	var out []volume.Volume
-	for kind, dir := range map[volume.Kind]string{volume.Shm: a.places.Shm, volume.Disk: a.places.Disk} {
-		if _, err := os.Lstat(dir); err != nil {
-			continue
+	o := a.opener()
+	for _, kind := range volume.Kinds {
+		if there, err := o.There(kind); err != nil || !there {
+			continue // one that cannot be looked at stands in nobody's way
 		}
-		v, err := volume.Open(ctx, a.host, a.places, volume.Spec{Kind: kind})
+		v, err := o.Open(ctx, volume.Spec{Kind: kind})
 		if err != nil {
 			return nil, err
 		}

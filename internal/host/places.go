@@ -38,11 +38,17 @@ type Places struct {
 	Shm string
 	// Disk is the directory of the disk volume.
 	Disk string
+	// Mounts is the directory in which the volumes that are mounted have their
+	// places, "" for users who cannot mount.
+	Mounts string
 }
 
+// runtimeDir is where root keeps what does not outlive a reboot.
+const runtimeDir = "/run/ramaria"
+
 // FindPlaces returns the places of the user uid. home is the value of --home or
-// RAMARIA_HOME; it moves everything except the RAM volume, which gets a
-// directory of its own in shared memory, named after home.
+// RAMARIA_HOME; it moves everything except the volumes in RAM, which get
+// directories of their own, named after home.
 func FindPlaces(home string, uid int, getenv func(string) string) (Places, error) {
 	shm := "/dev/shm/ramaria-" + strconv.Itoa(uid)
 	if home != "" {
@@ -51,19 +57,27 @@ func FindPlaces(home string, uid int, getenv func(string) string) (Places, error
 			return Places{}, err
 		}
 		sum := sha256.Sum256([]byte(abs))
-		return Places{
+		tag := hex.EncodeToString(sum[:4])
+		p := Places{
 			Cache: filepath.Join(abs, "cache"),
 			State: filepath.Join(abs, "state"),
-			Shm:   shm + "-" + hex.EncodeToString(sum[:4]),
+			Shm:   shm + "-" + tag,
 			Disk:  filepath.Join(abs, "volumes", "disk"),
-		}, nil
+		}
+		if uid == 0 {
+			// Not below home: sockets in them need short paths, and a mount that was
+			// forgotten would keep home from being removed.
+			p.Mounts = filepath.Join(runtimeDir, tag)
+		}
+		return p, nil
 	}
 	if uid == 0 {
 		return Places{
-			Cache: "/var/cache/ramaria",
-			State: "/var/lib/ramaria",
-			Shm:   shm,
-			Disk:  "/var/lib/ramaria/volumes/disk",
+			Cache:  "/var/cache/ramaria",
+			State:  "/var/lib/ramaria",
+			Shm:    shm,
+			Disk:   "/var/lib/ramaria/volumes/disk",
+			Mounts: filepath.Join(runtimeDir, "volumes"),
 		}, nil
 	}
 	cache, err := userDir(getenv, "XDG_CACHE_HOME", ".cache")

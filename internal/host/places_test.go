@@ -44,9 +44,9 @@ func TestFindPlaces(t *testing.T) {
 		env  map[string]string
 		want Places
 	}{
-		{"root", 0, nil, Places{"/var/cache/ramaria", "/var/lib/ramaria", "/dev/shm/ramaria-0", "/var/lib/ramaria/volumes/disk"}},
-		{"user", 1000, map[string]string{"HOME": "/h"}, Places{"/h/.cache/ramaria", "/h/.local/state/ramaria", "/dev/shm/ramaria-1000", "/h/.local/state/ramaria/volumes/disk"}},
-		{"xdg", 1000, map[string]string{"HOME": "/h", "XDG_CACHE_HOME": "/c", "XDG_STATE_HOME": "relative"}, Places{"/c/ramaria", "/h/.local/state/ramaria", "/dev/shm/ramaria-1000", "/h/.local/state/ramaria/volumes/disk"}},
+		{"root", 0, nil, Places{"/var/cache/ramaria", "/var/lib/ramaria", "/dev/shm/ramaria-0", "/var/lib/ramaria/volumes/disk", "/run/ramaria/volumes"}},
+		{"user", 1000, map[string]string{"HOME": "/h"}, Places{"/h/.cache/ramaria", "/h/.local/state/ramaria", "/dev/shm/ramaria-1000", "/h/.local/state/ramaria/volumes/disk", ""}},
+		{"xdg", 1000, map[string]string{"HOME": "/h", "XDG_CACHE_HOME": "/c", "XDG_STATE_HOME": "relative"}, Places{"/c/ramaria", "/h/.local/state/ramaria", "/dev/shm/ramaria-1000", "/h/.local/state/ramaria/volumes/disk", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := FindPlaces("", c.uid, env(c.env))

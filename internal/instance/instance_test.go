@@ -36,7 +36,7 @@ func TestCheckName(t *testing.T) {
 func newStore(t *testing.T) *Store {
 	t.Helper()
 	dir := t.TempDir()
-	v, err := volume.Open(t.Context(), host.Host{}, host.Places{Disk: filepath.Join(dir, "v")}, volume.Spec{Kind: volume.Disk})
+	v, err := (&volume.Opener{Places: host.Places{Disk: filepath.Join(dir, "v")}}).Open(t.Context(), volume.Spec{Kind: volume.Disk})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,20 @@ func Reflink(dst, src int) error {
 	return fmt.Errorf("clone file: %w", err)
 }
 
+// CanReflink reports whether files in the directory can share blocks, by trying.
+func CanReflink(dir string) bool {
+	var fds [2]int
+	for i := range fds {
+		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+		if err != nil {
+			return false
+		}
+		defer unix.Close(fd)
+		fds[i] = fd
+	}
+	return pwrite(fds[0], []byte("x"), 0) == nil && Reflink(fds[1], fds[0]) == nil
+}
+
 // copyRange copies n bytes at offset off of src to the same offset of dst. A
 // source that ends early is no error.
 //

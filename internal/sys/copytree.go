@@ -31,10 +31,12 @@ const (
 // error. Blocks are shared instead of copied where the file system can. Symbolic
 // links inside src are never followed.
 //
+// What skip says, by path relative to src, is left out; nil is nothing.
+//
 // dst stays closed to others (0700) until everything is in it. On error or when
 // ctx ends, a part of the copy stays in dst: removing it is the caller's task.
 // Nothing is synced.
-func CopyTree(ctx context.Context, src, dst string) error {
+func CopyTree(ctx context.Context, src, dst string, skip func(rel string) bool) error {
 	s, err := unix.Open(src, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return &os.PathError{Op: "open", Path: src, Err: err}
@@ -53,7 +55,7 @@ func CopyTree(ctx context.Context, src, dst string) error {
 	}
 	defer unix.Close(d)
 
-	c := &treeCopy{src: src, root: d, links: map[inode]string{}, uid: os.Geteuid(), gid: os.Getegid()}
+	c := &treeCopy{src: src, root: d, skip: skip, links: map[inode]string{}, uid: os.Geteuid(), gid: os.Getegid()}
 	if err := c.run(ctx, s); err != nil {
 		return err
 	}
@@ -67,6 +69,7 @@ func CopyTree(ctx context.Context, src, dst string) error {
 // shared with the copiers.
 type treeCopy struct {
 	src      string
+	skip     func(rel string) bool
 	root     int // descriptor of the top of the copy
 	uid, gid int
 	links    map[inode]string // files with several names -> first name, relative
@@ -113,7 +116,11 @@ func (c *treeCopy) dir(ctx context.Context, src, dst int, rel string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := c.entry(ctx, src, dst, name, filepath.Join(rel, name)); err != nil {
+		path := filepath.Join(rel, name)
+		if c.skip != nil && c.skip(path) {
+			continue
+		}
+		if err := c.entry(ctx, src, dst, name, path); err != nil {
 			return err
 		}
 	}

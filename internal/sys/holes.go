@@ -65,7 +65,12 @@ func DigHoles(path string) (freed int64, err error) {
 		return 0, fmt.Errorf("dig holes: %w", err)
 	}
 	defer f.Close()
-	fd := int(f.Fd())
+	return DigHolesIn(f)
+}
+
+// DigHolesIn is DigHoles of an open file.
+func DigHolesIn(f *os.File) (freed int64, err error) {
+	fd, path := int(f.Fd()), f.Name()
 	var before, after unix.Stat_t
 	if err := unix.Fstat(fd, &before); err != nil {
 		return 0, fmt.Errorf("dig holes: stat %s: %w", path, err)

@@ -24,13 +24,13 @@ func TestCopyTreeLeavesSocketsOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := CopyTree(t.Context(), src, dst); err != nil {
+	if err := CopyTree(t.Context(), src, dst, nil); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dst); err != nil || len(left) != 0 {
 		t.Errorf("got %v, %v; want an empty directory", left, err)
 	}
-	if err := CopyTree(t.Context(), src, dst); !errors.Is(err, fs.ErrExist) {
+	if err := CopyTree(t.Context(), src, dst, nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("copy onto a directory: got %v", err)
 	}
 }

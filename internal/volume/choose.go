@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -16,34 +15,51 @@ import (
 // takes, in bytes. Docker's default is 64 MB: one instance and little data.
 const MinShm = 256 << 20
 
-// Choose is --volume auto: shm if it is there and large enough, else disk. why is
-// one line for people that says which and for what reason. The choice looks at
-// sizes only, not at what is free just now: the next command must find the
-// instances of the last one.
-func Choose(ctx context.Context, h host.Host, p host.Places) (v Volume, why string, err error) {
-	reason, err := shmUnfit(h, filepath.Dir(p.Shm))
+// Choose is --volume auto: xfs where it can be made, else shm if it is there and large
+// enough, else disk. why is one line for people that says which and for what reason.
+// The choice looks at what the machine can and at sizes, not at what is free just
+// now: the next command must find the instances of the last one.
+func (o *Opener) Choose(ctx context.Context) (v Volume, why string, err error) {
+	var reasons []string
+	unfit, err := o.ramUnfit()
 	if err != nil {
 		return nil, "", fmt.Errorf("choose volume: %w", err)
 	}
-	if reason == "" {
-		v, err := Open(ctx, h, p, Spec{Kind: Shm})
+	if o.Places.Mounts != "" && unfit == "" {
+		v, err := o.Open(ctx, Spec{Kind: XFS})
 		if err == nil {
-			return v, fmt.Sprintf("volume shm: in RAM, at %s", v.Dir()), nil
+			return v, fmt.Sprintf("volume xfs: in RAM, at %s; clones share blocks", v.Dir()), nil
 		}
-		reason, _, _ = strings.Cut(err.Error(), "\n")
+		if ctx.Err() != nil {
+			return nil, "", err
+		}
+		reasons = append(reasons, "not xfs ("+firstLine(err)+")")
 	}
-	if v, err = Open(ctx, h, p, Spec{Kind: Disk}); err != nil {
+	if unfit == "" {
+		unfit = filesystemUnfit(filepath.Dir(o.Places.Shm))
+	}
+	if unfit == "" {
+		v, err := o.Open(ctx, Spec{Kind: Shm})
+		if err == nil {
+			why := fmt.Sprintf("volume shm: in RAM, at %s", v.Dir())
+			return v, strings.Join(append([]string{why}, reasons...), "; "), nil
+		}
+		unfit = firstLine(err)
+	}
+	if v, err = o.Open(ctx, Spec{Kind: Disk}); err != nil {
 		return nil, "", err
 	}
-	return v, fmt.Sprintf("volume disk, not RAM: %s", reason), nil
+	return v, strings.Join(append([]string{"volume disk, not RAM: " + unfit}, reasons...), "; "), nil
 }
 
-// shmUnfit says why shared memory at dir will not do; "" if it will.
-func shmUnfit(h host.Host, dir string) (string, error) {
-	if reason := filesystemUnfit(dir); reason != "" {
-		return reason, nil
-	}
-	m, err := h.Memory()
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// ramUnfit says why memory will not do for data; "" if it will.
+func (o *Opener) ramUnfit() (string, error) {
+	m, err := o.Host.Memory()
 	if err != nil {
 		return "", err
 	}

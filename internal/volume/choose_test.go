@@ -63,7 +63,7 @@ func TestChoose(t *testing.T) {
 			if c.shm != nil {
 				p.Shm = c.shm(t, p)
 			}
-			v, why, err := volume.Choose(t.Context(), machine(t, c.limit), p)
+			v, why, err := (&volume.Opener{Host: machine(t, c.limit), Places: p}).Choose(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestNoRoom(t *testing.T) {
 			if c.shm != nil {
 				p.Shm = c.shm(t)
 			}
-			v, err := volume.Open(t.Context(), machine(t, c.limit), p, c.spec)
+			v, err := (&volume.Opener{Host: machine(t, c.limit), Places: p}).Open(t.Context(), c.spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,8 +116,8 @@ func TestNoRoom(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	for _, spec := range []volume.Spec{{}, {Kind: volume.Auto}, {Kind: "xfs"}, {Kind: volume.Shm, Size: -1}} {
-		if _, err := volume.Open(t.Context(), host.Host{}, places(t), spec); err == nil {
+	for _, spec := range []volume.Spec{{}, {Kind: volume.Auto}, {Kind: "nfs"}, {Kind: volume.XFS}, {Kind: volume.Shm, Size: -1}} {
+		if _, err := (&volume.Opener{Places: places(t)}).Open(t.Context(), spec); err == nil {
 			t.Errorf("opening %+v was not refused", spec)
 		}
 	}

@@ -33,7 +33,7 @@ type work struct {
 	lock *sys.FileLock
 }
 
-func (d *Dir) newWork(prefix string) (*work, error) {
+func (d *directory) newWork(prefix string) (*work, error) {
 	var err error
 	for range lockTries {
 		path := filepath.Join(d.dir, prefix+rand.Text())
@@ -55,8 +55,13 @@ func (w *work) end() error {
 }
 
 // Clone implements Volume.
-func (d *Dir) Clone(ctx context.Context, src, dst string) error {
-	if err := d.clone(ctx, src, dst); err != nil {
+func (d *directory) Clone(ctx context.Context, src, dst string) error {
+	return d.Snapshot(ctx, src, dst, How{})
+}
+
+// Snapshot implements Volume.
+func (d *directory) Snapshot(ctx context.Context, src, dst string, how How) error {
+	if err := d.clone(ctx, src, dst, how); err != nil {
 		if isFull(err) {
 			err = d.fullError(src, dst, err)
 		}
@@ -65,7 +70,7 @@ func (d *Dir) Clone(ctx context.Context, src, dst string) error {
 	return nil
 }
 
-func (d *Dir) clone(ctx context.Context, src, dst string) (err error) {
+func (d *directory) clone(ctx context.Context, src, dst string, how How) (err error) {
 	rel, err := d.below(dst)
 	if err != nil {
 		return err
@@ -81,14 +86,18 @@ func (d *Dir) clone(ctx context.Context, src, dst string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.end()) }()
-	if err := sys.CopyTree(ctx, src, w.path); err != nil {
+	still := how.Still
+	if still == nil {
+		still = func(copy func() error) error { return copy() }
+	}
+	if err := still(func() error { return sys.CopyTree(ctx, src, w.path, how.Skip) }); err != nil {
 		return err
 	}
 	return moveIn(w.path, d.dir, rel)
 }
 
 // apart refuses a source that the copy would lie in: it would copy itself for ever.
-func (d *Dir) apart(src string) error {
+func (d *directory) apart(src string) error {
 	real, err := filepath.EvalSymlinks(src)
 	if err != nil {
 		return err
@@ -126,7 +135,7 @@ func moveIn(from, root, rel string) error {
 
 // below returns path relative to the volume, or an error if it is not below it or
 // is one of the volume's own temporary names.
-func (d *Dir) below(path string) (string, error) {
+func (d *directory) below(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("%s is not an absolute path", path)
 	}

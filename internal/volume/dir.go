@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +15,7 @@ import (
 
 const (
 	// DefaultRAMShare is the part of the machine's memory, one in this many, that a
-	// shm volume takes at most when no size is given.
+	// volume in RAM takes at most when no size is given.
 	DefaultRAMShare = 2
 
 	// userMode closes an ordinary user's volume. The server runs as the same user.
@@ -24,27 +25,27 @@ const (
 	rootMode = 0o711
 )
 
-// Dir is a volume that is a plain directory: the kinds shm and disk.
-type Dir struct {
+// directory is a volume that is a directory: the kinds shm and disk as they are, and the
+// others by way of Mount.
+type directory struct {
 	kind Kind
 	size int64 // limit in bytes, 0 for the default
 	dir  string
 	host host.Host
+	// meter measures the room, in the way of the kind.
+	meter func() (Usage, error)
 }
 
-var _ Volume = (*Dir)(nil)
+var _ Volume = (*directory)(nil)
 
 // openDir makes the directory, or takes the one that is there if nobody else can
 // have put anything in it.
-func openDir(h host.Host, spec Spec, dir string) (*Dir, error) {
+func openDir(h host.Host, spec Spec, dir string) (*directory, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open volume: %w", err)
 	}
-	mode := fs.FileMode(userMode)
-	if os.Geteuid() == 0 {
-		mode = rootMode
-	}
+	mode := dirMode()
 	if spec.Kind == Disk {
 		if err := os.MkdirAll(filepath.Dir(dir), mode); err != nil {
 			return nil, fmt.Errorf("open volume: %w", err)
@@ -55,7 +56,17 @@ func openDir(h host.Host, spec Spec, dir string) (*Dir, error) {
 			return nil, fmt.Errorf("open volume %w", err)
 		}
 	}
-	return &Dir{kind: spec.Kind, size: spec.Size, dir: dir, host: h}, nil
+	d := &directory{kind: spec.Kind, size: spec.Size, dir: dir, host: h}
+	d.meter = d.walk
+	return d, nil
+}
+
+// dirMode is the mode of a volume's directories.
+func dirMode() fs.FileMode {
+	if os.Geteuid() == 0 {
+		return rootMode
+	}
+	return userMode
 }
 
 // ownDir makes the directory, or checks that the one that is there belongs to this
@@ -110,24 +121,25 @@ func checkOwner(dir string, fi fs.FileInfo) error {
 }
 
 // Kind implements Volume.
-func (d *Dir) Kind() Kind { return d.kind }
+func (d *directory) Kind() Kind { return d.kind }
 
 // Dir implements Volume.
-func (d *Dir) Dir() string { return d.dir }
+func (d *directory) Dir() string { return d.dir }
 
 // Close implements Volume: a directory holds nothing open.
-func (d *Dir) Close() error { return nil }
+func (d *directory) Close() error { return nil }
 
 // Usage implements Volume.
-func (d *Dir) Usage() (Usage, error) {
-	u, err := d.usage()
+func (d *directory) Usage() (Usage, error) {
+	u, err := d.meter()
 	if err != nil {
 		return Usage{}, fmt.Errorf("measure volume %s: %w", d.dir, err)
 	}
 	return u, nil
 }
 
-func (d *Dir) usage() (Usage, error) {
+// walk measures the room of a volume that shares its file system with others.
+func (d *directory) walk() (Usage, error) {
 	used, err := sys.DiskUsage(d.dir)
 	if err != nil {
 		return Usage{}, err
@@ -140,18 +152,13 @@ func (d *Dir) usage() (Usage, error) {
 	if fsys.FreeInodes == 0 {
 		u.Free, u.Bound = 0, ByInodes
 	}
-	if d.kind == Shm {
-		m, err := d.host.Memory()
+	if d.kind != Disk {
+		u.Memory = used
+		total, err := d.boundByMemory(&u)
 		if err != nil {
 			return Usage{}, err
 		}
-		u.Size = min(u.Size, m.Total/DefaultRAMShare)
-		if room, byCgroup := m.Room(); room < u.Free {
-			u.Free, u.Bound = room, ByMemory
-			if byCgroup {
-				u.Bound = ByCgroup
-			}
-		}
+		u.Size = min(u.Size, total/DefaultRAMShare)
 	}
 	if d.size > 0 {
 		u.Size = d.size
@@ -160,4 +167,52 @@ func (d *Dir) usage() (Usage, error) {
 		u.Free, u.Bound = left, ByLimit
 	}
 	return u, nil
+}
+
+// boundByMemory lowers what is free to what the machine and its control groups
+// leave, and returns how much memory the machine has.
+func (d *directory) boundByMemory(u *Usage) (total int64, err error) {
+	m, err := d.host.Memory()
+	if err != nil {
+		return 0, err
+	}
+	if room, byCgroup := m.Room(); room < u.Free {
+		u.Free, u.Bound = room, ByMemory
+		if byCgroup {
+			u.Bound = ByCgroup
+		}
+	}
+	return m.Total, nil
+}
+
+// Shares implements Volume.
+func (d *directory) Shares() bool { return d.kind == Disk && sys.CanReflink(d.dir) }
+
+// Destroy implements Volume.
+func (d *directory) Destroy(ctx context.Context, force bool) error {
+	if err := d.checkEmpty(force); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("remove volume %s: %w", d.kind, err)
+	}
+	if err := sys.RemoveTree(d.dir); err != nil {
+		return fmt.Errorf("remove volume %s: %w", d.kind, err)
+	}
+	return nil
+}
+
+// checkEmpty refuses to take away a volume that holds instances.
+func (d *directory) checkEmpty(force bool) error {
+	names, err := os.ReadDir(filepath.Join(d.dir, "instances"))
+	if force || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove volume %s: %w", d.kind, err)
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("remove volume %s: %w: it holds %d instances\nhint: ramaria ls shows them; ramaria down NAME --rm removes one", d.kind, ErrInUse, len(names))
+	}
+	return nil
 }

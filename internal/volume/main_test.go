@@ -1,6 +1,7 @@
 package volume_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +49,7 @@ func places(t testing.TB) host.Places {
 
 func open(t testing.TB, p host.Places, spec volume.Spec) volume.Volume {
 	t.Helper()
-	v, err := volume.Open(t.Context(), host.Host{}, p, spec)
+	v, err := (&volume.Opener{Places: p}).Open(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +67,38 @@ func TestShm(t *testing.T) {
 
 func TestDisk(t *testing.T) {
 	volumetest.Run(t, func(t *testing.T) volume.Volume { return open(t, places(t), volume.Spec{Kind: volume.Disk}) })
+}
+
+// TestMounted runs the suite on the kinds that are file systems of their own.
+func TestMounted(t *testing.T) {
+	for _, kind := range []volume.Kind{volume.Tmpfs, volume.Ramfs, volume.XFS, volume.Zram} {
+		t.Run(string(kind), func(t *testing.T) {
+			volumetest.Run(t, func(t *testing.T) volume.Volume { return openMounted(t, volume.Spec{Kind: kind}) })
+		})
+	}
+}
+
+// openMounted opens a mounted volume of the test's own, and has it taken away.
+func openMounted(t *testing.T, spec volume.Spec) volume.Volume {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: mounting takes root")
+	}
+	p := places(t)
+	p.Mounts = mounts(t)
+	v := open(t, p, spec)
+	t.Cleanup(func() {
+		if err := v.Destroy(context.Background(), true); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+// mounts returns a directory for mount points.
+func mounts(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "mounts")
 }
 
 func TestFull(t *testing.T) {

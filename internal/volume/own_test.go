@@ -51,7 +51,7 @@ func TestOwnDirectory(t *testing.T) {
 				if err := c.make(dir); err != nil {
 					t.Fatal(err)
 				}
-				_, err := volume.Open(t.Context(), host.Host{}, host.Places{Shm: dir, Disk: dir}, volume.Spec{Kind: kind})
+				_, err := (&volume.Opener{Places: host.Places{Shm: dir, Disk: dir}}).Open(t.Context(), volume.Spec{Kind: kind})
 				if c.want == "" {
 					if err != nil {
 						t.Error(err)
@@ -71,7 +71,7 @@ func TestOwnShmOfAnother(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may do everything: see TestAsOrdinaryUser")
 	}
-	_, err := volume.Open(t.Context(), host.Host{}, host.Places{Shm: "/root"}, volume.Spec{Kind: volume.Shm})
+	_, err := (&volume.Opener{Places: host.Places{Shm: "/root"}}).Open(t.Context(), volume.Spec{Kind: volume.Shm})
 	if err == nil || !strings.Contains(err.Error(), "it belongs to uid 0, not to you") {
 		t.Errorf("got %v", err)
 	}

@@ -14,14 +14,14 @@ import (
 
 // Remove implements Volume. Once ctx has ended nothing is begun, but a removal that
 // has begun is carried through: it frees memory, and takes milliseconds.
-func (d *Dir) Remove(ctx context.Context, path string) error {
+func (d *directory) Remove(ctx context.Context, path string) error {
 	if err := d.remove(ctx, path); err != nil {
 		return fmt.Errorf("remove %s: %w", path, err)
 	}
 	return nil
 }
 
-func (d *Dir) remove(ctx context.Context, path string) (err error) {
+func (d *directory) remove(ctx context.Context, path string) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (d *Dir) remove(ctx context.Context, path string) (err error) {
 }
 
 // Sweep implements Volume.
-func (d *Dir) Sweep(ctx context.Context) error {
+func (d *directory) Sweep(ctx context.Context) error {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
 		return fmt.Errorf("sweep volume: %w", err)

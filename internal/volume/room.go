@@ -33,8 +33,8 @@ func CheckRoom(v Volume, need int64, what string) error {
 
 // fullError makes a NoRoomError of what happened while src was cloned. The half
 // made clone is gone by now, so that the numbers are those that the user sees.
-func (d *Dir) fullError(src, dst string, cause error) error {
-	u, err := d.usage()
+func (d *directory) fullError(src, dst string, cause error) error {
+	u, err := d.meter()
 	if err != nil {
 		return errors.Join(cause, err)
 	}
@@ -88,7 +88,7 @@ func (e *NoRoomError) hint() string {
 	case e.Kind == Disk:
 		return "--home DIR on a larger disk, or " + drop
 	case e.Bound == ByMemory:
-		return "--volume disk, or " + drop
+		return "--volume disk, or " + drop + "; ramaria image rm frees images"
 	case e.Bound == ByCgroup:
 		return fmt.Sprintf("raise the limit by %s or more (docker run --memory, systemd MemoryMax), or --volume disk, or %s",
 			FormatBytes(max(suggestUnit, e.Need-e.Free)), drop)

@@ -2,16 +2,25 @@ package volume
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // Kind is a kind of volume.
 type Kind string
 
-// The kinds of this version.
+// The kinds.
 const (
 	// Shm is a directory in shared memory, /dev/shm.
 	Shm Kind = "shm"
+	// Tmpfs is a tmpfs of its own, never swapped where the kernel can promise that.
+	Tmpfs Kind = "tmpfs"
+	// Ramfs is a ramfs: never swapped, and without a limit that the kernel would keep.
+	Ramfs Kind = "ramfs"
+	// XFS is XFS on a loop device over a file in a private tmpfs: clones share blocks.
+	XFS Kind = "xfs"
+	// Zram is XFS on a compressed block device in RAM.
+	Zram Kind = "zram"
 	// Disk is a directory on disk: for comparison, for data larger than RAM, and
 	// where there is no RAM to be had.
 	Disk Kind = "disk"
@@ -19,27 +28,48 @@ const (
 	Auto Kind = "auto"
 )
 
-// later are the kinds that are thought of but not there yet.
-var later = map[Kind]bool{"tmpfs": true, "ramfs": true, "xfs": true, "zram": true}
+// Kinds are all kinds, the one that Choose likes best first.
+var Kinds = []Kind{XFS, Shm, Tmpfs, Zram, Ramfs, Disk}
+
+// traits are what the rest of the package asks about a kind.
+var traits = map[Kind]struct {
+	ram     bool // its data is in memory
+	mounted bool // it is a file system of its own, which takes root to make
+	shares  bool // clones share blocks
+}{
+	Shm:   {ram: true},
+	Tmpfs: {ram: true, mounted: true},
+	Ramfs: {ram: true, mounted: true},
+	XFS:   {ram: true, mounted: true, shares: true},
+	Zram:  {ram: true, mounted: true, shares: true},
+	Disk:  {},
+}
 
 // Spec is what --volume says: a kind and a size limit in bytes. Size 0 is the
-// default: for shm the file system's size, but at most 1/DefaultRAMShare of the
-// memory; for disk the file system's size.
+// default: for volumes in RAM 1/DefaultRAMShare of the memory, for shm at most the
+// file system's size; for disk the file system's size. A mounted volume keeps the
+// largest size that it was opened with.
 type Spec struct {
 	Kind Kind
 	Size int64
 }
 
-// ParseSpec reads KIND or KIND:SIZE, for example shm, shm:2G, disk, auto.
+// kindList names the kinds for people: "auto, xfs, ... or disk".
+func kindList() string {
+	names := []string{string(Auto)}
+	for _, k := range Kinds {
+		names = append(names, string(k))
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// ParseSpec reads KIND or KIND:SIZE, for example shm, xfs:2G, disk, auto.
 func ParseSpec(s string) (Spec, error) {
 	name, size, sized := strings.Cut(s, ":")
 	spec := Spec{Kind: Kind(name)}
 	switch {
-	case later[spec.Kind]:
-		return Spec{}, fmt.Errorf("parse volume %q: volumes of kind %s are not there yet in this version\nhint: use --volume %s",
-			s, name, Spec{Shm, 0}.with(size))
-	case spec.Kind != Shm && spec.Kind != Disk && spec.Kind != Auto:
-		return Spec{}, fmt.Errorf("parse volume %q: no such kind\nhint: use --volume shm, --volume shm:2G, --volume disk or --volume auto", s)
+	case spec.Kind != Auto && !slices.Contains(Kinds, spec.Kind):
+		return Spec{}, fmt.Errorf("parse volume %q: no such kind\nhint: use --volume KIND or KIND:SIZE (xfs:2G), KIND one of %s", s, kindList())
 	case !sized:
 		return spec, nil
 	case spec.Kind == Auto:
@@ -56,18 +86,10 @@ func ParseSpec(s string) (Spec, error) {
 	return spec, nil
 }
 
-// with returns the kind with a size as the user wrote it.
-func (s Spec) with(size string) string {
-	if size == "" {
-		return string(s.Kind)
-	}
-	return string(s.Kind) + ":" + size
-}
-
 // String returns what ParseSpec reads.
 func (s Spec) String() string {
 	if s.Size == 0 {
 		return string(s.Kind)
 	}
-	return s.with(exactSize(s.Size))
+	return string(s.Kind) + ":" + exactSize(s.Size)
 }

@@ -7,9 +7,13 @@ package volume
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Volume is an area for images/ and instances/. All methods may be called at the
@@ -19,9 +23,12 @@ type Volume interface {
 	Kind() Kind
 	// Dir is the absolute path of the directory; images/ and instances/ are in it.
 	Dir() string
-	// Usage measures the room. It walks all files of the volume: about 1 ms for a
-	// thousand.
+	// Usage measures the room. Where the volume is not a file system of its own it
+	// walks all files: about 1 ms for a thousand.
 	Usage() (Usage, error)
+	// Shares reports whether clones within the volume share blocks with their source:
+	// then they take no time and no room, however large it is.
+	Shares() bool
 	// Clone makes dst, which must lie below Dir and not exist while its parent
 	// does, a faithful copy of the directory src, which may lie anywhere: contents,
 	// holes, modes, times, links, user attributes, and owners when root. Sockets
@@ -29,28 +36,50 @@ type Volume interface {
 	// is fs.ErrExist. A full volume is a *NoRoomError. Nothing is synced: on disk a
 	// clone is only safe from a power cut after sys.SyncFS.
 	Clone(ctx context.Context, src, dst string) error
+	// Snapshot is Clone of a directory that a process writes to: see How.
+	Snapshot(ctx context.Context, src, dst string, how How) error
 	// Remove removes the file or tree path, below Dir. It disappears at once; a
 	// path that does not exist is no error; one outside Dir is refused.
 	Remove(ctx context.Context, path string) error
 	// Sweep removes what killed processes left half made or half removed, never
 	// the work of living ones.
 	Sweep(ctx context.Context) error
+	// Destroy takes the volume away with all its images, and gives its memory back. One
+	// that holds instances, or is in use otherwise, is ErrInUse, unless force says that
+	// they are lost anyway. It may be called more than once.
+	Destroy(ctx context.Context, force bool) error
 	// Close lets go of what the volume holds in this process; the data stays. It
 	// may be called more than once.
 	Close() error
 }
 
+// How is how a snapshot is taken.
+type How struct {
+	// Skip says which files and directories, by path relative to the source, stay out.
+	Skip func(rel string) bool
+	// Still calls its argument, which copies, while nobody writes to the source. An
+	// error of its own counts as one of the copy.
+	Still func(copy func() error) error
+}
+
+// ErrInUse says that a volume cannot be taken away.
+var ErrInUse = errors.New("the volume is in use")
+
 // Usage is the room of a volume, in bytes.
 type Usage struct {
 	// Size is the limit that applies.
 	Size int64
-	// Used is what the files of this volume hold; holes count nothing.
+	// Used is what the files of this volume hold; holes count nothing, blocks that
+	// clones share count once. What was removed just now may still be in it.
 	Used int64
 	// Free is what can still be written: the least of what the limit, the file
 	// system and, for volumes in RAM, the machine and the control group leave.
 	Free int64
 	// Bound says which of them that is.
 	Bound Bound
+	// Memory is the RAM that the volume takes, 0 for volumes on disk. Compression makes
+	// it less than Used, a file system's own structures more.
+	Memory int64
 }
 
 // Bound is what limits a volume's room.
@@ -65,20 +94,51 @@ const (
 	ByCgroup     Bound = "cgroup"      // the memory limit of the control group
 )
 
-// Open opens the volume that spec names, and makes its directory if need be.
-// Spec.Kind must not be Auto: that is Choose's task, which also tells why.
-func Open(ctx context.Context, h host.Host, p host.Places, spec Spec) (Volume, error) {
+// Opener opens the volumes of one user.
+type Opener struct {
+	Host   host.Host
+	Places host.Places
+	// MkfsXFS finds the command line that mkfs.xfs is called by; nil looks for it
+	// where the system has its programs.
+	MkfsXFS func(ctx context.Context) ([]string, error)
+}
+
+// Open opens the volume that spec names, and makes it if need be. Spec.Kind must not
+// be Auto: that is Choose's task, which also tells why.
+func (o *Opener) Open(ctx context.Context, spec Spec) (Volume, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("open volume: %w", err)
 	}
 	if spec.Size < 0 {
 		return nil, fmt.Errorf("open volume %s: its size is negative", spec)
 	}
-	switch spec.Kind {
-	case Shm:
-		return openDir(h, spec, p.Shm)
-	case Disk:
-		return openDir(h, spec, p.Disk)
+	t, ok := traits[spec.Kind]
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("open volume: no such kind %q\nhint: use %s", spec.Kind, kindList())
+	case t.mounted:
+		return o.openMount(ctx, spec)
+	case spec.Kind == Shm:
+		return openDir(o.Host, spec, o.Places.Shm)
 	}
-	return nil, fmt.Errorf("open volume: no such kind %q\nhint: use --volume %s or --volume %s", spec.Kind, Shm, Disk)
+	return openDir(o.Host, spec, o.Places.Disk)
+}
+
+// There reports whether the volume of a kind has been made, without making it.
+func (o *Opener) There(kind Kind) (bool, error) {
+	switch {
+	case traits[kind].mounted && o.Places.Mounts == "":
+		return false, nil
+	case traits[kind].mounted:
+		return sys.Mounted(o.mountPoint(kind))
+	}
+	dir := o.Places.Disk
+	if kind == Shm {
+		dir = o.Places.Shm
+	}
+	_, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }

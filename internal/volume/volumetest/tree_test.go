@@ -76,7 +76,7 @@ func TestDiffCatches(t *testing.T) {
 			src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "dst")
 			t.Cleanup(func() { must(t, errors.Join(sys.RemoveTree(src), sys.RemoveTree(dst))) })
 			WriteFixture(t, src)
-			must(t, sys.CopyTree(t.Context(), src, dst))
+			must(t, sys.CopyTree(t.Context(), src, dst, nil))
 			want := ReadTree(t, src)
 			if d := Diff(want, ReadTree(t, dst)); d != "" {
 				t.Fatalf("a good copy differs:\n%s", d)
