@@ -28,6 +28,16 @@ func exactArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
+// oneOrTwoArgs wants one argument or two, called what.
+func oneOrTwoArgs(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 || len(args) == 2 {
+			return nil
+		}
+		return exactArgs(2, what)(cmd, args)
+	}
+}
+
 // onlyOthers makes a command that only holds others print its help, and refuse
 // names that are none of theirs.
 func onlyOthers(cmd *cobra.Command) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
@@ -27,11 +28,16 @@ func runEnv(a *app, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, kv := range i.Endpoint.Env() {
+	for _, kv := range a.env(i) {
 		k, v, _ := strings.Cut(kv, "=")
 		fmt.Fprintf(a.stdout, "export %s=%s\n", k, shellQuote(v))
 	}
 	return nil
+}
+
+// env returns the variables, as K=V, by which programs find an instance and its API.
+func (a *app) env(i *instance.Instance) []string {
+	return append(i.Endpoint.Env(), client.EnvVar+"="+i.APISocket())
 }
 
 // shellQuote quotes a word for POSIX shells.

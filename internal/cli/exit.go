@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -36,11 +37,22 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// exitOfAnswer has the status for errors of an instance's API, by code.
+var exitOfAnswer = map[string]int{
+	client.CodeNoRoom: exitNoRoom, client.CodeNotFound: exitNotFound, client.CodeUnavailable: exitNotFound, client.CodeInvalid: exitUsage,
+}
+
 // exitCode returns the status for an error.
 func exitCode(ctx context.Context, err error) int {
 	var usage usageError
 	var room *volume.NoRoomError
 	var idle notRunningError
+	var answer *client.Error
+	if errors.As(err, &answer) {
+		if status, ok := exitOfAnswer[answer.Code]; ok {
+			return status
+		}
+	}
 	switch {
 	case errors.As(err, &room):
 		return exitNoRoom
@@ -48,7 +60,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.As(err, &idle):
+	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, instance.ErrNoMark), errors.As(err, &idle):
 		return exitNotFound
 	}
 	return exitError

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -16,12 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
-	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
-
-// runPrefix begins the names of the instances that belong to a `ramaria run`.
-const runPrefix = "run-"
 
 func newRun(a *app) *cobra.Command {
 	var o specFlags
@@ -85,7 +80,7 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 	if _, err := rand.Read(b[:]); err != nil {
 		return 0, err
 	}
-	name := runPrefix + hex.EncodeToString(b[:])
+	name := instance.PassingPrefix + hex.EncodeToString(b[:])
 	// Held for as long as this process lives: an instance of this kind whose name
 	// is not locked is one whose `ramaria run` was killed.
 	lock, err := a.registry.Lock(ctx, name, nil)
@@ -109,7 +104,7 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 	if err != nil {
 		return 0, err
 	}
-	s, err := supervisor.Start(ctx, i, v, slog.New(slog.NewTextHandler(a.stderr, nil)))
+	s, err := a.startSupervisor(ctx, i, v)
 	if err != nil {
 		return 0, err
 	}
@@ -120,14 +115,12 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 		defer close(watching)
 		// It ends without an error, by either end.
 		_ = s.Run(watched)
-		select {
-		case <-s.Done():
+		if s.Ended() {
 			a.say("ramaria: the server of this run has ended; its log is gone with it")
-		default:
 		}
 	}()
 	defer func() { stop(); <-watching }()
-	return runCommand(ctx, path, argv, i.Endpoint.Env(), a)
+	return runCommand(ctx, path, argv, a.env(i), a)
 }
 
 // runCommand runs the command in the foreground and returns its exit status. A

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // newSupervise is what `up` starts, detached, and what a service manager would.
@@ -64,9 +66,15 @@ func (a *app) supervise(ctx context.Context, name string) (*supervisor.Superviso
 	if err != nil {
 		return nil, err
 	}
-	s, err := supervisor.Start(ctx, i, v, slog.New(slog.NewTextHandler(a.stderr, nil)))
+	s, err := a.startSupervisor(ctx, i, v)
 	if errors.Is(err, supervisor.ErrRunning) {
 		return nil, fmt.Errorf("supervise instance %s: %w", name, err)
 	}
 	return s, err
+}
+
+func (a *app) startSupervisor(ctx context.Context, i *instance.Instance, v volume.Volume) (*supervisor.Supervisor, error) {
+	return supervisor.Start(ctx, i, a.instances(v), supervisor.Options{
+		Log: slog.New(slog.NewTextHandler(a.stderr, nil)), Argv: a.superviseArgv,
+	})
 }

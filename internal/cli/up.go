@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -49,15 +48,12 @@ anew. Data in RAM lives until ` + "`ramaria down --rm`" + ` or a reboot.`,
 }
 
 func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOptions) error {
-	if err := instance.CheckName(name); err != nil {
+	if err := instance.CheckNew(name); err != nil {
 		return usageError{err}
 	}
 	spec, err := o.spec()
 	if err != nil {
 		return err
-	}
-	if strings.HasPrefix(name, runPrefix) {
-		return usageError{fmt.Errorf("use instance name %q: names that begin with %s belong to `ramaria run`\nhint: ramaria up my-shop", name, runPrefix)}
 	}
 	lock, err := a.registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
 	if err != nil {
@@ -223,15 +219,8 @@ func (a *app) start(ctx context.Context, i *instance.Instance, created bool) err
 	if state.Phase == instance.Crashed {
 		a.say("instance %s was not shut down cleanly; its server recovers", i.Name)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("start supervisor: %w", err)
-	}
-	argv := []string{self, "supervise", i.Name}
-	if a.home != "" {
-		argv = append(argv, "--home", a.home)
-	}
-	err = supervisor.Spawn(ctx, i, argv)
+	// Whose child it is does not matter: this process ends before it.
+	_, err = supervisor.Spawn(ctx, i, a.superviseArgv(i.Name))
 	if err == nil {
 		return nil
 	}

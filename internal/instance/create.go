@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -12,6 +14,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -45,73 +48,119 @@ type Order struct {
 }
 
 // Create makes an instance from an image. When it fails nothing is left.
-func (s *Store) Create(ctx context.Context, o Order) (_ *Instance, err error) {
-	name, spec, img := o.Name, o.Spec, o.Image
-	dir := s.dir(name)
-	database := spec.Database
+func (s *Store) Create(ctx context.Context, o Order) (*Instance, error) {
+	img := o.Image
+	database := o.Spec.Database
 	if database == "" {
 		database = img.Database
 	}
 	if database == "" {
 		database = image.DefaultDatabase
 	}
+	i := s.blank(o.Name, o.Spec)
+	i.Passing = o.Passing
+	i.Server, i.Image, i.Origin, i.PageSize = o.Server, img.ID, img.Origin, img.PageSize
+	i.Endpoint.Login, i.Endpoint.Database = o.App, database
+	if i.Endpoint.Port == 0 {
+		i.Endpoint.Port = o.Port
+	}
+	return i, s.make(ctx, i, img.Size, func() error { return s.Volume.Clone(ctx, img.DataDir(), i.DataDir()) })
+}
+
+// BranchPrefix begins the source (--from) of an instance that was made from another.
+const BranchPrefix = "instance:"
+
+// Branch makes an instance called name from the data of parent as it is now. how says
+// how to copy it while parent's server runs; the zero value is for one that does not.
+// The new instance has its own accounts, port and server id. When it fails nothing is
+// left.
+func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how volume.How) (*Instance, error) {
+	spec := parent.Spec
+	spec.From, spec.Key, spec.Port, spec.PasswordFile = []string{BranchPrefix + parent.Name}, "", 0, ""
+	i := s.blank(name, spec)
+	i.Server, i.Origin, i.PageSize = parent.Server, "branch of "+parent.Name, parent.PageSize
+	i.Endpoint.Login = server.Login{User: parent.Endpoint.User, Password: server.NewPassword()}
+	i.Endpoint.Database = parent.Endpoint.Database
+	size, err := sys.DiskUsage(parent.DataDir())
+	if err != nil {
+		return nil, fmt.Errorf("make instance %s: %w", name, err)
+	}
+	how.Skip = server.SkipTransient
+	return i, s.make(ctx, i, size, func() error { return s.Volume.Snapshot(ctx, parent.DataDir(), i.DataDir(), how) })
+}
+
+// blank returns an instance that is not made yet, with what does not depend on its data.
+func (s *Store) blank(name string, spec Spec) *Instance {
+	dir := s.dir(name)
 	i := &Instance{
 		Record: Record{
 			Format: Format, Name: name, Spec: spec, Volume: string(s.Volume.Kind()), Dir: dir,
-			RunDir: host.RunDir(dir, s.UID), Passing: o.Passing, Created: time.Now().Truncate(time.Second),
+			RunDir: host.RunDir(dir, s.UID), Created: time.Now().Truncate(time.Second),
 		},
 		Made: Made{
-			Server: o.Server, Account: s.Account,
-			Image: img.ID, Origin: img.Origin, PageSize: img.PageSize,
+			Account: s.Account, ServerID: 1 + rand.Uint32N(math.MaxUint32-1), // #nosec G404 -- no secret; 0 means none
 			Supervisor: server.Login{User: server.SupervisorUser, Password: server.NewPassword()},
 		},
 	}
-	i.Endpoint = server.Endpoint{Host: "127.0.0.1", Port: o.Port, Socket: i.Socket(), Login: o.App, Database: database}
-	if spec.Port != 0 {
-		i.Endpoint.Port = spec.Port
-	}
-	if err := volume.CheckRoom(s.Volume, img.Size+StartRoom, "instance "+name); err != nil {
-		return nil, err
+	i.Endpoint = server.Endpoint{Host: "127.0.0.1", Port: spec.Port, Socket: i.Socket()}
+	return i
+}
+
+// make makes the instance's files; clone fills the data directory, with size bytes of
+// data. When it fails nothing is left.
+func (s *Store) make(ctx context.Context, i *Instance, size int64, clone func() error) (err error) {
+	if err := CheckClone(s.Volume, size, StartRoom, "instance "+i.Name); err != nil {
+		return err
 	}
 	// A directory without a record is what a killed `up` left.
-	if err := s.Volume.Remove(ctx, dir); err != nil {
-		return nil, err
+	if err := s.Volume.Remove(ctx, i.Dir); err != nil {
+		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.Remove(context.WithoutCancel(ctx), &i.Record))
+			err = fmt.Errorf("make instance %s: %w", i.Name, errors.Join(err, s.Remove(context.WithoutCancel(ctx), &i.Record)))
 		}
 	}()
-	if err := os.MkdirAll(dir, 0o711); err != nil {
-		return nil, fmt.Errorf("make instance %s: %w", name, err)
+	if err := os.MkdirAll(i.Dir, 0o711); err != nil {
+		return err
 	}
-	if spec.TmpDir != "" {
+	if i.Spec.TmpDir != "" {
 		// A new directory each time: nothing that is there already is ours.
-		if i.Tmp, err = os.MkdirTemp(spec.TmpDir, "ramaria-"+name+"-"); err != nil {
-			return nil, fmt.Errorf("make instance %s: %w", name, err)
+		if i.Tmp, err = os.MkdirTemp(i.Spec.TmpDir, "ramaria-"+i.Name+"-"); err != nil {
+			return err
 		}
 	}
 	if err := server.MakeDirs(s.Account, i.RunDir, i.TmpDir()); err != nil {
-		return nil, fmt.Errorf("make instance %s: %w", name, err)
+		return err
 	}
-	if err := s.Volume.Clone(ctx, img.DataDir(), i.DataDir()); err != nil {
-		return nil, fmt.Errorf("make instance %s: %w", name, err)
+	if err := clone(); err != nil {
+		return err
 	}
 	if err := i.Save(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := os.MkdirAll(s.Registry.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make instance %s: %w", name, err)
+		return err
 	}
-	return i, s.Registry.Put(&i.Record)
+	return s.Registry.Put(&i.Record)
+}
+
+// CheckClone returns a *volume.NoRoomError unless a clone of size bytes of data, and
+// extra bytes beyond it, fit in the volume.
+func CheckClone(v volume.Volume, size, extra int64, what string) error {
+	if v.Shares() {
+		size = 0
+	}
+	return volume.CheckRoom(v, size+extra, what)
 }
 
 // Remove removes a stopped instance with all its files, and its record last. It
 // may be called more than once.
 func (s *Store) Remove(ctx context.Context, r *Record) error {
 	errs := []error{s.Volume.Remove(ctx, r.Dir)}
-	for _, dir := range []string{r.RunDir, r.TmpDir()} {
-		if filepath.Dir(dir) == r.Dir {
+	apiDir, _ := r.APIDir()
+	for _, dir := range []string{r.RunDir, apiDir, r.TmpDir()} {
+		if dir == r.Dir || filepath.Dir(dir) == r.Dir {
 			continue
 		}
 		if err := s.removeOwn(dir); err != nil {

@@ -59,11 +59,14 @@ type Record struct {
 
 // Made is what instance.json says: what the instance was made of.
 type Made struct {
-	Image    string         `json:"image"`
+	// Image is the image that it is a clone of, "" for a branch.
+	Image    string         `json:"image,omitempty"`
 	Origin   string         `json:"origin"`
 	Server   *server.Server `json:"server"`
 	PageSize int            `json:"page_size,omitempty"`
 	Account  server.Account `json:"account"`
+	// ServerID is the server's number in binary logs, another one in each instance.
+	ServerID uint32 `json:"server_id"`
 	// Supervisor is the account of Ramaria itself.
 	Supervisor server.Login `json:"supervisor"`
 	// Endpoint is for applications. Its port is chosen anew at a start when it is
@@ -94,6 +97,22 @@ func (r *Record) SupervisorLog() string { return filepath.Join(r.Dir, "superviso
 
 // Socket is the server's Unix socket.
 func (r *Record) Socket() string { return server.SocketPath(r.RunDir) }
+
+// APISocket is the socket of the instance's HTTP API, in a directory that only the
+// caller, and not the server's account, can change.
+func (r *Record) APISocket() string {
+	dir, _ := r.APIDir()
+	return filepath.Join(dir, "api.sock")
+}
+
+// APIDir is the directory of the API's socket. Where the instance's own path is too
+// long for one, it is a directory of its own elsewhere.
+func (r *Record) APIDir() (dir string, own bool) {
+	if filepath.Dir(r.RunDir) == r.Dir {
+		return r.Dir, false
+	}
+	return r.RunDir + "-api", true
+}
 
 // TmpDir is the server's tmpdir.
 func (r *Record) TmpDir() string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // DefaultName is the instance that commands mean when none is named.
@@ -22,6 +23,29 @@ var ErrName = errors.New("not a name")
 func CheckName(name string) error {
 	if len(name) > MaxName || !validName.MatchString(name) {
 		return fmt.Errorf("use instance name %q: %w: it has 1 to %d of a-z, 0-9, - and _, and begins with a letter or digit\nhint: ramaria up my-shop", name, ErrName, MaxName)
+	}
+	return nil
+}
+
+// PassingPrefix begins the names of the instances that belong to a `ramaria run`.
+const PassingPrefix = "run-"
+
+// CheckNew is CheckName for the name of an instance that people make.
+func CheckNew(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if strings.HasPrefix(name, PassingPrefix) {
+		return fmt.Errorf("use instance name %q: %w for this: those that begin with %s belong to `ramaria run`\nhint: ramaria up my-shop", name, ErrName, PassingPrefix)
+	}
+	return nil
+}
+
+// CheckLabel refuses labels of marks that cannot be a directory or would surprise, as
+// ErrName.
+func CheckLabel(label string) error {
+	if CheckName(label) != nil {
+		return fmt.Errorf("use label %q: %w: it has 1 to %d of a-z, 0-9, - and _, and begins with a letter or digit\nhint: ramaria mark NAME before-migration", label, ErrName, MaxName)
 	}
 	return nil
 }

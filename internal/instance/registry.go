@@ -57,6 +57,11 @@ func (g Registry) Get(name string) (*Record, error) {
 	return &r, nil
 }
 
+// TakenError says that there is an instance of a name already.
+func TakenError(name string) error {
+	return fmt.Errorf("make instance %s: there is one of that name\nhint: another name, or ramaria down %s --rm", name, name)
+}
+
 // Open returns the instance called name with what it was made of.
 func (g Registry) Open(name string) (*Instance, error) {
 	r, err := g.Get(name)

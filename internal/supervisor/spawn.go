@@ -26,17 +26,18 @@ type report struct {
 
 // Spawn starts `ramaria supervise` for the instance, detached from the terminal
 // and from this process, and waits until its server is ready. argv is the command
-// line. When ctx ends first, the supervisor is stopped again.
-func Spawn(ctx context.Context, i *instance.Instance, argv []string) error {
+// line. When ctx ends first, the supervisor is stopped again. Who lives as long as it
+// should wait for the command that is returned, lest it stay a zombie.
+func Spawn(ctx context.Context, i *instance.Instance, argv []string) (*exec.Cmd, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("start supervisor: %w", err)
+		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
 	defer r.Close()
 	log, err := os.OpenFile(i.SupervisorLog(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		w.Close()
-		return fmt.Errorf("start supervisor: %w", err)
+		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
 	defer log.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -48,7 +49,7 @@ func Spawn(ctx context.Context, i *instance.Instance, argv []string) error {
 	err = cmd.Start()
 	w.Close()
 	if err != nil {
-		return fmt.Errorf("start supervisor: %w", err)
+		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
 	answer := make(chan error, 1)
 	go func() {
@@ -67,13 +68,14 @@ func Spawn(ctx context.Context, i *instance.Instance, argv []string) error {
 	case err := <-answer:
 		if err != nil {
 			_ = cmd.Wait() // it ends by itself; its error is the one it reported
+			return nil, err
 		}
-		return err
+		return cmd, nil
 	case <-ctx.Done():
 		// The only error is that it has ended already.
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 
@@ -92,4 +94,16 @@ func Report(err error) {
 	}
 	// Nobody to tell: the command that spawned this one was killed.
 	_ = json.NewEncoder(f).Encode(said)
+}
+
+// Self is the program that is running, by a path that other processes can start. Where
+// its file was replaced or removed since, it is the running one all the same.
+func Self() string {
+	path, err := os.Executable()
+	if err == nil {
+		if _, err = os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return "/proc/self/exe"
 }

@@ -1,6 +1,7 @@
 // Package supervisor owns one running instance: it holds the instance's lock, is
 // the parent of its server process, says in state.json what goes on, watches room
-// and memory, purges the binary log, and leaves the files in order when it ends.
+// and memory, purges the binary log, serves the API, takes snapshots, and leaves the
+// files in order when it ends.
 //
 // The invariant: while the lock is held a server runs or is about to, and when
 // the supervisor is gone, however it went, so is the server, by its parent-death
@@ -13,10 +14,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -30,24 +34,46 @@ const portTries = 5
 // Supervisor owns one running instance.
 type Supervisor struct {
 	inst   *instance.Instance
+	store  *instance.Store
 	volume volume.Volume
 	log    *slog.Logger
+	argv   func(name string) []string
 
-	lock *sys.FileLock
-	proc *server.Process
-	db   *sql.DB
-	// state is what state.json says; only the goroutine that calls Start, Run and
-	// Close touches it.
+	lock   *sys.FileLock
+	listen net.Listener
+	// tasks is how API requests get something done by the goroutine of Run, one at a
+	// time; over is closed when that has ended. See do.
+	tasks chan task
+	over  chan struct{}
+	// behind are goroutines that outlive a request: removals, children.
+	behind   sync.WaitGroup
+	counters counters
+
+	// The goroutine that calls Start, Run and Stop alone touches what follows. state is
+	// what state.json says.
+	proc  *server.Process
+	db    *sql.DB
 	state instance.State
+}
+
+// Options are what a supervisor needs besides its instance.
+type Options struct {
+	Log *slog.Logger
+	// Argv is the command line that the supervisor of another instance is started by.
+	Argv func(name string) []string
 }
 
 // ErrRunning says that the instance has a supervisor already.
 var ErrRunning = errors.New("the instance is running already")
 
 // Start takes the instance's lock, starts its server and returns once the server
-// has answered a query. After an error nothing runs, and state.json tells why.
-func Start(ctx context.Context, i *instance.Instance, v volume.Volume, log *slog.Logger) (_ *Supervisor, err error) {
-	s := &Supervisor{inst: i, volume: v, log: log}
+// has answered a query. After an error nothing runs, and state.json tells why. store
+// is that of the volume in which the instance lies.
+func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o Options) (_ *Supervisor, err error) {
+	s := &Supervisor{
+		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv,
+		tasks: make(chan task), over: make(chan struct{}),
+	}
 	s.lock, err = sys.TryLock(i.LockPath(), sys.Exclusive)
 	if errors.Is(err, sys.ErrLocked) {
 		return nil, ErrRunning
@@ -61,10 +87,16 @@ func Start(ctx context.Context, i *instance.Instance, v volume.Volume, log *slog
 		}
 	}()
 	if err := i.SignLock(); err != nil {
-		log.Error("cannot say who holds the lock", "error", err) // a full volume: state.json says it too
+		s.log.Error("cannot say who holds the lock", "error", err) // a full volume: state.json says it too
 	}
 	if err := s.enter(instance.State{Phase: instance.Starting, SupervisorPID: os.Getpid()}); err != nil {
 		return nil, err
+	}
+	if err := store.Tidy(ctx, &i.Record); err != nil {
+		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	if err := s.openAPI(); err != nil {
+		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	if err := s.startServer(ctx); err != nil {
 		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
@@ -98,7 +130,7 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 	}
 	err := s.enter(instance.State{Phase: phase, Reason: cause.Error()})
 	s.closeDB()
-	return errors.Join(err, s.lock.Unlock())
+	return errors.Join(err, s.closeAPI(), s.lock.Unlock())
 }
 
 // startServer starts the server process and waits until it is ready, with a new
@@ -185,7 +217,7 @@ func (s *Supervisor) writeFiles() error {
 	}
 	text, err := i.Server.Render(server.Config{
 		Stage: server.Run, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: i.TmpDir(),
-		InitFile: initFile, Port: i.Endpoint.Port, PageSize: i.PageSize, Set: i.Spec.Set,
+		InitFile: initFile, Port: i.Endpoint.Port, ServerID: i.ServerID, PageSize: i.PageSize, Set: i.Spec.Set,
 	})
 	if err != nil {
 		return err
@@ -193,25 +225,47 @@ func (s *Supervisor) writeFiles() error {
 	return server.WritePrivate(i.ConfigPath(), []byte(text), i.Account)
 }
 
-// Run watches the instance until ctx ends or its server does.
+// Run watches the instance, and serves its API, until ctx ends or its server does. It
+// may be called once.
 func (s *Supervisor) Run(ctx context.Context) error {
+	served := make(chan error, 1)
+	serving, stop := context.WithCancel(ctx)
+	go func() { served <- api.Serve(serving, s.listen, api.Handler(s, s.log), s.log) }()
+	s.look(ctx)
+	close(s.over) // requests that wait for their turn are told
+	stop()
+	s.behind.Wait()
+	return <-served
+}
+
+// look does what is to be done while the server runs.
+func (s *Supervisor) look(ctx context.Context) {
 	w := &watch{Supervisor: s}
 	timer := time.NewTimer(watchInterval)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-s.proc.Done():
-			return nil
+			return
+		case t := <-s.tasks:
+			t.run(ctx)
 		case <-timer.C:
 			timer.Reset(w.look(ctx))
 		}
 	}
 }
 
-// Done is closed when the server has ended.
-func (s *Supervisor) Done() <-chan struct{} { return s.proc.Done() }
+// Ended reports whether the server has ended. It is for after Run.
+func (s *Supervisor) Ended() bool {
+	select {
+	case <-s.proc.Done():
+		return true
+	default:
+		return false
+	}
+}
 
 // Stop shuts the server down cleanly, if it still runs, notes how it ended, and
 // lets go of the instance. When ctx ends the server is killed.
@@ -233,7 +287,7 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 func (s *Supervisor) Kill() error {
 	s.proc.Kill()
 	s.closeDB()
-	return s.lock.Unlock()
+	return errors.Join(s.closeAPI(), s.lock.Unlock())
 }
 
 // ended notes how the server ended and lets go of the instance.
@@ -248,7 +302,7 @@ func (s *Supervisor) ended() error {
 		s.log.Error(st.Reason)
 	}
 	s.closeDB()
-	return errors.Join(s.enter(st), s.lock.Unlock())
+	return errors.Join(s.enter(st), s.closeAPI(), s.lock.Unlock())
 }
 
 func (s *Supervisor) closeDB() {

@@ -16,12 +16,23 @@ const loopTries = 64
 // ErrNoLoop says that this machine has no loop devices, or none left.
 var ErrNoLoop = errors.New("no loop device to be had")
 
+const loopControl = "/dev/loop-control"
+
+// CheckLoop returns ErrNoLoop where loop devices cannot be made, and makes none.
+func CheckLoop() error {
+	ctl, err := os.OpenFile(loopControl, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoLoop, err)
+	}
+	return ctl.Close()
+}
+
 // LoopDevice makes the file a block device, with direct I/O where the file system of
 // the file can. The device is taken away by the kernel once nobody has it open and
 // nothing is mounted from it (autoclear): closing what is returned, or dying, leaves
 // none behind. Source of the calls: loop(4).
 func LoopDevice(file *os.File) (*os.File, error) {
-	ctl, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	ctl, err := os.OpenFile(loopControl, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoLoop, err)
 	}

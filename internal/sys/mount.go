@@ -42,6 +42,16 @@ func NewMount(kind string, options ...string) (*Mount, error) {
 	return &Mount{fd}, nil
 }
 
+// CheckMount returns an error if this process cannot mount file systems of a kind, or
+// the kernel does not have it. It mounts nothing.
+func CheckMount(kind string) error {
+	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("mount %s: %w", kind, err)
+	}
+	return unix.Close(fs)
+}
+
 func setOption(fs int, option string) error {
 	name, value, ok := strings.Cut(option, "=")
 	if !ok {

@@ -1,6 +1,7 @@
 package sys
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,6 +23,57 @@ var ErrNoZram = errors.New("this kernel has no zram devices")
 type Zram struct{ Number int }
 
 const zramControl = "/sys/class/zram-control"
+
+const (
+	// zramPatience is how long Remove tries a device that is busy: udev and blkid have
+	// a look at every device that appears or that was unmounted.
+	zramPatience = time.Second
+	zramPause    = 5 * time.Millisecond
+)
+
+// ZramLock keeps other processes of Ramaria on this machine, whatever their home,
+// from adding zram devices. It is on the control directory itself, of which there is
+// one. Closing the file lets go of it, and so does dying.
+func ZramLock(ctx context.Context) (*os.File, error) {
+	dir, err := os.Open(zramControl)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoZram
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoZram, err)
+	}
+	for {
+		err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			dir.Close()
+			return nil, fmt.Errorf("lock zram devices: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			dir.Close()
+			return nil, fmt.Errorf("lock zram devices: %w", ctx.Err())
+		case <-time.After(zramPause):
+		}
+	}
+}
+
+// ZramDevices returns the numbers of all zram devices.
+func ZramDevices() ([]int, error) {
+	paths, err := filepath.Glob("/sys/block/zram*")
+	if err != nil {
+		return nil, fmt.Errorf("list zram devices: %w", err)
+	}
+	var out []int
+	for _, p := range paths {
+		if n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(p), "zram")); err == nil {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
 
 // AddZram makes a new device, which takes no memory until it is set up.
 func AddZram() (Zram, error) {
@@ -38,10 +91,16 @@ func AddZram() (Zram, error) {
 	return Zram{n}, nil
 }
 
-// HasZram reports whether the kernel can make zram devices.
-func HasZram() bool {
-	_, err := os.Stat(filepath.Join(zramControl, "hot_add"))
-	return err == nil
+// CheckZram returns ErrNoZram where zram devices cannot be made, and makes none.
+func CheckZram() error {
+	err := unix.Access(filepath.Join(zramControl, "hot_remove"), unix.W_OK)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNoZram
+	}
+	if err != nil {
+		return fmt.Errorf("%w that this process may use: %w", ErrNoZram, err)
+	}
+	return nil
 }
 
 // Path is the block device.
@@ -86,13 +145,35 @@ func (z Zram) Memory() (used, data int64, err error) {
 	return used, data, nil
 }
 
-// Remove takes the device and all in it away; unix.EBUSY while it is mounted or
-// open. A device that is not there is no error.
+// Size is what SetUp gave the device, in bytes; 0 before that, and for a device that
+// is not there.
+func (z Zram) Size() (int64, error) {
+	b, err := os.ReadFile(z.attribute("disksize"))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("measure %s: %w", z.Path(), err)
+	}
+	return strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+}
+
+// Remove takes the device and all in it away; unix.EBUSY if it stays mounted or open.
+// A device that is not there is no error.
 func (z Zram) Remove() error {
+	for end := time.Now().Add(zramPatience); ; time.Sleep(zramPause) {
+		err := z.remove()
+		if !errors.Is(err, unix.EBUSY) || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+func (z Zram) remove() error {
 	if _, err := os.Stat(z.attribute("disksize")); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := os.WriteFile(z.attribute("reset"), []byte("1"), 0); err != nil {
+	if err := os.WriteFile(z.attribute("reset"), []byte("1"), 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reset %s: %w", z.Path(), err)
 	}
 	err := os.WriteFile(filepath.Join(zramControl, "hot_remove"), []byte(strconv.Itoa(z.Number)), 0)

@@ -88,9 +88,9 @@ func (d *directory) clone(ctx context.Context, src, dst string, how How) (err er
 	defer func() { err = errors.Join(err, w.end()) }()
 	still := how.Still
 	if still == nil {
-		still = func(copy func() error) error { return copy() }
+		still = func(copy func(context.Context) error) error { return copy(ctx) }
 	}
-	if err := still(func() error { return sys.CopyTree(ctx, src, w.path, how.Skip) }); err != nil {
+	if err := still(func(ctx context.Context) error { return sys.CopyTree(ctx, src, w.path, how.Skip) }); err != nil {
 		return err
 	}
 	return moveIn(w.path, d.dir, rel)

@@ -59,7 +59,7 @@ type How struct {
 	Skip func(rel string) bool
 	// Still calls its argument, which copies, while nobody writes to the source. An
 	// error of its own counts as one of the copy.
-	Still func(copy func() error) error
+	Still func(copy func(ctx context.Context) error) error
 }
 
 // ErrInUse says that a volume cannot be taken away.

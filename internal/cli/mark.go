@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+type markOptions struct {
+	replace bool
+	rm      bool
+	asJSON  bool
+}
+
+func newMark(a *app) *cobra.Command {
+	var o markOptions
+	cmd := &cobra.Command{
+		Use:   "mark NAME [LABEL]",
+		Short: "Keep the data that an instance has now, for ramaria rewind; without LABEL list what is kept",
+		Long: `Keep the data that an instance has now under a label, inside the instance; ramaria
+rewind puts it back. On volumes xfs and zram that takes milliseconds and no room; on
+others the data is copied. Without LABEL the marks of the instance are listed.`,
+		Example: `  ramaria mark shop before-migration
+  ramaria rewind shop before-migration`,
+		Args: oneOrTwoArgs("the name of an instance, and a label"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return runMarks(a, args[0], o)
+			}
+			return runMark(cmd.Context(), a, args[0], args[1], o)
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+	cmd.Flags().BoolVar(&o.replace, "replace", false, "replace the mark of that label, if there is one")
+	cmd.Flags().BoolVar(&o.rm, "rm", false, "remove the mark of that label")
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "list as JSON")
+	return cmd
+}
+
+func runMarks(a *app, name string, o markOptions) error {
+	if o.replace || o.rm {
+		return usageError{fmt.Errorf("mark instance %s: there is no label\nhint: ramaria mark %s LABEL", name, name)}
+	}
+	r, err := a.registry.Get(name)
+	if err != nil {
+		return err
+	}
+	marks, err := r.Marks()
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		if marks == nil {
+			marks = []instance.Mark{}
+		}
+		return a.printJSON(marks)
+	}
+	if len(marks) == 0 {
+		a.say("instance %s has no marks; ramaria mark %s LABEL makes one", name, name)
+		return nil
+	}
+	t := newTable("LABEL", "MADE", "SIZE")
+	for _, m := range marks {
+		t.row(m.Label, m.Created.Local().Format("2006-01-02 15:04:05"), volume.FormatBytes(m.Size))
+	}
+	t.print(a.stdout)
+	return nil
+}
+
+func runMark(ctx context.Context, a *app, name, label string, o markOptions) error {
+	if err := instance.CheckLabel(label); err != nil {
+		return usageError{err}
+	}
+	if o.rm && o.replace {
+		return usageError{errors.New("mark: either --rm or --replace\nhint: ramaria mark --help")}
+	}
+	if o.rm {
+		err := a.atInstance(ctx, name, "mark", func(c *client.Client) error { return c.DeleteMark(ctx, label) },
+			func(i *instance.Instance, s *instance.Store) error { return s.DeleteMark(ctx, &i.Record, label) })
+		if err == nil {
+			a.say("removed mark %s of %s", label, name)
+		}
+		return err
+	}
+	return a.atInstance(ctx, name, "mark", func(c *client.Client) error {
+		if err := a.tellPause(ctx, c); err != nil {
+			return err
+		}
+		m, err := c.Mark(ctx, client.MarkRequest{Label: label, Replace: o.replace})
+		if err != nil {
+			return err
+		}
+		a.say("marked %s as %s in %s; it stood still for %s", name, label, micros(m.Snapshot.TotalMicros), micros(m.Snapshot.PauseMicros))
+		return nil
+	}, func(i *instance.Instance, s *instance.Store) error {
+		if err := s.Tidy(ctx, &i.Record); err != nil {
+			return err
+		}
+		if _, err := s.Mark(ctx, &i.Record, label, o.replace, volume.How{}); err != nil {
+			return err
+		}
+		a.say("marked %s, which does not run, as %s", name, label)
+		return nil
+	})
+}
+
+func newRewind(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rewind NAME LABEL",
+		Short: "Put an instance back to a mark, whatever happened since",
+		Long: `Put an instance back to a mark, whatever happened since: changed rows, any DDL, DROP
+DATABASE, a crash. Connections are closed; the DSN, which is printed, stays. What the
+instance held is lost; the mark stays, and so do marks that were made after it. An
+instance that does not run is started.`,
+		Example: `  ramaria mark shop clean
+  ./break-everything; ramaria rewind shop clean`,
+		Args: exactArgs(2, "the name of an instance and a label (ramaria mark NAME lists them)"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runRewind(cmd.Context(), a, args[0], args[1])
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+}
+
+func runRewind(ctx context.Context, a *app, name, label string) error {
+	if err := instance.CheckLabel(label); err != nil {
+		return usageError{err}
+	}
+	err := a.atInstance(ctx, name, "rewind", func(c *client.Client) error {
+		r, err := c.Rewind(ctx, label)
+		if err == nil {
+			a.say("rewound %s to %s in %s", name, label, micros(r.Micros))
+		}
+		return err
+	}, func(i *instance.Instance, s *instance.Store) error {
+		began := time.Now()
+		old, err := s.Rewind(ctx, &i.Record, label, func() error { return nil })
+		if err != nil {
+			return err
+		}
+		if err := s.Volume.Remove(context.WithoutCancel(ctx), old); err != nil {
+			return err
+		}
+		if err := i.SaveState(instance.State{Phase: instance.Stopped, Since: time.Now()}); err != nil {
+			return err
+		}
+		if err := a.start(ctx, i, false); err != nil {
+			return err
+		}
+		a.say("rewound %s, which did not run, to %s in %s", name, label, micros(time.Since(began).Microseconds()))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	i, err := a.registry.Open(name)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout, i.Endpoint.URL())
+	return nil
+}

@@ -1,0 +1,161 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// Mark is the data of an instance at one moment, kept inside it: marks/LABEL is a
+// data directory, and marks/LABEL.json says this of it.
+type Mark struct {
+	Label   string    `json:"label"`
+	Created time.Time `json:"created"`
+	// Size is what its files held, in bytes.
+	Size int64 `json:"size"`
+}
+
+var (
+	// ErrNoMark says that an instance has no mark of a label.
+	ErrNoMark = errors.New("no such mark")
+	// ErrMarkExists says that it has one already.
+	ErrMarkExists = errors.New("there is a mark of that label")
+)
+
+func (r *Record) marksDir() string               { return filepath.Join(r.Dir, "marks") }
+func (r *Record) markDir(label string) string    { return filepath.Join(r.marksDir(), label) }
+func (r *Record) markRecord(label string) string { return r.markDir(label) + ".json" }
+func (r *Record) nextDir() string                { return filepath.Join(r.Dir, "data.next") }
+func (r *Record) newMarkDir(label string) string { return filepath.Join(r.marksDir(), ".new-"+label) }
+func (r *Record) noMark(label string) error {
+	return fmt.Errorf("use mark %s of instance %s: %w\nhint: ramaria mark %s lists its marks", label, r.Name, ErrNoMark, r.Name)
+}
+
+// Marks returns the marks of the instance, the oldest first.
+func (r *Record) Marks() ([]Mark, error) {
+	entries, err := os.ReadDir(r.marksDir())
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list marks: %w", err)
+	}
+	var marks []Mark
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		m := Mark{Label: e.Name()}
+		if err := readJSON(r.markRecord(e.Name()), &m); err != nil && !missing(err) {
+			return nil, err
+		}
+		marks = append(marks, m)
+	}
+	sort.SliceStable(marks, func(i, j int) bool { return marks[i].Created.Before(marks[j].Created) })
+	return marks, nil
+}
+
+// Mark keeps the instance's data as it is now under a label. how says how to copy it
+// while the server runs. An existing mark is ErrMarkExists, unless it is to be
+// replaced: it stays until the new one is whole.
+func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool, how volume.How) (_ Mark, err error) {
+	if err := CheckLabel(label); err != nil {
+		return Mark{}, err
+	}
+	if _, err := os.Lstat(r.markDir(label)); err == nil && !replace {
+		return Mark{}, fmt.Errorf("mark instance %s: %w: %s\nhint: ramaria mark %s %s --replace, or another label", r.Name, ErrMarkExists, label, r.Name, label)
+	}
+	m := Mark{Label: label, Created: time.Now()}
+	if m.Size, err = sys.DiskUsage(r.DataDir()); err != nil {
+		return Mark{}, fmt.Errorf("mark instance %s: %w", r.Name, err)
+	}
+	if err := CheckClone(s.Volume, m.Size, 0, "mark "+label); err != nil {
+		return Mark{}, err
+	}
+	if err := os.MkdirAll(r.marksDir(), 0o700); err != nil {
+		return Mark{}, fmt.Errorf("mark instance %s: %w", r.Name, err)
+	}
+	made := r.newMarkDir(label)
+	if err := s.Volume.Remove(ctx, made); err != nil { // of a mark that was never finished
+		return Mark{}, err
+	}
+	how.Skip = server.SkipTransient
+	if err := s.Volume.Snapshot(ctx, r.DataDir(), made, how); err != nil {
+		return Mark{}, fmt.Errorf("mark instance %s: %w", r.Name, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("mark instance %s: %w", r.Name, err), s.Volume.Remove(context.WithoutCancel(ctx), made))
+		}
+	}()
+	if err := s.Volume.Remove(ctx, r.markDir(label)); err != nil {
+		return Mark{}, err
+	}
+	if err := writeJSON(r.markRecord(label), m); err != nil {
+		return Mark{}, err
+	}
+	return m, os.Rename(made, r.markDir(label))
+}
+
+// DeleteMark removes a mark.
+func (s *Store) DeleteMark(ctx context.Context, r *Record, label string) error {
+	if _, err := os.Lstat(r.markDir(label)); CheckLabel(label) != nil || missing(err) {
+		return r.noMark(label)
+	}
+	if err := s.Volume.Remove(ctx, r.markDir(label)); err != nil {
+		return err
+	}
+	return s.Volume.Remove(ctx, r.markRecord(label))
+}
+
+// Rewind puts the data directory back to a mark. stop, which is called when all is
+// prepared, makes sure that no server runs on the data any more; an error of it ends
+// the rewind, and nothing has changed. What the instance held is in the directory that
+// is returned, for Volume.Remove.
+func (s *Store) Rewind(ctx context.Context, r *Record, label string, stop func() error) (old string, err error) {
+	if _, err := os.Lstat(r.markDir(label)); CheckLabel(label) != nil || missing(err) {
+		return "", r.noMark(label)
+	}
+	next := r.nextDir()
+	if err := s.Volume.Remove(ctx, next); err != nil {
+		return "", err
+	}
+	size, err := sys.DiskUsage(r.markDir(label))
+	if err != nil {
+		return "", fmt.Errorf("rewind instance %s: %w", r.Name, err)
+	}
+	if err := CheckClone(s.Volume, size, 0, "a second copy of mark "+label); err != nil {
+		return "", err
+	}
+	if err := s.Volume.Clone(ctx, r.markDir(label), next); err != nil {
+		return "", fmt.Errorf("rewind instance %s: %w", r.Name, err)
+	}
+	if err := stop(); err != nil {
+		return "", errors.Join(err, s.Volume.Remove(context.WithoutCancel(ctx), next))
+	}
+	if err := sys.Exchange(next, r.DataDir()); err != nil {
+		return "", errors.Join(fmt.Errorf("rewind instance %s: %w", r.Name, err), s.Volume.Remove(context.WithoutCancel(ctx), next))
+	}
+	return next, nil
+}
+
+// Tidy removes what an interrupted mark or rewind left in the instance's directory.
+// The caller holds the instance: nobody else marks or rewinds it.
+func (s *Store) Tidy(ctx context.Context, r *Record) error {
+	errs := []error{s.Volume.Remove(ctx, r.nextDir())}
+	half, err := filepath.Glob(filepath.Join(r.marksDir(), ".new-*"))
+	errs = append(errs, err)
+	for _, path := range half {
+		errs = append(errs, s.Volume.Remove(ctx, path))
+	}
+	return errors.Join(errs...)
+}

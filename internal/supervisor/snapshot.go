@@ -1,0 +1,256 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/api"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+var _ api.Instance = (*Supervisor)(nil)
+
+const (
+	// sharedPause is what a pause is expected to be at most where clones share blocks,
+	// whatever the size of the data (docs/snapshots.md has what was measured).
+	sharedPause = 50 * time.Millisecond
+	// copyRate is what copying is expected to do at least, in bytes a second: 0.4 to 1 s
+	// for a GB in memory.
+	copyRate = 1 << 30
+	// patience is how many times the expected pause the watchdog waits, and leastPause
+	// how long in any case.
+	patience   = 10
+	leastPause = 5 * time.Second
+)
+
+// ExpectedPause is for how long a server is expected to stand still for a snapshot of
+// size bytes of data.
+func ExpectedPause(v volume.Volume, size int64) time.Duration {
+	if v.Shares() {
+		return sharedPause
+	}
+	return sharedPause + time.Duration(float64(size)/copyRate*float64(time.Second))
+}
+
+// snapshot calls take, in turn with everything else that is done to the server, with
+// how to copy the data directory while the server runs, and tells what it cost.
+func (s *Supervisor) snapshot(ctx context.Context, take func(ctx context.Context, how volume.How) error) (cost client.Snapshot, err error) {
+	began := time.Now()
+	err = s.do(ctx, func(ctx context.Context) error {
+		size, err := sys.DiskUsage(s.inst.DataDir())
+		if err != nil {
+			return err
+		}
+		cost.DataBytes = size
+		if s.volume.Shares() {
+			// Twice: the second time there is only what was written during the first.
+			flushing := time.Now()
+			if err := errors.Join(sys.FlushTree(s.inst.DataDir()), sys.FlushTree(s.inst.DataDir())); err != nil {
+				return err
+			}
+			cost.FlushMicros = time.Since(flushing).Microseconds()
+		}
+		limit := max(leastPause, patience*ExpectedPause(s.volume, size))
+		return take(ctx, volume.How{Still: func(copy func(context.Context) error) error {
+			pause, err := s.proc.Still(ctx, limit, copy)
+			cost.PauseMicros = pause.Microseconds()
+			return err
+		}})
+	})
+	cost.TotalMicros = time.Since(began).Microseconds()
+	return cost, err
+}
+
+// Branch implements api.Instance: a new instance with the data of this one, and with a
+// supervisor of its own that runs when Branch returns.
+func (s *Supervisor) Branch(ctx context.Context, r client.BranchRequest) (_ client.Branch, err error) {
+	began := time.Now()
+	lock, err := s.store.Registry.Lock(ctx, r.Name, nil)
+	if err != nil {
+		return client.Branch{}, err
+	}
+	defer func() {
+		if err != nil {
+			// Nobody waits for a name that came to nothing.
+			err = errors.Join(err, lock.UnlockRemove())
+			return
+		}
+		err = lock.Unlock()
+	}()
+	if _, err := s.store.Registry.Get(r.Name); !errors.Is(err, instance.ErrNotFound) {
+		_ = lock.Unlock() // not to be removed: it is the other one's
+		return client.Branch{}, errors.Join(api.As(api.ErrExists, instance.TakenError(r.Name)), err)
+	}
+	var i *instance.Instance
+	cost, err := s.snapshot(ctx, func(ctx context.Context, how volume.How) error {
+		i, err = s.store.Branch(ctx, s.inst, r.Name, how)
+		return err
+	})
+	if err != nil {
+		return client.Branch{}, err
+	}
+	if err := s.spawn(ctx, i); err != nil {
+		return client.Branch{}, errors.Join(err, s.store.Remove(context.WithoutCancel(ctx), &i.Record))
+	}
+	// The supervisor may have chosen another port.
+	if i, err = s.store.Registry.Open(r.Name); err != nil {
+		return client.Branch{}, err
+	}
+	s.counters.branches.Add(1)
+	return client.Branch{
+		Name: i.Name, Endpoint: endpoint(i), API: i.APISocket(), Snapshot: cost, ReadyMicros: time.Since(began).Microseconds(),
+	}, nil
+}
+
+// spawn starts the supervisor of another instance, which outlives this one.
+func (s *Supervisor) spawn(ctx context.Context, i *instance.Instance) error {
+	child, err := Spawn(ctx, i, s.argv(i.Name))
+	if err != nil {
+		return err
+	}
+	// It is this process's child as long as both live; see that it is not left a zombie.
+	go func() { _ = child.Wait() }()
+	return nil
+}
+
+// Marks implements api.Instance.
+func (s *Supervisor) Marks(context.Context) ([]client.Mark, error) {
+	marks, err := s.inst.Marks()
+	out := make([]client.Mark, 0, len(marks))
+	for _, m := range marks {
+		out = append(out, markOf(m))
+	}
+	return out, err
+}
+
+func markOf(m instance.Mark) client.Mark {
+	return client.Mark{Label: m.Label, Created: m.Created, DataBytes: m.Size}
+}
+
+// Mark implements api.Instance.
+func (s *Supervisor) Mark(ctx context.Context, r client.MarkRequest) (client.Mark, error) {
+	var m instance.Mark
+	cost, err := s.snapshot(ctx, func(ctx context.Context, how volume.How) (err error) {
+		m, err = s.store.Mark(ctx, &s.inst.Record, r.Label, r.Replace, how)
+		return err
+	})
+	if errors.Is(err, instance.ErrMarkExists) {
+		err = api.As(api.ErrExists, err)
+	}
+	if err != nil {
+		return client.Mark{}, err
+	}
+	s.counters.marks.Add(1)
+	out := markOf(m)
+	out.Snapshot = &cost
+	return out, nil
+}
+
+// DeleteMark implements api.Instance.
+func (s *Supervisor) DeleteMark(ctx context.Context, label string) error {
+	return notFound(s.do(ctx, func(ctx context.Context) error { return s.store.DeleteMark(ctx, &s.inst.Record, label) }))
+}
+
+func notFound(err error) error {
+	if errors.Is(err, instance.ErrNoMark) {
+		return api.As(api.ErrNotFound, err)
+	}
+	return err
+}
+
+// Rewind implements api.Instance. Connections are closed; accounts and port stay.
+func (s *Supervisor) Rewind(ctx context.Context, label string) (client.Rewind, error) {
+	began := time.Now()
+	out := client.Rewind{Label: label}
+	err := s.do(ctx, func(ctx context.Context) error { return s.rewind(ctx, label, &out) })
+	if err != nil {
+		return client.Rewind{}, notFound(err)
+	}
+	s.counters.rewinds.Add(1)
+	out.Micros = time.Since(began).Microseconds()
+	return out, nil
+}
+
+// rewind is for the goroutine of Run. After an error the server runs as before, or has
+// ended, which ends Run.
+func (s *Supervisor) rewind(ctx context.Context, label string, out *client.Rewind) error {
+	old, err := s.store.Rewind(ctx, &s.inst.Record, label, func() error {
+		st := s.state
+		st.Phase, st.Reason = instance.Starting, ""
+		if err := s.enter(st); err != nil {
+			return err
+		}
+		// What it holds is not wanted any more: no clean shutdown.
+		s.proc.Kill()
+		s.closeDB()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.behind.Go(func() {
+		// A large directory takes its time to remove; nobody waits for that.
+		if err := s.volume.Remove(context.WithoutCancel(ctx), old); err != nil {
+			s.log.Error("cannot remove what was rewound", "error", err)
+		}
+	})
+	starting := time.Now()
+	// Not the request's: a server that is half started is of no use to anybody.
+	if err := s.startServer(context.WithoutCancel(ctx)); err != nil {
+		s.proc.Kill()
+		return fmt.Errorf("start instance %s after the rewind: %w\nhint: ramaria logs %s", s.inst.Name, err, s.inst.Name)
+	}
+	out.ReadyMicros = time.Since(starting).Microseconds()
+	if err := s.inst.Save(); err != nil {
+		return err
+	}
+	s.state.Phase = instance.Running
+	return s.enter(s.state)
+}
+
+// Status implements api.Instance. It looks at files only: it answers while something
+// else is being done.
+func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
+	st, err := s.inst.State()
+	if err != nil {
+		return client.Status{}, err
+	}
+	i, err := s.store.Registry.Open(s.inst.Name)
+	if err != nil {
+		return client.Status{}, err
+	}
+	u, err := s.volume.Usage()
+	if err != nil {
+		return client.Status{}, err
+	}
+	size, err := sys.DiskUsage(i.DataDir())
+	if err != nil {
+		return client.Status{}, err
+	}
+	marks, err := s.Marks(ctx)
+	if err != nil {
+		return client.Status{}, err
+	}
+	return client.Status{
+		Name: i.Name, Phase: string(st.Phase), Since: st.Since, Reason: st.Reason, Warnings: st.Warnings, ReadySeconds: st.ReadySeconds,
+		Server:   client.Server{Flavour: string(i.Server.Flavour), Version: i.Server.Version.String()},
+		Endpoint: endpoint(i),
+		Volume: client.Volume{
+			Kind: string(s.volume.Kind()), Dir: s.volume.Dir(), SizeBytes: u.Size, UsedBytes: u.Used, FreeBytes: u.Free,
+			Bound: string(u.Bound), Reflink: s.volume.Shares(),
+		},
+		Snapshot: client.SnapshotEstimate{DataBytes: size, ExpectedPauseMicros: ExpectedPause(s.volume, size).Microseconds()},
+		Marks:    marks,
+		Counters: client.Counters{Branches: s.counters.branches.Load(), Marks: s.counters.marks.Load(), Rewinds: s.counters.rewinds.Load()},
+	}, nil
+}
+
+func endpoint(i *instance.Instance) client.Endpoint {
+	e := i.Endpoint
+	return client.Endpoint{Host: e.Host, Port: e.Port, Socket: e.Socket, User: e.User, Password: e.Password, Database: e.Database, URL: e.URL()}
+}
