@@ -47,14 +47,6 @@ func (s *Supervisor) snapshot(ctx context.Context, take func(ctx context.Context
 			return err
 		}
 		cost.DataBytes = size
-		if s.volume.Shares() {
-			// Twice: the second time there is only what was written during the first.
-			flushing := time.Now()
-			if err := errors.Join(sys.FlushTree(s.inst.DataDir()), sys.FlushTree(s.inst.DataDir())); err != nil {
-				return err
-			}
-			cost.FlushMicros = time.Since(flushing).Microseconds()
-		}
 		limit := max(leastPause, patience*ExpectedPause(s.volume, size))
 		return take(ctx, volume.How{Still: func(copy func(context.Context) error) error {
 			pause, err := s.proc.Still(ctx, limit, copy)

@@ -16,21 +16,29 @@ type fileCopy struct {
 	rel      string
 	src, dst int
 	st       unix.Stat_t
+	again    bool // there is an older copy
 }
 
-// file makes the copy's name and fills it, here or, when it is large, in a copier.
-func (c *treeCopy) file(ctx context.Context, src, dst int, name, rel string, st *unix.Stat_t) error {
+// file makes the copy's name, unless it is there again, and fills it, here or, when it
+// is large, in a copier.
+func (c *treeCopy) file(ctx context.Context, src, dst int, name, rel string, st *unix.Stat_t, again bool) error {
 	// O_NONBLOCK: should the name have become a FIFO since the stat, do not hang.
 	s, err := unix.Openat(src, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return c.fail("open", rel, err)
 	}
-	d, err := unix.Openat(dst, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
+	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC
+	if again {
+		flags |= unix.O_NOFOLLOW
+	} else {
+		flags |= unix.O_EXCL
+	}
+	d, err := unix.Openat(dst, name, flags, 0o600)
 	if err != nil {
 		unix.Close(s)
-		return c.fail("create copy", rel, err)
+		return fmt.Errorf("create copy of %s: %w", rel, err)
 	}
-	f := &fileCopy{c: c, rel: rel, src: s, dst: d, st: *st}
+	f := &fileCopy{c: c, rel: rel, src: s, dst: d, st: *st, again: again}
 	if st.Size > inlineSize {
 		select {
 		case c.large <- f:
@@ -61,6 +69,11 @@ func (f *fileCopy) fill(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if f.again {
+		if err := unix.Ftruncate(f.dst, f.st.Size); err != nil {
+			return fmt.Errorf("set size: %w", err)
+		}
+	}
 	if f.st.Size == 0 {
 		return nil
 	}
@@ -70,6 +83,9 @@ func (f *fileCopy) fill(ctx context.Context) error {
 			return err
 		}
 		f.c.noClone.Store(true)
+	}
+	if f.again {
+		return recopyData(ctx, f.dst, f.src, f.st.Size)
 	}
 	return copyData(ctx, f.dst, f.src, f.st.Size)
 }

@@ -56,7 +56,7 @@ func CopyTree(ctx context.Context, src, dst string, skip func(rel string) bool) 
 	defer unix.Close(d)
 
 	c := &treeCopy{src: src, root: d, skip: skip, links: map[inode]string{}, uid: os.Geteuid(), gid: os.Getegid()}
-	if err := c.run(ctx, s); err != nil {
+	if err := c.run(ctx, func(ctx context.Context) error { return c.dir(ctx, s, c.root, "") }); err != nil {
 		return err
 	}
 	if err := c.keepMeta(s, d, &st); err != nil {
@@ -65,8 +65,8 @@ func CopyTree(ctx context.Context, src, dst string, skip func(rel string) bool) 
 	return nil
 }
 
-// treeCopy is one run of CopyTree. The walker alone uses links; reflinks is
-// shared with the copiers.
+// treeCopy is one run of CopyTree, or all of a LiveCopy. The walker alone uses links;
+// noClone is shared with the copiers.
 type treeCopy struct {
 	src      string
 	skip     func(rel string) bool
@@ -81,7 +81,7 @@ type inode struct{ dev, ino uint64 }
 
 // run walks the tree and copies small files on the way; large ones go to copiers
 // beside it, which the walker joins when it is through.
-func (c *treeCopy) run(ctx context.Context, src int) error {
+func (c *treeCopy) run(ctx context.Context, walk func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c.large = make(chan *fileCopy, maxQueued)
@@ -96,7 +96,7 @@ func (c *treeCopy) run(ctx context.Context, src int) error {
 	for range min(runtime.GOMAXPROCS(0), maxCopiers) - 1 {
 		wg.Go(drain)
 	}
-	if err := c.dir(ctx, src, c.root, ""); err != nil {
+	if err := walk(ctx); err != nil {
 		cancel(err)
 	}
 	close(c.large)
@@ -142,7 +142,7 @@ func (c *treeCopy) entry(ctx context.Context, src, dst int, name, rel string) er
 	}
 	switch kind {
 	case unix.S_IFREG:
-		return c.file(ctx, src, dst, name, rel, &st)
+		return c.file(ctx, src, dst, name, rel, &st, false)
 	case unix.S_IFDIR:
 		return c.subdir(ctx, src, dst, name, rel, &st)
 	case unix.S_IFLNK:
@@ -150,8 +150,10 @@ func (c *treeCopy) entry(ctx context.Context, src, dst int, name, rel string) er
 	case unix.S_IFSOCK:
 		return nil // belongs to a process, not to the data
 	}
-	return c.fail("copy", rel, errors.New("neither a file, a directory nor a link; a data directory holds no such thing"))
+	return c.fail("copy", rel, errOddFile)
 }
+
+var errOddFile = errors.New("neither a file, a directory nor a link; a data directory holds no such thing")
 
 func (c *treeCopy) subdir(ctx context.Context, src, dst int, name, rel string, st *unix.Stat_t) error {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -86,14 +87,42 @@ func (d *directory) clone(ctx context.Context, src, dst string, how How) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, w.end()) }()
-	still := how.Still
-	if still == nil {
-		still = func(copy func(context.Context) error) error { return copy(ctx) }
+	if how.Still == nil {
+		err = sys.CopyTree(ctx, src, w.path, how.Skip)
+	} else {
+		err = copyLive(ctx, src, w.path, how)
 	}
-	if err := still(func(ctx context.Context) error { return sys.CopyTree(ctx, src, w.path, how.Skip) }); err != nil {
+	if err != nil {
 		return err
 	}
 	return moveIn(w.path, d.dir, rel)
+}
+
+const (
+	// liveRounds bounds the rounds in which a directory is copied while it is written
+	// to, and shortRound is how short one must be for the last to be worth stopping
+	// the writers for.
+	liveRounds = 4
+	shortRound = 20 * time.Millisecond
+)
+
+// copyLive copies a directory that is written to: all of it beside the writers, then
+// what they have changed meanwhile, and then, while they stand still, the rest.
+func copyLive(ctx context.Context, src, dst string, how How) error {
+	live := sys.NewLiveCopy(src, dst, how.Skip)
+	for range liveRounds {
+		began := time.Now()
+		if err := live.Round(ctx); err != nil {
+			return err
+		}
+		if time.Since(began) < shortRound {
+			break
+		}
+	}
+	if err := how.Still(live.Round); err != nil {
+		return err
+	}
+	return live.Done()
 }
 
 // apart refuses a source that the copy would lie in: it would copy itself for ever.

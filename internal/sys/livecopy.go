@@ -1,0 +1,216 @@
+package sys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// restTime is how long ago a file must have changed for its change time to tell that
+// it has not changed since it was copied. A write sets that time first and the data
+// then, and on kernels before 6.13 the clock of change times ticks every 1 to 10 ms.
+const restTime = 2 * time.Second
+
+// ErrHardLinks says that a tree has files with several names, which LiveCopy does not
+// follow.
+var ErrHardLinks = errors.New("files with several names cannot be followed")
+
+// LiveCopy copies a directory that others write to, in rounds: each makes the copy
+// what the source is, as CopyTree would, and costs what has changed since the last
+// one. So the writers have to be stopped for the last round only.
+//
+// Where blocks can be shared, files that changed are shared anew as a whole: the
+// kernel passes over extents that are the same already, which is 50 times faster than
+// sharing them (0.3 against 15 microseconds each, XFS on Linux 6.18). A file in
+// fragments after many copies costs no long pause then.
+type LiveCopy struct {
+	treeCopy
+	dst  string
+	seen map[string]stamp
+}
+
+// stamp is how a file was when it was last copied.
+type stamp struct {
+	ino    uint64
+	ctime  unix.Timespec
+	rested bool // it had not changed for restTime
+}
+
+// NewLiveCopy returns a copy of src to dst, which must not exist, without what skip
+// says. Nothing happens before the first Round.
+func NewLiveCopy(src, dst string, skip func(rel string) bool) *LiveCopy {
+	return &LiveCopy{
+		treeCopy: treeCopy{src: src, skip: skip, uid: os.Geteuid(), gid: os.Getegid()},
+		dst:      dst, seen: map[string]stamp{},
+	}
+}
+
+// Round makes the copy what the source is now. While others write to the source it is
+// not what the source was at any one moment. After an error the copy is worth nothing.
+func (l *LiveCopy) Round(ctx context.Context) error {
+	return l.openTops(func(src, dst int) error {
+		return l.run(ctx, func(ctx context.Context) error { return l.follow(ctx, src, dst, "") })
+	})
+}
+
+// follow makes the open directory dst what src is.
+func (l *LiveCopy) follow(ctx context.Context, src, dst int, rel string) error {
+	names, err := readNames(src)
+	if err != nil {
+		return l.fail("read directory", rel, err)
+	}
+	if err := l.drop(dst, rel, names); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		path := filepath.Join(rel, name)
+		if l.skip != nil && l.skip(path) {
+			continue
+		}
+		err := l.followEntry(ctx, src, dst, name, path)
+		if errors.Is(err, unix.ENOENT) {
+			// It vanished; what there is of its copy goes with the next round.
+			delete(l.seen, path)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if rel == "" {
+		return nil // stays closed to others: see Done
+	}
+	return l.keepDirMeta(src, dst, rel)
+}
+
+func (l *LiveCopy) keepDirMeta(src, dst int, rel string) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(src, &st); err != nil {
+		return l.fail("stat", rel, err)
+	}
+	return l.fail("copy attributes", rel, l.keepMeta(src, dst, &st))
+}
+
+// Done gives the top of the copy the owner and mode of the source: until then it is
+// closed to others.
+func (l *LiveCopy) Done() error {
+	return l.openTops(func(src, dst int) error { return l.keepDirMeta(src, dst, "") })
+}
+
+// openTops calls f with both top directories open, the copy's made if need be.
+func (l *LiveCopy) openTops(f func(src, dst int) error) error {
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
+	s, err := unix.Open(l.src, flags, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: l.src, Err: err}
+	}
+	defer unix.Close(s)
+	if err := os.Mkdir(l.dst, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	d, err := unix.Open(l.dst, flags|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: l.dst, Err: err}
+	}
+	defer unix.Close(d)
+	return f(s, d)
+}
+
+// drop removes from the copy what has gone from the source, or is skipped.
+func (l *LiveCopy) drop(dst int, rel string, names []string) error {
+	there, err := readNames(dst)
+	if err != nil {
+		return l.fail("read copy of directory", rel, err)
+	}
+	wanted := make(map[string]bool, len(names))
+	for _, name := range names {
+		wanted[name] = true
+	}
+	for _, name := range there {
+		if !wanted[name] {
+			if err := l.removeCopy(filepath.Join(rel, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *LiveCopy) removeCopy(rel string) error {
+	delete(l.seen, rel)
+	return RemoveTree(filepath.Join(l.dst, rel))
+}
+
+func (l *LiveCopy) followEntry(ctx context.Context, src, dst int, name, rel string) error {
+	var st unix.Stat_t
+	if err := unix.Fstatat(src, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return l.fail("stat", rel, err)
+	}
+	kind := st.Mode & unix.S_IFMT
+	was, copied := l.seen[rel]
+	if kind == unix.S_IFSOCK {
+		return l.removeCopy(rel)
+	}
+	if kind != unix.S_IFDIR && st.Nlink > 1 {
+		return l.fail("copy", rel, ErrHardLinks)
+	}
+	if copied && was.ino != st.Ino { // another file has the name now
+		if err := l.removeCopy(rel); err != nil {
+			return err
+		}
+		copied = false
+	}
+	if copied && was.rested && was.ctime == st.Ctim && kind != unix.S_IFDIR {
+		return nil
+	}
+	now := stamp{ino: st.Ino, ctime: st.Ctim, rested: time.Since(time.Unix(st.Ctim.Unix())) > restTime}
+	switch kind {
+	case unix.S_IFDIR:
+		if err := l.followDir(ctx, src, dst, name, rel, copied); err != nil {
+			return err
+		}
+	case unix.S_IFLNK:
+		if err := l.removeCopy(rel); err != nil {
+			return err
+		}
+		if err := l.symlink(src, dst, name, &st); err != nil {
+			return l.fail("copy link", rel, err)
+		}
+	case unix.S_IFREG:
+		if err := l.file(ctx, src, dst, name, rel, &st, copied); err != nil {
+			return err
+		}
+	default:
+		return l.fail("copy", rel, errOddFile)
+	}
+	l.seen[rel] = now
+	return nil
+}
+
+func (l *LiveCopy) followDir(ctx context.Context, src, dst int, name, rel string, copied bool) error {
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	s, err := unix.Openat(src, name, flags, 0)
+	if err != nil {
+		return l.fail("open", rel, err)
+	}
+	defer unix.Close(s)
+	if !copied {
+		if err := unix.Mkdirat(dst, name, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
+			return fmt.Errorf("make copy of %s: %w", rel, err)
+		}
+	}
+	d, err := unix.Openat(dst, name, flags, 0)
+	if err != nil {
+		return fmt.Errorf("open copy of %s: %w", rel, err)
+	}
+	defer unix.Close(d)
+	return l.follow(ctx, s, d, rel)
+}
