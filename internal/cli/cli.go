@@ -160,7 +160,8 @@ blink, gone without a trace. (MySQL comes in a later version.)
 		}
 	}
 	group("main", newUp(a), newRun(a), newDown(a), newLs(a), newStatus(a), newEnv(a), newSQL(a), newLogs(a))
-	group("parts", newImage(a), newServer(a))
+	group("main", newBranch(a), newMark(a), newRewind(a))
+	group("parts", newImage(a), newVolume(a), newServer(a))
 	group("more", newDemo(a), newDoctor(a), newBench(a))
 	root.AddCommand(newSupervise(a))
 	root.SetHelpCommandGroupID("more")
@@ -193,7 +194,7 @@ func (a *app) open(cmd *cobra.Command) error {
 
 // makers are the commands that make things; the others only look, and also work
 // where nothing can be written.
-var makers = []string{"ramaria up", "ramaria run", "ramaria image build", "ramaria server fetch", "ramaria bench", "ramaria demo"}
+var makers = []string{"ramaria up", "ramaria branch", "ramaria mark", "ramaria rewind", "ramaria run", "ramaria image build", "ramaria image save", "ramaria server fetch", "ramaria bench", "ramaria demo"}
 
 func makesThings(cmd *cobra.Command) bool { return slices.Contains(makers, cmd.CommandPath()) }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,15 +17,18 @@ import (
 func newImage(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Build, list and remove images: clean data directories that instances are cloned from",
-		Long: `Build, list and remove images: clean data directories that instances are cloned from.
+		Short: "Build, list, save and remove images: clean data directories that instances are cloned from",
+		Long: `Build, list, save and remove images: clean data directories that instances are cloned from.
 
 Images stay until they are removed, or until a new one needs room: the least recently
 used go when all together would take more than RAMARIA_IMAGE_LIMIT (a size such as 2G;
-by default half of the volume), never one that an instance is a clone of.`,
+by default half of the volume), never one that an instance is a clone of.
+
+A volume in RAM forgets its images at a reboot. One that was saved comes back by
+itself when it is asked for: unpacked from disk instead of built.`,
 	}
 	onlyOthers(cmd)
-	cmd.AddCommand(newImageBuild(a), newImageLs(a), newImageRm(a))
+	cmd.AddCommand(newImageBuild(a), newImageLs(a), newImageSave(a), newImageRm(a))
 	return cmd
 }
 
@@ -74,32 +78,105 @@ func newImageLs(a *app) *cobra.Command {
 	return cmd
 }
 
-// imageListing is what `image ls` says of one image.
+// imageListing is what `image ls` says of one image in one place.
 type imageListing struct {
 	*image.Image
 	Volume  volume.Kind `json:"volume"`
 	LastUse time.Time   `json:"last_use"`
 	InUse   bool        `json:"in_use"`
+	// Saved is the file that it is saved in, of SavedSize bytes.
+	Saved     string `json:"saved,omitempty"`
+	SavedSize int64  `json:"saved_size,omitempty"`
+}
+
+// noVolume is the kind of volume of an image that is only saved.
+const noVolume volume.Kind = "-"
+
+// imagePlaces is where one image is: in the volumes of stores, and in a file.
+type imagePlaces struct {
+	stores []*image.Store
+	hot    []*image.Image // by store
+	saved  *image.Saved   // nil if it is not
+}
+
+// findImages looks into all volumes and the cold store. ids are in the order of the
+// listing: those in volumes as their stores list them, then those only saved.
+func (a *app) findImages(ctx context.Context) (found map[string]*imagePlaces, ids []string, err error) {
+	vols, err := a.volumes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	found = map[string]*imagePlaces{}
+	at := func(id string) *imagePlaces {
+		if found[id] == nil {
+			found[id] = &imagePlaces{}
+			ids = append(ids, id)
+		}
+		return found[id]
+	}
+	for _, v := range vols {
+		s, err := a.images(v)
+		if err != nil {
+			return nil, nil, err
+		}
+		images, err := s.List()
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, m := range images {
+			p := at(m.ID)
+			p.stores, p.hot = append(p.stores, s), append(p.hot, m)
+		}
+	}
+	saved, err := image.ColdIn(a.places).List()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, v := range saved {
+		at(v.ID).saved = v
+	}
+	return found, ids, nil
+}
+
+// listings are the rows of one image.
+func (a *app) listings(ctx context.Context, p *imagePlaces) ([]imageListing, error) {
+	var out []imageListing
+	for i, m := range p.hot {
+		out = append(out, imageListing{Image: m, Volume: p.stores[i].Volume.Kind(), LastUse: m.LastUse(), InUse: a.imageInUse(m.ID)})
+	}
+	if p.saved == nil {
+		return out, nil
+	}
+	if len(p.hot) == 0 {
+		m, err := p.saved.Image(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, imageListing{Image: m, Volume: noVolume, LastUse: p.saved.Time})
+	}
+	for i := range out {
+		out[i].Saved, out[i].SavedSize = p.saved.Path, p.saved.Size
+	}
+	return out, nil
 }
 
 func runImageLs(ctx context.Context, a *app, asJSON bool) error {
-	vols, err := a.volumes(ctx)
+	found, ids, err := a.findImages(ctx)
 	if err != nil {
 		return err
 	}
 	all := []imageListing{}
-	for _, v := range vols {
-		s, err := a.images(v)
+	for _, id := range ids {
+		rows, err := a.listings(ctx, found[id])
+		var damage *image.DamagedError
+		if errors.As(err, &damage) {
+			a.say("%v", damage) // the others are there nevertheless
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		images, err := s.List()
-		if err != nil {
-			return err
-		}
-		for _, m := range images {
-			all = append(all, imageListing{m, v.Kind(), m.LastUse(), a.imageInUse(m.ID)})
-		}
+		all = append(all, rows...)
 	}
 	if asJSON {
 		return a.printJSON(all)
@@ -108,13 +185,16 @@ func runImageLs(ctx context.Context, a *app, asJSON bool) error {
 		a.say("no images; ramaria image build makes one, and so does ramaria up")
 		return nil
 	}
-	t := newTable("IMAGE", "SERVER", "VOLUME", "SIZE", "LAST USE", "IN USE", "MADE FROM")
+	t := newTable("IMAGE", "SERVER", "VOLUME", "SIZE", "SAVED", "LAST USE", "IN USE", "MADE FROM")
 	for _, m := range all {
-		inUse := ""
+		inUse, saved := "", ""
 		if m.InUse {
 			inUse = "yes"
 		}
-		t.row(m.ID, fmt.Sprintf("%s-%s", m.Flavour, m.Version), string(m.Volume), volume.FormatBytes(m.Size), ago(m.LastUse), inUse, m.Origin)
+		if m.Saved != "" {
+			saved = volume.FormatBytes(m.SavedSize)
+		}
+		t.row(m.ID, fmt.Sprintf("%s-%s", m.Flavour, m.Version), string(m.Volume), volume.FormatBytes(m.Size), saved, ago(m.LastUse), inUse, m.Origin)
 	}
 	t.print(a.stdout)
 	return nil
@@ -136,61 +216,149 @@ func ago(t time.Time) string {
 	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
-func newImageRm(a *app) *cobra.Command {
-	var all bool
-	cmd := &cobra.Command{
-		Use:   "rm ID...",
-		Short: "Remove images that no instance uses",
+func newImageSave(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "save ID",
+		Short: "Save an image to disk, from where it comes back by itself, and print the file",
+		Long: `Save an image to disk, and print the file. Once its volume has lost the image, as at a
+reboot, up, run and image build unpack the file instead of building the image again.
+ID may be the beginning of an id.`,
+		Args: exactArgs(1, "the id of an image, or its beginning"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runImageRm(cmd.Context(), a, args, all)
+			return runImageSave(cmd.Context(), a, args[0])
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "all images that are not in use")
+}
+
+func runImageSave(ctx context.Context, a *app, prefix string) error {
+	if err := image.ColdIn(a.places).Sweep(); err != nil {
+		return err
+	}
+	found, ids, err := a.findImages(ctx)
+	if err != nil {
+		return err
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, prefix) })
+	switch {
+	case len(ids) == 0:
+		return fmt.Errorf("save image %s: %w\nhint: ramaria image ls", prefix, image.ErrNotFound)
+	case len(ids) > 1:
+		return fmt.Errorf("save image %s: %d images begin like this\nhint: ramaria image ls", prefix, len(ids))
+	}
+	p := found[ids[0]]
+	if p.saved != nil {
+		a.say("image %s is saved already (%s); the file was not read again", ids[0], volume.FormatBytes(p.saved.Size))
+	} else if p.saved, err = p.stores[0].Save(ctx, ids[0]); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout, p.saved.Path)
+	return nil
+}
+
+// imageRmOptions say what to remove of images.
+type imageRmOptions struct{ all, hot, saved bool }
+
+func newImageRm(a *app) *cobra.Command {
+	var o imageRmOptions
+	cmd := &cobra.Command{
+		Use:   "rm ID...",
+		Short: "Remove images that no instance uses, also where they are saved",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runImageRm(cmd.Context(), a, args, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "all images that are not in use")
+	cmd.Flags().BoolVar(&o.hot, "hot", false, "only in the volumes: frees memory, and what is saved stays")
+	cmd.Flags().BoolVar(&o.saved, "saved", false, "only where they are saved")
 	return cmd
 }
 
-func runImageRm(ctx context.Context, a *app, ids []string, all bool) error {
-	if all == (len(ids) > 0) {
+func runImageRm(ctx context.Context, a *app, ids []string, o imageRmOptions) error {
+	if o.all == (len(ids) > 0) {
 		return usageError{errors.New("remove images: name some, or use --all\nhint: ramaria image ls")}
 	}
+	if o.hot && o.saved {
+		return usageError{errors.New("remove images: --hot and --saved together are neither\nhint: leave both out to remove everything of an image")}
+	}
+	if err := a.sweepImages(ctx); err != nil {
+		return err
+	}
+	found, all, err := a.findImages(ctx)
+	if err != nil {
+		return err
+	}
+	removed := map[string]bool{}
+	var errs []error
+	for _, id := range all {
+		var named []string
+		for _, prefix := range ids {
+			if strings.HasPrefix(id, prefix) {
+				named = append(named, prefix)
+			}
+		}
+		if len(named) == 0 && !o.all || o.all && a.imageInUse(id) {
+			continue
+		}
+		tried, err := a.removeImage(ctx, id, found[id], o)
+		for _, prefix := range named {
+			removed[prefix] = removed[prefix] || tried
+		}
+		errs = append(errs, err)
+	}
+	for _, id := range ids {
+		if !removed[id] {
+			errs = append(errs, fmt.Errorf("remove image %s: %w%s\nhint: ramaria image ls", id, image.ErrNotFound, o.where()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// where says where an image was looked for.
+func (o imageRmOptions) where() string {
+	switch {
+	case o.hot:
+		return " in any volume"
+	case o.saved:
+		return " that is saved"
+	}
+	return ""
+}
+
+// sweepImages removes what killed commands left of images.
+func (a *app) sweepImages(ctx context.Context) error {
 	vols, err := a.volumes(ctx)
 	if err != nil {
 		return err
 	}
-	found := map[string]bool{}
-	var errs []error
+	errs := []error{image.ColdIn(a.places).Sweep()}
 	for _, v := range vols {
 		s, err := a.images(v)
 		if err != nil {
 			return err
 		}
 		errs = append(errs, s.Sweep(ctx))
-		images, err := s.List()
-		if err != nil {
-			return err
-		}
-		for _, m := range images {
-			named := ""
-			for _, id := range ids {
-				if strings.HasPrefix(m.ID, id) {
-					named = id
-				}
-			}
-			if named == "" && !all || all && a.imageInUse(m.ID) {
-				continue
-			}
-			found[named] = true
-			if err := s.Remove(ctx, m.ID); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			a.say("removed image %s, %s", m.ID, volume.FormatBytes(m.Size))
-		}
-	}
-	for _, id := range ids {
-		if !found[id] {
-			errs = append(errs, fmt.Errorf("remove image %s: %w\nhint: ramaria image ls", id, image.ErrNotFound))
-		}
 	}
 	return errors.Join(errs...)
+}
+
+// removeImage removes one image from where it is to be removed; tried tells whether
+// it was there. A file stays as long as an image in a volume has to.
+func (a *app) removeImage(ctx context.Context, id string, p *imagePlaces, o imageRmOptions) (tried bool, err error) {
+	if !o.saved {
+		for i, s := range p.stores {
+			tried = true
+			if err := s.Remove(ctx, id); err != nil {
+				return true, err
+			}
+			a.say("removed image %s, %s", id, volume.FormatBytes(p.hot[i].Size))
+		}
+	}
+	if o.hot || p.saved == nil {
+		return tried, nil
+	}
+	if err := image.ColdIn(a.places).Remove(id); err != nil {
+		return true, err
+	}
+	a.say("removed saved image %s, %s", id, volume.FormatBytes(p.saved.Size))
+	return true, nil
 }

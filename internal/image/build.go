@@ -34,25 +34,23 @@ type build struct {
 func (b *build) dataDir() string { return filepath.Join(b.dir, "data") }
 func (b *build) logPath() string { return filepath.Join(b.dir, "server.log") }
 
-// buildOnce builds the plan's image unless somebody else has done it meanwhile.
-func (s *Store) buildOnce(ctx context.Context, p *plan) (l *Lease, err error) {
+// buildOnce restores the plan's image if it was saved, and else builds it.
+func (s *Store) buildOnce(ctx context.Context, p *plan) (*Lease, error) {
+	return s.once(ctx, p.id, "another process is building the image of "+p.origin(), func() (*Lease, error) {
+		l, err := s.restore(ctx, p.id)
+		if damage, ok := isDamaged(err); ok {
+			s.say("saved image %s cannot be used (%v), so it is made anew; ramaria image rm --saved %s removes it\n", p.id, damage.Err, p.id)
+		} else if !errors.Is(err, ErrNotFound) {
+			return l, err
+		}
+		return s.build(ctx, p)
+	})
+}
+
+// build builds the plan's image. The caller holds the lock of its id.
+func (s *Store) build(ctx context.Context, p *plan) (l *Lease, err error) {
 	if err := p.checkClient(); err != nil {
 		return nil, err
-	}
-	lock, err := sys.Lock(ctx, s.lockPath(p.id), sys.Exclusive, func() {
-		s.say("waiting: another process is building the image of %s\n", p.origin())
-	})
-	if err != nil {
-		return nil, fmt.Errorf("build image: %w", err)
-	}
-	defer func() {
-		if err = errors.Join(err, lock.UnlockRemove()); err != nil && l != nil {
-			l.Release()
-			l = nil
-		}
-	}()
-	if l, err := s.lease(ctx, p.id); !errors.Is(err, ErrNotFound) {
-		return l, err
 	}
 	b := &build{
 		Store: s, plan: p, dir: s.buildDir(p.id), run: host.RunDir(s.buildDir(p.id), s.UID),
@@ -95,29 +93,10 @@ func (b *build) make(ctx context.Context) (*Lease, error) {
 	return b.publish()
 }
 
-// publish makes the directory the image. The lease is taken before anybody can see
-// the image, so that it cannot be removed before its builder has cloned it.
+// publish makes the directory the image.
 func (b *build) publish() (*Lease, error) {
 	b.image.Created = time.Now().Truncate(time.Second) // never in the future
-	b.image.dir = b.dir
-	if b.Volume.Kind() == volume.Disk {
-		// An image on disk is there after a power cut; it must then be whole.
-		if err := sys.SyncFS(b.dir); err != nil {
-			return nil, err
-		}
-	}
-	if err := b.image.write(); err != nil {
-		return nil, err
-	}
-	lock, err := sys.TryLock(b.image.usedPath(), sys.Shared)
-	if err == nil {
-		err = os.Rename(b.dir, b.imageDir(b.id))
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("build image: %w", err), lock.Unlock())
-	}
-	b.image.dir = b.imageDir(b.id)
-	return &Lease{Image: b.image, lock: lock}, nil
+	return b.Store.publish(b.image, b.dir)
 }
 
 // prepare makes the directories, with the server's own account as owner of those

@@ -77,10 +77,17 @@ func read(dir string) (*Image, error) {
 	if err := json.Unmarshal(b, m); err != nil {
 		return nil, fmt.Errorf("read %s/image.json: %w", dir, err)
 	}
-	if m.Format != Format {
-		return nil, fmt.Errorf("read %s: format %d, this ramaria knows %d\nhint: ramaria image rm %s", dir, m.Format, Format, filepath.Base(dir))
+	if err := m.checkFormat(); err != nil {
+		return nil, fmt.Errorf("read %s: %w\nhint: ramaria image rm %s", dir, err, filepath.Base(dir))
 	}
 	return m, nil
+}
+
+func (m *Image) checkFormat() error {
+	if m.Format != Format {
+		return fmt.Errorf("format %d, this ramaria knows %d", m.Format, Format)
+	}
+	return nil
 }
 
 func (m *Image) write() error {

@@ -165,7 +165,7 @@ func (b *build) loadDump(ctx context.Context, s source) error {
 		return err
 	}
 	defer f.Close()
-	bar := b.bar(s)
+	bar := b.dumpBar(s)
 	defer bar.Close()
 	sum, err := b.client(ctx, s, database, f, bar)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,7 +26,7 @@ const (
 // when it cannot fit. What a dump takes once loaded is an estimate from below: as
 // much as its text.
 func (b *build) checkRoom(ctx context.Context) error {
-	need, err := b.estimate()
+	need, err := b.estimate(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,7 +36,7 @@ func (b *build) checkRoom(ctx context.Context) error {
 	return volume.CheckRoom(b.Volume, need, "building the image of "+b.origin())
 }
 
-func (b *build) estimate() (int64, error) {
+func (b *build) estimate(ctx context.Context) (int64, error) {
 	need := int64(baseRoom)
 	for _, s := range b.sources {
 		switch s.kind {
@@ -63,7 +62,7 @@ func (b *build) estimate() (int64, error) {
 				return 0, err
 			}
 		case kindImage:
-			if m, err := read(filepath.Join(b.Store.dir(), s.path)); err == nil {
+			if m, err := b.look(ctx, s.path); err == nil {
 				need += m.Size
 			}
 		case kindExec:

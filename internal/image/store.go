@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"sort"
@@ -59,8 +60,8 @@ func (l *Lease) Release() {
 	_ = l.lock.Unlock()
 }
 
-// Ensure returns the image of a recipe, which it builds if it is not there. One
-// process builds, however many ask; the others wait.
+// Ensure returns the image of a recipe. If it is not there it is restored from where
+// it was saved, or built. One process does so, however many ask; the others wait.
 func (s *Store) Ensure(ctx context.Context, r Recipe) (*Lease, error) {
 	r, err := s.fullID(r)
 	if err != nil {
@@ -90,27 +91,37 @@ func (s *Store) fullID(r Recipe) (Recipe, error) {
 	if _, err := parseSources(r.From); err != nil {
 		return r, err
 	}
-	m, err := s.find(r.From[0])
+	id, err := s.find(r.From[0])
 	if err != nil {
 		return r, err
 	}
-	r.From = append([]string{m.ID}, r.From[1:]...)
+	r.From = append([]string{id}, r.From[1:]...)
 	return r, nil
 }
 
-// Get returns the image whose id begins with prefix. It must have been made by
-// the flavour and series of srv, if srv is not nil.
+// Get returns the image whose id begins with prefix, restored if it is only saved.
+// It must have been made by the flavour and series of srv, if srv is not nil.
 func (s *Store) Get(ctx context.Context, prefix string, srv *server.Server) (*Lease, error) {
-	m, err := s.find(prefix)
+	id, err := s.find(prefix)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.look(ctx, id)
+	if errors.Is(err, ErrNotFound) { // removed just now
+		return nil, s.notFound(id)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if srv != nil && (m.Flavour != srv.Flavour || m.Version.Series() != srv.Version.Series()) {
 		return nil, fmt.Errorf("use image %s: it was made by %s %s, and the server is %s\nhint: --server %s:%s", m.ID, m.Flavour, m.Version, srv.Name(), m.Flavour, m.Version.Series())
 	}
-	l, err := s.lease(ctx, m.ID)
-	if errors.Is(err, ErrNotFound) { // removed just now
-		return nil, s.notFound(m.ID)
+	l, err := s.lease(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		l, err = s.once(ctx, id, "another process is making image "+id, func() (*Lease, error) { return s.restore(ctx, id) })
+	}
+	if errors.Is(err, ErrNotFound) {
+		return nil, s.notFound(id)
 	}
 	return l, err
 }
@@ -119,25 +130,47 @@ func (s *Store) notFound(id string) error {
 	return fmt.Errorf("use image %s: %w in the %s volume\nhint: ramaria image ls", id, ErrNotFound, s.Volume.Kind())
 }
 
-// find returns the image whose id begins with prefix.
-func (s *Store) find(prefix string) (*Image, error) {
+// find returns the id that begins with prefix, of an image that is hot or saved.
+func (s *Store) find(prefix string) (string, error) {
 	images, err := s.List()
+	if err != nil {
+		return "", err
+	}
+	saved, err := ColdIn(s.Places).List()
+	if err != nil {
+		return "", err
+	}
+	found := map[string]bool{}
+	for _, m := range images {
+		found[m.ID] = strings.HasPrefix(m.ID, prefix)
+	}
+	for _, v := range saved {
+		found[v.ID] = strings.HasPrefix(v.ID, prefix)
+	}
+	maps.DeleteFunc(found, func(_ string, fits bool) bool { return !fits })
+	switch {
+	case len(found) == 0:
+		return "", s.notFound(prefix)
+	case len(found) > 1:
+		return "", fmt.Errorf("use image %s: %d images begin like this\nhint: ramaria image ls", prefix, len(found))
+	}
+	for id := range found {
+		prefix = id
+	}
+	return prefix, nil
+}
+
+// look returns what is known of an image that is hot or saved.
+func (s *Store) look(ctx context.Context, id string) (*Image, error) {
+	m, err := read(s.imageDir(id))
+	if !errors.Is(err, ErrNotFound) {
+		return m, err
+	}
+	v, err := ColdIn(s.Places).Get(id)
 	if err != nil {
 		return nil, err
 	}
-	var found []*Image
-	for _, m := range images {
-		if strings.HasPrefix(m.ID, prefix) {
-			found = append(found, m)
-		}
-	}
-	switch {
-	case len(found) == 0:
-		return nil, s.notFound(prefix)
-	case len(found) > 1:
-		return nil, fmt.Errorf("use image %s: %d images begin like this\nhint: ramaria image ls", prefix, len(found))
-	}
-	return found[0], nil
+	return v.Image(ctx)
 }
 
 // lease locks an image against removal and marks it used. Whoever looks whether it
@@ -261,8 +294,12 @@ func (s *Store) evict(ctx context.Context, need int64) error {
 	return nil
 }
 
-// Sweep removes what killed builders left behind.
+// Sweep removes what killed builders and savers left behind.
 func (s *Store) Sweep(ctx context.Context) error {
+	return errors.Join(s.sweepHot(ctx), ColdIn(s.Places).Sweep())
+}
+
+func (s *Store) sweepHot(ctx context.Context) error {
 	entries, err := os.ReadDir(s.dir())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

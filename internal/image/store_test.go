@@ -19,7 +19,7 @@ import (
 func newStore(t *testing.T) *Store {
 	t.Helper()
 	dir := t.TempDir()
-	v, err := volume.Open(t.Context(), host.Host{}, host.Places{Disk: filepath.Join(dir, "v")}, volume.Spec{Kind: volume.Disk})
+	v, err := (&volume.Opener{Places: host.Places{Disk: filepath.Join(dir, "v")}}).Open(t.Context(), volume.Spec{Kind: volume.Disk})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestImagePrefix(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(s.imageDir(id), "image.json"), []byte(`{"format":1,"id":"`+id+`","size":1000000}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if need, err := b.estimate(); err != nil || need != baseRoom+1000000+9 {
+		if need, err := b.estimate(t.Context()); err != nil || need != baseRoom+1000000+9 {
 			t.Errorf("%s: estimated %d, %v", from, need, err)
 		}
 	}

@@ -1,0 +1,139 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// Cold is the cold store: images that were saved to disk, one file each. A file has
+// its name only once it is whole and on the device.
+type Cold struct {
+	// Dir is the directory; "" is a store that is always empty.
+	Dir string
+}
+
+// ColdIn returns the cold store of a user's places.
+func ColdIn(p host.Places) Cold {
+	if p.Cache == "" {
+		return Cold{}
+	}
+	return Cold{Dir: filepath.Join(p.Cache, "images")}
+}
+
+func (c Cold) path(id string) string     { return filepath.Join(c.Dir, id+savedSuffix) }
+func (c Cold) workPath(id string) string { return filepath.Join(c.Dir, ".save-"+id) }
+func (c Cold) lockPath(id string) string { return filepath.Join(c.Dir, ".lock-"+id) }
+
+// Saved is one saved image. Only its name and size have been looked at.
+type Saved struct {
+	ID, Path string
+	// Size is that of the file, in bytes.
+	Size int64
+	// Time is when it was saved.
+	Time time.Time
+}
+
+// Get returns a saved image, or ErrNotFound.
+func (c Cold) Get(id string) (*Saved, error) {
+	if c.Dir == "" {
+		return nil, ErrNotFound
+	}
+	fi, err := os.Stat(c.path(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find saved image: %w", err)
+	}
+	return &Saved{ID: id, Path: c.path(id), Size: fi.Size(), Time: fi.ModTime()}, nil
+}
+
+// List returns the saved images, sorted by their ids.
+func (c Cold) List() ([]*Saved, error) {
+	if c.Dir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(c.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list saved images: %w", err)
+	}
+	var list []*Saved
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), savedSuffix)
+		if !ok || len(id) != idLength || !imageID.MatchString(id) {
+			continue
+		}
+		s, err := c.Get(id)
+		if errors.Is(err, ErrNotFound) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// Image reads what the file says of its image. What it says of the data is only
+// looked at when the image is restored. The error is a *DamagedError, or of ctx.
+func (v *Saved) Image(ctx context.Context) (*Image, error) {
+	a, err := v.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	return a.meta()
+}
+
+// Remove removes a saved image.
+func (c Cold) Remove(id string) error {
+	if _, err := c.Get(id); err != nil {
+		return fmt.Errorf("remove saved image %s: %w\nhint: ramaria image ls", id, err)
+	}
+	if err := os.Remove(c.path(id)); err != nil {
+		return fmt.Errorf("remove saved image: %w", err)
+	}
+	return nil
+}
+
+// Sweep removes what killed savers left behind.
+func (c Cold) Sweep() error {
+	if c.Dir == "" {
+		return nil
+	}
+	locks, err := filepath.Glob(filepath.Join(globEscape(c.Dir), ".lock-*"))
+	if err != nil {
+		return fmt.Errorf("sweep saved images: %w", err)
+	}
+	var errs []error
+	for _, path := range locks {
+		lock, err := sys.TryLock(path, sys.Exclusive)
+		if errors.Is(err, sys.ErrLocked) {
+			continue // somebody saves
+		}
+		if err == nil {
+			work := c.workPath(strings.TrimPrefix(filepath.Base(path), ".lock-"))
+			if err = os.Remove(work); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+			err = errors.Join(err, lock.UnlockRemove())
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("sweep saved images: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
