@@ -10,8 +10,8 @@ import (
 )
 
 // apt is one private state of apt: the machine's own sources, keys, mirrors and
-// preferences, with lists, archives and a package status of its own. The status is
-// empty, so that apt resolves everything down to the C library.
+// preferences, with lists, archives and a package status of its own. The status has
+// next to nothing, so that apt resolves everything down to the C library.
 type apt struct {
 	conf     string // path of the configuration
 	archives string // where the packages come to lie
@@ -24,46 +24,54 @@ type apt struct {
 func (a *apt) update(ctx context.Context, limit time.Duration, at func(float64)) (complaint error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, talk, err := a.tool(at, a.get, "update").run(ctx)
+	_, talk, err := a.command(at, a.get, "update").run(ctx)
 	if text := complaints(talk); text != "" {
 		return errors.New(text)
 	}
 	return err
 }
 
-// candidate returns the first pair of packages that has a version that is wanted.
-func (a *apt) candidate(ctx context.Context, w want) (packages [2]string, err error) {
-	args := []string{"policy"}
-	for _, p := range aptPackages {
-		args = append(args, p[0])
-	}
-	out, talk, err := a.tool(nil, a.cache, args...).run(ctx)
+// policy returns the versions that apt would install of the packages that it knows.
+func (a *apt) policy(ctx context.Context, packages ...string) (map[string]string, error) {
+	out, talk, err := a.command(nil, a.cache, append([]string{"policy"}, packages...)...).run(ctx)
 	if err != nil {
-		return packages, fmt.Errorf("ask apt for its version: %w: %s", err, complaints(talk))
+		return nil, fmt.Errorf("ask apt for its version: %w: %s", err, complaints(talk))
 	}
-	offered := parsePolicy(out)
+	return parsePolicy(out), nil
+}
+
+// candidate returns the first pair of packages that has a version that is wanted.
+func (a *apt) candidate(ctx context.Context, w want) ([]string, error) {
+	var names []string
+	for _, p := range aptPackages {
+		names = append(names, p[0])
+	}
+	offered, err := a.policy(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
 	var others []string
 	for _, p := range aptPackages {
-		v, ok := offered[p[0]]
+		v, ok := packageVersion(offered[p[0]])
 		if ok && w.matches(v) && v.Compare(Oldest) >= 0 {
-			return p, nil
+			return p[:], nil
 		}
 		if ok {
 			others = append(others, v.String())
 		}
 	}
 	if len(others) > 0 {
-		return packages, fmt.Errorf("%w: the distribution has %s, not %s", errUnsuited, strings.Join(others, " and "), w.text)
+		return nil, fmt.Errorf("%w: the distribution has %s, not %s", errUnsuited, strings.Join(others, " and "), w.text)
 	}
-	return packages, errNoCandidate
+	return nil, fmt.Errorf("%w %s", errNoCandidate, aptPackages[0][0])
 }
 
-// errNoCandidate says that apt knows none of the packages.
-var errNoCandidate = errors.New("apt knows no package " + aptPackages[0][0])
+// errNoCandidate says that apt does not know what is asked for.
+var errNoCandidate = errors.New("apt knows no package")
 
 // plan asks apt what it would do to install the packages.
-func (a *apt) plan(ctx context.Context, packages [2]string) (aptPlan, error) {
-	out, talk, err := a.tool(nil, a.get, "install", "--print-uris", packages[0], packages[1]).run(ctx)
+func (a *apt) plan(ctx context.Context, packages []string) (aptPlan, error) {
+	out, talk, err := a.command(nil, a.get, append([]string{"install", "--print-uris"}, packages...)...).run(ctx)
 	if err != nil {
 		return aptPlan{}, fmt.Errorf("plan packages: %w: %s", err, complaints(talk))
 	}
@@ -71,9 +79,9 @@ func (a *apt) plan(ctx context.Context, packages [2]string) (aptPlan, error) {
 }
 
 // download brings the packages and all that they need, and returns their paths.
-func (a *apt) download(ctx context.Context, packages [2]string, local []string, at func(float64)) ([]string, error) {
-	args := append(packageLimits(), "install", "--download-only", packages[0], packages[1])
-	_, talk, err := a.tool(at, a.get, args...).run(ctx)
+func (a *apt) download(ctx context.Context, packages []string, local []string, at func(float64)) ([]string, error) {
+	args := append(append(packageLimits(), "install", "--download-only"), packages...)
+	_, talk, err := a.command(at, a.get, args...).run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("download packages: %w: %s", err, complaints(talk))
 	}
@@ -84,16 +92,16 @@ func (a *apt) download(ctx context.Context, packages [2]string, local []string, 
 	return debs, err
 }
 
-func (a *apt) tool(at func(float64), program string, args ...string) tool {
+func (a *apt) command(at func(float64), program string, args ...string) command {
 	argv := append([]string{program, "-q", "-c", a.conf}, args...)
-	t := tool{argv: argv, env: aptEnv()}
+	c := command{argv: argv, env: aptEnv()}
 	if at != nil {
-		t.argv = append([]string{program, "-o", "APT::Status-Fd=3"}, argv[1:]...)
-		t.status = func(line []byte) {
+		c.argv = append([]string{program, "-o", "APT::Status-Fd=3"}, argv[1:]...)
+		c.status = func(line []byte) {
 			if done, ok := parseStatus(line); ok {
 				at(done)
 			}
 		}
 	}
-	return t
+	return c
 }

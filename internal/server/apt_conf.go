@@ -87,12 +87,25 @@ func packageLimits() []string {
 	}
 }
 
-// newApt makes the state in work.
-func (f *Finder) newApt(ctx context.Context, work string) (*apt, error) {
+// present is what the package status says of a package that apt shall not bring. The
+// version satisfies whatever others ask of it. Fields: deb822(5), dpkg-query(1).
+const present = `Package: %s
+Status: install ok installed
+Version: 999:1
+Architecture: %s
+Multi-Arch: allowed
+Maintainer: ramaria <ramaria@localhost>
+Description: stands for a package that is not needed
+
+`
+
+// newApt makes the state in work, with a status that says that the packages of
+// without, which need not exist, are there.
+func (f *Finder) newApt(ctx context.Context, work string, without ...string) (*apt, error) {
 	a := &apt{conf: filepath.Join(work, "apt.conf"), archives: filepath.Join(work, "archives")}
 	var dpkg string
 	for name, path := range map[string]*string{"apt-get": &a.get, "apt-cache": &a.cache, "dpkg": &dpkg} {
-		found, err := f.lookTool(name)
+		found, err := f.lookCommand(name)
 		if err != nil {
 			return nil, err
 		}
@@ -103,19 +116,24 @@ func (f *Finder) newApt(ctx context.Context, work string) (*apt, error) {
 			return nil, err
 		}
 	}
-	if err := writeFile(filepath.Join(work, "status"), nil); err != nil {
-		return nil, err
-	}
-	arch, talk, err := tool{argv: []string{dpkg, "--print-architecture"}, env: aptEnv()}.run(ctx)
+	arch, talk, err := command{argv: []string{dpkg, "--print-architecture"}, env: aptEnv()}.run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("ask for the architecture: %w %s", err, firstLine(talk))
 	}
-	conf := fmt.Sprintf(aptConf, work, strings.TrimSpace(arch), listRetries, int(listTimeout.Seconds()))
+	arch = strings.TrimSpace(arch)
+	var status strings.Builder
+	for _, name := range without {
+		fmt.Fprintf(&status, present, name, arch)
+	}
+	if err := writeFile(filepath.Join(work, "status"), []byte(status.String())); err != nil {
+		return nil, err
+	}
+	conf := fmt.Sprintf(aptConf, work, arch, listRetries, int(listTimeout.Seconds()))
 	return a, writeFile(a.conf, []byte(conf+f.apt))
 }
 
-// lookTool finds a program of the distribution on PATH.
-func (f *Finder) lookTool(name string) (string, error) {
+// lookCommand finds a program of the distribution on PATH.
+func (f *Finder) lookCommand(name string) (string, error) {
 	look := f.look
 	if look == nil {
 		look = exec.LookPath

@@ -12,9 +12,10 @@ import (
 // policyVersion matches "1:10.11.19-0+deb12u1": an epoch, the version, the rest.
 var policyVersion = regexp.MustCompile(`^(?:\d+:)?(\d+\.\d+\.\d+)`)
 
-// parsePolicy reads the candidates that apt-cache policy tells.
-func parsePolicy(out string) map[string]Version {
-	found := map[string]Version{}
+// parsePolicy reads the candidates that apt-cache policy tells, with all that a
+// version has in Debian.
+func parsePolicy(out string) map[string]string {
+	found := map[string]string{}
 	name := ""
 	for line := range strings.Lines(out) {
 		line = strings.TrimRight(line, "\n")
@@ -23,16 +24,21 @@ func parsePolicy(out string) map[string]Version {
 			continue
 		}
 		text, ok := strings.CutPrefix(strings.TrimSpace(line), "Candidate: ")
-		if !ok {
-			continue
-		}
-		if m := policyVersion.FindStringSubmatch(text); m != nil {
-			if v, err := ParseVersion(m[1]); err == nil {
-				found[name] = v
-			}
+		if ok && text != "(none)" {
+			found[name] = text
 		}
 	}
 	return found
+}
+
+// packageVersion is the release in a package's version.
+func packageVersion(text string) (v Version, ok bool) {
+	m := policyVersion.FindStringSubmatch(text)
+	if m == nil {
+		return v, false
+	}
+	v, err := ParseVersion(m[1])
+	return v, err == nil
 }
 
 // aptPlan is what apt would do.

@@ -22,9 +22,14 @@ mariadb-server-core-10.11:
   Installed: (none)
   Candidate: 10.11.2-MariaDB
 `)
-	want := map[string]Version{"mariadb-server-core": {10, 11, 19}, "mariadb-server-core-10.11": {10, 11, 2}}
+	want := map[string]string{"mariadb-server-core": "1:10.11.19-0+deb12u1", "mariadb-server-core-10.11": "10.11.2-MariaDB"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+	for text, want := range map[string]Version{"1:10.11.19-0+deb12u1": {10, 11, 19}, "10.11.2-MariaDB": {10, 11, 2}, "5.8+1.1.0": {}, "": {}} {
+		if v, ok := packageVersion(text); v != want || ok != (want != Version{}) {
+			t.Errorf("%q: %s, %v", text, v, ok)
+		}
 	}
 }
 

@@ -81,22 +81,9 @@ func (c candidate) sortVersion() Version {
 // loadServer reads the description of the fetched server in dir. The directory may
 // have been moved, or be reached by another path, since it was written.
 func loadServer(dir string) (*Server, error) {
-	if err := trusted(dir); err != nil {
-		return nil, err
-	}
-	b, err := os.ReadFile(filepath.Join(dir, descriptionFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("it has no " + descriptionFile + ", so it was not fetched by ramaria, or not wholly")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read description: %w", err)
-	}
 	var d description
-	if err := json.Unmarshal(b, &d); err != nil {
-		return nil, fmt.Errorf("read description: %w", err)
-	}
-	if d.Format != descriptionFormat {
-		return nil, fmt.Errorf("its description has format %d, this ramaria reads %d", d.Format, descriptionFormat)
+	if err := readDescription(dir, descriptionFile, &d, &d.Format); err != nil {
+		return nil, err
 	}
 	s := d.Server
 	s.rebase(dir)
@@ -104,6 +91,27 @@ func loadServer(dir string) (*Server, error) {
 		return nil, fmt.Errorf("its daemon %s is missing", s.Daemon.path())
 	}
 	return &s, nil
+}
+
+// readDescription reads what the file in dir says into d, whose format is checked.
+func readDescription(dir, file string, d any, format *int) error {
+	if err := trusted(dir); err != nil {
+		return err
+	}
+	b, err := os.ReadFile(filepath.Join(dir, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("it has no " + file + ", so it was not fetched by ramaria, or not wholly")
+	}
+	if err == nil {
+		err = json.Unmarshal(b, d)
+	}
+	if err != nil {
+		return fmt.Errorf("read description: %w", err)
+	}
+	if *format != descriptionFormat {
+		return fmt.Errorf("its description has format %d, this ramaria reads %d", *format, descriptionFormat)
+	}
+	return nil
 }
 
 // trusted refuses a directory that somebody else could have put a program into.
@@ -127,34 +135,45 @@ func trusted(dir string) error {
 
 // rebase makes every path of s that begins with its Dir begin with dir instead.
 func (s *Server) rebase(dir string) {
-	old := s.Dir
-	if old == dir {
-		return
-	}
-	move := func(p string) string {
-		if p == old {
-			return dir
-		}
-		return strings.ReplaceAll(p, old+"/", dir+"/") // the library path holds several
-	}
-	for _, argv := range [][]string{s.Daemon.Argv, s.Client.Argv} {
-		for i := range argv {
-			argv[i] = move(argv[i])
-		}
-	}
+	s.Daemon.rebase(s.Dir, dir)
+	s.Client.rebase(s.Dir, dir)
 	for _, p := range []*string{&s.Share, &s.Messages, &s.Charsets, &s.Plugins} {
-		*p = move(*p)
+		*p = rebased(*p, s.Dir, dir)
 	}
 	s.Dir = dir
 }
 
+// rebase does the same for all that the program is run with.
+func (p Program) rebase(old, dir string) {
+	for _, list := range [][]string{p.Argv, p.Env} {
+		for i := range list {
+			list[i] = rebased(list[i], old, dir)
+		}
+	}
+}
+
+func rebased(p, old, dir string) string {
+	if p == old {
+		return dir
+	}
+	return strings.ReplaceAll(p, old+"/", dir+"/") // the library path holds several
+}
+
+func (s *Server) root() string { return s.Dir }
+
+func (s *Server) describe(dir string) error { return writeDescription(dir, s) }
+
 // writeDescription writes server.json into dir, where s lies or is about to leave.
 func writeDescription(dir string, s *Server) error {
-	b, err := json.MarshalIndent(description{descriptionFormat, *s}, "", "  ")
+	return writeJSON(filepath.Join(dir, descriptionFile), description{descriptionFormat, *s})
+}
+
+func writeJSON(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return fmt.Errorf("describe server: %w", err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return writeFile(filepath.Join(dir, descriptionFile), append(b, '\n'))
+	return writeFile(path, append(b, '\n'))
 }
 
 // writeFile writes a file that everybody may read and waits until it is on the disk.

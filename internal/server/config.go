@@ -12,7 +12,7 @@ import (
 // Config is what one start of a server is configured by.
 type Config struct {
 	Stage Stage
-	// Volume is the kind of volume that the data lies in: shm, disk.
+	// Volume is the kind of volume that the data lies in: shm, xfs, disk, ...
 	Volume string
 	// DataDir is the data directory. RunDir holds socket, pid file and what else
 	// belongs to one run; it must be short enough for a socket path (see SocketPath).
@@ -22,6 +22,8 @@ type Config struct {
 	// Port is the TCP port; 0 is none at all. Bind is the address; "" is 127.0.0.1.
 	Port int
 	Bind string
+	// ServerID is the server's number in binary logs; 0 is 1.
+	ServerID uint32
 	// PageSize is InnoDB's page size in bytes; 0 is the server's default.
 	PageSize int
 	// Set holds the user's own settings (--set), by name.
@@ -123,6 +125,7 @@ func (c Config) facts(s *Server) map[string]string {
 		factCert:     CertPath(c.RunDir),
 		factKey:      KeyPath(c.RunDir),
 		factPageSize: "",
+		factServerID: strconv.FormatUint(uint64(max(1, c.ServerID)), 10),
 	}
 	switch {
 	case c.Port == 0:

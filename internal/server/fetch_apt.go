@@ -14,51 +14,68 @@ const (
 	// aptDownload is about what apt brings: 10 MB of lists, 17 MB of packages (Debian 12).
 	aptDownload = 27_000_000
 	// aptNeeds is the least room that is worth beginning with: lists and their index
-	// (87 MB on Debian 12), packages, and the unpacked files.
+	// (87 MB on Debian 12), packages, and the unpacked files. Tools need a little less.
 	aptNeeds = 200_000_000
 )
 
-// fetchApt fetches the distribution's packages, without root and without touching
-// what is installed, and unpacks them. apt checks them against its keys.
+// aptRequest is what apt shall bring, and what is kept of it.
+type aptRequest struct {
+	pick    func(context.Context, *apt) ([]string, error) // chooses the packages, once there are lists
+	without []string                                      // packages that are left out though others depend on them
+	needed  func(name string) bool                        // whether a file is kept, by its name in a package
+}
+
+// fetchApt fetches the packages of the distribution that make a server.
 func (f *Finder) fetchApt(ctx context.Context, w want, work string, p *progress) (*Server, error) {
-	dpkg, err := f.lookTool("dpkg-deb")
+	root, err := f.unpackApt(ctx, f.Places.Servers(), aptRequest{
+		pick:   func(ctx context.Context, a *apt) ([]string, error) { return a.candidate(ctx, w) },
+		needed: neededOfPackage,
+	}, work, p)
 	if err != nil {
-		return nil, err
-	}
-	if strings.ContainsAny(f.Places.Servers(), ":;$\"\n") {
-		return nil, fmt.Errorf("%w: the cache's path %s has a character that the loader's library path cannot have", errUnsuited, f.Places.Servers())
-	}
-	state := filepath.Join(work, "apt")
-	if err := makeOpenDir(state); err != nil {
-		return nil, err
-	}
-	a, err := f.newApt(ctx, state)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkRoom(work, aptNeeds); err != nil {
-		return nil, err
-	}
-	debs, err := a.bring(ctx, w, work, p)
-	if err != nil {
-		return nil, aptCause(err, work)
-	}
-	p.phase("unpacking", 0.8, 1)
-	root := filepath.Join(work, "root")
-	if err := unpackDebs(ctx, dpkg, debs, root, p.at); err != nil {
-		return nil, fmt.Errorf("unpack packages: %w", err)
-	}
-	if err := os.RemoveAll(state); err != nil {
 		return nil, err
 	}
 	return aptServer(root)
 }
 
+// unpackApt fetches packages of the distribution, without root and without touching
+// what is installed, unpacks them in work for the cache, and returns the directory
+// that stands for their root. apt checks them against its keys.
+func (f *Finder) unpackApt(ctx context.Context, cache string, r aptRequest, work string, p *progress) (root string, err error) {
+	dpkg, err := f.lookCommand("dpkg-deb")
+	if err != nil {
+		return "", err
+	}
+	if strings.ContainsAny(cache, ":;$\"\n") {
+		return "", fmt.Errorf("%w: the cache's path %s has a character that the loader's library path cannot have", errUnsuited, cache)
+	}
+	state := filepath.Join(work, "apt")
+	if err := makeOpenDir(state); err != nil {
+		return "", err
+	}
+	a, err := f.newApt(ctx, state, r.without...)
+	if err != nil {
+		return "", err
+	}
+	if err := checkRoom(work, aptNeeds); err != nil {
+		return "", err
+	}
+	debs, err := a.bring(ctx, r.pick, work, p)
+	if err != nil {
+		return "", aptCause(err, work)
+	}
+	p.phase("unpacking", 0.8, 1)
+	root = filepath.Join(work, "root")
+	if err := unpackDebs(ctx, dpkg, debs, r.needed, root, p.at); err != nil {
+		return "", fmt.Errorf("unpack packages: %w", err)
+	}
+	return root, os.RemoveAll(state)
+}
+
 // bring downloads the packages and returns their paths.
-func (a *apt) bring(ctx context.Context, w want, work string, p *progress) ([]string, error) {
+func (a *apt) bring(ctx context.Context, pick func(context.Context, *apt) ([]string, error), work string, p *progress) ([]string, error) {
 	p.phase("package lists", 0, 0.3)
 	complaint := a.update(ctx, listsTimeout, p.at)
-	packages, err := a.candidate(ctx, w)
+	packages, err := pick(ctx, a)
 	switch {
 	case errors.Is(err, errNoCandidate) && complaint != nil:
 		return nil, fmt.Errorf("%w: %w", err, complaint)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +22,25 @@ import (
 // tells its version, and returns its directory.
 func repository(t *testing.T, names [2]string, version string) string {
 	t.Helper()
+	files := fakeServer(version)
+	return repositoryOf(t, fakePackage{name: names[0], version: "1:" + version + "-0+test", files: map[string]string{
+		"usr/sbin/mariadbd":                       files["bin/mariadbd"],
+		"usr/share/mysql/english/errmsg.sys":      "x",
+		"usr/share/mysql/charsets/Index.xml":      "x",
+		"usr/share/mysql_system_tables.sql":       "not here",
+		"usr/share/doc/x/changelog":               "not needed",
+		"usr/share/mysql/mysql_system_tables.sql": "x",
+	}}, fakePackage{name: names[1], version: "1:" + version + "-0+test", files: map[string]string{"usr/bin/mariadb": files["bin/mariadb"]}})
+}
+
+// fakePackage is a package of a repository that a test makes.
+type fakePackage struct {
+	name, version, depends string
+	files                  map[string]string
+}
+
+func repositoryOf(t *testing.T, packages ...fakePackage) string {
+	t.Helper()
 	needTools(t, "apt-get", "dpkg-deb")
 	repo := t.TempDir()
 	if err := os.Chmod(filepath.Dir(repo), 0o755); err != nil { // for apt's own user
@@ -30,51 +50,52 @@ func repository(t *testing.T, names [2]string, version string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := fakeServer(version)
-	trees := [2]map[string]string{{
-		"usr/sbin/mariadbd":                       files["bin/mariadbd"],
-		"usr/share/mysql/english/errmsg.sys":      "x",
-		"usr/share/mysql/charsets/Index.xml":      "x",
-		"usr/share/mysql_system_tables.sql":       "not here",
-		"usr/share/doc/x/changelog":               "not needed",
-		"usr/share/mysql/mysql_system_tables.sql": "x",
-	}, {"usr/bin/mariadb": files["bin/mariadb"]}}
 	var index strings.Builder
-	for i, name := range names {
-		tree := t.TempDir()
-		control := fmt.Sprintf("Package: %s\nVersion: 1:%s-0+test\nArchitecture: %s\nMaintainer: x <x@example.org>\nDescription: x\n",
-			name, version, strings.TrimSpace(string(arch)))
-		trees[i]["DEBIAN/control"] = control
-		for file, content := range trees[i] {
-			p := filepath.Join(tree, file)
-			if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			mode := os.FileMode(0o644)
-			if strings.Contains(file, "bin/") {
-				mode = 0o4755 // set-user-ID must not come through
-			}
-			if err := os.WriteFile(p, []byte(content), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chmod(p, mode.Perm()|(mode&0o4000>>11)*os.ModeSetuid); err != nil {
-				t.Fatal(err)
-			}
+	for _, p := range packages {
+		control := fmt.Sprintf("Package: %s\nVersion: %s\nArchitecture: %s\nMaintainer: x <x@example.org>\nDescription: x\n",
+			p.name, p.version, strings.TrimSpace(string(arch)))
+		if p.depends != "" {
+			control += "Depends: " + p.depends + "\n"
 		}
-		deb := filepath.Join(repo, name+".deb")
-		if out, err := exec.Command("dpkg-deb", "--root-owner-group", "--build", tree, deb).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		deb := filepath.Join(repo, p.name+".deb")
+		p.build(t, control, deb)
 		b, err := os.ReadFile(deb)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&index, "%sFilename: ./%s.deb\nSize: %d\nSHA256: %x\n\n", control, name, len(b), sha256.Sum256(b))
+		fmt.Fprintf(&index, "%sFilename: ./%s.deb\nSize: %d\nSHA256: %x\n\n", control, p.name, len(b), sha256.Sum256(b))
 	}
 	if err := os.WriteFile(filepath.Join(repo, "Packages"), []byte(index.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return repo
+}
+
+// build packs the files.
+func (p fakePackage) build(t *testing.T, control, deb string) {
+	t.Helper()
+	tree := t.TempDir()
+	files := maps.Clone(p.files)
+	files["DEBIAN/control"] = control
+	for file, content := range files {
+		path := filepath.Join(tree, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		mode := os.FileMode(0o644)
+		if strings.Contains(file, "bin/") {
+			mode = 0o755 | os.ModeSetuid // which must not come through
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("dpkg-deb", "--root-owner-group", "--build", tree, deb).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 }
 
 func TestFetchPackages(t *testing.T) {

@@ -172,7 +172,7 @@ func TestFetchDiskFull(t *testing.T) {
 			j := jarOf(content)
 			j.needs = c.needs
 			m := fetching(t, serveBytes(t, content).URL, j)
-			smallCache(t, m, c.size)
+			smallCache(t, m.Places.Servers(), c.size)
 			err := m.failure("disk full: ", "MB free", c.want)
 			var room *NoRoomError
 			if !errors.As(err, &room) {
@@ -184,7 +184,7 @@ func TestFetchDiskFull(t *testing.T) {
 		needTools(t, "apt-get", "dpkg-deb")
 		m := fetching(t, "http://127.0.0.1:9/", jarOf(nil))
 		m.look = nil
-		smallCache(t, m, "1m")
+		smallCache(t, m.Places.Servers(), "1m")
 		err := m.failure("disk full: ", "200.0 MB are needed")
 		var room *NoRoomError
 		if !errors.As(err, &room) {
@@ -193,10 +193,9 @@ func TestFetchDiskFull(t *testing.T) {
 	})
 }
 
-// smallCache puts the cache of m on a file system of that size.
-func smallCache(t *testing.T, m *machine, size string) {
+// smallCache puts the cache in dir on a file system of that size.
+func smallCache(t *testing.T, dir, size string) {
 	t.Helper()
-	dir := m.Places.Servers()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

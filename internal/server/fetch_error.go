@@ -12,7 +12,7 @@ import (
 // nothing about the network.
 var errUnsuited = errors.New("not available")
 
-// errNetwork marks errors that a tool reported as text.
+// errNetwork marks errors that a command reported as text.
 var errNetwork = errors.New("the network cannot be reached")
 
 func isNetwork(err error) bool {
@@ -41,12 +41,17 @@ func (x *fetchFailure) add(method string, err error) {
 	x.suited = true
 }
 
+// since is the end of a sentence that says that nothing could be fetched.
+func (x *fetchFailure) since() string {
+	if x.network {
+		return ", since there seems to be no network"
+	}
+	return ""
+}
+
 // noServer is the error when everything failed.
 func (f *Finder) noServer(w want, failed fetchFailure) error {
-	text := "could be fetched"
-	if failed.network {
-		text = "could be fetched, since there seems to be no network"
-	}
+	text := "could be fetched" + failed.since()
 	hint := fmt.Sprintf("%s; or name one with --server /path/to/mariadbd; or set %s to a Maven mirror that can be reached", f.installHint(), EnvMaven)
 	if !failed.suited {
 		text = "can be fetched"
@@ -56,7 +61,7 @@ func (f *Finder) noServer(w want, failed fetchFailure) error {
 	}
 	return &fetchError{
 		text: fmt.Sprintf("find server %s: none is installed, and none %s:%s%s\nhint: %s",
-			w.text, text, f.passedOverText(), strings.Join(failed.lines, ""), hint),
+			w.text, text, passedOverText(f.PassedOver), strings.Join(failed.lines, ""), hint),
 		causes: append([]error{ErrNoServer}, failed.causes...),
 	}
 }
@@ -65,7 +70,7 @@ func (f *Finder) noServer(w want, failed fetchFailure) error {
 func (f *Finder) notFetching(w want) error {
 	return &fetchError{
 		text: fmt.Sprintf("find server %s: none is installed, and fetching is switched off%s\nhint: %s; or name one with --server /path/to/mariadbd; or unset %s",
-			w.text, f.passedOverText(), f.installHint(), EnvNoFetch),
+			w.text, passedOverText(f.PassedOver), f.installHint(), EnvNoFetch),
 		causes: []error{ErrNoServer},
 	}
 }

@@ -2,7 +2,8 @@ package server_test
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,17 +42,23 @@ func checkReal(t *testing.T, s *server.Server, origin, series string) {
 			t.Errorf("directory %q: %v", dir, err)
 		}
 	}
-	// What runs comes from the fetched directory, not from the system.
 	if origin == "apt" && len(s.Daemon.Argv) > 1 {
-		argv := append([]string{s.Daemon.Argv[0], "--list"}, s.Daemon.Argv[1:]...)
-		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
-		if err != nil {
-			t.Errorf("%q: %v: %s", argv, err, out)
-		}
-		for line := range strings.Lines(string(out)) {
-			if lib := strings.Fields(line); len(lib) > 2 && !strings.HasPrefix(lib[2], s.Dir) {
-				t.Errorf("a library of the system: %s", line)
-			}
+		checkLibraries(t, s.Daemon, s.Dir)
+	}
+}
+
+// checkLibraries checks that what runs comes from the fetched directory, not from the
+// system.
+func checkLibraries(t *testing.T, p server.Program, dir string) {
+	t.Helper()
+	argv := append([]string{p.Argv[0], "--list"}, p.Argv[1:]...)
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	if err != nil || len(out) == 0 {
+		t.Errorf("%q: %v: %s", argv, err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if lib := strings.Fields(line); len(lib) > 2 && !strings.HasPrefix(lib[2], dir) {
+			t.Errorf("a library of the system: %s", line)
 		}
 	}
 }
@@ -95,28 +102,119 @@ func TestRealJar(t *testing.T) {
 // TestRealPackagesWithoutRoot fetches as an ordinary user, anew every time.
 func TestRealPackagesWithoutRoot(t *testing.T) {
 	t.Parallel()
-	if home := os.Getenv("RAMARIA_REAL_HOME"); home != "" { // the other process
-		f := &server.Finder{
-			Host: host.Host{Root: home}, Places: host.Places{Cache: filepath.Join(home, "cache")},
-			Memo: memo.Store{Dir: filepath.Join(home, "memo")}, Progress: os.Stderr,
-			Getenv: func(string) string { return "" },
-		}
+	if f := otherUser(); f != nil { // the other process
 		s, err := f.Find(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkReal(t, s, "apt", "")
-		fmt.Println("fetched by user", os.Getuid())
 		return
 	}
-	switch _, err := exec.LookPath("apt-get"); {
-	case err != nil:
-		t.Skip("SKIPPED, UNTESTED: real packages without root, since there is no apt-get here")
-	case os.Getenv(servertest.EnvOffline) == "1":
-		t.Skipf("SKIPPED, UNTESTED: real packages without root, since %s=1", servertest.EnvOffline)
-	case os.Getuid() != 0:
+	if needReal(t); os.Getuid() != 0 {
 		t.Skip("skipped: TestRealPackages is the same for an ordinary user")
 	}
+	asNobody(t)
+}
+
+// TestRealTools fetches each tool as an ordinary user, anew every time, on a machine
+// that seems to have none, and uses it.
+func TestRealTools(t *testing.T) {
+	t.Parallel()
+	f := otherUser()
+	if f == nil {
+		if needReal(t); os.Getuid() == 0 {
+			asNobody(t)
+			return
+		}
+		f = finderIn(t.TempDir())
+	}
+	run := func(p server.Program, args ...string) string {
+		t.Helper()
+		argv := append(append([]string{}, p.Argv...), args...)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env = append(os.Environ(), p.Env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%q: %v: %s", argv, err, out)
+		}
+		return string(out)
+	}
+	tool := func(tool server.Tool) (p server.Program, dir string) {
+		t.Helper()
+		p, err := f.Tool(t.Context(), tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools := filepath.Join(f.Places.Cache, "tools")
+		found, err := filepath.Glob(filepath.Join(tools, tool.Program+"-*"))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("in the cache: %v, %v", found, err)
+		}
+		checkLibraries(t, p, found[0])
+		return p, found[0]
+	}
+	const size = 512 << 20 // xfsprogs refuses less than 300 MB since 5.19
+	disk := filepath.Join(f.Places.Cache, "disk")
+	mkfs, _ := tool(server.MkfsXFS)
+	if err := errors.Join(os.WriteFile(disk, nil, 0o600), os.Truncate(disk, size)); err != nil {
+		t.Fatal(err)
+	}
+	run(mkfs, "-q", disk)
+	superblock := make([]byte, 4)
+	if r, err := os.Open(disk); err != nil {
+		t.Error(err)
+	} else if _, err := io.ReadFull(r, superblock); err != nil || string(superblock) != "XFSB" {
+		t.Errorf("no file system: %q, %v", superblock, err)
+	}
+	sysbench, dir := tool(server.Sysbench)
+	run(sysbench, "--help")
+	if out := run(sysbench, "oltp_update_index", "help"); !strings.Contains(out, "--tables=") {
+		t.Errorf("no options of the script: %s", out)
+	}
+	// An installed sysbench has scripts of the same names; this one it has not.
+	script := "require('oltp_common')\nprint('from ' .. package.searchpath('oltp_common', package.path))\n"
+	if err := os.WriteFile(filepath.Join(dir, "usr/share/sysbench/ours.lua"), []byte(script), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := run(sysbench, "ours", "help"); !strings.Contains(out, "from "+dir) {
+		t.Errorf("other scripts are used: %s", out)
+	}
+}
+
+// envRealHome names the directory of a test that runs as another user.
+const envRealHome = "RAMARIA_REAL_HOME"
+
+// otherUser returns the finder of a test that asNobody started, else nil.
+func otherUser() *server.Finder {
+	if home := os.Getenv(envRealHome); home != "" {
+		return finderIn(home)
+	}
+	return nil
+}
+
+// finderIn returns a finder on a machine where nothing is installed or fetched.
+func finderIn(home string) *server.Finder {
+	return &server.Finder{
+		Host: host.Host{Root: home}, Places: host.Places{Cache: filepath.Join(home, "cache")},
+		Memo: memo.Store{Dir: filepath.Join(home, "memo")}, Progress: os.Stderr,
+		Getenv: func(string) string { return "" },
+	}
+}
+
+// needReal skips a test that fetches the distribution's packages anew.
+func needReal(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		t.Skip("SKIPPED, UNTESTED: real packages without root, since there is no apt-get here")
+	}
+	if os.Getenv(servertest.EnvOffline) == "1" {
+		t.Skipf("SKIPPED, UNTESTED: real packages without root, since %s=1", servertest.EnvOffline)
+	}
+}
+
+// asNobody runs the test again as an ordinary user.
+func asNobody(t *testing.T) {
+	t.Helper()
 	home, err := os.MkdirTemp("", "ramaria-real-")
 	if err != nil {
 		t.Fatal(err)
@@ -133,12 +231,12 @@ func TestRealPackagesWithoutRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestRealPackagesWithoutRoot$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Dir = home
-	cmd.Env = []string{"RAMARIA_REAL_HOME=" + home, "HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home}
+	cmd.Env = []string{envRealHome + "=" + home, "HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte(fmt.Sprint("fetched by user ", nobody))) {
-		t.Errorf("%v\n%s", err, out)
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Errorf("as user %d: %v\n%s", nobody, err, out)
 	}
 }

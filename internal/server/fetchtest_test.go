@@ -108,12 +108,17 @@ func fetching(t *testing.T, base string, j jar) *machine {
 	return m
 }
 
-// cacheNames lists what lies in the cache but for the lock.
+// cacheNames lists what lies in the cache of servers but for the lock.
 func (m *machine) cacheNames() []string {
 	m.t.Helper()
-	entries, err := os.ReadDir(m.Places.Servers())
+	return namesIn(m.t, m.Places.Servers())
+}
+
+func namesIn(t *testing.T, cache string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(cache)
 	if err != nil && !os.IsNotExist(err) {
-		m.t.Fatal(err)
+		t.Fatal(err)
 	}
 	var names []string
 	for _, e := range entries {

@@ -22,13 +22,13 @@ const EnvNoFetch = "RAMARIA_NO_FETCH"
 // fetched.
 var ErrNoServer = errors.New("no usable server software")
 
-// Finder finds server software on this machine, and fetches it when there is none.
+// Finder finds server software and tools on this machine, and fetches what is missing.
 // It may be used by one goroutine at a time.
 type Finder struct {
 	// Host tells about security profiles; below its Root lie also the directories
 	// that are searched after PATH.
 	Host host.Host
-	// Places.Servers() is the cache of fetched servers.
+	// Places.Servers() is the cache of fetched servers; tools lie beside it.
 	Places host.Places
 	// Memo remembers the versions of programs, so that a hot Find starts nothing.
 	Memo memo.Store
@@ -119,9 +119,9 @@ func (f *Finder) say(format string, args ...any) {
 }
 
 // passedOverText lists what was found and not taken, a line each, or "".
-func (f *Finder) passedOverText() string {
+func passedOverText(list []PassedOver) string {
 	var b strings.Builder
-	for _, p := range f.PassedOver {
+	for _, p := range list {
 		fmt.Fprintf(&b, "\n  passed over %s: %s", p.Path, p.Reason)
 	}
 	return b.String()

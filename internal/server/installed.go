@@ -16,7 +16,7 @@ var daemonNames = []string{"mariadbd", "mysqld"}
 var clientNames = []string{"mariadb", "mysql"}
 
 // extraDirs are searched after PATH, since ordinary users' PATH has no sbin.
-var extraDirs = []string{"/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin"}
+var extraDirs = []string{"/sbin", "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin"}
 
 // installed goes through the daemons on PATH and in the usual directories, each
 // file once whatever its names.

@@ -97,22 +97,23 @@ var aptPackages = [][2]string{
 	{"mariadb-server-core-10.6", "mariadb-client-core-10.6"},
 }
 
-// installHints are the commands that install a server, by distribution.
-var installHints = []struct{ id, command string }{
-	{"debian", "sudo apt-get install mariadb-server-core mariadb-client-core"},
-	{"fedora", "sudo dnf install mariadb-server"},
-	{"rhel", "sudo dnf install mariadb-server"},
-	{"suse", "sudo zypper install mariadb"},
-	{"arch", "sudo pacman -S mariadb"},
-	{"alpine", "sudo apk add mariadb mariadb-client"},
+// installers are the commands that install packages, by distribution, and the names
+// of the packages that hold a server there. Those of tools are the same everywhere.
+var installers = []struct{ id, command, server string }{
+	{"debian", "sudo apt-get install", "mariadb-server-core mariadb-client-core"},
+	{"fedora", "sudo dnf install", "mariadb-server"},
+	{"rhel", "sudo dnf install", "mariadb-server"},
+	{"suse", "sudo zypper install", "mariadb"},
+	{"arch", "sudo pacman -S", "mariadb"},
+	{"alpine", "sudo apk add", "mariadb mariadb-client"},
 }
 
 // installHint returns the command that installs a server on this machine.
 func (f *Finder) installHint() string {
 	release := f.Host.OSRelease()
-	for _, h := range installHints {
-		if release.Is(h.id) {
-			return h.command
+	for _, i := range installers {
+		if release.Is(i.id) {
+			return i.command + " " + i.server
 		}
 	}
 	return "install the package mariadb-server of your distribution"

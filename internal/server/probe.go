@@ -53,11 +53,17 @@ func probe(ctx context.Context, m memo.Store, program Program) (Version, error) 
 // askVersion runs the daemon. --no-defaults comes first, as the daemon demands, so
 // that a broken /etc/mysql is no concern of ours.
 func askVersion(ctx context.Context, program Program) (string, error) {
+	return program.answer(ctx, "--no-defaults", "--version")
+}
+
+// answer runs the program in an environment that says nothing else and returns the
+// first line of what it says.
+func (p Program) answer(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
 	defer cancel()
-	argv := append(append([]string{}, program.Argv...), "--no-defaults", "--version")
+	argv := append(append([]string{}, p.Argv...), args...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
+	cmd.Env = append([]string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, p.Env...)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err == nil {

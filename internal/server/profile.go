@@ -1,5 +1,10 @@
 package server
 
+import (
+	"slices"
+	"strings"
+)
+
 // Stage is what a server process is started for.
 type Stage int
 
@@ -31,7 +36,7 @@ type setting struct {
 	value string
 	// stages says which starts have it.
 	stages Stage
-	// volumes limits it to kinds of volume ("shm", "disk"); empty is all.
+	// volumes limits it to kinds of volume, by name and a space each; empty is all.
 	volumes string
 	// since and until limit it to a range of versions: since <= v < until; the
 	// zero Version is no limit.
@@ -62,6 +67,7 @@ const (
 	factCert     = "{cert}"
 	factKey      = "{key}"
 	factPageSize = "{page_size}"
+	factServerID = "{server_id}"
 )
 
 // BinlogName is the base name of the binary log, relative to the data directory:
@@ -106,9 +112,10 @@ var mariadbProfile = []setting{
 	{name: "innodb_doublewrite", value: "ON", stages: Run, why: "a 16 KB page tears when the server is killed in the middle of a write, in RAM too: without it 2 of 80 kills under load left a database that does not start. Costs a tenth of the writes while data fits the pool (docs/durability.md)"},
 	{name: "innodb_doublewrite", value: "OFF", stages: Build | Bootstrap, why: "a build that is killed is thrown away"},
 	{name: "innodb_flush_log_at_trx_commit", value: "1", stages: Run, volumes: "shm", why: "should the server map its redo log into memory, as it tries in /dev/shm, 2 would lose acknowledged commits when it is killed (docs/durability.md); costs 2 to 3 %"},
-	{name: "innodb_flush_log_at_trx_commit", value: "2", stages: Run, volumes: "disk", why: "each commit is written to the kernel, so it survives the death of the server; 0 would lose commits, 1 would write past the page cache"},
+	{name: "innodb_flush_log_at_trx_commit", value: "2", stages: Run, volumes: "tmpfs ramfs xfs zram disk", why: "each commit is written to the kernel, so it survives the death of the server; 0 would lose commits, 1 would write past the page cache"},
 	{name: "innodb_flush_log_at_trx_commit", value: "0", stages: Build | Bootstrap, why: "a build that is killed is thrown away"},
-	{name: "innodb_flush_method", value: "fsync", stages: always, volumes: "shm", why: "a sync in shared memory is free; O_DIRECT, O_DSYNC and nosync were no faster beyond noise"},
+	{name: "innodb_flush_method", value: "fsync", stages: always, volumes: "shm tmpfs ramfs", why: "a sync in shared memory is free; O_DIRECT, O_DSYNC and nosync were no faster beyond noise"},
+	{name: "innodb_flush_method", value: "O_DIRECT", stages: always, volumes: "xfs zram", why: "the block device is memory already: the page cache would hold every page a second time"},
 	{name: "debug_no_sync", value: "ON", stages: always, volumes: "disk", why: "the disk volume promises no more than RAM does: no waiting for the device"},
 	{name: "innodb_flush_method", value: "nosync", stages: always, volumes: "disk", why: "as above, for InnoDB's own files"},
 	{name: "innodb_use_native_aio", value: "OFF", stages: always, fixed: true, why: "a stopped server must have no write in flight, or a snapshot could tear; RAM gains nothing from it"},
@@ -124,7 +131,7 @@ var mariadbProfile = []setting{
 
 	{name: "log_bin", value: BinlogName, stages: Run, fixed: true, why: "what changed is written down, for rewinding; a relative name, so that a clone never reaches its parent's log"},
 	{name: "log_bin", value: "OFF", stages: Build | Bootstrap, fixed: true, why: "an image starts without history"},
-	{name: "server_id", value: "1", stages: Run, why: "the binary log wants one"},
+	{name: "server_id", value: factServerID, stages: Run, why: "the binary log wants one; each instance has its own, so that a branch is not taken for its parent"},
 	{name: "binlog_format", value: "ROW", stages: Run, fixed: true, why: "row images can be inverted, statements cannot"},
 	{name: "binlog_row_image", value: "FULL", stages: Run, fixed: true, why: "an inverted update needs the whole row as it was"},
 	{name: "binlog_annotate_row_events", value: "OFF", stages: Run, why: "nobody reads the statement texts"},
@@ -142,7 +149,7 @@ var profiles = map[Flavour][]setting{MariaDB: mariadbProfile}
 func (r setting) applies(v Version, stage Stage, volume string) bool {
 	switch {
 	case r.stages&stage == 0,
-		r.volumes != "" && r.volumes != volume,
+		r.volumes != "" && !slices.Contains(strings.Fields(r.volumes), volume),
 		r.since != (Version{}) && v.Compare(r.since) < 0,
 		r.until != (Version{}) && v.Compare(r.until) >= 0:
 		return false

@@ -71,9 +71,9 @@ func (p *progress) at(done float64) {
 	}
 }
 
-// end takes the bar away and says what came of it: of an error the first line, since
-// another method may be tried next and work.
-func (p *progress) end(s *Server, err error) {
+// end takes the bar away and says what came of it: the size of dir, or of an error the
+// first line, since another method may be tried next and work.
+func (p *progress) end(dir string, err error) {
 	if p.bar != nil {
 		p.bar.Clear()
 	}
@@ -85,5 +85,5 @@ func (p *progress) end(s *Server, err error) {
 		fmt.Fprintf(p.w, "ramaria: %s: %s\n", p.what, firstLine(err.Error()))
 		return
 	}
-	fmt.Fprintf(p.w, "ramaria: %s: done in %.1f s (%s)\n", p.what, took, megabytes(diskUse(s.Dir)))
+	fmt.Fprintf(p.w, "ramaria: %s: done in %.1f s (%s)\n", p.what, took, megabytes(diskUse(dir)))
 }

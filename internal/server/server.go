@@ -72,12 +72,15 @@ func ParseVersion(s string) (Version, error) {
 	return Version{n[0], n[1], n[2]}, nil
 }
 
-// Program is one executable of a server and what must stand before its own
-// arguments: fetched servers run through their own dynamic loader, so that they
-// never use, or touch, the libraries of the system.
+// Program is one executable of a server, or a Tool, and what must stand before its
+// own arguments: what was fetched runs through its own dynamic loader, so that it
+// never uses, or touches, the libraries of the system.
 type Program struct {
 	// Argv is the command's beginning; Argv[0] is an absolute path.
 	Argv []string `json:"argv"`
+	// Env is what the program needs in its environment beside what the caller gives
+	// it, as NAME=value. It is empty for servers and their clients.
+	Env []string `json:"env,omitempty"`
 }
 
 // Server is one installed server: the software, not a running process.

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// unpackDebs unpacks what is needed of the packages, a few at a time, since most
-// of the time goes into decompression.
-func unpackDebs(ctx context.Context, dpkg string, debs []string, root string, at func(float64)) (err error) {
+// unpackDebs unpacks the files of the packages that are needed, by their names, a
+// few packages at a time, since most of the time goes into decompression.
+func unpackDebs(ctx context.Context, dpkg string, debs []string, needed func(name string) bool, root string, at func(float64)) (err error) {
 	u, err := newUnpacker(root)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func unpackDebs(ctx context.Context, dpkg string, debs []string, root string, at
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, deb := range debs {
 		group.Go(func() error {
-			t := tool{argv: []string{dpkg, "--fsys-tarfile", deb}, env: aptEnv(), stdout: u.tar}
+			t := command{argv: []string{dpkg, "--fsys-tarfile", deb}, env: aptEnv(), stdout: func(r io.Reader) error { return u.tar(r, needed) }}
 			if _, talk, err := t.run(ctx); err != nil {
 				return fmt.Errorf("%s: %w %s", filepath.Base(deb), err, firstLine(talk))
 			}
@@ -45,7 +45,7 @@ func unpackDebs(ctx context.Context, dpkg string, debs []string, root string, at
 }
 
 // tar writes what is needed of the stream.
-func (u *unpacker) tar(stream io.Reader) error {
+func (u *unpacker) tar(stream io.Reader, needed func(name string) bool) error {
 	t := tar.NewReader(stream)
 	for {
 		h, err := t.Next()
@@ -57,7 +57,7 @@ func (u *unpacker) tar(stream io.Reader) error {
 			return err
 		}
 		name, ok := localName(h.Name)
-		if !ok || !neededOfPackage(name) {
+		if !ok || !needed(name) {
 			continue
 		}
 		switch h.Typeflag {
@@ -81,18 +81,21 @@ var (
 )
 
 // neededOfPackage keeps shared libraries, the server's own files and programs:
-// about 60 of the 90 MB. Converters of character sets are glibc's, which MariaDB
-// does not use.
+// about 60 of the 90 MB.
 func neededOfPackage(name string) bool {
 	switch dir := path.Dir(name); {
 	case dir == "usr/bin" || dir == "usr/sbin" || dir == "usr/libexec":
 		return neededPrograms[path.Base(name)]
 	case underAny(name, "usr/share/mysql", "usr/share/mariadb", "usr/lib/mysql", "usr/lib/mariadb"):
 		return true
-	case libraryDir.MatchString(name):
-		return sharedLibrary.MatchString(name) && path.Base(dir) != "gconv"
 	}
-	return false
+	return neededLibrary(name)
+}
+
+// neededLibrary keeps shared libraries, the loader among them. Converters of
+// character sets are glibc's, which nothing of ours uses.
+func neededLibrary(name string) bool {
+	return libraryDir.MatchString(name) && sharedLibrary.MatchString(name) && path.Base(path.Dir(name)) != "gconv"
 }
 
 func underAny(name string, dirs ...string) bool {

@@ -3,6 +3,7 @@
 package servertest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -36,17 +37,20 @@ func Dir(t testing.TB) string {
 	return filepath.Join(cache, "ramaria-test", "servers")
 }
 
-// Share makes the shared directory the cache of fetched servers of p.
+// toolsDir lies in the shared directory, where it does not count as a server.
+const toolsDir = ".tools"
+
+// Share makes the shared directory the cache of fetched servers, and tools, of p.
 func Share(t testing.TB, p host.Places) {
 	t.Helper()
 	dir := Dir(t)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, toolsDir), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(p.Cache, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(dir, p.Servers()); err != nil {
+	if err := errors.Join(os.Symlink(dir, p.Servers()), os.Symlink(filepath.Join(dir, toolsDir), filepath.Join(p.Cache, "tools"))); err != nil {
 		t.Fatal(err)
 	}
 }
