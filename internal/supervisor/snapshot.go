@@ -48,7 +48,9 @@ func (s *Supervisor) snapshot(ctx context.Context, take func(ctx context.Context
 		}
 		cost.DataBytes = size
 		limit := max(leastPause, patience*ExpectedPause(s.volume, size))
+		copying := time.Now()
 		return take(ctx, volume.How{Still: func(copy func(context.Context) error) error {
+			cost.LiveMicros = time.Since(copying).Microseconds()
 			pause, err := s.proc.Still(ctx, limit, copy)
 			cost.PauseMicros = pause.Microseconds()
 			return err

@@ -1,0 +1,184 @@
+// Package client talks to a running Ramaria instance: it asks how the instance is,
+// branches it, marks its data and rewinds it to a mark. It needs nothing but the
+// standard library, and keeps one invariant: it sends no request to a socket that
+// neither the caller nor root owns.
+//
+// Its types are the JSON of the HTTP API. Fields are added, never renamed or given
+// another meaning; a client passes over those that it does not know.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+)
+
+// EnvVar names the variable with the path of an instance's socket. `ramaria env`
+// prints it, and `ramaria run` sets it for its command.
+const EnvVar = "RAMARIA_API"
+
+const (
+	// maxAnswer is the size, in bytes, of the largest answer that is read: some
+	// ten thousand marks.
+	maxAnswer = 4 << 20
+	// maxForeign is how much of an answer that is not the API's, in bytes, is shown.
+	maxForeign = 200
+
+	jsonType = "application/json"
+)
+
+// Client asks one instance, and may be used by several goroutines at once. It holds
+// nothing open between two calls, so it need not be closed, and it outlives a restart
+// of the instance.
+//
+// A call takes as long as the instance takes, unless its context ends first; the
+// instance is told then, and gives up what it was doing. Its errors are *Error where
+// the instance answered, and match ErrNoServer where nobody did.
+type Client struct {
+	socket string
+	http   *http.Client
+}
+
+// New returns a client of the instance whose socket is at the path socket. It does
+// not connect yet.
+func New(socket string) *Client {
+	return &Client{socket: socket, http: &http.Client{
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, socket) },
+			// Connecting to a socket takes microseconds, and a connection kept from
+			// before a restart would fail the first call after it.
+			DisableKeepAlives: true,
+		},
+		// The API redirects nowhere, and a path of the caller's must not either.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// FromEnv returns a client of the instance that the variable RAMARIA_API names. Where
+// it is not set the error matches ErrNoServer.
+func FromEnv() (*Client, error) {
+	socket := os.Getenv(EnvVar)
+	if socket == "" {
+		return nil, fmt.Errorf("find instance: %w: %s is not set\nhint: eval \"$(ramaria env)\", or begin the command with: ramaria run --", ErrNoServer, EnvVar)
+	}
+	return New(socket), nil
+}
+
+// Socket returns the path of the instance's socket.
+func (c *Client) Socket() string { return c.socket }
+
+// Status tells how the instance is.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var s Status
+	err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s)
+	return s, err
+}
+
+// Branch makes another running instance with the data that this one has now. A name
+// that is taken is CodeExists, a volume that cannot hold it CodeNoRoom.
+func (c *Client) Branch(ctx context.Context, r BranchRequest) (Branch, error) {
+	var b Branch
+	err := c.call(ctx, http.MethodPost, "/v1/branch", r, &b)
+	return b, err
+}
+
+// Marks lists the instance's marks.
+func (c *Client) Marks(ctx context.Context) ([]Mark, error) {
+	var m []Mark
+	err := c.call(ctx, http.MethodGet, "/v1/marks", nil, &m)
+	return m, err
+}
+
+// Mark remembers the data that the instance has now. A label that is taken is
+// CodeExists, unless the request says to replace.
+func (c *Client) Mark(ctx context.Context, r MarkRequest) (Mark, error) {
+	var m Mark
+	err := c.call(ctx, http.MethodPost, "/v1/marks", r, &m)
+	return m, err
+}
+
+// DeleteMark forgets a mark; one that does not exist is CodeNotFound.
+func (c *Client) DeleteMark(ctx context.Context, label string) error {
+	return c.call(ctx, http.MethodDelete, markPath(label), nil, nil)
+}
+
+// Rewind gives the instance the data back that it had at the mark, and keeps the
+// mark. Connections to the server break. A mark that does not exist is CodeNotFound.
+func (c *Client) Rewind(ctx context.Context, label string) (Rewind, error) {
+	var r Rewind
+	err := c.call(ctx, http.MethodPost, markPath(label)+"/rewind", nil, &r)
+	return r, err
+}
+
+func markPath(label string) string { return "/v1/marks/" + url.PathEscape(label) }
+
+// call sends in as JSON, if it is not nil, and reads the answer into out, if that is
+// not nil.
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	failed := func(err error) error { return fmt.Errorf("ask the instance at %s: %w", c.socket, err) }
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return failed(err)
+		}
+		body = bytes.NewReader(b)
+	}
+	// The host is for the form: the path of the socket is the address.
+	req, err := http.NewRequestWithContext(ctx, method, "http://ramaria"+path, body)
+	if err != nil {
+		return failed(err)
+	}
+	req.Header.Set("Accept", jsonType)
+	if in != nil {
+		req.Header.Set("Content-Type", jsonType)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err // without the host and the path, which say nothing to users
+		}
+		if errors.Is(err, io.EOF) {
+			err = fmt.Errorf("it hung up before it answered: %w\nhint: ramaria status", err)
+		}
+		return failed(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return failed(fmt.Errorf("read answer: %w", err))
+	}
+	if len(answer) > maxAnswer {
+		return failed(fmt.Errorf("its answer has more than %d bytes", maxAnswer))
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return errorOf(resp, answer)
+	}
+	if out == nil {
+		return nil
+	}
+	if t, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); t != jsonType {
+		return failed(fmt.Errorf("its answer is not JSON but %q", excerpt(answer)))
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return failed(fmt.Errorf("read answer: %w", err))
+	}
+	return nil
+}
+
+// excerpt is the beginning of what an unknown server said.
+func excerpt(b []byte) string {
+	if len(b) > maxForeign {
+		return string(b[:maxForeign]) + "..."
+	}
+	return string(b)
+}

@@ -1,0 +1,71 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// ErrNoServer says that no instance is there to ask: there is no socket, nobody
+// listens on it, or nothing says where it is.
+var ErrNoServer = errors.New("no instance answers")
+
+// The codes of errors. New ones may come.
+const (
+	CodeInvalid     = "invalid"     // the request makes no sense
+	CodeNotFound    = "not_found"   // no such mark, or no such path
+	CodeMethod      = "bad_method"  // the path has no such method
+	CodeExists      = "exists"      // the name or label is taken
+	CodeBusy        = "busy"        // something else is going on; the same request can succeed later
+	CodeTooLarge    = "too_large"   // the request's body is too large
+	CodeMediaType   = "bad_type"    // the request's body is not JSON
+	CodeNoRoom      = "no_room"     // the volume or the memory cannot hold it
+	CodeUnavailable = "unavailable" // the server does not run, or the instance is ending
+	CodeInternal    = "internal"    // everything else
+)
+
+// Error is what an instance answers when it does not do what it was asked.
+type Error struct {
+	// Status is the HTTP status.
+	Status int
+	// Code is for programs: one of the Code constants.
+	Code string
+	// Message says what failed and why.
+	Message string
+	// Hint is what to do about it, normally a command; it may be empty.
+	Hint string
+}
+
+// Error returns the message, and the hint on a line of its own.
+func (e *Error) Error() string {
+	if e.Hint == "" {
+		return e.Message
+	}
+	return e.Message + "\nhint: " + e.Hint
+}
+
+// ErrorBody is the JSON of every answer that is not a success.
+type ErrorBody struct {
+	Error ErrorDetail `json:"error"`
+}
+
+// ErrorDetail is what went wrong; see Error.
+type ErrorDetail struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// errorOf makes an *Error of an answer that is not a success. One without the body of
+// an API's error is CodeInternal: something else listens there.
+func errorOf(resp *http.Response, body []byte) *Error {
+	var b ErrorBody
+	if err := json.Unmarshal(body, &b); err != nil || b.Error.Code == "" {
+		return &Error{
+			Status: resp.StatusCode, Code: CodeInternal,
+			Message: fmt.Sprintf("ask the instance: %s, and no reason given: %q", resp.Status, excerpt(body)),
+		}
+	}
+	return &Error{Status: resp.StatusCode, Code: b.Error.Code, Message: b.Error.Message, Hint: b.Error.Hint}
+}

@@ -1,0 +1,182 @@
+// Package api is an instance's HTTP API: requests and answers as JSON over a Unix
+// socket that only its owner can open. What the requests do is an Instance's task.
+//
+// openapi.yaml is the contract, and the invariant is that every answer keeps it: also
+// to a path that does not exist, and after a panic, the body is JSON.
+package api
+
+import (
+	"context"
+	_ "embed" // openapi.yaml
+	"log/slog"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/client"
+)
+
+// Instance is what serves the requests: a running instance. Its methods may be
+// called at the same time. The context ends when the caller goes away, and with it
+// what was begun is to be undone. Errors match one of the Err values of this
+// package, or are internal; their text ends in "\nhint: COMMAND" if there is one.
+type Instance interface {
+	Status(ctx context.Context) (client.Status, error)
+	// Branch gets a name that keeps the rules of names.
+	Branch(ctx context.Context, r client.BranchRequest) (client.Branch, error)
+	Marks(ctx context.Context) ([]client.Mark, error)
+	// Mark, DeleteMark and Rewind get a label that keeps the rules of names, so that
+	// it can be a file's name.
+	Mark(ctx context.Context, r client.MarkRequest) (client.Mark, error)
+	DeleteMark(ctx context.Context, label string) error
+	Rewind(ctx context.Context, label string) (client.Rewind, error)
+}
+
+var _ Instance = (*client.Client)(nil)
+
+//go:embed openapi.yaml
+var document []byte
+
+// Document returns the OpenAPI document of the API, in YAML.
+func Document() []byte { return slices.Clone(document) }
+
+// route is one call.
+type route struct {
+	method, path string
+	// status is that of success.
+	status int
+	// body says that the request has one.
+	body bool
+	call func(context.Context, request) (any, error)
+}
+
+// request is what a call gets to know of a request.
+type request struct {
+	// label is the mark in the path, if the route has one.
+	label string
+	body  []byte
+}
+
+// handler serves an Instance.
+type handler struct {
+	instance Instance
+	log      *slog.Logger
+	mux      *http.ServeMux
+}
+
+// Handler serves the API of i. What is not the caller's fault goes to log.
+func Handler(i Instance, log *slog.Logger) http.Handler {
+	h := &handler{instance: i, log: log, mux: http.NewServeMux()}
+	allowed := map[string][]string{}
+	for _, r := range h.routes() {
+		h.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { h.serve(w, req, r) })
+		allowed[r.path] = append(allowed[r.path], r.method)
+		if r.method == http.MethodGet {
+			allowed[r.path] = append(allowed[r.path], http.MethodHead) // the mux adds it
+		}
+	}
+	// Without these the mux would answer in plain text.
+	for p, methods := range allowed {
+		allow := strings.Join(slices.Sorted(slices.Values(methods)), ", ")
+		h.mux.HandleFunc(p, func(w http.ResponseWriter, req *http.Request) {
+			w.Header().Set("Allow", allow)
+			h.fail(w, req, &refusal{
+				status: http.StatusMethodNotAllowed, code: client.CodeMethod,
+				text: "answer " + req.Method + " " + req.URL.Path + ": no such method\nhint: use " + allow,
+			})
+		})
+	}
+	h.mux.HandleFunc("/", h.noSuchPath)
+	return h
+}
+
+// routes are the calls of openapi.yaml.
+func (h *handler) routes() []route {
+	return []route{
+		{http.MethodGet, "/v1/status", http.StatusOK, false, h.status},
+		{http.MethodPost, "/v1/branch", http.StatusCreated, true, h.branch},
+		{http.MethodGet, "/v1/marks", http.StatusOK, false, h.marks},
+		{http.MethodPost, "/v1/marks", http.StatusCreated, true, h.mark},
+		{http.MethodDelete, "/v1/marks/{label}", http.StatusNoContent, false, h.deleteMark},
+		{http.MethodPost, "/v1/marks/{label}/rewind", http.StatusOK, false, h.rewind},
+		{http.MethodGet, "/v1/openapi.yaml", http.StatusOK, false, h.openapi},
+	}
+}
+
+// ServeHTTP answers one request.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != path.Clean(r.URL.Path) {
+		h.noSuchPath(w, r) // the mux would redirect to the clean one
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+func (h *handler) noSuchPath(w http.ResponseWriter, r *http.Request) {
+	h.fail(w, r, &refusal{
+		status: http.StatusNotFound, code: client.CodeNotFound,
+		text: "answer " + r.Method + " " + r.URL.Path + ": no such path\nhint: GET /v1/openapi.yaml lists them",
+	})
+}
+
+func (h *handler) status(ctx context.Context, _ request) (any, error) {
+	s, err := h.instance.Status(ctx)
+	// Lists are there even when they are empty: null is another type.
+	s.Warnings, s.Marks = list(s.Warnings), list(s.Marks)
+	return s, err
+}
+
+func (h *handler) branch(ctx context.Context, r request) (any, error) {
+	req, err := decode[client.BranchRequest](r.body)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkName("name", req.Name); err != nil {
+		return nil, err
+	}
+	return h.instance.Branch(ctx, req)
+}
+
+func (h *handler) marks(ctx context.Context, _ request) (any, error) {
+	m, err := h.instance.Marks(ctx)
+	return list(m), err
+}
+
+func (h *handler) mark(ctx context.Context, r request) (any, error) {
+	req, err := decode[client.MarkRequest](r.body)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkName("label", req.Label); err != nil {
+		return nil, err
+	}
+	return h.instance.Mark(ctx, req)
+}
+
+func (h *handler) deleteMark(ctx context.Context, r request) (any, error) {
+	if err := checkName("label", r.label); err != nil {
+		return nil, err
+	}
+	return nil, h.instance.DeleteMark(ctx, r.label)
+}
+
+func (h *handler) rewind(ctx context.Context, r request) (any, error) {
+	if err := checkName("label", r.label); err != nil {
+		return nil, err
+	}
+	return h.instance.Rewind(ctx, r.label)
+}
+
+// yaml is an answer that is not JSON.
+type yaml []byte
+
+func (h *handler) openapi(context.Context, request) (any, error) { return yaml(document), nil }
+
+// list makes an empty list of none.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

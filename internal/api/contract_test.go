@@ -1,0 +1,219 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/instance"
+)
+
+// contract is openapi.yaml, made strict: a field that it does not name is a fault
+// here, while clients must pass over it.
+type contract struct {
+	doc    *openapi3.T
+	router routers.Router
+}
+
+func loadContract(t *testing.T) *contract {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(Document())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
+		t.Fatalf("openapi.yaml is not valid: %v", err)
+	}
+	for _, s := range doc.Components.Schemas {
+		strict(s)
+	}
+	router, err := legacy.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &contract{doc, router}
+}
+
+func strict(s *openapi3.SchemaRef) {
+	if s.Value.Type.Is("object") {
+		s.Value.AdditionalProperties.Has = new(bool)
+	}
+	for _, p := range s.Value.Properties {
+		strict(p)
+	}
+}
+
+// exchange is a request with its answer.
+type exchange struct {
+	request *http.Request
+	sent    []byte
+	status  int
+	header  http.Header
+	body    []byte
+}
+
+// ask lets h answer a request, without a network.
+func ask(h http.Handler, method, path, contentType, body string) exchange {
+	r := httptest.NewRequest(method, "http://ramaria"+path, strings.NewReader(body))
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return exchange{r, []byte(body), w.Code, w.Header(), w.Body.Bytes()}
+}
+
+// check returns what of an answer breaks the contract.
+func (c *contract) check(x exchange) error {
+	if x.status == http.StatusNoContent && len(x.body) > 0 {
+		return fmt.Errorf("204 with a body: %s", x.body)
+	}
+	route, params, err := c.router.FindRoute(x.request)
+	// The library takes a path with a final slash for the one without, and an empty label for one.
+	if label, has := params["label"]; err != nil || strings.HasSuffix(x.request.URL.Path, "/") || has && label == "" {
+		// Not in the document: a path or a method that does not exist.
+		if x.status != http.StatusNotFound && x.status != http.StatusMethodNotAllowed {
+			return fmt.Errorf("%s %s is not in the document, and was answered with %d", x.request.Method, x.request.URL.Path, x.status)
+		}
+		return c.fits("Error", x.body)
+	}
+	return openapi3filter.ValidateResponse(x.request.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: x.request, PathParams: params, Route: route},
+		Status:                 x.status,
+		Header:                 x.header,
+		Body:                   io.NopCloser(bytes.NewReader(x.body)),
+		Options:                &openapi3filter.Options{IncludeResponseStatus: true},
+	})
+}
+
+// checkRequest returns what of a request breaks the contract.
+func (c *contract) checkRequest(x exchange) error {
+	route, params, err := c.router.FindRoute(x.request)
+	if err != nil {
+		return err
+	}
+	r := x.request.Clone(x.request.Context())
+	r.Body = io.NopCloser(bytes.NewReader(x.sent))
+	return openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route})
+}
+
+// fits returns what of a JSON text breaks a schema.
+func (c *contract) fits(schema string, text []byte) error {
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err
+	}
+	s := c.doc.Components.Schemas[schema]
+	if s == nil {
+		return fmt.Errorf("no schema %s", schema)
+	}
+	return s.Value.VisitJSON(v, openapi3.VisitAsResponse())
+}
+
+// types are the types of package client with a schema, all of whose fields are set.
+func types() map[string]any {
+	f := full()
+	return map[string]any{
+		"Status": f.status, "Server": f.status.Server, "Endpoint": f.status.Endpoint, "Volume": f.status.Volume,
+		"SnapshotEstimate": f.status.Snapshot, "Counters": f.status.Counters,
+		"BranchRequest": client.BranchRequest{Name: "shop-2"}, "Branch": f.branch, "Snapshot": f.branch.Snapshot,
+		"MarkRequest": client.MarkRequest{Label: "a", Replace: true}, "Mark": f.marks[0], "Rewind": f.rewind,
+		"Error": client.ErrorBody{Error: client.ErrorDetail{Code: client.CodeBusy, Message: "m", Hint: "h"}},
+	}
+}
+
+// TestTypes compares the types with the schemas, both ways: fields, which of them
+// must be there, and what is in them.
+func TestTypes(t *testing.T) {
+	c := loadContract(t)
+	for name, v := range types() {
+		t.Run(name, func(t *testing.T) {
+			b, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.fits(name, b); err != nil {
+				t.Errorf("%s does not fit its schema: %v", b, err)
+			}
+			var all, required []string
+			for f := range fields(reflect.TypeOf(v)) {
+				tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+				all = append(all, tag)
+				if options != "omitempty" {
+					required = append(required, tag)
+				}
+				if reflect.ValueOf(v).FieldByIndex(f.Index).IsZero() {
+					t.Errorf("field %s is not set, so it is not tested", f.Name)
+				}
+			}
+			s := c.doc.Components.Schemas[name].Value
+			if d := cmp.Diff(slices.Sorted(maps.Keys(s.Properties)), sorted(all)); d != "" {
+				t.Errorf("fields of the schema (-) and of the type (+):\n%s", d)
+			}
+			if d := cmp.Diff(sorted(s.Required), sorted(required)); d != "" {
+				t.Errorf("required by the schema (-) and always in the type (+):\n%s", d)
+			}
+		})
+	}
+	for name, s := range c.doc.Components.Schemas {
+		if _, ok := types()[name]; !ok && s.Value.Type.Is("object") {
+			t.Errorf("schema %s is of no type", name)
+		}
+	}
+}
+
+func fields(t reflect.Type) func(func(reflect.StructField) bool) {
+	return slices.Values(reflect.VisibleFields(t))
+}
+
+func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
+
+// TestNames holds the document's rule of names against the one that the handler goes by.
+func TestNames(t *testing.T) {
+	c := loadContract(t)
+	long := strings.Repeat("x", instance.MaxName)
+	for _, name := range []string{"a", "0", "a-b_c9", "-a", "_a", "A", "a.b", "a b", "é", "a/b", "..", "", "a\n", long, long + "x"} {
+		text, err := json.Marshal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schema, code := c.fits("Name", text), instance.CheckName(name); (schema == nil) != (code == nil) {
+			t.Errorf("%q: the document says %v, the code %v", name, schema, code)
+		}
+	}
+}
+
+// TestDocumentedCalls compares the routes with the document's operations.
+func TestDocumentedCalls(t *testing.T) {
+	c := loadContract(t)
+	var documented, served []string
+	for path, item := range c.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			documented = append(documented, method+" "+path)
+			if op.OperationID == "" || op.Summary == "" || len(op.Tags) != 1 {
+				t.Errorf("%s %s lacks an operationId, a summary or a tag", method, path)
+			}
+		}
+	}
+	for _, r := range new(handler).routes() {
+		served = append(served, r.method+" "+r.path)
+	}
+	if d := cmp.Diff(sorted(documented), sorted(served)); d != "" {
+		t.Errorf("in the document (-), served (+):\n%s", d)
+	}
+}

@@ -1,0 +1,84 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// What an Instance's errors match, each with an HTTP status and a code of its own. An
+// error that wraps one reads `make mark "x": it exists already`; As keeps a text that
+// has nothing to add.
+var (
+	ErrNotFound    = errors.New("it does not exist")       // 404 not_found
+	ErrExists      = errors.New("it exists already")       // 409 exists
+	ErrInvalid     = errors.New("it makes no sense")       // 400 invalid
+	ErrNoRoom      = errors.New("there is no room for it") // 507 no_room; *volume.NoRoomError too
+	ErrBusy        = errors.New("the instance is busy")    // 409 busy
+	ErrUnavailable = errors.New("the server does not run") // 503 unavailable
+	errInternal    = errors.New("this should not happen")  // 500 internal
+)
+
+// kinds are the answers to errors, the first match first.
+var kinds = []struct {
+	err    error
+	status int
+	code   string
+}{
+	{ErrNotFound, http.StatusNotFound, client.CodeNotFound},
+	{ErrExists, http.StatusConflict, client.CodeExists},
+	{ErrInvalid, http.StatusBadRequest, client.CodeInvalid},
+	{instance.ErrName, http.StatusBadRequest, client.CodeInvalid},
+	{ErrNoRoom, http.StatusInsufficientStorage, client.CodeNoRoom},
+	{ErrBusy, http.StatusConflict, client.CodeBusy},
+	{ErrUnavailable, http.StatusServiceUnavailable, client.CodeUnavailable},
+}
+
+// As makes err match kind, one of the Err values, and leaves its text alone.
+func As(kind, err error) error { return &asError{kind, err} }
+
+type asError struct{ kind, err error }
+
+func (e *asError) Error() string   { return e.err.Error() }
+func (e *asError) Unwrap() []error { return []error{e.kind, e.err} }
+
+// refusal is the answer to a request that never reached the Instance, or to an error
+// of its.
+type refusal struct {
+	status int
+	code   string
+	text   string
+}
+
+func (e *refusal) Error() string { return e.text }
+
+// refusalOf tells how to answer an error.
+func refusalOf(err error) *refusal {
+	var r *refusal
+	if errors.As(err, &r) {
+		return r
+	}
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			return &refusal{k.status, k.code, err.Error()}
+		}
+	}
+	var room *volume.NoRoomError
+	if errors.As(err, &room) {
+		return &refusal{http.StatusInsufficientStorage, client.CodeNoRoom, err.Error()}
+	}
+	return &refusal{http.StatusInternalServerError, client.CodeInternal, err.Error()}
+}
+
+// body is the refusal's JSON.
+func (e *refusal) body() client.ErrorBody {
+	message, hint, _ := strings.Cut(e.text, "\nhint: ")
+	if message == "" {
+		message = errInternal.Error() // an error without a text: better than an empty message
+	}
+	return client.ErrorBody{Error: client.ErrorDetail{Code: e.code, Message: message, Hint: hint}}
+}

@@ -1,0 +1,169 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ramaria-db/ramaria/client"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is an Instance that answers what it is told to. Its requests are kept.
+type fake struct {
+	// during, if not nil, is called in every call, and its error is the call's.
+	during func(ctx context.Context) error
+	status client.Status
+	branch client.Branch
+	marks  []client.Mark
+	rewind client.Rewind
+
+	mu  sync.Mutex
+	got []any
+}
+
+var at = time.Date(2026, 11, 21, 13, 0, 1, 500_000_000, time.UTC)
+
+// full is a fake with every field of every answer set.
+func full() *fake {
+	endpoint := client.Endpoint{
+		Host: "127.0.0.1", Port: 41233, Socket: "/run/server.sock", User: "app", Password: "p/w:@", Database: "shop",
+		URL: "mysql://app:p%2Fw%3A%40@127.0.0.1:41233/shop",
+	}
+	snapshot := client.Snapshot{LiveMicros: 1, PauseMicros: 2, TotalMicros: 3, DataBytes: 1 << 40}
+	marks := []client.Mark{{Label: "a", Created: at, DataBytes: 5, Snapshot: &snapshot}, {Label: "b", Created: at, DataBytes: 6}}
+	return &fake{
+		status: client.Status{
+			Name: "shop", Phase: "running", Since: at, Reason: "none", Warnings: []string{"the volume is 93 % full"}, ReadySeconds: 0.052,
+			Server:   client.Server{Flavour: "mariadb", Version: "10.11.19"},
+			Endpoint: endpoint,
+			Volume:   client.Volume{Kind: "shm", Dir: "/dev/shm/ramaria-0", SizeBytes: 7, UsedBytes: 8, FreeBytes: 9, Bound: "limit", Reflink: true},
+			Snapshot: client.SnapshotEstimate{DataBytes: 10, ExpectedPauseMicros: 11},
+			Marks:    marks,
+			Counters: client.Counters{Branches: 12, Marks: 13, Rewinds: 14},
+		},
+		branch: client.Branch{Name: "shop-2", Endpoint: endpoint, API: "/run/api.sock", Snapshot: snapshot, ReadyMicros: 15},
+		marks:  marks,
+		rewind: client.Rewind{Label: "a", Micros: 16, ReadyMicros: 17},
+	}
+}
+
+func (f *fake) call(ctx context.Context, request any) error {
+	f.mu.Lock()
+	f.got = append(f.got, request)
+	f.mu.Unlock()
+	if f.during != nil {
+		return f.during(ctx)
+	}
+	return nil
+}
+
+// requests returns what reached the Instance.
+func (f *fake) requests() []any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.got
+}
+
+func (f *fake) Status(ctx context.Context) (client.Status, error) {
+	return f.status, f.call(ctx, "status")
+}
+
+func (f *fake) Branch(ctx context.Context, r client.BranchRequest) (client.Branch, error) {
+	return f.branch, f.call(ctx, r)
+}
+
+func (f *fake) Marks(ctx context.Context) ([]client.Mark, error) {
+	return f.marks, f.call(ctx, "marks")
+}
+
+func (f *fake) Mark(ctx context.Context, r client.MarkRequest) (client.Mark, error) {
+	return f.marks[0], f.call(ctx, r)
+}
+
+func (f *fake) DeleteMark(ctx context.Context, label string) error {
+	return f.call(ctx, "delete "+label)
+}
+
+func (f *fake) Rewind(ctx context.Context, label string) (client.Rewind, error) {
+	return f.rewind, f.call(ctx, "rewind "+label)
+}
+
+// failing is a fake whose calls all end in err.
+func failing(err error) *fake {
+	f := full()
+	f.during = func(context.Context) error { return err }
+	return f
+}
+
+// buffer is a log that may be written to and read at the same time.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func (b *buffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
+
+// tempSocket is a path for a socket that is short enough, whatever TMPDIR is.
+func tempSocket(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "ramaria-api-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return filepath.Join(dir, "api.sock")
+}
+
+// start serves h on a socket of its own until the test ends, and fails it if serving
+// does.
+func start(t *testing.T, h http.Handler) (socket string, log *buffer) {
+	t.Helper()
+	socket, log = tempSocket(t), &buffer{}
+	l, err := Listen(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, l, h, log.logger()) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return socket, log
+}
+
+// httpClient is a plain client of a socket, as curl is one.
+func httpClient(t *testing.T, socket string) *http.Client {
+	t.Helper()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
