@@ -16,10 +16,12 @@ import (
 
 // plainServer is a server that is set up by hand, as without ramaria.
 type plainServer struct {
-	lab   *Lab
-	dir   string
-	login server.Login
-	proc  *server.Process
+	lab *Lab
+	dir string
+	// volume is the kind that the settings are for, "" for shm.
+	volume string
+	login  server.Login
+	proc   *server.Process
 }
 
 func (s *plainServer) data() string   { return filepath.Join(s.dir, "data") }
@@ -56,8 +58,12 @@ func (s *plainServer) files(stage server.Stage, initSQL string) error {
 			return err
 		}
 	}
+	kind := s.volume
+	if kind == "" {
+		kind = "shm"
+	}
 	text, err := s.lab.Server.Render(server.Config{
-		Stage: stage, Volume: "shm", DataDir: s.data(), RunDir: s.dir, TmpDir: tmp, InitFile: initFile,
+		Stage: stage, Volume: kind, DataDir: s.data(), RunDir: s.dir, TmpDir: tmp, InitFile: initFile,
 	})
 	if err != nil {
 		return err
@@ -158,6 +164,11 @@ func (s *plainServer) copyAndStart(ctx context.Context, image string) error {
 	if out, err := exec.CommandContext(ctx, "cp", "-a", image, s.data()).CombinedOutput(); err != nil {
 		return fmt.Errorf("cp -a: %w: %s", err, out)
 	}
+	return s.startBare(ctx)
+}
+
+// startBare starts the server up to the first byte of its handshake.
+func (s *plainServer) startBare(ctx context.Context) error {
 	if err := s.launch(); err != nil {
 		return err
 	}

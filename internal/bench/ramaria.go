@@ -31,6 +31,10 @@ type Lab struct {
 	Account        server.Account
 	Host           host.Host
 	World          fixture.World
+	// Sysbench finds sysbench, and MkfsXFS the command line of mkfs.xfs; nil is none, and
+	// that of the system.
+	Sysbench func(ctx context.Context) (server.Program, error)
+	MkfsXFS  func(ctx context.Context) ([]string, error)
 }
 
 // labDatabase is the database that the dump makes and uses.
@@ -79,6 +83,8 @@ func (l *Lab) Close(ctx context.Context) error {
 		_, err := l.Run(ctx, "down", "--all", "--rm")
 		errs = append(errs, err)
 		_, err = l.Run(ctx, "image", "rm", "--all")
+		errs = append(errs, err)
+		_, err = l.Run(ctx, "volume", "rm", "--all")
 		errs = append(errs, err)
 	}
 	places, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
@@ -132,11 +138,7 @@ func indexOf(list []string, s string) int {
 
 // open connects to an instance as its application does.
 func (l *Lab) open(name string) (*sql.DB, error) {
-	places, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	i, err := instance.Registry{Dir: filepath.Join(places.State, "instances")}.Open(name)
+	i, err := l.instance(name)
 	if err != nil {
 		return nil, err
 	}
@@ -168,4 +170,28 @@ func (l *Lab) verify(ctx context.Context, name string) error {
 	}
 	defer db.Close()
 	return l.World.Verify(ctx, db)
+}
+
+// instance opens an instance of the lab.
+func (l *Lab) instance(name string) (*instance.Instance, error) {
+	places, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return instance.Registry{Dir: filepath.Join(places.State, "instances")}.Open(name)
+}
+
+// ping asks an instance the least question.
+func (l *Lab) ping(ctx context.Context, name string) error { return l.exec(ctx, name, "DO 1") }
+
+func (l *Lab) exec(ctx context.Context, name, statement string) error {
+	db, err := l.open(name)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, statement); err != nil {
+		return fmt.Errorf("%s on instance %s: %w", statement, name, err)
+	}
+	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ramaria-db/ramaria/internal/bench"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // benchScenario is one of those that `ramaria bench` knows.
@@ -32,6 +33,11 @@ var benchScenarios = []benchScenario{
 	{"run", 15, (*bench.Lab).RunScenario, nil},
 	{"fleet", 5, (*bench.Lab).FleetScenario, nil},
 	{"memory", 3, (*bench.Lab).MemoryScenario, nil},
+	{"branch", 11, (*bench.Lab).BranchScenario, concludeBranch},
+	{"load", 10, (*bench.Lab).LoadScenario, nil},
+	{"update", 5, func(l *bench.Lab) bench.Scenario { return l.PlaceScenario("update", "oltp_update_index") }, nil},
+	{"readwrite", 5, func(l *bench.Lab) bench.Scenario { return l.PlaceScenario("readwrite", "oltp_read_write") }, nil},
+	{"ram", 2, (*bench.Lab).RAMScenario, nil},
 }
 
 func benchNames() []string {
@@ -114,7 +120,13 @@ func (a *app) lab(ctx context.Context, want, disk string) (*bench.Lab, error) {
 	if disk == "" {
 		disk = filepath.Join(a.places.Cache, "bench")
 	}
-	return bench.NewLab(ctx, self, disk, a.host, a.places.Servers(), srv, a.account)
+	lab, err := bench.NewLab(ctx, self, disk, a.host, a.places.Servers(), srv, a.account)
+	if err != nil {
+		return nil, err
+	}
+	lab.Sysbench = func(ctx context.Context) (server.Program, error) { return a.finder().Tool(ctx, server.Sysbench) }
+	lab.MkfsXFS = a.opener().MkfsXFS
+	return lab, nil
 }
 
 // machine collects the facts that a reader needs to believe the figures.
@@ -171,14 +183,31 @@ func (a *app) progress(name string) func(done, total int, row string) {
 
 // concludeUp compares `up` with the least that any tool must do.
 func concludeUp(r *bench.Result) string {
-	median := map[string]float64{}
-	for _, row := range r.Rows {
-		median[row.Name] = row.Median
-	}
+	median := medians(r)
 	over := median[bench.RowUp] - median[bench.RowBare]
 	times := median[bench.RowStock] / median[bench.RowUp]
 	if math.IsNaN(over) || math.IsNaN(times) {
 		return ""
 	}
 	return fmt.Sprintf("ramaria up takes %.1f ms more than cp -a and a bare start, and is %.1f times faster than the stock way.", over*1000, times)
+}
+
+func medians(r *bench.Result) map[string]float64 {
+	median := map[string]float64{}
+	for _, row := range r.Rows {
+		median[row.Name] = row.Median
+	}
+	return median
+}
+
+// concludeBranch says what a branch costs beyond what nobody can avoid, and what the
+// size of the data does.
+func concludeBranch(r *bench.Result) string {
+	m := medians(r)
+	over := m[bench.RowBranchLarge] - m[bench.RowSnapshotLarge] - m[bench.RowStart]
+	larger := m[bench.RowUpLarge] / m[bench.RowUpSmall]
+	if math.IsNaN(over) || math.IsNaN(larger) {
+		return ""
+	}
+	return fmt.Sprintf("a branch of 2 GB takes %.1f ms beyond its snapshot and a bare start; up from 2 GB takes %.2f times as long as from the small image.", over*1000, larger)
 }

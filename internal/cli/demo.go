@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/bench"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // demoRounds is how often each row of the demo is measured.
@@ -21,7 +22,7 @@ func newDemo(a *app) *cobra.Command {
 		Short: "See what ramaria does on this machine, in a minute",
 		Long: `See what ramaria does on this machine, in a minute: the same server with the same
 generated data (5302 rows), brought up in the stock way on disk and by ramaria in
-RAM, as a table. Nothing of it stays, but the server software if it was fetched.`,
+RAM, and a second one branched from it while it runs, as a table. Nothing of it stays, but the server software if it was fetched.`,
 		Args: maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), a)
@@ -46,13 +47,17 @@ func (a *app) demo(ctx context.Context, lab *bench.Lab) error {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "\nA fresh %s %s with 5302 rows in 3 tables, from nothing to its first answer:\n\n", lab.Server.Flavour, lab.Server.Version)
-	build, err := a.demoBuild(ctx, lab)
+	kind, _, err := a.opener().Foresee(ctx)
+	if err != nil {
+		return err
+	}
+	build, err := a.demoBuild(ctx, lab, kind)
 	if err != nil {
 		return err
 	}
 	scenario := bench.Scenario{
 		Name: "demo", Title: "a fresh server with data", Unit: bench.Seconds,
-		Cases: []bench.Case{lab.StockCase(), lab.UpCase("ramaria up, on disk", "disk"), lab.UpCase("ramaria up, in RAM", "shm"), lab.RunCase()},
+		Cases: []bench.Case{lab.StockCase(), lab.UpCase("ramaria up, on disk", "disk"), lab.UpCase("ramaria up, in RAM", string(kind)), lab.RunCase(), lab.BranchCase(rowBranch, kind)},
 	}
 	r := bench.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
 	result, err := r.Run(ctx, scenario)
@@ -67,22 +72,26 @@ func (a *app) demo(ctx context.Context, lab *bench.Lab) error {
 Your turn:
   ramaria up --from dump.sql        your data in RAM; prints the DSN
   ramaria run -- your test command  a private server around a command
+  ramaria branch main try-it        a second server, with the data of the first as it is now
   ramaria up --fresh                back to the clean data
 `)
 	return nil
 }
 
 // demoBuild measures the first time, when the image is built.
-func (a *app) demoBuild(ctx context.Context, lab *bench.Lab) (time.Duration, error) {
+func (a *app) demoBuild(ctx context.Context, lab *bench.Lab, kind volume.Kind) (time.Duration, error) {
 	began := time.Now()
-	_, err := lab.Build(ctx, "shm")
+	_, err := lab.Build(ctx, string(kind))
 	return time.Since(began), err
 }
+
+const rowBranch = "ramaria branch"
 
 // demoNotes explains the rows in a few words.
 var demoNotes = map[string]string{
 	bench.RowStock: "initialise, start, load the dump",
 	bench.RowRun:   "up, a command, and gone again",
+	rowBranch:      "a second server on the data of a running one",
 }
 
 func (a *app) demoTable(result bench.Result, build time.Duration) {

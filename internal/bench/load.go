@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+)
+
+// LoadScenario measures branches of a 2 GB instance at random moments while sysbench
+// writes to it. Every table of every branch is checked.
+func (l *Lab) LoadScenario() Scenario {
+	load := &load{parent: l.largeParent(branchKind)}
+	return Scenario{
+		Name: "load", Title: fmt.Sprintf("branches of 2 GB on volume xfs under sysbench oltp_update_index, %d threads", sysbenchThreads),
+		Unit: Seconds, Settings: l.settings(),
+		Cases: []Case{
+			load.branch(RowPause, func(b branchCost) float64 { return float64(b.PauseMicros) }),
+			load.branch(RowReady, func(b branchCost) float64 { return float64(b.ReadyMicros) }),
+		},
+	}
+}
+
+type branchCost struct{ PauseMicros, ReadyMicros int64 }
+
+// load is a workload that runs on the parent beside the rounds.
+type load struct {
+	*parent
+	stop func() error
+}
+
+// idleTime is the longest pause between two branches.
+const idleTime = time.Second
+
+func (w *load) begin(ctx context.Context) error {
+	if err := w.prepare(ctx); err != nil || w.stop != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	wait, err := w.lab.startSysbench(ctx, w.set.name, "oltp_update_index", largeData, 0)
+	if err != nil {
+		cancel()
+		return err
+	}
+	w.stop = func() error {
+		cancel()
+		if _, err := wait(); !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("the load ended before its time: %w", err)
+		}
+		return nil
+	}
+	return nil
+}
+
+func (w *load) branch(name string, value func(branchCost) float64) Case {
+	return Case{
+		Name: name, Settings: "8 writers", Prepare: w.begin,
+		Round: func(ctx context.Context) (Sample, error) {
+			select {
+			case <-time.After(rand.N(idleTime)): // #nosec G404 -- a moment, no secret
+			case <-ctx.Done():
+				return Sample{}, ctx.Err()
+			}
+			i, err := w.lab.instance(w.set.name)
+			if err != nil {
+				return Sample{}, err
+			}
+			b, err := client.New(i.APISocket()).Branch(ctx, client.BranchRequest{Name: branchName})
+			if err != nil {
+				return Sample{}, err
+			}
+			return Sample{Value: value(branchCost{b.Snapshot.PauseMicros, b.ReadyMicros}) / 1e6}, nil
+		},
+		Check: func(ctx context.Context) error {
+			return w.down(ctx, w.lab.checkTables(ctx, branchName, largeData, sysbenchTables))
+		},
+		Cleanup: func(context.Context) error {
+			if w.stop == nil {
+				return nil
+			}
+			stop := w.stop
+			w.stop = nil
+			return stop()
+		},
+	}
+}

@@ -1,0 +1,142 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// placeSeconds is how long one round of a PlaceScenario runs.
+const placeSeconds = 10
+
+// PlaceScenario measures the transactions per second of a sysbench workload on every
+// kind of volume, each round on a fresh instance whose data fits into the buffer pool.
+func (l *Lab) PlaceScenario(name, workload string) Scenario {
+	s := Scenario{
+		Name: name, Unit: PerSecond, Settings: l.settings(),
+		Title: fmt.Sprintf("sysbench %s, %d threads, %d s on a fresh instance, %s of data", workload, sysbenchThreads, placeSeconds, Bytes.Format(float64(poolData.size()))),
+	}
+	for _, kind := range []volume.Kind{volume.Tmpfs, volume.XFS, volume.Zram, volume.Ramfs, volume.Shm, volume.Disk} {
+		s.Cases = append(s.Cases, l.placeCase(workload, kind))
+	}
+	return s
+}
+
+func (l *Lab) placeCase(workload string, kind volume.Kind) Case {
+	name := "place-" + string(kind)
+	var flags []string
+	return Case{
+		Name: string(kind), Settings: "ramaria's settings",
+		Prepare: func(ctx context.Context) (err error) {
+			if flags, err = l.sysbenchFrom(ctx, poolData, string(kind)); err != nil {
+				return err
+			}
+			return l.buildOn(ctx, kind, flags)
+		},
+		Round: func(ctx context.Context) (Sample, error) {
+			if _, err := l.Run(ctx, append([]string{"up", name, "--fresh"}, flags...)...); err != nil {
+				return Sample{}, err
+			}
+			wait, err := l.startSysbench(ctx, name, workload, poolData, placeSeconds)
+			if err != nil {
+				return Sample{}, err
+			}
+			tps, err := wait()
+			return Sample{Value: tps}, err
+		},
+		Check: func(ctx context.Context) error {
+			err := l.checkTables(ctx, name, poolData, 1)
+			_, downErr := l.Run(context.WithoutCancel(ctx), "down", name, "--rm")
+			return errors.Join(err, downErr)
+		},
+	}
+}
+
+// buildOn has an image built on a kind of volume; one that this machine or user cannot
+// have is ErrUnavailable.
+func (l *Lab) buildOn(ctx context.Context, kind volume.Kind, flags []string) error {
+	v, err := l.volume(ctx, kind)
+	if errors.Is(err, volume.ErrUnfit) {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = l.Run(ctx, append([]string{"image", "build"}, flags...)...)
+	return errors.Join(err, v.Close())
+}
+
+// volume opens a volume of the lab.
+func (l *Lab) volume(ctx context.Context, kind volume.Kind) (volume.Volume, error) {
+	places, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return (&volume.Opener{Host: l.Host, Places: places, MkfsXFS: l.MkfsXFS}).Open(ctx, volume.Spec{Kind: kind})
+}
+
+// RAMScenario measures how much memory a volume takes for a gigabyte of data.
+func (l *Lab) RAMScenario() Scenario {
+	s := Scenario{
+		Name: "ram", Title: "memory that a volume takes for 1 GB (10^9 bytes) of sysbench data and its images", Unit: Bytes, Settings: l.settings(),
+	}
+	for _, kind := range []volume.Kind{volume.Tmpfs, volume.XFS, volume.Zram, volume.Ramfs, volume.Shm} {
+		s.Cases = append(s.Cases, l.ramCase(kind))
+	}
+	return s
+}
+
+func (l *Lab) ramCase(kind volume.Kind) Case {
+	data := sysbenchData{rows: 150_000}
+	var flags []string
+	var v volume.Volume
+	var id string
+	return Case{
+		Name: string(kind), Settings: "an image",
+		Prepare: func(ctx context.Context) (err error) {
+			if flags, err = l.sysbenchFrom(ctx, data, string(kind)); err != nil {
+				return err
+			}
+			if err := l.buildOn(ctx, kind, append(flags[:0:0], l.From(string(kind))[:2]...)); err != nil { // the empty server
+				return err
+			}
+			v, err = l.volume(ctx, kind)
+			return err
+		},
+		Round: func(ctx context.Context) (Sample, error) {
+			before, err := v.Usage()
+			if err != nil {
+				return Sample{}, err
+			}
+			out, err := l.Run(ctx, append([]string{"image", "build"}, flags...)...)
+			if err != nil {
+				return Sample{}, err
+			}
+			id = trimmed(out)
+			after, err := v.Usage()
+			if err != nil {
+				return Sample{}, err
+			}
+			size, err := l.imageSize(id, v)
+			return Sample{Value: float64(after.Memory-before.Memory) / float64(size) * 1e9}, err
+		},
+		Check: func(ctx context.Context) error {
+			_, err := l.Run(ctx, "image", "rm", id)
+			return err
+		},
+	}
+}
+
+// imageSize is what the files of an image take, in bytes.
+func (l *Lab) imageSize(id string, v volume.Volume) (int64, error) {
+	return sys.DiskUsage(filepath.Join(v.Dir(), "images", id, "data"))
+}
+
+func trimmed(s string) string { return strings.TrimSpace(s) }
