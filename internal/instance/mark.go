@@ -97,13 +97,18 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 			err = errors.Join(fmt.Errorf("mark instance %s: %w", r.Name, err), s.Volume.Remove(context.WithoutCancel(ctx), made))
 		}
 	}()
-	if err := s.Volume.Remove(ctx, r.markDir(label)); err != nil {
-		return Mark{}, err
-	}
 	if err := writeJSON(r.markRecord(label), m); err != nil {
 		return Mark{}, err
 	}
-	return m, os.Rename(made, r.markDir(label))
+	err = os.Rename(made, r.markDir(label))
+	if !errors.Is(err, os.ErrExist) {
+		return m, err
+	}
+	// The old one takes the place of the new one, where Tidy finds it.
+	if err := sys.Exchange(made, r.markDir(label)); err != nil {
+		return Mark{}, err
+	}
+	return m, s.Volume.Remove(ctx, made)
 }
 
 // DeleteMark removes a mark.

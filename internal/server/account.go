@@ -33,11 +33,10 @@ func NewPassword() string {
 // BINLOG ADMIN), and its database. They are as few as can be: each costs a tenth of
 // a millisecond of start.
 func (s *Server) InitSQL(supervisor, app Login, database string) string {
-	account := func(l Login, host string) string { return quote(l.User) + "@" + quote(host) }
 	// The application has two accounts, since an anonymous or other account at
 	// localhost found in a copied data directory would win over app@% for socket
 	// connections.
-	apps := []string{account(app, "localhost"), account(app, "%")}
+	apps := appAccounts(app)
 	identified := func(account string, l Login) string { return account + " IDENTIFIED BY " + quote(l.Password) }
 	lines := []string{
 		// The second mode makes quote right whatever the passwords hold.
@@ -50,6 +49,17 @@ func (s *Server) InitSQL(supervisor, app Login, database string) string {
 		lines = append(lines, "CREATE DATABASE IF NOT EXISTS "+QuoteName(database))
 	}
 	return strings.Join(lines, ";\n") + ";\n"
+}
+
+func account(l Login, host string) string { return quote(l.User) + "@" + quote(host) }
+
+// appAccounts are the application's accounts.
+func appAccounts(app Login) []string { return []string{account(app, "localhost"), account(app, "%")} }
+
+// ObeyReadOnlySQL returns the statement, for the end of InitSQL, by which read_only
+// binds the application too.
+func (s *Server) ObeyReadOnlySQL(app Login) string {
+	return "REVOKE READ_ONLY ADMIN ON *.* FROM " + strings.Join(appAccounts(app), ", ") + ";\n"
 }
 
 // ForgetSQL returns the statement that removes what InitSQL made.

@@ -32,18 +32,18 @@ var (
 // once, whatever f does; Still then returns an error, as what f did is worth nothing.
 // Should this process die, the server dies with it. pause is for how long it stood.
 func (p *Process) Still(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) (pause time.Duration, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrStillTooLong)
+	defer cancel()
 	began := time.Now()
 	// A watchdog of its own: f may hang in the kernel.
-	watchdog := time.AfterFunc(limit, func() {
-		cancel(ErrStillTooLong)
-		p.goOn()
-	})
+	barked := make(chan struct{})
+	unleash := context.AfterFunc(ctx, func() { defer close(barked); p.goOn() })
 	defer func() {
-		watchdog.Stop()
 		p.goOn()
 		pause = time.Since(began)
+		if !unleash() {
+			<-barked // lest it wakes a server that is stopped once more
+		}
 	}()
 	if err := p.signal(syscall.SIGSTOP); err != nil {
 		return 0, fmt.Errorf("stop server: %w", err)
@@ -63,9 +63,12 @@ func (p *Process) Still(ctx context.Context, limit time.Duration, f func(ctx con
 		return 0, fmt.Errorf("stop server: %s", Cause(p.err))
 	default:
 	}
-	// A server that was woken may have written: then the copy is of no moment at all.
-	if woken, err := sys.Continued(p.PID()); err != nil || woken {
-		return 0, errors.Join(ErrWoken, err)
+	// A server that was woken may have written: then the copy is of no moment at all. The
+	// kernel keeps the last event only, which is a stop where it was stopped once more.
+	for _, changed := range []func(int) (bool, error){sys.Continued, sys.Stopped} {
+		if woken, err := changed(p.PID()); err != nil || woken {
+			return 0, errors.Join(ErrWoken, err)
+		}
 	}
 	return 0, nil
 }

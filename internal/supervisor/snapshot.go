@@ -174,9 +174,11 @@ func (s *Supervisor) Rewind(ctx context.Context, label string) (client.Rewind, e
 // ended, which ends Run.
 func (s *Supervisor) rewind(ctx context.Context, label string, out *client.Rewind) error {
 	old, err := s.store.Rewind(ctx, &s.inst.Record, label, func() error {
-		st := s.state
+		before := s.state
+		st := before
 		st.Phase, st.Reason = instance.Starting, ""
 		if err := s.enter(st); err != nil {
+			s.state = before // the server goes on, and the watch writes this again
 			return err
 		}
 		// What it holds is not wanted any more: no clean shutdown.

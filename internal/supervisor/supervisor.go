@@ -54,6 +54,8 @@ type Supervisor struct {
 	proc  *server.Process
 	db    *sql.DB
 	state instance.State
+	// killedFor is why this supervisor killed its server, "" if it did not.
+	killedFor string
 }
 
 // Options are what a supervisor needs besides its instance.
@@ -162,9 +164,11 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		return fmt.Errorf("open server log: %w", err)
 	}
 	defer log.Close()
-	if s.proc, err = s.inst.Server.Start(s.inst.ConfigPath(), s.inst.Account, s.inst.Dir, nil, log); err != nil {
-		return err
+	proc, err := s.inst.Server.Start(s.inst.ConfigPath(), s.inst.Account, s.inst.Dir, nil, log)
+	if err != nil {
+		return err // after a rewind s.proc is the old one, and has ended
 	}
+	s.proc = proc
 	s.state.ServerPID = s.proc.PID()
 	if err := s.inst.SaveState(s.state); err != nil {
 		return err
@@ -207,6 +211,9 @@ func (s *Supervisor) writeFiles() error {
 	}
 	initFile := filepath.Join(i.RunDir, "init.sql")
 	sql := i.Server.InitSQL(i.Supervisor, i.Endpoint.Login, i.Endpoint.Database)
+	if brakes(s.volume) {
+		sql += i.Server.ObeyReadOnlySQL(i.Endpoint.Login)
+	}
 	if err := server.WritePrivate(initFile, []byte(sql), i.Account); err != nil {
 		return err
 	}
@@ -243,6 +250,13 @@ func (s *Supervisor) look(ctx context.Context) {
 	w := &watch{Supervisor: s}
 	timer := time.NewTimer(watchInterval)
 	defer timer.Stop()
+	b := &brake{Supervisor: s}
+	var braking <-chan time.Time
+	if brakes(s.volume) {
+		ticker := time.NewTicker(brakeInterval)
+		defer ticker.Stop()
+		braking = ticker.C
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -253,6 +267,11 @@ func (s *Supervisor) look(ctx context.Context) {
 			t.run(ctx)
 		case <-timer.C:
 			timer.Reset(w.look(ctx))
+		case <-braking:
+			var err error
+			w.brake, err = b.look(ctx)
+			w.note("cannot make the server read-only", err)
+			w.tell()
 		}
 	}
 }
@@ -295,7 +314,7 @@ func (s *Supervisor) ended() error {
 	st := instance.State{Phase: instance.Stopped}
 	if err := s.proc.Exit(); err != nil {
 		st.Phase = instance.Crashed
-		st.Reason = "the server died: " + server.Cause(err)
+		st.Reason = s.crashReason(server.Cause(err))
 		if tail := server.LogTail(s.inst.LogPath()); tail != "" {
 			st.Reason += "\n" + tail
 		}

@@ -46,6 +46,8 @@ type watch struct {
 	// level is the one that room was last said at, and room what was said.
 	level int
 	room  []string
+	// brake is what the brake has to say, "" for nothing.
+	brake string
 	// looks counts; refused says that the server knows the account no more.
 	looks   int
 	refused bool
@@ -85,6 +87,9 @@ func (w *watch) note(what string, err error) {
 // tell writes the warnings to state.json and to the log where they are others.
 func (w *watch) tell() {
 	warnings := slices.Clone(w.room)
+	if w.brake != "" {
+		warnings = append(warnings, w.brake)
+	}
 	if w.refused {
 		warnings = append(warnings, accountWarning)
 	}
