@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // settle is how long a process that was told to end may take.
@@ -38,19 +39,24 @@ type reporter interface {
 	Failed() bool
 }
 
-// close removes everything, and fails the test if a process lives on or a file is
-// where none should be. Of a test that failed the files are kept.
-func (b *bench) close() {
-	failed := b.t.Failed()
-	args := []string{"down", "--all", "--rm"}
-	if failed {
-		args = args[:2]
-	}
+// ramariaAtEnd runs a command that clears away.
+func (b *bench) ramariaAtEnd(args ...string) {
 	cmd := exec.Command(filepath.Join(binDir, "ramaria"), args...)
 	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+b.home)
-	out, err := cmd.CombinedOutput()
-	if err != nil && !failed {
+	if out, err := cmd.CombinedOutput(); err != nil && !b.t.Failed() {
 		b.t.Errorf("ramaria %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// close removes everything, and fails the test if a process lives on, a file is where
+// none should be, or a volume stays mounted. Of a test that failed the files are kept,
+// except those in volumes that are mounted.
+func (b *bench) close() {
+	failed := b.t.Failed()
+	if failed {
+		b.ramariaAtEnd("down", "--all")
+	} else {
+		b.ramariaAtEnd("down", "--all", "--rm")
 	}
 	if !failed {
 		b.wait()
@@ -58,6 +64,7 @@ func (b *bench) close() {
 			b.t.Errorf("left behind: %s", left)
 		}
 	}
+	b.unmount()
 	for _, j := range b.running {
 		_ = j.cmd.Process.Kill() // it may have ended
 		<-j.done
@@ -74,6 +81,29 @@ func (b *bench) close() {
 	}
 }
 
+// unmount takes all mounted volumes of the home away, and fails the test if something
+// of them stays.
+func (b *bench) unmount() {
+	if b.places.Mounts == "" {
+		return
+	}
+	for _, dir := range b.mounted() {
+		b.ramariaAtEnd("volume", "rm", filepath.Base(dir), "--force")
+	}
+	b.ramariaAtEnd("ls") // takes away what killed commands have left
+	if _, err := os.Lstat(b.places.Mounts); !errors.Is(err, fs.ErrNotExist) {
+		b.t.Errorf("left behind: %s with %q (%v)", b.places.Mounts, entries(b.places.Mounts, func(string) bool { return true }), err)
+	}
+}
+
+// mounted are the directories of the volumes that are mounted.
+func (b *bench) mounted() []string {
+	return entries(b.places.Mounts, func(name string) bool {
+		there, err := sys.Mounted(filepath.Join(b.places.Mounts, name))
+		return there || err != nil
+	})
+}
+
 // wait gives processes that were told to end the time for it.
 func (b *bench) wait() {
 	for end := time.Now().Add(settle); len(b.processes()) > 0 && time.Now().Before(end); {
@@ -88,8 +118,8 @@ func (b *bench) left() []string {
 		line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 		list = append(list, fmt.Sprintf("process %d: %q", pid, line))
 	}
-	for _, dir := range []string{b.places.Shm, b.places.Disk} {
-		list = append(list, entries(dir, func(name string) bool { return name != "images" && name != "instances" })...)
+	for _, dir := range append(b.mounted(), b.places.Shm, b.places.Disk) {
+		list = append(list, entries(dir, func(name string) bool { return name != "images" && name != "instances" && name != ".volume.json" })...)
 		list = append(list, entries(filepath.Join(dir, "instances"), func(string) bool { return true })...)
 		list = append(list, entries(filepath.Join(dir, "images"), func(name string) bool { return name[0] == '.' })...)
 		// Clones of images for runs whose path would be too long lie in /tmp.
@@ -104,6 +134,9 @@ func (b *bench) left() []string {
 
 // entries returns the paths in dir whose names are wanted; none if there is no dir.
 func entries(dir string, want func(name string) bool) []string {
+	if dir == "" {
+		return nil
+	}
 	all, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return []string{err.Error()}

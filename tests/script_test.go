@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,10 +17,15 @@ import (
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // envServer chooses the server that the scripts run, as --server does.
 const envServer = "RAMARIA_TEST_SERVER"
+
+// testVolume is the volume of scripts that choose no other: scripts/volume*.txtar, and
+// those that say auto, do.
+const testVolume = "shm"
 
 // otherUser has no entry in passwd: ramaria must do without one.
 const otherUser = 64321
@@ -127,9 +133,11 @@ func setUp(env *testscript.Env, srv *server.Server) error {
 	env.Setenv("PATH", binDir+":"+env.Getenv("PATH"))
 	env.Setenv("RAMARIA_HOME", home)
 	env.Setenv("RAMARIA_NO_FETCH", "1")
+	env.Setenv("RAMARIA_VOLUME", testVolume)
 	env.Setenv("HOME", home)
 	env.Setenv("SHM", places.Shm)
 	env.Setenv("DISK", places.Disk)
+	env.Setenv("MOUNTS", places.Mounts)
 	env.Setenv("SERVER", srv.Name())
 	env.Setenv("SERVER_DIR", software)
 	env.Setenv("SERIES", srv.Version.Series())
@@ -145,6 +153,9 @@ func condition(name string) (bool, error) {
 		return os.Geteuid() == 0, nil
 	case "mounts":
 		return canMount(), nil
+	case "xfs", "zram":
+		places, err := host.FindPlaces(os.TempDir(), os.Geteuid(), os.Getenv)
+		return err == nil && (&volume.Opener{Places: places}).Fit(context.Background(), volume.Kind(name)) == nil, err
 	case "installed":
 		for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin") {
 			for _, daemon := range []string{"mariadbd", "mysqld"} {

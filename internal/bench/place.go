@@ -104,7 +104,8 @@ func (l *Lab) ramCase(kind volume.Kind) Case {
 			if flags, err = l.sysbenchFrom(ctx, data, string(kind)); err != nil {
 				return err
 			}
-			if err := l.buildOn(ctx, kind, append(flags[:0:0], l.From(string(kind))[:2]...)); err != nil { // the empty server
+			empty := append(l.From(string(kind))[:2:2], "--volume", string(kind))
+			if err := l.buildOn(ctx, kind, empty); err != nil {
 				return err
 			}
 			v, err = l.volume(ctx, kind)

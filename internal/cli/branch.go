@@ -65,6 +65,10 @@ func runBranch(ctx context.Context, a *app, name, branch string) error {
 
 // branchStopped branches an instance that does not run, whose name is locked.
 func (a *app) branchStopped(ctx context.Context, parent *instance.Instance, s *instance.Store, name string) (string, error) {
+	// Before waiting for the lock, which is held if name is the parent's own.
+	if _, err := a.registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
+		return "", errors.Join(instance.TakenError(name), err)
+	}
 	lock, err := a.registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
 	if err != nil {
 		return "", err

@@ -108,28 +108,6 @@ func (a *app) doctorServer(ctx context.Context) []finding {
 	return append(out, finding{"server", "note", "none is installed or fetched; the first ramaria up fetches one of: " + strings.Join(offers, "; "), "ramaria server fetch"})
 }
 
-func (a *app) doctorVolumes(ctx context.Context) []finding {
-	v, why, err := a.opener().Choose(ctx)
-	if err != nil {
-		text, hint := splitHint(err)
-		return []finding{{"volume", "bad", text, hint}}
-	}
-	out := []finding{{"volume", "ok", "auto chooses " + why, ""}}
-	if v.Kind() == volume.Disk {
-		out[0].Level = "note"
-	}
-	u, err := v.Usage()
-	if err != nil {
-		return append(out, finding{"room", "bad", err.Error(), ""})
-	}
-	room := finding{"room", "ok", fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.Bound), ""}
-	const little = 256 << 20
-	if u.Free < little {
-		room.Level, room.Hint = "bad", "ramaria down NAME --rm, ramaria image rm --all, or more memory"
-	}
-	return append(out, room)
-}
-
 func (a *app) doctorMemory(context.Context) []finding {
 	m, err := a.host.Memory()
 	if err != nil {
@@ -199,9 +177,9 @@ func (a *app) doctorInstances(context.Context) []finding {
 		parts = []string{"none"}
 	}
 	size := int64(0)
-	for _, dir := range []string{a.places.Shm, a.places.Disk} {
-		if n, err := sys.DiskUsage(dir); err == nil {
-			size += n
+	for _, kind := range a.kindsThere() {
+		if u, err := a.opener().At(kind).Usage(); err == nil {
+			size += u.Used
 		}
 	}
 	return []finding{{"instances", "ok", strings.Join(parts, ", ") + "; images and instances take " + volume.FormatBytes(size), ""}}

@@ -18,7 +18,7 @@ const (
 	exitOK          = 0
 	exitError       = 1
 	exitUsage       = 2
-	exitNotFound    = 3 // no such instance or image, or it must run and does not
+	exitNotFound    = 3 // no such instance, image or volume, or it must run and does not
 	exitNoRoom      = 4 // it does not fit in the volume or in memory
 	exitInterrupted = 130
 
@@ -60,7 +60,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, instance.ErrNoMark), errors.As(err, &idle):
+	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, errNoVolume), errors.Is(err, instance.ErrNoMark), errors.As(err, &idle):
 		return exitNotFound
 	}
 	return exitError

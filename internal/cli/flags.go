@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,13 +34,13 @@ type specFlags struct {
 func (o *specFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.server, "server", "", "server `SOFTWARE`: mariadb, mariadb:11.4, or the path of a mariadbd (default: any MariaDB that is found, else fetched)")
-	f.StringArrayVar(&o.from, "from", nil, "`SOURCE` of the data: a dump (.sql, .sql.gz, .sql.zst, or - for stdin), a directory of dumps, a stopped server's data directory, an image id, or exec:COMMAND; repeatable")
+	f.StringArrayVar(&o.from, "from", nil, "`SOURCE` of the data: a dump (.sql, .sql.gz, .sql.zst, or - for stdin), a directory of dumps, a stopped server's data directory, an image id, instance:NAME (as it is now), or exec:COMMAND; repeatable")
 	f.StringVar(&o.key, "key", "", "`TEXT` that stands for what exec:COMMAND makes: another key, another image")
 	f.StringVar(&o.database, "database", "", "`NAME` of the database for applications, and for dumps without USE (default: named after the dump, else \"app\")")
 	f.StringVar(&o.user, "user", image.DefaultUser, "`NAME` of the application's account")
 	f.StringVar(&o.passwordFile, "password-file", "", "`FILE` with the application's password (default: a random one)")
 	f.IntVar(&o.port, "port", 0, "TCP `PORT` on 127.0.0.1; 0 is any free one")
-	f.StringVar(&o.volume, "volume", "auto", "where data lies: `KIND[:SIZE]`, KIND one of auto, shm, disk")
+	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv("RAMARIA_VOLUME"), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")
 	f.StringVar(&o.tmpdir, "tmpdir", "", "`DIR` for temporary tables and sorts (default: in the volume)")
 	f.StringArrayVar(&o.set, "set", nil, "server setting `NAME=VALUE`, over ramaria's own; repeatable")
 	_ = cmd.MarkFlagFilename("password-file") // fails only for flags that are not there

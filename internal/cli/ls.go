@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,8 @@ type listing struct {
 	Volume   string         `json:"volume"`
 	Dir      string         `json:"dir"`
 	DataDir  string         `json:"datadir"`
-	// Size is what its files take of the volume, in bytes.
+	// Size is what its files hold, in bytes. Blocks that it shares with its image, its
+	// parent or its marks count in each of them: see volume ls for what is taken.
 	Size     int64     `json:"size"`
 	Image    string    `json:"image,omitempty"`
 	Origin   string    `json:"origin,omitempty"`
@@ -49,6 +51,10 @@ type listing struct {
 	User     string    `json:"user,omitempty"`
 	Database string    `json:"database,omitempty"`
 	Created  time.Time `json:"created"`
+	// Marks are what ramaria rewind can go back to, the oldest first.
+	Marks []instance.Mark `json:"marks,omitempty"`
+	// API is the socket of its HTTP API while it runs.
+	API string `json:"api,omitempty"`
 	// Passing instances belong to a `ramaria run`.
 	Passing       bool    `json:"passing,omitempty"`
 	SupervisorPID int     `json:"supervisor_pid,omitempty"`
@@ -78,6 +84,12 @@ func (a *app) list(r *instance.Record) (listing, error) {
 	}
 	l.Server, l.Image, l.Origin = i.Server.Name(), i.Image, i.Origin
 	l.Host, l.Port, l.Socket, l.User, l.Database = i.Endpoint.Host, i.Endpoint.Port, i.Endpoint.Socket, i.Endpoint.User, i.Endpoint.Database
+	if state.Phase.Alive() {
+		l.API = r.APISocket()
+	}
+	if l.Marks, err = r.Marks(); err != nil {
+		return listing{}, err
+	}
 	l.Size, err = sys.DiskUsage(r.Dir)
 	return l, err
 }
@@ -186,14 +198,26 @@ func (a *app) printStatus(l listing) {
 	}
 	if l.Server != "" {
 		line("server", "%s", l.Server)
-		line("made from", "%s (image %s)", l.Origin, l.Image)
+		from := l.Origin
+		if l.Image != "" {
+			from += " (image " + l.Image + ")"
+		}
+		line("made from", "%s", from)
 		line("volume", "%s, %s in %s", l.Volume, volume.FormatBytes(l.Size), l.Dir)
 		line("database", "%s", l.Database)
 		line("user", "%s", l.User)
 	}
+	if len(l.Marks) > 0 {
+		labels := make([]string, len(l.Marks))
+		for i, m := range l.Marks {
+			labels[i] = m.Label
+		}
+		line("marks", "%s", strings.Join(labels, ", "))
+	}
 	if l.Phase.Alive() {
 		line("tcp", "%s:%d", l.Host, l.Port)
 		line("socket", "%s", l.Socket)
+		line("api", "%s", l.API)
 		line("processes", "server %d, supervisor %d", l.ServerPID, l.SupervisorPID)
 	}
 	if hint := a.statusHint(l); hint != "" {

@@ -3,7 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -18,7 +21,50 @@ func (a *app) finder() *server.Finder {
 
 // opener opens volumes.
 func (a *app) opener() *volume.Opener {
-	return &volume.Opener{Host: a.host, Places: a.places}
+	return &volume.Opener{Host: a.host, Places: a.places, MkfsXFS: a.mkfs}
+}
+
+// mkfs finds mkfs.xfs, and fetches it if the system has none.
+func (a *app) mkfs(ctx context.Context) ([]string, error) {
+	return mkfsOf(a.finder().Tool(ctx, server.MkfsXFS))
+}
+
+func mkfsOf(p server.Program, err error) ([]string, error) {
+	if errors.Is(err, server.ErrNoTool) {
+		err = fmt.Errorf("%w: %w", volume.ErrUnfit, err)
+	}
+	return p.Argv, err
+}
+
+const (
+	// autoFetchLimit is how long auto may take to fetch mkfs.xfs, beside which shm is
+	// at hand. (It takes 10 s where the network is fast; --volume xfs has more time.)
+	autoFetchLimit = 40 * time.Second
+	// autoFetchPause is how long auto does without after that has failed.
+	autoFetchPause = time.Hour
+)
+
+// autoMkfs is mkfs for auto, which must not keep anybody waiting who has asked for
+// nothing: a fetch has little time, and after one that failed there is none for a while.
+func (a *app) autoMkfs(ctx context.Context) ([]string, error) {
+	f := a.finder()
+	f.NoFetch = true
+	if p, err := f.Tool(ctx, server.MkfsXFS); err == nil || !errors.Is(err, server.ErrNoTool) {
+		return mkfsOf(p, err)
+	}
+	failed := filepath.Join(a.places.State, "no-mkfs.xfs")
+	if fi, err := os.Stat(failed); err == nil && time.Since(fi.ModTime()) < autoFetchPause {
+		return nil, fmt.Errorf("%w: mkfs.xfs is not installed, and could not be fetched %s; --volume xfs tries again", volume.ErrUnfit, ago(fi.ModTime()))
+	}
+	limited, cancel := context.WithTimeout(ctx, autoFetchLimit)
+	defer cancel()
+	argv, err := a.mkfs(limited)
+	if err != nil && ctx.Err() == nil {
+		// Without the note it is tried again, no more.
+		_ = os.MkdirAll(a.places.State, 0o700)
+		_ = os.WriteFile(failed, nil, 0o600)
+	}
+	return argv, err
 }
 
 // openVolume opens the volume that --volume names; auto chooses and says which.
@@ -33,14 +79,17 @@ func (a *app) openVolume(ctx context.Context, text string) (volume.Volume, error
 	if spec.Kind != volume.Auto {
 		return a.opener().Open(ctx, spec)
 	}
-	v, why, err := a.opener().Choose(ctx)
+	o := a.opener()
+	o.MkfsXFS = a.autoMkfs
+	v, why, err := o.Choose(ctx)
 	if err == nil {
 		a.say("%s", why)
 	}
 	return v, err
 }
 
-// volumeOf opens the volume that an instance lies in.
+// volumeOf opens the volume that an instance lies in. One that is gone, with the
+// instance, is not made again for that.
 func (a *app) volumeOf(ctx context.Context, r *instance.Record) (volume.Volume, error) {
 	text := r.Spec.Volume
 	if text == "" || text == string(volume.Auto) {
@@ -50,20 +99,25 @@ func (a *app) volumeOf(ctx context.Context, r *instance.Record) (volume.Volume, 
 	if err != nil {
 		return nil, err
 	}
-	return a.opener().Open(ctx, spec)
+	o := a.opener()
+	if there, err := o.There(spec.Kind); err == nil && !there {
+		return o.At(spec.Kind), nil
+	}
+	return o.Open(ctx, spec)
 }
 
 // volumes opens every volume that is there.
 func (a *app) volumes(ctx context.Context) ([]volume.Volume, error) {
 	var out []volume.Volume
 	o := a.opener()
-	for _, kind := range volume.Kinds {
-		if there, err := o.There(kind); err != nil || !there {
-			continue // one that cannot be looked at stands in nobody's way
-		}
+	for _, kind := range a.kindsThere() {
 		v, err := o.Open(ctx, volume.Spec{Kind: kind})
-		if err != nil {
+		if ctx.Err() != nil {
 			return nil, err
+		}
+		if err != nil { // one that has failed stands in nobody's way
+			a.say("warning: %s", err)
+			continue
 		}
 		out = append(out, v)
 	}
@@ -110,7 +164,7 @@ func (a *app) reap(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
+	errs := []error{a.opener().Reclaim(ctx)}
 	for _, r := range records {
 		v, err := a.volumeOf(ctx, r)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,8 +38,18 @@ type LiveCopy struct {
 // stamp is how a file was when it was last copied.
 type stamp struct {
 	ino    uint64
+	mode   uint32 // with the kind
 	ctime  unix.Timespec
 	rested bool // it had not changed for restTime
+}
+
+// again reports whether the older copy can be made what the file is now. Numbers of
+// inodes are given again: it may be one of another kind. And what an ordinary user may
+// not write to was made so by keepMeta.
+func (s stamp) again(st *unix.Stat_t) bool {
+	const own = unix.S_IRUSR | unix.S_IWUSR
+	return s.ino == st.Ino && s.mode&unix.S_IFMT == st.Mode&unix.S_IFMT &&
+		(s.mode&own == own || s.mode&unix.S_IFMT != unix.S_IFREG)
 }
 
 // NewLiveCopy returns a copy of src to dst, which must not exist, without what skip
@@ -77,9 +88,8 @@ func (l *LiveCopy) follow(ctx context.Context, src, dst int, rel string) error {
 		}
 		err := l.followEntry(ctx, src, dst, name, path)
 		if errors.Is(err, unix.ENOENT) {
-			// It vanished; what there is of its copy goes with the next round.
-			delete(l.seen, path)
-			continue
+			// It vanished. So must its copy: the next round may find another file there.
+			err = l.removeCopy(path)
 		}
 		if err != nil {
 			return err
@@ -144,8 +154,19 @@ func (l *LiveCopy) drop(dst int, rel string, names []string) error {
 	return nil
 }
 
+// removeCopy removes the copy of a file or tree, if there is one.
 func (l *LiveCopy) removeCopy(rel string) error {
+	was, copied := l.seen[rel]
 	delete(l.seen, rel)
+	if !copied || was.mode&unix.S_IFMT == unix.S_IFDIR {
+		// Those below it too: a directory that is moved away and back has the same files,
+		// of which there is no copy any more.
+		for name := range l.seen {
+			if strings.HasPrefix(name, rel+"/") {
+				delete(l.seen, name)
+			}
+		}
+	}
 	return RemoveTree(filepath.Join(l.dst, rel))
 }
 
@@ -162,7 +183,7 @@ func (l *LiveCopy) followEntry(ctx context.Context, src, dst int, name, rel stri
 	if kind != unix.S_IFDIR && st.Nlink > 1 {
 		return l.fail("copy", rel, ErrHardLinks)
 	}
-	if copied && was.ino != st.Ino { // another file has the name now
+	if copied && !was.again(&st) {
 		if err := l.removeCopy(rel); err != nil {
 			return err
 		}
@@ -171,10 +192,10 @@ func (l *LiveCopy) followEntry(ctx context.Context, src, dst int, name, rel stri
 	if copied && was.rested && was.ctime == st.Ctim && kind != unix.S_IFDIR {
 		return nil
 	}
-	now := stamp{ino: st.Ino, ctime: st.Ctim, rested: time.Since(time.Unix(st.Ctim.Unix())) > restTime}
+	now := stamp{ino: st.Ino, mode: st.Mode, ctime: st.Ctim, rested: time.Since(time.Unix(st.Ctim.Unix())) > restTime}
 	switch kind {
 	case unix.S_IFDIR:
-		if err := l.followDir(ctx, src, dst, name, rel, copied); err != nil {
+		if err := l.followDir(ctx, src, dst, name, rel); err != nil {
 			return err
 		}
 	case unix.S_IFLNK:
@@ -195,17 +216,19 @@ func (l *LiveCopy) followEntry(ctx context.Context, src, dst int, name, rel stri
 	return nil
 }
 
-func (l *LiveCopy) followDir(ctx context.Context, src, dst int, name, rel string, copied bool) error {
+func (l *LiveCopy) followDir(ctx context.Context, src, dst int, name, rel string) error {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	s, err := unix.Openat(src, name, flags, 0)
 	if err != nil {
 		return l.fail("open", rel, err)
 	}
 	defer unix.Close(s)
-	if !copied {
-		if err := unix.Mkdirat(dst, name, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
-			return fmt.Errorf("make copy of %s: %w", rel, err)
-		}
+	err = unix.Mkdirat(dst, name, 0o700)
+	if errors.Is(err, unix.EEXIST) {
+		err = unix.Fchmodat(dst, name, 0o700, 0) // open to this user until it is as it should be
+	}
+	if err != nil {
+		return fmt.Errorf("make copy of %s: %w", rel, err)
 	}
 	d, err := unix.Openat(dst, name, flags, 0)
 	if err != nil {

@@ -43,6 +43,9 @@ func LoopDevice(file *os.File) (*os.File, error) {
 			return nil, fmt.Errorf("%w: %w", ErrNoLoop, err)
 		}
 		dev, err := os.OpenFile("/dev/loop"+strconv.Itoa(n), os.O_RDWR, 0)
+		if errors.Is(err, unix.ENXIO) {
+			continue // somebody removed it meanwhile
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNoLoop, err)
 		}

@@ -52,6 +52,15 @@ func CheckMount(kind string) error {
 	return unix.Close(fs)
 }
 
+// InUserNamespace reports whether this process is in a user namespace other than the
+// machine's own, where file systems on devices cannot be mounted; see
+// user_namespaces(7) for the map.
+func InUserNamespace() bool {
+	b, err := os.ReadFile("/proc/self/uid_map")
+	f := strings.Fields(string(b))
+	return err == nil && (len(f) != 3 || f[0] != "0" || f[1] != "0" || f[2] != "4294967295")
+}
+
 func setOption(fs int, option string) error {
 	name, value, ok := strings.Cut(option, "=")
 	if !ok {
@@ -101,10 +110,28 @@ func Mounted(path string) (bool, error) {
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return false, nil
+	case errors.Is(err, unix.EIO), errors.Is(err, unix.EUCLEAN):
+		return mountedByList(path) // it has failed, and must be known in order to be taken away
 	case err != nil:
 		return false, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
 	return stx.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, nil
+}
+
+// mountedByList is Mounted by the list of mounts, which asks no file system; see
+// proc_pid_mountinfo(5) for its fifth field and the escapes.
+func mountedByList(path string) (bool, error) {
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return false, fmt.Errorf("list mounts: %w", err)
+	}
+	escaped := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 4 && f[4] == escaped {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // Unmount takes the file system at path away. One that is in use is unix.EBUSY,

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -20,41 +21,110 @@ const MinShm = 256 << 20
 // The choice looks at what the machine can and at sizes, not at what is free just
 // now: the next command must find the instances of the last one.
 func (o *Opener) Choose(ctx context.Context) (v Volume, why string, err error) {
-	var reasons []string
+	_, why, err = o.choose(ctx, func(kind Kind) (err error) {
+		v, err = o.Open(ctx, Spec{Kind: kind})
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return v, why, nil
+}
+
+// Foresee tells what Choose would take and say, and makes nothing.
+func (o *Opener) Foresee(ctx context.Context) (kind Kind, why string, err error) {
+	return o.choose(ctx, func(kind Kind) error { return o.Fit(ctx, kind) })
+}
+
+// choose returns the first kind that try has no error for.
+func (o *Opener) choose(ctx context.Context, try func(Kind) error) (_ Kind, why string, err error) {
 	unfit, err := o.ramUnfit()
 	if err != nil {
-		return nil, "", fmt.Errorf("choose volume: %w", err)
+		return "", "", fmt.Errorf("choose volume: %w", err)
 	}
+	say := func(text string, reasons ...string) string {
+		return strings.Join(append([]string{text}, reasons...), "; ")
+	}
+	var notXFS []string
 	if o.Places.Mounts != "" && unfit == "" {
-		v, err := o.Open(ctx, Spec{Kind: XFS})
+		err := try(XFS)
 		if err == nil {
-			return v, fmt.Sprintf("volume xfs: in RAM, at %s; clones share blocks", v.Dir()), nil
+			return XFS, fmt.Sprintf("volume xfs: in RAM, at %s; clones share blocks", o.mountPoint(XFS)), nil
 		}
 		if ctx.Err() != nil {
-			return nil, "", err
+			return "", "", err
 		}
-		reasons = append(reasons, "not xfs ("+firstLine(err)+")")
+		notXFS = []string{"not xfs: " + reason(err)}
 	}
 	if unfit == "" {
 		unfit = filesystemUnfit(filepath.Dir(o.Places.Shm))
 	}
 	if unfit == "" {
-		v, err := o.Open(ctx, Spec{Kind: Shm})
+		err := try(Shm)
 		if err == nil {
-			why := fmt.Sprintf("volume shm: in RAM, at %s", v.Dir())
-			return v, strings.Join(append([]string{why}, reasons...), "; "), nil
+			return Shm, say("volume shm: in RAM, at "+o.Places.Shm, notXFS...), nil
 		}
-		unfit = firstLine(err)
+		unfit = reason(err)
 	}
-	if v, err = o.Open(ctx, Spec{Kind: Disk}); err != nil {
-		return nil, "", err
+	if err := try(Disk); err != nil {
+		return "", "", err
 	}
-	return v, strings.Join(append([]string{"volume disk, not RAM: " + unfit}, reasons...), "; "), nil
+	return Disk, say("volume disk, not RAM: "+unfit, notXFS...), nil
 }
 
-func firstLine(err error) string {
+// reason is an error in one line, without what the sentence around it says anyway.
+func reason(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
+	line = strings.TrimPrefix(line, "open volume xfs: ")
+	return strings.TrimPrefix(line, ErrUnfit.Error()+": ")
+}
+
+// Fit returns an error, with a hint, if this machine or this user cannot have a volume
+// of a kind. It makes nothing and fetches nothing, so that what it has no objection to
+// may still turn out not to work.
+func (o *Opener) Fit(ctx context.Context, kind Kind) error {
+	switch kind {
+	case Disk:
+		return nil
+	case Shm:
+		if text := filesystemUnfit(filepath.Dir(o.Places.Shm)); text != "" {
+			return fmt.Errorf("%w: %s", ErrUnfit, text)
+		}
+		if there, err := o.There(Shm); err != nil || !there {
+			return err
+		}
+		return checkDir(o.Places.Shm, dirMode())
+	}
+	if o.Places.Mounts == "" {
+		return errNotRoot
+	}
+	m := o.mount(kind)
+	if there, err := sys.Mounted(m.dir); err != nil {
+		return err
+	} else if there {
+		return m.check()
+	}
+	if err := sys.CheckMount(o.filesystem(kind)); err != nil {
+		return unfitFor(kind, err)
+	}
+	if traits[kind].shares && sys.InUserNamespace() {
+		return unfitFor(kind, fmt.Errorf("mount %s: %w", o.filesystem(kind), syscall.EPERM))
+	}
+	if kind == XFS {
+		if err := sys.CheckLoop(); err != nil {
+			return unfitFor(kind, err)
+		}
+	}
+	if kind == Zram {
+		if err := sys.CheckZram(); err != nil {
+			return unfitFor(kind, err)
+		}
+	}
+	if traits[kind].shares {
+		_, err := o.findMkfs(ctx)
+		return err
+	}
+	return nil
 }
 
 // ramUnfit says why memory will not do for data; "" if it will.

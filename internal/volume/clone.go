@@ -106,9 +106,22 @@ const (
 	shortRound = 20 * time.Millisecond
 )
 
-// copyLive copies a directory that is written to: all of it beside the writers, then
-// what they have changed meanwhile, and then, while they stand still, the rest.
+// copyLive copies a directory that is written to: beside the writers what can be, and
+// all of it while they stand still where files have several names.
 func copyLive(ctx context.Context, src, dst string, how How) error {
+	err := followLive(ctx, src, dst, how)
+	if !errors.Is(err, sys.ErrHardLinks) {
+		return err
+	}
+	if err := sys.RemoveTree(dst); err != nil {
+		return err
+	}
+	return how.Still(func(ctx context.Context) error { return sys.CopyTree(ctx, src, dst, how.Skip) })
+}
+
+// followLive copies all of a directory beside the writers, then what they have changed
+// meanwhile, and then, while they stand still, the rest.
+func followLive(ctx context.Context, src, dst string, how How) error {
 	live := sys.NewLiveCopy(src, dst, how.Skip)
 	for range liveRounds {
 		began := time.Now()

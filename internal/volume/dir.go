@@ -1,7 +1,6 @@
 package volume
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -76,6 +75,11 @@ func ownDir(dir string, mode fs.FileMode) error {
 	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
+	return checkDir(dir, mode)
+}
+
+// checkDir is ownDir of a directory that must be there.
+func checkDir(dir string, mode fs.FileMode) error {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	switch {
 	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENOTDIR):
@@ -187,32 +191,3 @@ func (d *directory) boundByMemory(u *Usage) (total int64, err error) {
 
 // Shares implements Volume.
 func (d *directory) Shares() bool { return d.kind == Disk && sys.CanReflink(d.dir) }
-
-// Destroy implements Volume.
-func (d *directory) Destroy(ctx context.Context, force bool) error {
-	if err := d.checkEmpty(force); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("remove volume %s: %w", d.kind, err)
-	}
-	if err := sys.RemoveTree(d.dir); err != nil {
-		return fmt.Errorf("remove volume %s: %w", d.kind, err)
-	}
-	return nil
-}
-
-// checkEmpty refuses to take away a volume that holds instances.
-func (d *directory) checkEmpty(force bool) error {
-	names, err := os.ReadDir(filepath.Join(d.dir, "instances"))
-	if force || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("remove volume %s: %w", d.kind, err)
-	}
-	if len(names) > 0 {
-		return fmt.Errorf("remove volume %s: %w: it holds %d instances\nhint: ramaria ls shows them; ramaria down NAME --rm removes one", d.kind, ErrInUse, len(names))
-	}
-	return nil
-}

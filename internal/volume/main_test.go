@@ -21,6 +21,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if status, ok := inChild(); ok {
+		os.Exit(status)
+	}
 	os.Exit(volumetest.Main(func() int {
 		code := m.Run()
 		if err := goleak.Find(); err != nil {

@@ -29,6 +29,9 @@ func (d *directory) remove(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
+	if _, err := os.Lstat(d.dir); errors.Is(err, os.ErrNotExist) {
+		return nil // the whole volume is not there
+	}
 	w, err := d.newWork(trashPrefix)
 	if isFull(err) {
 		// No room even for an empty lock file: removing is the cure, so it goes

@@ -49,6 +49,9 @@ func (d *directory) fullError(src, dst string, cause error) error {
 	if need <= u.Free {
 		u.Bound = ByFilesystem
 	}
+	if traits[d.kind].mounted && u.Bound == ByFilesystem { // the file system is the volume
+		u.Bound = ByLimit
+	}
 	return &NoRoomError{What: rel, Kind: d.kind, Dir: d.dir, Need: need, Usage: u, Err: cause}
 }
 
@@ -79,8 +82,10 @@ func (e *NoRoomError) bound() string {
 
 func (e *NoRoomError) hint() string {
 	const drop = "ramaria down NAME --rm for an instance you no longer need (ramaria ls shows them)"
-	more := exactSize(roundUp(e.Size+max(0, e.Need-e.Free), suggestUnit))
+	more := exactSize(roundUp(e.Size+max(1, e.Need-e.Free), suggestUnit))
 	switch {
+	case traits[e.Kind].mounted && e.Bound == ByLimit:
+		return fmt.Sprintf("--volume %s:%s makes it larger, ramaria image rm --all frees images that nobody uses, or %s", e.Kind, more, drop)
 	case e.Bound == ByLimit:
 		return fmt.Sprintf("--volume %s:%s, or %s", e.Kind, more, drop)
 	case e.Bound == ByInodes:

@@ -57,9 +57,10 @@ type Volume interface {
 type How struct {
 	// Skip says which files and directories, by path relative to the source, stay out.
 	Skip func(rel string) bool
-	// Still calls its argument, which copies, while nobody writes to the source. An
-	// error of its own counts as one of the copy.
-	Still func(copy func(ctx context.Context) error) error
+	// Still calls its argument, which copies what has changed since it was copied
+	// first, while nobody writes to the source. An error of its own counts as one of the
+	// copy. nil says that nobody writes anyway.
+	Still func(clone func(ctx context.Context) error) error
 }
 
 // ErrInUse says that a volume cannot be taken away.
@@ -101,6 +102,9 @@ type Opener struct {
 	// MkfsXFS finds the command line that mkfs.xfs is called by; nil looks for it
 	// where the system has its programs.
 	MkfsXFS func(ctx context.Context) ([]string, error)
+
+	// kernelName replaces the kernel's names of file systems in tests.
+	kernelName func(Kind) string
 }
 
 // Open opens the volume that spec names, and makes it if need be. Spec.Kind must not
@@ -122,6 +126,24 @@ func (o *Opener) Open(ctx context.Context, spec Spec) (Volume, error) {
 		return openDir(o.Host, spec, o.Places.Shm)
 	}
 	return openDir(o.Host, spec, o.Places.Disk)
+}
+
+// At returns the volume of a kind as it is, whether it has been made or not: for
+// removing things, which then are not there either.
+func (o *Opener) At(kind Kind) Volume {
+	switch {
+	case traits[kind].mounted:
+		return o.mount(kind)
+	case kind == Shm:
+		return o.directory(kind, o.Places.Shm)
+	}
+	return o.directory(kind, o.Places.Disk)
+}
+
+func (o *Opener) directory(kind Kind, dir string) *directory {
+	d := &directory{kind: kind, dir: dir, host: o.Host}
+	d.meter = d.walk
+	return d
 }
 
 // There reports whether the volume of a kind has been made, without making it.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // Other tests run at the same time and make things of their own, so these tests
@@ -61,9 +66,13 @@ func TestCatchesFile(t *testing.T) {
 	for name, path := range map[string]string{
 		"by name in shared memory": "/dev/shm/ramaria-leftover-test",
 		"by name in /tmp":          "/tmp/ramaria-leftover-test",
+		"by name in /run":          "/run/ramaria-leftover-test",
 		"below a test directory":   filepath.Join(below, "data", "instances", "main"),
 	} {
 		t.Run(name, func(t *testing.T) {
+			if strings.HasPrefix(path, "/run/") {
+				needRoot(t, "write to /run")
+			}
 			catches(t, Looker{Below: []string{below}}, File, func(t *testing.T) (string, func()) {
 				if err := os.MkdirAll(path, 0o700); err != nil {
 					t.Fatal(err)
@@ -204,6 +213,52 @@ func TestCatchesLoopDevice(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCatchesVolume makes what a volume is, as a killed command might leave it: its
+// place is in the directory of root's volumes, its backing file nowhere to be seen.
+func TestCatchesVolume(t *testing.T) {
+	needRoot(t, "mount")
+	dir := fmt.Sprintf("/run/ramaria/leftover-test-%d", os.Getpid())
+	o := &volume.Opener{Places: host.Places{Mounts: dir}}
+	for _, tc := range []struct {
+		kind  volume.Kind
+		thing Kind
+	}{{volume.Tmpfs, Mount}, {volume.Tmpfs, File}, {volume.XFS, Mount}, {volume.XFS, Loop}, {volume.Zram, Zram}} {
+		t.Run(string(tc.kind)+" "+string(tc.thing), func(t *testing.T) {
+			catches(t, Looker{}, tc.thing, func(t *testing.T) (string, func()) {
+				v, err := o.Open(t.Context(), volume.Spec{Kind: tc.kind, Size: 64 << 20})
+				if errors.Is(err, volume.ErrUnfit) {
+					t.Skip("SKIPPED: no such volume here: ", err)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				text := v.Dir()
+				if tc.thing == Loop || tc.thing == Zram {
+					text = string(tc.thing) + " " + device(t, v.Dir()) + " "
+				}
+				return text, func() {
+					if err := v.Destroy(context.Background(), true); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// device is the block device that is mounted at a point.
+func device(t *testing.T, point string) string {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), " "+point+" ")
+	_, rest, _ = strings.Cut(rest, " - xfs ")
+	name, _, _ := strings.Cut(rest, " ")
+	return name
 }
 
 func needRoot(t *testing.T, what string) {

@@ -15,6 +15,7 @@ type Kind string
 const (
 	Mount   Kind = "mount"
 	Loop    Kind = "loop device"
+	Zram    Kind = "zram device"
 	Process Kind = "process"
 	File    Kind = "file"
 )
@@ -47,7 +48,7 @@ type Looker struct {
 func (l Looker) Look() ([]Thing, error) {
 	var all []Thing
 	seen := map[Thing]bool{} // a test directory may lie in a place that is searched anyway
-	for _, find := range []func() ([]Thing, error){l.mounts, l.loops, l.processes, l.files} {
+	for _, find := range []func() ([]Thing, error){l.mounts, l.loops, l.zrams, l.processes, l.files} {
 		things, err := find()
 		if err != nil {
 			return nil, err

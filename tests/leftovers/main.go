@@ -1,5 +1,5 @@
-// Command leftovers ends the test suite: it fails if the tests left a mount, a
-// loop device, a process or a file behind.
+// Command leftovers ends the test suite: it fails if the tests left a mount, a loop
+// or zram device, a process or a file behind.
 //
 //	leftovers -snapshot FILE            before the tests: note what is there already
 //	leftovers -check FILE -below DIR    after them: name what was not, and exit 1
