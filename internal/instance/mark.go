@@ -153,10 +153,11 @@ func (s *Store) Rewind(ctx context.Context, r *Record, label string, stop func()
 	return next, nil
 }
 
-// Tidy removes what an interrupted mark or rewind left in the instance's directory.
-// The caller holds the instance: nobody else marks or rewinds it.
+// Tidy removes what an interrupted branch, mark or rewind left, in the volume and in
+// the instance's directory. The caller holds the instance: nobody else marks or rewinds
+// it.
 func (s *Store) Tidy(ctx context.Context, r *Record) error {
-	errs := []error{s.Volume.Remove(ctx, r.nextDir())}
+	errs := []error{s.Volume.Sweep(ctx), s.Sweep(ctx), s.Volume.Remove(ctx, r.nextDir())}
 	half, err := filepath.Glob(filepath.Join(r.marksDir(), ".new-*"))
 	errs = append(errs, err)
 	for _, path := range half {

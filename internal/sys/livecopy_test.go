@@ -28,7 +28,7 @@ func readLive(t *testing.T, root string, holes bool) []string {
 	var lines []string
 	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		var st unix.Stat_t
-		if err = errors.Join(err, unix.Lstat(path, &st)); err != nil {
+		if err := errors.Join(err, unix.Lstat(path, &st)); err != nil {
 			return err
 		}
 		line := fmt.Sprintf("%s %o %d:%d %d.%d", strings.TrimPrefix(path, root), st.Mode, st.Uid, st.Gid, st.Mtim.Sec, st.Mtim.Nsec)
@@ -49,13 +49,13 @@ func readLive(t *testing.T, root string, holes bool) []string {
 			}
 			line += fmt.Sprintf(" %d %x", st.Size, sha256.Sum256(b))
 			const page = 4096 // the last one may be zeros in one, and a hole in the other
-			for off, end := int64(0), int64(0); holes && off < st.Size/page*page; off = end {
-				var start int64
-				start, end, err = NextData(int(f.Fd()), off, st.Size/page*page)
+			for off := int64(0); holes && off < st.Size/page*page; {
+				start, end, err := NextData(int(f.Fd()), off, st.Size/page*page)
 				if err != nil {
 					return err
 				}
 				line += fmt.Sprintf(" %d-%d", start, end)
+				off = end
 			}
 		}
 		lines = append(lines, line)
@@ -232,13 +232,13 @@ func TestLiveCopySameInode(t *testing.T) {
 	live := NewLiveCopy(src, dst, nil)
 	rounds(t, live, 1)
 	x := filepath.Join(src, "db/x")
-	for _, make := range []func() error{
+	for _, create := range []func() error{
 		func() error { return os.Mkdir(x, 0o700) },
 		func() error { return os.WriteFile(x, []byte("file"), 0o600) },
 		func() error { return os.Symlink("y", x) },
 		func() error { return os.Mkdir(x, 0o700) },
 	} {
-		if err := errors.Join(os.Remove(x), make()); err != nil {
+		if err := errors.Join(os.Remove(x), create()); err != nil {
 			t.Fatal(err)
 		}
 		var st unix.Stat_t

@@ -1,0 +1,176 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// markStore returns a store with an instance, whose data is a file with a text.
+func markStore(t *testing.T, text string) (*Store, *Record) {
+	t.Helper()
+	s := newStore(t)
+	r := &Record{Format: Format, Name: "a", Dir: s.dir("a")}
+	if err := errors.Join(os.MkdirAll(r.DataDir(), 0o700), os.MkdirAll(s.Registry.Dir, 0o700), s.Registry.Put(r)); err != nil {
+		t.Fatal(err)
+	}
+	setData(t, r, text)
+	return s, r
+}
+
+func setData(t *testing.T, r *Record, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(r.DataDir(), "file"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantText(t *testing.T, dir, want string) {
+	t.Helper()
+	if b, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(b) != want {
+		t.Errorf("%s has %q, want %q (%v)", dir, b, want, err)
+	}
+}
+
+// labels are the marks, and what else is in their directory.
+func labels(t *testing.T, r *Record) (marks, hidden []string) {
+	t.Helper()
+	list, err := r.Marks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		marks = append(marks, m.Label)
+	}
+	hidden, err = filepath.Glob(filepath.Join(r.marksDir(), ".*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return marks, hidden
+}
+
+var errStill = errors.New("it would not stop")
+
+// refuses is a server that cannot be stopped.
+var refuses = volume.How{Still: func(func(context.Context) error) error { return errStill }}
+
+// TestMarkReplaceFails: the old mark stays until there is a new one, whatever fails.
+func TestMarkReplaceFails(t *testing.T) {
+	s, r := markStore(t, "one")
+	if _, err := s.Mark(t.Context(), r, "m", false, volume.How{}); err != nil {
+		t.Fatal(err)
+	}
+	setData(t, r, "two")
+	if _, err := s.Mark(t.Context(), r, "m", false, volume.How{}); !errors.Is(err, ErrMarkExists) {
+		t.Errorf("a label that is taken: %v", err)
+	}
+	if _, err := s.Mark(t.Context(), r, "m", true, refuses); !errors.Is(err, errStill) {
+		t.Errorf("a snapshot that fails: %v", err)
+	}
+	wantText(t, r.markDir("m"), "one")
+	// As in a full volume, when the copy went in and its record does not.
+	record := r.markRecord("m")
+	if err := errors.Join(os.Remove(record), os.MkdirAll(filepath.Join(record, "x"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Mark(t.Context(), r, "m", true, volume.How{}); err == nil {
+		t.Error("a record that cannot be written is no error")
+	}
+	wantText(t, r.markDir("m"), "one")
+	if err := os.RemoveAll(record); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Mark(t.Context(), r, "m", true, volume.How{}); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, r.markDir("m"), "two")
+	if marks, hidden := labels(t, r); !slices.Equal(marks, []string{"m"}) || len(hidden) > 0 {
+		t.Errorf("marks %v, and beside them %v", marks, hidden)
+	}
+}
+
+// TestRewindPhases has a rewind fail, or end, between its phases.
+func TestRewindPhases(t *testing.T) {
+	s, r := markStore(t, "marked")
+	if _, err := s.Mark(t.Context(), r, "m", false, volume.How{}); err != nil {
+		t.Fatal(err)
+	}
+	setData(t, r, "now")
+	if _, err := s.Rewind(t.Context(), r, "none", func() error { t.Error("stopped for nothing"); return nil }); !errors.Is(err, ErrNoMark) {
+		t.Errorf("no such mark: %v", err)
+	}
+	if _, err := s.Rewind(t.Context(), r, "../data", nil); !errors.Is(err, ErrNoMark) {
+		t.Errorf("a label that is none: %v", err)
+	}
+	_, err := s.Rewind(t.Context(), r, "m", func() error {
+		wantText(t, r.nextDir(), "marked") // all is prepared by now
+		return errStill
+	})
+	if !errors.Is(err, errStill) {
+		t.Errorf("a server that does not stop: %v", err)
+	}
+	wantText(t, r.DataDir(), "now")
+	if _, err := os.Lstat(r.nextDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left (%v)", r.nextDir(), err)
+	}
+	old, err := s.Rewind(t.Context(), r, "m", func() error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, r.DataDir(), "marked")
+	wantText(t, old, "now")
+	wantText(t, r.markDir("m"), "marked")
+	// It was killed before it removed what the instance held, in the middle of a mark.
+	half := r.newMarkDir("half")
+	if err := os.Mkdir(half, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Tidy(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{old, half} {
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left (%v)", path, err)
+		}
+	}
+	wantText(t, r.DataDir(), "marked")
+	wantText(t, r.markDir("m"), "marked")
+	if err := s.DeleteMark(t.Context(), r, "m"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteMark(t.Context(), r, "m"); !errors.Is(err, ErrNoMark) {
+		t.Errorf("removed twice: %v", err)
+	}
+	left, err := os.ReadDir(r.marksDir())
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %v (%v)", left, err)
+	}
+}
+
+// TestSnapshotOfHardLinks: files with several names are copied while nobody writes.
+func TestSnapshotOfHardLinks(t *testing.T) {
+	s, r := markStore(t, "one")
+	if err := os.Link(filepath.Join(r.DataDir(), "file"), filepath.Join(r.DataDir(), "same")); err != nil {
+		t.Fatal(err)
+	}
+	stood := 0
+	still := volume.How{Still: func(rest func(context.Context) error) error {
+		stood++
+		setData(t, r, "last") // what is copied is how it is now
+		return rest(t.Context())
+	}}
+	if _, err := s.Mark(t.Context(), r, "m", false, still); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, r.markDir("m"), "last")
+	a, aerr := os.Stat(filepath.Join(r.markDir("m"), "file"))
+	b, berr := os.Stat(filepath.Join(r.markDir("m"), "same"))
+	if err := errors.Join(aerr, berr); err != nil || !os.SameFile(a, b) || stood != 1 {
+		t.Errorf("it stood still %d times; the copy's names are not of one file (%v)", stood, err)
+	}
+}
