@@ -122,7 +122,8 @@ func (a *app) remake(ctx context.Context, r *instance.Record, spec instance.Spec
 			order.App = old.Endpoint.Login
 		}
 	}
-	return a.create(ctx, r, order)
+	i, err := a.create(ctx, r, order)
+	return i, explainParent(err, r, spec)
 }
 
 // prepared is what an instance is made from: nothing has been made yet.
@@ -137,7 +138,11 @@ func (a *app) prepare(ctx context.Context, spec instance.Spec) (_ *prepared, err
 	if err := enoughFiles(); err != nil {
 		return nil, err
 	}
-	srv, err := a.finder().Find(ctx, spec.Server)
+	software, err := a.software(spec)
+	if err != nil {
+		return nil, err
+	}
+	srv, err := a.finder().Find(ctx, software)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +153,7 @@ func (a *app) prepare(ctx context.Context, spec instance.Spec) (_ *prepared, err
 	if err != nil {
 		return nil, err
 	}
-	if err := a.sweep(ctx, v); err != nil {
+	if err := errors.Join(a.sweep(ctx, v), a.sweepClaims(ctx)); err != nil {
 		return nil, err
 	}
 	img, err := a.ensure(ctx, v, srv, spec)
@@ -164,6 +169,7 @@ func (a *app) ensure(ctx context.Context, v volume.Volume, srv *server.Server, s
 	if err != nil {
 		return nil, err
 	}
+	images.Instances = a.withData
 	recipe := image.Recipe{Server: srv, Key: spec.Key, Database: spec.Database, User: spec.User, Set: spec.Set}
 	recipe.From = slices.Clone(spec.From)
 	if i := slices.Index(recipe.From, image.StdinName); i >= 0 {
@@ -180,7 +186,10 @@ func (a *app) ensure(ctx context.Context, v volume.Volume, srv *server.Server, s
 // create makes an instance, in the place of old if that is not nil: only once
 // the image is there is the old one stopped and removed.
 func (a *app) create(ctx context.Context, old *instance.Record, o instance.Order) (*instance.Instance, error) {
-	var err error
+	err := checkParent(o)
+	if err != nil {
+		return nil, err
+	}
 	if o.App.Password == "" {
 		if o.App, err = login(o.Spec); err != nil {
 			return nil, err
@@ -197,7 +206,11 @@ func (a *app) create(ctx context.Context, old *instance.Record, o instance.Order
 		}
 	}
 	o.Image, o.Server = p.image, p.server
-	return a.instances(p.volume).Create(ctx, o)
+	i, err := a.instances(p.volume).Create(ctx, o)
+	if err != nil || image.SourceInstance(o.Spec.From) == "" {
+		return i, err
+	}
+	return i, a.forgetImage(ctx, i, p)
 }
 
 // start starts the supervisor of an instance unless it runs. One that was just

@@ -27,6 +27,8 @@ type build struct {
 	port  int
 	login server.Login
 	app   server.Login
+	// copied is what was copied from an instance, nil if nothing was.
+	copied *InstanceData
 	// loaded are the dumps so far.
 	loaded []loaded
 }
@@ -123,6 +125,8 @@ func (b *build) lay(ctx context.Context) error {
 			return err
 		}
 		return b.settle(ctx) // before a server loads the rest
+	case kindInstance:
+		return b.copyInstance(ctx, first.path)
 	case kindImage:
 		l, err := b.Get(ctx, first.path, b.Server)
 		if err != nil {
@@ -339,7 +343,7 @@ func (b *build) trim(ctx context.Context) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		if filepath.Dir(path) == b.dataDir() && transient(d.Name()) {
+		if filepath.Dir(path) == b.dataDir() && server.Transient(d.Name()) {
 			return os.Remove(path)
 		}
 		_, err = sys.DigHoles(path)

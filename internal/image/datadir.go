@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/memo"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -56,22 +57,17 @@ func walkDataDir(dir string, file func(rel string, d fs.DirEntry) error) error {
 			return file(rel, d)
 		case !d.Type().IsRegular():
 			return nil
-		case filepath.Dir(rel) == "." && (logs[name] || transient(name)):
+		case notInImage(logs, rel):
 			return nil
 		}
 		return file(rel, d)
 	})
 }
 
-// transient reports whether a file at the top of a data directory is made anew by
-// each server, or only meaningful where it was.
-func transient(name string) bool {
-	switch name {
-	case "ib_buffer_pool", "auto.cnf", "master.info", "relay-log.info", "multi-master.info", "tc.log":
-		return true
-	}
-	return strings.HasPrefix(name, "ibtmp") || strings.HasSuffix(name, ".pid") || strings.HasSuffix(name, ".err") ||
-		strings.HasPrefix(name, "master-") && strings.HasSuffix(name, ".info")
+// notInImage reports whether a file, by its path relative to the data directory, is made
+// anew by each server, or is one of its logs.
+func notInImage(logs map[string]bool, rel string) bool {
+	return server.SkipTransient(rel) || filepath.Dir(rel) == "." && logs[rel]
 }
 
 // logFiles returns the names of the binary and relay logs at the top of a data

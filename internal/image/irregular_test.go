@@ -115,8 +115,9 @@ func TestUsageErrors(t *testing.T) {
 		{Recipe{From: []string{"exec:"}, Key: "1"}, "use source exec:: there is no command"},
 		{Recipe{From: []string{a}, Key: "1"}, "use --key: no source needs it"},
 		{Recipe{Key: "1"}, "use --key: no source needs it"},
-		{Recipe{From: []string{"instance:a"}}, "use source instance:a: images of a running"},
-		{Recipe{From: []string{a, "abcdef0123"}}, "use source image abcdef0123: a data directory or an image can only come first"},
+		{Recipe{From: []string{"instance:"}}, "use source instance:: there is no name"},
+		{Recipe{From: []string{a, "instance:a"}}, "use source instance a: a data directory, an instance or an image can only"},
+		{Recipe{From: []string{a, "abcdef0123"}}, "use source image abcdef0123: a data directory, an instance or an image can only come first"},
 	} {
 		c.r.Server = mariadb(10, 11, 14)
 		_, err := c.r.ID(t.Context(), memo.Store{})

@@ -25,7 +25,7 @@ func (b *build) load(ctx context.Context) (err error) {
 			loads = append(loads, s)
 		}
 	}
-	if len(loads) == 0 {
+	if len(loads) == 0 && b.copied == nil {
 		return nil
 	}
 	p, err := b.startServer(ctx, loads)
@@ -108,7 +108,8 @@ func (b *build) startServer(ctx context.Context, loads []source) (*server.Proces
 }
 
 // finish leaves the server as an image wants it: with statistics of what was
-// loaded, and without the accounts of the build, since images hold no secrets.
+// loaded, and without the accounts of the build, and of an instance that it was copied
+// from, since images hold no secrets.
 func (b *build) finish(ctx context.Context) error {
 	db, err := server.Open(server.SocketPath(b.run), b.login, "")
 	if err != nil {
@@ -117,6 +118,11 @@ func (b *build) finish(ctx context.Context) error {
 	defer db.Close()
 	if err := analyze(ctx, db); err != nil {
 		return err
+	}
+	if c := b.copied; c != nil {
+		if _, err := db.ExecContext(ctx, b.Server.ForgetSQL(c.Supervisor, c.App)); err != nil {
+			return fmt.Errorf("remove the accounts of the instance: %w", err)
+		}
 	}
 	if _, err := db.ExecContext(ctx, b.Server.ForgetSQL(b.login, b.app)); err != nil {
 		return fmt.Errorf("remove the accounts of the build: %w", err)

@@ -25,13 +25,20 @@ const (
 // than s; an older one of the same flavour is upgraded by starting it.
 func checkMaker(dir string, s *server.Server) error {
 	flavour, v, text := maker(dir)
-	switch {
-	case flavour == "":
+	if flavour == "" {
 		return nil
+	}
+	return checkMadeBy("copy data directory "+dir, flavour, v, text, s)
+}
+
+// checkMadeBy refuses data of another flavour, or of a version newer than s; text is how
+// people call its server.
+func checkMadeBy(what string, flavour server.Flavour, v server.Version, text string, s *server.Server) error {
+	switch {
 	case flavour != s.Flavour:
-		return fmt.Errorf("copy data directory %s: it was written by %s, and the server is %s\nhint: use the server that wrote it, --server %s, or a dump", dir, text, s.Name(), flavour)
+		return fmt.Errorf("%s: it was written by %s, and the server is %s\nhint: use the server that wrote it, --server %s, or a dump", what, text, s.Name(), flavour)
 	case v.Series() != s.Version.Series() && v.Compare(s.Version) > 0:
-		return fmt.Errorf("copy data directory %s: it was written by %s, which is newer than the server, %s\nhint: --server %s:%s, or a dump", dir, text, s.Name(), flavour, v.Series())
+		return fmt.Errorf("%s: it was written by %s, which is newer than the server, %s\nhint: --server %s:%s, or a dump", what, text, s.Name(), flavour, v.Series())
 	}
 	return nil
 }

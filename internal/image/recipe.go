@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -87,6 +88,9 @@ func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
 			fmt.Fprintf(h, "exec %q key %q user %q\n", s.path, r.Key, r.User)
 		case kindImage:
 			fmt.Fprintf(h, "image %s\n", s.path)
+		case kindInstance:
+			// It has no content that stays: each image of it is another.
+			fmt.Fprintf(h, "instance %q %s\n", s.path, rand.Text())
 		}
 	}
 	return &plan{Recipe: r, sources: sources, id: hex.EncodeToString(h.Sum(nil)[:8])}, nil
@@ -120,12 +124,19 @@ func (p *plan) checkClient() error {
 	return nil
 }
 
+// errEachAnother says that a recipe has no id.
+var errEachAnother = errors.New("each image of an instance is another")
+
 // ID returns the id of the image that the recipe makes; when that is the recipe's
-// only source, as it was given: see Made.
+// only source, as it was given: see Made. A recipe that begins with an instance has
+// none.
 func (r Recipe) ID(ctx context.Context, m memo.Store) (string, error) {
 	p, err := r.resolve(ctx, m)
 	if err != nil {
 		return "", err
+	}
+	if len(p.sources) > 0 && p.sources[0].kind == kindInstance {
+		return "", fmt.Errorf("use source %s: %w", p.sources[0].name, errEachAnother)
 	}
 	if len(p.sources) == 1 && p.sources[0].kind == kindImage {
 		return p.sources[0].path, nil
@@ -134,8 +145,8 @@ func (r Recipe) ID(ctx context.Context, m memo.Store) (string, error) {
 }
 
 // Made reports whether the image with this id is what the recipe makes. It is an
-// error when that cannot be told without the store: an image that is loaded into
-// and was given by the beginning of its id.
+// error when that cannot be told at all, of an instance, or not without the store: an
+// image that is loaded into and was given by the beginning of its id.
 func (r Recipe) Made(ctx context.Context, m memo.Store, id string) (bool, error) {
 	made, err := r.ID(ctx, m)
 	if err != nil {

@@ -66,6 +66,7 @@ func (b *build) estimate(ctx context.Context) (int64, error) {
 				need += m.Size
 			}
 		case kindExec:
+		case kindInstance: // see checkInstanceRoom
 		}
 	}
 	return need, nil

@@ -39,12 +39,14 @@ const (
 	kindDataDir kind = "datadir"
 	kindExec    kind = "exec"
 	kindImage   kind = "image"
+	// kindInstance is the data of an instance as it is now: each time another.
+	kindInstance kind = "instance"
 )
 
 // source is one thing that an image is built from.
 type source struct {
 	kind kind
-	// path is the file, directory, command or image id.
+	// path is the file, directory, command, image id or instance's name.
 	path string
 	// name is what people call it.
 	name string
@@ -78,7 +80,7 @@ func AbsSources(from []string) ([]string, error) {
 	abs := make([]string, len(from))
 	for i, f := range from {
 		abs[i] = f
-		if f == StdinName || strings.HasPrefix(f, execPrefix) || strings.HasPrefix(f, "instance:") {
+		if f == StdinName || strings.HasPrefix(f, execPrefix) || strings.HasPrefix(f, InstancePrefix) {
 			continue
 		}
 		if namesImage(f) {
@@ -104,8 +106,8 @@ func parseSources(from []string) ([]source, error) {
 		out = append(out, s...)
 	}
 	for i, s := range out {
-		if i > 0 && (s.kind == kindDataDir || s.kind == kindImage) {
-			return nil, usagef("use source %s: a data directory or an image can only come first, and only one\nhint: give it as the first --from", s.name)
+		if i > 0 && (s.kind == kindDataDir || s.kind == kindImage || s.kind == kindInstance) {
+			return nil, usagef("use source %s: a data directory, an instance or an image can only come first, and only one\nhint: give it as the first --from", s.name)
 		}
 	}
 	return out, nil
@@ -115,8 +117,11 @@ func parseSource(f string) ([]source, error) {
 	switch {
 	case f == StdinName:
 		return nil, errors.New("use source -: standard input must be spooled first")
-	case strings.HasPrefix(f, "instance:"):
-		return nil, usagef("use source %s: images of a running instance come in a later version\nhint: ramaria down it, and give its data directory (see ramaria status --json)", f)
+	case f == InstancePrefix:
+		return nil, usagef("use source %s: there is no name\nhint: --from instance:NAME; ramaria ls shows the instances", f)
+	case strings.HasPrefix(f, InstancePrefix):
+		name := strings.TrimPrefix(f, InstancePrefix)
+		return []source{{kindInstance, name, "instance " + name}}, nil
 	case strings.HasPrefix(f, execPrefix):
 		command := strings.TrimSpace(strings.TrimPrefix(f, execPrefix))
 		if command == "" {
@@ -129,7 +134,7 @@ func parseSource(f string) ([]source, error) {
 	fi, err := os.Stat(f)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, usagef("use source %s: there is no such file or directory\nhint: --from takes a dump, a directory, an image id (ramaria image ls), '-' or exec:COMMAND", f)
+		return nil, usagef("use source %s: there is no such file or directory\nhint: --from takes a dump, a directory, an image id (ramaria image ls), instance:NAME, '-' or exec:COMMAND", f)
 	case err != nil:
 		return nil, fmt.Errorf("use source: %w", err)
 	case !fi.IsDir() && !fi.Mode().IsRegular():

@@ -63,7 +63,12 @@ func TestParseSources(t *testing.T) {
 		{name: "nothing there", from: []string{at("nosuch.sql")}, err: "there is no such file or directory"},
 		{name: "an empty directory", from: []string{at("empty")}, err: "there is no dump in this directory"},
 		{name: "no command", from: []string{"exec:  "}, err: "there is no command"},
-		{name: "a running instance", from: []string{"instance:main"}, err: "come in a later version"},
+		{name: "an instance", from: []string{"instance:main"}, want: []source{{kindInstance, "main", "instance main"}}},
+		{name: "an instance and a dump", from: []string{"instance:main", at("shop.sql")}, want: []source{
+			{kindInstance, "main", "instance main"}, {kindDump, at("shop.sql"), "shop.sql"},
+		}},
+		{name: "a dump and an instance", from: []string{at("shop.sql"), "instance:main"}, err: "can only come first"},
+		{name: "no instance", from: []string{"instance:"}, err: "there is no name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := parseSources(c.from)

@@ -37,6 +37,8 @@ type Store struct {
 	Limit int64
 	// InUse reports whether an instance is a clone of the image; nil is never.
 	InUse func(id string) bool
+	// Instances gives access to the data of instances; nil is of none.
+	Instances Instances
 	// Talk is where progress and messages go; nil is nowhere. Terminal says that it
 	// is one.
 	Talk     io.Writer

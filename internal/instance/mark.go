@@ -31,9 +31,11 @@ var (
 	ErrMarkExists = errors.New("there is a mark of that label")
 )
 
-func (r *Record) marksDir() string               { return filepath.Join(r.Dir, "marks") }
-func (r *Record) markDir(label string) string    { return filepath.Join(r.marksDir(), label) }
-func (r *Record) markRecord(label string) string { return r.markDir(label) + ".json" }
+func (r *Record) marksDir() string { return filepath.Join(r.Dir, "marks") }
+
+// MarkDir is the data directory that a mark keeps.
+func (r *Record) MarkDir(label string) string    { return filepath.Join(r.marksDir(), label) }
+func (r *Record) markRecord(label string) string { return r.MarkDir(label) + ".json" }
 func (r *Record) nextDir() string                { return filepath.Join(r.Dir, "data.next") }
 func (r *Record) newMarkDir(label string) string { return filepath.Join(r.marksDir(), ".new-"+label) }
 func (r *Record) noMark(label string) error {
@@ -71,7 +73,7 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 	if err := CheckLabel(label); err != nil {
 		return Mark{}, err
 	}
-	if _, err := os.Lstat(r.markDir(label)); err == nil && !replace {
+	if _, err := os.Lstat(r.MarkDir(label)); err == nil && !replace {
 		return Mark{}, fmt.Errorf("mark instance %s: %w: %s\nhint: ramaria mark %s %s --replace, or another label", r.Name, ErrMarkExists, label, r.Name, label)
 	}
 	m := Mark{Label: label, Created: time.Now()}
@@ -100,12 +102,12 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 	if err := writeJSON(r.markRecord(label), m); err != nil {
 		return Mark{}, err
 	}
-	err = os.Rename(made, r.markDir(label))
+	err = os.Rename(made, r.MarkDir(label))
 	if !errors.Is(err, os.ErrExist) {
 		return m, err
 	}
 	// The old one takes the place of the new one, where Tidy finds it.
-	if err := sys.Exchange(made, r.markDir(label)); err != nil {
+	if err := sys.Exchange(made, r.MarkDir(label)); err != nil {
 		return Mark{}, err
 	}
 	return m, s.Volume.Remove(ctx, made)
@@ -113,13 +115,13 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 
 // DeleteMark removes a mark.
 func (s *Store) DeleteMark(ctx context.Context, r *Record, label string) error {
-	if _, err := os.Lstat(r.markDir(label)); CheckLabel(label) != nil || missing(err) {
+	if _, err := os.Lstat(r.MarkDir(label)); CheckLabel(label) != nil || missing(err) {
 		return r.noMark(label)
 	}
-	if err := s.Volume.Remove(ctx, r.markDir(label)); err != nil {
+	if err := s.Volume.Remove(ctx, r.MarkDir(label)); err != nil {
 		return err
 	}
-	return s.Volume.Remove(ctx, r.markRecord(label))
+	return s.Volume.Remove(context.WithoutCancel(ctx), r.markRecord(label))
 }
 
 // Rewind puts the data directory back to a mark. stop, which is called when all is
@@ -127,21 +129,21 @@ func (s *Store) DeleteMark(ctx context.Context, r *Record, label string) error {
 // the rewind, and nothing has changed. What the instance held is in the directory that
 // is returned, for Volume.Remove.
 func (s *Store) Rewind(ctx context.Context, r *Record, label string, stop func() error) (old string, err error) {
-	if _, err := os.Lstat(r.markDir(label)); CheckLabel(label) != nil || missing(err) {
+	if _, err := os.Lstat(r.MarkDir(label)); CheckLabel(label) != nil || missing(err) {
 		return "", r.noMark(label)
 	}
 	next := r.nextDir()
 	if err := s.Volume.Remove(ctx, next); err != nil {
 		return "", err
 	}
-	size, err := sys.DiskUsage(r.markDir(label))
+	size, err := sys.DiskUsage(r.MarkDir(label))
 	if err != nil {
 		return "", fmt.Errorf("rewind instance %s: %w", r.Name, err)
 	}
 	if err := CheckClone(s.Volume, size, 0, "a second copy of mark "+label); err != nil {
 		return "", err
 	}
-	if err := s.Volume.Clone(ctx, r.markDir(label), next); err != nil {
+	if err := s.Volume.Clone(ctx, r.MarkDir(label), next); err != nil {
 		return "", fmt.Errorf("rewind instance %s: %w", r.Name, err)
 	}
 	if err := stop(); err != nil {

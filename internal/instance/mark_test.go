@@ -72,7 +72,7 @@ func TestMarkReplaceFails(t *testing.T) {
 	if _, err := s.Mark(t.Context(), r, "m", true, refuses); !errors.Is(err, errStill) {
 		t.Errorf("a snapshot that fails: %v", err)
 	}
-	wantText(t, r.markDir("m"), "one")
+	wantText(t, r.MarkDir("m"), "one")
 	// As in a full volume, when the copy went in and its record does not.
 	record := r.markRecord("m")
 	if err := errors.Join(os.Remove(record), os.MkdirAll(filepath.Join(record, "x"), 0o700)); err != nil {
@@ -81,14 +81,14 @@ func TestMarkReplaceFails(t *testing.T) {
 	if _, err := s.Mark(t.Context(), r, "m", true, volume.How{}); err == nil {
 		t.Error("a record that cannot be written is no error")
 	}
-	wantText(t, r.markDir("m"), "one")
+	wantText(t, r.MarkDir("m"), "one")
 	if err := os.RemoveAll(record); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Mark(t.Context(), r, "m", true, volume.How{}); err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, r.markDir("m"), "two")
+	wantText(t, r.MarkDir("m"), "two")
 	if marks, hidden := labels(t, r); !slices.Equal(marks, []string{"m"}) || len(hidden) > 0 {
 		t.Errorf("marks %v, and beside them %v", marks, hidden)
 	}
@@ -124,7 +124,7 @@ func TestRewindPhases(t *testing.T) {
 	}
 	wantText(t, r.DataDir(), "marked")
 	wantText(t, old, "now")
-	wantText(t, r.markDir("m"), "marked")
+	wantText(t, r.MarkDir("m"), "marked")
 	// It was killed before it removed what the instance held, in the middle of a mark.
 	half := r.newMarkDir("half")
 	if err := os.Mkdir(half, 0o700); err != nil {
@@ -139,7 +139,7 @@ func TestRewindPhases(t *testing.T) {
 		}
 	}
 	wantText(t, r.DataDir(), "marked")
-	wantText(t, r.markDir("m"), "marked")
+	wantText(t, r.MarkDir("m"), "marked")
 	if err := s.DeleteMark(t.Context(), r, "m"); err != nil {
 		t.Fatal(err)
 	}
@@ -167,9 +167,9 @@ func TestSnapshotOfHardLinks(t *testing.T) {
 	if _, err := s.Mark(t.Context(), r, "m", false, still); err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, r.markDir("m"), "last")
-	a, aerr := os.Stat(filepath.Join(r.markDir("m"), "file"))
-	b, berr := os.Stat(filepath.Join(r.markDir("m"), "same"))
+	wantText(t, r.MarkDir("m"), "last")
+	a, aerr := os.Stat(filepath.Join(r.MarkDir("m"), "file"))
+	b, berr := os.Stat(filepath.Join(r.MarkDir("m"), "same"))
 	if err := errors.Join(aerr, berr); err != nil || !os.SameFile(a, b) || stood != 1 {
 		t.Errorf("it stood still %d times; the copy's names are not of one file (%v)", stood, err)
 	}

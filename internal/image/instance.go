@@ -1,0 +1,141 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// InstancePrefix marks a source that is an instance.
+const InstancePrefix = "instance:"
+
+// InstanceData is the data of an instance at one moment.
+type InstanceData struct {
+	// Dir is a data directory that nobody writes to, and Time is when it was what the
+	// instance held.
+	Dir  string
+	Time time.Time
+	// Server is the software that wrote it, and Clean says that it was shut down.
+	Server *server.Server
+	Clean  bool
+	// Supervisor and App are the instance's accounts, which an image must not hold.
+	Supervisor, App server.Login
+	// Database is the one that the instance hands to applications.
+	Database string
+}
+
+// Instances calls use with the data of the instance called name, which stays as it is
+// until use returns. use is called once, or not at all after an error.
+type Instances func(ctx context.Context, name string, use func(InstanceData) error) error
+
+// SourceInstance returns the name of the instance that --from arguments begin with, ""
+// if they do not.
+func SourceInstance(from []string) string {
+	if len(from) == 0 {
+		return ""
+	}
+	name, _ := strings.CutPrefix(from[0], InstancePrefix)
+	if name == from[0] {
+		return ""
+	}
+	return name
+}
+
+// copyInstance makes the data of an instance, as it is now, the data directory.
+func (b *build) copyInstance(ctx context.Context, name string) error {
+	if b.Instances == nil {
+		return usagef("use source %s%s: nobody here knows of instances\nhint: ramaria image build --from %s%s", InstancePrefix, name, InstancePrefix, name)
+	}
+	b.say("copying the data of instance %s\n", name)
+	err := b.Instances(ctx, name, func(data InstanceData) error { return b.takeInstance(ctx, name, data) })
+	if err != nil {
+		return err
+	}
+	// At once: a dirty copy is recovered with the settings for that.
+	return b.settle(ctx)
+}
+
+// takeInstance clones the data of an instance, without what is no data.
+func (b *build) takeInstance(ctx context.Context, name string, data InstanceData) error {
+	if err := checkStopped(data.Dir); err != nil {
+		return err
+	}
+	if err := checkInstance(name, data, b.Server); err != nil {
+		return err
+	}
+	if err := b.checkInstanceRoom(ctx, data.Dir); err != nil {
+		return err
+	}
+	var err error
+	if b.image.PageSize, err = pageSize(data.Dir); err != nil {
+		return err
+	}
+	b.sources[0].name = fmt.Sprintf("instance %s, %s", name, data.Time.Local().Format(time.DateTime))
+	b.image.Origin = b.origin()
+	if b.image.Database = b.Database; b.image.Database == "" {
+		b.image.Database = data.Database
+	}
+	b.copied = &data
+	logs, err := logFiles(data.Dir)
+	if err != nil {
+		return err
+	}
+	if err := b.Volume.Remove(ctx, b.dataDir()); err != nil { // it is empty
+		return err
+	}
+	return b.Volume.Snapshot(ctx, data.Dir, b.dataDir(), volume.How{Skip: func(rel string) bool {
+		// A server killed at that moment may have begun a log that its index lacks.
+		ours := filepath.Dir(rel) == "." && strings.HasPrefix(rel, server.BinlogName+".")
+		return ours || notInImage(logs, rel)
+	}})
+}
+
+// checkInstance refuses the data of an instance that the server cannot go on with.
+func checkInstance(name string, data InstanceData, s *server.Server) error {
+	by, v := data.Server, data.Server.Version
+	what := "copy the data of instance " + name
+	if err := checkMadeBy(what, by.Flavour, v, by.Name(), s); err != nil {
+		return err
+	}
+	if !data.Clean && v.Series() != s.Version.Series() {
+		return fmt.Errorf("%s: the server is %s, and cannot recover what %s has not shut down\nhint: --server %s:%s, or first ramaria down %s", what, s.Name(), by.Name(), by.Flavour, v.Series(), name)
+	}
+	return nil
+}
+
+// checkInstanceRoom makes room for a data directory, and refuses one that does not fit,
+// or that leads elsewhere.
+func (b *build) checkInstanceRoom(ctx context.Context, dir string) error {
+	if err := walkDataDir(dir, func(string, fs.DirEntry) error { return ctx.Err() }); err != nil {
+		return err
+	}
+	size, err := sys.DiskUsage(dir)
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(b.Volume.Dir(), dir); err == nil && filepath.IsLocal(rel) && b.Volume.Shares() {
+		size = 0
+	}
+	if err := b.evict(ctx, size+baseRoom); err != nil {
+		return err
+	}
+	return volume.CheckRoom(b.Volume, size+baseRoom, "building the image of "+b.origin())
+}
+
+// Discard removes an image that was made for one use.
+func (s *Store) Discard(ctx context.Context, l *Lease) error {
+	l.Release()
+	err := s.Remove(ctx, l.ID)
+	if errors.Is(err, errInUse) || errors.Is(err, ErrNotFound) {
+		return nil // somebody else has found a use for it, or has removed it
+	}
+	return err
+}
