@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/host"
@@ -104,7 +105,7 @@ func (l *Lab) ramCase(kind volume.Kind) Case {
 			if flags, err = l.sysbenchFrom(ctx, data, string(kind)); err != nil {
 				return err
 			}
-			empty := append(l.From(string(kind))[:2:2], "--volume", string(kind))
+			empty := slices.Concat(l.From(string(kind))[:2], []string{"--volume", string(kind)})
 			if err := l.buildOn(ctx, kind, empty); err != nil {
 				return err
 			}

@@ -36,16 +36,18 @@ func Reflink(dst, src int) error {
 
 // CanReflink reports whether files in the directory can share blocks, by trying.
 func CanReflink(dir string) bool {
-	var fds [2]int
-	for i := range fds {
-		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
-		if err != nil {
-			return false
-		}
-		defer unix.Close(fd)
-		fds[i] = fd
+	const flags = unix.O_TMPFILE | unix.O_RDWR | unix.O_CLOEXEC
+	src, err := unix.Open(dir, flags, 0o600)
+	if err != nil {
+		return false
 	}
-	return pwrite(fds[0], []byte("x"), 0) == nil && Reflink(fds[1], fds[0]) == nil
+	defer unix.Close(src)
+	dst, err := unix.Open(dir, flags, 0o600)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(dst)
+	return pwrite(src, []byte("x"), 0) == nil && Reflink(dst, src) == nil
 }
 
 // copyRange copies n bytes at offset off of src to the same offset of dst. A
