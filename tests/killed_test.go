@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ import (
 const (
 	envKills   = "RAMARIA_TEST_KILLS"
 	envKillSet = "RAMARIA_TEST_KILL_SET"
+	// envKillVolume is the kind of volume; only root has others than shm and disk.
+	envKillVolume = "RAMARIA_TEST_KILL_VOLUME"
 )
 
 const (
@@ -123,7 +126,7 @@ type killed struct {
 const killedName = "killed"
 
 func newKilled(h *house, set string) *killed {
-	k := &killed{load: newLoad(h, killedName, "shm"), set: set}
+	k := &killed{load: newLoad(h, killedName, cmp.Or(os.Getenv(envKillVolume), "shm")), set: set}
 	k.begin(h.t)
 	return k
 }
