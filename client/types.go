@@ -49,7 +49,7 @@ type Endpoint struct {
 
 // Volume is the room in which an instance lives. It is shared with other instances.
 type Volume struct {
-	// Kind is as --volume has it: shm, disk.
+	// Kind is as --volume has it: xfs, shm, disk, ...
 	Kind string `json:"kind"`
 	// Dir is the volume's directory.
 	Dir string `json:"dir"`

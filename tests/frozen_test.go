@@ -81,7 +81,7 @@ func (h *house) nothingOf(volume, name string) {
 	h.until("nothing is left of "+name, func() bool {
 		root := filepath.Dir(filepath.Dir(h.instanceDir(volume, name)))
 		left = nil
-		for _, pattern := range []string{".partial-*", ".trash-*", "instances/" + name, "instances/*/marks/*" + name + "*", "instances/*/data.next"} {
+		for _, pattern := range []string{".partial-*", ".trash-*", "instances/" + name, "instances/*/marks/*" + name + "*", "instances/*/data.next*"} {
 			found, _ := filepath.Glob(filepath.Join(root, pattern)) // the pattern is right
 			left = append(left, found...)
 		}

@@ -78,11 +78,11 @@ func (a *app) branchStopped(ctx context.Context, parent *instance.Instance, s *i
 		return "", errors.Join(instance.TakenError(name), err)
 	}
 	i, err := s.Branch(ctx, parent, name, volume.How{})
-	if err != nil {
-		return "", err
+	if err == nil {
+		err = a.start(ctx, i, true)
 	}
-	if err := a.start(ctx, i, true); err != nil {
-		return "", err
+	if err != nil {
+		return "", errors.Join(err, lock.UnlockRemove()) // nobody waits for a name that came to nothing
 	}
 	if i, err = a.registry.Open(name); err != nil {
 		return "", err

@@ -130,7 +130,11 @@ func (a *app) withData(ctx context.Context, name string, use func(image.Instance
 	defer patience.Stop()
 	err = a.atInstance(waiting, i.Name, "copy", func(c *client.Client) error {
 		patience.Stop()
-		return a.withMark(ctx, name, c, use)
+		err := a.withMark(ctx, name, c, use)
+		if errors.Is(err, client.ErrNoServer) {
+			patience.Reset(parentPatience) // it has just ended: its name is going to be waited for
+		}
+		return err
 	}, func(i *instance.Instance, _ *instance.Store) error {
 		patience.Stop()
 		state, err := i.State()

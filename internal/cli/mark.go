@@ -141,17 +141,27 @@ func runRewind(ctx context.Context, a *app, name, label string) error {
 		return err
 	}, func(i *instance.Instance, s *instance.Store) error {
 		began := time.Now()
+		before, err := i.State()
+		if err != nil {
+			return err
+		}
 		old, err := s.Rewind(ctx, &i.Record, label, func() error { return nil })
 		if err != nil {
 			return err
 		}
-		if err := s.Volume.Remove(context.WithoutCancel(ctx), old); err != nil {
+		clean := context.WithoutCancel(ctx)
+		err = i.SaveState(instance.State{Phase: instance.Stopped, Since: time.Now()})
+		if err == nil {
+			err = a.start(ctx, i, false)
+		}
+		if err != nil {
+			if uerr := errors.Join(s.Unwind(clean, &i.Record, old), i.SaveState(before)); uerr != nil {
+				return errors.Join(err, uerr)
+			}
+			a.say("instance %s has the data it had before", name)
 			return err
 		}
-		if err := i.SaveState(instance.State{Phase: instance.Stopped, Since: time.Now()}); err != nil {
-			return err
-		}
-		if err := a.start(ctx, i, false); err != nil {
+		if err := s.Volume.Remove(clean, old); err != nil {
 			return err
 		}
 		a.say("rewound %s, which did not run, to %s in %s", name, label, micros(time.Since(began).Microseconds()))

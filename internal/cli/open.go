@@ -100,6 +100,9 @@ func (a *app) volumeOf(ctx context.Context, r *instance.Record) (volume.Volume, 
 		return nil, err
 	}
 	o := a.opener()
+	if spec.Kind.Mounted() {
+		return o.At(spec.Kind), nil
+	}
 	if there, err := o.There(spec.Kind); err == nil && !there {
 		return o.At(spec.Kind), nil
 	}

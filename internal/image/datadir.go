@@ -64,10 +64,11 @@ func walkDataDir(dir string, file func(rel string, d fs.DirEntry) error) error {
 	})
 }
 
-// notInImage reports whether a file, by its path relative to the data directory, is made
+// notInImage reports whether a regular file, by its path relative to the data directory, is made
 // anew by each server, or is one of its logs.
 func notInImage(logs map[string]bool, rel string) bool {
-	return server.SkipTransient(rel) || filepath.Dir(rel) == "." && logs[rel]
+	name := filepath.Base(rel)
+	return name == rel && (server.Transient(name) || logs[name])
 }
 
 // logFiles returns the names of the binary and relay logs at the top of a data

@@ -91,10 +91,10 @@ func (b *build) takeInstance(ctx context.Context, name string, data InstanceData
 	if err := b.Volume.Remove(ctx, b.dataDir()); err != nil { // it is empty
 		return err
 	}
-	return b.Volume.Snapshot(ctx, data.Dir, b.dataDir(), volume.How{Skip: func(rel string) bool {
+	return b.Volume.Snapshot(ctx, data.Dir, b.dataDir(), volume.How{Filter: func(rel string, kind fs.FileMode) (bool, error) {
 		// A server killed at that moment may have begun a log that its index lacks.
 		ours := filepath.Dir(rel) == "." && strings.HasPrefix(rel, server.BinlogName+".")
-		return ours || notInImage(logs, rel)
+		return kind.IsRegular() && (ours || notInImage(logs, rel)), nil
 	}})
 }
 

@@ -67,16 +67,13 @@ func (s *Store) Create(ctx context.Context, o Order) (*Instance, error) {
 	return i, s.make(ctx, i, img.Size, func() error { return s.Volume.Clone(ctx, img.DataDir(), i.DataDir()) })
 }
 
-// BranchPrefix begins the source (--from) of an instance that was made from another.
-const BranchPrefix = "instance:"
-
 // Branch makes an instance called name from the data of parent as it is now. how says
 // how to copy it while parent's server runs; the zero value is for one that does not.
 // The new instance has its own accounts, port and server id. When it fails nothing is
 // left.
 func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how volume.How) (*Instance, error) {
 	spec := parent.Spec
-	spec.From, spec.Key, spec.Port, spec.PasswordFile = []string{BranchPrefix + parent.Name}, "", 0, ""
+	spec.From, spec.Key, spec.Port, spec.PasswordFile = []string{image.InstancePrefix + parent.Name}, "", 0, ""
 	i := s.blank(name, spec)
 	i.Server, i.Origin, i.PageSize = parent.Server, "branch of "+parent.Name, parent.PageSize
 	i.Endpoint.Login = server.Login{User: parent.Endpoint.User, Password: server.NewPassword()}
@@ -85,7 +82,7 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 	if err != nil {
 		return nil, fmt.Errorf("make instance %s: %w", name, err)
 	}
-	how.Skip = server.SkipTransient
+	how.Filter = server.CloneFilter
 	return i, s.make(ctx, i, size, func() error { return s.Volume.Snapshot(ctx, parent.DataDir(), i.DataDir(), how) })
 }
 
@@ -121,7 +118,9 @@ func (s *Store) make(ctx context.Context, i *Instance, size int64, clone func() 
 			err = fmt.Errorf("make instance %s: %w", i.Name, errors.Join(err, s.Remove(context.WithoutCancel(ctx), &i.Record)))
 		}
 	}()
-	if err := os.MkdirAll(i.Dir, 0o711); err != nil {
+	// Not MkdirAll: in a volume that was removed just now nothing is to be made. And with
+	// this mode whatever the umask: the server's account passes through.
+	if err := errors.Join(os.Mkdir(i.Dir, 0o711), os.Chmod(i.Dir, 0o711)); err != nil {
 		return err
 	}
 	if i.Spec.TmpDir != "" {

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -24,6 +25,10 @@ type Mark struct {
 	Size int64 `json:"size"`
 }
 
+// RewindRoom is what a server must find, in bytes, to start on a mark: it makes its
+// temporary tablespace and its logs anew. What the instance held is still there then.
+const RewindRoom = 32 << 20
+
 var (
 	// ErrNoMark says that an instance has no mark of a label.
 	ErrNoMark = errors.New("no such mark")
@@ -36,6 +41,8 @@ func (r *Record) marksDir() string { return filepath.Join(r.Dir, "marks") }
 // MarkDir is the data directory that a mark keeps.
 func (r *Record) MarkDir(label string) string    { return filepath.Join(r.marksDir(), label) }
 func (r *Record) markRecord(label string) string { return r.MarkDir(label) + ".json" }
+
+// nextDir begins the names of the data directories that a rewind exchanges.
 func (r *Record) nextDir() string                { return filepath.Join(r.Dir, "data.next") }
 func (r *Record) newMarkDir(label string) string { return filepath.Join(r.marksDir(), ".new-"+label) }
 func (r *Record) noMark(label string) error {
@@ -90,7 +97,7 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 	if err := s.Volume.Remove(ctx, made); err != nil { // of a mark that was never finished
 		return Mark{}, err
 	}
-	how.Skip = server.SkipTransient
+	how.Filter = server.CloneFilter
 	if err := s.Volume.Snapshot(ctx, r.DataDir(), made, how); err != nil {
 		return Mark{}, fmt.Errorf("mark instance %s: %w", r.Name, err)
 	}
@@ -99,18 +106,24 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 			err = errors.Join(fmt.Errorf("mark instance %s: %w", r.Name, err), s.Volume.Remove(context.WithoutCancel(ctx), made))
 		}
 	}()
-	if err := writeJSON(r.markRecord(label), m); err != nil {
+	record := made + ".json" // beforehand, while there is room for it
+	if err := writeJSON(record, m); err != nil {
 		return Mark{}, err
 	}
+	undo := func() error { return os.Rename(r.MarkDir(label), made) }
 	err = os.Rename(made, r.MarkDir(label))
-	if !errors.Is(err, os.ErrExist) {
-		return m, err
+	if errors.Is(err, os.ErrExist) {
+		// The old one takes the place of the new one, where Tidy finds it.
+		undo = func() error { return sys.Exchange(made, r.MarkDir(label)) }
+		err = undo()
 	}
-	// The old one takes the place of the new one, where Tidy finds it.
-	if err := sys.Exchange(made, r.MarkDir(label)); err != nil {
-		return Mark{}, err
+	if err != nil {
+		return Mark{}, errors.Join(err, os.Remove(record))
 	}
-	return m, s.Volume.Remove(ctx, made)
+	if err := os.Rename(record, r.markRecord(label)); err != nil {
+		return Mark{}, errors.Join(err, undo(), os.Remove(record))
+	}
+	return m, s.Volume.Remove(context.WithoutCancel(ctx), made)
 }
 
 // DeleteMark removes a mark.
@@ -127,22 +140,19 @@ func (s *Store) DeleteMark(ctx context.Context, r *Record, label string) error {
 // Rewind puts the data directory back to a mark. stop, which is called when all is
 // prepared, makes sure that no server runs on the data any more; an error of it ends
 // the rewind, and nothing has changed. What the instance held is in the directory that
-// is returned, for Volume.Remove.
+// is returned: for Unwind, should the server not start on the mark, or for Volume.Remove.
 func (s *Store) Rewind(ctx context.Context, r *Record, label string, stop func() error) (old string, err error) {
 	if _, err := os.Lstat(r.MarkDir(label)); CheckLabel(label) != nil || missing(err) {
 		return "", r.noMark(label)
-	}
-	next := r.nextDir()
-	if err := s.Volume.Remove(ctx, next); err != nil {
-		return "", err
 	}
 	size, err := sys.DiskUsage(r.MarkDir(label))
 	if err != nil {
 		return "", fmt.Errorf("rewind instance %s: %w", r.Name, err)
 	}
-	if err := CheckClone(s.Volume, size, 0, "a second copy of mark "+label); err != nil {
+	if err := CheckClone(s.Volume, size, RewindRoom, "rewinding instance "+r.Name); err != nil {
 		return "", err
 	}
+	next := r.nextDir() + rand.Text()
 	if err := s.Volume.Clone(ctx, r.MarkDir(label), next); err != nil {
 		return "", fmt.Errorf("rewind instance %s: %w", r.Name, err)
 	}
@@ -155,15 +165,25 @@ func (s *Store) Rewind(ctx context.Context, r *Record, label string, stop func()
 	return next, nil
 }
 
+// Unwind takes a Rewind back, while no server runs.
+func (s *Store) Unwind(ctx context.Context, r *Record, old string) error {
+	if err := sys.Exchange(old, r.DataDir()); err != nil {
+		return fmt.Errorf("put back the data of instance %s: %w", r.Name, err)
+	}
+	return s.Volume.Remove(ctx, old)
+}
+
 // Tidy removes what an interrupted branch, mark or rewind left, in the volume and in
 // the instance's directory. The caller holds the instance: nobody else marks or rewinds
 // it.
 func (s *Store) Tidy(ctx context.Context, r *Record) error {
-	errs := []error{s.Volume.Sweep(ctx), s.Sweep(ctx), s.Volume.Remove(ctx, r.nextDir())}
-	half, err := filepath.Glob(filepath.Join(r.marksDir(), ".new-*"))
-	errs = append(errs, err)
-	for _, path := range half {
-		errs = append(errs, s.Volume.Remove(ctx, path))
+	errs := []error{s.Volume.Sweep(ctx), s.Sweep(ctx)}
+	for _, pattern := range []string{r.nextDir() + "*", filepath.Join(r.marksDir(), ".new-*")} {
+		half, err := filepath.Glob(pattern)
+		errs = append(errs, err)
+		for _, path := range half {
+			errs = append(errs, s.Volume.Remove(ctx, path))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -108,5 +109,14 @@ func Transient(name string) bool {
 		strings.HasPrefix(name, "master-") && strings.HasSuffix(name, ".info")
 }
 
-// SkipTransient is Transient for a path relative to the data directory.
-func SkipTransient(rel string) bool { return filepath.Dir(rel) == "." && Transient(rel) }
+// ErrElsewhere says that a data directory leads out of itself.
+var ErrElsewhere = errors.New("a table's data lies elsewhere (DATA DIRECTORY), where a copy would share it")
+
+// CloneFilter is what clones of a data directory leave out: Transient files. A directory
+// with data elsewhere, by a symbolic link or an .isl file, is ErrElsewhere.
+func CloneFilter(rel string, kind fs.FileMode) (skip bool, err error) {
+	if kind == fs.ModeSymlink || kind.IsRegular() && strings.HasSuffix(rel, ".isl") {
+		return false, fmt.Errorf("copy %s: %w\nhint: dump that table, drop it, and load it again without DATA DIRECTORY", rel, ErrElsewhere)
+	}
+	return kind.IsRegular() && filepath.Dir(rel) == "." && Transient(rel), nil
+}

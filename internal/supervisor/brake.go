@@ -31,11 +31,13 @@ const (
 	brakeTime = 2 * brakeInterval
 )
 
-// brake is what watches over a ramfs.
+// brake is what keeps a volume from becoming full.
 type brake struct {
 	*Supervisor
 	// on says that there is too little room, held that the server obeys.
 	on, held bool
+	// before is whether the server was read-only by itself.
+	before bool
 	// pid is the server that on and held are about: a rewind starts another.
 	pid int
 }
@@ -62,11 +64,17 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 		b.proc.Kill()
 		return "", nil
 	case u.Free < room && !b.held:
+		if !b.on {
+			// One that is so already stays so when there is room again.
+			if err := b.db.QueryRowContext(ctx, "SELECT @@GLOBAL.read_only").Scan(&b.before); err != nil {
+				return "", err
+			}
+		}
 		b.on = true
 		err = b.readOnly(ctx, true)
 		b.held = err == nil // else it is tried again
 	case u.Free > room+room/2 && b.on:
-		if err = b.readOnly(ctx, false); err == nil {
+		if err = b.readOnly(ctx, b.before); err == nil {
 			b.on, b.held = false, false
 		}
 	}

@@ -41,7 +41,7 @@ func ExpectedPause(v volume.Volume, size int64) time.Duration {
 // how to copy the data directory while the server runs, and tells what it cost.
 func (s *Supervisor) snapshot(ctx context.Context, take func(ctx context.Context, how volume.How) error) (cost client.Snapshot, err error) {
 	began := time.Now()
-	err = s.do(ctx, func(ctx context.Context) error {
+	err = s.do(ctx, func(ctx, _ context.Context) error {
 		size, err := sys.DiskUsage(s.inst.DataDir())
 		if err != nil {
 			return err
@@ -76,7 +76,13 @@ func (s *Supervisor) flushLog(ctx context.Context) {
 // supervisor of its own that runs when Branch returns.
 func (s *Supervisor) Branch(ctx context.Context, r client.BranchRequest) (_ client.Branch, err error) {
 	began := time.Now()
-	lock, err := s.store.Registry.Lock(ctx, r.Name, nil)
+	if err := instance.CheckNew(r.Name); err != nil {
+		return client.Branch{}, err
+	}
+	if r.Name == s.inst.Name { // its lock may be held for as long as this process lives
+		return client.Branch{}, api.As(api.ErrExists, instance.TakenError(r.Name))
+	}
+	lock, err := s.lockName(ctx, r.Name)
 	if err != nil {
 		return client.Branch{}, err
 	}
@@ -86,7 +92,7 @@ func (s *Supervisor) Branch(ctx context.Context, r client.BranchRequest) (_ clie
 			err = errors.Join(err, lock.UnlockRemove())
 			return
 		}
-		err = lock.Unlock()
+		_ = lock.Unlock() // closing a descriptor that was only locked
 	}()
 	if _, err := s.store.Registry.Get(r.Name); !errors.Is(err, instance.ErrNotFound) {
 		_ = lock.Unlock() // not to be removed: it is the other one's
@@ -104,13 +110,29 @@ func (s *Supervisor) Branch(ctx context.Context, r client.BranchRequest) (_ clie
 		return client.Branch{}, errors.Join(err, s.store.Remove(context.WithoutCancel(ctx), &i.Record))
 	}
 	// The supervisor may have chosen another port.
-	if i, err = s.store.Registry.Open(r.Name); err != nil {
-		return client.Branch{}, err
+	if now, err := s.store.Registry.Open(r.Name); err == nil {
+		i = now
+	} else {
+		s.log.Error("cannot read the new instance, which runs", "error", err)
 	}
 	s.counters.branches.Add(1)
 	return client.Branch{
 		Name: i.Name, Endpoint: endpoint(i), API: i.APISocket(), Snapshot: cost, ReadyMicros: time.Since(began).Microseconds(),
 	}, nil
+}
+
+// namePatience is how long another command may be at work on the name of a branch.
+const namePatience = 10 * time.Second
+
+// lockName locks a name for a new instance.
+func (s *Supervisor) lockName(ctx context.Context, name string) (*sys.FileLock, error) {
+	limited, cancel := context.WithTimeout(ctx, namePatience)
+	defer cancel()
+	lock, err := s.store.Registry.Lock(limited, name, nil)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		err = api.As(api.ErrBusy, fmt.Errorf("make instance %s: another command has been at work on that name for %s\nhint: ramaria status %s", name, namePatience, name))
+	}
+	return lock, err
 }
 
 // spawn starts the supervisor of another instance, which outlives this one.
@@ -159,7 +181,7 @@ func (s *Supervisor) Mark(ctx context.Context, r client.MarkRequest) (client.Mar
 
 // DeleteMark implements api.Instance.
 func (s *Supervisor) DeleteMark(ctx context.Context, label string) error {
-	return notFound(s.do(ctx, func(ctx context.Context) error { return s.store.DeleteMark(ctx, &s.inst.Record, label) }))
+	return notFound(s.do(ctx, func(ctx, _ context.Context) error { return s.store.DeleteMark(ctx, &s.inst.Record, label) }))
 }
 
 func notFound(err error) error {
@@ -173,7 +195,7 @@ func notFound(err error) error {
 func (s *Supervisor) Rewind(ctx context.Context, label string) (client.Rewind, error) {
 	began := time.Now()
 	out := client.Rewind{Label: label}
-	err := s.do(ctx, func(ctx context.Context) error { return s.rewind(ctx, label, &out) })
+	err := s.do(ctx, func(ctx, life context.Context) error { return s.rewind(ctx, life, label, &out) })
 	if err != nil {
 		return client.Rewind{}, notFound(err)
 	}
@@ -182,9 +204,9 @@ func (s *Supervisor) Rewind(ctx context.Context, label string) (client.Rewind, e
 	return out, nil
 }
 
-// rewind is for the goroutine of Run. After an error the server runs as before, or has
-// ended, which ends Run.
-func (s *Supervisor) rewind(ctx context.Context, label string, out *client.Rewind) error {
+// rewind is for the goroutine of Run. After an error the server runs on the data that it
+// had, or has ended, which ends Run.
+func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client.Rewind) error {
 	old, err := s.store.Rewind(ctx, &s.inst.Record, label, func() error {
 		before := s.state
 		st := before
@@ -201,24 +223,57 @@ func (s *Supervisor) rewind(ctx context.Context, label string, out *client.Rewin
 	if err != nil {
 		return err
 	}
+	starting := time.Now()
+	// Not the request's context: a server that is half started is of no use to anybody.
+	if err := s.startAgain(life); err != nil {
+		return s.unwind(life, old, fmt.Errorf("start instance %s on mark %s: %w", s.inst.Name, label, err))
+	}
+	out.ReadyMicros = time.Since(starting).Microseconds()
 	s.behind.Go(func() {
 		// A large directory takes its time to remove; nobody waits for that.
 		if err := s.volume.Remove(context.WithoutCancel(ctx), old); err != nil {
 			s.log.Error("cannot remove what was rewound", "error", err)
 		}
 	})
-	starting := time.Now()
-	// Not the request's: a server that is half started is of no use to anybody.
-	if err := s.startServer(context.WithoutCancel(ctx)); err != nil {
+	return nil
+}
+
+// startAgain starts the server after it was killed to be rewound.
+func (s *Supervisor) startAgain(ctx context.Context) error {
+	port := s.inst.Endpoint.Port
+	if err := s.startServer(ctx); err != nil {
 		s.proc.Kill()
-		return fmt.Errorf("start instance %s after the rewind: %w\nhint: ramaria logs %s", s.inst.Name, err, s.inst.Name)
-	}
-	out.ReadyMicros = time.Since(starting).Microseconds()
-	if err := s.inst.Save(); err != nil {
+		s.closeDB()
 		return err
 	}
+	if s.inst.Endpoint.Port != port {
+		if err := s.inst.Save(); err != nil {
+			s.log.Error("cannot write down the new port", "error", err)
+		}
+	}
 	s.state.Phase = instance.Running
-	return s.enter(s.state)
+	if err := s.enter(s.state); err != nil {
+		s.log.Error("cannot write state", "error", err) // the watch tries again
+	}
+	return nil
+}
+
+// unwind puts the data back that an instance had before a rewind whose server did not
+// start, and starts the server on that.
+func (s *Supervisor) unwind(ctx context.Context, old string, cause error) error {
+	s.killedFor = cause.Error()
+	if ctx.Err() != nil {
+		// Told to end meanwhile: the data is the mark's, and what was before is not wanted.
+		return errors.Join(cause, s.volume.Remove(context.WithoutCancel(ctx), old))
+	}
+	if err := s.store.Unwind(context.WithoutCancel(ctx), &s.inst.Record, old); err != nil {
+		return errors.Join(cause, err)
+	}
+	if err := s.startAgain(ctx); err != nil {
+		return errors.Join(cause, fmt.Errorf("start it on the data it had: %w", err))
+	}
+	s.killedFor = ""
+	return fmt.Errorf("%w\nhint: instance %s runs on with the data it had; ramaria logs %s", cause, s.inst.Name, s.inst.Name)
 }
 
 // Status implements api.Instance. It looks at files only: it answers while something

@@ -45,7 +45,7 @@ type Supervisor struct {
 	// time; over is closed when that has ended. See do.
 	tasks chan task
 	over  chan struct{}
-	// behind are goroutines that outlive a request: removals, children.
+	// behind are the removals that outlive a request.
 	behind   sync.WaitGroup
 	counters counters
 
@@ -94,14 +94,15 @@ func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o O
 	if err := s.enter(instance.State{Phase: instance.Starting, SupervisorPID: os.Getpid()}); err != nil {
 		return nil, err
 	}
-	if err := store.Tidy(ctx, &i.Record); err != nil {
-		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
-	}
 	if err := s.openAPI(); err != nil {
 		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	if err := s.startServer(ctx); err != nil {
 		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	// Only now: whoever rewound a stopped instance may want back what it held.
+	if err := store.Tidy(ctx, &i.Record); err != nil {
+		s.log.Error("cannot remove what was left half made", "error", err)
 	}
 	if err := i.Save(); err != nil { // the port may be a new one
 		return nil, err
@@ -257,7 +258,7 @@ func (s *Supervisor) look(ctx context.Context) {
 		defer ticker.Stop()
 		braking = ticker.C
 	}
-	for {
+	for !s.Ended() { // first of all: without a server there is nothing to do
 		select {
 		case <-ctx.Done():
 			return
@@ -276,7 +277,8 @@ func (s *Supervisor) look(ctx context.Context) {
 	}
 }
 
-// Ended reports whether the server has ended. It is for after Run.
+// Ended reports whether the server has ended. It is for the goroutine of Run, or for
+// after it.
 func (s *Supervisor) Ended() bool {
 	select {
 	case <-s.proc.Done():

@@ -18,8 +18,9 @@ type counters struct{ branches, marks, rewinds atomic.Int64 }
 // task is something that an API request wants done by the goroutine of Run: what
 // touches the server process, or must not happen twice at once.
 type task struct {
-	ctx  context.Context // the request's
-	f    func(ctx context.Context) error
+	ctx context.Context // the request's
+	// f gets two contexts: ctx ends with the request and with Run, life with Run alone.
+	f    func(ctx, life context.Context) error
 	done chan error
 }
 
@@ -34,7 +35,7 @@ func (t task) run(ctx context.Context) {
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, func() { cancel(errEnding) })
 	defer stop()
-	err := t.f(both)
+	err := t.f(both, ctx)
 	if errors.Is(context.Cause(both), errEnding) && err != nil {
 		err = api.As(api.ErrUnavailable, errors.Join(errEnding, err))
 	}
@@ -44,7 +45,7 @@ func (t task) run(ctx context.Context) {
 var errEnding = errors.New("the instance is being stopped")
 
 // do has f done when its turn comes, and waits for it.
-func (s *Supervisor) do(ctx context.Context, f func(ctx context.Context) error) error {
+func (s *Supervisor) do(ctx context.Context, f func(ctx, life context.Context) error) error {
 	t := task{ctx, f, make(chan error, 1)}
 	select {
 	case s.tasks <- t:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -31,12 +32,12 @@ const (
 // error. Blocks are shared instead of copied where the file system can. Symbolic
 // links inside src are never followed.
 //
-// What skip says, by path relative to src, is left out; nil is nothing.
+// What filter says is left out; nil leaves out nothing.
 //
 // dst stays closed to others (0700) until everything is in it. On error or when
 // ctx ends, a part of the copy stays in dst: removing it is the caller's task.
 // Nothing is synced.
-func CopyTree(ctx context.Context, src, dst string, skip func(rel string) bool) error {
+func CopyTree(ctx context.Context, src, dst string, filter Filter) error {
 	s, err := unix.Open(src, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return &os.PathError{Op: "open", Path: src, Err: err}
@@ -55,7 +56,7 @@ func CopyTree(ctx context.Context, src, dst string, skip func(rel string) bool) 
 	}
 	defer unix.Close(d)
 
-	c := &treeCopy{src: src, root: d, skip: skip, links: map[inode]string{}, uid: os.Geteuid(), gid: os.Getegid()}
+	c := &treeCopy{src: src, root: d, filter: filter, links: map[inode]string{}, uid: os.Geteuid(), gid: os.Getegid()}
 	if err := c.run(ctx, func(ctx context.Context) error { return c.dir(ctx, s, c.root, "") }); err != nil {
 		return err
 	}
@@ -65,11 +66,33 @@ func CopyTree(ctx context.Context, src, dst string, skip func(rel string) bool) 
 	return nil
 }
 
+// Filter says, by path relative to the source and by type, what a copy leaves out. An
+// error ends the copy.
+type Filter func(rel string, kind fs.FileMode) (skip bool, err error)
+
+// leave asks the filter.
+func (c *treeCopy) leave(rel string, st *unix.Stat_t) (bool, error) {
+	if c.filter == nil {
+		return false, nil
+	}
+	kind := fs.FileMode(0)
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		kind = fs.ModeDir
+	case unix.S_IFLNK:
+		kind = fs.ModeSymlink
+	case unix.S_IFREG:
+	default:
+		kind = fs.ModeIrregular
+	}
+	return c.filter(rel, kind)
+}
+
 // treeCopy is one run of CopyTree, or all of a LiveCopy. The walker alone uses links;
 // noClone is shared with the copiers.
 type treeCopy struct {
 	src      string
-	skip     func(rel string) bool
+	filter   Filter
 	root     int // descriptor of the top of the copy
 	uid, gid int
 	links    map[inode]string // files with several names -> first name, relative
@@ -117,9 +140,6 @@ func (c *treeCopy) dir(ctx context.Context, src, dst int, rel string) error {
 			return err
 		}
 		path := filepath.Join(rel, name)
-		if c.skip != nil && c.skip(path) {
-			continue
-		}
 		if err := c.entry(ctx, src, dst, name, path); err != nil {
 			return err
 		}
@@ -131,6 +151,9 @@ func (c *treeCopy) entry(ctx context.Context, src, dst int, name, rel string) er
 	var st unix.Stat_t
 	if err := unix.Fstatat(src, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return c.fail("stat", rel, err)
+	}
+	if skip, err := c.leave(rel, &st); skip || err != nil {
+		return err
 	}
 	kind := st.Mode & unix.S_IFMT
 	if kind != unix.S_IFDIR && kind != unix.S_IFSOCK && st.Nlink > 1 {

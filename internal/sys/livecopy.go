@@ -52,11 +52,11 @@ func (s stamp) again(st *unix.Stat_t) bool {
 		(s.mode&own == own || s.mode&unix.S_IFMT != unix.S_IFREG)
 }
 
-// NewLiveCopy returns a copy of src to dst, which must not exist, without what skip
+// NewLiveCopy returns a copy of src to dst, which must not exist, without what filter
 // says. Nothing happens before the first Round.
-func NewLiveCopy(src, dst string, skip func(rel string) bool) *LiveCopy {
+func NewLiveCopy(src, dst string, filter Filter) *LiveCopy {
 	return &LiveCopy{
-		treeCopy: treeCopy{src: src, skip: skip, uid: os.Geteuid(), gid: os.Getegid()},
+		treeCopy: treeCopy{src: src, filter: filter, uid: os.Geteuid(), gid: os.Getegid()},
 		dst:      dst, seen: map[string]stamp{},
 	}
 }
@@ -83,9 +83,6 @@ func (l *LiveCopy) follow(ctx context.Context, src, dst int, rel string) error {
 			return err
 		}
 		path := filepath.Join(rel, name)
-		if l.skip != nil && l.skip(path) {
-			continue
-		}
 		err := l.followEntry(ctx, src, dst, name, path)
 		if errors.Is(err, unix.ENOENT) {
 			// It vanished. So must its copy: the next round may find another file there.
@@ -174,6 +171,9 @@ func (l *LiveCopy) followEntry(ctx context.Context, src, dst int, name, rel stri
 	var st unix.Stat_t
 	if err := unix.Fstatat(src, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return l.fail("stat", rel, err)
+	}
+	if skip, err := l.leave(rel, &st); skip || err != nil {
+		return err
 	}
 	kind := st.Mode & unix.S_IFMT
 	was, copied := l.seen[rel]

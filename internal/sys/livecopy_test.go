@@ -194,7 +194,7 @@ func TestLiveCopyBetween(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			src, dst := srcs[name], dsts[name]
 			round := 0
-			live := NewLiveCopy(src, dst, func(rel string) bool {
+			live := NewLiveCopy(src, dst, func(rel string, _ fs.FileMode) (bool, error) {
 				at := "db"
 				if strings.HasPrefix(name, "vanishes") {
 					at = "db/x"
@@ -205,7 +205,7 @@ func TestLiveCopyBetween(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				return false
+				return false, nil
 			})
 			for ; round < len(steps); round++ {
 				if round == len(steps)-1 && steps[round] != nil {

@@ -115,6 +115,9 @@ func Mounted(path string) (bool, error) {
 	case err != nil:
 		return false, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
+	if stx.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT == 0 { // Linux before 5.8
+		return mountedByList(path)
+	}
 	return stx.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, nil
 }
 

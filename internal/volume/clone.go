@@ -88,7 +88,7 @@ func (d *directory) clone(ctx context.Context, src, dst string, how How) (err er
 	}
 	defer func() { err = errors.Join(err, w.end()) }()
 	if how.Still == nil {
-		err = sys.CopyTree(ctx, src, w.path, how.Skip)
+		err = sys.CopyTree(ctx, src, w.path, how.Filter)
 	} else {
 		err = copyLive(ctx, src, w.path, how)
 	}
@@ -116,13 +116,13 @@ func copyLive(ctx context.Context, src, dst string, how How) error {
 	if err := sys.RemoveTree(dst); err != nil {
 		return err
 	}
-	return how.Still(func(ctx context.Context) error { return sys.CopyTree(ctx, src, dst, how.Skip) })
+	return how.Still(func(ctx context.Context) error { return sys.CopyTree(ctx, src, dst, how.Filter) })
 }
 
 // followLive copies all of a directory beside the writers, then what they have changed
 // meanwhile, and then, while they stand still, the rest.
 func followLive(ctx context.Context, src, dst string, how How) error {
-	live := sys.NewLiveCopy(src, dst, how.Skip)
+	live := sys.NewLiveCopy(src, dst, how.Filter)
 	for range liveRounds {
 		began := time.Now()
 		if err := live.Round(ctx); err != nil {

@@ -45,6 +45,9 @@ var traits = map[Kind]struct {
 	Disk:  {},
 }
 
+// Mounted reports whether volumes of the kind are file systems of their own.
+func (k Kind) Mounted() bool { return traits[k].mounted }
+
 // Spec is what --volume says: a kind and a size limit in bytes. Size 0 is the
 // default: for volumes in RAM 1/DefaultRAMShare of the memory, for shm at most the
 // file system's size; for disk the file system's size. A mounted volume keeps the

@@ -55,8 +55,8 @@ type Volume interface {
 
 // How is how a snapshot is taken.
 type How struct {
-	// Skip says which files and directories, by path relative to the source, stay out.
-	Skip func(rel string) bool
+	// Filter says what stays out; nil is nothing.
+	Filter sys.Filter
 	// Still calls its argument, which copies what has changed since it was copied
 	// first, while nobody writes to the source. An error of its own counts as one of the
 	// copy. nil says that nobody writes anyway.
