@@ -25,7 +25,7 @@ room; on others the data is copied, and the pause is told beforehand.
 
 A branch has its own accounts, port and server id, and shares nothing with its parent
 but blocks that neither has changed: each can be stopped and removed without the
-other. It sees every transaction that was acknowledged before the moment of the copy.`,
+other, and one that is made inside of ramaria run stays when that has ended. It sees every transaction that was acknowledged before the moment of the copy.`,
 		Example: `  ramaria branch shop try-the-migration
   ramaria branch main "pr-$NUMBER"`,
 		Args: exactArgs(2, "the name of an instance and a new name"),

@@ -80,7 +80,7 @@ func (a *app) doctorRoom(kind volume.Kind) []finding {
 	room := finding{"room", "ok", fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.Bound), ""}
 	const little = 256 << 20
 	if u.Free < little {
-		room.Level, room.Hint = "bad", "ramaria down NAME --rm, ramaria image rm --all, or more memory"
+		room.Level, room.Hint = "bad", "ramaria down NAME --rm, ramaria image rm --all --hot, or more memory"
 	}
 	return []finding{room}
 }

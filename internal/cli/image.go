@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -238,6 +239,9 @@ func runImageSave(ctx context.Context, a *app, prefix string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkIDs(prefix); err != nil {
+		return err
+	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, prefix) })
 	switch {
 	case len(ids) == 0:
@@ -247,11 +251,41 @@ func runImageSave(ctx context.Context, a *app, prefix string) error {
 	}
 	p := found[ids[0]]
 	if p.saved != nil {
-		a.say("image %s is saved already (%s); the file was not read again", ids[0], volume.FormatBytes(p.saved.Size))
-	} else if p.saved, err = p.stores[0].Save(ctx, ids[0]); err != nil {
-		return err
+		err := p.saved.Verify(ctx)
+		var damage *image.DamagedError
+		switch {
+		case err == nil:
+			a.say("image %s is saved already (%s), and the file is whole", ids[0], volume.FormatBytes(p.saved.Size))
+		case errors.As(err, &damage) && len(p.stores) > 0:
+			a.say("the saved image %s is damaged (%v): saving it again", ids[0], damage.Err)
+			if err := image.ColdIn(a.places).Remove(ids[0]); err != nil {
+				return err
+			}
+			p.saved = nil
+		default:
+			return err
+		}
+	}
+	if p.saved == nil {
+		if p.saved, err = p.stores[0].Save(ctx, ids[0]); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintln(a.stdout, p.saved.Path)
+	return nil
+}
+
+// imageIDs is what the beginning of an image's id looks like.
+var imageIDs = regexp.MustCompile(`^[0-9a-f]{1,16}$`)
+
+// checkIDs refuses what is no beginning of an id: an empty one, of a variable that was
+// not set, would mean every image.
+func checkIDs(ids ...string) error {
+	for _, id := range ids {
+		if !imageIDs.MatchString(id) {
+			return usageError{fmt.Errorf("use image %q: it is not the id of an image, nor its beginning\nhint: ramaria image ls", id)}
+		}
+	}
 	return nil
 }
 
@@ -276,6 +310,9 @@ func newImageRm(a *app) *cobra.Command {
 func runImageRm(ctx context.Context, a *app, ids []string, o imageRmOptions) error {
 	if o.all == (len(ids) > 0) {
 		return usageError{errors.New("remove images: name some, or use --all\nhint: ramaria image ls")}
+	}
+	if err := checkIDs(ids...); err != nil {
+		return err
 	}
 	if o.hot && o.saved {
 		return usageError{errors.New("remove images: --hot and --saved together are neither\nhint: leave both out to remove everything of an image")}

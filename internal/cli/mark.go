@@ -161,7 +161,7 @@ func runRewind(ctx context.Context, a *app, name, label string) error {
 			a.say("instance %s has the data it had before", name)
 			return err
 		}
-		if err := s.Volume.Remove(clean, old); err != nil {
+		if err := s.Discard(clean, old); err != nil {
 			return err
 		}
 		a.say("rewound %s, which did not run, to %s in %s", name, label, micros(time.Since(began).Microseconds()))

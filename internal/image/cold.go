@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -96,6 +97,23 @@ func (v *Saved) Image(ctx context.Context) (*Image, error) {
 	}
 	defer a.close()
 	return a.meta()
+}
+
+// Verify reads the whole file, and returns a *DamagedError if it is cut or its content
+// is not what was written: 1 GB/s.
+func (v *Saved) Verify(ctx context.Context) error {
+	a, err := v.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	if _, err := a.meta(); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, a.zstd); err != nil {
+		return a.damaged(err)
+	}
+	return nil
 }
 
 // Remove removes a saved image.

@@ -72,6 +72,9 @@ func (s *Store) Create(ctx context.Context, o Order) (*Instance, error) {
 // The new instance has its own accounts, port and server id. When it fails nothing is
 // left.
 func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how volume.How) (*Instance, error) {
+	if err := parent.checkData(); err != nil {
+		return nil, fmt.Errorf("make instance %s: %w", name, err)
+	}
 	spec := parent.Spec
 	spec.From, spec.Key, spec.Port, spec.PasswordFile = []string{image.InstancePrefix + parent.Name}, "", 0, ""
 	i := s.blank(name, spec)

@@ -83,6 +83,9 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 	if _, err := os.Lstat(r.MarkDir(label)); err == nil && !replace {
 		return Mark{}, fmt.Errorf("mark instance %s: %w: %s\nhint: ramaria mark %s %s --replace, or another label", r.Name, ErrMarkExists, label, r.Name, label)
 	}
+	if err := r.checkData(); err != nil {
+		return Mark{}, fmt.Errorf("mark instance %s: %w", r.Name, err)
+	}
 	m := Mark{Label: label, Created: time.Now()}
 	if m.Size, err = sys.DiskUsage(r.DataDir()); err != nil {
 		return Mark{}, fmt.Errorf("mark instance %s: %w", r.Name, err)
@@ -137,10 +140,20 @@ func (s *Store) DeleteMark(ctx context.Context, r *Record, label string) error {
 	return s.Volume.Remove(context.WithoutCancel(ctx), r.markRecord(label))
 }
 
+// checkData refuses to take for data what somebody has emptied: every data directory
+// has the tables of the server itself.
+func (r *Record) checkData() error {
+	if list, err := os.ReadDir(filepath.Join(r.DataDir(), "mysql")); err != nil || len(list) == 0 {
+		return fmt.Errorf("%s holds no tables of the server: it was emptied, or is damaged\nhint: ramaria mark %s lists what ramaria rewind can put back", r.DataDir(), r.Name)
+	}
+	return nil
+}
+
 // Rewind puts the data directory back to a mark. stop, which is called when all is
 // prepared, makes sure that no server runs on the data any more; an error of it ends
 // the rewind, and nothing has changed. What the instance held is in the directory that
-// is returned: for Unwind, should the server not start on the mark, or for Volume.Remove.
+// is returned, "" if that was gone: for Unwind, should the server not start on the mark,
+// or for Discard.
 func (s *Store) Rewind(ctx context.Context, r *Record, label string, stop func() error) (old string, err error) {
 	if _, err := os.Lstat(r.MarkDir(label)); CheckLabel(label) != nil || missing(err) {
 		return "", r.noMark(label)
@@ -159,14 +172,29 @@ func (s *Store) Rewind(ctx context.Context, r *Record, label string, stop func()
 	if err := stop(); err != nil {
 		return "", errors.Join(err, s.Volume.Remove(context.WithoutCancel(ctx), next))
 	}
-	if err := sys.Exchange(next, r.DataDir()); err != nil {
+	err = sys.Exchange(next, r.DataDir())
+	if missing(err) { // somebody has removed it: then there is nothing to give back
+		return "", os.Rename(next, r.DataDir())
+	}
+	if err != nil {
 		return "", errors.Join(fmt.Errorf("rewind instance %s: %w", r.Name, err), s.Volume.Remove(context.WithoutCancel(ctx), next))
 	}
 	return next, nil
 }
 
+// Discard removes what an instance held before a Rewind.
+func (s *Store) Discard(ctx context.Context, old string) error {
+	if old == "" {
+		return nil
+	}
+	return s.Volume.Remove(ctx, old)
+}
+
 // Unwind takes a Rewind back, while no server runs.
 func (s *Store) Unwind(ctx context.Context, r *Record, old string) error {
+	if old == "" {
+		return nil
+	}
 	if err := sys.Exchange(old, r.DataDir()); err != nil {
 		return fmt.Errorf("put back the data of instance %s: %w", r.Name, err)
 	}

@@ -17,6 +17,9 @@ type Registry struct {
 	Dir string
 }
 
+// ErrGone says that the data of an instance is not there any more.
+var ErrGone = errors.New("its data is gone")
+
 // ErrNotFound says that there is no instance of a name.
 var ErrNotFound = errors.New("no such instance")
 
@@ -70,7 +73,7 @@ func (g Registry) Open(name string) (*Instance, error) {
 	}
 	m, err := r.readMade()
 	if missing(err) {
-		return nil, fmt.Errorf("open instance %s: it lay in the %s volume, which was emptied (a reboot?)\nhint: ramaria up %s makes it again, from what it was made of", name, r.Volume, name)
+		return nil, fmt.Errorf("open instance %s: %w: it lay in the %s volume, which was emptied (a reboot?)\nhint: ramaria up %s makes it again, from what it was made of", name, ErrGone, r.Volume, name)
 	}
 	if err != nil {
 		return nil, err

@@ -2,9 +2,11 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -23,12 +25,12 @@ const (
 	// read-only; in bytes at least leastBrake, at most mostBrake. They may write again when
 	// there is half as much more.
 	brakeShare            = 8
-	leastBrake, mostBrake = 64 << 20, 512 << 20
+	leastBrake, mostBrake = 128 << 20, 512 << 20
 	// lastShare is the part of that below which a server is killed.
 	lastShare = 4
-	// brakeTime is how long the server may take to become read-only: statements that
-	// write must end first.
-	brakeTime = 2 * brakeInterval
+	// brakeTime is how long statements that write may go on that keep the server from
+	// becoming read-only, and trxTime how long transactions that have written.
+	brakeTime, trxTime = 2 * brakeInterval, time.Second
 )
 
 // brake is what keeps a volume from becoming full.
@@ -38,6 +40,10 @@ type brake struct {
 	on, held bool
 	// before is whether the server was read-only by itself.
 	before bool
+	// asking gets the answer of a server that was asked to become read-only at asked; nil
+	// if none was.
+	asking chan error
+	asked  time.Time
 	// pid is the server that on and held are about: a rewind starts another.
 	pid int
 }
@@ -55,7 +61,7 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 	}
 	numbers := fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.Bound)
 	if pid := b.proc.PID(); pid != b.pid {
-		b.on, b.held, b.pid = false, false, pid
+		b.on, b.held, b.asking, b.pid = false, false, nil, pid
 	}
 	room := min(max(u.Size/brakeShare, leastBrake), mostBrake)
 	switch {
@@ -63,6 +69,8 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 		b.killedFor = fmt.Sprintf("killed, since volume %s is full: %s\nhint: make room (ramaria down another instance with --rm, ramaria image rm), then ramaria up %s", b.volume.Kind(), numbers, b.inst.Name)
 		b.proc.Kill()
 		return "", nil
+	case b.asking != nil:
+		err = b.wait(ctx)
 	case u.Free < room && !b.held:
 		if !b.on {
 			// One that is so already stays so when there is room again.
@@ -71,28 +79,79 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 			}
 		}
 		b.on = true
-		err = b.readOnly(ctx, true)
-		b.held = err == nil // else it is tried again
+		b.ask(ctx)
 	case u.Free > room+room/2 && b.on:
-		if err = b.readOnly(ctx, b.before); err == nil {
+		if _, err = b.db.ExecContext(ctx, "SET GLOBAL read_only=?", b.before); err == nil {
 			b.on, b.held = false, false
 		}
 	}
 	if b.on {
-		warning = fmt.Sprintf("volume %s is nearly full: %s; the server is read-only until there is room\nhint: ramaria down another instance with --rm, ramaria image rm, or a larger volume (ramaria volume grow %s SIZE)", b.volume.Kind(), numbers, b.volume.Kind())
+		state := "the server is being made read-only"
+		if b.held {
+			state = "the server is read-only until there is room"
+		}
+		warning = fmt.Sprintf("volume %s is nearly full: %s; %s\nhint: ramaria down another instance with --rm, ramaria image rm --all --hot, or a larger volume (ramaria volume grow %s SIZE)", b.volume.Kind(), numbers, state, b.volume.Kind())
 	}
 	return warning, err
 }
 
-func (b *brake) readOnly(ctx context.Context, on bool) error {
-	ctx, cancel := context.WithTimeout(ctx, brakeTime)
-	defer cancel()
-	value := 0
-	if on {
-		value = 1
+// ask has the server become read-only, which it does once no transaction writes: see
+// wait. It has a connection of its own, since that may take its time.
+func (b *brake) ask(ctx context.Context) {
+	b.asked, b.asking = time.Now(), make(chan error, 1)
+	b.behind.Go(func() {
+		db, err := server.Open(b.inst.Socket(), b.inst.Supervisor, "")
+		if err == nil {
+			_, err = db.ExecContext(ctx, "SET GLOBAL read_only=1")
+			err = errors.Join(err, db.Close())
+		}
+		b.asking <- err
+	})
+}
+
+// wait looks whether the server has become read-only. Statements that write, and after
+// them transactions that have written, are ended if they keep it from that: they would
+// fill the volume, or wait for ever in one that is full.
+func (b *brake) wait(ctx context.Context) error {
+	select {
+	case err := <-b.asking:
+		b.asking, b.held = nil, err == nil // else it is tried again
+		return err
+	default:
 	}
-	if _, err := b.db.ExecContext(ctx, fmt.Sprintf("SET GLOBAL read_only=%d", value)); err != nil {
-		return fmt.Errorf("set read_only=%d: %w", value, err)
+	switch late := time.Since(b.asked); {
+	case late > trxTime:
+		return b.kill(ctx, "KILL CONNECTION", "SELECT trx_mysql_thread_id FROM information_schema.INNODB_TRX WHERE trx_rows_modified > 0")
+	case late > brakeTime:
+		return b.kill(ctx, "KILL QUERY", "SELECT ID FROM information_schema.PROCESSLIST WHERE COMMAND <> 'Sleep' AND USER <> '"+server.SupervisorUser+
+			"' AND ID <> CONNECTION_ID() AND INFO NOT RLIKE '^[[:space:](]*(SELECT|SHOW)'")
+	}
+	return nil
+}
+
+// kill ends what a query names by connection.
+func (b *brake) kill(ctx context.Context, how, query string) error {
+	ctx, cancel := context.WithTimeout(ctx, watchInterval)
+	defer cancel()
+	rows, err := b.db.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		ids = append(ids, id)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		b.log.Warn("ended, since the volume is nearly full", "connection", id, "how", how)
+		// The only error is that it has ended by itself.
+		_, _ = b.db.ExecContext(ctx, fmt.Sprintf("%s %d", how, id))
 	}
 	return nil
 }

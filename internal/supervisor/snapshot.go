@@ -221,6 +221,7 @@ func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client
 		return nil
 	})
 	if err != nil {
+		s.killedFor = err.Error() // if it is the server that stop has killed
 		return err
 	}
 	starting := time.Now()
@@ -231,7 +232,7 @@ func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client
 	out.ReadyMicros = time.Since(starting).Microseconds()
 	s.behind.Go(func() {
 		// A large directory takes its time to remove; nobody waits for that.
-		if err := s.volume.Remove(context.WithoutCancel(ctx), old); err != nil {
+		if err := s.store.Discard(context.WithoutCancel(ctx), old); err != nil {
 			s.log.Error("cannot remove what was rewound", "error", err)
 		}
 	})
@@ -251,6 +252,7 @@ func (s *Supervisor) startAgain(ctx context.Context) error {
 			s.log.Error("cannot write down the new port", "error", err)
 		}
 	}
+	s.killedFor = ""
 	s.state.Phase = instance.Running
 	if err := s.enter(s.state); err != nil {
 		s.log.Error("cannot write state", "error", err) // the watch tries again
@@ -264,7 +266,7 @@ func (s *Supervisor) unwind(ctx context.Context, old string, cause error) error 
 	s.killedFor = cause.Error()
 	if ctx.Err() != nil {
 		// Told to end meanwhile: the data is the mark's, and what was before is not wanted.
-		return errors.Join(cause, s.volume.Remove(context.WithoutCancel(ctx), old))
+		return errors.Join(cause, s.store.Discard(context.WithoutCancel(ctx), old))
 	}
 	if err := s.store.Unwind(context.WithoutCancel(ctx), &s.inst.Record, old); err != nil {
 		return errors.Join(cause, err)

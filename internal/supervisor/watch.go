@@ -58,6 +58,13 @@ type watch struct {
 // look takes one look and returns when to take the next.
 func (w *watch) look(ctx context.Context) time.Duration {
 	began := time.Now()
+	if !w.lock.Named() {
+		// Nobody can find it any more, and who makes its name anew is a second one.
+		w.killedFor = "its directory was taken away, by hand or with its volume"
+		w.log.Error(w.killedFor)
+		w.proc.Kill()
+		return watchInterval
+	}
 	w.note("cannot watch the volume", w.lookAtRoom())
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
@@ -88,7 +95,7 @@ func (w *watch) note(what string, err error) {
 func (w *watch) tell() {
 	warnings := slices.Clone(w.room)
 	if w.brake != "" {
-		warnings = append(warnings, w.brake)
+		warnings = []string{w.brake} // it says what room says, and more
 	}
 	if w.refused {
 		warnings = append(warnings, accountWarning)

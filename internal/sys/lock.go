@@ -125,6 +125,12 @@ func Held(path string) (bool, error) {
 	return false, nil
 }
 
+// Named reports whether the file that is locked is still the one of that name.
+func (l *FileLock) Named() bool {
+	var mine, named unix.Stat_t
+	return unix.Fstat(int(l.f.Fd()), &mine) == nil && unix.Stat(l.f.Name(), &named) == nil && mine.Ino == named.Ino && mine.Dev == named.Dev
+}
+
 // Unlock lets go of the lock. It may be called more than once and on nil.
 func (l *FileLock) Unlock() error {
 	if l == nil || l.f == nil {

@@ -129,6 +129,13 @@ func (m *Mount) growXFS(n *note, limit int64) error {
 	if xfsSize(limit) <= xfsSize(n.Limit) {
 		return nil
 	}
+	memory, err := m.host.Memory()
+	if err != nil {
+		return err
+	}
+	if limit > memory.Total && limit > n.Limit {
+		return fmt.Errorf("grow to %s: this machine has %s of memory\nhint: leave the size out, or use a smaller one", FormatBytes(limit), FormatBytes(memory.Total))
+	}
 	before, err := sys.Statfs(m.dir)
 	if err != nil {
 		return err
