@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -16,7 +17,7 @@ func markStore(t *testing.T, text string) (*Store, *Record) {
 	t.Helper()
 	s := newStore(t)
 	r := &Record{Format: Format, Name: "a", Dir: s.dir("a")}
-	if err := errors.Join(os.MkdirAll(r.DataDir(), 0o700), os.MkdirAll(s.Registry.Dir, 0o700), s.Registry.Put(r)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(r.DataDir(), "mysql", "any"), 0o700), os.MkdirAll(s.Registry.Dir, 0o700), s.Registry.Put(r)); err != nil {
 		t.Fatal(err)
 	}
 	setData(t, r, text)
@@ -92,6 +93,30 @@ func TestMarkReplaceFails(t *testing.T) {
 	if marks, hidden := labels(t, r); !slices.Equal(marks, []string{"m"}) || len(hidden) > 0 {
 		t.Errorf("marks %v, and beside them %v", marks, hidden)
 	}
+}
+
+// TestMarkOfNothing: data that somebody has emptied does not take the place of a mark.
+func TestMarkOfNothing(t *testing.T) {
+	s, r := markStore(t, "good")
+	if _, err := s.Mark(t.Context(), r, "m", false, volume.How{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(r.DataDir(), "mysql")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Mark(t.Context(), r, "m", true, volume.How{}); err == nil || !strings.Contains(err.Error(), "\nhint: ") {
+		t.Errorf("got %v, want an error with a hint", err)
+	}
+	wantText(t, r.MarkDir("m"), "good")
+	// And a directory that was removed altogether can be put back.
+	if err := os.RemoveAll(r.DataDir()); err != nil {
+		t.Fatal(err)
+	}
+	old, err := s.Rewind(t.Context(), r, "m", func() error { return nil })
+	if err != nil || old != "" {
+		t.Fatalf("got %q, %v", old, err)
+	}
+	wantText(t, r.DataDir(), "good")
 }
 
 // onlyMatch returns the one path that a pattern matches.

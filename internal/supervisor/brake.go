@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -133,19 +134,8 @@ func (b *brake) wait(ctx context.Context) error {
 func (b *brake) kill(ctx context.Context, how, query string) error {
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
-	rows, err := b.db.QueryContext(ctx, query)
+	ids, err := connections(ctx, b.db, query)
 	if err != nil {
-		return err
-	}
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-		ids = append(ids, id)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -154,6 +144,23 @@ func (b *brake) kill(ctx context.Context, how, query string) error {
 		_, _ = b.db.ExecContext(ctx, fmt.Sprintf("%s %d", how, id))
 	}
 	return nil
+}
+
+// connections returns the numbers that a query gives.
+func connections(ctx context.Context, db *sql.DB, query string) (ids []int64, _ error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 // crashReason is why the server ended, in the words of state.json.
