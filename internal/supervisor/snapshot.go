@@ -19,6 +19,9 @@ const (
 	// sharedPause is what a pause is expected to be at most where clones share blocks,
 	// whatever the size of the data (docs/snapshots.md has what was measured).
 	sharedPause = 50 * time.Millisecond
+	// snapshotRoom is what there must be room for, in bytes, beyond a copy of the data:
+	// what the server writes meanwhile, and directories.
+	snapshotRoom = 16 << 20
 	// copyRate is what copying is expected to do at least, in bytes a second: 0.4 to 1 s
 	// for a GB in memory.
 	copyRate = 1 << 30
@@ -38,8 +41,9 @@ func ExpectedPause(v volume.Volume, size int64) time.Duration {
 }
 
 // snapshot calls take, in turn with everything else that is done to the server, with
-// how to copy the data directory while the server runs, and tells what it cost.
-func (s *Supervisor) snapshot(ctx context.Context, take func(ctx context.Context, how volume.How) error) (cost client.Snapshot, err error) {
+// how to copy the data directory while the server runs, and tells what it cost. what is
+// made of it, for people.
+func (s *Supervisor) snapshot(ctx context.Context, what string, take func(ctx context.Context, how volume.How) error) (cost client.Snapshot, err error) {
 	began := time.Now()
 	err = s.do(ctx, func(ctx, _ context.Context) error {
 		size, err := sys.DiskUsage(s.inst.DataDir())
@@ -47,6 +51,11 @@ func (s *Supervisor) snapshot(ctx context.Context, take func(ctx context.Context
 			return err
 		}
 		cost.DataBytes = size
+		// Before the log is flushed: in a volume that is full to the last block that
+		// would be the end of the server.
+		if err := instance.CheckClone(s.volume, size, snapshotRoom, what); err != nil {
+			return err
+		}
 		s.flushLog(ctx)
 		limit := max(leastPause, patience*ExpectedPause(s.volume, size))
 		copying := time.Now()
@@ -99,7 +108,7 @@ func (s *Supervisor) Branch(ctx context.Context, r client.BranchRequest) (_ clie
 		return client.Branch{}, errors.Join(api.As(api.ErrExists, instance.TakenError(r.Name)), err)
 	}
 	var i *instance.Instance
-	cost, err := s.snapshot(ctx, func(ctx context.Context, how volume.How) error {
+	cost, err := s.snapshot(ctx, "instance "+r.Name, func(ctx context.Context, how volume.How) error {
 		i, err = s.store.Branch(ctx, s.inst, r.Name, how)
 		return err
 	})
@@ -163,7 +172,7 @@ func markOf(m instance.Mark) client.Mark {
 // Mark implements api.Instance.
 func (s *Supervisor) Mark(ctx context.Context, r client.MarkRequest) (client.Mark, error) {
 	var m instance.Mark
-	cost, err := s.snapshot(ctx, func(ctx context.Context, how volume.How) (err error) {
+	cost, err := s.snapshot(ctx, "mark "+r.Label, func(ctx context.Context, how volume.How) (err error) {
 		m, err = s.store.Mark(ctx, &s.inst.Record, r.Label, r.Replace, how)
 		return err
 	})
