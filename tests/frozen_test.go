@@ -58,20 +58,45 @@ func (h *house) gone(p pids) {
 	h.until("both processes are gone", func() bool { return strings.Trim(states(p.Server)+states(p.Supervisor), "Z") == "" })
 }
 
-// begin starts a command that takes a snapshot, and returns when the server stands still.
+// beginTries is how often begin starts a command that was through before it was seen at
+// work, on a machine that has other things to do.
+const beginTries = 5
+
+// begin starts a command that takes a snapshot, `branch PARENT NEW` or `mark PARENT
+// LABEL`, and returns when the server stands still.
 func (h *house) begin(server int, args ...string) (cmd *exec.Cmd, talk *bytes.Buffer) {
 	h.t.Helper()
-	cmd, talk = exec.Command(filepath.Join(binDir, "ramaria"), args...), &bytes.Buffer{}
-	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1")
-	cmd.Stderr = talk
-	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
+	for range beginTries {
+		cmd, talk = exec.Command(filepath.Join(binDir, "ramaria"), args...), &bytes.Buffer{}
+		cmd.Env = append(os.Environ(), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1")
+		cmd.Stderr = talk
+		if err := cmd.Start(); err != nil {
+			h.t.Fatal(err)
+		}
+		ended := false
+		h.until("all threads of the server have stopped", func() bool {
+			all := states(server)
+			if all != "" && strings.Trim(all, "T") == "" {
+				return true
+			}
+			ended = states(cmd.Process.Pid) == "Z"
+			return ended
+		})
+		if !ended {
+			return cmd, talk
+		}
+		if err := cmd.Wait(); err != nil {
+			h.t.Fatalf("ramaria %s: %v: %s", strings.Join(args, " "), err, talk)
+		}
+		h.t.Logf("the server was not seen standing still: %s", talk)
+		if args[0] == "branch" {
+			h.ramaria("down", args[2], "--rm")
+		} else {
+			h.ramaria("mark", args[1], args[2], "--rm")
+		}
 	}
-	h.until("all threads of the server have stopped", func() bool {
-		all := states(server)
-		return all != "" && strings.Trim(all, "T") == ""
-	})
-	return cmd, talk
+	h.t.Fatalf("ramaria %s: the server was never seen standing still", strings.Join(args, " "))
+	return nil, nil
 }
 
 // nothingOf waits until there is nothing of a branch or mark that was never finished.

@@ -77,9 +77,14 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 	}
 	log.Warn("requests are taking too long to end with the instance: giving them up", "after", w.drain)
 	abort(errEnding)
-	err = wait(&running, w.abort)
-	// Only now: their answers say what happened.
-	return errors.Join(err, s.Close())
+	if err := wait(&running, w.abort); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	// Their answers, which say what happened, are still on their way: a connection is done
+	// with when its answer has been written.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.abort)
+	defer cancel()
+	return errors.Join(s.Shutdown(last), s.Close())
 }
 
 // wait waits until no request runs, for at most d.

@@ -15,7 +15,7 @@ import (
 
 // stopPatience is how long all threads of a server may take to stop. One of them may
 // be in the middle of a write, which ends first.
-const stopPatience = 2 * time.Second
+const stopPatience = 5 * time.Second
 
 var (
 	// ErrStillTooLong says that a server was let go on before what was to be done
