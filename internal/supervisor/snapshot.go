@@ -230,7 +230,9 @@ func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client
 		return nil
 	})
 	if err != nil {
-		s.killedFor = err.Error() // if it is the server that stop has killed
+		if s.Ended() { // stop has killed it: that is why
+			s.killedFor = err.Error()
+		}
 		return err
 	}
 	starting := time.Now()
@@ -283,7 +285,6 @@ func (s *Supervisor) unwind(ctx context.Context, old string, cause error) error 
 	if err := s.startAgain(ctx); err != nil {
 		return errors.Join(cause, fmt.Errorf("start it on the data it had: %w", err))
 	}
-	s.killedFor = ""
 	return fmt.Errorf("%w\nhint: instance %s runs on with the data it had; ramaria logs %s", cause, s.inst.Name, s.inst.Name)
 }
 
