@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
-	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -202,7 +200,7 @@ func (l *Lab) startCase() Case {
 			if err != nil {
 				return err
 			}
-			places, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
+			places, err := l.places()
 			if err != nil {
 				return err
 			}
@@ -222,18 +220,7 @@ func (l *Lab) startCase() Case {
 			err := s.startBare(ctx)
 			return Sample{Value: time.Since(began).Seconds()}, err
 		},
-		Check: func(context.Context) error {
-			s.kill()
-			return os.RemoveAll(dir)
-		},
-		Cleanup: func(context.Context) error {
-			if s != nil {
-				s.kill()
-			}
-			if dir == "" {
-				return nil
-			}
-			return os.RemoveAll(dir)
-		},
+		Check:   func(context.Context) error { return s.remove() },
+		Cleanup: func(context.Context) error { return s.remove() },
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
@@ -98,7 +97,7 @@ func (f *fleet) one(name string, value func(time.Duration) float64) Case {
 
 // measure finds the largest PSS of the instances that run.
 func (f *fleet) measure() error {
-	p, err := host.FindPlaces(f.lab.Home, os.Geteuid(), os.Getenv)
+	p, err := f.lab.places()
 	if err != nil {
 		return err
 	}

@@ -18,13 +18,11 @@ func (l *Lab) LoadScenario() Scenario {
 		Name: "load", Title: fmt.Sprintf("branches of 2 GB on volume xfs under sysbench oltp_update_index, %d threads", sysbenchThreads),
 		Unit: Seconds, Settings: l.settings(),
 		Cases: []Case{
-			load.branch(RowPause, func(b branchCost) float64 { return float64(b.PauseMicros) }),
-			load.branch(RowReady, func(b branchCost) float64 { return float64(b.ReadyMicros) }),
+			load.branch(RowPause, func(b client.Branch) int64 { return b.Snapshot.PauseMicros }),
+			load.branch(RowReady, func(b client.Branch) int64 { return b.ReadyMicros }),
 		},
 	}
 }
-
-type branchCost struct{ PauseMicros, ReadyMicros int64 }
 
 // load is a workload that runs on the parent beside the rounds.
 type load struct {
@@ -55,7 +53,8 @@ func (w *load) begin(ctx context.Context) error {
 	return nil
 }
 
-func (w *load) branch(name string, value func(branchCost) float64) Case {
+// branch is a case whose value is a time in microseconds.
+func (w *load) branch(name string, micros func(client.Branch) int64) Case {
 	return Case{
 		Name: name, Settings: "8 writers", Prepare: w.begin,
 		Round: func(ctx context.Context) (Sample, error) {
@@ -72,7 +71,7 @@ func (w *load) branch(name string, value func(branchCost) float64) Case {
 			if err != nil {
 				return Sample{}, err
 			}
-			return Sample{Value: value(branchCost{b.Snapshot.PauseMicros, b.ReadyMicros}) / 1e6}, nil
+			return Sample{Value: float64(micros(b)) / 1e6}, nil
 		},
 		Check: func(ctx context.Context) error {
 			return w.down(ctx, w.lab.checkTables(ctx, branchName, largeData, sysbenchTables))

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -76,7 +74,7 @@ func (l *Lab) buildOn(ctx context.Context, kind volume.Kind, flags []string) err
 
 // volume opens a volume of the lab.
 func (l *Lab) volume(ctx context.Context, kind volume.Kind) (volume.Volume, error) {
-	places, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
+	places, err := l.places()
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +119,7 @@ func (l *Lab) ramCase(kind volume.Kind) Case {
 			if err != nil {
 				return Sample{}, err
 			}
-			id = trimmed(out)
+			id = strings.TrimSpace(out)
 			after, err := v.Usage()
 			if err != nil {
 				return Sample{}, err
@@ -140,5 +138,3 @@ func (l *Lab) ramCase(kind volume.Kind) Case {
 func (l *Lab) imageSize(id string, v volume.Volume) (int64, error) {
 	return sys.DiskUsage(filepath.Join(v.Dir(), "images", id, "data"))
 }
-
-func trimmed(s string) string { return strings.TrimSpace(s) }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -31,7 +30,7 @@ func (s *plainServer) socket() string { return server.SocketPath(s.dir) }
 
 // shm is the lab's volume in shared memory.
 func (l *Lab) shm() (string, error) {
-	p, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
+	p, err := l.places()
 	return p.Shm, err
 }
 
@@ -198,4 +197,14 @@ func (s *plainServer) kill() {
 		s.proc.Kill()
 		s.proc = nil
 	}
+}
+
+// remove ends the server and removes its directory. It may be called more than once,
+// and before there is a server.
+func (s *plainServer) remove() error {
+	if s == nil {
+		return nil
+	}
+	s.kill()
+	return os.RemoveAll(s.dir)
 }

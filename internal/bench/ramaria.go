@@ -87,7 +87,7 @@ func (l *Lab) Close(ctx context.Context) error {
 		_, err = l.Run(ctx, "volume", "rm", "--all")
 		errs = append(errs, err)
 	}
-	places, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
+	places, err := l.places()
 	if err == nil {
 		err = os.RemoveAll(places.Shm)
 	}
@@ -174,7 +174,7 @@ func (l *Lab) verify(ctx context.Context, name string) error {
 
 // instance opens an instance of the lab.
 func (l *Lab) instance(name string) (*instance.Instance, error) {
-	places, err := host.FindPlaces(l.Home, os.Geteuid(), os.Getenv)
+	places, err := l.places()
 	if err != nil {
 		return nil, err
 	}
@@ -195,3 +195,6 @@ func (l *Lab) exec(ctx context.Context, name, statement string) error {
 	}
 	return nil
 }
+
+// places are those of the lab's commands.
+func (l *Lab) places() (host.Places, error) { return host.FindPlaces(l.Home, os.Geteuid(), os.Getenv) }

@@ -147,18 +147,7 @@ func (l *Lab) BareCase() Case {
 			}
 			return Sample{Value: time.Since(began).Seconds()}, nil
 		},
-		Check: func(context.Context) error {
-			s.kill()
-			return os.RemoveAll(dir)
-		},
-		Cleanup: func(context.Context) error {
-			if s != nil {
-				s.kill()
-			}
-			if dir == "" {
-				return nil
-			}
-			return os.RemoveAll(dir)
-		},
+		Check:   func(context.Context) error { return s.remove() },
+		Cleanup: func(context.Context) error { return s.remove() },
 	}
 }

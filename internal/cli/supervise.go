@@ -78,3 +78,12 @@ func (a *app) startSupervisor(ctx context.Context, i *instance.Instance, v volum
 		Log: slog.New(slog.NewTextHandler(a.stderr, nil)), Argv: a.superviseArgv,
 	})
 }
+
+// superviseArgv is the command line of the supervisor of an instance.
+func (a *app) superviseArgv(name string) []string {
+	argv := []string{supervisor.Self(), "supervise", name}
+	if a.home != "" {
+		argv = append(argv, "--home", a.home)
+	}
+	return argv
+}

@@ -111,7 +111,7 @@ func TestRealPackagesWithoutRoot(t *testing.T) {
 		return
 	}
 	if needReal(t); os.Getuid() != 0 {
-		t.Skip("skipped: TestRealPackages is the same for an ordinary user")
+		t.Skip("SKIPPED: TestRealPackages is the same for an ordinary user")
 	}
 	asNobody(t)
 }

@@ -50,9 +50,9 @@ type brake struct {
 }
 
 // brakes reports whether a volume needs one.
-func brakes(v volume.Volume) bool { return v.Kind() == volume.Ramfs || inRAM(v) && v.Shares() }
-
-func inRAM(v volume.Volume) bool { return v.Kind() != volume.Disk }
+func brakes(v volume.Volume) bool {
+	return v.Kind() == volume.Ramfs || v.Kind().Mounted() && v.Shares()
+}
 
 // look takes one look, and acts. Its warning is "" if there is nothing to say.
 func (b *brake) look(ctx context.Context) (warning string, err error) {
@@ -161,12 +161,4 @@ func connections(ctx context.Context, db *sql.DB, query string) (ids []int64, _ 
 		ids = append(ids, id)
 	}
 	return ids, rows.Err()
-}
-
-// crashReason is why the server ended, in the words of state.json.
-func (s *Supervisor) crashReason(cause string) string {
-	if s.killedFor != "" {
-		return s.killedFor
-	}
-	return "the server died: " + cause
 }

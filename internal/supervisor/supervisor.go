@@ -326,6 +326,14 @@ func (s *Supervisor) ended() error {
 	return errors.Join(s.enter(st), s.closeAPI(), s.lock.Unlock())
 }
 
+// crashReason is why the server ended, in the words of state.json.
+func (s *Supervisor) crashReason(cause string) string {
+	if s.killedFor != "" {
+		return s.killedFor
+	}
+	return "the server died: " + cause
+}
+
 func (s *Supervisor) closeDB() {
 	if s.db != nil {
 		// A connection to a server that is gone has an error to tell, and no news.

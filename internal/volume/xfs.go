@@ -134,7 +134,7 @@ func (m *Mount) growXFS(n *note, limit int64) error {
 	if err != nil {
 		return err
 	}
-	if limit > memory.Total && limit > n.Limit {
+	if limit > memory.Total {
 		return fmt.Errorf("grow to %s: this machine has %s of memory\nhint: it can grow to the memory of this machine, not further: leave the size out, or use a smaller one", FormatBytes(limit), FormatBytes(memory.Total))
 	}
 	before, err := sys.Statfs(m.dir)
