@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Transient reports whether a file at the top of a data directory is made anew by each
@@ -15,7 +17,7 @@ func Transient(name string) bool {
 	case "ib_buffer_pool", "auto.cnf", "master.info", "relay-log.info", "multi-master.info", "tc.log":
 		return true
 	}
-	return strings.HasPrefix(name, "ibtmp") || strings.HasSuffix(name, ".pid") || strings.HasSuffix(name, ".err") ||
+	return sys.IsUnfinished(name) || strings.HasPrefix(name, "ibtmp") || strings.HasSuffix(name, ".pid") || strings.HasSuffix(name, ".err") ||
 		strings.HasPrefix(name, "master-") && strings.HasSuffix(name, ".info")
 }
 

@@ -140,6 +140,11 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 // port if the chosen one is taken and was not asked for.
 func (s *Supervisor) startServer(ctx context.Context) error {
 	started := time.Now()
+	if s.volume.Shares() {
+		if err := s.inst.Server.OwnRedoLog(ctx, s.inst.DataDir(), s.inst.Account); err != nil {
+			s.log.Warn("the redo log shares blocks with others, which costs speed", "error", err)
+		}
+	}
 	for try := 1; ; try++ {
 		if err := s.choosePort(ctx); err != nil {
 			return err

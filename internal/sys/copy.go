@@ -130,6 +130,11 @@ func pwrite(fd int, p []byte, off int64) error {
 
 // copyData copies size bytes of src to the empty file dst and keeps the holes.
 func copyData(ctx context.Context, dst, src int, size int64) error {
+	return copyDataBy(ctx, copyRange, dst, src, size)
+}
+
+// copyDataBy is copyData where ranger copies n bytes at off.
+func copyDataBy(ctx context.Context, ranger func(ctx context.Context, dst, src int, off, n int64) error, dst, src int, size int64) error {
 	written := int64(0)
 	for off := int64(0); off < size; {
 		start, end, err := NextData(src, off, size)
@@ -137,7 +142,7 @@ func copyData(ctx context.Context, dst, src int, size int64) error {
 			return err
 		}
 		if start < end {
-			if err := copyRange(ctx, dst, src, start, end-start); err != nil {
+			if err := ranger(ctx, dst, src, start, end-start); err != nil {
 				return err
 			}
 			written = end
