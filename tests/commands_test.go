@@ -120,7 +120,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	path, err := lookPath(args[1], ts.Getenv("PATH"))
 	ts.Check(err)
 	j := &job{cmd: &exec.Cmd{Path: path, Args: args[1:], Dir: ts.MkAbs(".")}, done: make(chan struct{})}
-	for _, name := range []string{"PATH", "HOME", "RAMARIA_HOME", "RAMARIA_NO_FETCH", "RAMARIA_VOLUME", "WORK", "TMPDIR"} {
+	for _, name := range []string{"PATH", "HOME", "RAMARIA_HOME", "RAMARIA_NO_FETCH", "RAMARIA_VOLUME", "RAMARIA_SERVER", "WORK", "TMPDIR"} {
 		j.cmd.Env = append(j.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.errs

@@ -68,7 +68,7 @@ func (h *house) daemon() string { return h.srv.Daemon.Argv[len(h.srv.Daemon.Argv
 // try runs ramaria and returns what it wrote to stdout and stderr.
 func (h *house) try(args ...string) (out, talk string, err error) {
 	cmd := exec.CommandContext(h.t.Context(), filepath.Join(binDir, "ramaria"), args...)
-	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1", "RAMARIA_VOLUME="+testVolume)
+	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1", "RAMARIA_VOLUME="+testVolume, "RAMARIA_SERVER="+string(h.srv.Flavour)+":"+h.srv.Version.Series())
 	var o, e bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &o, &e
 	err = cmd.Run()

@@ -134,6 +134,7 @@ func setUp(env *testscript.Env, srv *server.Server) error {
 	env.Setenv("RAMARIA_HOME", home)
 	env.Setenv("RAMARIA_NO_FETCH", "1")
 	env.Setenv("RAMARIA_VOLUME", testVolume)
+	env.Setenv("RAMARIA_SERVER", string(srv.Flavour)+":"+srv.Version.Series())
 	env.Setenv("HOME", home)
 	env.Setenv("SHM", places.Shm)
 	env.Setenv("DISK", places.Disk)

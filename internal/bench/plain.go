@@ -85,7 +85,7 @@ func (s *plainServer) initialise(ctx context.Context) error {
 // start starts the server with stock settings, up to its first answer.
 func (s *plainServer) start(ctx context.Context) error {
 	app := server.Login{User: "app", Password: server.NewPassword()}
-	if err := s.files(server.Stock, s.lab.Server.InitSQL(s.login, app, "")); err != nil {
+	if err := s.files(server.Stock, s.lab.Server.InitSQL(s.login, app, "", false)); err != nil {
 		return err
 	}
 	if err := s.launch(); err != nil {
@@ -100,17 +100,15 @@ func (s *plainServer) start(ctx context.Context) error {
 }
 
 func (s *plainServer) launch() error {
-	if s.lab.Server.NeedsCert() {
-		if err := server.WriteCert(s.dir, s.lab.Account); err != nil {
-			return err
-		}
+	if err := s.lab.Server.WriteKeys(filepath.Join(s.lab.Dir, "keys"), s.dir, s.lab.Account); err != nil {
+		return err
 	}
 	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	s.proc, err = s.lab.Server.Start(s.config(), s.lab.Account, s.dir, nil, log)
+	s.proc, err = s.lab.Server.Start(s.config(), s.lab.Account, s.dir, log)
 	return err
 }
 

@@ -126,9 +126,9 @@ func Root() *cobra.Command { return newRoot(&app{}) }
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ramaria",
-		Short: "Run real MariaDB servers in RAM",
-		Long: `Ramaria runs real MariaDB servers in RAM: a server with your data in it, up in a
-blink, gone without a trace. (MySQL comes in a later version.)
+		Short: "Run real MySQL and MariaDB servers in RAM",
+		Long: `Ramaria runs real MySQL and MariaDB servers in RAM: a server with your data in it, up
+in a blink, gone without a trace.
 
   ramaria up --from dump.sql       a server with a dump loaded; prints its DSN
   ramaria run -- pytest            a private server around a command

@@ -89,23 +89,45 @@ func (a *app) doctorPlaces(context.Context) []finding {
 func (a *app) doctorServer(ctx context.Context) []finding {
 	f := a.finder()
 	f.NoFetch = true
+	list, err := f.List(ctx)
+	if err != nil {
+		return []finding{{"server", "bad", err.Error(), ""}}
+	}
 	var out []finding
-	srv, err := f.Find(ctx, "")
 	for _, p := range f.PassedOver {
 		out = append(out, finding{"server", "note", fmt.Sprintf("%s is passed over: %s", p.Path, p.Reason), "a fetched copy is used instead: ramaria server fetch"})
 	}
-	if err == nil {
-		out = append(out, finding{"server", "ok", fmt.Sprintf("%s from %s, in %s", srv.Name(), srv.Origin, srv.Dir), ""})
-		if len(srv.Client.Argv) == 0 {
-			out = append(out, finding{"client", "note", "the server has no client program beside it: dumps cannot be loaded", "install mariadb-client, or ramaria server fetch mariadb"})
+	first := firsts(list)
+	for i, l := range list {
+		if first[l.Flavour] != i || l.PassedOver != "" {
+			continue
 		}
+		srv, err := f.Find(ctx, string(l.Flavour))
+		if err != nil {
+			continue // it went just now
+		}
+		text := fmt.Sprintf("%s from %s, in %s", srv.Name(), srv.Origin, srv.Dir)
+		if !l.Chosen {
+			text += ", for --server " + string(l.Flavour)
+		}
+		out = append(out, finding{"server", "ok", text, ""})
+		if len(srv.Client.Argv) == 0 {
+			out = append(out, finding{"client", "note", srv.Name() + " has no client program beside it: dumps cannot be loaded",
+				"install its client, or ramaria server fetch " + string(l.Flavour)})
+		}
+	}
+	if _, ok := first[server.MariaDB]; ok {
 		return out
 	}
-	offers := make([]string, 0, 2)
+	var offers []string
 	for _, o := range server.Available() {
 		offers = append(offers, o.String())
 	}
-	return append(out, finding{"server", "note", "none is installed or fetched; the first ramaria up fetches one of: " + strings.Join(offers, "; "), "ramaria server fetch"})
+	text := "none is installed or fetched; the first ramaria up fetches MariaDB. What can be fetched: "
+	if len(first) > 0 {
+		text = "no MariaDB is installed or fetched, which ramaria up takes unless --server says otherwise. What can be fetched: "
+	}
+	return append(out, finding{"server", "note", text + strings.Join(offers, "; "), "ramaria server fetch"})
 }
 
 func (a *app) doctorMemory(context.Context) []finding {
@@ -143,7 +165,7 @@ func (a *app) doctorLimits(context.Context) []finding {
 	}
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
-			out = append(out, finding{"fetching", "note", "no " + program + ": servers are fetched from Maven Central only", ""})
+			out = append(out, finding{"fetching", "note", "no " + program + ": only MariaDB can be fetched, from Maven Central", ""})
 			break
 		}
 	}

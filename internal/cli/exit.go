@@ -8,7 +8,6 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -56,7 +55,7 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case errors.As(err, &room):
 		return exitNoRoom
-	case errors.As(err, &usage), errors.Is(err, instance.ErrName), errors.Is(err, image.ErrUsage), errors.Is(err, server.ErrMySQL):
+	case errors.As(err, &usage), errors.Is(err, instance.ErrName), errors.Is(err, image.ErrUsage):
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted

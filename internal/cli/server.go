@@ -46,13 +46,16 @@ func runServerLs(ctx context.Context, a *app, asJSON bool) error {
 		return a.printJSON(found)
 	}
 	t := newTable("SERVER", "FROM", "SIZE", "USED", "PATH")
-	for _, f := range found {
+	first := firsts(found)
+	for i, f := range found {
 		used := ""
 		switch {
 		case f.Chosen:
 			used = "by default"
 		case f.PassedOver != "":
 			used = "no: " + f.PassedOver
+		case first[f.Flavour] == i:
+			used = "for --server " + string(f.Flavour)
 		}
 		t.row(f.Name, f.Origin, volume.FormatBytes(f.Size), used, f.Path)
 	}
@@ -67,12 +70,25 @@ func runServerLs(ctx context.Context, a *app, asJSON bool) error {
 	return nil
 }
 
+// firsts returns the first usable server of each flavour in the list, by its index: the
+// one that --server FLAVOUR takes.
+func firsts(found []server.Found) map[server.Flavour]int {
+	first := map[server.Flavour]int{}
+	for i, f := range found {
+		if _, ok := first[f.Flavour]; !ok && f.PassedOver == "" {
+			first[f.Flavour] = i
+		}
+	}
+	return first
+}
+
 func newServerFetch(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fetch [SERVER]",
 		Short: "Fetch server software into the cache, without root",
 		Example: `  ramaria server fetch
-  ramaria server fetch mariadb:11.4`,
+  ramaria server fetch mariadb:11.8
+  ramaria server fetch mysql`,
 		Args: maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			want := ""

@@ -75,7 +75,8 @@ func (a *app) supervise(ctx context.Context, name string) (*supervisor.Superviso
 
 func (a *app) startSupervisor(ctx context.Context, i *instance.Instance, v volume.Volume) (*supervisor.Supervisor, error) {
 	return supervisor.Start(ctx, i, a.instances(v), supervisor.Options{
-		Log: slog.New(slog.NewTextHandler(a.stderr, nil)), Argv: a.superviseArgv,
+		Keys: a.places.Keys(),
+		Log:  slog.New(slog.NewTextHandler(a.stderr, nil)), Argv: a.superviseArgv,
 	})
 }
 

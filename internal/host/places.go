@@ -133,6 +133,9 @@ func userDir(getenv func(string) string, variable, fallback string) (string, err
 // Servers is the directory of fetched servers.
 func (p Places) Servers() string { return filepath.Join(p.Cache, "servers") }
 
+// Keys is the directory of keys that are made once for all servers of the user.
+func (p Places) Keys() string { return filepath.Join(p.State, "keys") }
+
 // maxRunDir is the longest path, in bytes, of a directory that sockets are made
 // in: unix(7) allows 107 for the socket, and 100 is kept to.
 const maxRunDir = 100 - len("/server.sock")

@@ -249,13 +249,9 @@ func onlyDatabase(dir string) string {
 	}
 	var names []string
 	for _, e := range entries {
-		switch e.Name() {
-		case "mysql", "sys", "performance_schema", "test", "lost+found":
-		default:
-			// Other characters are encoded in the directory's name (@002d).
-			if e.IsDir() && !strings.HasPrefix(e.Name(), "#") && !strings.ContainsAny(e.Name(), "@.") {
-				names = append(names, e.Name())
-			}
+		// Other characters are encoded in the directory's name (@002d).
+		if name := e.Name(); e.IsDir() && !server.SystemSchema(name) && name != "test" && name != "lost+found" && !strings.ContainsAny(name, "#@.") {
+			names = append(names, name)
 		}
 	}
 	if len(names) != 1 {
@@ -343,7 +339,11 @@ func (b *build) trim(ctx context.Context) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		if filepath.Dir(path) == b.dataDir() && server.Transient(d.Name()) {
+		rel, err := filepath.Rel(b.dataDir(), path)
+		if err != nil {
+			return err
+		}
+		if server.Transient(rel) || len(b.sources) == 0 && b.Server.Spare(rel) {
 			return os.Remove(path)
 		}
 		_, err = sys.DigHoles(path)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -132,7 +133,7 @@ func (c Cold) Sweep() error {
 	if c.Dir == "" {
 		return nil
 	}
-	locks, err := filepath.Glob(filepath.Join(globEscape(c.Dir), ".lock-*"))
+	locks, err := filepath.Glob(filepath.Join(server.GlobEscape(c.Dir), ".lock-*"))
 	if err != nil {
 		return fmt.Errorf("sweep saved images: %w", err)
 	}

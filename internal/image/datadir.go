@@ -17,17 +17,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// isDataDir reports whether dir looks like a server's data directory.
-func isDataDir(dir string) bool {
-	for _, mark := range []string{"ibdata1", "mysql.ibd", "aria_log_control"} {
-		if _, err := os.Stat(filepath.Join(dir, mark)); err == nil {
-			return true
-		}
-	}
-	fi, err := os.Stat(filepath.Join(dir, "mysql"))
-	return err == nil && fi.IsDir()
-}
-
 // walkDataDir calls file for each regular file and directory below dir that
 // belongs into an image, with its path relative to dir. What a server makes anew
 // is left out: sockets, pid files, temporary tablespaces, binary and relay logs,
@@ -67,14 +56,13 @@ func walkDataDir(dir string, file func(rel string, d fs.DirEntry) error) error {
 // notInImage reports whether a regular file, by its path relative to the data directory, is made
 // anew by each server, or is one of its logs.
 func notInImage(logs map[string]bool, rel string) bool {
-	name := filepath.Base(rel)
-	return name == rel && (server.Transient(name) || logs[name])
+	return server.Transient(rel) || logs[rel]
 }
 
 // logFiles returns the names of the binary and relay logs at the top of a data
 // directory: the index files and what they list.
 func logFiles(dir string) (map[string]bool, error) {
-	indexes, err := filepath.Glob(filepath.Join(globEscape(dir), "*.index"))
+	indexes, err := filepath.Glob(filepath.Join(server.GlobEscape(dir), "*.index"))
 	if err != nil {
 		return nil, fmt.Errorf("read data directory: %w", err)
 	}
@@ -98,10 +86,6 @@ func logFiles(dir string) (map[string]bool, error) {
 		}
 	}
 	return logs, nil
-}
-
-func globEscape(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
 // hashDataDir returns a hash of names and contents of a data directory.
@@ -134,7 +118,7 @@ func runningError(dir, why string) error {
 
 // checkStopped refuses a data directory that a server has open.
 func checkStopped(dir string) error {
-	for _, name := range []string{"ibdata1", "aria_log_control", "mysql.ibd"} {
+	for _, name := range server.OpenFiles() {
 		path := filepath.Join(dir, name)
 		if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 			return irregularError(path, fi.Mode())

@@ -25,7 +25,7 @@ func TestIsDataDir(t *testing.T) {
 		"system tables": {map[string]string{"mysql/": ""}, true}, "a dump named mysql": {map[string]string{"mysql": ""}, false},
 		"dumps": {map[string]string{"a.sql": ""}, false},
 	} {
-		if got := isDataDir(tree(t, c.files)); got != c.want {
+		if got := server.LooksLikeDataDir(tree(t, c.files)); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -120,35 +120,8 @@ func TestHashDataDir(t *testing.T) {
 // redo is the head of a redo log that says who made it.
 func redo(creator string) string {
 	b := make([]byte, 512)
-	copy(b[redoCreatorAt:], creator)
+	copy(b[16:], creator)
 	return string(b)
-}
-
-func TestMaker(t *testing.T) {
-	v := func(major, minor, patch int) server.Version {
-		return server.Version{Major: major, Minor: minor, Patch: patch}
-	}
-	for name, c := range map[string]struct {
-		files   map[string]string
-		flavour server.Flavour
-		version server.Version
-	}{
-		"mysql 8":                   {map[string]string{"mysql.ibd": "", "ib_logfile0": redo("MariaDB 10.11.6")}, server.MySQL, v(0, 0, 0)},
-		"mysql 8.0.30":              {map[string]string{"#innodb_redo/": ""}, server.MySQL, v(0, 0, 0)},
-		"mysql 5.7":                 {map[string]string{"ib_logfile0": redo("MySQL 5.7.44")}, server.MySQL, v(5, 7, 44)},
-		"upgrade info":              {map[string]string{"mariadb_upgrade_info": "11.4.5-MariaDB\x00"}, server.MariaDB, v(11, 4, 5)},
-		"old upgrade info":          {map[string]string{"mysql_upgrade_info": "10.6.1-MariaDB"}, server.MariaDB, v(10, 6, 1)},
-		"mysql's upgrade info":      {map[string]string{"mysql_upgrade_info": "5.7.44"}, "", v(0, 0, 0)},
-		"redo log":                  {map[string]string{"ib_logfile0": redo("MariaDB 10.11.6")}, server.MariaDB, v(10, 11, 6)},
-		"redo log of mariabackup":   {map[string]string{"ib_logfile0": redo("Backup 10.11.6-MariaDB")}, "", v(0, 0, 0)},
-		"a redo log that is cut":    {map[string]string{"ib_logfile0": "short"}, "", v(0, 0, 0)},
-		"nothing that would say it": {map[string]string{"ibdata1": ""}, "", v(0, 0, 0)},
-	} {
-		flavour, version, _ := maker(tree(t, c.files))
-		if flavour != c.flavour || version != c.version {
-			t.Errorf("%s: got %q %s, want %q %s", name, flavour, version, c.flavour, c.version)
-		}
-	}
 }
 
 func TestCheckMaker(t *testing.T) {

@@ -102,7 +102,7 @@ func (b *build) takeInstance(ctx context.Context, name string, data InstanceData
 func checkInstance(name string, data InstanceData, s *server.Server) error {
 	by, v := data.Server, data.Server.Version
 	what := "copy the data of instance " + name
-	if err := checkMadeBy(what, by.Flavour, v, by.Name(), s); err != nil {
+	if err := checkMadeBy(what, server.Maker{Flavour: by.Flavour, Version: v, Text: by.Name()}, s); err != nil {
 		return err
 	}
 	if !data.Clean && v.Series() != s.Version.Series() {

@@ -73,14 +73,12 @@ func (b *build) startServer(ctx context.Context, loads []source) (*server.Proces
 	if b.image.Database == "" {
 		b.image.Database = b.Database
 	}
-	sql := b.Server.InitSQL(b.login, b.app, "")
+	sql := b.Server.InitSQL(b.login, b.app, "", false)
 	if err := server.WritePrivate(filepath.Join(b.run, "init.sql"), []byte(sql), b.Account); err != nil {
 		return nil, err
 	}
-	if b.Server.NeedsCert() {
-		if err := server.WriteCert(b.run, b.Account); err != nil {
-			return nil, err
-		}
+	if err := b.Server.WriteKeys(b.Places.Keys(), b.run, b.Account); err != nil {
+		return nil, err
 	}
 	config, err := b.config(server.Build, b.port)
 	if err != nil {
@@ -91,7 +89,7 @@ func (b *build) startServer(ctx context.Context, loads []source) (*server.Proces
 		return nil, fmt.Errorf("open server log: %w", err)
 	}
 	defer log.Close()
-	p, err := b.Server.Start(config, b.Account, b.dir, nil, log)
+	p, err := b.Server.Start(config, b.Account, b.dir, log)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +228,7 @@ const maxDatabaseName = 64
 // unfitName says why a database of this name is not made for an application, or "".
 func unfitName(name string) string {
 	switch lower := strings.ToLower(name); {
-	case lower == "mysql" || lower == "sys" || lower == "information_schema" || lower == "performance_schema":
+	case server.SystemSchema(name):
 		return "is the server's own"
 	case strings.TrimSpace(name) == "" || slices.Contains([]string{".sql", ".sql.gz", ".sql.zst"}, lower):
 		return "is no name"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/memo"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -143,7 +144,7 @@ func parseSource(f string) ([]source, error) {
 		return []source{{kindDump, f, "standard input"}}, nil
 	case !fi.IsDir():
 		return []source{{kindDump, f, filepath.Base(f)}}, nil
-	case isDataDir(f):
+	case server.LooksLikeDataDir(f):
 		return []source{{kindDataDir, f, "data directory " + f}}, nil
 	}
 	files, err := dump.Dir(f)

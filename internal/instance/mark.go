@@ -143,7 +143,7 @@ func (s *Store) DeleteMark(ctx context.Context, r *Record, label string) error {
 // checkData refuses to take for data what somebody has emptied: every data directory
 // has the tables of the server itself.
 func (r *Record) checkData() error {
-	if list, err := os.ReadDir(filepath.Join(r.DataDir(), "mysql")); err != nil || len(list) == 0 {
+	if !server.HoldsSystemTables(r.DataDir()) {
 		return fmt.Errorf("%s holds no tables of the server: it was emptied, or is damaged\nhint: ramaria mark %s lists what ramaria rewind can put back", r.DataDir(), r.Name)
 	}
 	return nil

@@ -8,12 +8,13 @@ import (
 
 func TestInitSQL(t *testing.T) {
 	s := testServer(Version{10, 11, 14})
-	got := s.InitSQL(Login{SupervisorUser, "s3cret"}, Login{"o.hara", `it's \ "x"`}, "odd`na;me")
+	got := s.InitSQL(Login{SupervisorUser, "s3cret"}, Login{"o.hara", `it's \ "x"`}, "odd`na;me", true)
 	for _, want := range []string{
 		"SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES';\n",
 		"CREATE OR REPLACE USER 'ramaria_supervisor'@'localhost' IDENTIFIED BY 's3cret', ",
 		`'o.hara'@'localhost' IDENTIFIED BY 'it''s \ "x"', 'o.hara'@'%' IDENTIFIED BY 'it''s \ "x"';` + "\n",
 		"REVOKE SUPER, BINLOG ADMIN ON *.* FROM 'o.hara'@'localhost', 'o.hara'@'%';\n",
+		"REVOKE READ_ONLY ADMIN ON *.* FROM 'o.hara'@'localhost', 'o.hara'@'%';\n",
 		"CREATE DATABASE IF NOT EXISTS `odd``na;me`;\n",
 	} {
 		if !strings.Contains(got, want) {
@@ -37,7 +38,7 @@ func TestCheckUser(t *testing.T) {
 			t.Errorf("%q: %v", ok, err)
 		}
 	}
-	for _, bad := range []string{"", "a'b", "a\\b", "a\nb", "a`b", SupervisorUser, strings.Repeat("x", 81)} {
+	for _, bad := range []string{"", "a'b", "a\\b", "a\nb", "a`b", SupervisorUser, strings.Repeat("x", 33)} {
 		if err := CheckUser(bad); err == nil || !strings.Contains(err.Error(), "\nhint: ") {
 			t.Errorf("%q: got %v, want an error with a hint", bad, err)
 		}

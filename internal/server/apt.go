@@ -5,18 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
 // apt is one private state of apt: the machine's own sources, keys, mirrors and
-// preferences, with lists, archives and a package status of its own. The status has
-// next to nothing, so that apt resolves everything down to the C library.
+// preferences, or one source and no preferences, with lists, archives and a package
+// status of its own. The status has next to nothing, so that apt resolves everything
+// down to the C library.
 type apt struct {
 	conf     string // path of the configuration
 	archives string // where the packages come to lie
 	get      string // path of apt-get
 	cache    string // path of apt-cache
+	from     string // where the packages come from, for people
 }
 
 // update fetches the package lists and returns what was wrong with them. That is no
@@ -40,30 +43,28 @@ func (a *apt) policy(ctx context.Context, packages ...string) (map[string]string
 	return parsePolicy(out), nil
 }
 
-// candidate returns the first pair of packages that has a version that is wanted.
+// candidate returns the first packages of the family whose daemon has a version that is
+// wanted.
 func (a *apt) candidate(ctx context.Context, w want) ([]string, error) {
-	var names []string
-	for _, p := range aptPackages {
-		names = append(names, p[0])
-	}
-	offered, err := a.policy(ctx, names...)
+	offered, err := a.policy(ctx, slices.Concat(w.family.packages...)...)
 	if err != nil {
 		return nil, err
 	}
 	var others []string
-	for _, p := range aptPackages {
-		v, ok := packageVersion(offered[p[0]])
-		if ok && w.matches(v) && v.Compare(Oldest) >= 0 {
-			return p[:], nil
+	for _, names := range w.family.packages {
+		v, ok := packageVersion(offered[names[0]])
+		if ok && w.matches(v) && w.family.tooOld(v) == nil {
+			// Not every distribution has all the others.
+			return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return offered[name] == "" }), nil
 		}
 		if ok {
 			others = append(others, v.String())
 		}
 	}
 	if len(others) > 0 {
-		return nil, fmt.Errorf("%w: the distribution has %s, not %s", errUnsuited, strings.Join(others, " and "), w.text)
+		return nil, fmt.Errorf("%w: %s has %s, not %s", errUnsuited, a.from, strings.Join(others, " and "), w.text)
 	}
-	return nil, fmt.Errorf("%w %s", errNoCandidate, aptPackages[0][0])
+	return nil, fmt.Errorf("%w %s", errNoCandidate, w.family.packages[0][0])
 }
 
 // errNoCandidate says that apt does not know what is asked for.

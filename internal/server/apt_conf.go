@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -99,10 +100,10 @@ Description: stands for a package that is not needed
 
 `
 
-// newApt makes the state in work, with a status that says that the packages of
-// without, which need not exist, are there.
-func (f *Finder) newApt(ctx context.Context, work string, without ...string) (*apt, error) {
-	a := &apt{conf: filepath.Join(work, "apt.conf"), archives: filepath.Join(work, "archives")}
+// newApt makes the state in work for a request, with a status that says that the
+// packages it leaves out, which need not exist, are there.
+func (f *Finder) newApt(ctx context.Context, work string, r aptRequest) (*apt, error) {
+	a := &apt{conf: filepath.Join(work, "apt.conf"), archives: filepath.Join(work, "archives"), from: cmp.Or(r.from, "the distribution")}
 	var dpkg string
 	for name, path := range map[string]*string{"apt-get": &a.get, "apt-cache": &a.cache, "dpkg": &dpkg} {
 		found, err := f.lookCommand(name)
@@ -111,7 +112,7 @@ func (f *Finder) newApt(ctx context.Context, work string, without ...string) (*a
 		}
 		*path = found
 	}
-	for _, dir := range []string{"state", "lists/partial", "cache", "archives/partial", "log"} {
+	for _, dir := range []string{"state", "lists/partial", "cache", "archives/partial", "log", "none"} {
 		if err := makeOpenDir(filepath.Join(work, dir)); err != nil { // open, for the user _apt
 			return nil, err
 		}
@@ -122,14 +123,21 @@ func (f *Finder) newApt(ctx context.Context, work string, without ...string) (*a
 	}
 	arch = strings.TrimSpace(arch)
 	var status strings.Builder
-	for _, name := range without {
+	for _, name := range r.without {
 		fmt.Fprintf(&status, present, name, arch)
 	}
 	if err := writeFile(filepath.Join(work, "status"), []byte(status.String())); err != nil {
 		return nil, err
 	}
 	conf := fmt.Sprintf(aptConf, work, arch, listRetries, int(listTimeout.Seconds()))
-	return a, writeFile(a.conf, []byte(conf+f.apt))
+	conf += f.apt
+	if r.source != "" {
+		conf += fmt.Sprintf(suiteConf, work)
+		if err := writeFile(filepath.Join(work, "suite.list"), []byte(r.source+"\n")); err != nil {
+			return nil, err
+		}
+	}
+	return a, writeFile(a.conf, []byte(conf))
 }
 
 // lookCommand finds a program of the distribution on PATH.

@@ -84,6 +84,10 @@ func TestNeededOfPackage(t *testing.T) {
 		"usr/sbin/mariadbd":                         true,
 		"usr/bin/mariadb":                           true,
 		"usr/bin/innochecksum":                      false,
+		"usr/bin/mariadb-dump":                      true,
+		"usr/bin/mariadb-binlog":                    true,
+		"usr/bin/mysqlbinlog":                       true,
+		"usr/bin/mysqld_safe":                       false,
 		"lib64/ld-linux-x86-64.so.2":                true,
 		"lib/ld-linux-aarch64.so.1":                 true,
 		"usr/lib/aarch64-linux-gnu/libssl.so.3":     true,
@@ -100,6 +104,17 @@ func TestNeededOfPackage(t *testing.T) {
 		"usr/lib/systemd/system/mariadb.service":    false,
 		"usr/share/locale/de/LC_MESSAGES/x.mo":      false,
 		"usr/lib/x86_64-linux-gnu/libsome.so.notes": false,
+		"usr/lib/x86_64-linux-gnu/libaio.so.1t64":   true,
+		"usr/lib/mysql/private/libprotobuf.so.3.24": true,
+		"usr/share/mysql/charsets/Index.xml":        true,
+
+		"usr/lib/mysql/plugin/component_reference_cache.so":             true,
+		"usr/lib/mysql/plugin/component_validate_password.so":           true,
+		"usr/lib/mysql/plugin/mysql_clone.so":                           true,
+		"usr/lib/mysql/plugin/component_test_udf_services.so":           false,
+		"usr/lib/mysql/plugin/telemetry_client.so":                      false,
+		"usr/lib/mysql/plugin/authentication_kerberos_client.so":        false,
+		"usr/lib/mysql/plugin/component_group_replication_flow_stat.so": false,
 	} {
 		if got := neededOfPackage(name); got != want {
 			t.Errorf("%s: %v", name, got)

@@ -20,20 +20,6 @@ type bootstrapFile struct {
 	stock bool
 }
 
-// bootstrapFiles are what mariadb-install-db runs, in its order. The help texts
-// are half of its work and most of an empty server's rows; nobody asks a
-// throw-away server for HELP.
-var bootstrapFiles = map[Flavour][]bootstrapFile{
-	MariaDB: {
-		{names: []string{"mariadb_system_tables.sql", "mysql_system_tables.sql"}},
-		{names: []string{"mariadb_performance_tables.sql", "mysql_performance_tables.sql"}},
-		{names: []string{"mariadb_system_tables_data.sql", "mysql_system_tables_data.sql"}},
-		{names: []string{"fill_help_tables.sql"}, optional: true, stock: true},
-		{names: []string{"maria_add_gis_sp_bootstrap.sql"}, optional: true},
-		{names: []string{"mariadb_sys_schema.sql", "mysql_sys_schema.sql"}, optional: true},
-	},
-}
-
 // bootstrapHead makes root@localhost an account without a password that only the
 // operating system's root can use, over the socket.
 const bootstrapHead = "CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket='root';\n"
@@ -46,7 +32,7 @@ func (s *Server) Bootstrap(ctx context.Context, stage Stage, config, dir, logPat
 	if err != nil {
 		return fmt.Errorf("bootstrap %s: %w\nhint: this server lacks its bootstrap files; try ramaria server fetch %s", s.Name(), err, s.Flavour)
 	}
-	if err := s.runOnce(ctx, config, dir, logPath, account, strings.NewReader(script)); err != nil {
+	if err := s.runOnce(ctx, s.family().initialise, config, dir, logPath, account, strings.NewReader(script)); err != nil {
 		return fmt.Errorf("bootstrap %s: %w", s.Name(), err)
 	}
 	return nil
@@ -55,9 +41,13 @@ func (s *Server) Bootstrap(ctx context.Context, stage Stage, config, dir, logPat
 // bootstrapScript puts the files together; they are less than a megabyte, and two
 // more with the help texts.
 func (s *Server) bootstrapScript(stage Stage) (string, error) {
+	files := s.family().bootstrap
+	if len(files) == 0 {
+		return "", nil // the daemon has it in itself
+	}
 	var script strings.Builder
 	script.WriteString(bootstrapHead)
-	for _, b := range bootstrapFiles[s.Flavour] {
+	for _, b := range files {
 		if b.stock && stage != Stock {
 			continue
 		}
@@ -85,23 +75,32 @@ func (b bootstrapFile) read(dir string) (text []byte, err error) {
 }
 
 // Settle starts the server on the data directory that the option file at config
-// (stage Bootstrap) names, and shuts it down at once: crash recovery is done, and
-// the redo log has the size of the option file.
-func (s *Server) Settle(ctx context.Context, config, dir, logPath string, account Account) error {
-	if err := s.runOnce(ctx, config, dir, logPath, account, strings.NewReader("")); err != nil {
+// (stage Bootstrap) names, and shuts it down at once: crash recovery is done, what an
+// older server wrote is upgraded, and the redo log has the size of the option file.
+func (s *Server) Settle(ctx context.Context, config, dir, logPath string, account Account) (err error) {
+	args := s.family().settle
+	if args == nil {
+		file := filepath.Join(dir, "shutdown.sql")
+		if err := WritePrivate(file, []byte("SHUTDOWN;\n"), account); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.Remove(file)) }()
+		args = []string{"--init-file=" + file}
+	}
+	if err := s.runOnce(ctx, args, config, dir, logPath, account, strings.NewReader("")); err != nil {
 		return fmt.Errorf("settle data directory: %w", err)
 	}
 	return nil
 }
 
 // runOnce runs the daemon over the statements in stdin, without any connection.
-func (s *Server) runOnce(ctx context.Context, config, dir, logPath string, account Account, stdin io.Reader) error {
+func (s *Server) runOnce(ctx context.Context, args []string, config, dir, logPath string, account Account, stdin io.Reader) error {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
 	defer log.Close()
-	p, err := s.Start(config, account, dir, stdin, log)
+	p, err := s.startWith(config, account, dir, args, stdin, log)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,10 @@ const (
 	// descriptionFile lies in the directory of every fetched server. It is written
 	// last, so that a directory without it is no server.
 	descriptionFile = "server.json"
-	// descriptionFormat changes when an older ramaria could not use the directory.
-	descriptionFormat = 1
+	// descriptionFormat changes when an older ramaria could not use the directory, or
+	// this one not what an older one left: servers of format 1 lack what writes dumps
+	// and reads logs.
+	descriptionFormat = 2
 )
 
 // description is the content of server.json.
@@ -82,10 +84,13 @@ func (c candidate) sortVersion() Version {
 // have been moved, or be reached by another path, since it was written.
 func loadServer(dir string) (*Server, error) {
 	var d description
-	if err := readDescription(dir, descriptionFile, &d, &d.Format); err != nil {
+	if err := readDescription(dir, descriptionFile, &d, &d.Format, descriptionFormat); err != nil {
 		return nil, err
 	}
 	s := d.Server
+	if s.family() == nil {
+		return nil, fmt.Errorf("this ramaria does not know %s", s.Flavour)
+	}
 	s.rebase(dir)
 	if !executable(s.Daemon.path()) {
 		return nil, fmt.Errorf("its daemon %s is missing", s.Daemon.path())
@@ -93,8 +98,9 @@ func loadServer(dir string) (*Server, error) {
 	return &s, nil
 }
 
-// readDescription reads what the file in dir says into d, whose format is checked.
-func readDescription(dir, file string, d any, format *int) error {
+// readDescription reads what the file in dir says into d, whose format must be the one
+// wanted.
+func readDescription(dir, file string, d any, format *int, wanted int) error {
 	if err := trusted(dir); err != nil {
 		return err
 	}
@@ -108,8 +114,8 @@ func readDescription(dir, file string, d any, format *int) error {
 	if err != nil {
 		return fmt.Errorf("read description: %w", err)
 	}
-	if *format != descriptionFormat {
-		return fmt.Errorf("its description has format %d, this ramaria reads %d", *format, descriptionFormat)
+	if *format != wanted {
+		return fmt.Errorf("its description has format %d, this ramaria reads %d", *format, wanted)
 	}
 	return nil
 }
@@ -133,10 +139,16 @@ func trusted(dir string) error {
 	return nil
 }
 
+// programs are all of them.
+func (s *Server) programs() []*Program {
+	return []*Program{&s.Daemon, &s.Client, &s.Dumper, &s.LogReader}
+}
+
 // rebase makes every path of s that begins with its Dir begin with dir instead.
 func (s *Server) rebase(dir string) {
-	s.Daemon.rebase(s.Dir, dir)
-	s.Client.rebase(s.Dir, dir)
+	for _, p := range s.programs() {
+		p.rebase(s.Dir, dir)
+	}
 	for _, p := range []*string{&s.Share, &s.Messages, &s.Charsets, &s.Plugins} {
 		*p = rebased(*p, s.Dir, dir)
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -16,10 +17,10 @@ import (
 // certLife is how long a certificate is valid: longer than any instance lives.
 const certLife = 10 * 365 * 24 * time.Hour
 
-// WriteCert makes a key and a self-signed certificate in runDir, owned by
-// account, for servers that NeedsCert. MariaDB 11.4 and later make an RSA key at
-// every start otherwise; P-256 takes a fraction of a millisecond.
-func WriteCert(runDir string, account Account) error {
+// writeCert makes a key and a self-signed certificate in runDir, owned by account. The
+// server makes RSA keys otherwise, some at every start; P-256 takes a fraction of a
+// millisecond.
+func writeCert(runDir string, account Account) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("make TLS key: %w", err)
@@ -42,15 +43,12 @@ func WriteCert(runDir string, account Account) error {
 	if err != nil {
 		return fmt.Errorf("make TLS key: %w", err)
 	}
-	for _, f := range []struct {
-		path, kind string
-		der        []byte
-	}{
-		{KeyPath(runDir), "PRIVATE KEY", der}, {CertPath(runDir), "CERTIFICATE", cert},
-	} {
-		if err := WritePrivate(f.path, pem.EncodeToMemory(&pem.Block{Type: f.kind, Bytes: f.der}), account); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(
+		writePEM(KeyPath(runDir), "PRIVATE KEY", der, account),
+		writePEM(CertPath(runDir), "CERTIFICATE", cert, account),
+	)
+}
+
+func writePEM(path, kind string, der []byte, account Account) error {
+	return WritePrivate(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), account)
 }

@@ -5,20 +5,39 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// Transient reports whether a file at the top of a data directory is made anew by each
-// server, or only meaningful where it was: a clone does without.
-func Transient(name string) bool {
+// Transient reports whether a file, by its path below a data directory, is made anew by
+// each server, or only meaningful where it was: a clone does without.
+func Transient(rel string) bool {
+	dir, name := filepath.Split(rel)
+	switch {
+	case dir == "#innodb_temp/", dir == "#innodb_redo/" && strings.HasSuffix(name, "_tmp"):
+		return true // of sessions; files of the redo log that are not in use yet
+	case sys.IsUnfinished(name):
+		return true
+	case dir != "":
+		return false
+	}
 	switch name {
 	case "ib_buffer_pool", "auto.cnf", "master.info", "relay-log.info", "multi-master.info", "tc.log":
 		return true
 	}
-	return sys.IsUnfinished(name) || strings.HasPrefix(name, "ibtmp") || strings.HasSuffix(name, ".pid") || strings.HasSuffix(name, ".err") ||
+	return strings.HasPrefix(name, "ibtmp") || strings.HasSuffix(name, ".pid") || strings.HasSuffix(name, ".err") ||
 		strings.HasPrefix(name, "master-") && strings.HasSuffix(name, ".info")
+}
+
+// Spare reports whether a file, by its path below a data directory that Bootstrap made,
+// is one that no server needs.
+func (s *Server) Spare(rel string) bool {
+	return slices.ContainsFunc(s.family().spare, func(pattern string) bool {
+		ok, err := filepath.Match(pattern, rel)
+		return ok && err == nil
+	})
 }
 
 // ErrElsewhere says that a data directory leads out of itself.
@@ -30,5 +49,5 @@ func CloneFilter(rel string, kind fs.FileMode) (skip bool, err error) {
 	if kind == fs.ModeSymlink || kind.IsRegular() && strings.HasSuffix(rel, ".isl") {
 		return false, fmt.Errorf("copy %s: %w\nhint: dump that table, drop it, and load it again without DATA DIRECTORY", rel, ErrElsewhere)
 	}
-	return kind.IsRegular() && filepath.Dir(rel) == "." && Transient(rel), nil
+	return kind.IsRegular() && Transient(rel), nil
 }

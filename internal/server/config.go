@@ -39,16 +39,9 @@ func CertPath(runDir string) string { return filepath.Join(runDir, "cert.pem") }
 // KeyPath is the key that belongs to CertPath.
 func KeyPath(runDir string) string { return filepath.Join(runDir, "key.pem") }
 
-// NeedsCert reports whether starts of this server want a certificate made
-// beforehand.
-func (s *Server) NeedsCert() bool {
-	for _, r := range profiles[s.Flavour] {
-		if r.value == factCert && r.applies(s.Version, Run, "") {
-			return true
-		}
-	}
-	return false
-}
+// rsaKeyPath and rsaPublicPath are the RSA key in a run directory.
+func rsaKeyPath(runDir string) string    { return filepath.Join(runDir, "rsa.pem") }
+func rsaPublicPath(runDir string) string { return filepath.Join(runDir, "rsa-public.pem") }
 
 // Render returns the option file of one start: every line under its reason. It
 // fails on a --set that Ramaria itself relies on.
@@ -60,19 +53,19 @@ func (s *Server) Render(c Config) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by ramaria for %s %s at each start; change settings with --set.\n[%sd]\n", s.Flavour, s.Version, s.Flavour)
 	seen := map[string]bool{}
-	for _, r := range profiles[s.Flavour] {
+	for _, r := range s.family().profile {
 		if !r.applies(s.Version, c.Stage, c.Volume) {
 			continue
 		}
 		value, why := r.value, r.why
-		if f, ok := facts[value]; ok {
-			value = f
-		}
-		if v, ok := c.Set[r.name]; ok {
-			value, why = v, "set by --set"
+		fact, isFact := facts[value]
+		if isFact {
+			value = fact
 		}
 		seen[r.name] = true
-		if value == "" {
+		if v, ok := c.Set[r.name]; ok {
+			value, why = v, "set by --set"
+		} else if isFact && fact == "" {
 			continue
 		}
 		line, err := optionLine(r.name, value)
@@ -124,6 +117,8 @@ func (c Config) facts(s *Server) map[string]string {
 		factPlugins:  s.Plugins,
 		factCert:     CertPath(c.RunDir),
 		factKey:      KeyPath(c.RunDir),
+		factRSAKey:   rsaKeyPath(c.RunDir),
+		factRSA:      rsaPublicPath(c.RunDir),
 		factPageSize: "",
 		factServerID: strconv.FormatUint(uint64(max(1, c.ServerID)), 10),
 	}
@@ -157,7 +152,7 @@ var shaping = map[string]bool{
 // an image made by this server: the profile's and the user's.
 func (s *Server) Shape(set map[string]string) []string {
 	values := map[string]string{}
-	for _, r := range profiles[s.Flavour] {
+	for _, r := range s.family().profile {
 		if r.shapes && r.applies(s.Version, Build, "") && !strings.HasPrefix(r.value, "{") {
 			values[r.name] = r.value
 		}
@@ -207,7 +202,7 @@ func (s *Server) CheckSet(set map[string]string) error {
 	if v, ok := set["bind_address"]; ok && v == "" {
 		return errors.New("use --set bind_address: it has no value\nhint: --set bind_address=127.0.0.1, or leave it out")
 	}
-	for _, r := range profiles[s.Flavour] {
+	for _, r := range s.family().profile {
 		if _, ok := set[r.name]; ok && r.fixed {
 			return fmt.Errorf("use --set %s: ramaria relies on its own value (%s)\nhint: leave it out%s", r.name, r.why, flagFor[r.name])
 		}

@@ -16,10 +16,16 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestRender compares the option file of each stage, on each kind of volume, for
 // each series that has rows of its own, with a golden file.
 func TestRender(t *testing.T) {
-	for _, version := range []Version{{10, 11, 14}, {11, 4, 9}, {11, 8, 6}} {
+	for _, srv := range []*Server{
+		testServer(Version{10, 11, 14}), testServer(Version{11, 4, 9}), testServer(Version{11, 8, 6}),
+		testMySQL(Version{8, 0, 19}), testMySQL(Version{8, 0, 42}), testMySQL(Version{8, 4, 5}), testMySQL(Version{9, 7, 4}),
+	} {
 		for stage, name := range map[Stage]string{Run: "run", Build: "build", Bootstrap: "bootstrap"} {
-			for _, volume := range []string{"shm", "disk"} {
-				name := fmt.Sprintf("mariadb-%s-%s-%s", version.Series(), name, volume)
+			for _, volume := range []string{"shm", "xfs", "disk"} {
+				if stage != Run && volume != "shm" {
+					continue
+				}
+				name := fmt.Sprintf("%s-%s-%s", srv.Name(), name, volume)
 				t.Run(name, func(t *testing.T) {
 					c := Config{
 						Stage: stage, Volume: volume, DataDir: "/v/instances/main/data", RunDir: "/v/instances/main/run",
@@ -29,7 +35,7 @@ func TestRender(t *testing.T) {
 						c.Port, c.InitFile = 33061, "/v/instances/main/run/init.sql"
 						c.Set = map[string]string{"max_connections": "500", "sql_mode": "", "innodb_buffer_pool_size": "1G"}
 					}
-					got, err := testServer(version).Render(c)
+					got, err := srv.Render(c)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -45,6 +51,12 @@ func testServer(v Version) *Server {
 		Flavour: MariaDB, Version: v, Dir: "/s",
 		Share: "/s/share", Messages: "/s/share", Charsets: "/s/share/charsets", Plugins: "/s/lib/plugin",
 	}
+}
+
+func testMySQL(v Version) *Server {
+	s := testServer(v)
+	s.Flavour, s.Share = MySQL, ""
+	return s
 }
 
 func golden(t *testing.T, name, got string) {

@@ -9,7 +9,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/memo"
 )
 
-// The ways to fetch a server; they are also the Origin of what was fetched.
+// The ways to fetch a server, beside the suites; they are also the Origin of what was
+// fetched.
 const (
 	methodApt   = "apt"
 	methodMaven = "maven"
@@ -36,7 +37,7 @@ func (f *Finder) Fetch(ctx context.Context, text string) (*Server, error) {
 		return nil, err
 	}
 	if w.path != "" {
-		return nil, fmt.Errorf("fetch server %s: that is a path\nhint: ramaria server fetch mariadb", text)
+		return nil, fmt.Errorf("fetch server %s: that is a path\nhint: ramaria server fetch mariadb or mysql", text)
 	}
 	if s := f.choose(f.cached(), w); s != nil {
 		return s, nil
@@ -59,13 +60,20 @@ func (f *Finder) fetch(ctx context.Context, w want) (*Server, error) {
 			return s, verify(ctx, s, w)
 		}}
 	}
+	methods := []method[*Server]{verified(methodApt, f.fetchApt)}
+	for _, d := range suitesOf(w.family) {
+		methods = append(methods, verified(d.method(), func(ctx context.Context, w want, work string, p *progress) (*Server, error) {
+			return f.fetchSuite(ctx, d, w, work, p)
+		}))
+	}
+	methods = append(methods, verified(methodMaven, f.fetchMaven))
 	return order[*Server]{
 		text: w.text, kind: "server", dir: f.Places.Servers(),
 		cached: func() (*Server, bool) {
 			s := f.choose(f.cached(), w)
 			return s, s != nil
 		},
-		methods: []method[*Server]{verified(methodApt, f.fetchApt), verified(methodMaven, f.fetchMaven)},
+		methods: methods,
 		slow:    "try again, or name a nearer mirror in " + EnvMaven,
 		failed:  func(why fetchFailure) error { return f.noServer(w, why) },
 	}.fill(ctx, f)
@@ -74,16 +82,16 @@ func (f *Finder) fetch(ctx context.Context, w want) (*Server, error) {
 // verify starts the daemon once, with the paths that it has now: what was fetched
 // must run on this machine and be what it was said to be.
 func verify(ctx context.Context, s *Server, w want) error {
-	version, err := probe(ctx, memo.Store{Dir: os.DevNull}, s.Daemon) // nothing is remembered
+	fam, version, err := probe(ctx, memo.Store{Dir: os.DevNull}, s.Daemon) // nothing is remembered
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
-	if !w.matches(version) {
-		return fmt.Errorf("verify: fetched version %s, wanted %s: %w", version, w.text, errUnsuited)
+	s.Flavour, s.Version = fam.flavour, version
+	if why := w.refuses(s); why != "" {
+		return fmt.Errorf("verify: %s: %w", why, errUnsuited)
 	}
-	if version.Compare(Oldest) < 0 {
-		return fmt.Errorf("verify: version %s is older than %s: %w", version, Oldest.Series(), errUnsuited)
+	if err := fam.tooOld(version); err != nil {
+		return fmt.Errorf("verify: %w: %w", err, errUnsuited)
 	}
-	s.Version = version
 	return nil
 }

@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// aptDownload is about what apt brings: 10 MB of lists, 17 MB of packages (Debian 12).
-	aptDownload = 27_000_000
+	// aptDownload is about what apt brings of MariaDB: 10 MB of lists, 20 MB of packages
+	// (Debian 12); aptDownloadMySQL is it of MySQL, with Ubuntu's 24 MB of lists.
+	aptDownload      = 30_000_000
+	aptDownloadMySQL = 60_000_000
 	// aptNeeds is the least room that is worth beginning with: lists and their index
 	// (87 MB on Debian 12), packages, and the unpacked files. Tools need a little less.
 	aptNeeds = 200_000_000
@@ -23,23 +25,32 @@ type aptRequest struct {
 	pick    func(context.Context, *apt) ([]string, error) // chooses the packages, once there are lists
 	without []string                                      // packages that are left out though others depend on them
 	needed  func(name string) bool                        // whether a file is kept, by its name in a package
+
+	source string // the only line of the list of sources; "" for the machine's own
+	from   string // what that is, for people; "" for the distribution
 }
 
 // fetchApt fetches the packages of the distribution that make a server.
 func (f *Finder) fetchApt(ctx context.Context, w want, work string, p *progress) (*Server, error) {
-	root, err := f.unpackApt(ctx, f.Places.Servers(), aptRequest{
-		pick:   func(ctx context.Context, a *apt) ([]string, error) { return a.candidate(ctx, w) },
-		needed: neededOfPackage,
-	}, work, p)
+	return f.fetchPackages(ctx, w, aptRequest{}, work, p)
+}
+
+// fetchPackages fetches the packages that make a server from where the request says.
+func (f *Finder) fetchPackages(ctx context.Context, w want, r aptRequest, work string, p *progress) (*Server, error) {
+	r.pick = func(ctx context.Context, a *apt) ([]string, error) { return a.candidate(ctx, w) }
+	r.without = w.family.without
+	r.needed = neededOfPackage
+	root, err := f.unpackApt(ctx, f.Places.Servers(), r, work, p)
 	if err != nil {
 		return nil, err
 	}
-	return aptServer(root)
+	return aptServer(root, w.family)
 }
 
 // unpackApt fetches packages of the distribution, without root and without touching
 // what is installed, unpacks them in work for the cache, and returns the directory
-// that stands for their root. apt checks them against its keys.
+// that stands for their root. apt checks them against its keys. It may be called again
+// after an error.
 func (f *Finder) unpackApt(ctx context.Context, cache string, r aptRequest, work string, p *progress) (root string, err error) {
 	dpkg, err := f.lookCommand("dpkg-deb")
 	if err != nil {
@@ -49,10 +60,13 @@ func (f *Finder) unpackApt(ctx context.Context, cache string, r aptRequest, work
 		return "", fmt.Errorf("%w: the cache's path %s has a character that the loader's library path cannot have", errUnsuited, cache)
 	}
 	state := filepath.Join(work, "apt")
+	if err := os.RemoveAll(state); err != nil {
+		return "", err
+	}
 	if err := makeOpenDir(state); err != nil {
 		return "", err
 	}
-	a, err := f.newApt(ctx, state, r.without...)
+	a, err := f.newApt(ctx, state, r)
 	if err != nil {
 		return "", err
 	}
@@ -112,20 +126,22 @@ func aptCause(err error, work string) error {
 	return err
 }
 
-// aptServer describes the server whose packages were unpacked into root.
-func aptServer(root string) (*Server, error) {
+// aptServer describes the server of a family whose packages were unpacked into root.
+func aptServer(root string, fam *family) (*Server, error) {
 	prefix := filepath.Join(root, "usr")
-	daemon := findProgram([]string{filepath.Join(prefix, "sbin"), filepath.Join(prefix, "bin")}, daemonNames)
-	if daemon.Argv == nil {
-		return nil, errors.New("the packages hold no mariadbd")
+	s := &Server{Flavour: fam.flavour, Dir: root}
+	bin := filepath.Join(prefix, "bin")
+	s.Daemon = findProgram([]string{filepath.Join(prefix, "sbin"), bin}, fam.daemons)
+	if s.Daemon.Argv == nil {
+		return nil, fmt.Errorf("the packages hold no %s", fam.daemons[0])
 	}
-	s := &Server{Flavour: MariaDB, Dir: root}
-	var err error
-	if s.Daemon, err = ownLoader(root, daemon); err != nil {
-		return nil, err
-	}
-	if client := findProgram([]string{filepath.Join(prefix, "bin")}, clientNames); client.Argv != nil {
-		if s.Client, err = ownLoader(root, client); err != nil {
+	s.findPrograms([]string{bin})
+	for _, p := range s.programs() {
+		if p.Argv == nil {
+			continue
+		}
+		var err error
+		if *p, err = ownLoader(root, *p); err != nil {
 			return nil, err
 		}
 	}

@@ -18,20 +18,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// repository makes a repository of the two packages, holding a server that only
-// tells its version, and returns its directory.
-func repository(t *testing.T, names [2]string, version string) string {
+// repository makes a repository of MariaDB's packages of those names, holding a server
+// that only tells its version, and returns its directory.
+func repository(t *testing.T, names []string, version string) string {
 	t.Helper()
 	files := fakeServer(version)
-	return repositoryOf(t, fakePackage{name: names[0], version: "1:" + version + "-0+test", files: map[string]string{
+	full := "1:" + version + "-0+test"
+	return repositoryOf(t, fakePackage{name: names[0], version: full, files: map[string]string{
 		"usr/sbin/mariadbd":                       files["bin/mariadbd"],
 		"usr/share/mysql/english/errmsg.sys":      "x",
 		"usr/share/mysql/charsets/Index.xml":      "x",
 		"usr/share/mysql_system_tables.sql":       "not here",
 		"usr/share/doc/x/changelog":               "not needed",
 		"usr/share/mysql/mysql_system_tables.sql": "x",
-	}}, fakePackage{name: names[1], version: "1:" + version + "-0+test", files: map[string]string{"usr/bin/mariadb": files["bin/mariadb"]}})
+	}}, fakePackage{name: names[1], version: full, files: map[string]string{"usr/bin/mariadb": "#!/bin/sh\n"}},
+		fakePackage{name: names[2], version: full, depends: "perl:any, debianutils (>= 1.6)", files: map[string]string{
+			"usr/bin/mariadb-dump": "#!/bin/sh\n", "usr/bin/mariadb-binlog": "#!/bin/sh\n", "usr/bin/mytop": "not needed",
+		}})
 }
+
+// mariadbPackages are the names of MariaDB's packages, by the order of trial.
+var mariadbPackages = mariadbFamily.packages
 
 // fakePackage is a package of a repository that a test makes.
 type fakePackage struct {
@@ -46,14 +53,11 @@ func repositoryOf(t *testing.T, packages ...fakePackage) string {
 	if err := os.Chmod(filepath.Dir(repo), 0o755); err != nil { // for apt's own user
 		t.Fatal(err)
 	}
-	arch, err := exec.Command("dpkg", "--print-architecture").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	arch := architecture(t)
 	var index strings.Builder
 	for _, p := range packages {
 		control := fmt.Sprintf("Package: %s\nVersion: %s\nArchitecture: %s\nMaintainer: x <x@example.org>\nDescription: x\n",
-			p.name, p.version, strings.TrimSpace(string(arch)))
+			p.name, p.version, arch)
 		if p.depends != "" {
 			control += "Depends: " + p.depends + "\n"
 		}
@@ -100,12 +104,12 @@ func (p fakePackage) build(t *testing.T, control, deb string) {
 
 func TestFetchPackages(t *testing.T) {
 	for name, c := range map[string]struct {
-		packages [2]string
+		packages []string
 		remote   bool
 	}{
-		"over the network":       {aptPackages[0], true},
-		"from a directory":       {aptPackages[0], false},
-		"older Ubuntu's package": {aptPackages[2], true},
+		"over the network":       {mariadbPackages[0], true},
+		"from a directory":       {mariadbPackages[0], false},
+		"older Ubuntu's package": {mariadbPackages[2], true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repo := repository(t, c.packages, "10.11.77")
@@ -124,6 +128,7 @@ func TestFetchPackages(t *testing.T) {
 			want := &Server{
 				Flavour: MariaDB, Version: Version{10, 11, 77}, Origin: "apt", Dir: dir,
 				Daemon: Program{Argv: []string{dir + "/usr/sbin/mariadbd"}}, Client: Program{Argv: []string{dir + "/usr/bin/mariadb"}},
+				Dumper: Program{Argv: []string{dir + "/usr/bin/mariadb-dump"}}, LogReader: Program{Argv: []string{dir + "/usr/bin/mariadb-binlog"}},
 				Share: dir + "/usr/share/mysql", Messages: dir + "/usr/share/mysql", Charsets: dir + "/usr/share/mysql/charsets",
 				Plugins: dir + "/usr/lib/mysql/plugin",
 			}
@@ -144,7 +149,7 @@ func TestFetchPackages(t *testing.T) {
 }
 
 func TestFetchPackagesOfAnotherSeries(t *testing.T) {
-	repo := repository(t, aptPackages[0], "10.11.77")
+	repo := repository(t, mariadbPackages[0], "10.11.77")
 	content := fakeJar(t, fakeServer("11.4.5"))
 	m := fetching(t, serveBytes(t, content).URL, jarOf(content))
 	m.aptSources("deb [trusted=yes] file:" + repo + " ./")
@@ -162,7 +167,7 @@ func TestFetchPackagesOfAnotherSeries(t *testing.T) {
 
 // A package that was changed on the way must not get into the cache.
 func TestFetchPackagesChecksum(t *testing.T) {
-	repo := repository(t, aptPackages[0], "10.11.77")
+	repo := repository(t, mariadbPackages[0], "10.11.77")
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, err := os.ReadFile(filepath.Join(repo, filepath.Clean("/"+r.URL.Path)))
 		if err != nil {

@@ -52,12 +52,15 @@ func (x *fetchFailure) since() string {
 // noServer is the error when everything failed.
 func (f *Finder) noServer(w want, failed fetchFailure) error {
 	text := "could be fetched" + failed.since()
-	hint := fmt.Sprintf("%s; or name one with --server /path/to/mariadbd; or set %s to a Maven mirror that can be reached", f.installHint(), EnvMaven)
+	hint := f.installHint(w.family) + "; or " + nameHint(w)
+	if w.family.flavour == MariaDB { // there are no jars of others
+		hint += "; or set " + EnvMaven + " to a Maven mirror that can be reached"
+	}
 	if !failed.suited {
 		text = "can be fetched"
 	}
 	if !failed.suited && w.parts > 0 {
-		hint = "use --server mariadb, or name one with --server /path/to/mariadbd; what can be fetched is " + offerText()
+		hint = fmt.Sprintf("use --server %s, or %s; what can be fetched is %s", w.family.flavour, nameHint(w), offerText(w.family))
 	}
 	return &fetchError{
 		text: fmt.Sprintf("find server %s: none is installed, and none %s:%s%s\nhint: %s",
@@ -66,11 +69,13 @@ func (f *Finder) noServer(w want, failed fetchFailure) error {
 	}
 }
 
+func nameHint(w want) string { return "name one with --server /path/to/" + w.family.daemons[0] }
+
 // notFetching is the error when nothing was found and fetching is switched off.
 func (f *Finder) notFetching(w want) error {
 	return &fetchError{
-		text: fmt.Sprintf("find server %s: none is installed, and fetching is switched off%s\nhint: %s; or name one with --server /path/to/mariadbd; or unset %s",
-			w.text, passedOverText(f.PassedOver), f.installHint(), EnvNoFetch),
+		text: fmt.Sprintf("find server %s: none is installed, and fetching is switched off%s\nhint: %s; or %s; or unset %s",
+			w.text, passedOverText(f.PassedOver), f.installHint(w.family), nameHint(w), EnvNoFetch),
 		causes: []error{ErrNoServer},
 	}
 }

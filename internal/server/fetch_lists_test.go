@@ -17,22 +17,33 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// suite makes a repository with a suite of its own, as the distributions have, of
-// the packages in repo, and returns what it has beside their list.
-func suite(t *testing.T, repo, arch string) (others []string) {
+// architecture asks for the machine's.
+func architecture(t *testing.T) string {
 	t.Helper()
+	out, err := exec.Command("dpkg", "--print-architecture").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// makeSuite makes a repository with a suite of its own, as the distributions have, of
+// the packages in repo, and returns what it has beside their list.
+func makeSuite(t *testing.T, repo, codename string) (others []string) {
+	t.Helper()
+	arch := architecture(t)
 	packages, err := os.ReadFile(filepath.Join(repo, "Packages"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	others = []string{"main/Contents-" + arch, "main/binary-sparc/Packages", "main/i18n/Translation-de", "main/source/Sources"}
-	release := "Suite: test\nCodename: test\nComponents: main\nArchitectures: " + arch + " sparc\nSHA256:\n"
+	release := "Suite: " + codename + "\nCodename: " + codename + "\nComponents: main\nArchitectures: " + arch + " sparc\nSHA256:\n"
 	for _, name := range append(slices.Clone(others), "main/binary-"+arch+"/Packages") {
 		content := packages
 		if slices.Contains(others, name) {
 			content = []byte("Package: x\nVersion: 1\nArchitecture: sparc\nDescription-md5: " + strings.Repeat("0", 32) + "\nDescription-de: x\n")
 		}
-		path := filepath.Join(repo, "dists/test", name)
+		path := filepath.Join(repo, "dists", codename, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +52,7 @@ func suite(t *testing.T, repo, arch string) (others []string) {
 		}
 		release += fmt.Sprintf(" %x %d %s\n", sha256.Sum256(content), len(content), name)
 	}
-	if err := os.WriteFile(filepath.Join(repo, "dists/test/Release"), []byte(release), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(repo, "dists", codename, "Release"), []byte(release), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return others
@@ -57,14 +68,9 @@ Acquire::IndexTargets::deb-src::Sources { MetaKey "$(COMPONENT)/source/Sources";
 `
 
 func TestFetchPackageListsOnly(t *testing.T) {
-	repo := repository(t, aptPackages[0], "10.11.77")
-	out, err := exec.Command("dpkg", "--print-architecture").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	arch := strings.TrimSpace(string(out))
-	others := suite(t, repo, arch)
-	rich := fmt.Sprintf(richConf, arch)
+	repo := repository(t, mariadbPackages[0], "10.11.77")
+	others := makeSuite(t, repo, "test")
+	rich := fmt.Sprintf(richConf, architecture(t))
 	conf := filepath.Join(t.TempDir(), "apt.conf")
 	if err := os.WriteFile(conf, []byte(rich), 0o644); err != nil {
 		t.Fatal(err)
@@ -119,7 +125,7 @@ func TestFetchPackageListsInTime(t *testing.T) {
 	t.Cleanup(drip.Close)
 	m := fetching(t, "http://127.0.0.1:9/", jarOf(nil))
 	m.aptSources("deb [trusted=yes] " + drip.URL + " ./")
-	a, err := m.newApt(t.Context(), t.TempDir())
+	a, err := m.newApt(t.Context(), t.TempDir(), aptRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

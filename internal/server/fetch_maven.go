@@ -40,14 +40,13 @@ func (f *Finder) fetchMaven(ctx context.Context, w want, work string, p *progres
 	if err := os.Remove(archive); err != nil {
 		return nil, err
 	}
-	s := &Server{
-		Flavour: j.flavour, Version: j.version, Dir: root,
-		Daemon: Program{Argv: []string{filepath.Join(root, "bin", daemonNames[0])}},
-		Client: findProgram([]string{filepath.Join(root, "bin")}, clientNames),
+	fam := familyOf(j.flavour)
+	bin := filepath.Join(root, "bin")
+	s := &Server{Flavour: j.flavour, Version: j.version, Dir: root, Daemon: findProgram([]string{bin}, fam.daemons)}
+	if s.Daemon.Argv == nil {
+		return nil, fmt.Errorf("the jar holds no program %sbin/%s", j.prefix, fam.daemons[0])
 	}
-	if !executable(s.Daemon.path()) {
-		return nil, fmt.Errorf("the jar holds no program %sbin/%s", j.prefix, daemonNames[0])
-	}
+	s.findPrograms([]string{bin})
 	// An empty directory of its own, since the one that is built in may hold the
 	// plugins of another server.
 	if err := makeOpenDir(filepath.Join(root, "lib/plugin")); err != nil {

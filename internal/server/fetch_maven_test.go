@@ -28,7 +28,8 @@ func TestFetchJar(t *testing.T) {
 	want := &Server{
 		Flavour: MariaDB, Version: Version{11, 4, 5}, Origin: "maven", Dir: dir,
 		Daemon: Program{Argv: []string{dir + "/bin/mariadbd"}}, Client: Program{Argv: []string{dir + "/bin/mariadb"}},
-		Share: dir + "/share", Messages: dir + "/share", Charsets: dir + "/share/charsets", Plugins: dir + "/lib/plugin",
+		Dumper: Program{Argv: []string{dir + "/bin/mariadb-dump"}},
+		Share:  dir + "/share", Messages: dir + "/share", Charsets: dir + "/share/charsets", Plugins: dir + "/lib/plugin",
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

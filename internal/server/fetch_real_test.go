@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,30 +21,38 @@ import (
 // nobody is the account of the fetch without root.
 const nobody = 65534
 
-// checkReal runs the daemon and the client of a fetched server.
-func checkReal(t *testing.T, s *server.Server, origin, series string) {
+// checkReal runs the programs of a fetched server, and checks that it has them all but
+// those that are named.
+func checkReal(t *testing.T, s *server.Server, origin, series string, lacks ...string) {
 	t.Helper()
 	if s.Origin != origin || series != "" && s.Version.Series() != series {
 		t.Errorf("got %s by %s", s.Name(), s.Origin)
 	}
-	for _, p := range []server.Program{s.Daemon, s.Client} {
+	for name, p := range map[string]server.Program{"daemon": s.Daemon, "client": s.Client, "dumper": s.Dumper, "log reader": s.LogReader} {
+		if slices.Contains(lacks, name) != (len(p.Argv) == 0) {
+			t.Errorf("the %s of %s is %q", name, s.Name(), p.Argv)
+		}
 		if len(p.Argv) == 0 {
-			t.Errorf("a program of %s is missing", s.Name())
 			continue
 		}
 		argv := append(append([]string{}, p.Argv...), "--no-defaults", "--version")
-		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
-		if err != nil || !bytes.Contains(out, []byte(s.Version.String()+"-MariaDB")) {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !bytes.Contains(out, []byte(s.Version.String())) {
 			t.Errorf("%q: %v: %s", argv, err, out)
 		}
-	}
-	for _, dir := range []string{s.Share, s.Messages, s.Charsets, s.Plugins} {
-		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
-			t.Errorf("directory %q: %v", dir, err)
+		if origin != "maven" && len(p.Argv) > 1 {
+			checkLibraries(t, p, s.Dir)
+			checkOpened(t, argv, s.Dir)
 		}
 	}
-	if origin == "apt" && len(s.Daemon.Argv) > 1 {
-		checkLibraries(t, s.Daemon, s.Dir)
+	for name, dir := range map[string]string{"share": s.Share, "messages": s.Messages, "charsets": s.Charsets, "plugins": s.Plugins} {
+		if name == "share" && s.Flavour == server.MySQL {
+			continue
+		}
+		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
+			t.Errorf("%s %q: %v", name, dir, err)
+		}
 	}
 }
 
@@ -60,6 +69,33 @@ func checkLibraries(t *testing.T, p server.Program, dir string) {
 		if lib := strings.Fields(line); len(lib) > 2 && !strings.HasPrefix(lib[2], dir) {
 			t.Errorf("a library of the system: %s", line)
 		}
+	}
+}
+
+// checkOpened runs a program and checks that all libraries that it loads, also those
+// that it opens by itself, come from the fetched directory.
+func checkOpened(t *testing.T, argv []string, dir string) {
+	t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "LD_DEBUG=files")
+	var talk bytes.Buffer
+	cmd.Stderr = &talk
+	if err := cmd.Run(); err != nil {
+		t.Errorf("%q: %v", argv, err)
+	}
+	loaded := 0
+	for line := range strings.Lines(talk.String()) {
+		_, lib, ok := strings.Cut(line, "calling init: ")
+		if !ok {
+			continue
+		}
+		loaded++
+		if lib = strings.TrimSpace(lib); !strings.HasPrefix(lib, dir) {
+			t.Errorf("%s loads %s", argv[len(argv)-3], lib)
+		}
+	}
+	if loaded == 0 {
+		t.Errorf("%q: the loader tells nothing:\n%s", argv, talk.String())
 	}
 }
 
@@ -94,9 +130,68 @@ func aptSeries(t *testing.T) string {
 	return "10"
 }
 
+// TestRealSuites fetches from Debian's suites into the shared directory, unless that
+// is done already.
+func TestRealSuites(t *testing.T) {
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		t.Skip("SKIPPED, UNTESTED: real suites of Debian, since there is no apt-get here")
+	}
+	for _, c := range []struct{ want, origin string }{{"mariadb:11.8", "debian-trixie"}, {"mysql:9.7", "debian-sid"}} {
+		t.Run(c.want, func(t *testing.T) {
+			_, series, _ := strings.Cut(c.want, ":")
+			checkReal(t, servertest.Find(t, c.want), c.origin, series)
+		})
+	}
+}
+
+// TestRealSuitesRun starts what was fetched, and looks at what the daemon has mapped.
+func TestRealSuitesRun(t *testing.T) {
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		t.Skip("SKIPPED, UNTESTED: real suites of Debian, since there is no apt-get here")
+	}
+	for want, more := range map[string]string{
+		"mariadb:11.8": "SELECT 1",
+		"mysql:9.7":    "INSTALL COMPONENT 'file://component_validate_password'; SELECT 'a' REGEXP '\\\\w'", // a plugin, and ICU
+	} {
+		t.Run(want, func(t *testing.T) {
+			r := servertest.Start(t, servertest.Find(t, want))
+			out, err := exec.Command(r.Mysql[0], append(r.Mysql[1:], "-N", "-e", more+"; SELECT @@pid_file")...).CombinedOutput()
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			if err != nil || len(lines) != 2 || lines[0] != "1" {
+				t.Fatalf("%v: %s", err, out)
+			}
+			pid, err := os.ReadFile(lines[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			maps, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "maps"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir, err := filepath.EvalSymlinks(r.Dir) // as the kernel tells it
+			if err != nil {
+				t.Fatal(err)
+			}
+			libraries := 0
+			for line := range strings.Lines(string(maps)) {
+				f := strings.Fields(line)
+				if len(f) < 6 || !strings.Contains(f[5], ".so") {
+					continue
+				}
+				if libraries++; !strings.HasPrefix(f[5], dir) {
+					t.Errorf("it runs on %s", f[5])
+				}
+			}
+			if libraries == 0 {
+				t.Errorf("no libraries in\n%s", maps)
+			}
+		})
+	}
+}
+
 // TestRealJar fetches the real jar into the shared directory, unless it is there.
 func TestRealJar(t *testing.T) {
-	checkReal(t, servertest.Find(t, "mariadb:11.4.5"), "maven", "11.4")
+	checkReal(t, servertest.Find(t, "mariadb:11.4.5"), "maven", "11.4", "log reader") // there is none in it
 }
 
 // TestRealPackagesWithoutRoot fetches as an ordinary user, anew every time.

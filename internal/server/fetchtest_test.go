@@ -26,6 +26,7 @@ func fakeServer(version string) map[string]string {
 	return map[string]string{
 		"bin/mariadbd":                    "#!/bin/sh\necho 'mariadbd  Ver " + version + "-MariaDB for Linux on x86_64'\n",
 		"bin/mariadb":                     "#!/bin/sh\n",
+		"bin/mariadb-dump":                "#!/bin/sh\n",
 		"bin/resolveip":                   "not needed",
 		"share/mariadb_system_tables.sql": "SELECT 1;\n",
 		"share/english/errmsg.sys":        strings.Repeat("message", 20000),

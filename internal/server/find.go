@@ -45,6 +45,8 @@ type Finder struct {
 	jars  []jar         // nil means mavenJars; tests have smaller ones
 	apt   string        // more apt configuration, for tests
 	stall time.Duration // 0 means StallTimeout
+	// keys and mirror stand for debianKeys and debianMirror, for tests.
+	keys, mirror string
 	// look finds a program of the distribution; nil means exec.LookPath.
 	look func(name string) (string, error)
 }
@@ -63,7 +65,7 @@ type candidate struct {
 }
 
 // Find returns the server to use for want: "" or "mariadb" for any MariaDB,
-// "mariadb:10.11" for a series, or the path of a daemon. It looks on PATH and in
+// "mysql:8.4" for a series, or the path of a daemon. It looks on PATH and in
 // the usual directories, then in the cache (the distribution's first), and then fetches.
 // When nothing changed since the last call, it starts no process.
 func (f *Finder) Find(ctx context.Context, text string) (*Server, error) {
@@ -90,8 +92,8 @@ func (f *Finder) Find(ctx context.Context, text string) (*Server, error) {
 // choose takes the first candidate that can be used and is wanted.
 func (f *Finder) choose(candidates iter.Seq[candidate], w want) *Server {
 	for c := range candidates {
-		if c.reason == "" && !w.matches(c.server.Version) {
-			c.reason = fmt.Sprintf("it is version %s, not %s", c.server.Version, w.text)
+		if c.reason == "" {
+			c.reason = w.refuses(c.server)
 		}
 		if c.reason == "" {
 			return c.server

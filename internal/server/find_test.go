@@ -42,6 +42,7 @@ func newMachine(t *testing.T) *machine {
 		Memo:    memo.Store{Dir: filepath.Join(base, "memo")},
 		Getenv:  func(name string) string { return m.env[name] },
 		NoFetch: true,
+		keys:    filepath.Join(base, "no-keys"), // no suites of Debian's
 	}
 	return m
 }
@@ -160,7 +161,7 @@ func TestFindPassesOver(t *testing.T) {
 		plant  func(m *machine)
 		reason string
 	}{
-		"MySQL": {func(m *machine) { m.daemon("usr/sbin/mysqld", mysqlText); m.share("usr/share/mysql") }, "MySQL comes in a later version"},
+		"MySQL": {func(m *machine) { m.daemon("usr/sbin/mysqld", mysqlText); m.share("usr/share/mysql") }, "it is MySQL 8.0.36, not mariadb"},
 		"too old": {func(m *machine) {
 			m.daemon("usr/sbin/mysqld", "mysqld  Ver 10.5.1-MariaDB for x")
 			m.share("usr/share/mysql")
@@ -189,8 +190,12 @@ func TestFindPassesOver(t *testing.T) {
 				t.Errorf("passed over %+v", m.PassedOver)
 			}
 			list, err := m.List(t.Context())
-			if err != nil || len(list) != 2 || list[0].PassedOver == "" || list[0].Chosen || !list[1].Chosen {
-				t.Errorf("List: %+v, %v", list, err)
+			if err != nil || len(list) != 2 || list[0].Chosen || !list[1].Chosen {
+				t.Fatalf("List: %+v, %v", list, err)
+			}
+			// MySQL is of use to who asks for it.
+			if usable := list[0].PassedOver == ""; usable != (name == "MySQL") {
+				t.Errorf("List: %+v", list[0])
 			}
 		})
 	}
@@ -200,7 +205,12 @@ func TestFindAtPath(t *testing.T) {
 	m := newMachine(t)
 	m.daemon("opt/m/bin/mariadbd", mariadbText)
 	m.daemon("opt/my/bin/mysqld", mysqlText)
+	m.daemon("opt/bare/bin/mysqld", mysqlText)
 	m.share("opt/m/share")
+	m.share("opt/my/share")
+	if s := m.mustFind(filepath.Join(m.root, "opt/my/bin/mysqld")); s.Name() != "mysql-8.0.36" || s.Share != "" || s.Messages != filepath.Join(m.root, "opt/my/share") {
+		t.Errorf("%+v", s)
+	}
 	s := m.mustFind(filepath.Join(m.root, "opt/m/bin/mariadbd"))
 	if s.Share != filepath.Join(m.root, "opt/m/share") || s.Client.Argv != nil || s.Plugins != "" {
 		t.Errorf("%+v", s)
@@ -209,7 +219,7 @@ func TestFindAtPath(t *testing.T) {
 	if s := m.mustFind(cached.Daemon.path()); len(s.Daemon.Argv) != 4 {
 		t.Errorf("the daemon of a fetched server has to run through its loader: %v", s.Daemon.Argv)
 	}
-	for path, want := range map[string]string{"opt/none/mariadbd": "no program at that path", "opt/my/bin/mysqld": "MySQL comes in a later version"} {
+	for path, want := range map[string]string{"opt/none/mariadbd": "no program at that path", "opt/bare/bin/mysqld": "no messages"} {
 		if _, err := m.Find(t.Context(), filepath.Join(m.root, path)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\nhint: ") {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -6,14 +6,22 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
-// daemonNames are the daemon's names, new one first: MariaDB before 10.5 and
-// MySQL say mysqld, and MariaDB keeps that as a link.
-var daemonNames = []string{"mariadbd", "mysqld"}
-
-// clientNames are the command line client's names.
-var clientNames = []string{"mariadb", "mysql"}
+// daemonNames are the names of all daemons, new ones first: MariaDB's own say
+// that it is one, mysqld may be either.
+func daemonNames() []string {
+	var names []string
+	for _, f := range families {
+		for _, n := range f.daemons {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
+}
 
 // extraDirs are searched after PATH, since ordinary users' PATH has no sbin.
 var extraDirs = []string{"/sbin", "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin"}
@@ -23,7 +31,7 @@ var extraDirs = []string{"/sbin", "/usr/sbin", "/usr/libexec", "/usr/local/sbin"
 func (f *Finder) installed(ctx context.Context) iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
 		seen := map[string]bool{}
-		for _, name := range daemonNames {
+		for _, name := range daemonNames() {
 			for _, dir := range f.searchDirs() {
 				path := filepath.Join(dir, name)
 				if !executable(path) {
@@ -70,20 +78,30 @@ func (f *Finder) inspect(ctx context.Context, path, real string) candidate {
 
 // describe makes the Server of a daemon that belongs to the system.
 func (f *Finder) describe(ctx context.Context, path, real string) (*Server, error) {
-	s := &Server{Flavour: MariaDB, Origin: "path", Dir: filepath.Dir(path), Daemon: Program{Argv: []string{path}}}
-	var err error
-	if s.Version, err = probe(ctx, f.Memo, s.Daemon); err != nil {
+	daemon := Program{Argv: []string{path}}
+	fam, version, err := probe(ctx, f.Memo, daemon)
+	if err != nil {
 		return nil, err
 	}
-	if s.Version.Compare(Oldest) < 0 {
-		return nil, fmt.Errorf("version %s is older than %s", s.Version, Oldest.Series())
-	}
-	if err := s.findParts(filepath.Dir(filepath.Dir(real))); err != nil {
+	if err := fam.tooOld(version); err != nil {
 		return nil, err
 	}
-	dirs := append([]string{filepath.Dir(path), filepath.Join(filepath.Dir(filepath.Dir(real)), "bin")}, f.searchDirs()...)
-	s.Client = findProgram(dirs, clientNames)
+	s := &Server{Flavour: fam.flavour, Version: version, Origin: "path", Dir: filepath.Dir(path), Daemon: daemon}
+	prefix := filepath.Dir(filepath.Dir(real))
+	if err := s.findParts(prefix); err != nil {
+		return nil, err
+	}
+	dirs := append([]string{filepath.Dir(path), filepath.Join(prefix, "bin")}, f.searchDirs()...)
+	s.findPrograms(dirs)
 	return s, nil
+}
+
+// findPrograms fills in what there is of the programs besides the daemon.
+func (s *Server) findPrograms(dirs []string) {
+	fam := s.family()
+	s.Client = findProgram(dirs, fam.clients)
+	s.Dumper = findProgram(dirs, fam.dumpers)
+	s.LogReader = findProgram(dirs, fam.logReaders)
 }
 
 func findProgram(dirs, names []string) Program {
@@ -118,7 +136,7 @@ func (f *Finder) atPath(ctx context.Context, text string) (*Server, error) {
 	}
 	s, err := f.describe(ctx, path, real)
 	if err != nil {
-		return nil, fmt.Errorf("find server %s: %w\nhint: use --server mariadb", text, err)
+		return nil, fmt.Errorf("find server %s: %w\nhint: use --server mariadb or --server mysql", text, err)
 	}
 	if profile, confined := Confinement(f.Host, real); confined {
 		f.say("warning: %s may keep %s out of ramaria's volumes", profile, path)

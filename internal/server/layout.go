@@ -10,30 +10,30 @@ import (
 // root of an unpacked package), in the order of trial: Debian and the tarballs of
 // MariaDB say mysql or nothing, Debian from 13 on, Fedora and openSUSE mariadb.
 var (
-	shareDirs  = []string{"share/mysql", "share/mariadb", "share"}
+	shareDirs  = []string{"share/mysql", "share/mariadb", "share/mysql-8.4", "share/mysql-8.0", "share"}
 	pluginDirs = []string{
 		"lib/mysql/plugin", "lib/mariadb/plugin", "lib64/mysql/plugin", "lib64/mariadb/plugin", "lib/plugin", "lib64/plugin",
 	}
-	// systemTables is the first bootstrap file; 11.0 renamed it.
-	systemTables = []string{"mysql_system_tables.sql", "mariadb_system_tables.sql"}
 )
 
 // findParts fills in Share, Messages, Charsets and Plugins from the files below
-// prefix. Without the first three a server cannot be used.
+// prefix. Without what its flavour needs of them a server cannot be used.
 func (s *Server) findParts(prefix string) error {
-	s.Share = firstWith(prefix, shareDirs, systemTables...)
+	type part struct{ dir, what string }
+	var parts []part
+	if b := s.family().bootstrap; len(b) > 0 {
+		s.Share = firstWith(prefix, shareDirs, b[0].names...)
+		parts = append(parts, part{s.Share, "bootstrap files (" + b[0].names[0] + ")"})
+	}
 	s.Messages = firstWith(prefix, shareDirs, "english/errmsg.sys")
 	if dir := firstWith(prefix, shareDirs, "charsets/Index.xml"); dir != "" {
 		s.Charsets = filepath.Join(dir, "charsets")
 	}
 	s.Plugins = firstWith(prefix, pluginDirs, ".")
-	for _, part := range []struct{ dir, what string }{
-		{s.Share, "bootstrap files (" + systemTables[0] + ")"},
-		{s.Messages, "messages (english/errmsg.sys)"},
-		{s.Charsets, "character sets (charsets/Index.xml)"},
-	} {
-		if part.dir == "" {
-			return fmt.Errorf("no %s below %s", part.what, filepath.Join(prefix, "share"))
+	parts = append(parts, part{s.Messages, "messages (english/errmsg.sys)"}, part{s.Charsets, "character sets (charsets/Index.xml)"})
+	for _, p := range parts {
+		if p.dir == "" {
+			return fmt.Errorf("no %s below %s", p.what, filepath.Join(prefix, "share"))
 		}
 	}
 	return nil

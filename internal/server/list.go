@@ -14,7 +14,7 @@ type Found struct {
 	Name    string  `json:"name"`
 	Flavour Flavour `json:"flavour,omitempty"`
 	Version string  `json:"version,omitempty"`
-	Origin  string  `json:"origin"` // path, apt, maven; cache if that is unknown
+	Origin  string  `json:"origin"` // path, apt, debian-sid, maven; cache if that is unknown
 	Path    string  `json:"path"`   // of the daemon, or of the directory if fetched
 	// Size is what it takes on disk, in bytes; of an installed one the daemon alone.
 	Size int64 `json:"size_bytes"`
@@ -28,6 +28,10 @@ type Found struct {
 // the order in which Find would take them.
 func (f *Finder) List(ctx context.Context) ([]Found, error) {
 	f.PassedOver = nil
+	w, err := parseWant("")
+	if err != nil {
+		return nil, err
+	}
 	var list []Found
 	chosen := false
 	add := func(c candidate, origin string, size int64) {
@@ -37,7 +41,7 @@ func (f *Finder) List(ctx context.Context) ([]Found, error) {
 		}
 		if c.reason != "" {
 			f.PassedOver = append(f.PassedOver, PassedOver{c.path, c.reason})
-		} else if !chosen {
+		} else if !chosen && w.refuses(c.server) == "" {
 			found.Chosen, chosen = true, true
 		}
 		list = append(list, found)

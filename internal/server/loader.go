@@ -29,11 +29,12 @@ func ownLoader(root string, p Program) (Program, error) {
 	return Program{}, fmt.Errorf("the packages hold no loader %s", filepath.Base(interpreter))
 }
 
-// libraryDirs returns the directories below root that hold shared libraries of the
-// system: usr/lib/TRIPLET, lib/TRIPLET, and those without a triplet.
+// libraryDirs returns the directories below root that hold shared libraries: those of
+// the system (usr/lib/TRIPLET, lib/TRIPLET, and those without a triplet), and those
+// that MySQL's own packages keep for themselves.
 func libraryDirs(root string) []string {
 	var dirs []string
-	for _, pattern := range []string{"usr/lib/*-linux-*", "lib/*-linux-*", "usr/lib", "lib", "usr/lib64", "lib64"} {
+	for _, pattern := range []string{"usr/lib/*-linux-*", "lib/*-linux-*", "usr/lib", "lib", "usr/lib64", "lib64", "usr/lib/mysql/private"} {
 		found, _ := filepath.Glob(filepath.Join(root, pattern)) // the pattern is right
 		for _, dir := range found {
 			if libs, _ := filepath.Glob(filepath.Join(dir, "*.so*")); len(libs) > 0 {

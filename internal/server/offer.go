@@ -16,7 +16,7 @@ const mavenCentral = "https://repo1.maven.org/maven2/"
 type Offer struct {
 	Flavour Flavour `json:"flavour"`
 	Version string  `json:"version"` // "" for whatever the distribution has
-	Method  string  `json:"method"`  // apt, maven
+	Method  string  `json:"method"`  // apt, debian-sid, maven
 	Needs   string  `json:"needs"`   // what the machine must be
 	Size    int64   `json:"size_bytes"`
 }
@@ -33,9 +33,15 @@ func (o Offer) String() string {
 // Available returns what Fetch knows to fetch, best first. Whether the machine
 // allows it shows only when it is tried.
 func Available() []Offer {
-	offers := []Offer{{
-		Flavour: MariaDB, Method: methodApt, Needs: "Debian, Ubuntu and the like", Size: aptDownload,
-	}}
+	offers := []Offer{
+		{Flavour: MariaDB, Method: methodApt, Needs: "Debian, Ubuntu and the like", Size: aptDownload},
+		{Flavour: MySQL, Method: methodApt, Needs: "Ubuntu and the like", Size: aptDownloadMySQL},
+	}
+	for _, d := range suites {
+		offers = append(offers, Offer{
+			Flavour: d.flavour, Version: d.series.Series(), Method: d.method(), Needs: "apt and the package " + debianKeysPackage, Size: d.size,
+		})
+	}
 	for _, j := range mavenJars {
 		offers = append(offers, Offer{
 			Flavour: j.flavour, Version: j.version.String(), Method: methodMaven, Needs: "Linux on " + j.arch, Size: j.size,
@@ -44,10 +50,13 @@ func Available() []Offer {
 	return offers
 }
 
-func offerText() string {
+// offerText says what there is of a family.
+func offerText(fam *family) string {
 	var lines []string
 	for _, o := range Available() {
-		lines = append(lines, o.String())
+		if o.Flavour == fam.flavour {
+			lines = append(lines, o.String())
+		}
 	}
 	return strings.Join(lines, "; ")
 }
@@ -78,7 +87,7 @@ var mavenJars = []jar{{
 // pickJar returns the jar for what is wanted on this machine.
 func pickJar(jars []jar, w want) (jar, error) {
 	for _, j := range jars {
-		if !w.matches(j.version) {
+		if w.family.flavour != j.flavour || !w.matches(j.version) {
 			continue
 		}
 		if j.arch != runtime.GOARCH {
@@ -89,32 +98,26 @@ func pickJar(jars []jar, w want) (jar, error) {
 	return jar{}, fmt.Errorf("there is no jar of %s", w.text)
 }
 
-// aptPackages are the names of the daemon's and the client's packages in the order
-// of trial: one name since Debian 12 and Ubuntu 23.04, one per series before.
-var aptPackages = [][2]string{
-	{"mariadb-server-core", "mariadb-client-core"},
-	{"mariadb-server-core-10.11", "mariadb-client-core-10.11"},
-	{"mariadb-server-core-10.6", "mariadb-client-core-10.6"},
+// installers are the commands that install packages, by distribution; one that derives
+// from another comes before it. The packages of tools have one name everywhere, those
+// of servers are in family.installs.
+var installers = []struct{ id, command string }{
+	{"ubuntu", "sudo apt-get install"},
+	{"debian", "sudo apt-get install"},
+	{"fedora", "sudo dnf install"},
+	{"rhel", "sudo dnf install"},
+	{"suse", "sudo zypper install"},
+	{"arch", "sudo pacman -S"},
+	{"alpine", "sudo apk add"},
 }
 
-// installers are the commands that install packages, by distribution, and the names
-// of the packages that hold a server there. Those of tools are the same everywhere.
-var installers = []struct{ id, command, server string }{
-	{"debian", "sudo apt-get install", "mariadb-server-core mariadb-client-core"},
-	{"fedora", "sudo dnf install", "mariadb-server"},
-	{"rhel", "sudo dnf install", "mariadb-server"},
-	{"suse", "sudo zypper install", "mariadb"},
-	{"arch", "sudo pacman -S", "mariadb"},
-	{"alpine", "sudo apk add", "mariadb mariadb-client"},
-}
-
-// installHint returns the command that installs a server on this machine.
-func (f *Finder) installHint() string {
+// installHint returns the command that installs a server of the family on this machine.
+func (f *Finder) installHint(fam *family) string {
 	release := f.Host.OSRelease()
 	for _, i := range installers {
-		if release.Is(i.id) {
-			return i.command + " " + i.server
+		if packages := fam.installs[i.id]; packages != "" && release.Is(i.id) {
+			return i.command + " " + packages
 		}
 	}
-	return "install the package mariadb-server of your distribution"
+	return fam.elsewhere
 }

@@ -20,34 +20,33 @@ const ProbeTimeout = 30 * time.Second
 // "mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)".
 var versionText = regexp.MustCompile(`\bVer (\d+\.\d+\.\d+)(\S*)`)
 
-// parseVersionText reads what a daemon says to --version. A MySQL gives ErrMySQL.
-func parseVersionText(text string) (Version, error) {
+// parseVersionText reads what a daemon says to --version.
+func parseVersionText(text string) (*family, Version, error) {
 	m := versionText.FindStringSubmatch(text)
 	if m == nil {
-		return Version{}, fmt.Errorf("no version in %q", firstLine(text))
+		return nil, Version{}, fmt.Errorf("no version in %q", firstLine(text))
 	}
 	v, err := ParseVersion(m[1])
-	if err != nil {
-		return Version{}, err
+	for _, f := range families {
+		if err == nil && strings.Contains(m[2], f.version) {
+			return f, v, nil
+		}
 	}
-	if !strings.Contains(m[2], "MariaDB") {
-		return v, fmt.Errorf("version %s: %w", v, ErrMySQL)
-	}
-	return v, nil
+	return nil, v, err
 }
 
-// probe asks the daemon at the end of program for its version, or remembers it.
-func probe(ctx context.Context, m memo.Store, program Program) (Version, error) {
+// probe asks the daemon at the end of program what it is, or remembers it.
+func probe(ctx context.Context, m memo.Store, program Program) (*family, Version, error) {
 	binary := program.path()
 	text, err := m.Get("server-version", binary, func() (string, error) { return askVersion(ctx, program) })
 	if err != nil {
-		return Version{}, fmt.Errorf("ask %s for its version: %w", binary, err)
+		return nil, Version{}, fmt.Errorf("ask %s for its version: %w", binary, err)
 	}
-	v, err := parseVersionText(text)
+	f, v, err := parseVersionText(text)
 	if err != nil {
-		return v, fmt.Errorf("ask %s for its version: %w", binary, err)
+		return nil, v, fmt.Errorf("ask %s for its version: %w", binary, err)
 	}
-	return v, nil
+	return f, v, nil
 }
 
 // askVersion runs the daemon. --no-defaults comes first, as the daemon demands, so

@@ -35,11 +35,14 @@ type Process struct {
 
 // Start starts the daemon with the option file at config. Everything that it says
 // goes to log. It returns as soon as the process runs; see Ready.
-func (s *Server) Start(config string, account Account, dir string, stdin io.Reader, log *os.File) (*Process, error) {
-	argv := append(append([]string{}, s.Daemon.Argv...), "--defaults-file="+config)
-	if stdin != nil {
-		argv = append(argv, "--bootstrap")
-	}
+func (s *Server) Start(config string, account Account, dir string, log *os.File) (*Process, error) {
+	return s.startWith(config, account, dir, nil, nil, log)
+}
+
+// startWith is Start with more arguments, and with statements for a daemon that reads
+// them from its standard input.
+func (s *Server) startWith(config string, account Account, dir string, args []string, stdin io.Reader, log *os.File) (*Process, error) {
+	argv := append(append(append([]string{}, s.Daemon.Argv...), "--defaults-file="+config), args...)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, log, log

@@ -66,6 +66,8 @@ const (
 	factPlugins  = "{plugins}"
 	factCert     = "{cert}"
 	factKey      = "{key}"
+	factRSAKey   = "{rsa_key}"
+	factRSA      = "{rsa}"
 	factPageSize = "{page_size}"
 	factServerID = "{server_id}"
 )
@@ -77,73 +79,6 @@ const BinlogName = "ramaria-bin"
 // BinlogFileSize is the size in bytes at which the server begins the next binary
 // log file.
 const BinlogFileSize = 16 << 20
-
-// mariadbProfile is for MariaDB 10.6 and later. Figures: MariaDB 10.11.19, two
-// cores, data in tmpfs, idle with the system tables only.
-var mariadbProfile = []setting{
-	{name: "datadir", value: factDataDir, stages: paths, fixed: true, why: "the instance's own clone of its image"},
-	{name: "socket", value: factSocket, stages: paths, fixed: true, why: "in the instance's directory, which only its owner can enter"},
-	{name: "pid_file", value: factPidFile, stages: paths, fixed: true, why: "beside the socket, so that no clone inherits it"},
-	{name: "tmpdir", value: factTmpDir, stages: paths, fixed: true, why: "temporary tables and sorts stay where --tmpdir says, by default in the volume"},
-	{name: "init_file", value: factInitFile, stages: Run | Build | Stock, fixed: true, why: "sets up the supervisor's and the application's account before anybody can connect"},
-	{name: "lc_messages_dir", value: factMessages, stages: paths, fixed: true, why: "the error messages of this very server, wherever it was unpacked"},
-	{name: "character_sets_dir", value: factCharsets, stages: paths, fixed: true, why: "the character sets of this very server"},
-	{name: "plugin_dir", value: factPlugins, stages: paths, fixed: true, why: "the plugins of this very server"},
-
-	{name: "skip_networking", value: factPrivate, stages: paths, fixed: true, why: "nobody but the builder may connect"},
-	{name: "port", value: factPort, stages: Run | Build, fixed: true, why: "chosen by --port, or any free one"},
-	{name: "bind_address", value: factBind, stages: Run | Build, why: "loopback only: nothing listens to the network unless asked"},
-	{name: "skip_name_resolve", value: "ON", stages: Run | Build, why: "no DNS look-up at each connection"},
-	{name: "skip_slave_start", value: "ON", stages: Run | Build, fixed: true, why: "a copied replica must not start to replicate"},
-	{name: "ssl_cert", value: factCert, stages: Run | Build, since: Version{11, 4, 0}, fixed: true, why: "made beforehand: otherwise the server makes a TLS key at every start, 250 ms"},
-	{name: "ssl_key", value: factKey, stages: Run | Build, since: Version{11, 4, 0}, fixed: true, why: "belongs to ssl_cert"},
-
-	{name: "character_set_server", value: "utf8mb4", stages: always, shapes: true, why: "as the distributions' packages set it, and the server itself from 11.6"},
-	{name: "innodb_page_size", value: factPageSize, stages: always, shapes: true, why: "the page size that the copied data directory was made with"},
-	{name: "innodb_autoextend_increment", value: "1", stages: always, why: "grows by 1 MB instead of 64: a fresh instance takes 7 MB of the volume instead of 70, nearly all of it ibtmp1"},
-	{name: "innodb_temp_data_file_path", value: "ibtmp1:1M:autoextend", stages: always, why: "made anew at every start: 1 MB instead of 12 MB"},
-	{name: "innodb_log_file_size", value: "16M", stages: Run | Bootstrap, why: "redo log: all of it is resident once written. 8M loses a fifth of all writes; 96M gains half in single-row updates, nothing in larger transactions, for 83 MB more"},
-	{name: "innodb_log_file_size", value: "64M", stages: Build, why: "fewer checkpoints while loading; the image gets a new, small one"},
-	{name: "innodb_log_buffer_size", value: "2M", stages: Run | Bootstrap, why: "writing the log out costs a memory copy only: 16M is 14 MB more resident for no gain; unused where the server maps the log"},
-	{name: "innodb_buffer_pool_size", value: "128M", stages: Run, why: "address space: pages are resident once used. Idle, 64M, 128M and 256M differ by 4 MB and 3 ms of start"},
-	{name: "innodb_buffer_pool_size", value: "256M", stages: Build, why: "a load touches every page once"},
-	{name: "innodb_buffer_pool_dump_at_shutdown", value: "OFF", stages: always, why: "reading a page again is a memory copy"},
-	{name: "innodb_buffer_pool_load_at_startup", value: "OFF", stages: always, why: "work at start for nothing"},
-	{name: "innodb_doublewrite", value: "ON", stages: Run, why: "a 16 KB page tears when the server is killed in the middle of a write, in RAM too: without it 2 of 80 kills under load left a database that does not start. Costs a tenth of the writes while data fits the pool (docs/durability.md)"},
-	{name: "innodb_doublewrite", value: "OFF", stages: Build | Bootstrap, why: "a build that is killed is thrown away"},
-	{name: "innodb_flush_log_at_trx_commit", value: "1", stages: Run, volumes: "shm", why: "should the server map its redo log into memory, as it tries in /dev/shm, 2 would lose acknowledged commits when it is killed (docs/durability.md); costs 2 to 3 %"},
-	{name: "innodb_flush_log_at_trx_commit", value: "2", stages: Run, volumes: "tmpfs ramfs xfs zram disk", why: "each commit is written to the kernel, so it survives the death of the server; 0 would lose commits, 1 would write past the page cache"},
-	{name: "innodb_flush_log_at_trx_commit", value: "0", stages: Build | Bootstrap, why: "a build that is killed is thrown away"},
-	{name: "innodb_flush_method", value: "fsync", stages: always, volumes: "shm tmpfs ramfs", why: "a sync in shared memory is free; O_DIRECT, O_DSYNC and nosync were no faster beyond noise"},
-	{name: "innodb_flush_method", value: "O_DIRECT", stages: always, volumes: "xfs zram", why: "the block device is memory already: the page cache would hold every page a second time"},
-	{name: "debug_no_sync", value: "ON", stages: always, volumes: "disk", why: "the disk volume promises no more than RAM does: no waiting for the device"},
-	{name: "innodb_flush_method", value: "nosync", stages: always, volumes: "disk", why: "as above, for InnoDB's own files"},
-	{name: "innodb_use_native_aio", value: "OFF", stages: always, fixed: true, why: "a stopped server must have no write in flight, or a snapshot could tear; RAM gains nothing from it"},
-	{name: "innodb_fast_shutdown", value: "0", stages: Build, fixed: true, why: "an image has no undo history and no buffered changes left"},
-	{name: "innodb_stats_on_metadata", value: "OFF", stages: Run, why: "reading information_schema must not recompute statistics"},
-
-	{name: "aria_pagecache_buffer_size", value: "8M", stages: always, why: "5 MB less resident than with the default of 128M, which serves system and on-disk temporary tables only"},
-	{name: "key_buffer_size", value: "1M", stages: Run, why: "MyISAM's; 23 MB less resident and 10 ms less start than with the default of 128M"},
-	{name: "query_cache_size", value: "0", stages: always, why: "off in every current default; saves its memory"},
-	{name: "query_cache_type", value: "OFF", stages: always, why: "no lock per statement"},
-	{name: "performance_schema", value: "OFF", stages: always, why: "costs 95 MB and 45 ms of start; switch it on by --set performance_schema=ON"},
-	{name: "max_allowed_packet", value: "1G", stages: Build, why: "whatever a dump holds"},
-
-	{name: "log_bin", value: BinlogName, stages: Run, fixed: true, why: "what changed is written down, for rewinding; a relative name, so that a clone never reaches its parent's log"},
-	{name: "log_bin", value: "OFF", stages: Build | Bootstrap, fixed: true, why: "an image starts without history"},
-	{name: "server_id", value: factServerID, stages: Run, why: "the binary log wants one; each instance has its own, so that a branch is not taken for its parent"},
-	{name: "binlog_format", value: "ROW", stages: Run, fixed: true, why: "row images can be inverted, statements cannot"},
-	{name: "binlog_row_image", value: "FULL", stages: Run, fixed: true, why: "an inverted update needs the whole row as it was"},
-	{name: "binlog_annotate_row_events", value: "OFF", stages: Run, why: "nobody reads the statement texts"},
-	{name: "binlog_checksum", value: "NONE", stages: Run, why: "RAM does not rot"},
-	{name: "log_bin_compress", value: "OFF", stages: Run, fixed: true, why: "the log is read as it is written"},
-	{name: "max_binlog_size", value: "16M", stages: Run, fixed: true, why: "small files, since the supervisor purges whole ones"},
-	{name: "sync_binlog", value: "0", stages: Run, why: "the log is in RAM"},
-	{name: "log_bin_trust_function_creators", value: "ON", stages: Run, why: "with a binary log the application could otherwise make no function or trigger"},
-}
-
-// profiles has the profile of each flavour.
-var profiles = map[Flavour][]setting{MariaDB: mariadbProfile}
 
 // applies reports whether the row is part of a start.
 func (r setting) applies(v Version, stage Stage, volume string) bool {

@@ -13,7 +13,7 @@ import (
 // Flavour is a family of servers.
 type Flavour string
 
-// The flavours. Only MariaDB can be run so far; MySQL is recognised.
+// The flavours.
 const (
 	MariaDB Flavour = "mariadb"
 	MySQL   Flavour = "mysql"
@@ -87,15 +87,19 @@ type Program struct {
 type Server struct {
 	Flavour Flavour `json:"flavour"`
 	Version Version `json:"version"`
-	// Origin says where it came from, for people: "path", "apt", "maven".
+	// Origin says where it came from, for people: "path", "apt", "debian-sid", "maven".
 	Origin string `json:"origin"`
 	// Dir is the directory of a fetched server, or that of the daemon's binary.
 	Dir string `json:"dir"`
 
 	Daemon Program `json:"daemon"` // mariadbd
 	Client Program `json:"client"` // mariadb; Argv is empty when it was not found
+	// Dumper is mariadb-dump, and LogReader mariadb-binlog; Argv is empty as above.
+	Dumper    Program `json:"dumper"`
+	LogReader Program `json:"log_reader"`
 
-	// Share holds the bootstrap SQL (mysql_system_tables.sql, ...); Messages the
+	// Share holds the bootstrap SQL (mysql_system_tables.sql, ...), "" where the daemon
+	// needs none; Messages the
 	// directory with the language folders; Charsets the character set files;
 	// Plugins the plugin directory ("" where the built-in default is right).
 	Share    string `json:"share"`

@@ -9,8 +9,11 @@ import (
 	"strings"
 )
 
-// toolkitFile describes a fetched tool, as descriptionFile does a server.
-const toolkitFile = "tool.json"
+// toolkitFile describes a fetched tool, as descriptionFile does a server, in toolkitFormat.
+const (
+	toolkitFile   = "tool.json"
+	toolkitFormat = 1
+)
 
 // toolkit is a fetched tool with all that it needs; it is also the content of
 // tool.json.
@@ -64,7 +67,7 @@ func (f *Finder) cachedTool(t Tool) (*toolkit, []PassedOver) {
 // loadTool reads the description of the fetched tool in dir.
 func loadTool(dir string, t Tool) (*toolkit, error) {
 	var k toolkit
-	if err := readDescription(dir, toolkitFile, &k, &k.Format); err != nil {
+	if err := readDescription(dir, toolkitFile, &k, &k.Format, toolkitFormat); err != nil {
 		return nil, err
 	}
 	k.rebase(dir)
@@ -76,7 +79,7 @@ func loadTool(dir string, t Tool) (*toolkit, error) {
 
 // fetchTool fetches the packages of the tool and checks that it runs.
 func (f *Finder) fetchTool(ctx context.Context, t Tool, work string, p *progress) (*toolkit, error) {
-	k := &toolkit{Format: descriptionFormat, Tool: t.Program}
+	k := &toolkit{Format: toolkitFormat, Tool: t.Program}
 	var err error
 	k.Dir, err = f.unpackApt(ctx, f.tools(), aptRequest{
 		pick: func(ctx context.Context, a *apt) ([]string, error) {

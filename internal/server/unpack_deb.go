@@ -76,8 +76,13 @@ func (u *unpacker) tar(stream io.Reader, needed func(name string) bool) error {
 }
 
 var (
-	sharedLibrary = regexp.MustCompile(`\.so(\.[0-9.]+)?$`)
+	sharedLibrary = regexp.MustCompile(`\.so(\.[0-9]\w*)*$`) // libaio.so.1t64 is one
 	libraryDir    = regexp.MustCompile(`^(usr/)?lib(32|64|x32)?(/|$)`)
+
+	// uselessPlugin matches plugins of MySQL that a server for one machine has no use
+	// for, 47 MB: those by which clients log in at other places and report there, those
+	// of groups, and the examples.
+	uselessPlugin = regexp.MustCompile(`^usr/lib/(mysql|[^/]+/mysql)/plugin/(authentication_\w+_client|component_telemetry|telemetry_client|(component_)?group_replication\w*|mypluglib|adt_null|\w*(test|example)\w*)\.so$`)
 )
 
 // neededOfPackage keeps shared libraries, the server's own files and programs:
@@ -85,7 +90,9 @@ var (
 func neededOfPackage(name string) bool {
 	switch dir := path.Dir(name); {
 	case dir == "usr/bin" || dir == "usr/sbin" || dir == "usr/libexec":
-		return neededPrograms[path.Base(name)]
+		return neededProgram(path.Base(name))
+	case uselessPlugin.MatchString(name):
+		return false
 	case underAny(name, "usr/share/mysql", "usr/share/mariadb", "usr/lib/mysql", "usr/lib/mariadb"):
 		return true
 	}

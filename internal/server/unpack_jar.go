@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -65,7 +66,7 @@ func neededOfJar(name string) bool {
 	case strings.HasSuffix(name, "/"):
 		return false
 	case dir == "bin":
-		return neededPrograms[path.Base(name)]
+		return neededProgram(path.Base(name))
 	case dir == "share":
 		return strings.HasSuffix(name, ".sql")
 	case dir == "share/charsets":
@@ -75,9 +76,11 @@ func neededOfJar(name string) bool {
 	}
 }
 
-// neededPrograms are the programs kept of a server.
-var neededPrograms = map[string]bool{
-	"mariadbd": true, "mysqld": true, "mariadb": true, "mysql": true, "mariadb-dump": true, "mysqldump": true,
+// neededProgram reports whether a program of that name is kept of a server.
+func neededProgram(name string) bool {
+	return slices.ContainsFunc(families, func(f *family) bool {
+		return slices.Contains(slices.Concat(f.daemons, f.clients, f.dumpers, f.logReaders), name)
+	})
 }
 
 // Offsets in the header of a 64-bit little-endian ELF file and its program

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"strings"
 	"testing"
 )
@@ -17,8 +16,9 @@ func TestParseWant(t *testing.T) {
 		{text: "mariadb:11", yes: "11.4.5", no: "12.0.1"},
 		{text: "mariadb:10", yes: "10.11.5", no: "11.0.1"},
 		{text: "mariadb:11.4.5", yes: "11.4.5", no: "11.4.6"},
-		{text: "mysql", err: "later version"},
-		{text: "mysql:9.7", err: "later version"},
+		{text: "mysql", yes: "8.0.36"},
+		{text: "mysql:9.7", yes: "9.7.4", no: "9.6.0"},
+		{text: "mysql:5.7", err: "MySQL 5.7 is older than 8.0"},
 		{text: "postgres", err: "unknown server"},
 		{text: "mariadb:x", err: "not a number"},
 		{text: "mariadb:", err: "not a number"},
@@ -46,20 +46,23 @@ func TestParseWant(t *testing.T) {
 }
 
 func TestParseVersionText(t *testing.T) {
-	for _, c := range []struct{ text, want, err string }{
-		{text: "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)", want: "10.11.19"},
-		{text: "/usr/sbin/mysqld  Ver 10.6.16-MariaDB-0ubuntu0.22.04.1 for debian-linux-gnu on x86_64 (Ubuntu 22.04)", want: "10.6.16"},
-		{text: "/x/bin/mariadbd  Ver 11.4.5-MariaDB for linux-systemd on x86_64 (MariaDB Server)", want: "11.4.5"},
-		{text: "/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)", want: "8.0.36", err: "MySQL"},
-		{text: "mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28)", want: "8.0.36", err: "MySQL"},
+	for _, c := range []struct {
+		text, want, err string
+		flavour         Flavour
+	}{
+		{text: "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)", want: "10.11.19", flavour: MariaDB},
+		{text: "/usr/sbin/mysqld  Ver 10.6.16-MariaDB-0ubuntu0.22.04.1 for debian-linux-gnu on x86_64 (Ubuntu 22.04)", want: "10.6.16", flavour: MariaDB},
+		{text: "/x/bin/mariadbd  Ver 11.4.5-MariaDB for linux-systemd on x86_64 (MariaDB Server)", want: "11.4.5", flavour: MariaDB},
+		{text: "/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)", want: "8.0.36", flavour: MySQL},
+		{text: "mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28)", want: "8.0.36", flavour: MySQL},
 		{text: "hello", want: "0.0.0", err: "no version"},
 	} {
-		v, err := parseVersionText(c.text)
+		f, v, err := parseVersionText(c.text)
 		if v.String() != c.want || (err == nil) != (c.err == "") {
 			t.Errorf("%q: %s, %v", c.text, v, err)
 		}
-		if c.err == "MySQL" && !errors.Is(err, ErrMySQL) {
-			t.Errorf("%q: %v", c.text, err)
+		if f != familyOf(c.flavour) {
+			t.Errorf("%q: flavour of %+v", c.text, f)
 		}
 	}
 }

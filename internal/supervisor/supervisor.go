@@ -38,6 +38,7 @@ type Supervisor struct {
 	volume volume.Volume
 	log    *slog.Logger
 	argv   func(name string) []string
+	keys   string
 
 	lock   *sys.FileLock
 	listen net.Listener
@@ -63,6 +64,8 @@ type Options struct {
 	Log *slog.Logger
 	// Argv is the command line that the supervisor of another instance is started by.
 	Argv func(name string) []string
+	// Keys is the directory of keys that all servers of the user share.
+	Keys string
 }
 
 // ErrRunning says that the instance has a supervisor already.
@@ -73,7 +76,7 @@ var ErrRunning = errors.New("the instance is running already")
 // is that of the volume in which the instance lies.
 func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o Options) (_ *Supervisor, err error) {
 	s := &Supervisor{
-		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv,
+		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys,
 		tasks: make(chan task), over: make(chan struct{}),
 	}
 	s.lock, err = sys.TryLock(i.LockPath(), sys.Exclusive)
@@ -170,7 +173,7 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		return fmt.Errorf("open server log: %w", err)
 	}
 	defer log.Close()
-	proc, err := s.inst.Server.Start(s.inst.ConfigPath(), s.inst.Account, s.inst.Dir, nil, log)
+	proc, err := s.inst.Server.Start(s.inst.ConfigPath(), s.inst.Account, s.inst.Dir, log)
 	if err != nil {
 		return err // after a rewind s.proc is the old one, and has ended
 	}
@@ -216,17 +219,12 @@ func (s *Supervisor) writeFiles() error {
 		return fmt.Errorf("put old log aside: %w", err)
 	}
 	initFile := filepath.Join(i.RunDir, "init.sql")
-	sql := i.Server.InitSQL(i.Supervisor, i.Endpoint.Login, i.Endpoint.Database)
-	if brakes(s.volume) {
-		sql += i.Server.ObeyReadOnlySQL(i.Endpoint.Login)
-	}
+	sql := i.Server.InitSQL(i.Supervisor, i.Endpoint.Login, i.Endpoint.Database, brakes(s.volume))
 	if err := server.WritePrivate(initFile, []byte(sql), i.Account); err != nil {
 		return err
 	}
-	if i.Server.NeedsCert() {
-		if err := server.WriteCert(i.RunDir, i.Account); err != nil {
-			return err
-		}
+	if err := i.Server.WriteKeys(s.keys, i.RunDir, i.Account); err != nil {
+		return err
 	}
 	text, err := i.Server.Render(server.Config{
 		Stage: server.Run, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: i.TmpDir(),

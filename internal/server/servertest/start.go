@@ -76,13 +76,11 @@ func (r *Running) configure(stage server.Stage) error {
 	if stage == server.Run {
 		c.InitFile = r.path("init.sql")
 		app := server.Login{User: "app", Password: server.NewPassword()}
-		if err := server.WritePrivate(c.InitFile, []byte(r.InitSQL(r.Endpoint.Login, app, "")), r.account); err != nil {
+		if err := server.WritePrivate(c.InitFile, []byte(r.InitSQL(r.Endpoint.Login, app, "", false)), r.account); err != nil {
 			return err
 		}
-		if r.NeedsCert() {
-			if err := server.WriteCert(c.RunDir, r.account); err != nil {
-				return err
-			}
+		if err := r.WriteKeys(r.path("keys"), c.RunDir, r.account); err != nil {
+			return err
 		}
 	}
 	text, err := r.Render(c)
@@ -99,7 +97,7 @@ func (r *Running) start(t testing.TB) error {
 		return err
 	}
 	defer log.Close()
-	if r.proc, err = r.Start(r.path("my.cnf"), r.account, r.dir, nil, log); err != nil {
+	if r.proc, err = r.Start(r.path("my.cnf"), r.account, r.dir, log); err != nil {
 		return err
 	}
 	db, err := server.Open(r.Endpoint.Socket, r.Endpoint.Login, "")

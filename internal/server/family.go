@@ -1,0 +1,75 @@
+package server
+
+import "fmt"
+
+// family is all that Ramaria knows of one flavour of server: a fact that depends on the
+// flavour, or on the version, is a field here or a row of one, and whoever needs it asks
+// the Server. Another version is another row with its golden file; nothing outside
+// mariadb.go and mysql.go says which flavour it is about.
+type family struct {
+	flavour Flavour
+	// name is how its makers write it.
+	name string
+	// oldest is the oldest version that is supported.
+	oldest Version
+	// version is part of what --version says after the number; "" fits all, and comes last.
+	version string
+	// daemons, clients, dumpers and logReaders are the names of the programs, new ones
+	// first: the server, its command line client, and what writes dumps and reads
+	// binary logs.
+	daemons, clients, dumpers, logReaders []string
+	// packages are the packages of Debian, Ubuntu and the like that hold them, in the
+	// order of trial: the daemon's first, and as many of the others as there are. without
+	// are those that these depend on and that their programs do not need.
+	packages [][]string
+	without  []string
+	// installs are the packages that people install, by distribution as in installers,
+	// and elsewhere says it for all others.
+	installs  map[string]string
+	elsewhere string
+
+	// init returns the statements by which every start makes the accounts.
+	init func(supervisor, app Login) []string
+	// obeyReadOnly revokes from the accounts named what lets them write in spite of
+	// read_only.
+	obeyReadOnly string
+
+	dataDir dataDir
+	// profile is how it is configured.
+	profile []setting
+	// bootstrap are the files that make a data directory; nil is for a daemon that
+	// makes one by itself.
+	bootstrap []bootstrapFile
+	// initialise is what the daemon is run with to make a data directory, and settle
+	// with what it recovers one and ends. Without settle it gets SHUTDOWN by a file.
+	initialise, settle []string
+	// spare are patterns of files that initialise makes and no server needs.
+	spare []string
+}
+
+// families are all that there are.
+var families = []*family{&mariadbFamily, &mysqlFamily}
+
+// familyOf returns the family of a flavour, nil if there is none.
+func familyOf(f Flavour) *family {
+	for _, fam := range families {
+		if fam.flavour == f {
+			return fam
+		}
+	}
+	return nil
+}
+
+// family is for servers that Find or Fetch returned, whose flavour is known.
+func (s *Server) family() *family { return familyOf(s.Flavour) }
+
+// example is how people name one of its series: mariadb:10.6.
+func (f *family) example() string { return string(f.flavour) + ":" + f.oldest.Series() }
+
+// tooOld is the error of a version that is not supported, nil for others.
+func (f *family) tooOld(v Version) error {
+	if v.Compare(f.oldest) >= 0 {
+		return nil
+	}
+	return fmt.Errorf("%s %s is older than %s, the oldest that ramaria supports", f.name, v, f.oldest.Series())
+}

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// rsaBits is what MySQL makes itself.
+const rsaBits = 2048
+
+// WriteKeys makes the keys in runDir that the option file of a start names. Those that
+// take long to make are kept in the directory kept, which only its owner can enter, and
+// used for all servers of one user: to have one is to read what clients without TLS send
+// to log in, over loopback.
+func (s *Server) WriteKeys(kept, runDir string, account Account) error {
+	if s.uses(factCert) {
+		if err := writeCert(runDir, account); err != nil {
+			return err
+		}
+	}
+	if !s.uses(factRSAKey) {
+		return nil
+	}
+	key, err := keptRSA(kept)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		writePEM(rsaKeyPath(runDir), "PRIVATE KEY", key.private, account),
+		writePEM(rsaPublicPath(runDir), "PUBLIC KEY", key.public, account),
+	)
+}
+
+// uses reports whether the option file of an instance has a row with this fact.
+func (s *Server) uses(fact string) bool {
+	for _, r := range s.family().profile {
+		if r.value == fact && r.applies(s.Version, Run, "") {
+			return true
+		}
+	}
+	return false
+}
+
+// pair is an RSA key, in DER: PKCS #8 and PKIX.
+type pair struct{ private, public []byte }
+
+// keptRSA returns the key of dir, and makes it if there is none: 0.1 s. Of two processes
+// that do so at once the last one's stays, and both are good.
+func keptRSA(dir string) (pair, error) {
+	path := filepath.Join(dir, "rsa.pem")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		if block, _ := pem.Decode(text); block != nil {
+			if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
+				if key, ok := key.(*rsa.PrivateKey); ok {
+					return pairOf(key)
+				}
+			}
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return pair{}, fmt.Errorf("read RSA key: %w", err)
+	}
+	key, err := rsa.GenerateKey(rand.Reader, rsaBits)
+	if err != nil {
+		return pair{}, fmt.Errorf("make RSA key: %w", err)
+	}
+	p, err := pairOf(key)
+	if err != nil {
+		return pair{}, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return pair{}, fmt.Errorf("keep RSA key: %w", err)
+	}
+	part := path + "." + NewPassword()
+	if err := writePEM(part, "PRIVATE KEY", p.private, Account{}); err != nil {
+		return pair{}, err
+	}
+	return p, os.Rename(part, path)
+}
+
+func pairOf(key *rsa.PrivateKey) (p pair, err error) {
+	if p.private, err = x509.MarshalPKCS8PrivateKey(key); err == nil {
+		p.public, err = x509.MarshalPKIXPublicKey(&key.PublicKey)
+	}
+	if err != nil {
+		err = fmt.Errorf("make RSA key: %w", err)
+	}
+	return p, err
+}

@@ -1,0 +1,53 @@
+package server
+
+// mariadbFamily is MariaDB.
+var mariadbFamily = family{
+	flavour: MariaDB, name: "MariaDB", version: "MariaDB",
+	// Its makers still care for 10.6.
+	oldest: Version{Major: 10, Minor: 6},
+
+	// mysqld and the like are the names before 10.5, which stayed as links.
+	daemons:    []string{"mariadbd", "mysqld"},
+	clients:    []string{"mariadb", "mysql"},
+	dumpers:    []string{"mariadb-dump", "mysqldump"},
+	logReaders: []string{"mariadb-binlog", "mysqlbinlog"},
+
+	// One name since Debian 12 and Ubuntu 23.04, one per series before. The last
+	// package has what writes dumps and reads logs, and scripts for which it wants Perl.
+	packages: [][]string{
+		{"mariadb-server-core", "mariadb-client-core", "mariadb-client"},
+		{"mariadb-server-core-10.11", "mariadb-client-core-10.11", "mariadb-client-10.11"},
+		{"mariadb-server-core-10.6", "mariadb-client-core-10.6", "mariadb-client-10.6"},
+	},
+	without: []string{"perl", "libconfig-inifiles-perl", "debianutils"},
+	installs: map[string]string{
+		"debian": "mariadb-server-core mariadb-client",
+		"fedora": "mariadb-server", "rhel": "mariadb-server", "suse": "mariadb mariadb-client",
+		"arch": "mariadb", "alpine": "mariadb mariadb-client",
+	},
+	elsewhere: "install the package mariadb-server of your distribution",
+
+	init: func(supervisor, app Login) []string {
+		apps := appAccounts(app)
+		return []string{
+			"CREATE OR REPLACE USER " + identified(account(supervisor, "localhost"), supervisor) + ", " + identified(apps[0], app) + ", " + identified(apps[1], app),
+			"GRANT ALL PRIVILEGES ON *.* TO " + account(supervisor, "localhost") + ", " + apps[0] + ", " + apps[1] + " WITH GRANT OPTION",
+			"REVOKE SUPER, BINLOG ADMIN ON *.* FROM " + apps[0] + ", " + apps[1],
+		}
+	},
+	obeyReadOnly: "READ_ONLY ADMIN",
+
+	dataDir: dataDir{mark: "mysql/*", versionFiles: []string{"mariadb_upgrade_info", "mysql_upgrade_info"}},
+	profile: mariadbProfile,
+	// What mariadb-install-db runs, in its order. The help texts are half of its work
+	// and most of an empty server's rows; nobody asks a throw-away server for HELP.
+	bootstrap: []bootstrapFile{
+		{names: []string{"mariadb_system_tables.sql", "mysql_system_tables.sql"}},
+		{names: []string{"mariadb_performance_tables.sql", "mysql_performance_tables.sql"}},
+		{names: []string{"mariadb_system_tables_data.sql", "mysql_system_tables_data.sql"}},
+		{names: []string{"fill_help_tables.sql"}, optional: true, stock: true},
+		{names: []string{"maria_add_gis_sp_bootstrap.sql"}, optional: true},
+		{names: []string{"mariadb_sys_schema.sql", "mysql_sys_schema.sql"}, optional: true},
+	},
+	initialise: []string{"--bootstrap"}, settle: []string{"--bootstrap"},
+}
