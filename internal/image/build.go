@@ -29,6 +29,8 @@ type build struct {
 	app   server.Login
 	// copied is what was copied from an instance, nil if nothing was.
 	copied *InstanceData
+	// older says that a server of an older series wrote what was copied.
+	older bool
 	// loaded are the dumps so far.
 	loaded []loaded
 }
@@ -121,7 +123,7 @@ func (b *build) lay(ctx context.Context) error {
 	}
 	switch first := b.sources[0]; first.kind {
 	case kindDataDir:
-		if err := b.copyDataDir(ctx, first.path); err != nil || len(b.sources) == 1 {
+		if err := b.copyDataDir(ctx, first.path); err != nil || len(b.sources) == 1 && !b.older {
 			return err
 		}
 		return b.settle(ctx) // before a server loads the rest
@@ -169,10 +171,10 @@ func (b *build) copyDataDir(ctx context.Context, dir string) error {
 	if err := checkStopped(dir); err != nil {
 		return err
 	}
-	if err := checkMaker(dir, b.Server); err != nil {
+	var err error
+	if b.older, err = checkMaker(dir, b.Server); err != nil {
 		return err
 	}
-	var err error
 	if b.image.PageSize, err = pageSize(dir); err != nil {
 		return err
 	}

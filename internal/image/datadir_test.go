@@ -128,7 +128,7 @@ func TestCheckMaker(t *testing.T) {
 	for creator, ok := range map[string]bool{
 		"MariaDB 10.11.6": true, "MariaDB 10.11.99": true, "MariaDB 10.6.1": true, "MariaDB 11.0.1": false, "MySQL 5.7.44": false, "": true,
 	} {
-		err := checkMaker(tree(t, map[string]string{"ib_logfile0": redo(creator)}), mariadb(10, 11, 14))
+		_, err := checkMaker(tree(t, map[string]string{"ib_logfile0": redo(creator)}), mariadb(10, 11, 14))
 		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "\nhint: ") {
 			t.Errorf("%q: got %v", creator, err)
 		}

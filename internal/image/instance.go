@@ -71,6 +71,7 @@ func (b *build) takeInstance(ctx context.Context, name string, data InstanceData
 	if err := checkInstance(name, data, b.Server); err != nil {
 		return err
 	}
+	b.older = outdated(makerOf(data.Server), b.Server)
 	if err := b.checkInstanceRoom(ctx, data.Dir); err != nil {
 		return err
 	}
@@ -98,11 +99,15 @@ func (b *build) takeInstance(ctx context.Context, name string, data InstanceData
 	}})
 }
 
+func makerOf(s *server.Server) server.Maker {
+	return server.Maker{Flavour: s.Flavour, Version: s.Version, Text: s.Name()}
+}
+
 // checkInstance refuses the data of an instance that the server cannot go on with.
 func checkInstance(name string, data InstanceData, s *server.Server) error {
 	by, v := data.Server, data.Server.Version
 	what := "copy the data of instance " + name
-	if err := checkMadeBy(what, server.Maker{Flavour: by.Flavour, Version: v, Text: by.Name()}, s); err != nil {
+	if err := checkMadeBy(what, makerOf(by), s); err != nil {
 		return err
 	}
 	if !data.Clean && v.Series() != s.Version.Series() {

@@ -82,8 +82,9 @@ func TestKilledSaver(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.Sweep(t.Context())
-	if _, gone := os.Stat(c.workPath(coldID)); errors.Join(err, gone) != nil {
-		t.Errorf("a living saver's work was swept: %v, %v", err, gone)
+	_, gone := os.Stat(c.workPath(coldID))
+	if err := errors.Join(err, gone); err != nil {
+		t.Errorf("a living saver's work was swept: %v", err)
 	}
 	if list, err := c.List(); len(list) > 0 || err != nil {
 		t.Errorf("half a file is listed: %v, %v", list, err)

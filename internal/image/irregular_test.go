@@ -94,7 +94,8 @@ func TestIrregularDataDir(t *testing.T) {
 		within(t, name, func() {
 			_, hashErr := hashDataDir(t.Context(), memo.Store{}, dir)
 			_, sizeErr := pageSize(dir)
-			err := errors.Join(hashErr, checkMaker(dir, mariadb(10, 11, 14)), sizeErr, checkStopped(dir))
+			_, makerErr := checkMaker(dir, mariadb(10, 11, 14))
+			err := errors.Join(hashErr, makerErr, sizeErr, checkStopped(dir))
 			if refused := name == "ibdata1" || name == "log.index"; (err != nil) != refused {
 				t.Errorf("%s: got %v", name, err)
 			}

@@ -25,7 +25,7 @@ func (b *build) load(ctx context.Context) (err error) {
 			loads = append(loads, s)
 		}
 	}
-	if len(loads) == 0 && b.copied == nil {
+	if len(loads) == 0 && b.copied == nil && !b.older {
 		return nil
 	}
 	p, err := b.startServer(ctx, loads)
@@ -41,6 +41,11 @@ func (b *build) load(ctx context.Context) (err error) {
 			err = fmt.Errorf("shut down after loading: %s\n%s", server.Cause(err), server.LogTail(b.logPath()))
 		}
 	}()
+	if b.older {
+		if err = b.upgrade(ctx); err != nil {
+			return err
+		}
+	}
 	for _, s := range loads {
 		if s.kind == kindExec {
 			err = b.exec(ctx, s)
@@ -52,6 +57,20 @@ func (b *build) load(ctx context.Context) (err error) {
 		}
 	}
 	return b.finish(ctx)
+}
+
+// upgrade upgrades what a server of an older series wrote.
+func (b *build) upgrade(ctx context.Context) error {
+	b.say("upgrading to %s %s\n", b.Server.Flavour, b.Server.Version)
+	err := b.Server.Upgrade(ctx, b.dir, filepath.Join(b.dir, "tmp"), b.endpoint(b.login, ""), b.Account)
+	if errors.Is(err, server.ErrNoUpgrader) {
+		b.say("note: the system tables stay those of the older server: %v\n", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("upgrade the copy: %w\nhint: use the server that wrote it, or a dump", err)
+	}
+	return nil
 }
 
 // endpoint is how the builder (or a command, as the application) reaches the

@@ -12,13 +12,18 @@ import (
 )
 
 // checkMaker refuses a data directory of another flavour, or of a version newer
-// than s; an older one of the same flavour is upgraded by starting it.
-func checkMaker(dir string, s *server.Server) error {
+// than s. It reports whether it is of an older series, which has to be upgraded.
+func checkMaker(dir string, s *server.Server) (older bool, err error) {
 	m := server.MakerOf(dir)
 	if m.Flavour == "" {
-		return nil
+		return false, nil
 	}
-	return checkMadeBy("copy data directory "+dir, m, s)
+	return outdated(m, s), checkMadeBy("copy data directory "+dir, m, s)
+}
+
+// outdated reports whether data is of an older series than s.
+func outdated(m server.Maker, s *server.Server) bool {
+	return m.Flavour == s.Flavour && m.Version.Series() != s.Version.Series() && m.Version.Compare(s.Version) < 0
 }
 
 // checkMadeBy refuses data of another flavour, or of a version newer than s.

@@ -18,6 +18,8 @@ type family struct {
 	// first: the server, its command line client, and what writes dumps and reads
 	// binary logs.
 	daemons, clients, dumpers, logReaders []string
+	// upgrader upgrades what an older server wrote; without a name the daemon does.
+	upgrader upgrader
 	// packages are the packages of Debian, Ubuntu and the like that hold them, in the
 	// order of trial: the daemon's first, and as many of the others as there are. without
 	// are those that these depend on and that their programs do not need.

@@ -11,6 +11,7 @@ var mariadbFamily = family{
 	clients:    []string{"mariadb", "mysql"},
 	dumpers:    []string{"mariadb-dump", "mysqldump"},
 	logReaders: []string{"mariadb-binlog", "mysqlbinlog"},
+	upgrader:   upgrader{name: "mariadb-upgrade", calls: []string{"mariadb", "mariadb-check"}},
 
 	// One name since Debian 12 and Ubuntu 23.04, one per series before. The last
 	// package has what writes dumps and reads logs, and scripts for which it wants Perl.

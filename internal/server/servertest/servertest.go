@@ -83,15 +83,12 @@ func Finder(t testing.TB) *server.Finder {
 	}
 }
 
-// Find returns a real server for want ("", "mariadb:11.4"), fetched if need be.
+// Find returns a real server for want ("", "mariadb:11.4"), fetched if need be. One that
+// cannot be had fails the test; only where there is no network is it skipped.
 func Find(t testing.TB, want string) *server.Server {
 	t.Helper()
-	f := Finder(t)
-	if os.Getenv(EnvOffline) == "1" {
-		f.NoFetch = true
-	}
-	s, err := f.Find(t.Context(), want)
-	if err != nil && f.NoFetch {
+	s, err := Look(t, want)
+	if err != nil && offline() {
 		t.Skipf("SKIPPED, UNTESTED: %s=1 and no server in %s: %v", EnvOffline, Dir(t), err)
 	}
 	if err != nil {
@@ -99,3 +96,13 @@ func Find(t testing.TB, want string) *server.Server {
 	}
 	return s
 }
+
+// Look is Find for a test that can do without.
+func Look(t testing.TB, want string) (*server.Server, error) {
+	t.Helper()
+	f := Finder(t)
+	f.NoFetch = f.NoFetch || offline()
+	return f.Find(t.Context(), want)
+}
+
+func offline() bool { return os.Getenv(EnvOffline) == "1" }
