@@ -126,6 +126,7 @@ func (s *plainServer) load(ctx context.Context) error {
 	defer dump.Close()
 	argv := append(append([]string{}, s.lab.Server.Client.Argv...), "--defaults-file="+config)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), s.lab.Server.Client.Env...)
 	cmd.Stdin = dump
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("load: %w: %s", err, out)

@@ -57,6 +57,7 @@ func runSQL(a *app, name string, execute []string) error {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(clientVariables, name)
 	})
+	env = append(env, i.Server.Client.Env...)
 	if err := syscall.Exec(argv[0], argv, env); err != nil {
 		return fmt.Errorf("start client %s: %w", argv[0], err)
 	}

@@ -144,6 +144,8 @@ func aptServer(root string, fam *family) (*Server, error) {
 		if *p, err = ownLoader(root, *p); err != nil {
 			return nil, err
 		}
+		// The system's configuration may name modules of the system's OpenSSL.
+		p.Env = []string{"OPENSSL_CONF=/dev/null"}
 	}
 	// The built-in plugin directory may hold the plugins of an installed server.
 	if err := makeOpenDir(filepath.Join(prefix, pluginDirs[0])); err != nil {

@@ -52,6 +52,7 @@ func (s *Server) startWith(config string, account Account, dir string, args []st
 	if os.Getenv("TZ") == "" {
 		cmd.Env = cmd.Env[:2]
 	}
+	cmd.Env = append(cmd.Env, s.Daemon.Env...)
 	// A process group of its own: Ctrl-C at the terminal is for ramaria, which then
 	// stops the server in its own way.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

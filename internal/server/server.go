@@ -79,7 +79,7 @@ type Program struct {
 	// Argv is the command's beginning; Argv[0] is an absolute path.
 	Argv []string `json:"argv"`
 	// Env is what the program needs in its environment beside what the caller gives
-	// it, as NAME=value. It is empty for servers and their clients.
+	// it, as NAME=value.
 	Env []string `json:"env,omitempty"`
 }
 
