@@ -32,6 +32,9 @@ func (s *Server) OwnRedoLog(ctx context.Context, dir string, account Account) er
 			return err
 		}
 		for _, name := range names {
+			if Transient(name) { // not in use yet
+				continue
+			}
 			if err := sys.Unshare(ctx, root, name, uid); err != nil {
 				return err
 			}
