@@ -69,7 +69,7 @@ func newBench(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.server, "server", os.Getenv(envServer), "server `SOFTWARE`, as for up")
+	f.StringVar(&o.server, "server", "", "server `SOFTWARE`, as for up")
 	f.StringVar(&o.disk, "disk", "", "`DIR` on the disk to compare with (default: the cache directory)")
 	f.IntVar(&o.rounds, "rounds", 0, "counted rounds (default: chosen per scenario)")
 	f.DurationVar(&o.time, "time", 3*time.Minute, "at most this long per scenario")

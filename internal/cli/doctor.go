@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -116,16 +117,16 @@ func (a *app) doctorServer(ctx context.Context) []finding {
 				"install its client, or ramaria server fetch " + string(l.Flavour)})
 		}
 	}
-	if _, ok := first[server.MariaDB]; ok {
+	if slices.ContainsFunc(list, func(l server.Found) bool { return l.Chosen }) {
 		return out
 	}
 	var offers []string
 	for _, o := range server.Available() {
 		offers = append(offers, o.String())
 	}
-	text := "none is installed or fetched; the first ramaria up fetches MariaDB. What can be fetched: "
+	text := "none is installed or fetched; the first ramaria up fetches one. What can be fetched: "
 	if len(first) > 0 {
-		text = "no MariaDB is installed or fetched, which ramaria up takes unless --server says otherwise. What can be fetched: "
+		text = "what ramaria up takes unless --server says otherwise is neither installed nor fetched. What can be fetched: "
 	}
 	return append(out, finding{"server", "note", text + strings.Join(offers, "; "), "ramaria server fetch"})
 }

@@ -33,7 +33,7 @@ type specFlags struct {
 
 func (o *specFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.server, "server", os.Getenv(envServer), "server `SOFTWARE`: mariadb, mysql, one of a series (mariadb:11.8, mysql:9.7), or the path of a mariadbd or mysqld (RAMARIA_SERVER; default: any MariaDB that is found, else fetched)")
+	f.StringVar(&o.server, "server", "", "server `SOFTWARE`: mariadb, mysql, one of a series (mariadb:11.8, mysql:9.7), or the path of a mariadbd or mysqld (RAMARIA_SERVER; default: any MariaDB that is found, else fetched)")
 	f.StringArrayVar(&o.from, "from", nil, "`SOURCE` of the data: a dump (.sql, .sql.gz, .sql.zst, or - for stdin), a directory of dumps, a stopped server's data directory, an image id, instance:NAME (as it is now), or exec:COMMAND; repeatable")
 	f.StringVar(&o.key, "key", "", "`TEXT` that stands for what exec:COMMAND makes: another key, another image")
 	f.StringVar(&o.database, "database", "", "`NAME` of the database for applications, and for dumps without USE (default: named after the dump, else \"app\")")
@@ -46,9 +46,6 @@ func (o *specFlags) add(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("password-file") // fails only for flags that are not there
 	_ = cmd.MarkFlagDirname("tmpdir")
 }
-
-// envServer is the server to use where --server does not say.
-const envServer = "RAMARIA_SERVER"
 
 // spec turns flags into what is written down.
 func (o *specFlags) spec() (instance.Spec, error) {

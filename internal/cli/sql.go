@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -39,7 +38,7 @@ func runSQL(a *app, name string, execute []string) error {
 		return err
 	}
 	if len(i.Server.Client.Argv) == 0 {
-		return errors.New("open client: this server was found without its client program\nhint: install mariadb-client, or use any client with $(ramaria env)")
+		return fmt.Errorf("open client: %w; or use any client with $(ramaria env)", i.Server.NoClient())
 	}
 	config, err := sys.MemFile("client.cnf", []byte(i.Endpoint.ClientConfig()))
 	if err != nil {
@@ -57,7 +56,7 @@ func runSQL(a *app, name string, execute []string) error {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(clientVariables, name)
 	})
-	env = append(env, i.Server.Client.Env...)
+	env = append(slices.Clone(i.Server.Client.Env), env...) // the first of a name is the one that counts
 	if err := syscall.Exec(argv[0], argv, env); err != nil {
 		return fmt.Errorf("start client %s: %w", argv[0], err)
 	}

@@ -303,7 +303,7 @@ func TestEnsureSaved(t *testing.T) {
 	}
 	said.Reset()
 	// This is the build, which has no client.
-	if _, err := s.buildOnce(t.Context(), p); !errors.Is(err, errNoClient) {
+	if _, err := s.buildOnce(t.Context(), p); !errors.Is(err, server.ErrNoClient) {
 		t.Errorf("damaged: %v", err)
 	}
 	if got := said.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "(it is cut short), so it is made anew; ramaria image rm --saved "+coldID) {

@@ -41,7 +41,7 @@ func walkDataDir(dir string, file func(rel string, d fs.DirEntry) error) error {
 		case path == dir:
 			return nil
 		case d.Type()&fs.ModeSymlink != 0, strings.HasSuffix(name, ".isl"):
-			return fmt.Errorf("copy data directory %s: %s leads to a file elsewhere, which a server on the copy would write to\nhint: dump it instead, with mariadb-dump --all-databases --routines --events", dir, rel)
+			return fmt.Errorf("copy data directory %s: %s leads to a file elsewhere, which a server on the copy would write to\nhint: dump it instead, with %s --all-databases --routines --events", dir, rel, server.DumperFor(dir))
 		case d.IsDir():
 			return file(rel, d)
 		case !d.Type().IsRegular():
@@ -113,7 +113,7 @@ func hashDataDir(ctx context.Context, m memo.Store, dir string) (string, error) 
 }
 
 func runningError(dir, why string) error {
-	return fmt.Errorf("copy data directory %s: a server is running on it (%s)\nhint: stop that server first, or dump it: mariadb-dump --all-databases --routines --events > all.sql", dir, why)
+	return fmt.Errorf("copy data directory %s: a server is running on it (%s)\nhint: stop that server first, or dump it: %s --all-databases --routines --events > all.sql", dir, why, server.DumperFor(dir))
 }
 
 // checkStopped refuses a data directory that a server has open.

@@ -31,8 +31,11 @@ func checkMadeBy(what string, m server.Maker, s *server.Server) error {
 	switch {
 	case m.Flavour != s.Flavour:
 		return fmt.Errorf("%s: it was written by %s, and the server is %s\nhint: use the server that wrote it, --server %s, or a dump", what, m.Text, s.Name(), m.Flavour)
-	case m.Version.Series() != s.Version.Series() && m.Version.Compare(s.Version) > 0:
+	case !s.Reads(m.Version):
 		return fmt.Errorf("%s: it was written by %s, which is newer than the server, %s\nhint: --server %s:%s, or a dump", what, m.Text, s.Name(), m.Flavour, m.Version.Series())
+	}
+	if step := s.StepTo(m.Version); step != "" {
+		return fmt.Errorf("%s: it was written by %s, and %s is upgraded to only from %s\nhint: ramaria up step --server %s:%s --from ..., ramaria down step, and then --from instance:step; or a dump", what, m.Text, s.Name(), step, m.Flavour, step)
 	}
 	return nil
 }

@@ -111,14 +111,11 @@ func (p *plan) origin() string {
 	return strings.Join(names, ", ")
 }
 
-// errNoClient says that dumps cannot be loaded.
-var errNoClient = errors.New("this server was found without its client program, which loads dumps\nhint: install mariadb-client, or ramaria server fetch mariadb")
-
 // checkClient refuses a plan that loads dumps without a client to load them.
 func (p *plan) checkClient() error {
 	for _, s := range p.sources {
 		if s.kind == kindDump && len(p.Server.Client.Argv) == 0 {
-			return fmt.Errorf("load %s: %w (server: %s)", filepath.Base(s.path), errNoClient, p.Server.Dir)
+			return fmt.Errorf("load %s: %w", filepath.Base(s.path), p.Server.NoClient())
 		}
 	}
 	return nil

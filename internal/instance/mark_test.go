@@ -17,7 +17,7 @@ func markStore(t *testing.T, text string) (*Store, *Record) {
 	t.Helper()
 	s := newStore(t)
 	r := &Record{Format: Format, Name: "a", Dir: s.dir("a")}
-	if err := errors.Join(os.MkdirAll(filepath.Join(r.DataDir(), "mysql", "any"), 0o700), os.MkdirAll(s.Registry.Dir, 0o700), s.Registry.Put(r)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(r.DataDir(), "mysql", "any.frm"), 0o700), os.MkdirAll(s.Registry.Dir, 0o700), s.Registry.Put(r)); err != nil {
 		t.Fatal(err)
 	}
 	setData(t, r, text)

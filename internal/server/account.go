@@ -17,14 +17,15 @@ type Login struct {
 // exists for socket connections only.
 const SupervisorUser = "ramaria_supervisor"
 
-// NewPassword returns a random password of 144 bits in letters that need no
-// quoting in a shell, a URL or an option file.
+// NewPassword returns a random password of 120 bits in characters that need no quoting in
+// a shell, a URL or an option file, and of all the kinds that servers may ask for
+// (validate_password, simple_password_check).
 func NewPassword() string {
-	b := make([]byte, 18)
+	b := make([]byte, 15)
 	if _, err := rand.Read(b); err != nil {
 		panic(err) // crypto/rand.Read never fails on Linux
 	}
-	return strings.NewReplacer("+", "A", "/", "B", "-", "C", "_", "D").Replace(base64.RawURLEncoding.EncodeToString(b))
+	return strings.NewReplacer("+", "A", "/", "B", "-", "C", "_", "D").Replace(base64.RawURLEncoding.EncodeToString(b)) + "_aA1"
 }
 
 // InitSQL returns the statements, one a line, run at every start of an instance
@@ -32,17 +33,35 @@ func NewPassword() string {
 // every right but those that would let it switch the binary log off, and its database.
 // They are as few as can be: each costs a tenth of a millisecond of start. readOnly says
 // that read_only shall bind the application too.
+//
+// The supervisor comes last: MySQL passes over an error in these statements and all that
+// follow, so that its log-in proves that they all were run.
 func (s *Server) InitSQL(supervisor, app Login, database string, readOnly bool) string {
 	f := s.family()
-	// The second mode makes quote right whatever the passwords hold.
-	lines := append([]string{"SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES'"}, f.init(supervisor, app)...)
-	if readOnly {
-		lines = append(lines, "REVOKE "+f.obeyReadOnly+" ON *.* FROM "+strings.Join(appAccounts(app), ", "))
+	var withheld []string
+	for _, p := range f.withheld {
+		if s.Version.Compare(p.since) >= 0 {
+			withheld = append(withheld, p.name)
+		}
 	}
+	if readOnly {
+		withheld = append(withheld, f.obeyReadOnly)
+	}
+	apps := appAccounts(app)
+	names, super := strings.Join(apps, ", "), account(supervisor, "localhost")
+	// The second mode makes quote right whatever the passwords hold.
+	lines := []string{"SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES'"}
+	lines = append(lines, f.create(names, identified(apps[0], app)+", "+identified(apps[1], app))...)
+	lines = append(lines, grantAll(names), "REVOKE "+strings.Join(withheld, ", ")+" ON *.* FROM "+names)
 	if database != "" {
 		lines = append(lines, "CREATE DATABASE IF NOT EXISTS "+QuoteName(database))
 	}
-	return strings.Join(lines, ";\n") + ";\n"
+	lines = append(lines, f.create(super, identified(super, supervisor))...)
+	return strings.Join(append(lines, grantAll(super)), ";\n") + ";\n"
+}
+
+func grantAll(names string) string {
+	return "GRANT ALL PRIVILEGES ON *.* TO " + names + " WITH GRANT OPTION"
 }
 
 func account(l Login, host string) string { return quote(l.User) + "@" + quote(host) }

@@ -32,10 +32,28 @@ func (s *Server) Bootstrap(ctx context.Context, stage Stage, config, dir, logPat
 	if err != nil {
 		return fmt.Errorf("bootstrap %s: %w\nhint: this server lacks its bootstrap files; try ramaria server fetch %s", s.Name(), err, s.Flavour)
 	}
-	if err := s.runOnce(ctx, s.family().initialise, config, dir, logPath, account, strings.NewReader(script)); err != nil {
+	args := s.family().initialise
+	err = s.withFile(dir, account, s.family().initialSQL, func(file []string) error {
+		return s.runOnce(ctx, append(args[:len(args):len(args)], file...), config, dir, logPath, account, strings.NewReader(script))
+	})
+	if err != nil {
 		return fmt.Errorf("bootstrap %s: %w", s.Name(), err)
 	}
 	return nil
+}
+
+// withFile calls f with the argument by which the daemon runs statements, none if there
+// are none. They lie in dir meanwhile.
+func (s *Server) withFile(dir string, account Account, statements string, f func(args []string) error) (err error) {
+	if statements == "" {
+		return f(nil)
+	}
+	file := filepath.Join(dir, "statements.sql")
+	if err := WritePrivate(file, []byte(statements), account); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(file)) }()
+	return f([]string{"--init-file=" + file})
 }
 
 // bootstrapScript puts the files together; they are less than a megabyte, and two
@@ -78,16 +96,14 @@ func (b bootstrapFile) read(dir string) (text []byte, err error) {
 // (stage Bootstrap) names, and shuts it down at once: crash recovery is done, what an
 // older server wrote is upgraded, and the redo log has the size of the option file.
 func (s *Server) Settle(ctx context.Context, config, dir, logPath string, account Account) (err error) {
-	args := s.family().settle
+	args, statements := s.family().settle, ""
 	if args == nil {
-		file := filepath.Join(dir, "shutdown.sql")
-		if err := WritePrivate(file, []byte("SHUTDOWN;\n"), account); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.Remove(file)) }()
-		args = []string{"--init-file=" + file}
+		statements = "SHUTDOWN;\n"
 	}
-	if err := s.runOnce(ctx, args, config, dir, logPath, account, strings.NewReader("")); err != nil {
+	err = s.withFile(dir, account, statements, func(file []string) error {
+		return s.runOnce(ctx, append(args[:len(args):len(args)], file...), config, dir, logPath, account, strings.NewReader(""))
+	})
+	if err != nil {
 		return fmt.Errorf("settle data directory: %w", err)
 	}
 	return nil

@@ -27,6 +27,9 @@ func Transient(rel string) bool {
 	case "ib_buffer_pool", "auto.cnf", "master.info", "relay-log.info", "multi-master.info", "tc.log":
 		return true
 	}
+	if strings.HasSuffix(name, ".pem") { // MySQL's keys: secrets, and each start has its own
+		return true
+	}
 	return strings.HasPrefix(name, "ibtmp") || strings.HasSuffix(name, ".pid") || strings.HasSuffix(name, ".err") ||
 		strings.HasPrefix(name, "master-") && strings.HasSuffix(name, ".info")
 }

@@ -19,6 +19,8 @@ type dataDir struct {
 	mark string
 	// versionFiles have the version of the server that wrote last in their first line.
 	versionFiles []string
+	// dictionaries are files that say where tables lie.
+	dictionaries []string
 	// only are files that no other flavour has.
 	only []string
 	// versioned are files whose bytes 8 to 11 are that version, as 80036 is 8.0.36.
@@ -92,6 +94,14 @@ func MakerOf(dir string) Maker {
 		}
 	}
 	return redoMaker(dir)
+}
+
+// DumperFor is the name of the program that writes dumps of what a data directory holds.
+func DumperFor(dir string) string {
+	if f := familyOf(MakerOf(dir).Flavour); f != nil {
+		return f.dumpers[0]
+	}
+	return mariadbFamily.dumpers[0]
 }
 
 // redoCreatorAt and redoCreatorLen are where a redo log says who made it:

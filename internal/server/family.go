@@ -12,6 +12,10 @@ type family struct {
 	name string
 	// oldest is the oldest version that is supported.
 	oldest Version
+	// steps are the series that an upgrade may not pass over, oldest first. strict is a series of which a release does not read
+	// what a later release wrote.
+	steps  []string
+	strict string
 	// version is part of what --version says after the number; "" fits all, and comes last.
 	version string
 	// daemons, clients, dumpers and logReaders are the names of the programs, new ones
@@ -30,10 +34,12 @@ type family struct {
 	installs  map[string]string
 	elsewhere string
 
-	// init returns the statements by which every start makes the accounts.
-	init func(supervisor, app Login) []string
-	// obeyReadOnly revokes from the accounts named what lets them write in spite of
-	// read_only.
+	// create returns the statements that make accounts, or make them anew; names are the
+	// accounts, and identified the same with their passwords.
+	create func(names, identified string) []string
+	// withheld are the privileges that the application does not get, and obeyReadOnly that
+	// by which it could write in spite of read_only.
+	withheld     []privilege
 	obeyReadOnly string
 
 	dataDir dataDir
@@ -45,8 +51,16 @@ type family struct {
 	// initialise is what the daemon is run with to make a data directory, and settle
 	// with what it recovers one and ends. Without settle it gets SHUTDOWN by a file.
 	initialise, settle []string
+	// initialSQL is run once when the daemon has made one.
+	initialSQL string
 	// spare are patterns of files that initialise makes and no server needs.
 	spare []string
+}
+
+// privilege is one that there is since a version, the zero Version for always.
+type privilege struct {
+	name  string
+	since Version
 }
 
 // families are all that there are.

@@ -32,7 +32,7 @@ const (
 // What is installed on the machine is not looked at.
 func (f *Finder) Fetch(ctx context.Context, text string) (*Server, error) {
 	f.PassedOver = nil
-	w, err := parseWant(text)
+	w, err := f.want(text)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -53,7 +54,7 @@ func (x *fetchFailure) since() string {
 func (f *Finder) noServer(w want, failed fetchFailure) error {
 	text := "could be fetched" + failed.since()
 	hint := f.installHint(w.family) + "; or " + nameHint(w)
-	if w.family.flavour == MariaDB { // there are no jars of others
+	if slices.ContainsFunc(mavenJars, func(j jar) bool { return j.flavour == w.family.flavour }) {
 		hint += "; or set " + EnvMaven + " to a Maven mirror that can be reached"
 	}
 	if !failed.suited {

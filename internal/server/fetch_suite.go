@@ -99,7 +99,7 @@ func (f *Finder) fetchSuite(ctx context.Context, d suite, w want, work string, p
 		failed = errors.Join(failed, err)
 		var room *NoRoomError
 		// A mirror need not have all suites, and need not be up.
-		if errors.As(err, &room) || ctx.Err() != nil || !errors.Is(err, errNoCandidate) && !isNetwork(err) {
+		if errors.As(err, &room) || ctx.Err() != nil || !errors.Is(err, errNoCandidate) && !errors.Is(err, errUnsuited) && !isNetwork(err) {
 			return nil, failed
 		}
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,9 @@ import (
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/memo"
 )
+
+// EnvServer names the server that is wanted where nothing else is said.
+const EnvServer = "RAMARIA_SERVER"
 
 // EnvNoFetch switches fetching off when it is 1.
 const EnvNoFetch = "RAMARIA_NO_FETCH"
@@ -35,7 +39,7 @@ type Finder struct {
 	// Progress gets what people should see while they wait: a bar if it is a
 	// terminal, else a line at the start and one at the end. Nil for silence.
 	Progress io.Writer
-	// Getenv looks up PATH, RAMARIA_NO_FETCH, RAMARIA_MAVEN; nil means os.Getenv.
+	// Getenv looks up PATH, RAMARIA_SERVER, RAMARIA_NO_FETCH, RAMARIA_MAVEN; nil means os.Getenv.
 	Getenv func(string) string
 	// NoFetch switches fetching off, as RAMARIA_NO_FETCH=1 does.
 	NoFetch bool
@@ -70,7 +74,7 @@ type candidate struct {
 // When nothing changed since the last call, it starts no process.
 func (f *Finder) Find(ctx context.Context, text string) (*Server, error) {
 	f.PassedOver = nil
-	w, err := parseWant(text)
+	w, err := f.want(text)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +92,9 @@ func (f *Finder) Find(ctx context.Context, text string) (*Server, error) {
 	}
 	return f.fetch(ctx, w)
 }
+
+// want parses what is wanted; the default is that of RAMARIA_SERVER.
+func (f *Finder) want(text string) (want, error) { return parseWant(cmp.Or(text, f.getenv(EnvServer))) }
 
 // choose takes the first candidate that can be used and is wanted.
 func (f *Finder) choose(candidates iter.Seq[candidate], w want) *Server {

@@ -79,10 +79,15 @@ func keptRSA(dir string) (pair, error) {
 		return pair{}, fmt.Errorf("keep RSA key: %w", err)
 	}
 	part := path + "." + NewPassword()
-	if err := writePEM(part, "PRIVATE KEY", p.private, Account{}); err != nil {
-		return pair{}, err
+	err = writePEM(part, "PRIVATE KEY", p.private, Account{})
+	if err == nil {
+		err = os.Rename(part, path)
 	}
-	return p, os.Rename(part, path)
+	if err != nil {
+		_ = os.Remove(part) // it may not be there
+		return pair{}, fmt.Errorf("keep RSA key: %w", err)
+	}
+	return p, nil
 }
 
 func pairOf(key *rsa.PrivateKey) (p pair, err error) {

@@ -10,7 +10,7 @@ import (
 // root of an unpacked package), in the order of trial: Debian and the tarballs of
 // MariaDB say mysql or nothing, Debian from 13 on, Fedora and openSUSE mariadb.
 var (
-	shareDirs  = []string{"share/mysql", "share/mariadb", "share/mysql-8.4", "share/mysql-8.0", "share"}
+	shareDirs  = []string{"share/mysql", "share/mariadb", "share"}
 	pluginDirs = []string{
 		"lib/mysql/plugin", "lib/mariadb/plugin", "lib64/mysql/plugin", "lib64/mariadb/plugin", "lib/plugin", "lib64/plugin",
 	}
@@ -21,12 +21,14 @@ var (
 func (s *Server) findParts(prefix string) error {
 	type part struct{ dir, what string }
 	var parts []part
+	// MySQL's own packages put the series into the name.
+	shares := append([]string{"share/" + string(s.Flavour) + "-" + s.Version.Series()}, shareDirs...)
 	if b := s.family().bootstrap; len(b) > 0 {
-		s.Share = firstWith(prefix, shareDirs, b[0].names...)
+		s.Share = firstWith(prefix, shares, b[0].names...)
 		parts = append(parts, part{s.Share, "bootstrap files (" + b[0].names[0] + ")"})
 	}
-	s.Messages = firstWith(prefix, shareDirs, "english/errmsg.sys")
-	if dir := firstWith(prefix, shareDirs, "charsets/Index.xml"); dir != "" {
+	s.Messages = firstWith(prefix, shares, "english/errmsg.sys")
+	if dir := firstWith(prefix, shares, "charsets/Index.xml"); dir != "" {
 		s.Charsets = filepath.Join(dir, "charsets")
 	}
 	s.Plugins = firstWith(prefix, pluginDirs, ".")

@@ -28,7 +28,7 @@ type Found struct {
 // the order in which Find would take them.
 func (f *Finder) List(ctx context.Context) ([]Found, error) {
 	f.PassedOver = nil
-	w, err := parseWant("")
+	w, err := f.want("")
 	if err != nil {
 		return nil, err
 	}

@@ -28,17 +28,12 @@ var mariadbFamily = family{
 	},
 	elsewhere: "install the package mariadb-server of your distribution",
 
-	init: func(supervisor, app Login) []string {
-		apps := appAccounts(app)
-		return []string{
-			"CREATE OR REPLACE USER " + identified(account(supervisor, "localhost"), supervisor) + ", " + identified(apps[0], app) + ", " + identified(apps[1], app),
-			"GRANT ALL PRIVILEGES ON *.* TO " + account(supervisor, "localhost") + ", " + apps[0] + ", " + apps[1] + " WITH GRANT OPTION",
-			"REVOKE SUPER, BINLOG ADMIN ON *.* FROM " + apps[0] + ", " + apps[1],
-		}
-	},
+	create: func(_, identified string) []string { return []string{"CREATE OR REPLACE USER " + identified} },
+	// Both would let it switch the binary log off.
+	withheld:     []privilege{{name: "SUPER"}, {name: "BINLOG ADMIN"}},
 	obeyReadOnly: "READ_ONLY ADMIN",
 
-	dataDir: dataDir{mark: "mysql/*", versionFiles: []string{"mariadb_upgrade_info", "mysql_upgrade_info"}},
+	dataDir: dataDir{mark: "mysql/*.frm", versionFiles: []string{"mariadb_upgrade_info", "mysql_upgrade_info"}},
 	profile: mariadbProfile,
 	// What mariadb-install-db runs, in its order. The help texts are half of its work
 	// and most of an empty server's rows; nobody asks a throw-away server for HELP.

@@ -3,8 +3,12 @@ package server
 // mysqlFamily is MySQL, and what is made of it and says its version as it does.
 var mysqlFamily = family{
 	flavour: MySQL, name: "MySQL",
-	// 8.0 is what most people still run; 5.7 has another dictionary.
-	oldest: Version{Major: 8},
+	// 8.0 is what most people still run; 5.7 has another dictionary, and SYSTEM_USER came
+	// with 8.0.16.
+	oldest: Version{8, 0, 16},
+	// An upgrade goes through each of its long-term series; within 8.0 no release reads
+	// what a later one wrote.
+	steps: []string{"8.0", "8.4", "9.7"}, strict: "8.0",
 
 	daemons:    []string{"mysqld"},
 	clients:    []string{"mysql"},
@@ -26,26 +30,28 @@ var mysqlFamily = family{
 	},
 	elsewhere: "install MySQL's own packages (https://dev.mysql.com/downloads/mysql/)",
 
-	init: func(supervisor, app Login) []string {
-		apps := appAccounts(app)
-		super := account(supervisor, "localhost")
-		all := super + ", " + apps[0] + ", " + apps[1]
-		return []string{
-			"DROP USER IF EXISTS " + all,
-			"CREATE USER " + identified(super, supervisor) + ", " + identified(apps[0], app) + ", " + identified(apps[1], app),
-			"GRANT ALL PRIVILEGES ON *.* TO " + all + " WITH GRANT OPTION",
-			// SYSTEM_VARIABLES_ADMIN and SESSION_VARIABLES_ADMIN could set sql_log_bin, and
-			// SYSTEM_USER could change the supervisor's account.
-			"REVOKE SUPER, BINLOG_ADMIN, SYSTEM_VARIABLES_ADMIN, SESSION_VARIABLES_ADMIN, SYSTEM_USER ON *.* FROM " + apps[0] + ", " + apps[1],
-		}
+	create: func(names, identified string) []string {
+		return []string{"DROP USER IF EXISTS " + names, "CREATE USER " + identified}
+	},
+	withheld: []privilege{
+		// These four, and no others, can set sql_log_bin or purge logs.
+		{name: "SUPER"}, {name: "BINLOG_ADMIN"}, {name: "SYSTEM_VARIABLES_ADMIN"}, {name: "SESSION_VARIABLES_ADMIN"},
+		// A log that is encrypted cannot be read.
+		{name: "BINLOG_ENCRYPTION_ADMIN"},
+		// No account changes the supervisor's by accident; who writes to mysql.user still can.
+		{name: "SYSTEM_USER"},
+		// Without a redo log every kill, branch and mark would be data that no server starts on.
+		{name: "INNODB_REDO_LOG_ENABLE", since: Version{8, 0, 21}},
 	},
 	obeyReadOnly: "CONNECTION_ADMIN",
 
 	// Page 0 of every tablespace says which server wrote it: FIL_PAGE_SRV_VERSION,
 	// https://dev.mysql.com/doc/dev/mysql-server/latest/fil0types_8h.html
-	dataDir:    dataDir{mark: "mysql.ibd", versioned: []string{"mysql.ibd"}, only: []string{"mysql.ibd", "#innodb_redo"}},
+	dataDir:    dataDir{mark: "mysql.ibd", versioned: []string{"mysql.ibd"}, dictionaries: []string{"mysql.ibd"}, only: []string{"mysql.ibd", "#innodb_redo"}},
 	profile:    mysqlProfile,
 	initialise: []string{"--initialize-insecure"},
+	// It has no password.
+	initialSQL: "ALTER USER 'root'@'localhost' ACCOUNT LOCK;\n",
 	// 115 files that describe the tables of performance_schema once more.
 	spare: []string{"performance_schema/*.sdi"},
 }

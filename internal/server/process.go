@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -185,5 +186,8 @@ func LogTail(path string) string {
 	if len(errs) == 0 {
 		errs = all
 	}
-	return strings.Join(errs[max(0, len(errs)-lines):], "\n")
+	return passwords.ReplaceAllString(strings.Join(errs[max(0, len(errs)-lines):], "\n"), "${1}...")
 }
+
+// passwords are those in statements that a server repeats when they fail.
+var passwords = regexp.MustCompile(`(?i)(IDENTIFIED BY )'(?:[^']|'')*'`)

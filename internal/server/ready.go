@@ -52,6 +52,9 @@ func (p *Process) Ready(ctx context.Context, db *sql.DB, path, logPath string) e
 		if err == nil {
 			return nil
 		}
+		if refused(err) {
+			return fmt.Errorf("start server: its first statements failed: %w\n%s", err, LogTail(logPath))
+		}
 		select {
 		case <-p.done:
 			return fmt.Errorf("start server: %s\n%s%s", Cause(p.err), LogTail(logPath), settingHint(logPath))
@@ -60,6 +63,13 @@ func (p *Process) Ready(ctx context.Context, db *sql.DB, path, logPath string) e
 		case <-tick.C:
 		}
 	}
+}
+
+// refused reports whether the server answers, and refuses the account: 1045, 1698
+// (access denied).
+func refused(err error) bool {
+	var e *mysql.MySQLError
+	return errors.As(err, &e) && (e.Number == 1045 || e.Number == 1698)
 }
 
 // answer tries one query. The socket appears while the server still starts, and a

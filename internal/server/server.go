@@ -5,6 +5,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -107,6 +108,14 @@ type Server struct {
 	Charsets string `json:"charsets"`
 	Plugins  string `json:"plugins"`
 }
+
+// NoClient is the error of a server that was found without its client program.
+func (s *Server) NoClient() error {
+	return fmt.Errorf("%s in %s: %w\nhint: install its package of clients, or ramaria server fetch %s", s.Name(), s.Dir, ErrNoClient, s.Flavour)
+}
+
+// ErrNoClient says that a server was found without its client program.
+var ErrNoClient = errors.New("it has no client program beside it")
 
 // Name returns flavour and version, mariadb-10.11.19: the name of its directory
 // in the cache and the part that it plays in the identity of an image.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -35,8 +36,15 @@ func parseWant(s string) (want, error) {
 		return want{}, fmt.Errorf("find server %s: %w\nhint: write the version as in %s", s, err, w.family.example())
 	}
 	w.parts = strings.Count(number, ".") + 1
-	// mariadb:10 leaves the series open, so only a whole series can be too old.
-	if w.parts > 1 && w.version.Compare(w.family.oldest) < 0 || w.version.Major < w.family.oldest.Major {
+	// mariadb:10 leaves the series open, and mysql:8.0 the release.
+	newest := w.version
+	if w.parts < 3 {
+		newest.Patch = math.MaxInt
+	}
+	if w.parts < 2 {
+		newest.Minor = math.MaxInt
+	}
+	if newest.Compare(w.family.oldest) < 0 {
 		return want{}, fmt.Errorf("find server %s: %s %s is older than %s, the oldest that ramaria supports\nhint: use --server %s, which fetches one if need be",
 			s, w.family.name, number, w.family.oldest.Series(), w.family.flavour)
 	}

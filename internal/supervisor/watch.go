@@ -136,9 +136,9 @@ func (w *watch) askAccount(ctx context.Context) error {
 
 // refusal is the text of an error by which the server refuses the account: access
 // denied (1045, 1698), host (1130), no such grant (1141), privilege (1227), account
-// locked (4151). The driver's own type stays in package server.
+// locked (4151 of MariaDB, 3118 of MySQL). The driver's own type stays in package server.
 // https://mariadb.com/kb/en/mariadb-error-code-reference/
-var refusal = regexp.MustCompile(`\bError (1045|1130|1141|1227|1698|4151)\b`)
+var refusal = regexp.MustCompile(`\bError (1045|1130|1141|1227|1698|3118|4151)\b`)
 
 // accessError reports whether the server refused the account.
 func accessError(err error) bool { return err != nil && refusal.MatchString(err.Error()) }

@@ -23,9 +23,9 @@ func IsUnfinished(name string) bool {
 // for writing. FALLOC_FL_UNSHARE_RANGE is not enough: XFS goes on treating a file that
 // was once cloned as one with shared blocks, and looks each write up in a tree.
 //
-// A file that is not uid's own, or has several names, is left alone: whoever may write to
+// A file of more than most bytes is not worth it. One that is not uid's own, or has several names, is left alone too: whoever may write to
 // root could have put it there to have somebody else's file copied.
-func Unshare(ctx context.Context, root *os.Root, name string, uid int) (err error) {
+func Unshare(ctx context.Context, root *os.Root, name string, uid int, most int64) (err error) {
 	in, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return fmt.Errorf("unshare file: %w", err)
@@ -36,7 +36,7 @@ func Unshare(ctx context.Context, root *os.Root, name string, uid int) (err erro
 		return fmt.Errorf("unshare file: %w", err)
 	}
 	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok || !fi.Mode().IsRegular() || st.Nlink != 1 || int(st.Uid) != uid {
+	if !ok || !fi.Mode().IsRegular() || st.Nlink != 1 || int(st.Uid) != uid || fi.Size() > most {
 		return nil
 	}
 	part := path.Join(path.Dir(name), unsharePrefix+path.Base(name))
