@@ -36,6 +36,10 @@ demo: build ## Show the main job, end to end, on a generated data set
 test: build $(GOLANGCI) ## Run everything: lint, tests on real servers, fuzzing, leftovers (V=1 shows every test)
 	@MAKE='$(MAKE)' FUZZTIME='$(FUZZTIME)' V='$(V)' sh tests/run.sh
 
+.PHONY: matrix
+matrix: ## Print the grid of the last make test: suites and servers
+	@go run ./tests/matrix
+
 .PHONY: lint
 lint: $(GOLANGCI) ## Check format, layers and style
 	$(GOLANGCI) run ./...

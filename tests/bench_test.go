@@ -28,6 +28,7 @@ type bench struct {
 	t       reporter
 	env     *testscript.Env
 	running map[string]*job
+	cast    *cast // of scripts
 }
 
 type benchKey struct{}

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // envBranches is how many branches TestBranchUnderLoad takes on each volume, for a
@@ -21,7 +23,7 @@ import (
 const envBranches = "RAMARIA_TEST_BRANCHES"
 
 const (
-	defaultBranches = 5
+	defaultBranches, lessBranches = 5, 3
 	// mostWait is the longest pause between two branches.
 	mostWait = 300 * time.Millisecond
 )
@@ -63,7 +65,7 @@ func (h *house) branch(parent, name string) (dsn string, pause time.Duration) {
 // that come and go: each branch must have every commit that was acknowledged before, no
 // half transaction, and tables that check clean.
 func TestBranchUnderLoad(t *testing.T) {
-	n := defaultBranches
+	n := fewer(defaultBranches, lessBranches)
 	if s := os.Getenv(envBranches); s != "" {
 		var err error
 		if n, err = strconv.Atoi(s); err != nil {
@@ -75,7 +77,7 @@ func TestBranchUnderLoad(t *testing.T) {
 		l := newLoad(h, "parent", volume)
 		l.make(t)
 		stop, _ := l.start(t)
-		stopDDL := startDDL(t, l.db)
+		stopDDL := startDDL(t, h.srv, l.db)
 		var pauses []time.Duration
 		for i := range n {
 			time.Sleep(rand.N(mostWait)) // #nosec G404 -- no secret
@@ -168,7 +170,7 @@ func (l *load) checkCanFail(t *testing.T) {
 
 // startDDL makes, changes and drops tables and databases until it is stopped, so that
 // files vanish and change names while they are copied.
-func startDDL(t *testing.T, db *sql.DB) (stop func() (statements int, err error)) {
+func startDDL(t *testing.T, srv *server.Server, db *sql.DB) (stop func() (statements int, err error)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
@@ -177,22 +179,22 @@ func startDDL(t *testing.T, db *sql.DB) (stop func() (statements int, err error)
 	group.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
 			d := fmt.Sprintf("ddl%d", n%3)
-			for _, statement := range []string{
-				"CREATE DATABASE " + d,
-				"CREATE TABLE " + d + ".a (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(100), KEY (v))",
-				"INSERT INTO " + d + ".a (v) SELECT REPEAT('x', seq % 100) FROM seq_1_to_500",
-				"CREATE TABLE " + d + ".m (a INT) ENGINE=MyISAM",
-				"CREATE TABLE " + d + ".r (a INT) ENGINE=Aria",
-				"RENAME TABLE " + d + ".a TO " + d + ".b, " + d + ".m TO " + d + ".a",
-				"ALTER TABLE " + d + ".b ADD COLUMN w INT DEFAULT 7, ALGORITHM=COPY",
-				"ALTER TABLE " + d + ".b ENGINE=InnoDB, FORCE",
-				"CREATE TABLE " + d + ".c LIKE " + d + ".b",
-				"RENAME TABLE " + d + ".b TO " + d + ".t, " + d + ".c TO " + d + ".b, " + d + ".t TO " + d + ".c",
-				"TRUNCATE TABLE " + d + ".c",
-				"DROP TABLE " + d + ".a",
-				"CREATE OR REPLACE VIEW " + d + ".v AS SELECT 1 AS one",
-				"DROP DATABASE " + d,
-			} {
+			for _, statement := range dialect(srv,
+				"CREATE DATABASE "+d,
+				"CREATE TABLE "+d+".a (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(100), KEY (v))",
+				"INSERT INTO "+d+".a (v) SELECT REPEAT('x', seq % 100) FROM "+numbers(500),
+				"CREATE TABLE "+d+".m (a INT) ENGINE=MyISAM",
+				"CREATE TABLE "+d+".r (a INT) ENGINE=Aria",
+				"RENAME TABLE "+d+".a TO "+d+".b, "+d+".m TO "+d+".a",
+				"ALTER TABLE "+d+".b ADD COLUMN w INT DEFAULT 7, ALGORITHM=COPY",
+				"ALTER TABLE "+d+".b ENGINE=InnoDB, FORCE",
+				"CREATE TABLE "+d+".c LIKE "+d+".b",
+				"RENAME TABLE "+d+".b TO "+d+".t, "+d+".c TO "+d+".b, "+d+".t TO "+d+".c",
+				"TRUNCATE TABLE "+d+".c",
+				"DROP TABLE "+d+".a",
+				"CREATE OR REPLACE VIEW "+d+".v AS SELECT 1 AS one",
+				"DROP DATABASE "+d,
+			) {
 				if _, err := db.Exec(statement); err != nil {
 					failed = fmt.Errorf("%s: %w", statement, err)
 					return

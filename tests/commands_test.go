@@ -33,6 +33,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"kill9":        cmdKill9,
 	"crash":        cmdCrash,
 	"acknowledged": cmdAcknowledged,
+	"have":         cmdHave,
+	"own-images":   cmdOwnImages,
 }
 
 // cmdStatus is `exec` of a command that must exit with the status:

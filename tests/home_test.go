@@ -2,7 +2,6 @@ package tests
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,8 +24,7 @@ type house struct {
 // newHouse makes a home that is cleared away with the test.
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	want := os.Getenv(envServer)
-	srv := servertest.Find(t, want)
+	srv := servertest.Find(t, wanted())
 	dir, err := os.MkdirTemp("", "rh-")
 	if err != nil {
 		t.Fatal(err)
@@ -37,18 +35,12 @@ func newHouse(t *testing.T) *house {
 	}
 	h := &house{bench: &bench{home: dir, places: places, t: t}, t: t}
 	t.Cleanup(h.close)
-	software, err := filepath.EvalSymlinks(srv.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The accounts that root's servers run under pass through the home.
-	if err := errors.Join(os.Chmod(dir, 0o755), os.MkdirAll(places.Servers(), 0o755),
-		os.Symlink(software, filepath.Join(places.Servers(), srv.Name()))); err != nil {
+	if err := furnish(places, dir, srv); err != nil {
 		t.Fatal(err)
 	}
 	f := servertest.Finder(t)
 	f.Places, f.NoFetch = places, true
-	if h.srv, err = f.Find(t.Context(), want); err != nil {
+	if h.srv, err = f.Find(t.Context(), wanted()); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -68,7 +60,7 @@ func (h *house) daemon() string { return h.srv.Daemon.Argv[len(h.srv.Daemon.Argv
 // try runs ramaria and returns what it wrote to stdout and stderr.
 func (h *house) try(args ...string) (out, talk string, err error) {
 	cmd := exec.CommandContext(h.t.Context(), filepath.Join(binDir, "ramaria"), args...)
-	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1", "RAMARIA_VOLUME="+testVolume, "RAMARIA_SERVER="+string(h.srv.Flavour)+":"+h.srv.Version.Series())
+	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1", "RAMARIA_VOLUME="+testVolume, "RAMARIA_SERVER="+series(h.srv))
 	var o, e bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &o, &e
 	err = cmd.Run()

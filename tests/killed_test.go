@@ -31,7 +31,7 @@ const (
 
 const (
 	// defaultKills is the number of kills of an ordinary run.
-	defaultKills = 5
+	defaultKills, lessKills = 5, 3
 	// supervisorEvery is how often it is the supervisor that is killed.
 	supervisorEvery = 3
 	// leastWork and mostWork bound the time from the start of writing to the kill.
@@ -62,7 +62,7 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	}
 	t.Logf("%d kills, every %drd of the supervisor; damaged: %v; recoveries that mended a torn page: %d; commits acknowledged and found again: %d",
 		kills, supervisorEvery, bad, k.mendings, k.total)
-	if t.Failed() || kills != defaultKills {
+	if t.Failed() || os.Getenv(envKills) != "" {
 		return
 	}
 	// The check must be able to fail.
@@ -82,7 +82,7 @@ func TestKilledServerLosesNothing(t *testing.T) {
 
 // copies is how many directories of killed servers TestKilledDirectoryIsRecovered
 // copies, unless RAMARIA_TEST_KILLS says otherwise.
-const copies = 2
+const copies, lessCopies = 2, 1
 
 // TestKilledDirectoryIsRecovered makes instances from copies of the data directory of
 // a killed server that had a binary log. The copy leaves the log out, and recovery
@@ -90,7 +90,7 @@ const copies = 2
 func TestKilledDirectoryIsRecovered(t *testing.T) {
 	h := newHouse(t)
 	k := newKilled(h, "")
-	n := copies
+	n := fewer(copies, lessCopies)
 	if os.Getenv(envKills) != "" {
 		n = killsWanted(t)
 	}
@@ -216,7 +216,7 @@ func killsWanted(t *testing.T) int {
 	t.Helper()
 	s := os.Getenv(envKills)
 	if s == "" {
-		return defaultKills
+		return fewer(defaultKills, lessKills)
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {

@@ -94,11 +94,11 @@ func (l *load) make(t *testing.T, args ...string) {
 	for _, statement := range []string{
 		"CREATE TABLE ack (writer INT, n INT, pad VARCHAR(200), PRIMARY KEY (writer, n))",
 		"CREATE TABLE account (id INT PRIMARY KEY, balance INT NOT NULL)",
-		fmt.Sprintf("INSERT INTO account SELECT seq, 0 FROM seq_1_to_%d", killAccounts),
+		"INSERT INTO account SELECT seq, 0 FROM " + numbers(killAccounts),
 		"CREATE TABLE big (id INT PRIMARY KEY, photo MEDIUMBLOB NOT NULL)",
-		fmt.Sprintf("INSERT INTO big SELECT seq, '' FROM seq_1_to_%d", killBigRows),
+		"INSERT INTO big SELECT seq, '' FROM " + numbers(killBigRows),
 		"CREATE TABLE page (id INT PRIMARY KEY, k INT NOT NULL, pad VARCHAR(600) NOT NULL, KEY (k))",
-		fmt.Sprintf("INSERT INTO page SELECT seq, seq * 7919 %% %d, REPEAT(CHAR(65 + seq %% 26), 600) FROM seq_1_to_%d", killPages, killPages),
+		fmt.Sprintf("INSERT INTO page SELECT seq, seq * 7919 %% %d, REPEAT(CHAR(65 + seq %% 26), 600) FROM ", killPages) + numbers(killPages),
 	} {
 		if _, err := l.db.Exec(statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)

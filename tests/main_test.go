@@ -1,6 +1,3 @@
-// Package tests drives the real ramaria binary, in txtar scripts, against real
-// MariaDB servers: script/*.txtar, each a test of its own with a home of its own.
-// No script may leave a process or a file of Ramaria behind.
 package tests
 
 import (
@@ -39,6 +36,7 @@ func (s *suite) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	binDir = dir
+	defer empty.remove()
 	return s.m.Run()
 }
 

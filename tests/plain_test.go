@@ -83,7 +83,8 @@ func (p *plainServer) configure(initSQL string) {
 // start starts the server and waits for its first answer.
 func (p *plainServer) start() {
 	p.t.Helper()
-	p.configure("CREATE OR REPLACE USER " + p.login.User + "@localhost IDENTIFIED BY '" + p.login.Password + "';\n" +
+	p.configure("CREATE USER IF NOT EXISTS " + p.login.User + "@localhost;\n" +
+		"ALTER USER " + p.login.User + "@localhost IDENTIFIED BY '" + p.login.Password + "';\n" +
 		"GRANT ALL ON *.* TO " + p.login.User + "@localhost WITH GRANT OPTION;\n")
 	log, err := os.OpenFile(p.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

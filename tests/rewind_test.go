@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // rewindData is what a rewind must bring back: tables of several engines, keys between
@@ -22,13 +24,13 @@ import (
 var rewindData = []string{
 	"CREATE DATABASE shop",
 	"CREATE TABLE shop.customer (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(100) NOT NULL, KEY (name))",
-	"INSERT INTO shop.customer (name) SELECT CONCAT('customer ', seq) FROM seq_1_to_2000",
+	"INSERT INTO shop.customer (name) SELECT CONCAT('customer ', seq) FROM " + numbers(2000),
 	"CREATE TABLE shop.purchase (id INT PRIMARY KEY, customer INT NOT NULL, price DECIMAL(8,2) CHECK (price >= 0), FOREIGN KEY (customer) REFERENCES shop.customer (id))",
-	"INSERT INTO shop.purchase SELECT seq, 1 + seq % 2000, seq / 7 FROM seq_1_to_5000",
+	"INSERT INTO shop.purchase SELECT seq, 1 + seq % 2000, seq / 7 FROM " + numbers(5000),
 	"CREATE TABLE shop.part (id INT, at DATE) PARTITION BY HASH (id) PARTITIONS 3",
-	"INSERT INTO shop.part SELECT seq, '2026-01-01' FROM seq_1_to_100",
+	"INSERT INTO shop.part SELECT seq, '2026-01-01' FROM " + numbers(100),
 	"CREATE TABLE shop.old (a INT, b TEXT) ENGINE=MyISAM",
-	"INSERT INTO shop.old SELECT seq, REPEAT('b', seq) FROM seq_1_to_100",
+	"INSERT INTO shop.old SELECT seq, REPEAT('b', seq) FROM " + numbers(100),
 	"CREATE TABLE shop.text (a INT, b TEXT, FULLTEXT (b))",
 	"INSERT INTO shop.text VALUES (1, 'a coral mushroom')",
 	"CREATE VIEW shop.total AS SELECT customer, SUM(price) AS price FROM shop.purchase GROUP BY customer",
@@ -43,7 +45,7 @@ var rewindData = []string{
 
 // rewindRuin is what happens between a mark and a rewind.
 var rewindRuin = []string{
-	"INSERT INTO shop.customer (name) SELECT REPEAT('x', 90) FROM seq_1_to_20000",
+	"INSERT INTO shop.customer (name) SELECT REPEAT('x', 90) FROM " + numbers(20000),
 	"DELETE FROM shop.purchase WHERE id % 2 = 0",
 	"ALTER TABLE shop.customer ADD COLUMN age INT DEFAULT 3, DROP KEY name",
 	"ALTER TABLE shop.part REMOVE PARTITIONING",
@@ -124,7 +126,7 @@ func TestRewind(t *testing.T) {
 		h := newHouse(t)
 		dsn := h.ramaria("up", "main", "--server", h.daemon(), "--volume", volume)
 		db := openDSN(t, dsn)
-		h.exec(db, rewindData...)
+		h.exec(db, dialect(h.srv, rewindData...)...)
 		pictures := map[string][]string{}
 		mark := func(label string) {
 			t.Helper()
@@ -160,7 +162,7 @@ func TestRewind(t *testing.T) {
 			t.Error("a connection outlived the rewind")
 		}
 		rewind("two", "a rewind: forward")
-		h.exec(db, "DROP DATABASE shop", "DROP DATABASE more", "DELETE FROM mysql.proc")
+		h.exec(db, dialect(h.srv, "DROP DATABASE shop", "DROP DATABASE more", "DELETE FROM mysql.proc")...)
 		rewind("one", "the databases were dropped")
 		h.exec(db, rewindData[2])
 		h.ramaria("down", "main")
@@ -187,8 +189,13 @@ func TestRewind(t *testing.T) {
 func (h *house) ruin(volume, name string) {
 	h.t.Helper()
 	data := filepath.Join(h.instanceDir(volume, name), "data")
-	for _, file := range []string{"ibdata1", "ib_logfile0", "shop/customer.ibd", "mysql/global_priv.MAD"} {
-		path := filepath.Join(data, file)
+	files := []string{filepath.Join(data, "ibdata1"), filepath.Join(data, "shop/customer.ibd")}
+	if h.srv.Flavour == server.MySQL {
+		files = append(files, filepath.Join(data, "mysql.ibd"))
+	} else {
+		files = append(files, filepath.Join(data, "mysql/global_priv.MAD"))
+	}
+	for _, path := range append(files, redoLogs(h.t, data)...) {
 		fi, err := os.Stat(path)
 		if err != nil {
 			h.t.Fatal(err)
@@ -207,7 +214,7 @@ func (h *house) ruin(volume, name string) {
 // TestKilledRewind kills the supervisor in the middle of rewinds, at random moments:
 // what is there afterwards is one of the two states, whole, and nothing else is left.
 func TestKilledRewind(t *testing.T) {
-	const kills = 6
+	kills := fewer(6, 4)
 	onVolumes(t, func(t *testing.T, volume string) {
 		h := newHouse(t)
 		db := h.upSmall("main", volume)
@@ -223,7 +230,7 @@ func TestKilledRewind(t *testing.T) {
 			var group sync.WaitGroup
 			group.Go(func() { _, _, _ = h.try("rewind", "main", []string{"two", "one"}[n%2]) }) // killed, or not
 			// A part of the time that a rewind takes, as there is nothing to wait for.
-			time.Sleep(whole * time.Duration(n+1) / (kills + 1))
+			time.Sleep(whole * time.Duration(n+1) / time.Duration(kills+1))
 			if err := syscall.Kill(p.Supervisor, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}

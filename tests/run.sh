@@ -1,7 +1,7 @@
 #!/bin/sh
 # The whole suite, called by `make test`. Every step runs even if one before it
-# failed; the exit status is that of all of them. The last lines list the skipped
-# tests and count: "N passed, N failed, N skipped".
+# failed; the exit status is that of all of them. The last lines are the grid of suites
+# and servers, the skipped tests, and the count: "N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.."
 : "${MAKE:=make}"
@@ -21,8 +21,9 @@ below=$(mktemp -d "${TMPDIR:-/tmp}/rt.XXXXXX") || exit 1
 [ "$(id -u)" != 0 ] || chmod 1777 "$below"
 mkdir -p bin
 report=bin/test-report.txt
+results=bin/test-results.txt
 snapshot=bin/test-snapshot.json
-rm -f "$report"
+rm -f "$report" "$results"
 trap 'rmdir "$below" 2>/dev/null' EXIT
 trap 'echo "interrupted: files may be left in $below"; exit 130' INT TERM
 
@@ -41,8 +42,8 @@ fi
 
 run_tests() {
 	# shellcheck disable=SC2086 # the variables hold lists of words
-	TMPDIR=$below go run ./tests/tally ${V:+-v} $guards -report "$report" -- \
-		-count=1 -timeout 20m $race ./...
+	TMPDIR=$below go run ./tests/tally ${V:+-v} $guards -report "$report" -results "$results" -- \
+		-count=1 -timeout 30m $race ./...
 }
 
 run_fuzz() { TMPDIR=$below "$MAKE" --no-print-directory fuzz; }
@@ -59,6 +60,10 @@ if [ -n "$failed" ]; then
 	if [ -n "$(ls -A "$below")" ]; then
 		echo "the tests' files are kept in $below"
 	fi
+fi
+if [ -f "$results" ]; then
+	go run ./tests/matrix -results "$results" || failed="$failed 'matrix'"
+	echo
 fi
 if [ -f "$report" ]; then
 	cat "$report"

@@ -20,7 +20,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// envServer chooses the server that the scripts run, as --server does.
+// envServer chooses the server that the tests run, as --server does: one of Servers.
 const envServer = "RAMARIA_TEST_SERVER"
 
 // testVolume is the volume of scripts that choose no other: scripts/volume*.txtar, and
@@ -32,11 +32,11 @@ const otherUser = 64321
 
 // TestScripts runs every script as the user who runs the tests.
 func TestScripts(t *testing.T) {
-	srv := servertest.Find(t, os.Getenv(envServer))
+	c := newCast(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "script",
-		Setup:               func(env *testscript.Env) error { return setUp(env, srv) },
-		Condition:           condition,
+		Setup:               func(env *testscript.Env) error { return setUp(env, c) },
+		Condition:           c.condition,
 		Cmds:                commands,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -48,7 +48,7 @@ func TestScriptsAsOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root: TestScripts was it")
 	}
-	srv := servertest.Find(t, os.Getenv(envServer)) // while there is root to fetch it
+	srv := servertest.Find(t, wanted()) // while there is root to fetch it
 	dir, err := os.MkdirTemp("", "ru-")
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,8 @@ func parallel() int {
 }
 
 // setUp gives a script a home of its own, with the shared server in its cache.
-func setUp(env *testscript.Env, srv *server.Server) error {
+func setUp(env *testscript.Env, c *cast) error {
+	srv := c.srv
 	home, err := os.MkdirTemp("", "rs-")
 	if err != nil {
 		return err
@@ -122,32 +123,46 @@ func setUp(env *testscript.Env, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	b := &bench{home: home, places: places, t: env.T().(reporter), running: map[string]*job{}}
+	b := &bench{home: home, places: places, t: env.T().(reporter), running: map[string]*job{}, cast: c}
 	env.Values[benchKey{}] = b
 	env.Defer(b.close)
-	// The accounts that root's servers run under pass through the home.
-	if err := errors.Join(os.Chmod(home, 0o755), os.MkdirAll(places.Servers(), 0o755),
-		os.Symlink(software, filepath.Join(places.Servers(), srv.Name()))); err != nil {
+	if err := furnish(places, home, srv); err != nil {
 		return err
 	}
 	env.Setenv("PATH", binDir+":"+env.Getenv("PATH"))
 	env.Setenv("RAMARIA_HOME", home)
 	env.Setenv("RAMARIA_NO_FETCH", "1")
 	env.Setenv("RAMARIA_VOLUME", testVolume)
-	env.Setenv("RAMARIA_SERVER", string(srv.Flavour)+":"+srv.Version.Series())
+	env.Setenv("RAMARIA_SERVER", series(srv))
 	env.Setenv("HOME", home)
 	env.Setenv("SHM", places.Shm)
 	env.Setenv("DISK", places.Disk)
 	env.Setenv("MOUNTS", places.Mounts)
+	env.Setenv("FLAVOUR", string(srv.Flavour))
 	env.Setenv("SERVER", srv.Name())
 	env.Setenv("SERVER_DIR", software)
 	env.Setenv("SERIES", srv.Version.Series())
 	env.Setenv("UID", strconv.Itoa(os.Geteuid()))
+	for name, other := range c.others {
+		env.Setenv(name, series(other))
+	}
 	b.env = env
 	return nil
 }
 
-// condition answers the [conditions] of the scripts.
+// condition answers the [conditions] of the scripts, of which [other], [older] and
+// [newer] say that there is a server to `have`.
+func (c *cast) condition(name string) (bool, error) {
+	switch name {
+	case string(server.MariaDB), string(server.MySQL):
+		return c.srv.Flavour == server.Flavour(name), nil
+	case "other", "older", "newer":
+		return c.others[strings.ToUpper(name)] != nil, nil
+	}
+	return condition(name)
+}
+
+// condition answers those that are about the machine.
 func condition(name string) (bool, error) {
 	switch name {
 	case "root":

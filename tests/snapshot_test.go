@@ -22,7 +22,7 @@ import (
 )
 
 // family is how many branches of one parent run at once.
-const family = 8
+const family, smallFamily = 8, 4
 
 // upSmall starts an instance with a small buffer pool and a row.
 func (h *house) upSmall(name, volume string) *sql.DB {
@@ -97,12 +97,13 @@ func TestBranchFamily(t *testing.T) {
 		}
 		h.ramaria("down", "parent", "--rm")
 		h.ramaria("down", "child", "--rm")
-		h.exec(dbs["grandchild"], "INSERT INTO t VALUES (5)", "CREATE TABLE more AS SELECT seq FROM seq_1_to_10000")
+		h.exec(dbs["grandchild"], "INSERT INTO t VALUES (5)", "CREATE TABLE more AS SELECT seq FROM "+numbers(10000))
 		h.rows("grandchild, alone,", dbs["grandchild"], "1 2 4 5")
 
 		// At the same time: each waits for its turn.
 		var group sync.WaitGroup
-		errs := make([]error, family)
+		size := fewer(family, smallFamily)
+		errs := make([]error, size)
 		for n := range errs {
 			group.Go(func() {
 				if _, talk, err := h.try("branch", "grandchild", fmt.Sprint("many", n)); err != nil {
@@ -115,14 +116,14 @@ func TestBranchFamily(t *testing.T) {
 			t.Fatal(err)
 		}
 		var memory int64
-		for n := range family {
+		for n := range size {
 			name := fmt.Sprint("many", n)
 			db := openDSN(t, h.ramaria("up", name))
 			h.rows(name, db, "1 2 4 5")
 			h.exec(db, "INSERT INTO t VALUES (6)")
 			memory += h.memory(name)
 		}
-		t.Logf("%d branches, each with a server and a supervisor of %d KB of their own and as their share", family, memory/family)
+		t.Logf("%d branches, each with a server and a supervisor of %d KB of their own and as their share", size, memory/int64(size))
 		h.rows("grandchild, with many,", dbs["grandchild"], "1 2 4 5")
 	})
 }

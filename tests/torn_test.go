@@ -7,28 +7,64 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// Where InnoDB keeps its doublewrite buffer: two blocks of 64 pages in ibdata1,
-// whose first pages the transaction system's page names (storage/innobase/include/
-// trx0sys.h in the server's source).
+// Where InnoDB keeps its doublewrite buffer: in MariaDB two blocks of 64 pages in
+// ibdata1, whose first pages the transaction system's page names (storage/innobase/
+// include/trx0sys.h in the server's source); in MySQL since 8.0.20 files of pages.
 const (
-	innodbPage   = 16 << 10
-	trxSysPage   = 5
-	dblwrFields  = innodbPage - 200 + 10
-	dblwrMagic   = 536853855
-	dblwrBlock   = 64
-	pageNumberAt = 4
-	pageLSNAt    = 16
-	pageSpaceAt  = 34
-	tornBytes    = innodbPage / 2
-	tornAttempts = 10
-	// From MariaDB 10.8 on, the redo log has its checkpoints' LSN here.
-	redoCheckpoint1 = 4096
-	redoCheckpoint2 = 8192
-	tornDatabase    = "app"
-	tornTablespace  = "page.ibd"
+	innodbPage     = 16 << 10
+	trxSysPage     = 5
+	dblwrFields    = innodbPage - 200 + 10
+	dblwrMagic     = 536853855
+	dblwrBlock     = 64
+	pageNumberAt   = 4
+	pageLSNAt      = 16
+	pageSpaceAt    = 34
+	tornBytes      = innodbPage / 2
+	tornAttempts   = 10
+	tornDatabase   = "app"
+	tornTablespace = "page.ibd"
 )
+
+// redoCheckpoints are the places in a file of the redo log that have the LSN of a
+// checkpoint, of MariaDB from 10.8 on, and of MySQL from 8.0.30 on (blocks 1 and 3,
+// behind 8 bytes: storage/innobase/include/log0constants.h).
+var redoCheckpoints = map[server.Flavour][]int{
+	server.MariaDB: {4096, 8192},
+	server.MySQL:   {512 + 8, 1536 + 8},
+}
+
+// redoLogs are the files of the redo log in a data directory, of either flavour.
+func redoLogs(t *testing.T, data string) (list []string) {
+	t.Helper()
+	for _, pattern := range []string{"ib_logfile0", "#innodb_redo/#ib_redo*[0-9]"} {
+		found, err := filepath.Glob(filepath.Join(data, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, found...)
+	}
+	if len(list) == 0 {
+		t.Fatalf("no redo log in %s", data)
+	}
+	return list
+}
+
+// dblwrFiles are those that hold the doublewrite buffer.
+func dblwrFiles(t *testing.T, data string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(data, "#ib_*.dblwr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 {
+		found = []string{filepath.Join(data, "ibdata1")}
+	}
+	return found
+}
 
 // TestTornPageIsMended tears a page by hand in the data directory of a killed
 // server, as a kill in the middle of its write does: `up` mends it, and so does an
@@ -36,12 +72,16 @@ const (
 // is wiped too, the damage must show.
 func TestTornPageIsMended(t *testing.T) {
 	h := newHouse(t)
-	k := newKilled(h, "")
+	set := ""
+	if h.srv.Flavour == server.MySQL {
+		set = "log_error_verbosity=3" // or its log does not tell of mended pages
+	}
+	k := newKilled(h, set)
 	data := k.data()
 	torn := false
 	for range tornAttempts {
 		k.loadAndKill(t, "server")
-		if torn = tear(t, data); torn {
+		if torn = tear(t, h.srv.Flavour, data); torn {
 			break
 		}
 		// The last pages that were written are all of other tables.
@@ -58,7 +98,9 @@ func TestTornPageIsMended(t *testing.T) {
 			t.Fatalf("cp: %v: %s", err, out)
 		}
 	}
-	wipe(t, filepath.Join(lost, "ibdata1"))
+	for _, path := range dblwrFiles(t, lost) {
+		wipe(t, path)
+	}
 
 	if err := k.recover(t); err != nil {
 		t.Errorf("the torn page was not mended: %v", err)
@@ -84,12 +126,8 @@ func TestTornPageIsMended(t *testing.T) {
 
 // tear spoils the second half of the page that was written last, if the
 // doublewrite buffer has it.
-func tear(t *testing.T, data string) bool {
+func tear(t *testing.T, flavour server.Flavour, data string) bool {
 	t.Helper()
-	system, err := os.ReadFile(filepath.Join(data, "ibdata1"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(data, tornDatabase, tornTablespace)
 	pages, err := os.ReadFile(path)
 	if err != nil {
@@ -98,9 +136,18 @@ func tear(t *testing.T, data string) bool {
 	space := binary.BigEndian.Uint32(pages[pageSpaceAt:])
 	// Pages from before the checkpoint were synced: they cannot be torn, so recovery
 	// does not look at them.
-	newest, number := checkpoint(t, filepath.Join(data, "ib_logfile0")), 0
-	for _, at := range dblwrPages(t, system) {
-		page := system[at : at+innodbPage]
+	newest, number := checkpoint(t, flavour, data), 0
+	var buffered [][]byte
+	for _, file := range dblwrFiles(t, data) {
+		buffer, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range dblwrPages(t, file, buffer) {
+			buffered = append(buffered, buffer[at:at+innodbPage])
+		}
+	}
+	for _, page := range buffered {
 		lsn := binary.BigEndian.Uint64(page[pageLSNAt:])
 		n := int(binary.BigEndian.Uint32(page[pageNumberAt:]))
 		if lsn <= newest || binary.BigEndian.Uint32(page[pageSpaceAt:]) != space {
@@ -127,23 +174,35 @@ func tear(t *testing.T, data string) bool {
 }
 
 // checkpoint returns the LSN up to which every page is in its file.
-func checkpoint(t *testing.T, path string) uint64 {
+func checkpoint(t *testing.T, flavour server.Flavour, data string) (lsn uint64) {
 	t.Helper()
-	redo, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	for _, path := range redoLogs(t, data) {
+		redo, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range redoCheckpoints[flavour] {
+			lsn = max(lsn, binary.BigEndian.Uint64(redo[at:]))
+		}
 	}
-	return max(binary.BigEndian.Uint64(redo[redoCheckpoint1:]), binary.BigEndian.Uint64(redo[redoCheckpoint2:]))
+	return lsn
 }
 
-// dblwrPages returns the offsets of the doublewrite buffer's pages.
-func dblwrPages(t *testing.T, system []byte) []int {
+// dblwrPages returns the offsets of the doublewrite buffer's pages in a file: all, but
+// for ibdata1.
+func dblwrPages(t *testing.T, path string, system []byte) []int {
 	t.Helper()
+	var list []int
+	if filepath.Base(path) != "ibdata1" {
+		for at := 0; at+innodbPage <= len(system); at += innodbPage {
+			list = append(list, at)
+		}
+		return list
+	}
 	fields := system[trxSysPage*innodbPage+dblwrFields:]
 	if magic := binary.BigEndian.Uint32(fields); magic != dblwrMagic {
 		t.Fatalf("no doublewrite buffer in ibdata1: magic number %d", magic)
 	}
-	var list []int
 	for block := range 2 {
 		first := int(binary.BigEndian.Uint32(fields[4+4*block:]))
 		for n := range dblwrBlock {
@@ -162,7 +221,7 @@ func wipe(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range dblwrPages(t, system) {
+	for _, at := range dblwrPages(t, path, system) {
 		copy(system[at:], make([]byte, innodbPage))
 	}
 	if err := os.WriteFile(path, system, 0o600); err != nil {

@@ -42,7 +42,7 @@ func (b *build) load(ctx context.Context) (err error) {
 		}
 	}()
 	if b.older {
-		if err = b.upgrade(ctx); err != nil {
+		if err := b.upgrade(ctx); err != nil {
 			return err
 		}
 	}

@@ -3,8 +3,9 @@
 // vanished unseen (a package that has tests ran none, or a group of packages fewer
 // than its floor) and, on CI, when a test was skipped that must not be.
 //
-//	tally [-v] [-floors FILE] [-must-not-skip FILE] [-report FILE] -- GO-TEST-ARGUMENTS...
+//	tally [-v] [-floors FILE] [-must-not-skip FILE] [-report FILE] [-results FILE] -- GO-TEST-ARGUMENTS...
 //
+// The results are a line "ACTION PACKAGE TEST" for each test that ended, for tests/matrix.
 // The report lists the skipped tests and ends with the line
 // "N passed, N failed, N skipped"; it goes to stdout, or to the file, so that a
 // caller that still has work to do can show it last. Subtests count as tests.
@@ -28,6 +29,7 @@ type options struct {
 	floors      string
 	mustNotSkip string
 	report      string
+	results     string
 }
 
 func main() {
@@ -36,6 +38,7 @@ func main() {
 	flag.StringVar(&o.floors, "floors", "", "`file` of lines \"COUNT PACKAGE\", least numbers of tests; PACKAGE may end in /...")
 	flag.StringVar(&o.mustNotSkip, "must-not-skip", "", "`file` of regular expressions for \"PACKAGE TEST\"")
 	flag.StringVar(&o.report, "report", "", "write the report to this `file`")
+	flag.StringVar(&o.results, "results", "", "write how each test ended to this `file`")
 	flag.Parse()
 	if err := run(o, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "tally:", err)
@@ -58,6 +61,11 @@ func run(o options, args []string) error {
 	testErr := goTest(t, args)
 	problems := append(t.vanished(packages), guards.problems(t)...)
 
+	if o.results != "" {
+		if err := os.WriteFile(o.results, []byte(t.results()), 0o644); err != nil { // #nosec G306 -- no secrets
+			return fmt.Errorf("write results: %w", err)
+		}
+	}
 	report, err := openReport(o.report)
 	if err != nil {
 		return err

@@ -160,6 +160,15 @@ func (t *tally) writeReport(w io.Writer, problems []string) {
 	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", t.passed, t.failed+len(problems), t.skipped)
 }
 
+// results are the tests that ended, a line "ACTION PACKAGE TEST" each.
+func (t *tally) results() string {
+	var b strings.Builder
+	for _, n := range sortedNames(t.ended) {
+		fmt.Fprintf(&b, "%s %s\n", t.ended[n], strings.TrimPrefix(n.String(), module))
+	}
+	return b.String()
+}
+
 func sortedNames[V any](m map[name]V) []name {
 	names := make([]name, 0, len(m))
 	for n := range m {

@@ -76,6 +76,13 @@ func TestShowsFailuresAndSkips(t *testing.T) {
 	}
 }
 
+func TestResults(t *testing.T) {
+	tl := count(t, "run a T", "run a T/x", "skip a T/x", "pass a T", "run b U", "fail b U")
+	if diff := cmp.Diff("pass a T\nskip a T/x\nfail b U\n", tl.results()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func guardsOf(t *testing.T, floors, never string) (guards, error) {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,0 +1,103 @@
+// Command matrix prints the grid of the last `make test`: suites, which tests/suites.go
+// lists, as rows, and servers as columns. A test that did not run counts as failed, and
+// one that was skipped in part as skipped.
+//
+//	go run ./tests/matrix
+//
+// It exits with 1 if a test failed or did not run.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ramaria-db/ramaria/tests"
+)
+
+// testsPackage is the package of all suites, as tests/tally's results have it.
+const testsPackage = "tests"
+
+func main() {
+	results := flag.String("results", "bin/test-results.txt", "the `file` that tests/tally wrote")
+	flag.Parse()
+	b, err := os.ReadFile(*results)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "matrix: read results: %v\nhint: make test\n", err)
+		os.Exit(1)
+	}
+	text, ok := grid(parse(string(b)))
+	fmt.Print(text)
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+// parse returns how the tests of the package ended: pass, fail or skip by name.
+func parse(results string) map[string]string {
+	ended := map[string]string{}
+	for line := range strings.Lines(results) {
+		if f := strings.Fields(line); len(f) == 3 && f[1] == testsPackage {
+			ended[f[2]] = f[0]
+		}
+	}
+	return ended
+}
+
+// cell counts the tests of one suite on one server.
+type cell struct{ passed, failed, skipped int }
+
+func (c cell) String() string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{c.passed, "passed"}, {c.failed, "failed"}, {c.skipped, "skipped"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// count looks the tests up.
+func count(ended map[string]string, paths []string) (c cell) {
+	for _, path := range paths {
+		action := ended[path]
+		for name, a := range ended {
+			if action == "pass" && a == "skip" && strings.HasPrefix(name, path+"/") {
+				action = "skip"
+			}
+		}
+		switch action {
+		case "pass":
+			c.passed++
+		case "skip":
+			c.skipped++
+		default:
+			c.failed++
+		}
+	}
+	return c
+}
+
+// grid renders all of them; ok says that none failed.
+func grid(ended map[string]string) (text string, ok bool) {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	ok = true
+	fmt.Fprintln(w, "suite\t"+strings.Join(tests.Servers, "\t"))
+	for _, s := range tests.Suites {
+		fmt.Fprint(w, s.Name)
+		for _, server := range tests.Servers {
+			c := count(ended, s.Paths(server))
+			ok = ok && c.failed == 0
+			fmt.Fprint(w, "\t", c)
+		}
+		fmt.Fprintln(w)
+	}
+	_ = w.Flush() // to memory
+	return b.String(), ok
+}

@@ -1,0 +1,79 @@
+// Package tests drives the real ramaria binary, in txtar scripts and in Go, against real
+// MariaDB and MySQL servers: script/*.txtar, each a test of its own with a home of its
+// own. No test may leave a process or a file of Ramaria behind.
+package tests
+
+// Servers are those that everything must work on. The first runs all tests, as root and
+// as an ordinary user; the others those of the suites that are about servers, as root.
+var Servers = []string{"mariadb:10.11", "mariadb:11.4", "mariadb:11.8", "mysql:9.7"}
+
+// Suite is a row of the grid that tests/matrix prints.
+type Suite struct {
+	Name string
+	// Scripts are files of script/, without .txtar; Tests are functions of this package.
+	Scripts, Tests []string
+}
+
+// Suites are those that run on every server. TestSuites sees to it that each script and
+// each test is here, or in Once.
+var Suites = []Suite{
+	{
+		Name: "lifecycle",
+		Scripts: []string{
+			"lifecycle", "run", "settings", "set-refused", "other-flags", "names", "at-once", "account-removed", "reboot", "callers", "env", "quit",
+		},
+		Tests: []string{"TestLoginOverTCP", "TestApplicationCannotBlindTheSupervisor"},
+	},
+	{
+		Name: "image",
+		Scripts: []string{
+			"image", "image-save", "from-instance", "dumps", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
+			"datadir", "datadir-refused", "datadir-others",
+		},
+		Tests: []string{"TestSamplesEqualPlainLoad", "TestEverythingEqualsPlainLoad", "TestDataDirectoryIsCopied"},
+	},
+	{
+		Name:    "branch",
+		Scripts: []string{"branch", "branch-faults"},
+		Tests: []string{
+			"TestBranchUnderLoad", "TestBranchFamily", "TestBranchToOneName", "TestBranchOpensNothingOfItsParent", "TestBranchHasItsOwnAccount",
+			"TestBranchOfStoppedAndCrashed", "TestBranchesWaitForEachOther",
+		},
+	},
+	{
+		Name:    "mark",
+		Scripts: []string{"mark", "rewind"},
+		Tests:   []string{"TestRewind"},
+	},
+	{
+		Name: "fault",
+		Scripts: []string{
+			"beyond-recovery", "broken-files", "disk-full", "full-volume", "interrupt-build", "interrupt-run", "interrupt-up", "killed-run",
+			"killed-server", "killed-supervisor", "no-room",
+		},
+		Tests: []string{"TestKilledServerLosesNothing", "TestKilledDirectoryIsRecovered", "TestTornPageIsMended", "TestKilledRewind", "TestNeverLeftStopped"},
+	},
+}
+
+// Once are the scripts and tests that are about the machine, the command line or the
+// tests themselves, where another server would show nothing new.
+var Once = Suite{
+	Scripts: []string{"no-server", "other-user", "small-shm", "talk", "volume", "volume-auto", "volume-user"},
+	Tests:   []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestSuites", "TestReadme"},
+}
+
+// Paths returns the names of the tests of a suite, as go test has them, on a server.
+func (s Suite) Paths(server string) []string {
+	var list []string
+	prefix, scripts := "", "TestScripts/"
+	if server != Servers[0] {
+		prefix, scripts = "TestMatrix/"+server+"/"+s.Name+"/", ""
+	}
+	for _, name := range s.Scripts {
+		list = append(list, prefix+scripts+name)
+	}
+	for _, name := range s.Tests {
+		list = append(list, prefix+name)
+	}
+	return list
+}
