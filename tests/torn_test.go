@@ -113,6 +113,11 @@ func TestTornPageIsMended(t *testing.T) {
 		dir  string
 		lost bool
 	}{{mendable, false}, {lost, true}} {
+		if test.lost && h.srv.Flavour == server.MySQL {
+			// It makes pages anew by the redo log alone if they are new since the checkpoint,
+			// and waits for ever for others: the damage need not show, or end.
+			continue
+		}
 		name := filepath.Base(test.dir)
 		out, talk, err := h.try("up", name, "--from", test.dir, "--server", h.daemon())
 		if err == nil {

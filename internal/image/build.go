@@ -31,6 +31,8 @@ type build struct {
 	copied *InstanceData
 	// older says that a server of an older series wrote what was copied.
 	older bool
+	// lastLog is the binary log that was copied for settle, "" for none.
+	lastLog string
 	// loaded are the dumps so far.
 	loaded []loaded
 }
@@ -207,7 +209,10 @@ func (b *build) copyDataDir(ctx context.Context, dir string) error {
 	if b.image.Database == "" {
 		b.image.Database = onlyDatabase(b.dataDir())
 	}
-	return giveTree(b.dataDir(), b.Account)
+	if err := giveTree(b.dataDir(), b.Account); err != nil {
+		return err
+	}
+	return b.keepLastLog(ctx, dir)
 }
 
 // takeDir makes the caller, usually root, the owner of an account's directory, so
@@ -292,6 +297,9 @@ func (b *build) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if b.lastLog != "" {
+		return b.settleByLog(ctx, config)
+	}
 	err = b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account)
 	if err != nil && strings.Contains(err.Error(), waitForLog) {
 		return b.settlePrepared(ctx, config)
@@ -348,7 +356,7 @@ func (b *build) trim(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if server.Transient(rel) || len(b.sources) == 0 && b.Server.Spare(rel) {
+		if server.Transient(rel) || b.Server.Spare(rel, len(b.sources) == 0) {
 			return os.Remove(path)
 		}
 		_, err = sys.DigHoles(path)

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -68,21 +67,15 @@ func logFiles(dir string) (map[string]bool, error) {
 	}
 	logs := map[string]bool{}
 	for _, index := range indexes {
-		f, err := openRegular(index)
+		names, err := listedIn(index)
 		if err != nil {
-			return nil, fmt.Errorf("read data directory: %w", err)
-		}
-		b, err := io.ReadAll(f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, fmt.Errorf("read data directory: %w", err)
+			return nil, err
 		}
 		logs[filepath.Base(index)] = true
 		logs[strings.TrimSuffix(filepath.Base(index), ".index")+".state"] = true
-		for _, l := range strings.Split(string(b), "\n") {
-			if l = strings.TrimSpace(l); l != "" {
-				logs[filepath.Base(l)] = true
-				logs[filepath.Base(l)+".idx"] = true // of GTIDs, from MariaDB 11.4
-			}
+		for _, name := range names {
+			logs[name] = true
+			logs[name+".idx"] = true // of GTIDs, from MariaDB 11.4
 		}
 	}
 	return logs, nil

@@ -92,11 +92,15 @@ func (b *build) takeInstance(ctx context.Context, name string, data InstanceData
 	if err := b.Volume.Remove(ctx, b.dataDir()); err != nil { // it is empty
 		return err
 	}
-	return b.Volume.Snapshot(ctx, data.Dir, b.dataDir(), volume.How{Filter: func(rel string, kind fs.FileMode) (bool, error) {
+	err = b.Volume.Snapshot(ctx, data.Dir, b.dataDir(), volume.How{Filter: func(rel string, kind fs.FileMode) (bool, error) {
 		// A server killed at that moment may have begun a log that its index lacks.
 		ours := filepath.Dir(rel) == "." && strings.HasPrefix(rel, server.BinlogName+".")
 		return kind.IsRegular() && (ours || notInImage(logs, rel)), nil
 	}})
+	if err != nil {
+		return err
+	}
+	return b.keepLastLog(ctx, data.Dir)
 }
 
 func makerOf(s *server.Server) server.Maker {

@@ -136,12 +136,11 @@ func (b *build) finish(ctx context.Context) error {
 	if err := analyze(ctx, db); err != nil {
 		return err
 	}
+	supervisors, apps := []server.Login{b.login}, []server.Login{b.app}
 	if c := b.copied; c != nil {
-		if _, err := db.ExecContext(ctx, b.Server.ForgetSQL(c.Supervisor, c.App)); err != nil {
-			return fmt.Errorf("remove the accounts of the instance: %w", err)
-		}
+		supervisors, apps = append(supervisors, c.Supervisor), append(apps, c.App)
 	}
-	if _, err := db.ExecContext(ctx, b.Server.ForgetSQL(b.login, b.app)); err != nil {
+	if _, err := db.ExecContext(ctx, b.Server.ForgetSQL(supervisors, apps)); err != nil {
 		return fmt.Errorf("remove the accounts of the build: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -75,9 +76,19 @@ func identified(account string, l Login) string {
 // connections.
 func appAccounts(app Login) []string { return []string{account(app, "localhost"), account(app, "%")} }
 
-// ForgetSQL returns the statement that removes what InitSQL made.
-func (s *Server) ForgetSQL(supervisor, app Login) string {
-	return "DROP USER IF EXISTS " + quote(app.User) + "@'localhost', " + quote(app.User) + "@'%', " + quote(supervisor.User) + "@'localhost'"
+// ForgetSQL returns the statement that removes what InitSQL made, for any number of
+// accounts of the supervisor and of applications. It is one, since the session that runs
+// it belongs to one of them.
+func (s *Server) ForgetSQL(supervisors, apps []Login) string {
+	var names []string
+	for _, l := range supervisors {
+		names = append(names, account(l, "localhost"))
+	}
+	for _, l := range apps {
+		names = append(names, appAccounts(l)...)
+	}
+	slices.Sort(names)
+	return "DROP USER IF EXISTS " + strings.Join(slices.Compact(names), ", ")
 }
 
 // quote writes a string literal for sessions with NO_BACKSLASH_ESCAPES.

@@ -120,11 +120,13 @@ func (s *Server) runOnce(ctx context.Context, args []string, config, dir, logPat
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, StartTimeout, fmt.Errorf("it did not end within %s", StartTimeout))
+	defer cancel() // there is damage that makes a server wait for ever
 	select {
 	case <-p.Done():
 	case <-ctx.Done():
 		p.Kill()
-		return ctx.Err()
+		return fmt.Errorf("%w\n%s", context.Cause(ctx), LogTail(logPath))
 	}
 	if err := p.Exit(); err != nil {
 		return fmt.Errorf("%s\n%s%s", Cause(err), LogTail(logPath), settingHint(logPath))

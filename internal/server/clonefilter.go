@@ -34,10 +34,18 @@ func Transient(rel string) bool {
 		strings.HasPrefix(name, "master-") && strings.HasSuffix(name, ".info")
 }
 
-// Spare reports whether a file, by its path below a data directory that Bootstrap made,
-// is one that no server needs.
-func (s *Server) Spare(rel string) bool {
-	return slices.ContainsFunc(s.family().spare, func(pattern string) bool {
+// LogDecides reports whether a killed server's binary log has to be there when it recovers:
+// else it rolls back, without a word, what it had acknowledged a moment before.
+func (s *Server) LogDecides() bool { return s.family().logDecides }
+
+// Spare reports whether a file, by its path below a data directory that was shut down
+// cleanly, is one that no server needs; fresh says that Bootstrap made it.
+func (s *Server) Spare(rel string, fresh bool) bool {
+	patterns := s.family().shut
+	if fresh {
+		patterns = slices.Concat(patterns, s.family().spare)
+	}
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		ok, err := filepath.Match(pattern, rel)
 		return ok && err == nil
 	})

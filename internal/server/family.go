@@ -55,6 +55,11 @@ type family struct {
 	initialSQL string
 	// spare are patterns of files that initialise makes and no server needs.
 	spare []string
+	// shut are patterns of files that are of no use after a clean shutdown.
+	shut []string
+	// logDecides says that of the transactions that were prepared when the server was
+	// killed those are rolled back, without a word, that the binary log does not have.
+	logDecides bool
 }
 
 // privilege is one that there is since a version, the zero Version for always.

@@ -3,9 +3,8 @@ package server
 // mysqlFamily is MySQL, and what is made of it and says its version as it does.
 var mysqlFamily = family{
 	flavour: MySQL, name: "MySQL",
-	// 8.0 is what most people still run; 5.7 has another dictionary, and SYSTEM_USER came
-	// with 8.0.16.
-	oldest: Version{8, 0, 16},
+	// 8.0 is what most people still run; 5.7 has another dictionary.
+	oldest: Version{8, 0, 14}, // SESSION_VARIABLES_ADMIN
 	// An upgrade goes through each of its long-term series; within 8.0 no release reads
 	// what a later one wrote.
 	steps: []string{"8.0", "8.4", "9.7"}, strict: "8.0",
@@ -33,13 +32,13 @@ var mysqlFamily = family{
 	create: func(names, identified string) []string {
 		return []string{"DROP USER IF EXISTS " + names, "CREATE USER " + identified}
 	},
+	// Not SYSTEM_USER: without it nobody drops what a dump made for a definer who has it,
+	// such as root@localhost.
 	withheld: []privilege{
 		// These four, and no others, can set sql_log_bin or purge logs.
 		{name: "SUPER"}, {name: "BINLOG_ADMIN"}, {name: "SYSTEM_VARIABLES_ADMIN"}, {name: "SESSION_VARIABLES_ADMIN"},
 		// A log that is encrypted cannot be read.
 		{name: "BINLOG_ENCRYPTION_ADMIN"},
-		// No account changes the supervisor's by accident; who writes to mysql.user still can.
-		{name: "SYSTEM_USER"},
 		// Without a redo log every kill, branch and mark would be data that no server starts on.
 		{name: "INNODB_REDO_LOG_ENABLE", since: Version{8, 0, 21}},
 	},
@@ -53,5 +52,7 @@ var mysqlFamily = family{
 	// It has no password.
 	initialSQL: "ALTER USER 'root'@'localhost' ACCOUNT LOCK;\n",
 	// 115 files that describe the tables of performance_schema once more.
-	spare: []string{"performance_schema/*.sdi"},
+	spare:      []string{"performance_schema/*.sdi"},
+	shut:       []string{"#ib_*.dblwr"},
+	logDecides: true,
 }

@@ -212,8 +212,11 @@ func (s *Supervisor) writeFiles() error {
 	if err := server.MakeDirs(i.Account, i.RunDir, i.TmpDir()); err != nil {
 		return err
 	}
-	if err := os.Remove(i.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove old socket: %w", err)
+	// MySQL's lock beside the socket names a process; that number may be another one's now.
+	for _, path := range []string{i.Socket(), i.Socket() + ".lock"} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove old socket: %w", err)
+		}
 	}
 	if err := os.Rename(i.LogPath(), i.LogPath()+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("put old log aside: %w", err)
