@@ -96,10 +96,10 @@ func runSuites(t *testing.T, want string) map[string]*outcome {
 		cmd.Args = append(cmd.Args, "-test.timeout="+time.Until(end.Add(-matrixSpare)).String())
 	}
 	cmd.Env = append(os.Environ(), envServer+"="+want, envBinary+"="+filepath.Join(binDir, "ramaria"))
-	var talk bytes.Buffer
+	var talk, eventsTalk bytes.Buffer
 	cmd.Stderr = &talk
 	events := exec.CommandContext(t.Context(), "go", "tool", "test2json", "-t")
-	events.Stderr = &talk
+	events.Stderr = &eventsTalk
 	if events.Stdin, err = cmd.StdoutPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func runSuites(t *testing.T, want string) map[string]*outcome {
 	ended, rest := readOutcomes(t, bufio.NewReader(out))
 	_ = events.Wait() // it has said all
 	if err := cmd.Wait(); err != nil && !slices.ContainsFunc(values(ended), func(o *outcome) bool { return o.action == "fail" }) {
-		t.Errorf("%s: %v\n%s%s", want, err, rest, talk.String())
+		t.Errorf("%s: %v\n%s%s", want, err, rest, talk.String()+eventsTalk.String())
 	}
 	return ended
 }

@@ -127,8 +127,8 @@ func TestFetchPackages(t *testing.T) {
 			dir := filepath.Join(m.Places.Servers(), "mariadb-10.11.77")
 			want := &Server{
 				Flavour: MariaDB, Version: Version{10, 11, 77}, Origin: "apt", Dir: dir,
-				Daemon: Program{Argv: []string{dir + "/usr/sbin/mariadbd"}}, Client: Program{Argv: []string{dir + "/usr/bin/mariadb"}},
-				Dumper: Program{Argv: []string{dir + "/usr/bin/mariadb-dump"}}, LogReader: Program{Argv: []string{dir + "/usr/bin/mariadb-binlog"}},
+				Daemon: aptProgram(dir, "sbin/mariadbd"), Client: aptProgram(dir, "bin/mariadb"),
+				Dumper: aptProgram(dir, "bin/mariadb-dump"), LogReader: aptProgram(dir, "bin/mariadb-binlog"),
 				Share: dir + "/usr/share/mysql", Messages: dir + "/usr/share/mysql", Charsets: dir + "/usr/share/mysql/charsets",
 				Plugins: dir + "/usr/lib/mysql/plugin",
 			}
@@ -207,4 +207,9 @@ func TestFetchPackagesEndsWithContext(t *testing.T) {
 	if left := m.cacheNames(); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
+}
+
+// aptProgram is a program of a fetched package that needs no loader.
+func aptProgram(dir, name string) Program {
+	return Program{Argv: []string{dir + "/usr/" + name}, Env: []string{"OPENSSL_CONF=/dev/null"}}
 }

@@ -85,7 +85,7 @@ func TestFetchSuite(t *testing.T) {
 	m := suiteMachine(t, debianOf(t, "9.7.4").URL)
 	s := m.mustFind("mysql")
 	dir := filepath.Join(m.Places.Servers(), "mysql-9.7.4")
-	program := func(name string) Program { return Program{Argv: []string{dir + "/usr/" + name}} }
+	program := func(name string) Program { return aptProgram(dir, name) }
 	want := &Server{
 		Flavour: MySQL, Version: Version{9, 7, 4}, Origin: "debian-sid", Dir: dir,
 		Daemon: program("sbin/mysqld"), Client: program("bin/mysql"), Dumper: program("bin/mysqldump"), LogReader: program("bin/mysqlbinlog"),

@@ -29,8 +29,11 @@ func loopsOver(t *testing.T) map[string]bool {
 		t.Fatal(err)
 	}
 	for _, n := range names {
-		if b, err := os.ReadFile(n); err == nil && strings.HasPrefix(string(b), "/ramaria") {
-			out[n] = true
+		b, err := os.ReadFile(n)
+		// The number tells the uses of one device apart (sysfs-block).
+		use, seqErr := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(n)), "diskseq"))
+		if err == nil && seqErr == nil && strings.HasPrefix(string(b), "/ramaria") {
+			out[n+" "+strings.TrimSpace(string(use))] = true
 		}
 	}
 	return out
@@ -49,15 +52,18 @@ func zramDevices(t *testing.T) map[int]bool {
 	return out
 }
 
-// gone waits for things that were not there before to vanish: other tests on this
-// machine make and remove such things too.
+// gone waits for the things that are there now, and were not before, to vanish: other
+// tests on this machine make such things too, and remove them after a while.
 func gone[K comparable](t *testing.T, what string, before map[K]bool, look func(t *testing.T) map[K]bool) {
 	t.Helper()
+	const patience = 3 * time.Minute
+	now := look(t)
 	var left []K
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		left = nil
-		for k := range look(t) {
-			if !before[k] {
+		still := look(t)
+		for k := range now {
+			if !before[k] && still[k] {
 				left = append(left, k)
 			}
 		}

@@ -13,7 +13,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"ramaria.1":             "real MariaDB servers in RAM",
+		"ramaria.1":             "real MySQL and MariaDB servers in RAM",
 		"ramaria-up.1":          "mysql://USER:PASSWORD@127.0.0.1:PORT/DATABASE",
 		"ramaria-run.1":         "The exit status is the command's",
 		"ramaria-image-build.1": "print its id",
