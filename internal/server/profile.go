@@ -91,3 +91,15 @@ func (r setting) applies(v Version, stage Stage, volume string) bool {
 	}
 	return true
 }
+
+// pathSettings begin every profile: where everything lies.
+var pathSettings = []setting{
+	{name: "datadir", value: factDataDir, stages: paths, fixed: true, why: "the instance's own clone of its image"},
+	{name: "socket", value: factSocket, stages: paths, fixed: true, why: "in the instance's directory, which only its owner can enter"},
+	{name: "pid_file", value: factPidFile, stages: paths, fixed: true, why: "beside the socket, so that no clone inherits it"},
+	{name: "tmpdir", value: factTmpDir, stages: paths, fixed: true, why: "temporary tables and sorts stay where --tmpdir says, by default in the volume"},
+	{name: "init_file", value: factInitFile, stages: Run | Build | Stock, fixed: true, why: "sets up the supervisor's and the application's account before anybody can connect"},
+	{name: "lc_messages_dir", value: factMessages, stages: paths, fixed: true, why: "the error messages of this very server, wherever it was unpacked"},
+	{name: "character_sets_dir", value: factCharsets, stages: paths, fixed: true, why: "the character sets of this very server"},
+	{name: "plugin_dir", value: factPlugins, stages: paths, fixed: true, why: "the plugins of this very server"},
+}

@@ -1,17 +1,10 @@
 package server
 
+import "slices"
+
 // mariadbProfile is for MariaDB 10.6 and later. Figures: MariaDB 10.11.19, two
 // cores, data in tmpfs, idle with the system tables only.
-var mariadbProfile = []setting{
-	{name: "datadir", value: factDataDir, stages: paths, fixed: true, why: "the instance's own clone of its image"},
-	{name: "socket", value: factSocket, stages: paths, fixed: true, why: "in the instance's directory, which only its owner can enter"},
-	{name: "pid_file", value: factPidFile, stages: paths, fixed: true, why: "beside the socket, so that no clone inherits it"},
-	{name: "tmpdir", value: factTmpDir, stages: paths, fixed: true, why: "temporary tables and sorts stay where --tmpdir says, by default in the volume"},
-	{name: "init_file", value: factInitFile, stages: Run | Build | Stock, fixed: true, why: "sets up the supervisor's and the application's account before anybody can connect"},
-	{name: "lc_messages_dir", value: factMessages, stages: paths, fixed: true, why: "the error messages of this very server, wherever it was unpacked"},
-	{name: "character_sets_dir", value: factCharsets, stages: paths, fixed: true, why: "the character sets of this very server"},
-	{name: "plugin_dir", value: factPlugins, stages: paths, fixed: true, why: "the plugins of this very server"},
-
+var mariadbProfile = slices.Concat(pathSettings, []setting{
 	{name: "skip_networking", value: factPrivate, stages: paths, fixed: true, why: "nobody but the builder may connect"},
 	{name: "port", value: factPort, stages: Run | Build, fixed: true, why: "chosen by --port, or any free one"},
 	{name: "bind_address", value: factBind, stages: Run | Build, why: "loopback only: nothing listens to the network unless asked"},
@@ -62,4 +55,4 @@ var mariadbProfile = []setting{
 	{name: "max_binlog_size", value: "16M", stages: Run, fixed: true, why: "small files, since the supervisor purges whole ones"},
 	{name: "sync_binlog", value: "0", stages: Run, why: "the log is in RAM"},
 	{name: "log_bin_trust_function_creators", value: "ON", stages: Run, why: "with a binary log the application could otherwise make no function or trigger"},
-}
+})

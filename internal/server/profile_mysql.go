@@ -1,16 +1,10 @@
 package server
 
+import "slices"
+
 // mysqlProfile is for MySQL 8.0 and later. Figures: MySQL 9.7.4, two cores, data in
 // tmpfs, idle with the system tables only.
-var mysqlProfile = []setting{
-	{name: "datadir", value: factDataDir, stages: paths, fixed: true, why: "the instance's own clone of its image"},
-	{name: "socket", value: factSocket, stages: paths, fixed: true, why: "in the instance's directory, which only its owner can enter"},
-	{name: "pid_file", value: factPidFile, stages: paths, fixed: true, why: "beside the socket, so that no clone inherits it"},
-	{name: "tmpdir", value: factTmpDir, stages: paths, fixed: true, why: "temporary tables and sorts stay where --tmpdir says, by default in the volume"},
-	{name: "init_file", value: factInitFile, stages: Run | Build | Stock, fixed: true, why: "sets up the supervisor's and the application's account before anybody can connect"},
-	{name: "lc_messages_dir", value: factMessages, stages: paths, fixed: true, why: "the error messages of this very server, wherever it was unpacked"},
-	{name: "character_sets_dir", value: factCharsets, stages: paths, fixed: true, why: "the character sets of this very server"},
-	{name: "plugin_dir", value: factPlugins, stages: paths, fixed: true, why: "the plugins of this very server"},
+var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "secure_file_priv", value: "", stages: paths, why: "as in MariaDB; the directory that is built in belongs to an installed server"},
 	{name: "persisted_globals_load", value: "OFF", stages: always, fixed: true, why: "SET PERSIST of a copied data directory must not undo this file"},
 
@@ -75,4 +69,4 @@ var mysqlProfile = []setting{
 	{name: "max_binlog_size", value: "16M", stages: Run, fixed: true, why: "small files, since the supervisor purges whole ones"},
 	{name: "sync_binlog", value: "0", stages: Run, why: "the log is in RAM"},
 	{name: "log_bin_trust_function_creators", value: "ON", stages: Run, why: "with a binary log the application could otherwise make no function or trigger"},
-}
+})
