@@ -95,7 +95,13 @@ func runSuites(t *testing.T, want string) map[string]*outcome {
 	if end, ok := t.Deadline(); ok {
 		cmd.Args = append(cmd.Args, "-test.timeout="+time.Until(end.Add(-matrixSpare)).String())
 	}
-	cmd.Env = append(os.Environ(), envServer+"="+want, envBinary+"="+filepath.Join(binDir, "ramaria"))
+	// testscript counts on all its scripts, and leaves its directory when some are not run.
+	work, err := os.MkdirTemp("", "rm-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(work)
+	cmd.Env = append(os.Environ(), "GOTMPDIR="+work, envServer+"="+want, envBinary+"="+filepath.Join(binDir, "ramaria"))
 	var talk, eventsTalk bytes.Buffer
 	cmd.Stderr = &talk
 	events := exec.CommandContext(t.Context(), "go", "tool", "test2json", "-t")
