@@ -175,9 +175,9 @@ func startDDL(t *testing.T, srv *server.Server, db *sql.DB) (stop func() (statem
 	ctx, cancel := context.WithCancel(context.Background())
 	// MySQL's DDL is atomic for InnoDB only: a crash, and so a branch, may come between the
 	// dictionary and the file of a table of another engine.
-	other := "MyISAM"
+	others := [2]string{"MyISAM", "Aria"}
 	if srv.Flavour == server.MySQL {
-		other = "InnoDB"
+		others = [2]string{"InnoDB", "InnoDB"}
 	}
 	var group sync.WaitGroup
 	var failed error
@@ -189,8 +189,8 @@ func startDDL(t *testing.T, srv *server.Server, db *sql.DB) (stop func() (statem
 				"CREATE DATABASE "+d,
 				"CREATE TABLE "+d+".a (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(100), KEY (v))",
 				"INSERT INTO "+d+".a (v) SELECT REPEAT('x', seq % 100) FROM "+numbers(500),
-				"CREATE TABLE "+d+".m (a INT) ENGINE="+other,
-				"CREATE TABLE "+d+".r (a INT) ENGINE=Aria",
+				"CREATE TABLE "+d+".m (a INT) ENGINE="+others[0],
+				"CREATE TABLE "+d+".r (a INT) ENGINE="+others[1],
 				"RENAME TABLE "+d+".a TO "+d+".b, "+d+".m TO "+d+".a",
 				"ALTER TABLE "+d+".b ADD COLUMN w INT DEFAULT 7, ALGORITHM=COPY",
 				"ALTER TABLE "+d+".b ENGINE=InnoDB, FORCE",

@@ -272,65 +272,28 @@ func onlyDatabase(dir string) string {
 
 // config writes the option file of one stage and returns its path.
 func (b *build) config(stage server.Stage, port int) (string, error) {
+	text, err := b.options(stage, port)
+	if err != nil {
+		return "", err
+	}
+	return b.writeConfig(text)
+}
+
+// options is the text of that file.
+func (b *build) options(stage server.Stage, port int) (string, error) {
 	initFile := ""
 	if stage == server.Build {
 		initFile = filepath.Join(b.run, "init.sql")
 	}
-	text, err := b.Server.Render(server.Config{
+	return b.Server.Render(server.Config{
 		Stage: stage, Volume: string(b.Volume.Kind()), DataDir: b.dataDir(), RunDir: b.run, TmpDir: filepath.Join(b.dir, "tmp"),
 		InitFile: initFile, Port: port, PageSize: b.image.PageSize, Set: b.Set,
 	})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(b.run, "my.cnf")
+}
+
+func (b *build) writeConfig(text string) (path string, err error) {
+	path = filepath.Join(b.run, "my.cnf")
 	return path, server.WritePrivate(path, []byte(text), b.Account)
-}
-
-// settle starts the server once more with nothing to do: a copied directory is
-// recovered and upgraded, and the redo log becomes a new, small one.
-func (b *build) settle(ctx context.Context) error {
-	if len(b.sources) == 0 {
-		return nil // bootstrap just did
-	}
-	config, err := b.config(server.Bootstrap, 0)
-	if err != nil {
-		return err
-	}
-	if b.lastLog != "" {
-		return b.settleByLog(ctx, config)
-	}
-	err = b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account)
-	if err != nil && strings.Contains(err.Error(), waitForLog) {
-		return b.settlePrepared(ctx, config)
-	}
-	return err
-}
-
-// waitForLog is what a server says on the copied directory of a killed one with
-// transactions that wait for a verdict from the binary log, which is not copied.
-const waitForLog = "prepared transactions!"
-
-// settlePrepared commits the transactions that a killed server had prepared: each is
-// whole, and those that were acknowledged are among them. The server ends by itself
-// after that, with an error, and is settled in a second start.
-func (b *build) settlePrepared(ctx context.Context, config string) error {
-	text, err := os.ReadFile(config)
-	if err != nil {
-		return fmt.Errorf("settle data directory: %w", err)
-	}
-	commit := append(append([]byte{}, text...), "\ntc_heuristic_recover = COMMIT\n"...)
-	if err := server.WritePrivate(config, commit, b.Account); err != nil {
-		return err
-	}
-	err = b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account)
-	if ctx.Err() != nil {
-		return err
-	}
-	if err := server.WritePrivate(config, text, b.Account); err != nil {
-		return err
-	}
-	return b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account)
 }
 
 // trim leaves nothing in the image but data, and gives back the blocks of zeros.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -61,24 +62,51 @@ func notInImage(logs map[string]bool, rel string) bool {
 // logFiles returns the names of the binary and relay logs at the top of a data
 // directory: the index files and what they list.
 func logFiles(dir string) (map[string]bool, error) {
+	list, err := listLogs(dir)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, l := range list {
+		names[l.base+".index"], names[l.base+".state"] = true, true
+		for _, file := range l.files {
+			names[file] = true
+			names[file+".idx"] = true // of GTIDs, from MariaDB 11.4
+		}
+	}
+	return names, nil
+}
+
+// indexedLog is a binary or relay log: BASE.index lists its files, oldest first.
+type indexedLog struct {
+	base  string
+	files []string
+}
+
+// listLogs reads the index files at the top of a data directory.
+func listLogs(dir string) (list []indexedLog, err error) {
 	indexes, err := filepath.Glob(filepath.Join(server.GlobEscape(dir), "*.index"))
 	if err != nil {
 		return nil, fmt.Errorf("read data directory: %w", err)
 	}
-	logs := map[string]bool{}
 	for _, index := range indexes {
-		names, err := listedIn(index)
+		f, err := openRegular(index)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read data directory: %w", err)
 		}
-		logs[filepath.Base(index)] = true
-		logs[strings.TrimSuffix(filepath.Base(index), ".index")+".state"] = true
-		for _, name := range names {
-			logs[name] = true
-			logs[name+".idx"] = true // of GTIDs, from MariaDB 11.4
+		b, err := io.ReadAll(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("read data directory: %w", err)
 		}
+		l := indexedLog{base: strings.TrimSuffix(filepath.Base(index), ".index")}
+		for _, line := range strings.Split(string(b), "\n") {
+			if line = strings.TrimSpace(line); line != "" {
+				l.files = append(l.files, filepath.Base(line))
+			}
+		}
+		list = append(list, l)
 	}
-	return logs, nil
+	return list, nil
 }
 
 // hashDataDir returns a hash of names and contents of a data directory.

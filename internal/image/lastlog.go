@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -40,19 +39,15 @@ func (b *build) keepLastLog(ctx context.Context, dir string) error {
 // lastLog returns the name of the binary log of a data directory and that of its last
 // file, "" if there is none that was in use when its server was killed.
 func lastLog(dir string) (base, last string, err error) {
-	indexes, err := filepath.Glob(filepath.Join(server.GlobEscape(dir), "*.index"))
+	logs, err := listLogs(dir)
 	if err != nil {
-		return "", "", fmt.Errorf("read data directory: %w", err)
+		return "", "", err
 	}
-	for _, index := range indexes {
-		names, err := listedIn(index)
-		if err != nil {
-			return "", "", err
-		}
-		if len(names) == 0 || strings.Contains(filepath.Base(index), "relay") {
+	for _, l := range logs {
+		if len(l.files) == 0 || strings.Contains(l.base, "relay") {
 			continue
 		}
-		name := names[len(names)-1]
+		name := l.files[len(l.files)-1]
 		inUse, err := logInUse(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) { // the logs lie elsewhere
 			continue
@@ -61,7 +56,7 @@ func lastLog(dir string) (base, last string, err error) {
 			return "", "", err
 		}
 		if inUse {
-			return strings.TrimSuffix(filepath.Base(index), ".index"), name, nil
+			return l.base, name, nil
 		}
 	}
 	return "", "", nil
@@ -90,47 +85,4 @@ func logInUse(path string) (bool, error) {
 		return false, fmt.Errorf("read binary log: %w", err)
 	}
 	return flags[0]&logInUseF != 0, nil
-}
-
-// listedIn returns the names of the files that the index of a log lists.
-func listedIn(index string) ([]string, error) {
-	f, err := openRegular(index)
-	if err != nil {
-		return nil, fmt.Errorf("read data directory: %w", err)
-	}
-	b, err := io.ReadAll(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("read data directory: %w", err)
-	}
-	var names []string
-	for _, l := range strings.Split(string(b), "\n") {
-		if l = strings.TrimSpace(l); l != "" {
-			names = append(names, filepath.Base(l))
-		}
-	}
-	return names, nil
-}
-
-// settleByLog settles the copy with the log that was kept.
-func (b *build) settleByLog(ctx context.Context, config string) error {
-	text, err := os.ReadFile(config)
-	if err != nil {
-		return fmt.Errorf("settle data directory: %w", err)
-	}
-	text = append(text, "\nlog_bin = "+b.lastLog+"\nserver_id = 1\n"...)
-	if err := server.WritePrivate(config, text, b.Account); err != nil {
-		return err
-	}
-	if err := b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account); err != nil {
-		return err
-	}
-	logs, err := filepath.Glob(filepath.Join(server.GlobEscape(b.dataDir()), server.GlobEscape(b.lastLog)+".*"))
-	if err != nil {
-		return fmt.Errorf("settle data directory: %w", err)
-	}
-	b.lastLog = ""
-	for _, path := range logs {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
 }

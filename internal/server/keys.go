@@ -56,16 +56,11 @@ type pair struct{ private, public []byte }
 func keptRSA(dir string) (pair, error) {
 	path := filepath.Join(dir, "rsa.pem")
 	text, err := os.ReadFile(path)
-	if err == nil {
-		if block, _ := pem.Decode(text); block != nil {
-			if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
-				if key, ok := key.(*rsa.PrivateKey); ok {
-					return pairOf(key)
-				}
-			}
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return pair{}, fmt.Errorf("read RSA key: %w", err)
+	}
+	if key := parseRSA(text); key != nil {
+		return pairOf(key)
 	}
 	key, err := rsa.GenerateKey(rand.Reader, rsaBits)
 	if err != nil {
@@ -98,4 +93,18 @@ func pairOf(key *rsa.PrivateKey) (p pair, err error) {
 		err = fmt.Errorf("make RSA key: %w", err)
 	}
 	return p, err
+}
+
+// parseRSA reads a private key in PEM; nil for anything else.
+func parseRSA(text []byte) *rsa.PrivateKey {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil
+	}
+	key, _ := parsed.(*rsa.PrivateKey)
+	return key
 }

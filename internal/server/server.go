@@ -100,9 +100,9 @@ type Server struct {
 	LogReader Program `json:"log_reader"`
 
 	// Share holds the bootstrap SQL (mysql_system_tables.sql, ...), "" where the daemon
-	// needs none; Messages the
-	// directory with the language folders; Charsets the character set files;
-	// Plugins the plugin directory ("" where the built-in default is right).
+	// needs none; Messages the directory with the language folders; Charsets the
+	// character set files; Plugins the plugin directory ("" where the built-in default is
+	// right).
 	Share    string `json:"share"`
 	Messages string `json:"messages"`
 	Charsets string `json:"charsets"`

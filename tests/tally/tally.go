@@ -34,6 +34,7 @@ type tally struct {
 	output  map[name][]string   // of tests that have not ended
 	running map[string][]name   // by package
 	skips   map[name]string     // with the reason
+	fails   map[name][]string   // with the last lines that were printed
 	ended   map[name]string     // action
 	broken  map[string]struct{} // packages with a failed test
 }
@@ -42,7 +43,7 @@ func newTally(out io.Writer, verbose bool) *tally {
 	return &tally{
 		out: out, verbose: verbose,
 		ran: map[string]int{}, output: map[name][]string{}, running: map[string][]name{},
-		skips: map[name]string{}, ended: map[name]string{}, broken: map[string]struct{}{},
+		skips: map[name]string{}, fails: map[name][]string{}, ended: map[name]string{}, broken: map[string]struct{}{},
 	}
 }
 
@@ -110,6 +111,7 @@ func (t *tally) end(n name, action string) {
 	case "fail":
 		t.failed++
 		t.broken[n.pkg] = struct{}{}
+		t.fails[n] = lastOf(t.output[n], failLines)
 	case "skip":
 		t.skipped++
 		t.skips[n] = reason(t.output[n])
@@ -147,7 +149,24 @@ func reason(output []string) string {
 	return strings.Join(kept, " ")
 }
 
+// failLines is how much of a failed test's output the report repeats. Whoever reads
+// a long log, or only what was kept of its end, need not look for the cause.
+const failLines = 30
+
+func lastOf(lines []string, most int) []string {
+	return slices.Clone(lines[max(0, len(lines)-most):])
+}
+
 func (t *tally) writeReport(w io.Writer, problems []string) {
+	if len(t.fails) > 0 {
+		fmt.Fprintln(w, "failed tests:")
+	}
+	for _, n := range sortedNames(t.fails) {
+		fmt.Fprintf(w, "  %s:\n", n)
+		for _, line := range t.fails[n] {
+			fmt.Fprintf(w, "    %s\n", strings.TrimRight(line, "\n"))
+		}
+	}
 	if len(t.skips) > 0 {
 		fmt.Fprintln(w, "skipped tests:")
 	}

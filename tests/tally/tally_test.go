@@ -69,7 +69,7 @@ func TestShowsFailuresAndSkips(t *testing.T) {
 		t.Error(diff)
 	}
 	tl.writeReport(&report, []string{"something vanished"})
-	want = "skipped tests:\n  " + module + "a Off: x_test.go:1: SKIPPED: needs root\n" +
+	want = "failed tests:\n  " + module + "a Bad:\n    the cause\nskipped tests:\n  " + module + "a Off: x_test.go:1: SKIPPED: needs root\n" +
 		"problem: something vanished\n1 passed, 2 failed, 1 skipped\n"
 	if diff := cmp.Diff(want, report.String()); diff != "" {
 		t.Error(diff)
