@@ -66,21 +66,3 @@ func TestRunDir(t *testing.T) {
 		t.Errorf("a long path: got %s", long)
 	}
 }
-
-func TestLeastPort(t *testing.T) {
-	root := t.TempDir()
-	h := Host{Root: root}
-	if got := h.LeastPort(); got != 1024 {
-		t.Errorf("without the file: got %d", got)
-	}
-	dir := filepath.Join(root, "proc/sys/net/ipv4")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "ip_unprivileged_port_start"), []byte("80\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := h.LeastPort(); got != 80 {
-		t.Errorf("got %d, want 80", got)
-	}
-}

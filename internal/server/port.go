@@ -3,13 +3,37 @@ package server
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+)
+
+const (
+	// firstPort and lastPort bound the ports that servers get.
+	firstPort, lastPort = 20000, 65535
+	// portTries is how many ports are tried before the kernel is asked for any.
+	portTries = 50
 )
 
 // FreePort returns a TCP port on loopback that nobody used just now. Another
 // process may take it before a server does; see PortTaken.
+//
+// It is none of those that the kernel hands out to anybody: a server that restarts, or an
+// instance that was down, would too often find its port, which applications know, taken
+// by an outgoing connection of some other program.
 func FreePort(ctx context.Context) (int, error) {
+	outFirst, outLast := (host.Host{}).OutgoingPorts()
+	for range portTries {
+		port := firstPort + rand.IntN(lastPort+1-firstPort) // #nosec G404 -- need not be hard to guess
+		if port >= outFirst && port <= outLast {
+			continue
+		}
+		if TryPort(ctx, port) == nil {
+			return port, nil
+		}
+	}
 	var c net.ListenConfig
 	l, err := c.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,0 +1,24 @@
+package server
+
+import (
+	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+)
+
+// TestFreePort wants ports that are no outgoing connection's.
+func TestFreePort(t *testing.T) {
+	first, last := (host.Host{}).OutgoingPorts()
+	if first <= firstPort && last >= lastPort {
+		t.Skip("SKIPPED: this machine gives all ports to outgoing connections")
+	}
+	for range 100 {
+		port, err := FreePort(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if port >= first && port <= last {
+			t.Errorf("port %d is among those of outgoing connections, %d to %d", port, first, last)
+		}
+	}
+}
