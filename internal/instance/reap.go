@@ -71,10 +71,14 @@ func (s *Store) reap(ctx context.Context, r *Record) error {
 	return r.SaveState(state)
 }
 
+// exitTime is how long an exiting process may take to let go of its memory.
+const exitTime = 10 * time.Second
+
 // killOrphan ends the server process pid if it still runs and is the one that was
-// started with arg.
+// started with arg. One that is ending already is waited for: its port is taken and its
+// files are in use until the end.
 func killOrphan(ctx context.Context, pid int, arg string) error {
-	if pid == 0 || !sys.HasArg(pid, arg) {
+	if pid == 0 {
 		return nil
 	}
 	p, err := sys.OpenProcess(pid)
@@ -85,13 +89,22 @@ func killOrphan(ctx context.Context, pid int, arg string) error {
 		return err
 	}
 	defer p.Close()
-	if !sys.HasArg(pid, arg) { // the number was given to another process meanwhile
-		return nil
+	// Asked only now: the number may have been given to another process before.
+	switch {
+	case sys.HasArg(pid, arg):
+		if err := p.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, sys.ErrNoProcess) {
+			return err
+		}
+		return p.WaitExit(ctx)
+	case sys.Exiting(pid):
+		// Most likely the server. If it is not, nothing is lost but a moment.
+		short, cancel := context.WithTimeout(ctx, exitTime)
+		defer cancel()
+		if err := p.WaitExit(short); err != nil && ctx.Err() != nil {
+			return err
+		}
 	}
-	if err := p.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, sys.ErrNoProcess) {
-		return err
-	}
-	return p.WaitExit(ctx)
+	return nil
 }
 
 // Sweep removes directories in the volume that no record knows: what commands

@@ -3,6 +3,8 @@ package instance
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,6 +125,71 @@ func TestReapKillsOrphan(t *testing.T) {
 				t.Errorf("it ended with %v", err)
 			}
 		})
+	}
+}
+
+// TestMain is also the server of TestReapWaitsForTheDying: a process that takes a while to
+// end, and whose port is not free before.
+func TestMain(m *testing.M) {
+	if os.Getenv(dying) == "" {
+		os.Exit(m.Run())
+	}
+	memory := make([]byte, 1<<30)
+	for i := 0; i < len(memory); i += 4096 {
+		memory[i] = 1
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // there is none
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(l.Addr())
+	select {}
+}
+
+const dying = "RAMARIA_TEST_DYING"
+
+// TestReapWaitsForTheDying: a server that was killed a moment ago still has its port, and
+// its command line is empty already.
+func TestReapWaitsForTheDying(t *testing.T) {
+	s := newStore(t)
+	i := s.put(t, "a", false)
+	cmd := exec.Command(os.Args[0], i.ConfigArg()) // #nosec G204 -- this binary
+	cmd.Env = append(os.Environ(), dying+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var addr string
+	if _, err := fmt.Fscan(out, &addr); err != nil {
+		t.Fatal(err)
+	}
+	if err := i.SaveState(State{Phase: Running, ServerPID: cmd.Process.Pid}); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for sys.HasArg(cmd.Process.Pid, i.ConfigArg()) {
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := s.Reap(ctx, &i.Record); err != nil {
+		t.Error(err)
+	}
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, "tcp", addr)
+	if err != nil {
+		t.Errorf("its port was still in use: %v", err)
+	} else {
+		l.Close()
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) {
+		t.Errorf("it ended with %v", err)
 	}
 }
 

@@ -94,6 +94,24 @@ func HasArg(pid int, arg string) bool {
 	return false
 }
 
+// Exiting reports whether the process pid is on its way out. What it was started with can
+// no longer be seen then, but its files and ports are not free yet.
+func Exiting(pid int) bool {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return false
+	}
+	// proc_pid_stat(5): the ninth field is the flags; the second may hold anything but ends
+	// with the last parenthesis.
+	const flags, exiting = 9, 0x4 // PF_EXITING, linux/sched.h
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(fields) < flags-2 {
+		return false
+	}
+	n, err := strconv.ParseUint(string(fields[flags-3]), 10, 64)
+	return err == nil && n&exiting != 0
+}
+
 // Foreground reports whether this process is in the foreground of a terminal,
 // which then sends Ctrl-C to all of its process group.
 func Foreground() bool {
