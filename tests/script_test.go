@@ -20,8 +20,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// envServer chooses the server that the tests run, as --server does: one of Servers.
-const envServer = "RAMARIA_TEST_SERVER"
+// envServer chooses the server that the tests run.
+const envServer = servertest.EnvServer
 
 // testVolume is the volume of scripts that choose no other: scripts/volume*.txtar, and
 // those that say auto, do.

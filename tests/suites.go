@@ -3,9 +3,10 @@
 // own. No test may leave a process or a file of Ramaria behind.
 package tests
 
-// Servers are those that everything must work on. The first runs all tests, as root and
-// as an ordinary user; the others those of the suites that are about servers, as root.
-var Servers = []string{"mariadb:10.11", "mariadb:11.4", "mariadb:11.8", "mysql:9.7"}
+import "github.com/ramaria-db/ramaria/internal/server/servertest"
+
+// Servers are those that everything must work on.
+var Servers = servertest.Servers
 
 // Suite is a row of the grid that tests/matrix prints.
 type Suite struct {

@@ -42,6 +42,9 @@ type family struct {
 	withheld     []privilege
 	obeyReadOnly string
 
+	// unlogged are the variables of a session that puts things back; see OpenUnlogged.
+	unlogged map[string]string
+
 	dataDir dataDir
 	// profile is how it is configured.
 	profile []setting

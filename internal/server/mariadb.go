@@ -33,6 +33,15 @@ var mariadbFamily = family{
 	withheld:     []privilege{{name: "SUPER"}, {name: "BINLOG ADMIN"}},
 	obeyReadOnly: "READ_ONLY ADMIN",
 
+	unlogged: map[string]string{
+		"sql_log_bin": "0", "foreign_key_checks": "0", "check_constraint_checks": "0",
+		"sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
+		// What is read from a template is not locked.
+		"tx_isolation": "'READ-COMMITTED'",
+		// Whoever holds a lock is an application's session; it is ended, not waited for.
+		"lock_wait_timeout": "1", "innodb_lock_wait_timeout": "1",
+	},
+
 	dataDir: dataDir{mark: "mysql/*.frm", versionFiles: []string{"mariadb_upgrade_info", "mysql_upgrade_info"}},
 	profile: mariadbProfile,
 	// What mariadb-install-db runs, in its order. The help texts are half of its work

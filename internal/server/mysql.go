@@ -45,6 +45,17 @@ var mysqlFamily = family{
 	},
 	obeyReadOnly: "CONNECTION_ADMIN",
 
+	unlogged: map[string]string{
+		"sql_log_bin": "0", "foreign_key_checks": "0", "sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
+		"transaction_isolation": "'READ-COMMITTED'", "lock_wait_timeout": "1", "innodb_lock_wait_timeout": "1",
+		// Counters are to be those of now.
+		"information_schema_stats_expiry": "0",
+		// Keys that MySQL made invisible in tables without one are not to be made again.
+		"sql_generate_invisible_primary_key": "OFF",
+		// A view's text names the routines and tables of MySQL 5 as well.
+		"sql_require_primary_key": "OFF",
+	},
+
 	// Page 0 of every tablespace says which server wrote it: FIL_PAGE_SRV_VERSION,
 	// https://dev.mysql.com/doc/dev/mysql-server/latest/fil0types_8h.html
 	dataDir:    dataDir{mark: "mysql.ibd", versioned: []string{"mysql.ibd"}, dictionaries: []string{"mysql.ibd"}, only: []string{"mysql.ibd", "#innodb_redo"}},

@@ -24,8 +24,22 @@ const (
 // Open returns a handle for connections of login over the socket at path. No
 // connection is made yet.
 func Open(path string, login Login, database string) (*sql.DB, error) {
+	return open(path, login, database, func(*mysql.Config) {})
+}
+
+// OpenUnlogged returns a handle for sessions of login that put things back: what they do is
+// not in the binary log, is bound by no foreign key, and takes values as they are. A text
+// may hold several statements.
+func (s *Server) OpenUnlogged(path string, login Login) (*sql.DB, error) {
+	return open(path, login, "", func(c *mysql.Config) {
+		c.MultiStatements, c.Params = true, s.family().unlogged
+	})
+}
+
+func open(path string, login Login, database string, set func(*mysql.Config)) (*sql.DB, error) {
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.Net, c.Addr, c.DBName = login.User, login.Password, "unix", path, database
+	set(c)
 	// The driver's own log would write to stderr what callers report anyway.
 	c.Logger = log{}
 	conn, err := mysql.NewConnector(c)

@@ -14,11 +14,34 @@ import (
 )
 
 // EnvDir names the directory of servers that tests share; EnvOffline=1 says that
-// there is no network, so that tests which need one are skipped.
+// there is no network, so that tests which need one are skipped. EnvServer chooses one of
+// Servers, as --server does.
 const (
 	EnvDir     = "RAMARIA_TEST_SERVERS"
 	EnvOffline = "RAMARIA_OFFLINE"
+	EnvServer  = "RAMARIA_TEST_SERVER"
 )
+
+// Servers are those that everything must work on. The first runs all tests, as root and
+// as an ordinary user; the others those that are about servers, as root.
+var Servers = []string{"mariadb:10.11", "mariadb:11.4", "mariadb:11.8", "mysql:9.7"}
+
+// Each runs f as a subtest on each of Servers, or on the one that EnvServer chooses.
+func Each(t *testing.T, f func(t *testing.T, want string)) {
+	t.Helper()
+	list := Servers
+	if want := os.Getenv(EnvServer); want != "" {
+		list = []string{want}
+	}
+	for i, want := range list {
+		t.Run(want, func(t *testing.T) {
+			if i > 0 && os.Geteuid() != 0 {
+				t.Skip("SKIPPED, UNTESTED: other servers than " + list[0] + " run in root's tests only")
+			}
+			f(t, want)
+		})
+	}
+}
 
 // Dir returns the shared directory, which may not exist yet. Root's is not below
 // root's home, since the accounts that servers run under cannot enter that.

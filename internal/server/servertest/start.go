@@ -3,7 +3,10 @@ package servertest
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/host"
@@ -19,6 +22,9 @@ type Running struct {
 	// Mysql is the command of the server's own client, connected by that account;
 	// it reads no other option file.
 	Mysql []string
+	// dumper is the same of the program that writes dumps; empty if the server came
+	// without one.
+	dumper []string
 
 	dir     string
 	account server.Account
@@ -65,7 +71,42 @@ func Start(t testing.TB, s *server.Server) *Running {
 		t.Fatal(err)
 	}
 	r.Mysql = append(append(r.Mysql, s.Client.Argv...), "--defaults-file="+client)
+	if len(s.Dumper.Argv) > 0 {
+		r.dumper = append(append(r.dumper, s.Dumper.Argv...), "--defaults-file="+client)
+	}
 	return r
+}
+
+// DataDir is the server's data directory.
+func (r *Running) DataDir() string { return r.path("data") }
+
+// Load runs a dump.
+func (r *Running) Load(t testing.TB, dump string) {
+	t.Helper()
+	run(t, r.Client, r.Mysql, dump, "--binary-mode", "--default-character-set=utf8mb4")
+}
+
+// Dump returns all that a database holds, as a dump without its name.
+func (r *Running) Dump(t testing.TB, database string) string {
+	t.Helper()
+	return run(t, r.Dumper, r.dumper, "", "--routines", "--triggers", "--events", "--hex-blob", "--order-by-primary", "--skip-dump-date", "--skip-lock-tables",
+		"--default-character-set=utf8mb4", "--skip-extended-insert", "--compact", "--no-tablespaces", database)
+}
+
+// run runs a client program with text as its input, and returns what it prints.
+func run(t testing.TB, p server.Program, argv []string, text string, args ...string) string {
+	t.Helper()
+	argv = append(slices.Clone(argv), args...)
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...) // #nosec G204 -- a server's own
+	cmd.Env = append([]string{"LC_ALL=C"}, p.Env...)
+	cmd.Stdin = strings.NewReader(text)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", strings.Join(argv, " "), err, errs.String())
+	}
+	return string(out)
 }
 
 func (r *Running) path(name string) string { return filepath.Join(r.dir, name) }

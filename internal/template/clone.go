@@ -1,0 +1,193 @@
+package template
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// packet is how many bytes of statements go to the server at once, at most: less than the
+// smallest max_allowed_packet that a server comes with.
+const packet = 512 << 10
+
+// statements gather what is to be run, to be sent in few packets: each round trip costs as
+// much as a small statement.
+type statements struct {
+	ctx  context.Context
+	conn *sql.Conn
+	text strings.Builder
+}
+
+// add takes in a statement, and sends what there is when it is much.
+func (s *statements) add(statement string) error {
+	if s.text.Len() > 0 && s.text.Len()+len(statement) > packet {
+		if err := s.run(); err != nil {
+			return err
+		}
+	}
+	s.text.WriteString(statement)
+	s.text.WriteString(";\n")
+	return nil
+}
+
+// last sends what there is, with a statement behind it that no semicolon ends: MySQL would
+// take that for a part of a body.
+func (s *statements) last(statement string) error {
+	s.text.WriteString(statement)
+	return s.run()
+}
+
+// run sends what there is.
+func (s *statements) run() error {
+	if s.text.Len() == 0 {
+		return nil
+	}
+	text := s.text.String()
+	s.text.Reset()
+	_, err := s.conn.ExecContext(s.ctx, text)
+	return err
+}
+
+// Clone makes the database name with all that the template holds. It is not there, or
+// removed again, when there is an error. The session's database is the new one afterwards.
+func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) (err error) {
+	if _, err := conn.ExecContext(ctx, "CREATE DATABASE "+quoteName(name)+s.defaults()+"; USE "+quoteName(name)); err != nil {
+		return fmt.Errorf("clone %s to %s: %w", s.Name, name, err)
+	}
+	defer func() {
+		if err != nil {
+			// Whoever gave up waiting must not leave half a database.
+			err = fmt.Errorf("clone %s to %s: %w", s.Name, name, err)
+			if derr := Drop(context.WithoutCancel(ctx), conn, name); derr != nil {
+				err = fmt.Errorf("%w; and what was made of it stays: %w", err, derr)
+			}
+		}
+	}()
+	all := make([]string, len(s.Tables))
+	for i, t := range s.Tables {
+		all[i] = t.Name
+	}
+	if err := s.makeTables(ctx, conn, name, all); err != nil {
+		return err
+	}
+	return s.makeObjects(ctx, conn, name, s.Objects)
+}
+
+// Drop removes a database, if it is there.
+func Drop(ctx context.Context, conn *sql.Conn, name string) error {
+	if _, err := conn.ExecContext(ctx, "DROP DATABASE IF EXISTS "+quoteName(name)); err != nil {
+		return fmt.Errorf("drop database %s: %w", name, err)
+	}
+	return nil
+}
+
+func (s *Shape) defaults() string {
+	return " CHARACTER SET " + s.Charset + " COLLATE " + s.Collation
+}
+
+// makeTables makes tables in the session's database, which is name, and fills them.
+func (s *Shape) makeTables(ctx context.Context, conn *sql.Conn, name string, tables []string) error {
+	run := statements{ctx: ctx, conn: conn}
+	// All of them first: a foreign key is not checked while it is filled, but a default
+	// may ask a sequence.
+	for _, kind := range []bool{true, false} {
+		for _, table := range tables {
+			if t := s.Table(table); (t.Kind == Sequence) == kind {
+				// A default may name a sequence, which the server writes out in full.
+				if err := run.add(replaceOutsideStrings(t.Create, quoteName(s.Name)+".", quoteName(name)+".")); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, table := range tables {
+		if err := run.add(s.fill(s.Table(table), name)); err != nil {
+			return err
+		}
+	}
+	return run.run()
+}
+
+// fill is the statement that fills an empty table.
+func (s *Shape) fill(t *Table, name string) string {
+	own := quoteName(name) + "." + quoteName(t.Name)
+	if t.Kind == Sequence {
+		return "DO SETVAL(" + own + ", " + strconv.FormatUint(t.Counter, 10) + ", 0)"
+	}
+	var columns []string
+	for _, c := range t.Columns {
+		if !c.Generated {
+			columns = append(columns, quoteName(c.Name))
+		}
+	}
+	list := strings.Join(columns, ",")
+	return "INSERT INTO " + own + " (" + list + ") SELECT " + list + " FROM " + quoteName(s.Name) + "." + quoteName(t.Name)
+}
+
+// few is how many rows DELETE removes sooner than TRUNCATE makes a new file.
+const few = 300
+
+// Refill puts the rows of tables that have the right shape back to those of the template.
+func (s *Shape) Refill(ctx context.Context, conn *sql.Conn, name string, tables []string) error {
+	run := statements{ctx: ctx, conn: conn}
+	for _, table := range tables {
+		t, own := s.Table(table), quoteName(name)+"."+quoteName(table)
+		empty := "TRUNCATE TABLE " + own
+		if t.Rows <= few {
+			empty = "DELETE FROM " + own
+		}
+		for _, statement := range []string{empty, s.fill(t, name)} {
+			if err := run.add(statement); err != nil {
+				return fmt.Errorf("refill %s of %s: %w", table, name, err)
+			}
+		}
+	}
+	if err := run.run(); err != nil {
+		return fmt.Errorf("refill tables of %s: %w", name, err)
+	}
+	return nil
+}
+
+// makeObjects makes views, routines, triggers and events in the session's database.
+func (s *Shape) makeObjects(ctx context.Context, conn *sql.Conn, name string, objects []Object) error {
+	if len(objects) == 0 {
+		return nil
+	}
+	run := statements{ctx: ctx, conn: conn}
+	if err := run.add("SET @ramaria_mode = @@sql_mode, @ramaria_zone = @@time_zone"); err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if err := run.add(o.settings()); err != nil {
+			return err
+		}
+		if err := run.last(requalify(o, s.Name, name)); err != nil {
+			return err
+		}
+	}
+	if err := run.add("SET NAMES utf8mb4"); err != nil {
+		return err
+	}
+	if err := run.add("SET sql_mode = @ramaria_mode, time_zone = @ramaria_zone"); err != nil {
+		return err
+	}
+	return run.run()
+}
+
+// settings is the statement that sets what an object was made with.
+func (o Object) settings() string {
+	list := []string{"sql_mode = " + quote(o.SQLMode)}
+	if o.Kind == "VIEW" { // it has none of its own
+		list[0] = "sql_mode = @ramaria_mode"
+	}
+	for _, s := range []struct{ name, value string }{
+		{"character_set_client", o.Client}, {"collation_connection", o.Connection}, {"time_zone", o.Zone},
+	} {
+		if s.value != "" {
+			list = append(list, s.name+" = "+quote(s.value))
+		}
+	}
+	return "SET " + strings.Join(list, ", ")
+}

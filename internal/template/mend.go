@@ -1,0 +1,126 @@
+package template
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Repair is what makes a database that was changed the same as its template again.
+type Repair struct {
+	// Defaults says that the database's character set or collation is another.
+	Defaults bool
+	// Drop are tables to be removed, Remake those to be made and filled (they are in Drop
+	// too where they exist), Refill those whose rows alone are in doubt.
+	Drop, Remake, Refill []string
+	// DropObjects and MakeObjects are views, routines, triggers and events.
+	DropObjects, MakeObjects []Object
+}
+
+// Compare settles how have, a changed clone of s, becomes as s. The rows of the tables
+// that doubtful names are not to be trusted. Of tables that have does not define (see
+// ReadSome) the definition is taken to be right.
+func (s *Shape) Compare(have *Shape, doubtful map[string]bool) Repair {
+	r := Repair{Defaults: s.Charset != have.Charset || s.Collation != have.Collation}
+	for _, t := range have.Tables {
+		if s.Table(t.Name) == nil {
+			r.Drop = append(r.Drop, t.Name)
+		}
+	}
+	for _, t := range s.Tables {
+		switch now := have.Table(t.Name); {
+		case now == nil:
+			r.Remake = append(r.Remake, t.Name)
+		case now.Create != "" && definition(now.Create, have.Name) != definition(t.Create, s.Name):
+			r.Drop = append(r.Drop, t.Name)
+			r.Remake = append(r.Remake, t.Name)
+		case doubtful[t.Name]:
+			r.Refill = append(r.Refill, t.Name)
+		}
+	}
+	s.compareObjects(have, &r)
+	return r
+}
+
+// compareObjects fills in what is to be done about views, routines, triggers and events.
+func (s *Shape) compareObjects(have *Shape, r *Repair) {
+	// The order of a table's triggers is theirs together, and a table takes them along.
+	again := map[string]bool{}
+	for _, t := range r.Remake {
+		again[t] = true
+	}
+	for _, t := range s.Tables {
+		same := slices.EqualFunc(s.triggers(t.Name), have.triggers(t.Name), func(a, b Object) bool { return a.equal(s.Name, b, have.Name) })
+		again[t.Name] = again[t.Name] || !same
+	}
+	right := func(o Object, in, other *Shape) bool {
+		if o.Kind == "TRIGGER" {
+			return !again[o.Table] && other.Table(o.Table) != nil
+		}
+		return slices.ContainsFunc(other.Objects, func(p Object) bool { return o.equal(in.Name, p, other.Name) })
+	}
+	for _, o := range have.Objects {
+		if !right(o, have, s) {
+			r.DropObjects = append(r.DropObjects, o)
+		}
+	}
+	for _, o := range s.Objects {
+		if !right(o, s, have) {
+			r.MakeObjects = append(r.MakeObjects, o)
+		}
+	}
+}
+
+func (s *Shape) triggers(table string) []Object {
+	var list []Object
+	for _, o := range s.Objects {
+		if o.Kind == "TRIGGER" && o.Table == table {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// Empty reports whether there is nothing to be done.
+func (r Repair) Empty() bool {
+	return !r.Defaults && len(r.Drop)+len(r.Remake)+len(r.Refill)+len(r.DropObjects)+len(r.MakeObjects) == 0
+}
+
+// Mend carries out a repair of the database name.
+func (s *Shape) Mend(ctx context.Context, conn *sql.Conn, name string, r Repair) error {
+	run := statements{ctx: ctx, conn: conn}
+	list := []string{"USE " + quoteName(name)}
+	if r.Defaults {
+		list = append(list, "ALTER DATABASE "+quoteName(name)+s.defaults())
+	}
+	for _, o := range r.DropObjects {
+		list = append(list, "DROP "+o.Kind+" IF EXISTS "+quoteName(o.Name))
+	}
+	if len(r.Drop) > 0 {
+		names := make([]string, len(r.Drop))
+		for i, t := range r.Drop {
+			names[i] = quoteName(t)
+		}
+		list = append(list, "DROP TABLE IF EXISTS "+strings.Join(names, ", "))
+	}
+	for _, statement := range list {
+		if err := run.add(statement); err != nil {
+			return fmt.Errorf("mend %s: %w", name, err)
+		}
+	}
+	if err := run.run(); err != nil {
+		return fmt.Errorf("mend %s: %w", name, err)
+	}
+	if err := s.makeTables(ctx, conn, name, r.Remake); err != nil {
+		return fmt.Errorf("mend %s: %w", name, err)
+	}
+	if err := s.Refill(ctx, conn, name, r.Refill); err != nil {
+		return err
+	}
+	if err := s.makeObjects(ctx, conn, name, r.MakeObjects); err != nil {
+		return fmt.Errorf("mend %s: %w", name, err)
+	}
+	return nil
+}

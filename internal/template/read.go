@@ -1,0 +1,261 @@
+package template
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrNoDatabase says that there is no such database.
+var ErrNoDatabase = errors.New("no such database")
+
+// Read reads the shape of a database, which is the session's afterwards.
+func Read(ctx context.Context, conn *sql.Conn, name string) (*Shape, error) {
+	return ReadSome(ctx, conn, name, func(string) bool { return true })
+}
+
+// ReadSome is Read with the definitions of those tables only that defined wants: each
+// costs a question of its own.
+func ReadSome(ctx context.Context, conn *sql.Conn, name string, defined func(table string) bool) (*Shape, error) {
+	r := reader{ctx: ctx, conn: conn, shape: &Shape{Name: name}, defined: defined}
+	for _, step := range []func() error{r.database, r.tables, r.columns, r.keys, r.definitions, r.objects} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("read database %s: %w", name, err)
+		}
+	}
+	keys, err := foreignKeys(&r)
+	if err != nil {
+		return nil, fmt.Errorf("read database %s: %w", name, err)
+	}
+	r.shape.Keys = keys
+	return r.shape, nil
+}
+
+// reader fills in a Shape.
+type reader struct {
+	ctx   context.Context
+	conn  *sql.Conn
+	shape *Shape
+	// defined says of which tables the definition is wanted.
+	defined func(table string) bool
+}
+
+// each runs a query and calls f for each row, with the texts of its columns by name.
+func (r *reader) each(f func(row map[string]string) error, query string, args ...any) error {
+	rows, err := r.conn.QueryContext(r.ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", query, err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return fmt.Errorf("%s: %w", query, err)
+	}
+	values, into := make([]sql.RawBytes, len(names)), make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return fmt.Errorf("%s: %w", query, err)
+		}
+		row := make(map[string]string, len(names))
+		for i, name := range names {
+			row[strings.ToLower(name)] = string(values[i])
+		}
+		if err := f(row); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("%s: %w", query, err)
+	}
+	return nil
+}
+
+func (r *reader) database() error {
+	found := false
+	err := r.each(func(row map[string]string) error {
+		found = true
+		r.shape.Charset, r.shape.Collation = row["charset"], row["collation"]
+		return nil
+	}, "SELECT default_character_set_name AS charset, default_collation_name AS collation FROM information_schema.schemata WHERE schema_name = ?", r.shape.Name)
+	if err == nil && !found {
+		return ErrNoDatabase
+	}
+	if err != nil {
+		return err
+	}
+	// Within its own database the server writes the names in a view without it.
+	_, err = r.conn.ExecContext(r.ctx, "USE "+quoteName(r.shape.Name))
+	return err
+}
+
+func (r *reader) tables() error {
+	err := r.each(func(row map[string]string) error {
+		r.shape.Tables = append(r.shape.Tables, Table{
+			Name: row["name"], Kind: Kind(row["kind"]), Engine: row["engine"],
+			Counter: number(row["counter"]), Bytes: int64(number(row["bytes"])), Rows: int64(number(row["row_count"])), // #nosec G115 -- far below
+		})
+		return nil
+	}, "SELECT table_name AS name, table_type AS kind, engine AS engine, auto_increment AS counter, data_length + index_length AS bytes, table_rows AS row_count "+
+		"FROM information_schema.tables WHERE table_schema = ? AND table_type NOT IN ('VIEW', 'TEMPORARY')", r.shape.Name)
+	slices.SortFunc(r.shape.Tables, func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
+	return err
+}
+
+// number is 0 for what is none.
+func number(text string) uint64 {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (r *reader) columns() error {
+	return r.each(func(row map[string]string) error {
+		if t := r.shape.Table(row["of"]); t != nil {
+			t.Columns = append(t.Columns, Column{Name: row["name"], Generated: generated(row["extra"])})
+		}
+		return nil
+	}, "SELECT table_name AS `of`, column_name AS name, extra AS extra FROM information_schema.columns WHERE table_schema = ? ORDER BY table_name, ordinal_position", r.shape.Name)
+}
+
+// generated reports whether a column's EXTRA says that it is computed. MySQL says
+// DEFAULT_GENERATED of one whose default is an expression.
+func generated(extra string) bool {
+	return slices.Contains(strings.Fields(strings.ToUpper(extra)), "GENERATED")
+}
+
+func (r *reader) keys() error {
+	return r.each(func(row map[string]string) error {
+		if t := r.shape.Table(row["of"]); t != nil {
+			t.Keyed = true
+		}
+		return nil
+	}, "SELECT DISTINCT table_name AS `of` FROM information_schema.statistics WHERE table_schema = ? AND non_unique = 0", r.shape.Name)
+}
+
+func (r *reader) definitions() error {
+	for i := range r.shape.Tables {
+		t := &r.shape.Tables[i]
+		if !r.defined(t.Name) {
+			continue
+		}
+		what := "TABLE"
+		if t.Kind == Sequence {
+			what = "SEQUENCE"
+			err := r.each(func(row map[string]string) error {
+				t.Counter = number(row["next"])
+				return nil
+			}, "SELECT next_not_cached_value AS next FROM "+quoteName(t.Name))
+			if err != nil {
+				return err
+			}
+		}
+		err := r.each(func(row map[string]string) error {
+			t.Create = row["create table"] // also of a sequence
+			return nil
+		}, "SHOW CREATE "+what+" "+quoteName(t.Name))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// objectQueries list the objects of each sort, in the order in which they are made:
+// routines before the views that call them, triggers in the order in which they fire.
+var objectQueries = []string{
+	"SELECT routine_type AS kind, routine_name AS name, '' AS `of`, character_set_client AS client FROM information_schema.routines WHERE routine_schema = ? ORDER BY routine_type, routine_name",
+	"SELECT 'VIEW' AS kind, table_name AS name, '' AS `of`, character_set_client AS client FROM information_schema.views WHERE table_schema = ? ORDER BY table_name",
+	"SELECT 'TRIGGER' AS kind, trigger_name AS name, event_object_table AS `of`, character_set_client AS client FROM information_schema.triggers WHERE trigger_schema = ? " +
+		"ORDER BY event_object_table, action_timing, event_manipulation, action_order",
+	"SELECT 'EVENT' AS kind, event_name AS name, '' AS `of`, character_set_client AS client FROM information_schema.events WHERE event_schema = ? ORDER BY event_name",
+}
+
+func (r *reader) objects() error {
+	for _, query := range objectQueries {
+		err := r.each(func(row map[string]string) error {
+			r.shape.Objects = append(r.shape.Objects, Object{Kind: row["kind"], Name: row["name"], Table: row["of"], Client: row["client"]})
+			return nil
+		}, query, r.shape.Name)
+		if err != nil {
+			return err
+		}
+	}
+	for i := range r.shape.Objects {
+		if err := r.object(&r.shape.Objects[i]); err != nil {
+			return err
+		}
+	}
+	sortViews(r.shape.Objects)
+	return nil
+}
+
+// object reads the statement that makes an object, in the bytes that it was written in: a
+// body may hold literals of another character set than this session's.
+func (r *reader) object(o *Object) (err error) {
+	if o.Client != "utf8mb4" && o.Client != "" {
+		if _, err := r.conn.ExecContext(r.ctx, "SET character_set_results = "+quote(o.Client)); err != nil {
+			return err
+		}
+		defer func() {
+			_, back := r.conn.ExecContext(r.ctx, "SET character_set_results = 'utf8mb4'")
+			err = errors.Join(err, back)
+		}()
+	}
+	return r.each(func(row map[string]string) error {
+		o.Create = row["create "+strings.ToLower(o.Kind)]
+		if o.Kind == "TRIGGER" {
+			o.Create = row["sql original statement"]
+		}
+		o.SQLMode, o.Connection, o.Zone = row["sql_mode"], row["collation_connection"], row["time_zone"]
+		if o.Create == "" {
+			return fmt.Errorf("%s %s: the server does not show it", strings.ToLower(o.Kind), o.Name)
+		}
+		return nil
+	}, "SHOW CREATE "+o.Kind+" "+quoteName(o.Name))
+}
+
+// sortViews puts views behind those that they name. The rest stays where it is.
+func sortViews(objects []Object) {
+	first := slices.IndexFunc(objects, func(o Object) bool { return o.Kind == "VIEW" })
+	if first < 0 {
+		return
+	}
+	views := objects[first:]
+	if n := slices.IndexFunc(views, func(o Object) bool { return o.Kind != "VIEW" }); n >= 0 {
+		views = views[:n]
+	}
+	var sorted []Object
+	done := map[string]bool{}
+	var place func(v Object)
+	place = func(v Object) {
+		if done[v.Name] {
+			return
+		}
+		done[v.Name] = true
+		for _, w := range views {
+			if strings.Contains(v.Create, quoteName(w.Name)) {
+				place(w)
+			}
+		}
+		sorted = append(sorted, v)
+	}
+	for _, v := range views {
+		place(v)
+	}
+	copy(views, sorted)
+}
+
+// quote writes a string literal without backslashes: a character set, a mode, a time zone.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// quoteName writes an identifier in backticks.
+func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }

@@ -1,0 +1,185 @@
+// Package template reads what a database is made of, makes faithful copies of it in the
+// same server, and puts back what a copy lost of it.
+//
+// A template is a database that others are cloned from. Its Shape is all of it but the
+// rows: they are copied by the server, from the template itself. Sessions come from
+// server.OpenUnlogged: what happens here is not written to the binary log, checks no
+// foreign keys and fires no trigger that the copy does not have yet.
+package template
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Shape is all that a database is made of but its rows.
+type Shape struct {
+	Name      string `json:"name"`
+	Charset   string `json:"charset"`
+	Collation string `json:"collation"`
+	// Tables are in the order of their names, without views.
+	Tables []Table `json:"tables"`
+	// Objects are in the order in which they can be made.
+	Objects []Object `json:"objects"`
+	// Keys are the foreign keys by which changes of one table change another.
+	Keys []ForeignKey `json:"keys"`
+}
+
+// Kind is what information_schema.tables calls a table.
+type Kind string
+
+// Kinds of tables.
+const (
+	Base      Kind = "BASE TABLE"
+	Sequence  Kind = "SEQUENCE"
+	Versioned Kind = "SYSTEM VERSIONED"
+)
+
+// Table is the shape of one table.
+type Table struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	// Create is what SHOW CREATE TABLE, or SEQUENCE, says.
+	Create string `json:"create"`
+	Engine string `json:"engine"`
+	// Counter is AUTO_INCREMENT, 0 for a table without; of a sequence the next value that
+	// it has not taken.
+	Counter uint64 `json:"counter"`
+	// Bytes and Rows are about what the table holds, as the server estimates it.
+	Bytes int64 `json:"bytes"`
+	Rows  int64 `json:"rows"`
+	// Columns are all, in their order.
+	Columns []Column `json:"columns"`
+	// Keyed says that it has a primary key or a unique one.
+	Keyed bool `json:"keyed"`
+}
+
+// Column is one column of a table.
+type Column struct {
+	Name string `json:"name"`
+	// Generated says that INSERT may not give it.
+	Generated bool `json:"generated,omitempty"`
+}
+
+// ForeignKey is a foreign key by which changes of the parent change the child.
+type ForeignKey struct {
+	Child  string `json:"child"`
+	Parent string `json:"parent"`
+	// Columns are those of the parent that are referred to, by number from 0.
+	Columns []int `json:"columns"`
+	// OnDelete and OnUpdate say that the child's rows change.
+	OnDelete bool `json:"on_delete"`
+	OnUpdate bool `json:"on_update"`
+}
+
+// Object is a view, a routine, a trigger or an event.
+type Object struct {
+	// Kind is the word in CREATE and DROP: VIEW, FUNCTION, PACKAGE BODY, ...
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Table is the one that a trigger belongs to.
+	Table string `json:"table,omitempty"`
+	// Create is the statement, as bytes of the character set Client.
+	Create string `json:"create"`
+	// SQLMode, Client, Connection and Zone are the settings that it was made with.
+	SQLMode    string `json:"sql_mode,omitempty"`
+	Client     string `json:"client,omitempty"`
+	Connection string `json:"connection,omitempty"`
+	Zone       string `json:"zone,omitempty"`
+}
+
+// Table returns the table of a name, nil if there is none.
+func (s *Shape) Table(name string) *Table {
+	i, found := slices.BinarySearchFunc(s.Tables, name, func(t Table, name string) int { return strings.Compare(t.Name, name) })
+	if !found {
+		return nil
+	}
+	return &s.Tables[i]
+}
+
+// impliedCharset is a character set that the collation behind it implies. MySQL shows it or
+// not by how a column was declared, and forgets that when its own statement is run again,
+// as a dump does.
+var impliedCharset = regexp.MustCompile(` CHARACTER SET \w+ COLLATE `)
+
+// definition is what a table is but its counter: SHOW CREATE TABLE without it, and without
+// the name of its database.
+func definition(create, database string) string {
+	create = impliedCharset.ReplaceAllString(replaceOutsideStrings(create, quoteName(database)+".", ""), " COLLATE ")
+	at := strings.LastIndex(create, "\n)")
+	if at < 0 {
+		return create
+	}
+	options := create[at:]
+	const word = " AUTO_INCREMENT="
+	i := strings.Index(options, word)
+	if i < 0 {
+		return create
+	}
+	rest := strings.TrimLeft(options[i+len(word):], "0123456789")
+	return create[:at] + options[:i] + rest
+}
+
+// equal reports whether an object of the database other is the same as o of the
+// database own.
+func (o Object) equal(own string, p Object, other string) bool {
+	a, b := o, p
+	a.Create, b.Create = unqualify(o, own), unqualify(p, other)
+	return a == b
+}
+
+// unqualify is the statement without the name of the object's database where the server
+// itself puts it: at the functions of a view, which it writes out in full.
+func unqualify(o Object, database string) string { return requalify(o, database, "") }
+
+// requalify is the statement for another database, "" for none.
+func requalify(o Object, from, to string) string {
+	if o.Kind != "VIEW" {
+		return o.Create // a body is kept as it was written
+	}
+	if to != "" {
+		to = quoteName(to) + "."
+	}
+	return replaceOutsideStrings(o.Create, quoteName(from)+".", to)
+}
+
+// replaceOutsideStrings replaces what does not lie in a string literal. The text is a
+// view's or a table's as the server writes it: literals in single quotes, with backslashes
+// or doubled quotes in them.
+func replaceOutsideStrings(text, from, to string) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		i := strings.IndexAny(text, "'`")
+		if i < 0 {
+			break
+		}
+		b.WriteString(text[:i])
+		text = text[i:]
+		switch {
+		case strings.HasPrefix(text, from):
+			b.WriteString(to)
+			text = text[len(from):]
+		default:
+			n := quoted(text)
+			b.WriteString(text[:n])
+			text = text[n:]
+		}
+	}
+	b.WriteString(text)
+	return b.String()
+}
+
+// quoted is the length of the quoted thing that text begins with. A doubled quote is two
+// things side by side, which is as good.
+func quoted(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && text[0] == '\'':
+			i++
+		case text[i] == text[0]:
+			return i + 1
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,190 @@
+package template_test
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/internal/fixture"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+	"github.com/ramaria-db/ramaria/internal/template"
+)
+
+//go:embed testdata/zoo.sql
+var zoo string
+
+// start starts a server with the databases world and zoo, and the samples where they are.
+func start(t *testing.T, want string) (*servertest.Running, *sql.Conn, []string) {
+	t.Helper()
+	srv := servertest.Start(t, servertest.Find(t, want))
+	var world strings.Builder
+	world.WriteString("CREATE DATABASE world; USE world;\n")
+	if err := (fixture.World{}).WriteDump(&world, fixture.Extended); err != nil {
+		t.Fatal(err)
+	}
+	srv.Load(t, world.String())
+	srv.Load(t, flavoured(srv.Server, zoo))
+	databases := []string{"world", "zoo"}
+	for name, files := range map[string][]string{"sakila": {"sakila-schema.sql", "sakila-data.sql"}} {
+		text := ""
+		for _, f := range files {
+			b, err := os.ReadFile(filepath.Join("../../../shared/data", f))
+			if err != nil {
+				t.Log("SKIPPED, UNTESTED: sample dumps:", err)
+				continue
+			}
+			text += string(b) + "\n"
+		}
+		if text != "" {
+			srv.Load(t, text)
+			databases = append(databases, name)
+		}
+	}
+	db, err := srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return srv, conn, databases
+}
+
+// flavoured is a text without the lines that are for the other flavour.
+func flavoured(srv *server.Server, text string) string {
+	other := map[server.Flavour]string{server.MariaDB: "-- mysql", server.MySQL: "-- mariadb"}[srv.Flavour]
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasSuffix(strings.TrimSpace(line), other) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+func read(t *testing.T, conn *sql.Conn, name string) *template.Shape {
+	t.Helper()
+	s, err := template.Read(t.Context(), conn, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func run(t *testing.T, conn *sql.Conn, statement string) {
+	t.Helper()
+	if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// same compares dumps of two databases.
+func same(t *testing.T, srv *servertest.Running, template, clone string) {
+	t.Helper()
+	dump := func(name string) []string {
+		text := strings.ReplaceAll(srv.Dump(t, name), "`"+name+"`.", "`the database`.")
+		if srv.Flavour == server.MySQL { // a reload of its own dump differs as much
+			text = strings.ReplaceAll(text, " CHARACTER SET utf8mb4 COLLATE ", " COLLATE ")
+		}
+		return strings.Split(text, "\n")
+	}
+	if diff := cmp.Diff(dump(template), dump(clone)); diff != "" {
+		t.Errorf("%s is not as %s:\n%s", clone, template, diff)
+	}
+}
+
+func TestClone(t *testing.T) { servertest.Each(t, testClone) }
+
+func testClone(t *testing.T, want string) {
+	srv, conn, databases := start(t, want)
+	for _, name := range databases {
+		t.Run(name, func(t *testing.T) {
+			shape := read(t, conn, name)
+			if err := shape.Clone(t.Context(), conn, name+"_clone"); err != nil {
+				t.Fatal(err)
+			}
+			same(t, srv, name, name+"_clone")
+			if r := shape.Compare(read(t, conn, name+"_clone"), nil); !r.Empty() {
+				t.Errorf("a fresh clone wants mending: %+v", r)
+			}
+		})
+	}
+}
+
+// TestMend changes the clone of the zoo in one way after the other.
+func TestMend(t *testing.T) { servertest.Each(t, testMend) }
+
+func testMend(t *testing.T, want string) {
+	srv, conn, _ := start(t, want)
+	shape := read(t, conn, "zoo")
+	if err := shape.Clone(t.Context(), conn, "z"); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range strings.Split(strings.TrimSpace(changes), "\n") {
+		if change = flavoured(srv.Server, change); change == "" {
+			continue
+		}
+		t.Run(change, func(t *testing.T) {
+			run(t, conn, "USE z")
+			run(t, conn, change)
+			r := shape.Compare(read(t, conn, "z"), map[string]bool{"keeper": true, "visit": true})
+			if len(r.Refill) == 2 && len(r.Drop)+len(r.Remake)+len(r.MakeObjects)+len(r.DropObjects) == 0 && !r.Defaults {
+				t.Error("it was not seen")
+			}
+			if err := shape.Mend(t.Context(), conn, "z", r); err != nil {
+				t.Fatal(err)
+			}
+			same(t, srv, "zoo", "z")
+		})
+	}
+}
+
+// changes are made to the zoo one at a time.
+const changes = `
+DROP TABLE animal
+RENAME TABLE keeper TO k2
+RENAME TABLE keeper TO k2; CREATE TABLE keeper (id int)
+ALTER TABLE keeper ADD COLUMN extra int
+ALTER TABLE keeper ADD KEY more (wage)
+ALTER TABLE keeper COMMENT 'another'
+ALTER TABLE animal DROP FOREIGN KEY kept_by
+DROP VIEW heavy; CREATE TABLE heavy (a int)
+ALTER VIEW heavy AS SELECT 1 AS one
+DROP TRIGGER born_first
+CREATE TRIGGER more AFTER DELETE ON keeper FOR EACH ROW SET @x = 1
+DROP PROCEDURE feed
+DROP FUNCTION twice; CREATE FUNCTION twice(n int) RETURNS int DETERMINISTIC RETURN n * 3
+CREATE EVENT other ON SCHEDULE EVERY 1 DAY DISABLE DO SELECT 1
+ALTER EVENT nightly COMMENT 'x'
+ALTER DATABASE z CHARACTER SET latin1 COLLATE latin1_bin
+CREATE SEQUENCE s2 -- mariadb
+DROP SEQUENCE tickets -- mariadb
+`
+
+// TestHalfCloneIsRemoved: a clone that fails leaves nothing.
+func TestHalfCloneIsRemoved(t *testing.T) {
+	_, conn, _ := start(t, "")
+	shape := read(t, conn, "zoo")
+	shape.Objects[len(shape.Objects)-1].Create = "CREATE NONSENSE"
+	if err := shape.Clone(t.Context(), conn, "half"); err == nil {
+		t.Error("no error")
+	}
+	if _, err := template.Read(t.Context(), conn, "half"); err == nil || !strings.Contains(err.Error(), template.ErrNoDatabase.Error()) {
+		t.Errorf("half a clone is there: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := read(t, conn, "zoo").Clone(ctx, conn, "half"); err == nil {
+		t.Error("no error after a cancel")
+	}
+}
