@@ -57,6 +57,9 @@ func (s *Server) Render(c Config) (string, error) {
 		if !r.applies(s.Version, c.Stage, c.Volume) {
 			continue
 		}
+		if _, taken := c.Set[r.unless]; taken {
+			continue
+		}
 		value, why := r.value, r.why
 		fact, isFact := facts[value]
 		if isFact {

@@ -1,6 +1,10 @@
 package server
 
-import "fmt"
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
 
 // family is all that Ramaria knows of one flavour of server: a fact that depends on the
 // flavour, or on the version, is a field here or a row of one, and whoever needs it asks
@@ -44,6 +48,8 @@ type family struct {
 
 	// unlogged are the variables of a session that puts things back; see OpenUnlogged.
 	unlogged map[string]string
+	// transactions finds the open transactions of a user.
+	transactions func(ctx context.Context, conn *sql.Conn, user string) ([]Transaction, error)
 
 	dataDir dataDir
 	// profile is how it is configured.

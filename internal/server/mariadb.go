@@ -33,6 +33,7 @@ var mariadbFamily = family{
 	withheld:     []privilege{{name: "SUPER"}, {name: "BINLOG ADMIN"}},
 	obeyReadOnly: "READ_ONLY ADMIN",
 
+	transactions: transactionsByReport,
 	unlogged: map[string]string{
 		"sql_log_bin": "0", "foreign_key_checks": "0", "check_constraint_checks": "0",
 		"sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",

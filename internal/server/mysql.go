@@ -45,6 +45,7 @@ var mysqlFamily = family{
 	},
 	obeyReadOnly: "CONNECTION_ADMIN",
 
+	transactions: transactionsBySchema,
 	unlogged: map[string]string{
 		"sql_log_bin": "0", "foreign_key_checks": "0", "sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
 		"transaction_isolation": "'READ-COMMITTED'", "lock_wait_timeout": "1", "innodb_lock_wait_timeout": "1",

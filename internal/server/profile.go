@@ -46,6 +46,8 @@ type setting struct {
 	shapes bool
 	// fixed says that --set may not change it, since Ramaria itself relies on it.
 	fixed bool
+	// unless names an option by which --set takes over what the row is a part of.
+	unless string
 	// why is written into my.cnf above the line.
 	why string
 }
