@@ -1,0 +1,122 @@
+package binlog
+
+import (
+	"errors"
+	"testing"
+)
+
+// FuzzEvent feeds every parser with what says to be an event. The first byte chooses
+// whether there are checksums.
+func FuzzEvent(f *testing.F) {
+	f.Add(append([]byte{0}, formatBytes("9.7.4", 0, true)...))
+	for typ, body := range map[EventType]string{
+		QueryEvent: "\x09\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x0e\x00" + "\x0c\x02\x61\x00\x62\x62\x00\x83\x01\x01\x02\x03\x04\x02d\x00x",
+		XIDEvent:   "12345678", RotateEvent: rotate(second), StopEvent: "", GTIDEvent: "\x010123456789abcdef\x07\x00\x00\x00\x00\x00\x00\x00\x02",
+		MariaGTIDEvent: "\x05\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x4212345678\x01\x00\x00\x00\x02\x01abc",
+		XAPrepareEvent: "\x01\x02\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00abc", RowsQueryEvent: "\x01x",
+		TableMapEvent: string(mapBody(1, "t", []byte{typeTiny, typeVarchar}, []byte{10, 0})),
+		WriteRowsV2:   string(rowsBody(WriteRowsV2, 1, 2, "\x00\x01\x01a")),
+		UpdateRowsV1:  string(rowsBody(UpdateRowsV1, 1, 2, "\x00\x01\x01a\x00\x01\x01b")),
+	} {
+		f.Add(append([]byte{1}, event(typ, 0, []byte(body), 0, false)...))
+		f.Add(append([]byte{0}, event(typ, 0, []byte(body), 0, true)...))
+	}
+	formats := []*Format{testFormat(f, true), testFormat(f, false)}
+	var maps Maps
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) == 0 {
+			return
+		}
+		e, err := ParseEvent(b[1:], formats[b[0]&1])
+		if err != nil {
+			onlyKnown(t, err)
+			return
+		}
+		if e.Length < headerLen || len(e.Body) > len(b) {
+			t.Fatalf("length %d, body of %d", e.Length, len(e.Body))
+		}
+		_ = e.Text() + e.Type.String() + e.Pos().String()
+		for _, parse := range []func() error{
+			func() error { _, err := ParseQuery(&e); return err },
+			func() error { _, err := ParseGTID(&e); return err },
+			func() error { x, err := ParseXAPrepare(&e); _ = x.XID.String(); return err },
+			func() error { _, err := ParseXID(&e); return err },
+			func() error { _, err := ParseRotate(&e); return err },
+			func() error { _, err := ParseRows(&e); return err },
+			func() error { _, err := maps.Get(&e); return err },
+		} {
+			if err := parse(); err != nil {
+				onlyKnown(t, err)
+			}
+		}
+	})
+}
+
+// FuzzRows inverts whatever rows some table map lets pass, twice, and expects the same
+// rows again.
+func FuzzRows(f *testing.F) {
+	f.Add(byte(0), []byte{typeTiny, typeVarchar}, []byte{10, 0}, []byte("\x00\x01\x01a\x02\x05"))
+	f.Add(byte(1), []byte{typeTiny, typeVarchar}, []byte{10, 0}, []byte("\x00\x01\x01a\x02\x05"))
+	f.Add(byte(2), []byte{typeBlob, typeDecimal, typeString, typeBit}, []byte{2, 14, 4, 0xfe, 200, 1, 1}, []byte("\x00\x01\x00x1234567\x02ab00"))
+	f.Add(byte(4), []byte{typeString, typeDatetime2, typeTime2}, []byte{0xf7, 1, 6, 3}, []byte("\x00a1234567812345\x07"))
+	format := testFormat(f, false)
+	f.Fuzz(func(t *testing.T, kind byte, types, meta, images []byte) {
+		if len(types) > 100 || len(meta) > 200 {
+			return
+		}
+		m, err := ParseTableMap(&Event{Type: TableMapEvent, Format: format, Body: mapBody(1, "t", types, meta)})
+		if err != nil {
+			onlyKnown(t, err)
+			return
+		}
+		typ := []EventType{WriteRowsV1, UpdateRowsV1, DeleteRowsV1, WriteRowsV2, UpdateRowsV2, DeleteRowsV2}[kind%6]
+		r, err := ParseRows(&Event{Type: typ, Format: format, Body: rowsBody(typ, 1, len(types), string(images))})
+		if err != nil {
+			onlyKnown(t, err)
+			return
+		}
+		ends, err := m.Split(nil, r)
+		if _, err := m.Changed(r, []int{0}); err != nil {
+			onlyKnown(t, err)
+		}
+		if err != nil {
+			onlyKnown(t, err)
+			return
+		}
+		if len(ends) == 0 {
+			return
+		}
+		back := invertOne(t, format, m, r)
+		again := invertOne(t, format, m, back)
+		if again.Kind != r.Kind || string(again.images) != string(r.images) {
+			t.Errorf("twice inverted, %s %x is %s %x", r.Kind, r.images, again.Kind, again.images)
+		}
+	})
+}
+
+func invertOne(t *testing.T, f *Format, m *TableMap, r Rows) Rows {
+	t.Helper()
+	inv, err := Invert([]Change{{m, r}}, InvertOptions{Flavour: MariaDB, EventBytes: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := parseStatement(t, f, inv.Statements[0])
+	if len(events) != 2 {
+		t.Fatalf("%d events", len(events))
+	}
+	back, err := ParseRows(&events[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+// onlyKnown fails for an error that callers are not told of.
+func onlyKnown(t *testing.T, err error) {
+	t.Helper()
+	var c *CorruptError
+	var u *UnknownColumnError
+	if !errors.As(err, &c) && !errors.As(err, &u) && !errors.Is(err, ErrNotFull) {
+		t.Errorf("error of type %T: %v", err, err)
+	}
+}

@@ -1,0 +1,140 @@
+package binlog
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Query is a QUERY event: a statement that was logged as text, such as DDL, BEGIN, XA.
+type Query struct {
+	// Schema is the session's default database, "" if there was none.
+	Schema string
+	// SQL is in the character set CharsetClient.
+	SQL []byte
+	// Updated are the databases that the statement changed, where the server says so
+	// (MySQL); nil if it does not. Overflow says that there were too many to list.
+	Updated  []string
+	Overflow bool
+	// ThreadID is the connection's, ErrorCode the error that the statement ended in.
+	ThreadID  uint32
+	ErrorCode uint16
+	// Flags2, SQLMode and CharsetClient (the number of a collation) are the session's,
+	// as the statement must be read with them. They are zero if the event does not say.
+	Flags2        uint32
+	SQLMode       uint64
+	CharsetClient uint16
+	// Partial says that there were status variables of an unknown kind, so that those
+	// behind them, perhaps Updated among them, were not read.
+	Partial bool
+}
+
+// Codes of status variables, Query_event::Query_event_status_vars.
+const (
+	qFlags2       = 0
+	qSQLMode      = 1
+	qCatalog      = 2
+	qCharset      = 4
+	qTimeZone     = 5
+	qCatalogNZ    = 6
+	qInvoker      = 11
+	qUpdatedDBs   = 12
+	qGTIDFlags    = 130   // MariaDB: Q_GTID_FLAGS3
+	qCollations   = 131   // MariaDB: Q_CHARACTER_SET_COLLATIONS
+	alterEnds     = 4 | 8 // FL_COMMIT_ALTER_E1, FL_ROLLBACK_ALTER_E1
+	tooManyDBs    = 254   // OVER_MAX_DBS_IN_EVENT_MTS
+	queryPostLen  = 13
+	mostStatusVar = 1 << 14
+)
+
+// statusLen are the lengths of the variables that always have the same.
+var statusLen = map[byte]int{
+	3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 14: 0, 15: 8, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1,
+	128: 3, 129: 8,
+}
+
+// ParseQuery parses a QUERY event. Only SQL refers to the event's bytes.
+func ParseQuery(e *Event) (Query, error) {
+	r := reader{b: e.Body, what: "QUERY event"}
+	var q Query
+	q.ThreadID = uint32(r.uint(4))
+	r.take(4) // seconds that it took
+	schema := int(r.uint(1))
+	q.ErrorCode = uint16(r.uint(2))
+	status := int(r.uint(2))
+	if status > mostStatusVar {
+		r.fail("%d bytes of status variables", status)
+	}
+	r.take(e.Format.postHeader(QueryEvent, queryPostLen) - queryPostLen)
+	vars := r.take(status)
+	q.Schema = string(r.take(schema))
+	if end := r.take(1); r.err == nil && end[0] != 0 {
+		r.fail("no end of the schema's name")
+	}
+	q.SQL = r.b
+	if r.err != nil {
+		return Query{}, located(r.err, e.Pos())
+	}
+	q.readStatus(vars)
+	return q, nil
+}
+
+// readStatus reads what it knows of the status variables, and stops at what it does not.
+func (q *Query) readStatus(vars []byte) {
+	r := reader{b: vars, what: "QUERY event"}
+	for len(r.b) > 0 {
+		switch code := byte(r.uint(1)); code {
+		case qFlags2:
+			q.Flags2 = uint32(r.uint(4))
+		case qSQLMode:
+			q.SQLMode = r.uint(8)
+		case qCharset:
+			q.CharsetClient = uint16(r.uint(2))
+			r.take(4)
+		case qCatalog:
+			r.short()
+			r.take(1)
+		case qTimeZone, qCatalogNZ:
+			r.short()
+		case qInvoker:
+			r.short()
+			r.short()
+		case qUpdatedDBs:
+			q.readUpdated(&r)
+		case qGTIDFlags: // a sequence number follows where an online ALTER ends
+			if r.uint(1)&alterEnds != 0 {
+				r.take(8)
+			}
+		case qCollations:
+			r.take(4 * int(r.uint(1)))
+		default:
+			n, known := statusLen[code]
+			if !known {
+				q.Partial = true
+				return
+			}
+			r.take(n)
+		}
+	}
+	q.Partial = r.err != nil
+}
+
+func (q *Query) readUpdated(r *reader) {
+	n := int(r.uint(1))
+	if n == tooManyDBs {
+		q.Overflow = true
+		return
+	}
+	q.Updated = []string{}
+	for range n {
+		end := bytes.IndexByte(r.b, 0)
+		name := r.take(end) // -1 is an error of its own
+		r.take(1)
+		if r.err != nil {
+			return
+		}
+		q.Updated = append(q.Updated, string(name))
+	}
+}
+
+// Is reports whether the statement is the given word and nothing else, in any case.
+func (q *Query) Is(word string) bool { return strings.EqualFold(string(q.SQL), word) }
