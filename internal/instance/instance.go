@@ -125,20 +125,21 @@ func (r *Record) TmpDir() string {
 // readMade reads instance.json.
 func (r *Record) readMade() (*Made, error) {
 	var m Made
-	if err := readJSON(r.madePath(), &m); err != nil {
+	if err := ReadJSON(r.madePath(), &m); err != nil {
 		return nil, err
 	}
 	return &m, nil
 }
 
 // Save writes instance.json.
-func (i *Instance) Save() error { return writeJSON(i.madePath(), i.Made) }
+func (i *Instance) Save() error { return WriteJSON(i.madePath(), i.Made) }
 
-// errDamaged says that a file is not what writeJSON writes: empty after a power
+// errDamaged says that a file is not what WriteJSON writes: empty after a power
 // failure, or edited.
 var errDamaged = errors.New("it is damaged")
 
-func readJSON(path string, v any) error {
+// ReadJSON reads what WriteJSON wrote.
+func ReadJSON(path string, v any) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read instance: %w", err)
@@ -149,10 +150,10 @@ func readJSON(path string, v any) error {
 	return nil
 }
 
-// writeJSON replaces the file at path whole: readers see the old or the new one.
-func writeJSON(path string, v any) error { return replaceJSON(path, v, false) }
+// WriteJSON replaces the file at path whole: readers see the old or the new one.
+func WriteJSON(path string, v any) error { return replaceJSON(path, v, false) }
 
-// writeDurableJSON is writeJSON for a file that must outlive a power failure.
+// writeDurableJSON is WriteJSON for a file that must outlive a power failure.
 func writeDurableJSON(path string, v any) error {
 	if err := replaceJSON(path, v, true); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (r *Record) Marks() ([]Mark, error) {
 			continue
 		}
 		m := Mark{Label: e.Name()}
-		if err := readJSON(r.markRecord(e.Name()), &m); err != nil && !missing(err) {
+		if err := ReadJSON(r.markRecord(e.Name()), &m); err != nil && !missing(err) {
 			return nil, err
 		}
 		marks = append(marks, m)
@@ -110,7 +110,7 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 		}
 	}()
 	record := made + ".json" // beforehand, while there is room for it
-	if err := writeJSON(record, m); err != nil {
+	if err := WriteJSON(record, m); err != nil {
 		return Mark{}, err
 	}
 	undo := func() error { return os.Rename(r.MarkDir(label), made) }

@@ -17,6 +17,9 @@ import (
 // instance: nobody else starts one with it.
 func (r *Record) ConfigArg() string { return "--defaults-file=" + r.ConfigPath() }
 
+// PoolPath is the file with the instance's templates and leases.
+func (r *Record) PoolPath() string { return filepath.Join(r.Dir, "pool.json") }
+
 // ConfigPath is the server's option file.
 func (r *Record) ConfigPath() string { return filepath.Join(r.RunDir, "my.cnf") }
 
@@ -63,7 +66,7 @@ func (s *Store) reap(ctx context.Context, r *Record) error {
 		return s.Remove(ctx, r)
 	}
 	var saved State
-	err = readJSON(r.statePath(), &saved)
+	err = ReadJSON(r.statePath(), &saved)
 	if err != nil && !errors.Is(err, errDamaged) || err == nil && saved.Phase == state.Phase {
 		return err
 	}

@@ -62,7 +62,7 @@ func TestReap(t *testing.T) {
 			}
 			st, stErr := i.State()
 			var saved State
-			if err := errors.Join(err, stErr, readJSON(i.statePath(), &saved)); err != nil {
+			if err := errors.Join(err, stErr, ReadJSON(i.statePath(), &saved)); err != nil {
 				t.Fatal(err)
 			}
 			if st.Phase != c.want || saved.Phase != c.saved {

@@ -44,7 +44,7 @@ func (g Registry) Get(name string) (*Record, error) {
 		return nil, err // a path of its own choice
 	}
 	var r Record
-	err := readJSON(g.path(name), &r)
+	err := ReadJSON(g.path(name), &r)
 	if missing(err) {
 		return nil, fmt.Errorf("find instance %s: %w\nhint: ramaria ls shows what there is; ramaria up %s makes it", name, ErrNotFound, name)
 	}
@@ -85,7 +85,7 @@ func (g Registry) Open(name string) (*Instance, error) {
 // returns.
 func (g Registry) Put(r *Record) error {
 	if r.Passing {
-		return writeJSON(g.path(r.Name), r)
+		return WriteJSON(g.path(r.Name), r)
 	}
 	return writeDurableJSON(g.path(r.Name), r)
 }

@@ -53,7 +53,7 @@ const statePage = 4096
 // SaveState writes state.json; only the supervisor calls it, or who reaps it. It
 // does so in a full volume too, which is what there is to tell then.
 func (r *Record) SaveState(s State) error {
-	err := writeJSON(r.statePath(), s)
+	err := WriteJSON(r.statePath(), s)
 	if !errors.Is(err, syscall.ENOSPC) {
 		return err
 	}
@@ -103,7 +103,7 @@ const (
 // readState reads state.json; an error is one of reading, not of what is read.
 func (r *Record) readState() (State, telling, error) {
 	var s State
-	err := readJSON(r.statePath(), &s)
+	err := ReadJSON(r.statePath(), &s)
 	switch {
 	case missing(err):
 		return State{}, absent, nil

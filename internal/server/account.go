@@ -76,6 +76,25 @@ func identified(account string, l Login) string {
 // connections.
 func appAccounts(app Login) []string { return []string{account(app, "localhost"), account(app, "%")} }
 
+// LeaseSQL returns the statements that make an account that may do anything in one
+// database, and nothing else.
+func (s *Server) LeaseSQL(l Login, database string) string {
+	apps := appAccounts(l)
+	names := strings.Join(apps, ", ")
+	lines := s.family().create(names, identified(apps[0], l)+", "+identified(apps[1], l))
+	// In the name of a database that rights are given to, these two stand for others.
+	pattern := strings.NewReplacer("_", `\_`, "%", `\%`).Replace(database)
+	if p := s.family().leased; p != "" {
+		lines = append(lines, "GRANT "+p+" ON *.* TO "+names)
+	}
+	return strings.Join(append(lines, "GRANT ALL PRIVILEGES ON "+QuoteName(pattern)+".* TO "+names), ";\n")
+}
+
+// EndLeaseSQL returns the statement that removes what LeaseSQL made.
+func (s *Server) EndLeaseSQL(l Login) string {
+	return "DROP USER IF EXISTS " + strings.Join(appAccounts(l), ", ")
+}
+
 // ForgetSQL returns the statement that removes what InitSQL made, for any number of
 // accounts of the supervisor and of applications. It is one, since the session that runs
 // it belongs to one of them.

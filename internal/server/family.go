@@ -45,9 +45,15 @@ type family struct {
 	// by which it could write in spite of read_only.
 	withheld     []privilege
 	obeyReadOnly string
+	// leased is a privilege without which an account cannot change what is in its own
+	// database, "" for none.
+	leased string
 
 	// unlogged are the variables of a session that puts things back; see OpenUnlogged.
 	unlogged map[string]string
+	// cascades is the first version that logs the rows that foreign keys change, the zero
+	// Version if none does.
+	cascades Version
 	// transactions finds the open transactions of a user.
 	transactions func(ctx context.Context, conn *sql.Conn, user string) ([]Transaction, error)
 
@@ -92,6 +98,12 @@ func familyOf(f Flavour) *family {
 
 // family is for servers that Find or Fetch returned, whose flavour is known.
 func (s *Server) family() *family { return familyOf(s.Flavour) }
+
+// LogsCascades reports whether the binary log has the rows that foreign keys change.
+func (s *Server) LogsCascades() bool {
+	f := s.family()
+	return f.cascades != (Version{}) && s.Version.Compare(f.cascades) >= 0
+}
 
 // example is how people name one of its series: mariadb:10.6.
 func (f *family) example() string { return string(f.flavour) + ":" + f.oldest.Series() }

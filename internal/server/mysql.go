@@ -44,8 +44,11 @@ var mysqlFamily = family{
 		{name: "INNODB_REDO_LOG_ENABLE", since: Version{8, 0, 21}},
 	},
 	obeyReadOnly: "CONNECTION_ADMIN",
+	// Views and routines whose definer has it, as the application does, are otherwise out
+	// of reach.
+	leased: "SYSTEM_USER",
 
-	transactions: transactionsBySchema,
+	cascades: Version{9, 6, 0}, transactions: transactionsBySchema,
 	unlogged: map[string]string{
 		"sql_log_bin": "0", "foreign_key_checks": "0", "sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
 		"transaction_isolation": "'READ-COMMITTED'", "lock_wait_timeout": "1", "innodb_lock_wait_timeout": "1",

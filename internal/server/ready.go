@@ -82,8 +82,7 @@ func (p *Process) Ready(ctx context.Context, db *sql.DB, path, logPath string) e
 // refused reports whether the server answers, and refuses the account: 1045, 1698
 // (access denied).
 func refused(err error) bool {
-	var e *mysql.MySQLError
-	return errors.As(err, &e) && (e.Number == 1045 || e.Number == 1698)
+	return numbered(err, 1045, 1698)
 }
 
 // answer tries one query. The socket appears while the server still starts, and a

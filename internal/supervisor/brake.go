@@ -20,8 +20,11 @@ import (
 // still have to write. On a ramfs the last room is not given away at all: the server is
 // killed, to be recovered when there is room again. The others live on.
 const (
-	// brakeInterval is the time between two looks: a server writes 1 GB a second at most.
+	// brakeInterval is the least time between two looks. While there is more room than
+	// could be written by then, at fastest bytes a second by all that write there, the next
+	// look can wait, for watchInterval at most: a look costs a millisecond.
 	brakeInterval = 100 * time.Millisecond
+	fastest       = 2 << 30
 	// brakeShare is the part of a volume, one in so many, below which servers are made
 	// read-only; in bytes at least leastBrake, at most mostBrake. They may write again when
 	// there is half as much more.
@@ -47,6 +50,8 @@ type brake struct {
 	asked  time.Time
 	// pid is the server that on and held are about: a rewind starts another.
 	pid int
+	// pause is for how long the next look can wait.
+	pause time.Duration
 }
 
 // brakes reports whether a volume needs one.
@@ -56,6 +61,7 @@ func brakes(v volume.Volume) bool {
 
 // look takes one look, and acts. Its warning is "" if there is nothing to say.
 func (b *brake) look(ctx context.Context) (warning string, err error) {
+	b.pause = brakeInterval
 	u, err := b.volume.Usage()
 	if err != nil {
 		return "", err
@@ -85,6 +91,10 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 		if _, err = b.db.ExecContext(ctx, "SET GLOBAL read_only=?", b.before); err == nil {
 			b.on, b.held = false, false
 		}
+	}
+	if !b.on {
+		far := time.Duration(float64(u.Free-room) / fastest * float64(time.Second))
+		b.pause = min(max(far, brakeInterval), watchInterval)
 	}
 	if b.on {
 		state := "the server is being made read-only"

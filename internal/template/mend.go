@@ -37,11 +37,36 @@ func (s *Shape) Compare(have *Shape, doubtful map[string]bool) Repair {
 			r.Drop = append(r.Drop, t.Name)
 			r.Remake = append(r.Remake, t.Name)
 		case doubtful[t.Name]:
-			r.Refill = append(r.Refill, t.Name)
+			r.refill(s, t.Name)
 		}
 	}
 	s.compareObjects(have, &r)
 	return r
+}
+
+// refill has the rows of a table put back. With triggers it is made again: they must not
+// see that.
+func (r *Repair) refill(s *Shape, table string) {
+	if len(s.triggers(table)) > 0 {
+		r.Drop = append(r.Drop, table)
+		r.Remake = append(r.Remake, table)
+		return
+	}
+	r.Refill = append(r.Refill, table)
+}
+
+// Refill puts the rows of tables that have the right shape back to those of the template.
+func (s *Shape) Refill(ctx context.Context, conn *sql.Conn, name string, tables []string) error {
+	var r Repair
+	for _, t := range tables {
+		r.refill(s, t)
+	}
+	for _, o := range s.Objects {
+		if o.Kind == "TRIGGER" && slices.Contains(r.Remake, o.Table) {
+			r.MakeObjects = append(r.MakeObjects, o)
+		}
+	}
+	return s.Mend(ctx, conn, name, r)
 }
 
 // compareObjects fills in what is to be done about views, routines, triggers and events.
@@ -116,7 +141,7 @@ func (s *Shape) Mend(ctx context.Context, conn *sql.Conn, name string, r Repair)
 	if err := s.makeTables(ctx, conn, name, r.Remake); err != nil {
 		return fmt.Errorf("mend %s: %w", name, err)
 	}
-	if err := s.Refill(ctx, conn, name, r.Refill); err != nil {
+	if err := s.fillAgain(ctx, conn, name, r.Refill); err != nil {
 		return err
 	}
 	if err := s.makeObjects(ctx, conn, name, r.MakeObjects); err != nil {

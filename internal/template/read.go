@@ -120,10 +120,10 @@ func number(text string) uint64 {
 func (r *reader) columns() error {
 	return r.each(func(row map[string]string) error {
 		if t := r.shape.Table(row["of"]); t != nil {
-			t.Columns = append(t.Columns, Column{Name: row["name"], Generated: generated(row["extra"])})
+			t.Columns = append(t.Columns, Column{Name: row["name"], Generated: generated(row["extra"]), Period: strings.HasPrefix(row["expression"], "ROW ")})
 		}
 		return nil
-	}, "SELECT table_name AS `of`, column_name AS name, extra AS extra FROM information_schema.columns WHERE table_schema = ? ORDER BY table_name, ordinal_position", r.shape.Name)
+	}, "SELECT table_name AS `of`, column_name AS name, extra AS extra, generation_expression AS expression FROM information_schema.columns WHERE table_schema = ? ORDER BY table_name, ordinal_position", r.shape.Name)
 }
 
 // generated reports whether a column's EXTRA says that it is computed. MySQL says
@@ -259,3 +259,25 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 
 // quoteName writes an identifier in backticks.
 func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
+
+// Analyze has the server count again what the tables of a database hold, on which it is
+// decided whether to undo changes or to fill a table.
+func Analyze(ctx context.Context, conn *sql.Conn, name string) error {
+	r := reader{ctx: ctx, conn: conn, shape: &Shape{Name: name}}
+	if err := r.database(); err != nil {
+		return fmt.Errorf("analyze database %s: %w", name, err)
+	}
+	if err := r.tables(); err != nil {
+		return fmt.Errorf("analyze database %s: %w", name, err)
+	}
+	var list []string
+	for _, t := range r.shape.Tables {
+		if t.Kind == Base {
+			list = append(list, quoteName(t.Name))
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return r.each(func(map[string]string) error { return nil }, "ANALYZE LOCAL TABLE "+strings.Join(list, ", "))
+}

@@ -60,6 +60,8 @@ type Column struct {
 	Name string `json:"name"`
 	// Generated says that INSERT may not give it.
 	Generated bool `json:"generated,omitempty"`
+	// Period says that it tells from or until when a row of a versioned table counts.
+	Period bool `json:"period,omitempty"`
 }
 
 // ForeignKey is a foreign key by which changes of the parent change the child.

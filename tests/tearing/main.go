@@ -2,6 +2,7 @@
 // nothing when the writing process is killed in the middle of it:
 //
 //	go run ./tests/tearing -dir /dev/shm -tries 5000
+//	go run ./tests/tearing -dir DIRECTORY-ON-XFS -tries 5000 -direct -shared
 //
 // A child overwrites the 16 KB blocks of a file, one pwrite(2) each, every block
 // filled with one counter value. The parent kills it with SIGKILL at a random
@@ -23,6 +24,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 const (
@@ -34,16 +37,20 @@ const (
 	longest = 3 * time.Millisecond
 	// writerArg makes this program the child.
 	writerArg = "writer"
+	// directArg makes it write past the page cache.
+	directArg = "direct"
 )
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == writerArg {
-		exit(write(os.Args[2]))
+	if len(os.Args) == 4 && os.Args[1] == writerArg {
+		exit(write(os.Args[2], os.Args[3] == directArg))
 	}
 	dir := flag.String("dir", "/dev/shm", "directory of the file, in RAM or on disk")
 	tries := flag.Int("tries", 2000, "how often to kill")
+	direct := flag.Bool("direct", false, "write past the page cache (O_DIRECT)")
+	shared := flag.Bool("shared", false, "write to a file that shares its blocks with another, every second 4 KB but for")
 	flag.Parse()
-	exit(measure(*dir, *tries))
+	exit(measure(*dir, *tries, *direct, *shared))
 }
 
 func exit(err error) {
@@ -55,8 +62,12 @@ func exit(err error) {
 }
 
 // write overwrites the blocks in turn, for ever.
-func write(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+func write(path string, direct bool) error {
+	flags := os.O_WRONLY
+	if direct {
+		flags |= syscall.O_DIRECT
+	}
+	f, err := os.OpenFile(path, flags, 0)
 	if err != nil {
 		return err
 	}
@@ -64,7 +75,11 @@ func write(path string) error {
 	if _, err := os.Stdout.Write([]byte{'\n'}); err != nil { // ready
 		return err
 	}
-	page := make([]byte, pageSize)
+	// Aligned, as O_DIRECT wants it: memory of its own begins with a page.
+	page, err := syscall.Mmap(-1, 0, pageSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		return err
+	}
 	for n := uint64(1); ; n++ {
 		fill(page, n)
 		if _, err := f.WriteAt(page, int64(n%blocks)*pageSize); err != nil {
@@ -80,7 +95,7 @@ func fill(page []byte, n uint64) {
 }
 
 // measure kills writers and prints how many left a torn block, and where blocks tore.
-func measure(dir string, tries int) (err error) {
+func measure(dir string, tries int, direct, shared bool) (err error) {
 	work, err := os.MkdirTemp(dir, "ramaria-tearing-")
 	if err != nil {
 		return err
@@ -90,10 +105,10 @@ func measure(dir string, tries int) (err error) {
 	torn := 0
 	where := map[int]int{}
 	for range tries {
-		if err := os.WriteFile(path, make([]byte, blocks*pageSize), 0o600); err != nil {
+		if err := prepare(path, shared); err != nil {
 			return err
 		}
-		if err := killWriter(path); err != nil {
+		if err := killWriter(path, direct); err != nil {
 			return err
 		}
 		data, err := os.ReadFile(path)
@@ -117,12 +132,52 @@ func measure(dir string, tries int) (err error) {
 	return nil
 }
 
+// prepare writes the file anew. Of a shared one every page lies in several pieces, some of
+// which must be moved when they are written to.
+func prepare(path string, shared bool) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	zeros := make([]byte, blocks*pageSize)
+	if err := os.WriteFile(path, zeros, 0o600); err != nil || !shared {
+		return err
+	}
+	src, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	other := path + ".shared"
+	dst, err := os.OpenFile(other, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	if err := sys.Reflink(int(dst.Fd()), int(src.Fd())); err != nil {
+		return err
+	}
+	const piece = 4 << 10
+	for at := 0; at < len(zeros); at += 2 * piece {
+		if _, err := dst.WriteAt(zeros[:piece], int64(at)); err != nil {
+			return err
+		}
+	}
+	if err := dst.Sync(); err != nil {
+		return err
+	}
+	return os.Rename(other, path)
+}
+
 // killWriter runs a child and kills it at a random moment.
-func killWriter(path string) error {
+func killWriter(path string, direct bool) error {
 	runtime.LockOSThread() // the parent-death signal comes when the thread ends
 	defer runtime.UnlockOSThread()
+	mode := "buffered"
+	if direct {
+		mode = directArg
+	}
 	// #nosec G204 -- this program again
-	cmd := exec.Command("/proc/self/exe", writerArg, path)
+	cmd := exec.Command("/proc/self/exe", writerArg, path, mode)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	ready, err := cmd.StdoutPipe()
 	if err != nil {

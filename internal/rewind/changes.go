@@ -1,0 +1,105 @@
+package rewind
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/binlog"
+)
+
+// Changes are what happened to one database since it was last as its template.
+type Changes struct {
+	// Tables are those whose rows changed, by name.
+	Tables map[string]*TableChanges
+	// Statements says that there were statements that may have changed anything but rows.
+	Statements bool
+	// Touched has every name that those statements mention, in lower case, tables and
+	// others.
+	Touched map[string]bool
+	// Warnings are about what happened beside the database.
+	Warnings []string
+	// Unsure says why the rest may not be all there was, "" if it is.
+	Unsure string
+	// Prepared are the XA transactions that changed the database and wait for their
+	// verdict.
+	Prepared []binlog.XID
+}
+
+// TableChanges are the changes of one table's rows.
+type TableChanges struct {
+	// Rows are in the order of the log.
+	Rows []binlog.Change
+	// Bytes is what they take, in bytes of row images.
+	Bytes int
+	// Doubtful says that Rows are not, or may not be, what happened.
+	Doubtful bool
+}
+
+// maxTable is how many bytes of row images are kept of one table at most: a reset would
+// fill it from the template instead.
+const maxTable = 64 << 20
+
+// none reports whether nothing is known to have happened.
+func (c *Changes) none() bool {
+	return len(c.Tables) == 0 && !c.Statements && c.Unsure == "" && len(c.Prepared) == 0
+}
+
+func (c *Changes) table(name string) *TableChanges {
+	t := c.Tables[name]
+	if t == nil {
+		t = &TableChanges{}
+		if c.Tables == nil {
+			c.Tables = map[string]*TableChanges{}
+		}
+		c.Tables[name] = t
+	}
+	return t
+}
+
+// add takes in a change of rows.
+func (c *Changes) add(change binlog.Change) {
+	t := c.table(change.Map.Table)
+	if t.Bytes += change.Rows.Size(); t.Bytes > maxTable {
+		t.Doubtful = true
+	}
+	if t.Doubtful {
+		t.Rows = nil
+		return
+	}
+	t.Rows = append(t.Rows, change)
+}
+
+// doubt makes what is known of a table's rows worthless.
+func (c *Changes) doubt(table string) {
+	t := c.table(table)
+	t.Doubtful, t.Rows = true, nil
+}
+
+// unsure notes the first reason why all that is known is worthless.
+func (c *Changes) unsure(why string) {
+	if c.Unsure == "" {
+		c.Unsure = why
+	}
+	c.Tables = nil
+}
+
+// warn notes a statement about more than the database.
+func (c *Changes) warn(text string) {
+	const most = 20
+	if len(c.Warnings) < most {
+		c.Warnings = append(c.Warnings, text)
+	}
+}
+
+// touch notes a statement that may have changed the shape of the database, by the names
+// in it.
+func (c *Changes) touch(names map[string]bool) {
+	c.Statements = true
+	if c.Touched == nil {
+		c.Touched = map[string]bool{}
+	}
+	maps.Copy(c.Touched, names)
+}
+
+// mentions reports whether a statement touched what has this name.
+func (c *Changes) mentions(name string) bool { return c.Touched[strings.ToLower(name)] }

@@ -1,0 +1,189 @@
+package rewind
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// Session is a connection by which databases are put back, of server.OpenUnlogged. It is
+// for one goroutine at a time.
+type Session struct {
+	Conn   *sql.Conn
+	server *server.Server
+	// format is the format description that the server knows from this session.
+	format *binlog.Format
+}
+
+// NewSession makes a Session of a connection.
+func NewSession(s *server.Server, conn *sql.Conn) *Session { return &Session{Conn: conn, server: s} }
+
+func (s *Session) exec(ctx context.Context, text string) error {
+	_, err := s.Conn.ExecContext(ctx, text)
+	return err
+}
+
+// describe tells the server how the events are written that come later. It must be a
+// statement of its own, and the first.
+func (s *Session) describe(ctx context.Context, f *binlog.Format) error {
+	if s.format != nil && s.format.Version == f.Version {
+		return nil
+	}
+	if err := s.exec(ctx, "BINLOG '"+string(f.Base64())+"'"); err != nil {
+		return fmt.Errorf("describe events: %w", err)
+	}
+	s.format = f
+	return nil
+}
+
+// maxStatement bounds the text of a BINLOG statement, in bytes: a server's
+// max_allowed_packet is at least 16 MB in our settings.
+const maxStatement = 8 << 20
+
+// undo undoes changes of rows, all or none.
+func (s *Session) undo(ctx context.Context, changes []binlog.Change, f *binlog.Format, serverID uint32) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	inv, err := binlog.Invert(changes, binlog.InvertOptions{Flavour: f.Flavour, ServerID: serverID, MaxBytes: maxStatement})
+	if err != nil {
+		return err
+	}
+	if err := s.describe(ctx, f); err != nil {
+		return err
+	}
+	if len(inv.Statements) == 1 { // it is a transaction by itself
+		return s.binlog(ctx, inv.Statements[0])
+	}
+	if err := s.exec(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	for _, text := range inv.Statements {
+		if err := s.binlog(ctx, text); err != nil {
+			_ = s.exec(context.WithoutCancel(ctx), "ROLLBACK") // the caller makes the database again
+			return err
+		}
+	}
+	return s.exec(ctx, "COMMIT")
+}
+
+func (s *Session) binlog(ctx context.Context, text []byte) error {
+	var b strings.Builder
+	b.Grow(len(text) + 10)
+	b.WriteString("BINLOG '")
+	b.Write(text)
+	b.WriteString("'")
+	if err := s.exec(ctx, b.String()); err != nil {
+		return fmt.Errorf("undo changes of rows: %w", err)
+	}
+	return nil
+}
+
+// counters returns AUTO_INCREMENT of the tables of a database that have it.
+func (s *Session) counters(ctx context.Context, name string) (map[string]uint64, error) {
+	rows, err := s.Conn.QueryContext(ctx, "SELECT table_name, auto_increment FROM information_schema.tables WHERE table_schema = '"+strings.ReplaceAll(name, "'", "''")+"' AND auto_increment > 1")
+	if err != nil {
+		return nil, fmt.Errorf("ask for counters: %w", err)
+	}
+	defer rows.Close()
+	list := map[string]uint64{}
+	for rows.Next() {
+		var table string
+		var n uint64
+		if err := rows.Scan(&table, &n); err != nil {
+			return nil, fmt.Errorf("ask for counters: %w", err)
+		}
+		list[table] = n
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("ask for counters: %w", err)
+	}
+	return list, nil
+}
+
+// restore puts back the counters of a database that are others than they were.
+func (s *Session) restore(ctx context.Context, name string, want, have map[string]uint64) error {
+	var b strings.Builder
+	set := func(table string, n uint64) {
+		fmt.Fprintf(&b, "ALTER TABLE %s.%s AUTO_INCREMENT = %d;", quoteName(name), quoteName(table), n)
+	}
+	for table, n := range have {
+		if was, known := want[table]; !known {
+			set(table, 1)
+		} else if was != n {
+			set(table, was)
+		}
+	}
+	for table, n := range want {
+		if _, known := have[table]; !known {
+			set(table, n)
+		}
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	if err := s.exec(ctx, b.String()); err != nil {
+		return fmt.Errorf("put counters back: %w", err)
+	}
+	return nil
+}
+
+// gonePoll is how often a session that was killed is looked for.
+const gonePoll = 200 * time.Microsecond
+
+// kill ends connections and waits until they are gone: what they were about to commit
+// stands in the log then, or never will.
+func (s *Session) kill(ctx context.Context, threads []uint64) error {
+	if len(threads) == 0 {
+		return nil
+	}
+	var list []string
+	for _, id := range threads {
+		text := strconv.FormatUint(id, 10)
+		list = append(list, text)
+		if err := s.exec(ctx, "KILL CONNECTION "+text); err != nil && !server.NoSuchThread(err) {
+			return fmt.Errorf("end connection %s: %w", text, err)
+		}
+	}
+	query := "SELECT COUNT(*) FROM information_schema.processlist WHERE id IN (" + strings.Join(list, ",") + ")"
+	for {
+		var n int
+		if err := s.Conn.QueryRowContext(ctx, query).Scan(&n); err != nil {
+			return fmt.Errorf("wait for connections to end: %w", err)
+		}
+		if n == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for connections to end: %w", ctx.Err())
+		case <-time.After(gonePoll):
+		}
+	}
+}
+
+// connections returns all connections of a user.
+func (s *Session) connections(ctx context.Context, user string) ([]uint64, error) {
+	rows, err := s.Conn.QueryContext(ctx, "SELECT id FROM information_schema.processlist WHERE user = '"+user+"'")
+	if err != nil {
+		return nil, fmt.Errorf("ask for connections: %w", err)
+	}
+	defer rows.Close()
+	var list []uint64
+	for rows.Next() {
+		var id uint64
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("ask for connections: %w", err)
+		}
+		list = append(list, id)
+	}
+	return list, rows.Err()
+}
+
+func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }

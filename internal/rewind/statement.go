@@ -1,0 +1,165 @@
+package rewind
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// effect is what a statement that was logged as text can have done.
+type effect int
+
+const (
+	// unknown is anything at all.
+	unknown effect = iota
+	// harmless leaves every database as it was.
+	harmless
+	// structural changes the shape of what it names, and can replace its rows.
+	structural
+	// wide is about the whole instance: accounts, rights, plugins.
+	wide
+	// database makes or removes a whole database.
+	database
+	// Those that follow belong to transactions.
+	begin
+	commit
+	rollback
+	savepoint
+	rollbackTo
+	xaCommit
+	xaRollback
+	xaOther
+)
+
+// effects are by the first words of a statement, longest first. What has none of them is
+// unknown.
+var effects = []struct {
+	words  string
+	effect effect
+}{
+	{"ROLLBACK TO", rollbackTo}, {"ROLLBACK", rollback}, {"BEGIN", begin}, {"START TRANSACTION", begin}, {"COMMIT", commit},
+	{"SAVEPOINT", savepoint}, {"RELEASE SAVEPOINT", savepoint}, {"XA COMMIT", xaCommit}, {"XA ROLLBACK", xaRollback}, {"XA", xaOther},
+
+	{"ALTER USER", wide}, {"CREATE USER", wide}, {"CREATE OR REPLACE USER", wide}, {"DROP USER", wide}, {"RENAME USER", wide},
+	{"CREATE ROLE", wide}, {"CREATE OR REPLACE ROLE", wide}, {"DROP ROLE", wide}, {"SET DEFAULT ROLE", wide}, {"SET PASSWORD", wide}, {"SET ROLE", wide},
+	{"GRANT", wide}, {"REVOKE", wide}, {"ALTER INSTANCE", wide}, {"SET GLOBAL", wide}, {"SET PERSIST", wide},
+	{"INSTALL", wide}, {"UNINSTALL", wide}, {"CREATE SERVER", wide}, {"CREATE OR REPLACE SERVER", wide}, {"ALTER SERVER", wide}, {"DROP SERVER", wide},
+	{"CREATE TABLESPACE", wide}, {"ALTER TABLESPACE", wide}, {"DROP TABLESPACE", wide}, {"CREATE UNDO", wide}, {"ALTER UNDO", wide}, {"DROP UNDO", wide},
+	{"CREATE RESOURCE", wide}, {"ALTER RESOURCE", wide}, {"DROP RESOURCE", wide}, {"CREATE SPATIAL REFERENCE", wide}, {"DROP SPATIAL REFERENCE", wide},
+
+	{"CREATE DATABASE", database}, {"CREATE OR REPLACE DATABASE", database}, {"DROP DATABASE", database},
+	{"CREATE SCHEMA", database}, {"CREATE OR REPLACE SCHEMA", database}, {"DROP SCHEMA", database},
+
+	{"CREATE TEMPORARY", harmless}, {"CREATE OR REPLACE TEMPORARY", harmless}, {"DROP TEMPORARY", harmless},
+	{"ANALYZE", harmless}, {"OPTIMIZE", harmless}, {"FLUSH", harmless}, {"CHECK", harmless}, {"SET", harmless},
+	{"CREATE", structural}, {"ALTER", structural}, {"DROP", structural}, {"RENAME", structural}, {"TRUNCATE", structural}, {"REPAIR", harmless},
+}
+
+// effectOf tells what a statement can have done by its first words.
+func effectOf(sql string) effect {
+	words := firstWords(sql, 4)
+	for _, e := range effects {
+		if words == e.words || strings.HasPrefix(words, e.words+" ") {
+			return e.effect
+		}
+	}
+	return unknown
+}
+
+// firstWords returns the first words of a statement in upper case with a space between,
+// without comments. What stands in a versioned comment counts: a server writes DROP /*!40005
+// TEMPORARY */ TABLE.
+func firstWords(sql string, most int) string {
+	var words []string
+	for len(words) < most {
+		sql = strings.TrimLeftFunc(sql, unicode.IsSpace)
+		switch {
+		case strings.HasPrefix(sql, "/*!"), strings.HasPrefix(sql, "/*M!"):
+			sql = strings.TrimLeft(sql[strings.Index(sql, "!")+1:], "0123456789")
+			continue
+		case strings.HasPrefix(sql, "/*"):
+			_, rest, _ := strings.Cut(sql[2:], "*/")
+			sql = rest
+			continue
+		case strings.HasPrefix(sql, "*/"):
+			sql = sql[2:]
+			continue
+		case strings.HasPrefix(sql, "#"), strings.HasPrefix(sql, "-- "), strings.HasPrefix(sql, "--\n"), strings.HasPrefix(sql, "--\t"):
+			_, rest, _ := strings.Cut(sql, "\n")
+			sql = rest
+			continue
+		}
+		n := strings.IndexFunc(sql, func(r rune) bool { return !unicode.IsLetter(r) })
+		if n < 0 {
+			n = len(sql)
+		}
+		if n == 0 {
+			break
+		}
+		words = append(words, strings.ToUpper(sql[:n]))
+		sql = sql[n:]
+	}
+	return strings.Join(words, " ")
+}
+
+// names returns every name that a statement can mention, in lower case: whatever stands
+// between backticks or double quotes, and every run of characters that a name may have
+// without them, wherever it stands. They are more than there are, never fewer.
+func names(sql string) []string {
+	var list []string
+	for len(sql) > 0 {
+		r, size := utf8.DecodeRuneInString(sql)
+		switch {
+		case r == '`' || r == '"':
+			text, n := quotedName(sql)
+			list = append(list, strings.ToLower(text))
+			// Inside it, too: a quote that was one of a comment or a string opens nothing.
+			list = append(list, plainNames(sql[1:n])...)
+			sql = sql[n:]
+		case plain(r):
+			n := strings.IndexFunc(sql, func(r rune) bool { return !plain(r) })
+			if n < 0 {
+				n = len(sql)
+			}
+			list = append(list, strings.ToLower(sql[:n]))
+			sql = sql[n:]
+		default:
+			sql = sql[size:]
+		}
+	}
+	return list
+}
+
+// plain reports whether a name may have r without quotes. Bytes of another character set
+// count.
+// https://dev.mysql.com/doc/refman/8.4/en/identifiers.html
+func plain(r rune) bool {
+	return r == '_' || r == '$' || r >= utf8.RuneSelf || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+func plainNames(sql string) []string {
+	list := strings.FieldsFunc(sql, func(r rune) bool { return !plain(r) })
+	for i, name := range list {
+		list[i] = strings.ToLower(name)
+	}
+	return list
+}
+
+// quotedName returns the name between the quotes that sql begins with, and the length of
+// both. Without an end it is the first byte alone.
+func quotedName(sql string) (name string, length int) {
+	quote := sql[0]
+	var b strings.Builder
+	for i := 1; i < len(sql); i++ {
+		switch {
+		case sql[i] != quote:
+			b.WriteByte(sql[i])
+		case i+1 < len(sql) && sql[i+1] == quote:
+			b.WriteByte(quote)
+			i++
+		default:
+			return b.String(), i + 1
+		}
+	}
+	return "", 1
+}
