@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 )
 
 // ErrNoServer says that no instance is there to ask: there is no socket, nobody
@@ -14,9 +13,10 @@ var ErrNoServer = errors.New("no instance answers")
 // The codes of errors. New ones may come.
 const (
 	CodeInvalid     = "invalid"     // the request makes no sense
-	CodeNotFound    = "not_found"   // no such mark, or no such path
+	CodeNotFound    = "not_found"   // no such mark, template or database, or no such path
 	CodeMethod      = "bad_method"  // the path has no such method
 	CodeExists      = "exists"      // the name or label is taken
+	CodeChanged     = "changed"     // the template was changed since it was made one
 	CodeBusy        = "busy"        // something else is going on; the same request can succeed later
 	CodeTooLarge    = "too_large"   // the request's body is too large
 	CodeMediaType   = "bad_type"    // the request's body is not JSON
@@ -59,13 +59,13 @@ type ErrorDetail struct {
 
 // errorOf makes an *Error of an answer that is not a success. One without the body of
 // an API's error is CodeInternal: something else listens there.
-func errorOf(resp *http.Response, body []byte) *Error {
+func errorOf(a answer) *Error {
 	var b ErrorBody
-	if err := json.Unmarshal(body, &b); err != nil || b.Error.Code == "" {
+	if err := json.Unmarshal(a.body, &b); err != nil || b.Error.Code == "" {
 		return &Error{
-			Status: resp.StatusCode, Code: CodeInternal,
-			Message: fmt.Sprintf("ask the instance: %s, and no reason given: %q", resp.Status, excerpt(body)),
+			Status: a.status, Code: CodeInternal,
+			Message: fmt.Sprintf("ask the instance: %s, and no reason given: %q", a.reason, excerpt(a.body)),
 		}
 	}
-	return &Error{Status: resp.StatusCode, Code: b.Error.Code, Message: b.Error.Message, Hint: b.Error.Hint}
+	return &Error{Status: a.status, Code: b.Error.Code, Message: b.Error.Message, Hint: b.Error.Hint}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,6 +38,14 @@ var ops = map[string]op{
 	"deleteMark":   {"DELETE", "/v1/marks/a", ""},
 	"rewindToMark": {"POST", "/v1/marks/a/rewind", ""},
 	"getDocument":  {"GET", "/v1/openapi.yaml", ""},
+
+	"listTemplates":  {"GET", "/v1/templates", ""},
+	"putTemplate":    {"PUT", "/v1/templates/shop", ""},
+	"deleteTemplate": {"DELETE", "/v1/templates/shop", ""},
+	"listDatabases":  {"GET", "/v1/databases", ""},
+	"createDatabase": {"POST", "/v1/databases", `{"template":"shop","name":"shop_1","ttl_s":0.5}`},
+	"resetDatabase":  {"POST", "/v1/databases/shop_1/reset", ""},
+	"dropDatabase":   {"DELETE", "/v1/databases/shop_1", ""},
 }
 
 // errorCases are what an Instance may return.
@@ -50,6 +59,7 @@ var errorCases = map[string]struct {
 		client.ErrorDetail{Code: "not_found", Message: `rewind to "a": it does not exist`, Hint: "ramaria status"},
 	},
 	"exists":      {ErrExists, 409, client.ErrorDetail{Code: "exists", Message: "it exists already"}},
+	"changed":     {fmt.Errorf("reset: %w", ErrChanged), 409, client.ErrorDetail{Code: "changed", Message: "reset: it was changed"}},
 	"invalid":     {As(ErrInvalid, errors.New("no\nhint: yes\nor so")), 400, client.ErrorDetail{Code: "invalid", Message: "no", Hint: "yes\nor so"}},
 	"no room":     {As(ErrNoRoom, errors.New("full")), 507, client.ErrorDetail{Code: "no_room", Message: "full"}},
 	"busy":        {fmt.Errorf("mark: %w", ErrBusy), 409, client.ErrorDetail{Code: "busy", Message: "mark: the instance is busy"}},
@@ -64,11 +74,13 @@ func TestSuccesses(t *testing.T) {
 	c := loadContract(t)
 	empty := full()
 	empty.status.Warnings, empty.status.Marks, empty.status.Reason, empty.marks = nil, nil, "", nil
+	empty.templates, empty.databases, empty.reset.Warnings, empty.reset.Why = nil, nil, nil, ""
+	lacking := []string{"createMark", "putTemplate", "createDatabase"} // the empty fake has none to answer with
 	for name, f := range map[string]*fake{"full": full(), "empty": empty} {
 		h := Handler(f, (&buffer{}).logger())
 		for id, o := range ops {
-			if f == empty && id == "createMark" {
-				continue // the fake has no mark to answer with
+			if f == empty && slices.Contains(lacking, id) {
+				continue
 			}
 			t.Run(name+"/"+id, func(t *testing.T) {
 				x := o.ask(h)
@@ -134,6 +146,10 @@ func TestErrorsAreDocumented(t *testing.T) {
 		"getStatus": {400, 500, 503}, "listMarks": {400, 500, 503}, "getDocument": {400, 500},
 		"createBranch": {400, 409, 413, 415, 500, 503, 507}, "createMark": {400, 409, 413, 415, 500, 503, 507},
 		"deleteMark": {400, 404, 409, 500, 503}, "rewindToMark": {400, 404, 409, 500, 503, 507},
+		"listTemplates": {400, 500, 503}, "listDatabases": {400, 500, 503},
+		"putTemplate": {400, 404, 409, 500, 503}, "deleteTemplate": {400, 404, 409, 500, 503},
+		"createDatabase": {400, 404, 409, 413, 415, 500, 503, 507},
+		"resetDatabase":  {400, 404, 409, 500, 503, 507}, "dropDatabase": {400, 404, 500, 503},
 	}
 	for _, item := range c.doc.Paths.Map() {
 		for _, o := range item.Operations() {
@@ -219,6 +235,9 @@ func TestContractCatches(t *testing.T) {
 		"unknown phase":       change("getStatus", replace(`"running"`, `"jogging"`)),
 		"not a time":          change("listMarks", replace(`"2026-11-21T`, `"2026-13-21 `)),
 		"not a name":          change("createBranch", replace(`"shop-2"`, `"Shop 2"`)),
+		"unknown way":         change("resetDatabase", replace(`"refill"`, `"magic"`)),
+		"null for warnings":   change("resetDatabase", replace(`["a sequence is not as it was"]`, `null`)),
+		"slash in a database": change("putTemplate", replace(`"shop"`, `"sh/op"`)),
 		"not JSON":            change("getStatus", func(x *exchange) { x.body = []byte("fine") }),
 		"other media type":    change("getStatus", func(x *exchange) { x.header.Set("Content-Type", "text/plain") }),
 		"undocumented status": change("getStatus", func(x *exchange) { x.status = 202 }),

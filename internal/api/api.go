@@ -31,6 +31,18 @@ type Instance interface {
 	Mark(ctx context.Context, r client.MarkRequest) (client.Mark, error)
 	DeleteMark(ctx context.Context, label string) error
 	Rewind(ctx context.Context, label string) (client.Rewind, error)
+
+	// Templates and databases get names of 1 to 64 characters, without / and NUL: a name
+	// in a statement is to be quoted, and is none of a file.
+	Templates(ctx context.Context) ([]client.Template, error)
+	PutTemplate(ctx context.Context, name string) (client.Template, error)
+	DeleteTemplate(ctx context.Context, name string) error
+	Databases(ctx context.Context) ([]client.Database, error)
+	// NewDatabase gets a name that is empty or needs no quotes, and a time to live of 0
+	// (the default) to MaxTTL.
+	NewDatabase(ctx context.Context, r client.DatabaseRequest) (client.Database, error)
+	ResetDatabase(ctx context.Context, name string) (client.Reset, error)
+	DropDatabase(ctx context.Context, name string) error
 }
 
 var _ Instance = (*client.Client)(nil)
@@ -55,7 +67,9 @@ type route struct {
 type request struct {
 	// label is the mark in the path, if the route has one.
 	label string
-	body  []byte
+	// name is the template or the database in the path, likewise.
+	name string
+	body []byte
 }
 
 // handler serves an Instance.
@@ -100,6 +114,13 @@ func (h *handler) routes() []route {
 		{http.MethodPost, "/v1/marks", http.StatusCreated, true, h.mark},
 		{http.MethodDelete, "/v1/marks/{label}", http.StatusNoContent, false, h.deleteMark},
 		{http.MethodPost, "/v1/marks/{label}/rewind", http.StatusOK, false, h.rewind},
+		{http.MethodGet, "/v1/templates", http.StatusOK, false, h.templates},
+		{http.MethodPut, "/v1/templates/{name}", http.StatusOK, false, h.putTemplate},
+		{http.MethodDelete, "/v1/templates/{name}", http.StatusNoContent, false, h.deleteTemplate},
+		{http.MethodGet, "/v1/databases", http.StatusOK, false, h.databases},
+		{http.MethodPost, "/v1/databases", http.StatusCreated, true, h.newDatabase},
+		{http.MethodPost, "/v1/databases/{name}/reset", http.StatusOK, false, h.resetDatabase},
+		{http.MethodDelete, "/v1/databases/{name}", http.StatusNoContent, false, h.dropDatabase},
 		{http.MethodGet, "/v1/openapi.yaml", http.StatusOK, false, h.openapi},
 	}
 }

@@ -84,8 +84,9 @@ func (c *contract) check(x exchange) error {
 		return fmt.Errorf("204 with a body: %s", x.body)
 	}
 	route, params, err := c.router.FindRoute(x.request)
-	// The library takes a path with a final slash for the one without, and an empty label for one.
-	if label, has := params["label"]; err != nil || strings.HasSuffix(x.request.URL.Path, "/") || has && label == "" {
+	// The library takes a path with a final slash for the one without, and an empty label or name for one.
+	empty := slices.Contains(slices.Collect(maps.Values(params)), "")
+	if err != nil || strings.HasSuffix(x.request.URL.Path, "/") || empty {
 		// Not in the document: a path or a method that does not exist.
 		if x.status != http.StatusNotFound && x.status != http.StatusMethodNotAllowed {
 			return fmt.Errorf("%s %s is not in the document, and was answered with %d", x.request.Method, x.request.URL.Path, x.status)
@@ -133,7 +134,9 @@ func types() map[string]any {
 		"SnapshotEstimate": f.status.Snapshot, "Counters": f.status.Counters,
 		"BranchRequest": client.BranchRequest{Name: "shop-2"}, "Branch": f.branch, "Snapshot": f.branch.Snapshot,
 		"MarkRequest": client.MarkRequest{Label: "a", Replace: true}, "Mark": f.marks[0], "Rewind": f.rewind,
-		"Error": client.ErrorBody{Error: client.ErrorDetail{Code: client.CodeBusy, Message: "m", Hint: "h"}},
+		"Template": f.templates[0], "Database": f.databases[0], "Reset": f.reset,
+		"DatabaseRequest": client.DatabaseRequest{Template: "shop", Name: "shop_1", TTLSeconds: 0.5},
+		"Error":           client.ErrorBody{Error: client.ErrorDetail{Code: client.CodeBusy, Message: "m", Hint: "h"}},
 	}
 }
 
@@ -195,6 +198,31 @@ func TestNames(t *testing.T) {
 		if schema, code := c.fits("Name", text), instance.CheckName(name); (schema == nil) != (code == nil) {
 			t.Errorf("%q: the document says %v, the code %v", name, schema, code)
 		}
+	}
+}
+
+// TestDatabaseNames does the same for names of databases, and of new ones.
+func TestDatabaseNames(t *testing.T) {
+	c := loadContract(t)
+	long, wide := strings.Repeat("x", MaxDatabase), strings.Repeat("é", MaxDatabase)
+	for _, name := range []string{"a", "A_9", "a-b", "é", " ", ".", "`", "%2f", "a\n", "a/b", "/", "a\x00", "", long, long + "x", wide, wide + "é"} {
+		text, err := json.Marshal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schema, code := c.fits("DatabaseName", text), checkDatabase("template", name); (schema == nil) != (code == nil) {
+			t.Errorf("%q: the document says %v, the code %v", name, schema, code)
+		}
+		if schema, code := c.fits("NewDatabaseName", text), newName.MatchString(name); (schema == nil) != code {
+			t.Errorf("%q for a new one: the document says %v, the code %v", name, schema, code)
+		}
+	}
+	if err := checkDatabase("template", "\xff"); err == nil {
+		t.Error("what is not UTF-8 passes for a name")
+	}
+	ttl := c.doc.Components.Schemas["DatabaseRequest"].Value.Properties["ttl_s"].Value
+	if *ttl.Max != MaxTTL.Seconds() {
+		t.Errorf("the longest time to live: the document says %v s, the code %s", *ttl.Max, MaxTTL)
 	}
 }
 

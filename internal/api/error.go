@@ -16,6 +16,7 @@ import (
 var (
 	ErrNotFound    = errors.New("it does not exist")       // 404 not_found
 	ErrExists      = errors.New("it exists already")       // 409 exists
+	ErrChanged     = errors.New("it was changed")          // 409 changed
 	ErrInvalid     = errors.New("it makes no sense")       // 400 invalid
 	ErrNoRoom      = errors.New("there is no room for it") // 507 no_room; *volume.NoRoomError too
 	ErrBusy        = errors.New("the instance is busy")    // 409 busy
@@ -31,6 +32,7 @@ var kinds = []struct {
 }{
 	{ErrNotFound, http.StatusNotFound, client.CodeNotFound},
 	{ErrExists, http.StatusConflict, client.CodeExists},
+	{ErrChanged, http.StatusConflict, client.CodeChanged},
 	{ErrInvalid, http.StatusBadRequest, client.CodeInvalid},
 	{instance.ErrName, http.StatusBadRequest, client.CodeInvalid},
 	{ErrNoRoom, http.StatusInsufficientStorage, client.CodeNoRoom},

@@ -28,6 +28,10 @@ type fake struct {
 	marks  []client.Mark
 	rewind client.Rewind
 
+	templates []client.Template
+	databases []client.Database
+	reset     client.Reset
+
 	mu  sync.Mutex
 	got []any
 }
@@ -55,6 +59,13 @@ func full() *fake {
 		branch: client.Branch{Name: "shop-2", Endpoint: endpoint, API: "/run/api.sock", Snapshot: snapshot, ReadyMicros: 15},
 		marks:  marks,
 		rewind: client.Rewind{Label: "a", Micros: 16, ReadyMicros: 17},
+
+		templates: []client.Template{{Name: "shop", Made: at, Tables: 18, Bytes: 19, Leases: 20, Changed: "table visit"}, {Name: "zoo-é", Made: at}},
+		databases: []client.Database{{
+			Name: "shop_1", Host: "127.0.0.1", Port: 41233, Socket: "/run/server.sock", User: "shop_1", Password: "p/w:@",
+			URL: "mysql://shop_1:p%2Fw%3A%40@127.0.0.1:41233/shop_1", Template: "shop", Expires: at,
+		}},
+		reset: client.Reset{Way: "refill", Micros: 21, Why: "a table has no key", Warnings: []string{"a sequence is not as it was"}},
 	}
 }
 
@@ -99,6 +110,34 @@ func (f *fake) Rewind(ctx context.Context, label string) (client.Rewind, error) 
 	return f.rewind, f.call(ctx, "rewind "+label)
 }
 
+func (f *fake) Templates(ctx context.Context) ([]client.Template, error) {
+	return f.templates, f.call(ctx, "templates")
+}
+
+func (f *fake) PutTemplate(ctx context.Context, name string) (client.Template, error) {
+	return f.templates[0], f.call(ctx, "template "+name)
+}
+
+func (f *fake) DeleteTemplate(ctx context.Context, name string) error {
+	return f.call(ctx, "no template "+name)
+}
+
+func (f *fake) Databases(ctx context.Context) ([]client.Database, error) {
+	return f.databases, f.call(ctx, "databases")
+}
+
+func (f *fake) NewDatabase(ctx context.Context, r client.DatabaseRequest) (client.Database, error) {
+	return f.databases[0], f.call(ctx, r)
+}
+
+func (f *fake) ResetDatabase(ctx context.Context, name string) (client.Reset, error) {
+	return f.reset, f.call(ctx, "reset "+name)
+}
+
+func (f *fake) DropDatabase(ctx context.Context, name string) error {
+	return f.call(ctx, "drop "+name)
+}
+
 // failing is a fake whose calls all end in err.
 func failing(err error) *fake {
 	f := full()
@@ -127,7 +166,7 @@ func (b *buffer) String() string {
 func (b *buffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
 
 // tempSocket is a path for a socket that is short enough, whatever TMPDIR is.
-func tempSocket(t *testing.T) string {
+func tempSocket(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "ramaria-api-")
 	if err != nil {
@@ -139,7 +178,7 @@ func tempSocket(t *testing.T) string {
 
 // start serves h on a socket of its own until the test ends, and fails it if serving
 // does.
-func start(t *testing.T, h http.Handler) (socket string, log *buffer) {
+func start(t testing.TB, h http.Handler) (socket string, log *buffer) {
 	t.Helper()
 	socket, log = tempSocket(t), &buffer{}
 	l, err := Listen(socket)

@@ -13,6 +13,7 @@ import (
 // TestRefusals sends what makes no sense. None of it reaches the Instance.
 func TestRefusals(t *testing.T) {
 	const branch, marks, ct = "/v1/branch", "/v1/marks", jsonType
+	const templates, databases = "/v1/templates", "/v1/databases"
 	big := `{"name":"` + strings.Repeat("x", MaxBody) + `"}`
 	for name, tc := range map[string]struct {
 		method, path, contentType, body string
@@ -54,6 +55,27 @@ func TestRefusals(t *testing.T) {
 		"bad label to rewind to": {"POST", "/v1/marks/a%20b/rewind", "", "", 400, "invalid", `use label "a b"`},
 		"body where none is":     {"POST", "/v1/marks/a/rewind", ct, `{}`, 400, "invalid", "takes no body"},
 		"body of a get":          {"GET", "/v1/status", ct, `{}`, 400, "invalid", "takes no body"},
+		"post of a template":     {"POST", templates + "/a", "", "", 405, "bad_method", "no such method"},
+		"get of a database":      {"GET", databases + "/a", "", "", 405, "bad_method", "no such method"},
+		"empty template":         {"PUT", templates + "/", "", "", 404, "not_found", "no such path"},
+		"empty database":         {"POST", databases + "//reset", "", "", 404, "not_found", "no such path"},
+		"template is dots":       {"PUT", templates + "/%2e%2e", "", "", 404, "not_found", "no such path"},
+		"slash in a template":    {"PUT", templates + "/a%2fb", "", "", 400, "invalid", `use template "a/b"`},
+		"NUL in a template":      {"DELETE", templates + "/a%00", "", "", 400, "invalid", `use template "a\x00"`},
+		"template not UTF-8":     {"PUT", templates + "/%ff", "", "", 400, "invalid", `use template "\xff"`},
+		"long database":          {"DELETE", databases + "/" + strings.Repeat("x", 65), "", "", 400, "invalid", "1 to 64 characters"},
+		"slash in a database":    {"POST", databases + "/a%2fb/reset", "", "", 400, "invalid", `use database "a/b"`},
+		"body of a put":          {"PUT", templates + "/a", ct, `{}`, 400, "invalid", "takes no body"},
+		"body of a reset":        {"POST", databases + "/a/reset", ct, `{}`, 400, "invalid", "takes no body"},
+		"no template":            {"POST", databases, ct, `{"name":"a"}`, 400, "invalid", "template is missing"},
+		"bad template":           {"POST", databases, ct, `{"template":"a/b"}`, 400, "invalid", `use template "a/b"`},
+		"bad new name":           {"POST", databases, ct, `{"template":"a","name":"a-b"}`, 400, "invalid", `use name "a-b"`},
+		"new name and newline":   {"POST", databases, ct, `{"template":"a","name":"a\n"}`, 400, "invalid", `use name "a\n"`},
+		"long new name":          {"POST", databases, ct, `{"template":"a","name":"` + strings.Repeat("x", 65) + `"}`, 400, "invalid", "use name"},
+		"negative ttl":           {"POST", databases, ct, `{"template":"a","ttl_s":-0.1}`, 400, "invalid", "use ttl_s -0.1"},
+		"ttl of over a year":     {"POST", databases, ct, `{"template":"a","ttl_s":31536001}`, 400, "invalid", "use ttl_s"},
+		"infinite ttl":           {"POST", databases, ct, `{"template":"a","ttl_s":1e999}`, 400, "invalid", `field "ttl_s" cannot be a number 1e999`},
+		"ttl not a number":       {"POST", databases, ct, `{"template":"a","ttl_s":"NaN"}`, 400, "invalid", `field "ttl_s" cannot be a string`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := full()
@@ -87,6 +109,8 @@ func TestAllow(t *testing.T) {
 	h := Handler(full(), (&buffer{}).logger())
 	for path, want := range map[string]string{
 		"/v1/status": "GET, HEAD", "/v1/branch": "POST", "/v1/marks": "GET, HEAD, POST", "/v1/marks/a": "DELETE", "/v1/marks/a/rewind": "POST",
+		"/v1/templates": "GET, HEAD", "/v1/templates/a": "DELETE, PUT",
+		"/v1/databases": "GET, HEAD, POST", "/v1/databases/a": "DELETE", "/v1/databases/a/reset": "POST",
 	} {
 		if got := ask(h, "PATCH", path, "", "").header.Get("Allow"); got != want {
 			t.Errorf("%s: Allow: %s, want %s", path, got, want)
@@ -103,12 +127,17 @@ func TestAccepted(t *testing.T) {
 		ask(h, "POST", "/v1/marks", "Application/JSON", `{"label":"b"}`),
 		ask(h, "POST", "/v1/marks/c/rewind", jsonType, ""),
 		ask(h, "HEAD", "/v1/status", "", ""),
+		ask(h, "PUT", "/v1/templates/a%20%60%C3%A9%252f.", "", ""),
+		ask(h, "POST", "/v1/databases", jsonType, `{"template":"é","ttl_s":0}`),
+		ask(h, "POST", "/v1/databases", jsonType, `{"template":"é","name":"","ttl_s":31536000}`),
+		ask(h, "DELETE", "/v1/databases/a-b", "", ""),
 	} {
 		if x.status > 299 {
 			t.Errorf("%s %s: %d %s", x.request.Method, x.request.URL, x.status, x.body)
 		}
 	}
-	want := []any{client.BranchRequest{Name: "a"}, client.MarkRequest{Label: "b"}, "rewind c", "status"}
+	want := []any{client.BranchRequest{Name: "a"}, client.MarkRequest{Label: "b"}, "rewind c", "status",
+		"template a `é%2f.", client.DatabaseRequest{Template: "é"}, client.DatabaseRequest{Template: "é", TTLSeconds: 31536000}, "drop a-b"}
 	if d := cmp.Diff(want, f.requests()); d != "" {
 		t.Errorf("requests (-want +got):\n%s", d)
 	}

@@ -45,13 +45,36 @@ func TestClient(t *testing.T) {
 	if err := c.DeleteMark(ctx, "a"); err != nil {
 		t.Error(err)
 	}
-	want := []any{"status", client.BranchRequest{Name: "shop-2"}, "marks", client.MarkRequest{Label: "a", Replace: true}, "rewind a", "delete a"}
+	const odd = "a b`é%2f?#." // a database's name, but for a file
+	request := client.DatabaseRequest{Template: odd, Name: "shop_1", TTLSeconds: 0.5}
+	templates, err := c.Templates(ctx)
+	same("templates", f.templates, templates, err)
+	template, err := c.PutTemplate(ctx, odd)
+	same("template", f.templates[0], template, err)
+	same("delete template", nil, nil, c.DeleteTemplate(ctx, odd))
+	databases, err := c.Databases(ctx)
+	same("databases", f.databases, databases, err)
+	database, err := c.NewDatabase(ctx, request)
+	same("database", f.databases[0], database, err)
+	reset, err := c.ResetDatabase(ctx, odd)
+	same("reset", f.reset, reset, err)
+	same("drop", nil, nil, c.DropDatabase(ctx, odd))
+	want := []any{
+		"status", client.BranchRequest{Name: "shop-2"}, "marks", client.MarkRequest{Label: "a", Replace: true}, "rewind a", "delete a",
+		"templates", "template " + odd, "no template " + odd, "databases", request, "reset " + odd, "drop " + odd,
+	}
 	same("requests", want, f.requests(), nil)
 	// Labels that are no labels stay one segment of the path.
 	for _, label := range []string{"a/b", "..", ".", "", "a?b", "a%2fb", "é #"} {
 		var refused *client.Error
 		if _, err := c.Rewind(ctx, label); !errors.As(err, &refused) || refused.Status/100 != 4 {
 			t.Errorf("rewind to %q: %v", label, err)
+		}
+	}
+	for _, name := range []string{"a/b", "..", ".", "", "\x00", "\xff", "/"} {
+		var refused *client.Error
+		if _, err := c.ResetDatabase(ctx, name); !errors.As(err, &refused) || refused.Status/100 != 4 {
+			t.Errorf("reset %q: %v", name, err)
 		}
 	}
 	same("requests", want, f.requests(), nil)
@@ -71,6 +94,20 @@ func TestClientErrors(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
+	}
+}
+
+// TestClientTooLarge reads the answer to a request that is answered before it was read
+// whole, and makes another call.
+func TestClientTooLarge(t *testing.T) {
+	socket, _ := start(t, Handler(full(), (&buffer{}).logger()))
+	c := client.New(socket)
+	var refused *client.Error
+	if _, err := c.Branch(t.Context(), client.BranchRequest{Name: strings.Repeat("x", 4<<20)}); !errors.As(err, &refused) || refused.Code != client.CodeTooLarge {
+		t.Errorf("too large: %v", err)
+	}
+	if _, err := c.Status(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

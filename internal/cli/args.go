@@ -28,6 +28,16 @@ func exactArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
+// minArgs wants n arguments at least, called what.
+func minArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return exactArgs(n, what)(cmd, args)
+		}
+		return nil
+	}
+}
+
 // oneOrTwoArgs wants one argument or two, called what.
 func oneOrTwoArgs(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -161,6 +161,7 @@ in a blink, gone without a trace.
 	}
 	group("main", newUp(a), newRun(a), newDown(a), newLs(a), newStatus(a), newEnv(a), newSQL(a), newLogs(a))
 	group("main", newBranch(a), newMark(a), newRewind(a))
+	group("main", newTemplate(a), newDB(a))
 	group("parts", newImage(a), newVolume(a), newServer(a))
 	group("more", newDemo(a), newDoctor(a), newBench(a))
 	root.AddCommand(newSupervise(a))

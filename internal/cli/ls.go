@@ -189,7 +189,7 @@ func (a *app) printStatus(l listing) {
 		fmt.Fprintf(a.stdout, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("name", "%s", l.Name)
-	line("state", "%s since %s", l.Phase, l.Since.Local().Format("2006-01-02 15:04:05"))
+	line("state", "%s since %s", l.Phase, l.Since.Local().Format(timeFormat))
 	if l.Reason != "" {
 		line("reason", "%s", indent(l.Reason, 11))
 	}

@@ -67,7 +67,7 @@ func runMarks(a *app, name string, o markOptions) error {
 	}
 	t := newTable("LABEL", "MADE", "SIZE")
 	for _, m := range marks {
-		t.row(m.Label, m.Created.Local().Format("2006-01-02 15:04:05"), volume.FormatBytes(m.Size))
+		t.row(m.Label, m.Created.Local().Format(timeFormat), volume.FormatBytes(m.Size))
 	}
 	t.print(a.stdout)
 	return nil

@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 )
 
+// timeFormat is how moments are shown to people, in local time.
+const timeFormat = "2006-01-02 15:04:05"
+
 // printJSON writes an answer for programs.
 func (a *app) printJSON(v any) error {
 	e := json.NewEncoder(a.stdout)
@@ -66,6 +69,8 @@ func ago(t time.Time) string {
 func micros(n int64) string {
 	d := time.Duration(n) * time.Microsecond
 	switch {
+	case d < time.Millisecond:
+		return d.String()
 	case d < 10*time.Millisecond:
 		return d.Round(100 * time.Microsecond).String()
 	case d < time.Second:

@@ -225,6 +225,7 @@ func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client
 			return err
 		}
 		// What it holds is not wanted any more: no clean shutdown.
+		s.closePool()
 		s.proc.Kill()
 		s.closeDB()
 		return nil
@@ -262,6 +263,9 @@ func (s *Supervisor) startAgain(ctx context.Context) error {
 		if err := s.inst.Save(); err != nil {
 			s.log.Error("cannot write down the new port", "error", err)
 		}
+	}
+	if err := s.openPool(); err != nil {
+		s.log.Error("templates and leases cannot be used", "error", err)
 	}
 	s.killedFor = ""
 	s.state.Phase = instance.Running

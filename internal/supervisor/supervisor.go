@@ -18,10 +18,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -49,6 +51,8 @@ type Supervisor struct {
 	// behind are the removals that outlive a request.
 	behind   sync.WaitGroup
 	counters counters
+	// pool has the templates and leases; nil while no server runs.
+	pool atomic.Pointer[pool.Pool]
 
 	// The goroutine that calls Start, Run and Stop alone touches what follows. state is
 	// what state.json says.
@@ -103,6 +107,9 @@ func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o O
 	if err := s.startServer(ctx); err != nil {
 		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
+	if err := s.openPool(); err != nil {
+		s.log.Error("templates and leases cannot be used", "error", err)
+	}
 	// Only now: whoever rewound a stopped instance may want back what it held.
 	if err := store.Tidy(ctx, &i.Record); err != nil {
 		s.log.Error("cannot remove what was left half made", "error", err)
@@ -135,6 +142,7 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 		phase = instance.Stopped
 	}
 	err := s.enter(instance.State{Phase: phase, Reason: cause.Error()})
+	s.closePool()
 	s.closeDB()
 	return errors.Join(err, s.closeAPI(), s.lock.Unlock())
 }
@@ -257,13 +265,11 @@ func (s *Supervisor) look(ctx context.Context) {
 	w := &watch{Supervisor: s}
 	timer := time.NewTimer(watchInterval)
 	defer timer.Stop()
-	b := &brake{Supervisor: s}
-	var braking <-chan time.Time
-	if brakes(s.volume) {
-		ticker := time.NewTicker(brakeInterval)
-		defer ticker.Stop()
-		braking = ticker.C
+	b, braking := &brake{Supervisor: s}, time.NewTimer(brakeInterval)
+	if !brakes(s.volume) {
+		braking.Stop()
 	}
+	defer braking.Stop()
 	for !s.Ended() { // first of all: without a server there is nothing to do
 		select {
 		case <-ctx.Done():
@@ -274,9 +280,10 @@ func (s *Supervisor) look(ctx context.Context) {
 			t.run(ctx)
 		case <-timer.C:
 			timer.Reset(w.look(ctx))
-		case <-braking:
+		case <-braking.C:
 			var err error
 			w.brake, err = b.look(ctx)
+			braking.Reset(b.pause)
 			w.note("cannot make the server read-only", err)
 			w.tell()
 		}
@@ -306,12 +313,14 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 		s.log.Error("cannot write state", "error", err)
 	}
 	// The clean shutdown waits for nobody's connection, our own least of all.
+	s.closePool()
 	s.closeDB()
 	return errors.Join(s.proc.Stop(ctx), s.ended())
 }
 
 // Kill ends the server at once, for an instance that goes with it.
 func (s *Supervisor) Kill() error {
+	s.closePool()
 	s.proc.Kill()
 	s.closeDB()
 	return errors.Join(s.closeAPI(), s.lock.Unlock())
@@ -328,6 +337,7 @@ func (s *Supervisor) ended() error {
 		}
 		s.log.Error(st.Reason)
 	}
+	s.closePool()
 	s.closeDB()
 	return errors.Join(s.enter(st), s.closeAPI(), s.lock.Unlock())
 }

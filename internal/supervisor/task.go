@@ -51,10 +51,14 @@ func (s *Supervisor) do(ctx context.Context, f func(ctx, life context.Context) e
 	case s.tasks <- t:
 		return <-t.done
 	case <-s.over:
-		return fmt.Errorf("use instance %s: %w\nhint: ramaria up %s", s.inst.Name, api.ErrUnavailable, s.inst.Name)
+		return s.notRunning()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+func (s *Supervisor) notRunning() error {
+	return fmt.Errorf("use instance %s: %w\nhint: ramaria up %s", s.inst.Name, api.ErrUnavailable, s.inst.Name)
 }
 
 // openAPI makes the API's socket. Requests wait in it until Run serves them.

@@ -172,8 +172,8 @@ func RoomWarnings(v volume.Volume, u volume.Usage) []string {
 	return nil
 }
 
-// purge lets the server remove all but the newest binary log files: nobody reads
-// them yet. Whoever will (rewinding) states here up to where it has read.
+// purge lets the server remove all but the newest binary log files, once the pool has
+// read what they say.
 func (w *watch) purge(ctx context.Context) error {
 	files, err := filepath.Glob(filepath.Join(w.inst.DataDir(), server.BinlogName+".[0-9]*"))
 	if err != nil {
@@ -188,6 +188,9 @@ func (w *watch) purge(ctx context.Context) error {
 	upTo := filepath.Base(files[len(files)-keepBinlogs])
 	if upTo == w.purged {
 		return nil
+	}
+	if p := w.pool.Load(); p != nil {
+		p.ReadLog()
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
