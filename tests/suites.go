@@ -47,6 +47,11 @@ var Suites = []Suite{
 		Tests:   []string{"TestRewind"},
 	},
 	{
+		Name:    "reset",
+		Scripts: []string{"db"},
+		Tests:   []string{"TestKilledReset"},
+	},
+	{
 		Name: "fault",
 		Scripts: []string{
 			"beyond-recovery", "broken-files", "disk-full", "full-volume", "interrupt-build", "interrupt-run", "interrupt-up", "killed-run",
