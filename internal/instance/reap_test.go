@@ -138,7 +138,7 @@ func TestMain(m *testing.M) {
 	for i := 0; i < len(memory); i += 4096 {
 		memory[i] = 1
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // there is none
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
 	}
