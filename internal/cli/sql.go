@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -51,17 +50,8 @@ func runSQL(a *app, name string, execute []string) error {
 		// The client would put several together without a delimiter.
 		argv = append(argv, "--execute="+strings.Join(execute, ";\n"))
 	}
-	// Variables of another instance (ramaria env) would lead the client there.
-	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(clientVariables, name)
-	})
-	env = append(slices.Clone(i.Server.Client.Env), env...) // the first of a name is the one that counts
-	if err := syscall.Exec(argv[0], argv, env); err != nil {
+	if err := syscall.Exec(argv[0], argv, i.Server.Client.Environ(os.Environ())); err != nil {
 		return fmt.Errorf("start client %s: %w", argv[0], err)
 	}
 	return nil
 }
-
-// clientVariables are those by which the client programs take a server to connect to.
-var clientVariables = []string{"MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_PWD", "MARIADB_HOST", "MARIADB_TCP_PORT", "MARIADB_UNIX_PORT"}

@@ -29,7 +29,7 @@ func (b *build) client(ctx context.Context, s source, database string, in io.Rea
 		argv = append(argv, "--database="+database)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), b.Server.Client.Env...)
+	cmd.Env = b.Server.Client.Environ(os.Environ())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	said := &tail{limit: clientErrorTail}
 	cmd.Stderr = said
