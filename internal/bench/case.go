@@ -15,6 +15,9 @@ var ErrUnavailable = errors.New("not available on this machine")
 // operations a second, or bytes.
 type Sample struct {
 	Value float64
+	// Values, if there are any, are taken in the place of Value: those of a round that does
+	// something short many times, so that there is a tail to speak of.
+	Values []float64
 }
 
 // Case is one row: a place or a method. Every function gets the context of the
@@ -23,6 +26,8 @@ type Case struct {
 	Name string
 	// Settings says what sets this row apart, for the report: "stock, disk".
 	Settings string
+	// Base is the name of the row that this one is compared with, "" for the first.
+	Base string
 	// Prepare is called once, before the first round of any case.
 	Prepare func(ctx context.Context) error
 	// Round does the work once and returns what it measured. What it must clean up

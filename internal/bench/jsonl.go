@@ -24,6 +24,7 @@ type line struct {
 	Max         *float64          `json:"max"`
 	IQR         *float64          `json:"iqr"`
 	Ratio       *float64          `json:"ratio"`
+	Base        string            `json:"base,omitempty"`
 	Rounds      int               `json:"rounds"`
 	Samples     []float64         `json:"samples"`
 	Note        string            `json:"note,omitempty"`
@@ -41,7 +42,7 @@ func (r *Result) WriteJSON(w io.Writer) error {
 		l := line{
 			Schema: SchemaVersion, Scenario: r.Scenario, Row: row.Name, Unit: r.Unit,
 			Median: number(row.Median), P99: number(row.P99), Min: number(row.Min), Max: number(row.Max),
-			IQR: number(row.IQR), Ratio: number(row.Ratio), Rounds: row.Rounds, Samples: row.Samples,
+			IQR: number(row.IQR), Ratio: number(row.Ratio), Base: row.Base, Rounds: row.Rounds, Samples: row.Samples,
 			Note: row.Note, Interrupted: r.Interrupted, Settings: r.settingsOf(row), Machine: r.Machine,
 		}
 		if err := enc.Encode(l); err != nil {

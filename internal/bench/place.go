@@ -68,24 +68,48 @@ func (l *Lab) placeCase(workload string, kind volume.Kind) Case {
 // buildOn has an image built on a kind of volume; one that this machine or user cannot
 // have is ErrUnavailable.
 func (l *Lab) buildOn(ctx context.Context, kind volume.Kind, flags []string) error {
+	_, err := l.imageOn(ctx, kind, flags)
+	return err
+}
+
+// imageOn is buildOn, and returns the image's id.
+func (l *Lab) imageOn(ctx context.Context, kind volume.Kind, flags []string) (string, error) {
 	v, err := l.volume(ctx, kind)
 	if errors.Is(err, volume.ErrUnfit) {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = l.Run(ctx, append([]string{"image", "build"}, flags...)...)
-	return errors.Join(err, v.Close())
+	id, err := l.Run(ctx, append([]string{"image", "build"}, flags...)...)
+	return strings.TrimSpace(id), errors.Join(err, v.Close())
 }
 
 // volume opens a volume of the lab.
 func (l *Lab) volume(ctx context.Context, kind volume.Kind) (volume.Volume, error) {
-	places, err := l.places()
+	o, err := l.opener()
 	if err != nil {
 		return nil, err
 	}
-	return (&volume.Opener{Host: l.Host, Places: places, MkfsXFS: l.MkfsXFS}).Open(ctx, volume.Spec{Kind: kind})
+	return o.Open(ctx, volume.Spec{Kind: kind})
+}
+
+func (l *Lab) opener() (*volume.Opener, error) {
+	places, err := l.places()
+	return &volume.Opener{Host: l.Host, Places: places, MkfsXFS: l.MkfsXFS}, err
+}
+
+// ramKind is the volume in RAM that instances get unless told otherwise.
+func (l *Lab) ramKind(ctx context.Context) (volume.Kind, error) {
+	o, err := l.opener()
+	if err != nil {
+		return "", err
+	}
+	kind, why, err := o.Foresee(ctx)
+	if err == nil && kind == volume.Disk {
+		err = fmt.Errorf("%w: no volume in RAM: %s", ErrUnavailable, why)
+	}
+	return kind, err
 }
 
 // RAMScenario measures how much memory a volume takes for a gigabyte of data.

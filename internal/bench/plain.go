@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -19,8 +20,10 @@ type plainServer struct {
 	dir string
 	// volume is the kind that the settings are for, "" for shm.
 	volume string
-	login  server.Login
-	proc   *server.Process
+	// noLog starts it with ramaria's settings, but without a binary log.
+	noLog bool
+	login server.Login
+	proc  *server.Process
 }
 
 func (s *plainServer) data() string   { return filepath.Join(s.dir, "data") }
@@ -64,10 +67,23 @@ func (s *plainServer) files(stage server.Stage, initSQL string) error {
 	text, err := s.lab.Server.Render(server.Config{
 		Stage: stage, Volume: kind, DataDir: s.data(), RunDir: s.dir, TmpDir: tmp, InitFile: initFile,
 	})
+	if err == nil && s.noLog {
+		text, err = withoutLog(text)
+	}
 	if err != nil {
 		return err
 	}
 	return server.WritePrivate(s.config(), []byte(text), s.lab.Account)
+}
+
+var logSetting = regexp.MustCompile(`(?m)^log_bin = .*$`)
+
+// withoutLog takes the binary log out of an option file.
+func withoutLog(text string) (string, error) {
+	if len(logSetting.FindAllString(text, -1)) != 1 {
+		return "", errors.New("switch the binary log off: the settings have none")
+	}
+	return logSetting.ReplaceAllString(text, "skip_log_bin"), nil
 }
 
 // initialise makes a data directory with stock settings.
@@ -88,6 +104,11 @@ func (s *plainServer) start(ctx context.Context) error {
 	if err := s.files(server.Stock, s.lab.Server.InitSQL(s.login, app, "", false)); err != nil {
 		return err
 	}
+	return s.ready(ctx)
+}
+
+// ready starts the server up to its first answer.
+func (s *plainServer) ready(ctx context.Context) error {
 	if err := s.launch(); err != nil {
 		return err
 	}
@@ -114,17 +135,28 @@ func (s *plainServer) launch() error {
 
 // load runs the client over the dump.
 func (s *plainServer) load(ctx context.Context) error {
-	e := server.Endpoint{Socket: s.socket(), Login: s.login}
-	config := filepath.Join(s.dir, "client.cnf")
-	if err := server.WritePrivate(config, []byte(e.ClientConfig()), server.Account{}); err != nil {
+	if err := s.writeClient(); err != nil {
 		return err
 	}
-	dump, err := os.Open(s.lab.Dump)
+	return s.client(ctx, s.lab.Dump)
+}
+
+func (s *plainServer) clientConfig() string { return filepath.Join(s.dir, "client.cnf") }
+
+// writeClient writes the option file of the client.
+func (s *plainServer) writeClient() error {
+	e := server.Endpoint{Socket: s.socket(), Login: s.login}
+	return server.WritePrivate(s.clientConfig(), []byte(e.ClientConfig()), server.Account{})
+}
+
+// client runs the client over a file of statements.
+func (s *plainServer) client(ctx context.Context, path string) error {
+	dump, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer dump.Close()
-	argv := append(append([]string{}, s.lab.Server.Client.Argv...), "--defaults-file="+config)
+	argv := append(append([]string{}, s.lab.Server.Client.Argv...), "--defaults-file="+s.clientConfig())
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), s.lab.Server.Client.Env...)
 	cmd.Stdin = dump

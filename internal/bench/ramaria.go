@@ -35,6 +35,8 @@ type Lab struct {
 	// that of the system.
 	Sysbench func(ctx context.Context) (server.Program, error)
 	MkfsXFS  func(ctx context.Context) ([]string, error)
+	// Samples is the folder of the sample dumps, which may not be there.
+	Samples string
 }
 
 // labDatabase is the database that the dump makes and uses.

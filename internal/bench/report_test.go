@@ -44,6 +44,9 @@ func exampleResult() Result {
 	r.Rows[0].Samples = []float64{1.02, 1.1, 0.98, 1.31}
 	r.Rows[1].Samples = []float64{0.0135, 0.0129, 0.0141, 0.0137}
 	r.Rows[2].Samples = []float64{823e-6, 791e-6, 799e-6, 2e-3}
+	for i := range r.Rows[:3] {
+		r.Rows[i].Rounds = len(r.Rows[i].Samples)
+	}
 	r.Rows[3].Note = "not available on this machine: needs root"
 	r.Machine = Machine{CPU: "Example CPU", Cores: 2, MemoryBytes: 25e9, Kernel: "6.18.0", System: "Debian GNU/Linux 12",
 		Places: []Place{{Name: "disk", Path: "/var/lib/x", Filesystem: "ext4 on /dev/vda", FsyncP50: 0.0011, FsyncP99: 0.0042}, {Name: "shm", Path: "/dev/shm", Filesystem: "tmpfs on tmpfs"}}}

@@ -18,9 +18,13 @@ type Result struct {
 type Row struct {
 	Name     string
 	Settings string
-	Samples  []float64 // in the order in which they were measured
+	// Rounds is how many rounds were counted. Most give one sample each.
+	Rounds  int
+	Samples []float64 // in the order in which they were measured
 	Stats
-	// Ratio says how many times better the median is than that of the first row:
+	// Base is the row that this one is compared with, "" for the first.
+	Base string
+	// Ratio says how many times better the median is than that of the row Base:
 	// above 1 is better, whatever the unit. NaN if one of them is missing.
 	Ratio float64
 	// Note says why there are no figures.
@@ -30,7 +34,7 @@ type Row struct {
 func newResult(s Scenario) Result {
 	r := Result{Scenario: s.Name, Title: s.Title, Unit: s.Unit, Settings: s.Settings, Rows: make([]Row, len(s.Cases))}
 	for i, c := range s.Cases {
-		r.Rows[i] = Row{Name: c.Name, Settings: c.Settings}
+		r.Rows[i] = Row{Name: c.Name, Settings: c.Settings, Base: c.Base}
 	}
 	return r
 }
@@ -40,17 +44,30 @@ func (r *Result) summarise() {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		row.Stats = Summarise(r.Unit, row.Samples)
-		row.Ratio = r.Unit.Ratio(r.Rows[0].Median, row.Median)
-		if row.Rounds == 0 && row.Note == "" {
+		if row.Count == 0 && row.Note == "" {
 			row.Note = "not measured"
 		}
 	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		row.Ratio = r.Unit.Ratio(r.base(row).Median, row.Median)
+	}
+}
+
+// base returns the row that another is compared with.
+func (r *Result) base(row *Row) *Row {
+	for i := range r.Rows {
+		if row.Base != "" && r.Rows[i].Name == row.Base {
+			return &r.Rows[i]
+		}
+	}
+	return &r.Rows[0]
 }
 
 // Measured says whether there is a figure in at least one row.
 func (r *Result) Measured() bool {
 	for _, row := range r.Rows {
-		if row.Rounds > 0 && !math.IsNaN(row.Median) {
+		if row.Count > 0 && !math.IsNaN(row.Median) {
 			return true
 		}
 	}

@@ -64,7 +64,11 @@ func (r *run) step(ctx context.Context, c readyCase, counts bool) error {
 		}
 	}
 	if counts {
-		c.row.Samples = append(c.row.Samples, sample.Value)
+		c.row.Rounds++
+		if len(sample.Values) == 0 {
+			sample.Values = []float64{sample.Value}
+		}
+		c.row.Samples = append(c.row.Samples, sample.Values...)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -71,6 +72,9 @@ func (r *Runner) validate(s Scenario) error {
 	for i, c := range s.Cases {
 		if c.Name == "" || c.Round == nil {
 			return fmt.Errorf("case %d (%q) lacks a name or a round", i, c.Name)
+		}
+		if c.Base != "" && !slices.ContainsFunc(s.Cases, func(b Case) bool { return b.Name == c.Base }) {
+			return fmt.Errorf("case %q is compared with %q, which is none", c.Name, c.Base)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func (j *journal) traced(c *clock, name string, d time.Duration) Case {
 		Round: func(context.Context) (Sample, error) {
 			note("round")
 			c.now = c.now.Add(d)
-			return Sample{d.Seconds()}, nil
+			return Sample{Value: d.Seconds()}, nil
 		},
 		Check:   func(context.Context) error { note("check"); return nil },
 		Cleanup: func(ctx context.Context) error { note("cleanup"); return ctx.Err() },

@@ -7,13 +7,13 @@ import (
 
 // Stats sums up the samples of one row.
 type Stats struct {
-	Rounds int
+	Count  int // of the samples
 	Median float64
-	// P99 is the value that 99 % of the rounds were at least as good as: the 99th
-	// percentile of a cost, the 1st of a rate. Below 100 rounds it is the worst one.
+	// P99 is the value that 99 % of the samples were at least as good as: the 99th
+	// percentile of a cost, the 1st of a rate. Below 100 samples it is the worst one.
 	P99      float64
 	Min, Max float64
-	// IQR, the spread, is the distance between the quartiles: half of the rounds lie
+	// IQR, the spread, is the distance between the quartiles: half of them lie
 	// that close together. Unlike a standard deviation it does not mind one outlier.
 	IQR float64
 }
@@ -26,7 +26,7 @@ func Summarise(unit Unit, samples []float64) Stats {
 	}
 	sorted := slices.Sorted(slices.Values(samples))
 	s := Stats{
-		Rounds: len(sorted),
+		Count:  len(sorted),
 		Median: Quantile(sorted, 0.5),
 		P99:    NearestRank(sorted, 99),
 		Min:    sorted[0],

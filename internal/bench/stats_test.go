@@ -38,7 +38,7 @@ func TestSummarise(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := Summarise(tc.unit, tc.samples)
-			same := got.Rounds == tc.want.Rounds && near(got.Median, tc.want.Median) && near(got.P99, tc.want.P99) &&
+			same := got.Count == tc.want.Count && near(got.Median, tc.want.Median) && near(got.P99, tc.want.P99) &&
 				near(got.Min, tc.want.Min) && near(got.Max, tc.want.Max) && near(got.IQR, tc.want.IQR)
 			if !same {
 				t.Errorf("got %+v, want %+v", got, tc.want)

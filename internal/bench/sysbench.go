@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -77,16 +78,20 @@ var transactions = regexp.MustCompile(`transactions:\s+\d+\s+\(([0-9.]+) per sec
 // startSysbench starts a workload on an instance; seconds 0 goes on until ctx ends. The
 // function returned waits for the end and returns the transactions per second.
 func (l *Lab) startSysbench(ctx context.Context, name, workload string, d sysbenchData, seconds int) (func() (float64, error), error) {
-	s, err := l.sysbench(ctx)
-	if err != nil {
-		return nil, err
-	}
 	i, err := l.instance(name)
 	if err != nil {
 		return nil, err
 	}
+	return l.startSysbenchAt(ctx, i.Endpoint, name, workload, d, seconds)
+}
+
+// startSysbenchAt is startSysbench on any server; name is one that nobody else uses.
+func (l *Lab) startSysbenchAt(ctx context.Context, e server.Endpoint, name, workload string, d sysbenchData, seconds int) (func() (float64, error), error) {
+	s, err := l.sysbench(ctx)
+	if err != nil {
+		return nil, err
+	}
 	conf := filepath.Join(l.Dir, "sysbench-"+name+".conf")
-	e := i.Endpoint
 	text := fmt.Sprintf("mysql-socket=%s\nmysql-user=%s\nmysql-password=%s\nmysql-db=%s\n", e.Socket, e.User, e.Password, e.Database)
 	if err := server.WritePrivate(conf, []byte(text), server.Account{}); err != nil {
 		return nil, err
@@ -130,23 +135,28 @@ func (l *Lab) checkTables(ctx context.Context, name string, d sysbenchData, n in
 		return err
 	}
 	defer db.Close()
+	return checkTablesIn(ctx, db, "instance "+name, d, n)
+}
+
+// checkTablesIn is checkTables on any server; what is it in words.
+func checkTablesIn(ctx context.Context, db *sql.DB, what string, d sysbenchData, n int) error {
 	for t := 1; t <= sysbenchTables; t++ {
 		var rows int
 		if err := db.QueryRowContext(ctx, fmt.Sprintf("SELECT MAX(id) FROM sbtest%d", t)).Scan(&rows); err != nil {
-			return fmt.Errorf("check instance %s: %w", name, err)
+			return fmt.Errorf("check %s: %w", what, err)
 		}
 		if rows != d.rows {
-			return fmt.Errorf("check instance %s: sbtest%d ends at row %d, not %d", name, t, rows, d.rows)
+			return fmt.Errorf("check %s: sbtest%d ends at row %d, not %d", what, t, rows, d.rows)
 		}
 		if t > n {
 			continue
 		}
 		var table, op, kind, text string
 		if err := db.QueryRowContext(ctx, fmt.Sprintf("CHECK TABLE sbtest%d", t)).Scan(&table, &op, &kind, &text); err != nil {
-			return fmt.Errorf("check instance %s: %w", name, err)
+			return fmt.Errorf("check %s: %w", what, err)
 		}
 		if kind != "status" || text != "OK" {
-			return fmt.Errorf("check instance %s: %s: %s: %s", name, table, kind, text)
+			return fmt.Errorf("check %s: %s: %s: %s", what, table, kind, text)
 		}
 	}
 	return nil

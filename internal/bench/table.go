@@ -44,6 +44,9 @@ func (r *Result) WriteTable(w io.Writer, o TableOptions) error {
 		if row.Note != "" {
 			fmt.Fprintf(&b, "%s: %s\n", row.Name, row.Note)
 		}
+		if row.Base != "" {
+			fmt.Fprintf(&b, "%s: its ratio is to %s\n", row.Name, row.Base)
+		}
 	}
 	if r.Interrupted {
 		b.WriteString("interrupted: the figures are those of the rounds that were run\n")
@@ -58,7 +61,15 @@ func (r *Result) WriteTable(w io.Writer, o TableOptions) error {
 func (r *Result) cells(row Row) []string {
 	f := r.Unit.Format
 	return []string{row.Name, f(row.Median), f(row.P99), f(row.Min), f(row.Max), f(row.IQR),
-		fmt.Sprint(row.Rounds), formatRatio(row.Ratio)}
+		formatRounds(row), formatRatio(row.Ratio)}
+}
+
+// formatRounds shows rounds with more than one sample as "10 x 300".
+func formatRounds(row Row) string {
+	if row.Rounds == 0 || row.Count == row.Rounds {
+		return fmt.Sprint(row.Rounds)
+	}
+	return fmt.Sprintf("%d x %d", row.Rounds, row.Count/row.Rounds)
 }
 
 func formatRatio(ratio float64) string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -77,6 +78,9 @@ func (a *app) branchStopped(ctx context.Context, parent *instance.Instance, s *i
 		return "", errors.Join(instance.TakenError(name), err)
 	}
 	i, err := s.Branch(ctx, parent, name, volume.How{})
+	if err == nil {
+		err = pool.Inherit(parent.PoolPath(), i.PoolPath())
+	}
 	if err == nil {
 		err = a.start(ctx, i, true)
 	}

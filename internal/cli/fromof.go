@@ -11,6 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/pool"
 )
 
 // parentPatience is how long another command may be at work on an instance that data is
@@ -144,7 +145,10 @@ func (a *app) withData(ctx context.Context, name string, use func(image.Instance
 		if state.Phase == instance.Crashed {
 			a.say("instance %s was not shut down cleanly; its data is recovered in the copy", name)
 		}
-		data := dataOf(i, i.DataDir(), time.Now())
+		data, err := dataOf(i, i.DataDir(), time.Now())
+		if err != nil {
+			return err
+		}
 		data.Clean = state.Phase == instance.Stopped
 		return use(data)
 	})
@@ -154,8 +158,11 @@ func (a *app) withData(ctx context.Context, name string, use func(image.Instance
 	return err
 }
 
-func dataOf(i *instance.Instance, dir string, at time.Time) image.InstanceData {
-	return image.InstanceData{Dir: dir, Time: at, Server: i.Server, Supervisor: i.Supervisor, App: i.Endpoint.Login, Database: i.Endpoint.Database}
+func dataOf(i *instance.Instance, dir string, at time.Time) (image.InstanceData, error) {
+	leases, err := pool.Left(i.PoolPath())
+	return image.InstanceData{
+		Dir: dir, Time: at, Server: i.Server, Supervisor: i.Supervisor, App: i.Endpoint.Login, Leases: leases, Database: i.Endpoint.Database,
+	}, err
 }
 
 // forgetImage removes the image of an instance that was made of another one: no recipe

@@ -143,5 +143,9 @@ func (a *app) withMark(ctx context.Context, name string, c *client.Client, use f
 	if err != nil {
 		return err
 	}
-	return use(dataOf(i, i.MarkDir(claim.label), m.Created))
+	data, err := dataOf(i, i.MarkDir(claim.label), m.Created)
+	if err != nil {
+		return err
+	}
+	return use(data)
 }

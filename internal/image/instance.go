@@ -28,6 +28,9 @@ type InstanceData struct {
 	Clean  bool
 	// Supervisor and App are the instance's accounts, which an image must not hold.
 	Supervisor, App server.Login
+	// Leases are its clones of templates with their accounts, which are nobody's business
+	// but the instance's.
+	Leases map[string]server.Login
 	// Database is the one that the instance hands to applications.
 	Database string
 }

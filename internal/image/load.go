@@ -133,17 +133,20 @@ func (b *build) finish(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	if err := analyze(ctx, db); err != nil {
-		return err
-	}
 	supervisors, apps := []server.Login{b.login}, []server.Login{b.app}
 	if c := b.copied; c != nil {
 		supervisors, apps = append(supervisors, c.Supervisor), append(apps, c.App)
+		for name, login := range c.Leases {
+			apps = append(apps, login)
+			if _, err := db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+server.QuoteName(name)); err != nil {
+				return fmt.Errorf("remove a clone of a template: %w", err)
+			}
+		}
 	}
 	if _, err := db.ExecContext(ctx, b.Server.ForgetSQL(supervisors, apps)); err != nil {
 		return fmt.Errorf("remove the accounts of the build: %w", err)
 	}
-	return nil
+	return analyze(ctx, db)
 }
 
 // analyze computes InnoDB's statistics. A server left running would do so within

@@ -246,6 +246,10 @@ func (p *Pool) reset(ctx context.Context, s *rewind.Session, l *lease) (rewind.R
 		if l.database.Shape == nil {
 			why = "the server was started anew"
 			p.journal.Watch(l.Name)
+			// The instance may have been put back to a mark from before the lease.
+			if _, err := s.Conn.ExecContext(ctx, p.config.Server.LeaseSQL(l.Login, l.Name)); err != nil {
+				return rewind.Result{}, err
+			}
 		}
 		p.journal.Doubt(l.Name, why)
 		l.database = rewind.Database{Name: l.Name, User: l.Login.User, Shape: shape}

@@ -72,15 +72,34 @@ func (p *Pool) load() error {
 	return nil
 }
 
-// Logins returns the accounts of the leases that a file names, none if there is no file.
-func Logins(file string) ([]server.Login, error) {
+// Left returns the databases, with their accounts, of the leases that a file names, none
+// if there is no file.
+func Left(file string) (map[string]server.Login, error) {
 	p := &Pool{config: Config{File: file}, templates: map[string]*tmpl{}, leases: map[string]*lease{}}
 	if err := p.load(); err != nil {
 		return nil, err
 	}
-	var list []server.Login
-	for _, l := range p.leases {
-		list = append(list, l.Login)
+	left := map[string]server.Login{}
+	for name, l := range p.leases {
+		left[name] = l.Login
 	}
-	return list, nil
+	return left, nil
+}
+
+// Inherit writes the file of an instance that begins with the data of another: it has no
+// templates, and what the other's leases left is removed once it runs.
+func Inherit(from, to string) error {
+	p := &Pool{config: Config{File: from}, templates: map[string]*tmpl{}, leases: map[string]*lease{}}
+	if err := p.load(); err != nil {
+		return err
+	}
+	if len(p.leases) == 0 {
+		return nil
+	}
+	clear(p.templates)
+	for _, l := range p.leases {
+		l.expires = time.Time{}
+	}
+	p.config.File = to
+	return p.save()
 }

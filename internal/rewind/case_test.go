@@ -46,7 +46,7 @@ var cases = []struct {
 	{"several tables in one statement", "UPDATE plain, visit SET plain.name = 'm', visit.who = visit.who + 1000 WHERE plain.id = 1", "rewind"},
 	{"no key, duplicate rows", "INSERT INTO note VALUES ('x'), ('x'), (NULL)\nDELETE FROM note WHERE line = 'x' LIMIT 2\nUPDATE note SET line = 'y' LIMIT 1", "rewind refill"},
 	{"MyISAM", "INSERT INTO old VALUES (7, 'x')\nUPDATE old SET b = 'q' WHERE a = 1\nDELETE FROM old WHERE a = 2", "refill"},
-	{"MyISAM without deletes", "INSERT INTO old VALUES (7, 'x')\nUPDATE old SET b = 'q' WHERE a = 1", "rewind"},
+	{"MyISAM without deletes", "INSERT INTO old VALUES (7, 'x')\nUPDATE old SET b = 'q' WHERE a = 1", "refill"},
 	{"MyISAM in a transaction that is rolled back", "BEGIN\nINSERT INTO plain VALUES (60, 'gone')\nINSERT INTO old VALUES (8, 'stays')\nROLLBACK", "rewind refill"},
 	{"LOAD DATA and INSERT ... SELECT", "INSERT INTO plain SELECT id + 100, name FROM plain\nINSERT INTO plain SELECT id + 200, name FROM plain", "rewind refill"},
 	{"many rows", "INSERT INTO plain SELECT 1000 + a.id * 1000 + b.who * 100 + c.a * 10 + d.a, 'n' FROM plain a, visit b, old c, old d", "rewind refill"},

@@ -132,6 +132,13 @@ func (j *Journal) Take(name string) *Changes {
 	return c
 }
 
+// RolledBack says that an XA transaction was rolled back by a session that is not logged.
+func (j *Journal) RolledBack(x binlog.XID) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	delete(j.prepared, x.String())
+}
+
 // Changed reports, after reading the log to its end, why a database is no longer what it
 // was when it was first watched; "" if it is.
 func (j *Journal) Changed(name string) string {
@@ -292,6 +299,7 @@ func (j *Journal) prepare(e *binlog.Event) error {
 		j.commit()
 		return nil
 	}
+	delete(j.prepared, x.XID.String()) // one of the same name had its verdict unseen
 	if len(j.group.staged) > 0 {
 		j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), doubtful: j.group.doubtful, xid: &x.XID}
 	}
@@ -345,13 +353,18 @@ func (j *Journal) verdict(sql string, kind effect) {
 // statement notes a statement with every watched database that it may be about: that of
 // its session, those that the server names, and those whose names stand in it.
 func (j *Journal) statement(q binlog.Query, sql string, kind effect) {
+	if len(j.group.staged) > 0 { // it cannot stand in a transaction; should it, that counts
+		j.group.doubtful = len(j.group.staged)
+		j.commit()
+	}
+	foreign := !isASCII(sql) && !speaksUTF8(q.CharsetClient)
 	mentioned := map[string]bool{}
 	for _, name := range names(sql) {
 		mentioned[name] = true
 	}
 	for name, c := range j.watched {
 		own := q.Schema == name
-		named := slices.Contains(q.Updated, name) || q.Overflow || mentioned[strings.ToLower(name)]
+		named := slices.Contains(q.Updated, name) || q.Overflow || mentioned[strings.ToLower(name)] || foreign && !isASCII(name)
 		if kind == wide {
 			if own || named {
 				c.warn("it reaches beyond the database and stays: " + firstWords(sql, 2))
@@ -361,10 +374,12 @@ func (j *Journal) statement(q binlog.Query, sql string, kind effect) {
 		if !own && !named {
 			continue
 		}
-		switch kind {
-		case structural:
+		switch {
+		case foreign && kind == structural:
+			c.unsure("a statement in another character set than UTF-8: " + firstWords(sql, 2))
+		case kind == structural:
 			c.touch(mentioned)
-		case database:
+		case kind == database:
 			if named { // others are made and removed from anywhere
 				c.unsure("the whole database was made or removed: " + firstWords(sql, 2))
 			}

@@ -67,6 +67,8 @@ type lease struct {
 	pool   *sql.DB
 	fresh  string
 	before map[string]string
+	// query tells the lease's state, asFresh is what it said at first.
+	query, asFresh string
 }
 
 func (l *lab) lease(name string) *lease {
@@ -85,6 +87,8 @@ func (l *lab) lease(name string) *lease {
 	}
 	l.t.Cleanup(func() { le.pool.Close() })
 	le.fresh, le.before = le.dump(), le.checksums()
+	le.query = le.stateQuery()
+	le.asFresh = le.state()
 	return le
 }
 

@@ -88,18 +88,27 @@ func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database) (Result, 
 	plan := Make(r.Journal.Take(d.Name), d.Shape, r.Server.LogsCascades())
 	res := Result{Way: plan.Way, Why: plan.Why, Warnings: plan.Warnings}
 	err := r.apply(ctx, s, d, &plan)
-	if err != nil && server.LockTimeout(err) {
+	again := func(why string) {
+		// What was done meanwhile goes with the database.
+		plan = Plan{Way: Reclone, Why: why, Rollback: r.Journal.Take(d.Name).Prepared}
+		err = r.apply(ctx, s, d, &plan)
+	}
+	switch {
+	case err != nil && server.LockTimeout(err):
 		// A session of the user holds a lock without a transaction.
 		if err = s.End(ctx, d.User); err == nil {
-			r.Journal.Take(d.Name) // what these connections still did goes as well
 			res.Warnings = append(res.Warnings, "all connections of the database were ended, since one held a lock on a table")
-			plan = Plan{Way: Reclone, Why: "a lock stood in the way"}
-			err = r.apply(ctx, s, d, &plan)
+			again("a lock stood in the way")
 		}
-	} else if err != nil && plan.Way != Reclone && ctx.Err() == nil {
+	case err != nil && plan.Way != Reclone && ctx.Err() == nil:
 		// Whatever it was, making the database again needs nothing that is there.
-		plan = Plan{Way: Reclone, Why: err.Error()}
-		err = r.apply(ctx, s, d, &plan)
+		again(err.Error())
+	case err == nil && (plan.Way == Rewind || plan.Way == Refill) && r.Journal.Changed(d.Name) != "":
+		again("it was changed while it was put back")
+	}
+	if err == nil && plan.Way == Reclone && r.Journal.Changed(d.Name) != "" {
+		// Whether that was before it was made or after, nobody can tell.
+		r.Journal.Doubt(d.Name, "it was changed while it was made again")
 	}
 	res.Way, res.Why = plan.Way, plan.Why
 	return res, err
@@ -134,7 +143,11 @@ func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database)
 // apply carries out a plan.
 func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan) error {
 	for _, x := range p.Rollback {
-		if err := s.exec(ctx, "XA ROLLBACK "+x.String()); err != nil && !server.NoSuchXID(err) {
+		err := s.exec(ctx, "XA ROLLBACK "+x.String())
+		switch {
+		case err == nil:
+			r.Journal.RolledBack(x)
+		case !server.NoSuchXID(err): // it had its verdict, which the log will tell
 			return fmt.Errorf("roll back a prepared transaction: %w", err)
 		}
 	}

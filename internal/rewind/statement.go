@@ -1,6 +1,7 @@
 package rewind
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -51,13 +52,35 @@ var effects = []struct {
 	{"CREATE SCHEMA", database}, {"CREATE OR REPLACE SCHEMA", database}, {"DROP SCHEMA", database},
 
 	{"CREATE TEMPORARY", harmless}, {"CREATE OR REPLACE TEMPORARY", harmless}, {"DROP TEMPORARY", harmless},
+	{"SET STATEMENT", unknown}, // MariaDB: SET STATEMENT ... FOR any other
+
 	{"ANALYZE", harmless}, {"OPTIMIZE", harmless}, {"FLUSH", harmless}, {"CHECK", harmless}, {"SET", harmless},
 	{"CREATE", structural}, {"ALTER", structural}, {"DROP", structural}, {"RENAME", structural}, {"TRUNCATE", structural}, {"REPAIR", harmless},
 }
 
 // effectOf tells what a statement can have done by its first words.
 func effectOf(sql string) effect {
-	words := firstWords(sql, 4)
+	effect := effectOfWords(firstWords(sql, 4))
+	// Not every server takes what stands in a comment for a newer one.
+	if bare := withoutNewer(sql); bare != sql && effectOfWords(firstWords(bare, 4)) != effect {
+		return unknown
+	}
+	return effect
+}
+
+// newer is a comment that some servers that are supported execute and others do not:
+// MariaDB passes over those for MySQL from 5.7 on.
+// https://mariadb.com/kb/en/comment-syntax/
+var newer = regexp.MustCompile(`(?s)/\*(?:M!|!(?:50[7-9]|5[1-9]|[6-9]|\d{6})).*?\*/`)
+
+func withoutNewer(sql string) string {
+	if !strings.Contains(sql, "/*") {
+		return sql
+	}
+	return newer.ReplaceAllString(sql, " ")
+}
+
+func effectOfWords(words string) effect {
 	for _, e := range effects {
 		if words == e.words || strings.HasPrefix(words, e.words+" ") {
 			return e.effect
@@ -103,19 +126,19 @@ func firstWords(sql string, most int) string {
 }
 
 // names returns every name that a statement can mention, in lower case: whatever stands
-// between backticks or double quotes, and every run of characters that a name may have
-// without them, wherever it stands. They are more than there are, never fewer.
+// behind a quote, and every run of characters that a name may have without quotes, wherever
+// it stands. They are more than there are, never fewer: a quote may be one of a comment or
+// a string and open nothing, so that each counts as one that opens.
 func names(sql string) []string {
 	var list []string
 	for len(sql) > 0 {
 		r, size := utf8.DecodeRuneInString(sql)
 		switch {
-		case r == '`' || r == '"':
-			text, n := quotedName(sql)
-			list = append(list, strings.ToLower(text))
-			// Inside it, too: a quote that was one of a comment or a string opens nothing.
-			list = append(list, plainNames(sql[1:n])...)
-			sql = sql[n:]
+		case r == '`' || r == '"' || r == '[':
+			if text := quotedName(sql); text != "" {
+				list = append(list, strings.ToLower(text))
+			}
+			sql = sql[size:]
 		case plain(r):
 			n := strings.IndexFunc(sql, func(r rune) bool { return !plain(r) })
 			if n < 0 {
@@ -137,20 +160,19 @@ func plain(r rune) bool {
 	return r == '_' || r == '$' || r >= utf8.RuneSelf || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-func plainNames(sql string) []string {
-	list := strings.FieldsFunc(sql, func(r rune) bool { return !plain(r) })
-	for i, name := range list {
-		list[i] = strings.ToLower(name)
-	}
-	return list
-}
+// longestName is more than a name has, in bytes: 64 characters, of which MySQL and MariaDB
+// take those of up to three bytes.
+const longestName = 64 * 4
 
-// quotedName returns the name between the quotes that sql begins with, and the length of
-// both. Without an end it is the first byte alone.
-func quotedName(sql string) (name string, length int) {
+// quotedName returns the name behind the quote that sql begins with, "" if there is none.
+// Brackets are quotes to MariaDB in one of its modes.
+func quotedName(sql string) string {
 	quote := sql[0]
+	if quote == '[' {
+		quote = ']'
+	}
 	var b strings.Builder
-	for i := 1; i < len(sql); i++ {
+	for i := 1; i < len(sql) && b.Len() <= longestName; i++ {
 		switch {
 		case sql[i] != quote:
 			b.WriteByte(sql[i])
@@ -158,8 +180,27 @@ func quotedName(sql string) (name string, length int) {
 			b.WriteByte(quote)
 			i++
 		default:
-			return b.String(), i + 1
+			return b.String()
 		}
 	}
-	return "", 1
+	return ""
+}
+
+func isASCII(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// speaksUTF8 reports whether the statements of a client with this collation are in UTF-8.
+// Those from 2048 on are MariaDB's for Unicode, and a client cannot have its other forms.
+// https://mariadb.com/kb/en/supported-character-sets-and-collations/
+func speaksUTF8(collation uint16) bool {
+	for _, r := range [][2]uint16{
+		{33, 33}, {45, 46}, {76, 76}, {83, 83}, {192, 215}, {223, 247}, {254, 323}, {576, 578}, {608, 610},
+		{1057, 1057}, {1069, 1070}, {1107, 1107}, {1216, 1216}, {1238, 1238}, {1248, 1248}, {1270, 1270}, {2048, 4095},
+	} {
+		if r[0] <= collation && collation <= r[1] {
+			return true
+		}
+	}
+	return false
 }

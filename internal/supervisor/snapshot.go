@@ -9,6 +9,7 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -109,8 +110,10 @@ func (s *Supervisor) Branch(ctx context.Context, r client.BranchRequest) (_ clie
 	}
 	var i *instance.Instance
 	cost, err := s.snapshot(ctx, "instance "+r.Name, func(ctx context.Context, how volume.How) error {
-		i, err = s.store.Branch(ctx, s.inst, r.Name, how)
-		return err
+		if i, err = s.store.Branch(ctx, s.inst, r.Name, how); err != nil {
+			return err
+		}
+		return pool.Inherit(s.inst.PoolPath(), i.PoolPath())
 	})
 	if err != nil {
 		return client.Branch{}, err

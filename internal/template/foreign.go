@@ -5,8 +5,7 @@ import "fmt"
 // cascading are the actions by which a foreign key changes rows of the child.
 const cascading = "'CASCADE', 'SET NULL', 'SET DEFAULT'"
 
-// foreignKeys reads the foreign keys of a database by which rows of one of its tables
-// change when those of another do.
+// foreignKeys reads the foreign keys between tables of a database.
 func foreignKeys(r *reader) ([]ForeignKey, error) {
 	s := r.shape
 	var list []ForeignKey
@@ -37,7 +36,7 @@ func foreignKeys(r *reader) ([]ForeignKey, error) {
 		"FROM information_schema.referential_constraints c JOIN information_schema.key_column_usage k "+
 		"ON k.constraint_schema = c.constraint_schema AND k.constraint_name = c.constraint_name AND k.table_name = c.table_name "+
 		"WHERE c.constraint_schema = ? AND c.unique_constraint_schema = ? AND k.table_schema = ? AND k.referenced_column_name IS NOT NULL "+
-		"AND (c.delete_rule IN ("+cascading+") OR c.update_rule IN ("+cascading+")) ORDER BY child, name, k.ordinal_position", s.Name, s.Name, s.Name)
+		"ORDER BY child, name, k.ordinal_position", s.Name, s.Name, s.Name)
 	if err != nil {
 		return nil, err
 	}

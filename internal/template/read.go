@@ -138,7 +138,8 @@ func (r *reader) keys() error {
 			t.Keyed = true
 		}
 		return nil
-	}, "SELECT DISTINCT table_name AS `of` FROM information_schema.statistics WHERE table_schema = ? AND non_unique = 0", r.shape.Name)
+	}, "SELECT table_name AS `of` FROM information_schema.statistics WHERE table_schema = ? AND non_unique = 0 "+
+		"GROUP BY table_name, index_name HAVING SUM(nullable = 'YES') = 0", r.shape.Name)
 }
 
 func (r *reader) definitions() error {

@@ -22,7 +22,7 @@ type Shape struct {
 	Tables []Table `json:"tables"`
 	// Objects are in the order in which they can be made.
 	Objects []Object `json:"objects"`
-	// Keys are the foreign keys by which changes of one table change another.
+	// Keys are the foreign keys within the database.
 	Keys []ForeignKey `json:"keys"`
 }
 
@@ -51,7 +51,8 @@ type Table struct {
 	Rows  int64 `json:"rows"`
 	// Columns are all, in their order.
 	Columns []Column `json:"columns"`
-	// Keyed says that it has a primary key or a unique one.
+	// Keyed says that it has a primary key, or a unique one without NULL: no two rows are
+	// the same, and their order is the key's.
 	Keyed bool `json:"keyed"`
 }
 
@@ -64,13 +65,13 @@ type Column struct {
 	Period bool `json:"period,omitempty"`
 }
 
-// ForeignKey is a foreign key by which changes of the parent change the child.
+// ForeignKey is a foreign key between two tables of one database.
 type ForeignKey struct {
 	Child  string `json:"child"`
 	Parent string `json:"parent"`
 	// Columns are those of the parent that are referred to, by number from 0.
 	Columns []int `json:"columns"`
-	// OnDelete and OnUpdate say that the child's rows change.
+	// OnDelete and OnUpdate say that the child's rows change with the parent's.
 	OnDelete bool `json:"on_delete"`
 	OnUpdate bool `json:"on_update"`
 }

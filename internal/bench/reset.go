@@ -1,0 +1,234 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// Names of the rows that conclusions refer to.
+const (
+	RowHand        = "by hand: drop, create, load"
+	RowNoop        = "reset, no change"
+	RowThree       = "reset, 3 rows"
+	RowNoopMany    = "reset, no change, 300 tables"
+	RowThreeMany   = "reset, 3 rows, 300 tables"
+	RowThreeLarge  = "reset, 3 rows, 2 GB"
+	RowMake        = "changing 10,000 rows"
+	RowUndo        = "reset, 10,000 rows"
+	RowClone       = "fresh clone"
+	RowSakilaFill  = "sakila, INSERT ... SELECT alone"
+	RowSakilaClone = "fresh clone, sakila"
+)
+
+// How often a round does what it measures.
+const (
+	resetCycles = 300
+	bulkCycles  = 3
+	cloneCycles = 30
+	handCycles  = 5
+)
+
+// The ways of a reset, as the API names them.
+const (
+	wayNoop   = "noop"
+	wayRewind = "rewind"
+)
+
+// What is changed: an UPDATE, an INSERT into a table with a counter, a DELETE.
+var (
+	worldChanges = []change{
+		{"UPDATE country SET population = population + 1 ORDER BY code LIMIT 1", 1},
+		{"INSERT INTO city (name, country_code, district, population) VALUES ('Ramaria', 'ABD', 'Gomphales', 1)", 1},
+		{"DELETE FROM language ORDER BY country_code, language LIMIT 1", 1},
+	}
+	manyChanges = []change{
+		{"UPDATE t1 SET n = n + 1 WHERE id = 1", 1},
+		{"INSERT INTO t150 (name, n) VALUES ('new', 1)", 1},
+		{"DELETE FROM t300 WHERE id = 7", 1},
+	}
+	largeChanges = []change{
+		{"UPDATE sbtest1 SET k = k + 1 WHERE id = 500000", 1},
+		{"INSERT INTO sbtest2 (k, c, pad) VALUES (1, 'new', 'new')", 1},
+		{"DELETE FROM sbtest3 WHERE id = 700000", 1},
+	}
+	bulkChanges = []change{
+		{"UPDATE item SET n = n + 1 WHERE id <= 4000", 4000},
+		{"DELETE FROM item WHERE id BETWEEN 20001 AND 23000", 3000},
+		{"INSERT INTO item (name, n) SELECT name, n FROM item WHERE id BETWEEN 10001 AND 13000 ORDER BY id", 3000},
+	}
+)
+
+// ResetScenario measures resets through the HTTP API, with connections that stay open,
+// and what else puts a database back.
+func (l *Lab) ResetScenario() Scenario {
+	small, large := &farm{lab: l, name: "resets", flags: l.resetFrom}, &farm{lab: l, name: "resets-large", flags: l.largeFrom}
+	undone := func(_, undone time.Duration) time.Duration { return undone }
+	made := func(made, _ time.Duration) time.Duration { return made }
+	noop := resetting{farm: small, template: labDatabase, way: wayNoop, cycles: resetCycles, value: undone}
+	three := resetting{farm: small, template: labDatabase, changes: worldChanges, way: wayRewind, cycles: resetCycles, value: undone}
+	noopMany, threeMany, threeLarge := noop, three, three
+	noopMany.template, threeMany.template = "many", "many"
+	threeMany.changes = manyChanges
+	threeLarge.farm, threeLarge.template, threeLarge.changes, threeLarge.tables = large, "sbtest", largeChanges, []string{"sbtest1", "sbtest2", "sbtest3"}
+	undo := resetting{farm: small, template: "bulk", changes: bulkChanges, way: wayRewind, cycles: bulkCycles, value: undone}
+	change := undo
+	change.value = made
+	return Scenario{
+		Name: "reset", Title: "a database as its template again, through the API, AUTO_INCREMENT restored", Unit: Seconds, Settings: l.settings(),
+		Cases: []Case{
+			l.handCase(), noop.named(RowNoop, ""), three.named(RowThree, ""), noopMany.named(RowNoopMany, RowNoop), threeMany.named(RowThreeMany, RowThree),
+			threeLarge.named(RowThreeLarge, RowThree), change.named(RowMake, ""), undo.named(RowUndo, RowMake),
+			small.clone(RowClone, labDatabase, ""), small.fill(RowSakilaFill, sakila), small.clone(RowSakilaClone, sakila, RowSakilaFill),
+		},
+	}
+}
+
+const sakila = "sakila"
+
+// resetFrom are the flags of an instance with all small databases.
+func (l *Lab) resetFrom(_ context.Context, kind volume.Kind) ([]string, error) {
+	flags := l.From(string(kind))
+	more := l.sakila()
+	for name, text := range map[string]string{"many": manyDump(), "bulk": bulkDump()} {
+		path, err := l.writeDump(name, text)
+		if err != nil {
+			return nil, err
+		}
+		more = append(more, path)
+	}
+	for _, path := range more {
+		flags = append(flags, "--from", path)
+	}
+	return flags, nil
+}
+
+func (l *Lab) largeFrom(ctx context.Context, kind volume.Kind) ([]string, error) {
+	return l.sysbenchFrom(ctx, largeData, string(kind))
+}
+
+// resetting is a case that changes a lease and resets it, many times a round.
+type resetting struct {
+	farm     *farm
+	template string
+	tables   []string // that are checked; nil for all
+	changes  []change
+	way      string
+	cycles   int
+	value    func(made, undone time.Duration) time.Duration
+}
+
+func (r resetting) named(name, base string) Case {
+	var l *lease
+	return Case{
+		Name: name, Base: base, Settings: "ramaria's settings, in RAM, HTTP API and connection kept",
+		Prepare: func(ctx context.Context) (err error) {
+			l, err = r.farm.newLease(ctx, r.template, r.tables...)
+			return err
+		},
+		Round: func(ctx context.Context) (s Sample, err error) {
+			for range r.cycles {
+				made, undone, err := l.cycle(ctx, r.changes, r.way)
+				if err != nil {
+					return Sample{}, err
+				}
+				s.Values = append(s.Values, r.value(made, undone).Seconds())
+			}
+			return s, nil
+		},
+		Check: func(ctx context.Context) error { return r.farm.same(ctx, l.Name, r.template) },
+		// The instance goes with its leases.
+		Cleanup: r.farm.end,
+	}
+}
+
+// clone makes databases from a template; dropping them is not measured.
+func (f *farm) clone(name, template, base string) Case {
+	last := ""
+	drop := func(ctx context.Context) error {
+		if last == "" {
+			return nil
+		}
+		err := f.api.DropDatabase(ctx, last)
+		last = ""
+		return err
+	}
+	return Case{
+		Name: name, Base: base, Settings: "ramaria's settings, in RAM, HTTP API",
+		Prepare: func(ctx context.Context) error { return f.sample(ctx, template) },
+		Round: func(ctx context.Context) (s Sample, err error) {
+			for range cloneCycles {
+				if err := drop(ctx); err != nil {
+					return Sample{}, err
+				}
+				began := time.Now()
+				d, err := f.api.NewDatabase(ctx, client.DatabaseRequest{Template: template})
+				if err != nil {
+					return Sample{}, err
+				}
+				s.Values = append(s.Values, time.Since(began).Seconds())
+				last = d.Name
+			}
+			return s, nil
+		},
+		Check: func(ctx context.Context) error {
+			return errors.Join(f.same(ctx, last, template), drop(ctx))
+		},
+		Cleanup: f.end,
+	}
+}
+
+// sample makes a database a template that may not be on this machine.
+func (f *farm) sample(ctx context.Context, template string) error {
+	if template == sakila && f.lab.sakila() == nil {
+		return fmt.Errorf("%w: no sample dumps: RAMARIA_SHARED names the folder that has them in data/", ErrUnavailable)
+	}
+	return f.template(ctx, template)
+}
+
+// fill is the least that a copy of a database takes: the rows of its tables, one
+// INSERT ... SELECT for each, without foreign keys and without the binary log.
+func (f *farm) fill(name, template string) Case {
+	const copied = "by_hand"
+	var tables []string
+	return Case{
+		Name: name, Settings: "into empty tables, in RAM, one session",
+		Prepare: func(ctx context.Context) (err error) {
+			if err := f.sample(ctx, template); err != nil {
+				return err
+			}
+			tables, err = baseTables(ctx, f.db, template)
+			return err
+		},
+		Round: func(ctx context.Context) (s Sample, err error) {
+			db, err := f.lab.Server.OpenUnlogged(f.instance.Socket(), f.instance.Supervisor)
+			if err != nil {
+				return Sample{}, err
+			}
+			defer db.Close()
+			empty := "DROP DATABASE IF EXISTS " + copied + "; CREATE DATABASE " + copied
+			for _, t := range tables {
+				empty += "; CREATE TABLE " + copied + "." + t + " LIKE " + template + "." + t
+			}
+			for range cloneCycles {
+				if _, err := db.ExecContext(ctx, empty); err != nil {
+					return Sample{}, err
+				}
+				began := time.Now()
+				for _, t := range tables {
+					if _, err := db.ExecContext(ctx, "INSERT INTO "+copied+"."+t+" SELECT * FROM "+template+"."+t); err != nil {
+						return Sample{}, err
+					}
+				}
+				s.Values = append(s.Values, time.Since(began).Seconds())
+			}
+			_, err = db.ExecContext(ctx, "DROP DATABASE "+copied)
+			return s, err
+		},
+		Cleanup: f.end,
+	}
+}
