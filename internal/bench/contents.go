@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -22,6 +23,10 @@ var others = map[string]string{
 	"(routines)": "SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = ?",
 	"(events)":   "SELECT COUNT(*) FROM information_schema.events WHERE event_schema = ?",
 }
+
+// impliedCharset is what MySQL writes into a definition, or leaves out, depending on how the
+// statement was put that made the table: the collation tells the character set.
+var impliedCharset = regexp.MustCompile(` CHARACTER SET \w+ COLLATE `)
 
 // readContents reads them of the named tables, or of all that there are.
 func readContents(ctx context.Context, db *sql.DB, database string, tables []string) (contents, error) {
@@ -45,7 +50,7 @@ func readContents(ctx context.Context, db *sql.DB, database string, tables []str
 		if err := db.QueryRowContext(ctx, "CHECKSUM TABLE "+name).Scan(&same, &sum); err != nil {
 			return failed(err)
 		}
-		c[table] = definition + " with checksum " + sum.String
+		c[table] = impliedCharset.ReplaceAllString(definition, " COLLATE ") + " with checksum " + sum.String
 	}
 	for what, query := range others {
 		var n string

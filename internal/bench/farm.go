@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -19,6 +18,8 @@ type farm struct {
 	name string // of the instance
 	// flags tell what the instance is made of.
 	flags func(ctx context.Context, kind volume.Kind) ([]string, error)
+	// settings are told the kind of volume.
+	settings map[string]string
 
 	begun    bool
 	err      error // of the beginning
@@ -44,6 +45,7 @@ func (f *farm) bringUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.settings["volume"] = string(kind)
 	flags, err := f.flags(ctx, kind)
 	if err != nil {
 		return err
@@ -114,18 +116,18 @@ func (f *farm) same(ctx context.Context, clone, template string) error {
 }
 
 // newLease makes a clone of a template, and connects to it as the test that has it.
-func (f *farm) newLease(ctx context.Context, template string, tables ...string) (_ *lease, err error) {
+func (f *farm) newLease(ctx context.Context, template string, tables ...string) (*lease, error) {
 	if err := f.template(ctx, template, tables...); err != nil {
 		return nil, err
 	}
-	l := &lease{farm: f, api: client.New(f.instance.APISocket())}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, l.drop(context.WithoutCancel(ctx)))
-		}
-	}()
-	if l.Database, err = l.api.NewDatabase(ctx, client.DatabaseRequest{Template: template}); err != nil {
+	l := &lease{api: client.New(f.instance.APISocket())}
+	var err error
+	if l.Database, err = l.api.NewDatabase(ctx, client.DatabaseRequest{Template: template}); err == nil {
+		err = l.connect(ctx)
+	}
+	if err != nil {
+		l.close()
 		return nil, err
 	}
-	return l, l.connect(ctx)
+	return l, nil
 }

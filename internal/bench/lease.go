@@ -14,7 +14,6 @@ import (
 // and one to the API.
 type lease struct {
 	client.Database
-	farm *farm
 	api  *client.Client
 	db   *sql.DB
 	conn *sql.Conn
@@ -61,10 +60,11 @@ func (l *lease) cycle(ctx context.Context, changes []change, way string) (made, 
 	return made, time.Since(began), err
 }
 
-// drop removes the database. It may be called more than once, and on nil.
-func (l *lease) drop(ctx context.Context) error {
+// close closes the connections. The database goes with its instance. It may be called
+// more than once, and on nil.
+func (l *lease) close() {
 	if l == nil {
-		return nil
+		return
 	}
 	if l.conn != nil {
 		l.conn.Close()
@@ -72,14 +72,7 @@ func (l *lease) drop(ctx context.Context) error {
 	if l.db != nil {
 		l.db.Close()
 	}
-	name := l.Name
-	l.Name = ""
-	if name == "" {
-		return nil
-	}
-	err := l.api.DropDatabase(ctx, name)
 	l.api.Close()
-	return err
 }
 
 // change is a statement and the number of rows that it changes.

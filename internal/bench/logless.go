@@ -56,7 +56,10 @@ func (l *Lab) startLogless(ctx context.Context, name string, kind volume.Kind, i
 	if on {
 		return nil, errors.New("it has one")
 	}
-	return s, s.writeClient()
+	if err := s.writeClient(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (s *logless) endpoint(database string) server.Endpoint {

@@ -54,8 +54,23 @@ func exampleResult() Result {
 	return r
 }
 
+// basedResult has rows with many samples a round, and rows that are compared with another
+// than the first.
+func basedResult() Result {
+	r := newResult(Scenario{
+		Name: "reset", Title: "a database as its template again", Unit: Seconds,
+		Cases: []Case{{Name: "by hand"}, {Name: "reset"}, {Name: "reset, 2 GB", Base: "reset"}, {Name: "change"}, {Name: "undo", Base: "change"}},
+	})
+	for i, samples := range [][]float64{{0.04, 0.05}, {1e-3, 1.2e-3, 0.9e-3, 1.1e-3}, {1.5e-3, 1.4e-3, 1.6e-3, 1.5e-3}, {0.03, 0.031}, {0.06, 0.06}} {
+		r.Rows[i].Samples, r.Rows[i].Rounds = samples, 2
+	}
+	r.summarise()
+	return r
+}
+
 func TestReports(t *testing.T) {
 	r := exampleResult()
+	based := basedResult()
 	rates := exampleResult()
 	rates.Unit, rates.Interrupted = PerSecond, true
 	rates.summarise()
@@ -63,6 +78,8 @@ func TestReports(t *testing.T) {
 		"table.txt":       func(b *bytes.Buffer) error { return r.WriteTable(b, TableOptions{}) },
 		"table-color.txt": func(b *bytes.Buffer) error { return r.WriteTable(b, TableOptions{Color: true}) },
 		"table-rates.txt": func(b *bytes.Buffer) error { return rates.WriteTable(b, TableOptions{}) },
+		"table-bases.txt": func(b *bytes.Buffer) error { return based.WriteTable(b, TableOptions{}) },
+		"bases.jsonl":     func(b *bytes.Buffer) error { return based.WriteJSON(b) },
 		"machine.txt":     func(b *bytes.Buffer) error { return r.Machine.Write(b) },
 		"results.jsonl":   func(b *bytes.Buffer) error { return r.WriteJSON(b) },
 	} {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -66,23 +67,27 @@ var (
 // ResetScenario measures resets through the HTTP API, with connections that stay open,
 // and what else puts a database back.
 func (l *Lab) ResetScenario() Scenario {
-	small, large := &farm{lab: l, name: "resets", flags: l.resetFrom}, &farm{lab: l, name: "resets-large", flags: l.largeFrom}
+	// Three instances, so that what one template has in the server's caches is not another's.
+	settings := l.settings()
+	small := &farm{lab: l, name: "resets", flags: l.resetFrom, settings: settings}
+	many := &farm{lab: l, name: "resets-many", flags: l.manyFrom, settings: settings}
+	large := &farm{lab: l, name: "resets-large", flags: l.largeFrom, settings: settings}
 	undone := func(_, undone time.Duration) time.Duration { return undone }
 	made := func(made, _ time.Duration) time.Duration { return made }
 	noop := resetting{farm: small, template: labDatabase, way: wayNoop, cycles: resetCycles, value: undone}
 	three := resetting{farm: small, template: labDatabase, changes: worldChanges, way: wayRewind, cycles: resetCycles, value: undone}
 	noopMany, threeMany, threeLarge := noop, three, three
-	noopMany.template, threeMany.template = "many", "many"
-	threeMany.changes = manyChanges
+	noopMany.farm, noopMany.template = many, "many"
+	threeMany.farm, threeMany.template, threeMany.changes = many, "many", manyChanges
 	threeLarge.farm, threeLarge.template, threeLarge.changes, threeLarge.tables = large, "sbtest", largeChanges, []string{"sbtest1", "sbtest2", "sbtest3"}
 	undo := resetting{farm: small, template: "bulk", changes: bulkChanges, way: wayRewind, cycles: bulkCycles, value: undone}
 	change := undo
 	change.value = made
 	return Scenario{
-		Name: "reset", Title: "a database as its template again, through the API, AUTO_INCREMENT restored", Unit: Seconds, Settings: l.settings(),
+		Name: "reset", Title: "a database as its template again, through the API, AUTO_INCREMENT restored", Unit: Seconds, Settings: settings,
 		Cases: []Case{
 			l.handCase(), noop.named(RowNoop, ""), three.named(RowThree, ""), noopMany.named(RowNoopMany, RowNoop), threeMany.named(RowThreeMany, RowThree),
-			threeLarge.named(RowThreeLarge, RowThree), change.named(RowMake, ""), undo.named(RowUndo, RowMake),
+			threeLarge.named(RowThreeLarge, RowThree), change.named(RowMake, RowMake), undo.named(RowUndo, RowMake),
 			small.clone(RowClone, labDatabase, ""), small.fill(RowSakilaFill, sakila), small.clone(RowSakilaClone, sakila, RowSakilaFill),
 		},
 	}
@@ -90,18 +95,23 @@ func (l *Lab) ResetScenario() Scenario {
 
 const sakila = "sakila"
 
-// resetFrom are the flags of an instance with all small databases.
+// resetFrom are the flags of an instance with the fixture, bulk, and sakila if it is there.
 func (l *Lab) resetFrom(_ context.Context, kind volume.Kind) ([]string, error) {
-	flags := l.From(string(kind))
-	more := l.sakila()
-	for name, text := range map[string]string{"many": manyDump(), "bulk": bulkDump()} {
-		path, err := l.writeDump(name, text)
-		if err != nil {
-			return nil, err
-		}
-		more = append(more, path)
+	return l.withDumps(kind, "bulk", bulkDump(), l.sakila())
+}
+
+func (l *Lab) manyFrom(_ context.Context, kind volume.Kind) ([]string, error) {
+	return l.withDumps(kind, "many", manyDump(), nil)
+}
+
+// withDumps are the flags of an instance with the fixture, a dump that is written, and others.
+func (l *Lab) withDumps(kind volume.Kind, name, text string, others []string) ([]string, error) {
+	path, err := l.writeDump(name, text)
+	if err != nil {
+		return nil, err
 	}
-	for _, path := range more {
+	flags := append(l.From(string(kind)), "--from", path)
+	for _, path := range others {
 		flags = append(flags, "--from", path)
 	}
 	return flags, nil
@@ -141,8 +151,10 @@ func (r resetting) named(name, base string) Case {
 			return s, nil
 		},
 		Check: func(ctx context.Context) error { return r.farm.same(ctx, l.Name, r.template) },
-		// The instance goes with its leases.
-		Cleanup: r.farm.end,
+		Cleanup: func(ctx context.Context) error {
+			l.close()
+			return r.farm.end(ctx)
+		},
 	}
 }
 
@@ -196,7 +208,7 @@ func (f *farm) fill(name, template string) Case {
 	const copied = "by_hand"
 	var tables []string
 	return Case{
-		Name: name, Settings: "into empty tables, in RAM, one session",
+		Name: name, Base: name, Settings: "into empty tables, in RAM, one session",
 		Prepare: func(ctx context.Context) (err error) {
 			if err := f.sample(ctx, template); err != nil {
 				return err
@@ -211,16 +223,19 @@ func (f *farm) fill(name, template string) Case {
 			}
 			defer db.Close()
 			empty := "DROP DATABASE IF EXISTS " + copied + "; CREATE DATABASE " + copied
+			var fill []string
 			for _, t := range tables {
-				empty += "; CREATE TABLE " + copied + "." + t + " LIKE " + template + "." + t
+				own, of := copied+"."+server.QuoteName(t), template+"."+server.QuoteName(t)
+				empty += "; CREATE TABLE " + own + " LIKE " + of
+				fill = append(fill, "INSERT INTO "+own+" SELECT * FROM "+of)
 			}
 			for range cloneCycles {
 				if _, err := db.ExecContext(ctx, empty); err != nil {
 					return Sample{}, err
 				}
 				began := time.Now()
-				for _, t := range tables {
-					if _, err := db.ExecContext(ctx, "INSERT INTO "+copied+"."+t+" SELECT * FROM "+template+"."+t); err != nil {
+				for _, statement := range fill {
+					if _, err := db.ExecContext(ctx, statement); err != nil {
 						return Sample{}, err
 					}
 				}

@@ -170,6 +170,28 @@ func TestUnavailableRowStays(t *testing.T) {
 	}
 }
 
+func TestManySamplesAndBases(t *testing.T) {
+	several := func(values ...float64) func(context.Context) (Sample, error) {
+		return func(context.Context) (Sample, error) { return Sample{Values: values}, nil }
+	}
+	res, err := (&Runner{Rounds: 2}).Run(t.Context(), Scenario{Unit: Seconds, Cases: []Case{
+		{Name: "A", Round: several(8)}, {Name: "B", Round: several(1, 2, 3)}, {Name: "C", Round: several(4, 4), Base: "B"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, c := res.Rows[1], res.Rows[2]
+	if b.Rounds != 2 || b.Count != 6 || b.Median != 2 || b.P99 != 3 || b.Ratio != 4 {
+		t.Errorf("row B: %+v", b)
+	}
+	if c.Rounds != 2 || c.Count != 4 || c.Ratio != 0.5 {
+		t.Errorf("row C: %+v", c)
+	}
+	if _, err := (&Runner{}).Run(t.Context(), Scenario{Cases: []Case{{Name: "A", Round: several(1), Base: "nothing"}}}); err == nil {
+		t.Error("a base that does not exist: accepted")
+	}
+}
+
 func TestBadScenario(t *testing.T) {
 	var j journal
 	good := j.traced(&clock{}, "A", 0)

@@ -44,18 +44,38 @@ func (r *Result) WriteTable(w io.Writer, o TableOptions) error {
 		if row.Note != "" {
 			fmt.Fprintf(&b, "%s: %s\n", row.Name, row.Note)
 		}
-		if row.Base != "" {
-			fmt.Fprintf(&b, "%s: its ratio is to %s\n", row.Name, row.Base)
-		}
 	}
 	if r.Interrupted {
 		b.WriteString("interrupted: the figures are those of the rounds that were run\n")
 	}
-	b.WriteString("ratio: of the medians, to the first row; above 1 is better. spread: distance between the quartiles.\n")
+	rest := ""
+	for _, line := range r.bases() {
+		b.WriteString(line + "\n")
+		rest = " or the one named"
+	}
+	fmt.Fprintf(&b, "ratio: of the medians, to the first row%s; above 1 is better. spread: distance between the quartiles.\n", rest)
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("write table: %w", err)
 	}
 	return nil
+}
+
+// bases says which rows are compared with another than the first, a line for each of
+// those others.
+func (r *Result) bases() []string {
+	var lines []string
+	for _, base := range r.Rows {
+		var names []string
+		for _, row := range r.Rows {
+			if row.Base == base.Name && row.Name != base.Name {
+				names = append(names, row.Name)
+			}
+		}
+		if names != nil {
+			lines = append(lines, "ratio to \""+base.Name+"\": "+strings.Join(names, "; "))
+		}
+	}
+	return lines
 }
 
 func (r *Result) cells(row Row) []string {

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +18,10 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
+
+// envShared names the folder of sample dumps, whose data lies in data/ below it; one beside
+// the working directory is found without.
+const envShared = "RAMARIA_SHARED"
 
 // benchScenario is one of those that `ramaria bench` knows.
 type benchScenario struct {
@@ -35,6 +39,9 @@ var benchScenarios = []benchScenario{
 	{"memory", 3, (*bench.Lab).MemoryScenario, nil},
 	{"branch", 11, (*bench.Lab).BranchScenario, concludeBranch},
 	{"load", 10, (*bench.Lab).LoadScenario, nil},
+	{"reset", 10, (*bench.Lab).ResetScenario, concludeReset},
+	{"cycle", 10, (*bench.Lab).CycleScenario, concludeCycle},
+	{"log", 5, (*bench.Lab).LogScenario, concludeLog},
 	{"update", 5, func(l *bench.Lab) bench.Scenario { return l.PlaceScenario("update", "oltp_update_index") }, nil},
 	{"readwrite", 5, func(l *bench.Lab) bench.Scenario { return l.PlaceScenario("readwrite", "oltp_read_write") }, nil},
 	{"ram", 2, (*bench.Lab).RAMScenario, nil},
@@ -126,6 +133,10 @@ func (a *app) lab(ctx context.Context, want, disk string) (*bench.Lab, error) {
 	}
 	lab.Sysbench = func(ctx context.Context) (server.Program, error) { return a.finder().Tool(ctx, server.Sysbench) }
 	lab.MkfsXFS = a.opener().MkfsXFS
+	lab.Samples = filepath.Join(cmp.Or(os.Getenv(envShared), filepath.Join("..", "shared")), "data")
+	if lab.Samples, err = filepath.Abs(lab.Samples); err != nil {
+		return nil, errors.Join(err, lab.Close(context.WithoutCancel(ctx)))
+	}
 	return lab, nil
 }
 
@@ -179,35 +190,4 @@ func (a *app) progress(name string) func(done, total int, row string) {
 			_ = bar.Finish()
 		}
 	}
-}
-
-// concludeUp compares `up` with the least that any tool must do.
-func concludeUp(r *bench.Result) string {
-	median := medians(r)
-	over := median[bench.RowUp] - median[bench.RowBare]
-	times := median[bench.RowStock] / median[bench.RowUp]
-	if math.IsNaN(over) || math.IsNaN(times) {
-		return ""
-	}
-	return fmt.Sprintf("ramaria up takes %.1f ms more than cp -a and a bare start, and is %.1f times faster than the stock way.", over*1000, times)
-}
-
-func medians(r *bench.Result) map[string]float64 {
-	median := map[string]float64{}
-	for _, row := range r.Rows {
-		median[row.Name] = row.Median
-	}
-	return median
-}
-
-// concludeBranch says what a branch costs beyond what nobody can avoid, and what the
-// size of the data does.
-func concludeBranch(r *bench.Result) string {
-	m := medians(r)
-	over := m[bench.RowBranchLarge] - m[bench.RowSnapshotLarge] - m[bench.RowStart]
-	larger := m[bench.RowUpLarge] / m[bench.RowUpSmall]
-	if math.IsNaN(over) || math.IsNaN(larger) {
-		return ""
-	}
-	return fmt.Sprintf("a branch of 2 GB takes %.1f ms beyond its snapshot and a bare start; up from 2 GB takes %.2f times as long as from the small image.", over*1000, larger)
 }

@@ -43,8 +43,9 @@ var (
 // Config is the server that a Pool works on.
 type Config struct {
 	Server *server.Server
-	// DataDir is the server's.
+	// DataDir is the server's; Account owns what lies in it.
 	DataDir string
+	Account server.Account
 	// File is where templates and leases are written down.
 	File string
 	// Endpoint is that of the application's account; leases differ in login and database.

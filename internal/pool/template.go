@@ -92,6 +92,9 @@ func (p *Pool) readShape(ctx context.Context, s *rewind.Session, name string) (*
 		}
 		why := p.journal.Changed(name)
 		if why == "" {
+			if p.config.Server.TransportsTables() {
+				shape.Files = &template.Files{DataDir: p.config.DataDir, UID: p.config.Account.UID, GID: p.config.Account.GID}
+			}
 			return shape, nil
 		}
 		if try == shapeTries {

@@ -93,6 +93,24 @@ var cases = []struct {
 	{"database dropped and made", "DROP DATABASE DB\nCREATE DATABASE DB\nUSE DB\nCREATE TABLE plain (a int)", "reclone"},
 	{"sequence", "SELECT NEXTVAL(tickets) -- mariadb", "reclone"},
 	{"system versioning", "UPDATE history SET a = 5 -- mariadb", "reclone"},
+	{"SET STATEMENT ... FOR", "SET STATEMENT max_statement_time = 9 FOR ALTER TABLE plain ADD COLUMN x int -- mariadb", "reclone"},
+	{"EXECUTE IMMEDIATE", "EXECUTE IMMEDIATE 'ALTER TABLE plain ADD COLUMN x int' -- mariadb", "refill"},
+	{"DDL in a procedure", "CREATE PROCEDURE p() ALTER TABLE plain ADD COLUMN x int\nUSE information_schema\nCALL DB.p()\nUSE DB", "refill"},
+	{"DDL from elsewhere", "USE information_schema\nALTER TABLE DB.plain ADD COLUMN x int\nTRUNCATE DB /* . */ . visit\nUSE DB", "refill"},
+	{"DDL in another character set", "CREATE TABLE größe (a int)\nSET NAMES latin1\nALTER TABLE plain COMMENT '\xe4'\nSET NAMES utf8mb4", "reclone"},
+	{"rename a parent that restricts", "RENAME TABLE food TO rename_of_food", "refill"},
+	{"rename a column of a parent that restricts", "ALTER TABLE food RENAME COLUMN id TO fid", "refill"},
+	{"a copy of a table", "CREATE TABLE copy_of AS SELECT * FROM plain\nDROP TABLE copy_of\nCREATE TABLE copy_of LIKE plain\nRENAME TABLE copy_of TO Plain", "refill"},
+	{"tables that are missing", "DROP TABLE IF EXISTS nothing, plain, heavy\nDROP VIEW IF EXISTS heavy, nothing", "refill"},
+	{"a quote that opens nothing", "ALTER TABLE food COMMENT 'odd ` tick', RENAME TO `we``ird; \"food\"`\nDROP TABLE /* ` */ `we``ird; \"name\"`", "refill"},
+	{"a table called as the template", "CREATE TABLE farm (a int)\nALTER TABLE farm ADD COLUMN b int\nDROP TABLE farm\nDROP TABLE plain", "refill"},
+	{"rename a column, convert", "ALTER TABLE keeper CONVERT TO CHARACTER SET latin1\nALTER TABLE keeper DROP COLUMN initial, DROP COLUMN year\nALTER TABLE visit RENAME COLUMN who TO whom", "refill"},
+	{"no key, one more of the same", "INSERT INTO note VALUES ('x')", "refill"},
+	{"no key, one becomes the same", "UPDATE note SET line = 'x' WHERE line = 'z'", "refill"},
+	{"on duplicate key, replace a parent", "INSERT INTO plain VALUES (1, 'q'), (77, 'q') ON DUPLICATE KEY UPDATE name = 'dup'\nREPLACE INTO keeper (id, name) VALUES (1, 'new')", "rewind refill"},
+	{"counters far away", "INSERT INTO counted (id, a) VALUES (2147483647, 1)\nINSERT INTO counted (id, a) VALUES (-5, 1)\nINSERT INTO animal (id, cage) VALUES (9223372036854775000, ST_GeomFromText('POINT(0 0)'))", "rewind refill"},
+	{"temporary tables in a transaction", "BEGIN\nINSERT INTO plain VALUES (66, 'a')\nCREATE TEMPORARY TABLE tt (a int)\nINSERT INTO tt VALUES (1)\nSAVEPOINT s\nINSERT INTO plain VALUES (67, 'b')\nDROP TEMPORARY TABLE tt\nROLLBACK TO s\nCOMMIT", "rewind refill"},
+	{"views of another database", "CREATE VIEW theirs AS SELECT * FROM information_schema.tables\nCREATE VIEW ours AS SELECT id FROM DB.animal", "refill"},
 	{"names in quotes and comments", "ALTER TABLE /* a comment */ `we``ird; \"name\"` COMMENT 'it''s `plain`'\nINSERT INTO `we``ird; \"name\"` VALUES (8, 9)", "refill"},
 }
 
@@ -122,7 +140,7 @@ func TestCases(t *testing.T) {
 				conn := le.do(statements)
 				defer conn.Close()
 				// A dump cannot be made of views without their table.
-				if !strings.Contains(tc.ways, "noop") && !strings.HasPrefix(tc.name, "rename a") && le.dump() == le.fresh {
+				if !strings.Contains(tc.ways, "noop") && !strings.HasPrefix(tc.name, "rename a") && tc.name != "tables that are missing" && le.dump() == le.fresh {
 					t.Error("nothing was changed")
 				}
 				res := le.reset()

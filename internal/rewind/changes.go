@@ -39,11 +39,6 @@ type TableChanges struct {
 // fill it from the template instead.
 const maxTable = 64 << 20
 
-// none reports whether nothing is known to have happened.
-func (c *Changes) none() bool {
-	return len(c.Tables) == 0 && !c.Statements && c.Unsure == "" && len(c.Prepared) == 0
-}
-
 func (c *Changes) table(name string) *TableChanges {
 	t := c.Tables[name]
 	if t == nil {

@@ -351,20 +351,25 @@ func (j *Journal) verdict(sql string, kind effect) {
 }
 
 // statement notes a statement with every watched database that it may be about: that of
-// its session, those that the server names, and those whose names stand in it.
+// its session, those that the server names, and those whose names stand in it before a
+// dot. A table may well be called as a database is. Where the server names none (MariaDB),
+// or says that they are too many (MySQL, of every CREATE TABLE ... SELECT), the text tells.
 func (j *Journal) statement(q binlog.Query, sql string, kind effect) {
 	if len(j.group.staged) > 0 { // it cannot stand in a transaction; should it, that counts
 		j.group.doubtful = len(j.group.staged)
 		j.commit()
 	}
 	foreign := !isASCII(sql) && !speaksUTF8(q.CharsetClient)
-	mentioned := map[string]bool{}
-	for _, name := range names(sql) {
-		mentioned[name] = true
+	mentioned, qualifies := map[string]bool{}, map[string]bool{}
+	for _, n := range names(sql) {
+		mentioned[n.text] = true
+		if n.qualifies || kind == database || kind == unknown || kind == wide || altersDatabase(sql) {
+			qualifies[n.text] = true
+		}
 	}
 	for name, c := range j.watched {
 		own := q.Schema == name
-		named := slices.Contains(q.Updated, name) || q.Overflow || mentioned[strings.ToLower(name)] || foreign && !isASCII(name)
+		named := slices.Contains(q.Updated, name) || qualifies[strings.ToLower(name)] || foreign && !isASCII(name)
 		if kind == wide {
 			if own || named {
 				c.warn("it reaches beyond the database and stays: " + firstWords(sql, 2))

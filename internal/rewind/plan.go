@@ -175,7 +175,7 @@ func (m *maker) statements() {
 	}
 	// The definition of a child follows its parent's when that is renamed, or a column of it.
 	for _, k := range m.shape.Keys {
-		if m.plan.Suspect[k.Parent] {
+		if m.changes.mentions(k.Parent) {
 			m.plan.Suspect[k.Child] = true
 		}
 	}

@@ -87,6 +87,7 @@ func (s *Session) binlog(ctx context.Context, text []byte) error {
 
 // counters returns AUTO_INCREMENT of the tables of a database that have it.
 func (s *Session) counters(ctx context.Context, name string) (map[string]uint64, error) {
+	// #nosec G202 -- the name is quoted; a parameter would cost a round trip
 	rows, err := s.Conn.QueryContext(ctx, "SELECT table_name, auto_increment FROM information_schema.tables WHERE table_schema = '"+strings.ReplaceAll(name, "'", "''")+"' AND auto_increment > 1")
 	if err != nil {
 		return nil, fmt.Errorf("ask for counters: %w", err)
@@ -140,50 +141,60 @@ const gonePoll = 200 * time.Microsecond
 // kill ends connections and waits until they are gone: what they were about to commit
 // stands in the log then, or never will.
 func (s *Session) kill(ctx context.Context, threads []uint64) error {
-	if len(threads) == 0 {
-		return nil
-	}
-	var list []string
-	for _, id := range threads {
-		text := strconv.FormatUint(id, 10)
-		list = append(list, text)
-		if err := s.exec(ctx, "KILL CONNECTION "+text); err != nil && !server.NoSuchThread(err) {
-			return fmt.Errorf("end connection %s: %w", text, err)
-		}
-	}
-	query := "SELECT COUNT(*) FROM information_schema.processlist WHERE id IN (" + strings.Join(list, ",") + ")"
-	for {
-		var n int
-		if err := s.Conn.QueryRowContext(ctx, query).Scan(&n); err != nil {
-			return fmt.Errorf("wait for connections to end: %w", err)
-		}
-		if n == 0 {
-			return nil
-		}
+	// All are told before any is waited for. Who is told again is still there; MySQL cannot
+	// list in information_schema.processlist a session whose statement has an emoji.
+	for wait := time.Duration(0); len(threads) > 0; wait = gonePoll {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for connections to end: %w", ctx.Err())
-		case <-time.After(gonePoll):
+		case <-time.After(wait):
 		}
+		there := threads[:0]
+		for _, id := range threads {
+			err := s.exec(ctx, "KILL CONNECTION "+strconv.FormatUint(id, 10))
+			switch {
+			case err == nil:
+				there = append(there, id)
+			case !server.NoSuchThread(err):
+				return fmt.Errorf("end connection %d: %w", id, err)
+			}
+		}
+		threads = there
 	}
+	return nil
 }
 
 // connections returns all connections of a user.
 func (s *Session) connections(ctx context.Context, user string) ([]uint64, error) {
-	rows, err := s.Conn.QueryContext(ctx, "SELECT id FROM information_schema.processlist WHERE user = '"+user+"'")
+	rows, err := s.Conn.QueryContext(ctx, "SHOW PROCESSLIST") // see kill
 	if err != nil {
 		return nil, fmt.Errorf("ask for connections: %w", err)
 	}
 	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, fmt.Errorf("ask for connections: %w", err)
+	}
+	var id uint64
+	var name string
+	into := make([]any, len(columns))
+	into[0], into[1] = &id, &name
+	for i := 2; i < len(into); i++ {
+		into[i] = new(sql.RawBytes)
+	}
 	var list []uint64
 	for rows.Next() {
-		var id uint64
-		if err := rows.Scan(&id); err != nil {
+		if err := rows.Scan(into...); err != nil {
 			return nil, fmt.Errorf("ask for connections: %w", err)
 		}
-		list = append(list, id)
+		if name == user {
+			list = append(list, id)
+		}
 	}
-	return list, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("ask for connections: %w", err)
+	}
+	return list, nil
 }
 
 func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }

@@ -125,18 +125,28 @@ func firstWords(sql string, most int) string {
 	return strings.Join(words, " ")
 }
 
-// names returns every name that a statement can mention, in lower case: whatever stands
-// behind a quote, and every run of characters that a name may have without quotes, wherever
-// it stands. They are more than there are, never fewer: a quote may be one of a comment or
-// a string and open nothing, so that each counts as one that opens.
-func names(sql string) []string {
-	var list []string
+// mention is a name in a statement, in lower case. It qualifies what follows if a dot
+// comes next, or what may hide one.
+type mention struct {
+	text      string
+	qualifies bool
+}
+
+// names returns every name that a statement can mention: whatever stands behind a quote,
+// and every run of characters that a name may have without quotes, wherever it stands. They
+// are more than there are, never fewer: a quote may be one of a comment or a string and
+// open nothing, so that each counts as one that opens.
+func names(sql string) []mention {
+	var list []mention
+	add := func(text, rest string) {
+		list = append(list, mention{strings.ToLower(text), dotted(rest)})
+	}
 	for len(sql) > 0 {
 		r, size := utf8.DecodeRuneInString(sql)
 		switch {
 		case r == '`' || r == '"' || r == '[':
-			if text := quotedName(sql); text != "" {
-				list = append(list, strings.ToLower(text))
+			if text, n := quotedName(sql); n > 0 {
+				add(text, sql[n:])
 			}
 			sql = sql[size:]
 		case plain(r):
@@ -144,13 +154,40 @@ func names(sql string) []string {
 			if n < 0 {
 				n = len(sql)
 			}
-			list = append(list, strings.ToLower(sql[:n]))
+			// It may be a name in quotes of the statement's own.
+			add(sql[:n], strings.TrimLeft(sql[n:], "`\"]"))
 			sql = sql[n:]
 		default:
 			sql = sql[size:]
 		}
 	}
 	return list
+}
+
+// dotted reports whether a dot comes first, but for comments. One that some server executes
+// may have it inside.
+func dotted(sql string) bool {
+	for {
+		sql = strings.TrimLeftFunc(sql, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+		switch {
+		case strings.HasPrefix(sql, "/*!"), strings.HasPrefix(sql, "/*M!"):
+			return true
+		case strings.HasPrefix(sql, "*/"):
+			sql = sql[2:]
+		case strings.HasPrefix(sql, "/*"):
+			_, sql, _ = strings.Cut(sql[2:], "*/")
+		case strings.HasPrefix(sql, "#"), strings.HasPrefix(sql, "--"):
+			_, sql, _ = strings.Cut(sql, "\n")
+		default:
+			return strings.HasPrefix(sql, ".")
+		}
+	}
+}
+
+// altersDatabase reports whether a statement names a database without a dot.
+func altersDatabase(sql string) bool {
+	words := firstWords(sql, 2)
+	return words == "ALTER DATABASE" || words == "ALTER SCHEMA"
 }
 
 // plain reports whether a name may have r without quotes. Bytes of another character set
@@ -164,9 +201,9 @@ func plain(r rune) bool {
 // take those of up to three bytes.
 const longestName = 64 * 4
 
-// quotedName returns the name behind the quote that sql begins with, "" if there is none.
-// Brackets are quotes to MariaDB in one of its modes.
-func quotedName(sql string) string {
+// quotedName returns the name behind the quote that sql begins with, and the length of both
+// quotes and it, 0 if there is none. Brackets are quotes to MariaDB in one of its modes.
+func quotedName(sql string) (name string, length int) {
 	quote := sql[0]
 	if quote == '[' {
 		quote = ']'
@@ -180,10 +217,10 @@ func quotedName(sql string) string {
 			b.WriteByte(quote)
 			i++
 		default:
-			return b.String()
+			return b.String(), i + 1
 		}
 	}
-	return ""
+	return "", 0
 }
 
 func isASCII(text string) bool {

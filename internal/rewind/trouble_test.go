@@ -31,31 +31,31 @@ var troubles = []struct {
 		r.lives(r.do("INSERT INTO visit VALUES ('2020-02-02', 1)"))
 		r.dies(r.do("BEGIN\nDELETE FROM visit"))
 	}, "rewind"},
+	{"statement with an emoji, killed", func(r *room) { r.dies(r.do("BEGIN\nUPDATE plain SET name = '🐘' WHERE SLEEP(0) = 0")) }, "noop"},
 	{"XA transaction, open", func(r *room) { r.dies(r.do("XA START 'a'\nDELETE FROM visit")) }, "noop"},
 	{"XA transaction, prepared", func(r *room) { r.dies(r.do("XA START 'a'\nDELETE FROM visit\nXA END 'a'\nXA PREPARE 'a'")) }, "noop"},
 	{"XA transaction, prepared and left", func(r *room) {
 		r.leave(r.do("XA START 'a','b',7\nDELETE FROM visit\nXA END 'a','b',7\nXA PREPARE 'a','b',7"))
 	}, "noop"},
 	{"XA transaction, committed", func(r *room) {
-		r.lives(r.do("XA START 'a'\nDELETE FROM visit\nXA END 'a'\nXA PREPARE 'a'\nXA COMMIT 'a'"))
+		r.decided(r.do("XA START 'a'\nDELETE FROM visit\nXA END 'a'\nXA PREPARE 'a'\nXA COMMIT 'a'"))
 	}, "rewind"},
 	{"XA transaction, committed by another", func(r *room) {
 		r.leave(r.do("XA START 'a','b',7\nDELETE FROM visit\nXA END 'a','b',7\nXA PREPARE 'a','b',7"))
-		r.exec("XA COMMIT 'a','b',7")
-	}, "reclone"}, // by a session that is not logged; see aside
+		r.super("XA COMMIT 'a','b',7")
+	}, "rewind"},
 	{"XA transaction, rolled back", func(r *room) {
-		r.lives(r.do("XA START 'a'\nDELETE FROM visit\nXA END 'a'\nXA PREPARE 'a'\nXA ROLLBACK 'a'"))
+		r.decided(r.do("XA START 'a'\nDELETE FROM visit\nXA END 'a'\nXA PREPARE 'a'\nXA ROLLBACK 'a'"))
 	}, "noop"},
 	{"XA transaction in one phase", func(r *room) {
-		r.lives(r.do("XA START 'a'\nDELETE FROM visit\nXA END 'a'\nXA COMMIT 'a' ONE PHASE"))
+		r.decided(r.do("XA START 'a'\nDELETE FROM visit\nXA END 'a'\nXA COMMIT 'a' ONE PHASE"))
 	}, "rewind"},
 	{"XA transactions of one name", func(r *room) {
 		r.leave(r.do("XA START 'a'\nDELETE FROM visit\nXA END 'a'\nXA PREPARE 'a'"))
 		r.back()
 		// The journal must not take the next of this name for that one.
-		r.lives(r.do("XA START 'a'\nDELETE FROM plain\nXA END 'a'\nXA PREPARE 'a'\nXA COMMIT 'a'"))
+		r.decided(r.do("XA START 'a'\nDELETE FROM plain\nXA END 'a'\nXA PREPARE 'a'\nXA COMMIT 'a'"))
 	}, "rewind"},
-	{"locked table, no change", func(r *room) { r.do("LOCK TABLES plain WRITE") }, "noop reclone"},
 	{"locked table, changed", func(r *room) { r.do("LOCK TABLES plain WRITE, visit READ\nDELETE FROM plain") }, "reclone"},
 	{"locked table, of another", func(r *room) {
 		r.do("DELETE FROM plain")
@@ -130,6 +130,14 @@ type room struct {
 
 func (r *room) dies(conn *sql.Conn)  { r.dead = append(r.dead, conn) }
 func (r *room) lives(conn *sql.Conn) { r.alive = append(r.alive, conn) }
+
+// decided is lives for a connection that decided on an XA transaction: MySQL's
+// performance_schema calls that active until the next statement, and it is ended.
+func (r *room) decided(conn *sql.Conn) {
+	if r.srv.Flavour == server.MariaDB {
+		r.lives(conn)
+	}
+}
 
 // leave ends a connection as an application that crashes does, and waits for the server.
 func (r *room) leave(conn *sql.Conn) {
@@ -216,6 +224,7 @@ func TestTroubles(t *testing.T) {
 				open := other.do("BEGIN\nINSERT INTO counted (a) VALUES (4711)\nSELECT * FROM keeper")
 				defer open.Close()
 				bystander := le.do("SELECT * FROM plain\nSET @mine = 5")
+				before := other.state() // with the counter that the transaction moved
 				tc.do(r)
 				res := r.back()
 				if !strings.Contains(" "+tc.ways+" ", " "+string(res.Way)+" ") {
@@ -244,7 +253,7 @@ func TestTroubles(t *testing.T) {
 				if res := r.back(); len(r.statements) > 0 != (res.Way == rewind.Rewind) {
 					t.Errorf("a second reset was a %s (%s)", res.Way, res.Why)
 				}
-				if r.touched == (differences(other.asFresh, other.state()) == "") {
+				if r.touched == (differences(before, other.state()) == "") {
 					t.Error("the other lease is not as it should be")
 				}
 				if _, err := other.Reset(t.Context(), l.session, &other.Database); err != nil {

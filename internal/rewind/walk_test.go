@@ -167,7 +167,7 @@ func (w *walk) step(m *walkMoves, mood string) error {
 	switch {
 	case err == nil && strings.HasPrefix(text, "XA START"):
 		c.inside, c.xa = true, true
-		// One without a change is not in the log; see TestXAWithoutChange.
+		// One without a change of InnoDB's is not in the log, nor known to be anybody's.
 		insert := fmt.Sprintf("INSERT INTO self (id) VALUES (%d)", 1000000+m.IntN(1000000))
 		_, xerr := c.conn.ExecContext(ctx, insert)
 		w.done = append(w.done, "   "+insert)

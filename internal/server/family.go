@@ -51,6 +51,8 @@ type family struct {
 
 	// unlogged are the variables of a session that puts things back; see OpenUnlogged.
 	unlogged map[string]string
+	// transports says that importing a table's file is faster than filling a table.
+	transports bool
 	// cascades is the first version that logs the rows that foreign keys change, the zero
 	// Version if none does.
 	cascades Version
@@ -104,6 +106,10 @@ func (s *Server) LogsCascades() bool {
 	f := s.family()
 	return f.cascades != (Version{}) && s.Version.Compare(f.cascades) >= 0
 }
+
+// TransportsTables reports whether a table is best copied by its file (FLUSH TABLES ... FOR
+// EXPORT, IMPORT TABLESPACE). MySQL takes as long for that as for filling a table.
+func (s *Server) TransportsTables() bool { return s.family().transports }
 
 // example is how people name one of its series: mariadb:10.6.
 func (f *family) example() string { return string(f.flavour) + ":" + f.oldest.Series() }

@@ -33,9 +33,11 @@ var mariadbFamily = family{
 	withheld:     []privilege{{name: "SUPER"}, {name: "BINLOG ADMIN"}},
 	obeyReadOnly: "READ_ONLY ADMIN",
 
-	transactions: transactionsByReport,
+	transports: true, transactions: transactionsByReport,
 	unlogged: map[string]string{
-		"sql_log_bin": "0", "foreign_key_checks": "0", "check_constraint_checks": "0",
+		// With neither checks of keys nor of uniqueness an empty table is filled in bulk: a
+		// third less time.
+		"sql_log_bin": "0", "foreign_key_checks": "0", "unique_checks": "0", "check_constraint_checks": "0",
 		"sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
 		// What is read from a template is not locked.
 		"tx_isolation": "'READ-COMMITTED'",

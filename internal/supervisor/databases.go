@@ -15,7 +15,7 @@ import (
 func (s *Supervisor) openPool() error {
 	i := s.inst
 	p, err := pool.Open(pool.Config{
-		Server: i.Server, DataDir: i.DataDir(), File: i.PoolPath(), Endpoint: i.Endpoint, Login: i.Supervisor, ServerID: i.ServerID, Log: s.log,
+		Server: i.Server, DataDir: i.DataDir(), Account: i.Account, File: i.PoolPath(), Endpoint: i.Endpoint, Login: i.Supervisor, ServerID: i.ServerID, Log: s.log,
 	})
 	if err != nil {
 		return err

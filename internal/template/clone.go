@@ -3,9 +3,12 @@ package template
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // packet is how many bytes of statements go to the server at once, at most: less than the
@@ -52,7 +55,16 @@ func (s *statements) run() error {
 
 // Clone makes the database name with all that the template holds. It is not there, or
 // removed again, when there is an error. The session's database is the new one afterwards.
-func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) (err error) {
+func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) error {
+	err := s.clone(ctx, conn, name)
+	if errors.Is(err, errTransport) && ctx.Err() == nil {
+		s.Files.off.Store(true)
+		err = s.clone(ctx, conn, name)
+	}
+	return err
+}
+
+func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string) (err error) {
 	if _, err := conn.ExecContext(ctx, "CREATE DATABASE "+quoteName(name)+s.defaults()+"; USE "+quoteName(name)); err != nil {
 		return fmt.Errorf("clone %s to %s: %w", s.Name, name, err)
 	}
@@ -75,12 +87,21 @@ func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) (err err
 	return s.makeObjects(ctx, conn, name, s.Objects)
 }
 
+// dropTries is how often a lock may stand in the way of dropping a database. InnoDB itself
+// holds some for a while: it counts the rows of new tables behind everybody's back.
+const dropTries = 5
+
 // Drop removes a database, if it is there.
 func Drop(ctx context.Context, conn *sql.Conn, name string) error {
-	if _, err := conn.ExecContext(ctx, "DROP DATABASE IF EXISTS "+quoteName(name)); err != nil {
-		return fmt.Errorf("drop database %s: %w", name, err)
+	for try := 1; ; try++ {
+		_, err := conn.ExecContext(ctx, "DROP DATABASE IF EXISTS "+quoteName(name))
+		if err == nil {
+			return nil
+		}
+		if try == dropTries || !server.LockTimeout(err) {
+			return fmt.Errorf("drop database %s: %w", name, err)
+		}
 	}
-	return nil
 }
 
 func (s *Shape) defaults() string {
@@ -102,7 +123,14 @@ func (s *Shape) makeTables(ctx context.Context, conn *sql.Conn, name string, tab
 			}
 		}
 	}
-	for _, table := range tables {
+	if err := run.run(); err != nil {
+		return err
+	}
+	rest, err := s.transport(ctx, conn, name, tables, s.Files)
+	if err != nil {
+		return err
+	}
+	for _, table := range rest {
 		if err := run.add(s.fill(s.Table(table), name)); err != nil {
 			return err
 		}

@@ -24,6 +24,8 @@ type Shape struct {
 	Objects []Object `json:"objects"`
 	// Keys are the foreign keys within the database.
 	Keys []ForeignKey `json:"keys"`
+	// Files, if not nil, has clones made of files where that is faster.
+	Files *Files `json:"-"`
 }
 
 // Kind is what information_schema.tables calls a table.

@@ -109,6 +109,9 @@ func testClone(t *testing.T, want string) {
 	srv, conn, databases := start(t, want)
 	for _, name := range databases {
 		t.Run(name, func(t *testing.T) {
+			if err := template.Analyze(t.Context(), conn, name); err != nil {
+				t.Fatal(err)
+			}
 			shape := read(t, conn, name)
 			if err := shape.Clone(t.Context(), conn, name+"_clone"); err != nil {
 				t.Fatal(err)
@@ -116,6 +119,15 @@ func testClone(t *testing.T, want string) {
 			same(t, srv, name, name+"_clone")
 			if r := shape.Compare(read(t, conn, name+"_clone"), nil); !r.Empty() {
 				t.Errorf("a fresh clone wants mending: %+v", r)
+			}
+			// Once more by files, also where that is not faster; and where they are no good.
+			for _, dir := range []string{srv.DataDir(), "/nowhere"} {
+				run(t, conn, "DROP DATABASE "+name+"_clone")
+				shape.Files = &template.Files{DataDir: dir, UID: srv.Account.UID, GID: srv.Account.GID}
+				if err := shape.Clone(t.Context(), conn, name+"_clone"); err != nil {
+					t.Fatal(err)
+				}
+				same(t, srv, name, name+"_clone")
 			}
 		})
 	}

@@ -26,9 +26,11 @@ type Running struct {
 	// without one.
 	dumper []string
 
-	dir     string
-	account server.Account
-	proc    *server.Process
+	// Account is the one that the server runs under.
+	Account server.Account
+
+	dir  string
+	proc *server.Process
 }
 
 // Start makes an empty data directory and starts s on it, as root under the account
@@ -46,18 +48,18 @@ func Start(t testing.TB, s *server.Server) *Running {
 	r := &Running{Server: s, dir: dir}
 	t.Cleanup(func() { r.clear(t) })
 	if os.Geteuid() == 0 {
-		r.account.UID, r.account.GID = host.ReservedID, host.ReservedID
+		r.Account.UID, r.Account.GID = host.ReservedID, host.ReservedID
 	}
 	r.Endpoint = server.Endpoint{
 		Socket: server.SocketPath(r.path("run")), Login: server.Login{User: server.SupervisorUser, Password: server.NewPassword()},
 	}
-	if err := errors.Join(os.Chmod(dir, 0o711), server.MakeDirs(r.account, r.path("data"), r.path("run"), r.path("tmp"))); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o711), server.MakeDirs(r.Account, r.path("data"), r.path("run"), r.path("tmp"))); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.configure(server.Bootstrap); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Bootstrap(t.Context(), server.Bootstrap, r.path("my.cnf"), dir, r.path("server.log"), r.account); err != nil {
+	if err := s.Bootstrap(t.Context(), server.Bootstrap, r.path("my.cnf"), dir, r.path("server.log"), r.Account); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.configure(server.Run); err != nil {
@@ -117,10 +119,10 @@ func (r *Running) configure(stage server.Stage) error {
 	if stage == server.Run {
 		c.InitFile = r.path("init.sql")
 		app := server.Login{User: "app", Password: server.NewPassword()}
-		if err := server.WritePrivate(c.InitFile, []byte(r.InitSQL(r.Endpoint.Login, app, "", false)), r.account); err != nil {
+		if err := server.WritePrivate(c.InitFile, []byte(r.InitSQL(r.Endpoint.Login, app, "", false)), r.Account); err != nil {
 			return err
 		}
-		if err := r.WriteKeys(r.path("keys"), c.RunDir, r.account); err != nil {
+		if err := r.WriteKeys(r.path("keys"), c.RunDir, r.Account); err != nil {
 			return err
 		}
 	}
@@ -128,7 +130,7 @@ func (r *Running) configure(stage server.Stage) error {
 	if err != nil {
 		return err
 	}
-	return server.WritePrivate(r.path("my.cnf"), []byte(text), r.account)
+	return server.WritePrivate(r.path("my.cnf"), []byte(text), r.Account)
 }
 
 // start starts the server and waits for its first answer.
@@ -138,7 +140,7 @@ func (r *Running) start(t testing.TB) error {
 		return err
 	}
 	defer log.Close()
-	if r.proc, err = r.Start(r.path("my.cnf"), r.account, r.dir, log); err != nil {
+	if r.proc, err = r.Start(r.path("my.cnf"), r.Account, r.dir, log); err != nil {
 		return err
 	}
 	db, err := server.Open(r.Endpoint.Socket, r.Endpoint.Login, "")

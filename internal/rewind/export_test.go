@@ -1,0 +1,41 @@
+package rewind
+
+import "context"
+
+// What tests of the package's own parts need.
+var (
+	FirstWords = firstWords
+	EffectOf   = effectOf
+	SpeaksUTF8 = speaksUTF8
+)
+
+// Effects, as tests name them.
+const (
+	EffectUnknown    = unknown
+	EffectHarmless   = harmless
+	EffectStructural = structural
+	EffectWide       = wide
+	EffectDatabase   = database
+	EffectBegin      = begin
+	EffectCommit     = commit
+	EffectRollback   = rollback
+	EffectRollbackTo = rollbackTo
+	EffectSavepoint  = savepoint
+	EffectXACommit   = xaCommit
+	EffectXARollback = xaRollback
+	EffectXAOther    = xaOther
+)
+
+// Names are the names in a statement; true says that it may stand before a dot.
+func Names(sql string) map[string]bool {
+	list := map[string]bool{}
+	for _, n := range names(sql) {
+		list[n.text] = list[n.text] || n.qualifies
+	}
+	return list
+}
+
+// Apply carries out a plan.
+func (r *Rewinder) Apply(ctx context.Context, s *Session, d *Database, p *Plan) error {
+	return r.apply(ctx, s, d, p)
+}
