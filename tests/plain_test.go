@@ -91,7 +91,7 @@ func (p *plainServer) start() {
 		p.t.Fatal(err)
 	}
 	defer log.Close()
-	if p.proc, err = p.srv.Start(p.config(), p.account, p.dir, log); err != nil {
+	if p.proc, err = p.srv.Start(p.config(), p.account, p.dir, log, server.Synced); err != nil {
 		p.t.Fatal(err)
 	}
 	if p.db, err = server.Open(p.socket(), p.login, ""); err != nil {

@@ -129,7 +129,7 @@ func (s *plainServer) launch() error {
 		return err
 	}
 	defer log.Close()
-	s.proc, err = s.lab.Server.Start(s.config(), s.lab.Account, s.dir, log)
+	s.proc, err = s.lab.Server.Start(s.config(), s.lab.Account, s.dir, log, server.Synced)
 	return err
 }
 

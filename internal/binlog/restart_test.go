@@ -95,7 +95,7 @@ func restart(t *testing.T, r *live, dir, pidFile string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { log.Close() })
-	proc, err := r.Start(filepath.Join(dir, "my.cnf"), account, dir, log)
+	proc, err := r.Start(filepath.Join(dir, "my.cnf"), account, dir, log, server.Unsynced)
 	if err != nil {
 		t.Fatal(err)
 	}

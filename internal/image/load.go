@@ -108,7 +108,7 @@ func (b *build) startServer(ctx context.Context, loads []source) (*server.Proces
 		return nil, fmt.Errorf("open server log: %w", err)
 	}
 	defer log.Close()
-	p, err := b.Server.Start(config, b.Account, b.dir, log)
+	p, err := b.Server.Start(config, b.Account, b.dir, log, server.Unsynced)
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func (s *Server) runOnce(ctx context.Context, args []string, config, dir, logPat
 		return fmt.Errorf("open log: %w", err)
 	}
 	defer log.Close()
-	p, err := s.startWith(config, account, dir, args, stdin, log)
+	p, err := s.startWith(config, account, dir, args, stdin, log, Synced)
 	if err != nil {
 		return err
 	}

@@ -181,7 +181,7 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		return fmt.Errorf("open server log: %w", err)
 	}
 	defer log.Close()
-	proc, err := s.inst.Server.Start(s.inst.ConfigPath(), s.inst.Account, s.inst.Dir, log)
+	proc, err := s.inst.Server.Start(s.inst.ConfigPath(), s.inst.Account, s.inst.Dir, log, server.Unsynced)
 	if err != nil {
 		return err // after a rewind s.proc is the old one, and has ended
 	}

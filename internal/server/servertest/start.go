@@ -140,7 +140,7 @@ func (r *Running) start(t testing.TB) error {
 		return err
 	}
 	defer log.Close()
-	if r.proc, err = r.Start(r.path("my.cnf"), r.Account, r.dir, log); err != nil {
+	if r.proc, err = r.Start(r.path("my.cnf"), r.Account, r.dir, log, server.Unsynced); err != nil {
 		return err
 	}
 	db, err := server.Open(r.Endpoint.Socket, r.Endpoint.Login, "")

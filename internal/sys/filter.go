@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LeastRefusedMap is the size in bytes from which RefuseSharedMaps refuses: that of
+// LeastRefusedMap is the size in bytes from which shared mappings are refused: that of
 // the smallest redo log of InnoDB. Smaller files are mapped for other ends (tc.log).
 const LeastRefusedMap = 4 << 20
 
@@ -19,12 +19,15 @@ var ErrNoFilter = errors.New("no system call filter for this architecture")
 // auditArch is what seccomp(2) calls the architectures that Ramaria runs on.
 var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// RefuseSharedMaps makes the calling thread, and all processes that it starts, unable
-// to map a file of LeastRefusedMap or more for shared writing: mmap(2) fails with
-// ENODEV, as on a filesystem that cannot. It cannot be undone, so the thread must be
-// locked to its goroutine and never unlocked. The filter is described in seccomp(2);
-// it wants no_new_privs, which the started processes inherit too.
-func RefuseSharedMaps() error {
+// FilterCalls makes the calling thread, and all processes that it starts, unable to map a
+// file of LeastRefusedMap or more for shared writing: mmap(2) fails with ENODEV, as on a
+// filesystem that cannot. With unsynced their fsync(2) and fdatasync(2) succeed at once and
+// do nothing: what was written is in the page cache, which outlives every process.
+//
+// It cannot be undone, so the thread must be locked to its goroutine and never unlocked.
+// The filter is described in seccomp(2); it wants no_new_privs, which the started processes
+// inherit too.
+func FilterCalls(unsynced bool) error {
 	arch, ok := auditArch[runtime.GOARCH]
 	if !ok {
 		return ErrNoFilter
@@ -39,10 +42,17 @@ func RefuseSharedMaps() error {
 	jump := func(test uint16, k uint32, yes, no uint8) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, K: k, Jt: yes, Jf: no}
 	}
+	answer := func(what uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: what} }
+	sync := answer(unix.SECCOMP_RET_ALLOW)
+	if unsynced {
+		sync = answer(unix.SECCOMP_RET_ERRNO) // error 0: it returns 0
+	}
 	filter := []unix.SockFilter{
 		load(archAt),
-		jump(unix.BPF_JEQ, arch, 0, 11),
+		jump(unix.BPF_JEQ, arch, 0, 13),
 		load(nr),
+		jump(unix.BPF_JEQ, unix.SYS_FSYNC, 13, 0),
+		jump(unix.BPF_JEQ, unix.SYS_FDATASYNC, 12, 0),
 		jump(unix.BPF_JEQ, unix.SYS_MMAP, 0, 9),
 		load(prot),
 		jump(unix.BPF_JSET, unix.PROT_WRITE, 0, 7),
@@ -53,15 +63,16 @@ func RefuseSharedMaps() error {
 		jump(unix.BPF_JGT, 0, 3, 0),
 		load(length),
 		jump(unix.BPF_JGE, LeastRefusedMap, 1, 0),
-		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENODEV)},
+		answer(unix.SECCOMP_RET_ALLOW),
+		answer(unix.SECCOMP_RET_ERRNO | uint32(unix.ENODEV)),
+		sync,
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("refuse shared maps: set no_new_privs: %w", err)
+		return fmt.Errorf("filter system calls: set no_new_privs: %w", err)
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0); err != nil {
-		return fmt.Errorf("refuse shared maps: set filter: %w", err)
+		return fmt.Errorf("filter system calls: set filter: %w", err)
 	}
 	runtime.KeepAlive(&program)
 	return nil
