@@ -95,6 +95,28 @@ func (l *Lab) ResetScenario() Scenario {
 
 const sakila = "sakila"
 
+// hundredChanges change a hundred rows of the fixture.
+var hundredChanges = []change{
+	{"UPDATE city SET population = population + 1 ORDER BY id LIMIT 50", 50},
+	{"INSERT INTO city (name, country_code, district, population) SELECT name, country_code, district, 1 FROM city ORDER BY id LIMIT 25", 25},
+	{"DELETE FROM language ORDER BY country_code, language LIMIT 25", 25},
+}
+
+// RowHundred is the reset of a HundredScenario.
+const RowHundred = "ramaria db reset"
+
+// HundredScenario puts a hundred changed rows back, and loads the fixture anew.
+func (l *Lab) HundredScenario() Scenario {
+	const cycles = 20
+	settings := l.settings()
+	f := &farm{lab: l, name: "resets", settings: settings, flags: func(_ context.Context, kind volume.Kind) ([]string, error) { return l.From(string(kind)), nil }}
+	undone := func(_, undone time.Duration) time.Duration { return undone }
+	hundred := resetting{farm: f, template: labDatabase, changes: hundredChanges, way: wayRewind, cycles: cycles, value: undone}
+	return Scenario{
+		Name: "hundred", Title: "a hundred changes put back", Unit: Seconds, Settings: settings, Cases: []Case{l.handCase(), hundred.named(RowHundred, "")},
+	}
+}
+
 // resetFrom are the flags of an instance with the fixture, bulk, and sakila if it is there.
 func (l *Lab) resetFrom(_ context.Context, kind volume.Kind) ([]string, error) {
 	return l.withDumps(kind, "bulk", bulkDump(), l.sakila())

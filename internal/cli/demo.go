@@ -22,7 +22,8 @@ func newDemo(a *app) *cobra.Command {
 		Short: "See what ramaria does on this machine, in a minute",
 		Long: `See what ramaria does on this machine, in a minute: the same server with the same
 generated data (5302 rows), brought up in the stock way on disk and by ramaria in
-RAM, and a second one branched from it while it runs, as a table. Nothing of it stays, but the server software if it was fetched.`,
+RAM, a second one branched from it while it runs, and a hundred changes put back, as
+tables. Nothing of it stays, but the server software if it was fetched.`,
 		Args: maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), a)
@@ -64,8 +65,13 @@ func (a *app) demo(ctx context.Context, lab *bench.Lab) error {
 	if !result.Measured() {
 		return err
 	}
-	a.demoTable(result, build)
+	a.demoTable(result)
+	fmt.Fprintf(a.stdout, "\nThe first time, ramaria builds the image: %s here; after that each `up` clones it.\n%d rounds in turn, every row of the data checked in each.\n",
+		bench.Seconds.Format(build.Seconds()), result.Rows[0].Rounds)
 	if err != nil {
+		return err
+	}
+	if err := a.demoReset(ctx, lab); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, `
@@ -74,8 +80,21 @@ Your turn:
   ramaria run -- your test command  a private server around a command
   ramaria branch main try-it        a second server, with the data of the first as it is now
   ramaria up --fresh                back to the clean data
+  ramaria template add DATABASE     clones of it for tests: ramaria db new, ramaria db reset
 `)
 	return nil
+}
+
+// demoReset shows a database put back in RAM, in two ways.
+func (a *app) demoReset(ctx context.Context, lab *bench.Lab) error {
+	r := bench.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
+	result, err := r.Run(ctx, lab.HundredScenario())
+	if !result.Measured() {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "\nA database in RAM with a hundred changed rows, as it was before:\n\n")
+	a.demoTable(result)
+	return err
 }
 
 // demoBuild measures the first time, when the image is built.
@@ -89,20 +108,20 @@ const rowBranch = "ramaria branch"
 
 // demoNotes explains the rows in a few words.
 var demoNotes = map[string]string{
-	bench.RowStock: "initialise, start, load the dump",
-	bench.RowRun:   "up, a command, and gone again",
-	rowBranch:      "a second server on the data of a running one",
+	bench.RowStock:   "initialise, start, load the dump",
+	bench.RowRun:     "up, a command, and gone again",
+	rowBranch:        "a second server on the data of a running one",
+	bench.RowHand:    "one session of the client: the usual way",
+	bench.RowHundred: "the changes undone, counters too",
 }
 
-func (a *app) demoTable(result bench.Result, build time.Duration) {
+func (a *app) demoTable(result bench.Result) {
 	t := newTable("", "MEDIAN", "TIMES FASTER", "")
 	for _, row := range result.Rows {
 		ratio := fmt.Sprintf("%12.1f", row.Ratio)
 		t.row(row.Name, fmt.Sprintf("%9s", bench.Seconds.Format(row.Median)), ratio, demoBar(result.Rows[0].Median, row.Median)+"  "+demoNotes[row.Name])
 	}
 	t.print(a.stdout)
-	fmt.Fprintf(a.stdout, "\nThe first time, ramaria builds the image: %s here; after that each `up` clones it.\n%d rounds in turn, every row of the data checked in each.\n",
-		bench.Seconds.Format(build.Seconds()), result.Rows[0].Rounds)
 }
 
 // demoBar draws a time as a share of the longest.
