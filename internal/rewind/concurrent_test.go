@@ -58,3 +58,26 @@ func TestConcurrent(t *testing.T) {
 		t.Logf("ways: %v", ways)
 	})
 }
+
+// TestPreparedAndGone leaves prepared transactions behind and resets at once, connected or
+// not: their locks must be gone, although InnoDB lets go of them later than the server of
+// the connection.
+func TestPreparedAndGone(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		l := newLab(t, want, "farm", flavoured(servertest.Find(t, want), farm))
+		le := l.lease("farm_1")
+		for n := range 60 {
+			conn := le.do("XA START 'x'\nDELETE FROM visit\nXA END 'x'\nXA PREPARE 'x'")
+			if n%2 == 0 {
+				if err := conn.Raw(func(c any) error { return c.(interface{ Close() error }).Close() }); err != nil {
+					t.Log(err)
+				}
+			}
+			if _, err := le.Reset(t.Context(), l.session, &le.Database); err != nil {
+				t.Fatalf("round %d: %v", n, err)
+			}
+			conn.Close()
+			le.do("SET innodb_lock_wait_timeout = 1\nUPDATE visit SET who = who + 100\nUPDATE visit SET who = who - 100").Close()
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
@@ -130,14 +131,31 @@ func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database)
 	if errors.Is(err, server.ErrUnseen) {
 		return s.End(ctx, d.User)
 	}
-	if err != nil {
+	if err != nil || len(open) == 0 {
 		return err
 	}
-	var threads []uint64
-	for _, t := range open {
-		threads = append(threads, t.Thread)
+	threads := make([]uint64, len(open))
+	for i, t := range open {
+		threads[i] = t.Thread
 	}
-	return s.kill(ctx, threads)
+	if err := s.kill(ctx, slices.Clone(threads)); err != nil {
+		return err
+	}
+	// MariaDB forgets a connection before InnoDB has let go of its transaction. One that is
+	// prepared would be rolled back in name only until then, and keep its locks for good.
+	for {
+		if open, err = r.Server.OpenTransactions(ctx, s.Conn, d.User); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(open, func(t server.Transaction) bool { return slices.Contains(threads, t.Thread) }) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for transactions to end: %w", ctx.Err())
+		case <-time.After(gonePoll):
+		}
+	}
 }
 
 // apply carries out a plan.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,18 +143,23 @@ func (r *room) decided(conn *sql.Conn) {
 // leave ends a connection as an application that crashes does, and waits for the server.
 func (r *room) leave(conn *sql.Conn) {
 	r.t.Helper()
-	var id int
+	var id uint64
 	if err := conn.QueryRowContext(r.t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
 		r.t.Fatal(err)
 	}
 	if err := conn.Raw(func(c any) error { return c.(interface{ Close() error }).Close() }); err != nil {
 		r.t.Log(err)
 	}
-	for n := 1; n > 0; {
+	for n, attached := 1, true; n > 0 || attached; time.Sleep(time.Millisecond) {
 		if err := r.session.Conn.QueryRowContext(r.t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?", id).Scan(&n); err != nil {
 			r.t.Fatal(err)
 		}
-		time.Sleep(time.Millisecond)
+		// InnoDB lets go of the transaction later than the server of the connection.
+		open, err := r.Server.OpenTransactions(r.t.Context(), r.session.Conn, r.User)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		attached = slices.ContainsFunc(open, func(t server.Transaction) bool { return t.Thread == id })
 	}
 }
 
