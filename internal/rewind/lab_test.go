@@ -40,6 +40,8 @@ func newLab(t *testing.T, want, name, schema string) *lab {
 	}
 	t.Cleanup(func() { l.db.Close() })
 	l.session = l.newSession()
+	// A lock that stays is to fail a test, not to have it wait for a day.
+	l.exec("SET GLOBAL lock_wait_timeout = 20, innodb_lock_wait_timeout = 10")
 	j.Read()
 	j.Watch(name)
 	if l.shape, err = template.Read(t.Context(), l.session.Conn, name); err != nil {
