@@ -2,6 +2,7 @@ package sys
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,12 @@ func (c *treeCopy) file(ctx context.Context, src, dst int, name, rel string, st 
 	s, err := unix.Openat(src, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return c.fail("open", rel, err)
+	}
+	// Should it have become something else since the stat, the file has vanished.
+	var now unix.Stat_t
+	if err := unix.Fstat(s, &now); err != nil || now.Mode&unix.S_IFMT != unix.S_IFREG {
+		unix.Close(s)
+		return c.fail("open", rel, cmp.Or(err, error(unix.ENOENT)))
 	}
 	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC
 	if again {
