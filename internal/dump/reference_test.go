@@ -38,7 +38,8 @@ func reference(data []byte) (spans []span, bad bool) {
 				}
 				delim = fields[1]
 				if strings.ContainsAny(delim[:1], "'\"`") {
-					quoted := strings.SplitN(word, delim[:1], 3)
+					// The quote of the argument: the client passes over all up to the first space.
+					quoted := strings.SplitN(word[strings.IndexAny(word, " \t\v\f\r"):], delim[:1], 3)
 					if len(quoted) < 3 || quoted[1] == "" {
 						return spans, true
 					}
