@@ -63,12 +63,6 @@ type Event struct {
 // Pos returns where the event begins.
 func (e *Event) Pos() Position { return Position{e.File, e.Offset} }
 
-// End returns where the next one begins.
-func (e *Event) End() Position { return Position{e.File, e.Offset + e.Length} }
-
-// Ref returns what [Files.Each] finds the event by.
-func (e *Event) Ref() Ref { return Ref{e.File, e.Offset, e.Length} }
-
 // Skippable reports whether an event of a kind nobody here knows may be passed over,
 // since its writer says so.
 func (e *Event) Skippable() bool { return e.Flags&flagIgnorable != 0 }
@@ -145,17 +139,4 @@ func ParseRotate(e *Event) (Rotate, error) {
 		return Rotate{}, located(corrupt("ROTATE event", "%d bytes", len(e.Body)), e.Pos())
 	}
 	return Rotate{Position{string(name), int64(off)}}, nil
-}
-
-// Text returns the statement's text of a ROWS_QUERY or ANNOTATE_ROWS event; "" for others.
-func (e *Event) Text() string {
-	switch e.Type {
-	case AnnotateRowsEvent:
-		return string(e.Body)
-	case RowsQueryEvent: // behind a length that is only one byte, and so of no use
-		if len(e.Body) > 0 {
-			return string(e.Body[1:])
-		}
-	}
-	return ""
 }

@@ -236,43 +236,6 @@ func TestOpenTail(t *testing.T) {
 	}
 }
 
-func TestFiles(t *testing.T) {
-	dir := t.TempDir()
-	l := newLog(t, dir, first, 1, true)
-	start := len(l.b)
-	l.add(QueryEvent, "one").add(XIDEvent, "12345678").save(t)
-	s := Files{Dir: dir}
-	defer s.Close()
-	read := func(r Ref) (kinds []string, err error) {
-		err = s.Each(r, func(e *Event) error {
-			kinds = append(kinds, e.Type.String()+" "+e.Pos().String())
-			return nil
-		})
-		return kinds, err
-	}
-	all := Ref{first, int64(start), int64(len(l.b) - start)}
-	for range 2 {
-		got, err := read(all)
-		if diff := cmp.Diff([]string{"QUERY binlog.000009:256", "XID binlog.000009:282"}, got); diff != "" || err != nil {
-			t.Error(diff, err)
-		}
-		if err := os.Remove(l.path); err != nil && !errors.Is(err, os.ErrNotExist) { // open, it can still be read
-			t.Fatal(err)
-		}
-	}
-	var gone *GoneError
-	var bad *CorruptError
-	if _, err := read(Ref{first, int64(start), 1 << 40}); !errors.As(err, &gone) {
-		t.Errorf("too long: %v", err)
-	}
-	if _, err := read(Ref{first, int64(start), 25}); !errors.As(err, &bad) {
-		t.Errorf("half an event: %v", err)
-	}
-	if _, err := read(Ref{second, 4, 100}); !errors.As(err, &gone) {
-		t.Errorf("no file: %v", err)
-	}
-}
-
 func remove(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Remove(path); err != nil {

@@ -7,24 +7,11 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/rewind"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
 //go:embed testdata/farm.sql
 var farm string
-
-// flavoured is a text without the lines that are for the other flavour.
-func flavoured(srv *server.Server, text string) string {
-	other := map[server.Flavour]string{server.MariaDB: "-- mysql", server.MySQL: "-- mariadb"}[srv.Flavour]
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if !strings.HasSuffix(strings.TrimSpace(line), other) {
-			b.WriteString(line)
-		}
-	}
-	return b.String()
-}
 
 // cases are what a test can do to its database, and the ways by which that is put back;
 // "refill" is also right where cascades are not logged and "rewind" where they are.
@@ -119,10 +106,10 @@ var cases = []struct {
 func TestCases(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		schema := servertest.Find(t, want)
-		l := newLab(t, want, "farm", flavoured(schema, farm))
+		l := newLab(t, want, "farm", servertest.Flavoured(schema, farm))
 		le, other := l.lease("farm_1"), l.lease("farm_2")
 		for _, tc := range cases {
-			statements := flavoured(schema, tc.do)
+			statements := servertest.Flavoured(schema, tc.do)
 			if tc.do != "" && statements == "" {
 				continue
 			}

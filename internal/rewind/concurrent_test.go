@@ -13,7 +13,7 @@ import (
 // may survive it, but not the next one that nobody disturbs.
 func TestConcurrent(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
-		l := newLab(t, want, "farm", flavoured(servertest.Find(t, want), farm))
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
 		le := l.lease("farm_1")
 		ctx := context.WithoutCancel(t.Context())
 		ways := map[string]int{}
@@ -64,7 +64,7 @@ func TestConcurrent(t *testing.T) {
 // the connection.
 func TestPreparedAndGone(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
-		l := newLab(t, want, "farm", flavoured(servertest.Find(t, want), farm))
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
 		le := l.lease("farm_1")
 		for n := range 60 {
 			conn := le.do("XA START 'x'\nDELETE FROM visit\nXA END 'x'\nXA PREPARE 'x'")

@@ -11,7 +11,7 @@ import (
 // which all tests here judge must see each.
 func TestControl(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
-		l := newLab(t, want, "farm", flavoured(servertest.Find(t, want), farm))
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
 		le := l.lease("farm_1")
 		dirty := "INSERT INTO visit VALUES ('2020-02-02', 1)\nUPDATE visit SET who = 9 WHERE who = 3\nDELETE FROM plain WHERE id = 2\nINSERT INTO counted (a) VALUES (7)"
 		for name, sabotage := range map[string]func(p *rewind.Plan){

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // Journal follows the binary log of a server, by plain reads of its files, and keeps what
@@ -51,7 +52,7 @@ func OpenJournal(dir, base string) (*Journal, error) {
 // open goes to the beginning of the newest file. What stands there is read again by the
 // next Read; whoever is watched must be marked.
 func (j *Journal) open() error {
-	files, err := filepath.Glob(filepath.Join(globEscape(j.dir), globEscape(j.base)+".[0-9]*"))
+	files, err := filepath.Glob(filepath.Join(server.GlobEscape(j.dir), server.GlobEscape(j.base)+".[0-9]*"))
 	if err != nil {
 		return fmt.Errorf("find binary logs: %w", err)
 	}
@@ -71,11 +72,6 @@ func (j *Journal) open() error {
 	}
 	j.tail, j.maps, j.group, j.prepared = tail, binlog.Maps{}, group{}, map[string]*group{}
 	return nil
-}
-
-// globEscape makes a path a pattern that matches it alone.
-func globEscape(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // Close lets the files go.

@@ -112,7 +112,7 @@ func (s *Session) counters(ctx context.Context, name string) (map[string]uint64,
 func (s *Session) restore(ctx context.Context, name string, want, have map[string]uint64) error {
 	var b strings.Builder
 	set := func(table string, n uint64) {
-		fmt.Fprintf(&b, "ALTER TABLE %s.%s AUTO_INCREMENT = %d;", quoteName(name), quoteName(table), n)
+		fmt.Fprintf(&b, "ALTER TABLE %s.%s AUTO_INCREMENT = %d;", server.QuoteName(name), server.QuoteName(table), n)
 	}
 	for table, n := range have {
 		if was, known := want[table]; !known {
@@ -196,5 +196,3 @@ func (s *Session) connections(ctx context.Context, user string) ([]uint64, error
 	}
 	return list, nil
 }
-
-func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }

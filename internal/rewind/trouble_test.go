@@ -221,7 +221,7 @@ func alive(ctx context.Context, conn *sql.Conn) error {
 // with an open transaction.
 func TestTroubles(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
-		l := newLab(t, want, "farm", flavoured(servertest.Find(t, want), farm))
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
 		le, other := l.lease("farm_1"), l.lease("farm_2")
 		for _, tc := range troubles {
 			t.Run(tc.name, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestTroubles(t *testing.T) {
 // right: the template may have been changed unseen as well.
 func TestLostLog(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
-		l := newLab(t, want, "farm", flavoured(servertest.Find(t, want), farm))
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
 		le := l.lease("farm_1")
 		for name, text := range map[string]string{
 			"purged": "FLUSH BINARY LOGS\nFLUSH BINARY LOGS\nPURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY",

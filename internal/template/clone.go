@@ -65,7 +65,7 @@ func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) error {
 }
 
 func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string) (err error) {
-	if _, err := conn.ExecContext(ctx, "CREATE DATABASE "+quoteName(name)+s.defaults()+"; USE "+quoteName(name)); err != nil {
+	if _, err := conn.ExecContext(ctx, "CREATE DATABASE "+server.QuoteName(name)+s.defaults()+"; USE "+server.QuoteName(name)); err != nil {
 		return fmt.Errorf("clone %s to %s: %w", s.Name, name, err)
 	}
 	defer func() {
@@ -94,7 +94,7 @@ const dropTries = 5
 // Drop removes a database, if it is there.
 func Drop(ctx context.Context, conn *sql.Conn, name string) error {
 	for try := 1; ; try++ {
-		_, err := conn.ExecContext(ctx, "DROP DATABASE IF EXISTS "+quoteName(name))
+		_, err := conn.ExecContext(ctx, "DROP DATABASE IF EXISTS "+server.QuoteName(name))
 		if err == nil {
 			return nil
 		}
@@ -117,7 +117,7 @@ func (s *Shape) makeTables(ctx context.Context, conn *sql.Conn, name string, tab
 		for _, table := range tables {
 			if t := s.Table(table); (t.Kind == Sequence) == kind {
 				// A default may name a sequence, which the server writes out in full.
-				if err := run.add(replaceOutsideStrings(t.Create, quoteName(s.Name)+".", quoteName(name)+".")); err != nil {
+				if err := run.add(replaceOutsideStrings(t.Create, server.QuoteName(s.Name)+".", server.QuoteName(name)+".")); err != nil {
 					return err
 				}
 			}
@@ -140,7 +140,7 @@ func (s *Shape) makeTables(ctx context.Context, conn *sql.Conn, name string, tab
 
 // fill is the statement that fills an empty table.
 func (s *Shape) fill(t *Table, name string) string {
-	own := quoteName(name) + "." + quoteName(t.Name)
+	own := server.QuoteName(name) + "." + server.QuoteName(t.Name)
 	if t.Kind == Sequence {
 		return "DO SETVAL(" + own + ", " + strconv.FormatUint(t.Counter, 10) + ", 0)"
 	}
@@ -148,9 +148,9 @@ func (s *Shape) fill(t *Table, name string) string {
 	for _, c := range t.Columns {
 		switch {
 		case c.Period:
-			period = append(period, quoteName(c.Name))
+			period = append(period, server.QuoteName(c.Name))
 		case !c.Generated:
-			columns = append(columns, quoteName(c.Name))
+			columns = append(columns, server.QuoteName(c.Name))
 		}
 	}
 	list := strings.Join(columns, ",")
@@ -161,9 +161,9 @@ func (s *Shape) fill(t *Table, name string) string {
 		// What rows were before can be copied since 10.11; older servers pass over comments.
 		list += " /*M!101100 ," + strings.Join(period, ",") + " */"
 		return "/*M!101100 SET STATEMENT system_versioning_insert_history = 1 FOR */ INSERT INTO " + own + " (" + list + ") SELECT " + list +
-			" FROM " + quoteName(s.Name) + "." + quoteName(t.Name) + " /*M!101100 FOR SYSTEM_TIME ALL */"
+			" FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " /*M!101100 FOR SYSTEM_TIME ALL */"
 	}
-	return "INSERT INTO " + own + " (" + list + ") SELECT " + list + " FROM " + quoteName(s.Name) + "." + quoteName(t.Name)
+	return "INSERT INTO " + own + " (" + list + ") SELECT " + list + " FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name)
 }
 
 // few is how many rows DELETE removes sooner than TRUNCATE makes a new file.
@@ -173,7 +173,7 @@ const few = 300
 func (s *Shape) fillAgain(ctx context.Context, conn *sql.Conn, name string, tables []string) error {
 	run := statements{ctx: ctx, conn: conn}
 	for _, table := range tables {
-		t, own := s.Table(table), quoteName(name)+"."+quoteName(table)
+		t, own := s.Table(table), server.QuoteName(name)+"."+server.QuoteName(table)
 		empty := "TRUNCATE TABLE " + own
 		// Other engines put new rows into the room of deleted ones, in another order.
 		if t.Rows <= few && t.Engine == "InnoDB" {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // Repair is what makes a database that was changed the same as its template again.
@@ -116,17 +118,17 @@ func (r Repair) Empty() bool {
 // Mend carries out a repair of the database name.
 func (s *Shape) Mend(ctx context.Context, conn *sql.Conn, name string, r Repair) error {
 	run := statements{ctx: ctx, conn: conn}
-	list := []string{"USE " + quoteName(name)}
+	list := []string{"USE " + server.QuoteName(name)}
 	if r.Defaults {
-		list = append(list, "ALTER DATABASE "+quoteName(name)+s.defaults())
+		list = append(list, "ALTER DATABASE "+server.QuoteName(name)+s.defaults())
 	}
 	for _, o := range r.DropObjects {
-		list = append(list, "DROP "+o.Kind+" IF EXISTS "+quoteName(o.Name))
+		list = append(list, "DROP "+o.Kind+" IF EXISTS "+server.QuoteName(o.Name))
 	}
 	if len(r.Drop) > 0 {
 		names := make([]string, len(r.Drop))
 		for i, t := range r.Drop {
-			names[i] = quoteName(t)
+			names[i] = server.QuoteName(t)
 		}
 		list = append(list, "DROP TABLE IF EXISTS "+strings.Join(names, ", "))
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // ErrNoDatabase says that there is no such database.
@@ -91,7 +93,7 @@ func (r *reader) database() error {
 		return err
 	}
 	// Within its own database the server writes the names in a view without it.
-	_, err = r.conn.ExecContext(r.ctx, "USE "+quoteName(r.shape.Name))
+	_, err = r.conn.ExecContext(r.ctx, "USE "+server.QuoteName(r.shape.Name))
 	return err
 }
 
@@ -154,7 +156,7 @@ func (r *reader) definitions() error {
 			err := r.each(func(row map[string]string) error {
 				t.Counter = number(row["next"])
 				return nil
-			}, "SELECT next_not_cached_value AS next FROM "+quoteName(t.Name))
+			}, "SELECT next_not_cached_value AS next FROM "+server.QuoteName(t.Name))
 			if err != nil {
 				return err
 			}
@@ -162,7 +164,7 @@ func (r *reader) definitions() error {
 		err := r.each(func(row map[string]string) error {
 			t.Create = row["create table"] // also of a sequence
 			return nil
-		}, "SHOW CREATE "+what+" "+quoteName(t.Name))
+		}, "SHOW CREATE "+what+" "+server.QuoteName(t.Name))
 		if err != nil {
 			return err
 		}
@@ -221,7 +223,7 @@ func (r *reader) object(o *Object) (err error) {
 			return fmt.Errorf("%s %s: the server does not show it", strings.ToLower(o.Kind), o.Name)
 		}
 		return nil
-	}, "SHOW CREATE "+o.Kind+" "+quoteName(o.Name))
+	}, "SHOW CREATE "+o.Kind+" "+server.QuoteName(o.Name))
 }
 
 // sortViews puts views behind those that they name. The rest stays where it is.
@@ -243,7 +245,7 @@ func sortViews(objects []Object) {
 		}
 		done[v.Name] = true
 		for _, w := range views {
-			if strings.Contains(v.Create, quoteName(w.Name)) {
+			if strings.Contains(v.Create, server.QuoteName(w.Name)) {
 				place(w)
 			}
 		}
@@ -258,9 +260,6 @@ func sortViews(objects []Object) {
 // quote writes a string literal without backslashes: a character set, a mode, a time zone.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// quoteName writes an identifier in backticks.
-func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
-
 // Analyze has the server count again what the tables of a database hold, on which it is
 // decided whether to undo changes or to fill a table.
 func Analyze(ctx context.Context, conn *sql.Conn, name string) error {
@@ -274,7 +273,7 @@ func Analyze(ctx context.Context, conn *sql.Conn, name string) error {
 	var list []string
 	for _, t := range r.shape.Tables {
 		if t.Kind == Base {
-			list = append(list, quoteName(t.Name))
+			list = append(list, server.QuoteName(t.Name))
 		}
 	}
 	if len(list) == 0 {

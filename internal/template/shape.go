@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // Shape is all that a database is made of but its rows.
@@ -111,7 +113,7 @@ var impliedCharset = regexp.MustCompile(` CHARACTER SET \w+ COLLATE `)
 // definition is what a table is but its counter: SHOW CREATE TABLE without it, and without
 // the name of its database.
 func definition(create, database string) string {
-	create = impliedCharset.ReplaceAllString(replaceOutsideStrings(create, quoteName(database)+".", ""), " COLLATE ")
+	create = impliedCharset.ReplaceAllString(replaceOutsideStrings(create, server.QuoteName(database)+".", ""), " COLLATE ")
 	at := strings.LastIndex(create, "\n)")
 	if at < 0 {
 		return create
@@ -144,9 +146,9 @@ func requalify(o Object, from, to string) string {
 		return o.Create // a body is kept as it was written
 	}
 	if to != "" {
-		to = quoteName(to) + "."
+		to = server.QuoteName(to) + "."
 	}
-	return replaceOutsideStrings(o.Create, quoteName(from)+".", to)
+	return replaceOutsideStrings(o.Create, server.QuoteName(from)+".", to)
 }
 
 // replaceOutsideStrings replaces what does not lie in a string literal. The text is a

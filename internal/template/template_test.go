@@ -30,7 +30,7 @@ func start(t *testing.T, want string) (*servertest.Running, *sql.Conn, []string)
 		t.Fatal(err)
 	}
 	srv.Load(t, world.String())
-	srv.Load(t, flavoured(srv.Server, zoo))
+	srv.Load(t, servertest.Flavoured(srv.Server, zoo))
 	databases := []string{"world", "zoo"}
 	for name, files := range map[string][]string{"sakila": {"sakila-schema.sql", "sakila-data.sql"}} {
 		text := ""
@@ -58,18 +58,6 @@ func start(t *testing.T, want string) (*servertest.Running, *sql.Conn, []string)
 	}
 	t.Cleanup(func() { conn.Close() })
 	return srv, conn, databases
-}
-
-// flavoured is a text without the lines that are for the other flavour.
-func flavoured(srv *server.Server, text string) string {
-	other := map[server.Flavour]string{server.MariaDB: "-- mysql", server.MySQL: "-- mariadb"}[srv.Flavour]
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if !strings.HasSuffix(strings.TrimSpace(line), other) {
-			b.WriteString(line)
-		}
-	}
-	return b.String()
 }
 
 func read(t *testing.T, conn *sql.Conn, name string) *template.Shape {
@@ -143,7 +131,7 @@ func testMend(t *testing.T, want string) {
 		t.Fatal(err)
 	}
 	for _, change := range strings.Split(strings.TrimSpace(changes), "\n") {
-		if change = flavoured(srv.Server, change); change == "" {
+		if change = servertest.Flavoured(srv.Server, change); change == "" {
 			continue
 		}
 		t.Run(change, func(t *testing.T) {

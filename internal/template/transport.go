@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -61,7 +62,7 @@ func (s *Shape) transport(ctx context.Context, conn *sql.Conn, name string, tabl
 	each := func(words, database, end string) string {
 		var b strings.Builder
 		for _, table := range list {
-			b.WriteString(words + quoteName(database) + "." + quoteName(table) + end)
+			b.WriteString(words + server.QuoteName(database) + "." + server.QuoteName(table) + end)
 		}
 		return b.String()
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/host"
@@ -25,6 +26,19 @@ const (
 // Servers are those that everything must work on. The first runs all tests, as root and
 // as an ordinary user; the others those that are about servers, as root.
 var Servers = []string{"mariadb:10.11", "mariadb:11.4", "mariadb:11.8", "mysql:9.7"}
+
+// Flavoured is a text of statements without the lines that are for the other flavour: those
+// that end with "-- mariadb" or "-- mysql".
+func Flavoured(srv *server.Server, text string) string {
+	other := map[server.Flavour]string{server.MariaDB: "-- mysql", server.MySQL: "-- mariadb"}[srv.Flavour]
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasSuffix(strings.TrimSpace(line), other) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
 
 // Each runs f as a subtest on each of Servers, or on the one that EnvServer chooses.
 func Each(t *testing.T, f func(t *testing.T, want string)) {
