@@ -54,6 +54,25 @@ func PunchHole(fd int, off, n int64) error {
 	}
 }
 
+// FillHoles gives a file blocks for all that its size promises, which read as zeros as before.
+// File systems that cannot are left as they are. Others may write to the file meanwhile.
+func FillHoles(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	for {
+		err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, info.Size())
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err == nil, errors.Is(err, unix.EOPNOTSUPP):
+			return nil
+		}
+		return fmt.Errorf("fill holes of %s: %w", f.Name(), err)
+	}
+}
+
 // DigHoles turns every whole 4 KB block of zeros in the regular file at path into
 // a hole, as fallocate -d does, and returns how many bytes the file system got
 // back. Contents and size stay, the mtime does not. The file must not be written

@@ -164,3 +164,25 @@ func TestCopyBytes(t *testing.T) {
 		t.Errorf("cancelled copy: %v", err)
 	}
 }
+
+func TestFillHoles(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	const size = 1 << 20
+	if _, err := f.WriteAt([]byte("end"), size-3); err != nil {
+		t.Fatal(err)
+	}
+	if err := FillHoles(f); err != nil {
+		t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Sys().(*syscall.Stat_t).Blocks * 512; got < size || info.Size() != size {
+		t.Errorf("%d bytes are there of %d", got, info.Size())
+	}
+}

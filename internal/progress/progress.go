@@ -1,0 +1,48 @@
+// Package progress shows how far a long piece of work has come.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// pause is the least time between two pictures of a bar.
+const pause = 50 * time.Millisecond
+
+// Bar returns what bytes are written to as they are dealt with: a bar with rate and time left
+// on a terminal, which is gone after Close; elsewhere talk gets a single line. size is -1 where
+// it is not known; talk may be nil.
+func Bar(talk io.Writer, terminal bool, what string, size int64) io.WriteCloser {
+	switch {
+	case talk == nil:
+		return nothing{io.Discard}
+	case !terminal:
+		fmt.Fprintf(talk, "%s\n", what)
+		return nothing{io.Discard}
+	}
+	return progressbar.NewOptions64(size,
+		progressbar.OptionSetWriter(talk),
+		progressbar.OptionSetDescription(what),
+		progressbar.OptionShowBytes(true),
+		progressbar.OptionSetWidth(24),
+		progressbar.OptionThrottle(pause),
+		progressbar.OptionClearOnFinish(),
+	)
+}
+
+// Quiet is Bar, but nothing where there is no terminal: for what says a line when it is done.
+func Quiet(talk io.Writer, terminal bool, what string, size int64) io.WriteCloser {
+	if !terminal {
+		return nothing{io.Discard}
+	}
+	return Bar(talk, terminal, what, size)
+}
+
+// nothing is written to in vain.
+type nothing struct{ io.Writer }
+
+// Close does nothing.
+func (nothing) Close() error { return nil }
