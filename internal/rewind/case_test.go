@@ -54,6 +54,8 @@ var cases = []struct {
 	{"counter by an insert", "INSERT INTO counted (a) VALUES (1), (2)", "rewind"},
 	{"counter by a rolled back insert", "BEGIN\nINSERT INTO counted (a) VALUES (1)\nROLLBACK", "noop rewind"},
 	{"counter by a failed insert", "INSERT IGNORE INTO counted (id, a) VALUES (1, 1)\n-INSERT INTO counted (a, u) VALUES (5, 1)\n-INSERT INTO counted (a, u) VALUES (5, 1)", "noop rewind"},
+	{"counter that a failed insert hides", "-INSERT INTO chip (id, code) VALUES (2, 77)\nBEGIN\nINSERT INTO animal (cage) VALUES (ST_GeomFromText('POINT(0 0)'))\nROLLBACK", "noop rewind"},
+	{"counter that a failed insert hides, of a parent", "-INSERT INTO keeper (id, name) VALUES (4711, 'Ben')\nBEGIN\nINSERT INTO animal (cage) VALUES (ST_GeomFromText('POINT(0 0)'))\nROLLBACK", "noop rewind"},
 	{"counter of an empty table", "BEGIN\nINSERT INTO empty_one VALUES (), ()\nROLLBACK", "noop rewind"},
 	{"counter set", "ALTER TABLE counted AUTO_INCREMENT = 5000", "refill"},
 

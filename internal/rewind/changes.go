@@ -23,6 +23,9 @@ type Changes struct {
 	// Prepared are the XA transactions that changed the database and wait for their
 	// verdict.
 	Prepared []binlog.XID
+	// Events counts the row events that were read, also those of transactions that wait
+	// for their end.
+	Events int
 }
 
 // TableChanges are the changes of one table's rows.

@@ -37,5 +37,5 @@ func Names(sql string) map[string]bool {
 
 // Apply carries out a plan.
 func (r *Rewinder) Apply(ctx context.Context, s *Session, d *Database, p *Plan) error {
-	return r.apply(ctx, s, d, p)
+	return r.apply(ctx, s, d, p, nil)
 }

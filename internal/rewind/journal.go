@@ -128,6 +128,18 @@ func (j *Journal) Take(name string) *Changes {
 	return c
 }
 
+// Events reads the log to its end and returns how many row events it has about a database
+// since it was last taken.
+func (j *Journal) Events(name string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.read()
+	if c := j.watched[name]; c != nil {
+		return c.Events
+	}
+	return 0
+}
+
 // RolledBack says that an XA transaction was rolled back by a session that is not logged.
 func (j *Journal) RolledBack(x binlog.XID) {
 	j.mu.Lock()
@@ -253,7 +265,8 @@ func (j *Journal) rows(e *binlog.Event) error {
 	if m == nil {
 		return fmt.Errorf("read binary log at %s: %w", e.Pos(), errIncomplete)
 	}
-	if j.watched[m.Schema] != nil {
+	if c := j.watched[m.Schema]; c != nil {
+		c.Events++
 		j.group.staged = append(j.group.staged, binlog.Change{Map: m, Rows: r.Clone()})
 	}
 	return nil
@@ -301,92 +314,4 @@ func (j *Journal) prepare(e *binlog.Event) error {
 	}
 	j.reset()
 	return nil
-}
-
-// query takes in a statement that was logged as text.
-func (j *Journal) query(e *binlog.Event) error {
-	q, err := binlog.ParseQuery(e)
-	if err != nil {
-		return err
-	}
-	sql := string(q.SQL)
-	kind := effectOf(sql)
-	switch kind {
-	case begin:
-		j.reset()
-	case commit:
-		j.commit()
-	case rollback:
-		// It is only written where a table that knows no transactions was changed as well.
-		j.group.doubtful = len(j.group.staged)
-		j.commit()
-	case rollbackTo:
-		j.group.doubtful = len(j.group.staged)
-	case savepoint, xaOther, harmless:
-	case xaCommit, xaRollback:
-		j.verdict(sql, kind)
-	default:
-		j.statement(q, sql, kind)
-	}
-	return nil
-}
-
-// verdict ends an XA transaction that was prepared.
-func (j *Journal) verdict(sql string, kind effect) {
-	// "XA COMMIT X'61',X'',1", as the server writes it whatever it was given.
-	_, id, _ := strings.Cut(strings.TrimSpace(sql)[len("XA "):], " ")
-	id = strings.ReplaceAll(id, " ", "")
-	if kind == xaRollback {
-		id = strings.TrimSpace(id)
-	}
-	if g := j.prepared[id]; g != nil && kind == xaCommit {
-		j.count(g)
-	}
-	delete(j.prepared, id)
-	j.reset()
-}
-
-// statement notes a statement with every watched database that it may be about: that of
-// its session, those that the server names, and those whose names stand in it before a
-// dot. A table may well be called as a database is. Where the server names none (MariaDB),
-// or says that they are too many (MySQL, of every CREATE TABLE ... SELECT), the text tells.
-func (j *Journal) statement(q binlog.Query, sql string, kind effect) {
-	if len(j.group.staged) > 0 { // it cannot stand in a transaction; should it, that counts
-		j.group.doubtful = len(j.group.staged)
-		j.commit()
-	}
-	foreign := !isASCII(sql) && !speaksUTF8(q.CharsetClient)
-	mentioned, qualifies := map[string]bool{}, map[string]bool{}
-	for _, n := range names(sql) {
-		mentioned[n.text] = true
-		if n.qualifies || kind == database || kind == unknown || kind == wide || altersDatabase(sql) {
-			qualifies[n.text] = true
-		}
-	}
-	for name, c := range j.watched {
-		own := q.Schema == name
-		named := slices.Contains(q.Updated, name) || qualifies[strings.ToLower(name)] || foreign && !isASCII(name)
-		if kind == wide {
-			if own || named {
-				c.warn("it reaches beyond the database and stays: " + firstWords(sql, 2))
-			}
-			continue
-		}
-		if !own && !named {
-			continue
-		}
-		switch {
-		case foreign && kind == structural:
-			c.unsure("a statement in another character set than UTF-8: " + firstWords(sql, 2))
-		case kind == structural:
-			c.touch(mentioned)
-		case kind == database:
-			if named { // others are made and removed from anywhere
-				c.unsure("the whole database was made or removed: " + firstWords(sql, 2))
-			}
-		default:
-			c.unsure("a statement that is not understood: " + firstWords(sql, 2))
-		}
-	}
-	j.reset()
 }

@@ -40,8 +40,8 @@ type Result struct {
 // ErrTemplateChanged says that a template is not what it was.
 var ErrTemplateChanged = errors.New("the template was changed")
 
-// templateChanged returns an error if a template is not what it was.
-func (r *Rewinder) templateChanged(name string) error {
+// Unchanged returns an error if a template is not what it was.
+func (r *Rewinder) Unchanged(name string) error {
 	if why := r.Journal.Changed(name); why != "" {
 		return fmt.Errorf("%w: %s\nhint: ramaria template add %s takes it as it is now", ErrTemplateChanged, why, name)
 	}
@@ -51,7 +51,7 @@ func (r *Rewinder) templateChanged(name string) error {
 // Clone makes a database from its template and begins to watch it. It returns the
 // counters that it begins with.
 func (r *Rewinder) Clone(ctx context.Context, s *Session, shape *template.Shape, name string) (map[string]uint64, error) {
-	if err := r.templateChanged(shape.Name); err != nil {
+	if err := r.Unchanged(shape.Name); err != nil {
 		return nil, err
 	}
 	r.Journal.Read()
@@ -83,16 +83,22 @@ func (r *Rewinder) Reset(ctx context.Context, s *Session, d *Database) (Result, 
 }
 
 func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database) (Result, error) {
-	if err := r.endTransactions(ctx, s, d); err != nil {
+	events := r.Journal.Events(d.Name)
+	counters, err := r.endTransactions(ctx, s, d)
+	if err != nil {
 		return Result{}, err
 	}
-	plan := Make(r.Journal.Take(d.Name), d.Shape, r.Server.LogsCascades())
+	changes := r.Journal.Take(d.Name)
+	if changes.Events != events { // the counters may be from before
+		counters = nil
+	}
+	plan := Make(changes, d.Shape, r.Server.LogsCascades())
 	res := Result{Way: plan.Way, Why: plan.Why, Warnings: plan.Warnings}
-	err := r.apply(ctx, s, d, &plan)
+	err = r.apply(ctx, s, d, &plan, counters)
 	again := func(why string) {
 		// What was done meanwhile goes with the database.
 		plan = Plan{Way: Reclone, Why: why, Rollback: r.Journal.Take(d.Name).Prepared}
-		err = r.apply(ctx, s, d, &plan)
+		err = r.apply(ctx, s, d, &plan, nil)
 	}
 	switch {
 	case err != nil && server.LockTimeout(err):
@@ -125,41 +131,46 @@ func (s *Session) End(ctx context.Context, user string) error {
 }
 
 // endTransactions ends the connections that have a transaction open: it could still
-// commit, holds locks, or shows what is gone.
-func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database) error {
-	open, err := r.Server.OpenTransactions(ctx, s.Conn, d.User)
-	if errors.Is(err, server.ErrUnseen) {
-		return s.End(ctx, d.User)
-	}
-	if err != nil || len(open) == 0 {
-		return err
-	}
-	threads := make([]uint64, len(open))
-	for i, t := range open {
-		threads[i] = t.Thread
-	}
-	if err := s.kill(ctx, slices.Clone(threads)); err != nil {
-		return err
-	}
-	// MariaDB forgets a connection before InnoDB has let go of its transaction. One that is
-	// prepared would be rolled back in name only until then, and keep its locks for good.
+// commit, holds locks, or shows what is gone. It returns the counters as they are after
+// that, nil if they are yet to be asked for.
+func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database) (map[string]uint64, error) {
+	var ended []uint64
 	for {
-		if open, err = r.Server.OpenTransactions(ctx, s.Conn, d.User); err != nil {
-			return err
+		counters := map[string]uint64{}
+		open, err := r.Server.OpenTransactions(ctx, s.Conn, d.User, askCounters(d.Name, counters))
+		if errors.Is(err, server.ErrUnseen) {
+			return nil, s.End(ctx, d.User)
 		}
-		if !slices.ContainsFunc(open, func(t server.Transaction) bool { return slices.Contains(threads, t.Thread) }) {
-			return nil
+		if err != nil || len(open) == 0 {
+			return counters, err
+		}
+		if ended == nil {
+			for _, t := range open {
+				ended = append(ended, t.Thread)
+			}
+			if err := s.kill(ctx, slices.Clone(ended)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		// MariaDB forgets a connection before InnoDB has let go of its transaction. One that
+		// is prepared would be rolled back in name only until then, and keep its locks for
+		// good.
+		if !slices.ContainsFunc(open, func(t server.Transaction) bool { return slices.Contains(ended, t.Thread) }) {
+			return counters, nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for transactions to end: %w", ctx.Err())
+			return nil, fmt.Errorf("wait for transactions to end: %w", ctx.Err())
 		case <-time.After(gonePoll):
 		}
 	}
 }
 
-// apply carries out a plan.
-func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan) error {
+// apply carries out a plan. The counters are those of the database as it is, nil if they
+// are to be asked for. What it undoes moves none of them: rows that are put back were
+// inserted by the same changes, or lie below what the counters began with.
+func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, counters map[string]uint64) error {
 	for _, x := range p.Rollback {
 		err := s.exec(ctx, "XA ROLLBACK "+x.String())
 		switch {
@@ -172,22 +183,44 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan) 
 	if p.Way == Reclone {
 		return r.again(ctx, s, d)
 	}
-	if err := r.fill(ctx, s, d, p); err != nil {
+	if len(p.Doubtful) > 0 || p.Structure {
+		if err := r.fill(ctx, s, d, p); err != nil {
+			return err
+		}
+		counters = nil
+	}
+	// What is to be done about counters that are known goes along with the undoing.
+	known := counters != nil
+	altered := map[string]uint64{}
+	if known {
+		altered = moved(d.Counters, counters)
+	}
+	if err := s.undo(ctx, p.Undo, r.Journal.Format(), r.ServerID, setting(d.Name, altered)); err != nil {
 		return err
 	}
-	if err := s.undo(ctx, p.Undo, r.Journal.Format(), r.ServerID); err != nil {
-		return err
+	if !known {
+		counters, err := s.counters(ctx, d.Name)
+		if err != nil {
+			return err
+		}
+		altered = moved(d.Counters, counters)
+		if err := s.restore(ctx, setting(d.Name, altered)); err != nil {
+			return err
+		}
 	}
-	have, err := s.counters(ctx, d.Name)
-	if err != nil {
-		return err
+	if !r.Server.HidesCounters() {
+		return nil
 	}
-	return s.restore(ctx, d.Name, d.Counters, have)
+	// Of tables that were filled nobody has kept which were made again.
+	for table := range p.Doubtful {
+		altered[table] = d.Counters[table]
+	}
+	return s.settle(ctx, d, altered)
 }
 
 // again makes the database once more.
 func (r *Rewinder) again(ctx context.Context, s *Session, d *Database) error {
-	if err := r.templateChanged(d.Shape.Name); err != nil {
+	if err := r.Unchanged(d.Shape.Name); err != nil {
 		return err
 	}
 	if err := template.Drop(ctx, s.Conn, d.Name); err != nil {
@@ -203,10 +236,7 @@ func (r *Rewinder) again(ctx context.Context, s *Session, d *Database) error {
 
 // fill takes from the template what cannot be undone.
 func (r *Rewinder) fill(ctx context.Context, s *Session, d *Database, p *Plan) error {
-	if len(p.Doubtful) == 0 && !p.Structure {
-		return nil
-	}
-	if err := r.templateChanged(d.Shape.Name); err != nil {
+	if err := r.Unchanged(d.Shape.Name); err != nil {
 		return err
 	}
 	if !p.Structure {

@@ -46,10 +46,14 @@ func (s *Session) describe(ctx context.Context, f *binlog.Format) error {
 // max_allowed_packet is at least 16 MB in our settings.
 const maxStatement = 8 << 20
 
-// undo undoes changes of rows, all or none.
-func (s *Session) undo(ctx context.Context, changes []binlog.Change, f *binlog.Format, serverID uint32) error {
+// maxBlock bounds the text of a BINLOG statement that goes to the server in one with others, in
+// bytes: the server keeps a block as a whole.
+const maxBlock = 1 << 20
+
+// undo undoes changes of rows, all or none, and then restores counters.
+func (s *Session) undo(ctx context.Context, changes []binlog.Change, f *binlog.Format, serverID uint32, restore []string) error {
 	if len(changes) == 0 {
-		return nil
+		return s.restore(ctx, restore)
 	}
 	inv, err := binlog.Invert(changes, binlog.InvertOptions{Flavour: f.Flavour, ServerID: serverID, MaxBytes: maxStatement})
 	if err != nil {
@@ -58,14 +62,34 @@ func (s *Session) undo(ctx context.Context, changes []binlog.Change, f *binlog.F
 	if err := s.describe(ctx, f); err != nil {
 		return err
 	}
-	if len(inv.Statements) == 1 { // it is a transaction by itself
-		return s.binlog(ctx, inv.Statements[0])
+	if len(inv.Statements) > 1 {
+		if err := s.transaction(ctx, inv.Statements); err != nil {
+			return err
+		}
+		return s.restore(ctx, restore)
 	}
+	text := binlogStatement(inv.Statements[0]) // it is a transaction by itself
+	if len(restore) > 0 && len(text) <= maxBlock {
+		if block := s.server.Block(append([]string{text}, restore...)...); block != "" {
+			if err := s.exec(ctx, block); err != nil {
+				return fmt.Errorf("undo changes of rows, and put counters back: %w", err)
+			}
+			return nil
+		}
+	}
+	if err := s.binlog(ctx, text); err != nil {
+		return err
+	}
+	return s.restore(ctx, restore)
+}
+
+// transaction has several lots of events carried out, all or none.
+func (s *Session) transaction(ctx context.Context, lots [][]byte) error {
 	if err := s.exec(ctx, "BEGIN"); err != nil {
 		return err
 	}
-	for _, text := range inv.Statements {
-		if err := s.binlog(ctx, text); err != nil {
+	for _, events := range lots {
+		if err := s.binlog(ctx, binlogStatement(events)); err != nil {
 			_ = s.exec(context.WithoutCancel(ctx), "ROLLBACK") // the caller makes the database again
 			return err
 		}
@@ -73,64 +97,20 @@ func (s *Session) undo(ctx context.Context, changes []binlog.Change, f *binlog.F
 	return s.exec(ctx, "COMMIT")
 }
 
-func (s *Session) binlog(ctx context.Context, text []byte) error {
+func binlogStatement(events []byte) string {
 	var b strings.Builder
-	b.Grow(len(text) + 10)
+	b.Grow(len("BINLOG ''") + len(events))
 	b.WriteString("BINLOG '")
-	b.Write(text)
+	b.Write(events)
 	b.WriteString("'")
-	if err := s.exec(ctx, b.String()); err != nil {
+	return b.String()
+}
+
+// binlog has events carried out. Its answer does not say that those of further statements
+// follow, so that it must be sent alone, or in a block.
+func (s *Session) binlog(ctx context.Context, text string) error {
+	if err := s.exec(ctx, text); err != nil {
 		return fmt.Errorf("undo changes of rows: %w", err)
-	}
-	return nil
-}
-
-// counters returns AUTO_INCREMENT of the tables of a database that have it.
-func (s *Session) counters(ctx context.Context, name string) (map[string]uint64, error) {
-	// #nosec G202 -- the name is quoted; a parameter would cost a round trip
-	rows, err := s.Conn.QueryContext(ctx, "SELECT table_name, auto_increment FROM information_schema.tables WHERE table_schema = '"+strings.ReplaceAll(name, "'", "''")+"' AND auto_increment > 1")
-	if err != nil {
-		return nil, fmt.Errorf("ask for counters: %w", err)
-	}
-	defer rows.Close()
-	list := map[string]uint64{}
-	for rows.Next() {
-		var table string
-		var n uint64
-		if err := rows.Scan(&table, &n); err != nil {
-			return nil, fmt.Errorf("ask for counters: %w", err)
-		}
-		list[table] = n
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("ask for counters: %w", err)
-	}
-	return list, nil
-}
-
-// restore puts back the counters of a database that are others than they were.
-func (s *Session) restore(ctx context.Context, name string, want, have map[string]uint64) error {
-	var b strings.Builder
-	set := func(table string, n uint64) {
-		fmt.Fprintf(&b, "ALTER TABLE %s.%s AUTO_INCREMENT = %d;", server.QuoteName(name), server.QuoteName(table), n)
-	}
-	for table, n := range have {
-		if was, known := want[table]; !known {
-			set(table, 1)
-		} else if was != n {
-			set(table, was)
-		}
-	}
-	for table, n := range want {
-		if _, known := have[table]; !known {
-			set(table, n)
-		}
-	}
-	if b.Len() == 0 {
-		return nil
-	}
-	if err := s.exec(ctx, b.String()); err != nil {
-		return fmt.Errorf("put counters back: %w", err)
 	}
 	return nil
 }
@@ -166,33 +146,15 @@ func (s *Session) kill(ctx context.Context, threads []uint64) error {
 
 // connections returns all connections of a user.
 func (s *Session) connections(ctx context.Context, user string) ([]uint64, error) {
-	rows, err := s.Conn.QueryContext(ctx, "SHOW PROCESSLIST") // see kill
+	sessions, err := server.Sessions(ctx, s.Conn)
 	if err != nil {
-		return nil, fmt.Errorf("ask for connections: %w", err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, fmt.Errorf("ask for connections: %w", err)
-	}
-	var id uint64
-	var name string
-	into := make([]any, len(columns))
-	into[0], into[1] = &id, &name
-	for i := 2; i < len(into); i++ {
-		into[i] = new(sql.RawBytes)
+		return nil, err
 	}
 	var list []uint64
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return nil, fmt.Errorf("ask for connections: %w", err)
+	for _, other := range sessions {
+		if other.User == user {
+			list = append(list, other.ID)
 		}
-		if name == user {
-			list = append(list, id)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("ask for connections: %w", err)
 	}
 	return list, nil
 }

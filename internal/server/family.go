@@ -1,10 +1,6 @@
 package server
 
-import (
-	"context"
-	"database/sql"
-	"fmt"
-)
+import "fmt"
 
 // family is all that Ramaria knows of one flavour of server: a fact that depends on the
 // flavour, or on the version, is a field here or a row of one, and whoever needs it asks
@@ -26,6 +22,9 @@ type family struct {
 	// first: the server, its command line client, and what writes dumps and reads
 	// binary logs.
 	daemons, clients, dumpers, logReaders []string
+	// comments is the first version whose client leaves comments in statements unless told
+	// otherwise, the zero Version if none does.
+	comments Version
 	// upgrader upgrades what an older server wrote; without a name the daemon does.
 	upgrader upgrader
 	// packages are the packages of Debian, Ubuntu and the like that hold them, in the
@@ -51,13 +50,18 @@ type family struct {
 
 	// unlogged are the variables of a session that puts things back; see OpenUnlogged.
 	unlogged map[string]string
+	// block returns a statement that carries out others, one after the other, up to the first
+	// that fails; nil if the server has none outside of a stored program.
+	block func(statements ...string) string
 	// transports says that importing a table's file is faster than filling a table.
 	transports bool
 	// cascades is the first version that logs the rows that foreign keys change, the zero
 	// Version if none does.
 	cascades Version
+	// hidden says that a table's counter can be another once the table is opened anew.
+	hidden bool
 	// transactions finds the open transactions of a user.
-	transactions func(ctx context.Context, conn *sql.Conn, user string) ([]Transaction, error)
+	transactions func(user string, into *[]Transaction) Question
 
 	dataDir dataDir
 	// profile is how it is configured.
@@ -101,10 +105,31 @@ func familyOf(f Flavour) *family {
 // family is for servers that Find or Fetch returned, whose flavour is known.
 func (s *Server) family() *family { return familyOf(s.Flavour) }
 
+// Block returns a statement that carries out others, one after the other, up to the first that
+// fails; "" if the server has none.
+func (s *Server) Block(statements ...string) string {
+	if f := s.family().block; f != nil {
+		return f(statements...)
+	}
+	return ""
+}
+
 // LogsCascades reports whether the binary log has the rows that foreign keys change.
 func (s *Server) LogsCascades() bool {
 	f := s.family()
 	return f.cascades != (Version{}) && s.Version.Compare(f.cascades) >= 0
+}
+
+// HidesCounters reports whether an insert that fails can leave an AUTO_INCREMENT behind that
+// shows only when the table is opened anew: of MySQL's, one that gave the very value that was
+// next, and met a lock or a unique key.
+func (s *Server) HidesCounters() bool { return s.family().hidden }
+
+// KeepsComments reports whether the server's client sends comments in statements unless told
+// otherwise.
+func (s *Server) KeepsComments() bool {
+	f := s.family()
+	return f.comments != (Version{}) && s.Version.Compare(f.comments) >= 0
 }
 
 // TransportsTables reports whether a table is best copied by its file (FLUSH TABLES ... FOR

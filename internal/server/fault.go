@@ -1,8 +1,11 @@
 package server
 
 import (
+	"database/sql/driver"
 	"errors"
+	"io"
 	"slices"
+	"syscall"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -10,9 +13,11 @@ import (
 // Error numbers that both flavours share.
 // https://mariadb.com/kb/en/mariadb-error-code-reference/
 const (
+	errDuplicateKey = 1062
 	errNoSuchThread = 1094
 	errLockTimeout  = 1205
 	errDeadlock     = 1213
+	errFixed        = 1238
 	errNoSuchXID    = 1397
 )
 
@@ -22,10 +27,45 @@ func NoSuchThread(err error) bool { return numbered(err, errNoSuchThread) }
 // LockTimeout reports whether a statement failed for a lock that another session holds.
 func LockTimeout(err error) bool { return numbered(err, errLockTimeout, errDeadlock) }
 
+// DuplicateKey reports whether a statement failed for rows that a unique key does not allow.
+func DuplicateKey(err error) bool { return numbered(err, errDuplicateKey) }
+
+// FixedVariable reports whether a variable was to be set that cannot be.
+func FixedVariable(err error) bool { return numbered(err, errFixed) }
+
 // NoSuchXID reports whether there is no such XA transaction any more.
 func NoSuchXID(err error) bool { return numbered(err, errNoSuchXID) }
 
 func numbered(err error, numbers ...uint16) bool {
 	var e *mysql.MySQLError
 	return errors.As(err, &e) && slices.Contains(numbers, e.Number)
+}
+
+// NoLocalFiles reports whether a server takes no LOAD DATA LOCAL.
+func NoLocalFiles(err error) bool { return numbered(err, 1148, 3948, 4166) }
+
+// Gone reports whether a statement failed since the server has ended, or the connection.
+func Gone(err error) bool {
+	for _, cause := range []error{driver.ErrBadConn, mysql.ErrInvalidConn, io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.ECONNRESET, syscall.ECONNREFUSED} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return numbered(err, 1053) // it is about to end
+}
+
+// Refusal is what a server says of a statement that it does not carry out.
+type Refusal struct {
+	Code int
+	// State is the SQLSTATE.
+	State, Message string
+}
+
+// RefusalOf returns what the server said, false if the error is none of its own.
+func RefusalOf(err error) (Refusal, bool) {
+	var e *mysql.MySQLError
+	if !errors.As(err, &e) {
+		return Refusal{}, false
+	}
+	return Refusal{Code: int(e.Number), State: string(e.SQLState[:]), Message: e.Message}, true
 }

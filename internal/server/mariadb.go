@@ -1,5 +1,7 @@
 package server
 
+import "strings"
+
 // mariadbFamily is MariaDB.
 var mariadbFamily = family{
 	flavour: MariaDB, name: "MariaDB", version: "MariaDB",
@@ -34,6 +36,10 @@ var mariadbFamily = family{
 	obeyReadOnly: "READ_ONLY ADMIN",
 
 	transports: true, transactions: transactionsByReport,
+	// https://mariadb.com/kb/en/begin-end/
+	block: func(statements ...string) string {
+		return "BEGIN NOT ATOMIC " + strings.Join(statements, "; ") + "; END"
+	},
 	unlogged: map[string]string{
 		// With neither checks of keys nor of uniqueness an empty table is filled in bulk: a
 		// third less time.

@@ -49,6 +49,7 @@ var mysqlFamily = family{
 	leased: "SYSTEM_USER",
 
 	cascades: Version{9, 6, 0}, transactions: transactionsBySchema,
+	comments: Version{9, 0, 0}, hidden: true,
 	unlogged: map[string]string{
 		"sql_log_bin": "0", "foreign_key_checks": "0", "sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
 		"transaction_isolation": "'READ-COMMITTED'", "lock_wait_timeout": "1", "innodb_lock_wait_timeout": "1",

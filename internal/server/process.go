@@ -51,9 +51,24 @@ func (s *Server) Start(config string, account Account, dir string, log *os.File,
 	return s.startWith(config, account, dir, nil, nil, log, syncing)
 }
 
+// StartApart is Start in a session of its own, as that of an instance's supervisor is one.
+// Where the kernel shares the processors out by sessions (sched_autogroup, sched(7)), a
+// server in the session of its load has another part of a busy machine than one apart
+// from it: servers whose speeds are compared are to be started in one way.
+func (s *Server) StartApart(config string, account Account, dir string, log *os.File, syncing Syncing) (*Process, error) {
+	cmd := s.command(config, account, dir, nil, nil, log)
+	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true // who leads a session leads its group
+	return s.launch(cmd, account, syncing)
+}
+
 // startWith is Start with more arguments, and with statements for a daemon that reads
 // them from its standard input.
 func (s *Server) startWith(config string, account Account, dir string, args []string, stdin io.Reader, log *os.File, syncing Syncing) (*Process, error) {
+	return s.launch(s.command(config, account, dir, args, stdin, log), account, syncing)
+}
+
+// command is that of the daemon.
+func (s *Server) command(config string, account Account, dir string, args []string, stdin io.Reader, log *os.File) *exec.Cmd {
 	argv := append(append(append([]string{}, s.Daemon.Argv...), "--defaults-file="+config), args...)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = dir
@@ -72,6 +87,11 @@ func (s *Server) startWith(config string, account Account, dir string, args []st
 		// Set at exec: a later change of uid would clear the parent-death signal.
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(account.UID), Gid: uint32(account.GID)}
 	}
+	return cmd
+}
+
+// launch starts a command of this server.
+func (s *Server) launch(cmd *exec.Cmd, account Account, syncing Syncing) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
@@ -92,7 +112,7 @@ func (s *Server) startWith(config string, account Account, dir string, args []st
 		close(p.done)
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start %s: %w%s", argv[len(s.Daemon.Argv)-1], err, startHint(err, account))
+		return nil, fmt.Errorf("start %s: %w%s", s.Daemon.Argv[len(s.Daemon.Argv)-1], err, startHint(err, account))
 	}
 	return p, nil
 }

@@ -21,53 +21,83 @@ type Transaction struct {
 var ErrUnseen = errors.New("the server does not tell which transactions are open")
 
 // OpenTransactions returns the transactions of sessions of the user, those that only read
-// included. It is exact: what is open is in it, and on MySQL also what is only begun.
-func (s *Server) OpenTransactions(ctx context.Context, conn *sql.Conn, user string) ([]Transaction, error) {
-	list, err := s.family().transactions(ctx, conn, user)
-	if err != nil {
+// included, and asks what else is to be asked after that in the same round trip. It is
+// exact: what is open is in it, and on MySQL also what is only begun.
+func (s *Server) OpenTransactions(ctx context.Context, conn *sql.Conn, user string, also ...Question) ([]Transaction, error) {
+	var list []Transaction
+	if err := Ask(ctx, conn, append([]Question{s.family().transactions(user, &list)}, also...)...); err != nil {
 		return nil, fmt.Errorf("ask for open transactions: %w", err)
 	}
 	return list, nil
 }
 
+// Question is a question, and what is done with each row of the answer. The text has no
+// parameters, since these would be a round trip of their own.
+type Question struct {
+	Text string
+	Row  func(*sql.Rows) error
+}
+
+// Ask asks everything in one round trip, in order. The connection must be one on which
+// several statements may be sent at once, such as those of OpenUnlogged.
+func Ask(ctx context.Context, conn *sql.Conn, questions ...Question) error {
+	texts := make([]string, len(questions))
+	for i, q := range questions {
+		texts[i] = q.Text
+	}
+	rows, err := conn.QueryContext(ctx, strings.Join(texts, "; "))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for i, q := range questions {
+		if i > 0 && !rows.NextResultSet() {
+			break // with an error
+		}
+		for rows.Next() {
+			if err := q.Row(rows); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Err()
+}
+
 // transactionsByReport asks InnoDB's own report. information_schema.innodb_trx is a copy
 // that is renewed at most every tenth of a second.
 // https://mariadb.com/kb/en/show-engine-innodb-status/
-func transactionsByReport(ctx context.Context, conn *sql.Conn, user string) ([]Transaction, error) {
-	var kind, name, text string
-	if err := conn.QueryRowContext(ctx, "SHOW ENGINE INNODB STATUS").Scan(&kind, &name, &text); err != nil {
-		return nil, err
-	}
-	return parseTransactions(text, user)
+func transactionsByReport(user string, into *[]Transaction) Question {
+	return Question{"SHOW ENGINE INNODB STATUS", func(rows *sql.Rows) error {
+		var kind, name, text string
+		if err := rows.Scan(&kind, &name, &text); err != nil {
+			return err
+		}
+		list, err := parseTransactions(text, user)
+		*into = list
+		return err
+	}}
 }
 
 // transactionsBySchema asks performance_schema, since MySQL's report does not tell those
 // that only read. Without it nothing is seen at all.
 // https://dev.mysql.com/doc/refman/8.4/en/performance-schema-events-transactions-current-table.html
-func transactionsBySchema(ctx context.Context, conn *sql.Conn, user string) (list []Transaction, err error) {
-	// #nosec G202 -- it is quoted; with a parameter it would be two round trips
-	rows, err := conn.QueryContext(ctx, "SELECT t.processlist_id, e.xa_state = 'PREPARED', @@performance_schema "+
-		"FROM (SELECT 1) one LEFT JOIN (performance_schema.threads t JOIN performance_schema.events_transactions_current e "+
-		"ON e.thread_id = t.thread_id AND e.state = 'ACTIVE') ON t.processlist_user = "+quote(user))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+func transactionsBySchema(user string, into *[]Transaction) Question {
+	return Question{"SELECT t.processlist_id, e.xa_state = 'PREPARED', @@performance_schema " +
+		"FROM (SELECT 1) one LEFT JOIN (performance_schema.threads t JOIN performance_schema.events_transactions_current e " +
+		"ON e.thread_id = t.thread_id AND e.state = 'ACTIVE') ON t.processlist_user = " + quote(user), func(rows *sql.Rows) error {
 		var thread sql.Null[uint64]
 		var prepared sql.NullBool
 		var on bool
-		if err := rows.Scan(&thread, &prepared, &on); err != nil {
-			return nil, err
+		switch err := rows.Scan(&thread, &prepared, &on); {
+		case err != nil:
+			return err
+		case !on:
+			return fmt.Errorf("%w: performance_schema is off", ErrUnseen)
+		case thread.Valid:
+			*into = append(*into, Transaction{Thread: thread.V, Prepared: prepared.Bool})
 		}
-		if !on {
-			return nil, fmt.Errorf("%w: performance_schema is off", ErrUnseen)
-		}
-		if thread.Valid {
-			list = append(list, Transaction{Thread: thread.V, Prepared: prepared.Bool})
-		}
-	}
-	return list, rows.Err()
+		return nil
+	}}
 }
 
 // The words of the report.

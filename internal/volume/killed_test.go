@@ -134,6 +134,26 @@ func TestMountedMakerKilled(t *testing.T) {
 	}
 }
 
+// TestMountedHalfARecord reclaims what a maker leaves that is killed while it writes its record.
+func TestMountedHalfARecord(t *testing.T) {
+	p := mountedPlaces(t)
+	o := &volume.Opener{Places: p}
+	if err := os.MkdirAll(p.Mounts, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"zram.lock", "zram.device.new"} {
+		if err := os.WriteFile(filepath.Join(p.Mounts, name), []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.Reclaim(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(p.Mounts); err == nil {
+		t.Errorf("left: %v", left)
+	}
+}
+
 // TestMountedAtOnce makes one volume from many goroutines and processes.
 func TestMountedAtOnce(t *testing.T) {
 	for _, kind := range mountedKinds {

@@ -47,14 +47,17 @@ func (m *Mount) failed(err error) error {
 	return fmt.Errorf("its file system has failed: %w\nhint: ramaria volume rm %s --force takes it away, and what it holds is lost", err, m.kind)
 }
 
+// newSuffix ends the name of a file that is not whole yet.
+const newSuffix = ".new"
+
 // writeJSON writes a small file, whole or not at all.
 func writeJSON(path string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
+	if err := os.WriteFile(path+newSuffix, b, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(path+".new", path)
+	return os.Rename(path+newSuffix, path)
 }

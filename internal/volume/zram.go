@@ -119,6 +119,10 @@ func (m *Mount) reclaim(ctx context.Context) error {
 	if m.kind != Zram {
 		return nil
 	}
+	// Of a maker that was killed before it could do anything else.
+	if err := os.Remove(m.recordPath() + newSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	orphans, err := filepath.Glob(m.dir + "-*" + recordSuffix)
 	if err != nil {
 		return err

@@ -24,6 +24,8 @@ INSERT INTO animal (keeper, house, name, born, weight, cage, facts) VALUES
  (1, 2, '🐘', NULL, -0.0, ST_GeomFromText('POINT(3 4)'), NULL), (NULL, 1, 'b\\ack', '1000-01-01', 0.1, ST_GeomFromText('POINT(-5 6)'), '[]');
 CREATE TABLE toy (id int PRIMARY KEY, animal bigint, CONSTRAINT of_animal FOREIGN KEY (animal) REFERENCES animal (id) ON DELETE CASCADE) ENGINE=InnoDB;
 INSERT INTO toy VALUES (1, 1), (2, 2), (3, NULL);
+CREATE TABLE chip (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, animal bigint, code int, UNIQUE KEY code (code), CONSTRAINT in_animal FOREIGN KEY (animal) REFERENCES animal (id) ON DELETE CASCADE) ENGINE=InnoDB;
+INSERT INTO chip VALUES (1, 2, 77);
 CREATE TABLE food (id int PRIMARY KEY, name varchar(10)) ENGINE=InnoDB;
 CREATE TABLE meal (id int PRIMARY KEY, food int, CONSTRAINT eaten FOREIGN KEY (food) REFERENCES food (id)) ENGINE=InnoDB;
 INSERT INTO food VALUES (1, 'hay'), (2, 'oats');

@@ -1,0 +1,111 @@
+package rewind
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// askCounters asks for AUTO_INCREMENT of the tables of a database that have it above 1.
+func askCounters(name string, into map[string]uint64) server.Question {
+	return server.Question{
+		Text: "SELECT table_name, auto_increment FROM information_schema.tables WHERE table_schema = '" + strings.ReplaceAll(name, "'", "''") + "' AND auto_increment > 1",
+		Row: func(rows *sql.Rows) error {
+			var table string
+			var n uint64
+			if err := rows.Scan(&table, &n); err != nil {
+				return err
+			}
+			into[table] = n
+			return nil
+		},
+	}
+}
+
+// counters returns the answer of askCounters.
+func (s *Session) counters(ctx context.Context, name string) (map[string]uint64, error) {
+	list := map[string]uint64{}
+	if err := server.Ask(ctx, s.Conn, askCounters(name, list)); err != nil {
+		return nil, fmt.Errorf("ask for counters: %w", err)
+	}
+	return list, nil
+}
+
+// moved returns what the counters of a database must be set to that are others than they were,
+// by table.
+func moved(want, have map[string]uint64) map[string]uint64 {
+	list := map[string]uint64{}
+	for table, n := range have {
+		if was, known := want[table]; !known {
+			list[table] = 1
+		} else if was != n {
+			list[table] = was
+		}
+	}
+	for table, n := range want {
+		if _, known := have[table]; !known {
+			list[table] = n
+		}
+	}
+	return list
+}
+
+// setting returns the statements that set counters of a database.
+func setting(name string, counters map[string]uint64) []string {
+	var list []string
+	for table, n := range counters {
+		list = append(list, fmt.Sprintf("ALTER TABLE %s.%s AUTO_INCREMENT = %d", server.QuoteName(name), server.QuoteName(table), n))
+	}
+	return list
+}
+
+// restore carries out what setting returned.
+func (s *Session) restore(ctx context.Context, statements []string) error {
+	if len(statements) == 0 {
+		return nil
+	}
+	if err := s.exec(ctx, strings.Join(statements, ";")); err != nil {
+		return fmt.Errorf("put counters back: %w", err)
+	}
+	return nil
+}
+
+// settle puts back the counters of a database that show only now, after the given tables were
+// altered or made again: MySQL opens the tables anew that a foreign key ties to them, and finds
+// in the dictionary what an insert that failed left there (see server.HidesCounters).
+func (s *Session) settle(ctx context.Context, d *Database, altered map[string]uint64) error {
+	for len(altered) > 0 {
+		tied := map[string]bool{}
+		for _, k := range d.Shape.Keys {
+			for a, b := range map[string]string{k.Child: k.Parent, k.Parent: k.Child} {
+				if _, was := altered[a]; was && a != b {
+					tied[b] = true
+				}
+			}
+		}
+		if len(tied) == 0 {
+			return nil
+		}
+		var open strings.Builder // until then it is the old one that is told
+		for _, table := range slices.Sorted(maps.Keys(tied)) {
+			fmt.Fprintf(&open, "SELECT 1 FROM %s.%s LIMIT 0;", server.QuoteName(d.Name), server.QuoteName(table))
+		}
+		if err := s.exec(ctx, open.String()); err != nil {
+			return fmt.Errorf("open tables anew: %w", err)
+		}
+		have, err := s.counters(ctx, d.Name)
+		if err != nil {
+			return err
+		}
+		altered = moved(d.Counters, have)
+		if err := s.restore(ctx, setting(d.Name, altered)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
