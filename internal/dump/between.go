@@ -29,7 +29,7 @@ func (l *lexer) skip(buf []byte, i int, eof bool) (int, event, error) {
 			return l.delimiterCommand(buf, i, eof)
 		case bytes.HasPrefix(rest, l.delim): // an empty statement
 			i += len(l.delim) - 1
-			l.lineStart, l.sandboxLine = false, 0
+			l.lineStart, l.sandboxed = false, false
 			continue
 		case c == '#' || (c == '-' && at(rest, 1) == '-'):
 			return l.lineComment(buf, i)
@@ -38,7 +38,7 @@ func (l *lexer) skip(buf []byte, i int, eof bool) (int, event, error) {
 			l.enter(inBlock, i)
 			return i + 2, again, nil
 		case sandboxLength(rest) > 0:
-			l.lineStart, l.sandboxLine = false, l.lineAt(buf, i)
+			l.lineStart, l.sandboxed = false, true
 			i += sandboxLength(rest) - 1
 			continue
 		}

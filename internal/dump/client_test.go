@@ -52,6 +52,11 @@ func closed(in []byte) []byte {
 	return nil
 }
 
+// odd is in statements of which the client makes another text than the server is sent: it leaves
+// out the end of a line that looks like a command, prints no further than a NUL, and knows where
+// a line ends.
+var odd = regexp.MustCompile(`(?i)\ndelimiter|\x00|--$`)
+
 // TestClientAgrees compares the Scanner with a real client, which drops comments.
 func TestClientAgrees(t *testing.T) {
 	srv := servertest.Start(t, servertest.Find(t, ""))
@@ -64,6 +69,10 @@ func TestClientAgrees(t *testing.T) {
 		}
 		sent, got := client(t, srv, in), texts(all)
 		for i := range min(len(sent), len(got)) {
+			whole := string(NewScanner(nil, "").WithoutComments([]byte(got[i])))
+			if !odd.Match([]byte(got[i])) && strings.TrimSpace(sent[i]) != strings.TrimSpace(whole) {
+				t.Errorf("%.500q:\nclient sent %q\nwithout comments it is %q", got[i], sent[i], whole)
+			}
 			inside := marker.FindAllString(got[i], -1)
 			for _, m := range marker.FindAllString(sent[i], -1) {
 				if !slices.Contains(inside, m) {

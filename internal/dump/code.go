@@ -44,7 +44,7 @@ func (l *lexer) code(buf []byte, i int, eof bool) (int, event, error) {
 			name := printable(rest[:min(2, len(rest))])
 			return i, more, l.fail(buf, i, `client command "`+name+`" is not executed in dumps`, commandHint(name))
 		case bytes.HasPrefix(rest, l.delim):
-			l.state, l.within, l.sandboxLine = between, false, 0
+			l.state, l.within, l.sandboxed = between, false, false
 			return i + len(l.delim), ended, nil
 		case c == '#', c == '-' && at(rest, 1) == '-' && (len(rest) == 2 || isSpace(rest[2])):
 			return l.lineComment(buf, i)

@@ -61,7 +61,7 @@ func (l *lexer) delimiterCommand(buf []byte, i int, eof bool) (int, event, error
 	} else if !eof && len(line) < maxCommand {
 		return i, more, nil
 	}
-	if !l.lineStart || l.sandboxLine > 0 {
+	if !l.lineStart || l.sandboxed {
 		return i, more, l.fail(buf, i, "DELIMITER is not at the start of a line, where alone the client obeys it",
 			"put DELIMITER on a line of its own")
 	}

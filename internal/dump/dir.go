@@ -9,10 +9,10 @@ import (
 )
 
 // endings are the names by which a directory's dumps are known.
-var endings = []string{".sql", ".sql.gz", ".sql.zst"}
+var endings = []string{".sql", ".sql.gz", ".sql.zst", ".sql.xz"}
 
 // Dir returns the paths of the dumps in a directory, in name order: files, or
-// links to files, named *.sql, *.sql.gz or *.sql.zst. Others are passed over. A
+// links to files, named *.sql, *.sql.gz, *.sql.zst or *.sql.xz. Others are passed over. A
 // directory without any is an error.
 func Dir(path string) ([]string, error) {
 	entries, err := os.ReadDir(path)

@@ -19,6 +19,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 			b = gzipped(t, text)
 		case ".zst":
 			b = zstandard(t, text)
+		case ".xz":
+			b = xzipped(t, text)
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			t.Fatal(err)
@@ -47,6 +49,7 @@ func TestDirAndOrder(t *testing.T) {
 		"d-settings.sql":   "SET GLOBAL x=1;\n",
 		"e-views.SQL":      "/*!50001 CREATE VIEW v AS SELECT 1 */;\n",
 		"f-long.sql":       "/* " + strings.Repeat("x", 3*PeekLimit) + " */ INSERT INTO t VALUES (1);\n",
+		"g.sql.xz":         "CREATE TABLE w (a int);\n",
 		"README.md":        "no dump",
 		".hidden.sql":      "no dump",
 		"z.sql.part":       "no dump",
@@ -59,13 +62,13 @@ func TestDirAndOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"a-data.sql", "a.sql.gz", "b-huge.sql", "c.sql.zst", "d-settings.sql", "e-views.SQL", "f-long.sql"}, bases(paths)); d != "" {
+	if d := cmp.Diff([]string{"a-data.sql", "a.sql.gz", "b-huge.sql", "c.sql.zst", "d-settings.sql", "e-views.SQL", "f-long.sql", "g.sql.xz"}, bases(paths)); d != "" {
 		t.Error(d)
 	}
 	if paths, err = Order(paths); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"a.sql.gz", "c.sql.zst", "d-settings.sql", "e-views.SQL", "f-long.sql", "a-data.sql", "b-huge.sql"}, bases(paths)); d != "" {
+	if d := cmp.Diff([]string{"a.sql.gz", "c.sql.zst", "d-settings.sql", "e-views.SQL", "f-long.sql", "g.sql.xz", "a-data.sql", "b-huge.sql"}, bases(paths)); d != "" {
 		t.Error(d)
 	}
 }

@@ -21,7 +21,12 @@ type Error struct {
 	Statement string
 	// Msg says what is wrong; Hint what to do.
 	Msg, Hint string
+
+	cause error
 }
+
+// Unwrap returns what the fault comes of, nil if it is the dump's own.
+func (e *Error) Unwrap() error { return e.cause }
 
 // Error returns FILE:LINE: MSG, and the statement and the hint on lines of their
 // own.
@@ -75,4 +80,10 @@ func printable(b []byte) string {
 		out.WriteRune(r)
 	}
 	return out.String()
+}
+
+// Refused returns the error for a statement of a dump that was not carried out; cause is what
+// it matches, nil for nothing.
+func Refused(file string, line int, text []byte, msg string, cause error) *Error {
+	return &Error{File: file, Line: line, Statement: printable(text[:min(len(text), headSize)]), Msg: msg, cause: cause}
 }

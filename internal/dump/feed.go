@@ -37,10 +37,12 @@ type feed struct {
 	spilled, shows bool
 	head           []byte
 	// text is the statement from start, without its delimiter, once it ended.
-	text                      []byte
-	line, clientLine, endLine int
-	offset                    int64
-	delimiter                 string
+	text          []byte
+	line, endLine int
+	offset        int64
+	delimiter     string
+
+	inserts inserts
 }
 
 func newFeed(src io.Reader, file string, size int, sink func([]byte) error) *feed {
@@ -53,6 +55,10 @@ func newFeed(src io.Reader, file string, size int, sink func([]byte) error) *fee
 // next goes on to the end of the next statement. It returns io.EOF after the
 // last one, when everything was passed on.
 func (f *feed) next() error {
+	if f.inserts.open {
+		return f.moreRows()
+	}
+	f.inserts.is = false
 	for {
 		n, ev, err := f.lex.step(f.buf[f.at:f.end], f.eof)
 		f.at += n
@@ -62,6 +68,12 @@ func (f *feed) next() error {
 		switch ev {
 		case started:
 			f.begin()
+			if f.inserts.on {
+				if is, err := f.startRows(); is || err != nil {
+					f.inserts.is = is
+					return err
+				}
+			}
 		case ended:
 			return f.finish(f.at-len(f.lex.delim), f.lex.delimiter)
 		case more:
@@ -78,14 +90,6 @@ func (f *feed) next() error {
 func (f *feed) begin() {
 	f.start, f.spilled, f.shows = f.at, false, false
 	f.line, f.offset = f.lex.line, f.lex.offset
-	// The client numbers a statement by the line in which its buffer was last
-	// empty at the line's start.
-	switch {
-	case f.lex.sandboxLine > 0:
-		f.clientLine = f.lex.sandboxLine
-	case f.line != f.endLine:
-		f.clientLine = f.line
-	}
 }
 
 // finish ends the present statement at buf[to] and obeys it if it is a SET.
@@ -136,6 +140,8 @@ func visible(b []byte) int {
 // there is of the one that is open.
 func (f *feed) beginning() []byte {
 	switch {
+	case f.inserts.is:
+		return f.inserts.head[:min(headSize, len(f.inserts.head))]
 	case f.spilled:
 		return f.head
 	case f.lex.within:

@@ -144,3 +144,32 @@ func passes(t *testing.T, data []byte, size int) {
 		t.Errorf("bytes = %d, want %d", want.Bytes, len(data))
 	}
 }
+
+// FuzzRows holds that a dump split by rows and put together again is the same dump.
+func FuzzRows(f *testing.F) {
+	for _, c := range splits {
+		f.Add([]byte(c.in), uint8(1))
+	}
+	for _, in := range []string{"INSERT INTO `t` VALUES (1,'a'),\n(NULL,x'00') ;SELECT 1;", "insert t(`a`)value(-1.5e3,_binary'\\'')", "REPLACE t VALUES (1) ON DUPLICATE KEY UPDATE a=1;",
+		"SET sql_mode='NO_BACKSLASH_ESCAPES';INSERT t VALUES ('\\');", "INSERT t VALUES (1,now()),(2);", "DELIMITER $$\nINSERT t VALUES (1)$$"} {
+		f.Add([]byte(in), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
+		if len(data) > 64<<10 {
+			t.Skip()
+		}
+		want, wantErr := scan(bytes.NewReader(data))
+		got, err := joined(&oddReader{bytes.NewReader(data), int(size)})
+		if d := cmp.Diff(text(wantErr), text(err)); d != "" {
+			t.Fatalf("by rows: %s", d)
+		}
+		for _, all := range [][]scanned{want, got} {
+			for i := range all {
+				all[i].Text, all[i].EndLine = strings.TrimRight(all[i].Text, " \t\v\f\r\n"), 0
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("by rows: %s", d)
+		}
+	})
+}

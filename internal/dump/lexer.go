@@ -43,9 +43,9 @@ type lexer struct {
 	// lineStart says that only white space came so far in this line: DELIMITER is
 	// recognised nowhere else.
 	lineStart bool
-	// sandboxLine is the line of a sandbox command: it leaves its comment in the
-	// client's buffer, so that the client takes the next statement to start there.
-	sandboxLine int
+	// sandboxed says that a sandbox command came, which leaves its comment in the client's
+	// buffer, so that DELIMITER is not obeyed behind it.
+	sandboxed bool
 
 	delim     []byte
 	delimiter string // the same as delim

@@ -15,8 +15,8 @@ import (
 const (
 	// readSize is the size of reads from the file, in bytes.
 	readSize = 256 << 10
-	// maxWindow bounds the memory of zstd decompression; 128 MB is what the zstd
-	// program itself accepts without --long.
+	// maxWindow bounds the memory of zstd and xz decompression; 128 MB is what the zstd
+	// program itself accepts without --long, and twice what xz -9 needs.
 	maxWindow = 128 << 20
 )
 
@@ -28,6 +28,7 @@ const (
 	Plain Compression = "plain"
 	Gzip  Compression = "gzip"
 	Zstd  Compression = "zstd"
+	XZ    Compression = "xz"
 )
 
 // Reader gives the text of a dump: decompressed, without a byte order mark. It
@@ -42,7 +43,10 @@ type Reader struct {
 var _ io.ReadCloser = (*Reader)(nil)
 
 // Open opens the dump at path. The caller closes it.
-func Open(path string) (*Reader, error) {
+func Open(path string) (*Reader, error) { return OpenWatched(path, io.Discard) }
+
+// OpenWatched is Open; watch gets what is read of the file, compressed as it may be.
+func OpenWatched(path string, watch io.Writer) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open dump: %w", err)
@@ -51,7 +55,7 @@ func Open(path string) (*Reader, error) {
 		f.Close()
 		return nil, fmt.Errorf("open dump %s: is a directory", path)
 	}
-	r, err := NewReader(f, path)
+	r, err := NewReader(io.TeeReader(f, watch), path)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -63,7 +67,8 @@ func Open(path string) (*Reader, error) {
 // in errors. Closing the Reader does not close r.
 func NewReader(r io.Reader, name string) (*Reader, error) {
 	d := &Reader{name: name, kind: Plain}
-	raw := bufio.NewReaderSize(r, readSize)
+	last := &lastBytes{r: r}
+	raw := bufio.NewReaderSize(last, readSize)
 	magic, err := raw.Peek(6)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read dump %s: %w", name, err)
@@ -88,10 +93,14 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 		}
 		d.text, d.close = z, append(d.close, func() error { z.Close(); return nil })
 	case bytes.HasPrefix(magic, []byte("\xfd7zXZ\x00")):
-		return nil, &Error{File: name, Msg: "xz compressed dumps are not read yet",
-			Hint: "unpack it first: xz -dc " + name + " > dump.sql"}
+		d.kind = XZ
+		z, err := newXZ(raw, last)
+		if err != nil {
+			return nil, d.fault(err)
+		}
+		d.text = z
 	case bytes.HasPrefix(magic, []byte("PK\x03\x04")), bytes.HasPrefix(magic, []byte("BZh")):
-		return nil, &Error{File: name, Msg: "this is a zip or bzip2 file; dumps are read plain, gzip or zstd compressed",
+		return nil, &Error{File: name, Msg: "this is a zip or bzip2 file; dumps are read plain, or gzip, zstd or xz compressed",
 			Hint: "unpack it first"}
 	}
 	if err := d.skipMark(); err != nil {
@@ -141,6 +150,9 @@ func (d *Reader) fault(err error) error {
 	switch {
 	case d.kind == Plain || errors.As(err, &damaged):
 		return fmt.Errorf("read dump %s: %w", d.name, err)
+	case errors.Is(err, errWindow):
+		return &Error{File: d.name, Msg: fmt.Sprintf("unpacking this %s file would take more than %d MB of memory", d.kind, maxWindow>>20),
+			Hint: fmt.Sprintf("unpack it first: %s -dc %s > dump.sql", d.kind, d.name)}
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return &Error{File: d.name, Msg: fmt.Sprintf("the file is cut short: its %s data ends in the middle", d.kind),
 			Hint: "copy or make the dump again"}

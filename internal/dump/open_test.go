@@ -6,14 +6,17 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 	"go.uber.org/goleak"
 )
 
@@ -46,6 +49,21 @@ func zstandard(t *testing.T, parts ...string) []byte {
 	return b.Bytes()
 }
 
+func xzipped(t *testing.T, parts ...string) []byte {
+	var b bytes.Buffer
+	for _, p := range parts {
+		z, err := xz.NewWriter(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(z, p)
+		if err := errors.Join(err, z.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
+}
+
 func TestNewReader(t *testing.T) {
 	const text = "SELECT 1;\n"
 	for _, c := range []struct {
@@ -62,6 +80,9 @@ func TestNewReader(t *testing.T) {
 		{"gzip with byte order mark", gzipped(t, "\xef\xbb\xbf"+text), Gzip, text},
 		{"zstd", zstandard(t, text), Zstd, text},
 		{"zstd of several frames", zstandard(t, text, text), Zstd, text + text},
+		{"xz", xzipped(t, text), XZ, text},
+		{"xz of several streams", xzipped(t, text, "", text), XZ, text + text},
+		{"xz with padding", append(xzipped(t, text), 0, 0, 0, 0), XZ, text},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := NewReader(&oddReader{bytes.NewReader(c.in), 1}, "x.sql")
@@ -95,7 +116,9 @@ func TestNewReaderFaults(t *testing.T) {
 		{"gzip with other bytes behind", append(gzipped(t, "a"), "bbbbbbbbbbbbbbb"...), "x: the gzip data is damaged"},
 		{"zstd cut short", zstandard(t, long.String())[:400000], "x: the file is cut short: its zstd data ends in the middle"},
 		{"zstd damaged", append(zstandard(t, "a"), "bbbbbbbbbb"...), "x: the zstd data is damaged"},
-		{"xz", []byte("\xfd7zXZ\x00..."), "x: xz compressed dumps are not read yet\nhint: unpack it first: xz -dc x"},
+		{"xz cut short", xzipped(t, long.String())[:400000], "x: the file is cut short: its xz data ends in the middle"},
+		{"xz damaged", append(xzipped(t, "a"), "bbbbbbbbbbbb"...), "x: the xz data is damaged"},
+		{"xz that takes much memory", []byte("\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x20"), "x: unpacking this xz file would take more than 128 MB of memory\nhint: unpack it first: xz -dc x"},
 		{"zip", []byte("PK\x03\x04..."), "x: this is a zip or bzip2 file"},
 		{"UTF-16", []byte("\xff\xfeS\x00E\x00"), "x: this is UTF-16 text"},
 	} {
@@ -115,16 +138,66 @@ func TestNewReaderFaults(t *testing.T) {
 // TestNewReaderCutAnywhere cuts compressed dumps after every byte: none of the
 // cuts may pass for a whole file.
 func TestNewReaderCutAnywhere(t *testing.T) {
-	for _, whole := range [][]byte{gzipped(t, "SELECT 1;\n"), zstandard(t, "SELECT 1;\n")} {
+	for _, whole := range [][]byte{gzipped(t, "SELECT 1;\n"), zstandard(t, "SELECT 1;\n"), xzipped(t, "SELECT 1;\n"), xzipped(t, "SELECT 1;\n", "SELECT 2;\n")} {
+		second := bytes.LastIndex(whole, []byte("\xfd7zXZ\x00"))
 		for n := 6; n < len(whole); n++ {
 			r, err := NewReader(bytes.NewReader(whole[:n]), "x")
 			if err == nil {
 				_, err = io.ReadAll(r)
 				r.Close()
 			}
+			if second > 0 && n >= second-4 && n <= second && err == nil {
+				continue // a whole stream
+			}
 			if err == nil || !strings.Contains(err.Error(), "cut short") {
 				t.Errorf("cut to %d of %d bytes: %v", n, len(whole), err)
 			}
+		}
+	}
+}
+
+// xzProgram packs with the xz program, in blocks of 1 MB.
+func xzProgram(t *testing.T, level, text string) []byte {
+	program, err := exec.LookPath("xz")
+	if err != nil {
+		t.Skip("SKIPPED, UNTESTED: xz: there is no such program")
+	}
+	cmd := exec.CommandContext(t.Context(), program, level, "--threads=2", "--block-size=1048576")
+	cmd.Stdin = strings.NewReader(text)
+	packed, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packed
+}
+
+// TestXZStreams has half a file unpacked.
+func TestXZStreams(t *testing.T) {
+	packed := xzProgram(t, "-9", strings.Repeat("SELECT 1;\n", 1<<20))
+	if got := xzWindow(packed[:min(len(packed), xzHead)]); got != 64<<20 {
+		t.Errorf("a window of %d bytes", got)
+	}
+	r, err := NewReader(io.MultiReader(bytes.NewReader(packed[:len(packed)/2]), iotest.ErrReader(io.ErrClosedPipe)), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	n, err := io.Copy(io.Discard, r)
+	if n < 1<<20 || err == nil {
+		t.Errorf("%d bytes of half a file, %v", n, err)
+	}
+}
+
+// TestXZCutBehindBlock cuts where the library sees an end. Blocks are a multiple of 4 bytes.
+func TestXZCutBehindBlock(t *testing.T) {
+	packed := xzProgram(t, "-0", strings.Repeat("SELECT 1;\n", 1<<18))
+	for n := 16; n < len(packed); n += 4 {
+		r, err := NewReader(bytes.NewReader(packed[:n]), "x")
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+		}
+		if err == nil || !strings.Contains(err.Error(), "cut short") {
+			t.Fatalf("cut to %d of %d bytes: %v", n, len(packed), err)
 		}
 	}
 }

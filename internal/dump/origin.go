@@ -3,11 +3,18 @@ package dump
 import "bytes"
 
 var (
-	dumpHeads = [][]byte{[]byte("-- MySQL dump "), []byte("-- MariaDB dump ")}
+	dumpHeads = [][]byte{[]byte("-- MySQL dump "), []byte("-- MariaDB dump "), []byte(PackedHead)}
 	dumpEnd   = []byte("-- Dump completed")
 )
 
-// origin watches the comments by which mysqldump and mariadb-dump frame what they
+// PackedHead and PackedEnd are the first and the last line of a dump that internal/pack has
+// written.
+const (
+	PackedHead = "-- packed by ramaria"
+	PackedEnd  = "-- Dump completed"
+)
+
+// origin watches the comments by which mysqldump, mariadb-dump and internal/pack frame what they
 // write: a dump without its last line is cut short, even where the cut is not in
 // the middle of anything.
 type origin struct {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 )
 
 const (
@@ -94,7 +95,10 @@ func (f *feed) makeRoom() error {
 		}
 		grown := make([]byte, 2*len(f.buf))
 		f.end = copy(grown, f.buf[:f.end])
-		f.buf = grown
+		f.buf, f.text = grown, nil
+		if len(grown) > maxHeld {
+			debug.FreeOSMemory() // what was outgrown, before the new one fills
+		}
 		return nil
 	}
 	if keep == 0 {

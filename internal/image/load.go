@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/load"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -170,7 +168,7 @@ func analyze(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// loadDump pipes one dump through the client program.
+// loadDump loads one dump.
 func (b *build) loadDump(ctx context.Context, s source) error {
 	head, err := dump.Peek(s.path)
 	if err != nil {
@@ -185,14 +183,20 @@ func (b *build) loadDump(ctx context.Context, s source) error {
 			return err
 		}
 	}
-	f, err := dump.Open(s.path)
+	bar := b.dumpBar(s)
+	defer bar.Close()
+	f, err := dump.OpenWatched(s.path, bar)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	bar := b.dumpBar(s)
-	defer bar.Close()
-	sum, err := b.client(ctx, s, database, f, bar)
+	sum, err := b.target(database).Load(ctx, s.name, f)
+	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
+		if errors.Is(err, load.ErrServerGone) {
+			fault.Msg += "\n" + server.LogTail(b.logPath())
+		}
+		fault.Hint = "mend the dump, or choose the server it was made for with --server; no image was kept"
+	}
 	if err != nil {
 		return err
 	}
@@ -223,7 +227,7 @@ func (b *build) databaseFor(s source, head dump.Head) (string, error) {
 			name = made
 		}
 	}
-	if why := unfitName(name); why != "" {
+	if why := server.UnfitName(name); why != "" {
 		return "", fmt.Errorf("load %s: it does not say which database it belongs to, and %q, from its name, %s\nhint: --database NAME", s.name, name, why)
 	}
 	return name, nil
@@ -242,27 +246,6 @@ func (b *build) madeFor(s source) string {
 	return b.loaded[len(b.loaded)-1].database
 }
 
-// maxDatabaseName is the longest name of a database, in characters; see
-// https://mariadb.com/kb/en/identifier-names/
-const maxDatabaseName = 64
-
-// unfitName says why a database of this name is not made for an application, or "".
-func unfitName(name string) string {
-	switch lower := strings.ToLower(name); {
-	case server.SystemSchema(name):
-		return "is the server's own"
-	case strings.TrimSpace(name) == "" || slices.Contains([]string{".sql", ".sql.gz", ".sql.zst"}, lower):
-		return "is no name"
-	case utf8.RuneCountInString(name) > maxDatabaseName:
-		return fmt.Sprintf("is longer than %d characters", maxDatabaseName)
-	case strings.HasSuffix(name, " "):
-		return "ends in a space"
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r > 0xffff || unicode.IsControl(r) }):
-		return "has characters that no database's name can have"
-	}
-	return ""
-}
-
 // stem is what the names of a schema's dump and its rows' dump have in common.
 func stem(path string) string {
 	name := dump.DatabaseName(path)
@@ -276,14 +259,14 @@ func stem(path string) string {
 	return name
 }
 
+// target is the server of the build.
+func (b *build) target(database string) load.Target {
+	return load.Target{Server: b.Server, Endpoint: b.endpoint(b.login, database)}
+}
+
 func (b *build) createDatabase(ctx context.Context, name string) error {
-	db, err := server.Open(server.SocketPath(b.run), b.login, "")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+server.QuoteName(name)); err != nil {
-		return fmt.Errorf("make database %q: %w\nhint: choose another with --database", name, err)
+	if err := b.target(name).CreateDatabase(ctx); err != nil {
+		return fmt.Errorf("%w\nhint: choose another with --database", err)
 	}
 	return nil
 }

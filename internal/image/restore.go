@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/progress"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -71,7 +72,7 @@ func (s *Store) fill(ctx context.Context, a *archive, dir string, m *Image) erro
 	if err := errors.Join(os.MkdirAll(dir, 0o711), os.Mkdir(data, 0o700)); err != nil {
 		return err
 	}
-	bar := s.quietBar("restoring image "+m.ID, m.Size)
+	bar := progress.Quiet(s.Talk, s.Terminal, "restoring image "+m.ID, m.Size)
 	defer bar.Close()
 	top, err := a.unpack(data, bar)
 	if err != nil {

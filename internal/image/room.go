@@ -101,5 +101,5 @@ func (b *build) watchRoom(ctx context.Context) (watched context.Context, stop fu
 
 // packed reports whether a dump's name says that it is compressed.
 func packed(path string) bool {
-	return strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".zst")
+	return strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".zst") || strings.HasSuffix(path, ".xz")
 }

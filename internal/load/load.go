@@ -1,0 +1,250 @@
+package load
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// Target is where dumps are loaded to: a running server, by its socket. The endpoint's database
+// is that of statements before any USE, "" for none.
+type Target struct {
+	// Server is what runs there: comments in statements are sent if its own client sends them.
+	Server   *server.Server
+	Endpoint server.Endpoint
+}
+
+// CreateDatabase makes the database of the endpoint if there is none of that name.
+func (t Target) CreateDatabase(ctx context.Context) error {
+	db, err := server.Open(t.Endpoint.Socket, t.Endpoint.Login, "")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+server.QuoteName(t.Endpoint.Database)); err != nil {
+		return fmt.Errorf("make database %q: %w", t.Endpoint.Database, err)
+	}
+	return nil
+}
+
+// ErrServerGone is matched by an error of Load that comes of the end of the server.
+var ErrServerGone = errors.New("the server has gone away")
+
+// maxWorkers bounds the connections that rows go by: more gain little on one server.
+const maxWorkers = 4
+
+// Load loads a dump; name is what it is called in errors. What the server refuses, and a fault of
+// the dump, is a *dump.Error; what stands before it was carried out, of what stands behind some
+// rows may be there. When ctx ends, the rows that were sent stay, and every table gets its keys.
+func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summary, error) {
+	db, err := server.OpenLoading(t.Endpoint.Socket, t.Endpoint.Login, "")
+	if err != nil {
+		return dump.Summary{}, err
+	}
+	defer db.Close()
+	l := &loader{
+		name: name, db: db, comments: t.Server.KeepsComments(),
+		scanner: dump.NewScanner(in, name),
+		tables:  map[dump.TableName]*table{},
+		dropped: map[dump.TableName]bool{},
+		tasks:   make(chan *chunk),
+		// The reader is one of those that keep the processors busy, but it mostly waits.
+		workers: min(max(2, runtime.NumCPU()), maxWorkers),
+	}
+	l.scanner.ByRows()
+	l.settled = sync.NewCond(&l.lock)
+	err = l.run(ctx, t.Endpoint.Database)
+	return l.scanner.Summary(), err
+}
+
+type loader struct {
+	name    string
+	db      *sql.DB
+	scanner *dump.Scanner
+	workers int
+	// comments says that they are sent.
+	comments bool
+
+	// Of the reader.
+	primary  *session
+	database string    // the current one
+	sets     []setting // what every session is told
+	facts    facts
+	known    bool // the facts are those of now
+	tables   map[dump.TableName]*table
+	dropped  map[dump.TableName]bool // by the dump, and not made again
+	current  *table                  // the one whose rows came last
+	batch    batch                   // rows in order, not sent yet
+	foreign  []key                   // foreign keys to be made at the end
+	alone    bool                    // sessions can no longer be told the same
+	open     transaction
+	unread   error // why the dump could not be read on
+
+	noData  atomic.Bool // the server takes no LOAD DATA LOCAL
+	tasks   chan *chunk
+	group   sync.WaitGroup
+	started int
+
+	lock    sync.Mutex
+	settled *sync.Cond // a table has nothing outstanding, or there is a fault
+	fault   error
+	line    int                // of the fault
+	work    context.Context    // of workers
+	cancel  context.CancelFunc // of the reader
+}
+
+// run loads, and leaves nothing running.
+func (l *loader) run(ctx context.Context, database string) error {
+	// A fault ends the reader; what stands before it, workers still do.
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l.work, l.cancel = ctx, cancel
+	var err error
+	if l.primary, err = l.connect(reading, database); err != nil {
+		return err
+	}
+	defer l.primary.conn.Close()
+	l.database = database
+	err = l.read(reading)
+	if l.broken() == nil && reading.Err() == nil {
+		if end := l.end(reading); err == nil {
+			err = end
+		}
+	}
+	close(l.tasks)
+	l.group.Wait()
+	if fault := l.broken(); fault != nil {
+		err = fault
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if l.unread == nil && server.Gone(err) && !errors.Is(err, ErrServerGone) {
+		err = fmt.Errorf("%w: %w", ErrServerGone, err)
+	}
+	if err != nil && !errors.Is(err, ErrServerGone) {
+		err = errors.Join(err, l.mend(context.WithoutCancel(ctx)))
+	}
+	return err
+}
+
+// connect returns a session with the settings that the client program has, and a current
+// database, if there is one.
+func (l *loader) connect(ctx context.Context, database string) (*session, error) {
+	conn, err := l.db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: connect: %w", l.name, err)
+	}
+	s := &session{conn: conn, database: database}
+	text := "SET NAMES utf8mb4" // the server's collation for it, which differs by version
+	if database != "" {
+		text += "; USE " + server.QuoteName(database)
+	}
+	if err := s.exec(ctx, text); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("load %s into database %q: %w", l.name, database, err)
+	}
+	return s, nil
+}
+
+// read goes through the dump.
+func (l *loader) read(ctx context.Context) error {
+	for {
+		st, err := l.scanner.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			l.unread = err
+			return err
+		}
+		if st.Rows != nil {
+			err = l.rows(ctx, &st)
+		} else {
+			err = l.statement(ctx, &st)
+		}
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// end finishes what has begun.
+func (l *loader) end(ctx context.Context) error {
+	if err := l.settle(ctx); err != nil {
+		return err
+	}
+	if err := l.flush(ctx); err != nil {
+		return err
+	}
+	if err := l.barrier(ctx); err != nil {
+		return err
+	}
+	if l.open.line > 0 {
+		return &dump.Error{File: l.name, Line: l.open.line, Msg: "the dump ends in a transaction, which has something to commit since this line",
+			Hint: "the file is cut short, or COMMIT is missing: a client would take back what was loaded since"}
+	}
+	return nil
+}
+
+// barrier waits until all that was sent is done.
+func (l *loader) barrier(ctx context.Context) error {
+	for _, t := range l.tables {
+		if err := l.wait(ctx, t); err != nil {
+			return err
+		}
+	}
+	return l.makeForeign(ctx)
+}
+
+// busy says that workers are at something that the reader has not waited for.
+func (l *loader) busy() bool {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	for _, t := range l.tables {
+		if t.outstanding > 0 {
+			return true
+		}
+	}
+	return len(l.foreign) > 0
+}
+
+// makeForeign makes the foreign keys of tables that have their rows.
+func (l *loader) makeForeign(ctx context.Context) error {
+	if len(l.foreign) == 0 {
+		return nil
+	}
+	// They were not checked when they were made, nor were the rows.
+	if err := l.primary.exec(ctx, "SET @ramaria_checks = @@foreign_key_checks, foreign_key_checks = 0"); err != nil {
+		return l.refused(err, l.foreign[0].line, nil)
+	}
+	for len(l.foreign) > 0 {
+		k := l.foreign[0]
+		if err := l.primary.alter(ctx, k.add); err != nil {
+			return l.refused(err, k.line, []byte(k.add))
+		}
+		l.foreign = l.foreign[1:]
+	}
+	if err := l.primary.exec(ctx, "SET foreign_key_checks = @ramaria_checks"); err != nil {
+		return l.refused(err, 0, nil)
+	}
+	return nil
+}
+
+// filled notes that any table may have rows.
+func (l *loader) filled() {
+	for _, t := range l.tables {
+		t.fresh = false
+	}
+}

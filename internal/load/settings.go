@@ -1,0 +1,142 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// setting is a statement about the session, and where it stands in the dump.
+type setting struct {
+	text string
+	line int
+}
+
+// joins says that a setting can go to the server in one text with others: every server takes it
+// for a statement, and knows where it ends whatever the others changed. What is a comment to a
+// server (/*!50717 SET ... */) can stand alone, but not between others.
+func (s setting) joins() bool {
+	text := s.text
+	if in, is := strings.CutPrefix(text, "/*!"); is {
+		if text, is = strings.CutSuffix(in, "*/"); !is {
+			return false
+		}
+		digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+		// MariaDB skips what is for MySQL 5.7 and later, MySQL what has six digits.
+		if version, _ := strconv.Atoi(text[:digits]); digits > 0 && (digits != 5 || version >= 50700) {
+			return false
+		}
+		text = text[digits:]
+	}
+	text = strings.TrimSpace(text)
+	return len(text) > 4 && strings.EqualFold(text[:4], "SET ") && isPlain(text)
+}
+
+// isPlain says that a text is read the same in every character set and SQL mode, and has no
+// comment.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c >= 0x80 || c == '\\' || c == ';' || c == '#' {
+			return false
+		}
+	}
+	return !strings.Contains(text, "--") && !strings.Contains(text, "/*") && !strings.Contains(text, "*/")
+}
+
+// maxJoined bounds what goes to the server in one text, in bytes.
+const maxJoined = 64 << 10
+
+// untold returns the texts that tell the session what it has not been told yet, and then another
+// text, in as few round trips as may be.
+func (s *session) untold(sets []setting, further string) []string {
+	var texts []string
+	open := false // the last one can be added to
+	add := func(text string, joins bool) {
+		if last := len(texts) - 1; open && joins && len(texts[last])+len(text) < maxJoined {
+			texts[last] += ";\n" + text
+		} else {
+			texts = append(texts, text)
+		}
+		open = joins
+	}
+	for _, set := range sets[s.told:] {
+		add(set.text, set.joins())
+	}
+	add(further, true)
+	s.told = len(sets)
+	return texts
+}
+
+// follow carries out what other sessions were told meanwhile.
+func (s *session) follow(ctx context.Context, sets []setting, database string) error {
+	if database != "" && s.database != database {
+		if err := s.exec(ctx, "USE "+server.QuoteName(database)); err != nil {
+			return err
+		}
+		s.database = database
+	}
+	if s.told == len(sets) {
+		return nil
+	}
+	// Without this, sessions that fill an empty table would lock it against each other, and
+	// end in a deadlock. https://jira.mariadb.org/browse/MDEV-515
+	for _, text := range s.untold(sets, "SET unique_checks = 1") {
+		if err := s.exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle tells the reader's own session what it has not been told yet: something else comes.
+func (l *loader) settle(ctx context.Context) error {
+	if l.primary.told == len(l.sets) {
+		return nil
+	}
+	return l.know(ctx)
+}
+
+// know asks for the facts of the reader's own session, as it is when it has been told everything.
+func (l *loader) know(ctx context.Context) error {
+	if l.known {
+		return nil
+	}
+	told := l.primary.told
+	texts := l.primary.untold(l.sets, "SELECT @@character_set_client, @@character_set_connection, @@sql_mode, @@foreign_key_checks")
+	last := len(texts) - 1
+	for _, text := range texts[:last] {
+		if err := l.primary.exec(ctx, text); err != nil {
+			return l.blame(ctx, told, err)
+		}
+	}
+	var f facts
+	if err := l.primary.conn.QueryRowContext(ctx, texts[last]).Scan(&f.client, &f.connection, &f.mode, &f.foreignKeyChecks); err != nil {
+		if told < len(l.sets) {
+			return l.blame(ctx, told, err)
+		}
+		return fmt.Errorf("load %s: ask for the session's settings: %w", l.name, err)
+	}
+	l.facts, l.known = f, true
+	return nil
+}
+
+// blame returns the error for settings of which one was not carried out. The answer does not say
+// which: another session tells, that takes them one by one.
+func (l *loader) blame(ctx context.Context, told int, err error) error {
+	culprit := l.sets[told]
+	if _, said := server.RefusalOf(err); said {
+		if s, fault := l.connect(ctx, l.database); fault == nil {
+			defer s.conn.Close()
+			for i, set := range l.sets {
+				if again := s.exec(ctx, set.text); again != nil && i >= told {
+					culprit, err = set, again
+					break
+				}
+			}
+		}
+	}
+	return l.refused(err, culprit.line, []byte(culprit.text))
+}

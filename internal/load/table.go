@@ -1,0 +1,193 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// table is a table that rows go into.
+type table struct {
+	name dump.TableName
+	// shape is nil if it is not understood.
+	shape    *dump.Table
+	triggers bool
+	// ordered says that rows have numbers of a sequence.
+	ordered bool
+	// fresh says that the dump made it and nothing is in it yet.
+	fresh bool
+	line  int
+
+	// rows are those that were not sent yet, all with one head; plain and counter are of it.
+	rows    *chunk
+	plain   bool
+	counter int
+	sent    int // bytes of rows
+	// keys is what makes those that were dropped, when the last row is in.
+	keys string
+	// odd counts chunks that LOAD DATA could not take.
+	odd atomic.Int32
+
+	// Under loader.lock.
+	outstanding int
+	ended       bool // no further rows are known of
+}
+
+// key is a statement that makes a key, and the line by which it is known.
+type key struct {
+	table dump.TableName
+	add   string
+	line  int
+}
+
+// table returns a table by its name, as the server knows it if the dump has not made it.
+func (l *loader) table(ctx context.Context, name dump.TableName) (*table, error) {
+	if t := l.tables[name]; t != nil {
+		return t, nil
+	}
+	t := &table{name: name}
+	l.tables[name] = t
+	var is, text string
+	if err := l.primary.conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+name.String()).Scan(&is, &text); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return t, nil // a view, or none at all: INSERT will tell
+	}
+	if shape, ok := dump.ParseTable([]byte(text)); ok {
+		t.shape = shape
+	}
+	t.ordered = usesSequence([]byte(text))
+	var n int
+	row := l.primary.conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.triggers WHERE event_object_schema = ? AND event_object_table = ?", name.Database, name.Name)
+	if err := row.Scan(&n); err != nil {
+		return nil, fmt.Errorf("load %s: ask for triggers of %s: %w", l.name, name, err)
+	}
+	t.triggers = n > 0
+	return t, nil
+}
+
+// free says that the order of rows means nothing, neither among themselves nor towards others.
+func (l *loader) free(t *table) bool {
+	return !l.alone && t.shape != nil && t.shape.InnoDB && t.shape.PrimaryKey && !t.triggers && !t.ordered &&
+		(len(t.shape.ForeignKeys) == 0 || !l.facts.foreignKeyChecks)
+}
+
+// loose says that rows can be put into other statements than they stand in: what the server
+// does with a row depends neither on the others, nor on whether it is alone.
+func (t *table) loose() bool { return t.shape != nil && t.shape.InnoDB && !t.triggers }
+
+// usesSequence says that a CREATE TABLE may name a sequence.
+func usesSequence(text []byte) bool {
+	low := bytes.ToLower(text)
+	return bytes.Contains(low, []byte("nextval")) || bytes.Contains(low, []byte("next value")) || bytes.Contains(low, []byte("lastval"))
+}
+
+// dropKeys drops the keys of a table that is about to become large, if they can be made later.
+func (l *loader) dropKeys(ctx context.Context, t *table) error {
+	later, ok := t.shape.Later(t.name.String())
+	if !t.fresh || !ok || later.AddForeign != "" && l.facts.foreignKeyChecks {
+		return nil
+	}
+	if err := l.primary.alter(ctx, later.Drop); err != nil {
+		if _, said := server.RefusalOf(err); said {
+			return nil // another table needs one of them: they stay
+		}
+		return l.refused(err, t.line, []byte(later.Drop))
+	}
+	if later.AddForeign != "" {
+		l.foreign = append(l.foreign, key{t.name, later.AddForeign, t.line})
+	}
+	t.keys = later.Add
+	return nil
+}
+
+// wait waits until all rows of a table, and its keys, are there.
+func (l *loader) wait(ctx context.Context, t *table) error {
+	if t == nil {
+		return nil
+	}
+	stop := context.AfterFunc(ctx, func() {
+		l.lock.Lock()
+		defer l.lock.Unlock()
+		l.settled.Broadcast()
+	})
+	defer stop()
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	for t.outstanding > 0 && l.fault == nil && ctx.Err() == nil {
+		l.settled.Wait()
+	}
+	if l.fault != nil {
+		return l.fault
+	}
+	return ctx.Err()
+}
+
+// mend makes the keys that are missing after an error.
+func (l *loader) mend(ctx context.Context) error {
+	missing := l.foreign
+	for _, t := range l.tables {
+		if t.keys != "" {
+			missing = append([]key{{t.name, t.keys, t.line}}, missing...)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	s, err := l.connect(ctx, "")
+	if err != nil {
+		return fmt.Errorf("make keys again that were left for later: %w", err)
+	}
+	defer s.conn.Close()
+	if err := s.exec(ctx, "SET foreign_key_checks = 0"); err != nil {
+		return fmt.Errorf("make keys again that were left for later: %w", err)
+	}
+	var errs []error
+	for _, k := range missing {
+		err := s.alter(ctx, k.add)
+		if server.DuplicateKey(err) {
+			err = l.sift(ctx, s, l.tables[k.table])
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("make keys again that were left for later: %w\nhint: in the server: %s", err, k.add))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sift makes the keys of a table in which there are rows that they do not allow: the first of
+// them stay.
+func (l *loader) sift(ctx context.Context, s *session, t *table) error {
+	sifted := dump.TableName{Database: t.name.Database, Name: "ramaria-sifted"}
+	var columns []string
+	for _, c := range t.shape.Columns {
+		if !c.Generated {
+			columns = append(columns, server.QuoteName(c.Name))
+		}
+	}
+	list := strings.Join(columns, ", ")
+	for _, text := range []string{
+		"CREATE TABLE " + sifted.String() + " LIKE " + t.name.String(),
+		strings.Replace(t.keys, t.name.String(), sifted.String(), 1),
+		"INSERT IGNORE INTO " + sifted.String() + " (" + list + ") SELECT " + list + " FROM " + t.name.String(),
+	} {
+		if err := s.exec(ctx, text); err != nil {
+			return errors.Join(err, s.exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+sifted.String()))
+		}
+	}
+	// Not one RENAME of both: foreign keys of other tables would follow the old one to its end.
+	if err := s.exec(ctx, "DROP TABLE "+t.name.String()); err != nil {
+		return err
+	}
+	if err := s.exec(context.WithoutCancel(ctx), "RENAME TABLE "+sifted.String()+" TO "+t.name.String()); err != nil {
+		return fmt.Errorf("%w\nhint: its rows are in the table %s", err, sifted)
+	}
+	return nil
+}

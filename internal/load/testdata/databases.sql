@@ -1,0 +1,32 @@
+-- Several databases, with tables of the same names.
+CREATE TABLE `t` (`id` int NOT NULL, `v` varchar(20) DEFAULT NULL, PRIMARY KEY (`id`), KEY `v` (`v`)) ENGINE=InnoDB;
+INSERT INTO `t` VALUES (1,'in d');
+CREATE DATABASE `e` /*!40100 DEFAULT CHARACTER SET latin1 */;
+USE `e`;
+CREATE TABLE `t` (`id` int NOT NULL, `v` varchar(20) DEFAULT NULL, `w` int DEFAULT 3, PRIMARY KEY (`id`), KEY `v` (`v`)) ENGINE=InnoDB;
+INSERT INTO `t` VALUES (1,'in e',1),(2,'é',2);
+INSERT INTO `d`.`t` VALUES (2,'from e'),(3,'é');
+INSERT INTO d . t (id, v) VALUES (4,'spaced');
+USE d
+;
+INSERT INTO `t` VALUES (5,'in d again');
+INSERT INTO `e`.`t` (`id`,`v`) VALUES (3,'from d');
+SET foreign_key_checks=0;
+CREATE TABLE `e`.`child` (`id` int NOT NULL, `t` int DEFAULT NULL, `u` int, PRIMARY KEY (`id`), KEY `t` (`t`), KEY `u` (`u`), CONSTRAINT `own` FOREIGN KEY (`t`) REFERENCES `t` (`id`), CONSTRAINT `other` FOREIGN KEY (`u`) REFERENCES `d`.`t` (`id`)) ENGINE=InnoDB;
+INSERT INTO `e`.`child` VALUES (1,1,5),(2,2,4),(3,3,1);
+CREATE TABLE `child` (`id` int NOT NULL, `t` int DEFAULT NULL, PRIMARY KEY (`id`), KEY `t` (`t`), CONSTRAINT `own` FOREIGN KEY (`t`) REFERENCES `t` (`id`)) ENGINE=InnoDB;
+INSERT INTO `child` VALUES (1,1),(2,5);
+CREATE DATABASE `gone`;
+USE `gone`;
+CREATE TABLE `t` (`id` int NOT NULL, PRIMARY KEY (`id`)) ENGINE=InnoDB;
+INSERT INTO `t` VALUES (1);
+DROP DATABASE `gone`;
+USE `e`;
+INSERT INTO `t` VALUES (9,'end',9);
+DROP DATABASE IF EXISTS `f`;
+CREATE DATABASE IF NOT EXISTS `f`;
+USE `f`;
+CREATE TABLE `t` LIKE `e`.`t`;
+INSERT INTO `t` SELECT * FROM `e`.`t`;
+INSERT INTO `t` VALUES (20,'like',1),(21,'like',2);
+CREATE VIEW `v` AS SELECT `t`.`id` FROM `t` JOIN `d`.`t` `o` ON `o`.`id` = `t`.`id`;

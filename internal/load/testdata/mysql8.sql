@@ -1,0 +1,77 @@
+-- MySQL dump 10.13  Distrib 8.0.36, for Linux (x86_64)
+--
+-- Host: localhost    Database: d
+-- ------------------------------------------------------
+-- Server version	8.0.36
+
+/*!40101 SET @OLD_CHARACTER_SET_CLIENT=@@CHARACTER_SET_CLIENT */;
+/*!40101 SET @OLD_CHARACTER_SET_RESULTS=@@CHARACTER_SET_RESULTS */;
+/*!40101 SET @OLD_COLLATION_CONNECTION=@@COLLATION_CONNECTION */;
+/*!50503 SET NAMES utf8mb4 */;
+/*!40103 SET @OLD_TIME_ZONE=@@TIME_ZONE */;
+/*!40103 SET TIME_ZONE='+00:00' */;
+/*!50606 SET @OLD_INNODB_STATS_AUTO_RECALC=@@INNODB_STATS_AUTO_RECALC */;
+/*!40014 SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS, UNIQUE_CHECKS=0 */;
+/*!40014 SET @OLD_FOREIGN_KEY_CHECKS=@@FOREIGN_KEY_CHECKS, FOREIGN_KEY_CHECKS=0 */;
+/*!40101 SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_AUTO_VALUE_ON_ZERO' */;
+/*!40111 SET @OLD_SQL_NOTES=@@SQL_NOTES, SQL_NOTES=0 */;
+SET @MYSQLDUMP_TEMP_LOG_BIN = @@SESSION.SQL_LOG_BIN;
+SET @@SESSION.SQL_LOG_BIN= 0;
+
+--
+-- GTID state at the beginning of the backup
+--
+
+-- SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ '';
+
+DROP TABLE IF EXISTS `city`;
+/*!40101 SET @saved_cs_client     = @@character_set_client */;
+/*!50503 SET character_set_client = utf8mb4 */;
+CREATE TABLE `city` (
+  `ID` int NOT NULL AUTO_INCREMENT,
+  `Name` char(35) COLLATE utf8mb4_unicode_ci NOT NULL DEFAULT '',
+  `Code` char(3) COLLATE utf8mb4_unicode_ci NOT NULL DEFAULT '',
+  `Info` json DEFAULT NULL,
+  `Flag` bit(1) DEFAULT b'0',
+  `Tiny` tinyint(1) NOT NULL DEFAULT '1',
+  `Data` longblob,
+  `Made` datetime(6) NOT NULL DEFAULT '2000-01-01 00:00:00.000000',
+  PRIMARY KEY (`ID`),
+  KEY `CountryCode` (`Code`),
+  KEY `down` (`Name` DESC), -- mysql
+  KEY `hidden` (`Tiny`) /*!80000 INVISIBLE */, -- mysql
+  KEY `words` (`Name`,`Code`) COMMENT 'it''s, here',
+  CONSTRAINT `city_ibfk_1` FOREIGN KEY (`Code`) REFERENCES `country` (`Code`)
+) ENGINE=InnoDB AUTO_INCREMENT=4080 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
+/*!40101 SET character_set_client = @saved_cs_client */;
+
+LOCK TABLES `city` WRITE;
+/*!40000 ALTER TABLE `city` DISABLE KEYS */;
+INSERT INTO `city` VALUES (1,'Kabul','AFG','{"Population": 1780000}',_binary '\0',1,_binary '\0\\\'',  '2024-01-01 00:00:00.123456'),(2,'Qandahar','AFG',NULL,_binary '',0,NULL,'2024-01-01 00:00:00.000000'),(3,'São Paulo','BRA','[]',NULL,1,0x00FF,'2024-01-01 00:00:00.5');
+/*!40000 ALTER TABLE `city` ENABLE KEYS */;
+UNLOCK TABLES;
+
+DROP TABLE IF EXISTS `country`;
+CREATE TABLE `country` (
+  `Code` char(3) COLLATE utf8mb4_unicode_ci NOT NULL DEFAULT '',
+  `Area` decimal(10,2) NOT NULL DEFAULT '0.00',
+  `Year` smallint DEFAULT NULL,
+  PRIMARY KEY (`Code`),
+  KEY `Area` (`Area`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
+LOCK TABLES `country` WRITE;
+/*!40000 ALTER TABLE `country` DISABLE KEYS */;
+INSERT INTO `country` VALUES ('AFG',652090.00,1919),('BRA',8547403.00,1822),('ZZZ',-0.00,NULL);
+/*!40000 ALTER TABLE `country` ENABLE KEYS */;
+UNLOCK TABLES;
+SET @@SESSION.SQL_LOG_BIN = @MYSQLDUMP_TEMP_LOG_BIN;
+/*!40103 SET TIME_ZONE=@OLD_TIME_ZONE */;
+/*!40101 SET SQL_MODE=@OLD_SQL_MODE */;
+/*!40014 SET FOREIGN_KEY_CHECKS=@OLD_FOREIGN_KEY_CHECKS */;
+/*!40014 SET UNIQUE_CHECKS=@OLD_UNIQUE_CHECKS */;
+/*!40101 SET CHARACTER_SET_CLIENT=@OLD_CHARACTER_SET_CLIENT */;
+/*!40101 SET CHARACTER_SET_RESULTS=@OLD_CHARACTER_SET_RESULTS */;
+/*!40101 SET COLLATION_CONNECTION=@OLD_COLLATION_CONNECTION */;
+/*!40111 SET SQL_NOTES=@OLD_SQL_NOTES */;
+
+-- Dump completed on 2024-01-01  0:00:00

@@ -1,0 +1,234 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// hand gives a chunk to a worker, and starts another one as long as there may be more.
+func (l *loader) hand(ctx context.Context, c *chunk) error {
+	l.lock.Lock()
+	c.table.outstanding++
+	l.lock.Unlock()
+	c.database = l.database
+	if l.started < l.workers {
+		l.started++
+		l.group.Go(func() { l.toil(l.work, c) })
+		return nil
+	}
+	if ctx.Err() == nil {
+		select {
+		case l.tasks <- c:
+			return nil
+		case <-ctx.Done():
+		}
+	}
+	l.finish(ctx, nil, c, nil)
+	return errors.Join(l.broken(), ctx.Err())
+}
+
+// toil sends chunks until there are no more.
+func (l *loader) toil(ctx context.Context, first *chunk) {
+	s, err := l.connect(ctx, first.database)
+	if err == nil {
+		defer s.conn.Close()
+		err = l.do(ctx, s, first)
+	}
+	l.finish(ctx, s, first, err)
+	for c := range l.tasks {
+		switch {
+		case s == nil: // the fault is known
+		case ctx.Err() != nil:
+			err = ctx.Err()
+		default:
+			err = l.do(ctx, s, c)
+		}
+		l.finish(ctx, s, c, err)
+	}
+}
+
+// finish takes note of the end of a chunk, and makes the keys of a table whose last it was.
+func (l *loader) finish(ctx context.Context, s *session, c *chunk, err error) {
+	l.fail(err)
+	t := c.table
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if s != nil && t.outstanding == 1 && t.ended && t.keys != "" && l.fault == nil && ctx.Err() == nil {
+		keys := t.keys
+		l.lock.Unlock() // nobody else is at this table
+		err := s.alter(ctx, keys)
+		if err != nil {
+			l.fail(l.refused(err, t.line, []byte(keys)))
+		}
+		l.lock.Lock()
+		if err == nil {
+			t.keys = ""
+		}
+	}
+	t.outstanding--
+	l.settled.Broadcast()
+}
+
+// fail keeps the fault that stands first in the dump, and ends the load.
+func (l *loader) fail(err error) {
+	if err == nil {
+		return
+	}
+	line := 0
+	if fault, ok := errors.AsType[*dump.Error](err); ok {
+		line = fault.Line
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if l.fault == nil || line > 0 && (l.line == 0 || line < l.line) {
+		l.fault, l.line = err, line
+	}
+	l.cancel()
+	l.settled.Broadcast()
+}
+
+func (l *loader) broken() error {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return l.fault
+}
+
+// do sends the rows of a chunk.
+func (l *loader) do(ctx context.Context, s *session, c *chunk) error {
+	if err := s.follow(ctx, c.sets, c.database); err != nil {
+		return fmt.Errorf("load %s: prepare another connection: %w", l.name, err)
+	}
+	if len(c.ends) == 0 {
+		return nil
+	}
+	if c.columns != nil && !l.noData.Load() && c.table.odd.Load() < maxOdd {
+		done, err := l.loadData(ctx, s, c)
+		if done || err != nil {
+			return err
+		}
+		c.table.odd.Add(1)
+	}
+	return l.insert(ctx, s, c)
+}
+
+// maxOdd is after how many chunks that LOAD DATA could not take a table's rows are no longer
+// tried.
+const maxOdd = 3
+
+// loadData sends a chunk by LOAD DATA. It returns false, and leaves nothing of it, if INSERT
+// has to tell what its rows mean.
+func (l *loader) loadData(ctx context.Context, s *session, c *chunk) (bool, error) {
+	charset := c.facts.charset(c.rows)
+	if charset == "" {
+		return false, nil
+	}
+	text := make([]byte, 0, len(c.rows)+len(c.rows)/8)
+	for i := range c.ends {
+		var ok bool
+		if text, ok = dump.AppendFields(text, c.row(i), c.columns); !ok {
+			return false, nil
+		}
+	}
+	var further strings.Builder
+	further.WriteString("INTO TABLE " + c.table.name.String() + " CHARACTER SET " + charset +
+		` FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n' (`)
+	for i, column := range c.columns {
+		if i > 0 {
+			further.WriteString(",")
+		}
+		further.WriteString(server.QuoteName(column.Name))
+	}
+	further.WriteString(")")
+	for try := 1; ; try++ {
+		done, err := server.LoadData(ctx, s.conn, further.String(), bytes.NewReader(text))
+		if err == nil && done == (server.Loaded{Rows: int64(len(c.ends))}) {
+			if err = s.exec(ctx, "COMMIT"); err == nil {
+				return true, nil
+			}
+		}
+		if server.NoLocalFiles(err) {
+			l.noData.Store(true)
+		}
+		if _, said := server.RefusalOf(err); err != nil && !said {
+			return false, l.refused(err, c.line(0), c.head)
+		}
+		again := server.LockTimeout(err) && try < maxTries
+		if err := s.exec(ctx, "ROLLBACK"); err != nil {
+			return false, l.refused(err, c.line(0), c.head)
+		}
+		if !again {
+			return false, nil
+		}
+	}
+}
+
+// maxTries is how often rows are sent that met a lock of other rows of the same table.
+const maxTries = 10
+
+// insert sends a chunk as INSERTs.
+func (l *loader) insert(ctx context.Context, s *session, c *chunk) error {
+	loose := c.loose()
+	for from := 0; from < len(c.ends); {
+		to := from + 1
+		if loose {
+			for to < len(c.ends) && c.ends[to]-c.ends[from] < maxInsert {
+				to++
+			}
+		} else {
+			to = c.statementEnd(from)
+		}
+		if err := l.insertSpan(ctx, s, c, from, to, loose); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// insertSpan sends some rows as one INSERT. If that is refused, and the rows are loose, it finds
+// the first row that is not taken by itself; those before it stay.
+func (l *loader) insertSpan(ctx context.Context, s *session, c *chunk, from, to int, loose bool) error {
+	rows := c.span(from, to)
+	text := make([]byte, 0, len(c.head)+len(rows))
+	text = append(append(text, c.head...), rows...)
+	for try := 1; ; try++ {
+		err := s.exec(ctx, string(text))
+		_, said := server.RefusalOf(err)
+		switch {
+		case err == nil:
+			return nil
+		case loose && server.LockTimeout(err) && try < maxTries:
+			continue
+		case !loose:
+			return l.refused(err, c.origin(from).statement, text)
+		case to-from == 1 || !said || ctx.Err() != nil:
+			return l.refused(err, c.line(from), text)
+		}
+		break
+	}
+	middle := from + (to-from)/2
+	if err := l.insertSpan(ctx, s, c, from, middle, loose); err != nil {
+		return err
+	}
+	return l.insertSpan(ctx, s, c, middle, to, loose)
+}
+
+// refused returns the error for a statement that was not carried out.
+func (l *loader) refused(err error, line int, text []byte) error {
+	said, ok := server.RefusalOf(err)
+	switch {
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return err
+	case ok:
+		return dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), nil)
+	case server.Gone(err):
+		return dump.Refused(l.name, line, text, "the server has gone away", ErrServerGone)
+	}
+	return dump.Refused(l.name, line, text, err.Error(), err)
+}

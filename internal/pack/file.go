@@ -1,0 +1,141 @@
+package pack
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// zstdEnding is that of the names of files that are compressed.
+	zstdEnding = ".zst"
+	// zstdWindow is how far back compression looks, in bytes; more takes memory and gains little.
+	zstdWindow = 4 << 20
+	// zstdThreads is how many processors it may use.
+	zstdThreads = 2
+)
+
+// File is a packed dump that is being written: it appears under its name at Keep, and never if
+// that is not called. A name that ends in .zst has it compressed.
+type File struct {
+	// Size is what was written of the file, in bytes.
+	Size int64
+
+	path string
+	f    *os.File
+	z    *zstd.Encoder // nil if it is not compressed
+	// direct says that there is something else than a file, such as a pipe, which is written to
+	// as it is.
+	direct bool
+}
+
+var _ io.Writer = (*File)(nil)
+
+// Create begins a file at path, readable by whom mode says. What is there stays until Keep.
+func Create(path string, mode fs.FileMode) (*File, error) {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
+	out := &File{path: path}
+	fi, err := os.Stat(path)
+	switch {
+	case err == nil && fi.IsDir():
+		return nil, fmt.Errorf("write packed dump %s: is a directory", path)
+	case err == nil && !fi.Mode().IsRegular():
+		out.direct = true
+		out.f, err = os.OpenFile(path, os.O_WRONLY, 0)
+	default:
+		if out.f, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".part-*"); err == nil {
+			err = out.f.Chmod(mode)
+		}
+	}
+	if err != nil {
+		out.Close()
+		return nil, fmt.Errorf("write packed dump: %w", err)
+	}
+	if strings.HasSuffix(path, zstdEnding) {
+		z, err := zstd.NewWriter(counter{out}, zstd.WithEncoderConcurrency(zstdThreads), zstd.WithWindowSize(zstdWindow),
+			zstd.WithLowerEncoderMem(true))
+		if err != nil {
+			out.Close()
+			return nil, fmt.Errorf("write packed dump: %w", err)
+		}
+		out.z = z
+	}
+	return out, nil
+}
+
+// counter writes to the file itself.
+type counter struct{ *File }
+
+func (c counter) Write(p []byte) (int, error) {
+	n, err := c.f.Write(p)
+	c.Size += int64(n)
+	return n, err
+}
+
+// Write writes text.
+func (f *File) Write(p []byte) (int, error) {
+	if f.z != nil {
+		return f.z.Write(p)
+	}
+	return counter{f}.Write(p)
+}
+
+// Keep finishes the file and has it appear under its name, in place of what was there.
+func (f *File) Keep() error {
+	var err error
+	if f.z != nil {
+		err = f.z.Close()
+		f.z = nil
+	}
+	if !f.direct {
+		err = errors.Join(err, f.f.Sync())
+	}
+	part := f.f.Name()
+	err = errors.Join(err, f.f.Close())
+	if err == nil && !f.direct {
+		if err = os.Rename(part, f.path); err == nil {
+			err = syncDir(filepath.Dir(f.path))
+		}
+	}
+	if err != nil {
+		if !f.direct {
+			os.Remove(part)
+		}
+		err = fmt.Errorf("write packed dump: %w", err)
+	}
+	f.f = nil
+	return err
+}
+
+// syncDir makes sure of the names in a directory.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Close removes a file that was not kept.
+func (f *File) Close() {
+	if f.f == nil {
+		return
+	}
+	if f.z != nil {
+		f.z.Reset(io.Discard) // what it has may not be written any more
+		_ = f.z.Close()       // of nothing
+	}
+	_ = f.f.Close() // it goes
+	if !f.direct {
+		os.Remove(f.f.Name())
+	}
+	f.f = nil
+}

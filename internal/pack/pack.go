@@ -1,0 +1,294 @@
+package pack
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
+)
+
+const (
+	// DefaultStatement is the size of merged statements, in bytes: larger ones gain nothing.
+	DefaultStatement = 1 << 20
+	// MaxStatement is the largest that may be chosen, in bytes: what a server takes by default.
+	MaxStatement = 16 << 20
+	// packetRoom is what a server wants beside the text of the largest statement, in bytes.
+	packetRoom = 1 << 10
+	// largeTable is from where on, in bytes of rows, keys are made behind the rows: making them
+	// costs some milliseconds each.
+	largeTable = 4 << 20
+	// readSize and writeSize are the sizes of reads and writes, in bytes; a head fits a read.
+	readSize  = 256 << 10
+	writeSize = 256 << 10
+)
+
+// Options are the settings of Pack.
+type Options struct {
+	// Statement is the size in bytes up to which rows are merged into one statement; 0 means
+	// DefaultStatement, and more than MaxStatement means that. A row that is larger stays alone.
+	Statement int
+	// LargeTable is the size in bytes of the rows of a table whose keys are made behind them; 0
+	// means 4 MB.
+	LargeTable int
+}
+
+// Summary is what Pack did.
+type Summary struct {
+	// In is what was read.
+	In dump.Summary
+	// Statements and Bytes are what was written.
+	Statements, Bytes int64
+}
+
+// Pack writes the dump in, which is called name in errors, to out. A fault of the dump, which may
+// be that it is cut short, is a *dump.Error; what was written then is not to be used.
+func Pack(ctx context.Context, out io.Writer, in io.Reader, name string, opts Options) (Summary, error) {
+	text := bufio.NewReaderSize(in, readSize)
+	p := &packer{
+		name:    name,
+		limit:   DefaultStatement,
+		large:   largeTable,
+		out:     writer{w: bufio.NewWriterSize(out, writeSize), delimiter: ";"},
+		session: newSession(),
+		tables:  map[dump.TableName]*table{},
+		watched: map[dump.TableName]bool{},
+		needed:  map[string][]string{},
+	}
+	if opts.Statement > 0 {
+		p.limit = min(opts.Statement, MaxStatement-packetRoom)
+	}
+	if opts.LargeTable > 0 {
+		p.large = opts.LargeTable
+	}
+	p.rows.text = make([]byte, 0, p.limit)
+	p.run.held = make([]byte, 0, p.large)
+	p.out.head(firstLines(text))
+	p.scanner = dump.NewScanner(text, name)
+	p.scanner.ByRows()
+	err := p.read(ctx)
+	if err == nil {
+		err = p.end()
+	}
+	return Summary{In: p.scanner.Summary(), Statements: p.out.statements, Bytes: p.out.bytes}, err
+}
+
+type packer struct {
+	name         string
+	limit, large int
+	scanner      *dump.Scanner
+	out          writer
+	session      session
+
+	database string // the current one; "" for that of whoever loads the dump
+	tables   map[dump.TableName]*table
+	// watched are the tables that the dump has made triggers on.
+	watched map[dump.TableName]bool
+	// needed are, by table, columns that foreign keys refer to. Keys on those cannot be dropped.
+	// References are not compared by database, since that depends on what is current then.
+	needed map[string][]string
+	// blind says that there may be foreign keys which are not known.
+	blind bool
+	// odd says that a statement may have changed the session in a way that cannot be followed:
+	// there may be triggers, transactions and temporary tables that nothing is known of. The
+	// rest is left as it is.
+	odd bool
+
+	rows    rows
+	run     run
+	foreign []foreignKeys // to be made
+	locked  bool          // by a LOCK TABLES that was left out
+}
+
+// read goes through the dump.
+func (p *packer) read(ctx context.Context) error {
+	for {
+		st, err := p.scanner.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case st.Rows != nil:
+			err = p.insert(&st)
+		default:
+			err = p.statement(&st)
+		}
+		switch {
+		case err != nil:
+			return err
+		case p.out.err != nil:
+			return p.out.err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case st.Delimiter == "" && !st.More:
+			return &dump.Error{File: p.name, Line: st.EndLine, Msg: "the last statement of the dump has no end",
+				Hint: "the file is cut short: make the dump again; or, if it is whole, add a semicolon at its end"}
+		}
+	}
+}
+
+// end finishes the output.
+func (p *packer) end() error {
+	if p.scanner.Summary().Statements == 0 {
+		return &dump.Error{File: p.name, Msg: "there is no statement in this dump", Hint: "make the dump again"}
+	}
+	p.endRows()
+	if s := &p.session; !p.odd && (s.begun || s.settings["autocommit"] == off) && s.dirty {
+		return &dump.Error{File: p.name, Msg: "the dump ends in a transaction, and what is in it would be lost",
+			Hint: "the file is cut short: make the dump again; or, if it is whole, add COMMIT; at its end"}
+	}
+	p.makeForeign()
+	return p.out.end()
+}
+
+// statement writes a statement that is no INSERT of rows.
+func (p *packer) statement(st *dump.Statement) error {
+	p.endRows()
+	text := p.scanner.WithoutComments(st.Text)
+	deed := dump.DeedOf(text, st.Delimiter)
+	name := p.resolve(deed.Database, deed.Table)
+	if p.odd {
+		p.out.statement(st.Text, st.Delimiter)
+		return nil
+	}
+	if deed.Kind == dump.DeedLock && p.lock(text) {
+		return nil
+	}
+	if p.concernsForeign(deed, name, text) {
+		p.makeForeign()
+	}
+	if err := p.transaction(deed, text, st); err != nil {
+		return err
+	}
+	p.out.statement(st.Text, st.Delimiter)
+	switch deed.Kind {
+	case dump.DeedSet, dump.DeedSetTransactions:
+		p.session.set(text)
+	case dump.DeedUse:
+		p.database = deed.Database
+	case dump.DeedCreateTable:
+		p.create(name, text)
+	case dump.DeedDropTable:
+		p.tables[name] = &table{name: name, dropped: true}
+	case dump.DeedTrigger:
+		p.watched[name] = true
+	case dump.DeedRows:
+		p.filled()
+	case dump.DeedOther:
+		p.other(text)
+	case dump.DeedMystery:
+		p.odd = true
+		clear(p.tables)
+	}
+	return nil
+}
+
+// lock has LOCK TABLES and UNLOCK TABLES left out: START TRANSACTION would release the locks, and
+// keys could not be made under them. Who loads a dump locks out nobody but those who would read
+// half of a table, and these see nothing of it before the COMMIT. It returns false for an UNLOCK
+// TABLES of other locks.
+func (p *packer) lock(text []byte) bool {
+	unlock := bytes.EqualFold(firstWord(text), []byte("unlock"))
+	if unlock && !p.locked {
+		return false
+	}
+	p.locked = !unlock
+	if p.session.own() && p.session.dirty {
+		p.out.own("COMMIT") // as they would
+		p.session.committed()
+	}
+	return true
+}
+
+// transaction follows the transactions of the dump.
+func (p *packer) transaction(deed dump.Deed, text []byte, st *dump.Statement) error {
+	s := &p.session
+	switch deed.Kind {
+	case dump.DeedBegin:
+		s.committed()
+		s.begun = true
+	case dump.DeedCommit:
+		s.committed()
+		s.begun = contains(text, "chain") && !contains(text, "no")
+	case dump.DeedRollback:
+		if s.lost {
+			return &dump.Error{File: p.name, Line: st.Line, Msg: "ROLLBACK would take back rows that were committed before their keys are made",
+				Hint: "remove what is taken back"}
+		}
+		s.committed()
+		s.begun = contains(text, "to") || contains(text, "chain")
+	case dump.DeedCreateTable, dump.DeedDropTable, dump.DeedTrigger, dump.DeedAside, dump.DeedKeys, dump.DeedLock:
+		s.committed() // as the server does before
+		s.begun = false
+	case dump.DeedSet, dump.DeedSetTransactions, dump.DeedUse, dump.DeedQuery:
+	default:
+		s.dirty = true
+	}
+	return nil
+}
+
+// create takes note of a table that the dump makes.
+func (p *packer) create(name dump.TableName, text []byte) {
+	before := p.tables[name]
+	t := &table{name: name}
+	p.tables[name] = t
+	shape, ok := dump.ParseTable(text)
+	if !ok {
+		p.blind = p.blind || contains(text, "references")
+		return
+	}
+	for _, clause := range shape.ForeignKeys {
+		to, columns := dump.References(clause)
+		to = strings.ToLower(to)
+		p.needed[to] = append(p.needed[to], columns...)
+	}
+	head, _, _ := bytes.Cut(text, []byte{'('})
+	if contains(head, "exists") && (before == nil || !before.dropped) {
+		return // it may be another table, which was there
+	}
+	t.shape, t.fresh, t.mode = shape, true, p.session.modes
+}
+
+// filled takes note of rows that came in an unknown way, into whichever table.
+func (p *packer) filled() {
+	for _, t := range p.tables {
+		t.fresh = false
+	}
+}
+
+// other forgets what an unknown statement may have changed.
+func (p *packer) other(text []byte) {
+	switch strings.ToLower(string(firstWord(text))) {
+	case "truncate", "grant", "revoke", "analyze", "optimize", "repair", "do":
+		p.filled()
+		return
+	}
+	p.blind = p.blind || contains(text, "references")
+	clear(p.tables)
+}
+
+// resolve returns the name of a table in the current database.
+func (p *packer) resolve(database, name string) dump.TableName {
+	if database == "" {
+		database = p.database
+	}
+	return dump.TableName{Database: database, Name: name}
+}
+
+// firstWord returns the letters that text begins with.
+func firstWord(text []byte) []byte {
+	n := 0
+	for n < len(text) && n < 16 && (text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z') {
+		n++
+	}
+	return text[:n]
+}
+
+// contains looks for a word in lower case, wherever it stands.
+func contains(text []byte, word string) bool {
+	return bytes.Contains(bytes.ToLower(text), []byte(word))
+}

@@ -1,0 +1,49 @@
+CREATE TABLE `n` (`id` int NOT NULL AUTO_INCREMENT, `b` varbinary(30), PRIMARY KEY (`id`)) ENGINE=InnoDB;
+CREATE TABLE `ids` (`what` varchar(20) PRIMARY KEY, `id` int) ENGINE=InnoDB;
+INSERT INTO `n` (`b`) VALUES ('1');
+INSERT INTO `n` (`b`) VALUES ('2');
+INSERT INTO `n` (`b`) VALUES ('3');
+INSERT INTO `ids` VALUES ('left out', LAST_INSERT_ID());
+INSERT INTO `n` VALUES (NULL,'4');
+INSERT INTO `n` VALUES (NULL,'5'),(NULL,'6');
+INSERT INTO `n` VALUES (NULL,'7'),(NULL,'8');
+INSERT INTO `ids` VALUES ('null', LAST_INSERT_ID());
+INSERT INTO `n` VALUES (NULL,'9'),(20,'10'),(NULL,'11');
+INSERT INTO `n` VALUES (NULL,'12');
+INSERT INTO `n` VALUES (0,'13');
+INSERT INTO `n` VALUES (0,'14');
+INSERT INTO `n` VALUES ('40','15');
+INSERT INTO `n` VALUES (NULL,x'00ff');
+INSERT INTO `n` VALUES (-5,_binary 'a\0\'b\\');
+INSERT INTO `n` VALUES (50,0x3b27220a);
+INSERT INTO `ids` VALUES ('mixed', LAST_INSERT_ID());
+SET sql_mode='NO_AUTO_VALUE_ON_ZERO';
+INSERT INTO `n` VALUES (0,'zero');
+INSERT INTO `n` VALUES (60,'60');
+CREATE DATABASE IF NOT EXISTS `e` CHARACTER SET latin1;
+USE `e`;
+CREATE TABLE `n` (`id` int NOT NULL AUTO_INCREMENT, `t` text, PRIMARY KEY (`id`), KEY `t` (`t`(5))) ENGINE=InnoDB;
+INSERT INTO `n` VALUES (1,'é');
+INSERT INTO `n` VALUES (2,';');
+INSERT INTO `d`.`n` VALUES (NULL,'from e');
+INSERT INTO `d`.`n` VALUES (NULL,'from e');
+DELIMITER //
+CREATE PROCEDURE `p`(a int) BEGIN -- a comment;
+  INSERT INTO n VALUES (NULL, CONCAT('p;', a));
+  INSERT INTO n VALUES (NULL, 'q');
+END//
+INSERT INTO `n` VALUES (3,'//;')//
+INSERT INTO `n` VALUES (4,'x')//
+CREATE TRIGGER `g` BEFORE INSERT ON `n` FOR EACH ROW BEGIN SET NEW.t = CONCAT(NEW.t, '!'); END//
+DELIMITER ;
+INSERT INTO `n` VALUES (5,'x');
+INSERT INTO `n` VALUES (6,'y');
+CREATE VIEW `v` AS SELECT `id`, `t` FROM `n`;
+INSERT INTO `v` VALUES (7,'through a view');
+INSERT INTO `v` VALUES (8,'through a view');
+CALL `p`(3);
+INSERT INTO `n` VALUES (NULL,'after');
+INSERT INTO `n` VALUES (NULL,'after');
+USE `d`;
+INSERT INTO `n` (`b`) VALUES ('last');
+INSERT INTO `n` (`b`) VALUES ('last');
