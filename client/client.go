@@ -150,6 +150,10 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	if out == nil {
 		return nil
 	}
+	if text, is := out.(*[]byte); is {
+		*text = a.body
+		return nil
+	}
 	if t, _, _ := mime.ParseMediaType(a.contentType); t != jsonType {
 		return failed(fmt.Errorf("its answer is not JSON but %q", excerpt(a.body)))
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -222,6 +224,12 @@ func TestRequest(t *testing.T) {
 		"POST /v1/databases/a%20b/reset ": func() error { _, err := c.ResetDatabase(ctx, "a b"); return err },
 		"DELETE /v1/databases/%3F ":       func() error { return c.DropDatabase(ctx, "?") },
 		"POST /v1/databases " + jsonType:  func() error { _, err := c.NewDatabase(ctx, DatabaseRequest{Template: "a"}); return err },
+		"GET /v1/databases/a%2Fb ":        func() error { _, err := c.Database(ctx, "a/b"); return err },
+		"POST /v1/databases/a%25/keep ":   func() error { _, err := c.KeepDatabase(ctx, "a%"); return err },
+		"POST /v1/templates " + jsonType:  func() error { _, err := c.CreateTemplate(ctx, TemplateRequest{Name: "a", Key: "b"}); return err },
+		"GET /v1/pool ":                   func() error { _, err := c.Limits(ctx); return err },
+		"PUT /v1/pool " + jsonType:        func() error { _, err := c.SetLimits(ctx, Limits{}); return err },
+		"GET /metrics ":                   func() error { _, err := c.Metrics(ctx); return err },
 		"POST /v1/marks/a%2Fb%3F/rewind ": func() error { _, err := c.Rewind(ctx, "a/b?"); return err },
 		"DELETE /v1/marks/%23 ":           func() error { return c.DeleteMark(ctx, "#") },
 		"POST /v1/branch " + jsonType:     func() error { _, err := c.Branch(ctx, BranchRequest{"a"}); return err },
@@ -229,6 +237,80 @@ func TestRequest(t *testing.T) {
 		if err := call(); err != nil || got != want {
 			t.Errorf("sent %q, want %q: %v", got, want, err)
 		}
+	}
+}
+
+// TestBodies sends what is required also where it is zero, and nothing else that is: the
+// API refuses null.
+func TestBodies(t *testing.T) {
+	var got string
+	c := New(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		got = string(b)
+		answering(200, jsonType, "{}")(w, r)
+	}))
+	ctx := t.Context()
+	for want, call := range map[string]func() error{
+		`{"name":"","key":""}`:          func() error { _, err := c.CreateTemplate(ctx, TemplateRequest{}); return err },
+		`{"max_databases":0,"spare":0}`: func() error { _, err := c.SetLimits(ctx, Limits{}); return err },
+		`{"template":""}`:               func() error { _, err := c.NewDatabase(ctx, DatabaseRequest{}); return err },
+		`{"template":"a","wait_s":0.25}`: func() error {
+			_, err := c.NewDatabase(ctx, DatabaseRequest{Template: "a", WaitSeconds: 0.25})
+			return err
+		},
+		`{"name":"","key":"","wait_s":2,"build_s":1}`: func() error {
+			_, err := c.CreateTemplate(ctx, TemplateRequest{WaitSeconds: 2, BuildSeconds: 1})
+			return err
+		},
+	} {
+		if err := call(); err != nil || got != want {
+			t.Errorf("sent %s, want %s: %v", got, want, err)
+		}
+	}
+}
+
+// TestNotANumber fails before anything is sent: JSON has no such number.
+func TestNotANumber(t *testing.T) {
+	c := New(serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was sent") }))
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		if _, err := c.NewDatabase(t.Context(), DatabaseRequest{Template: "a", WaitSeconds: bad}); err == nil {
+			t.Errorf("a wait of %v passes", bad)
+		}
+		if _, err := c.CreateTemplate(t.Context(), TemplateRequest{Name: "a", Key: "b", BuildSeconds: bad}); err == nil {
+			t.Errorf("%v for a build passes", bad)
+		}
+	}
+}
+
+// TestStates tells a database that is kept, and a template that is there, from others.
+func TestStates(t *testing.T) {
+	d, err := New(serve(t, answering(200, jsonType, `{"name":"a","kept":true}`))).Database(t.Context(), "a")
+	if err != nil || !d.Kept || !d.Expires.IsZero() {
+		t.Errorf("kept: %+v, %v", d, err)
+	}
+	for body, want := range map[string]bool{
+		`{"state":"ready","template":{"name":"t"}}`:                         false,
+		`{"state":"build","template":{"name":"t"},"database":{"name":"t"}}`: true,
+	} {
+		claim, err := New(serve(t, answering(200, jsonType, body))).CreateTemplate(t.Context(), TemplateRequest{})
+		if err != nil || (claim.Database != nil) != want || (claim.State == StateBuild) != want || claim.Template.Name != "t" {
+			t.Errorf("%s: %+v, %v", body, claim, err)
+		}
+	}
+}
+
+// TestMetrics gives text as it is, and errors as of any call.
+func TestMetrics(t *testing.T) {
+	if b, err := New(serve(t, answering(200, "text/plain", "a 1\n"))).Metrics(t.Context()); err != nil || string(b) != "a 1\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+	_, err := New(serve(t, answering(503, jsonType, `{"error":{"code":"full","message":"m"}}`))).Metrics(t.Context())
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Code != CodeFull {
+		t.Errorf("refused: %v", err)
 	}
 }
 

@@ -18,8 +18,14 @@ type Template struct {
 	Tables int `json:"tables"`
 	// Bytes is the size of the data.
 	Bytes int64 `json:"bytes"`
-	// Leases is how many databases there are that were made from it.
+	// Family and Key are what it was asked for by; both are empty for a database that was made a
+	// template by its name.
+	Family string `json:"family,omitempty"`
+	Key    string `json:"key,omitempty"`
+	// Leases is how many databases are in use that were made from it.
 	Leases int `json:"leases"`
+	// Spare is how many are ready for those who ask.
+	Spare int `json:"spare"`
 	// Changed says why no clones can be made of it any more; it is empty if they can.
 	Changed string `json:"changed,omitempty"`
 }
@@ -31,9 +37,51 @@ type DatabaseRequest struct {
 	// Name of the new database: 1 to 64 of A-Z, a-z, 0-9 and _. One is chosen where it
 	// is empty.
 	Name string `json:"name,omitempty"`
-	// TTLSeconds is for how long the database is kept after it was made, and after each
-	// reset, in seconds, a year at most; 0 is an hour.
+	// TTLSeconds is for how long the database is kept after it was last used, in seconds, a
+	// year at most; 0 is an hour.
 	TTLSeconds float64 `json:"ttl_s,omitempty"`
+	// WaitSeconds is for how long to wait while as many databases are in use as may be, in
+	// seconds; 0 is a minute.
+	WaitSeconds float64 `json:"wait_s,omitempty"`
+}
+
+// TemplateRequest asks for a template that is made of something.
+type TemplateRequest struct {
+	// Name is 1 to 64 of A-Z, a-z, 0-9 and _. The template's own name begins with it.
+	Name string `json:"name"`
+	// Key stands for all that the content depends on, such as a hash of the sources: 1 to
+	// 1024 bytes. With another key it is another template.
+	Key string `json:"key"`
+	// WaitSeconds is for how long to wait while somebody else builds it, in seconds; 0 is
+	// five minutes.
+	WaitSeconds float64 `json:"wait_s,omitempty"`
+	// BuildSeconds is for how long the caller may build it, in seconds; 0 is ten minutes.
+	// After that it is another's turn.
+	BuildSeconds float64 `json:"build_s,omitempty"`
+}
+
+// The states of a TemplateClaim.
+const (
+	StateReady = "ready" // the template is there
+	StateBuild = "build" // the caller is to fill the database, and PutTemplate ends that
+)
+
+// TemplateClaim is the answer to a TemplateRequest.
+type TemplateClaim struct {
+	State    string   `json:"state"`
+	Template Template `json:"template"`
+	// Database is the empty one that is to be filled, with the application's account, until
+	// it expires; nil in StateReady.
+	Database *Database `json:"database,omitempty"`
+}
+
+// Limits bound what databases are made.
+type Limits struct {
+	// MaxDatabases is how many may be in use at a time. Those that are kept do not count.
+	MaxDatabases int `json:"max_databases"`
+	// Spare is how many clones of each template are made ahead of requests, if there is
+	// room for them.
+	Spare int `json:"spare"`
 }
 
 // Database is a clone of a template that its caller has for itself, and how an
@@ -49,8 +97,10 @@ type Database struct {
 	// URL has all of it but the socket: mysql://USER:PASSWORD@HOST:PORT/NAME.
 	URL      string `json:"url"`
 	Template string `json:"template"`
-	// Expires is when it is dropped, unless it is reset before.
-	Expires time.Time `json:"expires_at"`
+	// Expires is when it is dropped, unless it is used before; zero if it is kept.
+	Expires time.Time `json:"expires_at,omitzero"`
+	// Kept says that it stays until it is dropped.
+	Kept bool `json:"kept,omitempty"`
 }
 
 // Reset is what it took to make a database as its template is.
@@ -83,8 +133,9 @@ func (c *Client) PutTemplate(ctx context.Context, name string) (Template, error)
 	return t, err
 }
 
-// DeleteTemplate makes a template a database like any other: its data stays. One that
-// does not exist is CodeNotFound, one with clones CodeBusy.
+// DeleteTemplate makes a template a database like any other: its data stays. One that is
+// being built is given up, and its database removed. One that does not exist is
+// CodeNotFound, one with clones CodeBusy.
 func (c *Client) DeleteTemplate(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodDelete, templatePath(name), nil, nil)
 }
@@ -96,9 +147,56 @@ func (c *Client) Databases(ctx context.Context) ([]Database, error) {
 	return d, err
 }
 
-// NewDatabase makes a clone of a template. A template that does not exist is
-// CodeNotFound, one that was changed CodeChanged, a name that is taken CodeExists, and a
-// volume that cannot hold it CodeNoRoom.
+// CreateTemplate returns the template with a name and a key, and waits for it while
+// somebody else builds it. Where there is none the caller is to build it: to fill the
+// database of the answer, and then to call PutTemplate, or DeleteTemplate if that fails.
+// That somebody else took too long is CodeBusy.
+func (c *Client) CreateTemplate(ctx context.Context, r TemplateRequest) (TemplateClaim, error) {
+	var t TemplateClaim
+	err := c.call(ctx, http.MethodPost, "/v1/templates", r, &t)
+	return t, err
+}
+
+// Limits returns the limits of the pool of databases.
+func (c *Client) Limits(ctx context.Context) (Limits, error) {
+	var l Limits
+	err := c.call(ctx, http.MethodGet, "/v1/pool", nil, &l)
+	return l, err
+}
+
+// SetLimits changes them. Databases that are over them stay.
+func (c *Client) SetLimits(ctx context.Context, l Limits) (Limits, error) {
+	var out Limits
+	err := c.call(ctx, http.MethodPut, "/v1/pool", l, &out)
+	return out, err
+}
+
+// Database returns one database, and renews its time to live. One that does not exist is
+// CodeNotFound.
+func (c *Client) Database(ctx context.Context, name string) (Database, error) {
+	var d Database
+	err := c.call(ctx, http.MethodGet, databasePath(name), nil, &d)
+	return d, err
+}
+
+// KeepDatabase takes a database out of the pool: it stays as it is until it is dropped.
+// One that does not exist is CodeNotFound.
+func (c *Client) KeepDatabase(ctx context.Context, name string) (Database, error) {
+	var d Database
+	err := c.call(ctx, http.MethodPost, databasePath(name)+"/keep", nil, &d)
+	return d, err
+}
+
+// Metrics returns what the instance counts, in the text format of Prometheus.
+func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
+	var b []byte
+	err := c.call(ctx, http.MethodGet, "/metrics", nil, &b)
+	return b, err
+}
+
+// NewDatabase hands out a clone of a template. A template that does not exist is
+// CodeNotFound, one that was changed CodeChanged, a name that is taken CodeExists, a
+// volume that cannot hold it CodeNoRoom, and a pool that stays full CodeFull.
 func (c *Client) NewDatabase(ctx context.Context, r DatabaseRequest) (Database, error) {
 	var d Database
 	err := c.call(ctx, http.MethodPost, "/v1/databases", r, &d)
@@ -113,8 +211,8 @@ func (c *Client) ResetDatabase(ctx context.Context, name string) (Reset, error) 
 	return r, err
 }
 
-// DropDatabase drops a database that was made from a template, and its user. One that
-// does not exist is CodeNotFound.
+// DropDatabase ends the use of a database: its user and their connections are gone. One
+// that does not exist is CodeNotFound.
 func (c *Client) DropDatabase(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodDelete, databasePath(name), nil, nil)
 }

@@ -18,6 +18,7 @@ const (
 	CodeExists      = "exists"      // the name or label is taken
 	CodeChanged     = "changed"     // the template was changed since it was made one
 	CodeBusy        = "busy"        // something else is going on; the same request can succeed later
+	CodeFull        = "full"        // all databases that there may be are in use
 	CodeTooLarge    = "too_large"   // the request's body is too large
 	CodeMediaType   = "bad_type"    // the request's body is not JSON
 	CodeNoRoom      = "no_room"     // the volume or the memory cannot hold it

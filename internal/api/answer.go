@@ -18,10 +18,10 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, to route) {
 	switch answer := answer.(type) {
 	case nil:
 		w.WriteHeader(to.status)
-	case yaml:
-		w.Header().Set("Content-Type", "application/yaml")
+	case text:
+		w.Header().Set("Content-Type", answer.media)
 		w.WriteHeader(to.status)
-		w.Write(answer) //nolint:gosec // the embedded document, nothing of the request's
+		w.Write(answer.body)
 	default:
 		h.write(w, r, to.status, answer)
 	}

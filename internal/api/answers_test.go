@@ -43,9 +43,15 @@ var ops = map[string]op{
 	"putTemplate":    {"PUT", "/v1/templates/shop", ""},
 	"deleteTemplate": {"DELETE", "/v1/templates/shop", ""},
 	"listDatabases":  {"GET", "/v1/databases", ""},
-	"createDatabase": {"POST", "/v1/databases", `{"template":"shop","name":"shop_1","ttl_s":0.5}`},
+	"createDatabase": {"POST", "/v1/databases", `{"template":"shop","name":"shop_1","ttl_s":0.5,"wait_s":1}`},
 	"resetDatabase":  {"POST", "/v1/databases/shop_1/reset", ""},
 	"dropDatabase":   {"DELETE", "/v1/databases/shop_1", ""},
+	"getDatabase":    {"GET", "/v1/databases/shop_1", ""},
+	"keepDatabase":   {"POST", "/v1/databases/shop_1/keep", ""},
+	"createTemplate": {"POST", "/v1/templates", `{"name":"shop","key":"k","wait_s":0.5,"build_s":600}`},
+	"getLimits":      {"GET", "/v1/pool", ""},
+	"setLimits":      {"PUT", "/v1/pool", `{"max_databases":64,"spare":0}`},
+	"getMetrics":     {"GET", "/metrics", ""},
 }
 
 // errorCases are what an Instance may return.
@@ -63,6 +69,7 @@ var errorCases = map[string]struct {
 	"invalid":     {As(ErrInvalid, errors.New("no\nhint: yes\nor so")), 400, client.ErrorDetail{Code: "invalid", Message: "no", Hint: "yes\nor so"}},
 	"no room":     {As(ErrNoRoom, errors.New("full")), 507, client.ErrorDetail{Code: "no_room", Message: "full"}},
 	"busy":        {fmt.Errorf("mark: %w", ErrBusy), 409, client.ErrorDetail{Code: "busy", Message: "mark: the instance is busy"}},
+	"full":        {fmt.Errorf("lease: %w", ErrFull), 503, client.ErrorDetail{Code: "full", Message: "lease: the pool is full"}},
 	"unavailable": {ErrUnavailable, 503, client.ErrorDetail{Code: "unavailable", Message: "the server does not run"}},
 	"internal":    {errors.New("disk on fire"), 500, client.ErrorDetail{Code: "internal", Message: "disk on fire"}},
 	"no text":     {errors.New(""), 500, client.ErrorDetail{Code: "internal", Message: "this should not happen"}},
@@ -75,7 +82,9 @@ func TestSuccesses(t *testing.T) {
 	empty := full()
 	empty.status.Warnings, empty.status.Marks, empty.status.Reason, empty.marks = nil, nil, "", nil
 	empty.templates, empty.databases, empty.reset.Warnings, empty.reset.Why = nil, nil, nil, ""
-	lacking := []string{"createMark", "putTemplate", "createDatabase"} // the empty fake has none to answer with
+	empty.claim = client.TemplateClaim{State: client.StateReady, Template: client.Template{Name: "shop"}}
+	empty.limits, empty.metrics = client.Limits{MaxDatabases: 1}, ""
+	lacking := []string{"createMark", "putTemplate", "createDatabase", "getDatabase", "keepDatabase"} // the empty fake has none to answer with
 	for name, f := range map[string]*fake{"full": full(), "empty": empty} {
 		h := Handler(f, (&buffer{}).logger())
 		for id, o := range ops {
@@ -150,6 +159,9 @@ func TestErrorsAreDocumented(t *testing.T) {
 		"putTemplate": {400, 404, 409, 500, 503}, "deleteTemplate": {400, 404, 409, 500, 503},
 		"createDatabase": {400, 404, 409, 413, 415, 500, 503, 507},
 		"resetDatabase":  {400, 404, 409, 500, 503, 507}, "dropDatabase": {400, 404, 500, 503},
+		"getDatabase": {400, 404, 500, 503}, "keepDatabase": {400, 404, 500, 503},
+		"createTemplate": {400, 409, 413, 415, 500, 503},
+		"getLimits":      {400, 500, 503}, "setLimits": {400, 413, 415, 500, 503}, "getMetrics": {400, 500, 503},
 	}
 	for _, item := range c.doc.Paths.Map() {
 		for _, o := range item.Operations() {
@@ -238,6 +250,11 @@ func TestContractCatches(t *testing.T) {
 		"unknown way":         change("resetDatabase", replace(`"refill"`, `"magic"`)),
 		"null for warnings":   change("resetDatabase", replace(`["a sequence is not as it was"]`, `null`)),
 		"slash in a database": change("putTemplate", replace(`"shop"`, `"sh/op"`)),
+		"unknown state":       change("createTemplate", replace(`"build"`, `"begun"`)),
+		"no state":            change("createTemplate", replace(`"state":"build",`, ``)),
+		"other flag":          change("getDatabase", replace(`"kept":true`, `"kept":"yes"`)),
+		"no databases at all": change("getLimits", replace(`64`, `0`)),
+		"metrics as JSON":     change("getMetrics", func(x *exchange) { x.header.Set("Content-Type", jsonType) }),
 		"not JSON":            change("getStatus", func(x *exchange) { x.body = []byte("fine") }),
 		"other media type":    change("getStatus", func(x *exchange) { x.header.Set("Content-Type", "text/plain") }),
 		"undocumented status": change("getStatus", func(x *exchange) { x.status = 202 }),

@@ -43,6 +43,14 @@ type Instance interface {
 	NewDatabase(ctx context.Context, r client.DatabaseRequest) (client.Database, error)
 	ResetDatabase(ctx context.Context, name string) (client.Reset, error)
 	DropDatabase(ctx context.Context, name string) error
+	Database(ctx context.Context, name string) (client.Database, error)
+	KeepDatabase(ctx context.Context, name string) (client.Database, error)
+	// CreateTemplate gets a name that needs no quotes and a key.
+	CreateTemplate(ctx context.Context, r client.TemplateRequest) (client.TemplateClaim, error)
+	Limits(ctx context.Context) (client.Limits, error)
+	SetLimits(ctx context.Context, l client.Limits) (client.Limits, error)
+	// Metrics are in the text format of Prometheus.
+	Metrics(ctx context.Context) ([]byte, error)
 }
 
 var _ Instance = (*client.Client)(nil)
@@ -115,12 +123,18 @@ func (h *handler) routes() []route {
 		{http.MethodDelete, "/v1/marks/{label}", http.StatusNoContent, false, h.deleteMark},
 		{http.MethodPost, "/v1/marks/{label}/rewind", http.StatusOK, false, h.rewind},
 		{http.MethodGet, "/v1/templates", http.StatusOK, false, h.templates},
+		{http.MethodPost, "/v1/templates", http.StatusOK, true, h.createTemplate},
 		{http.MethodPut, "/v1/templates/{name}", http.StatusOK, false, h.putTemplate},
 		{http.MethodDelete, "/v1/templates/{name}", http.StatusNoContent, false, h.deleteTemplate},
 		{http.MethodGet, "/v1/databases", http.StatusOK, false, h.databases},
 		{http.MethodPost, "/v1/databases", http.StatusCreated, true, h.newDatabase},
+		{http.MethodGet, "/v1/databases/{name}", http.StatusOK, false, h.database},
+		{http.MethodPost, "/v1/databases/{name}/keep", http.StatusOK, false, h.keepDatabase},
 		{http.MethodPost, "/v1/databases/{name}/reset", http.StatusOK, false, h.resetDatabase},
 		{http.MethodDelete, "/v1/databases/{name}", http.StatusNoContent, false, h.dropDatabase},
+		{http.MethodGet, "/v1/pool", http.StatusOK, false, h.limits},
+		{http.MethodPut, "/v1/pool", http.StatusOK, true, h.setLimits},
+		{http.MethodGet, "/metrics", http.StatusOK, false, h.metrics},
 		{http.MethodGet, "/v1/openapi.yaml", http.StatusOK, false, h.openapi},
 	}
 }
@@ -189,10 +203,20 @@ func (h *handler) rewind(ctx context.Context, r request) (any, error) {
 	return h.instance.Rewind(ctx, r.label)
 }
 
-// yaml is an answer that is not JSON.
-type yaml []byte
+// text is an answer that is not JSON.
+type text struct {
+	media string
+	body  []byte
+}
 
-func (h *handler) openapi(context.Context, request) (any, error) { return yaml(document), nil }
+func (h *handler) openapi(context.Context, request) (any, error) {
+	return text{"application/yaml", document}, nil
+}
+
+func (h *handler) metrics(ctx context.Context, _ request) (any, error) {
+	m, err := h.instance.Metrics(ctx)
+	return text{"text/plain; version=0.0.4; charset=utf-8", m}, err
+}
 
 // list makes an empty list of none.
 func list[T any](s []T) []T {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,7 +11,9 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -32,22 +35,28 @@ type contract struct {
 
 func loadContract(t *testing.T) *contract {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(Document())
+	c, err := readContract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := doc.Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
-		t.Fatalf("openapi.yaml is not valid: %v", err)
+	return c
+}
+
+// readContract does it once: that takes a third of a second with the race detector.
+var readContract = sync.OnceValues(func() (*contract, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(Document())
+	if err != nil {
+		return nil, err
+	}
+	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
+		return nil, fmt.Errorf("openapi.yaml is not valid: %w", err)
 	}
 	for _, s := range doc.Components.Schemas {
 		strict(s)
 	}
 	router, err := legacy.NewRouter(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &contract{doc, router}
-}
+	return &contract{doc, router}, err
+})
 
 func strict(s *openapi3.SchemaRef) {
 	if s.Value.Type.Is("object") {
@@ -135,8 +144,10 @@ func types() map[string]any {
 		"BranchRequest": client.BranchRequest{Name: "shop-2"}, "Branch": f.branch, "Snapshot": f.branch.Snapshot,
 		"MarkRequest": client.MarkRequest{Label: "a", Replace: true}, "Mark": f.marks[0], "Rewind": f.rewind,
 		"Template": f.templates[0], "Database": f.databases[0], "Reset": f.reset,
-		"DatabaseRequest": client.DatabaseRequest{Template: "shop", Name: "shop_1", TTLSeconds: 0.5},
-		"Error":           client.ErrorBody{Error: client.ErrorDetail{Code: client.CodeBusy, Message: "m", Hint: "h"}},
+		"DatabaseRequest": client.DatabaseRequest{Template: "shop", Name: "shop_1", TTLSeconds: 0.5, WaitSeconds: 1},
+		"TemplateRequest": client.TemplateRequest{Name: "shop", Key: "k", WaitSeconds: 0.5, BuildSeconds: 1},
+		"TemplateClaim":   f.claim, "Limits": f.limits,
+		"Error": client.ErrorBody{Error: client.ErrorDetail{Code: client.CodeBusy, Message: "m", Hint: "h"}},
 	}
 }
 
@@ -157,7 +168,7 @@ func TestTypes(t *testing.T) {
 			for f := range fields(reflect.TypeOf(v)) {
 				tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 				all = append(all, tag)
-				if options != "omitempty" {
+				if !slices.Contains([]string{"omitempty", "omitzero"}, options) {
 					required = append(required, tag)
 				}
 				if reflect.ValueOf(v).FieldByIndex(f.Index).IsZero() {
@@ -213,16 +224,46 @@ func TestDatabaseNames(t *testing.T) {
 		if schema, code := c.fits("DatabaseName", text), checkDatabase("template", name); (schema == nil) != (code == nil) {
 			t.Errorf("%q: the document says %v, the code %v", name, schema, code)
 		}
-		if schema, code := c.fits("NewDatabaseName", text), newName.MatchString(name); (schema == nil) != code {
-			t.Errorf("%q for a new one: the document says %v, the code %v", name, schema, code)
+		h := Handler(full(), (&buffer{}).logger())
+		for what, x := range map[string]exchange{
+			"database": ask(h, "POST", "/v1/databases", jsonType, `{"template":"a","name":`+string(text)+`}`),
+			"template": ask(h, "POST", "/v1/templates", jsonType, `{"key":"k","name":`+string(text)+`}`),
+		} {
+			if document := c.checkRequest(x); (document == nil) != (x.status < 300) {
+				t.Errorf("%q for a new %s: the document says %v, the code %d", name, what, document, x.status)
+			}
 		}
 	}
 	if err := checkDatabase("template", "\xff"); err == nil {
 		t.Error("what is not UTF-8 passes for a name")
 	}
-	ttl := c.doc.Components.Schemas["DatabaseRequest"].Value.Properties["ttl_s"].Value
-	if *ttl.Max != MaxTTL.Seconds() {
-		t.Errorf("the longest time to live: the document says %v s, the code %s", *ttl.Max, MaxTTL)
+}
+
+// TestLimits holds the document's limits against those that the handler goes by.
+func TestLimits(t *testing.T) {
+	c := loadContract(t)
+	h := Handler(full(), (&buffer{}).logger())
+	for _, tc := range []struct {
+		method, path, body string
+		least, most        float64
+	}{
+		{"POST", "/v1/databases", `{"template":"a","ttl_s":%v}`, 0, MaxTTL.Seconds()},
+		{"POST", "/v1/databases", `{"template":"a","wait_s":%v}`, 0, MaxWait.Seconds()},
+		{"POST", "/v1/templates", `{"name":"a","key":"b","wait_s":%v}`, 0, MaxWait.Seconds()},
+		{"POST", "/v1/templates", `{"name":"a","key":"b","build_s":%v}`, 0, MaxTTL.Seconds()},
+		{"PUT", "/v1/pool", `{"max_databases":%v,"spare":0}`, 1, MaxDatabases},
+		{"PUT", "/v1/pool", `{"max_databases":1,"spare":%v}`, 0, MaxDatabases},
+	} {
+		for value, good := range map[float64]bool{tc.least: true, tc.least - 1: false, tc.most: true, tc.most + 1: false} {
+			x := ask(h, tc.method, tc.path, jsonType, fmt.Sprintf(tc.body, strconv.FormatFloat(value, 'f', -1, 64)))
+			if document := c.checkRequest(x); (document == nil) != good || (x.status < 300) != good {
+				t.Errorf("%s %s %s: the document says %v, the code %d", tc.method, tc.path, x.sent, document, x.status)
+			}
+		}
+	}
+	key := c.doc.Components.Schemas["TemplateRequest"].Value.Properties["key"].Value
+	if *key.MaxLength != MaxKey || key.MinLength != 1 {
+		t.Errorf("the longest key: the document says %d, the code %d", *key.MaxLength, MaxKey)
 	}
 }
 

@@ -13,6 +13,12 @@ import (
 const (
 	// MaxTTL is the longest time to live of a database.
 	MaxTTL = 365 * 24 * time.Hour
+	// MaxWait is the longest that a request can wait for its turn.
+	MaxWait = time.Hour
+	// MaxKey is the length of the longest key of a template, in bytes.
+	MaxKey = 1024
+	// MaxDatabases bounds what the limits of the pool can be set to.
+	MaxDatabases = 10_000
 	// MaxDatabase is the length of the longest name of a database, in characters, from
 	// the servers' manuals, "Identifier Length Limits" and "Identifier Names".
 	MaxDatabase = 64
@@ -56,11 +62,70 @@ func (h *handler) newDatabase(ctx context.Context, r request) (any, error) {
 	if req.Name != "" && !newName.MatchString(req.Name) {
 		return nil, invalid("use name %q: it must have 1 to %d of A-Z, a-z, 0-9 and _", req.Name, MaxDatabase)
 	}
-	// The other way round it would let NaN pass.
-	if ttl := req.TTLSeconds; !(ttl >= 0 && ttl <= MaxTTL.Seconds()) {
-		return nil, invalid("use ttl_s %v: it must be a number of seconds from 0, which is the default, to %.0f, a year", ttl, MaxTTL.Seconds())
+	if err := checkSeconds("ttl_s", req.TTLSeconds, MaxTTL, "a year"); err != nil {
+		return nil, err
+	}
+	if err := checkSeconds("wait_s", req.WaitSeconds, MaxWait, "an hour"); err != nil {
+		return nil, err
 	}
 	return h.instance.NewDatabase(ctx, req)
+}
+
+// checkSeconds refuses a time that is not between 0 and the most.
+func checkSeconds(what string, seconds float64, most time.Duration, words string) error {
+	if !(seconds >= 0 && seconds <= most.Seconds()) { // the other way round it would let NaN pass
+		return invalid("use %s %v: it must be a number of seconds from 0, which is the default, to %.0f, %s", what, seconds, most.Seconds(), words)
+	}
+	return nil
+}
+
+func (h *handler) createTemplate(ctx context.Context, r request) (any, error) {
+	req, err := decode[client.TemplateRequest](r.body)
+	if err != nil {
+		return nil, err
+	}
+	if !newName.MatchString(req.Name) {
+		return nil, invalid("use name %q: it must have 1 to %d of A-Z, a-z, 0-9 and _", req.Name, MaxDatabase)
+	}
+	if len(req.Key) == 0 || len(req.Key) > MaxKey {
+		return nil, invalid("use a key of %d bytes: it must have 1 to %d", len(req.Key), MaxKey)
+	}
+	if err := checkSeconds("wait_s", req.WaitSeconds, MaxWait, "an hour"); err != nil {
+		return nil, err
+	}
+	if err := checkSeconds("build_s", req.BuildSeconds, MaxTTL, "a year"); err != nil {
+		return nil, err
+	}
+	return h.instance.CreateTemplate(ctx, req)
+}
+
+func (h *handler) database(ctx context.Context, r request) (any, error) {
+	if err := checkDatabase("database", r.name); err != nil {
+		return nil, err
+	}
+	return h.instance.Database(ctx, r.name)
+}
+
+func (h *handler) keepDatabase(ctx context.Context, r request) (any, error) {
+	if err := checkDatabase("database", r.name); err != nil {
+		return nil, err
+	}
+	return h.instance.KeepDatabase(ctx, r.name)
+}
+
+func (h *handler) limits(ctx context.Context, _ request) (any, error) {
+	return h.instance.Limits(ctx)
+}
+
+func (h *handler) setLimits(ctx context.Context, r request) (any, error) {
+	req, err := decode[client.Limits](r.body)
+	if err != nil {
+		return nil, err
+	}
+	if req.MaxDatabases < 1 || req.MaxDatabases > MaxDatabases || req.Spare < 0 || req.Spare > MaxDatabases {
+		return nil, invalid("use max_databases %d and spare %d: they must be from 1, and from 0, to %d", req.MaxDatabases, req.Spare, MaxDatabases)
+	}
+	return h.instance.SetLimits(ctx, req)
 }
 
 func (h *handler) resetDatabase(ctx context.Context, r request) (any, error) {

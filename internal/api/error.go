@@ -20,6 +20,7 @@ var (
 	ErrInvalid     = errors.New("it makes no sense")       // 400 invalid
 	ErrNoRoom      = errors.New("there is no room for it") // 507 no_room; *volume.NoRoomError too
 	ErrBusy        = errors.New("the instance is busy")    // 409 busy
+	ErrFull        = errors.New("the pool is full")        // 503 full
 	ErrUnavailable = errors.New("the server does not run") // 503 unavailable
 	errInternal    = errors.New("this should not happen")  // 500 internal
 )
@@ -37,6 +38,7 @@ var kinds = []struct {
 	{instance.ErrName, http.StatusBadRequest, client.CodeInvalid},
 	{ErrNoRoom, http.StatusInsufficientStorage, client.CodeNoRoom},
 	{ErrBusy, http.StatusConflict, client.CodeBusy},
+	{ErrFull, http.StatusServiceUnavailable, client.CodeFull},
 	{ErrUnavailable, http.StatusServiceUnavailable, client.CodeUnavailable},
 }
 

@@ -31,6 +31,9 @@ type fake struct {
 	templates []client.Template
 	databases []client.Database
 	reset     client.Reset
+	claim     client.TemplateClaim
+	limits    client.Limits
+	metrics   string
 
 	mu  sync.Mutex
 	got []any
@@ -46,6 +49,11 @@ func full() *fake {
 	}
 	snapshot := client.Snapshot{LiveMicros: 1, PauseMicros: 2, TotalMicros: 3, DataBytes: 1 << 40}
 	marks := []client.Mark{{Label: "a", Created: at, DataBytes: 5, Snapshot: &snapshot}, {Label: "b", Created: at, DataBytes: 6}}
+	database := client.Database{
+		Name: "shop_1", Host: "127.0.0.1", Port: 41233, Socket: "/run/server.sock", User: "shop_1", Password: "p/w:@",
+		URL: "mysql://shop_1:p%2Fw%3A%40@127.0.0.1:41233/shop_1", Template: "shop", Expires: at, Kept: true,
+	}
+	template := client.Template{Name: "shop", Made: at, Tables: 18, Bytes: 19, Family: "sh", Key: "k", Leases: 20, Spare: 22, Changed: "table visit"}
 	return &fake{
 		status: client.Status{
 			Name: "shop", Phase: "running", Since: at, Reason: "none", Warnings: []string{"the volume is 93 % full"}, ReadySeconds: 0.052,
@@ -60,12 +68,12 @@ func full() *fake {
 		marks:  marks,
 		rewind: client.Rewind{Label: "a", Micros: 16, ReadyMicros: 17},
 
-		templates: []client.Template{{Name: "shop", Made: at, Tables: 18, Bytes: 19, Leases: 20, Changed: "table visit"}, {Name: "zoo-é", Made: at}},
-		databases: []client.Database{{
-			Name: "shop_1", Host: "127.0.0.1", Port: 41233, Socket: "/run/server.sock", User: "shop_1", Password: "p/w:@",
-			URL: "mysql://shop_1:p%2Fw%3A%40@127.0.0.1:41233/shop_1", Template: "shop", Expires: at,
-		}},
-		reset: client.Reset{Way: "refill", Micros: 21, Why: "a table has no key", Warnings: []string{"a sequence is not as it was"}},
+		templates: []client.Template{template, {Name: "zoo-é", Made: at}},
+		databases: []client.Database{database},
+		claim:     client.TemplateClaim{State: client.StateBuild, Template: template, Database: &database},
+		limits:    client.Limits{MaxDatabases: 64, Spare: 2},
+		metrics:   "# TYPE a gauge\na 1\n",
+		reset:     client.Reset{Way: "refill", Micros: 21, Why: "a table has no key", Warnings: []string{"a sequence is not as it was"}},
 	}
 }
 
@@ -136,6 +144,30 @@ func (f *fake) ResetDatabase(ctx context.Context, name string) (client.Reset, er
 
 func (f *fake) DropDatabase(ctx context.Context, name string) error {
 	return f.call(ctx, "drop "+name)
+}
+
+func (f *fake) Database(ctx context.Context, name string) (client.Database, error) {
+	return f.databases[0], f.call(ctx, "get "+name)
+}
+
+func (f *fake) KeepDatabase(ctx context.Context, name string) (client.Database, error) {
+	return f.databases[0], f.call(ctx, "keep "+name)
+}
+
+func (f *fake) CreateTemplate(ctx context.Context, r client.TemplateRequest) (client.TemplateClaim, error) {
+	return f.claim, f.call(ctx, r)
+}
+
+func (f *fake) Limits(ctx context.Context) (client.Limits, error) {
+	return f.limits, f.call(ctx, "limits")
+}
+
+func (f *fake) SetLimits(ctx context.Context, l client.Limits) (client.Limits, error) {
+	return f.limits, f.call(ctx, l)
+}
+
+func (f *fake) Metrics(ctx context.Context) ([]byte, error) {
+	return []byte(f.metrics), f.call(ctx, "metrics")
 }
 
 // failing is a fake whose calls all end in err.

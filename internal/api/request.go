@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/client"
@@ -50,7 +51,8 @@ func checkMedia(r *http.Request) error {
 	}
 }
 
-// decode reads a request's body, one JSON object with the fields of T and no other.
+// decode reads a request's body, one JSON object with the fields of T and no other. Those
+// without omitempty must be there.
 func decode[T any](body []byte) (T, error) {
 	var v T
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -61,7 +63,31 @@ func decode[T any](body []byte) (T, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return v, invalid("read request: something follows its JSON")
 	}
-	return v, nil
+	return v, checkFields[T](body)
+}
+
+// checkFields refuses what encoding/json lets pass and the contract does not: a field that
+// is missing, null for a value, and a name in other letters, as NAME is for name.
+func checkFields[T any](body []byte) error {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(body, &given); err != nil {
+		return invalid("read request: %s", fault(err))
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		value, there := given[name]
+		switch {
+		case string(value) == "null":
+			return invalid("read request: its field %q cannot be null", name)
+		case !there && options == "":
+			return invalid("read request: its %s is missing", name)
+		}
+		delete(given, name)
+	}
+	for name := range given {
+		return invalid("read request: unknown field %q", name)
+	}
+	return nil
 }
 
 // fault says in the words of JSON what encoding/json says in those of Go.
@@ -75,7 +101,7 @@ func fault(err error) string {
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return fmt.Sprintf("its body is a JSON %s, not an object", wrong.Value)
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("its field %q cannot be a %s", wrong.Field, wrong.Value)
+		return fmt.Sprintf("its field %q cannot be a JSON %s", wrong.Field, wrong.Value)
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }

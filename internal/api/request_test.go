@@ -13,7 +13,8 @@ import (
 // TestRefusals sends what makes no sense. None of it reaches the Instance.
 func TestRefusals(t *testing.T) {
 	const branch, marks, ct = "/v1/branch", "/v1/marks", jsonType
-	const templates, databases = "/v1/templates", "/v1/databases"
+	const templates, databases, pool = "/v1/templates", "/v1/databases", "/v1/pool"
+	long, wide := strings.Repeat("x", MaxKey+1), strings.Repeat("é", MaxKey/2+1)
 	big := `{"name":"` + strings.Repeat("x", MaxBody) + `"}`
 	for name, tc := range map[string]struct {
 		method, path, contentType, body string
@@ -40,8 +41,8 @@ func TestRefusals(t *testing.T) {
 		"cut short":              {"POST", branch, ct, `{"name":"a"`, 400, "invalid", "ends too early"},
 		"not JSON":               {"POST", branch, ct, `name=a`, 400, "invalid", "invalid character"},
 		"unknown field":          {"POST", branch, ct, `{"name":"a","colour":"b"}`, 400, "invalid", `unknown field "colour"`},
-		"wrong type":             {"POST", branch, ct, `{"name":7}`, 400, "invalid", `field "name" cannot be a number`},
-		"wrong type of flag":     {"POST", marks, ct, `{"label":"a","replace":"yes"}`, 400, "invalid", `field "replace" cannot be a string`},
+		"wrong type":             {"POST", branch, ct, `{"name":7}`, 400, "invalid", `field "name" cannot be a JSON number`},
+		"wrong type of flag":     {"POST", marks, ct, `{"label":"a","replace":"yes"}`, 400, "invalid", `field "replace" cannot be a JSON string`},
 		"array":                  {"POST", branch, ct, `["a"]`, 400, "invalid", "a JSON array, not an object"},
 		"null":                   {"POST", branch, ct, `null`, 400, "invalid", "name is missing"},
 		"second value":           {"POST", branch, ct, `{"name":"a"}{}`, 400, "invalid", "something follows"},
@@ -56,7 +57,11 @@ func TestRefusals(t *testing.T) {
 		"body where none is":     {"POST", "/v1/marks/a/rewind", ct, `{}`, 400, "invalid", "takes no body"},
 		"body of a get":          {"GET", "/v1/status", ct, `{}`, 400, "invalid", "takes no body"},
 		"post of a template":     {"POST", templates + "/a", "", "", 405, "bad_method", "no such method"},
-		"get of a database":      {"GET", databases + "/a", "", "", 405, "bad_method", "no such method"},
+		"put of a database":      {"PUT", databases + "/a", "", "", 405, "bad_method", "no such method"},
+		"get of a keep":          {"GET", databases + "/a/keep", "", "", 405, "bad_method", "no such method"},
+		"post of the pool":       {"POST", pool, ct, `{}`, 405, "bad_method", "no such method"},
+		"post of metrics":        {"POST", "/metrics", "", "", 405, "bad_method", "no such method"},
+		"metrics of a version":   {"GET", "/v1/metrics", "", "", 404, "not_found", "no such path"},
 		"empty template":         {"PUT", templates + "/", "", "", 404, "not_found", "no such path"},
 		"empty database":         {"POST", databases + "//reset", "", "", 404, "not_found", "no such path"},
 		"template is dots":       {"PUT", templates + "/%2e%2e", "", "", 404, "not_found", "no such path"},
@@ -74,8 +79,43 @@ func TestRefusals(t *testing.T) {
 		"long new name":          {"POST", databases, ct, `{"template":"a","name":"` + strings.Repeat("x", 65) + `"}`, 400, "invalid", "use name"},
 		"negative ttl":           {"POST", databases, ct, `{"template":"a","ttl_s":-0.1}`, 400, "invalid", "use ttl_s -0.1"},
 		"ttl of over a year":     {"POST", databases, ct, `{"template":"a","ttl_s":31536001}`, 400, "invalid", "use ttl_s"},
-		"infinite ttl":           {"POST", databases, ct, `{"template":"a","ttl_s":1e999}`, 400, "invalid", `field "ttl_s" cannot be a number 1e999`},
-		"ttl not a number":       {"POST", databases, ct, `{"template":"a","ttl_s":"NaN"}`, 400, "invalid", `field "ttl_s" cannot be a string`},
+		"infinite ttl":           {"POST", databases, ct, `{"template":"a","ttl_s":1e999}`, 400, "invalid", `field "ttl_s" cannot be a JSON number 1e999`},
+		"negative wait":          {"POST", databases, ct, `{"template":"a","wait_s":-1}`, 400, "invalid", "use wait_s -1"},
+		"wait of over an hour":   {"POST", databases, ct, `{"template":"a","wait_s":3601}`, 400, "invalid", "use wait_s 3601"},
+		"null for a field":       {"POST", databases, ct, `{"template":"a","wait_s":null}`, 400, "invalid", `field "wait_s" cannot be null`},
+		"null for a name":        {"POST", branch, ct, `{"name":null}`, 400, "invalid", `field "name" cannot be null`},
+		"field in other letters": {"POST", branch, ct, `{"name":"a","Name":"b"}`, 400, "invalid", `unknown field "Name"`},
+		"only in other letters":  {"POST", branch, ct, `{"NAME":"a"}`, 400, "invalid", "name is missing"},
+		"slash in what to get":   {"GET", databases + "/a%2fb", "", "", 400, "invalid", `use database "a/b"`},
+		"slash in what to keep":  {"POST", databases + "/a%2fb/keep", "", "", 400, "invalid", `use database "a/b"`},
+		"long one to keep":       {"POST", databases + "/" + strings.Repeat("x", 65) + "/keep", "", "", 400, "invalid", "1 to 64 characters"},
+		"body of a keep":         {"POST", databases + "/a/keep", ct, `{}`, 400, "invalid", "takes no body"},
+		"body of metrics":        {"GET", "/metrics", ct, `{}`, 400, "invalid", "takes no body"},
+		"no name of a template":  {"POST", templates, ct, `{"key":"k"}`, 400, "invalid", "name is missing"},
+		"empty name of one":      {"POST", templates, ct, `{"name":"","key":"k"}`, 400, "invalid", `use name ""`},
+		"bad name of a template": {"POST", templates, ct, `{"name":"a-b","key":"k"}`, 400, "invalid", `use name "a-b"`},
+		"long name of one":       {"POST", templates, ct, `{"name":"` + strings.Repeat("x", 65) + `","key":"k"}`, 400, "invalid", "use name"},
+		"no key":                 {"POST", templates, ct, `{"name":"a"}`, 400, "invalid", "key is missing"},
+		"empty key":              {"POST", templates, ct, `{"name":"a","key":""}`, 400, "invalid", "a key of 0 bytes"},
+		"key too long":           {"POST", templates, ct, `{"name":"a","key":"` + long + `"}`, 400, "invalid", "a key of 1025 bytes: it must have 1 to 1024"},
+		"key too long in bytes":  {"POST", templates, ct, `{"name":"a","key":"` + wide + `"}`, 400, "invalid", "a key of 1026 bytes"},
+		"key not a text":         {"POST", templates, ct, `{"name":"a","key":["b"]}`, 400, "invalid", `field "key" cannot be a JSON array`},
+		"unknown field of one":   {"POST", templates, ct, `{"name":"a","key":"k","from":"x"}`, 400, "invalid", `unknown field "from"`},
+		"negative build":         {"POST", templates, ct, `{"name":"a","key":"k","build_s":-0.5}`, 400, "invalid", "use build_s -0.5"},
+		"build of over a year":   {"POST", templates, ct, `{"name":"a","key":"k","build_s":31536001}`, 400, "invalid", "use build_s"},
+		"long wait for a build":  {"POST", templates, ct, `{"name":"a","key":"k","wait_s":3601}`, 400, "invalid", "use wait_s"},
+		"template without type":  {"POST", templates, "", `{"name":"a","key":"k"}`, 415, "bad_type", `Content-Type is ""`},
+		"template too large":     {"POST", templates, ct, big, 413, "too_large", "more than 65536 bytes"},
+		"no limits":              {"PUT", pool, ct, `{}`, 400, "invalid", "max_databases is missing"},
+		"no spare":               {"PUT", pool, ct, `{"max_databases":1}`, 400, "invalid", "spare is missing"},
+		"no databases allowed":   {"PUT", pool, ct, `{"max_databases":0,"spare":0}`, 400, "invalid", "use max_databases 0"},
+		"negative databases":     {"PUT", pool, ct, `{"max_databases":-1,"spare":0}`, 400, "invalid", "use max_databases -1"},
+		"too many databases":     {"PUT", pool, ct, `{"max_databases":10001,"spare":0}`, 400, "invalid", "use max_databases 10001"},
+		"negative spare":         {"PUT", pool, ct, `{"max_databases":1,"spare":-1}`, 400, "invalid", "spare -1"},
+		"too many spare":         {"PUT", pool, ct, `{"max_databases":1,"spare":10001}`, 400, "invalid", "spare 10001"},
+		"part of a database":     {"PUT", pool, ct, `{"max_databases":1.5,"spare":0}`, 400, "invalid", `field "max_databases" cannot be a JSON number 1.5`},
+		"unknown limit":          {"PUT", pool, ct, `{"max_databases":1,"spare":0,"x":1}`, 400, "invalid", `unknown field "x"`},
+		"ttl not a number":       {"POST", databases, ct, `{"template":"a","ttl_s":"NaN"}`, 400, "invalid", `field "ttl_s" cannot be a JSON string`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := full()
@@ -109,8 +149,9 @@ func TestAllow(t *testing.T) {
 	h := Handler(full(), (&buffer{}).logger())
 	for path, want := range map[string]string{
 		"/v1/status": "GET, HEAD", "/v1/branch": "POST", "/v1/marks": "GET, HEAD, POST", "/v1/marks/a": "DELETE", "/v1/marks/a/rewind": "POST",
-		"/v1/templates": "GET, HEAD", "/v1/templates/a": "DELETE, PUT",
-		"/v1/databases": "GET, HEAD, POST", "/v1/databases/a": "DELETE", "/v1/databases/a/reset": "POST",
+		"/v1/templates": "GET, HEAD, POST", "/v1/templates/a": "DELETE, PUT",
+		"/v1/databases": "GET, HEAD, POST", "/v1/databases/a": "DELETE, GET, HEAD", "/v1/databases/a/reset": "POST", "/v1/databases/a/keep": "POST",
+		"/v1/pool": "GET, HEAD, PUT", "/metrics": "GET, HEAD",
 	} {
 		if got := ask(h, "PATCH", path, "", "").header.Get("Allow"); got != want {
 			t.Errorf("%s: Allow: %s, want %s", path, got, want)
@@ -121,6 +162,7 @@ func TestAllow(t *testing.T) {
 // TestAccepted sends what is unusual and makes sense.
 func TestAccepted(t *testing.T) {
 	f := full()
+	key := strings.Repeat("é", MaxKey/2)
 	h := Handler(f, (&buffer{}).logger())
 	for _, x := range []exchange{
 		ask(h, "POST", "/v1/branch", "application/json; charset=utf-8", " {\"name\" : \"a\"}\r\n\t "),
@@ -131,15 +173,35 @@ func TestAccepted(t *testing.T) {
 		ask(h, "POST", "/v1/databases", jsonType, `{"template":"é","ttl_s":0}`),
 		ask(h, "POST", "/v1/databases", jsonType, `{"template":"é","name":"","ttl_s":31536000}`),
 		ask(h, "DELETE", "/v1/databases/a-b", "", ""),
+		ask(h, "GET", "/v1/databases/a%20b", "", ""),
+		ask(h, "HEAD", "/v1/databases/a", "", ""),
+		ask(h, "POST", "/v1/databases/%C3%A9./keep", jsonType, ""),
+		ask(h, "POST", "/v1/databases", jsonType, `{"template":"é","wait_s":3600}`),
+		ask(h, "POST", "/v1/templates", jsonType, `{"name":"A_9","key":"`+key+`","wait_s":0,"build_s":31536000}`),
+		ask(h, "POST", "/v1/templates", jsonType, `{"name":"a","key":"\u0000\n/é"}`),
+		ask(h, "PUT", "/v1/pool", jsonType, `{"spare":0,"max_databases":10000}`),
+		ask(h, "HEAD", "/metrics", "", ""),
 	} {
 		if x.status > 299 {
 			t.Errorf("%s %s: %d %s", x.request.Method, x.request.URL, x.status, x.body)
 		}
 	}
 	want := []any{client.BranchRequest{Name: "a"}, client.MarkRequest{Label: "b"}, "rewind c", "status",
-		"template a `é%2f.", client.DatabaseRequest{Template: "é"}, client.DatabaseRequest{Template: "é", TTLSeconds: 31536000}, "drop a-b"}
+		"template a `é%2f.", client.DatabaseRequest{Template: "é"}, client.DatabaseRequest{Template: "é", TTLSeconds: 31536000}, "drop a-b",
+		"get a b", "get a", "keep é.", client.DatabaseRequest{Template: "é", WaitSeconds: 3600},
+		client.TemplateRequest{Name: "A_9", Key: key, BuildSeconds: 31536000}, client.TemplateRequest{Name: "a", Key: "\x00\n/é"},
+		client.Limits{MaxDatabases: 10000}, "metrics"}
 	if d := cmp.Diff(want, f.requests()); d != "" {
 		t.Errorf("requests (-want +got):\n%s", d)
+	}
+}
+
+// TestMetricsServed gives the metrics as they are.
+func TestMetricsServed(t *testing.T) {
+	f := full()
+	x := ops["getMetrics"].ask(Handler(f, (&buffer{}).logger()))
+	if x.header.Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" || string(x.body) != f.metrics {
+		t.Errorf("%s: %s", x.header.Get("Content-Type"), x.body)
 	}
 }
 

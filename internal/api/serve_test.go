@@ -59,9 +59,23 @@ func TestClient(t *testing.T) {
 	reset, err := c.ResetDatabase(ctx, odd)
 	same("reset", f.reset, reset, err)
 	same("drop", nil, nil, c.DropDatabase(ctx, odd))
+	database, err = c.Database(ctx, odd)
+	same("one database", f.databases[0], database, err)
+	database, err = c.KeepDatabase(ctx, odd)
+	same("keep", f.databases[0], database, err)
+	wanted := client.TemplateRequest{Name: "shop", Key: odd + "\n\x00", WaitSeconds: 0.5, BuildSeconds: 1}
+	claim, err := c.CreateTemplate(ctx, wanted)
+	same("claim", f.claim, claim, err)
+	limits, err := c.Limits(ctx)
+	same("limits", f.limits, limits, err)
+	limits, err = c.SetLimits(ctx, client.Limits{MaxDatabases: 7})
+	same("set limits", f.limits, limits, err)
+	metrics, err := c.Metrics(ctx)
+	same("metrics", f.metrics, string(metrics), err)
 	want := []any{
 		"status", client.BranchRequest{Name: "shop-2"}, "marks", client.MarkRequest{Label: "a", Replace: true}, "rewind a", "delete a",
 		"templates", "template " + odd, "no template " + odd, "databases", request, "reset " + odd, "drop " + odd,
+		"get " + odd, "keep " + odd, wanted, "limits", client.Limits{MaxDatabases: 7}, "metrics",
 	}
 	same("requests", want, f.requests(), nil)
 	// Labels that are no labels stay one segment of the path.

@@ -7,18 +7,20 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/metrics"
 	"github.com/ramaria-db/ramaria/internal/rewind"
 	"github.com/ramaria-db/ramaria/internal/server"
-	"github.com/ramaria-db/ramaria/internal/template"
 )
 
 const (
@@ -37,6 +39,7 @@ var (
 	ErrTaken    = errors.New("the name is taken")
 	ErrInvalid  = errors.New("it makes no sense")
 	ErrInUse    = errors.New("it is in use")
+	ErrFull     = errors.New("the pool is full")
 	ErrClosed   = errors.New("the server is being stopped")
 )
 
@@ -54,6 +57,10 @@ type Config struct {
 	Login    server.Login
 	ServerID uint32
 	Log      *slog.Logger
+	// Limits are those of an instance that has none of its own yet.
+	Limits Limits
+	// Room is how many bytes can still be written, nil for any number.
+	Room func() (int64, error)
 }
 
 // Pool has the templates and leases of one running server. It may be used by several
@@ -74,51 +81,86 @@ type Pool struct {
 	rewinder  *rewind.Rewinder
 	templates map[string]*tmpl
 	leases    map[string]*lease
+	builds    map[string]*build
+	limits    Limits
+	// used is how many leases count for the limit, and queue those who wait for their turn.
+	used  int
+	queue []*ticket
+	// closed says that the file is the next run's.
+	closed bool
+	// room is how many bytes may be written, as of the last look.
+	room     int64
+	counters counters
 
-	free chan *rewind.Session
-}
-
-// tmpl is a template.
-type tmpl struct {
-	// shape is nil until it is asked for after a restart.
-	shape *template.Shape
-	made  time.Time
+	// free are the sessions that nobody works with, the one that was used last behind the
+	// others, and busy has a place for each that somebody does.
+	free []*rewind.Session
+	busy chan struct{}
 }
 
 // Open takes over the templates and leases of the last run; they are made again when they
 // are reset. A Pool without them costs nothing.
 func Open(config Config) (*Pool, error) {
-	life, end := context.WithCancel(context.Background())
-	p := &Pool{
-		config: config, life: life, end: end, templates: map[string]*tmpl{}, leases: map[string]*lease{},
-		free: make(chan *rewind.Session, sessions),
-	}
+	p := unopened(config)
 	if err := p.load(); err != nil {
-		end()
+		p.end()
 		return nil, err
 	}
+	if p.leftovers() { // to be removed by and by
+		p.behind.Go(func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if err := p.start(); err != nil {
+				p.config.Log.Error("cannot remove databases that are nobody's", "error", err)
+			}
+		})
+	}
 	return p, nil
+}
+
+// leftovers reports whether the last run left databases that nobody has a claim to.
+func (p *Pool) leftovers() bool {
+	for _, l := range p.leases {
+		if l.spare {
+			return true
+		}
+	}
+	return len(p.builds) > 0
+}
+
+func unopened(config Config) *Pool {
+	life, end := context.WithCancel(context.Background())
+	config.Limits.MaxDatabases = cmp.Or(config.Limits.MaxDatabases, DefaultLimits.MaxDatabases)
+	return &Pool{
+		config: config, counters: counters{resets: map[rewind.Way]*metrics.Histogram{}}, life: life, end: end, limits: config.Limits, room: math.MaxInt64,
+		templates: map[string]*tmpl{}, leases: map[string]*lease{}, builds: map[string]*build{}, busy: make(chan struct{}, sessions),
+	}
 }
 
 // Close lets the server go. Databases stay, with what is in them.
 func (p *Pool) Close() {
 	p.end()
+	p.mu.Lock()
+	for _, t := range p.templates {
+		t.refuse(ErrClosed)
+	}
+	p.mu.Unlock()
 	p.behind.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.db == nil {
+		p.closed = true
 		return
 	}
-	p.journal.Close()
-	for {
-		select {
-		case s := <-p.free:
-			s.Conn.Close()
-			continue
-		default:
-		}
-		break
+	if err := p.save(); err != nil { // when leases were last used
+		p.config.Log.Error("cannot write down templates and leases", "error", err)
 	}
+	p.closed = true
+	p.journal.Close()
+	for _, s := range p.free {
+		s.Conn.Close()
+	}
+	p.free = nil
 	p.db.Close()
 	p.db = nil
 }
@@ -145,6 +187,7 @@ func (p *Pool) start() error {
 	j.Read() // what stands there is about nothing that is watched
 	p.db, p.journal = db, j
 	p.rewinder = &rewind.Rewinder{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID}
+	p.room = p.measure()
 	p.behind.Go(p.look)
 	return nil
 }
@@ -161,9 +204,25 @@ func (p *Pool) look() {
 		case <-read.C:
 			p.journal.Read()
 		case now := <-expire.C:
+			room := p.measure() // which may take its time
+			p.mu.Lock()
+			p.room = room
+			p.mu.Unlock()
 			p.expire(now)
 		}
 	}
+}
+
+// measure returns how much room there is, in bytes.
+func (p *Pool) measure() int64 {
+	if p.config.Room == nil {
+		return math.MaxInt64
+	}
+	room, err := p.config.Room()
+	if err != nil {
+		return 0 // nothing is made that nobody asked for
+	}
+	return room
 }
 
 // ReadLog takes in what the binary log has, so that the server may remove it.
@@ -186,26 +245,52 @@ func (p *Pool) session(ctx context.Context) (*rewind.Session, func(error), error
 	if err != nil {
 		return nil, nil, err
 	}
-	var s *rewind.Session
 	select {
-	case s = <-p.free:
-	default:
+	case p.busy <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	s := p.lastUsed()
+	if s == nil {
 		conn, err := db.Conn(ctx)
 		if err != nil {
+			<-p.busy
 			return nil, nil, fmt.Errorf("connect to the server: %w", err)
 		}
 		s = rewind.NewSession(p.config.Server, conn)
 	}
 	return s, func(err error) {
-		if err == nil {
-			select {
-			case p.free <- s:
-				return
-			default:
-			}
+		defer func() { <-p.busy }()
+		if err == nil && p.keep(s) {
+			return
 		}
 		// It may be in the middle of something: the driver is to close it.
 		_ = s.Conn.Raw(func(any) error { return driver.ErrBadConn })
 		s.Conn.Close()
 	}, nil
+}
+
+// lastUsed takes the free session that was used last, nil if there is none: what its thread in
+// the server needs is in the processor's caches most likely.
+func (p *Pool) lastUsed() *rewind.Session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.free) - 1
+	if last < 0 {
+		return nil
+	}
+	s := p.free[last]
+	p.free = p.free[:last]
+	return s
+}
+
+// keep makes a session free for others, unless there will be none.
+func (p *Pool) keep(s *rewind.Session) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.free = append(p.free, s)
+	return true
 }

@@ -14,13 +14,19 @@ import (
 
 // record is the file in which a Pool keeps what outlives it. It holds passwords.
 type record struct {
+	Limits    *Limits          `json:"limits,omitempty"`
 	Templates []templateRecord `json:"templates"`
 	Leases    []leaseRecord    `json:"leases"`
+	// Builds are the databases that were to become templates.
+	Builds []string `json:"builds,omitempty"`
 }
 
 type templateRecord struct {
-	Name string    `json:"name"`
-	Made time.Time `json:"made"`
+	Name   string    `json:"name"`
+	Family string    `json:"family,omitempty"`
+	Key    string    `json:"key,omitempty"`
+	Made   time.Time `json:"made"`
+	Used   time.Time `json:"used"`
 }
 
 type leaseRecord struct {
@@ -28,20 +34,37 @@ type leaseRecord struct {
 	Template   string       `json:"template"`
 	Login      server.Login `json:"login"`
 	TTLSeconds float64      `json:"ttl_s"`
-	Expires    time.Time    `json:"expires"`
+	// Expires is zero for one that is nobody's: the next run removes it.
+	Expires time.Time `json:"expires"`
+	Pooled  bool      `json:"pooled,omitempty"`
+	Kept    bool      `json:"kept,omitempty"`
 }
 
 // save writes the file. The caller holds p.mu. When leases were last used is written with
 // the next change only.
 func (p *Pool) save() error {
+	if p.closed {
+		return ErrClosed
+	}
 	r := record{Templates: []templateRecord{}, Leases: []leaseRecord{}}
+	for name, b := range p.builds {
+		if b.made {
+			r.Builds = append(r.Builds, name)
+		}
+	}
+	slices.Sort(r.Builds)
+	if p.limits != p.config.Limits {
+		r.Limits = &p.limits
+	}
 	for name, t := range p.templates {
-		r.Templates = append(r.Templates, templateRecord{name, t.made})
+		r.Templates = append(r.Templates, templateRecord{name, t.family, t.key, t.made, t.used})
 	}
 	for _, l := range p.leases {
-		if l.ready {
-			r.Leases = append(r.Leases, leaseRecord{l.Name, l.Template, l.Login, l.TTL.Seconds(), l.expires})
+		expires := l.expires
+		if l.spare || !l.ready {
+			expires = time.Time{}
 		}
+		r.Leases = append(r.Leases, leaseRecord{l.Name, l.Template, l.Login, l.TTL.Seconds(), expires, l.pooled, l.kept})
 	}
 	slices.SortFunc(r.Templates, func(a, b templateRecord) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(r.Leases, func(a, b leaseRecord) int { return strings.Compare(a.Name, b.Name) })
@@ -61,13 +84,26 @@ func (p *Pool) load() error {
 	if err != nil {
 		return fmt.Errorf("find templates and leases: %w\nhint: without that file the instance has none", err)
 	}
+	if r.Limits != nil {
+		p.limits = *r.Limits
+	}
 	for _, t := range r.Templates {
-		p.templates[t.Name] = &tmpl{made: t.Made}
+		p.templates[t.Name] = &tmpl{name: t.Name, family: t.Family, key: t.Key, made: t.Made, used: t.Used}
 	}
 	for _, l := range r.Leases {
-		p.leases[l.Name] = &lease{
-			Name: l.Name, Template: l.Template, Login: l.Login, TTL: time.Duration(l.TTLSeconds * float64(time.Second)), expires: l.Expires, ready: true,
+		ttl, expires := time.Duration(l.TTLSeconds*float64(time.Second)), l.Expires
+		if !l.Kept && !expires.IsZero() {
+			p.used++
+			// When it was last used is written down when the run ends; this one may not have.
+			expires = later(expires, time.Now().Add(ttl))
 		}
+		p.leases[l.Name] = &lease{
+			Name: l.Name, Template: l.Template, Login: l.Login, TTL: ttl, expires: expires, ready: true,
+			pooled: l.Pooled, kept: l.Kept, spare: expires.IsZero(),
+		}
+	}
+	for _, name := range r.Builds {
+		p.builds[name] = &build{done: make(chan struct{}), made: true} // whose time has run out
 	}
 	return nil
 }
@@ -75,7 +111,7 @@ func (p *Pool) load() error {
 // Left returns the databases, with their accounts, of the leases that a file names, none
 // if there is no file.
 func Left(file string) (map[string]server.Login, error) {
-	p := &Pool{config: Config{File: file}, templates: map[string]*tmpl{}, leases: map[string]*lease{}}
+	p := unopened(Config{File: file})
 	if err := p.load(); err != nil {
 		return nil, err
 	}
@@ -89,7 +125,7 @@ func Left(file string) (map[string]server.Login, error) {
 // Inherit writes the file of an instance that begins with the data of another: it has no
 // templates, and what the other's leases left is removed once it runs.
 func Inherit(from, to string) error {
-	p := &Pool{config: Config{File: from}, templates: map[string]*tmpl{}, leases: map[string]*lease{}}
+	p := unopened(Config{File: from})
 	if err := p.load(); err != nil {
 		return err
 	}
@@ -97,9 +133,34 @@ func Inherit(from, to string) error {
 		return nil
 	}
 	clear(p.templates)
+	clear(p.builds) // what they left is a database like any other: there is no telling whose
 	for _, l := range p.leases {
-		l.expires = time.Time{}
+		l.spare, l.kept = true, false
 	}
 	p.config.File = to
+	return p.save()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Rewound changes the file of an instance whose data is that of another time: what a key
+// stood for may have been half built then, and a database that was being built another's.
+func Rewound(file string) error {
+	p := unopened(Config{File: file})
+	if err := p.load(); err != nil {
+		return err
+	}
+	if len(p.templates)+len(p.builds) == 0 {
+		return nil
+	}
+	for _, t := range p.templates {
+		t.key = ""
+	}
+	clear(p.builds)
 	return p.save()
 }

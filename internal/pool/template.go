@@ -15,13 +15,16 @@ import (
 
 // Template is a database that others are cloned from.
 type Template struct {
-	Name   string
-	Made   time.Time
-	Tables int
+	Name string
+	// Family and Key are what it was asked for by, "" for a database that was made a
+	// template by its name.
+	Family, Key string
+	Made        time.Time
+	Tables      int
 	// Bytes is about what its tables take.
 	Bytes int64
-	// Leases is how many clones of it there are.
-	Leases int
+	// Leases is how many clones of it somebody has, and Spare how many are ready for others.
+	Leases, Spare int
 	// Changed says why it can make no clones any more, "" if it can. It, Tables and Bytes
 	// are not known after a restart until the template is used.
 	Changed string
@@ -46,40 +49,70 @@ func (p *Pool) putTemplate(ctx context.Context, name string) (Template, error) {
 	}
 	p.mu.Lock()
 	_, leased := p.leases[name]
+	b := p.builds[name]
 	p.mu.Unlock()
+	if b != nil && b.over {
+		return Template{}, errTooLate
+	}
 	if leased {
 		return Template{}, fmt.Errorf("%w: it is a clone of a template itself\nhint: ramaria db ls lists them", ErrInUse)
 	}
-	p.reading.Lock()
-	defer p.reading.Unlock()
+	// In this order, as everywhere: who has to wait for reading has a session already.
 	s, done, err := p.session(ctx)
 	if err != nil {
 		return Template{}, err
 	}
+	p.reading.Lock()
+	defer p.reading.Unlock()
 	shape, err := p.readShape(ctx, s, name)
 	done(err)
 	if err != nil {
 		return Template{}, err
 	}
 	p.mu.Lock()
-	old := p.templates[name]
-	p.templates[name] = &tmpl{shape: shape, made: time.Now()}
-	err = p.save()
-	if err != nil {
-		delete(p.templates, name)
-		if old != nil {
-			p.templates[name] = old
-		}
+	defer p.mu.Unlock()
+	if p.builds[name] != b {
+		p.journal.Forget(name)
+		return Template{}, errTooLate
 	}
-	p.mu.Unlock()
-	if err != nil {
+	t, known := p.templates[name]
+	if !known {
+		t = &tmpl{name: name}
+		p.templates[name] = t
+	}
+	p.built(t)
+	t.shape, t.made, t.used, t.tired = shape, time.Now(), time.Now(), false
+	if err := p.save(); err != nil {
+		if !known {
+			delete(p.templates, name)
+		}
 		return Template{}, err
 	}
-	return p.template(name)
+	for _, l := range t.ready { // they are as it was before
+		p.discard(l)
+	}
+	t.ready = nil
+	p.prune(t)
+	p.deal(t)
+	return p.template(t), nil
 }
 
 // readShape reads the shape of a database that nobody changes meanwhile, and watches it.
 func (p *Pool) readShape(ctx context.Context, s *rewind.Session, name string) (*template.Shape, error) {
+	shape, err := p.tryShape(ctx, s, name)
+	if err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.templates[name] == nil {
+			p.journal.Forget(name)
+		} else { // what happened to it before is forgotten by now
+			p.journal.Doubt(name, "it was to be taken anew, which failed")
+		}
+	}
+	return shape, err
+}
+
+func (p *Pool) tryShape(ctx context.Context, s *rewind.Session, name string) (*template.Shape, error) {
 	for try := 1; ; try++ {
 		p.journal.Read()
 		p.journal.Watch(name)
@@ -150,67 +183,82 @@ func notFound(err error) error {
 // Templates lists the templates by name.
 func (p *Pool) Templates() []Template {
 	p.mu.Lock()
-	names := make([]string, 0, len(p.templates))
-	for name := range p.templates {
-		names = append(names, name)
+	defer p.mu.Unlock()
+	list := make([]Template, 0, len(p.templates))
+	for _, t := range p.templates {
+		list = append(list, p.template(t))
 	}
-	p.mu.Unlock()
-	slices.Sort(names)
-	list := make([]Template, 0, len(names))
-	for _, name := range names {
-		if t, err := p.template(name); err == nil {
-			list = append(list, t)
-		}
-	}
+	slices.SortFunc(list, func(a, b Template) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
-func (p *Pool) template(name string) (Template, error) {
-	p.mu.Lock()
-	t := p.templates[name]
-	leases := 0
+// template is what callers get to know of a template. The caller holds p.mu.
+func (p *Pool) template(t *tmpl) Template {
+	out := Template{Name: t.name, Family: t.family, Key: t.key, Made: t.made, Leases: p.leasesOf(t), Spare: len(t.ready)}
+	if t.shape == nil {
+		return out
+	}
+	out.Tables, out.Bytes, out.Changed = len(t.shape.Tables), t.bytes(), p.journal.Changed(t.name)
+	return out
+}
+
+// bytes is about what its tables take.
+func (t *tmpl) bytes() (n int64) {
+	for _, table := range t.shape.Tables {
+		n += table.Bytes
+	}
+	return n
+}
+
+// leasesOf is how many clones of a template somebody has. The caller holds p.mu.
+func (p *Pool) leasesOf(t *tmpl) (n int) {
 	for _, l := range p.leases {
-		if l.Template == name {
-			leases++
+		if l.Template == t.name && !l.spare {
+			n++
 		}
 	}
-	p.mu.Unlock()
-	if t == nil {
-		return Template{}, noTemplate(name)
-	}
-	out := Template{Name: name, Made: t.made, Leases: leases}
-	if t.shape == nil {
-		return out, nil
-	}
-	out.Tables, out.Changed = len(t.shape.Tables), p.journal.Changed(name)
-	for _, table := range t.shape.Tables {
-		out.Bytes += table.Bytes
-	}
-	return out, nil
+	return n
 }
 
 func noTemplate(name string) error {
 	return fmt.Errorf("template %s: %w\nhint: ramaria template ls lists them, ramaria template add %s makes one of a database", name, ErrNotFound, strings.ToLower(name))
 }
 
-// DeleteTemplate makes a template an ordinary database again. It stays as it is.
+// DeleteTemplate makes a template an ordinary database again, which stays as it is. One
+// that is being built is given up, and its database removed.
 func (p *Pool) DeleteTemplate(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if b := p.builds[name]; b != nil && !b.over {
+		p.abandon(name)
+		return p.save()
+	}
+	return p.deleteTemplate(name)
+}
+
+// deleteTemplate is DeleteTemplate of one that is built. The caller holds p.mu.
+func (p *Pool) deleteTemplate(name string) error {
 	t := p.templates[name]
 	if t == nil {
 		return noTemplate(name)
 	}
 	for _, l := range p.leases {
-		if l.Template == name {
+		if l.Template == name && !l.spare {
 			return fmt.Errorf("remove template %s: %w: the database %s is a clone of it\nhint: ramaria db drop %s", name, ErrInUse, l.Name, l.Name)
 		}
+	}
+	if len(t.waiting) > 0 {
+		return fmt.Errorf("remove template %s: %w: a clone of it is being made", name, ErrInUse)
 	}
 	delete(p.templates, name)
 	if err := p.save(); err != nil {
 		p.templates[name] = t
 		return err
 	}
+	for _, l := range t.ready {
+		p.discard(l)
+	}
+	t.ready = nil
 	if p.journal != nil {
 		p.journal.Forget(name)
 	}

@@ -2,22 +2,22 @@ package supervisor
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// Where clones share blocks, a full volume cannot take a write to a page that is there
-// already, since it needs a block of its own: InnoDB then aborts, in every instance of
-// the volume. A ramfs has no limit at all that the kernel would keep: a server that goes
-// on writing to one takes the whole machine's memory.
+// A server whose volume is full aborts: it writes into holes of its redo log and of its data
+// files, and InnoDB gives up when it cannot. Where clones share blocks, even a write to a page
+// that is there already needs a block of its own. A ramfs has no limit at all that the kernel
+// would keep: a server that goes on writing to one takes the whole machine's memory.
 //
-// So in these volumes servers are made read-only while there is room left for what they
-// still have to write. On a ramfs the last room is not given away at all: the server is
+// So servers in RAM are made read-only while there is room left for what they still have to
+// write. On a ramfs the last room is not given away at all: the server is
 // killed, to be recovered when there is room again. The others live on.
 const (
 	// brakeInterval is the least time between two looks. While there is more room than
@@ -30,8 +30,16 @@ const (
 	// there is half as much more.
 	brakeShare            = 8
 	leastBrake, mostBrake = 128 << 20, 512 << 20
+	// holesBrake is the most where only holes need room, two redo logs, of which one is for the
+	// holes in the server's own: of a /dev/shm that is shared with others no more is withheld.
+	holesBrake = 32 << 20
 	// lastShare is the part of that below which a server is killed.
 	lastShare = 4
+	// flushTime is how long a server that became read-only may take to write out the pages that
+	// it still has in its pool: some go into holes.
+	flushTime = 5 * time.Second
+	// flushShare is the part of that room that must be free for it.
+	flushShare = 4
 	// brakeTime is how long statements that write may go on that keep the server from
 	// becoming read-only, and trxTime how long transactions that have written.
 	brakeTime, trxTime = 2 * brakeInterval, time.Second
@@ -54,9 +62,15 @@ type brake struct {
 	pause time.Duration
 }
 
-// brakes reports whether a volume needs one.
-func brakes(v volume.Volume) bool {
-	return v.Kind() == volume.Ramfs || v.Kind().Mounted() && v.Shares()
+// brakes reports whether a volume needs one: servers on disk are left as they are everywhere.
+func brakes(v volume.Volume) bool { return v.Kind() != volume.Disk }
+
+// brakeRoom is the room, in bytes, below which servers are made read-only.
+func brakeRoom(v volume.Volume, u volume.Usage) int64 {
+	if v.Kind() == volume.Ramfs || v.Shares() {
+		return min(max(u.Size/brakeShare, leastBrake), mostBrake)
+	}
+	return min(u.Size/brakeShare, holesBrake)
 }
 
 // look takes one look, and acts. Its warning is "" if there is nothing to say.
@@ -70,7 +84,7 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 	if pid := b.proc.PID(); pid != b.pid {
 		b.on, b.held, b.asking, b.pid = false, false, nil, pid
 	}
-	room := min(max(u.Size/brakeShare, leastBrake), mostBrake)
+	room := brakeRoom(b.volume, u)
 	switch {
 	case u.Free < room/lastShare && b.volume.Kind() == volume.Ramfs:
 		b.killedFor = fmt.Sprintf("killed, since volume %s is full: %s\nhint: make room (ramaria down another instance with --rm, ramaria image rm), then ramaria up %s", b.volume.Kind(), numbers, b.inst.Name)
@@ -86,6 +100,9 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 			}
 		}
 		b.on = true
+		if err := b.inst.Server.FillRedoLog(b.inst.DataDir()); err != nil {
+			b.log.Warn("cannot keep room for the redo log", "error", err)
+		}
 		b.ask(ctx)
 	case u.Free > room+room/2 && b.on:
 		if _, err = b.db.ExecContext(ctx, "SET GLOBAL read_only=?", b.before); err == nil {
@@ -101,9 +118,17 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 		if b.held {
 			state = "the server is read-only until there is room"
 		}
-		warning = fmt.Sprintf("volume %s is nearly full: %s; %s\nhint: ramaria down another instance with --rm, ramaria image rm --all --hot, or a larger volume (ramaria volume grow %s SIZE)", b.volume.Kind(), numbers, state, b.volume.Kind())
+		warning = fmt.Sprintf("volume %s is nearly full: %s; %s\nhint: ramaria down another instance with --rm, ramaria image rm --all --hot, or %s", b.volume.Kind(), numbers, state, b.larger())
 	}
 	return warning, err
+}
+
+// larger says how the volume is made larger.
+func (b *brake) larger() string {
+	if b.volume.Kind().Mounted() {
+		return fmt.Sprintf("a larger volume (ramaria volume grow %s SIZE)", b.volume.Kind())
+	}
+	return "raise what binds"
 }
 
 // ask has the server become read-only, which it does once no transaction writes: see
@@ -113,7 +138,14 @@ func (b *brake) ask(ctx context.Context) {
 	b.behind.Go(func() {
 		db, err := server.Open(b.inst.Socket(), b.inst.Supervisor, "")
 		if err == nil {
-			_, err = db.ExecContext(ctx, "SET GLOBAL read_only=1")
+			if _, err = db.ExecContext(ctx, "SET GLOBAL read_only=1"); err == nil {
+				// It has nothing to write any more after that. Where there is no room for it, to
+				// have it write would end it now.
+				left, err := server.FlushPages(ctx, db, 0, flushTime, b.roomFor)
+				if err != nil || left > 0 {
+					b.log.Warn("a server that is read-only still has pages to write", "pages", left, "error", err)
+				}
+			}
 			err = errors.Join(err, db.Close())
 		}
 		b.asking <- err
@@ -132,19 +164,63 @@ func (b *brake) wait(ctx context.Context) error {
 	}
 	switch late := time.Since(b.asked); {
 	case late > trxTime:
-		return b.kill(ctx, "KILL CONNECTION", "SELECT trx_mysql_thread_id FROM information_schema.INNODB_TRX WHERE trx_rows_modified > 0")
+		return b.kill(ctx, "KILL CONNECTION", b.writers)
 	case late > brakeTime:
-		return b.kill(ctx, "KILL QUERY", "SELECT ID FROM information_schema.PROCESSLIST WHERE COMMAND <> 'Sleep' AND USER <> '"+server.SupervisorUser+
-			"' AND ID <> CONNECTION_ID() AND INFO NOT RLIKE '^[[:space:](]*(SELECT|SHOW)'")
+		return b.kill(ctx, "KILL QUERY", b.writing)
 	}
 	return nil
 }
 
-// kill ends what a query names by connection.
-func (b *brake) kill(ctx context.Context, how, query string) error {
+// roomFor reports whether there is room to write dirty pages. Where clones share blocks each
+// takes one, and another in the file that it is written to first, against torn pages.
+func (b *brake) roomFor(bytes int64) bool {
+	u, err := b.volume.Usage()
+	if err != nil {
+		return false
+	}
+	need := brakeRoom(b.volume, u) / flushShare
+	if b.volume.Shares() {
+		need += 2 * bytes
+	}
+	return u.Free >= need
+}
+
+// writing are the connections with a statement that may write.
+func (b *brake) writing(ctx context.Context) (ids []uint64, _ error) {
+	sessions, err := server.Sessions(ctx, b.db)
+	for _, s := range sessions {
+		if s.User != server.SupervisorUser && s.Command != "Sleep" && s.Statement != "" && !reading.MatchString(s.Statement) {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids, err
+}
+
+// reading is a statement that only reads.
+var reading = regexp.MustCompile(`(?i)^[\s(]*(SELECT|SHOW)\b`)
+
+// writers are the connections with a transaction that has written.
+func (b *brake) writers(ctx context.Context) (ids []uint64, err error) {
+	rows, err := b.db.QueryContext(ctx, "SELECT trx_mysql_thread_id FROM information_schema.INNODB_TRX WHERE trx_rows_modified > 0")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id uint64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// kill ends the connections that find finds, or their statements.
+func (b *brake) kill(ctx context.Context, how string, find func(context.Context) ([]uint64, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
-	ids, err := connections(ctx, b.db, query)
+	ids, err := find(ctx)
 	if err != nil {
 		return err
 	}
@@ -154,21 +230,4 @@ func (b *brake) kill(ctx context.Context, how, query string) error {
 		_, _ = b.db.ExecContext(ctx, fmt.Sprintf("%s %d", how, id))
 	}
 	return nil
-}
-
-// connections returns the numbers that a query gives.
-func connections(ctx context.Context, db *sql.DB, query string) (ids []int64, _ error) {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
 }

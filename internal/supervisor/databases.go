@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -16,6 +17,10 @@ func (s *Supervisor) openPool() error {
 	i := s.inst
 	p, err := pool.Open(pool.Config{
 		Server: i.Server, DataDir: i.DataDir(), Account: i.Account, File: i.PoolPath(), Endpoint: i.Endpoint, Login: i.Supervisor, ServerID: i.ServerID, Log: s.log,
+		Limits: pool.DefaultLimits, Room: func() (int64, error) {
+			u, err := s.volume.Usage()
+			return u.Free, err
+		},
 	})
 	if err != nil {
 		return err
@@ -47,7 +52,7 @@ func withPool[T any](s *Supervisor, f func(*pool.Pool) (T, error)) (T, error) {
 // poolError makes an error of the pool one of the API.
 func poolError(err error) error {
 	for _, k := range []struct{ pool, api error }{
-		{pool.ErrNotFound, api.ErrNotFound}, {pool.ErrTaken, api.ErrExists}, {pool.ErrInvalid, api.ErrInvalid}, {pool.ErrInUse, api.ErrBusy},
+		{pool.ErrNotFound, api.ErrNotFound}, {pool.ErrTaken, api.ErrExists}, {pool.ErrInvalid, api.ErrInvalid}, {pool.ErrInUse, api.ErrBusy}, {pool.ErrFull, api.ErrFull},
 		{pool.ErrClosed, api.ErrUnavailable}, {rewind.ErrTemplateChanged, api.ErrChanged},
 	} {
 		if errors.Is(err, k.pool) {
@@ -96,7 +101,7 @@ func (s *Supervisor) Databases(context.Context) ([]client.Database, error) {
 // NewDatabase implements api.Instance.
 func (s *Supervisor) NewDatabase(ctx context.Context, r client.DatabaseRequest) (client.Database, error) {
 	return withPool(s, func(p *pool.Pool) (client.Database, error) {
-		l, err := p.NewDatabase(ctx, pool.Request{Template: r.Template, Name: r.Name, TTL: time.Duration(r.TTLSeconds * float64(time.Second))})
+		l, err := p.NewDatabase(ctx, pool.Request{Template: r.Template, Name: r.Name, TTL: seconds(r.TTLSeconds), Wait: seconds(r.WaitSeconds)})
 		return databaseOf(l), err
 	})
 }
@@ -109,6 +114,60 @@ func (s *Supervisor) ResetDatabase(ctx context.Context, name string) (client.Res
 	})
 }
 
+// Database implements api.Instance.
+func (s *Supervisor) Database(_ context.Context, name string) (client.Database, error) {
+	return withPool(s, func(p *pool.Pool) (client.Database, error) {
+		l, err := p.Database(name)
+		return databaseOf(l), err
+	})
+}
+
+// KeepDatabase implements api.Instance.
+func (s *Supervisor) KeepDatabase(_ context.Context, name string) (client.Database, error) {
+	return withPool(s, func(p *pool.Pool) (client.Database, error) {
+		l, err := p.Keep(name)
+		return databaseOf(l), err
+	})
+}
+
+// CreateTemplate implements api.Instance.
+func (s *Supervisor) CreateTemplate(ctx context.Context, r client.TemplateRequest) (client.TemplateClaim, error) {
+	return withPool(s, func(p *pool.Pool) (client.TemplateClaim, error) {
+		c, err := p.ClaimTemplate(ctx, pool.TemplateRequest{Family: r.Name, Key: r.Key, Wait: seconds(r.WaitSeconds), Build: seconds(r.BuildSeconds)})
+		claim := client.TemplateClaim{State: client.StateReady, Template: templateOf(c.Template)}
+		if c.Build != nil {
+			d := databaseOf(pool.Lease{Name: c.Template.Name, Template: c.Template.Name, Endpoint: *c.Build, Expires: c.Expires})
+			claim.State, claim.Database = client.StateBuild, &d
+		}
+		return claim, err
+	})
+}
+
+// Limits implements api.Instance.
+func (s *Supervisor) Limits(context.Context) (client.Limits, error) {
+	return withPool(s, func(p *pool.Pool) (client.Limits, error) { return client.Limits(p.Limits()), nil })
+}
+
+// SetLimits implements api.Instance.
+func (s *Supervisor) SetLimits(_ context.Context, l client.Limits) (client.Limits, error) {
+	return withPool(s, func(p *pool.Pool) (client.Limits, error) {
+		err := p.SetLimits(pool.Limits(l))
+		return client.Limits(p.Limits()), err
+	})
+}
+
+// Metrics implements api.Instance.
+func (s *Supervisor) Metrics(context.Context) ([]byte, error) {
+	return withPool(s, func(p *pool.Pool) ([]byte, error) {
+		var b bytes.Buffer
+		p.WriteMetrics(&b)
+		err := s.writeMetrics(&b)
+		return b.Bytes(), err
+	})
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
 // DropDatabase implements api.Instance.
 func (s *Supervisor) DropDatabase(ctx context.Context, name string) error {
 	_, err := withPool(s, func(p *pool.Pool) (struct{}, error) { return struct{}{}, p.Drop(ctx, name) })
@@ -116,12 +175,14 @@ func (s *Supervisor) DropDatabase(ctx context.Context, name string) error {
 }
 
 func templateOf(t pool.Template) client.Template {
-	return client.Template{Name: t.Name, Made: t.Made, Tables: t.Tables, Bytes: t.Bytes, Leases: t.Leases, Changed: t.Changed}
+	return client.Template{
+		Name: t.Name, Family: t.Family, Key: t.Key, Made: t.Made, Tables: t.Tables, Bytes: t.Bytes, Leases: t.Leases, Spare: t.Spare, Changed: t.Changed,
+	}
 }
 
 func databaseOf(l pool.Lease) client.Database {
 	e := l.Endpoint
 	return client.Database{
-		Name: l.Name, Template: l.Template, Host: e.Host, Port: e.Port, Socket: e.Socket, User: e.User, Password: e.Password, URL: e.URL(), Expires: l.Expires,
+		Name: l.Name, Template: l.Template, Host: e.Host, Port: e.Port, Socket: e.Socket, User: e.User, Password: e.Password, URL: e.URL(), Expires: l.Expires, Kept: l.Kept,
 	}
 }

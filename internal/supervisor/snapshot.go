@@ -267,7 +267,11 @@ func (s *Supervisor) startAgain(ctx context.Context) error {
 			s.log.Error("cannot write down the new port", "error", err)
 		}
 	}
-	if err := s.openPool(); err != nil {
+	err := pool.Rewound(s.inst.PoolPath())
+	if err == nil {
+		err = s.openPool()
+	}
+	if err != nil {
 		s.log.Error("templates and leases cannot be used", "error", err)
 	}
 	s.killedFor = ""

@@ -1,0 +1,255 @@
+package pool
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/rewind"
+)
+
+// ResetResult says how a database was put back.
+type ResetResult struct {
+	rewind.Result
+	Took time.Duration
+}
+
+// Reset puts a database back to what its template was when it was made.
+func (p *Pool) Reset(ctx context.Context, name string) (ResetResult, error) {
+	began := time.Now()
+	l, err := p.find(name)
+	if err != nil {
+		return ResetResult{}, err
+	}
+	defer l.mu.Unlock()
+	s, done, err := p.session(ctx)
+	if err != nil {
+		return ResetResult{}, err
+	}
+	res, err := p.reset(ctx, s, l)
+	done(err)
+	if err != nil {
+		return ResetResult{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.renew(l)
+	took := time.Since(began)
+	p.counters.reset(res.Way, took)
+	return ResetResult{res, took}, nil
+}
+
+// renew begins the time to live of a lease anew. The caller holds p.mu.
+func (p *Pool) renew(l *lease) {
+	if !l.kept {
+		l.expires = time.Now().Add(l.TTL)
+	}
+}
+
+// with has f done with a lease that nobody works on, under p.mu, and returns it.
+func (p *Pool) with(name string, f func(*lease) error) (Lease, error) {
+	l, err := p.find(name)
+	if err != nil {
+		return Lease{}, err
+	}
+	defer l.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err = f(l)
+	return p.leaseOf(l), err
+}
+
+// Database returns a lease, whose time to live begins anew.
+func (p *Pool) Database(name string) (Lease, error) {
+	return p.with(name, func(l *lease) error {
+		p.renew(l)
+		return nil
+	})
+}
+
+// Keep takes a lease out of the pool, so that it stays as it is until it is dropped.
+func (p *Pool) Keep(name string) (Lease, error) {
+	return p.with(name, func(l *lease) error {
+		if l.kept {
+			return nil
+		}
+		l.kept, l.expires = true, never
+		p.leave()
+		if p.journal != nil {
+			p.journal.Forget(l.Name) // there is no end to what may happen to it
+		}
+		return p.save()
+	})
+}
+
+// reset is Reset of a lease that is locked.
+func (p *Pool) reset(ctx context.Context, s *rewind.Session, l *lease) (rewind.Result, error) {
+	shape, err := p.shape(ctx, s, l.Template)
+	if err != nil {
+		return rewind.Result{}, err
+	}
+	if l.database.Shape != shape {
+		why := "its template was made anew"
+		if l.database.Shape == nil {
+			why = "the server was started anew"
+			p.journal.Watch(l.Name)
+			// The instance may have been put back to a mark from before the lease.
+			if _, err := s.Conn.ExecContext(ctx, p.config.Server.LeaseSQL(l.Login, l.Name)); err != nil {
+				return rewind.Result{}, err
+			}
+		}
+		p.journal.Doubt(l.Name, why)
+		l.database = rewind.Database{Name: l.Name, User: l.Login.User, Shape: shape}
+	}
+	return p.rewinder.Reset(ctx, s, &l.database)
+}
+
+// Drop ends a lease: its account and connections are gone. The database is removed, or
+// put back for those who come after.
+func (p *Pool) Drop(ctx context.Context, name string) error {
+	l, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	return p.drop(ctx, l, true)
+}
+
+// drop is Drop of a lease that is locked; again says whether others may have the database.
+func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
+	s, done, err := p.session(ctx)
+	if err != nil {
+		return err
+	}
+	// Once begun it goes on without its caller: half a lease is of no use.
+	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	var next *lease
+	if err = p.shut(undo, s, l); err == nil {
+		if again {
+			next = p.reuse(l)
+		}
+		if next == nil {
+			err = p.erase(undo, s, l)
+		} else { // so that the next run knows that it is ours, if there is no more time in this one
+			_, err = s.Conn.ExecContext(undo, p.config.Server.LeaseSQL(next.Login, next.Name))
+		}
+	}
+	done(err)
+	if next != nil {
+		p.mu.Lock()
+		p.workOn(next)
+		p.mu.Unlock()
+	}
+	if err != nil {
+		p.journal.Doubt(l.Name, "it was half removed")
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if l.spare {
+			l.expires = time.Time{} // it is tried again
+		}
+		return fmt.Errorf("drop %s: %w", l.Name, err)
+	}
+	l.gone = true
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if next == nil {
+		delete(p.leases, l.Name)
+	}
+	if !l.kept && !l.spare {
+		p.leave()
+	}
+	return p.save()
+}
+
+// expire ends the leases whose time has run out and that nobody works on, and builds.
+func (p *Pool) expire(now time.Time) {
+	p.mu.Lock()
+	var over []*lease
+	for _, l := range p.leases {
+		if l.ready && now.After(l.expires) {
+			over = append(over, l)
+		}
+	}
+	for name, b := range p.builds {
+		if now.After(b.expires) {
+			p.config.Log.Warn("a template was not built in time, and is removed", "template", name)
+			p.abandon(name)
+		}
+	}
+	p.mu.Unlock()
+	for _, l := range over {
+		if !l.mu.TryLock() {
+			continue // in use, which renews it
+		}
+		p.mu.Lock()
+		still := !l.gone && now.After(l.expires)
+		p.mu.Unlock()
+		if still {
+			p.expireOne(l)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// expireOne ends a lease whose time has run out, or that the last run left.
+func (p *Pool) expireOne(l *lease) {
+	if l.spare {
+		if ours, err := p.ours(l); err == nil && !ours {
+			// The data is from another time, such as a mark's: whose database that is, or
+			// will be, nobody knows.
+			l.gone = true
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.leases, l.Name)
+			if err := p.save(); err != nil {
+				p.config.Log.Error("cannot write down that a database is not ours", "database", l.Name, "error", err)
+			}
+			return
+		}
+	} else {
+		p.config.Log.Info("a database was not used for its time to live, and is removed", "database", l.Name, "ttl", l.TTL)
+	}
+	if err := p.drop(p.life, l, !l.spare); err != nil && p.life.Err() == nil {
+		p.config.Log.Error("cannot remove a database whose time has run out", "database", l.Name, "error", err)
+	}
+}
+
+// ours reports whether the server knows the account of a lease.
+func (p *Pool) ours(l *lease) (bool, error) {
+	s, done, err := p.session(p.life)
+	if err != nil {
+		return false, err
+	}
+	var n int
+	err = s.Conn.QueryRowContext(p.life, "SELECT COUNT(*) FROM mysql.user WHERE user = ?", l.Login.User).Scan(&n)
+	done(err)
+	return n > 0, err
+}
+
+// Databases lists the leases by name.
+func (p *Pool) Databases() []Lease {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := make([]Lease, 0, len(p.leases))
+	for _, l := range p.leases {
+		if l.ready && !l.spare {
+			list = append(list, p.leaseOf(l))
+		}
+	}
+	slices.SortFunc(list, func(a, b Lease) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// leaseOf is what callers get to know of a lease. The caller holds p.mu.
+func (p *Pool) leaseOf(l *lease) Lease {
+	e := p.config.Endpoint
+	e.Login, e.Database = l.Login, l.Name
+	out := Lease{Name: l.Name, Template: l.Template, Endpoint: e, Expires: l.expires, Kept: l.kept}
+	if l.kept {
+		out.Expires = time.Time{}
+	}
+	return out
+}

@@ -1,0 +1,35 @@
+package supervisor
+
+import (
+	"io"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/metrics"
+)
+
+// writeMetrics writes what is known of the instance, besides its pool.
+func (s *Supervisor) writeMetrics(to io.Writer) error {
+	u, err := s.volume.Usage()
+	if err != nil {
+		return err
+	}
+	w := metrics.Writer{Writer: to}
+	i := s.inst
+	w.Head("ramaria_instance_info", "gauge", "The instance; the value is always 1.")
+	w.Sample("ramaria_instance_info", 1, metrics.Label("name", i.Name), metrics.Label("flavour", string(i.Server.Flavour)),
+		metrics.Label("version", i.Server.Version.String()), metrics.Label("volume", string(s.volume.Kind())))
+	w.Gauge("ramaria_volume_size_bytes", "The limit of the volume, which instances share.", float64(u.Size))
+	w.Gauge("ramaria_volume_used_bytes", "What the files of the volume hold.", float64(u.Used))
+	w.Gauge("ramaria_volume_free_bytes", "What can still be written to the volume.", float64(u.Free))
+	st, err := i.State()
+	if err != nil {
+		return err
+	}
+	if rss, err := host.Resident(st.ServerPID); err == nil { // it may just have ended
+		w.Gauge("ramaria_server_resident_bytes", "The memory that is resident of the server process.", float64(rss))
+	}
+	w.Counter("ramaria_branches_total", "Branches that were made of the instance.", float64(s.counters.branches.Load()))
+	w.Counter("ramaria_marks_total", "Marks that were made in the instance.", float64(s.counters.marks.Load()))
+	w.Counter("ramaria_rewinds_total", "Rewinds to marks.", float64(s.counters.rewinds.Load()))
+	return nil
+}
