@@ -17,16 +17,16 @@ const unknown = "unknown"
 
 // Machine is what a reader must know of the machine to judge a figure.
 type Machine struct {
-	CPU         string  `json:"cpu"`
-	Cores       int     `json:"cores"` // that this process may use
-	MemoryBytes int64   `json:"memory_bytes"`
-	Kernel      string  `json:"kernel"`
-	System      string  `json:"system"`
-	Places      []Place `json:"places"`
+	CPU         string      `json:"cpu"`
+	Cores       int         `json:"cores"` // that this process may use
+	MemoryBytes int64       `json:"memory_bytes"`
+	Kernel      string      `json:"kernel"`
+	System      string      `json:"system"`
+	Directories []Directory `json:"places"` // the word of SchemaVersion 1
 }
 
-// Place is a directory that a scenario uses and the file system that it lies on.
-type Place struct {
+// Directory is a directory that a scenario uses and the file system that it lies on.
+type Directory struct {
 	Name       string `json:"name"`
 	Path       string `json:"path"`
 	Filesystem string `json:"filesystem"` // type and source: "ext4 on /dev/vda"
@@ -37,7 +37,7 @@ type Place struct {
 
 // ReadMachine collects the facts. What cannot be read is "unknown" or 0: a missing
 // fact is no reason to measure nothing.
-func ReadMachine(h host.Host, places ...Place) Machine {
+func ReadMachine(h host.Host, directories ...Directory) Machine {
 	m := Machine{
 		CPU:    cpuModel(rooted(h, "/proc/cpuinfo")),
 		Cores:  runtime.NumCPU(),
@@ -50,9 +50,9 @@ func ReadMachine(h host.Host, places ...Place) Machine {
 	if mem, err := h.Memory(); err == nil {
 		m.MemoryBytes = mem.Total
 	}
-	for _, p := range places {
-		p.Filesystem = filesystem(rooted(h, "/proc/self/mountinfo"), p.Path)
-		m.Places = append(m.Places, p)
+	for _, p := range directories {
+		p.Filesystem = Filesystem(h, p.Path)
+		m.Directories = append(m.Directories, p)
 	}
 	return m
 }
@@ -62,7 +62,7 @@ func (m Machine) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "machine: %s, %d cores, %s of memory, Linux %s, %s\n",
 		m.CPU, m.Cores, Bytes.Format(float64(m.MemoryBytes)), m.Kernel, m.System)
-	for _, p := range m.Places {
+	for _, p := range m.Directories {
 		fmt.Fprintf(&b, "%s: %s, %s", p.Name, p.Path, p.Filesystem)
 		if p.FsyncP50 > 0 {
 			fmt.Fprintf(&b, ", fsync p50 %s, p99 %s", Seconds.Format(p.FsyncP50), Seconds.Format(p.FsyncP99))
@@ -102,18 +102,30 @@ func cpuModel(path string) string {
 	return unknown
 }
 
-// filesystem finds the mount that path lies on: the last one in mountinfo(5) among
+// Filesystem says what path lies on: "ext4 on /dev/vda", or "unknown".
+func Filesystem(h host.Host, path string) string {
+	m := mountOf(rooted(h, "/proc/self/mountinfo"), path)
+	if m.kind == "" {
+		return unknown
+	}
+	return m.kind + " on " + m.source
+}
+
+// mount is a mounted file system.
+type mount struct{ number, kind, source string } // "254:0", "ext4", "/dev/vda"
+
+// mountOf finds the mount that path lies on: the last one in proc_pid_mountinfo(5) among
 // those with the longest mount point, since later mounts cover earlier ones.
-func filesystem(mountinfo, path string) string {
+func mountOf(mountinfo, path string) (found mount) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
 	f, err := os.Open(mountinfo)
 	if err != nil {
-		return unknown
+		return mount{}
 	}
 	defer f.Close()
-	best, found := "", unknown
+	best := ""
 	for s := bufio.NewScanner(f); s.Scan(); {
 		before, after, ok := strings.Cut(s.Text(), " - ")
 		left, right := strings.Fields(before), strings.Fields(after)
@@ -122,7 +134,7 @@ func filesystem(mountinfo, path string) string {
 		}
 		point := strings.ReplaceAll(left[4], `\040`, " ")
 		if len(point) >= len(best) && covers(point, path) {
-			best, found = point, right[0]+" on "+right[1]
+			best, found = point, mount{left[2], right[0], right[1]}
 		}
 	}
 	return found

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -49,7 +50,8 @@ func exampleResult() Result {
 	}
 	r.Rows[3].Note = "not available on this machine: needs root"
 	r.Machine = Machine{CPU: "Example CPU", Cores: 2, MemoryBytes: 25e9, Kernel: "6.18.0", System: "Debian GNU/Linux 12",
-		Places: []Place{{Name: "disk", Path: "/var/lib/x", Filesystem: "ext4 on /dev/vda", FsyncP50: 0.0011, FsyncP99: 0.0042}, {Name: "shm", Path: "/dev/shm", Filesystem: "tmpfs on tmpfs"}}}
+		Directories: []Directory{{Name: "disk", Path: "/var/lib/x", Filesystem: "ext4 on /dev/vda", FsyncP50: 0.0011, FsyncP99: 0.0042}, {Name: "shm", Path: "/dev/shm", Filesystem: "tmpfs on tmpfs"}}}
+	r.Ramaria, r.Time = "1.2.3", time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
 	r.summarise()
 	return r
 }
@@ -80,8 +82,13 @@ func TestReports(t *testing.T) {
 		"table-rates.txt": func(b *bytes.Buffer) error { return rates.WriteTable(b, TableOptions{}) },
 		"table-bases.txt": func(b *bytes.Buffer) error { return based.WriteTable(b, TableOptions{}) },
 		"bases.jsonl":     func(b *bytes.Buffer) error { return based.WriteJSON(b) },
-		"machine.txt":     func(b *bytes.Buffer) error { return r.Machine.Write(b) },
-		"results.jsonl":   func(b *bytes.Buffer) error { return r.WriteJSON(b) },
+		"results.csv": func(b *bytes.Buffer) error {
+			curve := exampleResult()
+			curve.Rows[1].Series, curve.Rows[1].X, curve.Rows[1].Name = "a \"curve\"", 8, "shm, 8 threads"
+			return errors.Join(curve.WriteCSV(b, true), based.WriteCSV(b, false))
+		},
+		"machine.txt":   func(b *bytes.Buffer) error { return r.Machine.Write(b) },
+		"results.jsonl": func(b *bytes.Buffer) error { return r.WriteJSON(b) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -125,6 +132,7 @@ func TestWriteErrorsAreReported(t *testing.T) {
 	for name, err := range map[string]error{
 		"table":   r.WriteTable(brokenPipe{}, TableOptions{}),
 		"json":    r.WriteJSON(brokenPipe{}),
+		"csv":     r.WriteCSV(brokenPipe{}, true),
 		"machine": r.Machine.Write(brokenPipe{}),
 	} {
 		if !errors.Is(err, os.ErrClosed) {
@@ -150,24 +158,24 @@ func TestReadMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m := ReadMachine(host.Host{Root: root}, Place{Name: "shm", Path: "/dev/shm/nothing-here"}, Place{Path: "/dev/shmoo"}, Place{Path: "/srv/a b/c"})
+	m := ReadMachine(host.Host{Root: root}, Directory{Name: "shm", Path: "/dev/shm/nothing-here"}, Directory{Path: "/dev/shmoo"}, Directory{Path: "/srv/a b/c"})
 	if m.CPU != "Example CPU @ 3.00GHz" || m.Kernel != "6.18.0-test" || m.Cores < 1 {
 		t.Errorf("machine: %+v", m)
 	}
 	var got []string
-	for _, p := range m.Places {
+	for _, p := range m.Directories {
 		got = append(got, p.Filesystem)
 	}
 	if diff := cmp.Diff([]string{"tmpfs on tmpfs", "ext4 on /dev/vda", "xfs on /dev/loop7"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if m := ReadMachine(host.Host{Root: t.TempDir()}, Place{Path: "/x"}); m.CPU != unknown || m.Kernel != unknown || m.Places[0].Filesystem != unknown {
+	if m := ReadMachine(host.Host{Root: t.TempDir()}, Directory{Path: "/x"}); m.CPU != unknown || m.Kernel != unknown || m.Directories[0].Filesystem != unknown {
 		t.Errorf("facts of a machine that tells none: %+v", m)
 	}
 }
 
 func TestMeasureFsync(t *testing.T) {
-	p := Place{Path: t.TempDir()}
+	p := Directory{Path: t.TempDir()}
 	if err := p.MeasureFsync(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,16 @@
 package bench
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Gain is how many times better something must be to be told as a gain: less lies within
+// what two runs differ by.
+const Gain = 1.05
 
 // Result is what a run of a scenario measured.
 type Result struct {
@@ -10,8 +20,23 @@ type Result struct {
 	Settings map[string]string
 	Machine  Machine // filled in by the caller, see ReadMachine
 	Rows     []Row   // in the order of the cases
+	Beside   []Measure
+	XName    string
+	// Ramaria is the version of the program that measured, and Time when it began; filled in by
+	// the caller. "" and zero are not known.
+	Ramaria string
+	Time    time.Time
+	// Command is what was typed, so that it can be typed again; filled in by the caller.
+	Command string
+	// Conclusion says in a sentence what the figures mean, and of how few rounds if they are few;
+	// "" for nothing.
+	Conclusion string
 	// Interrupted says that the run was ended early; the rows hold what was measured.
 	Interrupted bool
+	// Failed says in a line why the run ended early, or was not begun: a step that could not
+	// be done, an answer that was wrong. The row that it was in has no figures, and nothing is
+	// concluded.
+	Failed string
 }
 
 // Row is what was measured of one case.
@@ -29,14 +54,48 @@ type Row struct {
 	Ratio float64
 	// Note says why there are no figures.
 	Note string
+	// Series and X place the row on a curve, see Case.
+	Series  string
+	X       float64
+	Command string
+	// Beside are the medians of the further measures, by name; of those that were told.
+	Beside map[string]float64
+
+	beside map[string][]float64
 }
 
 func newResult(s Scenario) Result {
-	r := Result{Scenario: s.Name, Title: s.Title, Unit: s.Unit, Settings: s.Settings, Rows: make([]Row, len(s.Cases))}
+	r := Result{Scenario: s.Name, Title: s.Title, Unit: s.Unit, Settings: s.Settings, Beside: s.Beside, XName: s.XName, Rows: make([]Row, len(s.Cases))}
 	for i, c := range s.Cases {
-		r.Rows[i] = Row{Name: c.Name, Settings: c.Settings, Base: c.Base}
+		r.Rows[i] = Row{Name: c.Name, Settings: c.Settings, Base: c.Base, Series: c.Series, X: c.X, Command: c.Command}
 	}
 	return r
+}
+
+// ByHand tells a command that shows what a round does, with words to be filled in, from one that
+// measures the row alone.
+func (r *Row) ByHand() bool {
+	return r.Command != "" && !strings.HasPrefix(r.Command, "ramaria bench ")
+}
+
+// Refused is the result of a scenario that was not begun.
+func Refused(s Scenario, why error) Result {
+	r := newResult(s)
+	r.Failed = reason(why)
+	r.summarise()
+	return r
+}
+
+// fail takes the figures of a row back: what it measured is nothing to go by.
+func (r *Row) fail(why error) {
+	r.Rounds, r.Samples, r.beside = 0, nil, nil
+	r.Note = "failed: " + reason(why)
+}
+
+// reason leaves out hints, and what a program has said.
+func reason(err error) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	return strings.TrimSuffix(strings.TrimSpace(line), ":")
 }
 
 // summarise computes everything that follows from the samples.
@@ -44,18 +103,64 @@ func (r *Result) summarise() {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		row.Stats = Summarise(r.Unit, row.Samples)
+		for name, values := range row.beside {
+			slices.Sort(values)
+			if row.Beside == nil {
+				row.Beside = map[string]float64{}
+			}
+			row.Beside[name] = Quantile(values, 0.5)
+		}
 		if row.Count == 0 && row.Note == "" {
 			row.Note = "not measured"
 		}
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		row.Ratio = r.Unit.Ratio(r.base(row).Median, row.Median)
+		row.Ratio = r.Unit.Ratio(r.BaseOf(row).Median, row.Median)
 	}
 }
 
-// base returns the row that another is compared with.
-func (r *Result) base(row *Row) *Row {
+// Gains says whether a row is better than the one that it is compared with, and Loses whether it
+// is worse, as Beats has it.
+func (r *Result) Gains(row *Row) bool { return r.Beats(row, r.BaseOf(row)) }
+
+// Loses is the opposite of Gains; between them lies what the rounds cannot tell apart.
+func (r *Result) Loses(row *Row) bool { return r.Beats(r.BaseOf(row), row) }
+
+// Beats says whether a row is better than another by Gain, and that in every round. A plain number
+// is never better, nor is a row without figures.
+func (r *Result) Beats(row, other *Row) bool {
+	switch {
+	case r.Unit == Count || !(r.Unit.Ratio(other.Median, row.Median) >= Gain):
+		return false
+	case r.Unit.MoreIsBetter():
+		return row.Min > other.Max
+	}
+	return row.Max < other.Min
+}
+
+// fewRounds is below what a median needs to be more than one of its rounds.
+const fewRounds = 3
+
+// alone says of how few rounds the figures are, to begin a conclusion with; "" of enough.
+func (r *Result) alone() string {
+	least := fewRounds
+	for _, row := range r.Rows {
+		if row.Rounds > 0 {
+			least = min(least, row.Rounds)
+		}
+	}
+	switch {
+	case least == 1:
+		return "Of a single round: "
+	case least < fewRounds:
+		return fmt.Sprintf("Of %d rounds alone: ", least)
+	}
+	return ""
+}
+
+// BaseOf returns the row that another is compared with: the first, unless it names one.
+func (r *Result) BaseOf(row *Row) *Row {
 	for i := range r.Rows {
 		if row.Base != "" && r.Rows[i].Name == row.Base {
 			return &r.Rows[i]

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 )
 
 // run is one run of a scenario.
@@ -12,12 +14,25 @@ type run struct {
 	result   *Result
 	ready    []readyCase                   // prepared and able to run
 	cleanups []func(context.Context) error // in the order of Prepare
+	// preparing is called before each Prepare, with the name of the case.
+	preparing func(name string)
 }
 
 // readyCase is a case and the row that its samples go to.
 type readyCase struct {
 	Case
 	row *Row
+}
+
+// state adds what the preparation found to the settings of the row, if it found any.
+func (r *Row) state(found string) {
+	switch {
+	case found == "":
+	case r.Settings == "":
+		r.Settings = found
+	default:
+		r.Settings += "; " + found
+	}
 }
 
 // ended tells whether ctx has ended. The steps then do nothing and report no
@@ -34,6 +49,7 @@ func (r *run) prepare(ctx context.Context) error {
 		if c.Cleanup != nil {
 			r.cleanups = append(r.cleanups, c.Cleanup)
 		}
+		r.preparing(c.Name)
 		if c.Prepare != nil {
 			err := c.Prepare(ctx)
 			if errors.Is(err, ErrUnavailable) {
@@ -41,8 +57,11 @@ func (r *run) prepare(ctx context.Context) error {
 				continue
 			}
 			if err != nil {
-				return fmt.Errorf("prepare case %q: %w", c.Name, err)
+				return r.fail(ctx, row, err, fmt.Errorf("prepare case %q: %w", c.Name, err))
 			}
+		}
+		if c.Found != nil {
+			row.state(c.Found())
 		}
 		r.ready = append(r.ready, readyCase{c, row})
 	}
@@ -56,21 +75,41 @@ func (r *run) step(ctx context.Context, c readyCase, counts bool) error {
 	}
 	sample, err := c.Round(ctx)
 	if err != nil {
-		return fmt.Errorf("run case %q: %w", c.Name, err)
+		return r.fail(ctx, c.row, err, fmt.Errorf("run case %q: %w", c.Name, err))
 	}
 	if c.Check != nil {
 		if err := c.Check(ctx); err != nil {
-			return fmt.Errorf("check answer of case %q: %w", c.Name, err)
+			return r.fail(ctx, c.row, err, fmt.Errorf("check answer of case %q: %w", c.Name, err))
 		}
+	}
+	if len(sample.Values) == 0 {
+		sample.Values = []float64{sample.Value}
+	}
+	if i := slices.IndexFunc(sample.Values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }); i >= 0 {
+		err := fmt.Errorf("it measured %v", sample.Values[i])
+		return r.fail(ctx, c.row, err, fmt.Errorf("run case %q: %w", c.Name, err))
 	}
 	if counts {
 		c.row.Rounds++
-		if len(sample.Values) == 0 {
-			sample.Values = []float64{sample.Value}
-		}
 		c.row.Samples = append(c.row.Samples, sample.Values...)
+		for name, v := range sample.Beside {
+			if c.row.beside == nil {
+				c.row.beside = map[string][]float64{}
+			}
+			c.row.beside[name] = append(c.row.beside[name], v)
+		}
 	}
 	return nil
+}
+
+// fail notes in the result that a step failed, unless it did so because ctx has ended, and
+// returns whole, the error with the step in it.
+func (r *run) fail(ctx context.Context, row *Row, err, whole error) error {
+	if !ended(ctx) {
+		r.result.Failed = reason(whole)
+		row.fail(err)
+	}
+	return whole
 }
 
 // cleanup cleans up the last prepared case first and joins the errors.

@@ -1,10 +1,10 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -24,14 +24,16 @@ type Runner struct {
 	// first touch of memory and cold caches are no part of a result. 0 means
 	// DefaultWarmup; none at all is asked for with -1.
 	Warmup int
-	// Rounds is the number of rounds that count; 0 means DefaultRounds.
+	// Rounds is the number of rounds that count; 0 means those of the scenario.
 	Rounds int
 	// MaxTime bounds the rounds, warm-up included, not Prepare and Cleanup: no round
-	// is begun that would, if it took as long as the longest one so far, end later.
-	// One counted round is always run. 0 means no bound.
+	// is begun that would, if it took as long as the longest one so far, end later, and
+	// no step of a round that has come to be later. One counted round is always run, and
+	// what is begun is ended. 0 means no bound.
 	MaxTime time.Duration
 	// Progress, if not nil, is called before each case in each round with the number
-	// of such steps already done and the number of all of them.
+	// of such steps already done and the number of all of them; before that with 0 for
+	// each that is prepared, and at the end with the number of all and no name.
 	Progress func(done, total int, name string)
 	// Now is the clock of MaxTime; nil means time.Now.
 	Now func() time.Time
@@ -45,7 +47,10 @@ func (r *Runner) Run(ctx context.Context, s Scenario) (Result, error) {
 	if err := r.validate(s); err != nil {
 		return result, fmt.Errorf("run scenario %s: %w", s.Name, err)
 	}
-	run := &run{scenario: s, result: &result}
+	warmup, rounds := r.plan(s)
+	all := (warmup + rounds) * len(s.Cases)
+	run := &run{scenario: s, result: &result, preparing: func(name string) { r.progress(0, all, "preparing "+name) }}
+	defer r.progress(all, all, "")
 	err := run.prepare(ctx)
 	if err == nil {
 		err = r.rounds(ctx, run)
@@ -56,6 +61,11 @@ func (r *Runner) Run(ctx context.Context, s Scenario) (Result, error) {
 	}
 	err = errors.Join(err, run.cleanup(ctx))
 	result.summarise()
+	if s.Conclude != nil && !result.Interrupted && result.Failed == "" && result.Measured() {
+		if result.Conclusion = s.Conclude(&result); result.Conclusion != "" {
+			result.Conclusion = result.alone() + result.Conclusion
+		}
+	}
 	if err != nil {
 		return result, fmt.Errorf("run scenario %s: %w", s.Name, err)
 	}
@@ -63,31 +73,29 @@ func (r *Runner) Run(ctx context.Context, s Scenario) (Result, error) {
 }
 
 func (r *Runner) validate(s Scenario) error {
-	if len(s.Cases) == 0 {
-		return errors.New("no cases")
-	}
 	if r.Rounds < 0 || r.Rounds > MaxRounds {
 		return fmt.Errorf("%d rounds: must be between 1 and %d", r.Rounds, MaxRounds)
 	}
-	for i, c := range s.Cases {
-		if c.Name == "" || c.Round == nil {
-			return fmt.Errorf("case %d (%q) lacks a name or a round", i, c.Name)
-		}
-		if c.Base != "" && !slices.ContainsFunc(s.Cases, func(b Case) bool { return b.Name == c.Base }) {
-			return fmt.Errorf("case %q is compared with %q, which is none", c.Name, c.Base)
-		}
+	return s.Validate()
+}
+
+// plan says how many rounds warm up, and how many count.
+func (r *Runner) plan(s Scenario) (warmup, rounds int) {
+	warmup, rounds = max(r.Warmup, 0), cmp.Or(r.Rounds, s.Rounds, DefaultRounds)
+	if r.Warmup == 0 && s.Rounds != 1 && !s.Warm {
+		warmup = DefaultWarmup
 	}
-	return nil
+	return warmup, rounds
+}
+
+func (r *Runner) progress(done, total int, name string) {
+	if r.Progress != nil {
+		r.Progress(done, total, name)
+	}
 }
 
 func (r *Runner) rounds(ctx context.Context, run *run) error {
-	warmup, rounds := max(r.Warmup, 0), r.Rounds
-	if r.Warmup == 0 {
-		warmup = DefaultWarmup
-	}
-	if rounds == 0 {
-		rounds = DefaultRounds
-	}
+	warmup, rounds := r.plan(run.scenario)
 	now := r.Now
 	if now == nil {
 		now = time.Now
@@ -105,9 +113,10 @@ func (r *Runner) rounds(ctx context.Context, run *run) error {
 		}
 		for step, which := range order(len(run.ready), i) {
 			c := run.ready[which]
-			if r.Progress != nil {
-				r.Progress(i*len(run.ready)+step, total, c.Name)
+			if i > warmup && r.MaxTime > 0 && now().Sub(begin) > r.MaxTime {
+				return nil // rows may have a round less than others
 			}
+			r.progress(i*len(run.ready)+step, total, c.Name)
 			if err := run.step(ctx, c, i >= warmup); err != nil {
 				return err
 			}

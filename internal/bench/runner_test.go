@@ -103,6 +103,67 @@ func TestMaxTime(t *testing.T) {
 	}
 }
 
+// TestMaxTimeEndsARound: a round that takes longer than those before is not carried on beyond
+// the time, but the first that counts is.
+func TestMaxTimeEndsARound(t *testing.T) {
+	for _, tc := range []struct {
+		rounds int // of A before it becomes slow
+		want   [2]int
+	}{{4, [2]int{5, 4}}, {0, [2]int{1, 1}}} {
+		var j journal
+		c := &clock{}
+		a := j.traced(c, "A", time.Second)
+		round := a.Round
+		a.Round = func(ctx context.Context) (Sample, error) {
+			if j.count("round A") == tc.rounds {
+				c.now = c.now.Add(time.Hour)
+			}
+			return round(ctx)
+		}
+		s := Scenario{Unit: Seconds, Cases: []Case{a, j.traced(c, "B", time.Second)}}
+		res, err := (&Runner{Warmup: -1, Rounds: 50, MaxTime: time.Minute, Now: c.Now}).Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := [2]int{res.Rows[0].Rounds, res.Rows[1].Rounds}
+		if got != tc.want {
+			t.Errorf("slow after %d rounds: %d rounds counted, want %d", tc.rounds, got, tc.want)
+		}
+	}
+}
+
+// TestFailedRowHasNoFigures: nor those of the rounds before, and nothing is concluded.
+func TestFailedRowHasNoFigures(t *testing.T) {
+	var j journal
+	c := &clock{}
+	a := j.traced(c, "A", time.Second)
+	a.Check = func(context.Context) error {
+		if j.count("round A") == 3 {
+			return errors.New("the answer is 41:\nit says more")
+		}
+		return nil
+	}
+	s := Scenario{Name: "s", Unit: Seconds, Cases: []Case{j.traced(c, "B", time.Second), a}, Conclude: func(*Result) string { return "all is well" }}
+	res, err := (&Runner{Now: c.Now}).Run(t.Context(), s)
+	if err == nil {
+		t.Error("no error")
+	}
+	if row := res.Rows[1]; row.Count != 0 || row.Rounds != 0 || row.Samples != nil || row.Note != "failed: the answer is 41" {
+		t.Errorf("the row that failed: %+v", row)
+	}
+	if res.Rows[0].Count == 0 || res.Conclusion != "" || res.Failed != `check answer of case "A": the answer is 41` {
+		t.Errorf("result: %+v", res)
+	}
+	read, err := ReadJSON(strings.NewReader(written(t, res)))
+	if err != nil || len(read) != 1 || read[0].Failed != res.Failed {
+		t.Errorf("read again: %+v, %v", read, err)
+	}
+	list := Compare([]Result{res}, []Result{res})
+	if list[1].Row != "A" || list[1].Verdict != Unmeasured {
+		t.Errorf("compared: %+v", list[1])
+	}
+}
+
 func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 	var j journal
 	c := &clock{}
@@ -204,6 +265,7 @@ func TestBadScenario(t *testing.T) {
 		"no name":         {Runner{}, []Case{{Round: good.Round}}},
 		"too many rounds": {Runner{Rounds: MaxRounds + 1}, []Case{good}},
 		"negative rounds": {Runner{Rounds: -1}, []Case{good}},
+		"one name twice":  {Runner{}, []Case{good, good}},
 	} {
 		if _, err := tc.runner.Run(t.Context(), Scenario{Cases: tc.cases}); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -221,7 +283,7 @@ func TestProgressCounts(t *testing.T) {
 	if _, err := r.Run(t.Context(), Scenario{Unit: Seconds, Cases: []Case{j.traced(c, "A", 1), j.traced(c, "B", 1)}}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"0/4 A", "1/4 B", "2/4 B", "3/4 A"}, seen); diff != "" {
+	if diff := cmp.Diff([]string{"0/4 preparing A", "0/4 preparing B", "0/4 A", "1/4 B", "2/4 B", "3/4 A", "4/4 "}, seen); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -230,5 +292,23 @@ func TestTimed(t *testing.T) {
 	s, err := Timed(func(context.Context) error { time.Sleep(time.Millisecond); return nil })(t.Context())
 	if err != nil || s.Value < 0.001 || s.Value > 60 {
 		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// TestWarmRounds: of a scenario that warms up by itself, all rounds count.
+func TestWarmRounds(t *testing.T) {
+	ran := 0
+	c := Case{Name: "a", Round: func(context.Context) (Sample, error) { ran++; return Sample{Value: 1}, nil }}
+	r, err := (&Runner{}).Run(t.Context(), Scenario{Name: "x", Unit: PerSecond, Rounds: 3, Warm: true, Cases: []Case{c}})
+	if err != nil || ran != 3 || r.Rows[0].Rounds != 3 {
+		t.Errorf("%d rounds, %d of them counted, %v", ran, r.Rows[0].Rounds, err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	s := Scenario{Name: "s", Unit: Seconds, Cases: []Case{{Name: "A", Round: func(context.Context) (Sample, error) { return Sample{}, nil }}}}
+	r := Refused(s, errors.New("no room\nhint: some"))
+	if r.Failed != "no room" || r.Measured() || r.Rows[0].Note == "" {
+		t.Errorf("%+v", r)
 	}
 }

@@ -45,11 +45,14 @@ func (r *Result) WriteTable(w io.Writer, o TableOptions) error {
 			fmt.Fprintf(&b, "%s: %s\n", row.Name, row.Note)
 		}
 	}
+	if r.Failed != "" {
+		fmt.Fprintf(&b, "FAILED: %s\n", r.Failed)
+	}
 	if r.Interrupted {
 		b.WriteString("interrupted: the figures are those of the rounds that were run\n")
 	}
 	rest := ""
-	for _, line := range r.bases() {
+	for _, line := range r.Bases() {
 		b.WriteString(line + "\n")
 		rest = " or the one named"
 	}
@@ -60,9 +63,9 @@ func (r *Result) WriteTable(w io.Writer, o TableOptions) error {
 	return nil
 }
 
-// bases says which rows are compared with another than the first, a line for each of
+// Bases says which rows are compared with another than the first, a line for each of
 // those others.
-func (r *Result) bases() []string {
+func (r *Result) Bases() []string {
 	var lines []string
 	for _, base := range r.Rows {
 		var names []string
@@ -81,18 +84,19 @@ func (r *Result) bases() []string {
 func (r *Result) cells(row Row) []string {
 	f := r.Unit.Format
 	return []string{row.Name, f(row.Median), f(row.P99), f(row.Min), f(row.Max), f(row.IQR),
-		formatRounds(row), formatRatio(row.Ratio)}
+		FormatRounds(row), FormatRatio(row.Ratio)}
 }
 
-// formatRounds shows rounds with more than one sample as "10 x 300".
-func formatRounds(row Row) string {
+// FormatRounds shows rounds with more than one sample as "10 x 300".
+func FormatRounds(row Row) string {
 	if row.Rounds == 0 || row.Count == row.Rounds {
 		return fmt.Sprint(row.Rounds)
 	}
 	return fmt.Sprintf("%d x %d", row.Rounds, row.Count/row.Rounds)
 }
 
-func formatRatio(ratio float64) string {
+// FormatRatio shows a ratio as "13.5x", and as "-" where there is none.
+func FormatRatio(ratio float64) string {
 	if math.IsNaN(ratio) {
 		return "-"
 	}

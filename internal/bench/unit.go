@@ -14,6 +14,8 @@ const (
 	Seconds   Unit = "s"
 	PerSecond Unit = "1/s"
 	Bytes     Unit = "B"
+	// Count is a plain number; it is told, and never better or worse.
+	Count Unit = "n"
 )
 
 // MoreIsBetter tells rates from costs.
@@ -40,6 +42,7 @@ var prefixes = map[Unit][]prefix{
 	Seconds:   {{1, " s"}, {1e-3, " ms"}, {1e-6, " µs"}, {1e-9, " ns"}},
 	PerSecond: {{1e6, " M/s"}, {1e3, " k/s"}, {1, " /s"}},
 	Bytes:     {{1e9, " GB"}, {1e6, " MB"}, {1e3, " kB"}, {1, " B"}},
+	Count:     {{1e6, " M"}, {1e3, " k"}, {1, ""}},
 }
 
 // Format shows a value with three significant digits and the largest unit in

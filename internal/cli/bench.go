@@ -5,117 +5,231 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+	"github.com/spf13/pflag"
 
 	"github.com/ramaria-db/ramaria/internal/bench"
+	"github.com/ramaria-db/ramaria/internal/scenario"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// envShared names the folder of sample dumps, whose data lies in data/ below it; one beside
-// the working directory is found without.
-const envShared = "RAMARIA_SHARED"
+const (
+	// envShared names the folder of sample dumps, whose data lies in data/ below it; one
+	// beside the working directory is found without.
+	envShared = "RAMARIA_SHARED"
 
-// benchScenario is one of those that `ramaria bench` knows.
-type benchScenario struct {
-	name   string
-	rounds int
-	make   func(*bench.Lab) bench.Scenario
-	// conclude says in a sentence what the figures mean, "" for nothing.
-	conclude func(*bench.Result) string
-}
+	benchAll   = "all"
+	benchSuite = "suite"
+	// quickTime bounds a scenario of a quick run.
+	quickTime = 10 * time.Second
+)
 
-var benchScenarios = []benchScenario{
-	{"up", 15, (*bench.Lab).UpScenario, concludeUp},
-	{"run", 15, (*bench.Lab).RunScenario, nil},
-	{"fleet", 5, (*bench.Lab).FleetScenario, nil},
-	{"memory", 3, (*bench.Lab).MemoryScenario, nil},
-	{"branch", 11, (*bench.Lab).BranchScenario, concludeBranch},
-	{"load", 10, (*bench.Lab).LoadScenario, nil},
-	{"reset", 10, (*bench.Lab).ResetScenario, concludeReset},
-	{"cycle", 10, (*bench.Lab).CycleScenario, concludeCycle},
-	{"log", 5, (*bench.Lab).LogScenario, concludeLog},
-	{"update", 5, func(l *bench.Lab) bench.Scenario { return l.PlaceScenario("update", "oltp_update_index") }, nil},
-	{"readwrite", 5, func(l *bench.Lab) bench.Scenario { return l.PlaceScenario("readwrite", "oltp_read_write") }, nil},
-	{"ram", 2, (*bench.Lab).RAMScenario, nil},
-}
-
+// benchNames are the scenarios, and what stands for several of them.
 func benchNames() []string {
-	names := make([]string, len(benchScenarios))
-	for i, s := range benchScenarios {
-		names[i] = s.name
+	var names []string
+	for _, k := range scenario.Kinds {
+		names = append(names, k.Name)
 	}
-	return names
+	return append(names, benchSuite, benchAll)
+}
+
+// benchAbout lists the scenarios.
+func benchAbout() string {
+	var b strings.Builder
+	for _, k := range scenario.Kinds {
+		fmt.Fprintf(&b, "  %-10s %s\n", k.Name, k.About)
+	}
+	fmt.Fprintf(&b, "  %-10s %s\n", benchSuite, scenario.SuiteKind(nil).About)
+	fmt.Fprintf(&b, "  %-10s %s", benchAll, "all but suite: an hour or more, with --quick five minutes")
+	return b.String()
 }
 
 type benchOptions struct {
-	server string
-	disk   string
-	rounds int
-	time   time.Duration
-	format string
+	server  string
+	disk    string
+	rounds  int
+	time    time.Duration
+	volumes []string
+	options scenario.Options
+	output  benchOutput
+	command []string // of the suite
 }
 
 func newBench(a *app) *cobra.Command {
 	var o benchOptions
 	cmd := &cobra.Command{
-		Use:   "bench [SCENARIO...]",
+		Use:   "bench [SCENARIO...] [-- COMMAND...]",
 		Short: "Measure on this machine: stock, by hand, ramaria, side by side",
-		Long: "Measure on this machine, side by side, in rounds that take turns. Scenarios: " + strings.Join(benchNames(), ", ") + ";\n" +
-			"all of them when none is named. Ctrl-C keeps what was measured.",
+		Long: "Measure on this machine, side by side, in rounds that take turns. The answer of every round is\n" +
+			"checked. Ctrl-C keeps what was measured. Without a scenario it lists them.\n\nScenarios:\n" + benchAbout(),
+		Example: `  ramaria bench cycle fork --report out.html
+  ramaria bench all --quick
+  ramaria bench oltp --place disk --place ramaria --threads 1,8,64
+  ramaria bench load --dump mine.sql.gz
+  ramaria bench suite -- go test ./...`,
 		ValidArgs: benchNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runBench(cmd.Context(), a, args, o)
+			names := args
+			if n := cmd.ArgsLenAtDash(); n >= 0 {
+				names, o.command = args[:n], args[n:]
+			}
+			if len(names) == 0 && len(o.command) == 0 {
+				return listBench(cmd, a)
+			}
+			return runBench(cmd.Context(), a, names, o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.server, "server", "", "server `SOFTWARE`, as for up")
 	f.StringVar(&o.disk, "disk", "", "`DIR` on the disk to compare with (default: the cache directory)")
 	f.IntVar(&o.rounds, "rounds", 0, "counted rounds (default: chosen per scenario)")
-	f.DurationVar(&o.time, "time", 3*time.Minute, "at most this long per scenario")
-	f.StringVar(&o.format, "format", "table", "table or json (lines)")
+	f.DurationVar(&o.time, "time", 3*time.Minute, "at most this long per scenario, but for its preparation and the first rounds")
+	f.StringSliceVar(&o.options.Places, "place", nil, "only these `PLACES`: "+strings.Join(scenario.PlaceNames(), ", "))
+	f.StringSliceVar(&o.volumes, "volume", nil, "`VOLUMES` of ramaria's rows (default: as for up)")
+	f.IntSliceVar(&o.options.Threads, "threads", nil, "`NUMBERS` of threads of oltp (default 1,8,64)")
+	f.Float64Var(&o.options.Scale, "scale", 1, "multiply the sizes of data by this")
+	f.StringVar(&o.options.Dump, "dump", "", "your own dump `FILE`, for cycle, fork, load and suite")
+	f.BoolVar(&o.options.Quick, "quick", false, "all of it in five minutes: small, short, and without what takes long to prepare")
+	o.output.flags(f)
+	o.output.saveFlag(f)
+	cmd.AddCommand(newBenchCompare(a), newBenchReport(a), newBenchFsync(a))
 	return cmd
 }
 
-func runBench(ctx context.Context, a *app, names []string, o benchOptions) error {
-	if len(names) == 0 {
-		names = benchNames()
+// listBench says what there is to measure, and how long all of it takes.
+func listBench(cmd *cobra.Command, a *app) error {
+	typed := false
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { typed = typed || f.Changed })
+	if typed {
+		return usageError{errors.New("measure: no scenario is named\nhint: ramaria bench all --quick")}
 	}
-	for _, n := range names {
-		if !slices.Contains(benchNames(), n) {
-			return usageError{fmt.Errorf("run scenario %q: there is none of that name\nhint: ramaria bench %s", n, strings.Join(benchNames(), " "))}
-		}
+	_, err := fmt.Fprintf(a.stdout, "Scenarios:\n%s\n\nTo begin with: ramaria bench all --quick\n", benchAbout())
+	return err
+}
+
+func runBench(ctx context.Context, a *app, names []string, o benchOptions) (err error) {
+	kinds, err := o.kinds(names)
+	if err != nil {
+		return usageError{err}
 	}
-	if o.format != "table" && o.format != "json" {
-		return usageError{fmt.Errorf("use format %q: it is table or json\nhint: --format json", o.format)}
+	if err := o.check(); err != nil {
+		return usageError{err}
 	}
+	all := slices.Contains(names, benchAll)
+	if err := o.fit(a, kinds, all); err != nil {
+		return usageError{err}
+	}
+	if o.options.Quick {
+		o.time = min(o.time, quickTime)
+	}
+	out, err := o.output.open(a)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.close()) }()
 	lab, err := a.lab(ctx, o.server, o.disk)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, lab.Close(context.WithoutCancel(ctx))) }()
 	machine, err := a.machine(ctx, lab)
-	if err == nil {
-		if o.format == "table" {
-			err = machine.Write(a.stdout)
-		}
-		for _, s := range benchScenarios {
-			if err == nil && slices.Contains(names, s.name) {
-				err = a.benchOne(ctx, lab, s, machine, o)
-			}
+	if err != nil {
+		return err
+	}
+	lab.Options = o.options
+	tasks, err := o.tasks(a, lab, kinds, all)
+	if err != nil {
+		return err
+	}
+	if err := out.begin(machine); err != nil {
+		return err
+	}
+	m := measuring{app: a, options: &o, out: out, machine: machine, all: all, begin: lab.Begin}
+	return errors.Join(m.run(ctx, tasks), out.end())
+}
+
+// kinds are the scenarios that were named.
+func (o *benchOptions) kinds(names []string) ([]scenario.Kind, error) {
+	for _, n := range names {
+		if !slices.Contains(benchNames(), n) {
+			return nil, fmt.Errorf("run scenario %q: there is none of that name\nhint: ramaria bench %s", n, strings.Join(benchNames(), " "))
 		}
 	}
-	return errors.Join(err, lab.Close(context.WithoutCancel(ctx)))
+	suite := slices.Contains(names, benchSuite) || len(names) == 0
+	if suite != (len(o.command) > 0) {
+		return nil, errors.New("suite is the scenario that takes a command\nhint: ramaria bench suite -- COMMAND")
+	}
+	var kinds []scenario.Kind
+	for _, k := range scenario.Kinds {
+		tooSlow := k.Slow && o.options.Quick
+		if slices.Contains(names, k.Name) || slices.Contains(names, benchAll) && !tooSlow {
+			kinds = append(kinds, k)
+		}
+	}
+	if suite {
+		kinds = append(kinds, scenario.SuiteKind(o.command))
+	}
+	return kinds, nil
+}
+
+// check checks the flags before anything is begun.
+func (o *benchOptions) check() error {
+	if err := scenario.CheckPlaces(o.options.Places); err != nil {
+		return err
+	}
+	if len(o.command) > 0 {
+		if err := scenario.CheckCommand(o.command); err != nil {
+			return err
+		}
+	}
+	for _, name := range o.volumes {
+		spec, err := volume.ParseSpec(name)
+		if err != nil {
+			return err
+		}
+		if spec.Size != 0 || spec.Kind == volume.Auto {
+			return fmt.Errorf("use volume %q: it must be a kind alone\nhint: --volume xfs", name)
+		}
+		o.options.Volumes = append(o.options.Volumes, spec.Kind)
+	}
+	o.options.Places, o.volumes, o.options.Volumes, o.options.Threads = once(o.options.Places), once(o.volumes), once(o.options.Volumes), once(o.options.Threads)
+	if o.rounds < 0 || o.rounds > bench.MaxRounds {
+		return fmt.Errorf("use %d rounds: it must be between 1 and %d", o.rounds, bench.MaxRounds)
+	}
+	for _, n := range o.options.Threads {
+		if n < 1 || n > scenario.MaxThreads {
+			return fmt.Errorf("use %d threads: it must be between 1 and %d", n, scenario.MaxThreads)
+		}
+	}
+	if s := o.options.Scale; !(s > 0 && s <= scenario.MaxScale) {
+		return fmt.Errorf("use scale %g: it must be above 0 and at most %d", s, scenario.MaxScale)
+	}
+	if o.time <= 0 {
+		return fmt.Errorf("use time %s: it must be above 0\nhint: --time 1m", o.time)
+	}
+	if o.options.Dump != "" {
+		path, err := filepath.Abs(o.options.Dump)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("use dump: %w", err)
+		}
+		o.options.Dump = path
+	}
+	return checkFormat(o.output.format, formatCSV)
 }
 
 // lab makes a place for measurements, with the server that `up` would take.
-func (a *app) lab(ctx context.Context, want, disk string) (*bench.Lab, error) {
+func (a *app) lab(ctx context.Context, want, disk string) (*scenario.Lab, error) {
 	srv, err := a.finder().Find(ctx, want)
 	if err != nil {
 		return nil, err
@@ -127,7 +241,7 @@ func (a *app) lab(ctx context.Context, want, disk string) (*bench.Lab, error) {
 	if disk == "" {
 		disk = filepath.Join(a.places.Cache, "bench")
 	}
-	lab, err := bench.NewLab(ctx, self, disk, a.host, a.places.Servers(), srv, a.account)
+	lab, err := scenario.NewLab(ctx, self, disk, a.host, a.places.Servers(), srv, a.account)
 	if err != nil {
 		return nil, err
 	}
@@ -140,54 +254,21 @@ func (a *app) lab(ctx context.Context, want, disk string) (*bench.Lab, error) {
 	return lab, nil
 }
 
-// machine collects the facts that a reader needs to believe the figures.
-func (a *app) machine(ctx context.Context, lab *bench.Lab) (bench.Machine, error) {
-	disk := bench.Place{Name: "disk", Path: lab.Dir}
-	if err := disk.MeasureFsync(ctx); err != nil {
-		return bench.Machine{}, err
-	}
-	return bench.ReadMachine(a.host, disk, bench.Place{Name: "shm", Path: filepath.Dir(a.places.Shm)}), nil
-}
-
-func (a *app) benchOne(ctx context.Context, lab *bench.Lab, s benchScenario, machine bench.Machine, o benchOptions) error {
-	r := bench.Runner{Rounds: s.rounds, MaxTime: o.time, Progress: a.progress(s.name)}
-	if o.rounds > 0 {
-		r.Rounds = o.rounds
-	}
-	result, runErr := r.Run(ctx, s.make(lab))
-	result.Machine = machine
-	if !result.Measured() {
-		return runErr
-	}
-	var err error
-	if o.format == "json" {
-		err = result.WriteJSON(a.stdout)
-	} else {
-		fmt.Fprintln(a.stdout)
-		f, ok := a.stdout.w.(*os.File)
-		err = result.WriteTable(a.stdout, bench.TableOptions{Color: ok && term.IsTerminal(int(f.Fd()))})
-		if s.conclude != nil && !result.Interrupted {
-			fmt.Fprintln(a.stdout, s.conclude(&result))
+// machine collects the facts that a reader needs to believe the figures. A directory that is full
+// has no fsync times, one that is not there no facts: the rows that need it say so themselves.
+func (a *app) machine(ctx context.Context, lab *scenario.Lab) (bench.Machine, error) {
+	var directories []bench.Directory
+	for _, d := range []bench.Directory{{Name: "disk", Path: lab.Disk()}, {Name: "shm", Path: filepath.Dir(a.places.Shm)}} {
+		err := d.MeasureFsync(ctx)
+		if ctx.Err() != nil {
+			return bench.Machine{}, err
+		}
+		if err != nil {
+			a.say("facts of %s are missing: %v", d.Name, err)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			directories = append(directories, d)
 		}
 	}
-	return errors.Join(runErr, err)
-}
-
-// progress returns a bar that a Runner drives, or nil without a terminal.
-func (a *app) progress(name string) func(done, total int, row string) {
-	if !a.terminal {
-		return nil
-	}
-	var bar *progressbar.ProgressBar
-	return func(done, total int, row string) {
-		if bar == nil {
-			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish())
-		}
-		bar.Describe(name + ": " + row)
-		// What a bar cannot draw is nobody's loss.
-		_ = bar.Set(done)
-		if done == total {
-			_ = bar.Finish()
-		}
-	}
+	return bench.ReadMachine(a.host, directories...), nil
 }

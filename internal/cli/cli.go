@@ -137,8 +137,8 @@ in a blink, gone without a trace.
 		SilenceErrors: true,
 		Version:       version + " (commit " + commit + ")",
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.HasSubCommands() {
-				return nil // it prints its help
+			if cmd.HasSubCommands() && !makesThings(cmd) {
+				return nil // it prints its help; bench has a subcommand and runs
 			}
 			if err := a.open(cmd); err != nil || !makesThings(cmd) {
 				return err
@@ -159,11 +159,11 @@ in a blink, gone without a trace.
 			root.AddCommand(c)
 		}
 	}
-	group("main", newUp(a), newRun(a), newDown(a), newLs(a), newStatus(a), newEnv(a), newSQL(a), newLogs(a))
+	group("main", newUp(a), newRun(a), newDown(a), newLs(a), newStatus(a), newEnv(a), newSQL(a), newLoad(a), newLogs(a))
 	group("main", newBranch(a), newMark(a), newRewind(a))
 	group("main", newTemplate(a), newDB(a))
 	group("parts", newImage(a), newVolume(a), newServer(a))
-	group("more", newDemo(a), newDoctor(a), newBench(a))
+	group("more", newDump(a), newDemo(a), newDoctor(a), newBench(a))
 	root.AddCommand(newSupervise(a))
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,14 +22,14 @@ changed, at a cost that follows the changes and not the size of the database: ro
 binary log turned round; tables, views, routines and the rest from the template.`,
 	}
 	onlyOthers(cmd)
-	cmd.AddCommand(newDBNew(a), newDBReset(a), newDBDrop(a), newDBLs(a))
+	cmd.AddCommand(newDBNew(a), newDBReset(a), newDBKeep(a), newDBDrop(a), newDBLs(a), newDBPool(a))
 	return cmd
 }
 
 func newDBNew(a *app) *cobra.Command {
 	var o at
 	var r client.DatabaseRequest
-	var ttl time.Duration
+	var ttl, wait time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "new TEMPLATE",
@@ -37,14 +38,14 @@ func newDBNew(a *app) *cobra.Command {
   ramaria db new shop --name shop_test --ttl 10m`,
 		Args: exactArgs(1, "the name of a template"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if ttl < 0 {
-				return usageError{fmt.Errorf("clone %s: --ttl %s is in the past\nhint: --ttl 1h", args[0], ttl)}
+			if ttl < 0 || wait < 0 {
+				return usageError{fmt.Errorf("clone %s: --ttl %s, --wait %s: that is in the past\nhint: --ttl 1h --wait 1m", args[0], ttl, wait)}
 			}
 			c, err := o.client(a)
 			if err != nil {
 				return err
 			}
-			r.Template, r.TTLSeconds = args[0], ttl.Seconds()
+			r.Template, r.TTLSeconds, r.WaitSeconds = args[0], ttl.Seconds(), wait.Seconds()
 			d, err := c.NewDatabase(cmd.Context(), r)
 			if err != nil {
 				return err
@@ -58,40 +59,45 @@ func newDBNew(a *app) *cobra.Command {
 	}
 	o.add(a, cmd)
 	cmd.Flags().StringVar(&r.Name, "name", "", "`NAME` of the clone (default: the template's with a number)")
-	cmd.Flags().DurationVar(&ttl, "ttl", time.Hour, "it is dropped when it was not reset for so long")
+	cmd.Flags().DurationVar(&ttl, "ttl", time.Hour, "it is dropped when it was not used for so long")
+	cmd.Flags().DurationVar(&wait, "wait", time.Minute, "for how long to wait while as many clones are in use as ramaria db pool allows")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON, with its account")
 	return cmd
 }
 
-func newDBReset(a *app) *cobra.Command {
+// newDBEach is a command that does something with each of some clones.
+func newDBEach(a *app, use, short string, f func(ctx context.Context, c *client.Client, name string) error) *cobra.Command {
 	var o at
-	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "reset NAME...",
-		Short: "Put clones back to what their template holds",
+		Use:   use + " NAME...",
+		Short: short,
 		Args:  minArgs(1, "names of databases that ramaria db new made"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return runDBReset(cmd.Context(), a, o, args, asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := o.client(a)
+			if err != nil {
+				return err
+			}
+			for _, name := range args {
+				if err := f(cmd.Context(), c, name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 	}
 	o.add(a, cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON, a line each")
 	return cmd
 }
 
-func runDBReset(ctx context.Context, a *app, o at, names []string, asJSON bool) error {
-	c, err := o.client(a)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
+func newDBReset(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := newDBEach(a, "reset", "Put clones back to what their template holds", func(ctx context.Context, c *client.Client, name string) error {
 		r, err := c.ResetDatabase(ctx, name)
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			if err := a.printJSON(r); err != nil {
-				return err
-			}
-			continue
+			return a.printJSON(r)
 		}
 		why := ""
 		if r.Why != "" {
@@ -101,31 +107,78 @@ func runDBReset(ctx context.Context, a *app, o at, names []string, asJSON bool) 
 		for _, w := range r.Warnings {
 			a.say("  %s", w)
 		}
-	}
-	return nil
+		return nil
+	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON, a line each")
+	return cmd
 }
 
 func newDBDrop(a *app) *cobra.Command {
+	return newDBEach(a, "drop", "End the use of clones: their accounts and connections are gone, and others may get the databases, put back", func(ctx context.Context, c *client.Client, name string) error {
+		if err := c.DropDatabase(ctx, name); err != nil {
+			return err
+		}
+		a.say("dropped %s", name)
+		return nil
+	})
+}
+
+func newDBKeep(a *app) *cobra.Command {
+	short := "Take clones out of the pool, so that they stay as they are until they are dropped, and print their URLs"
+	return newDBEach(a, "keep", short, func(ctx context.Context, c *client.Client, name string) error {
+		d, err := c.KeepDatabase(ctx, name)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(a.stdout, d.URL)
+		return err
+	})
+}
+
+func newDBPool(a *app) *cobra.Command {
 	var o at
+	var most, spare int
+	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "drop NAME...",
-		Short: "Drop clones and their accounts, and end their connections",
-		Args:  minArgs(1, "names of databases that ramaria db new made"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Use:     "pool",
+		Short:   "Show the limits of the pool of clones, and change them",
+		Example: "  ramaria db pool --max-databases 200 --spare 8",
+		Args:    maxArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := o.client(a)
 			if err != nil {
 				return err
 			}
-			for _, name := range args {
-				if err := c.DropDatabase(cmd.Context(), name); err != nil {
+			l, err := c.Limits(cmd.Context())
+			if err != nil {
+				return err
+			}
+			flags := cmd.Flags()
+			if flags.Changed("max-databases") {
+				l.MaxDatabases = most
+			}
+			if flags.Changed("spare") {
+				l.Spare = spare
+			}
+			if flags.Changed("max-databases") || flags.Changed("spare") {
+				if l, err = c.SetLimits(cmd.Context(), l); err != nil {
 					return err
 				}
-				a.say("dropped %s", name)
 			}
+			if asJSON {
+				return a.printJSON(l)
+			}
+			t := newTable("LIMIT", "VALUE")
+			t.row("max-databases", strconv.Itoa(l.MaxDatabases))
+			t.row("spare", strconv.Itoa(l.Spare))
+			t.print(a.stdout)
 			return nil
 		},
 	}
 	o.add(a, cmd)
+	cmd.Flags().IntVar(&most, "max-databases", 0, "the `NUMBER` of clones that may be in use at a time; further requests wait their turn")
+	cmd.Flags().IntVar(&spare, "spare", 0, "the `NUMBER` of clones of each template that are made ahead of requests")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
 	return cmd
 }
 
@@ -154,7 +207,11 @@ func newDBLs(a *app) *cobra.Command {
 			}
 			t := newTable("DATABASE", "TEMPLATE", "USER", "EXPIRES")
 			for _, d := range list {
-				t.row(d.Name, d.Template, d.User, d.Expires.Local().Format(timeFormat))
+				expires := "kept"
+				if !d.Kept {
+					expires = d.Expires.Local().Format(timeFormat)
+				}
+				t.row(d.Name, d.Template, d.User, expires)
 			}
 			t.print(a.stdout)
 			return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/bench"
+	"github.com/ramaria-db/ramaria/internal/scenario"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -39,7 +40,7 @@ func runDemo(ctx context.Context, a *app) error {
 	return errors.Join(a.demo(ctx, lab), lab.Close(context.WithoutCancel(ctx)))
 }
 
-func (a *app) demo(ctx context.Context, lab *bench.Lab) error {
+func (a *app) demo(ctx context.Context, lab *scenario.Lab) error {
 	machine, err := a.machine(ctx, lab)
 	if err != nil {
 		return err
@@ -56,12 +57,12 @@ func (a *app) demo(ctx context.Context, lab *bench.Lab) error {
 	if err != nil {
 		return err
 	}
-	scenario := bench.Scenario{
+	servers := bench.Scenario{
 		Name: "demo", Title: "a fresh server with data", Unit: bench.Seconds,
 		Cases: []bench.Case{lab.StockCase(), lab.UpCase("ramaria up, on disk", "disk"), lab.UpCase("ramaria up, in RAM", string(kind)), lab.RunCase(), lab.BranchCase(rowBranch, kind)},
 	}
 	r := bench.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
-	result, err := r.Run(ctx, scenario)
+	result, err := r.Run(ctx, servers)
 	if !result.Measured() {
 		return err
 	}
@@ -86,7 +87,7 @@ Your turn:
 }
 
 // demoReset shows a database put back in RAM, in two ways.
-func (a *app) demoReset(ctx context.Context, lab *bench.Lab) error {
+func (a *app) demoReset(ctx context.Context, lab *scenario.Lab) error {
 	r := bench.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
 	result, err := r.Run(ctx, lab.HundredScenario())
 	if !result.Measured() {
@@ -98,7 +99,7 @@ func (a *app) demoReset(ctx context.Context, lab *bench.Lab) error {
 }
 
 // demoBuild measures the first time, when the image is built.
-func (a *app) demoBuild(ctx context.Context, lab *bench.Lab, kind volume.Kind) (time.Duration, error) {
+func (a *app) demoBuild(ctx context.Context, lab *scenario.Lab, kind volume.Kind) (time.Duration, error) {
 	began := time.Now()
 	_, err := lab.Build(ctx, string(kind))
 	return time.Since(began), err
@@ -108,11 +109,11 @@ const rowBranch = "ramaria branch"
 
 // demoNotes explains the rows in a few words.
 var demoNotes = map[string]string{
-	bench.RowStock:   "initialise, start, load the dump",
-	bench.RowRun:     "up, a command, and gone again",
-	rowBranch:        "a second server on the data of a running one",
-	bench.RowHand:    "one session of the client: the usual way",
-	bench.RowHundred: "the changes undone, counters too",
+	scenario.RowStock:   "initialise, start, load the dump",
+	scenario.RowRun:     "up, a command, and gone again",
+	rowBranch:           "a second server on the data of a running one",
+	scenario.RowHand:    "one session of the client: the usual way",
+	scenario.RowHundred: "the changes undone, counters too",
 }
 
 func (a *app) demoTable(result bench.Result) {

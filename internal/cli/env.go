@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/supervisor"
 )
 
 func newEnv(a *app) *cobra.Command {
@@ -28,16 +28,11 @@ func runEnv(a *app, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, kv := range a.env(i) {
+	for _, kv := range supervisor.Env(i) {
 		k, v, _ := strings.Cut(kv, "=")
 		fmt.Fprintf(a.stdout, "export %s=%s\n", k, shellQuote(v))
 	}
 	return nil
-}
-
-// env returns the variables, as K=V, by which programs find an instance and its API.
-func (a *app) env(i *instance.Instance) []string {
-	return append(i.Endpoint.Env(), client.EnvVar+"="+i.APISocket())
 }
 
 // shellQuote quotes a word for POSIX shells.
@@ -62,4 +57,13 @@ func (a *app) running(name string) (*instance.Instance, error) {
 		return nil, fmt.Errorf("use instance %s: it is %w\nhint: ramaria up %s", name, notRunningError(state.Phase), name)
 	}
 	return i, nil
+}
+
+// shellWord is shellQuote where quotes are needed.
+func shellWord(s string) string {
+	const plain = "_-./:,=+@%0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(plain, r) }) {
+		return shellQuote(s)
+	}
+	return s
 }

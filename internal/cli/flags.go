@@ -34,7 +34,7 @@ type specFlags struct {
 func (o *specFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.server, "server", "", "server `SOFTWARE`: mariadb, mysql, one of a series (mariadb:11.8, mysql:9.7), or the path of a mariadbd or mysqld (RAMARIA_SERVER; default: any MariaDB that is found, else fetched)")
-	f.StringArrayVar(&o.from, "from", nil, "`SOURCE` of the data: a dump (.sql, .sql.gz, .sql.zst, or - for stdin), a directory of dumps, a stopped server's data directory, an image id, instance:NAME (as it is now), or exec:COMMAND; repeatable")
+	f.StringArrayVar(&o.from, "from", nil, "`SOURCE` of the data: a dump (.sql, .sql.gz, .sql.zst, .sql.xz, or - for stdin), a directory of dumps, a stopped server's data directory, an image id, instance:NAME (as it is now), or exec:COMMAND; repeatable")
 	f.StringVar(&o.key, "key", "", "`TEXT` that stands for what exec:COMMAND makes: another key, another image")
 	f.StringVar(&o.database, "database", "", "`NAME` of the database for applications, and for dumps without USE (default: named after the dump, else \"app\")")
 	f.StringVar(&o.user, "user", image.DefaultUser, "`NAME` of the application's account")

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -120,7 +121,7 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 		}
 	}()
 	defer func() { stop(); <-watching }()
-	return runCommand(ctx, path, argv, a.env(i), a)
+	return runCommand(ctx, path, argv, supervisor.Env(i), a)
 }
 
 // runCommand runs the command in the foreground and returns its exit status. A

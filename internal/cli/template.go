@@ -49,35 +49,6 @@ func (o *at) client(a *app) (*client.Client, error) {
 	return client.New(i.APISocket()), nil
 }
 
-func newTemplateAdd(a *app) *cobra.Command {
-	var o at
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:     "add DATABASE",
-		Short:   "Make a database a template as it is now",
-		Example: "  ramaria up --from shop.sql && ramaria template add shop\n  ramaria db new shop",
-		Args:    exactArgs(1, "the name of a database"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := o.client(a)
-			if err != nil {
-				return err
-			}
-			t, err := c.PutTemplate(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return a.printJSON(t)
-			}
-			a.say("%s is a template: %d tables, %s; ramaria db new %s clones it", t.Name, t.Tables, volume.FormatBytes(t.Bytes), t.Name)
-			return nil
-		},
-	}
-	o.add(a, cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
-	return cmd
-}
-
 func newTemplateLs(a *app) *cobra.Command {
 	var o at
 	var asJSON bool
@@ -108,7 +79,7 @@ func runTemplateLs(ctx context.Context, a *app, o at, asJSON bool) error {
 		a.say("there are no templates; ramaria template add DATABASE makes one")
 		return nil
 	}
-	t := newTable("TEMPLATE", "TABLES", "SIZE", "CLONES", "MADE", "STATE")
+	t := newTable("TEMPLATE", "TABLES", "SIZE", "CLONES", "SPARE", "MADE", "STATE")
 	for _, e := range list {
 		tables, size, state := strconv.Itoa(e.Tables), volume.FormatBytes(e.Bytes), "ready"
 		switch {
@@ -117,7 +88,7 @@ func runTemplateLs(ctx context.Context, a *app, o at, asJSON bool) error {
 		case e.Tables == 0: // the server was started anew
 			tables, size, state = "-", "-", "not used yet"
 		}
-		t.row(e.Name, tables, size, strconv.Itoa(e.Leases), e.Made.Local().Format(timeFormat), state)
+		t.row(e.Name, tables, size, strconv.Itoa(e.Leases), strconv.Itoa(e.Spare), e.Made.Local().Format(timeFormat), state)
 	}
 	t.print(a.stdout)
 	return nil

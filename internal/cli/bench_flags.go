@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// takes says whether a flag changes anything in a scenario, with the places that were asked for.
+func (o *benchOptions) takes(k scenario.Kind, flag string) bool {
+	return k.Takes(flag) && (flag != scenario.FlagVolume || o.hasVolumes(k))
+}
+
+// hasVolumes says whether --place leaves rows of a scenario that are on a volume of --volume.
+func (o *benchOptions) hasVolumes(k scenario.Kind) bool {
+	return !k.Takes(scenario.FlagPlace) || len(o.options.Places) == 0 || slices.Contains(o.options.Places, scenario.PlaceRamaria)
+}
+
+// fit refuses flags that a named scenario does not take; of all scenarios it says which do
+// without them, and which are left out.
+func (o *benchOptions) fit(a *app, kinds []scenario.Kind, all bool) error {
+	if all && o.options.Quick {
+		a.say("--quick leaves out what takes long to prepare: %s", namesOf(scenario.Kinds, func(k scenario.Kind) bool {
+			return !slices.ContainsFunc(kinds, func(in scenario.Kind) bool { return in.Name == k.Name })
+		}))
+	}
+	for _, flag := range o.given() {
+		list := namesOf(kinds, func(k scenario.Kind) bool { return !o.takes(k, flag) })
+		switch {
+		case list == "":
+		case all:
+			a.say("--%s changes nothing in: %s", flag, list)
+		case namesOf(kinds, func(k scenario.Kind) bool { return !k.Takes(flag) }) == "":
+			return fmt.Errorf("use --%s: no row of --place %s is on a volume of ramaria's\nhint: --place %s as well", flag, strings.Join(o.options.Places, ","), scenario.PlaceRamaria)
+		default:
+			takers := namesOf(append(slices.Clone(scenario.Kinds), scenario.SuiteKind(nil)), func(k scenario.Kind) bool { return k.Takes(flag) })
+			return fmt.Errorf("use --%s: it changes nothing in: %s\nhint: it is for %s", flag, list, takers)
+		}
+	}
+	if len(o.volumes) < 2 {
+		return nil
+	}
+	list := namesOf(kinds, func(k scenario.Kind) bool { return k.OneVolume })
+	switch {
+	case list == "":
+	case all:
+		a.say("only the first --volume counts in: %s", list)
+	default:
+		return errors.New("use --volume: only one counts in: " + list + "\nhint: --volume " + o.volumes[0])
+	}
+	return nil
+}
+
+// given are the flags that were typed of those that not all scenarios take.
+func (o *benchOptions) given() []string {
+	var list []string
+	for _, f := range []struct {
+		name  string
+		typed bool
+	}{
+		{scenario.FlagPlace, len(o.options.Places) > 0}, {scenario.FlagVolume, len(o.volumes) > 0}, {scenario.FlagThreads, len(o.options.Threads) > 0},
+		{scenario.FlagScale, o.options.Scale != 1}, {scenario.FlagDump, o.options.Dump != ""},
+	} {
+		if f.typed {
+			list = append(list, f.name)
+		}
+	}
+	return list
+}
+
+func namesOf(kinds []scenario.Kind, want func(scenario.Kind) bool) string {
+	var names []string
+	for _, k := range kinds {
+		if want(k) {
+			names = append(names, k.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// once leaves out what was there before.
+func once[T comparable](list []T) []T {
+	var out []T
+	for _, v := range list {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// typed are the flags that a scenario takes as they can be typed again, each with a space
+// before it, but for those that choose rows.
+func (o *benchOptions) typed(k scenario.Kind) string {
+	var b strings.Builder
+	addFlag(&b, "server", o.server)
+	addFlag(&b, "disk", o.disk)
+	if o.rounds != 0 {
+		addFlag(&b, "rounds", fmt.Sprint(o.rounds))
+	}
+	addFlag(&b, "time", o.time.String())
+	if o.options.Scale != 1 && k.Takes(scenario.FlagScale) {
+		addFlag(&b, scenario.FlagScale, fmt.Sprint(o.options.Scale))
+	}
+	if k.Takes(scenario.FlagDump) {
+		addFlag(&b, scenario.FlagDump, o.options.Dump)
+	}
+	if o.options.Quick {
+		b.WriteString(" --quick")
+	}
+	return b.String()
+}
+
+// again is the command that repeats a scenario as it was measured.
+func (o *benchOptions) again(k scenario.Kind) string {
+	var b strings.Builder
+	b.WriteString("ramaria bench " + k.Name + o.typed(k))
+	if k.Takes(scenario.FlagPlace) {
+		addFlag(&b, scenario.FlagPlace, strings.Join(o.options.Places, ","))
+	}
+	if o.takes(k, scenario.FlagVolume) {
+		volumes := o.volumes
+		if k.OneVolume && len(volumes) > 1 { // the first in RAM
+			volumes = slices.DeleteFunc(slices.Clone(volumes), func(v string) bool { return v == string(volume.Disk) })[:1]
+		}
+		addFlag(&b, scenario.FlagVolume, strings.Join(volumes, ","))
+	}
+	if k.Takes(scenario.FlagThreads) {
+		addFlag(&b, scenario.FlagThreads, strings.Trim(strings.ReplaceAll(fmt.Sprint(o.options.Threads), " ", ","), "[]"))
+	}
+	if k.Name == benchSuite {
+		b.WriteString(" --")
+		for _, arg := range o.command {
+			b.WriteString(" " + shellWord(arg))
+		}
+	}
+	return b.String()
+}
+
+// addFlag adds a flag to a command that can be typed, unless it has no value.
+func addFlag(b *strings.Builder, flag, value string) {
+	if value != "" {
+		b.WriteString(" --" + flag + " " + shellWord(value))
+	}
+}

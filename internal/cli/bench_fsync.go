@@ -1,0 +1,20 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/scenario"
+)
+
+// newBenchFsync is what `bench` starts to measure a place whose I/O is held back.
+func newBenchFsync(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:    "fsync DIR",
+		Short:  "Measure what an fsync takes in a directory, from the first line of stdin on",
+		Hidden: true,
+		Args:   exactArgs(1, "a directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return scenario.FsyncChild(cmd.Context(), args[0], a.stdin, a.stdout)
+		},
+	}
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/load"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+func newLoad(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "load NAME DATABASE FILE...",
+		Short: "Load dumps into a running instance, faster than any client",
+		Long: `Load dumps into a database of a running instance, which is made if there is none of that
+name, by several connections. - is stdin; files may be compressed (gzip, zstd, xz).
+
+What the dump holds is what a plain client would load. A dump that names its databases itself
+(USE) is loaded into those.`,
+		Example: `  ramaria load main shop shop.sql.gz
+  mysqldump -h prod shop | ramaria load main shop -`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 3 {
+				return usageError{errors.New("load: give an instance, a database and a file\nhint: ramaria load main shop shop.sql")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runLoad(cmd.Context(), a, args[0], args[1], args[2:])
+		},
+	}
+}
+
+func runLoad(ctx context.Context, a *app, name, database string, files []string) error {
+	debug.SetMemoryLimit(dumpMemory)
+	i, err := a.running(name)
+	if err != nil {
+		return err
+	}
+	if why := server.UnfitName(database); why != "" {
+		return usageError{fmt.Errorf("load into database %q: it %s", database, why)}
+	}
+	for _, file := range files { // before anything is loaded
+		if _, err := inputInfo(file); err != nil {
+			return err
+		}
+	}
+	to := load.Target{Server: i.Server, Endpoint: i.Endpoint}
+	to.Endpoint.Database = database
+	if err := to.CreateDatabase(ctx); err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := a.loadFile(ctx, to, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadFile loads one dump and says what was loaded.
+func (a *app) loadFile(ctx context.Context, to load.Target, file string) error {
+	info, err := inputInfo(file)
+	if err != nil {
+		return err
+	}
+	name, bar := a.dumpBar("loading", file, info)
+	began := time.Now()
+	sum, err := loadFrom(ctx, to, file, name, info, bar)
+	if err := bar.Close(); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
+		fault.Hint = "mend the dump and load it again; what stands before the fault was loaded"
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("load %s: interrupted after %s: %w\nhint: what was loaded stays: remove it, or load the dump again if it begins with DROP", name, volume.FormatBytes(sum.Bytes), err)
+	}
+	if err != nil {
+		return err
+	}
+	if others := slices.DeleteFunc(slices.Clone(sum.Databases), func(db string) bool { return db == to.Endpoint.Database }); len(others) > 0 {
+		a.say("note: %s says itself which database it belongs to: %s", name, strings.Join(others, ", "))
+	}
+	a.say("loaded %s: %s in %.2f s, %s/s", name, volume.FormatBytes(sum.Bytes), took.Seconds(), volume.FormatBytes(int64(float64(sum.Bytes)/took.Seconds())))
+	return nil
+}
+
+func loadFrom(ctx context.Context, to load.Target, file, name string, info fs.FileInfo, bar io.Writer) (dump.Summary, error) {
+	r, err := openDump(ctx, file, name, info, bar)
+	if err != nil {
+		return dump.Summary{}, err
+	}
+	defer r.Close()
+	return to.Load(ctx, name, r)
+}

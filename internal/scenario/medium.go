@@ -1,0 +1,63 @@
+package scenario
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/ramaria-db/ramaria/internal/bench"
+)
+
+// What an fsync of 4 KiB takes where the files of a row are, measured once before its first round
+// for a process that is held back as its server is.
+const (
+	fsyncMedian = "fsync p50"
+	fsyncTail   = "fsync p99"
+	fsyncMean   = "fsync mean"
+)
+
+// fsyncBeside are those measures.
+func fsyncBeside() []bench.Measure {
+	return []bench.Measure{{Name: fsyncMedian, Unit: bench.Seconds}, {Name: fsyncTail, Unit: bench.Seconds}, {Name: fsyncMean, Unit: bench.Seconds}}
+}
+
+// tellFsync has them among the measures of a round.
+func tellFsync(beside map[string]float64, samples []float64) {
+	if len(samples) == 0 {
+		return
+	}
+	s := bench.Summarise(bench.Seconds, samples)
+	beside[fsyncMedian], beside[fsyncTail], beside[fsyncMean] = s.Median, s.P99, mean(samples)
+}
+
+// tellWritten has what was written to a device among the measures of a round, where that is
+// known: in RAM nothing is, and of a disk without a device that counts nobody can tell.
+func tellWritten(beside map[string]float64, name string, n int64, inRAM bool, on bench.Device) {
+	if inRAM || on.Exists() {
+		beside[name] = float64(n)
+	}
+}
+
+// numbered are block devices that have another number in each run.
+var numbered = regexp.MustCompile(`/dev/(loop|zram)[0-9]+$`)
+
+// medium says what a directory lies on, the same in each run. One that is told to be on disk, and
+// is not, is called what it is.
+func (l *Lab) medium(dir string, inRAM bool) string {
+	text := numbered.ReplaceAllString(bench.Filesystem(l.Host, dir), "a $1 device")
+	if _, ram := bench.InRAM(l.Host, dir); ram && !inRAM {
+		text += ", which is RAM and no disk"
+	}
+	return text
+}
+
+// ofDisk has a scenario with rows on disk conclude nothing where this disk is memory: all that it
+// would say of RAM against a disk would be of RAM against RAM.
+func (l *Lab) ofDisk(rows bool, conclude func(*bench.Result) string) func(*bench.Result) string {
+	how, ram := bench.InRAM(l.Host, l.Dir)
+	if !rows || !ram {
+		return conclude
+	}
+	return func(*bench.Result) string {
+		return fmt.Sprintf("%s is in RAM (%s): rows on it are on no disk, and nothing is concluded; --disk DIR has them on one.", l.Disk(), how)
+	}
+}
