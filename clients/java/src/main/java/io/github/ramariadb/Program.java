@@ -1,0 +1,103 @@
+package io.github.ramariadb;
+
+import com.fasterxml.jackson.jr.ob.JSON;
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** The program {@code ramaria}: it starts the instance, and loads dumps. */
+final class Program {
+  /** How long a command may take, in minutes: a server may have to be fetched, a large dump loaded. */
+  private static final long LIMIT_MINUTES = 15;
+
+  private final Map<String, String> environment;
+  private final String path;
+
+  Program(Map<String, String> environment) {
+    this.environment = environment;
+    this.path = variable("RAMARIA_BIN", "ramaria");
+  }
+
+  /** The path of the socket of the instance to use, which is started if it has to be. */
+  Path socket() {
+    String given = variable("RAMARIA_API", "");
+    if (!given.isEmpty()) {
+      return Path.of(given);
+    }
+    String name = variable("RAMARIA_INSTANCE", "tests");
+    run(null, List.of("up", name)); // safe if several run it at once, and quick if it runs already
+    String prefix = "export RAMARIA_API='";
+    return run(null, List.of("env", name)).lines()
+        .filter(l -> l.startsWith(prefix) && l.endsWith("'"))
+        .map(l -> Path.of(l.substring(prefix.length(), l.length() - 1).replace("'\\''", "'")))
+        .findFirst()
+        .orElseThrow(() -> RamariaException.local("find the instance " + name + ": ramaria env does not name its socket", null));
+  }
+
+  /** Makes a template of dumps, unless there is one with their content, and returns its database's name. */
+  String addTemplate(Path socket, String name, List<Path> dumps) {
+    List<String> args = new ArrayList<>(List.of("template", "add", name, "--json"));
+    dumps.forEach(d -> args.addAll(List.of("--from", d.toString())));
+    try {
+      return (String) JSON.std.mapFrom(run(socket, args)).get("name");
+    } catch (IOException e) {
+      throw RamariaException.local("add template " + name + ": its answer is not JSON: " + e.getMessage(), e);
+    }
+  }
+
+  /** Returns what it writes to stdout; what it writes to stderr becomes the error's message. */
+  private String run(Path socket, List<String> args) {
+    List<String> command = new ArrayList<>(List.of(path));
+    command.addAll(args);
+    String what = "run ramaria " + args.get(0);
+    // Files and not pipes: the server that is started may hold a pipe open.
+    Path out = null;
+    Path err = null;
+    Process process = null;
+    try {
+      out = Files.createTempFile("ramaria", ".out");
+      err = Files.createTempFile("ramaria", ".err");
+      ProcessBuilder builder = new ProcessBuilder(command)
+          .redirectInput(new File("/dev/null")).redirectOutput(out.toFile()).redirectError(err.toFile());
+      if (socket != null) {
+        builder.environment().put("RAMARIA_API", socket.toString());
+      }
+      process = builder.start();
+      if (!process.waitFor(LIMIT_MINUTES, TimeUnit.MINUTES)) {
+        throw RamariaException.local(what + ": it takes more than " + LIMIT_MINUTES + " minutes", null);
+      }
+      if (process.exitValue() != 0) {
+        throw RamariaException.local(what + ": " + Files.readString(err, StandardCharsets.UTF_8).strip(), null);
+      }
+      return Files.readString(out, StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw RamariaException.local(what + ": " + e.getMessage() + "\nhint: RAMARIA_BIN names the program, if it is not in PATH", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw RamariaException.local(what + ": interrupted", e);
+    } finally {
+      if (process != null) {
+        process.destroy();
+      }
+      delete(out);
+      delete(err);
+    }
+  }
+
+  private static void delete(Path file) {
+    if (file != null && !file.toFile().delete()) {
+      file.toFile().deleteOnExit();
+    }
+  }
+
+  private String variable(String name, String otherwise) {
+    String value = environment.get(name);
+    return value == null || value.isEmpty() ? otherwise : value;
+  }
+}

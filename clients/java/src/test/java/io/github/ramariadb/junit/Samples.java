@@ -1,0 +1,231 @@
+package io.github.ramariadb.junit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import io.github.ramariadb.Database;
+import io.github.ramariadb.Driver;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Test classes that {@link ExtensionTest} runs. */
+final class Samples {
+  /** The names of the databases that tests had. */
+  static final List<String> names = new CopyOnWriteArrayList<>();
+
+  private Samples() {}
+
+  private static RamariaExtension shop() {
+    return RamariaExtension.template("shop").from("shop.sql");
+  }
+
+  static int count(Connection c) throws SQLException {
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("SELECT COUNT(*) FROM item")) {
+      r.next();
+      return r.getInt(1);
+    }
+  }
+
+  /** Finds the database as the template is, changes it, and sees nobody else's change. */
+  private static void change(Connection c) throws SQLException {
+    assertEquals(3, count(c));
+    try (Statement s = c.createStatement()) {
+      s.execute("INSERT INTO item (name, price) VALUES ('eraser', 50)");
+      s.execute("SELECT SLEEP(0.005)");
+      s.execute("UPDATE item SET price = price + 1");
+    }
+    assertEquals(4, count(c));
+  }
+
+  static class Changes {
+    @RegisterExtension static RamariaExtension ramaria = shop();
+
+    private Database before;
+
+    @BeforeEach
+    void remember(@RamariaDatabase Database db) {
+      before = db;
+    }
+
+    @RepeatedTest(20)
+    void changes(@RamariaDatabase Database db, @RamariaDatabase DataSource source) throws SQLException {
+      assertEquals(before, db);
+      names.add(db.name());
+      try (Connection c = source.getConnection()) {
+        change(c);
+      }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void changesWith(Driver driver, @RamariaDatabase Database db) throws SQLException {
+      names.add(db.name());
+      try (Connection c = DriverManager.getConnection(db.jdbcUrl(driver))) {
+        change(c);
+      }
+    }
+
+    @Nested
+    class Inside {
+      @Test
+      void changes(@RamariaDatabase Database db, @RamariaDatabase String url) throws SQLException {
+        names.add(db.name());
+        try (Connection c = DriverManager.getConnection(url)) {
+          change(c);
+        }
+      }
+    }
+
+    @AfterEach
+    void same(@RamariaDatabase Database db) {
+      assertEquals(before, db);
+    }
+  }
+
+  static class MoreChanges extends Changes {}
+
+  static class InTurn {
+    @RegisterExtension static RamariaExtension ramaria = shop();
+
+    @BeforeAll
+    static void share() {
+      ramaria.shared();
+    }
+
+    @RepeatedTest(20)
+    void changes() throws SQLException {
+      names.add(ramaria.shared().name());
+      try (Connection c = ramaria.shared().dataSource().getConnection()) {
+        change(c);
+      }
+    }
+  }
+
+  static class MoreInTurn extends InTurn {}
+
+  static class Two {
+    @RegisterExtension static RamariaExtension shop = shop();
+    @RegisterExtension static RamariaExtension empty = RamariaExtension.template("empty").build("1", db -> { });
+
+    @Test
+    void both(@RamariaDatabase("shop") Connection full, @RamariaDatabase("empty") Connection empty) throws SQLException {
+      assertEquals(3, count(full));
+      assertFalse(empty.getMetaData().getTables(empty.getCatalog(), null, "item", null).next());
+    }
+  }
+
+  /** Rolls a test's transaction back when it is over, as Spring does. */
+  static class Outer implements BeforeEachCallback, AfterEachCallback {
+    private static Connection connection;
+
+    @Override
+    public void beforeEach(ExtensionContext context) throws SQLException {
+      if (connection == null) {
+        connection = DriverManager.getConnection(Transaction.ramaria.shared().jdbcUrl());
+        connection.setAutoCommit(false);
+      }
+    }
+
+    @Override
+    public void afterEach(ExtensionContext context) throws SQLException {
+      connection.rollback();
+    }
+  }
+
+  @ExtendWith(Outer.class)
+  static class Transaction {
+    @RegisterExtension static RamariaExtension ramaria = shop();
+
+    @RepeatedTest(3)
+    void changes() throws SQLException {
+      change(Outer.connection);
+    }
+  }
+
+  static class BeforeAllTests {
+    @RegisterExtension static RamariaExtension ramaria = shop();
+
+    @BeforeAll
+    static void all(@RamariaDatabase Database db) {}
+
+    @Test
+    void never() {}
+  }
+
+  static class NotStatic {
+    @RegisterExtension RamariaExtension ramaria = shop();
+
+    @Test
+    void never(@RamariaDatabase Database db) {}
+  }
+
+  @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+  static class Fails {
+    @RegisterExtension static RamariaExtension ramaria = shop();
+
+    @Test
+    @Order(1)
+    void before(@RamariaDatabase Database db) {
+      names.add(db.name());
+    }
+
+    @Test
+    @Order(2)
+    void fails(@RamariaDatabase Connection c) throws SQLException {
+      change(c);
+      fail("as it should");
+    }
+
+    @Test
+    @Order(3)
+    void after(@RamariaDatabase Connection c, @RamariaDatabase Database db) throws SQLException {
+      names.add(db.name());
+      assertEquals(3, count(c));
+    }
+  }
+
+  @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+  static class FailsInTurn {
+    @RegisterExtension static RamariaExtension ramaria = shop();
+
+    @BeforeAll
+    static void share() {
+      ramaria.shared();
+    }
+
+    @Test
+    @Order(1)
+    void fails() {
+      fail("as it should");
+    }
+
+    @Test
+    @Order(2)
+    void after() {
+      fail("not to be run");
+    }
+  }
+}

@@ -1,0 +1,122 @@
+// Not the global ones, which tests replace.
+import { clearTimeout, setTimeout } from 'node:timers'
+
+// A statement that still runs keeps its connection busy; a reset does not wait longer for
+// it, and leaves it to the server, which ends the connection if it has a transaction open.
+const maxRollbackMillis = 1000
+
+const why = 'Ramaria ended this connection at a reset, since it had a transaction open; roll back or commit before the reset'
+
+// How servers and clients call it that a connection is lost; mostly the drivers set fatal.
+const lost = new Set([1053, 1927, 2006, 2013, 3169, 4031, 'ECONNRESET', 'EPIPE', 'PROTOCOL_CONNECTION_LOST', 'ER_CMD_CONNECTION_CLOSED'])
+
+const statements = ['query', 'execute', 'batch', 'prepare', 'beginTransaction', 'commit', 'rollback', 'ping', 'changeUser', 'reset']
+
+// Connections are the connections to one database: those given to it, and those of the
+// pools given to it.
+export class Connections {
+  #all = new Map() // connection -> { survived: the last reset before which it was rolled back }
+  #explaining = new WeakSet()
+  #resets = 0
+  #ending = false
+
+  add(given) {
+    // mysql2's objects with promises stand on ones with callbacks, which see all calls.
+    const core = given.pool ?? given.connection ?? given
+    if (typeof core.getConnection === 'function') this.#addPool(core)
+    else this.#addConnection(core, false)
+  }
+
+  // rollback rolls back all connections, each as soon as it has done what it is doing.
+  async rollback() {
+    const reset = this.#resets + 1
+    await Promise.all([...this.#all].map(async ([connection, record]) => {
+      const err = await rollBack(connection)
+      if (!err) record.survived = reset
+      else if (isLost(err)) this.#all.delete(connection)
+    }))
+    this.#resets = reset
+  }
+
+  // expectEnd says that the lease ends, and connections with it.
+  expectEnd() {
+    this.#ending = true
+  }
+
+  #addPool(pool) {
+    pool.on('connection', (connection) => this.#addConnection(connection, true))
+    if (typeof pool.promise === 'function') return // mysql2
+    // A pool of mariadb wraps a connection anew each time, and may hand it out before it tells of it.
+    const get = pool.getConnection
+    pool.getConnection = (...args) => {
+      const result = get.apply(pool, args)
+      if (!isPromise(result)) return result
+      return result.then((connection) => {
+        this.#addConnection(connection, true)
+        return connection
+      })
+    }
+  }
+
+  #addConnection(connection, pooled) {
+    const id = connection.threadId ?? undefined // null before it is connected
+    const known = [...this.#all].find(([one]) => one === connection || (id !== undefined && one.threadId === id))
+    const record = known?.[1] ?? { survived: this.#resets }
+    this.#explain(connection, record)
+    if (known) return
+    this.#all.set(connection, record)
+    // Without a listener the end of a connection would end the process.
+    connection.on?.('error', (err) => {
+      const expected = pooled || this.#ending || this.#endedByReset(err, record)
+      if (!expected && connection.listenerCount('error') === 1) throw err
+    })
+  }
+
+  #endedByReset(err, record) {
+    return isLost(err) && record.survived < this.#resets
+  }
+
+  // explain makes the errors of a connection say why it was ended.
+  #explain(connection, record) {
+    if (this.#explaining.has(connection)) return
+    this.#explaining.add(connection)
+    const explained = (err) => {
+      if (err && this.#endedByReset(err, record) && !err.message.includes(why)) {
+        const message = `${why} (${err.message})`
+        err.stack = err.stack?.replace(err.message, message)
+        err.message = message
+      }
+      return err
+    }
+    for (const name of statements) {
+      const original = connection[name]
+      if (typeof original !== 'function') continue
+      connection[name] = function (...args) {
+        const callback = args.at(-1)
+        if (typeof callback === 'function') args.splice(-1, 1, (err, ...rest) => callback(explained(err), ...rest))
+        const result = original.apply(this, args)
+        return isPromise(result) ? result.catch((err) => { throw explained(err) }) : result
+      }
+    }
+  }
+}
+
+// rollBack resolves to the error, undefined if there was none.
+async function rollBack(connection) {
+  let timer
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, maxRollbackMillis, new Error('it is busy'))
+  })
+  const done = new Promise((resolve) => {
+    const result = connection.rollback((err) => resolve(err ?? undefined))
+    if (isPromise(result)) result.then(() => resolve(), resolve)
+  })
+  const err = await Promise.race([done, late])
+  clearTimeout(timer)
+  return err
+}
+
+const isLost = (err) => Boolean(err.fatal) || lost.has(err.errno) || lost.has(err.code)
+
+// A query of mysql2 with callbacks has a method then too, which only complains.
+const isPromise = (result) => typeof result?.then === 'function' && typeof result.on !== 'function'

@@ -1,0 +1,3 @@
+export { connect, Client } from './client.js'
+export { Database } from './database.js'
+export { RamariaError } from './error.js'

@@ -1,0 +1,4 @@
+const { ramariaDatabase } = require('ramaria/jest')
+const body = require('../body.cjs')
+
+body.isolation(test, ramariaDatabase)

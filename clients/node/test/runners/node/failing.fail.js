@@ -1,0 +1,5 @@
+import { test } from 'node:test'
+import { ramariaDatabase } from 'ramaria/node-test'
+import body from '../body.cjs'
+
+body.failing(test, ramariaDatabase)

@@ -1,0 +1,13 @@
+"""Django's tests on Ramaria: TEST_RUNNER = "ramaria.django.Runner".
+
+Every alias with a MySQL engine gets its test database from an instance: a clone of a template
+that holds the migrated database. The flush after a TransactionTestCase becomes a reset, after
+which the database is as it was after `migrate`. Other aliases stay untouched.
+
+With another runner, or pytest-django, call install() before databases are set up.
+"""
+
+from .install import install, uninstall
+from .runner import Runner, RunnerMixin
+
+__all__ = ["Runner", "RunnerMixin", "install", "uninstall"]

@@ -1,0 +1,27 @@
+"""The first example of the README, as it stands there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def test_the_first_example(real, pytester):
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```", README.read_text(), re.M | re.S)
+    files = [(language, text) for language, text in blocks if language in ("sql", "ini", "python")][:3]
+    assert [language for language, _ in files] == ["sql", "ini", "python"]
+    for (_, text), name in zip(files, ("schema.sql", "pytest.ini", "test_shop.py")):
+        pytester.path.joinpath(name).write_text(text)
+    pytester.runpytest_subprocess("-n2").assert_outcomes(passed=2)
+
+
+def test_it_fails_without_a_reset(real, pytester):
+    """The negative control: both of its tests write to the same database."""
+    text = next(text for language, text in re.findall(r"^```(\w+)\n(.*?)^```", README.read_text(), re.M | re.S) if language == "python")
+    pytester.makeconftest("import ramaria\nramaria.Database.reset = lambda self: None")
+    pytester.path.joinpath("schema.sql").write_text("CREATE TABLE item (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(50));")
+    pytester.makeini("[pytest]\nramaria_dump = schema.sql")
+    pytester.makepyfile(text)
+    pytester.runpytest_subprocess().assert_outcomes(passed=1, failed=1)
