@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,6 +27,7 @@ const (
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"status":       cmdStatus,
 	"until":        cmdUntil,
+	"says":         cmdSays,
 	"query":        cmdQuery,
 	"start":        cmdStart,
 	"signal":       cmdSignal,
@@ -102,9 +105,46 @@ func cmdQuery(ts *testscript.TestScript, neg bool, args []string) {
 type job struct {
 	cmd  *exec.Cmd
 	out  bytes.Buffer
-	errs bytes.Buffer
+	errs talk
 	done chan struct{}
 	err  error // valid once done is closed
+}
+
+// talk is what a job says, which can be looked at while it speaks.
+type talk struct {
+	lock sync.Mutex
+	text bytes.Buffer
+}
+
+func (t *talk) Write(p []byte) (int, error) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.text.Write(p)
+}
+
+func (t *talk) String() string {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.text.String()
+}
+
+// cmdSays waits until a job has said something on stderr: `says NAME PATTERN`.
+func cmdSays(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: says NAME PATTERN")
+	}
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	b := ts.Value(benchKey{}).(*bench)
+	j := b.running[args[0]]
+	if j == nil {
+		ts.Fatalf("no job %s", args[0])
+	}
+	for end := time.Now().Add(patience); !pattern.MatchString(j.errs.String()); time.Sleep(untilPause) {
+		if time.Now().After(end) {
+			ts.Fatalf("after %s %s has said only: %s", patience, args[0], j.errs.String())
+		}
+	}
 }
 
 // cmdStart runs a command in the background, with signals as a shell in the
@@ -174,7 +214,7 @@ func cmdEnded(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	delete(ts.Value(benchKey{}).(*bench).running, args[0])
 	_, _ = ts.Stdout().Write(j.out.Bytes()) // buffers
-	_, _ = ts.Stderr().Write(j.errs.Bytes())
+	_, _ = ts.Stderr().Write([]byte(j.errs.String()))
 	if errors.Is(j.err, exec.ErrWaitDelay) {
 		ts.Fatalf("%s left a process that holds its output: %s", args[0], j.errs.String())
 	}

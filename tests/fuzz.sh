@@ -21,7 +21,7 @@ echo "$targets" | {
 	status=0
 	while read -r package target; do
 		echo "-- $target in $package"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-10s}" "$package" </dev/null || status=1
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-15s}" "$package" </dev/null || status=1
 	done
 	exit "$status"
 }

@@ -28,7 +28,7 @@ var Suites = []Suite{
 	{
 		Name: "image",
 		Scripts: []string{
-			"image", "image-save", "from-instance", "dumps", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
+			"image", "image-save", "from-instance", "dumps", "dump-pack", "load", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
 			"datadir", "datadir-refused", "datadir-others",
 		},
 		Tests: []string{"TestSamplesEqualPlainLoad", "TestEverythingEqualsPlainLoad", "TestDataDirectoryIsCopied"},
@@ -64,8 +64,8 @@ var Suites = []Suite{
 // Once are the scripts and tests that are about the machine, the command line or the
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
-	Scripts: []string{"no-server", "other-user", "small-shm", "talk", "volume", "volume-auto", "volume-user"},
-	Tests:   []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestSuites", "TestReadme"},
+	Scripts: []string{"no-server", "other-user", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-fork", "bench-suite", "bench-output"},
+	Tests:   []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestSuites", "TestReadme", "TestClients"},
 }
 
 // Paths returns the names of the tests of a suite, as go test has them, on a server.

@@ -39,7 +39,7 @@ func main() {
 func parse(results string) map[string]string {
 	ended := map[string]string{}
 	for line := range strings.Lines(results) {
-		if f := strings.Fields(line); len(f) == 3 && f[1] == testsPackage {
+		if f := strings.Fields(line); len(f) == 4 && f[1] == testsPackage {
 			ended[f[2]] = f[0]
 		}
 	}

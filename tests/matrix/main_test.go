@@ -53,7 +53,7 @@ func TestGrid(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	got := parse("pass tests T\nskip tests T/x\nfail internal/cli T\n")
+	got := parse("pass tests T 1.5\nskip tests T/x 0.0\nfail internal/cli T 2.0\n")
 	if diff := cmp.Diff(map[string]string{"T": "pass", "T/x": "skip"}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -5,7 +5,8 @@
 //
 //	tally [-v] [-floors FILE] [-must-not-skip FILE] [-report FILE] [-results FILE] -- GO-TEST-ARGUMENTS...
 //
-// The results are a line "ACTION PACKAGE TEST" for each test that ended, for tests/matrix.
+// The results are a line "ACTION PACKAGE TEST SECONDS" for each test that ended, for
+// tests/matrix, and for whoever wonders what takes so long (sort -nrk4).
 // The report lists the failed tests, with the end of what they printed, and the skipped
 // ones, and ends with the line "N passed, N failed, N skipped"; it goes to stdout, or to
 // the file, so that a caller that still has work to do can show it last. Subtests count

@@ -16,12 +16,19 @@ type event struct {
 	Package string
 	Test    string
 	Output  string
+	Elapsed float64 // seconds
 }
 
 // name is a test by package and name, as reports and must-not-skip lists show it.
 type name struct{ pkg, test string }
 
 func (n name) String() string { return n.pkg + " " + n.test }
+
+// ending is how a test ended, and after how many seconds.
+type ending struct {
+	action  string
+	seconds float64
+}
 
 // tally counts tests by how they ended.
 type tally struct {
@@ -30,12 +37,12 @@ type tally struct {
 
 	passed, failed, skipped int
 
-	ran     map[string]int      // tests that ended, by package
-	output  map[name][]string   // of tests that have not ended
-	running map[string][]name   // by package
-	skips   map[name]string     // with the reason
-	fails   map[name][]string   // with the last lines that were printed
-	ended   map[name]string     // action
+	ran     map[string]int    // tests that ended, by package
+	output  map[name][]string // of tests that have not ended
+	running map[string][]name // by package
+	skips   map[name]string   // with the reason
+	fails   map[name][]string // with the last lines that were printed
+	ended   map[name]ending
 	broken  map[string]struct{} // packages with a failed test
 }
 
@@ -43,7 +50,7 @@ func newTally(out io.Writer, verbose bool) *tally {
 	return &tally{
 		out: out, verbose: verbose,
 		ran: map[string]int{}, output: map[name][]string{}, running: map[string][]name{},
-		skips: map[name]string{}, fails: map[name][]string{}, ended: map[name]string{}, broken: map[string]struct{}{},
+		skips: map[name]string{}, fails: map[name][]string{}, ended: map[name]ending{}, broken: map[string]struct{}{},
 	}
 }
 
@@ -85,7 +92,7 @@ func (t *tally) take(e event) {
 	case e.Action == "run":
 		t.running[e.Package] = append(t.running[e.Package], n)
 	case e.Action == "pass" || e.Action == "fail" || e.Action == "skip":
-		t.end(n, e.Action)
+		t.end(n, ending{e.Action, e.Elapsed})
 	}
 }
 
@@ -101,11 +108,11 @@ func (t *tally) takeOutput(n name, text string) {
 	t.output[n] = append(t.output[n], text)
 }
 
-func (t *tally) end(n name, action string) {
+func (t *tally) end(n name, e ending) {
 	t.ran[n.pkg]++
-	t.ended[n] = action
+	t.ended[n] = e
 	t.running[n.pkg] = slices.DeleteFunc(t.running[n.pkg], func(m name) bool { return m == n })
-	switch action {
+	switch e.action {
 	case "pass":
 		t.passed++
 	case "fail":
@@ -116,7 +123,7 @@ func (t *tally) end(n name, action string) {
 		t.skipped++
 		t.skips[n] = reason(t.output[n])
 	}
-	if action != "pass" && !t.verbose {
+	if e.action != "pass" && !t.verbose {
 		fmt.Fprint(t.out, strings.Join(t.output[n], ""))
 	}
 	delete(t.output, n)
@@ -127,7 +134,7 @@ func (t *tally) end(n name, action string) {
 // TestMain says so).
 func (t *tally) endPackage(e event) {
 	for _, n := range slices.Clone(t.running[e.Package]) {
-		t.end(n, "fail")
+		t.end(n, ending{action: "fail"})
 	}
 	if _, known := t.broken[e.Package]; e.Action == "fail" && !known {
 		t.failed++
@@ -179,11 +186,11 @@ func (t *tally) writeReport(w io.Writer, problems []string) {
 	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", t.passed, t.failed+len(problems), t.skipped)
 }
 
-// results are the tests that ended, a line "ACTION PACKAGE TEST" each.
+// results are the tests that ended, a line "ACTION PACKAGE TEST SECONDS" each.
 func (t *tally) results() string {
 	var b strings.Builder
 	for _, n := range sortedNames(t.ended) {
-		fmt.Fprintf(&b, "%s %s\n", t.ended[n], strings.TrimPrefix(n.String(), module))
+		fmt.Fprintf(&b, "%s %s %.1f\n", t.ended[n].action, strings.TrimPrefix(n.String(), module), t.ended[n].seconds)
 	}
 	return b.String()
 }

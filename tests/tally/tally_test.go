@@ -78,7 +78,10 @@ func TestShowsFailuresAndSkips(t *testing.T) {
 
 func TestResults(t *testing.T) {
 	tl := count(t, "run a T", "run a T/x", "skip a T/x", "pass a T", "run b U", "fail b U")
-	if diff := cmp.Diff("pass a T\nskip a T/x\nfail b U\n", tl.results()); diff != "" {
+	if err := tl.read(strings.NewReader(`{"Action":"pass","Package":"` + module + `c","Test":"V","Elapsed":61.26}`)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("pass a T 0.0\nskip a T/x 0.0\nfail b U 0.0\npass c V 61.3\n", tl.results()); diff != "" {
 		t.Error(diff)
 	}
 }

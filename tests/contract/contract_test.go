@@ -1,0 +1,106 @@
+// Package contract tests a running instance against the document of its API with
+// Schemathesis, which makes up requests, good and bad ones, from the document alone.
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/api"
+)
+
+// TestServerKeepsDocument has every call tested, those that cost much a few times only:
+// hooks.py says which.
+func TestServerKeepsDocument(t *testing.T) {
+	schemathesis(t) // nothing need be started without it
+	c := instance(t)
+	// The names in the document's examples, and in schemathesis.toml.
+	if _, err := c.PutTemplate(t.Context(), "shop"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Mark(t.Context(), client.MarkRequest{Label: "before-migration"}); err != nil {
+		t.Fatal(err)
+	}
+	sent, out, err := run(t, forward(t, c.Socket()))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%d requests", len(sent))
+	checkReach(t, sent)
+}
+
+// checkReach fails where a call was never made so that it succeeded, or never so that it
+// had to be refused: the document would say little about it then.
+func checkReach(t *testing.T, sent []request) {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(api.Document())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			var good, bad int
+			for _, r := range sent {
+				switch {
+				case r.method != method || !fits(path, r.path):
+				case r.status < 300:
+					good++
+				default:
+					bad++
+				}
+			}
+			refusable := op.RequestBody != nil || strings.Contains(path, "{")
+			if good == 0 || refusable && bad == 0 {
+				t.Errorf("%s was made %d times with success, and refused %d times", op.OperationID, good, bad)
+			}
+		}
+	}
+}
+
+// fits reports whether a path is one of a template like /v1/marks/{label}.
+func fits(template, path string) bool {
+	return slices.EqualFunc(strings.Split(template, "/"), strings.Split(path, "/"), func(want, got string) bool {
+		return want == got || strings.HasPrefix(want, "{")
+	})
+}
+
+// TestFaultsAreFound shows that a server which does not keep the document is caught.
+func TestFaultsAreFound(t *testing.T) {
+	answer := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+		}
+	}
+	for name, tc := range map[string]struct {
+		h    http.HandlerFunc
+		call string
+		want string
+	}{
+		"schema":         {answer(200, `{"max_databases":"64","spare":2}`), "getLimits", "Response violates schema"},
+		"status":         {answer(202, `{"max_databases":64,"spare":2}`), "getLimits", "Undocumented status code"},
+		"server error":   {answer(500, `{"error":{"code":"internal","message":"m"}}`), "getLimits", "Server error"},
+		"takes anything": {answer(200, `{"max_databases":64,"spare":2}`), "setLimits", "Schema-violating request accepted"},
+		"takes nothing":  {answer(400, `{"error":{"code":"invalid","message":"m"}}`), "setLimits", "Schema-valid request rejected"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(tc.h)
+			defer s.Close()
+			_, out, err := run(t, s.URL, "--include-operation-id", tc.call, "--phases", "coverage", "--no-shrink")
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || !strings.Contains(out, tc.want) {
+				t.Errorf("%v, and no %q in:\n%s", err, tc.want, out)
+			}
+		})
+	}
+}
