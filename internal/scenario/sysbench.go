@@ -207,10 +207,25 @@ func (l *Lab) sysbenchDo(ctx context.Context, r sysbenchRun, command string) (fu
 			return "", ctx.Err()
 		}
 		if err != nil {
-			return "", fmt.Errorf("sysbench %s: %w: %s", r.workload, err, lastLine(out.String()))
+			return "", fmt.Errorf("sysbench %s: %w: %s", r.workload, err, firstError(out.String()))
 		}
 		return out.String(), nil
 	}, nil
+}
+
+// firstError is the line of a program's report that says why it failed: those that follow from it
+// come after. Of two lines the first says but what failed.
+func firstError(s string) string {
+	var fatal []string
+	for line := range strings.Lines(s) {
+		if strings.HasPrefix(line, "FATAL: ") {
+			fatal = append(fatal, strings.TrimSpace(line))
+		}
+	}
+	if len(fatal) == 0 {
+		return lastLine(s)
+	}
+	return strings.Join(fatal[:min(len(fatal), 2)], " ")
 }
 
 func lastLine(s string) string {

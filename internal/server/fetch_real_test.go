@@ -266,6 +266,12 @@ func TestRealTools(t *testing.T) {
 	if out := run(sysbench, "oltp_update_index", "help"); !strings.Contains(out, "--tables=") {
 		t.Errorf("no options of the script: %s", out)
 	}
+	plugins := slices.IndexFunc(sysbench.Env, func(e string) bool { return strings.HasPrefix(e, "MARIADB_PLUGIN_DIR="+dir) })
+	if plugins < 0 {
+		t.Errorf("no plugins in its environment: %q", sysbench.Env)
+	} else if _, err := os.Stat(filepath.Join(strings.TrimPrefix(sysbench.Env[plugins], "MARIADB_PLUGIN_DIR="), "caching_sha2_password.so")); err != nil {
+		t.Errorf("accounts of MySQL cannot log in: %v", err)
+	}
 	// An installed sysbench has scripts of the same names; this one it has not.
 	script := "require('oltp_common')\nprint('from ' .. package.searchpath('oltp_common', package.path))\n"
 	if err := os.WriteFile(filepath.Join(dir, "usr/share/sysbench/ours.lua"), []byte(script), 0o644); err != nil {

@@ -74,6 +74,7 @@ func loadTool(dir string, t Tool) (*toolkit, error) {
 	if k.Tool != t.Program || !executable(k.Program.path()) {
 		return nil, fmt.Errorf("its program %s is missing", t.Program)
 	}
+	k.Program.Env = t.environ(dir) // of this version, not of the one that fetched it
 	return &k, nil
 }
 
@@ -123,8 +124,23 @@ func (t Tool) in(root string) (Program, error) {
 		return found, fmt.Errorf("the packages hold no %s", t.Program)
 	}
 	p, err := ownLoader(root, found)
-	for _, e := range t.env {
-		p.Env = append(p.Env, strings.ReplaceAll(e, toolRoot, root))
-	}
+	p.Env = t.environ(root)
 	return p, err
+}
+
+// environ is what a tool that was unpacked into root needs in its environment.
+func (t Tool) environ(root string) []string {
+	var env []string
+	for _, e := range t.env {
+		name, value, _ := strings.Cut(e, "=")
+		if strings.Contains(value, "*") {
+			found, err := filepath.Glob(strings.ReplaceAll(value, toolRoot, GlobEscape(root)))
+			if err != nil || len(found) == 0 {
+				continue
+			}
+			value = found[0]
+		}
+		env = append(env, name+"="+strings.ReplaceAll(value, toolRoot, root))
+	}
+	return env
 }
