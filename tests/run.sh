@@ -35,6 +35,13 @@ else
 	echo 'SKIPPED: no C compiler, so the tests run without the race detector'
 fi
 
+# Tests of mounted volumes need mkfs.xfs, which is fetched where there is none.
+if tools=$(go run ./tests/tools); then
+	[ -z "$tools" ] || export PATH="$tools:$PATH"
+else
+	echo 'mkfs.xfs could not be had: tests of mounted volumes are skipped, or fail'
+fi
+
 guards='-floors tests/floors.txt'
 if [ "${CI:-}" = true ]; then
 	guards="$guards -must-not-skip tests/must-not-skip.txt"

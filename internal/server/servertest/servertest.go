@@ -4,6 +4,7 @@ package servertest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,37 +58,45 @@ func Each(t *testing.T, f func(t *testing.T, want string)) {
 	}
 }
 
-// Dir returns the shared directory, which may not exist yet. Root's is not below
-// root's home, since the accounts that servers run under cannot enter that.
-func Dir(t testing.TB) string {
-	t.Helper()
+// Directory is the shared directory, which may not exist yet. Root's is not below root's home,
+// since the accounts that servers run under cannot enter that.
+func Directory() (string, error) {
 	if dir := os.Getenv(EnvDir); dir != "" {
-		return dir
+		return dir, nil
 	}
 	if os.Geteuid() == 0 {
-		return "/var/cache/ramaria-test/servers"
+		return "/var/cache/ramaria-test/servers", nil
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Fatalf("find cache directory: %v", err)
+		return "", fmt.Errorf("find cache directory: %w", err)
 	}
-	return filepath.Join(cache, "ramaria-test", "servers")
+	return filepath.Join(cache, "ramaria-test", "servers"), nil
 }
 
-// toolsDir lies in the shared directory, where it does not count as a server.
-const toolsDir = ".tools"
+// Dir is Directory for a test.
+func Dir(t testing.TB) string {
+	t.Helper()
+	dir, err := Directory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
 
-// Share makes the shared directory the cache of fetched servers, and tools, of p.
+// ToolsDir lies in the shared directory, where it does not count as a server.
+const ToolsDir = ".tools"
+
+// Link makes the shared directory dir the cache of fetched servers, and tools, of p.
+func Link(dir string, p host.Places) error {
+	return errors.Join(os.MkdirAll(filepath.Join(dir, ToolsDir), 0o755), os.MkdirAll(p.Cache, 0o755),
+		os.Symlink(dir, p.Servers()), os.Symlink(filepath.Join(dir, ToolsDir), filepath.Join(p.Cache, "tools")))
+}
+
+// Share is Link for a test.
 func Share(t testing.TB, p host.Places) {
 	t.Helper()
-	dir := Dir(t)
-	if err := os.MkdirAll(filepath.Join(dir, toolsDir), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(p.Cache, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Symlink(dir, p.Servers()), os.Symlink(filepath.Join(dir, toolsDir), filepath.Join(p.Cache, "tools"))); err != nil {
+	if err := Link(Dir(t), p); err != nil {
 		t.Fatal(err)
 	}
 }

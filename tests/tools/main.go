@@ -1,0 +1,67 @@
+// Command tools prints the directory that tests are to have first in PATH: that of mkfs.xfs,
+// which is fetched as ramaria does where the system has none. With it tests of mounted volumes
+// run on any machine. Nothing is printed where nothing is needed.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/memo"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	dir, err := tools(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "tools: %v\n", err)
+		os.Exit(1)
+	}
+	if dir != "" {
+		fmt.Println(dir)
+	}
+}
+
+func tools(ctx context.Context) (dir string, err error) {
+	servers, err := servertest.Directory()
+	if err != nil {
+		return "", err
+	}
+	home, err := os.MkdirTemp("", "tools-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(home)
+	p := host.Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}
+	if err := servertest.Link(servers, p); err != nil {
+		return "", err
+	}
+	f := &server.Finder{Host: host.Host{}, Places: p, Memo: memo.Store{Dir: filepath.Join(p.State, "memo")}, Progress: os.Stderr}
+	program, err := f.Tool(ctx, server.MkfsXFS)
+	if err != nil || len(program.Argv) == 1 { // the system's own
+		return "", err
+	}
+	// The shared directory is meant, not the way to it that goes with home.
+	argv := make([]string, len(program.Argv))
+	for i, arg := range program.Argv {
+		argv[i] = "'" + strings.ReplaceAll(strings.ReplaceAll(arg, filepath.Join(p.Cache, "tools"), filepath.Join(servers, servertest.ToolsDir)), "'", `'\''`) + "'"
+	}
+	dir = filepath.Join(filepath.Dir(servers), "bin")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	script := "#!/bin/sh\nexec " + strings.Join(argv, " ") + " \"$@\"\n"
+	path := filepath.Join(dir, server.MkfsXFS.Program)
+	if err := os.WriteFile(path+".new", []byte(script), 0o755); err != nil { // #nosec G306 -- a program for everybody
+		return "", err
+	}
+	return dir, os.Rename(path+".new", path)
+}
