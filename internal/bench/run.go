@@ -12,16 +12,21 @@ import (
 type run struct {
 	scenario Scenario
 	result   *Result
-	ready    []readyCase                   // prepared and able to run
+	ready    []*readyCase                  // prepared and able to run
 	cleanups []func(context.Context) error // in the order of Prepare
 	// preparing is called before each Prepare, with the name of the case.
 	preparing func(name string)
+	limit     limit
+	// late says that there was no time to prepare a case.
+	late bool
 }
 
 // readyCase is a case and the row that its samples go to.
 type readyCase struct {
 	Case
 	row *Row
+	// warm is what the last round measured that was to warm up.
+	warm *Sample
 }
 
 // state adds what the preparation found to the settings of the row, if it found any.
@@ -46,6 +51,11 @@ func (r *run) prepare(ctx context.Context) error {
 			return nil
 		}
 		row := &r.result.Rows[i]
+		if r.limit.over(0) {
+			row.Note = fmt.Sprintf("not prepared within %s", r.limit.most)
+			r.late = true
+			continue
+		}
 		if c.Cleanup != nil {
 			r.cleanups = append(r.cleanups, c.Cleanup)
 		}
@@ -63,13 +73,13 @@ func (r *run) prepare(ctx context.Context) error {
 		if c.Found != nil {
 			row.state(c.Found())
 		}
-		r.ready = append(r.ready, readyCase{c, row})
+		r.ready = append(r.ready, &readyCase{Case: c, row: row})
 	}
 	return nil
 }
 
 // step runs one case once, checks its answer and, if it counts, keeps the sample.
-func (r *run) step(ctx context.Context, c readyCase, counts bool) error {
+func (r *run) step(ctx context.Context, c *readyCase, counts bool) error {
 	if ended(ctx) {
 		return nil
 	}
@@ -89,17 +99,50 @@ func (r *run) step(ctx context.Context, c readyCase, counts bool) error {
 		err := fmt.Errorf("it measured %v", sample.Values[i])
 		return r.fail(ctx, c.row, err, fmt.Errorf("run case %q: %w", c.Name, err))
 	}
-	if counts {
-		c.row.Rounds++
-		c.row.Samples = append(c.row.Samples, sample.Values...)
-		for name, v := range sample.Beside {
-			if c.row.beside == nil {
-				c.row.beside = map[string][]float64{}
-			}
-			c.row.beside[name] = append(c.row.beside[name], v)
-		}
+	if !counts {
+		c.warm = &sample
+		return nil
 	}
+	c.row.count(sample)
 	return nil
+}
+
+// count takes in what a round measured.
+func (r *Row) count(sample Sample) {
+	r.Rounds++
+	r.Samples = append(r.Samples, sample.Values...)
+	for name, v := range sample.Beside {
+		if r.beside == nil {
+			r.beside = map[string][]float64{}
+		}
+		r.beside[name] = append(r.beside[name], v)
+	}
+}
+
+// ErrTime says that the time was over before anything was measured.
+var ErrTime = errors.New("nothing was measured in time")
+
+// hurried gives rows for which there was no more time the figures of the round that warmed them
+// up. Those that have none say why.
+func (r *run) hurried() error {
+	measured := false
+	for _, c := range r.ready {
+		switch {
+		case c.row.Rounds > 0:
+		case c.warm != nil:
+			c.row.count(*c.warm)
+		default:
+			c.row.Note = fmt.Sprintf("not measured within %s", r.limit.most)
+			r.late = true
+		}
+		measured = measured || c.row.Rounds > 0
+	}
+	if measured || !r.late {
+		return nil
+	}
+	err := fmt.Errorf("%w: preparing took longer than %s", ErrTime, r.limit.most)
+	r.result.Failed = reason(err)
+	return err
 }
 
 // fail notes in the result that a step failed, unless it did so because ctx has ended, and

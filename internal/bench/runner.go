@@ -26,10 +26,10 @@ type Runner struct {
 	Warmup int
 	// Rounds is the number of rounds that count; 0 means those of the scenario.
 	Rounds int
-	// MaxTime bounds the rounds, warm-up included, not Prepare and Cleanup: no round
-	// is begun that would, if it took as long as the longest one so far, end later, and
-	// no step of a round that has come to be later. One counted round is always run, and
-	// what is begun is ended. 0 means no bound.
+	// MaxTime bounds the run, but for Cleanup: no Prepare is begun after it, and no step of a
+	// round; no round is begun that would, if it took as long as the longest one so far, end
+	// later. What is begun is ended. A row for which there was but time to warm up has the
+	// figures of that; one that came to nothing says so. 0 means no bound.
 	MaxTime time.Duration
 	// Progress, if not nil, is called before each case in each round with the number
 	// of such steps already done and the number of all of them; before that with 0 for
@@ -49,11 +49,14 @@ func (r *Runner) Run(ctx context.Context, s Scenario) (Result, error) {
 	}
 	warmup, rounds := r.plan(s)
 	all := (warmup + rounds) * len(s.Cases)
-	run := &run{scenario: s, result: &result, preparing: func(name string) { r.progress(0, all, "preparing "+name) }}
+	run := &run{scenario: s, result: &result, preparing: func(name string) { r.progress(0, all, "preparing "+name) }, limit: r.limit()}
 	defer r.progress(all, all, "")
 	err := run.prepare(ctx)
 	if err == nil {
 		err = r.rounds(ctx, run)
+	}
+	if err == nil && ctx.Err() == nil {
+		err = run.hurried()
 	}
 	if ctx.Err() != nil {
 		result.Interrupted = true
@@ -94,34 +97,49 @@ func (r *Runner) progress(done, total int, name string) {
 	}
 }
 
-func (r *Runner) rounds(ctx context.Context, run *run) error {
-	warmup, rounds := r.plan(run.scenario)
+func (r *Runner) limit() limit {
 	now := r.Now
 	if now == nil {
 		now = time.Now
 	}
-	begin, total := now(), (warmup+rounds)*len(run.ready)
+	return limit{now: now, begin: now(), most: r.MaxTime}
+}
+
+// limit is the time that a run may take.
+type limit struct {
+	now   func() time.Time
+	begin time.Time
+	most  time.Duration // 0 for no bound
+}
+
+// over reports whether the time is over, or will be after something that takes a while.
+func (l limit) over(while time.Duration) bool {
+	return l.most > 0 && l.now().Sub(l.begin)+while > l.most
+}
+
+func (r *Runner) rounds(ctx context.Context, run *run) error {
+	warmup, rounds := r.plan(run.scenario)
+	total := (warmup + rounds) * len(run.ready)
 	var longest time.Duration
 	for i := range warmup + rounds {
-		start := now()
-		tight := r.MaxTime > 0 && start.Sub(begin)+longest > r.MaxTime
-		if tight && i < warmup {
-			continue // leave what time there is to the rounds that count
-		}
-		if tight && i > warmup {
-			break
+		start := run.limit.now()
+		switch {
+		case i > 0 && i < warmup && run.limit.over(2*longest):
+			continue // leave what time there is to a round that counts
+		case i > 0 && i >= warmup && run.limit.over(longest):
+			return nil
 		}
 		for step, which := range order(len(run.ready), i) {
-			c := run.ready[which]
-			if i > warmup && r.MaxTime > 0 && now().Sub(begin) > r.MaxTime {
+			if run.limit.over(0) {
 				return nil // rows may have a round less than others
 			}
+			c := run.ready[which]
 			r.progress(i*len(run.ready)+step, total, c.Name)
 			if err := run.step(ctx, c, i >= warmup); err != nil {
 				return err
 			}
 		}
-		longest = max(longest, now().Sub(start))
+		longest = max(longest, run.limit.now().Sub(start))
 	}
 	return nil
 }

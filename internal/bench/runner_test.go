@@ -82,8 +82,8 @@ func TestMaxTime(t *testing.T) {
 		{"no bound", Runner{Rounds: 50}, 50, 51},
 		{"no warm-up", Runner{Warmup: -1, Rounds: 5}, 5, 5},
 		{"bound", Runner{Rounds: 50, MaxTime: 10 * time.Second}, 9, 10},
-		{"bound below one round", Runner{Rounds: 50, MaxTime: time.Millisecond}, 1, 2},
-		{"bound shortens the warm-up first", Runner{Warmup: 20, Rounds: 50, MaxTime: 3 * time.Second}, 1, 4},
+		{"bound below one round", Runner{Rounds: 50, MaxTime: time.Millisecond}, 1, 1},
+		{"bound shortens the warm-up first", Runner{Warmup: 20, Rounds: 50, MaxTime: 3 * time.Second}, 1, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var j journal
@@ -104,12 +104,12 @@ func TestMaxTime(t *testing.T) {
 }
 
 // TestMaxTimeEndsARound: a round that takes longer than those before is not carried on beyond
-// the time, but the first that counts is.
+// the time. A row that came to nothing says so.
 func TestMaxTimeEndsARound(t *testing.T) {
 	for _, tc := range []struct {
 		rounds int // of A before it becomes slow
 		want   [2]int
-	}{{4, [2]int{5, 4}}, {0, [2]int{1, 1}}} {
+	}{{4, [2]int{5, 4}}, {0, [2]int{1, 0}}} {
 		var j journal
 		c := &clock{}
 		a := j.traced(c, "A", time.Second)
@@ -129,6 +129,72 @@ func TestMaxTimeEndsARound(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("slow after %d rounds: %d rounds counted, want %d", tc.rounds, got, tc.want)
 		}
+		if note := res.Rows[1].Note; (note == "not measured within 1m0s") != (got[1] == 0) {
+			t.Errorf("slow after %d rounds: the note is %q", tc.rounds, note)
+		}
+	}
+}
+
+// TestMaxTimeCountsPreparing: what is not prepared in time is not, and says so; that nothing at
+// all could be measured is an error. What is prepared is cleaned up.
+func TestMaxTimeCountsPreparing(t *testing.T) {
+	for _, tc := range []struct {
+		name             string
+		preparing, round time.Duration
+		notes            [2]string
+		rounds           [2]int
+		err              error
+	}{
+		{"in time", 4 * time.Second, time.Second, [2]string{}, [2]int{1, 1}, nil},
+		{"one row alone", 6 * time.Second, 10 * time.Second, [2]string{"", "not measured within 14s"}, [2]int{1, 0}, nil},
+		{"the second is late", 15 * time.Second, time.Second, [2]string{"not measured within 14s", "not prepared within 14s"}, [2]int{}, ErrTime},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var j journal
+			c := &clock{}
+			var cases []Case
+			for _, name := range []string{"A", "B"} {
+				traced := j.traced(c, name, tc.round)
+				prepare := traced.Prepare
+				traced.Prepare = func(ctx context.Context) error {
+					c.now = c.now.Add(tc.preparing)
+					return prepare(ctx)
+				}
+				cases = append(cases, traced)
+			}
+			res, err := (&Runner{MaxTime: 14 * time.Second, Rounds: 1, Now: c.Now}).Run(t.Context(), Scenario{Unit: Seconds, Cases: cases})
+			if !errors.Is(err, tc.err) || (res.Failed != "") != (tc.err != nil) {
+				t.Errorf("error: %v, failed: %q", err, res.Failed)
+			}
+			for i, row := range res.Rows {
+				if row.Note != tc.notes[i] || row.Rounds != tc.rounds[i] || row.Count != tc.rounds[i] {
+					t.Errorf("%s: %d rounds, %q; want %d, %q", row.Name, row.Rounds, row.Note, tc.rounds[i], tc.notes[i])
+				}
+			}
+			if prepared, cleaned := j.count("prepare A")+j.count("prepare B"), j.count("cleanup A")+j.count("cleanup B"); prepared != cleaned || prepared == 0 {
+				t.Errorf("%d prepared, %d cleaned up", prepared, cleaned)
+			}
+		})
+	}
+}
+
+// TestWarmUpCountsForLackOfTime: a row has the figures of the round that warmed it up, if there
+// was no time for another.
+func TestWarmUpCountsForLackOfTime(t *testing.T) {
+	var j journal
+	c := &clock{}
+	s := Scenario{Unit: Seconds, Cases: []Case{j.traced(c, "A", 3*time.Second), j.traced(c, "B", 3*time.Second)}, Conclude: func(*Result) string { return "so it is" }}
+	res, err := (&Runner{Rounds: 5, MaxTime: 8 * time.Second, Now: c.Now}).Run(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range res.Rows {
+		if row.Rounds != 1 || row.Median != 3 {
+			t.Errorf("%s: %d rounds, median %v", row.Name, row.Rounds, row.Median)
+		}
+	}
+	if res.Conclusion != "Of a single round: so it is" || j.count("round A") != 1 {
+		t.Errorf("%q after %d rounds", res.Conclusion, j.count("round A"))
 	}
 }
 

@@ -29,7 +29,7 @@ const (
 	benchAll   = "all"
 	benchSuite = "suite"
 	// quickTime bounds a scenario of a quick run.
-	quickTime = 10 * time.Second
+	quickTime = 15 * time.Second
 )
 
 // benchNames are the scenarios, and what stands for several of them.
@@ -91,7 +91,7 @@ func newBench(a *app) *cobra.Command {
 	f.StringVar(&o.server, "server", "", "server `SOFTWARE`, as for up")
 	f.StringVar(&o.disk, "disk", "", "`DIR` on the disk to compare with (default: the cache directory)")
 	f.IntVar(&o.rounds, "rounds", 0, "counted rounds (default: chosen per scenario)")
-	f.DurationVar(&o.time, "time", 3*time.Minute, "at most this long per scenario, but for its preparation and the first rounds")
+	f.DurationVar(&o.time, "time", 10*time.Minute, "at most this long per scenario, its preparation included; what is begun is ended")
 	f.StringSliceVar(&o.options.Places, "place", nil, "only these `PLACES`: "+strings.Join(scenario.PlaceNames(), ", "))
 	f.StringSliceVar(&o.volumes, "volume", nil, "`VOLUMES` of ramaria's rows (default: as for up)")
 	f.IntSliceVar(&o.options.Threads, "threads", nil, "`NUMBERS` of threads of oltp (default 1,8,64)")
