@@ -60,12 +60,12 @@ func (l *Lab) branchSettings() map[string]string {
 func (l *Lab) BranchScenario() bench.Scenario {
 	small, large := l.smallParent(branchKind), l.largeParent(branchKind)
 	return bench.Scenario{
-		Name: "branch", Rounds: 11, Conclude: concludeBranch, Title: "idle instances on volume xfs", Unit: bench.Seconds, Settings: l.branchSettings(),
+		Name: "branch", Rounds: 11, Conclude: concludeBranch, Title: "idle instances on volume xfs", Unit: bench.Seconds, Settings: l.branchSettings(), Beside: fsyncBeside(),
 		Memory: largeData.memory() + 3*l.residentBytes(),
-		Cases: []bench.Case{
+		Cases: located(l.onVolume(branchKind),
 			l.fixture().started(branchKind), small.snapshot(RowSnapshotSmall), large.snapshot(RowSnapshotLarge), small.branch(RowBranchSmall), large.branch(RowBranchLarge),
 			small.up(RowUpSmall), large.up(RowUpLarge), large.rewind(RowRewindLarge),
-		},
+		),
 	}
 }
 

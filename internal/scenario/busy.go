@@ -17,11 +17,11 @@ func (l *Lab) BusyScenario() bench.Scenario {
 	b := &busy{parent: l.largeParent(branchKind)}
 	return bench.Scenario{
 		Name: "busy", Rounds: 10, Title: fmt.Sprintf("branches of 2 GB on volume xfs under sysbench oltp_update_index, %d threads", sysbenchThreads),
-		Unit: bench.Seconds, Memory: largeData.memory() + 3*l.residentBytes(), Settings: l.sysbenchSettings(largeData),
-		Cases: []bench.Case{
+		Unit: bench.Seconds, Memory: largeData.memory() + 3*l.residentBytes(), Settings: l.sysbenchSettings(largeData), Beside: fsyncBeside(),
+		Cases: located(l.onVolume(branchKind),
 			b.branch(RowPause, func(b client.Branch) int64 { return b.Snapshot.PauseMicros }),
 			b.branch(RowReady, func(b client.Branch) int64 { return b.ReadyMicros }),
-		},
+		),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -60,18 +61,19 @@ func (l *Lab) CycleScenario() bench.Scenario {
 	direct := map[string]string{"innodb_flush_log_at_trx_commit": "2", "innodb_flush_method": "O_DIRECT"}
 	files := l.freshBytes() + 4*d.payload.size()
 	return bench.Scenario{
-		Name: "cycle", Title: "create a database, load it, drop it; the resets put back three changed rows: cycles a second", Unit: bench.PerSecond, Settings: d.settings, Rounds: 5, Conclude: concludeCycle,
+		Name: "cycle", Title: "create a database, load it, drop it; the resets put back three changed rows: cycles a second", Unit: bench.PerSecond, Settings: d.settings, Rounds: 5, Conclude: concludeCycle, Beside: fsyncBeside(),
 		Disk: 4*l.freshBytes() + 8*d.payload.size(), Memory: cycleServers*l.residentBytes() + 2*files, Shm: l.shmOf(d.ram.place, files) + l.shmOfRAM(files),
-		Cases: []bench.Case{
+		Cases: slices.Concat([]bench.Case{
 			d.calls(RowCycleStock, d.stock, fixture.OneRow),
 			d.calls(RowCycleFlush, l.running(d.onDisk(relaxed), "cycle-flush"), fixture.OneRow),
 			d.calls(RowCycleDirect, l.running(d.onDisk(direct), "cycle-direct"), fixture.OneRow),
 			d.calls(RowCycleRAM, d.ram, fixture.OneRow),
 			d.transaction(), d.extended(), d.session(),
-			d.load(), d.packed(), d.up(RowCycleUp),
-			d.clones(RowCycleClone), d.resets(RowCycleOne, "", 1),
+			d.load(), d.packed(),
+		}, located(l.onVolume(""),
+			d.up(RowCycleUp), d.clones(RowCycleClone), d.resets(RowCycleOne, "", 1),
 			d.hands(RowCycleHand), d.packs(RowCyclePacks, RowCycleHand), d.changedUps(RowCycleUps, RowCycleHand, cycleWorkers), d.changedClones(RowCycleClones, RowCycleHand, cycleWorkers), d.resets(RowCycleReset, RowCycleHand, cycleWorkers),
-		},
+		)),
 	}
 }
 
@@ -163,7 +165,7 @@ func (d *ladder) client(c bench.Case, r *running, path func(ctx context.Context)
 	// The last load of a round is dropped in the next.
 	c.Check = func(ctx context.Context) error { return d.payload.verify(ctx, r.endpoint, d.payload.database) }
 	c.Cleanup = r.close
-	return c
+	return located(r.here, c)[0]
 }
 
 // cycling is client for rounds of cycles.

@@ -50,12 +50,12 @@ func (l *Lab) ForkScenario() bench.Scenario {
 		shm += 2 * (l.freshBytes() + p.size())
 	}
 	s := bench.Scenario{
-		Name: "fork", Title: "a fresh server with data, command typed to first answer", Unit: bench.Seconds, Settings: settings,
+		Name: "fork", Title: "a fresh server with data, command typed to first answer", Unit: bench.Seconds, Settings: settings, Beside: fsyncBeside(),
 		Disk: 3*l.freshBytes() + 5*p.size(), Memory: 6*(l.freshBytes()+2*p.size()) + 2*l.residentBytes(), Shm: shm,
-		Cases: []bench.Case{p.stock(), p.bare(first)},
+		Cases: append(located(l.onThisDisk, p.stock()), located(l.onVolume(first), p.bare(first))...),
 	}
 	for _, kind := range kinds {
-		s.Cases = append(s.Cases, p.up(RowUp(kind), kind))
+		s.Cases = append(s.Cases, located(l.onVolume(kind), p.up(RowUp(kind), kind))...)
 	}
 	small := &parent{lab: l, kind: branched, make: func(ctx context.Context, kind volume.Kind) (*dataset, error) {
 		if err := p.imageable(ctx); err != nil {
@@ -63,7 +63,7 @@ func (l *Lab) ForkScenario() bench.Scenario {
 		}
 		return &dataset{name: "small", flags: p.from(string(kind)), check: p.verifyInstance}, nil
 	}}
-	s.Cases = append(s.Cases, p.run(first), small.branch(rowBranchOf(p.amount())))
+	s.Cases = slices.Concat(s.Cases, located(l.onVolume(first), p.run(first)), located(l.onVolume(branched), small.branch(rowBranchOf(p.amount()))))
 	largest := ""
 	for _, size := range []struct {
 		name string
@@ -78,7 +78,7 @@ func (l *Lab) ForkScenario() bench.Scenario {
 		if data.size() >= leastLarge {
 			largest = name
 		}
-		s.Cases = append(s.Cases, l.roomy(l.sysbenchParent(size.name, data, branched), data).branch(name))
+		s.Cases = append(s.Cases, located(l.onVolume(branched), l.roomy(l.sysbenchParent(size.name, data, branched), data).branch(name))...)
 		if branched == branchKind { // of others the rows themselves say that there is no room
 			s.Memory += data.memory()
 		}

@@ -42,7 +42,8 @@ type Lab struct {
 	// Samples is the folder of the sample dumps, which may not be there.
 	Samples string
 
-	own *payload // of Options.Dump, once it was asked for
+	own   *payload        // of Options.Dump, once it was asked for
+	sites map[string]site // by directory, once they were looked at
 	// lock is held as long as the lab is in use.
 	lock *sys.FileLock
 }

@@ -50,9 +50,9 @@ func (l *Lab) LoadScenario() bench.Scenario {
 	d.check = func(ctx context.Context, db *sql.DB) error { return fixture.World{}.Verify(ctx, db) }
 	settings := l.settings()
 	return bench.Scenario{
-		Name: "load", Conclude: concludeLoad, Title: "load a dump into an empty database of a running instance in RAM, start of the program included, but for the open connection, which has none", Unit: bench.Seconds, Settings: settings,
+		Name: "load", Conclude: concludeLoad, Title: "load a dump into an empty database of a running instance in RAM, start of the program included, but for the open connection, which has none", Unit: bench.Seconds, Settings: settings, Beside: fsyncBeside(),
 		Disk: 64 << 20, Memory: 2*l.residentBytes() + files, Shm: l.shmOfRAM(files),
-		Cases: []bench.Case{
+		Cases: located(l.onVolume(""),
 			d.row(RowLoadOneRow, fixture.OneRow, d.client),
 			d.row(RowLoadExtended, fixture.Extended, d.client),
 			d.packed(),
@@ -60,7 +60,7 @@ func (l *Lab) LoadScenario() bench.Scenario {
 			d.row(RowLoad, fixture.OneRow, d.load),
 			d.myloaderCase(),
 			l.fixture().up(RowLoadImage, ""),
-		},
+		),
 	}
 }
 
@@ -73,15 +73,15 @@ func (l *Lab) LargeLoadScenario() bench.Scenario {
 	settings["data"] = "shop fixture, 5 million rows in 6 tables, 330 MB with extended INSERTs"
 	const files = 4 << 30 // six loads stay in the binary log
 	return bench.Scenario{
-		Name: "loadlarge", Rounds: 1, Conclude: concludeLoad, Title: "load a large dump into an empty database of a running instance in RAM", Unit: bench.Seconds, Settings: settings,
+		Name: "loadlarge", Rounds: 1, Conclude: concludeLoad, Title: "load a large dump into an empty database of a running instance in RAM", Unit: bench.Seconds, Settings: settings, Beside: fsyncBeside(),
 		Disk: 2 << 30, Memory: files + l.residentBytes(), Shm: l.shmOfRAM(files),
-		Cases: []bench.Case{
+		Cases: located(l.onVolume(""),
 			d.row(RowLoadExtended, fixture.Extended, d.client),
 			d.row(RowLoad, fixture.Extended, d.load),
 			d.row(RowLoadSlow, fixture.OneRow, d.load),
 			d.myloaderCase(),
 			d.row(RowLoadOneRow, fixture.OneRow, d.client),
-		},
+		),
 	}
 }
 

@@ -17,7 +17,7 @@ func (l *Lab) ownLoadScenario() bench.Scenario {
 	d := l.ladder()
 	files := 3*l.freshBytes() + 7*d.payload.size()
 	return bench.Scenario{
-		Name: "load", Conclude: concludeLoad, Title: "load your dump into an empty database of a running instance in RAM, start of the program included", Unit: bench.Seconds, Settings: d.settings,
+		Name: "load", Conclude: concludeLoad, Title: "load your dump into an empty database of a running instance in RAM, start of the program included", Unit: bench.Seconds, Settings: d.settings, Beside: fsyncBeside(),
 		Disk: 3 * d.payload.size(), Memory: 2*l.residentBytes() + files, Shm: l.shmOfRAM(files),
 		Cases: []bench.Case{
 			d.ownLoad(RowLoadOwn, "CLIENT DATABASE < DUMP", d.file(fixture.OneRow), d.send),
@@ -27,7 +27,7 @@ func (l *Lab) ownLoadScenario() bench.Scenario {
 				return packed, err
 			}, d.send),
 			d.ownLoad(RowLoad, "ramaria load "+d.instance.name+" DATABASE DUMP", d.file(fixture.OneRow), d.loadInto),
-			d.payload.up(RowLoadImage, ""), // myloader reads nothing but what mydumper wrote
+			located(l.onVolume(""), d.payload.up(RowLoadImage, ""))[0], // myloader reads nothing but what mydumper wrote
 		},
 	}
 }

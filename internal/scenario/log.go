@@ -35,11 +35,11 @@ func (l *Lab) LogScenario() bench.Scenario {
 	logged := &farm{lab: l, name: "logged", flags: flags, settings: settings}
 	watched := &watchedLoad{farm: &farm{lab: l, name: "watched", flags: flags, settings: settings}}
 	s := bench.Scenario{
-		Name: "log", Rounds: 5, Conclude: concludeLog, Unit: bench.PerSecond, Memory: 3 * (l.residentBytes() + poolData.memory()), Shm: l.shmOfRAM(3 * poolData.memory()), Settings: settings,
+		Name: "log", Rounds: 5, Conclude: concludeLog, Unit: bench.PerSecond, Memory: 3 * (l.residentBytes() + poolData.memory()), Shm: l.shmOfRAM(3 * poolData.memory()), Settings: settings, Beside: fsyncBeside(),
 		Title: fmt.Sprintf("transactions of sysbench, %d threads, %d s in turn, %s of data in RAM", sysbenchThreads, logSeconds, bench.Bytes.Format(float64(poolData.size()))),
 	}
 	for _, w := range LogWorkloads {
-		s.Cases = append(s.Cases, bare.workload(w), loggedWorkload(logged, w), watched.workload(w))
+		s.Cases = append(s.Cases, located(l.onVolume(""), bare.workload(w), loggedWorkload(logged, w), watched.workload(w))...)
 	}
 	return s
 }

@@ -1,10 +1,13 @@
 package scenario
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"regexp"
 
 	"github.com/ramaria-db/ramaria/internal/bench"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // What an fsync of 4 KiB takes where the files of a row are, measured once before its first round
@@ -27,6 +30,82 @@ func tellFsync(beside map[string]float64, samples []float64) {
 	}
 	s := bench.Summarise(bench.Seconds, samples)
 	beside[fsyncMedian], beside[fsyncTail], beside[fsyncMean] = s.Median, s.P99, mean(samples)
+}
+
+// site is what the files of a row lie on.
+type site struct {
+	// lies says what file system that is, and fsyncs are what some fsyncs took there, in seconds,
+	// for a process that is held back as the server is.
+	lies   string
+	fsyncs []float64
+}
+
+// found says what the files lie on.
+func (s *site) found() string { return s.lies }
+
+// located has rows state what their files lie on, and what an fsync takes there: where is asked
+// once a row is prepared.
+func located(where func(context.Context) (site, error), cases ...bench.Case) []bench.Case {
+	for i, c := range cases {
+		var s site
+		prepare, round := c.Prepare, c.Round
+		cases[i].Prepare = func(ctx context.Context) (err error) {
+			if prepare != nil {
+				if err := prepare(ctx); err != nil {
+					return err
+				}
+			}
+			s, err = where(ctx)
+			return err
+		}
+		cases[i].Found = s.found
+		cases[i].Round = func(ctx context.Context) (bench.Sample, error) {
+			sample, err := round(ctx)
+			if sample.Beside == nil {
+				sample.Beside = map[string]float64{}
+			}
+			tellFsync(sample.Beside, s.fsyncs)
+			return sample, err
+		}
+	}
+	return cases
+}
+
+// onThisDisk is the disk, for located.
+func (l *Lab) onThisDisk(ctx context.Context) (site, error) { return l.siteOf(ctx, l.Dir, false) }
+
+// onVolume is a volume, "" for that of ramKind, for located.
+func (l *Lab) onVolume(kind volume.Kind) func(context.Context) (site, error) {
+	return func(ctx context.Context) (_ site, err error) {
+		kind := kind
+		if kind == "" {
+			if kind, err = l.ramKind(ctx); err != nil {
+				return site{}, err
+			}
+		}
+		v, err := l.volume(ctx, kind)
+		if err != nil {
+			return site{}, err
+		}
+		s, err := l.siteOf(ctx, v.Dir(), kind != volume.Disk)
+		return s, errors.Join(err, v.Close())
+	}
+}
+
+// siteOf looks at a directory, once.
+func (l *Lab) siteOf(ctx context.Context, dir string, inRAM bool) (site, error) {
+	if s, known := l.sites[dir]; known {
+		return s, nil
+	}
+	fsyncs, err := bench.FsyncSamples(ctx, dir)
+	if err != nil {
+		return site{}, err
+	}
+	if l.sites == nil {
+		l.sites = map[string]site{}
+	}
+	l.sites[dir] = site{l.medium(dir, inRAM), fsyncs}
+	return l.sites[dir], nil
 }
 
 // tellWritten has what was written to a device among the measures of a round, where that is

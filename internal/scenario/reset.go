@@ -96,10 +96,11 @@ func (l *Lab) ResetScenario() bench.Scenario {
 	}
 	return bench.Scenario{
 		Name: "reset", Conclude: concludeReset, Title: "a database as its template again, through the API, AUTO_INCREMENT restored", Unit: bench.Seconds, Memory: servers*l.residentBytes() + files, Shm: l.shmOfRAM(files), Settings: settings,
-		Cases: append(cases,
+		Beside: fsyncBeside(),
+		Cases: located(l.onVolume(""), append(cases,
 			change.named(RowMake, RowMake), undo.named(RowUndo, RowMake),
 			small.clone(RowClone, labDatabase, ""), small.warm(RowLease, labDatabase), small.fill(RowSakilaFill, sakila), small.clone(RowSakilaClone, sakila, RowSakilaFill),
-		),
+		)...),
 	}
 }
 
@@ -123,7 +124,7 @@ func (l *Lab) HundredScenario() bench.Scenario {
 	undone := func(_, undone time.Duration) time.Duration { return undone }
 	hundred := resetting{farm: f, template: labDatabase, changes: hundredChanges, way: wayRewind, cycles: cycles, value: undone}
 	return bench.Scenario{
-		Name: "hundred", Title: "a hundred changes put back", Unit: bench.Seconds, Settings: settings, Cases: []bench.Case{l.handCase(), hundred.named(RowHundred, "")},
+		Name: "hundred", Title: "a hundred changes put back", Unit: bench.Seconds, Settings: settings, Beside: fsyncBeside(), Cases: located(l.onVolume(""), l.handCase(), hundred.named(RowHundred, "")),
 	}
 }
 

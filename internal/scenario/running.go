@@ -24,10 +24,7 @@ type running struct {
 	// data is its data directory, device what that lies on.
 	data   string
 	device bench.Device
-	// fsyncs are what some fsyncs took there, in seconds, for a process that is held back as the
-	// server is, and lies says what file system that was.
-	fsyncs []float64
-	lies   string
+	site
 	// tcp has a stock server listen on loopback as well; plain is the server then.
 	tcp   bool
 	plain *plainServer
@@ -66,8 +63,8 @@ func (r *running) start(ctx context.Context) (err error) {
 	return err
 }
 
-// found says what its files lie on.
-func (r *running) found() string { return r.lies }
+// here is where it is, for located.
+func (r *running) here(context.Context) (site, error) { return r.site, nil }
 
 // close ends it and removes what it had. It may be called more than once.
 func (r *running) close(ctx context.Context) error {

@@ -39,9 +39,9 @@ func RowUp(kind volume.Kind) string { return "ramaria up, " + string(kind) }
 // RunScenario measures a whole `ramaria run`.
 func (l *Lab) RunScenario() bench.Scenario {
 	s := bench.Scenario{
-		Name: "run", Rounds: 15, Title: "a private server around a command that asks one question, all in all", Unit: bench.Seconds, Settings: l.settings(),
+		Name: "run", Rounds: 15, Title: "a private server around a command that asks one question, all in all", Unit: bench.Seconds, Settings: l.settings(), Beside: fsyncBeside(),
 	}
-	l.alone(room{memory: 2*l.freshBytes() + l.residentBytes(), shm: 2 * l.freshBytes()}, l.RunCase(), &s)
+	l.alone(room{memory: 2*l.freshBytes() + l.residentBytes(), shm: 2 * l.freshBytes()}, located(l.onVolume(volume.Shm), l.RunCase())[0], &s)
 	return s
 }
 

@@ -25,12 +25,12 @@ func (l *Lab) VolumesScenario() bench.Scenario {
 	shm := room{shm: 3 * poolData.memory()} // two instances and an image
 	fits := sync.OnceValue(func() error { return l.fits(shm) })
 	s := bench.Scenario{
-		Name: "volumes", Rounds: 5, Unit: bench.PerSecond, Disk: 2 * poolData.memory(), Memory: 12 * (l.residentBytes() + poolData.memory()), Shm: l.roomIfFits(shm).shm, Settings: l.sysbenchSettings(poolData),
+		Name: "volumes", Rounds: 5, Unit: bench.PerSecond, Disk: 2 * poolData.memory(), Memory: 12 * (l.residentBytes() + poolData.memory()), Shm: l.roomIfFits(shm).shm, Settings: l.sysbenchSettings(poolData), Beside: fsyncBeside(),
 		Title: fmt.Sprintf("sysbench on every volume, %d threads, %d s in turn on running instances, %s of data", sysbenchThreads, volumeSeconds, bench.Bytes.Format(float64(poolData.size()))),
 	}
 	for _, workload := range []string{"oltp_update_index", "oltp_read_write"} {
 		for _, kind := range []volume.Kind{volume.Tmpfs, volume.XFS, volume.Zram, volume.Ramfs, volume.Shm, volume.Disk} {
-			row := l.volumeCase(workload, kind, volume.Tmpfs)
+			row := located(l.onVolume(kind), l.volumeCase(workload, kind, volume.Tmpfs))[0]
 			if kind == volume.Shm {
 				row = unlessFull(fits, row)
 			}
