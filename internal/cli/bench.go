@@ -29,7 +29,7 @@ const (
 	benchAll   = "all"
 	benchSuite = "suite"
 	// quickTime bounds a scenario of a quick run.
-	quickTime = 15 * time.Second
+	quickTime = 20 * time.Second
 )
 
 // benchNames are the scenarios, and what stands for several of them.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
 )
 
@@ -30,13 +31,10 @@ func runEnv(a *app, name string) error {
 	}
 	for _, kv := range supervisor.Env(i) {
 		k, v, _ := strings.Cut(kv, "=")
-		fmt.Fprintf(a.stdout, "export %s=%s\n", k, shellQuote(v))
+		fmt.Fprintf(a.stdout, "export %s=%s\n", k, server.ShellQuote(v))
 	}
 	return nil
 }
-
-// shellQuote quotes a word for POSIX shells.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // notRunningError is the phase of an instance that must run for what was asked.
 type notRunningError instance.Phase
@@ -59,11 +57,11 @@ func (a *app) running(name string) (*instance.Instance, error) {
 	return i, nil
 }
 
-// shellWord is shellQuote where quotes are needed.
+// shellWord is server.ShellQuote where quotes are needed.
 func shellWord(s string) string {
 	const plain = "_-./:,=+@%0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(plain, r) }) {
-		return shellQuote(s)
+		return server.ShellQuote(s)
 	}
 	return s
 }

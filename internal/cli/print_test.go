@@ -11,13 +11,14 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // TestShellQuote asks a shell.
 func TestShellQuote(t *testing.T) {
 	for _, word := range []string{"", "a", "a b", "it's", `"$HOME" \ $(echo x) !`, "''", "a\nb", "-n", "*", "ünal"} {
-		out, err := exec.Command("/bin/sh", "-c", "printf %s "+shellQuote(word)).Output()
+		out, err := exec.Command("/bin/sh", "-c", "printf %s "+server.ShellQuote(word)).Output()
 		if err != nil || string(out) != word {
 			t.Errorf("%q became %q, %v", word, out, err)
 		}

@@ -56,10 +56,10 @@ func (l *Lab) sysbenchFrom(ctx context.Context, d sysbenchData, volume string) (
 	// sysbench takes a password from its command line or from a file.
 	script := filepath.Join(l.Dir, fmt.Sprintf("prepare-%d.sh", d.rows))
 	text := fmt.Sprintf(`#!/bin/sh
-umask 077; conf=$(mktemp -p "%s"); trap 'rm -f "$conf"' EXIT
+umask 077; conf=$(mktemp -p %s); trap 'rm -f "$conf"' EXIT
 printf 'mysql-socket=%%s\nmysql-user=%%s\nmysql-password=%%s\nmysql-db=%%s\n' "$MYSQL_UNIX_PORT" "$MYSQL_USER" "$MYSQL_PWD" "$MYSQL_DATABASE" > "$conf"
-%s %s --config-file="$conf" oltp_update_index --tables=%d --table-size=%d --threads=%d prepare
-`, l.Dir, strings.Join(s.Env, " "), strings.Join(s.Argv, " "), sysbenchTables, d.rows, sysbenchThreads)
+%s --config-file="$conf" oltp_update_index --tables=%d --table-size=%d --threads=%d prepare
+`, server.ShellQuote(l.Dir), s.Shell(), sysbenchTables, d.rows, sysbenchThreads)
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		return nil, err
 	}

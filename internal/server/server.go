@@ -84,6 +84,22 @@ type Program struct {
 	Env []string `json:"env,omitempty"`
 }
 
+// Shell is the program as the beginning of a command for POSIX shells, with its environment.
+func (p Program) Shell() string {
+	var words []string
+	if len(p.Env) > 0 {
+		words = append([]string{"env"}, p.Env...)
+	}
+	words = append(words, p.Argv...)
+	for i, w := range words {
+		words[i] = ShellQuote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// ShellQuote quotes a word for POSIX shells.
+func ShellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
 // Server is one installed server: the software, not a running process.
 type Server struct {
 	Flavour Flavour `json:"flavour"`

@@ -49,16 +49,14 @@ func tools(ctx context.Context) (dir string, err error) {
 	if err != nil || len(program.Argv) == 1 { // the system's own
 		return "", err
 	}
-	// The shared directory is meant, not the way to it that goes with home.
-	argv := make([]string, len(program.Argv))
-	for i, arg := range program.Argv {
-		argv[i] = "'" + strings.ReplaceAll(strings.ReplaceAll(arg, filepath.Join(p.Cache, "tools"), filepath.Join(servers, servertest.ToolsDir)), "'", `'\''`) + "'"
+	for i, arg := range program.Argv { // the shared directory is meant, not the way to it
+		program.Argv[i] = strings.ReplaceAll(arg, filepath.Join(p.Cache, "tools"), filepath.Join(servers, servertest.ToolsDir))
 	}
 	dir = filepath.Join(filepath.Dir(servers), "bin")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	script := "#!/bin/sh\nexec " + strings.Join(argv, " ") + " \"$@\"\n"
+	script := "#!/bin/sh\nexec " + program.Shell() + " \"$@\"\n"
 	path := filepath.Join(dir, server.MkfsXFS.Program)
 	if err := os.WriteFile(path+".new", []byte(script), 0o755); err != nil { // #nosec G306 -- a program for everybody
 		return "", err
