@@ -51,7 +51,7 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 	}
 	defer db.Close()
 	l := &loader{
-		name: name, db: db, comments: t.Server.KeepsComments(),
+		name: name, db: db, comments: t.Server.KeepsComments(), bulk: t.Server.FillsAtOnce(),
 		scanner: dump.NewScanner(in, name),
 		tables:  map[dump.TableName]*table{},
 		dropped: map[dump.TableName]bool{},
@@ -70,8 +70,8 @@ type loader struct {
 	db      *sql.DB
 	scanner *dump.Scanner
 	workers int
-	// comments says that they are sent.
-	comments bool
+	// comments says that they are sent, and bulk that the server fills an empty table in one go.
+	comments, bulk bool
 
 	// Of the reader.
 	primary  *session

@@ -38,6 +38,8 @@ type chunk struct {
 	database string
 	// whole says that the rows must stay the statement that they are.
 	whole bool
+	// bulk says that they are all that go into an empty table.
+	bulk bool
 }
 
 // origin says that the row of this number, and those that follow, begin in that line, and their
@@ -172,10 +174,10 @@ func (l *loader) rows(ctx context.Context, st *dump.Statement) error {
 	}
 	t.rows.add(st)
 	size := len(t.rows.rows)
+	if t.fresh && (t.shape.Bare != nil || l.fillsAtOnce(t)) && size < largeTable {
+		return nil // it may yet turn out to be small
+	}
 	if t.fresh && t.shape.Bare != nil {
-		if size < largeTable {
-			return nil // it may yet turn out to be small
-		}
 		t.line = st.Line
 		if err := l.dropKeys(ctx, t); err != nil {
 			return err
@@ -308,6 +310,12 @@ func (l *loader) flush(ctx context.Context) error {
 	return l.leave(ctx)
 }
 
+// fillsAtOnce says that one session fills an empty table sooner than several, by LOAD DATA, if
+// there are not too many rows.
+func (l *loader) fillsAtOnce(t *table) bool {
+	return l.bulk && !t.rows.facts.foreignKeyChecks && t.rows.columns != nil && t.rows.loose() && !l.noData.Load()
+}
+
 // leave sends the last rows of the current table, shared out among the workers.
 func (l *loader) leave(ctx context.Context) error {
 	t := l.current
@@ -316,7 +324,8 @@ func (l *loader) leave(ctx context.Context) error {
 	}
 	l.current = nil
 	parts := min(l.workers, len(t.rows.rows)/firstChunk+1)
-	if !t.rows.loose() {
+	t.rows.bulk = t.fresh && l.fillsAtOnce(t)
+	if t.rows.bulk || !t.rows.loose() {
 		parts = 1
 	}
 	if err := l.send(ctx, t, parts); err != nil {
@@ -342,6 +351,7 @@ func (l *loader) send(ctx context.Context, t *table, parts int) error {
 	t.sent += len(c.rows)
 	t.fresh = false
 	next := *c
+	next.bulk = false
 	next.rows, next.ends, next.from = make([]byte, 0, min(len(c.rows), lastChunk)), make([]int, 0, min(len(c.ends), 1<<16)), nil
 	t.rows = &next
 	n := len(c.ends)

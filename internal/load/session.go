@@ -14,6 +14,7 @@ type session struct {
 	conn     *sql.Conn
 	told     int // of loader.sets
 	database string
+	bulk     bool // unique_checks are off
 }
 
 func (s *session) exec(ctx context.Context, text string) error {

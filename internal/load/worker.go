@@ -101,8 +101,8 @@ func (l *loader) broken() error {
 
 // do sends the rows of a chunk.
 func (l *loader) do(ctx context.Context, s *session, c *chunk) error {
-	if err := s.follow(ctx, c.sets, c.database); err != nil {
-		return fmt.Errorf("load %s: prepare another connection: %w", l.name, err)
+	if err := l.follow(ctx, s, c, c.bulk); err != nil {
+		return err
 	}
 	if len(c.ends) == 0 {
 		return nil
@@ -113,8 +113,19 @@ func (l *loader) do(ctx context.Context, s *session, c *chunk) error {
 			return err
 		}
 		c.table.odd.Add(1)
+		if err := l.follow(ctx, s, c, false); err != nil {
+			return err
+		}
 	}
 	return l.insert(ctx, s, c)
+}
+
+// follow has the session of a worker be as a chunk needs it.
+func (l *loader) follow(ctx context.Context, s *session, c *chunk, bulk bool) error {
+	if err := s.follow(ctx, c.sets, c.database, bulk); err != nil {
+		return fmt.Errorf("load %s: prepare another connection: %w", l.name, err)
+	}
+	return nil
 }
 
 // maxOdd is after how many chunks that LOAD DATA could not take a table's rows are no longer

@@ -55,6 +55,9 @@ type family struct {
 	block func(statements ...string) string
 	// transports says that importing a table's file is faster than filling a table.
 	transports bool
+	// bulk is the first version that fills an empty table in one go, the zero Version if none
+	// does.
+	bulk Version
 	// cascades is the first version that logs the rows that foreign keys change, the zero
 	// Version if none does.
 	cascades Version
@@ -118,6 +121,14 @@ func (s *Server) Block(statements ...string) string {
 func (s *Server) LogsCascades() bool {
 	f := s.family()
 	return f.cascades != (Version{}) && s.Version.Compare(f.cascades) >= 0
+}
+
+// FillsAtOnce reports whether a transaction that fills an empty table makes its pages in one go, in
+// the order of the keys and with little undo log, if unique_checks and foreign_key_checks are off.
+// https://mariadb.com/kb/en/innodb-insert/ (MDEV-515)
+func (s *Server) FillsAtOnce() bool {
+	f := s.family()
+	return f.bulk != (Version{}) && s.Version.Compare(f.bulk) >= 0
 }
 
 // HidesCounters reports whether an insert that fails can leave an AUTO_INCREMENT behind that
