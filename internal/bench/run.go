@@ -51,7 +51,7 @@ func (r *run) prepare(ctx context.Context) error {
 			return nil
 		}
 		row := &r.result.Rows[i]
-		if r.limit.over(0) {
+		if r.limit.over(0) && !r.limit.whole {
 			row.Note = fmt.Sprintf("not prepared within %s", r.limit.most)
 			r.late = true
 			continue

@@ -31,6 +31,8 @@ type Runner struct {
 	// later. What is begun is ended. A row for which there was but time to warm up has the
 	// figures of that; one that came to nothing says so. 0 means no bound.
 	MaxTime time.Duration
+	// Whole has all rows prepared and run once, whatever MaxTime says.
+	Whole bool
 	// Progress, if not nil, is called before each case in each round with the number
 	// of such steps already done and the number of all of them; before that with 0 for
 	// each that is prepared, and at the end with the number of all and no name.
@@ -102,7 +104,7 @@ func (r *Runner) limit() limit {
 	if now == nil {
 		now = time.Now
 	}
-	return limit{now: now, begin: now(), most: r.MaxTime}
+	return limit{now: now, begin: now(), most: r.MaxTime, whole: r.Whole}
 }
 
 // limit is the time that a run may take.
@@ -110,6 +112,7 @@ type limit struct {
 	now   func() time.Time
 	begin time.Time
 	most  time.Duration // 0 for no bound
+	whole bool          // but for one round of every row
 }
 
 // over reports whether the time is over, or will be after something that takes a while.
@@ -130,7 +133,7 @@ func (r *Runner) rounds(ctx context.Context, run *run) error {
 			return nil
 		}
 		for step, which := range order(len(run.ready), i) {
-			if run.limit.over(0) {
+			if run.limit.over(0) && (i > 0 || !run.limit.whole) {
 				return nil // rows may have a round less than others
 			}
 			c := run.ready[which]

@@ -144,10 +144,12 @@ func TestMaxTimeCountsPreparing(t *testing.T) {
 		notes            [2]string
 		rounds           [2]int
 		err              error
+		whole            bool
 	}{
-		{"in time", 4 * time.Second, time.Second, [2]string{}, [2]int{1, 1}, nil},
-		{"one row alone", 6 * time.Second, 10 * time.Second, [2]string{"", "not measured within 14s"}, [2]int{1, 0}, nil},
-		{"the second is late", 15 * time.Second, time.Second, [2]string{"not measured within 14s", "not prepared within 14s"}, [2]int{}, ErrTime},
+		{"whole, whatever it takes", 15 * time.Second, 10 * time.Second, [2]string{}, [2]int{1, 1}, nil, true},
+		{"in time", 4 * time.Second, time.Second, [2]string{}, [2]int{1, 1}, nil, false},
+		{"one row alone", 6 * time.Second, 10 * time.Second, [2]string{"", "not measured within 14s"}, [2]int{1, 0}, nil, false},
+		{"the second is late", 15 * time.Second, time.Second, [2]string{"not measured within 14s", "not prepared within 14s"}, [2]int{}, ErrTime, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var j journal
@@ -162,7 +164,7 @@ func TestMaxTimeCountsPreparing(t *testing.T) {
 				}
 				cases = append(cases, traced)
 			}
-			res, err := (&Runner{MaxTime: 14 * time.Second, Rounds: 1, Now: c.Now}).Run(t.Context(), Scenario{Unit: Seconds, Cases: cases})
+			res, err := (&Runner{MaxTime: 14 * time.Second, Whole: tc.whole, Rounds: 1, Now: c.Now}).Run(t.Context(), Scenario{Unit: Seconds, Cases: cases})
 			if !errors.Is(err, tc.err) || (res.Failed != "") != (tc.err != nil) {
 				t.Errorf("error: %v, failed: %q", err, res.Failed)
 			}

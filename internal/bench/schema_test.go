@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -11,14 +12,17 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-const schemaFile = "../../docs/bench.schema.json"
+const (
+	schemaFile        = "../../docs/bench.schema.json"
+	compareSchemaFile = "../../docs/bench-compare.schema.json"
+)
 
-func lineSchema(t *testing.T) *jsonschema.Schema {
+func compiled(t *testing.T, path string) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	s, err := c.Compile(schemaFile)
+	s, err := c.Compile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +39,7 @@ func validate(t *testing.T, s *jsonschema.Schema, text string) error {
 }
 
 func TestLinesFollowTheSchema(t *testing.T) {
-	s := lineSchema(t)
+	s := compiled(t, schemaFile)
 	results := []Result{exampleResult(), basedResult()}
 	const random = 50
 	r := rand.New(rand.NewPCG(11, 12))
@@ -50,9 +54,41 @@ func TestLinesFollowTheSchema(t *testing.T) {
 	}
 }
 
+// TestComparisonFollowsItsSchema: and what does not is refused.
+func TestComparisonFollowsItsSchema(t *testing.T) {
+	s := compiled(t, compareSchemaFile)
+	text, err := os.ReadFile("testdata/compare.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := ""
+	for line := range strings.Lines(string(text)) {
+		first = cmp.Or(first, line)
+		if err := validate(t, s, line); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+	}
+	for _, tc := range []struct{ name, old, with string }{
+		{"a verdict that there is not", `"verdict":"worse"`, `"verdict":"bad"`},
+		{"another version", `"schema":1`, `"schema":2`},
+		{"no side", `"row":"stock on disk","a"`, `"row":"stock on disk","c"`},
+		{"a chance above one", `"p":0.00001`, `"p":10000`},
+		{"a median that is a text", `"median":1.0025`, `"median":"1.0025"`},
+		{"a fact without a name", `{"name":"rows",`, `{`},
+	} {
+		bad := strings.Replace(first, tc.old, tc.with, 1)
+		if bad == first {
+			t.Errorf("%s: there is no %s in %s", tc.name, tc.old, first)
+		}
+		if validate(t, s, bad) == nil {
+			t.Errorf("%s: it is taken", tc.name)
+		}
+	}
+}
+
 // A schema that takes everything would pass the test above.
 func TestSchemaRefuses(t *testing.T) {
-	s := lineSchema(t)
+	s := compiled(t, schemaFile)
 	good, _, _ := strings.Cut(written(t, exampleResult()), "\n")
 	for _, tc := range []struct{ name, old, with string }{
 		{"a unit that there is not", `"unit":"s"`, `"unit":"ms"`},
@@ -117,8 +153,15 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 			}
 		}
 	}
+	compareSchema, err := os.ReadFile(compareSchemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for typ, names := range fields(lineDifference{}) {
 		for _, name := range names {
+			if !strings.Contains(string(compareSchema), `"`+name+`": {`) {
+				t.Errorf("%s of %s is not in the schema", name, typ)
+			}
 			if !strings.Contains(string(page), "`"+name+"`") {
 				t.Errorf("%s of %s is not on the page", name, typ)
 			}

@@ -57,6 +57,7 @@ type benchOptions struct {
 	disk    string
 	rounds  int
 	time    time.Duration
+	bounded bool // by the time, whatever comes of it
 	volumes []string
 	options scenario.Options
 	output  benchOutput
@@ -81,6 +82,7 @@ func newBench(a *app) *cobra.Command {
 			if n := cmd.ArgsLenAtDash(); n >= 0 {
 				names, o.command = args[:n], args[n:]
 			}
+			o.bounded = o.options.Quick || cmd.Flags().Changed("time")
 			if len(names) == 0 && len(o.command) == 0 {
 				return listBench(cmd, a)
 			}
@@ -91,10 +93,10 @@ func newBench(a *app) *cobra.Command {
 	f.StringVar(&o.server, "server", "", "server `SOFTWARE`, as for up")
 	f.StringVar(&o.disk, "disk", "", "`DIR` on the disk to compare with (default: the cache directory)")
 	f.IntVar(&o.rounds, "rounds", 0, "counted rounds (default: chosen per scenario)")
-	f.DurationVar(&o.time, "time", 10*time.Minute, "at most this long per scenario, its preparation included; what is begun is ended")
+	f.DurationVar(&o.time, "time", 10*time.Minute, "at most this long per scenario, its preparation included; what is begun is ended. Without it one round of every row is, however long that takes")
 	f.StringSliceVar(&o.options.Places, "place", nil, "only these `PLACES`: "+strings.Join(scenario.PlaceNames(), ", "))
 	f.StringSliceVar(&o.volumes, "volume", nil, "`VOLUMES` of ramaria's rows (default: as for up)")
-	f.IntSliceVar(&o.options.Threads, "threads", nil, "`NUMBERS` of threads of oltp (default 1,8,64)")
+	f.IntSliceVar(&o.options.Threads, "threads", nil, "`NUMBERS` of threads of oltp (default 1,2,4,8,16,32,64)")
 	f.Float64Var(&o.options.Scale, "scale", 1, "multiply the sizes of data by this")
 	f.StringVar(&o.options.Dump, "dump", "", "your own dump `FILE`, for cycle, fork, load and suite")
 	f.BoolVar(&o.options.Quick, "quick", false, "all of it in five minutes: small, short, and without what takes long to prepare")

@@ -102,7 +102,9 @@ func (o *benchOptions) typed(k scenario.Kind) string {
 	if o.rounds != 0 {
 		addFlag(&b, "rounds", fmt.Sprint(o.rounds))
 	}
-	addFlag(&b, "time", o.time.String())
+	if o.bounded {
+		addFlag(&b, "time", o.time.String())
+	}
 	if o.options.Scale != 1 && k.Takes(scenario.FlagScale) {
 		addFlag(&b, scenario.FlagScale, fmt.Sprint(o.options.Scale))
 	}

@@ -93,7 +93,7 @@ func (m *measuring) one(ctx context.Context, t benchTask, name string) (failed, 
 	if t.refused != nil {
 		result, failed = bench.Refused(t.scenario, t.refused), t.refused
 	} else {
-		r := bench.Runner{Rounds: m.options.rounds, MaxTime: m.options.time, Progress: m.app.progress(name)}
+		r := bench.Runner{Rounds: m.options.rounds, MaxTime: m.options.time, Whole: !m.options.bounded, Progress: m.app.progress(name)}
 		result, failed = r.Run(ctx, t.scenario)
 	}
 	result.Machine, result.Command, result.Ramaria, result.Time = m.machine, t.again, version, began

@@ -21,11 +21,11 @@ const (
 	// oltpRows is the standard number of rows in a table: 37 MB in all, which any server loads
 	// in a few seconds, and four times the smallest pools that work.
 	oltpRows = 20_000
-	// oltpSeconds is how long one round of a row runs: that oltpRounds of all rows, for so long,
-	// are done in the three minutes that a scenario has.
+	// oltpSeconds is how long one round of a row runs: oltpRounds of all rows take about five
+	// minutes.
 	oltpSeconds = 2
-	// oltpRounds is the fewest rounds of which a median is more than one of them.
-	oltpRounds = 3
+	// oltpRounds are enough for two runs to be compared.
+	oltpRounds = 5
 	// oltpWarmup is how long each server is under load before anything counts, in seconds: it
 	// stands for the round by which other scenarios warm up.
 	oltpWarmup = 2
@@ -120,7 +120,7 @@ func (o *oltp) threads() []int {
 	case o.lab.Options.Quick: // there is time for several rounds of one alone
 		return []int{toldThreads}
 	}
-	return []int{1, toldThreads, 64}
+	return []int{1, 2, 4, toldThreads, 16, 32, 64}
 }
 
 // nearest is the one of the numbers that is nearest to toldThreads, the lower one of two.

@@ -21,7 +21,7 @@ type Options struct {
 	Places []string
 	// Volumes are the volumes of ramaria's own rows; none is the one that `up` would choose.
 	Volumes []volume.Kind
-	// Threads are those of the oltp scenario; none are 1, 8 and 64.
+	// Threads are those of the oltp scenario; none are powers of 2 up to 64.
 	Threads []int
 	// Scale multiplies numbers of rows and sizes; 0 is 1.
 	Scale float64

@@ -61,7 +61,7 @@ func (l *Lab) SuiteScenario(command []string) bench.Scenario {
 	settings["rounds"] = "before those that count the command runs once on each server, so that no row pays for cold caches"
 	at := l.chosen(context.Background(), placeDisk, placeRAMByHand, PlaceRamaria)
 	s := bench.Scenario{
-		Name: "suite", Title: "your command, start to end", Unit: bench.Seconds, Rounds: 3, Settings: settings,
+		Name: "suite", Title: "your command, start to end", Unit: bench.Seconds, Rounds: 5, Settings: settings,
 		Conclude: l.ofDisk(slices.ContainsFunc(at, onNoRAM), func(r *bench.Result) string { return concludeSuite(r, at) }),
 		Beside:   []bench.Measure{{Name: besideCommand, Unit: bench.Seconds}, {Name: besideServer, Unit: bench.Seconds}, {Name: besideShare, Unit: bench.Count}, {Name: bench.Written, Unit: bench.Bytes}},
 	}

@@ -183,7 +183,7 @@ func TestOltpThreads(t *testing.T) {
 		rows int
 		told int
 	}{
-		{Options{}, 3*3 + 2 + 4, 8},
+		{Options{}, 7*3 + 2 + 4, 8},
 		// Who names them gets the curves of all servers.
 		{Options{Threads: []int{4, 8, 8, 12}}, 3 * (3 + 2 + 4), 8},
 		{Options{Threads: []int{2, 64, 2}}, 2 * (3 + 2 + 4), 2},

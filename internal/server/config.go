@@ -90,6 +90,18 @@ func (s *Server) Render(c Config) (string, error) {
 	return b.String(), nil
 }
 
+// Settings are the options of a start on a kind of volume that are the same wherever it is, as
+// name=value, in the order of the option file.
+func (s *Server) Settings(stage Stage, volume string) []string {
+	var list []string
+	for _, r := range s.family().profile {
+		if r.applies(s.Version, stage, volume) && !strings.HasPrefix(r.value, "{") {
+			list = append(list, r.name+"="+r.value)
+		}
+	}
+	return list
+}
+
 // optionLine writes one line of an option file, quoted as the manual has it
 // (https://mariadb.com/kb/en/configuring-mariadb-with-option-files/).
 func optionLine(name, value string) (string, error) {
