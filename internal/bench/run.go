@@ -131,6 +131,7 @@ func (r *run) hurried() error {
 		case c.row.Rounds > 0:
 		case c.warm != nil:
 			c.row.count(*c.warm)
+			c.row.state("the one figure is of the round that warms up")
 		default:
 			c.row.Note = fmt.Sprintf("not measured within %s", r.limit.most)
 			r.late = true

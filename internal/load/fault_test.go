@@ -105,6 +105,41 @@ func TestRefusedRows(t *testing.T) {
 				tiny.set(t)
 				test(t)
 			})
+			if c.code == 1452 {
+				continue
+			}
+			text = "SET foreign_key_checks = 0, unique_checks = 0;\n" + text
+			t.Run(c.name+" at once", test)
+		}
+	})
+}
+
+// TestFilledAtOnce looks at what the server is told: where it fills an empty table in one go, one
+// session fills each that is small, with the checks off, and nobody does anything else so.
+func TestFilledAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *stand) {
+		var text strings.Builder
+		text.WriteString("SET foreign_key_checks = 0;\nCREATE TABLE small (id int NOT NULL, v varchar(60), PRIMARY KEY (id)) ENGINE=InnoDB;\n" +
+			"CREATE TABLE other (id int NOT NULL, v varchar(60), PRIMARY KEY (id)) ENGINE=MyISAM;\n")
+		rows := 3 * firstChunk / 60
+		for i := range rows {
+			fmt.Fprintf(&text, "INSERT INTO small VALUES (%d,'%050d');\n", i, i)
+		}
+		text.WriteString("INSERT INTO other VALUES (1,'x');\nINSERT INTO small VALUES (-1,'later');\n")
+		s.clear(t)
+		s.exec(t, "SET GLOBAL log_output = 'TABLE'; TRUNCATE TABLE mysql.general_log; SET GLOBAL general_log = 1")
+		err := s.load(t.Context(), strings.NewReader(text.String()))
+		s.exec(t, "SET GLOBAL general_log = 0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := s.strings(t, "SELECT COUNT(*), SUM(id), MIN(v), COUNT(DISTINCT v) FROM d.small"); n[0] != fmt.Sprintf("%d\t%d\t%050d\t%d", rows+1, rows*(rows-1)/2-1, 0, rows+1) {
+			t.Errorf("the table has %q", n)
+		}
+		said := strings.Join(s.strings(t, "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log"), "\n")
+		off, loads := strings.Count(said, "SET unique_checks = 0"), strings.Count(said, "INTO TABLE `d`.`small`")
+		if s.FillsAtOnce() && (off != 1 || loads != 2) || !s.FillsAtOnce() && (off != 0 || loads < 3) {
+			t.Errorf("the checks are off %d times, and there are %d LOAD DATA:\n%.2000s", off, loads, said)
 		}
 	})
 }

@@ -40,6 +40,8 @@ type chunk struct {
 	whole bool
 	// bulk says that they are all that go into an empty table.
 	bulk bool
+	// null says that NULL may stand in one of them.
+	null bool
 }
 
 // origin says that the row of this number, and those that follow, begin in that line, and their
@@ -53,6 +55,7 @@ func (c *chunk) add(st *dump.Statement) {
 	}
 	base := len(c.rows)
 	c.rows = append(c.rows, st.Rows...)
+	c.null = c.null || mayBeNull(st.Rows)
 	c.ends = slices.Grow(c.ends, len(st.Ends))
 	for _, end := range st.Ends {
 		c.ends = append(c.ends, base+end)
@@ -122,7 +125,7 @@ func (c *chunk) statementEnd(row int) int {
 // are not refused, NULL for a column that must not be NULL is 0 in an INSERT of several rows,
 // but refused in one of one row: https://mariadb.com/kb/en/null-values/
 func (c *chunk) loose() bool {
-	return !c.whole && c.table.loose() && (c.facts.strict() || !mayBeNull(c.rows))
+	return !c.whole && c.table.loose() && (!c.null || c.facts.strict())
 }
 
 // mayBeNull says that NULL stands somewhere in rows, in whatever case, if only inside a string.
@@ -313,7 +316,7 @@ func (l *loader) flush(ctx context.Context) error {
 // fillsAtOnce says that one session fills an empty table sooner than several, by LOAD DATA, if
 // there are not too many rows.
 func (l *loader) fillsAtOnce(t *table) bool {
-	return l.bulk && !t.rows.facts.foreignKeyChecks && t.rows.columns != nil && t.rows.loose() && !l.noData.Load()
+	return l.bulk && !t.rows.facts.foreignKeyChecks && t.rows.loose() && l.byData(t.rows)
 }
 
 // leave sends the last rows of the current table, shared out among the workers.
@@ -351,11 +354,11 @@ func (l *loader) send(ctx context.Context, t *table, parts int) error {
 	t.sent += len(c.rows)
 	t.fresh = false
 	next := *c
-	next.bulk = false
+	next.bulk, next.null = false, false
 	next.rows, next.ends, next.from = make([]byte, 0, min(len(c.rows), lastChunk)), make([]int, 0, min(len(c.ends), 1<<16)), nil
 	t.rows = &next
 	n := len(c.ends)
-	if c.loose() {
+	if c.loose() && !c.bulk {
 		parts = max(parts, len(c.rows)/lastChunk)
 	}
 	parts = min(parts, n)

@@ -101,13 +101,11 @@ func (l *loader) broken() error {
 
 // do sends the rows of a chunk.
 func (l *loader) do(ctx context.Context, s *session, c *chunk) error {
-	if err := l.follow(ctx, s, c, c.bulk); err != nil {
+	byData := len(c.ends) > 0 && l.byData(c)
+	if err := l.follow(ctx, s, c, c.bulk && byData); err != nil || len(c.ends) == 0 {
 		return err
 	}
-	if len(c.ends) == 0 {
-		return nil
-	}
-	if c.columns != nil && !l.noData.Load() && c.table.odd.Load() < maxOdd {
+	if byData {
 		done, err := l.loadData(ctx, s, c)
 		if done || err != nil {
 			return err
@@ -118,6 +116,11 @@ func (l *loader) do(ctx context.Context, s *session, c *chunk) error {
 		}
 	}
 	return l.insert(ctx, s, c)
+}
+
+// byData says that LOAD DATA is tried with rows.
+func (l *loader) byData(c *chunk) bool {
+	return c.columns != nil && !l.noData.Load() && c.table.odd.Load() < maxOdd && c.facts.charset(nil) != ""
 }
 
 // follow has the session of a worker be as a chunk needs it.

@@ -79,6 +79,7 @@ func (s *Session) restore(ctx context.Context, statements []string) error {
 // altered or made again: MySQL opens the tables anew that a foreign key ties to them, and finds
 // in the dictionary what an insert that failed left there (see server.HidesCounters).
 func (s *Session) settle(ctx context.Context, d *Database, altered map[string]uint64) error {
+	set := map[string]bool{}
 	for len(altered) > 0 {
 		tied := map[string]bool{}
 		for _, k := range d.Shape.Keys {
@@ -103,6 +104,12 @@ func (s *Session) settle(ctx context.Context, d *Database, altered map[string]ui
 			return err
 		}
 		altered = moved(d.Counters, have)
+		for table := range altered {
+			if set[table] { // somebody inserts, and no ALTER goes below that
+				return fmt.Errorf("put counters back: that of %s moves", table)
+			}
+			set[table] = true
+		}
 		if err := s.restore(ctx, setting(d.Name, altered)); err != nil {
 			return err
 		}

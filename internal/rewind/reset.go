@@ -211,9 +211,11 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 	if !r.Server.HidesCounters() {
 		return nil
 	}
-	// Of tables that were filled nobody has kept which were made again.
-	for table := range p.Doubtful {
-		altered[table] = d.Counters[table]
+	// Of tables that were filled or compared nobody has kept which were made again.
+	for _, set := range []map[string]bool{p.Doubtful, p.Suspect} {
+		for table := range set {
+			altered[table] = d.Counters[table]
+		}
 	}
 	return s.settle(ctx, d, altered)
 }

@@ -44,8 +44,8 @@ func (l *Lab) MemoryScenario() bench.Scenario {
 
 // scenario has a scenario measure the row, where the fleet fits.
 func (f *fleet) scenario(s bench.Scenario, row bench.Case) bench.Scenario {
-	s.Settings = f.lab.settings()
-	f.lab.alone(f.room(), row, &s)
+	s.Settings, s.Beside = f.lab.settings(), fsyncBeside()
+	f.lab.alone(f.room(), located(f.lab.onVolume(volume.Shm), row)[0], &s)
 	return s
 }
 

@@ -83,7 +83,7 @@ func (l *Lab) onVolume(kind volume.Kind) func(context.Context) (site, error) {
 				return site{}, err
 			}
 		}
-		v, err := l.volume(ctx, kind)
+		v, err := l.fitting(ctx, kind)
 		if err != nil {
 			return site{}, err
 		}
@@ -97,15 +97,16 @@ func (l *Lab) siteOf(ctx context.Context, dir string, inRAM bool) (site, error) 
 	if s, known := l.sites[dir]; known {
 		return s, nil
 	}
-	fsyncs, err := bench.FsyncSamples(ctx, dir)
-	if err != nil {
-		return site{}, err
+	s := site{lies: l.medium(dir, inRAM)}
+	var err error
+	if s.fsyncs, err = bench.FsyncSamples(ctx, dir); err != nil { // the row can be measured all the same
+		s.lies += ", where no fsync could be measured"
 	}
 	if l.sites == nil {
 		l.sites = map[string]site{}
 	}
-	l.sites[dir] = site{l.medium(dir, inRAM), fsyncs}
-	return l.sites[dir], nil
+	l.sites[dir] = s
+	return s, ctx.Err()
 }
 
 // tellWritten has what was written to a device among the measures of a round, where that is

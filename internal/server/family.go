@@ -55,8 +55,8 @@ type family struct {
 	block func(statements ...string) string
 	// transports says that importing a table's file is faster than filling a table.
 	transports bool
-	// bulk is the first version that fills an empty table in one go, the zero Version if none
-	// does.
+	// bulk is the first version that was seen to fill an empty table in one go, the zero Version
+	// if none does.
 	bulk Version
 	// cascades is the first version that logs the rows that foreign keys change, the zero
 	// Version if none does.
@@ -125,7 +125,7 @@ func (s *Server) LogsCascades() bool {
 
 // FillsAtOnce reports whether a transaction that fills an empty table makes its pages in one go, in
 // the order of the keys and with little undo log, if unique_checks and foreign_key_checks are off.
-// https://mariadb.com/kb/en/innodb-insert/ (MDEV-515)
+// https://mariadb.com/kb/en/innodb-insert/ (MDEV-24621)
 func (s *Server) FillsAtOnce() bool {
 	f := s.family()
 	return f.bulk != (Version{}) && s.Version.Compare(f.bulk) >= 0

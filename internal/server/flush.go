@@ -16,8 +16,9 @@ const (
 )
 
 // FlushPages has a server write out the dirty pages of its buffer pool until no more than few are
-// left, and waits for that, but not for longer than patience, and no longer than may, if not nil,
-// allows it of the bytes of dirty pages that there are. It returns how many pages are left. The
+// left, and waits for that, but not for longer than patience, and it is not begun, or ended, if may, unless
+// it is nil, does not allow it of the bytes of dirty pages that there are: what the server is about to
+// write then it still writes. It returns how many pages are left. The
 // account must be one that sets global variables; these are as before in the end.
 // https://mariadb.com/kb/en/innodb-page-flushing/
 // https://dev.mysql.com/doc/refman/en/innodb-buffer-pool-flushing.html

@@ -35,7 +35,7 @@ var mariadbFamily = family{
 	withheld:     []privilege{{name: "SUPER"}, {name: "BINLOG ADMIN"}},
 	obeyReadOnly: "READ_ONLY ADMIN",
 
-	transports: true, transactions: transactionsByReport, bulk: Version{10, 6, 0},
+	transports: true, transactions: transactionsByReport, bulk: Version{10, 11, 0},
 	// https://mariadb.com/kb/en/begin-end/
 	block: func(statements ...string) string {
 		return "BEGIN NOT ATOMIC " + strings.Join(statements, "; ") + "; END"

@@ -2,9 +2,10 @@ package supervisor
 
 import (
 	"context"
-	"errors"
+	"database/sql"
 	"fmt"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -56,6 +57,8 @@ type brake struct {
 	// if none was.
 	asking chan error
 	asked  time.Time
+	// flushing says that the pages of one that did are being written out.
+	flushing atomic.Bool
 	// pid is the server that on and held are about: a rewind starts another.
 	pid int
 	// pause is for how long the next look can wait.
@@ -134,22 +137,34 @@ func (b *brake) larger() string {
 // ask has the server become read-only, which it does once no transaction writes: see
 // wait. It has a connection of its own, since that may take its time.
 func (b *brake) ask(ctx context.Context) {
-	b.asked, b.asking = time.Now(), make(chan error, 1)
+	asking := make(chan error, 1)
+	b.asked, b.asking = time.Now(), asking
 	b.behind.Go(func() {
 		db, err := server.Open(b.inst.Socket(), b.inst.Supervisor, "")
 		if err == nil {
-			if _, err = db.ExecContext(ctx, "SET GLOBAL read_only=1"); err == nil {
-				// It has nothing to write any more after that. Where there is no room for it, to
-				// have it write would end it now.
-				left, err := server.FlushPages(ctx, db, 0, flushTime, b.roomFor)
-				if err != nil || left > 0 {
-					b.log.Warn("a server that is read-only still has pages to write", "pages", left, "error", err)
-				}
-			}
-			err = errors.Join(err, db.Close())
+			_, err = db.ExecContext(ctx, "SET GLOBAL read_only=1")
 		}
-		b.asking <- err
+		asking <- err
+		if err == nil {
+			b.flush(ctx, db)
+		}
+		if db != nil {
+			_ = db.Close() // nothing is lost with it
+		}
 	})
+}
+
+// flush has a server that is read-only write its dirty pages out: it has nothing to write any more
+// after that. Where there is no room for it, to have it write would end it now.
+func (b *brake) flush(ctx context.Context, db *sql.DB) {
+	if !b.flushing.CompareAndSwap(false, true) { // the other one puts the settings back
+		return
+	}
+	defer b.flushing.Store(false)
+	left, err := server.FlushPages(ctx, db, 0, flushTime, b.roomFor)
+	if err != nil || left > 0 {
+		b.log.Warn("a server that is read-only still has pages to write", "pages", left, "error", err)
+	}
 }
 
 // wait looks whether the server has become read-only. Statements that write, and after
@@ -197,7 +212,7 @@ func (b *brake) writing(ctx context.Context) (ids []uint64, _ error) {
 }
 
 // reading is a statement that only reads.
-var reading = regexp.MustCompile(`(?i)^[\s(]*(SELECT|SHOW)\b`)
+var reading = regexp.MustCompile(`(?is)^(\s|\(|/\*.*?\*/|(--\s|#)[^\n]*\n)*(SELECT|SHOW|EXPLAIN|DESC|DESCRIBE)\b`)
 
 // writers are the connections with a transaction that has written.
 func (b *brake) writers(ctx context.Context) (ids []uint64, err error) {

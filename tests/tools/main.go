@@ -35,6 +35,9 @@ func tools(ctx context.Context) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if servers, err = filepath.Abs(servers); err != nil {
+		return "", err
+	}
 	home, err := os.MkdirTemp("", "tools-")
 	if err != nil {
 		return "", err
@@ -46,13 +49,17 @@ func tools(ctx context.Context) (dir string, err error) {
 	}
 	f := &server.Finder{Host: host.Host{}, Places: p, Memo: memo.Store{Dir: filepath.Join(p.State, "memo")}, Progress: os.Stderr}
 	program, err := f.Tool(ctx, server.MkfsXFS)
-	if err != nil || len(program.Argv) == 1 { // the system's own
+	own := filepath.Join(p.Cache, "tools") + string(filepath.Separator)
+	if err != nil || !strings.HasPrefix(program.Argv[0], own) { // the system's own
 		return "", err
 	}
-	for i, arg := range program.Argv { // the shared directory is meant, not the way to it
-		program.Argv[i] = strings.ReplaceAll(arg, filepath.Join(p.Cache, "tools"), filepath.Join(servers, servertest.ToolsDir))
+	shared := filepath.Join(servers, servertest.ToolsDir)
+	for _, words := range [][]string{program.Argv, program.Env} { // the shared directory is meant, not the way to it
+		for i, word := range words {
+			words[i] = strings.ReplaceAll(word, own, shared+string(filepath.Separator))
+		}
 	}
-	dir = filepath.Join(filepath.Dir(servers), "bin")
+	dir = filepath.Join(shared, "bin")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
