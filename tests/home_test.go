@@ -2,6 +2,7 @@ package tests
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,7 +73,22 @@ func (h *house) ramaria(args ...string) string {
 	h.t.Helper()
 	out, talk, err := h.try(args...)
 	if err != nil {
-		h.t.Fatalf("ramaria %s: %v\n%s", strings.Join(args, " "), err, talk)
+		h.t.Fatalf("ramaria %s: %v\n%s%s", strings.Join(args, " "), err, talk, h.logs())
 	}
 	return out
+}
+
+// logs are the ends of what the servers of all instances have logged: their volumes go with the
+// test.
+func (h *house) logs() string {
+	const most = 6000
+	var b strings.Builder
+	for _, root := range []string{h.places.Shm, filepath.Join(h.places.Mounts, "*")} {
+		found, _ := filepath.Glob(filepath.Join(root, "instances", "*", "server.log"))
+		for _, path := range found {
+			text, err := os.ReadFile(path)
+			fmt.Fprintf(&b, "\n%s (%v):\n%s", path, err, text[max(0, len(text)-most):])
+		}
+	}
+	return b.String()
 }

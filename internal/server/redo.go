@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -12,6 +13,10 @@ import (
 // redoLogs are the files of the redo log in a data directory: one since MariaDB 10.5,
 // several in MySQL, which keeps them in a directory from 8.0.30 on.
 var redoLogs = []string{"ib_logfile[0-9]*", "#innodb_redo/#ib_redo*"}
+
+// doublewrites are the files that InnoDB writes pages to before it writes them where they belong:
+// MariaDB's are in the system tablespace, MySQL has files of their own since 8.0.20.
+var doublewrites = []string{"ibdata1", "#ib_*.dblwr"}
 
 // mostRedoLog is the largest file, in bytes, that OwnRedoLog copies: 20 ms.
 const mostRedoLog = 64 << 20
@@ -25,30 +30,31 @@ func (s *Server) OwnRedoLog(ctx context.Context, dir string, account Account) er
 	if account == (Account{}) {
 		uid = os.Geteuid()
 	}
-	return eachRedoLog(dir, func(root *os.Root, name string) error { return sys.Unshare(ctx, root, name, uid, mostRedoLog) })
+	return eachFile(dir, redoLogs, func(root *os.Root, name string) error { return sys.Unshare(ctx, root, name, uid, mostRedoLog) })
 }
 
-// FillRedoLog gives the redo log in a data directory blocks for all its holes, at any time: a
-// server that gets none when it commits aborts.
-func (s *Server) FillRedoLog(dir string) error {
-	return eachRedoLog(dir, func(root *os.Root, name string) error {
+// OwnLogs gives the redo log in a data directory blocks of its own for all of it, and those files
+// that pages are written to first, against torn ones, at any time: a server that gets none when it
+// commits aborts.
+func (s *Server) OwnLogs(dir string) error {
+	return eachFile(dir, append(slices.Clone(redoLogs), doublewrites...), func(root *os.Root, name string) error {
 		f, err := root.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
-		err = sys.FillHoles(f)
+		err = sys.OwnBlocks(f)
 		return errors.Join(err, f.Close())
 	})
 }
 
-// eachRedoLog calls f for the files of the redo log that are in use.
-func eachRedoLog(dir string, f func(root *os.Root, name string) error) error {
+// eachFile calls f for the files of a data directory that patterns name and that are in use.
+func eachFile(dir string, patterns []string, f func(root *os.Root, name string) error) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }() // only read from
-	for _, pattern := range redoLogs {
+	for _, pattern := range patterns {
 		names, err := fs.Glob(root.FS(), pattern)
 		if err != nil {
 			return err

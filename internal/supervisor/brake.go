@@ -103,8 +103,8 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 			}
 		}
 		b.on = true
-		if err := b.inst.Server.FillRedoLog(b.inst.DataDir()); err != nil {
-			b.log.Warn("cannot keep room for the redo log", "error", err)
+		if err := b.inst.Server.OwnLogs(b.inst.DataDir()); err != nil {
+			b.log.Warn("cannot keep room for the server's logs", "error", err)
 		}
 		b.ask(ctx)
 	case u.Free > room+room/2 && b.on:

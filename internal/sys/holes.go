@@ -54,23 +54,24 @@ func PunchHole(fd int, off, n int64) error {
 	}
 }
 
-// FillHoles gives a file blocks for all that its size promises, which read as zeros as before.
-// File systems that cannot are left as they are. Others may write to the file meanwhile.
-func FillHoles(f *os.File) error {
+// OwnBlocks gives a file blocks of its own for all that its size promises: holes get some, which
+// read as zeros as before, and shared ones are copied. Writing to it takes no room then. File
+// systems that cannot are left as they are. Others may write to the file meanwhile.
+func OwnBlocks(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
 		return err
 	}
-	for {
-		err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, info.Size())
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case err == nil, errors.Is(err, unix.EOPNOTSUPP):
-			return nil
+	for _, mode := range []uint32{unix.FALLOC_FL_KEEP_SIZE, unix.FALLOC_FL_KEEP_SIZE | unix.FALLOC_FL_UNSHARE_RANGE} {
+		err := unix.Fallocate(int(f.Fd()), mode, 0, info.Size())
+		for errors.Is(err, unix.EINTR) {
+			err = unix.Fallocate(int(f.Fd()), mode, 0, info.Size())
 		}
-		return fmt.Errorf("fill holes of %s: %w", f.Name(), err)
+		if err != nil && !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("give %s blocks of its own: %w", f.Name(), err)
+		}
 	}
+	return nil
 }
 
 // DigHoles turns every whole 4 KB block of zeros in the regular file at path into

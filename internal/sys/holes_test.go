@@ -165,7 +165,7 @@ func TestCopyBytes(t *testing.T) {
 	}
 }
 
-func TestFillHoles(t *testing.T) {
+func TestOwnBlocks(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func TestFillHoles(t *testing.T) {
 	if _, err := f.WriteAt([]byte("end"), size-3); err != nil {
 		t.Fatal(err)
 	}
-	if err := FillHoles(f); err != nil {
+	if err := OwnBlocks(f); err != nil {
 		t.Fatal(err)
 	}
 	info, err := f.Stat()
