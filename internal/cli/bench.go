@@ -82,6 +82,9 @@ func newBench(a *app) *cobra.Command {
 			if n := cmd.ArgsLenAtDash(); n >= 0 {
 				names, o.command = args[:n], args[n:]
 			}
+			if o.options.Quick && !cmd.Flags().Changed("time") {
+				o.time = quickTime
+			}
 			o.bounded = o.options.Quick || cmd.Flags().Changed("time")
 			if len(names) == 0 && len(o.command) == 0 {
 				return listBench(cmd, a)
@@ -128,9 +131,6 @@ func runBench(ctx context.Context, a *app, names []string, o benchOptions) (err 
 	all := slices.Contains(names, benchAll)
 	if err := o.fit(a, kinds, all); err != nil {
 		return usageError{err}
-	}
-	if o.options.Quick {
-		o.time = min(o.time, quickTime)
 	}
 	out, err := o.output.open(a)
 	if err != nil {

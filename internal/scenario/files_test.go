@@ -77,7 +77,7 @@ func TestFilesScenario(t *testing.T) {
 
 // TestConcludeFiles: a disk is no RAM, held back or not, and the first place has figures.
 func TestConcludeFiles(t *testing.T) {
-	l := &Lab{Server: &server.Server{}, Host: hostWith(t, ""), Dir: t.TempDir(), Options: Options{
+	l := &Lab{Server: &server.Server{Flavour: server.MariaDB}, Host: hostWith(t, ""), Dir: t.TempDir(), Options: Options{
 		Places: []string{"emulated:100", placeDisk, PlaceRamaria, placeDisk, "emulated:100"}, Volumes: []volume.Kind{volume.Zram, volume.Tmpfs, volume.Zram},
 	}}
 	s := l.FilesScenario()

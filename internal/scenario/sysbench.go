@@ -75,7 +75,7 @@ func (l *Lab) sysbench(ctx context.Context) (server.Program, error) {
 	}
 	p, err := l.Sysbench(ctx)
 	if errors.Is(err, server.ErrNoTool) {
-		err = errors.Join(bench.ErrUnavailable, err)
+		err = fmt.Errorf("%w: %w", bench.ErrUnavailable, err)
 	}
 	return p, err
 }

@@ -123,8 +123,8 @@ func TestOltpRows(t *testing.T) {
 			unsummed++
 		}
 	}
-	// 3 numbers of threads on 3 servers, one on 2 that trust the device and on 4 with the small pool.
-	if unsummed != 1 || len(s.Cases) != 3*3+2+4 || s.Rounds < 3 {
+	// 7 numbers of threads on 3 servers, one on 2 that trust the device and on 4 with the small pool.
+	if unsummed != 1 || len(s.Cases) != 7*3+2+4 || s.Rounds < 4 {
 		t.Errorf("%d rows, %d of them without checksums", len(s.Cases), unsummed)
 	}
 	if small := workloadLab(t, Options{Scale: 0.1}).OltpScenario(); strings.Contains(small.Cases[len(small.Cases)-1].Name, "small pool") {
