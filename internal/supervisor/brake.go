@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"regexp"
 	"sync/atomic"
@@ -57,8 +58,8 @@ type brake struct {
 	// if none was.
 	asking chan error
 	asked  time.Time
-	// flushing says that the pages of one that did are being written out.
-	flushing atomic.Bool
+	// obeys says that one did, and that its pages are being written out.
+	obeys atomic.Bool
 	// pid is the server that on and held are about: a rewind starts another.
 	pid int
 	// pause is for how long the next look can wait.
@@ -139,28 +140,23 @@ func (b *brake) larger() string {
 func (b *brake) ask(ctx context.Context) {
 	asking := make(chan error, 1)
 	b.asked, b.asking = time.Now(), asking
+	b.obeys.Store(false)
 	b.behind.Go(func() {
 		db, err := server.Open(b.inst.Socket(), b.inst.Supervisor, "")
 		if err == nil {
-			_, err = db.ExecContext(ctx, "SET GLOBAL read_only=1")
+			if _, err = db.ExecContext(ctx, "SET GLOBAL read_only=1"); err == nil {
+				b.obeys.Store(true)
+				b.flush(ctx, db)
+			}
+			err = errors.Join(err, db.Close())
 		}
 		asking <- err
-		if err == nil {
-			b.flush(ctx, db)
-		}
-		if db != nil {
-			_ = db.Close() // nothing is lost with it
-		}
 	})
 }
 
 // flush has a server that is read-only write its dirty pages out: it has nothing to write any more
 // after that. Where there is no room for it, to have it write would end it now.
 func (b *brake) flush(ctx context.Context, db *sql.DB) {
-	if !b.flushing.CompareAndSwap(false, true) { // the other one puts the settings back
-		return
-	}
-	defer b.flushing.Store(false)
 	left, err := server.FlushPages(ctx, db, 0, flushTime, b.roomFor)
 	if err != nil || left > 0 {
 		b.log.Warn("a server that is read-only still has pages to write", "pages", left, "error", err)
@@ -178,6 +174,7 @@ func (b *brake) wait(ctx context.Context) error {
 	default:
 	}
 	switch late := time.Since(b.asked); {
+	case b.obeys.Load(): // nobody keeps it from that any more
 	case late > trxTime:
 		return b.kill(ctx, "KILL CONNECTION", b.writers)
 	case late > brakeTime:
