@@ -202,7 +202,7 @@ func (o *benchOptions) check() error {
 		}
 		o.options.Volumes = append(o.options.Volumes, spec.Kind)
 	}
-	o.options.Places, o.volumes, o.options.Volumes, o.options.Threads = once(o.options.Places), once(o.volumes), once(o.options.Volumes), once(o.options.Threads)
+	o.options.Places, o.volumes, o.options.Volumes, o.options.Threads = scenario.Unique(o.options.Places), scenario.Unique(o.volumes), scenario.Unique(o.options.Volumes), scenario.Unique(o.options.Threads)
 	if o.rounds < 0 || o.rounds > bench.MaxRounds {
 		return fmt.Errorf("use %d rounds: it must be between 1 and %d", o.rounds, bench.MaxRounds)
 	}

@@ -82,17 +82,6 @@ func namesOf(kinds []scenario.Kind, want func(scenario.Kind) bool) string {
 	return strings.Join(names, ", ")
 }
 
-// once leaves out what was there before.
-func once[T comparable](list []T) []T {
-	var out []T
-	for _, v := range list {
-		if !slices.Contains(out, v) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
 // typed are the flags that a scenario takes as they can be typed again, each with a space
 // before it, but for those that choose rows.
 func (o *benchOptions) typed(k scenario.Kind) string {

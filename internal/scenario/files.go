@@ -93,14 +93,14 @@ func (l *Lab) filesPlaces() []filesPlace {
 	if len(kinds) == 0 {
 		kinds = []volume.Kind{volume.Tmpfs, volume.XFS, volume.Zram, volume.Ramfs}
 	}
-	for _, kind := range unique(kinds) {
+	for _, kind := range Unique(kinds) {
 		if kind == volume.Disk || kind == volume.Shm || !wants(PlaceRamaria) {
 			continue // they are directories of the two above
 		}
 		list = append(list, filesPlace{row: string(kind), says: "ramaria's volume in RAM", name: PlaceRamaria, kind: kind, open: l.inVolume(kind)})
 	}
 	// The last: the others are compared with the first, and these have no figures.
-	for _, name := range unique(l.Options.Places) {
+	for _, name := range Unique(l.Options.Places) {
 		p, err := placeNamed(name)
 		switch {
 		case err != nil: // CheckPlaces has told

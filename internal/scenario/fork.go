@@ -139,7 +139,7 @@ func (l *Lab) roomToCopy(ctx context.Context, kind volume.Kind, need int64) erro
 // named. Those that this machine does not have say so.
 func (l *Lab) forkKinds() []volume.Kind {
 	if len(l.Options.Volumes) > 0 {
-		return unique(l.Options.Volumes)
+		return Unique(l.Options.Volumes)
 	}
 	kinds := []volume.Kind{volume.Disk, volume.Shm}
 	for _, kind := range volume.Kinds {

@@ -116,7 +116,7 @@ func (o *oltp) scenario() bench.Scenario {
 func (o *oltp) threads() []int {
 	switch {
 	case len(o.lab.Options.Threads) > 0:
-		return unique(o.lab.Options.Threads)
+		return Unique(o.lab.Options.Threads)
 	case o.lab.Options.Quick: // there is time for several rounds of one alone
 		return []int{toldThreads}
 	}

@@ -158,7 +158,7 @@ func (l *Lab) chosen(ctx context.Context, names ...string) []place {
 		names = l.Options.Places
 	}
 	var list []place
-	for _, name := range unique(names) {
+	for _, name := range Unique(names) {
 		p, err := placeNamed(name)
 		if err != nil {
 			continue // CheckPlaces has told
@@ -178,7 +178,7 @@ func (l *Lab) chosen(ctx context.Context, names ...string) []place {
 // ramKinds are the volumes of ramaria's rows.
 func (l *Lab) ramKinds(ctx context.Context) []volume.Kind {
 	if len(l.Options.Volumes) > 0 {
-		return unique(l.Options.Volumes)
+		return Unique(l.Options.Volumes)
 	}
 	kind, err := l.ramKind(ctx)
 	if err != nil {
@@ -187,8 +187,8 @@ func (l *Lab) ramKinds(ctx context.Context) []volume.Kind {
 	return []volume.Kind{kind}
 }
 
-// unique leaves out what was there before: rows have names of their own.
-func unique[T comparable](list []T) []T {
+// Unique leaves out what was there before: rows have names of their own.
+func Unique[T comparable](list []T) []T {
 	var once []T
 	for _, v := range list {
 		if !slices.Contains(once, v) {
