@@ -5,11 +5,46 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // CopyFile copies the content of the regular file src, holes kept, to dst, which
 // must not exist and gets mode 0600. Blocks are shared where the file system can.
 func CopyFile(ctx context.Context, src, dst string) (err error) {
+	out, err := os.OpenFile(dst, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("copy file: %w", err)
+	}
+	return errors.Join(copyInto(ctx, out, src), out.Close())
+}
+
+// CopyWhole is CopyFile for a dst that others may look at: it is not there before finish
+// has had its way with the copy, which has no name until then, and so leaves nothing
+// behind, whenever the process ends.
+func CopyWhole(ctx context.Context, src, dst string, finish func(*os.File) error) (err error) {
+	fd, err := unix.Open(filepath.Dir(dst), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return fmt.Errorf("copy file to %s: %w", dst, err)
+	}
+	out := os.NewFile(uintptr(fd), dst)
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if err := copyInto(ctx, out, src); err != nil {
+		return err
+	}
+	if err := finish(out); err != nil {
+		return err
+	}
+	if err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.AT_FDCWD, dst, unix.AT_SYMLINK_FOLLOW); err != nil {
+		return fmt.Errorf("copy file: name it %s: %w", dst, err)
+	}
+	return nil
+}
+
+// copyInto copies the content of the regular file src, holes kept, to an empty file.
+func copyInto(ctx context.Context, out *os.File, src string) error {
 	in, err := os.Open(src)
 	if err != nil {
 		return fmt.Errorf("copy file: %w", err)
@@ -19,11 +54,6 @@ func CopyFile(ctx context.Context, src, dst string) (err error) {
 	if err != nil {
 		return fmt.Errorf("copy file: %w", err)
 	}
-	out, err := os.OpenFile(dst, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("copy file: %w", err)
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
 	if Reflink(int(out.Fd()), int(in.Fd())) == nil {
 		return nil
 	}

@@ -67,15 +67,14 @@ func (s *Shape) transport(ctx context.Context, conn *sql.Conn, name string, tabl
 		return b.String()
 	}
 	// All in as few round trips as there are: the template is locked from the export on.
-	if _, err := conn.ExecContext(ctx, each("ALTER TABLE ", name, " DISCARD TABLESPACE; ")+
-		"FLUSH TABLES "+strings.TrimPrefix(each(", ", s.Name, ""), ", ")+" FOR EXPORT"); err != nil {
+	ids, err := spaces(ctx, conn, name, each("ALTER TABLE ", name, " DISCARD TABLESPACE; ")+
+		"FLUSH TABLES "+strings.TrimPrefix(each(", ", s.Name, ""), ", ")+" FOR EXPORT")
+	if err != nil {
 		return nil, errors.Join(errTransport, err, unlock(ctx, conn))
 	}
 	for _, table := range list {
-		for _, suffix := range []string{".ibd", ".cfg"} {
-			if err = f.copy(ctx, s.Name, name, table+suffix); err != nil {
-				return nil, errors.Join(errTransport, err, unlock(ctx, conn))
-			}
+		if err := f.copyTable(ctx, s.Name, name, table, ids[table]); err != nil {
+			return nil, errors.Join(errTransport, err, unlock(ctx, conn))
 		}
 	}
 	if _, err := conn.ExecContext(ctx, "UNLOCK TABLES; "+each("ALTER TABLE ", name, " IMPORT TABLESPACE; ")); err != nil {
@@ -89,17 +88,52 @@ func unlock(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// copy copies a table's file from one database to another.
-func (f *Files) copy(ctx context.Context, from, to, file string) error {
-	src, dst := filepath.Join(f.DataDir, from, file), filepath.Join(f.DataDir, to, file)
-	if fi, err := os.Lstat(src); err != nil || !fi.Mode().IsRegular() {
-		return fmt.Errorf("copy table: %s is no file (%w)", src, err)
+// spaces returns the numbers that the tablespaces of a database's tables have, and runs what
+// follows.
+func spaces(ctx context.Context, conn *sql.Conn, name, follows string) (ids map[string]uint32, err error) {
+	like := quote(strings.ReplaceAll(name, "_", `\_`) + "/%")
+	rows, err := conn.QueryContext(ctx, "SELECT SUBSTRING_INDEX(NAME, '/', -1), SPACE FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME LIKE "+like+
+		"; "+follows) // #nosec G202 -- names quoted here
+	if err != nil {
+		return nil, err
 	}
-	if err := sys.CopyFile(ctx, src, dst); err != nil {
-		return fmt.Errorf("copy table: %w", err)
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	ids = map[string]uint32{}
+	for rows.Next() {
+		var table string
+		var id uint32
+		if err := rows.Scan(&table, &id); err != nil {
+			return nil, err
+		}
+		ids[table] = id
 	}
-	if os.Geteuid() == 0 {
-		if err := os.Lchown(dst, f.UID, f.GID); err != nil {
+	for rows.NextResultSet() { // what follows has no rows
+	}
+	return ids, rows.Err()
+}
+
+// copyTable copies the files of a table from one database to another, where its tablespace
+// has the number id. The copy has it from the first moment on: a server killed before it has
+// imported the table would find two tablespaces of one number, and not start again.
+func (f *Files) copyTable(ctx context.Context, from, to, table string, id uint32) error {
+	if id == 0 {
+		return fmt.Errorf("copy table: the server knows no tablespace %s/%s", to, table)
+	}
+	own := func(file *os.File) error {
+		if os.Geteuid() != 0 {
+			return nil
+		}
+		return file.Chown(f.UID, f.GID)
+	}
+	for suffix, finish := range map[string]func(*os.File) error{
+		".cfg": own,
+		".ibd": func(file *os.File) error { return errors.Join(renumber(file, id), own(file)) },
+	} {
+		src, dst := filepath.Join(f.DataDir, from, table+suffix), filepath.Join(f.DataDir, to, table+suffix)
+		if fi, err := os.Lstat(src); err != nil || !fi.Mode().IsRegular() {
+			return fmt.Errorf("copy table: %s is no file (%w)", src, err)
+		}
+		if err := sys.CopyWhole(ctx, src, dst, finish); err != nil {
 			return fmt.Errorf("copy table: %w", err)
 		}
 	}

@@ -151,6 +151,21 @@ func (r *Running) start(t testing.TB) error {
 	return r.proc.Ready(t.Context(), db, r.Endpoint.Socket, r.path("server.log"))
 }
 
+// Kill ends the server as kill -9 does.
+func (r *Running) Kill() { r.proc.Kill() }
+
+// Restart starts a killed server anew on its data directory.
+func (r *Running) Restart(t testing.TB) {
+	t.Helper()
+	if err := r.configure(server.Run); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.start(t); err != nil {
+		log, _ := os.ReadFile(r.path("server.log")) // what there is of it
+		t.Fatalf("%v\n%s", err, log)
+	}
+}
+
 func (r *Running) clear(t testing.TB) {
 	if r.proc != nil {
 		r.proc.Kill()
