@@ -44,17 +44,20 @@ func (r *Row) state(found string) {
 // error: Run does, once.
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
+// cut tells whether it has ended since the time is over.
+func cut(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errCut) }
+
 // prepare prepares the cases in order and drops those that are unavailable here.
 func (r *run) prepare(ctx context.Context) error {
 	for i, c := range r.scenario.Cases {
-		if ended(ctx) {
-			return nil
-		}
 		row := &r.result.Rows[i]
-		if r.limit.over(0) && !r.limit.whole {
+		if cut(ctx) || r.limit.over(0) && !r.limit.whole {
 			row.Note = fmt.Sprintf("not prepared within %s", r.limit.most)
 			r.late = true
 			continue
+		}
+		if ended(ctx) {
+			return nil
 		}
 		if c.Cleanup != nil {
 			r.cleanups = append(r.cleanups, c.Cleanup)
@@ -67,7 +70,10 @@ func (r *run) prepare(ctx context.Context) error {
 				continue
 			}
 			if err != nil {
-				return r.fail(ctx, row, err, fmt.Errorf("prepare case %q: %w", c.Name, err))
+				if err := r.fail(ctx, row, err, fmt.Errorf("prepare case %q: %w", c.Name, err)); err != nil {
+					return err
+				}
+				continue
 			}
 		}
 		if c.Found != nil {
@@ -89,6 +95,9 @@ func (r *run) step(ctx context.Context, c *readyCase, counts bool) error {
 	}
 	if c.Check != nil {
 		if err := c.Check(ctx); err != nil {
+			if cut(ctx) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+				ctx = context.WithoutCancel(ctx) // a wrong answer is one, whatever the time
+			}
 			return r.fail(ctx, c.row, err, fmt.Errorf("check answer of case %q: %w", c.Name, err))
 		}
 	}
@@ -130,9 +139,10 @@ func (r *run) hurried() error {
 		switch {
 		case c.row.Rounds > 0:
 		case c.warm != nil:
+			c.row.Note = ""
 			c.row.count(*c.warm)
 			c.row.state("the one figure is of the round that warms up")
-		default:
+		case c.row.Note == "":
 			c.row.Note = fmt.Sprintf("not measured within %s", r.limit.most)
 			r.late = true
 		}
@@ -141,15 +151,22 @@ func (r *run) hurried() error {
 	if measured || !r.late {
 		return nil
 	}
-	err := fmt.Errorf("%w: preparing took longer than %s", ErrTime, r.limit.most)
+	err := fmt.Errorf("%w: %s is too short", ErrTime, r.limit.most)
 	r.result.Failed = reason(err)
 	return err
 }
 
 // fail notes in the result that a step failed, unless it did so because ctx has ended, and
-// returns whole, the error with the step in it.
+// returns whole, the error with the step in it; nil if the step was cut off.
 func (r *run) fail(ctx context.Context, row *Row, err, whole error) error {
-	if !ended(ctx) {
+	switch {
+	case cut(ctx):
+		r.late = true
+		if row.Rounds == 0 {
+			row.Note = fmt.Sprintf("cut off after %s", r.limit.cut())
+		}
+		return nil
+	case !ended(ctx):
 		r.result.Failed = reason(whole)
 		row.fail(err)
 	}

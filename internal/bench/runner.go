@@ -28,10 +28,11 @@ type Runner struct {
 	Rounds int
 	// MaxTime bounds the run, but for Cleanup: no Prepare is begun after it, and no step of a
 	// round; no round is begun that would, if it took as long as the longest one so far, end
-	// later. What is begun is ended. A row for which there was but time to warm up has the
-	// figures of that; one that came to nothing says so. 0 means no bound.
+	// later. What is begun may take half as long again, and is cut off then. A row for which
+	// there was but time to warm up has the figures of that; one that came to nothing says so. 0
+	// means no bound.
 	MaxTime time.Duration
-	// Whole has all rows prepared and run once, whatever MaxTime says.
+	// Whole has all rows prepared and run once, and nothing cut off, whatever MaxTime says.
 	Whole bool
 	// Progress, if not nil, is called before each case in each round with the number
 	// of such steps already done and the number of all of them; before that with 0 for
@@ -53,9 +54,11 @@ func (r *Runner) Run(ctx context.Context, s Scenario) (Result, error) {
 	all := (warmup + rounds) * len(s.Cases)
 	run := &run{scenario: s, result: &result, preparing: func(name string) { r.progress(0, all, "preparing "+name) }, limit: r.limit()}
 	defer r.progress(all, all, "")
-	err := run.prepare(ctx)
+	work, cancel := run.limit.bound(ctx)
+	defer cancel()
+	err := run.prepare(work)
 	if err == nil {
-		err = r.rounds(ctx, run)
+		err = r.rounds(work, run)
 	}
 	if err == nil && ctx.Err() == nil {
 		err = run.hurried()
@@ -104,7 +107,7 @@ func (r *Runner) limit() limit {
 	if now == nil {
 		now = time.Now
 	}
-	return limit{now: now, begin: now(), most: r.MaxTime, whole: r.Whole}
+	return limit{now: now, begin: now(), most: r.MaxTime, whole: r.Whole, cuts: r.MaxTime > 0 && !r.Whole && r.Now == nil}
 }
 
 // limit is the time that a run may take.
@@ -113,7 +116,22 @@ type limit struct {
 	begin time.Time
 	most  time.Duration // 0 for no bound
 	whole bool          // but for one round of every row
+	cuts  bool          // what goes on for too long is cut off: not by a clock of a test's
 }
+
+// errCut says that something was begun in time, and went on for too long.
+var errCut = errors.New("cut off")
+
+// bound returns a context that ends with errCut once what was begun in time has had enough.
+func (l limit) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !l.cuts {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, l.cut(), errCut)
+}
+
+// cut is when what was begun in time is cut off.
+func (l limit) cut() time.Duration { return l.most + l.most/2 }
 
 // over reports whether the time is over, or will be after something that takes a while.
 func (l limit) over(while time.Duration) bool {

@@ -180,6 +180,75 @@ func TestMaxTimeCountsPreparing(t *testing.T) {
 	}
 }
 
+// TestCutOff: what goes on for half as long again is ended, and what was measured stays.
+func TestCutOff(t *testing.T) {
+	forever := func(ctx context.Context) error {
+		<-ctx.Done()
+		return fmt.Errorf("interrupted: %w", ctx.Err())
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(j *journal, b *Case)
+		notes  [3]string
+		rounds [3]int
+	}{
+		{"the first round", func(_ *journal, b *Case) {
+			b.Round = func(ctx context.Context) (Sample, error) { return Sample{}, forever(ctx) }
+		}, [3]string{"", "cut off after 60ms", "not measured within 40ms"}, [3]int{1, 0, 0}},
+		{"the third", func(j *journal, b *Case) {
+			round := b.Round
+			b.Round = func(ctx context.Context) (Sample, error) {
+				if j.count("round B") == 2 {
+					return Sample{}, forever(ctx)
+				}
+				return round(ctx)
+			}
+		}, [3]string{}, [3]int{3, 2, 3}}, // the last was before it in that round
+		{"a check", func(_ *journal, b *Case) { b.Check = forever }, [3]string{"", "cut off after 60ms", "not measured within 40ms"}, [3]int{1, 0, 0}},
+		{"preparing", func(_ *journal, b *Case) { b.Prepare = forever }, [3]string{"not measured within 40ms", "cut off after 60ms", "not prepared within 40ms"}, [3]int{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var j journal
+			cases := []Case{j.traced(&clock{}, "A", 0), j.traced(&clock{}, "B", 0), j.traced(&clock{}, "C", 0)}
+			tc.change(&j, &cases[1])
+			start := time.Now()
+			res, err := (&Runner{MaxTime: 40 * time.Millisecond, Warmup: -1, Rounds: 3}).Run(t.Context(), Scenario{Unit: Seconds, Cases: cases})
+			if measured := tc.rounds != [3]int{}; measured != (err == nil) || measured == errors.Is(err, ErrTime) || measured != (res.Failed == "") {
+				t.Errorf("error: %v, failed: %q", err, res.Failed)
+			}
+			for i, row := range res.Rows {
+				if row.Note != tc.notes[i] || row.Rounds != tc.rounds[i] {
+					t.Errorf("%s: %d rounds, %q; want %d, %q", row.Name, row.Rounds, row.Note, tc.rounds[i], tc.notes[i])
+				}
+			}
+			if res.Interrupted || time.Since(start) < 60*time.Millisecond {
+				t.Errorf("interrupted: %v, after %s", res.Interrupted, time.Since(start))
+			}
+			want := 3
+			if tc.name == "preparing" {
+				want = 2
+			}
+			if got := j.count("cleanup A") + j.count("cleanup B") + j.count("cleanup C"); got != want {
+				t.Errorf("%d cleaned up, want %d", got, want)
+			}
+		})
+	}
+}
+
+// TestWrongAfterTheTime: an answer that is wrong is a failure however late it comes.
+func TestWrongAfterTheTime(t *testing.T) {
+	var j journal
+	c := j.traced(&clock{}, "A", 0)
+	c.Check = func(ctx context.Context) error {
+		<-ctx.Done()
+		return errors.New("the answer is 41")
+	}
+	res, err := (&Runner{MaxTime: 10 * time.Millisecond, Warmup: -1, Rounds: 3}).Run(t.Context(), Scenario{Unit: Seconds, Cases: []Case{c}})
+	if err == nil || errors.Is(err, ErrTime) || res.Failed == "" || res.Rows[0].Note != "failed: the answer is 41" {
+		t.Errorf("error: %v, failed: %q, row: %+v", err, res.Failed, res.Rows[0])
+	}
+}
+
 // TestWarmUpCountsForLackOfTime: a row has the figures of the round that warmed it up, if there
 // was no time for another.
 func TestWarmUpCountsForLackOfTime(t *testing.T) {

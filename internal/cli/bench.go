@@ -96,7 +96,7 @@ func newBench(a *app) *cobra.Command {
 	f.StringVar(&o.server, "server", "", "server `SOFTWARE`, as for up")
 	f.StringVar(&o.disk, "disk", "", "`DIR` on the disk to compare with (default: the cache directory)")
 	f.IntVar(&o.rounds, "rounds", 0, "counted rounds (default: chosen per scenario)")
-	f.DurationVar(&o.time, "time", 10*time.Minute, "at most this long per scenario, its preparation included; what is begun is ended. Without it one round of every row is, however long that takes")
+	f.DurationVar(&o.time, "time", 10*time.Minute, "at most this long per scenario, its preparation included; what goes on for half as long again is cut off. Without it one round of every row is ended, however long that takes")
 	f.StringSliceVar(&o.options.Places, "place", nil, "only these `PLACES`: "+strings.Join(scenario.PlaceNames(), ", "))
 	f.StringSliceVar(&o.volumes, "volume", nil, "`VOLUMES` of ramaria's rows (default: as for up)")
 	f.IntSliceVar(&o.options.Threads, "threads", nil, "`NUMBERS` of threads of oltp (default 1,2,4,8,16,32,64)")
