@@ -16,3 +16,25 @@ func (p *Pool) Hold(ctx context.Context) (func(), error) {
 
 // Expire ends the leases whose time will have run out by then.
 func (p *Pool) Expire(then time.Time) { p.expire(then) }
+
+// Meanwhile makes a lease of a name, as somebody does who has looked whether it is taken before
+// another took it.
+func (p *Pool) Meanwhile(ctx context.Context, from, name string) (err error) {
+	s, done, err := p.session(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { done(err) }()
+	shape, err := p.shape(ctx, s, from)
+	if err != nil {
+		return err
+	}
+	l := newLease(from, name, false)
+	p.mu.Lock()
+	p.leases[name] = l
+	p.mu.Unlock()
+	return p.furnish(ctx, s, l, func() error {
+		_, err := p.rewinder.Clone(ctx, s, shape, name)
+		return err
+	})
+}

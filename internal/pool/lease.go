@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -162,7 +163,7 @@ func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	err = p.open(ctx, s, l, func() error {
+	err = p.furnish(ctx, s, l, func() error {
 		counters, err := p.rewinder.Clone(ctx, s, shape, l.Name)
 		l.database = rewind.Database{Name: l.Name, User: l.Login.User, Shape: shape, Counters: counters}
 		return err
@@ -170,9 +171,9 @@ func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error
 	return l, err
 }
 
-// open writes a lease down, makes its account, and then, by f, its database: a database
+// furnish writes a lease down, makes its account, and then, by f, its database: a database
 // without the account in the file is not ours to remove, whatever it is called.
-func (p *Pool) open(ctx context.Context, s *rewind.Session, l *lease, f func() error) error {
+func (p *Pool) furnish(ctx context.Context, s *rewind.Session, l *lease, f func() error) error {
 	p.mu.Lock()
 	err := p.save()
 	p.mu.Unlock()
@@ -190,7 +191,18 @@ func (p *Pool) open(ctx context.Context, s *rewind.Session, l *lease, f func() e
 	}
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
-	removed := p.remove(undo, s, l)
+	var removed error
+	if errors.Is(err, template.ErrExists) {
+		// Somebody else made it meanwhile: it must not be ours to remove, whatever becomes of the
+		// account.
+		if err := p.shut(undo, s, l); err != nil {
+			p.config.Log.Error("cannot remove an account", "database", l.Name, "error", err)
+		}
+		p.journal.Forget(l.Name)
+		err = fmt.Errorf("the database %s: %w", l.Name, ErrTaken)
+	} else {
+		removed = p.remove(undo, s, l)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if removed == nil {
@@ -265,7 +277,10 @@ func (p *Pool) taken(name string) bool {
 // exists reports whether the server has a database.
 func exists(ctx context.Context, s *rewind.Session, name string) (bool, error) {
 	var n int
-	err := s.Conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ?", name).Scan(&n)
+	err := server.Ask(ctx, s.Conn, server.Question{
+		Text: "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = " + server.Quote(name),
+		Row:  func(rows *sql.Rows) error { return rows.Scan(&n) },
+	})
 	return n > 0, err
 }
 

@@ -334,7 +334,7 @@ func (p *Pool) putBack(l *lease) error {
 	if err != nil {
 		return err
 	}
-	err = p.open(p.life, s, l, func() error {
+	err = p.furnish(p.life, s, l, func() error {
 		_, err := p.rewinder.Reset(p.life, s, &l.database)
 		return err
 	})

@@ -305,3 +305,22 @@ func TestGivenUpAfterTemplate(t *testing.T) {
 		h.put("other")
 	}
 }
+
+// TestMadeMeanwhile: a database that somebody else makes just before it is made is not ours, and
+// stays.
+func TestMadeMeanwhile(t *testing.T) {
+	h := newHouse(t, servertest.Servers[0])
+	h.put("shop")
+	h.exec(h.root, "CREATE DATABASE mine")
+	h.exec(h.root, "CREATE TABLE mine.own (id int)")
+	if err := h.Meanwhile(t.Context(), "shop", "mine"); !errors.Is(err, pool.ErrTaken) {
+		t.Errorf("a lease of the name of somebody's database: %v", err)
+	}
+	h.exec(h.root, "INSERT INTO mine.own VALUES (1)")
+	if list := h.Databases(); len(list) != 0 {
+		t.Errorf("there are leases: %+v", list)
+	}
+	if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop", Name: "mine"}); !errors.Is(err, pool.ErrTaken) {
+		t.Errorf("and once more: %v", err)
+	}
+}

@@ -65,10 +65,10 @@ func grantAll(names string) string {
 	return "GRANT ALL PRIVILEGES ON *.* TO " + names + " WITH GRANT OPTION"
 }
 
-func account(l Login, host string) string { return quote(l.User) + "@" + quote(host) }
+func account(l Login, host string) string { return Quote(l.User) + "@" + Quote(host) }
 
 func identified(account string, l Login) string {
-	return account + " IDENTIFIED BY " + quote(l.Password)
+	return account + " IDENTIFIED BY " + Quote(l.Password)
 }
 
 // appAccounts are the application's accounts: two, since an anonymous or other account
@@ -110,8 +110,9 @@ func (s *Server) ForgetSQL(supervisors, apps []Login) string {
 	return "DROP USER IF EXISTS " + strings.Join(slices.Compact(names), ", ")
 }
 
-// quote writes a string literal for sessions with NO_BACKSLASH_ESCAPES.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+// Quote writes a string literal for sessions with NO_BACKSLASH_ESCAPES, or of a text without
+// backslashes.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // QuoteName writes an identifier in backticks.
 func QuoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }

@@ -13,12 +13,13 @@ import (
 // Error numbers that both flavours share.
 // https://mariadb.com/kb/en/mariadb-error-code-reference/
 const (
-	errDuplicateKey = 1062
-	errNoSuchThread = 1094
-	errLockTimeout  = 1205
-	errDeadlock     = 1213
-	errFixed        = 1238
-	errNoSuchXID    = 1397
+	errDatabaseExists = 1007
+	errDuplicateKey   = 1062
+	errNoSuchThread   = 1094
+	errLockTimeout    = 1205
+	errDeadlock       = 1213
+	errFixed          = 1238
+	errNoSuchXID      = 1397
 )
 
 // NoSuchThread reports whether a connection that was to be ended is gone already.
@@ -29,6 +30,9 @@ func LockTimeout(err error) bool { return numbered(err, errLockTimeout, errDeadl
 
 // DuplicateKey reports whether a statement failed for rows that a unique key does not allow.
 func DuplicateKey(err error) bool { return numbered(err, errDuplicateKey) }
+
+// DatabaseExists reports whether a database was to be made that is there.
+func DatabaseExists(err error) bool { return numbered(err, errDatabaseExists) }
 
 // FixedVariable reports whether a variable was to be set that cannot be.
 func FixedVariable(err error) bool { return numbered(err, errFixed) }

@@ -84,7 +84,7 @@ func transactionsByReport(user string, into *[]Transaction) Question {
 func transactionsBySchema(user string, into *[]Transaction) Question {
 	return Question{"SELECT t.processlist_id, e.xa_state = 'PREPARED', @@performance_schema " +
 		"FROM (SELECT 1) one LEFT JOIN (performance_schema.threads t JOIN performance_schema.events_transactions_current e " +
-		"ON e.thread_id = t.thread_id AND e.state = 'ACTIVE') ON t.processlist_user = " + quote(user), func(rows *sql.Rows) error {
+		"ON e.thread_id = t.thread_id AND e.state = 'ACTIVE') ON t.processlist_user = " + Quote(user), func(rows *sql.Rows) error {
 		var thread sql.Null[uint64]
 		var prepared sql.NullBool
 		var on bool

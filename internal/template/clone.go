@@ -53,11 +53,18 @@ func (s *statements) run() error {
 	return err
 }
 
+// ErrExists says that a database was to be made that is there: it is somebody else's.
+var ErrExists = errors.New("it is there already")
+
+// errStays says that what was made of a clone is still there.
+var errStays = errors.New("what was made of it stays")
+
 // Clone makes the database name with all that the template holds. It is not there, or
-// removed again, when there is an error. The session's database is the new one afterwards.
+// removed again, when there is an error, unless that is ErrExists. The session's database is
+// the new one afterwards.
 func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) error {
 	err := s.clone(ctx, conn, name)
-	if errors.Is(err, errTransport) && ctx.Err() == nil {
+	if errors.Is(err, errTransport) && !errors.Is(err, errStays) && ctx.Err() == nil {
 		s.Files.off.Store(true)
 		err = s.clone(ctx, conn, name)
 	}
@@ -66,6 +73,9 @@ func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) error {
 
 func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string) (err error) {
 	if _, err := conn.ExecContext(ctx, "CREATE DATABASE "+server.QuoteName(name)+s.defaults()+"; USE "+server.QuoteName(name)); err != nil {
+		if server.DatabaseExists(err) {
+			err = errors.Join(ErrExists, err)
+		}
 		return fmt.Errorf("clone %s to %s: %w", s.Name, name, err)
 	}
 	defer func() {
@@ -73,7 +83,7 @@ func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string) (err err
 			// Whoever gave up waiting must not leave half a database.
 			err = fmt.Errorf("clone %s to %s: %w", s.Name, name, err)
 			if derr := Drop(context.WithoutCancel(ctx), conn, name); derr != nil {
-				err = fmt.Errorf("%w; and what was made of it stays: %w", err, derr)
+				err = fmt.Errorf("%w; and %w: %w", err, errStays, derr)
 			}
 		}
 	}()
@@ -219,7 +229,7 @@ func (s *Shape) makeObjects(ctx context.Context, conn *sql.Conn, name string, ob
 
 // settings is the statement that sets what an object was made with.
 func (o Object) settings() string {
-	list := []string{"sql_mode = " + quote(o.SQLMode)}
+	list := []string{"sql_mode = " + server.Quote(o.SQLMode)}
 	if o.Kind == "VIEW" { // it has none of its own
 		list[0] = "sql_mode = @ramaria_mode"
 	}
@@ -227,7 +237,7 @@ func (o Object) settings() string {
 		{"character_set_client", o.Client}, {"collation_connection", o.Connection}, {"time_zone", o.Zone},
 	} {
 		if s.value != "" {
-			list = append(list, s.name+" = "+quote(s.value))
+			list = append(list, s.name+" = "+server.Quote(s.value))
 		}
 	}
 	return "SET " + strings.Join(list, ", ")

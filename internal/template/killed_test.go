@@ -30,7 +30,7 @@ func testKilledClone(t *testing.T, want string) {
 		kills = 15 // of a file that has its template's number the first three show it
 	}
 	srv.Load(t, "CREATE DATABASE shop; USE shop; CREATE TABLE shop.item (id int PRIMARY KEY, name varchar(40), KEY (name));"+
-		"INSERT INTO shop.item SELECT seq, 'x' FROM seq_1_to_1000;")
+		"INSERT INTO shop.item SELECT seq, 'x' FROM seq_1_to_2000;")
 	for n := range kills {
 		took, wait := cloneAndKill(t, srv)
 		if t.Logf("kill %d after %v of %v", n, wait, took); t.Failed() {

@@ -205,7 +205,7 @@ func (r *reader) objects() error {
 // body may hold literals of another character set than this session's.
 func (r *reader) object(o *Object) (err error) {
 	if o.Client != "utf8mb4" && o.Client != "" {
-		if _, err := r.conn.ExecContext(r.ctx, "SET character_set_results = "+quote(o.Client)); err != nil {
+		if _, err := r.conn.ExecContext(r.ctx, "SET character_set_results = "+server.Quote(o.Client)); err != nil {
 			return err
 		}
 		defer func() {
@@ -256,9 +256,6 @@ func sortViews(objects []Object) {
 	}
 	copy(views, sorted)
 }
-
-// quote writes a string literal without backslashes: a character set, a mode, a time zone.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // Analyze has the server count again what the tables of a database hold, on which it is
 // decided whether to undo changes or to fill a table.

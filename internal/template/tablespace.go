@@ -1,6 +1,7 @@
 package template
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -21,15 +22,20 @@ const (
 	fullCRC32 = 1 << 4
 )
 
+// encrypted is what stands in the first page of a tablespace that has a key of its own, or had:
+// the other pages are decrypted with the number that the first has.
+// https://github.com/MariaDB/server/blob/10.11/storage/innobase/include/fil0crypt.h
+var encrypted = []byte{'s', 0xE, 0xC, 'R', 'E', 't'}
+
 // castagnoli is the polynomial of CRC-32C.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // errTablespace says that a file is none whose number we can write.
-var errTablespace = errors.New("its first page is none of a tablespace with full_crc32 checksums")
+var errTablespace = errors.New("its first page is none of a plain tablespace with full_crc32 checksums")
 
 // renumber gives a tablespace another number, in its first page: the server goes by that to
-// tell which tablespace a file is. The other pages have it too, and keep the old one, as
-// long as nobody reads them by it.
+// tell which tablespace a file is. The other pages have it too, and keep the old one until the
+// server imports the file.
 func renumber(f *os.File, id uint32) error {
 	var head [headerEnd]byte
 	if _, err := f.ReadAt(head[:], 0); err != nil {
@@ -45,7 +51,7 @@ func renumber(f *os.File, id uint32) error {
 		return errors.Join(errTablespace, err)
 	}
 	body, sum := page[:len(page)-4], page[len(page)-4:]
-	if binary.BigEndian.Uint32(sum) != crc32.Checksum(body, castagnoli) {
+	if binary.BigEndian.Uint32(sum) != crc32.Checksum(body, castagnoli) || bytes.Contains(body, encrypted) {
 		return errTablespace
 	}
 	binary.BigEndian.PutUint32(page[pageSpace:], id)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,6 +117,9 @@ func testClone(t *testing.T, want string) {
 					t.Fatal(err)
 				}
 				same(t, srv, name, name+"_clone")
+				if shape.Files.Failed() && dir == srv.DataDir() && srv.TransportsTables() {
+					t.Error("it was not made of files")
+				}
 			}
 		})
 	}
@@ -182,6 +186,11 @@ func TestHalfCloneIsRemoved(t *testing.T) {
 	if _, err := template.Read(t.Context(), conn, "half"); err == nil || !strings.Contains(err.Error(), template.ErrNoDatabase.Error()) {
 		t.Errorf("half a clone is there: %v", err)
 	}
+	run(t, conn, "CREATE DATABASE half")
+	if err := read(t, conn, "zoo").Clone(t.Context(), conn, "half"); !errors.Is(err, template.ErrExists) {
+		t.Errorf("a clone of the name of a database that is there: %v", err)
+	}
+	run(t, conn, "DROP DATABASE half") // it is there
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := read(t, conn, "zoo").Clone(ctx, conn, "half"); err == nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -38,11 +39,13 @@ const leastRows = 400
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
 // transportable reports whether a table can be cloned by its one file: full-text indexes
-// and partitions have more, and others lie elsewhere.
+// and partitions have more, others lie elsewhere, or are none that renumber knows.
 // https://mariadb.com/kb/en/innodb-file-per-table-tablespaces/
 func (t *Table) transportable() bool {
 	return t.Kind == Base && t.Engine == "InnoDB" && t.Rows >= leastRows && plainName.MatchString(t.Name) &&
-		!strings.Contains(t.Create, "FULLTEXT") && !strings.Contains(t.Create, "PARTITION BY") && !strings.Contains(t.Create, "DIRECTORY")
+		!slices.ContainsFunc([]string{"FULLTEXT", "PARTITION BY", "DIRECTORY", "ROW_FORMAT=COMPRESSED", "ENCRYPTED"}, func(word string) bool {
+			return strings.Contains(strings.ToUpper(t.Create), word)
+		})
 }
 
 // transport fills empty tables of the database name from the template's files, and returns
@@ -90,26 +93,16 @@ func unlock(ctx context.Context, conn *sql.Conn) error {
 
 // spaces returns the numbers that the tablespaces of a database's tables have, and runs what
 // follows.
-func spaces(ctx context.Context, conn *sql.Conn, name, follows string) (ids map[string]uint32, err error) {
-	like := quote(strings.ReplaceAll(name, "_", `\_`) + "/%")
-	rows, err := conn.QueryContext(ctx, "SELECT SUBSTRING_INDEX(NAME, '/', -1), SPACE FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME LIKE "+like+
-		"; "+follows) // #nosec G202 -- names quoted here
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	ids = map[string]uint32{}
-	for rows.Next() {
+func spaces(ctx context.Context, conn *sql.Conn, name, follows string) (map[string]uint32, error) {
+	ids, prefix := map[string]uint32{}, name+"/"
+	ask := fmt.Sprintf("SELECT NAME, SPACE FROM information_schema.INNODB_SYS_TABLESPACES WHERE LEFT(NAME, %d) = BINARY %s", len(prefix), server.Quote(prefix))
+	return ids, server.Ask(ctx, conn, server.Question{Text: ask, Row: func(rows *sql.Rows) error {
 		var table string
 		var id uint32
-		if err := rows.Scan(&table, &id); err != nil {
-			return nil, err
-		}
-		ids[table] = id
-	}
-	for rows.NextResultSet() { // what follows has no rows
-	}
-	return ids, rows.Err()
+		err := rows.Scan(&table, &id)
+		ids[strings.TrimPrefix(table, prefix)] = id
+		return err
+	}}, server.Question{Text: follows})
 }
 
 // copyTable copies the files of a table from one database to another, where its tablespace
@@ -125,15 +118,18 @@ func (f *Files) copyTable(ctx context.Context, from, to, table string, id uint32
 		}
 		return file.Chown(f.UID, f.GID)
 	}
-	for suffix, finish := range map[string]func(*os.File) error{
-		".cfg": own,
-		".ibd": func(file *os.File) error { return errors.Join(renumber(file, id), own(file)) },
+	for _, part := range []struct {
+		suffix string
+		finish func(*os.File) error
+	}{
+		{".cfg", own},
+		{".ibd", func(file *os.File) error { return errors.Join(renumber(file, id), own(file)) }},
 	} {
-		src, dst := filepath.Join(f.DataDir, from, table+suffix), filepath.Join(f.DataDir, to, table+suffix)
+		src, dst := filepath.Join(f.DataDir, from, table+part.suffix), filepath.Join(f.DataDir, to, table+part.suffix)
 		if fi, err := os.Lstat(src); err != nil || !fi.Mode().IsRegular() {
 			return fmt.Errorf("copy table: %s is no file (%w)", src, err)
 		}
-		if err := sys.CopyWhole(ctx, src, dst, finish); err != nil {
+		if err := sys.CopyWhole(ctx, src, dst, part.finish); err != nil {
 			return fmt.Errorf("copy table: %w", err)
 		}
 	}
