@@ -43,8 +43,8 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 // https://mariadb.com/kb/en/innodb-file-per-table-tablespaces/
 func (t *Table) transportable() bool {
 	return t.Kind == Base && t.Engine == "InnoDB" && t.Rows >= leastRows && plainName.MatchString(t.Name) &&
-		!slices.ContainsFunc([]string{"FULLTEXT", "PARTITION BY", "DIRECTORY", "ROW_FORMAT=COMPRESSED", "ENCRYPTED"}, func(word string) bool {
-			return strings.Contains(strings.ToUpper(t.Create), word)
+		!slices.ContainsFunc([]string{"FULLTEXT", "PARTITION BY", "DIRECTORY", "ROW_FORMAT=COMPRESSED", "ENCRYPTED`="}, func(words string) bool {
+			return strings.Contains(t.Create, words)
 		})
 }
 
