@@ -26,7 +26,7 @@ func (c *treeCopy) file(ctx context.Context, src, dst int, name, rel string, st 
 	// O_NONBLOCK: should the name have become a FIFO since the stat, do not hang.
 	s, err := unix.Openat(src, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return c.fail("open", rel, err)
+		return c.fail("open", rel, vanished(err, unix.ELOOP))
 	}
 	// Should it have become something else since the stat, the file has vanished.
 	var now unix.Stat_t

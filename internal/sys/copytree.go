@@ -205,7 +205,7 @@ func (c *treeCopy) symlink(src, dst int, name string, st *unix.Stat_t) error {
 	buf := make([]byte, max(st.Size, unix.PathMax)+1)
 	n, err := unix.Readlinkat(src, name, buf)
 	if err != nil {
-		return err
+		return vanished(err, unix.EINVAL)
 	}
 	if err := unix.Symlinkat(string(buf[:n]), dst, name); err != nil {
 		return err
@@ -224,6 +224,15 @@ func (c *treeCopy) fail(op, rel string, err error) error {
 		return nil
 	}
 	return &os.PathError{Op: op, Path: filepath.Join(c.src, rel), Err: err}
+}
+
+// vanished is ENOENT for the error of a file that has become one of another kind since it was
+// looked at, and any other error as it is.
+func vanished(err error, another unix.Errno) error {
+	if errors.Is(err, another) {
+		return unix.ENOENT
+	}
+	return err
 }
 
 // readNames returns the names in an open directory, without . and ..

@@ -220,7 +220,7 @@ func (l *LiveCopy) followDir(ctx context.Context, src, dst int, name, rel string
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	s, err := unix.Openat(src, name, flags, 0)
 	if err != nil {
-		return l.fail("open", rel, err)
+		return l.fail("open", rel, vanished(err, unix.ENOTDIR))
 	}
 	defer unix.Close(s)
 	err = unix.Mkdirat(dst, name, 0o700)
