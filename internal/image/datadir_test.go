@@ -142,7 +142,7 @@ func TestPageSize(t *testing.T) {
 		want  int
 	}{
 		"full_crc32, 4K": {0x13, 4096}, "full_crc32, 8K": {0x14, 8192}, "full_crc32, 16K": {0x15, 0},
-		"full_crc32, 32K": {0x16, 32768}, "full_crc32, 64K": {0x17, 65536},
+		"full_crc32, 32K": {0x16, 32768}, "full_crc32, 64K": {0x17, 65536}, "full_crc32, 4K, compressed": {0x33, 4096},
 		"original, 4K": {3 << 6, 4096}, "original, 8K": {4 << 6, 8192}, "original, 16K": {0, 0}, "original, 64K": {7 << 6, 65536},
 	} {
 		b := make([]byte, 1024)

@@ -40,11 +40,10 @@ func checkMadeBy(what string, m server.Maker, s *server.Server) error {
 	return nil
 }
 
-// pageSize reads InnoDB's page size, in bytes, from the flags of the system
-// tablespace; 0 is the default of 16 KB. FSP_SPACE_FLAGS lies 16 bytes into the
-// FSP header, which follows the 38-byte page header; see
-// https://github.com/MariaDB/server/blob/10.11/storage/innobase/include/fsp0fsp.h
-// for the two layouts of the flags.
+// defaultPageSize is that of a server that is told none, in bytes.
+const defaultPageSize = 16 << 10
+
+// pageSize reads InnoDB's page size, in bytes, from the system tablespace; 0 is the default.
 func pageSize(dir string) (int, error) {
 	f, err := openRegular(filepath.Join(dir, "ibdata1"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,19 +54,15 @@ func pageSize(dir string) (int, error) {
 	}
 	defer f.Close()
 	var b [4]byte
-	if _, err := f.ReadAt(b[:], 38+16); err != nil {
+	if _, err := f.ReadAt(b[:], server.TablespaceFlags); err != nil {
 		if errors.Is(err, io.EOF) {
 			return 0, fmt.Errorf("read page size: %s/ibdata1 is cut short", dir)
 		}
 		return 0, fmt.Errorf("read page size: %w", err)
 	}
-	flags := binary.BigEndian.Uint32(b[:])
-	shift := flags >> 6 & 15 // PAGE_SSIZE of the original format
-	if flags&(1<<4) != 0 && flags&(1<<5) == 0 {
-		shift = flags & 15 // full_crc32 keeps it in the lowest bits
-	}
-	if shift < 3 || shift > 7 || shift == 5 {
+	size, _ := server.PageSize(binary.BigEndian.Uint32(b[:]))
+	if size == defaultPageSize {
 		return 0, nil
 	}
-	return 512 << shift, nil
+	return size, nil
 }

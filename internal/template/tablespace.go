@@ -6,20 +6,17 @@ import (
 	"errors"
 	"hash/crc32"
 	"os"
+
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// The first page of an InnoDB tablespace: 38 bytes that every page begins with, the number
-// of the tablespace among them, and the header of the tablespace, which has it again.
+// The first page of an InnoDB tablespace begins, as every page, with 38 bytes, the number of the
+// tablespace among them; the header of the tablespace, which has it again, comes next.
 // https://github.com/MariaDB/server/blob/10.11/storage/innobase/include/fil0types.h
-// https://github.com/MariaDB/server/blob/10.11/storage/innobase/include/fsp0fsp.h
 const (
-	pageSpace  = 34
-	spaceID    = 38
-	spaceFlags = 38 + 16
-	headerEnd  = spaceFlags + 4
-	// fullCRC32 is the flag of files whose pages end in the CRC-32C of all that is before,
-	// which MariaDB has made since 10.5; the four lowest flags are then the page's size.
-	fullCRC32 = 1 << 4
+	pageSpace = 34
+	spaceID   = 38
+	headerEnd = server.TablespaceFlags + 4
 )
 
 // encrypted is what stands in the first page of a tablespace that has a key of its own, or had:
@@ -41,12 +38,11 @@ func renumber(f *os.File, id uint32) error {
 	if _, err := f.ReadAt(head[:], 0); err != nil {
 		return errors.Join(errTablespace, err)
 	}
-	flags := binary.BigEndian.Uint32(head[spaceFlags:])
-	shift := flags & 15
-	if flags&fullCRC32 == 0 || shift < 3 || shift > 7 {
+	size, fullCRC32 := server.PageSize(binary.BigEndian.Uint32(head[server.TablespaceFlags:]))
+	if !fullCRC32 || size == 0 {
 		return errTablespace
 	}
-	page := make([]byte, 512<<shift)
+	page := make([]byte, size)
 	if _, err := f.ReadAt(page, 0); err != nil {
 		return errors.Join(errTablespace, err)
 	}
