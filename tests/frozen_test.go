@@ -90,7 +90,9 @@ func (h *house) begin(server int, args ...string) (cmd *exec.Cmd, talk *bytes.Bu
 			h.t.Fatalf("ramaria %s: %v: %s", strings.Join(args, " "), err, talk)
 		}
 		h.t.Logf("the server was not seen standing still: %s", talk)
-		h.undo(args)
+		if !h.undo(args) {
+			h.t.Fatalf("ramaria %s has made nothing: %s", strings.Join(args, " "), talk)
+		}
 	}
 	h.t.Fatalf("ramaria %s: the server was never seen standing still", strings.Join(args, " "))
 	return nil, nil
@@ -114,8 +116,11 @@ func (h *house) killStill(server int, args ...string) {
 		if time.Sleep(heard); !strings.Contains(h.ramaria(list...), `"`+args[2]+`"`) {
 			return
 		}
+		// A branch that is listed already may be given up while its server starts.
+		if !h.undo(args) {
+			return
+		}
 		h.t.Logf("it was done before the kill was heard of")
-		h.undo(args)
 	}
 	h.t.Fatalf("%d times the command was through before it could be killed", beginTries)
 }
@@ -123,15 +128,26 @@ func (h *house) killStill(server int, args ...string) {
 // heard is how long after the death of a command what it asked for is done or given up.
 const heard = 500 * time.Millisecond
 
-// undo removes what a branch or mark command made.
-func (h *house) undo(args []string) {
+// undo removes what a branch or mark command made, and reports whether it was there.
+func (h *house) undo(args []string) bool {
 	h.t.Helper()
+	remove := []string{"mark", args[1], args[2], "--rm"}
 	if args[0] == "branch" {
-		h.ramaria("down", args[2], "--rm")
-	} else {
-		h.ramaria("mark", args[1], args[2], "--rm")
+		remove = []string{"down", args[2], "--rm"}
 	}
+	_, talk, err := h.try(remove...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == notThere {
+		return false
+	}
+	if err != nil {
+		h.t.Fatalf("ramaria %s: %v\n%s%s", strings.Join(remove, " "), err, talk, h.logs())
+	}
+	return true
 }
+
+// notThere is the exit code of a command about something that there is none of.
+const notThere = 3
 
 // nothingOf waits until there is nothing of a branch or mark that was never finished.
 func (h *house) nothingOf(volume, name string) {

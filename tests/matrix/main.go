@@ -1,6 +1,6 @@
 // Command matrix prints the grid of the last `make test`: suites, which tests/suites.go
 // lists, as rows, and servers as columns. A test that did not run counts as failed, and
-// one that was skipped in part as skipped.
+// one that was skipped, or in part, or with all of its server's, as skipped.
 //
 //	go run ./tests/matrix
 //
@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"text/tabwriter"
 
@@ -62,12 +63,24 @@ func (c cell) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// outcome is how a test ended, "" if it did not run. One in a test that was skipped was skipped
+// with it.
+func outcome(ended map[string]string, test string) string {
+	action := ended[test]
+	for action == "" && strings.Contains(test, "/") {
+		if test = path.Dir(test); ended[test] == "skip" {
+			action = "skip"
+		}
+	}
+	return action
+}
+
 // count looks the tests up.
 func count(ended map[string]string, paths []string) (c cell) {
-	for _, path := range paths {
-		action := ended[path]
+	for _, test := range paths {
+		action := outcome(ended, test)
 		for name, a := range ended {
-			if action == "pass" && a == "skip" && strings.HasPrefix(name, path+"/") {
+			if action == "pass" && a == "skip" && strings.HasPrefix(name, test+"/") {
 				action = "skip"
 			}
 		}

@@ -52,6 +52,27 @@ func TestGrid(t *testing.T) {
 	}
 }
 
+// TestGridOfOneServer is a run as an ordinary user: the other servers were skipped as a whole.
+func TestGridOfOneServer(t *testing.T) {
+	ended := all()
+	for path := range ended {
+		if strings.HasPrefix(path, "TestMatrix/") {
+			delete(ended, path)
+		}
+	}
+	if text, ok := grid(ended); ok {
+		t.Errorf("most did not run, and the grid says\n%s", text)
+	}
+	ended["TestMatrix"] = "skip"
+	if text, ok := grid(ended); !ok || strings.Contains(text, "failed") || strings.Count(text, "skipped") != len(tests.Suites)*(len(tests.Servers)-1) {
+		t.Errorf("the others were skipped, and the grid says\n%s", text)
+	}
+	ended["TestMatrix"] = "pass"
+	if text, ok := grid(ended); ok {
+		t.Errorf("it vanished, and the grid says\n%s", text)
+	}
+}
+
 func TestParse(t *testing.T) {
 	got := parse("pass tests T 1.5\nskip tests T/x 0.0\nfail internal/cli T 2.0\n")
 	if diff := cmp.Diff(map[string]string{"T": "pass", "T/x": "skip"}, got); diff != "" {
