@@ -27,8 +27,10 @@ const (
 	// makers is how many clones of a template are made at a time.
 	makers = 2
 	// reused is how many times as many spare clones there may be as are made unasked, of
-	// those that others have left: putting one back costs less than making one.
-	reused = 2
+	// those that others have left: putting one back costs less than making one. Three, so that a
+	// suite of two workers, which has a database more than workers, neither drops clones at its
+	// end nor has others made beside its next run.
+	reused = 3
 	// spareShare is the part of the free room, one in so many, that all spare clones of a
 	// template may take.
 	spareShare = 16
@@ -297,13 +299,17 @@ func (p *Pool) restock(t *tmpl, l *lease) {
 	p.deal(t)
 }
 
+// wants reports whether a clone that others have left is to be a spare one. The caller holds
+// p.mu.
+func (p *Pool) wants(t *tmpl) bool { return p.missing(t, reused*p.spare(t)) > 0 }
+
 // reuse gives the database of a lease that has ended to others, if it is wanted: it returns
 // the lease that it is now, which is to be put back by workOn, else nil.
 func (p *Pool) reuse(l *lease) *lease {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.templates[l.Template]
-	if !l.pooled || l.kept || t == nil || t.shape == nil || l.database.Shape != t.shape || p.missing(t, reused*p.spare(t)) <= 0 {
+	if !l.pooled || l.kept || t == nil || t.shape == nil || l.database.Shape != t.shape || !p.wants(t) {
 		return nil
 	}
 	next := newLease(l.Template, l.Name, true)
@@ -318,7 +324,7 @@ func (p *Pool) workOn(l *lease) {
 	t := p.templates[l.Template]
 	switch {
 	case p.life.Err() != nil: // it is in the file, and removed by the next run
-	case t == nil:
+	case t == nil, !p.wants(t): // others may have come back meanwhile
 		l.ready = true
 		p.discard(l)
 	default:

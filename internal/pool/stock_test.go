@@ -127,6 +127,59 @@ func TestStock(t *testing.T) {
 	})
 }
 
+// TestStockOfSuite has three leases at a time, again and again, as a suite of two workers does:
+// none is made beside them, and none dropped after them, once there were three.
+func TestStockOfSuite(t *testing.T) {
+	h := newHouse(t, servertest.Servers[0])
+	h.limit(64, 2)
+	h.put("shop")
+	var names []string
+	for range 3 {
+		var leases []pool.Lease
+		for range 3 {
+			l, db := h.lease(pool.Request{Template: "shop"})
+			h.exec(db, "DELETE FROM sale")
+			leases = append(leases, l)
+		}
+		h.stocked(2)
+		for _, l := range leases {
+			if err := h.Drop(t.Context(), l.Name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.stocked(5)
+		now := h.databases("shop_")
+		if names != nil && !slices.Equal(now, names) {
+			t.Errorf("there are the clones %q, and before there were %q", now, names)
+		}
+		names = now
+	}
+}
+
+// TestStockAtOnce gives back more clones at once than may stay.
+func TestStockAtOnce(t *testing.T) {
+	h := newHouse(t, servertest.Servers[0])
+	h.limit(64, 1)
+	h.put("shop")
+	var wait sync.WaitGroup
+	var leases []pool.Lease
+	for range 8 {
+		l, _ := h.lease(pool.Request{Template: "shop"})
+		leases = append(leases, l)
+	}
+	for _, l := range leases {
+		wait.Go(func() {
+			if err := h.Drop(context.WithoutCancel(t.Context()), l.Name); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	h.soon("three clones", func() bool { return len(h.databases("shop_")) == 3 && h.Templates()[0].Spare == 3 })
+	time.Sleep(200 * time.Millisecond)
+	h.stocked(3)
+}
+
 // TestStockAfterRestart has no clones left that are nobody's.
 func TestStockAfterRestart(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
