@@ -53,6 +53,9 @@ type family struct {
 	// block returns a statement that carries out others, one after the other, up to the first
 	// that fails; nil if the server has none outside of a stored program.
 	block func(statements ...string) string
+	// sampling is the global variable that says how many pages of each index are read for
+	// statistics whenever a table is altered, "" where none are.
+	sampling string
 	// transports says that importing a table's file is faster than filling a table.
 	transports bool
 	// bulk is the first version that was seen to fill an empty table in one go, the zero Version
@@ -116,6 +119,10 @@ func (s *Server) Block(statements ...string) string {
 	}
 	return ""
 }
+
+// Sampling returns the global variable that says how many pages of each index the server reads
+// for statistics whenever a table is altered, "" if it reads none.
+func (s *Server) Sampling() string { return s.family().sampling }
 
 // LogsCascades reports whether the binary log has the rows that foreign keys change.
 func (s *Server) LogsCascades() bool {

@@ -40,6 +40,8 @@ var mariadbFamily = family{
 	block: func(statements ...string) string {
 		return "BEGIN NOT ATOMIC " + strings.Join(statements, "; ") + "; END"
 	},
+	// From 10.11.12, 11.4.6 and 11.8.2 on (MDEV-35000), and while statistics are not persistent.
+	sampling: "innodb_stats_transient_sample_pages",
 	unlogged: map[string]string{
 		// With neither checks of keys nor of uniqueness an empty table is filled in bulk: a
 		// third less time.

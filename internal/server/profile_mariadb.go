@@ -35,7 +35,7 @@ var mariadbProfile = slices.Concat(pathSettings, []setting{
 	{name: "innodb_flush_method", value: "nosync", stages: always, volumes: "disk", why: "as above, for InnoDB's own files"},
 	{name: "innodb_use_native_aio", value: "OFF", stages: always, fixed: true, why: "a stopped server must have no write in flight, or a snapshot could tear; RAM gains nothing from it"},
 	{name: "innodb_fast_shutdown", value: "0", stages: Build, fixed: true, why: "an image has no undo history and no buffered changes left"},
-	{name: "innodb_stats_persistent", value: "OFF", stages: Run, why: "statistics are in memory: written to tables of their own they make a clone of a template take 1.7 to 2.3 times as long, and recent releases calculate them anew each time that a reset puts a counter back, the longer the larger the table. In memory they are of 8 pages of an index, as by default; 20, as those that are kept, made a reset a quarter longer"},
+	{name: "innodb_stats_persistent", value: "OFF", stages: Run, why: "statistics are in memory: written to tables of their own they make a clone of a template take 1.7 to 2.3 times as long, and recent releases calculate them anew each time that a reset puts a counter back, the longer the larger the table. In memory they are of 8 pages of an index, as by default (2 for a table whose counter a reset puts back); 20, as those that are kept, made a reset a quarter longer"},
 	{name: "innodb_stats_on_metadata", value: "OFF", stages: Run, why: "reading information_schema must not recompute statistics"},
 
 	{name: "aria_pagecache_buffer_size", value: "8M", stages: always, why: "5 MB less resident than with the default of 128M, which serves system and on-disk temporary tables only"},

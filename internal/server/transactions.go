@@ -41,6 +41,9 @@ type Question struct {
 // Ask asks everything in one round trip, in order. The connection must be one on which
 // several statements may be sent at once, such as those of OpenUnlogged.
 func Ask(ctx context.Context, conn *sql.Conn, questions ...Question) error {
+	if len(questions) == 0 {
+		return nil
+	}
 	texts := make([]string, len(questions))
 	for i, q := range questions {
 		texts[i] = q.Text

@@ -122,16 +122,18 @@ func number(text string) uint64 {
 func (r *reader) columns() error {
 	return r.each(func(row map[string]string) error {
 		if t := r.shape.Table(row["of"]); t != nil {
-			t.Columns = append(t.Columns, Column{Name: row["name"], Generated: generated(row["extra"]), Period: strings.HasPrefix(row["expression"], "ROW ")})
+			t.Columns = append(t.Columns, Column{
+				Name: row["name"], Generated: says(row["extra"], "GENERATED"), Counts: says(row["extra"], "AUTO_INCREMENT"), Period: strings.HasPrefix(row["expression"], "ROW "),
+			})
 		}
 		return nil
 	}, "SELECT table_name AS `of`, column_name AS name, extra AS extra, generation_expression AS expression FROM information_schema.columns WHERE table_schema = ? ORDER BY table_name, ordinal_position", r.shape.Name)
 }
 
-// generated reports whether a column's EXTRA says that it is computed. MySQL says
-// DEFAULT_GENERATED of one whose default is an expression.
-func generated(extra string) bool {
-	return slices.Contains(strings.Fields(strings.ToUpper(extra)), "GENERATED")
+// says reports whether a column's EXTRA has a word: GENERATED of one that is computed, while
+// MySQL says DEFAULT_GENERATED of one whose default is an expression. MariaDB puts commas between.
+func says(extra, word string) bool {
+	return slices.Contains(strings.FieldsFunc(strings.ToUpper(extra), func(c rune) bool { return c == ' ' || c == ',' }), word)
 }
 
 func (r *reader) keys() error {

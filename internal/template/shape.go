@@ -8,8 +8,10 @@
 package template
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -65,6 +67,8 @@ type Column struct {
 	Name string `json:"name"`
 	// Generated says that INSERT may not give it.
 	Generated bool `json:"generated,omitempty"`
+	// Counts says that it is AUTO_INCREMENT.
+	Counts bool `json:"counts,omitempty"`
 	// Period says that it tells from or until when a row of a versioned table counts.
 	Period bool `json:"period,omitempty"`
 }
@@ -105,6 +109,17 @@ func (s *Shape) Table(name string) *Table {
 	return &s.Tables[i]
 }
 
+// Counted returns the names of the tables that have an AUTO_INCREMENT.
+func (s *Shape) Counted() []string {
+	var list []string
+	for _, t := range s.Tables {
+		if slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Counts }) {
+			list = append(list, t.Name)
+		}
+	}
+	return list
+}
+
 // impliedCharset is a character set that the collation behind it implies. MySQL shows it or
 // not by how a column was declared, and forgets that when its own statement is run again,
 // as a dump does.
@@ -114,18 +129,37 @@ var impliedCharset = regexp.MustCompile(` CHARACTER SET \w+ COLLATE `)
 // the name of its database.
 func definition(create, database string) string {
 	create = impliedCharset.ReplaceAllString(replaceOutsideStrings(create, server.QuoteName(database)+".", ""), " COLLATE ")
-	at := strings.LastIndex(create, "\n)")
-	if at < 0 {
-		return create
+	from, to := counterIn(create)
+	return create[:from] + create[to:]
+}
+
+// CounterOf returns AUTO_INCREMENT as SHOW CREATE TABLE tells it, 0 if it does not: there is
+// none, or nothing was inserted yet.
+func CounterOf(create string) (uint64, error) {
+	from, to := counterIn(create)
+	if from == to {
+		return 0, nil
 	}
-	options := create[at:]
-	const word = " AUTO_INCREMENT="
-	i := strings.Index(options, word)
+	n, err := strconv.ParseUint(create[from+len(counterWord):to], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read AUTO_INCREMENT: %w", err)
+	}
+	return n, nil
+}
+
+const counterWord = " AUTO_INCREMENT="
+
+// counterIn returns where AUTO_INCREMENT stands in a table's definition: behind the columns, and
+// before any text of its owner's, such as a comment. Both are 0 if it does not.
+func counterIn(create string) (from, to int) {
+	at := max(strings.LastIndex(create, "\n)"), 0)
+	options, _, _ := strings.Cut(create[at:], "'")
+	i := strings.Index(options, counterWord)
 	if i < 0 {
-		return create
+		return 0, 0
 	}
-	rest := strings.TrimLeft(options[i+len(word):], "0123456789")
-	return create[:at] + options[:i] + rest
+	rest := strings.TrimLeft(options[i+len(counterWord):], "0123456789")
+	return at + i, at + len(options) - len(rest)
 }
 
 // equal reports whether an object of the database other is the same as o of the
