@@ -103,7 +103,7 @@ type Database struct {
 	Kept bool `json:"kept,omitempty"`
 }
 
-// Reset is what it took to make a database as its template is.
+// Reset is what it took to make a database as its template is, or as it was at its mark.
 type Reset struct {
 	// Way is how it was done, the cheapest first: noop (nothing had been written), rewind
 	// (what was written was undone), refill (tables that were written to were filled
@@ -208,6 +208,21 @@ func (c *Client) NewDatabase(ctx context.Context, r DatabaseRequest) (Database, 
 func (c *Client) ResetDatabase(ctx context.Context, name string) (Reset, error) {
 	var r Reset
 	err := c.call(ctx, http.MethodPost, databasePath(name)+"/reset", nil, &r)
+	return r, err
+}
+
+// MarkDatabase has RewindDatabase put a database back to what is committed in it now, until the
+// next ResetDatabase; a mark takes the place of the one before. One of which more than rows was
+// changed is CodeChanged: it cannot be marked.
+func (c *Client) MarkDatabase(ctx context.Context, name string) error {
+	return c.call(ctx, http.MethodPost, databasePath(name)+"/mark", nil, nil)
+}
+
+// RewindDatabase puts a database back to its mark, and keeps the mark. That it has none, or could
+// not be put back to it by its rows, is CodeLost: then it was reset to its template, and has none.
+func (c *Client) RewindDatabase(ctx context.Context, name string) (Reset, error) {
+	var r Reset
+	err := c.call(ctx, http.MethodPost, databasePath(name)+"/rewind", nil, &r)
 	return r, err
 }
 

@@ -16,7 +16,8 @@ const (
 	CodeNotFound    = "not_found"   // no such mark, template or database, or no such path
 	CodeMethod      = "bad_method"  // the path has no such method
 	CodeExists      = "exists"      // the name or label is taken
-	CodeChanged     = "changed"     // the template was changed since it was made one
+	CodeChanged     = "changed"     // the template was changed since it was made one, or the database that is to be marked, beyond its rows, or is kept as it is
+	CodeLost        = "lost"        // the database has no mark, or could not be put back to it: it is as its template
 	CodeBusy        = "busy"        // something else is going on; the same request can succeed later
 	CodeFull        = "full"        // all databases that there may be are in use
 	CodeTooLarge    = "too_large"   // the request's body is too large

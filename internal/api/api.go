@@ -42,6 +42,8 @@ type Instance interface {
 	// (the default) to MaxTTL.
 	NewDatabase(ctx context.Context, r client.DatabaseRequest) (client.Database, error)
 	ResetDatabase(ctx context.Context, name string) (client.Reset, error)
+	MarkDatabase(ctx context.Context, name string) error
+	RewindDatabase(ctx context.Context, name string) (client.Reset, error)
 	DropDatabase(ctx context.Context, name string) error
 	Database(ctx context.Context, name string) (client.Database, error)
 	KeepDatabase(ctx context.Context, name string) (client.Database, error)
@@ -131,6 +133,8 @@ func (h *handler) routes() []route {
 		{http.MethodGet, "/v1/databases/{name}", http.StatusOK, false, h.database},
 		{http.MethodPost, "/v1/databases/{name}/keep", http.StatusOK, false, h.keepDatabase},
 		{http.MethodPost, "/v1/databases/{name}/reset", http.StatusOK, false, h.resetDatabase},
+		{http.MethodPost, "/v1/databases/{name}/mark", http.StatusNoContent, false, h.markDatabase},
+		{http.MethodPost, "/v1/databases/{name}/rewind", http.StatusOK, false, h.rewindDatabase},
 		{http.MethodDelete, "/v1/databases/{name}", http.StatusNoContent, false, h.dropDatabase},
 		{http.MethodGet, "/v1/pool", http.StatusOK, false, h.limits},
 		{http.MethodPut, "/v1/pool", http.StatusOK, true, h.setLimits},

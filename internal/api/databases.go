@@ -137,6 +137,22 @@ func (h *handler) resetDatabase(ctx context.Context, r request) (any, error) {
 	return reset, err
 }
 
+func (h *handler) markDatabase(ctx context.Context, r request) (any, error) {
+	if err := checkDatabase("database", r.name); err != nil {
+		return nil, err
+	}
+	return nil, h.instance.MarkDatabase(ctx, r.name)
+}
+
+func (h *handler) rewindDatabase(ctx context.Context, r request) (any, error) {
+	if err := checkDatabase("database", r.name); err != nil {
+		return nil, err
+	}
+	reset, err := h.instance.RewindDatabase(ctx, r.name)
+	reset.Warnings = list(reset.Warnings)
+	return reset, err
+}
+
 func (h *handler) dropDatabase(ctx context.Context, r request) (any, error) {
 	if err := checkDatabase("database", r.name); err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ var (
 	ErrNotFound    = errors.New("it does not exist")       // 404 not_found
 	ErrExists      = errors.New("it exists already")       // 409 exists
 	ErrChanged     = errors.New("it was changed")          // 409 changed
+	ErrLost        = errors.New("the mark is lost")        // 409 lost
 	ErrInvalid     = errors.New("it makes no sense")       // 400 invalid
 	ErrNoRoom      = errors.New("there is no room for it") // 507 no_room; *volume.NoRoomError too
 	ErrBusy        = errors.New("the instance is busy")    // 409 busy
@@ -34,6 +35,7 @@ var kinds = []struct {
 	{ErrNotFound, http.StatusNotFound, client.CodeNotFound},
 	{ErrExists, http.StatusConflict, client.CodeExists},
 	{ErrChanged, http.StatusConflict, client.CodeChanged},
+	{ErrLost, http.StatusConflict, client.CodeLost},
 	{ErrInvalid, http.StatusBadRequest, client.CodeInvalid},
 	{instance.ErrName, http.StatusBadRequest, client.CodeInvalid},
 	{ErrNoRoom, http.StatusInsufficientStorage, client.CodeNoRoom},

@@ -142,6 +142,14 @@ func (f *fake) ResetDatabase(ctx context.Context, name string) (client.Reset, er
 	return f.reset, f.call(ctx, "reset "+name)
 }
 
+func (f *fake) MarkDatabase(ctx context.Context, name string) error {
+	return f.call(ctx, "mark of "+name)
+}
+
+func (f *fake) RewindDatabase(ctx context.Context, name string) (client.Reset, error) {
+	return f.reset, f.call(ctx, "rewind of "+name)
+}
+
 func (f *fake) DropDatabase(ctx context.Context, name string) error {
 	return f.call(ctx, "drop "+name)
 }

@@ -19,10 +19,13 @@ func newDB(a *app) *cobra.Command {
 
 A clone is a database of one's own for one test. Its reset puts back what the test
 changed, at a cost that follows the changes and not the size of the database: rows, by the
-binary log turned round; tables, views, routines and the rest from the template.`,
+binary log turned round; tables, views, routines and the rest from the template.
+
+Rows that several tests begin with, such as fixtures, are inserted once and marked; rewind
+then undoes what came after them, and reset all of it.`,
 	}
 	onlyOthers(cmd)
-	cmd.AddCommand(newDBNew(a), newDBReset(a), newDBKeep(a), newDBDrop(a), newDBLs(a), newDBPool(a))
+	cmd.AddCommand(newDBNew(a), newDBReset(a), newDBMark(a), newDBRewind(a), newDBKeep(a), newDBDrop(a), newDBLs(a), newDBPool(a))
 	return cmd
 }
 
@@ -90,9 +93,28 @@ func newDBEach(a *app, use, short string, f func(ctx context.Context, c *client.
 }
 
 func newDBReset(a *app) *cobra.Command {
+	return newDBBack(a, "reset", "reset", "Put clones back to what their template holds", (*client.Client).ResetDatabase)
+}
+
+func newDBRewind(a *app) *cobra.Command {
+	return newDBBack(a, "rewind", "rewound", "Put clones back to what ramaria db mark saw", (*client.Client).RewindDatabase)
+}
+
+func newDBMark(a *app) *cobra.Command {
+	return newDBEach(a, "mark", "Mark what clones hold now, such as fixtures, for ramaria db rewind", func(ctx context.Context, c *client.Client, name string) error {
+		if err := c.MarkDatabase(ctx, name); err != nil {
+			return err
+		}
+		a.say("marked %s", name)
+		return nil
+	})
+}
+
+// newDBBack is a command that puts clones back, by f; done is what it says then.
+func newDBBack(a *app, use, done, short string, f func(*client.Client, context.Context, string) (client.Reset, error)) *cobra.Command {
 	var asJSON bool
-	cmd := newDBEach(a, "reset", "Put clones back to what their template holds", func(ctx context.Context, c *client.Client, name string) error {
-		r, err := c.ResetDatabase(ctx, name)
+	cmd := newDBEach(a, use, short, func(ctx context.Context, c *client.Client, name string) error {
+		r, err := f(c, ctx, name)
 		if err != nil {
 			return err
 		}
@@ -103,7 +125,7 @@ func newDBReset(a *app) *cobra.Command {
 		if r.Why != "" {
 			why = ": " + r.Why
 		}
-		a.say("reset %s in %s by %s%s", name, micros(r.Micros), r.Way, why)
+		a.say("%s %s in %s by %s%s", done, name, micros(r.Micros), r.Way, why)
 		for _, w := range r.Warnings {
 			a.say("  %s", w)
 		}

@@ -39,6 +39,7 @@ var (
 	ErrTaken    = errors.New("the name is taken")
 	ErrInvalid  = errors.New("it makes no sense")
 	ErrInUse    = errors.New("it is in use")
+	ErrKept     = errors.New("it is kept as it is")
 	ErrFull     = errors.New("the pool is full")
 	ErrClosed   = errors.New("the server is being stopped")
 )

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,27 +19,79 @@ type ResetResult struct {
 
 // Reset puts a database back to what its template was when it was made.
 func (p *Pool) Reset(ctx context.Context, name string) (ResetResult, error) {
+	return p.resetBy(ctx, name, func(s *rewind.Session, l *lease) (rewind.Result, error) {
+		return p.rewinder.Reset(ctx, s, &l.database)
+	})
+}
+
+// Mark has Rewind put a database back to what it holds now, until the next Reset. An error that
+// is rewind.ErrUnmarkable says that it cannot be marked as it is.
+func (p *Pool) Mark(ctx context.Context, name string) error {
+	return p.onLease(ctx, name, func(s *rewind.Session, l *lease) error {
+		if err := p.notKept(l); err != nil {
+			return err
+		}
+		return p.rewinder.Mark(ctx, s, &l.database)
+	})
+}
+
+// Rewind puts a database back to its mark. An error that is rewind.ErrMarkLost says that it was
+// reset instead, and the result how.
+func (p *Pool) Rewind(ctx context.Context, name string) (ResetResult, error) {
+	return p.resetBy(ctx, name, func(s *rewind.Session, l *lease) (rewind.Result, error) {
+		if err := p.notKept(l); err != nil {
+			return rewind.Result{}, err
+		}
+		return p.rewinder.RewindTo(ctx, s, &l.database)
+	})
+}
+
+// resetBy has f put a database back, and counts that.
+func (p *Pool) resetBy(ctx context.Context, name string, f func(*rewind.Session, *lease) (rewind.Result, error)) (res ResetResult, err error) {
 	began := time.Now()
+	err = p.onLease(ctx, name, func(s *rewind.Session, l *lease) (err error) {
+		res.Result, err = f(s, l)
+		return err
+	})
+	if err != nil && !errors.Is(err, rewind.ErrMarkLost) {
+		return ResetResult{}, err
+	}
+	res.Took = time.Since(began)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counters.reset(res.Way, res.Took)
+	return res, err
+}
+
+// onLease has f work on a database that somebody has, whose time to live begins anew.
+func (p *Pool) onLease(ctx context.Context, name string, f func(*rewind.Session, *lease) error) error {
 	l, err := p.find(name)
 	if err != nil {
-		return ResetResult{}, err
+		return err
 	}
 	defer l.mu.Unlock()
 	s, done, err := p.session(ctx)
 	if err != nil {
-		return ResetResult{}, err
+		return err
 	}
-	res, err := p.reset(ctx, s, l)
+	if err = p.current(ctx, s, l); err == nil {
+		err = f(s, l)
+	}
 	done(err)
-	if err != nil {
-		return ResetResult{}, err
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.renew(l)
-	took := time.Since(began)
-	p.counters.reset(res.Way, took)
-	return ResetResult{res, took}, nil
+	return err
+}
+
+// notKept refuses a lease that is to stay as it is. Nobody follows what happens to it.
+func (p *Pool) notKept(l *lease) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.kept {
+		return fmt.Errorf("the database %s: %w", l.Name, ErrKept)
+	}
+	return nil
 }
 
 // renew begins the time to live of a lease anew. The caller holds p.mu.
@@ -84,26 +137,25 @@ func (p *Pool) Keep(name string) (Lease, error) {
 	})
 }
 
-// reset is Reset of a lease that is locked.
-func (p *Pool) reset(ctx context.Context, s *rewind.Session, l *lease) (rewind.Result, error) {
+// current makes sure that what is known of a lease, which is locked, is about the present run of
+// the server, and its template as it is now.
+func (p *Pool) current(ctx context.Context, s *rewind.Session, l *lease) error {
 	shape, err := p.shape(ctx, s, l.Template)
-	if err != nil {
-		return rewind.Result{}, err
+	if err != nil || l.database.Shape == shape {
+		return err
 	}
-	if l.database.Shape != shape {
-		why := "its template was made anew"
-		if l.database.Shape == nil {
-			why = "the server was started anew"
-			p.journal.Watch(l.Name)
-			// The instance may have been put back to a mark from before the lease.
-			if _, err := s.Conn.ExecContext(ctx, p.config.Server.LeaseSQL(l.Login, l.Name)); err != nil {
-				return rewind.Result{}, err
-			}
+	why := "its template was made anew"
+	if l.database.Shape == nil {
+		why = "the server was started anew"
+		p.journal.Watch(l.Name)
+		// The instance may have been put back to a mark from before the lease.
+		if _, err := s.Conn.ExecContext(ctx, p.config.Server.LeaseSQL(l.Login, l.Name)); err != nil {
+			return err
 		}
-		p.journal.Doubt(l.Name, why)
-		l.database = rewind.Database{Name: l.Name, User: l.Login.User, Shape: shape}
 	}
-	return p.rewinder.Reset(ctx, s, &l.database)
+	p.journal.Doubt(l.Name, why)
+	l.database = rewind.Database{Name: l.Name, User: l.Login.User, Shape: shape}
+	return nil
 }
 
 // Drop ends a lease: its account and connections are gone. The database is removed, or
@@ -133,12 +185,15 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 		}
 		if next == nil {
 			err = p.erase(undo, s, l)
-		} else { // so that the next run knows that it is ours, if there is no more time in this one
-			_, err = s.Conn.ExecContext(undo, p.config.Server.LeaseSQL(next.Login, next.Name))
 		}
 	}
-	done(err)
-	if next != nil {
+	if next == nil {
+		done(err)
+	} else {
+		// The account is for the next run, so that it knows that the database is ours if there is no
+		// more time in this one. The lease is over also without it.
+		_, err := s.Conn.ExecContext(undo, p.config.Server.LeaseSQL(next.Login, next.Name))
+		done(err)
 		p.mu.Lock()
 		p.workOn(next)
 		p.mu.Unlock()

@@ -1,6 +1,7 @@
 package rewind
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 
@@ -71,6 +72,39 @@ func (c *Changes) add(change binlog.Change) {
 func (c *Changes) doubt(table string) {
 	t := c.table(table)
 	t.Doubtful, t.Rows = true, nil
+}
+
+// beyondRows says what else has changed but rows, or may have; "" for nothing.
+func (c *Changes) beyondRows() string {
+	switch {
+	case c.Unsure != "":
+		return c.Unsure
+	case c.Statements:
+		return "its shape was changed, or may have been"
+	}
+	return ""
+}
+
+// follow adds what happened later.
+func (c *Changes) follow(later *Changes) {
+	for name, t := range later.Tables {
+		if t.Doubtful {
+			c.doubt(name)
+		}
+		for _, change := range t.Rows {
+			c.add(change)
+		}
+	}
+	if later.Statements {
+		c.touch(later.Touched)
+	}
+	for _, text := range later.Warnings {
+		c.warn(text)
+	}
+	c.Events += later.Events
+	if why := cmp.Or(c.Unsure, later.Unsure); why != "" {
+		c.unsure(why)
+	}
 }
 
 // unsure notes the first reason why all that is known is worthless.

@@ -9,6 +9,9 @@ var (
 	SpeaksUTF8 = speaksUTF8
 )
 
+// Few is how many tables are asked for their counters one by one.
+const Few = few
+
 // Effects, as tests name them.
 const (
 	EffectUnknown    = unknown
@@ -38,4 +41,9 @@ func Names(sql string) map[string]bool {
 // Apply carries out a plan.
 func (r *Rewinder) Apply(ctx context.Context, s *Session, d *Database, p *Plan) error {
 	return r.apply(ctx, s, d, p, nil)
+}
+
+// Setting returns the statements that set counters.
+func (r *Rewinder) Setting(ctx context.Context, s *Session, name string, counters map[string]uint64) []string {
+	return r.setting(ctx, s, name, counters)
 }

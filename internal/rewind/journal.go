@@ -128,6 +128,17 @@ func (j *Journal) Take(name string) *Changes {
 	return c
 }
 
+// Return gives back what Take took, as what happened before all that it has noted since.
+func (j *Journal) Return(name string, taken *Changes) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if c := j.watched[name]; c != nil {
+		taken.follow(c)
+		taken.Prepared = nil // Take finds them anew
+		j.watched[name] = taken
+	}
+}
+
 // Events reads the log to its end and returns how many row events it has about a database
 // since it was last taken.
 func (j *Journal) Events(name string) int {
@@ -153,17 +164,14 @@ func (j *Journal) Changed(name string) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.read()
-	switch c := j.watched[name]; {
-	case c == nil:
+	c := j.watched[name]
+	if c == nil {
 		return "it was not watched"
-	case c.Unsure != "":
-		return c.Unsure
-	case c.Statements:
-		return "its shape was changed, or may have been"
-	case len(c.Tables) > 0:
-		return "rows of it were changed"
 	}
-	return ""
+	if why := c.beyondRows(); why != "" || len(c.Tables) == 0 {
+		return why
+	}
+	return "rows of it were changed"
 }
 
 // Read takes in what the log has, so that it may be purged up to there.

@@ -78,8 +78,18 @@ func sorted(set map[string]bool) []string {
 // Make decides on the cheapest way that is right. cascadesLogged says that the server logs
 // what foreign keys change.
 func Make(c *Changes, shape *template.Shape, cascadesLogged bool) Plan {
+	return makePlan(c, shape, cascadesLogged, false)
+}
+
+// MakeRows is Make for a state that the template has not: changes of rows are undone even where
+// filling would be cheaper, and a plan that fills all the same is of no use.
+func MakeRows(c *Changes, shape *template.Shape, cascadesLogged bool) Plan {
+	return makePlan(c, shape, cascadesLogged, true)
+}
+
+func makePlan(c *Changes, shape *template.Shape, cascadesLogged, rowsOnly bool) Plan {
 	p := Plan{Way: Noop, Rollback: c.Prepared, Warnings: c.Warnings, Doubtful: map[string]bool{}, Suspect: map[string]bool{}}
-	m := maker{changes: c, shape: shape, plan: &p}
+	m := maker{changes: c, shape: shape, plan: &p, rowsOnly: rowsOnly}
 	if why := m.mustReclone(); why != "" {
 		p.Way, p.Why = Reclone, why
 		p.Undo = nil
@@ -113,6 +123,8 @@ type maker struct {
 	changes *Changes
 	shape   *template.Shape
 	plan    *Plan
+	// rowsOnly says that nothing is filled because that is cheaper.
+	rowsOnly bool
 	// why is the first reason for filling a table.
 	why string
 }
@@ -220,7 +232,7 @@ func (m *maker) weigh(t *template.Table, c *TableChanges) {
 		rows += n
 	}
 	undo := float64(rows) * undoRow
-	if fill := float64(t.Rows)*2*fillRow + float64(rows)*fillRow + fillTable; undo > fill {
+	if fill := float64(t.Rows)*2*fillRow + float64(rows)*fillRow + fillTable; undo > fill && !m.rowsOnly {
 		m.doubt(t.Name, fmt.Sprintf("filling %s again is cheaper than undoing %d rows", t.Name, rows))
 	}
 }

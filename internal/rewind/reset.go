@@ -19,6 +19,9 @@ type Database struct {
 	Shape *template.Shape
 	// Counters are the AUTO_INCREMENT values above 1 that it began with, by table.
 	Counters map[string]uint64
+
+	// mark is where RewindTo leads, nil for nowhere.
+	mark *mark
 }
 
 // Rewinder puts databases of one server back. Its Journal watches their templates as well:
@@ -28,6 +31,8 @@ type Rewinder struct {
 	Journal *Journal
 	// ServerID is written into events that are turned round.
 	ServerID uint32
+
+	sampling sampling
 }
 
 // Result is what a Reset did.
@@ -68,12 +73,13 @@ func (r *Rewinder) clone(ctx context.Context, s *Session, shape *template.Shape,
 	if err := shape.Clone(ctx, s.Conn, name); err != nil {
 		return nil, err
 	}
-	return s.counters(ctx, name)
+	return s.counters(ctx, name, shape)
 }
 
-// Reset puts a database back. After an error the database is not to be used: the next
+// Reset puts a database back to its template; a mark is gone. After an error the database is not to be used: the next
 // Reset makes it again.
 func (r *Rewinder) Reset(ctx context.Context, s *Session, d *Database) (Result, error) {
+	r.unmark(d)
 	res, err := r.reset(ctx, s, d)
 	if err != nil {
 		r.Journal.Doubt(d.Name, "the last reset failed")
@@ -83,14 +89,9 @@ func (r *Rewinder) Reset(ctx context.Context, s *Session, d *Database) (Result, 
 }
 
 func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database) (Result, error) {
-	events := r.Journal.Events(d.Name)
-	counters, err := r.endTransactions(ctx, s, d)
+	changes, counters, err := r.take(ctx, s, d)
 	if err != nil {
 		return Result{}, err
-	}
-	changes := r.Journal.Take(d.Name)
-	if changes.Events != events { // the counters may be from before
-		counters = nil
 	}
 	plan := Make(changes, d.Shape, r.Server.LogsCascades())
 	res := Result{Way: plan.Way, Why: plan.Why, Warnings: plan.Warnings}
@@ -121,6 +122,21 @@ func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database) (Result, 
 	return res, err
 }
 
+// take ends the transactions that a database has open, and takes what happened to it. The counters
+// are from after that, nil if they are yet to be asked for.
+func (r *Rewinder) take(ctx context.Context, s *Session, d *Database) (*Changes, map[string]uint64, error) {
+	events := r.Journal.Events(d.Name)
+	counters, err := r.endTransactions(ctx, s, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes := r.Journal.Take(d.Name)
+	if changes.Events != events { // they may be from before
+		counters = nil
+	}
+	return changes, counters, nil
+}
+
 // End ends all connections of a user, and waits until they are gone.
 func (s *Session) End(ctx context.Context, user string) error {
 	threads, err := s.connections(ctx, user)
@@ -135,14 +151,24 @@ func (s *Session) End(ctx context.Context, user string) error {
 // that, nil if they are yet to be asked for.
 func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database) (map[string]uint64, error) {
 	var ended []uint64
+	counters := map[string]uint64{}
 	for {
-		counters := map[string]uint64{}
-		open, err := r.Server.OpenTransactions(ctx, s.Conn, d.User, askCounters(d.Name, counters))
-		if errors.Is(err, server.ErrUnseen) {
-			return nil, s.End(ctx, d.User)
+		var ask []server.Question
+		if counters != nil {
+			clear(counters)
+			ask = askCounters(d.Name, d.Shape, counters)
 		}
-		if err != nil || len(open) == 0 {
-			return counters, err
+		open, err := r.Server.OpenTransactions(ctx, s.Conn, d.User, ask...)
+		switch {
+		case errors.Is(err, server.ErrUnseen):
+			return nil, s.End(ctx, d.User)
+		case err != nil && counters != nil && ctx.Err() == nil:
+			counters = nil // a table of the shape is gone, and will be there again
+			continue
+		case err != nil:
+			return nil, err
+		case len(open) == 0:
+			return counters, nil
 		}
 		if ended == nil {
 			for _, t := range open {
@@ -170,7 +196,15 @@ func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database)
 // apply carries out a plan. The counters are those of the database as it is, nil if they
 // are to be asked for. What it undoes moves none of them: rows that are put back were
 // inserted by the same changes, or lie below what the counters began with.
-func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, counters map[string]uint64) error {
+func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, counters map[string]uint64) (err error) {
+	if err := r.sampling.asBefore(ctx, s); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			r.sampling.failed()
+		}
+	}()
 	for _, x := range p.Rollback {
 		err := s.exec(ctx, "XA ROLLBACK "+x.String())
 		switch {
@@ -195,16 +229,16 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 	if known {
 		altered = moved(d.Counters, counters)
 	}
-	if err := s.undo(ctx, p.Undo, r.Journal.Format(), r.ServerID, setting(d.Name, altered)); err != nil {
+	if err := s.undo(ctx, p.Undo, r.Journal.Format(), r.ServerID, r.setting(ctx, s, d.Name, altered)); err != nil {
 		return err
 	}
 	if !known {
-		counters, err := s.counters(ctx, d.Name)
+		counters, err := s.counters(ctx, d.Name, d.Shape)
 		if err != nil {
 			return err
 		}
 		altered = moved(d.Counters, counters)
-		if err := s.restore(ctx, setting(d.Name, altered)); err != nil {
+		if err := s.restore(ctx, r.setting(ctx, s, d.Name, altered)); err != nil {
 			return err
 		}
 	}
@@ -217,7 +251,7 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 			altered[table] = d.Counters[table]
 		}
 	}
-	return s.settle(ctx, d, altered)
+	return r.settle(ctx, s, d, altered)
 }
 
 // again makes the database once more.

@@ -90,6 +90,8 @@ type walk struct {
 	*lease
 	walkers [2]walker
 	done    []string
+	// marked is the state at its mark, "" if it has none.
+	marked string
 }
 
 func walkOnce(t *testing.T, want string, seed uint64, pace time.Duration) {
@@ -102,12 +104,16 @@ func walkOnce(t *testing.T, want string, seed uint64, pace time.Duration) {
 		walks = append(walks, &walk{lease: l.lease(fmt.Sprintf("random_%d", i))})
 	}
 	m := &walkMoves{Rand: r, schema: &schema, flavour: flavour}
-	var steps, failed, resets int
+	var steps, failed, resets, marks int
 	ways := map[rewind.Way]int{}
 	errs := map[uint16]int{}
 	for end := time.Now().Add(pace); time.Now().Before(end); resets++ {
 		w := walks[r.IntN(len(walks))]
-		for range r.IntN(12) {
+		markAt := r.IntN(18)
+		for i := range r.IntN(12) {
+			if i == markAt && w.mark() {
+				marks++
+			}
 			o := pick(r, w, w, w, walks[r.IntN(len(walks))])
 			err := o.step(m, pick(r, "quiet", "rows", "rows", "rows", "wild"))
 			steps++
@@ -117,12 +123,20 @@ func walkOnce(t *testing.T, want string, seed uint64, pace time.Duration) {
 				errs[e.Number]++
 			}
 		}
-		ways[w.back(walks[r.IntN(len(walks))], resets%150 == 0)]++
+		toMark := w.marked != "" && r.IntN(3) > 0
+		way := w.back(walks[r.IntN(len(walks))], resets%150 == 0, toMark)
+		switch {
+		case toMark && w.marked == "":
+			way = "mark lost"
+		case toMark:
+			way += " to a mark"
+		}
+		ways[way]++
 		if t.Failed() {
 			return
 		}
 	}
-	t.Logf("%d statements, %d failed; %d resets: %v; errors %v", steps, failed, resets, ways, errs)
+	t.Logf("%d statements, %d failed; %d marks; %d resets: %v; errors %v", steps, failed, marks, resets, ways, errs)
 	if failed*2 > steps {
 		t.Errorf("%d of %d statements failed", failed, steps)
 	}
@@ -206,20 +220,48 @@ func (w *walk) endXA(m *walkMoves, c *walker) {
 	}
 }
 
-// back puts the lease back and compares; another lease must stay as it is.
-func (w *walk) back(other *walk, dump bool) rewind.Way {
+// mark marks the lease, with whatever transactions are open, if that can be done.
+func (w *walk) mark() bool {
+	w.t.Helper()
+	err := w.Mark(w.t.Context(), w.session, &w.Database)
+	switch {
+	case err == nil:
+		w.marked = w.state()
+		w.done = append(w.done, "-- a mark")
+	case errors.Is(err, rewind.ErrUnmarkable):
+		w.marked = ""
+	default:
+		w.t.Errorf("%v, after:\n%s", err, strings.Join(w.done, "\n"))
+	}
+	return err == nil
+}
+
+// back puts the lease back to its mark or its template and compares; another lease must stay as
+// it is.
+func (w *walk) back(other *walk, dump, toMark bool) rewind.Way {
 	w.t.Helper()
 	var before string
 	if other != w {
 		before = other.state()
 	}
-	res, err := w.Reset(w.t.Context(), w.session, &w.Database)
+	putBack, was := w.Reset, w.asFresh
+	if toMark {
+		putBack, was = w.RewindTo, w.marked
+	}
+	res, err := putBack(w.t.Context(), w.session, &w.Database)
+	if toMark && errors.Is(err, rewind.ErrMarkLost) {
+		err, toMark = nil, false
+		was = w.asFresh
+	}
+	if !toMark {
+		w.marked = ""
+	}
 	history := strings.Join(w.done, "\n")
 	if err != nil {
 		w.t.Errorf("%v, after:\n%s", err, history)
 		return ""
 	}
-	if diff := differences(w.asFresh, w.state()); diff != "" {
+	if diff := differences(was, w.state()); diff != "" {
 		w.t.Errorf("%s is not as it was after %s (%s):\n%s\nof:\n%s", w.Name, res.Way, res.Why, diff, history)
 	}
 	if other != w {
@@ -227,10 +269,12 @@ func (w *walk) back(other *walk, dump bool) rewind.Way {
 			w.t.Errorf("%s was changed when %s was put back:\n%s\nof:\n%s", other.Name, w.Name, diff, history)
 		}
 	}
-	if dump {
+	if dump && !toMark {
 		w.check()
 	}
-	w.done = nil
+	if w.done = nil; toMark {
+		w.done = []string{"-- from a mark"}
+	}
 	// Whoever had a transaction open is gone, and sees that at its next statement.
 	for i := range w.walkers {
 		c := &w.walkers[i]

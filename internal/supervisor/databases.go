@@ -53,7 +53,7 @@ func withPool[T any](s *Supervisor, f func(*pool.Pool) (T, error)) (T, error) {
 func poolError(err error) error {
 	for _, k := range []struct{ pool, api error }{
 		{pool.ErrNotFound, api.ErrNotFound}, {pool.ErrTaken, api.ErrExists}, {pool.ErrInvalid, api.ErrInvalid}, {pool.ErrInUse, api.ErrBusy}, {pool.ErrFull, api.ErrFull},
-		{pool.ErrClosed, api.ErrUnavailable}, {rewind.ErrTemplateChanged, api.ErrChanged},
+		{pool.ErrClosed, api.ErrUnavailable}, {rewind.ErrTemplateChanged, api.ErrChanged}, {rewind.ErrUnmarkable, api.ErrChanged}, {pool.ErrKept, api.ErrChanged}, {rewind.ErrMarkLost, api.ErrLost},
 	} {
 		if errors.Is(err, k.pool) {
 			return api.As(k.api, err)
@@ -110,7 +110,21 @@ func (s *Supervisor) NewDatabase(ctx context.Context, r client.DatabaseRequest) 
 func (s *Supervisor) ResetDatabase(ctx context.Context, name string) (client.Reset, error) {
 	return withPool(s, func(p *pool.Pool) (client.Reset, error) {
 		r, err := p.Reset(ctx, name)
-		return client.Reset{Way: string(r.Way), Why: r.Why, Micros: r.Took.Microseconds(), Warnings: r.Warnings}, err
+		return resetOf(r), err
+	})
+}
+
+// MarkDatabase implements api.Instance.
+func (s *Supervisor) MarkDatabase(ctx context.Context, name string) error {
+	_, err := withPool(s, func(p *pool.Pool) (struct{}, error) { return struct{}{}, p.Mark(ctx, name) })
+	return err
+}
+
+// RewindDatabase implements api.Instance.
+func (s *Supervisor) RewindDatabase(ctx context.Context, name string) (client.Reset, error) {
+	return withPool(s, func(p *pool.Pool) (client.Reset, error) {
+		r, err := p.Rewind(ctx, name)
+		return resetOf(r), err
 	})
 }
 
@@ -178,6 +192,10 @@ func templateOf(t pool.Template) client.Template {
 	return client.Template{
 		Name: t.Name, Family: t.Family, Key: t.Key, Made: t.Made, Tables: t.Tables, Bytes: t.Bytes, Leases: t.Leases, Spare: t.Spare, Changed: t.Changed,
 	}
+}
+
+func resetOf(r pool.ResetResult) client.Reset {
+	return client.Reset{Way: string(r.Way), Why: r.Why, Micros: r.Took.Microseconds(), Warnings: r.Warnings}
 }
 
 func databaseOf(l pool.Lease) client.Database {

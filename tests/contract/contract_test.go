@@ -30,12 +30,33 @@ func TestServerKeepsDocument(t *testing.T) {
 	if _, err := c.Mark(t.Context(), client.MarkRequest{Label: "before-migration"}); err != nil {
 		t.Fatal(err)
 	}
+	marked := markOne(t, c)
 	sent, out, err := run(t, forward(t, c.Socket()))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Logf("%d requests", len(sent))
-	checkReach(t, sent)
+	checkReach(t, append(sent, marked...))
+}
+
+// markOne marks a database and rewinds it: of those that are made at random each was kept, or its
+// server started anew, before anybody marks it, which is to be refused.
+func markOne(t *testing.T, c *client.Client) []request {
+	t.Helper()
+	d, err := c.NewDatabase(t.Context(), client.DatabaseRequest{Template: "shop", Name: "marked"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.MarkDatabase(t.Context(), d.Name); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.RewindDatabase(t.Context(), d.Name); err != nil || r.Way != "noop" {
+		t.Fatalf("rewind: %+v, %v", r, err)
+	}
+	if err := c.DropDatabase(t.Context(), d.Name); err != nil {
+		t.Fatal(err)
+	}
+	return []request{{method: "POST", path: "/v1/databases/marked/mark", status: 204}, {method: "POST", path: "/v1/databases/marked/rewind", status: 200}}
 }
 
 // checkReach fails where a call was never made so that it succeeded, or never so that it

@@ -29,9 +29,24 @@ export class Database {
   }
 
   // reset makes the database as its template is, and renews its time to live.
-  async reset() {
+  reset() {
+    return this.#putBack('reset')
+  }
+
+  // mark has rewind come back to what is committed now, until the next reset. There is one mark.
+  async mark() {
+    await this.#client.call('POST', `${this.#path}/mark`)
+  }
+
+  // rewind makes the database as it was at its mark. An error with the code lost says that there
+  // is none, or no way back by rows: then it was reset.
+  rewind() {
+    return this.#putBack('rewind')
+  }
+
+  async #putBack(how) {
     await this.#connections.rollback()
-    const answer = await this.#client.call('POST', `${this.#path}/reset`)
+    const answer = await this.#client.call('POST', `${this.#path}/${how}`)
     return { warnings: [], ...answer }
   }
 

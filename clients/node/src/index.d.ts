@@ -93,6 +93,10 @@ export class Database implements Endpoint {
   use<T extends object>(connection: T): T
   /** Makes it as its template is. */
   reset(): Promise<Reset>
+  /** Has rewind come back to what is committed now, until the next reset. There is one mark. */
+  mark(): Promise<void>
+  /** Makes it as it was at its mark; the error code `lost` says that it was reset instead. */
+  rewind(): Promise<Reset>
   /** Lets it stay as it is, for somebody to look at. */
   keep(): Promise<this>
   /** Ends the lease. */

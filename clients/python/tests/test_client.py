@@ -18,6 +18,32 @@ def test_one_connection_serves_many_calls(api, client):
     assert api.requests("DELETE") == ["/v1/databases/shop_1_1"]
 
 
+def test_marks(real, driver):
+    template = Template.from_callable(lambda db: db.connection().cursor().execute("CREATE TABLE t (id int PRIMARY KEY)"), name="marks", key="1")
+    with real.database(template) as db:
+        cursor = db.connection(driver).cursor()
+
+        def rows():
+            cursor.execute("SELECT id FROM t ORDER BY id")
+            return [row[0] for row in cursor.fetchall()]
+
+        def insert(number):
+            cursor.execute("INSERT INTO t VALUES (%s)", (number,))
+            db.connection(driver).commit()
+
+        insert(1)
+        db.mark()
+        for _ in range(2):
+            insert(2)
+            assert rows() == [1, 2]
+            assert db.rewind()["way"] == "rewind" and rows() == [1]
+        db.reset()
+        assert rows() == []
+        with pytest.raises(ramaria.ApiError) as error:
+            db.rewind()
+        assert error.value.code == "lost"
+
+
 def test_threads_share_a_client(api, client):
     db = client.database("shop")
     threads = [threading.Thread(target=lambda: [db.reset() for _ in range(50)]) for _ in range(8)]

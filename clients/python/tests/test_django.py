@@ -2,191 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
 
 import pytest
+from django_shop import FILES
 
 pytest.importorskip("django", reason="SKIPPED: Django is not installed")
-
-SETTINGS = """
-import os
-if os.environ["DRIVER"] == "pymysql":
-    import pymysql
-    pymysql.install_as_MySQLdb()
-SECRET_KEY = "x"
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-INSTALLED_APPS = ["django.contrib.contenttypes", "django.contrib.auth", "shop"]
-MYSQL = {"ENGINE": "django.db.backends.mysql", "NAME": "shop", "USER": "nobody", "HOST": "db.example.invalid", "OPTIONS": {"ssl": {"ca": "/none"}}}
-DATABASES = {
-    "default": {**MYSQL, "TEST": {"COLLATION": "utf8mb4_bin", "CHARSET": "utf8mb4"}},
-    "copy": {**MYSQL, "TEST": {"MIRROR": "default"}},
-    "other": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"},
-}
-TEST_RUNNER = "ramaria.django.Runner"
-"""
-
-MODELS = """
-from django.db import models
-
-class Item(models.Model):
-    name = models.CharField(max_length=50)
-"""
-
-FIRST = """
-from django.db import migrations, models
-
-class Migration(migrations.Migration):
-    operations = [migrations.CreateModel("Item", [("id", models.BigAutoField(primary_key=True)), ("name", models.CharField(max_length=50))])]
-"""
-
-SECOND = """
-from django.db import migrations
-
-def fill(apps, schema_editor):
-    apps.get_model("shop", "Item").objects.using(schema_editor.connection.alias).create(name="migrated")
-
-class Migration(migrations.Migration):
-    dependencies = [("shop", "0001_first")]
-    operations = [migrations.RunPython(fill)]
-"""
-
-TESTS = """
-from django.contrib.auth.models import Permission
-from django.contrib.contenttypes.models import ContentType
-from django.db import connection, connections
-from django.db.models.signals import post_save
-from django.test import TestCase, TransactionTestCase
-from shop.models import Item
-
-
-class Plain(TestCase):
-    def test_rolled_back(self):
-        Item.objects.create(name="mine")
-        self.assertEqual(Item.objects.count(), 2)
-
-    test_again = test_rolled_back
-
-
-class Flushed:
-    databases = ["default", "other"]
-
-    def test_reset(self):
-        self.assertEqual([item.name for item in Item.objects.order_by("pk")], self.expected)
-        self.assertEqual(Permission.objects.filter(content_type__model="item").count(), 4)
-        mine = Item.objects.create(name="mine")
-        if self.reset_sequences:  # else a TestCase may have moved the counter
-            self.assertEqual(mine.pk, len(self.expected) + 1)
-        Item.objects.using("other").create(name="theirs")
-        ContentType.objects.get_for_model(Item).delete()
-        connection.set_autocommit(False)
-        Item.objects.create(name="not committed")
-
-    test_1 = test_2 = test_3 = test_reset
-
-
-class One(Flushed, TransactionTestCase):
-    expected = ["migrated"]
-
-
-class Serialized(Flushed, TransactionTestCase):
-    serialized_rollback = True
-    expected = ["migrated"]
-
-
-class Sequences(Flushed, TransactionTestCase):
-    reset_sequences = True
-    expected = ["migrated"]
-
-
-class Fixtures(Flushed, TransactionTestCase):
-    fixtures = ["two"]
-    expected = ["migrated", "loaded"]
-
-
-class Many(TransactionTestCase):
-    fixtures = ["many"]
-
-    def test_rows(self):
-        self.assertEqual(
-            list(Item.objects.order_by("pk").values_list("pk", "name")),
-            [(1, "migrated"), (3, "it's"), (4, "%s"), (7, "")],
-        )
-
-    test_again = test_rows
-
-
-class Watched(TransactionTestCase):
-    fixtures = ["two"]
-    seen = []
-
-    def setUp(self):
-        post_save.connect(self.see, sender=Item)
-        self.addCleanup(post_save.disconnect, self.see, sender=Item)
-
-    def see(self, instance, **kwargs):
-        self.seen.append(instance.name)
-
-    def test_signal(self):
-        Item.objects.create(name="mine")
-        self.assertEqual(self.seen, ["mine"])
-        self.seen.clear()
-
-
-class Changed(TransactionTestCase):
-    fixtures = ["two"]
-
-    def setUp(self):
-        # As a class would that changes rows before fixtures are loaded.
-        Item.objects.filter(pk=2).update(name="changed")
-        with connection.cursor() as cursor:
-            cursor.execute("UPDATE shop_item SET name = 'gone' WHERE id = 2")
-        self._fixture_setup()
-
-    def test_loaded_over_rows(self):
-        self.assertEqual(Item.objects.get(pk=2).name, "loaded")
-
-    test_again = test_loaded_over_rows
-
-
-class Aliases(TransactionTestCase):
-    databases = ["default", "copy", "other"]
-
-    def test_mirror(self):
-        Item.objects.create(name="mine")
-        self.assertEqual(Item.objects.using("copy").count(), 2)
-
-    def test_other(self):
-        self.assertEqual(connections["other"].vendor, "sqlite")
-        self.assertNotIn("RAMARIA", connections["other"].settings_dict)
-
-    def test_collation(self):
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT @@collation_database")
-            self.assertEqual(cursor.fetchone()[0], "utf8mb4_bin")
-"""
-
-FIXTURE = '[{"model": "shop.item", "pk": 2, "fields": {"name": "loaded"}}]'
-MANY = json.dumps([{"model": "shop.item", "pk": pk, "fields": {"name": name}} for pk, name in ((3, "it's"), (4, "%s"), (7, ""))])
 
 
 @pytest.fixture
 def project(tmp_path):
-    files = {
-        "settings.py": SETTINGS,
-        "shop/__init__.py": "",
-        "shop/models.py": MODELS,
-        "shop/tests.py": TESTS,
-        "shop/fixtures/two.json": FIXTURE,
-        "shop/fixtures/many.json": MANY,
-        "shop/migrations/__init__.py": "",
-        "shop/migrations/0001_first.py": FIRST,
-        "shop/migrations/0002_second.py": SECOND,
-    }
-    for name, text in files.items():
+    for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     return tmp_path
@@ -212,15 +41,15 @@ def leases(real, project):
 
 def test_the_second_run_migrates_nothing(real, project, driver):
     said = run(project, driver)
-    assert "Ran 26 tests" in said and migrations(said) == 2
+    assert "Ran 38 tests" in said and migrations(said) == 2
     said = run(project, driver, "--reverse")
-    assert "Ran 26 tests" in said and migrations(said) == 0
+    assert "Ran 38 tests" in said and migrations(said) == 0
     assert leases(real, project) == []
 
 
 def test_workers_have_clones(real, project, driver):
     said = run(project, driver, "--parallel=2")
-    assert "Ran 26 tests" in said and "Found 26 test" in said
+    assert "Ran 38 tests" in said and "Found 38 test" in said
     assert leases(real, project) == []
 
 
@@ -294,8 +123,74 @@ def test_without_resets_the_tests_fail(real, project):
     assert "FAILED" in run(project, "pymysql", "shop.tests.One", status=1)
 
 
+def test_fixtures_stay_between_the_tests_of_a_class(real, project):
+    """Of four tests the first two load them, and the others find them."""
+    pytest.importorskip("pymysql")
+    with open(project / "settings.py", "a") as settings:
+        settings.write(COUNTING)
+    said = run(project, "pymysql", "shop.tests.Fixtures")
+    assert said.count("CALL mark") == 1 and said.count("CALL rewind") == 3 and said.count("CALL reset") == 2
+
+
+COUNTING = """
+import ramaria.django.creation as creation
+
+def counted(name, original):
+    def call(self):
+        print("CALL", name)
+        original(self)
+    return call
+
+for name in ("mark", "rewind", "reset"):
+    setattr(creation.CreationMixin, name, counted(name, getattr(creation.CreationMixin, name)))
+"""
+
+
+SKIPPING = """
+from unittest import skip
+
+from django.test import TransactionTestCase
+from shop.models import Item
+
+
+class Skipping(TransactionTestCase):
+    # Django from 5.2 on loads fixtures before the first test, also where there is none.
+    fixtures = ["two"]
+    reset_sequences = True
+
+    @skip("as a test may be")
+    def test_nothing(self):
+        pass
+
+
+class Skipping2(TransactionTestCase):
+    def test_no_fixtures_of_others(self):
+        self.flushes = getattr(type(self), "flushes", 0)
+        type(self).flushes = self.flushes + 1
+        if self.flushes:
+            self.assertEqual([item.name for item in Item.objects.all()], ["migrated"])
+
+    test_again = test_once_more = test_no_fixtures_of_others
+"""
+
+
+def test_a_mark_ends_with_its_class(real, project):
+    """Also of one whose fixtures were loaded, and whose tests were skipped."""
+    pytest.importorskip("pymysql")
+    (project / "shop/tests.py").write_text(SKIPPING)
+    assert "Ran 4 tests" in run(project, "pymysql")
+
+
+def test_without_rewinds_the_tests_fail(real, project):
+    """The negative control of marks."""
+    pytest.importorskip("pymysql")
+    with open(project / "settings.py", "a") as settings:
+        settings.write("import ramaria.django.creation as creation\ncreation.CreationMixin.rewind = lambda self: None\n")
+    assert "FAILED" in run(project, "pymysql", "shop.tests.Fixtures", status=1)
+
+
 def test_workers_that_are_not_forked(real, project):
     pytest.importorskip("pymysql")
     with open(project / "settings.py", "a") as settings:
         settings.write("import multiprocessing\nmultiprocessing.set_start_method('spawn', force=True)\n")
-    assert "Ran 26 tests" in run(project, "pymysql", "--parallel=2")
+    assert "Ran 38 tests" in run(project, "pymysql", "--parallel=2")

@@ -65,9 +65,22 @@ class Database:
         Connections stay open. Those that came from this object are rolled back before; others
         that have a transaction open are ended by the instance.
         """
-        self.rollback()
-        self.resets += 1
-        return self.client.call("POST", self._path("/reset"))
+        return self._put_back("/reset")
+
+    def mark(self) -> None:
+        """Has rewind() come back to what is committed now, until the next reset().
+
+        For rows that several tests begin with. There is one mark: another takes its place.
+        """
+        self.client.call("POST", self._path("/mark"))
+
+    def rewind(self) -> Dict[str, Any]:
+        """Makes the database as it was at its mark, and tells how. Connections as in reset().
+
+        An ApiError whose code is `lost` says that there is no mark, or no way back to it by rows
+        alone: then the database was reset to its template.
+        """
+        return self._put_back("/rewind")
 
     def renew(self) -> None:
         """Begins its time to live anew, as a reset does."""
@@ -122,6 +135,11 @@ class Database:
         kept.clear()
         for opened in self._live():
             connections.close(opened)
+
+    def _put_back(self, action: str) -> Dict[str, Any]:
+        self.rollback()
+        self.resets += 1
+        return self.client.call("POST", self._path(action))
 
     def _live(self) -> List[Any]:
         return list(self._open.get())

@@ -107,10 +107,24 @@ class CreationMixin:
 
     def reset(self) -> None:
         """Makes the database as it was after `migrate`. The connection stays open."""
+        self._put_back("/reset")
+
+    def mark(self) -> None:
+        """Has rewind() come back to what is committed now."""
+        self._ask("/mark")
+
+    def rewind(self) -> None:
+        """Makes the database as it was at its mark. The connection stays open."""
+        self._put_back("/rewind")
+
+    def _put_back(self, action: str) -> None:
         connection = self.connection.connection
         if connection is not None and (self.connection.in_atomic_block or not self.connection.autocommit):
             connection.rollback()  # else it would be ended
-        client().call("POST", "/v1/databases/" + self.connection.settings_dict[ENTRY]["database"] + "/reset")
+        self._ask(action)
+
+    def _ask(self, action: str) -> None:
+        client().call("POST", "/v1/databases/" + self.connection.settings_dict[ENTRY]["database"] + action)
 
     def serialize_db_to_string(self) -> str:
         """Returns no object, since a reset brings back those of migrations."""

@@ -14,6 +14,8 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 from django.db import DatabaseError, connections, transaction
 from django.db.models.signals import m2m_changed, post_save, pre_save
 
+from . import marks
+
 # What `loaddata` did: SQL, its parameters, and how many rows it was done to.
 Statement = Tuple[str, Any, int]
 
@@ -66,7 +68,7 @@ class Recording:
 
     def repeat(self, alias: str) -> bool:
         """Does the same once more; false if it cannot, and nothing was done then."""
-        if not self.repeatable or self._is_watched():
+        if not self.may_stand():
             return False
         try:
             with transaction.atomic(using=alias), connections[alias].cursor() as cursor:
@@ -80,8 +82,9 @@ class Recording:
             return False
         return True
 
-    def _is_watched(self) -> bool:
-        return any(signal.has_listeners(model) for signal in (pre_save, post_save, m2m_changed) for model in self.models)
+    def may_stand(self) -> bool:
+        """Tells whether nobody can tell what `loaddata` did from what it would do now."""
+        return self.repeatable and not any(signal.has_listeners(model) for signal in (pre_save, post_save, m2m_changed) for model in self.models)
 
     def _saving(self, sender: Any, instance: Any, **kwargs: Any) -> None:
         self.models.add(sender)
@@ -108,8 +111,14 @@ def load(alias: str, fixtures: Tuple[Any, ...], command: Any) -> None:
     """Loads fixtures into an alias of Ramaria: by the command, or as the command did before."""
     key = (alias, connections[alias].settings_dict["ENGINE"], fixtures)
     known: Optional[Recording] = _recordings.get(key)
-    if known is not None and known.repeat(alias):
+    content = marks.content(alias)
+    if content == key and known is not None and known.may_stand():
         return
-    recording = Recording()
-    recording.run(alias, command)
-    _recordings[key] = recording
+    if content not in (marks.EMPTY, marks.UNKNOWN):
+        marks.empty(alias)
+        content = marks.content(alias)
+    if known is None or not known.repeat(alias):
+        known = _recordings[key] = Recording()
+        known.run(alias, command)
+    if content is marks.EMPTY and known.may_stand():
+        marks.mark(alias, key)

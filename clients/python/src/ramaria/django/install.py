@@ -8,7 +8,7 @@ from django.apps import apps
 from django.db import connections
 from django.test import TransactionTestCase, testcases
 
-from . import fixtures
+from . import fixtures, marks
 from .creation import ENTRY, CreationMixin
 
 # The methods of TransactionTestCase that flush the database or its counters.
@@ -39,6 +39,7 @@ def uninstall() -> None:
     for name, original in _originals.items():
         setattr(TransactionTestCase, name, original)
     testcases.call_command = _call_command
+    marks.forget()
 
 
 def _is_ours(alias: str) -> bool:
@@ -51,7 +52,7 @@ def _fixture_teardown(case: Any) -> None:
     aliases = case._databases_names(include_mirrors=False)
     ours = [alias for alias in aliases if _is_ours(alias)]
     for alias in ours:
-        connections[alias].creation.reset()
+        marks.put_back(alias, type(case))
     if ours:
         _forget_rows()
     others: List[str] = [alias for alias in aliases if alias not in ours]
@@ -67,7 +68,7 @@ def _reset_sequences(alias: str) -> None:
     """Resets the counters with all the rest."""
     original = _originals["_reset_sequences"]
     if _is_ours(alias):
-        connections[alias].creation.reset()
+        marks.prepare(alias)
     elif isinstance(original, staticmethod):
         original.__func__(alias)
     else:

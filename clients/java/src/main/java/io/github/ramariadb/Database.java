@@ -21,8 +21,25 @@ public final class Database extends Schema implements AutoCloseable {
    * {@link #dataSource} are rolled back first. Not to be called by two threads at once.
    */
   public Reset reset() {
+    return putBack("/reset");
+  }
+
+  /** Has {@link #rewind} come back to what is committed now, until the next reset. There is one mark. */
+  public void mark() {
+    api.call("POST", path() + "/mark", null);
+  }
+
+  /**
+   * Makes it as it was at its mark. An exception with the code {@code lost} says that there is none, or
+   * no way back by rows: then it was reset. Connections as for {@link #reset}.
+   */
+  public Reset rewind() {
+    return putBack("/rewind");
+  }
+
+  private Reset putBack(String how) {
     connections.rollBack();
-    Map<String, Object> r = api.call("POST", path() + "/reset", null);
+    Map<String, Object> r = api.call("POST", path() + how, null);
     return new Reset((String) r.get("way"), ((Number) r.get("micros")).longValue(),
         (String) r.getOrDefault("why", ""), strings(r.get("warnings")));
   }

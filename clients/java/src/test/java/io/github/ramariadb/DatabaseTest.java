@@ -153,6 +153,20 @@ class DatabaseTest {
   }
 
   @Test
+  void rewindsToItsMark() throws SQLException {
+    try (Database db = ramaria.lease(SHOP); Connection c = db.dataSource().getConnection()) {
+      execute(c, INSERT);
+      db.mark();
+      execute(c, "DELETE FROM item");
+      assertEquals("rewind", db.rewind().way());
+      assertEquals(4, count(c));
+      db.reset();
+      assertEquals(3, count(c));
+      assertEquals("lost", assertThrows(RamariaException.class, db::rewind).code());
+    }
+  }
+
+  @Test
   void keeps() throws SQLException {
     Database db = ramaria.lease(SHOP);
     try (db; Connection c = db.dataSource().getConnection()) {
