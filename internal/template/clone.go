@@ -63,15 +63,17 @@ var errStays = errors.New("what was made of it stays")
 // removed again, when there is an error, unless that is ErrExists. The session's database is
 // the new one afterwards.
 func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) error {
-	err := s.clone(ctx, conn, name)
+	err := s.clone(ctx, conn, name, s.Files)
 	if errors.Is(err, errTransport) && !errors.Is(err, errStays) && ctx.Err() == nil {
-		s.Files.off.Store(true)
-		err = s.clone(ctx, conn, name)
+		if !server.LockTimeout(err) { // who writes to the template has it locked for a while only
+			s.Files.off.Store(true)
+		}
+		err = s.clone(ctx, conn, name, nil)
 	}
 	return err
 }
 
-func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string) (err error) {
+func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string, files *Files) (err error) {
 	if _, err := conn.ExecContext(ctx, "CREATE DATABASE "+server.QuoteName(name)+s.defaults()+"; USE "+server.QuoteName(name)); err != nil {
 		if server.DatabaseExists(err) {
 			err = errors.Join(ErrExists, err)
@@ -91,7 +93,7 @@ func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string) (err err
 	for i, t := range s.Tables {
 		all[i] = t.Name
 	}
-	if err := s.makeTables(ctx, conn, name, all); err != nil {
+	if err := s.makeTables(ctx, conn, name, all, files); err != nil {
 		return err
 	}
 	return s.makeObjects(ctx, conn, name, s.Objects)
@@ -118,8 +120,9 @@ func (s *Shape) defaults() string {
 	return " CHARACTER SET " + s.Charset + " COLLATE " + s.Collation
 }
 
-// makeTables makes tables in the session's database, which is name, and fills them.
-func (s *Shape) makeTables(ctx context.Context, conn *sql.Conn, name string, tables []string) error {
+// makeTables makes tables in the session's database, which is name, and fills them, from files
+// where that is not nil and they can be.
+func (s *Shape) makeTables(ctx context.Context, conn *sql.Conn, name string, tables []string, files *Files) error {
 	run := statements{ctx: ctx, conn: conn}
 	// All of them first: a foreign key is not checked while it is filled, but a default
 	// may ask a sequence.
@@ -136,7 +139,7 @@ func (s *Shape) makeTables(ctx context.Context, conn *sql.Conn, name string, tab
 	if err := run.run(); err != nil {
 		return err
 	}
-	rest, err := s.transport(ctx, conn, name, tables, s.Files)
+	rest, err := s.transport(ctx, conn, name, tables, files)
 	if err != nil {
 		return err
 	}

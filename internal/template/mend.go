@@ -140,7 +140,7 @@ func (s *Shape) Mend(ctx context.Context, conn *sql.Conn, name string, r Repair)
 	if err := run.run(); err != nil {
 		return fmt.Errorf("mend %s: %w", name, err)
 	}
-	if err := s.makeTables(ctx, conn, name, r.Remake); err != nil {
+	if err := s.makeTables(ctx, conn, name, r.Remake, s.Files); err != nil {
 		return fmt.Errorf("mend %s: %w", name, err)
 	}
 	if err := s.fillAgain(ctx, conn, name, r.Refill); err != nil {

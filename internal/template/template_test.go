@@ -197,3 +197,34 @@ func TestHalfCloneIsRemoved(t *testing.T) {
 		t.Error("no error after a cancel")
 	}
 }
+
+// TestLockedTemplate clones while somebody has written to a table of the template: that one is made
+// by rows, and the next by files again.
+func TestLockedTemplate(t *testing.T) {
+	srv, conn, _ := start(t, "mariadb")
+	if err := template.Analyze(t.Context(), conn, "world"); err != nil {
+		t.Fatal(err)
+	}
+	shape := read(t, conn, "world")
+	shape.Files = &template.Files{DataDir: srv.DataDir(), UID: srv.Account.UID, GID: srv.Account.GID}
+	db, err := server.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "world")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	writer, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	run(t, writer, "BEGIN")
+	run(t, writer, "UPDATE city SET Population = 0")
+	if err := shape.Clone(t.Context(), conn, "meanwhile"); err != nil {
+		t.Fatal(err)
+	}
+	run(t, writer, "ROLLBACK")
+	same(t, srv, "world", "meanwhile")
+	if shape.Files.Failed() {
+		t.Error("files are never tried again")
+	}
+}
