@@ -120,15 +120,22 @@ type watchedLoad struct {
 
 func (w *watchedLoad) workload(workload string) bench.Case {
 	return bench.Case{
-		Name: RowWatched(workload), Base: RowNoLog(workload), Settings: "ramaria's settings, in a clone of a template, by its account",
+		Name: RowWatched(workload), Base: RowNoLog(workload), Settings: "ramaria's settings, in a clone of a template, by its account, worn in after each reset",
 		Prepare: func(ctx context.Context) (err error) {
 			if w.lease == nil {
 				w.lease, err = w.newLease(ctx, "sbtest")
 			}
 			return err
 		},
-		Round: func(ctx context.Context) (bench.Sample, error) {
-			return w.lab.rate(ctx, w.lease.endpoint(), w.name, workload)
+		// The first run wears the rows in, as those of the other cases are, which nobody puts back:
+		// rows that were just inserted lie closer, and took 6 % longer to change.
+		Round: func(ctx context.Context) (s bench.Sample, err error) {
+			for range 2 {
+				if s, err = w.lab.rate(ctx, w.lease.endpoint(), w.name, workload); err != nil {
+					return s, err
+				}
+			}
+			return s, nil
 		},
 		// As a test would, it has the database put back: the journal begins again with nothing.
 		Check: func(ctx context.Context) error {
