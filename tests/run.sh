@@ -54,7 +54,7 @@ fi
 run_tests() {
 	# shellcheck disable=SC2086 # the variables hold lists of words
 	TMPDIR=$below go run ./tests/tally ${V:+-v} $guards -report "$report" -results "$results" -- \
-		-count=1 -timeout 30m $race ./...
+		-count=1 -timeout 60m $race ./...
 }
 
 run_fuzz() { TMPDIR=$below "$MAKE" --no-print-directory fuzz; }
