@@ -76,8 +76,8 @@ func (r *Rewinder) clone(ctx context.Context, s *Session, shape *template.Shape,
 	return s.counters(ctx, name, shape)
 }
 
-// Reset puts a database back to its template; a mark is gone. After an error the database is not to be used: the next
-// Reset makes it again.
+// Reset puts a database back to its template; a mark is gone. After an error the database is
+// not to be used: the next Reset makes it again.
 func (r *Rewinder) Reset(ctx context.Context, s *Session, d *Database) (Result, error) {
 	r.unmark(d)
 	res, err := r.reset(ctx, s, d)
