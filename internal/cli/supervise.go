@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -29,6 +31,9 @@ func newSupervise(a *app) *cobra.Command {
 }
 
 func runSupervise(ctx context.Context, a *app, name string) error {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/cpusPerProc))
+	}
 	// From the beginning and to the end: SIGQUIT also cuts short a start, and a clean
 	// stop that waits for a server which hangs.
 	quit, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGQUIT)
@@ -53,6 +58,11 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 	}
 	return errors.Join(err, s.Stop(quit))
 }
+
+// cpusPerProc is how many CPUs there are for each that the supervisor runs on at once. What it
+// does for a reset is short and waits for the server; with a second one Go's scheduler wakes a
+// thread at each such moment to look for more, which took more of two CPUs than the work itself.
+const cpusPerProc = 4
 
 // errQuit says that the data is not wanted any more.
 var errQuit = errors.New("told to quit at once")

@@ -15,7 +15,15 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestRender compares the option file of each stage, on each kind of volume, for
 // each series that has rows of its own, with a golden file.
+// onCPUs has the profile be that of a machine with so many CPUs.
+func onCPUs(t *testing.T, n int) {
+	has := machineCPUs
+	t.Cleanup(func() { machineCPUs = has })
+	machineCPUs = n
+}
+
 func TestRender(t *testing.T) {
+	onCPUs(t, 2)
 	for _, srv := range []*Server{
 		testServer(Version{10, 11, 14}), testServer(Version{11, 4, 9}), testServer(Version{11, 8, 6}),
 		testMySQL(Version{8, 0, 19}), testMySQL(Version{8, 0, 42}), testMySQL(Version{8, 4, 5}), testMySQL(Version{9, 7, 4}),
@@ -77,6 +85,20 @@ func golden(t *testing.T, name, got string) {
 }
 
 // TestRenderEveryLineHasItsReason is what the profile promises.
+// TestRenderCPUs leaves the purge to the server's own judgement where there are many CPUs.
+func TestRenderCPUs(t *testing.T) {
+	for cpus, want := range map[int]bool{1: true, 16: true, 17: false} {
+		onCPUs(t, cpus)
+		text, err := testServer(Version{10, 11, 14}).Render(Config{Stage: Run, Volume: "shm", DataDir: "/d", RunDir: "/r", TmpDir: "/t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(text, "innodb_purge_threads = 1\n"); got != want {
+			t.Errorf("%d CPUs: one thread purges: %t", cpus, got)
+		}
+	}
+}
+
 func TestRenderEveryLineHasItsReason(t *testing.T) {
 	text, err := testServer(Version{10, 11, 14}).Render(Config{Stage: Run, Volume: "shm", DataDir: "/d", RunDir: "/r", TmpDir: "/t"})
 	if err != nil {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -41,6 +42,8 @@ type setting struct {
 	// since and until limit it to a range of versions: since <= v < until; the
 	// zero Version is no limit.
 	since, until Version
+	// cpus limits it to machines with at most so many; 0 is no limit.
+	cpus int
 	// shapes says that the value is built into the files, so that it belongs to
 	// the identity of an image.
 	shapes bool
@@ -82,13 +85,20 @@ const BinlogName = "ramaria-bin"
 // log file.
 const BinlogFileSize = 16 << 20
 
+// fewCPUs is up to how many CPUs a machine counts as small, as for MySQL 8.4 and later.
+const fewCPUs = 16
+
+// machineCPUs is how many CPUs the machine has.
+var machineCPUs = runtime.NumCPU()
+
 // applies reports whether the row is part of a start.
 func (r setting) applies(v Version, stage Stage, volume string) bool {
 	switch {
 	case r.stages&stage == 0,
 		r.volumes != "" && !slices.Contains(strings.Fields(r.volumes), volume),
 		r.since != (Version{}) && v.Compare(r.since) < 0,
-		r.until != (Version{}) && v.Compare(r.until) >= 0:
+		r.until != (Version{}) && v.Compare(r.until) >= 0,
+		r.cpus > 0 && machineCPUs > r.cpus:
 		return false
 	}
 	return true

@@ -116,7 +116,7 @@ func (c *treeCopy) run(ctx context.Context, walk func(ctx context.Context) error
 		}
 	}
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), maxCopiers) - 1 {
+	for range min(runtime.NumCPU(), maxCopiers) - 1 {
 		wg.Go(drain)
 	}
 	if err := walk(ctx); err != nil {
