@@ -31,9 +31,6 @@ func newSupervise(a *app) *cobra.Command {
 }
 
 func runSupervise(ctx context.Context, a *app, name string) error {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/cpusPerProc))
-	}
 	// From the beginning and to the end: SIGQUIT also cuts short a start, and a clean
 	// stop that waits for a server which hangs.
 	quit, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGQUIT)
@@ -59,11 +56,6 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 	return errors.Join(err, s.Stop(quit))
 }
 
-// cpusPerProc is how many CPUs there are for each that the supervisor runs on at once. What it
-// does for a reset is short and waits for the server; with a second one Go's scheduler wakes a
-// thread at each such moment to look for more, which took more of two CPUs than the work itself.
-const cpusPerProc = 4
-
 // errQuit says that the data is not wanted any more.
 var errQuit = errors.New("told to quit at once")
 
@@ -84,11 +76,19 @@ func (a *app) supervise(ctx context.Context, name string) (*supervisor.Superviso
 }
 
 func (a *app) startSupervisor(ctx context.Context, i *instance.Instance, v volume.Volume) (*supervisor.Supervisor, error) {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), max(1, runtime.NumCPU()/cpusPerProc)))
+	}
 	return supervisor.Start(ctx, i, a.instances(v), supervisor.Options{
 		Keys: a.places.Keys(),
 		Log:  slog.New(slog.NewTextHandler(a.stderr, nil)), Argv: a.superviseArgv,
 	})
 }
+
+// cpusPerProc is how many CPUs there are for each that a supervisor runs on at once. What it does
+// for a reset is short and waits for the server; with a second one Go's scheduler wakes a thread
+// at each such moment to look for more, which was half of its switches of context.
+const cpusPerProc = 4
 
 // superviseArgv is the command line of the supervisor of an instance.
 func (a *app) superviseArgv(name string) []string {
