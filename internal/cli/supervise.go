@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"os/signal"
 	"runtime"
 	"syscall"
@@ -76,18 +75,22 @@ func (a *app) supervise(ctx context.Context, name string) (*supervisor.Superviso
 }
 
 func (a *app) startSupervisor(ctx context.Context, i *instance.Instance, v volume.Volume) (*supervisor.Supervisor, error) {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), max(1, runtime.NumCPU()/cpusPerProc)))
-	}
+	runtime.GOMAXPROCS(max(1, usableCPUs/cpusPerProc))
 	return supervisor.Start(ctx, i, a.instances(v), supervisor.Options{
 		Keys: a.places.Keys(),
 		Log:  slog.New(slog.NewTextHandler(a.stderr, nil)), Argv: a.superviseArgv,
 	})
 }
 
-// cpusPerProc is how many CPUs there are for each that a supervisor runs on at once. What it does
-// for a reset is short and waits for the server; with a second one Go's scheduler wakes a thread
-// at each such moment to look for more, which was half of its switches of context.
+// usableCPUs is on how many CPUs Go runs at once by itself: those that there are, the quota of a
+// container, or what GOMAXPROCS says.
+var usableCPUs = runtime.GOMAXPROCS(0)
+
+// cpusPerProc is how many of them there are for each that a supervisor runs on at once. What it
+// does for a reset is short and waits for the server; with a second one Go's scheduler wakes a
+// thread at each such moment to look for more, which was half of its switches of context. That
+// was measured on two CPUs; from eight on there is a second one again, since one request that
+// computes for long, as in undoing many rows, would hold up those of all other workers.
 const cpusPerProc = 4
 
 // superviseArgv is the command line of the supervisor of an instance.

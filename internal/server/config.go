@@ -90,7 +90,7 @@ func (s *Server) Render(c Config) (string, error) {
 	return b.String(), nil
 }
 
-// Settings are the options of a start on a kind of volume that are the same wherever it is, as
+// Settings are the options of a start on a kind of volume that are the same wherever it is on this machine, as
 // name=value, in the order of the option file.
 func (s *Server) Settings(stage Stage, volume string) []string {
 	var list []string

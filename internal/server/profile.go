@@ -85,9 +85,6 @@ const BinlogName = "ramaria-bin"
 // log file.
 const BinlogFileSize = 16 << 20
 
-// fewCPUs is up to how many CPUs a machine counts as small, as for MySQL 8.4 and later.
-const fewCPUs = 16
-
 // machineCPUs is how many CPUs the machine has.
 var machineCPUs = runtime.NumCPU()
 

@@ -26,6 +26,10 @@ const (
 	maxQueued = 16
 )
 
+// copiers is how many goroutines copy large files: as many as there are CPUs to copy them in the
+// kernel, whatever a supervisor leaves itself of these for its own code.
+var copiers = min(runtime.GOMAXPROCS(0), maxCopiers)
+
 // CopyTree copies the directory src to dst, which must not exist, and keeps
 // contents, holes, modes, times, symbolic links, hard links inside the tree, user.*
 // attributes and, as root, owners. Sockets are left out; FIFOs and devices are an
@@ -116,7 +120,7 @@ func (c *treeCopy) run(ctx context.Context, walk func(ctx context.Context) error
 		}
 	}
 	var wg sync.WaitGroup
-	for range min(runtime.NumCPU(), maxCopiers) - 1 {
+	for range copiers - 1 {
 		wg.Go(drain)
 	}
 	if err := walk(ctx); err != nil {
