@@ -149,6 +149,22 @@ func rowsBody(typ EventType, id byte, width int, images string) []byte {
 	return append(b, images...)
 }
 
+// lack takes columns out of the bitmaps of what rowsBody made.
+func lack(body []byte, typ EventType, width int, columns ...int) []byte {
+	at := 9
+	if typ >= WriteRowsV2 {
+		at += 4 + 1
+	}
+	bitmap := (width + 7) / 8
+	for _, c := range columns {
+		body[at+c>>3] &^= 1 << (c & 7)
+		if typ.Rows() == Update {
+			body[at+bitmap+c>>3] &^= 1 << (c & 7)
+		}
+	}
+	return body
+}
+
 func makeRows(t testing.TB, typ EventType, id byte, width int, images string) Rows {
 	t.Helper()
 	r, err := ParseRows(&Event{Type: typ, Format: testFormat(t, false), Timestamp: 5, Body: rowsBody(typ, id, width, images)})

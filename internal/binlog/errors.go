@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ErrNotFull says that a rows event does not hold all columns: it was written under
+// ErrNotFull says that a rows event has other columns before than after: it was written under
 // another binlog_row_image than FULL, and cannot be turned round.
 var ErrNotFull = errors.New("not a full row image")
 

@@ -53,12 +53,14 @@ func FuzzEvent(f *testing.F) {
 // FuzzRows inverts whatever rows some table map lets pass, twice, and expects the same
 // rows again.
 func FuzzRows(f *testing.F) {
-	f.Add(byte(0), []byte{typeTiny, typeVarchar}, []byte{10, 0}, []byte("\x00\x01\x01a\x02\x05"))
-	f.Add(byte(1), []byte{typeTiny, typeVarchar}, []byte{10, 0}, []byte("\x00\x01\x01a\x02\x05"))
-	f.Add(byte(2), []byte{typeBlob, typeDecimal, typeString, typeBit}, []byte{2, 14, 4, 0xfe, 200, 1, 1}, []byte("\x00\x01\x00x1234567\x02ab00"))
-	f.Add(byte(4), []byte{typeString, typeDatetime2, typeTime2}, []byte{0xf7, 1, 6, 3}, []byte("\x00a1234567812345\x07"))
+	f.Add(byte(0), []byte{typeTiny, typeVarchar}, []byte{10, 0}, []byte("\x00\x01\x01a\x02\x05"), byte(255))
+	f.Add(byte(1), []byte{typeTiny, typeVarchar}, []byte{10, 0}, []byte("\x00\x01\x01a\x02\x05"), byte(255))
+	f.Add(byte(2), []byte{typeBlob, typeDecimal, typeString, typeBit}, []byte{2, 14, 4, 0xfe, 200, 1, 1}, []byte("\x00\x01\x00x1234567\x02ab00"), byte(255))
+	f.Add(byte(4), []byte{typeString, typeDatetime2, typeTime2}, []byte{0xf7, 1, 6, 3}, []byte("\x00a1234567812345\x07"), byte(255))
+	f.Add(byte(1), []byte{typeTiny, typeTiny, typeVarchar}, []byte{10, 0}, []byte("\x00\x01\x01a\x02\x05"), byte(1))
 	format := testFormat(f, false)
-	f.Fuzz(func(t *testing.T, kind byte, types, meta, images []byte) {
+	// lacking is a column that the images do not have, if there is one of that number.
+	f.Fuzz(func(t *testing.T, kind byte, types, meta, images []byte, lacking byte) {
 		if len(types) > 100 || len(meta) > 200 {
 			return
 		}
@@ -68,7 +70,11 @@ func FuzzRows(f *testing.F) {
 			return
 		}
 		typ := []EventType{WriteRowsV1, UpdateRowsV1, DeleteRowsV1, WriteRowsV2, UpdateRowsV2, DeleteRowsV2}[kind%6]
-		r, err := ParseRows(&Event{Type: typ, Format: format, Body: rowsBody(typ, 1, len(types), string(images))})
+		body := rowsBody(typ, 1, len(types), string(images))
+		if int(lacking) < len(types) {
+			body = lack(body, typ, len(types), int(lacking))
+		}
+		r, err := ParseRows(&Event{Type: typ, Format: format, Body: body})
 		if err != nil {
 			onlyKnown(t, err)
 			return
@@ -86,8 +92,8 @@ func FuzzRows(f *testing.F) {
 		}
 		back := invertOne(t, format, m, r)
 		again := invertOne(t, format, m, back)
-		if again.Kind != r.Kind || string(again.images) != string(r.images) {
-			t.Errorf("twice inverted, %s %x is %s %x", r.Kind, r.images, again.Kind, again.images)
+		if again.Kind != r.Kind || string(again.images) != string(r.images) || string(again.present) != string(r.present) {
+			t.Errorf("twice inverted, %s %x of %x is %s %x of %x", r.Kind, r.images, r.present, again.Kind, again.images, again.present)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package binlog
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"hash/maphash"
@@ -51,6 +52,8 @@ type TableCount struct {
 // happens to one table happens in the reverse order. What happens to different tables is
 // not in any order, so that their rows can be gathered in few events: the events say that
 // foreign keys are not to be checked (and so not followed), and triggers do not fire.
+//
+// What the images lack the inverted ones lack too: the caller knows that the server computes it.
 //
 // Two changes of one table whose maps differ are an error, *CorruptError; so is every row
 // that cannot be split. *TooLargeError says that a row does not fit MaxBytes.
@@ -124,6 +127,8 @@ type inverter struct {
 	start int
 	kind  RowKind
 	v2    bool
+	// present are its columns, as of Rows.
+	present []byte
 	// made has the images that its updates made, hashed.
 	made map[uint64]struct{}
 	ends []int
@@ -138,7 +143,7 @@ func (w *inverter) table(id uint64, t *touched, changes []Change) error {
 		if w.ends, err = t.m.Split(w.ends[:0], r); err != nil {
 			return err
 		}
-		rows := len(w.ends)
+		rows, columns := len(w.ends), t.m.imaged(r)
 		kind := Update
 		switch r.Kind {
 		case Write:
@@ -155,7 +160,7 @@ func (w *inverter) table(id uint64, t *touched, changes []Change) error {
 			if n > 0 {
 				from = w.ends[n-1]
 			}
-			if err := w.row(id, t.m, kind, r, r.images[from:w.ends[n]]); err != nil {
+			if err := w.row(id, t.m, kind, r, r.images[from:w.ends[n]], columns); err != nil {
 				return err
 			}
 		}
@@ -165,17 +170,17 @@ func (w *inverter) table(id uint64, t *touched, changes []Change) error {
 	return nil
 }
 
-// row writes one row, and before it what it needs.
-func (w *inverter) row(id uint64, m *TableMap, kind RowKind, r Rows, b []byte) error {
+// row writes one row with the given columns, and before it what it needs.
+func (w *inverter) row(id uint64, m *TableMap, kind RowKind, r Rows, b []byte, columns []column) error {
 	split := 0 // of an update: where the image of what was made begins
 	if kind == Update {
-		n, err := m.image(b)
+		n, err := m.image(b, columns)
 		if err != nil {
 			return err
 		}
 		split = n
 	}
-	if w.open && (w.kind != kind || w.v2 != r.v2 || len(w.body)-w.start+len(b) > w.o.EventBytes || w.chained(b[split:])) {
+	if w.open && (w.kind != kind || w.v2 != r.v2 || !bytes.Equal(w.present, r.present) || len(w.body)-w.start+len(b) > w.o.EventBytes || w.chained(b[split:])) {
 		w.endEvent()
 	}
 	more := len(b)
@@ -226,7 +231,7 @@ func (w *inverter) tooMuch(n int) bool {
 }
 
 func (w *inverter) beginEvent(id uint64, kind RowKind, r Rows) {
-	w.open, w.start, w.kind, w.v2 = true, len(w.body), kind, r.v2
+	w.open, w.start, w.kind, w.v2, w.present = true, len(w.body), kind, r.v2, r.present
 	clear(w.made)
 	w.body = appendHeader(w.body, rowsType(kind, r.v2), r.Timestamp, w.o.ServerID)
 	w.body = appendTableID(w.body, id)
@@ -240,9 +245,16 @@ func (w *inverter) beginEvent(id uint64, kind RowKind, r Rows) {
 		w.body = le.AppendUint16(w.body, 2) // no extra data: partitions are found anew
 	}
 	w.body = appendPacked(w.body, uint64(r.width))
-	w.body = appendOnes(w.body, r.width)
+	images := 1
 	if kind == Update {
-		w.body = appendOnes(w.body, r.width)
+		images = 2
+	}
+	for range images {
+		if r.Full() {
+			w.body = appendOnes(w.body, r.width)
+		} else {
+			w.body = append(w.body, r.present...)
+		}
 	}
 }
 

@@ -25,12 +25,14 @@ type Rows struct {
 
 	v2    bool
 	width int
+	// present has a bit for each column, 1 for those that the images have; nil is all.
+	present []byte
 	// images are the rows: of an update, before and after image of each.
 	images []byte
 }
 
 // ParseRows parses a rows event of version 1 or 2. It returns an error that wraps
-// ErrNotFull for one without all columns, and *CorruptError for others.
+// ErrNotFull for an update whose images have not the same columns, and *CorruptError for others.
 func ParseRows(e *Event) (Rows, error) {
 	rows := Rows{Kind: e.Type.Rows(), Timestamp: e.Timestamp, v2: e.Type >= WriteRowsV2}
 	r := reader{b: e.Body, what: "rows event"}
@@ -48,20 +50,20 @@ func ParseRows(e *Event) (Rows, error) {
 		width = 0
 	}
 	rows.width = int(width)
-	bitmaps := 1
+	present := r.take((rows.width + 7) / 8)
+	same := true
 	if rows.Kind == Update {
-		bitmaps = 2
-	}
-	full := true
-	for range bitmaps {
-		full = full && allSet(r.take((rows.width+7)/8), rows.width)
+		same = bytes.Equal(present, r.take(len(present)))
 	}
 	rows.images = r.b
 	if r.err != nil {
 		return Rows{}, located(r.err, e.Pos())
 	}
-	if !full {
+	if !same {
 		return Rows{}, &rowsError{e.Pos(), ErrNotFull}
+	}
+	if !allSet(present, rows.width) {
+		rows.present = present
 	}
 	return rows, nil
 }
@@ -92,21 +94,44 @@ func allSet(b []byte, n int) bool {
 
 // Clone returns a copy with bytes of its own.
 func (r Rows) Clone() Rows {
-	r.images = bytes.Clone(r.images)
+	r.images, r.present = bytes.Clone(r.images), bytes.Clone(r.present)
 	return r
+}
+
+// Full reports whether the images have all columns. MariaDB 11.8.9 leaves out those that are
+// computed where a row is changed or deleted (11.8.6 did not).
+func (r Rows) Full() bool { return r.present == nil }
+
+// Has reports whether the images have a column, which count from 0.
+func (r Rows) Has(column int) bool {
+	return r.present == nil || column < r.width && bit(r.present, column)
 }
 
 // Size returns how many bytes the row images have.
 func (r Rows) Size() int { return len(r.images) }
 
-// image returns how many bytes the row image has that b begins with.
-func (m *TableMap) image(b []byte) (int, error) {
-	nulls := (len(m.columns) + 7) / 8
+// imaged are the columns that the images of r have.
+func (m *TableMap) imaged(r Rows) []column {
+	if r.Full() {
+		return m.columns
+	}
+	var list []column
+	for i, c := range m.columns {
+		if r.Has(i) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// image returns how many bytes the row image has that b begins with, which has the given columns.
+func (m *TableMap) image(b []byte, columns []column) (int, error) {
+	nulls := (len(columns) + 7) / 8
 	if nulls > len(b) {
-		return 0, corrupt("rows of "+m.Name(), "%d bytes for %d columns", len(b), len(m.columns))
+		return 0, corrupt("rows of "+m.Name(), "%d bytes for %d columns", len(b), len(columns))
 	}
 	at := nulls
-	for i, c := range m.columns {
+	for i, c := range columns {
 		if b[i>>3]&(1<<(i&7)) != 0 {
 			continue
 		}
@@ -145,13 +170,14 @@ func (m *TableMap) Split(ends []int, r Rows) ([]int, error) {
 	if err := m.splittable(r); err != nil {
 		return ends, err
 	}
+	columns := m.imaged(r)
 	for at := 0; at < len(r.images); {
 		images := 1
 		if r.Kind == Update {
 			images = 2
 		}
 		for range images {
-			n, err := m.image(r.images[at:])
+			n, err := m.image(r.images[at:], columns)
 			if err != nil {
 				return ends, err
 			}
@@ -169,7 +195,8 @@ func (m *TableMap) Count(r Rows) (int, error) {
 }
 
 // Changed reports whether r changed, or deleted, a value in one of the given columns,
-// which count from 0. It compares bytes, so 'a' and 'A' differ in any collation.
+// which count from 0. It compares bytes, so 'a' and 'A' differ in any collation, and a column that
+// the images lack counts as changed.
 func (m *TableMap) Changed(r Rows, columns []int) (bool, error) {
 	if err := m.splittable(r); err != nil {
 		return false, err
@@ -182,16 +209,23 @@ func (m *TableMap) Changed(r Rows, columns []int) (bool, error) {
 	if r.Kind != Update {
 		return r.Kind == Delete && len(r.images) > 0, nil
 	}
+	has, at := m.imaged(r), []int(nil) // the columns' places in the images
+	for _, c := range columns {
+		if !r.Has(c) {
+			return len(r.images) > 0, nil
+		}
+		at = append(at, r.place(c))
+	}
 	for b := r.images; len(b) > 0; {
-		before, err := m.image(b)
+		before, err := m.image(b, has)
 		if err != nil {
 			return false, err
 		}
-		after, err := m.image(b[before:])
+		after, err := m.image(b[before:], has)
 		if err != nil {
 			return false, err
 		}
-		if m.differ(b[:before], b[before:before+after], columns) {
+		if differ(b[:before], b[before:before+after], has, at) {
 			return true, nil
 		}
 		b = b[before+after:]
@@ -199,14 +233,25 @@ func (m *TableMap) Changed(r Rows, columns []int) (bool, error) {
 	return false, nil
 }
 
-// differ compares two images whose lengths were checked.
-func (m *TableMap) differ(x, y []byte, columns []int) bool {
-	nulls := (len(m.columns) + 7) / 8
+// place is the number of a column that the images have among those.
+func (r Rows) place(column int) int {
+	n := 0
+	for i := range column {
+		if r.Has(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// differ compares some of the columns of two images whose lengths were checked.
+func differ(x, y []byte, columns []column, some []int) bool {
+	nulls := (len(columns) + 7) / 8
 	if bytes.Equal(x, y) {
 		return false
 	}
 	xv, yv := x[nulls:], y[nulls:]
-	for i, c := range m.columns {
+	for i, c := range columns {
 		xn, yn := 0, 0
 		if !bit(x, i) {
 			xn = c.length(xv)
@@ -214,7 +259,7 @@ func (m *TableMap) differ(x, y []byte, columns []int) bool {
 		if !bit(y, i) {
 			yn = c.length(yv)
 		}
-		if (bit(x, i) != bit(y, i) || !bytes.Equal(xv[:xn], yv[:yn])) && slices.Contains(columns, i) {
+		if (bit(x, i) != bit(y, i) || !bytes.Equal(xv[:xn], yv[:yn])) && slices.Contains(some, i) {
 			return true
 		}
 		xv, yv = xv[xn:], yv[yn:]

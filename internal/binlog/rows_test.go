@@ -2,6 +2,7 @@ package binlog
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -163,5 +164,42 @@ func TestChanged(t *testing.T) {
 	}
 	if _, err := m.Changed(makeRows(t, UpdateRowsV1, 1, 3, ""), []int{3}); err == nil {
 		t.Error("no such column: no error")
+	}
+}
+
+// TestLacking has images without the second of four columns.
+func TestLacking(t *testing.T) {
+	m := makeMap(t, 1, "t", []byte{typeTiny, typeLong, typeVarchar, typeTiny}, []byte{10, 0})
+	body := lack(rowsBody(UpdateRowsV2, 1, 4, "\x00\x01\x01a\x01"+"\x00\x01\x02bb\x01"+"\x02\x01\x07"+"\x00\x01\x01c\x07"), UpdateRowsV2, 4, 1)
+	r, err := ParseRows(&Event{Type: UpdateRowsV2, Format: testFormat(t, false), Body: body})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Full() || !r.Has(0) || r.Has(1) || !r.Has(3) || r.Has(4) {
+		t.Errorf("it has %t %t %t %t", r.Has(0), r.Has(1), r.Has(3), r.Has(4))
+	}
+	if ends, err := m.Split(nil, r); err != nil || !slices.Equal(ends, []int{11, 19}) {
+		t.Errorf("rows end at %v: %v", ends, err)
+	}
+	for column, want := range []bool{false, true, true, false} {
+		if got, err := m.Changed(r, []int{column}); got != want || err != nil {
+			t.Errorf("column %d changed: %t, %v", column, got, err)
+		}
+	}
+	if full := makeRows(t, UpdateRowsV2, 1, 4, ""); !full.Full() || !full.Has(3) {
+		t.Error("it has not all columns")
+	}
+	// What has other columns cannot stand in one event.
+	one := lack(rowsBody(DeleteRowsV2, 1, 4, "\x00\x05\x01a\x01"), DeleteRowsV2, 4, 1)
+	lacking, err := ParseRows(&Event{Type: DeleteRowsV2, Format: testFormat(t, false), Body: one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv, err := Invert([]Change{{m, lacking}, {m, makeRows(t, DeleteRowsV2, 1, 4, "\x00\x06\x02\x00\x00\x00\x01b\x02")}}, InvertOptions{Flavour: MariaDB})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(parseStatement(t, testFormat(t, false), inv.Statements[0])); n != 3 {
+		t.Errorf("%d events, not a map and two of rows", n)
 	}
 }

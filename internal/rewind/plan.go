@@ -224,6 +224,10 @@ func (m *maker) weigh(t *template.Table, c *TableChanges) {
 	}
 	rows := 0
 	for _, change := range c.Rows {
+		if !onlyComputed(change.Rows, t) {
+			m.doubt(t.Name, "the binary log does not have all columns of "+t.Name)
+			return
+		}
 		n, err := change.Map.Count(change.Rows)
 		if err != nil || !change.Map.SameShape(c.Rows[0].Map) {
 			m.doubt(t.Name, "the rows of "+t.Name+" cannot be turned round")
@@ -235,6 +239,19 @@ func (m *maker) weigh(t *template.Table, c *TableChanges) {
 	if fill := float64(t.Rows)*2*fillRow + float64(rows)*fillRow + fillTable; undo > fill && !m.rowsOnly {
 		m.doubt(t.Name, fmt.Sprintf("filling %s again is cheaper than undoing %d rows", t.Name, rows))
 	}
+}
+
+// onlyComputed reports whether the server computes all that the images of a table's rows lack.
+func onlyComputed(r binlog.Rows, t *template.Table) bool {
+	if r.Full() {
+		return true
+	}
+	for i, c := range t.Columns {
+		if !c.Generated && !r.Has(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // cascades finds the tables that foreign keys changed: nothing in the log tells what

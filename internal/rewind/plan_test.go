@@ -14,7 +14,7 @@ import (
 // own parent, one that restricts, and a few more.
 func planShape() *template.Shape {
 	base := func(name string, rows int64) template.Table {
-		return template.Table{Name: name, Kind: template.Base, Rows: rows, Keyed: true}
+		return template.Table{Name: name, Kind: template.Base, Rows: rows, Keyed: true, Columns: []template.Column{{Name: "a"}}}
 	}
 	bare := base("bare", 10)
 	bare.Keyed = false
@@ -36,11 +36,18 @@ func planShape() *template.Shape {
 // byte of null bits and the value, an update two of them.
 func rowsOf(t *testing.T, table string, kind binlog.RowKind, values ...byte) *rewind.TableChanges {
 	t.Helper()
-	m, r := event(t, table, kind, values)
+	m, r := event(t, table, kind, 1, values)
 	return &rewind.TableChanges{Rows: []binlog.Change{{Map: m, Rows: r}}}
 }
 
-func event(t *testing.T, table string, kind binlog.RowKind, values []byte) (*binlog.TableMap, binlog.Rows) {
+// lacking is rowsOf for a log that does not have the column.
+func lacking(t *testing.T, table string, kind binlog.RowKind, rows int) *rewind.TableChanges {
+	t.Helper()
+	m, r := event(t, table, kind, 0, make([]byte, rows))
+	return &rewind.TableChanges{Rows: []binlog.Change{{Map: m, Rows: r}}}
+}
+
+func event(t *testing.T, table string, kind binlog.RowKind, bitmap byte, values []byte) (*binlog.TableMap, binlog.Rows) {
 	t.Helper()
 	f := &binlog.Format{Version: "10.11.6-MariaDB", Flavour: binlog.MariaDB}
 	body := append([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1, 'd', 0, byte(len(table))}, table...)
@@ -49,9 +56,9 @@ func event(t *testing.T, table string, kind binlog.RowKind, values []byte) (*bin
 	if err != nil {
 		t.Fatal(err)
 	}
-	body = []byte{1, 0, 0, 0, 0, 0, 0, 0, 1, 1}
+	body = []byte{1, 0, 0, 0, 0, 0, 0, 0, 1, bitmap}
 	if kind == binlog.Update {
-		body = append(body, 1)
+		body = append(body, bitmap)
 	}
 	for _, v := range values {
 		body = append(body, 0xfe, v)
@@ -86,6 +93,7 @@ func TestMake(t *testing.T) {
 		{name: "prepared", changes: rewind.Changes{Prepared: []binlog.XID{{Global: "a"}}}, want: "noop, roll back 1 XA transactions"},
 		{name: "a row", changes: rewind.Changes{Tables: tables{"parent": write("parent", 1)}}, want: "rewind, undo 1 events"},
 		{name: "two tables", changes: rewind.Changes{Tables: tables{"parent": write("parent", 1), "big": write("big", 5)}}, want: "rewind, undo 2 events"},
+		{name: "an image that lacks a column", changes: rewind.Changes{Tables: tables{"big": lacking(t, "big", binlog.Delete, 1)}}, want: "refill, fill big: the binary log does not have all columns of big"},
 		{name: "cheaper to fill", changes: rewind.Changes{Tables: tables{"small": write("small", 3000)}}, want: "refill, fill small: filling small again is cheaper than undoing 3000 rows"},
 		{name: "cheaper to undo", changes: rewind.Changes{Tables: tables{"big": write("big", 3000)}}, want: "rewind, undo 1 events"},
 		{name: "doubt", changes: rewind.Changes{Tables: tables{"big": {Doubtful: true}, "small": write("small", 1)}},
