@@ -120,6 +120,9 @@ func testClone(t *testing.T, want string) {
 				if shape.Files.Failed() && dir == srv.DataDir() && srv.TransportsTables() {
 					t.Error("it was not made of files")
 				}
+				if left, err := filepath.Glob(filepath.Join(srv.DataDir(), name+"_clone", "*.cfg")); err != nil || len(left) > 0 {
+					t.Errorf("descriptions of what was imported are left: %v %v", left, err)
+				}
 			}
 		})
 	}
