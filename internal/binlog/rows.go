@@ -2,6 +2,7 @@ package binlog
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 )
 
@@ -27,12 +28,13 @@ type Rows struct {
 	width int
 	// present has a bit for each column, 1 for those that the images have; nil is all.
 	present []byte
+	// uneven says that an update's images have other columns before than after.
+	uneven bool
 	// images are the rows: of an update, before and after image of each.
 	images []byte
 }
 
-// ParseRows parses a rows event of version 1 or 2. It returns an error that wraps
-// ErrNotFull for an update whose images have not the same columns, and *CorruptError for others.
+// ParseRows parses a rows event of version 1 or 2. It returns *CorruptError.
 func ParseRows(e *Event) (Rows, error) {
 	rows := Rows{Kind: e.Type.Rows(), Timestamp: e.Timestamp, v2: e.Type >= WriteRowsV2}
 	r := reader{b: e.Body, what: "rows event"}
@@ -50,33 +52,20 @@ func ParseRows(e *Event) (Rows, error) {
 		width = 0
 	}
 	rows.width = int(width)
-	present := r.take((rows.width + 7) / 8)
-	same := true
+	before := r.take((rows.width + 7) / 8)
+	after := before
 	if rows.Kind == Update {
-		same = bytes.Equal(present, r.take(len(present)))
+		after = r.take(len(before))
 	}
 	rows.images = r.b
 	if r.err != nil {
 		return Rows{}, located(r.err, e.Pos())
 	}
-	if !same {
-		return Rows{}, &rowsError{e.Pos(), ErrNotFull}
-	}
-	if !allSet(present, rows.width) {
-		rows.present = present
+	if !allSet(before, rows.width) || !allSet(after, rows.width) {
+		rows.present, rows.uneven = before, !bytes.Equal(before, after)
 	}
 	return rows, nil
 }
-
-type rowsError struct {
-	pos Position
-	err error
-}
-
-func (e *rowsError) Error() string {
-	return "parse rows event at " + e.pos.String() + ": " + e.err.Error()
-}
-func (e *rowsError) Unwrap() error { return e.err }
 
 // allSet reports whether the first n bits are 1.
 func allSet(b []byte, n int) bool {
@@ -102,9 +91,10 @@ func (r Rows) Clone() Rows {
 // computed where a row is changed or deleted (11.8.6 did not).
 func (r Rows) Full() bool { return r.present == nil }
 
-// Has reports whether the images have a column, which count from 0.
+// Has reports whether the images have a column, which count from 0. Of an update whose images have
+// not the same columns it says that of none.
 func (r Rows) Has(column int) bool {
-	return r.present == nil || column < r.width && bit(r.present, column)
+	return r.present == nil || !r.uneven && column < r.width && bit(r.present, column)
 }
 
 // Size returns how many bytes the row images have.
@@ -153,6 +143,9 @@ func (m *TableMap) image(b []byte, columns []column) (int, error) {
 // splittable returns an error if rows of r cannot be told apart by m. A column of unknown
 // size is one even where its values are NULL, since that is seen only when it is too late.
 func (m *TableMap) splittable(r Rows) error {
+	if r.uneven {
+		return fmt.Errorf("rows of %s: %w", m.Name(), ErrNotFull)
+	}
 	if r.width != len(m.columns) {
 		return corrupt("rows of "+m.Name(), "%d columns, not %d", r.width, len(m.columns))
 	}
@@ -164,8 +157,9 @@ func (m *TableMap) splittable(r Rows) error {
 	return nil
 }
 
-// Split appends to ends where each row of r ends, in bytes from the first, and returns
-// it. A row of an update is two images. It returns *CorruptError or *UnknownColumnError.
+// Split appends to ends where each row of r ends, in bytes from the first, and returns it. A row of
+// an update is two images. It returns *CorruptError, *UnknownColumnError, or an error that wraps
+// ErrNotFull for an update whose images have not the same columns.
 func (m *TableMap) Split(ends []int, r Rows) ([]int, error) {
 	if err := m.splittable(r); err != nil {
 		return ends, err

@@ -132,10 +132,15 @@ func TestSplit(t *testing.T) {
 	if _, err := m.Split(nil, makeRows(t, WriteRowsV1, 1, 3, "\x00")); err == nil {
 		t.Error("another width: no error")
 	}
-	minimal := rowsBody(UpdateRowsV1, 1, 9, "")
+	minimal := rowsBody(UpdateRowsV1, 1, 2, "")
 	minimal[len(minimal)-1] = 0
-	if _, err := ParseRows(&Event{Type: UpdateRowsV1, Format: testFormat(t, false), Body: minimal}); !errors.Is(err, ErrNotFull) {
-		t.Errorf("without one column: %v", err)
+	r, err := ParseRows(&Event{Type: UpdateRowsV1, Format: testFormat(t, false), Body: minimal})
+	if err != nil || r.Full() || r.Has(0) {
+		t.Errorf("with other columns after than before: %v, %t, %t", err, r.Full(), r.Has(0))
+	}
+	_, of := m.Split(nil, r)
+	if _, changed := m.Changed(r, []int{0}); !errors.Is(of, ErrNotFull) || !errors.Is(changed, ErrNotFull) {
+		t.Errorf("with other columns after than before: %v, %v", of, changed)
 	}
 }
 

@@ -241,7 +241,9 @@ func (m *maker) weigh(t *template.Table, c *TableChanges) {
 	}
 }
 
-// onlyComputed reports whether the server computes all that the images of a table's rows lack.
+// onlyComputed reports whether the server computes all that the images of a table's rows lack. No
+// row is looked for by such a column: the servers that leave them out allow none in a key that makes
+// a table Keyed.
 func onlyComputed(r binlog.Rows, t *template.Table) bool {
 	if r.Full() {
 		return true

@@ -143,3 +143,25 @@ func TestMake(t *testing.T) {
 		})
 	}
 }
+
+// TestComputed deletes a row whose image lacks the second of two columns.
+func TestComputed(t *testing.T) {
+	f := &binlog.Format{Version: "11.8.9-MariaDB", Flavour: binlog.MariaDB}
+	m, err := binlog.ParseTableMap(&binlog.Event{Type: binlog.TableMapEvent, Format: f, Body: []byte{1, 0, 0, 0, 0, 0, 0, 0, 1, 'd', 0, 1, 't', 0, 2, 1, 1, 0, 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := binlog.ParseRows(&binlog.Event{Type: binlog.DeleteRowsV1, Format: f, Body: []byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0xfe, 7}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for generated, want := range map[bool]rewind.Way{true: rewind.Rewind, false: rewind.Refill} {
+		shape := &template.Shape{Name: "t", Tables: []template.Table{{
+			Name: "t", Kind: template.Base, Rows: 1000, Keyed: true, Columns: []template.Column{{Name: "a"}, {Name: "b", Generated: generated}},
+		}}}
+		p := rewind.Make(&rewind.Changes{Tables: map[string]*rewind.TableChanges{"t": {Rows: []binlog.Change{{Map: m, Rows: r}}}}}, shape, false)
+		if p.Way != want {
+			t.Errorf("computed %t: %s", generated, p)
+		}
+	}
+}
