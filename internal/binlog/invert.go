@@ -245,11 +245,7 @@ func (w *inverter) beginEvent(id uint64, kind RowKind, r Rows) {
 		w.body = le.AppendUint16(w.body, 2) // no extra data: partitions are found anew
 	}
 	w.body = appendPacked(w.body, uint64(r.width))
-	images := 1
-	if kind == Update {
-		images = 2
-	}
-	for range images {
+	for range kind.images() {
 		if r.Full() {
 			w.body = appendOnes(w.body, r.width)
 		} else {

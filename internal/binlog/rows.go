@@ -166,11 +166,7 @@ func (m *TableMap) Split(ends []int, r Rows) ([]int, error) {
 	}
 	columns := m.imaged(r)
 	for at := 0; at < len(r.images); {
-		images := 1
-		if r.Kind == Update {
-			images = 2
-		}
-		for range images {
+		for range r.Kind.images() {
 			n, err := m.image(r.images[at:], columns)
 			if err != nil {
 				return ends, err

@@ -117,6 +117,14 @@ const (
 	Delete
 )
 
+// images is how many row images each row of such an event has.
+func (k RowKind) images() int {
+	if k == Update {
+		return 2
+	}
+	return 1
+}
+
 // String returns "write", "update", "delete" or "none".
 func (k RowKind) String() string { return [...]string{"none", "write", "update", "delete"}[k&3] }
 
