@@ -17,6 +17,9 @@ func (p *Pool) Hold(ctx context.Context) (func(), error) {
 // Expire ends the leases whose time will have run out by then.
 func (p *Pool) Expire(then time.Time) { p.expire(then) }
 
+// Tend does now what is done every second.
+func (p *Pool) Tend() { p.tend() }
+
 // Meanwhile makes a lease of a name, as somebody does who has looked whether it is taken before
 // another took it.
 func (p *Pool) Meanwhile(ctx context.Context, from, name string) (err error) {

@@ -89,7 +89,7 @@ type Pool struct {
 	queue []*ticket
 	// closed says that the file is the next run's.
 	closed bool
-	// room is how many bytes may be written, as of the last look.
+	// room is how many bytes may be written, as of the last time that it was measured.
 	room     int64
 	counters counters
 
@@ -188,42 +188,55 @@ func (p *Pool) start() error {
 	j.Read() // what stands there is about nothing that is watched
 	p.db, p.journal = db, j
 	p.rewinder = &rewind.Rewinder{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID}
-	p.room = p.measure()
-	p.behind.Go(p.look)
+	p.room, _ = p.measure()
+	p.every(readInterval, j.Read)
+	// Apart from that, since databases are removed one after the other, which takes its time.
+	p.every(expireInterval, p.tend)
 	return nil
 }
 
-// look reads the log and ends leases whose time has run out, until Close.
-func (p *Pool) look() {
-	read, expire := time.NewTicker(readInterval), time.NewTicker(expireInterval)
-	defer read.Stop()
-	defer expire.Stop()
-	for {
-		select {
-		case <-p.life.Done():
-			return
-		case <-read.C:
-			p.journal.Read()
-		case now := <-expire.C:
-			room := p.measure() // which may take its time
-			p.mu.Lock()
-			p.room = room
-			p.mu.Unlock()
-			p.expire(now)
+// every has f done at that interval, until Close.
+func (p *Pool) every(interval time.Duration, f func()) {
+	p.behind.Go(func() {
+		ticks := time.NewTicker(interval)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-p.life.Done():
+				return
+			case <-ticks.C:
+				f()
+			}
 		}
-	}
+	})
 }
 
-// measure returns how much room there is, in bytes.
-func (p *Pool) measure() int64 {
+// tend ends leases whose time has run out, and has as many spare clones as there is room for.
+func (p *Pool) tend() {
+	room, err := p.measure()
+	p.mu.Lock()
+	p.room = room
+	if err == nil {
+		for _, t := range p.templates {
+			p.thin(t, reused*p.afford(t))
+			p.deal(t)
+		}
+	}
+	p.mu.Unlock()
+	p.expire(time.Now())
+}
+
+// measure returns how much room there is, in bytes: none after an error, so that nothing is made
+// that nobody asked for.
+func (p *Pool) measure() (int64, error) {
 	if p.config.Room == nil {
-		return math.MaxInt64
+		return math.MaxInt64, nil
 	}
 	room, err := p.config.Room()
 	if err != nil {
-		return 0 // nothing is made that nobody asked for
+		return 0, err
 	}
-	return room
+	return room, nil
 }
 
 // ReadLog takes in what the binary log has, so that the server may remove it.

@@ -91,10 +91,7 @@ func (p *Pool) SetLimits(l Limits) error {
 	}
 	p.grant()
 	for _, t := range p.templates {
-		for len(t.ready) > p.spare(t) {
-			p.discard(t.ready[0])
-			t.ready = t.ready[1:]
-		}
+		p.thin(t, p.spare(t))
 		p.deal(t)
 	}
 	return nil
@@ -258,10 +255,30 @@ func (p *Pool) missing(t *tmpl, spare int) int {
 // spare is how many clones of a template there should be that nobody asked for. The caller
 // holds p.mu.
 func (p *Pool) spare(t *tmpl) int {
-	if t.tired || t.shape == nil {
+	if t.tired {
 		return 0
 	}
-	return int(min(int64(p.limits.Spare), p.room/spareShare/max(t.bytes(), 1)))
+	return p.afford(t)
+}
+
+// afford is how many spare clones of a template there is room for, within the limit. What those
+// take that there are counts as room, or they would be made and removed by turns where room is
+// just short. The caller holds p.mu.
+func (p *Pool) afford(t *tmpl) int {
+	if t.shape == nil {
+		return 0
+	}
+	bytes := max(t.bytes(), 1)
+	all := float64(p.room) + float64(len(t.ready))*float64(bytes) // more than there are numbers for, where nobody measures
+	return int(min(float64(p.limits.Spare), all/spareShare/float64(bytes)))
+}
+
+// thin removes spare clones that are more than so many. The caller holds p.mu.
+func (p *Pool) thin(t *tmpl, most int) {
+	for len(t.ready) > most {
+		p.discard(t.ready[0])
+		t.ready = t.ready[1:]
+	}
 }
 
 // work has a clone made in the background. The caller holds p.mu.
