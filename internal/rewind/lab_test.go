@@ -157,6 +157,22 @@ func (l *lease) check() {
 	}
 }
 
+// super runs statements, one a line, as an account that may do everything, logged.
+func (l *lease) super(text string) {
+	l.t.Helper()
+	db, err := server.Open(l.srv.Endpoint.Socket, l.srv.Endpoint.Login, "")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for line := range strings.Lines(text) {
+		if _, err := db.ExecContext(l.t.Context(), strings.ReplaceAll(strings.TrimSpace(line), "DB", l.Name)); err != nil {
+			l.t.Fatalf("%s: %v", line, err)
+		}
+	}
+}
+
 func (l *lab) exec(text string) {
 	l.t.Helper()
 	for line := range strings.Lines(text) {

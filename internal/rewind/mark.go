@@ -66,24 +66,26 @@ func (r *Rewinder) unmark(d *Database) {
 // that cannot be done it resets it to its template, and returns ErrMarkLost and what that took.
 func (r *Rewinder) RewindTo(ctx context.Context, s *Session, d *Database) (Result, error) {
 	why := errors.New("there is none")
+	var warnings []string
 	if d.mark != nil {
 		res, err := r.rewindTo(ctx, s, d)
 		if err == nil || ctx.Err() != nil {
 			return res, err
 		}
-		why = err
+		why, warnings = err, res.Warnings
 	}
 	res, err := r.Reset(ctx, s, d)
 	if err != nil {
 		return res, err
 	}
-	for _, text := range res.Warnings {
+	for _, text := range append(warnings, res.Warnings...) {
 		why = fmt.Errorf("%w; %s", why, text)
 	}
 	return res, fmt.Errorf("rewind %s: %w, and the database as its template: %w", d.Name, ErrMarkLost, why)
 }
 
-// rewindTo is RewindTo as far as rows go. After an error the database is to be reset.
+// rewindTo is RewindTo as far as rows go. After an error the database is to be reset, and the
+// result has the warnings of which the journal knows no more.
 func (r *Rewinder) rewindTo(ctx context.Context, s *Session, d *Database) (Result, error) {
 	changes, counters, err := r.take(ctx, s, d)
 	if err != nil {
@@ -105,7 +107,7 @@ func (r *Rewinder) rewindTo(ctx context.Context, s *Session, d *Database) (Resul
 		if server.LockTimeout(err) { // of a session that has no transaction; see reset
 			err = errors.Join(err, s.End(ctx, d.User))
 		}
-		return Result{}, err
+		return Result{Warnings: plan.Warnings}, err
 	}
 	return Result{Way: plan.Way, Warnings: plan.Warnings}, nil
 }

@@ -2,6 +2,7 @@ package rewind_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -109,11 +110,15 @@ func TestMarkMoves(t *testing.T) {
 		if err := le.Mark(t.Context(), l.session, &le.Database); err != nil {
 			t.Fatal(err)
 		}
+		le.super("CREATE ROLE DB\nDROP ROLE DB")
 		locked := le.do("DELETE FROM plain\nLOCK TABLES plain READ")
 		defer locked.Close()
 		res, err := le.RewindTo(t.Context(), l.session, &le.Database)
 		if !errors.Is(err, rewind.ErrMarkLost) || res.Way != rewind.Reclone || !strings.Contains(res.Why, "mark") {
 			t.Errorf("with a lock in the way: %s (%s), %v", res.Way, res.Why, err)
+		}
+		if !strings.Contains(fmt.Sprint(err), "stays: CREATE ROLE") {
+			t.Errorf("what the failed rewind had to say is lost: %v", err)
 		}
 		le.check()
 	})

@@ -183,22 +183,6 @@ func (r *room) run() {
 	}
 }
 
-// super runs statements, one a line, as an account that may do everything, logged.
-func (r *room) super(text string) {
-	r.t.Helper()
-	db, err := server.Open(r.srv.Endpoint.Socket, r.srv.Endpoint.Login, "")
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	for line := range strings.Lines(text) {
-		if _, err := db.ExecContext(r.t.Context(), strings.ReplaceAll(strings.TrimSpace(line), "DB", r.Name)); err != nil {
-			r.t.Fatalf("%s: %v", line, err)
-		}
-	}
-}
-
 // back is a reset under way.
 func (r *room) back() rewind.Result {
 	r.t.Helper()
