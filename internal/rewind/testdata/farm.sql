@@ -49,6 +49,13 @@ CREATE TABLE alltypes (
 INSERT INTO alltypes VALUES (1, -128, 32767, -8388608, 1, 12345678901234567890.0123456789, 1e30, 1e-300, b'101', 'ç', 'ü', REPEAT('v', 2000), REPEAT('t', 70000), REPEAT(UNHEX('00FF'), 40000),
   UNHEX('000102030405060708090A0B0C0D0E0F'), 'x', 'a,b', '2020-02-29', '12:34:56.789', '2020-02-29 23:59:59.999999', '2020-01-01 00:00:00.001', 2020, '{"k": [1, 2.5, "s"]}', ST_GeomFromText('POINT(1 2)')),
  (2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+CREATE TABLE maze (v int GENERATED ALWAYS AS (b + 1) VIRTUAL, s int GENERATED ALWAYS AS (b * 2) STORED, b int NOT NULL, t varchar(9), w int GENERATED ALWAYS AS (b) VIRTUAL, UNIQUE KEY b (b), KEY v (v)) ENGINE=InnoDB;
+INSERT INTO maze (b, t) VALUES (1, 'a'), (2, NULL), (3, 'c');
+CREATE TABLE mirror (b int, t varchar(9), s int GENERATED ALWAYS AS (b * 2) STORED, UNIQUE KEY s (s)) ENGINE=InnoDB; -- mariadb
+CREATE TABLE mirror (b int, t varchar(9), s int GENERATED ALWAYS AS (b * 2) STORED NOT NULL, UNIQUE KEY s (s)) ENGINE=InnoDB; -- mysql
+INSERT INTO mirror (b, t) VALUES (1, 'a'), (2, NULL), (3, 'c');
+CREATE TABLE essay (line text NOT NULL, n int, UNIQUE KEY line (line)) ENGINE=InnoDB; -- mariadb
+INSERT INTO essay VALUES ('one', 1), (REPEAT('two', 2000), 2), ('three', NULL); -- mariadb
 CREATE SEQUENCE tickets START WITH 7 INCREMENT BY 3; -- mariadb
 CREATE TABLE history (a int) WITH SYSTEM VERSIONING; -- mariadb
 INSERT INTO history VALUES (1), (2); -- mariadb
