@@ -81,6 +81,11 @@ func copyRange(ctx context.Context, dst, src int, off, n int64) error {
 	return nil
 }
 
+// copyApart is copyRange without shared blocks: copy_file_range shares them where it can.
+func copyApart(ctx context.Context, dst, src int, off, n int64) error {
+	return copyBytes(ctx, dst, src, off, off+n)
+}
+
 func copyBytes(ctx context.Context, dst, src int, off, end int64) error {
 	buf := make([]byte, min(end-off, copyBuffer))
 	for off < end {

@@ -18,20 +18,22 @@ func CopyFile(ctx context.Context, src, dst string) (err error) {
 	if err != nil {
 		return fmt.Errorf("copy file: %w", err)
 	}
-	return errors.Join(copyInto(ctx, out, src), out.Close())
+	return errors.Join(copyInto(ctx, out, src, 0), out.Close())
 }
 
 // CopyWhole is CopyFile for a dst that others may look at: it is not there before finish
 // has had its way with the copy, which has no name until then, and so leaves nothing
-// behind, whenever the process ends.
-func CopyWhole(ctx context.Context, src, dst string, finish func(*os.File) error) (err error) {
+// behind, whenever the process ends. A file of at most apart bytes shares no blocks: if its copy
+// is read and changed at once, to read and write it takes less time than to share its blocks, to
+// read them where they lie, and to part them again.
+func CopyWhole(ctx context.Context, src, dst string, apart int64, finish func(*os.File) error) (err error) {
 	fd, err := unix.Open(filepath.Dir(dst), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return fmt.Errorf("copy file to %s: %w", dst, err)
 	}
 	out := os.NewFile(uintptr(fd), dst)
 	defer func() { err = errors.Join(err, out.Close()) }()
-	if err := copyInto(ctx, out, src); err != nil {
+	if err := copyInto(ctx, out, src, apart); err != nil {
 		return err
 	}
 	if err := finish(out); err != nil {
@@ -43,8 +45,9 @@ func CopyWhole(ctx context.Context, src, dst string, finish func(*os.File) error
 	return nil
 }
 
-// copyInto copies the content of the regular file src, holes kept, to an empty file.
-func copyInto(ctx context.Context, out *os.File, src string) error {
+// copyInto copies the content of the regular file src, holes kept, to an empty file. One of at
+// most apart bytes shares no blocks.
+func copyInto(ctx context.Context, out *os.File, src string, apart int64) error {
 	in, err := os.Open(src)
 	if err != nil {
 		return fmt.Errorf("copy file: %w", err)
@@ -54,10 +57,13 @@ func copyInto(ctx context.Context, out *os.File, src string) error {
 	if err != nil {
 		return fmt.Errorf("copy file: %w", err)
 	}
-	if Reflink(int(out.Fd()), int(in.Fd())) == nil {
+	ranger := copyRange
+	if fi.Size() <= apart {
+		ranger = copyApart
+	} else if Reflink(int(out.Fd()), int(in.Fd())) == nil {
 		return nil
 	}
-	if err := copyData(ctx, int(out.Fd()), int(in.Fd()), fi.Size()); err != nil {
+	if err := copyDataBy(ctx, ranger, int(out.Fd()), int(in.Fd()), fi.Size()); err != nil {
 		return fmt.Errorf("copy %s: %w", src, err)
 	}
 	return nil

@@ -52,9 +52,7 @@ func Unshare(ctx context.Context, root *os.Root, name string, uid int, most int6
 			err = errors.Join(err, root.Remove(part))
 		}
 	}()
-	err = copyDataBy(ctx, func(ctx context.Context, dst, src int, off, n int64) error {
-		return copyBytes(ctx, dst, src, off, off+n) // copy_file_range would share
-	}, int(out.Fd()), int(in.Fd()), fi.Size())
+	err = copyDataBy(ctx, copyApart, int(out.Fd()), int(in.Fd()), fi.Size())
 	err = errors.Join(err, out.Chown(int(st.Uid), int(st.Gid)), out.Chmod(fi.Mode()), out.Close())
 	if err != nil {
 		return fmt.Errorf("unshare %s: %w", name, err)

@@ -17,8 +17,7 @@ import (
 )
 
 // Files is where a server keeps its tables. With it tables are cloned by their files, which
-// on MariaDB takes half the time of INSERT ... SELECT and shares blocks where the file
-// system can. Copies belong to UID and GID.
+// on MariaDB takes half the time of INSERT ... SELECT. Copies belong to UID and GID.
 type Files struct {
 	DataDir  string
 	UID, GID int
@@ -92,6 +91,12 @@ func (s *Shape) transport(ctx context.Context, conn *sql.Conn, name string, tabl
 	return rest, nil
 }
 
+// smallFile is the largest file, in bytes, whose copy shares no blocks with it. The server reads all
+// of a tablespace that it imports and writes it anew, since each page has the tablespace's number:
+// with nothing to be shared in the end, copies in the page cache make a clone of small tables take
+// 0.9 of the time on XFS. From a megabyte on there is no gain.
+const smallFile = 1 << 20
+
 // metadataSuffix is that of the file that describes an exported tablespace to who imports it.
 const metadataSuffix = ".cfg"
 
@@ -104,7 +109,8 @@ func unlock(ctx context.Context, conn *sql.Conn) error {
 // follows.
 func spaces(ctx context.Context, conn *sql.Conn, name, follows string) (map[string]uint32, error) {
 	ids, prefix := map[string]uint32{}, name+"/"
-	ask := fmt.Sprintf("SELECT NAME, SPACE FROM information_schema.INNODB_SYS_TABLESPACES WHERE LEFT(NAME, %d) = BINARY %s", len(prefix), server.Quote(prefix))
+	// INNODB_SYS_TABLESPACES looks at the files of all that there are, and takes six times as long.
+	ask := fmt.Sprintf("SELECT NAME, SPACE FROM information_schema.INNODB_SYS_TABLES WHERE LEFT(NAME, %d) = BINARY %s", len(prefix), server.Quote(prefix))
 	return ids, server.Ask(ctx, conn, server.Question{Text: ask, Row: func(rows *sql.Rows) error {
 		var table string
 		var id uint32
@@ -138,7 +144,7 @@ func (f *Files) copyTable(ctx context.Context, from, to, table string, id uint32
 		if fi, err := os.Lstat(src); err != nil || !fi.Mode().IsRegular() {
 			return fmt.Errorf("copy table: %s is no file (%w)", src, err)
 		}
-		if err := sys.CopyWhole(ctx, src, dst, part.finish); err != nil {
+		if err := sys.CopyWhole(ctx, src, dst, smallFile, part.finish); err != nil {
 			return fmt.Errorf("copy table: %w", err)
 		}
 	}
