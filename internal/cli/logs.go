@@ -54,7 +54,8 @@ func runLogs(ctx context.Context, a *app, name string, follow bool) error {
 			return nil
 		case <-time.After(followPoll):
 		}
-		// A start begins a new file under the same name.
+		// A start begins a new file under the same name; a log that has become large is cut to
+		// nothing.
 		mine, err := f.Stat()
 		if err != nil {
 			return fmt.Errorf("read log of instance %s: %w", name, err)
@@ -67,6 +68,9 @@ func runLogs(ctx context.Context, a *app, name string, follow bool) error {
 			continue
 		}
 		if os.SameFile(mine, now) {
+			if at, err := f.Seek(0, io.SeekCurrent); err == nil && now.Size() < at {
+				_, _ = f.Seek(0, io.SeekStart)
+			}
 			continue
 		}
 		next, err := os.Open(r.LogPath())
