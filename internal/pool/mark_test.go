@@ -2,6 +2,8 @@ package pool_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/pool"
@@ -64,12 +66,17 @@ func TestMark(t *testing.T) {
 
 		// A reset that fails is no lost mark: the database is not as its template.
 		h.exec(h.root, "UPDATE shop.item SET name = 'changed' WHERE id = 3")
+		h.exec(h.root, "CREATE ROLE "+a.Name)
+		h.exec(h.root, "DROP ROLE "+a.Name)
 		h.exec(inA, "TRUNCATE sale")
 		if _, err := h.Rewind(t.Context(), a.Name); !errors.Is(err, rewind.ErrTemplateChanged) || errors.Is(err, rewind.ErrMarkLost) {
 			t.Errorf("rewind without a mark from a changed template: %v", err)
 		}
 		h.put("shop")
-		lost(rewind.Reclone)
+		if _, err := h.Rewind(t.Context(), a.Name); !errors.Is(err, rewind.ErrMarkLost) || !strings.Contains(fmt.Sprint(err), "stays: CREATE ROLE") {
+			t.Errorf("rewind after one that failed does not say what stays: %v", err)
+		}
+		h.back(a.Name, rewind.Noop)
 
 		// Whoever has the database next has the template's.
 		mark()

@@ -66,26 +66,24 @@ func (r *Rewinder) unmark(d *Database) {
 // that cannot be done it resets it to its template, and returns ErrMarkLost and what that took.
 func (r *Rewinder) RewindTo(ctx context.Context, s *Session, d *Database) (Result, error) {
 	why := errors.New("there is none")
-	var warnings []string
 	if d.mark != nil {
 		res, err := r.rewindTo(ctx, s, d)
 		if err == nil || ctx.Err() != nil {
 			return res, err
 		}
-		why, warnings = err, res.Warnings
+		why = err
 	}
 	res, err := r.Reset(ctx, s, d)
 	if err != nil {
 		return res, err
 	}
-	for _, text := range append(warnings, res.Warnings...) {
+	for _, text := range res.Warnings {
 		why = fmt.Errorf("%w; %s", why, text)
 	}
 	return res, fmt.Errorf("rewind %s: %w, and the database as its template: %w", d.Name, ErrMarkLost, why)
 }
 
-// rewindTo is RewindTo as far as rows go. After an error the database is to be reset, and the
-// result has the warnings of which the journal knows no more.
+// rewindTo is RewindTo as far as rows go. After an error the database is to be reset.
 func (r *Rewinder) rewindTo(ctx context.Context, s *Session, d *Database) (Result, error) {
 	changes, counters, err := r.take(ctx, s, d)
 	if err != nil {
@@ -103,11 +101,11 @@ func (r *Rewinder) rewindTo(ctx context.Context, s *Session, d *Database) (Resul
 		err = errors.New("it was changed while it was put back")
 	}
 	if err != nil {
-		r.Journal.Doubt(d.Name, "it could not be put back to its mark")
+		r.failed(d, plan.Warnings, "it could not be put back to its mark")
 		if server.LockTimeout(err) { // of a session that has no transaction; see reset
 			err = errors.Join(err, s.End(ctx, d.User))
 		}
-		return Result{Warnings: plan.Warnings}, err
+		return Result{}, err
 	}
 	return Result{Way: plan.Way, Warnings: plan.Warnings}, nil
 }

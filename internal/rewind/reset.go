@@ -82,12 +82,20 @@ func (r *Rewinder) Reset(ctx context.Context, s *Session, d *Database) (Result, 
 	r.unmark(d)
 	res, err := r.reset(ctx, s, d)
 	if err != nil {
-		r.Journal.Doubt(d.Name, "the last reset failed")
+		r.failed(d, res.Warnings, "the last reset failed")
 		return Result{}, fmt.Errorf("reset %s: %w", d.Name, err)
 	}
 	return res, nil
 }
 
+// failed says that a database is not as it should be, and leaves the warnings, which nobody was
+// told, to the next who puts it back.
+func (r *Rewinder) failed(d *Database, warnings []string, why string) {
+	r.Journal.Return(d.Name, &Changes{Warnings: warnings})
+	r.Journal.Doubt(d.Name, why)
+}
+
+// reset is Reset. After an error the result has the warnings.
 func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database) (Result, error) {
 	changes, counters, err := r.take(ctx, s, d)
 	if err != nil {
@@ -98,7 +106,9 @@ func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database) (Result, 
 	err = r.apply(ctx, s, d, &plan, counters)
 	again := func(why string) {
 		// What was done meanwhile goes with the database.
-		plan = Plan{Way: Reclone, Why: why, Rollback: r.Journal.Take(d.Name).Prepared}
+		meanwhile := r.Journal.Take(d.Name)
+		res.Warnings = append(res.Warnings, meanwhile.Warnings...)
+		plan = Plan{Way: Reclone, Why: why, Rollback: meanwhile.Prepared}
 		err = r.apply(ctx, s, d, &plan, nil)
 	}
 	switch {
