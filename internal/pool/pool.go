@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"sync"
 	"time"
 
@@ -89,8 +88,10 @@ type Pool struct {
 	queue []*ticket
 	// closed says that the file is the next run's.
 	closed bool
-	// room is how many bytes may be written, as of the last time that it was measured.
+	// room is how many bytes may be written, as of the last time that it could be measured, and
+	// unwanted has what is being removed.
 	room     int64
+	unwanted []*lease
 	counters counters
 
 	// free are the sessions that nobody works with, the one that was used last behind the
@@ -133,7 +134,7 @@ func unopened(config Config) *Pool {
 	life, end := context.WithCancel(context.Background())
 	config.Limits.MaxDatabases = cmp.Or(config.Limits.MaxDatabases, DefaultLimits.MaxDatabases)
 	return &Pool{
-		config: config, counters: counters{resets: map[rewind.Way]*metrics.Histogram{}}, life: life, end: end, limits: config.Limits, room: math.MaxInt64,
+		config: config, counters: counters{resets: map[rewind.Way]*metrics.Histogram{}}, life: life, end: end, limits: config.Limits,
 		templates: map[string]*tmpl{}, leases: map[string]*lease{}, builds: map[string]*build{}, busy: make(chan struct{}, sessions),
 	}
 }
@@ -188,7 +189,9 @@ func (p *Pool) start() error {
 	j.Read() // what stands there is about nothing that is watched
 	p.db, p.journal = db, j
 	p.rewinder = &rewind.Rewinder{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID}
-	p.room, _ = p.measure()
+	if room, known := p.measure(); known {
+		p.room = room
+	}
 	p.every(readInterval, j.Read)
 	// Apart from that, since databases are removed one after the other, which takes its time.
 	p.every(expireInterval, p.tend)
@@ -209,34 +212,6 @@ func (p *Pool) every(interval time.Duration, f func()) {
 			}
 		}
 	})
-}
-
-// tend ends leases whose time has run out, and has as many spare clones as there is room for.
-func (p *Pool) tend() {
-	room, err := p.measure()
-	p.mu.Lock()
-	p.room = room
-	if err == nil {
-		for _, t := range p.templates {
-			p.thin(t, reused*p.afford(t))
-			p.deal(t)
-		}
-	}
-	p.mu.Unlock()
-	p.expire(time.Now())
-}
-
-// measure returns how much room there is, in bytes: none after an error, so that nothing is made
-// that nobody asked for.
-func (p *Pool) measure() (int64, error) {
-	if p.config.Room == nil {
-		return math.MaxInt64, nil
-	}
-	room, err := p.config.Room()
-	if err != nil {
-		return 0, err
-	}
-	return room, nil
 }
 
 // ReadLog takes in what the binary log has, so that the server may remove it.

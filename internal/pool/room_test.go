@@ -2,57 +2,173 @@ package pool_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
+
+// narrow has the pool of a house in a volume of so many bytes without its clones, less than none
+// for one of which nobody knows; it returns that number, which may be changed.
+func (h *house) narrow(bytes int64) *atomic.Int64 {
+	h.t.Helper()
+	h.Close()
+	var base atomic.Int64
+	base.Store(bytes)
+	h.config.Room = func() (int64, error) {
+		room := base.Load()
+		if room < 0 {
+			return 0, errors.New("nobody knows")
+		}
+		clones, err := filepath.Glob(filepath.Join(h.config.DataDir, "s*_[0-9]*"))
+		for _, dir := range clones {
+			used, _ := sys.DiskUsage(dir)
+			room -= used
+		}
+		return room, err
+	}
+	h.open()
+	return &base
+}
+
+// comings is how many databases were made and dropped since the server began.
+func (h *house) comings() (n string) {
+	h.t.Helper()
+	err := server.Query(h.t.Context(), h.root, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_create_db', 'Com_drop_db')", func(row []string) error {
+		n += strings.Join(row, " ") + " "
+		return nil
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return n
+}
+
+// spares is how many spare clones there are of all templates.
+func (h *house) spares() (n int) {
+	for _, t := range h.Templates() {
+		n += t.Spare
+	}
+	return n
+}
 
 // TestRoom has room become short and come back: spare clones go and come with it, and are not
 // made and removed by turns where it is just short.
 func TestRoom(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		h := newHouse(t, want)
-		h.Close()
-		var room atomic.Int64
-		room.Store(1 << 40)
-		h.config.Room = func() (int64, error) {
-			n := room.Load()
-			if n < 0 {
-				return 0, errors.New("nobody knows")
-			}
-			return n, nil
+		for _, text := range []string{"CREATE DATABASE small", "CREATE TABLE small.one (id int PRIMARY KEY)"} {
+			h.exec(h.root, text)
 		}
-		h.open()
+		room := h.narrow(1 << 40)
 		h.limit(64, 2)
 		h.put("shop")
-		h.stocked(2)
-		clone := h.Templates()[0].Bytes
-		if clone == 0 {
-			t.Fatal("the template has no size")
+		h.put("small")
+		var sizes [2]int64
+		for i, template := range h.Templates() {
+			if sizes[i] = template.Bytes; sizes[i] < 64<<10 {
+				t.Fatalf("%s takes %d bytes, and is files", template.Name, sizes[i])
+			}
 		}
+		shop, small := sizes[0], sizes[1]
+		all := 2*shop + 2*small // what two clones of each take
 		for _, step := range []struct {
-			what        string
-			room        int64
-			want, still int // how many there are in the end, and are not fewer than before that
+			what string
+			room int64
+			want string // how many there are of each in the end
 		}{
-			{"nobody knows how much there is", -1, 2, 2},
-			{"less than for one more, but for those that are there", 15 * clone, 2, 2},
-			{"none", 0, 0, 0},
-			{"just not enough for one", 16*clone - 1, 0, 0},
-			{"enough for one", 16 * clone, 1, 0},
-			{"what that one has left", 15 * clone, 1, 1},
-			{"enough for all", 1 << 40, 2, 1},
+			{"more than enough", 1 << 40, "2 2"},
+			{"nobody knows how much there is", -1, "2 2"},
+			{"too little to make any, and enough to keep them", 9*shop + all, "2 2"},
+			{"none", 0, "0 0"},
+			{"just not enough for one", 16*small - 1, "0 0"},
+			{"nobody knows how much there is, and then none is made", -1, "0 0"},
+			{"enough for one of those that are small", 16 * small, "0 1"},
+			{"too little to make that one, and enough to keep it", 9 * small, "0 1"},
+			{"enough for one that is larger", 24 * shop, "1 2"},
+			{"enough for all", 33 * shop, "2 2"},
 		} {
 			room.Store(step.room)
-			for range 2 {
-				h.Tend()
-				if n := h.Templates()[0].Spare; n < step.still || n > max(step.want, step.still) {
-					t.Errorf("room: %s: %d spare clones, not %d", step.what, n, step.want)
+			counts := func() string {
+				var list []string
+				for _, template := range h.Templates() {
+					list = append(list, string(rune('0'+template.Spare)))
 				}
+				return strings.Join(list, " ")
 			}
-			h.stocked(step.want)
-			h.soon("as many databases", func() bool { return len(h.databases("shop_")) == step.want })
+			h.soon("spare clones, with room "+step.what+": "+step.want, func() bool {
+				h.Tend()
+				return counts() == step.want && len(h.databases("shop_"))+len(h.databases("small_")) == h.spares()
+			})
+			before := h.comings()
+			for range 20 {
+				h.Tend()
+				time.Sleep(5 * time.Millisecond)
+			}
+			if got := counts(); got != step.want || h.comings() != before {
+				t.Errorf("room: %s: the numbers of clones do not stay %s, but are %s; made and dropped: %s, now %s", step.what, step.want, got, before, h.comings())
+			}
 		}
 	})
+}
+
+// TestThinned has one clone of a template removed at a time, since its room is not there at once.
+func TestThinned(t *testing.T) {
+	h := newHouse(t, servertest.Servers[0])
+	room := h.narrow(1 << 40)
+	h.limit(64, 8)
+	h.put("shop")
+	h.stocked(8)
+	size := h.Templates()[0].Bytes
+	room.Store(10 * size) // for three
+	letGo := h.hold() // nobody can remove any
+	for range 10 {
+		h.Tend()
+	}
+	if n := h.spares(); n != 7 {
+		t.Errorf("while one is being removed %d are left of 8, not 7", n)
+	}
+	letGo()
+	h.soon("3 spare clones", func() bool {
+		h.Tend()
+		return h.spares() == 3 && len(h.databases("shop_")) == 3
+	})
+	for range 10 {
+		h.Tend()
+	}
+	h.stocked(3)
+}
+
+// TestRests has no spare clone made for a while after one that could not be made, and then again.
+func TestRests(t *testing.T) {
+	h := newHouse(t, servertest.Servers[0])
+	dir := filepath.Join(t.TempDir(), "of the pool")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.config.File = filepath.Join(dir, "pool.json")
+	room := h.narrow(0)
+	h.limit(64, 2)
+	h.put("shop")
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	room.Store(1 << 40)
+	for range 100 {
+		h.Tend()
+		time.Sleep(time.Millisecond)
+	}
+	if n := len(h.databases("shop_")); n != 0 {
+		t.Errorf("there are %d clones that cannot be written down", n)
+	}
+	if err := os.Rename(dir+"-away", dir); err != nil {
+		t.Fatal(err)
+	}
+	h.stocked(2) // unasked
 }

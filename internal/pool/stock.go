@@ -23,24 +23,15 @@ type Limits struct {
 // DefaultLimits are those of a new instance.
 var DefaultLimits = Limits{MaxDatabases: 64, Spare: 2}
 
-const (
-	// makers is how many clones of a template are made at a time.
-	makers = 2
-	// reused is how many times as many spare clones there may be as are made unasked, of
-	// those that others have left: putting one back costs less than making one. Three, so that a
-	// suite of two workers, which has a database more than workers, neither drops clones at its
-	// end nor has others made beside its next run.
-	reused = 3
-	// spareShare is the part of the free room, one in so many, that all spare clones of a
-	// template may take.
-	spareShare = 16
-)
+// makers is how many clones of a template are made at a time.
+const makers = 2
 
 // tmpl is a template, and what there is of it ahead of requests. It is under Pool.mu.
 type tmpl struct {
 	name string
-	// shape is nil until it is asked for after a restart.
+	// shape is nil until it is asked for after a restart, and size then not known, in bytes.
 	shape *template.Shape
+	size  int64
 	made  time.Time
 	// family and key are what it was asked for by, "" for one that was not; used is when.
 	family, key string
@@ -51,8 +42,9 @@ type tmpl struct {
 	ready   []*lease
 	waiting []chan clone
 	making  int
-	// tired says that the last one could not be made: none is then made unasked.
-	tired bool
+	// None is made unasked before rests, which is pause after the last that could not be made.
+	rests time.Time
+	pause time.Duration
 }
 
 // clone is what somebody who waits for a lease gets.
@@ -91,7 +83,10 @@ func (p *Pool) SetLimits(l Limits) error {
 	}
 	p.grant()
 	for _, t := range p.templates {
-		p.thin(t, p.spare(t))
+		for len(t.ready) > l.Spare {
+			p.discard(t.ready[0])
+			t.ready = t.ready[1:]
+		}
 		p.deal(t)
 	}
 	return nil
@@ -255,30 +250,10 @@ func (p *Pool) missing(t *tmpl, spare int) int {
 // spare is how many clones of a template there should be that nobody asked for. The caller
 // holds p.mu.
 func (p *Pool) spare(t *tmpl) int {
-	if t.tired {
+	if time.Now().Before(t.rests) {
 		return 0
 	}
-	return p.afford(t)
-}
-
-// afford is how many spare clones of a template there is room for, within the limit. What those
-// take that there are counts as room, or they would be made and removed by turns where room is
-// just short. The caller holds p.mu.
-func (p *Pool) afford(t *tmpl) int {
-	if t.shape == nil {
-		return 0
-	}
-	bytes := max(t.bytes(), 1)
-	all := float64(p.room) + float64(len(t.ready))*float64(bytes) // more than there are numbers for, where nobody measures
-	return int(min(float64(p.limits.Spare), all/spareShare/float64(bytes)))
-}
-
-// thin removes spare clones that are more than so many. The caller holds p.mu.
-func (p *Pool) thin(t *tmpl, most int) {
-	for len(t.ready) > most {
-		p.discard(t.ready[0])
-		t.ready = t.ready[1:]
-	}
+	return p.afford(t, spareShare)
 }
 
 // work has a clone made in the background. The caller holds p.mu.
@@ -289,7 +264,7 @@ func (p *Pool) work(t *tmpl, job func() (*lease, error)) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		t.making--
-		t.tired = err != nil
+		t.rest(err)
 		switch {
 		case err == nil:
 			p.restock(t, l)
@@ -363,19 +338,4 @@ func (p *Pool) putBack(l *lease) error {
 	})
 	done(err)
 	return err
-}
-
-// discard removes a lease that is nobody's, in the background. The caller holds p.mu.
-func (p *Pool) discard(l *lease) {
-	l.spare = true
-	if p.life.Err() != nil {
-		return // it is in the file, and removed by the next run
-	}
-	p.behind.Go(func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if err := p.drop(p.life, l, false); err != nil && p.life.Err() == nil {
-			p.config.Log.Error("cannot remove a spare database", "database", l.Name, "error", err)
-		}
-	})
 }

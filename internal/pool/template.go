@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/rewind"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -69,6 +71,7 @@ func (p *Pool) putTemplate(ctx context.Context, name string) (Template, error) {
 	if err != nil {
 		return Template{}, err
 	}
+	size := p.size(shape)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.builds[name] != b {
@@ -81,7 +84,8 @@ func (p *Pool) putTemplate(ctx context.Context, name string) (Template, error) {
 		p.templates[name] = t
 	}
 	p.built(t)
-	t.shape, t.made, t.used, t.tired = shape, time.Now(), time.Now(), false
+	t.shape, t.size, t.made, t.used = shape, size, time.Now(), time.Now()
+	t.rest(nil)
 	if err := p.save(); err != nil {
 		if !known {
 			delete(p.templates, name)
@@ -167,8 +171,9 @@ func (p *Pool) shape(ctx context.Context, s *rewind.Session, name string) (*temp
 	if err != nil {
 		return nil, err
 	}
+	size := p.size(shape)
 	p.mu.Lock()
-	t.shape = shape
+	t.shape, t.size = shape, size
 	p.mu.Unlock()
 	return shape, nil
 }
@@ -198,16 +203,21 @@ func (p *Pool) template(t *tmpl) Template {
 	if t.shape == nil {
 		return out
 	}
-	out.Tables, out.Bytes, out.Changed = len(t.shape.Tables), t.bytes(), p.journal.Changed(t.name)
+	out.Tables, out.Bytes, out.Changed = len(t.shape.Tables), t.size, p.journal.Changed(t.name)
 	return out
 }
 
-// bytes is about what its tables take.
-func (t *tmpl) bytes() (n int64) {
-	for _, table := range t.shape.Tables {
-		n += table.Bytes
+// size is about what a database takes, in bytes: what its files do, or, where those are not found or
+// lie elsewhere, what the server says of the tables, which is a fraction of that for small ones.
+func (p *Pool) size(shape *template.Shape) int64 {
+	var tables, files int64
+	for _, t := range shape.Tables {
+		tables += t.Bytes
 	}
-	return n
+	if nameRule.MatchString(shape.Name) { // its directory has the same
+		files, _ = sys.DiskUsage(filepath.Join(p.config.DataDir, shape.Name))
+	}
+	return max(tables, files)
 }
 
 // leasesOf is how many clones of a template somebody has. The caller holds p.mu.
