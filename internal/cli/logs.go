@@ -17,8 +17,11 @@ const followPoll = 200 * time.Millisecond
 func newLogs(a *app) *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
-		Use:               "logs [NAME]",
-		Short:             "Print the server's log of the present or last run",
+		Use:   "logs [NAME]",
+		Short: "Print the server's log of the present or last run",
+		Long: "Print the server's log of the present or last run. Beside it, in the instance's directory,\n" +
+			"lies server.log.old: the log of the run before, or, once that of this run has passed 16 MB,\n" +
+			"what this run wrote before that.",
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,9 +44,11 @@ func runLogs(ctx context.Context, a *app, name string, follow bool) error {
 	if err != nil {
 		return fmt.Errorf("read log of instance %s: %w", name, err)
 	}
-	defer func() { f.Close() }()
+	old, _ := os.Stat(r.OldLogPath())
+	t := &tail{path: r.LogPath(), oldPath: r.OldLogPath(), out: a.stdout, f: f, old: old}
+	defer func() { t.f.Close() }()
 	for {
-		if _, err := io.Copy(a.stdout, f); err != nil {
+		if err := t.print(); err != nil {
 			return fmt.Errorf("read log of instance %s: %w", name, err)
 		}
 		if !follow {
@@ -54,30 +59,71 @@ func runLogs(ctx context.Context, a *app, name string, follow bool) error {
 			return nil
 		case <-time.After(followPoll):
 		}
-		// A start begins a new file under the same name; a log that has become large is cut to
-		// nothing.
-		mine, err := f.Stat()
-		if err != nil {
-			return fmt.Errorf("read log of instance %s: %w", name, err)
-		}
-		now, err := os.Stat(r.LogPath())
-		if err != nil {
+		if _, err := os.Stat(t.path); err != nil {
 			if _, err := a.registry.Get(name); err != nil {
 				return nil // it was removed
 			}
-			continue
 		}
-		if os.SameFile(mine, now) {
-			if at, err := f.Seek(0, io.SeekCurrent); err == nil && now.Size() < at {
-				_, _ = f.Seek(0, io.SeekStart)
-			}
-			continue
-		}
-		next, err := os.Open(r.LogPath())
-		if err != nil {
-			continue
-		}
-		f.Close()
-		f = next
 	}
+}
+
+// tail prints a log as it grows.
+type tail struct {
+	path, oldPath string
+	out           io.Writer
+	// f is the log, printed up to its offset, and old what was aside then, nil for nothing.
+	f   *os.File
+	old os.FileInfo
+}
+
+// print prints what is new. A start puts the log aside, and begins another file under its name; one
+// that has become large is copied aside, and cut to nothing. What is left of either comes first.
+func (t *tail) print() error {
+	mine, err := t.f.Stat()
+	if err != nil {
+		return err
+	}
+	now, err := os.Stat(t.path)
+	old, _ := os.Stat(t.oldPath) // in this order: the one that a start has renamed is not taken for a copy
+	switch {
+	case err != nil: // a start is between the two
+	case !os.SameFile(mine, now):
+		next, err := os.Open(t.path)
+		if err != nil {
+			break
+		}
+		if _, err := io.Copy(t.out, t.f); err != nil {
+			return errors.Join(err, next.Close())
+		}
+		t.f.Close()
+		t.f, t.old = next, old
+	case old != nil && !os.SameFile(mine, old) && (t.old == nil || !os.SameFile(t.old, old) || !t.old.ModTime().Equal(old.ModTime())):
+		if err := t.rest(); err != nil {
+			return err
+		}
+		t.old = old
+	}
+	_, err = io.Copy(t.out, t.f)
+	return err
+}
+
+// rest prints what the copy of the log has beyond what was printed, and begins anew.
+func (t *tail) rest() error {
+	at, err := t.f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(t.oldPath)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Seek(at, io.SeekStart); err != nil {
+		return err
+	}
+	if _, err := io.Copy(t.out, f); err != nil {
+		return err
+	}
+	_, err = t.f.Seek(0, io.SeekStart)
+	return err
 }

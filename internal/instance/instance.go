@@ -86,6 +86,10 @@ func (r *Record) DataDir() string { return filepath.Join(r.Dir, "data") }
 // LogPath is the server's log of the present or last run.
 func (r *Record) LogPath() string { return filepath.Join(r.Dir, "server.log") }
 
+// OldLogPath is the server's log of the run before that, or what that run has written that was
+// put aside since it is much.
+func (r *Record) OldLogPath() string { return r.LogPath() + ".old" }
+
 // LockPath is the file whose lock the supervisor holds.
 func (r *Record) LockPath() string { return filepath.Join(r.Dir, "lock") }
 

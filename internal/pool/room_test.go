@@ -127,7 +127,7 @@ func TestThinned(t *testing.T) {
 	h.stocked(8)
 	size := h.Templates()[0].Bytes
 	room.Store(10 * size) // for three
-	letGo := h.hold() // nobody can remove any
+	letGo := h.hold()     // nobody can remove any
 	for range 10 {
 		h.Tend()
 	}

@@ -1,43 +1,44 @@
 package supervisor
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
-
-	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// mostLog is the size, in bytes, from which on the log of a running server is put aside. It takes
-// memory as the data does, and grows without an end: MariaDB writes a dozen lines and more for
-// each table that is cloned.
-const mostLog = 16 << 20
+const (
+	// mostLog is the size, in bytes, from which on the log of a running server is put aside. It takes
+	// memory as the data does, and grows without an end: MariaDB writes a dozen lines and more for
+	// each table that is cloned.
+	mostLog = 16 << 20
+	// newSuffix is what the name ends in of what is put aside, while it is written.
+	newSuffix = ".new"
+)
 
-// putLogAside has the server's log begin anew once it is large, as a start does; what the server
-// writes between the copy and that is lost. It appends, and so goes on at the beginning.
-func (w *watch) putLogAside(ctx context.Context) error {
-	path := w.inst.LogPath()
-	fi, err := os.Stat(path)
+// putLogAside moves what the server's log at path has to old, once it is large. What the server
+// writes between the last look and the truncation is lost; it appends, and so goes on at the
+// beginning. On the way the text is in our own memory, so that the volume, which may be full, holds
+// it once at any time.
+func putLogAside(path, old string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("look at the server's log: %w", err)
 	}
-	if fi.Size() < mostLog {
-		return nil
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil || fi.Size() < mostLog {
+		return err
 	}
-	old := path + oldSuffix
-	if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the old log: %w", err)
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return fmt.Errorf("read the server's log: %w", err)
 	}
-	if err := sys.CopyFile(ctx, path, old); err != nil {
-		return errors.Join(err, os.Remove(old))
-	}
-	if err := os.Truncate(path, 0); err != nil {
+	if err := f.Truncate(0); err != nil {
 		return fmt.Errorf("begin the server's log anew: %w", err)
 	}
-	return nil
+	if err := os.WriteFile(old+newSuffix, text, 0o600); err != nil {
+		return fmt.Errorf("the server's log up to now is lost: %w", errors.Join(err, os.Remove(old+newSuffix)))
+	}
+	return os.Rename(old+newSuffix, old)
 }
-
-// oldSuffix is that of a log that was put aside.
-const oldSuffix = ".old"

@@ -226,7 +226,7 @@ func (s *Supervisor) writeFiles() error {
 			return fmt.Errorf("remove old socket: %w", err)
 		}
 	}
-	if err := os.Rename(i.LogPath(), i.LogPath()+oldSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Rename(i.LogPath(), i.OldLogPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("put old log aside: %w", err)
 	}
 	initFile := filepath.Join(i.RunDir, "init.sql")

@@ -68,7 +68,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	w.note("cannot watch the volume", w.lookAtRoom())
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
-	w.note("cannot put the server's log aside", w.putLogAside(ctx))
+	w.note("cannot put the server's log aside", putLogAside(w.inst.LogPath(), w.inst.OldLogPath()))
 	if w.looks++; w.looks%accountLooks == 0 && err == nil {
 		err = w.askAccount(ctx)
 	}
