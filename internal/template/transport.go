@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -24,6 +25,9 @@ type Files struct {
 
 	// off says that it failed once, and is not tried again.
 	off atomic.Bool
+
+	look  sync.Once
+	small int64 // what apart returns
 }
 
 // errTransport says that tables could not be cloned by their files: SHOW CREATE TABLE does
@@ -97,6 +101,17 @@ func (s *Shape) transport(ctx context.Context, conn *sql.Conn, name string, tabl
 // 0.9 of the time on XFS. From a megabyte on there is no gain.
 const smallFile = 1 << 20
 
+// apart is smallFile where files can share blocks. Elsewhere they are all copied in the same way,
+// by the kernel, which takes 0.8 of the time of reading and writing.
+func (f *Files) apart() int64 {
+	f.look.Do(func() {
+		if sys.CanReflink(f.DataDir) {
+			f.small = smallFile
+		}
+	})
+	return f.small
+}
+
 // metadataSuffix is that of the file that describes an exported tablespace to who imports it.
 const metadataSuffix = ".cfg"
 
@@ -144,7 +159,7 @@ func (f *Files) copyTable(ctx context.Context, from, to, table string, id uint32
 		if fi, err := os.Lstat(src); err != nil || !fi.Mode().IsRegular() {
 			return fmt.Errorf("copy table: %s is no file (%w)", src, err)
 		}
-		if err := sys.CopyWhole(ctx, src, dst, smallFile, part.finish); err != nil {
+		if err := sys.CopyWhole(ctx, src, dst, f.apart(), part.finish); err != nil {
 			return fmt.Errorf("copy table: %w", err)
 		}
 	}
