@@ -10,6 +10,7 @@ import (
 	_ "embed" // openapi.yaml
 	"log/slog"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -42,8 +43,10 @@ type Instance interface {
 	// (the default) to MaxTTL.
 	NewDatabase(ctx context.Context, r client.DatabaseRequest) (client.Database, error)
 	ResetDatabase(ctx context.Context, name string) (client.Reset, error)
+	ResetRows(ctx context.Context, name string) (client.Reset, error)
 	MarkDatabase(ctx context.Context, name string) error
 	RewindDatabase(ctx context.Context, name string) (client.Reset, error)
+	RewindRows(ctx context.Context, name string) (client.Reset, error)
 	DropDatabase(ctx context.Context, name string) error
 	Database(ctx context.Context, name string) (client.Database, error)
 	KeepDatabase(ctx context.Context, name string) (client.Database, error)
@@ -79,7 +82,9 @@ type request struct {
 	label string
 	// name is the template or the database in the path, likewise.
 	name string
-	body []byte
+	// query is what the URL has behind its path.
+	query url.Values
+	body  []byte
 }
 
 // handler serves an Instance.

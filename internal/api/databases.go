@@ -129,10 +129,23 @@ func (h *handler) setLimits(ctx context.Context, r request) (any, error) {
 }
 
 func (h *handler) resetDatabase(ctx context.Context, r request) (any, error) {
+	return putBack(ctx, r, h.instance.ResetDatabase, h.instance.ResetRows)
+}
+
+// putBack has a database put back: all of it, or, if the request is to keep counters, its rows.
+func putBack(ctx context.Context, r request, all, rows func(context.Context, string) (client.Reset, error)) (any, error) {
 	if err := checkDatabase("database", r.name); err != nil {
 		return nil, err
 	}
-	reset, err := h.instance.ResetDatabase(ctx, r.name)
+	f := all
+	switch given := r.query["counters"]; {
+	case len(given) == 0, len(given) == 1 && given[0] == "restore":
+	case len(given) == 1 && given[0] == "keep":
+		f = rows
+	default:
+		return nil, invalid("use counters %q: it must be restore, which is the default, or keep", strings.Join(given, ","))
+	}
+	reset, err := f(ctx, r.name)
 	reset.Warnings = list(reset.Warnings)
 	return reset, err
 }
@@ -145,12 +158,7 @@ func (h *handler) markDatabase(ctx context.Context, r request) (any, error) {
 }
 
 func (h *handler) rewindDatabase(ctx context.Context, r request) (any, error) {
-	if err := checkDatabase("database", r.name); err != nil {
-		return nil, err
-	}
-	reset, err := h.instance.RewindDatabase(ctx, r.name)
-	reset.Warnings = list(reset.Warnings)
-	return reset, err
+	return putBack(ctx, r, h.instance.RewindDatabase, h.instance.RewindRows)
 }
 
 func (h *handler) dropDatabase(ctx context.Context, r request) (any, error) {

@@ -142,12 +142,20 @@ func (f *fake) ResetDatabase(ctx context.Context, name string) (client.Reset, er
 	return f.reset, f.call(ctx, "reset "+name)
 }
 
+func (f *fake) ResetRows(ctx context.Context, name string) (client.Reset, error) {
+	return f.reset, f.call(ctx, "reset rows of "+name)
+}
+
 func (f *fake) MarkDatabase(ctx context.Context, name string) error {
 	return f.call(ctx, "mark of "+name)
 }
 
 func (f *fake) RewindDatabase(ctx context.Context, name string) (client.Reset, error) {
 	return f.reset, f.call(ctx, "rewind of "+name)
+}
+
+func (f *fake) RewindRows(ctx context.Context, name string) (client.Reset, error) {
+	return f.reset, f.call(ctx, "rewind of rows of "+name)
 }
 
 func (f *fake) DropDatabase(ctx context.Context, name string) error {

@@ -55,6 +55,9 @@ func TestRefusals(t *testing.T) {
 		"bad label in a path":    {"DELETE", "/v1/marks/a%2fb", "", "", 400, "invalid", `use label "a/b"`},
 		"bad label to rewind to": {"POST", "/v1/marks/a%20b/rewind", "", "", 400, "invalid", `use label "a b"`},
 		"body where none is":     {"POST", "/v1/marks/a/rewind", ct, `{}`, 400, "invalid", "takes no body"},
+		"other counters":         {"POST", databases + "/a/reset?counters=lose", "", "", 400, "invalid", `use counters "lose"`},
+		"no counters":            {"POST", databases + "/a/rewind?counters=", "", "", 400, "invalid", `use counters ""`},
+		"two counters":           {"POST", databases + "/a/reset?counters=keep&counters=restore", "", "", 400, "invalid", `use counters "keep,restore"`},
 		"body of a get":          {"GET", "/v1/status", ct, `{}`, 400, "invalid", "takes no body"},
 		"post of a template":     {"POST", templates + "/a", "", "", 405, "bad_method", "no such method"},
 		"put of a database":      {"PUT", databases + "/a", "", "", 405, "bad_method", "no such method"},
@@ -181,6 +184,8 @@ func TestAccepted(t *testing.T) {
 		ask(h, "POST", "/v1/templates", jsonType, `{"name":"a","key":"\u0000\n/é"}`),
 		ask(h, "PUT", "/v1/pool", jsonType, `{"spare":0,"max_databases":10000}`),
 		ask(h, "HEAD", "/metrics", "", ""),
+		ask(h, "POST", "/v1/databases/a/reset?counters=restore", "", ""),
+		ask(h, "POST", "/v1/databases/a/rewind?counters=k%65ep", "", ""),
 	} {
 		if x.status > 299 {
 			t.Errorf("%s %s: %d %s", x.request.Method, x.request.URL, x.status, x.body)
@@ -190,7 +195,7 @@ func TestAccepted(t *testing.T) {
 		"template a `é%2f.", client.DatabaseRequest{Template: "é"}, client.DatabaseRequest{Template: "é", TTLSeconds: 31536000}, "drop a-b",
 		"get a b", "get a", "keep é.", client.DatabaseRequest{Template: "é", WaitSeconds: 3600},
 		client.TemplateRequest{Name: "A_9", Key: key, BuildSeconds: 31536000}, client.TemplateRequest{Name: "a", Key: "\x00\n/é"},
-		client.Limits{MaxDatabases: 10000}, "metrics"}
+		client.Limits{MaxDatabases: 10000}, "metrics", "reset a", "rewind of rows of a"}
 	if d := cmp.Diff(want, f.requests()); d != "" {
 		t.Errorf("requests (-want +got):\n%s", d)
 	}

@@ -58,9 +58,13 @@ func TestClient(t *testing.T) {
 	same("database", f.databases[0], database, err)
 	reset, err := c.ResetDatabase(ctx, odd)
 	same("reset", f.reset, reset, err)
+	reset, err = c.ResetRows(ctx, odd)
+	same("reset of rows", f.reset, reset, err)
 	same("mark", nil, nil, c.MarkDatabase(ctx, odd))
 	reset, err = c.RewindDatabase(ctx, odd)
 	same("rewind to the mark", f.reset, reset, err)
+	reset, err = c.RewindRows(ctx, odd)
+	same("rewind of rows to the mark", f.reset, reset, err)
 	same("drop", nil, nil, c.DropDatabase(ctx, odd))
 	database, err = c.Database(ctx, odd)
 	same("one database", f.databases[0], database, err)
@@ -77,7 +81,7 @@ func TestClient(t *testing.T) {
 	same("metrics", f.metrics, string(metrics), err)
 	want := []any{
 		"status", client.BranchRequest{Name: "shop-2"}, "marks", client.MarkRequest{Label: "a", Replace: true}, "rewind a", "delete a",
-		"templates", "template " + odd, "no template " + odd, "databases", request, "reset " + odd, "mark of " + odd, "rewind of " + odd, "drop " + odd,
+		"templates", "template " + odd, "no template " + odd, "databases", request, "reset " + odd, "reset rows of " + odd, "mark of " + odd, "rewind of " + odd, "rewind of rows of " + odd, "drop " + odd,
 		"get " + odd, "keep " + odd, wanted, "limits", client.Limits{MaxDatabases: 7}, "metrics",
 	}
 	same("requests", want, f.requests(), nil)

@@ -102,7 +102,7 @@ func (h *house) state(name string) string {
 // back resets a lease and wants a way, and the template's state.
 func (h *house) back(name string, way rewind.Way) {
 	h.t.Helper()
-	r, err := h.Reset(h.t.Context(), name)
+	r, err := h.Reset(h.t.Context(), name, rewind.RestoreCounters)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -198,11 +198,11 @@ func TestChangedTemplate(t *testing.T) {
 	a, inA := h.lease(pool.Request{Template: "shop"})
 	h.exec(inA, "DELETE FROM sale WHERE id = 1")
 	h.exec(h.root, "UPDATE shop.item SET name = 'changed' WHERE id = 3")
-	if r, err := h.Reset(t.Context(), a.Name); err != nil || r.Way != rewind.Rewind {
+	if r, err := h.Reset(t.Context(), a.Name, rewind.RestoreCounters); err != nil || r.Way != rewind.Rewind {
 		t.Errorf("a rewind needs no template: %v %v", r, err)
 	}
 	h.exec(inA, "TRUNCATE sale")
-	if _, err := h.Reset(t.Context(), a.Name); !errors.Is(err, rewind.ErrTemplateChanged) {
+	if _, err := h.Reset(t.Context(), a.Name, rewind.RestoreCounters); !errors.Is(err, rewind.ErrTemplateChanged) {
 		t.Errorf("fill from a changed template: %v", err)
 	}
 	if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop"}); !errors.Is(err, rewind.ErrTemplateChanged) {
@@ -247,7 +247,7 @@ func TestRefusals(t *testing.T) {
 			_, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop", TTL: -1})
 			return err
 		}, pool.ErrInvalid},
-		{"reset of nothing", func() error { _, err := h.Reset(t.Context(), "none"); return err }, pool.ErrNotFound},
+		{"reset of nothing", func() error { _, err := h.Reset(t.Context(), "none", rewind.RestoreCounters); return err }, pool.ErrNotFound},
 		{"drop of nothing", func() error { return h.Drop(t.Context(), "none") }, pool.ErrNotFound},
 		{"removal of nothing", func() error { return h.DeleteTemplate("none") }, pool.ErrNotFound},
 	} {
@@ -256,7 +256,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	h.Close()
-	if _, err := h.Reset(t.Context(), a.Name); !errors.Is(err, pool.ErrClosed) {
+	if _, err := h.Reset(t.Context(), a.Name, rewind.RestoreCounters); !errors.Is(err, pool.ErrClosed) {
 		t.Errorf("reset after Close: %v", err)
 	}
 }
@@ -267,7 +267,7 @@ func TestTimeToLive(t *testing.T) {
 	short, _ := h.lease(pool.Request{Template: "shop", TTL: 2 * time.Second})
 	long, _ := h.lease(pool.Request{Template: "shop"})
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		if _, err := h.Reset(t.Context(), short.Name); err != nil {
+		if _, err := h.Reset(t.Context(), short.Name, rewind.RestoreCounters); err != nil {
 			t.Fatalf("it was used all the time: %v", err)
 		}
 	}
@@ -305,12 +305,12 @@ func TestAtOnce(t *testing.T) {
 						t.Error(err)
 					}
 					if (n+i)%2 == 0 {
-						if _, err := h.Reset(t.Context(), l.Name); err != nil {
+						if _, err := h.Reset(t.Context(), l.Name, rewind.RestoreCounters); err != nil {
 							t.Error(err)
 						}
 					}
 				}
-				if _, err := h.Reset(t.Context(), l.Name); err != nil {
+				if _, err := h.Reset(t.Context(), l.Name, rewind.RestoreCounters); err != nil {
 					t.Error(err)
 				}
 				if got := h.state(l.Name); got != want {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/rewind"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -333,7 +334,7 @@ func (p *Pool) putBack(l *lease) error {
 		return err
 	}
 	err = p.furnish(p.life, s, l, func() error {
-		_, err := p.rewinder.Reset(p.life, s, &l.database)
+		_, err := p.rewinder.Reset(p.life, s, &l.database, rewind.RestoreCounters)
 		return err
 	})
 	done(err)

@@ -71,7 +71,7 @@ func TestStock(t *testing.T) {
 		if got := h.Databases(); len(got) != 0 {
 			t.Errorf("spare clones are somebody's: %v", got)
 		}
-		if _, err := h.Reset(t.Context(), "shop_1"); !errors.Is(err, pool.ErrNotFound) {
+		if _, err := h.Reset(t.Context(), "shop_1", rewind.RestoreCounters); !errors.Is(err, pool.ErrNotFound) {
 			t.Errorf("reset of a spare clone: %v", err)
 		}
 		a, db := h.lease(pool.Request{Template: "shop"})
@@ -370,7 +370,7 @@ func TestManyAtOnce(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
 			defer cancel()
 			for range 20 {
-				if _, err := h.Reset(ctx, name); err != nil {
+				if _, err := h.Reset(ctx, name, rewind.RestoreCounters); err != nil {
 					t.Error(err)
 					return
 				}

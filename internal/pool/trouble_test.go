@@ -258,7 +258,7 @@ func TestShapeAndSessions(t *testing.T) {
 	done := make(chan error)
 	for i := range 8 {
 		go func() {
-			_, err := h.Reset(ctx, fmt.Sprintf("shop_%d", i+1))
+			_, err := h.Reset(ctx, fmt.Sprintf("shop_%d", i+1), rewind.RestoreCounters)
 			done <- err
 		}()
 	}

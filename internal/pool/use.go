@@ -18,9 +18,9 @@ type ResetResult struct {
 }
 
 // Reset puts a database back to what its template was when it was made.
-func (p *Pool) Reset(ctx context.Context, name string) (ResetResult, error) {
+func (p *Pool) Reset(ctx context.Context, name string, c rewind.Counters) (ResetResult, error) {
 	return p.resetBy(ctx, name, func(s *rewind.Session, l *lease) (rewind.Result, error) {
-		return p.rewinder.Reset(ctx, s, &l.database)
+		return p.rewinder.Reset(ctx, s, &l.database, c)
 	})
 }
 
@@ -37,12 +37,12 @@ func (p *Pool) Mark(ctx context.Context, name string) error {
 
 // Rewind puts a database back to its mark. An error that is rewind.ErrMarkLost says that it was
 // reset instead, and the result how.
-func (p *Pool) Rewind(ctx context.Context, name string) (ResetResult, error) {
+func (p *Pool) Rewind(ctx context.Context, name string, c rewind.Counters) (ResetResult, error) {
 	return p.resetBy(ctx, name, func(s *rewind.Session, l *lease) (rewind.Result, error) {
 		if err := p.notKept(l); err != nil {
 			return rewind.Result{}, err
 		}
-		return p.rewinder.RewindTo(ctx, s, &l.database)
+		return p.rewinder.RewindTo(ctx, s, &l.database, c)
 	})
 }
 

@@ -125,7 +125,7 @@ func TestCases(t *testing.T) {
 				t.Cleanup(func() { // the next case begins with what this one should have left
 					for _, l := range []*lease{le, other} {
 						if t.Failed() {
-							_, _ = l.Reset(context.WithoutCancel(t.Context()), l.session, &l.Database)
+							_, _ = l.Reset(context.WithoutCancel(t.Context()), l.session, &l.Database, rewind.RestoreCounters)
 						}
 					}
 				})

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/rewind"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -39,7 +40,7 @@ func TestConcurrent(t *testing.T) {
 				})
 			}
 			for range 3 {
-				res, err := le.Reset(ctx, l.session, &le.Database)
+				res, err := le.Reset(ctx, l.session, &le.Database, rewind.RestoreCounters)
 				if err != nil {
 					t.Logf("round %d: %v", round, err) // it says that the lease is not to be used
 					continue
@@ -48,7 +49,7 @@ func TestConcurrent(t *testing.T) {
 			}
 			close(stop)
 			wait.Wait()
-			if _, err := le.Reset(ctx, l.session, &le.Database); err != nil {
+			if _, err := le.Reset(ctx, l.session, &le.Database, rewind.RestoreCounters); err != nil {
 				t.Fatal(err)
 			}
 			if diff := differences(le.asFresh, le.state()); diff != "" {
@@ -73,7 +74,7 @@ func TestPreparedAndGone(t *testing.T) {
 					t.Log(err)
 				}
 			}
-			if _, err := le.Reset(t.Context(), l.session, &le.Database); err != nil {
+			if _, err := le.Reset(t.Context(), l.session, &le.Database, rewind.RestoreCounters); err != nil {
 				t.Fatalf("round %d: %v", n, err)
 			}
 			conn.Close()

@@ -40,7 +40,7 @@ func Names(sql string) map[string]bool {
 
 // Apply carries out a plan.
 func (r *Rewinder) Apply(ctx context.Context, s *Session, d *Database, p *Plan) error {
-	return r.apply(ctx, s, d, p, nil)
+	return r.apply(ctx, s, d, p, nil, RestoreCounters)
 }
 
 // Setting returns the statements that set counters.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/rewind"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -41,7 +42,7 @@ func TestHammer(t *testing.T) {
 						}
 						_, _ = le.pool.ExecContext(ctx, text) // some fail
 					}
-					if _, err := le.Reset(ctx, session, &le.Database); err != nil {
+					if _, err := le.Reset(ctx, session, &le.Database, rewind.RestoreCounters); err != nil {
 						t.Errorf("%s: %v", le.Name, err)
 						return
 					}

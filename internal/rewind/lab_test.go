@@ -138,7 +138,7 @@ func (l *lease) do(text string) *sql.Conn {
 // reset puts the lease back and compares it with how it was.
 func (l *lease) reset() rewind.Result {
 	l.t.Helper()
-	res, err := l.Reset(l.t.Context(), l.session, &l.Database)
+	res, err := l.Reset(l.t.Context(), l.session, &l.Database, rewind.RestoreCounters)
 	if err != nil {
 		l.t.Fatal(err)
 	}

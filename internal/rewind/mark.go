@@ -64,16 +64,16 @@ func (r *Rewinder) unmark(d *Database) {
 
 // RewindTo puts a database back to its mark, by undoing what happened to its rows since. Where
 // that cannot be done it resets it to its template, and returns ErrMarkLost and what that took.
-func (r *Rewinder) RewindTo(ctx context.Context, s *Session, d *Database) (Result, error) {
+func (r *Rewinder) RewindTo(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
 	why := errors.New("there is none")
 	if d.mark != nil {
-		res, err := r.rewindTo(ctx, s, d)
+		res, err := r.rewindTo(ctx, s, d, c)
 		if err == nil || ctx.Err() != nil {
 			return res, err
 		}
 		why = err
 	}
-	res, err := r.Reset(ctx, s, d)
+	res, err := r.Reset(ctx, s, d, c)
 	if err != nil {
 		return res, err
 	}
@@ -84,8 +84,8 @@ func (r *Rewinder) RewindTo(ctx context.Context, s *Session, d *Database) (Resul
 }
 
 // rewindTo is RewindTo as far as rows go. After an error the database is to be reset.
-func (r *Rewinder) rewindTo(ctx context.Context, s *Session, d *Database) (Result, error) {
-	changes, counters, err := r.take(ctx, s, d)
+func (r *Rewinder) rewindTo(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
+	changes, counters, err := r.take(ctx, s, d, c)
 	if err != nil {
 		return Result{}, err
 	}
@@ -96,7 +96,7 @@ func (r *Rewinder) rewindTo(ctx context.Context, s *Session, d *Database) (Resul
 	}
 	then := *d
 	then.Counters = d.mark.counters
-	err = r.apply(ctx, s, &then, &plan, counters)
+	err = r.apply(ctx, s, &then, &plan, counters, c)
 	if err == nil && plan.Way == Rewind && r.Journal.Changed(d.Name) != "" {
 		err = errors.New("it was changed while it was put back")
 	}

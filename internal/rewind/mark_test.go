@@ -53,7 +53,7 @@ func TestMarks(t *testing.T) {
 						}
 					}
 					le.do(tc.after)
-					res, err := le.RewindTo(t.Context(), l.session, &le.Database)
+					res, err := le.RewindTo(t.Context(), l.session, &le.Database, rewind.RestoreCounters)
 					if errors.Is(err, rewind.ErrMarkLost) != tc.lost || err != nil && !tc.lost {
 						t.Fatalf("rewind: %v", err)
 					}
@@ -72,7 +72,7 @@ func TestMarks(t *testing.T) {
 				if res := le.reset(); tc.lost && res.Way != rewind.Noop {
 					t.Errorf("the reset after a lost mark was a %s (%s)", res.Way, res.Why)
 				}
-				if _, err := le.RewindTo(t.Context(), l.session, &le.Database); !errors.Is(err, rewind.ErrMarkLost) {
+				if _, err := le.RewindTo(t.Context(), l.session, &le.Database, rewind.RestoreCounters); !errors.Is(err, rewind.ErrMarkLost) {
 					t.Errorf("a mark outlived a reset: %v", err)
 				}
 				other.reset()
@@ -95,7 +95,7 @@ func TestMarkMoves(t *testing.T) {
 			states = append(states, le.state())
 		}
 		le.do("DELETE FROM plain")
-		if _, err := le.RewindTo(t.Context(), l.session, &le.Database); err != nil {
+		if _, err := le.RewindTo(t.Context(), l.session, &le.Database, rewind.RestoreCounters); err != nil {
 			t.Fatal(err)
 		}
 		if diff := differences(states[1], le.state()); diff != "" {
@@ -113,7 +113,7 @@ func TestMarkMoves(t *testing.T) {
 		le.super("CREATE ROLE DB\nDROP ROLE DB")
 		locked := le.do("DELETE FROM plain\nLOCK TABLES plain READ")
 		defer locked.Close()
-		res, err := le.RewindTo(t.Context(), l.session, &le.Database)
+		res, err := le.RewindTo(t.Context(), l.session, &le.Database, rewind.RestoreCounters)
 		if !errors.Is(err, rewind.ErrMarkLost) || res.Way != rewind.Reclone || !strings.Contains(res.Why, "mark") {
 			t.Errorf("with a lock in the way: %s (%s), %v", res.Way, res.Why, err)
 		}
@@ -121,5 +121,64 @@ func TestMarkMoves(t *testing.T) {
 			t.Errorf("what the failed rewind had to say is lost: %v", err)
 		}
 		le.check()
+	})
+}
+
+// TestKeepCounters puts the rows back and lets the counters be, of a reset and of a rewind; a reset
+// that puts counters back still does.
+func TestKeepCounters(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
+		le := l.lease("farm_1")
+		fresh := le.state()
+		counter := func() string {
+			t.Helper()
+			for line := range strings.Lines(le.state()) {
+				if strings.Contains(line, "=counted ") && strings.Contains(line, "auto_increment") {
+					return line
+				}
+			}
+			t.Fatal("there is no table counted")
+			return ""
+		}
+		began := counter()
+		kept := func(way rewind.Way, moved string, res rewind.Result, err error) {
+			t.Helper()
+			if err != nil || res.Way != way {
+				t.Errorf("rows alone: %s (%s), %v; want %s", res.Way, res.Why, err, way)
+			}
+			if got := counter(); got != moved || got == began {
+				t.Errorf("the counter was %s, and then %s, and is %s", began, moved, got)
+			}
+		}
+		le.do("INSERT INTO counted (a) VALUES (1), (2)")
+		moved := counter()
+		res, err := le.Reset(t.Context(), l.session, &le.Database, rewind.KeepCounters)
+		kept(rewind.Rewind, moved, res, err)
+		res, err = le.Reset(t.Context(), l.session, &le.Database, rewind.KeepCounters)
+		kept(rewind.Noop, moved, res, err)
+		if diff := differences(withoutCounters(fresh), withoutCounters(le.state())); diff != "" {
+			t.Errorf("not only counters are others:\n%s", diff)
+		}
+		if res := le.reset(); res.Way != rewind.Noop {
+			t.Errorf("counters were put back by %s (%s)", res.Way, res.Why)
+		}
+
+		le.do("INSERT INTO counted (a) VALUES (3)")
+		if err := le.Mark(t.Context(), l.session, &le.Database); err != nil {
+			t.Fatal(err)
+		}
+		marked := le.state()
+		le.do("INSERT INTO counted (a) VALUES (4)\nDELETE FROM plain")
+		moved = counter()
+		res, err = le.RewindTo(t.Context(), l.session, &le.Database, rewind.KeepCounters)
+		kept(rewind.Rewind, moved, res, err)
+		if _, err = le.RewindTo(t.Context(), l.session, &le.Database, rewind.RestoreCounters); err != nil {
+			t.Fatal(err)
+		}
+		if diff := differences(marked, le.state()); diff != "" {
+			t.Errorf("it is not as at its mark:\n%s", diff)
+		}
+		le.reset()
 	})
 }

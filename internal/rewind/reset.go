@@ -76,11 +76,21 @@ func (r *Rewinder) clone(ctx context.Context, s *Session, shape *template.Shape,
 	return s.counters(ctx, name, shape)
 }
 
+// Counters says what putting a database back does about AUTO_INCREMENT.
+type Counters bool
+
+// What may become of counters. With KeepCounters those of tables that are not made again stay where
+// they are, as DELETE leaves them; the next to restore them puts them back all the same.
+const (
+	RestoreCounters Counters = false
+	KeepCounters    Counters = true
+)
+
 // Reset puts a database back to its template; a mark is gone. After an error the database is
 // not to be used: the next Reset makes it again.
-func (r *Rewinder) Reset(ctx context.Context, s *Session, d *Database) (Result, error) {
+func (r *Rewinder) Reset(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
 	r.unmark(d)
-	res, err := r.reset(ctx, s, d)
+	res, err := r.reset(ctx, s, d, c)
 	if err != nil {
 		r.failed(d, res.Warnings, "the last reset failed")
 		return Result{}, fmt.Errorf("reset %s: %w", d.Name, err)
@@ -96,20 +106,20 @@ func (r *Rewinder) failed(d *Database, warnings []string, why string) {
 }
 
 // reset is Reset. After an error the result has the warnings.
-func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database) (Result, error) {
-	changes, counters, err := r.take(ctx, s, d)
+func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
+	changes, counters, err := r.take(ctx, s, d, c)
 	if err != nil {
 		return Result{}, err
 	}
 	plan := Make(changes, d.Shape, r.Server.LogsCascades())
 	res := Result{Way: plan.Way, Why: plan.Why, Warnings: plan.Warnings}
-	err = r.apply(ctx, s, d, &plan, counters)
+	err = r.apply(ctx, s, d, &plan, counters, c)
 	again := func(why string) {
 		// What was done meanwhile goes with the database.
 		meanwhile := r.Journal.Take(d.Name)
 		res.Warnings = append(res.Warnings, meanwhile.Warnings...)
 		plan = Plan{Way: Reclone, Why: why, Rollback: meanwhile.Prepared}
-		err = r.apply(ctx, s, d, &plan, nil)
+		err = r.apply(ctx, s, d, &plan, nil, c)
 	}
 	switch {
 	case err != nil && server.LockTimeout(err):
@@ -133,10 +143,10 @@ func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database) (Result, 
 }
 
 // take ends the transactions that a database has open, and takes what happened to it. The counters
-// are from after that, nil if they are yet to be asked for.
-func (r *Rewinder) take(ctx context.Context, s *Session, d *Database) (*Changes, map[string]uint64, error) {
+// are from after that, nil if they are yet to be asked for, or not to be.
+func (r *Rewinder) take(ctx context.Context, s *Session, d *Database, c Counters) (*Changes, map[string]uint64, error) {
 	events := r.Journal.Events(d.Name)
-	counters, err := r.endTransactions(ctx, s, d)
+	counters, err := r.endTransactions(ctx, s, d, c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,10 +168,13 @@ func (s *Session) End(ctx context.Context, user string) error {
 
 // endTransactions ends the connections that have a transaction open: it could still
 // commit, holds locks, or shows what is gone. It returns the counters as they are after
-// that, nil if they are yet to be asked for.
-func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database) (map[string]uint64, error) {
+// that, nil if they are yet to be asked for, or not to be.
+func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database, c Counters) (map[string]uint64, error) {
 	var ended []uint64
-	counters := map[string]uint64{}
+	var counters map[string]uint64
+	if c == RestoreCounters {
+		counters = map[string]uint64{}
+	}
 	for {
 		var ask []server.Question
 		if counters != nil {
@@ -206,7 +219,7 @@ func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database)
 // apply carries out a plan. The counters are those of the database as it is, nil if they
 // are to be asked for. What it undoes moves none of them: rows that are put back were
 // inserted by the same changes, or lie below what the counters began with.
-func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, counters map[string]uint64) (err error) {
+func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, counters map[string]uint64, c Counters) (err error) {
 	if err := r.sampling.asBefore(ctx, s); err != nil {
 		return err
 	}
@@ -232,6 +245,9 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 			return err
 		}
 		counters = nil
+	}
+	if c == KeepCounters {
+		return s.undo(ctx, p.Undo, r.Journal.Format(), r.ServerID, nil)
 	}
 	// What is to be done about counters that are known goes along with the undoing.
 	known := counters != nil

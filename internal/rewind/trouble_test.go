@@ -186,7 +186,7 @@ func (r *room) run() {
 // back is a reset under way.
 func (r *room) back() rewind.Result {
 	r.t.Helper()
-	res, err := r.Reset(r.t.Context(), r.session, &r.Database)
+	res, err := r.Reset(r.t.Context(), r.session, &r.Database, rewind.RestoreCounters)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestTroubles(t *testing.T) {
 				if r.touched == (differences(before, other.state()) == "") {
 					t.Error("the other lease is not as it should be")
 				}
-				if _, err := other.Reset(t.Context(), l.session, &other.Database); err != nil {
+				if _, err := other.Reset(t.Context(), l.session, &other.Database, rewind.RestoreCounters); err != nil {
 					t.Error(err)
 				}
 				if diff := differences(other.asFresh, other.state()); diff != "" {
@@ -275,12 +275,12 @@ func TestLostLog(t *testing.T) {
 					le.do("DELETE FROM visit\nINSERT INTO plain VALUES (100, 'unseen')")
 					l.exec(text)
 					le.do(more)
-					if _, err := le.Reset(t.Context(), l.session, &le.Database); err != nil {
+					if _, err := le.Reset(t.Context(), l.session, &le.Database, rewind.RestoreCounters); err != nil {
 						if !errors.Is(err, rewind.ErrTemplateChanged) {
 							t.Fatal(err)
 						}
 						l.Journal.Watch("farm") // whoever looked at it says that it is right
-						_, err = le.Reset(t.Context(), l.session, &le.Database)
+						_, err = le.Reset(t.Context(), l.session, &le.Database, rewind.RestoreCounters)
 						if err != nil {
 							t.Fatal(err)
 						}

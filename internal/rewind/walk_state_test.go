@@ -3,6 +3,7 @@ package rewind_test
 import (
 	"database/sql"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -88,6 +89,12 @@ func (l *lease) state() string {
 	}
 	return b.String()
 }
+
+// counterOf is what a state says of a table's counter.
+var counterOf = regexp.MustCompile(`AUTO_INCREMENT=\d+ ?|NULLIF\(auto_increment, 1\)=\w+ `)
+
+// withoutCounters is a state without them.
+func withoutCounters(state string) string { return counterOf.ReplaceAllString(state, "") }
 
 // differences are those between two states, as text.
 func differences(a, b string) string {

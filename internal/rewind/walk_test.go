@@ -1,6 +1,7 @@
 package rewind_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -124,7 +125,7 @@ func walkOnce(t *testing.T, want string, seed uint64, pace time.Duration) {
 			}
 		}
 		toMark := w.marked != "" && r.IntN(3) > 0
-		way := w.back(walks[r.IntN(len(walks))], resets%150 == 0, toMark)
+		way := w.back(walks[r.IntN(len(walks))], resets%150 == 0, toMark, r.IntN(4) == 0)
 		switch {
 		case toMark && w.marked == "":
 			way = "mark lost"
@@ -236,9 +237,9 @@ func (w *walk) mark() bool {
 	return err == nil
 }
 
-// back puts the lease back to its mark or its template and compares; another lease must stay as
-// it is.
-func (w *walk) back(other *walk, dump, toMark bool) rewind.Way {
+// back puts the lease back to its mark or its template and compares, if need be the rows first and
+// then all; another lease must stay as it is.
+func (w *walk) back(other *walk, dump, toMark, rowsFirst bool) rewind.Way {
 	w.t.Helper()
 	var before string
 	if other != w {
@@ -248,7 +249,19 @@ func (w *walk) back(other *walk, dump, toMark bool) rewind.Way {
 	if toMark {
 		putBack, was = w.RewindTo, w.marked
 	}
-	res, err := putBack(w.t.Context(), w.session, &w.Database)
+	var first rewind.Way
+	if rowsFirst {
+		res, err := putBack(w.t.Context(), w.session, &w.Database, rewind.KeepCounters)
+		now := was
+		if errors.Is(err, rewind.ErrMarkLost) {
+			err, now = nil, w.asFresh
+		}
+		first = res.Way
+		if diff := differences(withoutCounters(now), withoutCounters(w.state())); err != nil || diff != "" {
+			w.t.Errorf("%s has not the rows that it had after %s (%s), %v:\n%s\nof:\n%s", w.Name, res.Way, res.Why, err, diff, strings.Join(w.done, "\n"))
+		}
+	}
+	res, err := putBack(w.t.Context(), w.session, &w.Database, rewind.RestoreCounters)
 	if toMark && errors.Is(err, rewind.ErrMarkLost) {
 		err, toMark = nil, false
 		was = w.asFresh
@@ -284,5 +297,5 @@ func (w *walk) back(other *walk, dump, toMark bool) rewind.Way {
 		}
 		c.inside, c.xa, c.pinned = false, false, false
 	}
-	return res.Way
+	return cmp.Or(first, res.Way)
 }

@@ -108,8 +108,18 @@ func (s *Supervisor) NewDatabase(ctx context.Context, r client.DatabaseRequest) 
 
 // ResetDatabase implements api.Instance.
 func (s *Supervisor) ResetDatabase(ctx context.Context, name string) (client.Reset, error) {
+	return s.putBack(ctx, name, (*pool.Pool).Reset, rewind.RestoreCounters)
+}
+
+// ResetRows implements api.Instance.
+func (s *Supervisor) ResetRows(ctx context.Context, name string) (client.Reset, error) {
+	return s.putBack(ctx, name, (*pool.Pool).Reset, rewind.KeepCounters)
+}
+
+// putBack has f put a database back.
+func (s *Supervisor) putBack(ctx context.Context, name string, f func(*pool.Pool, context.Context, string, rewind.Counters) (pool.ResetResult, error), c rewind.Counters) (client.Reset, error) {
 	return withPool(s, func(p *pool.Pool) (client.Reset, error) {
-		r, err := p.Reset(ctx, name)
+		r, err := f(p, ctx, name, c)
 		return resetOf(r), err
 	})
 }
@@ -122,10 +132,12 @@ func (s *Supervisor) MarkDatabase(ctx context.Context, name string) error {
 
 // RewindDatabase implements api.Instance.
 func (s *Supervisor) RewindDatabase(ctx context.Context, name string) (client.Reset, error) {
-	return withPool(s, func(p *pool.Pool) (client.Reset, error) {
-		r, err := p.Rewind(ctx, name)
-		return resetOf(r), err
-	})
+	return s.putBack(ctx, name, (*pool.Pool).Rewind, rewind.RestoreCounters)
+}
+
+// RewindRows implements api.Instance.
+func (s *Supervisor) RewindRows(ctx context.Context, name string) (client.Reset, error) {
+	return s.putBack(ctx, name, (*pool.Pool).Rewind, rewind.KeepCounters)
 }
 
 // Database implements api.Instance.

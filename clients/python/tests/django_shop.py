@@ -95,9 +95,26 @@ class Sequences(Flushed, TransactionTestCase):
     expected = ["migrated"]
 
 
+class SequencesOfFixtures(Flushed, TransactionTestCase):
+    reset_sequences = True
+    fixtures = ["two"]
+    expected = ["migrated", "loaded"]
+
+
 class Fixtures(Flushed, TransactionTestCase):
     fixtures = ["two"]
     expected = ["migrated", "loaded"]
+
+
+class Going(TransactionTestCase):
+    seen = 0  # without reset_sequences counters go on
+
+    def test_counter(self):
+        pk = Item.objects.create(name="mine").pk
+        self.assertGreater(pk, Going.seen)
+        Going.seen = pk
+
+    test_again = test_once_more = test_counter
 
 
 class Many(TransactionTestCase):

@@ -41,15 +41,15 @@ def leases(real, project):
 
 def test_the_second_run_migrates_nothing(real, project, driver):
     said = run(project, driver)
-    assert "Ran 38 tests" in said and migrations(said) == 2
+    assert "Ran 45 tests" in said and migrations(said) == 2
     said = run(project, driver, "--reverse")
-    assert "Ran 38 tests" in said and migrations(said) == 0
+    assert "Ran 45 tests" in said and migrations(said) == 0
     assert leases(real, project) == []
 
 
 def test_workers_have_clones(real, project, driver):
     said = run(project, driver, "--parallel=2")
-    assert "Ran 38 tests" in said and "Found 38 test" in said
+    assert "Ran 45 tests" in said and "Found 45 test" in said
     assert leases(real, project) == []
 
 
@@ -119,7 +119,7 @@ def test_without_resets_the_tests_fail(real, project):
     """The negative control."""
     pytest.importorskip("pymysql")
     with open(project / "settings.py", "a") as settings:
-        settings.write("import ramaria.django.creation as creation\ncreation.CreationMixin.reset = lambda self: None\n")
+        settings.write("import ramaria.django.creation as creation\ncreation.CreationMixin.reset = lambda self, counters: None\n")
     assert "FAILED" in run(project, "pymysql", "shop.tests.One", status=1)
 
 
@@ -136,9 +136,9 @@ COUNTING = """
 import ramaria.django.creation as creation
 
 def counted(name, original):
-    def call(self):
+    def call(self, *arguments):
         print("CALL", name)
-        original(self)
+        original(self, *arguments)
     return call
 
 for name in ("mark", "rewind", "reset"):
@@ -185,7 +185,7 @@ def test_without_rewinds_the_tests_fail(real, project):
     """The negative control of marks."""
     pytest.importorskip("pymysql")
     with open(project / "settings.py", "a") as settings:
-        settings.write("import ramaria.django.creation as creation\ncreation.CreationMixin.rewind = lambda self: None\n")
+        settings.write("import ramaria.django.creation as creation\ncreation.CreationMixin.rewind = lambda self, counters: None\n")
     assert "FAILED" in run(project, "pymysql", "shop.tests.Fixtures", status=1)
 
 
@@ -193,4 +193,4 @@ def test_workers_that_are_not_forked(real, project):
     pytest.importorskip("pymysql")
     with open(project / "settings.py", "a") as settings:
         settings.write("import multiprocessing\nmultiprocessing.set_start_method('spawn', force=True)\n")
-    assert "Ran 38 tests" in run(project, "pymysql", "--parallel=2")
+    assert "Ran 45 tests" in run(project, "pymysql", "--parallel=2")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Dict, Optional
 
 from ..client import Client
-from ..database import Database
+from ..database import KEEP_COUNTERS, Database
 from ..instance import connect
 from ..process import PerProcess
 from ..template import Template
@@ -105,23 +105,23 @@ class CreationMixin:
         if suffix is None:
             self.restore()
 
-    def reset(self) -> None:
-        """Makes the database as it was after `migrate`. The connection stays open."""
-        self._put_back("/reset")
+    def reset(self, counters: bool = True) -> None:
+        """Makes the database as it was after `migrate`, or its rows. The connection stays open."""
+        self._put_back("/reset", counters)
 
     def mark(self) -> None:
         """Has rewind() come back to what is committed now."""
         self._ask("/mark")
 
-    def rewind(self) -> None:
-        """Makes the database as it was at its mark. The connection stays open."""
-        self._put_back("/rewind")
+    def rewind(self, counters: bool = True) -> None:
+        """Makes the database as it was at its mark, or its rows. The connection stays open."""
+        self._put_back("/rewind", counters)
 
-    def _put_back(self, action: str) -> None:
+    def _put_back(self, action: str, counters: bool) -> None:
         connection = self.connection.connection
         if connection is not None and (self.connection.in_atomic_block or not self.connection.autocommit):
             connection.rollback()  # else it would be ended
-        self._ask(action)
+        self._ask(action + ("" if counters else KEEP_COUNTERS))
 
     def _ask(self, action: str) -> None:
         client().call("POST", "/v1/databases/" + self.connection.settings_dict[ENTRY]["database"] + action)

@@ -8,7 +8,7 @@ part of the mark, and a flush takes it away. A mark is of one class, and ends wi
 
 from __future__ import annotations
 
-from typing import Any, Dict, Type
+from typing import Any, Dict, Set, Type
 
 from django.db import connections
 from django.test import LiveServerTestCase
@@ -23,6 +23,10 @@ _fresh: Dict[str, Any] = {}
 
 # The class whose test a database was put back after last.
 _classes: Dict[str, Type[Any]] = {}
+
+# The aliases whose counters may be elsewhere than after `migrate`: a flush leaves them, as Django's
+# own does, unless the class has `reset_sequences`.
+_moved: Set[str] = set()
 
 # What a database holds after `migrate`, and one of which nobody knows.
 EMPTY, UNKNOWN = object(), object()
@@ -53,18 +57,23 @@ def mark(alias: str, key: Any) -> None:
         _marked[alias] = key
 
 
-def empty(alias: str) -> None:
-    """Makes a database as it was after `migrate`."""
+def empty(alias: str, counters: bool = False) -> None:
+    """Makes a database as it was after `migrate`, the counters as well if that is wished for."""
     _marked.pop(alias, None)
     _fresh.pop(alias, None)
-    connections[alias].creation.reset()
+    counters = counters or _counters(alias)
+    connections[alias].creation.reset(counters)
+    if counters:
+        _moved.discard(alias)
+    else:
+        _moved.add(alias)
     _fresh[alias] = EMPTY
 
 
 def prepare(alias: str) -> None:
-    """Makes a database as it was after `migrate`, unless it was just put back."""
-    if alias not in _fresh:
-        empty(alias)
+    """Makes a database as it was after `migrate`, counters included, unless it was just put back."""
+    if alias not in _fresh or alias in _moved:
+        empty(alias, counters=True)
 
 
 def put_back(alias: str, case: Type[Any]) -> None:
@@ -84,6 +93,12 @@ def forget() -> None:
     _marked.clear()
     _fresh.clear()
     _classes.clear()
+    _moved.clear()
+
+
+def _counters(alias: str) -> bool:
+    """Tells whether a flush in the present class puts counters back."""
+    return getattr(_classes.get(alias), "reset_sequences", False)
 
 
 def _is_plain(case: Type[Any]) -> bool:
@@ -97,7 +112,7 @@ def _rewound(alias: str) -> bool:
     if alias not in _marked:
         return False
     try:
-        connections[alias].creation.rewind()
+        connections[alias].creation.rewind(_counters(alias))
     except ApiError as error:
         if error.code != "lost":
             raise
