@@ -28,6 +28,10 @@ type InvertOptions struct {
 	// EventBytes is the size, in bytes, up to which rows of one table are gathered in an
 	// event; 0 means DefaultEventBytes, 1 one row to an event.
 	EventBytes int
+	// Key, if not nil, returns the columns of a table's primary key, by number from 0, nil for
+	// unknown. By these alone rows are looked for then, and of an updated row only those
+	// columns are put back that the update changed: less to send and to parse.
+	Key func(*TableMap) []int
 }
 
 // Inversion is what undoes a list of changes.
@@ -127,23 +131,30 @@ type inverter struct {
 	start int
 	kind  RowKind
 	v2    bool
-	// present are its columns, as of Rows.
-	present []byte
+	// before and after are the columns of its images, as bitmaps.
+	before, after []byte
 	// made has the images that its updates made, hashed.
 	made map[uint64]struct{}
+
+	cut  cut
 	ends []int
+	one  []byte // the row that is being written; reused
 }
 
 // table writes what undoes the changes of one table.
 func (w *inverter) table(id uint64, t *touched, changes []Change) error {
 	count := TableCount{Schema: t.m.Schema, Table: t.m.Table}
+	var key []int
+	if w.o.Key != nil {
+		key = w.o.Key(t.m)
+	}
 	for _, i := range t.changes {
 		r := changes[i].Rows
 		var err error
 		if w.ends, err = t.m.Split(w.ends[:0], r); err != nil {
 			return err
 		}
-		rows, columns := len(w.ends), t.m.imaged(r)
+		rows := len(w.ends)
 		kind := Update
 		switch r.Kind {
 		case Write:
@@ -155,12 +166,18 @@ func (w *inverter) table(id uint64, t *touched, changes []Change) error {
 		default:
 			count.Updated += rows
 		}
+		if err := w.cut.begin(t.m, r, key); err != nil {
+			return err
+		}
+		if kind == Update && w.cut.nothing() {
+			continue
+		}
 		for n := rows - 1; n >= 0; n-- {
 			from := 0
 			if n > 0 {
 				from = w.ends[n-1]
 			}
-			if err := w.row(id, t.m, kind, r, r.images[from:w.ends[n]], columns); err != nil {
+			if err := w.row(id, t.m, kind, r, r.images[from:w.ends[n]]); err != nil {
 				return err
 			}
 		}
@@ -170,20 +187,28 @@ func (w *inverter) table(id uint64, t *touched, changes []Change) error {
 	return nil
 }
 
-// row writes one row with the given columns, and before it what it needs.
-func (w *inverter) row(id uint64, m *TableMap, kind RowKind, r Rows, b []byte, columns []column) error {
-	split := 0 // of an update: where the image of what was made begins
+// row writes what undoes one row of r, and before it what that needs.
+func (w *inverter) row(id uint64, m *TableMap, kind RowKind, r Rows, b []byte) error {
+	was, is := b, b // the images of the row as it was before the change, and as it is
 	if kind == Update {
-		n, err := m.image(b, columns)
+		n, err := m.image(b, w.cut.columns)
 		if err != nil {
 			return err
 		}
-		split = n
+		was, is = b[:n], b[n:]
 	}
-	if w.open && (w.kind != kind || w.v2 != r.v2 || !bytes.Equal(w.present, r.present) || len(w.body)-w.start+len(b) > w.o.EventBytes || w.chained(b[split:])) {
+	w.one = w.one[:0]
+	if kind != Write {
+		w.one = w.cut.appendFound(w.one, is)
+	}
+	if kind != Delete {
+		w.one = w.cut.appendMade(w.one, was)
+	}
+	if w.open && (w.kind != kind || w.v2 != r.v2 || !bytes.Equal(w.before, w.cut.before) || !bytes.Equal(w.after, w.cut.after) ||
+		len(w.body)-w.start+len(w.one) > w.o.EventBytes || w.chained(is)) {
 		w.endEvent()
 	}
-	more := len(b)
+	more := len(w.one)
 	if !w.open {
 		more += rowsHeaderLen(r)
 	}
@@ -193,7 +218,7 @@ func (w *inverter) row(id uint64, m *TableMap, kind RowKind, r Rows, b []byte, c
 	if w.tooMuch(len(w.maps) + len(w.body) + more) {
 		w.endEvent()
 		w.endStatement()
-		if more = m.eventLen() + rowsHeaderLen(r) + len(b); w.tooMuch(more) {
+		if more = m.eventLen() + rowsHeaderLen(r) + len(w.one); w.tooMuch(more) {
 			return &TooLargeError{m.Name(), base64.StdEncoding.EncodedLen(more), w.o.MaxBytes}
 		}
 	}
@@ -204,13 +229,13 @@ func (w *inverter) row(id uint64, m *TableMap, kind RowKind, r Rows, b []byte, c
 	if !w.open {
 		w.beginEvent(id, kind, r)
 	}
-	if kind == Update && w.o.Flavour == MySQL {
+	if kind == Update && w.o.Flavour == MySQL && !w.cut.keyed {
 		if w.made == nil {
 			w.made = map[uint64]struct{}{}
 		}
-		w.made[maphash.Bytes(w.seed, b[:split])] = struct{}{}
+		w.made[maphash.Bytes(w.seed, was)] = struct{}{}
 	}
-	w.body = append(append(w.body, b[split:]...), b[:split]...)
+	w.body = append(w.body, w.one...)
 	return nil
 }
 
@@ -231,7 +256,8 @@ func (w *inverter) tooMuch(n int) bool {
 }
 
 func (w *inverter) beginEvent(id uint64, kind RowKind, r Rows) {
-	w.open, w.start, w.kind, w.v2, w.present = true, len(w.body), kind, r.v2, r.present
+	w.open, w.start, w.kind, w.v2 = true, len(w.body), kind, r.v2
+	w.before, w.after = append(w.before[:0], w.cut.before...), append(w.after[:0], w.cut.after...)
 	clear(w.made)
 	w.body = appendHeader(w.body, rowsType(kind, r.v2), r.Timestamp, w.o.ServerID)
 	w.body = appendTableID(w.body, id)
@@ -245,12 +271,11 @@ func (w *inverter) beginEvent(id uint64, kind RowKind, r Rows) {
 		w.body = le.AppendUint16(w.body, 2) // no extra data: partitions are found anew
 	}
 	w.body = appendPacked(w.body, uint64(r.width))
-	for range kind.images() {
-		if r.Full() {
-			w.body = appendOnes(w.body, r.width)
-		} else {
-			w.body = append(w.body, r.present...)
-		}
+	if kind != Write {
+		w.body = append(w.body, w.before...)
+	}
+	if kind != Delete {
+		w.body = append(w.body, w.after...)
 	}
 }
 

@@ -109,6 +109,61 @@ func TestInvert(t *testing.T) {
 	}
 }
 
+// TestInvertByKey looks for rows of the table a by its second and third column, of b, whose key is
+// not known, by all.
+func TestInvertByKey(t *testing.T) {
+	f := testFormat(t, false)
+	types, meta := []byte{typeVarchar, typeTiny, typeShort, typeTiny}, []byte{10, 0}
+	a, b := makeMap(t, 1, "a", types, meta), makeMap(t, 2, "b", types, meta)
+	rows := func(m *TableMap, typ EventType, images string) Change {
+		return Change{m, makeRows(t, typ, byte(m.ID), 4, images)}
+	}
+	lacking, err := ParseRows(&Event{Type: UpdateRowsV2, Format: f, Timestamp: 5, Body: lack(rowsBody(UpdateRowsV2, 1, 4, "\x00\x01\x02\x02\x07"+"\x00\x01\x02\x02\x08"), UpdateRowsV2, 4, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := []Change{
+		rows(a, WriteRowsV1, "\x00\x01x\x05\x06\x06\x07"+"\x01\x08\x09\x09\x07"),
+		rows(a, DeleteRowsV1, "\x08\x01x\x05\x06\x06"),
+		rows(a, UpdateRowsV1, "\x00\x01x\x05\x06\x06\x07"+"\x00\x01y\x05\x06\x06\x07"), // one column
+		rows(a, UpdateRowsV1, "\x00\x01x\x05\x06\x06\x07"+"\x00\x01x\x05\x06\x06\x07"), // none
+		rows(a, UpdateRowsV1, "\x00\x01x\x05\x06\x06\x07"+"\x09\x05\x06\x06"+ // two, to NULL
+			"\x00\x01z\x01\x02\x02\x07"+"\x00\x01z\x01\x02\x02\x07"),
+		rows(a, UpdateRowsV1, "\x00\x01x\x05\x06\x06\x07"+"\x00\x01x\x15\x06\x06\x07"), // of the key
+		{a, lacking},
+		rows(b, UpdateRowsV1, "\x00\x01x\x05\x06\x06\x07"+"\x00\x01y\x05\x06\x06\x07"),
+	}
+	inv, err := Invert(changes, InvertOptions{Flavour: MariaDB, ServerID: 9, Key: func(m *TableMap) []int {
+		if m.Table == "a" {
+			return []int{2, 1}
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range parseStatement(t, f, inv.Statements[0])[2:] {
+		got = append(got, fmt.Sprintf("%s %q", e.Type, e.Body[9:]))
+	}
+	want := []string{
+		`UPDATE_ROWS_V1 "\x0f\x0f\x00\x01y\x05\x06\x06\a\x00\x01x\x05\x06\x06\a"`, // b
+		`UPDATE_ROWS "\x00\x04\x06\b\x00\x01\x02\x02\x00\a"`,
+		`UPDATE_ROWS_V1 "\x06\x02\x00\x15\x06\x06\x00\x05"`,
+		`UPDATE_ROWS_V1 "\x06\t\x00\x01\x02\x02\x00\x01z\a\x00\x05\x06\x06\x00\x01x\a"`,
+		`UPDATE_ROWS_V1 "\x06\x01\x00\x05\x06\x06\x00\x01x"`,
+		`WRITE_ROWS_V1 "\x0f\b\x01x\x05\x06\x06"`,
+		`DELETE_ROWS_V1 "\x06\x00\b\t\t\x00\x05\x06\x06"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	inv, err = Invert(changes[3:4], InvertOptions{Flavour: MariaDB, Key: func(*TableMap) []int { return []int{1} }})
+	if err != nil || len(inv.Statements) != 0 {
+		t.Errorf("an update of nothing: %q, %v", inv.Statements, err)
+	}
+}
+
 func TestInvertRefuses(t *testing.T) {
 	one := makeMap(t, 1, "t", []byte{typeTiny}, nil)
 	other := makeMap(t, 1, "t", []byte{typeShort}, nil)

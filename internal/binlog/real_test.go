@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -255,6 +256,23 @@ func (r *live) apply(c *sql.Conn, inv *Inversion) error {
 	return err
 }
 
+// keys asks for the primary keys of all tables.
+func (r *live) keys() func(*TableMap) []int {
+	r.t.Helper()
+	list := map[string][]int{}
+	for _, row := range r.rows("SELECT table_name, ordinal_position FROM information_schema.columns WHERE table_schema = DATABASE() AND column_key = 'PRI'") {
+		n, err := strconv.Atoi(row[1])
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		list[row[0]] = append(list[row[0]], n-1)
+	}
+	if len(list) == 0 {
+		r.t.Fatal("no table has a primary key")
+	}
+	return func(m *TableMap) []int { return list[m.Table] }
+}
+
 // TestUndo changes tables of every type and shape, undoes it from the log, and finds
 // everything as it was.
 func TestUndo(t *testing.T) { servertest.Each(t, testUndo) }
@@ -264,9 +282,9 @@ func testUndo(t *testing.T, want string) {
 	tables := r.makeTables()
 	for _, checksum := range []string{"NONE", "CRC32"} {
 		r.exec("SET GLOBAL binlog_checksum="+checksum, "FLUSH BINARY LOGS")
-		for _, o := range []InvertOptions{{}, {EventBytes: 1}, {MaxBytes: 900_000}} {
+		for _, o := range []InvertOptions{{}, {EventBytes: 1}, {MaxBytes: 900_000}, {Key: r.keys()}} {
 			o.Flavour, o.ServerID = r.flavour, 77
-			t.Run(fmt.Sprintf("%s %d %d", checksum, o.EventBytes, o.MaxBytes), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %d %d by key %t", checksum, o.EventBytes, o.MaxBytes, o.Key != nil), func(t *testing.T) {
 				r.t = t
 				before, from := r.state(tables), r.pos()
 				r.change()

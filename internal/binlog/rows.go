@@ -206,21 +206,32 @@ func (m *TableMap) Changed(r Rows, columns []int) (bool, error) {
 		}
 		at = append(at, r.place(c))
 	}
+	changed, found := make([]bool, len(has)), false
+	err := m.updates(r, has, func(was, is []byte) bool {
+		markDiffering(changed, was, is, has)
+		found = slices.ContainsFunc(at, func(place int) bool { return changed[place] })
+		return !found
+	})
+	return found, err
+}
+
+// updates calls do with both images of each row of an update, until it returns false.
+func (m *TableMap) updates(r Rows, columns []column, do func(was, is []byte) bool) error {
 	for b := r.images; len(b) > 0; {
-		before, err := m.image(b, has)
+		before, err := m.image(b, columns)
 		if err != nil {
-			return false, err
+			return err
 		}
-		after, err := m.image(b[before:], has)
+		after, err := m.image(b[before:], columns)
 		if err != nil {
-			return false, err
+			return err
 		}
-		if differ(b[:before], b[before:before+after], has, at) {
-			return true, nil
+		if !do(b[:before], b[before:before+after]) {
+			return nil
 		}
 		b = b[before+after:]
 	}
-	return false, nil
+	return nil
 }
 
 // place is the number of a column that the images have among those.
@@ -234,12 +245,12 @@ func (r Rows) place(column int) int {
 	return n
 }
 
-// differ compares some of the columns of two images whose lengths were checked.
-func differ(x, y []byte, columns []column, some []int) bool {
-	nulls := (len(columns) + 7) / 8
+// markDiffering marks the columns that differ in two images, whose lengths were checked.
+func markDiffering(differ []bool, x, y []byte, columns []column) {
 	if bytes.Equal(x, y) {
-		return false
+		return
 	}
+	nulls := (len(columns) + 7) / 8
 	xv, yv := x[nulls:], y[nulls:]
 	for i, c := range columns {
 		xn, yn := 0, 0
@@ -249,10 +260,9 @@ func differ(x, y []byte, columns []column, some []int) bool {
 		if !bit(y, i) {
 			yn = c.length(yv)
 		}
-		if (bit(x, i) != bit(y, i) || !bytes.Equal(xv[:xn], yv[:yn])) && slices.Contains(some, i) {
-			return true
+		if bit(x, i) != bit(y, i) || !bytes.Equal(xv[:xn], yv[:yn]) {
+			differ[i] = true
 		}
 		xv, yv = xv[xn:], yv[yn:]
 	}
-	return false
 }

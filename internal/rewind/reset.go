@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -247,7 +248,7 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 		counters = nil
 	}
 	if c == KeepCounters {
-		return s.undo(ctx, p.Undo, r.Journal.Format(), r.ServerID, nil)
+		return r.undo(ctx, s, d, p, nil)
 	}
 	// What is to be done about counters that are known goes along with the undoing.
 	known := counters != nil
@@ -255,7 +256,7 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 	if known {
 		altered = moved(d.Counters, counters)
 	}
-	if err := s.undo(ctx, p.Undo, r.Journal.Format(), r.ServerID, r.setting(ctx, s, d.Name, altered)); err != nil {
+	if err := r.undo(ctx, s, d, p, r.setting(ctx, s, d.Name, altered)); err != nil {
 		return err
 	}
 	if !known {
@@ -278,6 +279,24 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 		}
 	}
 	return r.settle(ctx, s, d, altered)
+}
+
+// undo undoes the changes of rows in a plan, all or none, and then restores counters.
+func (r *Rewinder) undo(ctx context.Context, s *Session, d *Database, p *Plan, restore []string) error {
+	f := r.Journal.Format()
+	return s.undo(ctx, p.Undo, f, binlog.InvertOptions{Flavour: f.Flavour, ServerID: r.ServerID, MaxBytes: maxStatement, Key: keys(d.Shape)}, restore)
+}
+
+// keys tells the primary keys of the tables of a shape. Those of tables with columns that only the
+// log shows, as MariaDB's of unique texts, are none.
+func keys(shape *template.Shape) func(*binlog.TableMap) []int {
+	return func(m *binlog.TableMap) []int {
+		t := shape.Table(m.Table)
+		if t == nil || len(t.Columns) != len(m.Types) {
+			return nil
+		}
+		return t.Primary
+	}
 }
 
 // again makes the database once more.

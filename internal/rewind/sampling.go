@@ -9,7 +9,7 @@ import (
 // samples is how many pages of each index the server reads for the statistics of a table whose
 // counter is put back, at most. It calculates them anew then, although neither table nor index
 // has changed: at the usual 8 pages that is half of all that a small reset takes.
-const samples = 2
+const samples = 1
 
 // sampling is a server's setting for that. It is global, and lowered as long as that takes.
 type sampling struct {

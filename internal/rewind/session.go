@@ -51,13 +51,13 @@ const maxStatement = 8 << 20
 const maxBlock = 1 << 20
 
 // undo undoes changes of rows, all or none, and then restores counters.
-func (s *Session) undo(ctx context.Context, changes []binlog.Change, f *binlog.Format, serverID uint32, restore []string) error {
-	if len(changes) == 0 {
-		return s.restore(ctx, restore)
-	}
-	inv, err := binlog.Invert(changes, binlog.InvertOptions{Flavour: f.Flavour, ServerID: serverID, MaxBytes: maxStatement})
+func (s *Session) undo(ctx context.Context, changes []binlog.Change, f *binlog.Format, o binlog.InvertOptions, restore []string) error {
+	inv, err := binlog.Invert(changes, o)
 	if err != nil {
 		return err
+	}
+	if len(inv.Statements) == 0 {
+		return s.restore(ctx, restore)
 	}
 	if err := s.describe(ctx, f); err != nil {
 		return err

@@ -137,13 +137,31 @@ func says(extra, word string) bool {
 }
 
 func (r *reader) keys() error {
-	return r.each(func(row map[string]string) error {
+	err := r.each(func(row map[string]string) error {
 		if t := r.shape.Table(row["of"]); t != nil {
 			t.Keyed = true
 		}
 		return nil
 	}, "SELECT table_name AS `of` FROM information_schema.statistics WHERE table_schema = ? AND non_unique = 0 "+
 		"GROUP BY table_name, index_name HAVING SUM(nullable = 'YES') = 0", r.shape.Name)
+	if err != nil {
+		return err
+	}
+	partial := map[string]bool{}
+	return r.each(func(row map[string]string) error {
+		t := r.shape.Table(row["of"])
+		if t == nil || partial[t.Name] {
+			return nil
+		}
+		i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == row["name"] })
+		if i < 0 || t.Columns[i].Generated || row["part"] != "" {
+			t.Primary, partial[t.Name] = nil, true
+			return nil
+		}
+		t.Primary = append(t.Primary, i)
+		return nil
+	}, "SELECT table_name AS `of`, column_name AS name, sub_part AS part FROM information_schema.statistics WHERE table_schema = ? AND index_name = 'PRIMARY' "+
+		"ORDER BY table_name, seq_in_index", r.shape.Name)
 }
 
 func (r *reader) definitions() error {

@@ -60,6 +60,9 @@ type Table struct {
 	// Keyed says that it has a primary key, or a unique one without NULL: no two rows are
 	// the same, and their order is the key's.
 	Keyed bool `json:"keyed"`
+	// Primary are the columns of its primary key, by number from 0, if a row can be found by what
+	// they hold: nil if one is computed, or counts with its beginning only.
+	Primary []int `json:"primary,omitempty"`
 }
 
 // Column is one column of a table.
