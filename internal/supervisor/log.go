@@ -12,14 +12,17 @@ const (
 	// memory as the data does, and grows without an end: MariaDB writes a dozen lines and more for
 	// each table that is cloned.
 	mostLog = 16 << 20
+	// mostKept is how much of it is kept, in bytes: of one that is larger the last mostLog, and what
+	// the server writes meanwhile.
+	mostKept = mostLog + 1<<20
 	// newSuffix is what the name ends in of what is put aside, while it is written.
 	newSuffix = ".new"
 )
 
-// putLogAside moves what the server's log at path has to old, once it is large. What the server
-// writes between the last look and the truncation is lost; it appends, and so goes on at the
-// beginning. On the way the text is in our own memory, so that the volume, which may be full, holds
-// it once at any time.
+// putLogAside moves what the server's log at path has to old, once it is large: the end of it, if it
+// is larger still. What the server writes between the last look and the truncation is lost; it
+// appends, and so goes on at the beginning. On the way the text is in our own memory, so that the
+// volume, which may be full, holds it once at any time.
 func putLogAside(path, old string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -30,14 +33,19 @@ func putLogAside(path, old string) error {
 	if err != nil || fi.Size() < mostLog {
 		return err
 	}
-	text, err := io.ReadAll(f)
-	if err != nil {
+	from := int64(0)
+	if fi.Size() > mostKept {
+		from = fi.Size() - mostLog
+	}
+	text := make([]byte, mostKept)
+	n, err := f.ReadAt(text, from)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the server's log: %w", err)
 	}
 	if err := f.Truncate(0); err != nil {
 		return fmt.Errorf("begin the server's log anew: %w", err)
 	}
-	if err := os.WriteFile(old+newSuffix, text, 0o600); err != nil {
+	if err := os.WriteFile(old+newSuffix, text[:n], 0o600); err != nil {
 		return fmt.Errorf("the server's log up to now is lost: %w", errors.Join(err, os.Remove(old+newSuffix)))
 	}
 	return os.Rename(old+newSuffix, old)

@@ -49,6 +49,11 @@ func TestPutLogAside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	flood := strings.Repeat("flood\n", mostKept/6+1)
+	write(flood)
+	if aside(); len(read(path)) != 0 || !bytes.Equal(read(old), []byte(flood[len(flood)-mostLog:])) {
+		t.Error("of a log that is too large the end was not put aside")
+	}
 	first := strings.Repeat("first\n", mostLog/6)
 	write(first)
 	if aside(); len(read(path)) != len(first) {

@@ -229,6 +229,9 @@ func (s *Supervisor) writeFiles() error {
 	if err := os.Rename(i.LogPath(), i.OldLogPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("put old log aside: %w", err)
 	}
+	if err := os.Remove(i.OldLogPath() + newSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove what was left of putting a log aside: %w", err)
+	}
 	initFile := filepath.Join(i.RunDir, "init.sql")
 	sql := i.Server.InitSQL(i.Supervisor, i.Endpoint.Login, i.Endpoint.Database, brakes(s.volume))
 	if err := server.WritePrivate(initFile, []byte(sql), i.Account); err != nil {

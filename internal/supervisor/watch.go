@@ -68,13 +68,15 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	w.note("cannot watch the volume", w.lookAtRoom())
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
-	w.note("cannot put the server's log aside", putLogAside(w.inst.LogPath(), w.inst.OldLogPath()))
 	if w.looks++; w.looks%accountLooks == 0 && err == nil {
 		err = w.askAccount(ctx)
 	}
 	w.refused = w.refused || accessError(err)
 	w.tell()
-	return max(watchInterval, watchShare*time.Since(began))
+	next := max(watchInterval, watchShare*time.Since(began))
+	// Not counted in that: copying a full log would have the next look wait for long.
+	w.note("cannot put the server's log aside", putLogAside(w.inst.LogPath(), w.inst.OldLogPath()))
+	return next
 }
 
 // note logs an error, once for as long as it stays the same.
