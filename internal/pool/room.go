@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	// spareShare is the part of the room, one in so many, that the spare clones of a template may
-	// take; keepShare is what they may take before they go. It is the larger by far, since room is
+	// spareShare is the part of the room, one in so many, that spare clones may take for another to be
+	// made, and keepShare what they may take before some go. It is the larger by far, since room is
 	// never known to the byte, and clones would else be made and removed by turns.
-	spareShare = 16
-	keepShare  = 8
+	spareShare = 8
+	keepShare  = 4
 	// reused is how many times as many spare clones there may be as are made unasked, of
 	// those that others have left: putting one back costs less than making one. Three, so that a
 	// suite of two workers, which has a database more than workers, neither drops clones at its
@@ -22,13 +22,14 @@ const (
 	longestRest = time.Minute
 )
 
-// tend ends leases whose time has run out, and has as many spare clones as there is room for.
+// tend ends leases whose time has run out, and has as many spare clones as there is room for. Where
+// nobody knows how much there is, what was known last counts.
 func (p *Pool) tend() {
 	room, known := p.measure()
 	p.mu.Lock()
 	if known {
 		p.room = room
-		p.thinAll()
+		p.thin()
 		for _, t := range p.templates {
 			p.deal(t)
 		}
@@ -46,32 +47,48 @@ func (p *Pool) measure() (room int64, known bool) {
 	return max(0, room), err == nil
 }
 
-// afford is how many spare clones of a template may take one part in so many of the room, within
-// the limit. What spare clones take counts as room, those of other templates as well: whatever
-// becomes of them changes nothing. The caller holds p.mu.
-func (p *Pool) afford(t *tmpl, share float64) int {
-	if t.shape == nil {
-		return 0
+// stock is what the spare clones of all templates take, in bytes, those that are being made
+// included. The caller holds p.mu.
+func (p *Pool) stock() (bytes float64) {
+	for _, t := range p.templates {
+		bytes += float64(len(t.ready)+t.making) * float64(t.size)
 	}
-	room := float64(p.room) // more than there are numbers for, where nobody measures
-	for _, other := range p.templates {
-		room += float64(len(other.ready)) * float64(other.size)
-	}
-	return int(min(float64(p.limits.Spare), room/share/float64(max(1, t.size))))
+	return bytes
 }
 
-// thinAll removes a spare clone of each template that has too many for the room, unless others are
-// being removed: how much room there is then is known only when they are gone. The caller holds
-// p.mu.
-func (p *Pool) thinAll() {
+// allowed is what the spare clones of all templates may take, in bytes: one part in so many of the
+// room that there would be without them. The caller holds p.mu.
+func (p *Pool) allowed(share float64) float64 {
+	return (float64(p.room) + p.stock()) / share // more than there are numbers for, where nobody measures
+}
+
+// fits is how many spare clones of a template there may be for all to take no more than one part in
+// so many of the room, those of others staying as they are. The caller holds p.mu.
+func (p *Pool) fits(t *tmpl, share float64) int {
+	more := (p.allowed(share) - p.stock()) / float64(max(1, t.size))
+	return max(0, len(t.ready)+t.making+int(math.Floor(min(more, float64(p.limits.MaxDatabases)))))
+}
+
+// thin removes spare clones that take more than their part of the room, of the template first whose
+// take most, unless others are being removed: how much room there is then is known only when they
+// are gone. The caller holds p.mu.
+func (p *Pool) thin() {
 	if len(p.unwanted) > 0 {
 		return
 	}
-	for _, t := range p.templates {
-		if len(t.ready) > reused*p.afford(t, keepShare) {
-			p.discard(t.ready[0])
-			t.ready = t.ready[1:]
+	for excess := p.stock() - p.allowed(keepShare); excess > 0; {
+		var most *tmpl
+		for _, t := range p.templates {
+			if len(t.ready) > 0 && (most == nil || int64(len(t.ready))*t.size > int64(len(most.ready))*most.size) {
+				most = t
+			}
 		}
+		if most == nil {
+			return
+		}
+		excess -= float64(max(1, most.size))
+		p.discard(most.ready[0])
+		most.ready = most.ready[1:]
 	}
 }
 

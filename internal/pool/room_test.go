@@ -1,9 +1,12 @@
 package pool_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -78,6 +81,13 @@ func TestRoom(t *testing.T) {
 		}
 		shop, small := sizes[0], sizes[1]
 		all := 2*shop + 2*small // what two clones of each take
+		counts := func() string {
+			var list []string
+			for _, template := range h.Templates() {
+				list = append(list, strconv.Itoa(template.Spare))
+			}
+			return strings.Join(list, " ")
+		}
 		for _, step := range []struct {
 			what string
 			room int64
@@ -85,23 +95,15 @@ func TestRoom(t *testing.T) {
 		}{
 			{"more than enough", 1 << 40, "2 2"},
 			{"nobody knows how much there is", -1, "2 2"},
-			{"too little to make any, and enough to keep them", 9*shop + all, "2 2"},
+			{"too little to make any, and enough to keep them", 5 * all, "2 2"},
 			{"none", 0, "0 0"},
-			{"just not enough for one", 16*small - 1, "0 0"},
-			{"nobody knows how much there is, and then none is made", -1, "0 0"},
-			{"enough for one of those that are small", 16 * small, "0 1"},
-			{"too little to make that one, and enough to keep it", 9 * small, "0 1"},
-			{"enough for one that is larger", 24 * shop, "1 2"},
-			{"enough for all", 33 * shop, "2 2"},
+			{"just not enough for one", 8*small - 1, "0 0"},
+			{"enough for one of those that are small", 8 * small, "0 1"},
+			{"too little to make that one, and enough to keep it", 5 * small, "0 1"},
+			{"enough for both of these and one that is larger", 8*(shop+2*small) + 4*small, "1 2"},
+			{"enough for all", 9 * all, "2 2"},
 		} {
 			room.Store(step.room)
-			counts := func() string {
-				var list []string
-				for _, template := range h.Templates() {
-					list = append(list, string(rune('0'+template.Spare)))
-				}
-				return strings.Join(list, " ")
-			}
 			h.soon("spare clones, with room "+step.what+": "+step.want, func() bool {
 				h.Tend()
 				return counts() == step.want && len(h.databases("shop_"))+len(h.databases("small_")) == h.spares()
@@ -115,10 +117,43 @@ func TestRoom(t *testing.T) {
 				t.Errorf("room: %s: the numbers of clones do not stay %s, but are %s; made and dropped: %s, now %s", step.what, step.want, got, before, h.comings())
 			}
 		}
+		room.Store(-1) // what was known last counts
+		h.limit(64, 0)
+		h.soon("no spare clones", func() bool { return h.spares() == 0 })
+		h.limit(64, 2)
+		h.soon("spare clones by the room that there was last", func() bool { h.Tend(); return counts() == "2 2" })
 	})
 }
 
-// TestThinned has one clone of a template removed at a time, since its room is not there at once.
+// TestRoomOfMany has no room at all left for the spare clones of several templates: each by itself
+// has little, and all must go.
+func TestRoomOfMany(t *testing.T) {
+	h := newHouse(t, servertest.Servers[0])
+	var names []string
+	for _, name := range []string{"s1", "s2", "s3", "s4"} {
+		h.exec(h.root, "CREATE DATABASE "+name)
+		h.exec(h.root, "CREATE TABLE "+name+".one (id int PRIMARY KEY)")
+		names = append(names, name)
+	}
+	room := h.narrow(1 << 40)
+	h.limit(64, 6)
+	for _, name := range names {
+		h.put(name)
+	}
+	h.soon("24 spare clones", func() bool { return h.spares() == 24 })
+	room.Store(0)
+	h.soon("none of them", func() bool {
+		h.Tend()
+		left := h.spares()
+		for _, name := range names {
+			left += len(h.databases(name + "_"))
+		}
+		return left == 0
+	})
+}
+
+// TestThinned has as many clones removed as take too much, and no more before these are gone, since
+// their room is not there at once.
 func TestThinned(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
 	room := h.narrow(1 << 40)
@@ -126,13 +161,13 @@ func TestThinned(t *testing.T) {
 	h.put("shop")
 	h.stocked(8)
 	size := h.Templates()[0].Bytes
-	room.Store(10 * size) // for three
+	room.Store(14 * size) // for three
 	letGo := h.hold()     // nobody can remove any
 	for range 10 {
 		h.Tend()
 	}
-	if n := h.spares(); n != 7 {
-		t.Errorf("while one is being removed %d are left of 8, not 7", n)
+	if n := h.spares(); n != 3 {
+		t.Errorf("while the others are being removed %d are left of 8, not 3", n)
 	}
 	letGo()
 	h.soon("3 spare clones", func() bool {
@@ -145,9 +180,15 @@ func TestThinned(t *testing.T) {
 	h.stocked(3)
 }
 
-// TestRests has no spare clone made for a while after one that could not be made, and then again.
+// TestRests has none made for a while after a spare clone that could not be made, and then again.
 func TestRests(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
+	var tries atomic.Int64
+	h.config.Log = slog.New(slog.NewTextHandler(writer(func(line []byte) {
+		if bytes.Contains(line, []byte("cannot make a clone")) {
+			tries.Add(1)
+		}
+	}), nil))
 	dir := filepath.Join(t.TempDir(), "of the pool")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -167,8 +208,40 @@ func TestRests(t *testing.T) {
 	if n := len(h.databases("shop_")); n != 0 {
 		t.Errorf("there are %d clones that cannot be written down", n)
 	}
+	if n := tries.Load(); n < 1 || n > 3 { // one, and others only where this took seconds
+		t.Errorf("meanwhile %d were tried to be made", n)
+	}
 	if err := os.Rename(dir+"-away", dir); err != nil {
 		t.Fatal(err)
 	}
 	h.stocked(2) // unasked
+}
+
+// writer is an io.Writer of a function.
+type writer func([]byte)
+
+func (w writer) Write(b []byte) (int, error) {
+	w(b)
+	return len(b), nil
+}
+
+// TestOfChanged has no spare clone made of a template that was changed, again and again.
+func TestOfChanged(t *testing.T) {
+	h := newHouse(t, servertest.Servers[0])
+	room := h.narrow(0)
+	h.limit(64, 2)
+	h.put("shop")
+	h.exec(h.root, "ALTER TABLE shop.item ADD COLUMN more int")
+	h.soon("a changed template", func() bool { return h.Templates()[0].Changed != "" })
+	before := h.comings()
+	room.Store(1 << 40)
+	for range 20 {
+		h.Tend()
+		time.Sleep(5 * time.Millisecond)
+	}
+	if now := h.comings(); now != before {
+		t.Errorf("made and dropped: %s, now %s", before, now)
+	}
+	h.put("shop")
+	h.stocked(2)
 }

@@ -84,7 +84,7 @@ func (p *Pool) SetLimits(l Limits) error {
 	}
 	p.grant()
 	for _, t := range p.templates {
-		for len(t.ready) > l.Spare {
+		for l.Spare < old.Spare && len(t.ready) > l.Spare {
 			p.discard(t.ready[0])
 			t.ready = t.ready[1:]
 		}
@@ -251,11 +251,14 @@ func (p *Pool) missing(t *tmpl, spare int) int {
 // spare is how many clones of a template there should be that nobody asked for. The caller
 // holds p.mu.
 func (p *Pool) spare(t *tmpl) int {
-	if time.Now().Before(t.rests) {
+	if !p.clonable(t) || time.Now().Before(t.rests) {
 		return 0
 	}
-	return p.afford(t, spareShare)
+	return min(p.limits.Spare, p.fits(t, spareShare))
 }
+
+// clonable reports whether clones of a template can be made, and put back. The caller holds p.mu.
+func (p *Pool) clonable(t *tmpl) bool { return t.shape != nil && p.journal.Changed(t.name) == "" }
 
 // work has a clone made in the background. The caller holds p.mu.
 func (p *Pool) work(t *tmpl, job func() (*lease, error)) {
@@ -294,7 +297,9 @@ func (p *Pool) restock(t *tmpl, l *lease) {
 
 // wants reports whether a clone that others have left is to be a spare one. The caller holds
 // p.mu.
-func (p *Pool) wants(t *tmpl) bool { return p.missing(t, reused*p.spare(t)) > 0 }
+func (p *Pool) wants(t *tmpl) bool {
+	return p.clonable(t) && p.missing(t, min(reused*p.limits.Spare, p.fits(t, keepShare))) > 0
+}
 
 // reuse gives the database of a lease that has ended to others, if it is wanted: it returns
 // the lease that it is now, which is to be put back by workOn, else nil.
@@ -302,7 +307,7 @@ func (p *Pool) reuse(l *lease) *lease {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.templates[l.Template]
-	if !l.pooled || l.kept || t == nil || t.shape == nil || l.database.Shape != t.shape || !p.wants(t) {
+	if !l.pooled || l.kept || t == nil || l.database.Shape != t.shape || !p.wants(t) {
 		return nil
 	}
 	next := newLease(l.Template, l.Name, true)
