@@ -221,9 +221,9 @@ func TestRequest(t *testing.T) {
 	for want, call := range map[string]func() error{
 		"PUT /v1/templates/a%2Fb%25 ":     func() error { _, err := c.PutTemplate(ctx, "a/b%"); return err },
 		"DELETE /v1/templates/%C3%A9 ":    func() error { return c.DeleteTemplate(ctx, "é") },
-		"POST /v1/databases/a%20b/reset ": func() error { _, err := c.ResetDatabase(ctx, "a b"); return err },
+		"POST /v1/databases/a%20b/reset ": func() error { _, err := c.ResetDatabase(ctx, "a b", ""); return err },
 		"POST /v1/databases/a%2Fb/mark ":  func() error { return c.MarkDatabase(ctx, "a/b") },
-		"POST /v1/databases/%3F/rewind ":  func() error { _, err := c.RewindDatabase(ctx, "?"); return err },
+		"POST /v1/databases/%3F/rewind ":  func() error { _, err := c.RewindDatabase(ctx, "?", ""); return err },
 		"DELETE /v1/databases/%3F ":       func() error { return c.DropDatabase(ctx, "?") },
 		"POST /v1/databases " + jsonType:  func() error { _, err := c.NewDatabase(ctx, DatabaseRequest{Template: "a"}); return err },
 		"GET /v1/databases/a%2Fb ":        func() error { _, err := c.Database(ctx, "a/b"); return err },

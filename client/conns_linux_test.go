@@ -66,7 +66,7 @@ var empty = answering(200, jsonType, "{}")
 // calls are calls of each kind: with a body and without, changing something or not.
 var calls = map[string]func(context.Context, *Client) error{
 	"get":           func(ctx context.Context, c *Client) error { _, err := c.Status(ctx); return err },
-	"post":          func(ctx context.Context, c *Client) error { _, err := c.ResetDatabase(ctx, "a"); return err },
+	"post":          func(ctx context.Context, c *Client) error { _, err := c.ResetDatabase(ctx, "a", ""); return err },
 	"post and body": func(ctx context.Context, c *Client) error { _, err := c.Mark(ctx, MarkRequest{Label: "a"}); return err },
 	"put":           func(ctx context.Context, c *Client) error { _, err := c.PutTemplate(ctx, "a"); return err },
 	"delete":        func(ctx context.Context, c *Client) error { return c.DropDatabase(ctx, "a") },
@@ -269,7 +269,7 @@ func TestGivenUp(t *testing.T) {
 	why := errors.New("tea time")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, why)
 	defer cancel()
-	if _, err := c.ResetDatabase(ctx, "a"); !errors.Is(err, why) {
+	if _, err := c.ResetDatabase(ctx, "a", ""); !errors.Is(err, why) {
 		t.Errorf("given up: %v", err)
 	}
 	select {

@@ -203,19 +203,29 @@ func (c *Client) NewDatabase(ctx context.Context, r DatabaseRequest) (Database, 
 	return d, err
 }
 
+// ResetMode says what becomes of AUTO_INCREMENT when a database is put back.
+type ResetMode string
+
+// What may become of counters. With KeepCounters they stay where they are, as DELETE leaves them,
+// where rows alone are undone, which takes less time where they have moved; the next call that
+// restores them puts them back all the same. "" is RestoreCounters.
+const (
+	RestoreCounters ResetMode = "restore"
+	KeepCounters    ResetMode = "keep"
+)
+
 // ResetDatabase makes a database as its template is. One that does not exist is
 // CodeNotFound, one whose template was changed CodeChanged.
-func (c *Client) ResetDatabase(ctx context.Context, name string) (Reset, error) {
-	var r Reset
-	err := c.call(ctx, http.MethodPost, databasePath(name)+"/reset", nil, &r)
-	return r, err
+func (c *Client) ResetDatabase(ctx context.Context, name string, mode ResetMode) (Reset, error) {
+	return c.putBack(ctx, name, "/reset", mode)
 }
 
-// ResetRows is ResetDatabase without AUTO_INCREMENT: counters may stay where they are, as DELETE
-// leaves them, which takes less time where they have moved. A later ResetDatabase puts them back.
-func (c *Client) ResetRows(ctx context.Context, name string) (Reset, error) {
+func (c *Client) putBack(ctx context.Context, name, action string, mode ResetMode) (Reset, error) {
 	var r Reset
-	err := c.call(ctx, http.MethodPost, databasePath(name)+"/reset?counters=keep", nil, &r)
+	if mode != "" && mode != RestoreCounters {
+		action += "?counters=" + url.QueryEscape(string(mode))
+	}
+	err := c.call(ctx, http.MethodPost, databasePath(name)+action, nil, &r)
 	return r, err
 }
 
@@ -228,17 +238,8 @@ func (c *Client) MarkDatabase(ctx context.Context, name string) error {
 
 // RewindDatabase puts a database back to its mark, and keeps the mark. That it has none, or could
 // not be put back to it by its rows, is CodeLost: then it was reset to its template, and has none.
-func (c *Client) RewindDatabase(ctx context.Context, name string) (Reset, error) {
-	var r Reset
-	err := c.call(ctx, http.MethodPost, databasePath(name)+"/rewind", nil, &r)
-	return r, err
-}
-
-// RewindRows is to RewindDatabase what ResetRows is to ResetDatabase.
-func (c *Client) RewindRows(ctx context.Context, name string) (Reset, error) {
-	var r Reset
-	err := c.call(ctx, http.MethodPost, databasePath(name)+"/rewind?counters=keep", nil, &r)
-	return r, err
+func (c *Client) RewindDatabase(ctx context.Context, name string, mode ResetMode) (Reset, error) {
+	return c.putBack(ctx, name, "/rewind", mode)
 }
 
 // DropDatabase ends the use of a database: its user and their connections are gone. One

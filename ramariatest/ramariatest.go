@@ -72,7 +72,7 @@ func (d *Database) Reset() {
 func (d *Database) reset(ctx context.Context) error {
 	d.t.Helper()
 	d.pool.settle(ctx)
-	r, err := d.lease.all.api.ResetDatabase(ctx, d.Name)
+	r, err := d.lease.all.api.ResetDatabase(ctx, d.Name, client.RestoreCounters)
 	if err != nil {
 		return err
 	}

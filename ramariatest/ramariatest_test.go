@@ -202,7 +202,7 @@ func TestKilled(t *testing.T) {
 		exe(t, c, "BEGIN")
 		exe(t, c, "DELETE FROM orders")
 		d.pool.resets.Add(1)
-		if _, err := d.lease.all.api.ResetDatabase(t.Context(), d.Name); err != nil {
+		if _, err := d.lease.all.api.ResetDatabase(t.Context(), d.Name, ""); err != nil {
 			t.Fatal(err)
 		}
 		if err := again(c); !errors.Is(err, ErrReset) || !strings.Contains(err.Error(), "since it had a transaction") {

@@ -48,7 +48,7 @@ func (h *handler) call(w http.ResponseWriter, r *http.Request, to route) (_ any,
 			return nil, err
 		}
 	}
-	return to.call(r.Context(), request{label: r.PathValue("label"), name: r.PathValue("name"), query: r.URL.Query(), body: body})
+	return to.call(r.Context(), request{label: r.PathValue("label"), name: r.PathValue("name"), query: r.URL.RawQuery, body: body})
 }
 
 // fail answers with an error, and logs one that is not the caller's.

@@ -10,7 +10,6 @@ import (
 	_ "embed" // openapi.yaml
 	"log/slog"
 	"net/http"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -42,11 +41,10 @@ type Instance interface {
 	// NewDatabase gets a name that is empty or needs no quotes, and a time to live of 0
 	// (the default) to MaxTTL.
 	NewDatabase(ctx context.Context, r client.DatabaseRequest) (client.Database, error)
-	ResetDatabase(ctx context.Context, name string) (client.Reset, error)
-	ResetRows(ctx context.Context, name string) (client.Reset, error)
+	// ResetDatabase and RewindDatabase get one of the constants.
+	ResetDatabase(ctx context.Context, name string, counters client.ResetMode) (client.Reset, error)
 	MarkDatabase(ctx context.Context, name string) error
-	RewindDatabase(ctx context.Context, name string) (client.Reset, error)
-	RewindRows(ctx context.Context, name string) (client.Reset, error)
+	RewindDatabase(ctx context.Context, name string, counters client.ResetMode) (client.Reset, error)
 	DropDatabase(ctx context.Context, name string) error
 	Database(ctx context.Context, name string) (client.Database, error)
 	KeepDatabase(ctx context.Context, name string) (client.Database, error)
@@ -83,7 +81,7 @@ type request struct {
 	// name is the template or the database in the path, likewise.
 	name string
 	// query is what the URL has behind its path.
-	query url.Values
+	query string
 	body  []byte
 }
 

@@ -11,7 +11,7 @@ import (
 func BenchmarkReset(b *testing.B) {
 	socket, _ := start(b, Handler(full(), (&buffer{}).logger()))
 	reset := func(b *testing.B, c *client.Client) {
-		if _, err := c.ResetDatabase(b.Context(), "shop_1"); err != nil {
+		if _, err := c.ResetDatabase(b.Context(), "shop_1", client.RestoreCounters); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -129,25 +130,41 @@ func (h *handler) setLimits(ctx context.Context, r request) (any, error) {
 }
 
 func (h *handler) resetDatabase(ctx context.Context, r request) (any, error) {
-	return putBack(ctx, r, h.instance.ResetDatabase, h.instance.ResetRows)
+	return putBack(ctx, r, h.instance.ResetDatabase)
 }
 
-// putBack has a database put back: all of it, or, if the request is to keep counters, its rows.
-func putBack(ctx context.Context, r request, all, rows func(context.Context, string) (client.Reset, error)) (any, error) {
+// putBack has f put a database back.
+func putBack(ctx context.Context, r request, f func(context.Context, string, client.ResetMode) (client.Reset, error)) (any, error) {
 	if err := checkDatabase("database", r.name); err != nil {
 		return nil, err
 	}
-	f := all
-	switch given := r.query["counters"]; {
-	case len(given) == 0, len(given) == 1 && given[0] == "restore":
-	case len(given) == 1 && given[0] == "keep":
-		f = rows
-	default:
-		return nil, invalid("use counters %q: it must be restore, which is the default, or keep", strings.Join(given, ","))
+	counters, err := countersOf(r.query)
+	if err != nil {
+		return nil, err
 	}
-	reset, err := f(ctx, r.name)
+	reset, err := f(ctx, r.name, counters)
 	reset.Warnings = list(reset.Warnings)
 	return reset, err
+}
+
+// countersOf reads a query, which may say what becomes of counters and nothing else: who
+// misspells that would otherwise get what they did not ask for.
+func countersOf(query string) (client.ResetMode, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return "", invalid("read query: %w", err)
+	}
+	counters := client.RestoreCounters
+	for key, given := range values {
+		if key != "counters" {
+			return "", invalid("use %q in the URL: only counters can stand there", key)
+		}
+		counters = client.ResetMode(strings.Join(given, ","))
+	}
+	if counters != client.RestoreCounters && counters != client.KeepCounters {
+		return "", invalid("use counters %q: it must be %s, which is the default, or %s", string(counters), client.RestoreCounters, client.KeepCounters)
+	}
+	return counters, nil
 }
 
 func (h *handler) markDatabase(ctx context.Context, r request) (any, error) {
@@ -158,7 +175,7 @@ func (h *handler) markDatabase(ctx context.Context, r request) (any, error) {
 }
 
 func (h *handler) rewindDatabase(ctx context.Context, r request) (any, error) {
-	return putBack(ctx, r, h.instance.RewindDatabase, h.instance.RewindRows)
+	return putBack(ctx, r, h.instance.RewindDatabase)
 }
 
 func (h *handler) dropDatabase(ctx context.Context, r request) (any, error) {

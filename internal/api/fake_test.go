@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -138,24 +139,16 @@ func (f *fake) NewDatabase(ctx context.Context, r client.DatabaseRequest) (clien
 	return f.databases[0], f.call(ctx, r)
 }
 
-func (f *fake) ResetDatabase(ctx context.Context, name string) (client.Reset, error) {
-	return f.reset, f.call(ctx, "reset "+name)
-}
-
-func (f *fake) ResetRows(ctx context.Context, name string) (client.Reset, error) {
-	return f.reset, f.call(ctx, "reset rows of "+name)
+func (f *fake) ResetDatabase(ctx context.Context, name string, c client.ResetMode) (client.Reset, error) {
+	return f.reset, f.call(ctx, fmt.Sprintf("reset %s, %s counters", name, c))
 }
 
 func (f *fake) MarkDatabase(ctx context.Context, name string) error {
 	return f.call(ctx, "mark of "+name)
 }
 
-func (f *fake) RewindDatabase(ctx context.Context, name string) (client.Reset, error) {
-	return f.reset, f.call(ctx, "rewind of "+name)
-}
-
-func (f *fake) RewindRows(ctx context.Context, name string) (client.Reset, error) {
-	return f.reset, f.call(ctx, "rewind of rows of "+name)
+func (f *fake) RewindDatabase(ctx context.Context, name string, c client.ResetMode) (client.Reset, error) {
+	return f.reset, f.call(ctx, fmt.Sprintf("rewind of %s, %s counters", name, c))
 }
 
 func (f *fake) DropDatabase(ctx context.Context, name string) error {

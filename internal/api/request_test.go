@@ -57,6 +57,8 @@ func TestRefusals(t *testing.T) {
 		"body where none is":     {"POST", "/v1/marks/a/rewind", ct, `{}`, 400, "invalid", "takes no body"},
 		"other counters":         {"POST", databases + "/a/reset?counters=lose", "", "", 400, "invalid", `use counters "lose"`},
 		"no counters":            {"POST", databases + "/a/rewind?counters=", "", "", 400, "invalid", `use counters ""`},
+		"misspelt counters":      {"POST", databases + "/a/reset?counter=keep", "", "", 400, "invalid", `use "counter" in the URL`},
+		"no query at all":        {"POST", databases + "/a/rewind?counters=keep;x", "", "", 400, "invalid", "read query"},
 		"two counters":           {"POST", databases + "/a/reset?counters=keep&counters=restore", "", "", 400, "invalid", `use counters "keep,restore"`},
 		"body of a get":          {"GET", "/v1/status", ct, `{}`, 400, "invalid", "takes no body"},
 		"post of a template":     {"POST", templates + "/a", "", "", 405, "bad_method", "no such method"},
@@ -195,7 +197,7 @@ func TestAccepted(t *testing.T) {
 		"template a `é%2f.", client.DatabaseRequest{Template: "é"}, client.DatabaseRequest{Template: "é", TTLSeconds: 31536000}, "drop a-b",
 		"get a b", "get a", "keep é.", client.DatabaseRequest{Template: "é", WaitSeconds: 3600},
 		client.TemplateRequest{Name: "A_9", Key: key, BuildSeconds: 31536000}, client.TemplateRequest{Name: "a", Key: "\x00\n/é"},
-		client.Limits{MaxDatabases: 10000}, "metrics", "reset a", "rewind of rows of a"}
+		client.Limits{MaxDatabases: 10000}, "metrics", "reset a, restore counters", "rewind of a, keep counters"}
 	if d := cmp.Diff(want, f.requests()); d != "" {
 		t.Errorf("requests (-want +got):\n%s", d)
 	}

@@ -56,15 +56,15 @@ func TestClient(t *testing.T) {
 	same("databases", f.databases, databases, err)
 	database, err := c.NewDatabase(ctx, request)
 	same("database", f.databases[0], database, err)
-	reset, err := c.ResetDatabase(ctx, odd)
+	reset, err := c.ResetDatabase(ctx, odd, client.RestoreCounters)
 	same("reset", f.reset, reset, err)
-	reset, err = c.ResetRows(ctx, odd)
-	same("reset of rows", f.reset, reset, err)
+	reset, err = c.ResetDatabase(ctx, odd, client.KeepCounters)
+	same("reset without counters", f.reset, reset, err)
 	same("mark", nil, nil, c.MarkDatabase(ctx, odd))
-	reset, err = c.RewindDatabase(ctx, odd)
+	reset, err = c.RewindDatabase(ctx, odd, "")
 	same("rewind to the mark", f.reset, reset, err)
-	reset, err = c.RewindRows(ctx, odd)
-	same("rewind of rows to the mark", f.reset, reset, err)
+	reset, err = c.RewindDatabase(ctx, odd, client.KeepCounters)
+	same("rewind to the mark without counters", f.reset, reset, err)
 	same("drop", nil, nil, c.DropDatabase(ctx, odd))
 	database, err = c.Database(ctx, odd)
 	same("one database", f.databases[0], database, err)
@@ -81,7 +81,8 @@ func TestClient(t *testing.T) {
 	same("metrics", f.metrics, string(metrics), err)
 	want := []any{
 		"status", client.BranchRequest{Name: "shop-2"}, "marks", client.MarkRequest{Label: "a", Replace: true}, "rewind a", "delete a",
-		"templates", "template " + odd, "no template " + odd, "databases", request, "reset " + odd, "reset rows of " + odd, "mark of " + odd, "rewind of " + odd, "rewind of rows of " + odd, "drop " + odd,
+		"templates", "template " + odd, "no template " + odd, "databases", request, "reset " + odd + ", restore counters", "reset " + odd + ", keep counters", "mark of " + odd,
+		"rewind of " + odd + ", restore counters", "rewind of " + odd + ", keep counters", "drop " + odd,
 		"get " + odd, "keep " + odd, wanted, "limits", client.Limits{MaxDatabases: 7}, "metrics",
 	}
 	same("requests", want, f.requests(), nil)
@@ -94,7 +95,7 @@ func TestClient(t *testing.T) {
 	}
 	for _, name := range []string{"a/b", "..", ".", "", "\x00", "\xff", "/"} {
 		var refused *client.Error
-		if _, err := c.ResetDatabase(ctx, name); !errors.As(err, &refused) || refused.Status/100 != 4 {
+		if _, err := c.ResetDatabase(ctx, name, ""); !errors.As(err, &refused) || refused.Status/100 != 4 {
 			t.Errorf("reset %q: %v", name, err)
 		}
 	}

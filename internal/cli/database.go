@@ -93,11 +93,11 @@ func newDBEach(a *app, use, short string, f func(ctx context.Context, c *client.
 }
 
 func newDBReset(a *app) *cobra.Command {
-	return newDBBack(a, "reset", "reset", "Put clones back to what their template holds", (*client.Client).ResetDatabase, (*client.Client).ResetRows)
+	return newDBBack(a, "reset", "reset", "Put clones back to what their template holds", (*client.Client).ResetDatabase)
 }
 
 func newDBRewind(a *app) *cobra.Command {
-	return newDBBack(a, "rewind", "rewound", "Put clones back to what ramaria db mark saw", (*client.Client).RewindDatabase, (*client.Client).RewindRows)
+	return newDBBack(a, "rewind", "rewound", "Put clones back to what ramaria db mark saw", (*client.Client).RewindDatabase)
 }
 
 func newDBMark(a *app) *cobra.Command {
@@ -110,15 +110,15 @@ func newDBMark(a *app) *cobra.Command {
 	})
 }
 
-// newDBBack is a command that puts clones back, all of them or their rows; done is what it says then.
-func newDBBack(a *app, use, done, short string, all, rows func(*client.Client, context.Context, string) (client.Reset, error)) *cobra.Command {
+// newDBBack is a command that has f put clones back; done is what it says then.
+func newDBBack(a *app, use, done, short string, f func(*client.Client, context.Context, string, client.ResetMode) (client.Reset, error)) *cobra.Command {
 	var asJSON, keepCounters bool
 	cmd := newDBEach(a, use, short, func(ctx context.Context, c *client.Client, name string) error {
-		f := all
+		counters := client.RestoreCounters
 		if keepCounters {
-			f = rows
+			counters = client.KeepCounters
 		}
-		r, err := f(c, ctx, name)
+		r, err := f(c, ctx, name, counters)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func newDBBack(a *app, use, done, short string, all, rows func(*client.Client, c
 		return nil
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON, a line each")
-	cmd.Flags().BoolVar(&keepCounters, "keep-counters", false, "let AUTO_INCREMENT be, as DELETE does, which takes less time")
+	cmd.Flags().BoolVar(&keepCounters, "keep-counters", false, "let AUTO_INCREMENT be where only rows are undone, as DELETE does: that takes less time")
 	return cmd
 }
 

@@ -80,8 +80,8 @@ func (r *Rewinder) clone(ctx context.Context, s *Session, shape *template.Shape,
 // Counters says what putting a database back does about AUTO_INCREMENT.
 type Counters bool
 
-// What may become of counters. With KeepCounters those of tables that are not made again stay where
-// they are, as DELETE leaves them; the next to restore them puts them back all the same.
+// What may become of counters. With KeepCounters they stay where they are, as DELETE leaves them,
+// where rows alone are undone; the next to restore them puts them back all the same.
 const (
 	RestoreCounters Counters = false
 	KeepCounters    Counters = true
@@ -247,7 +247,9 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 		}
 		counters = nil
 	}
-	if c == KeepCounters {
+	// Of a table that is filled or made again a counter moves anyway, and on MySQL shows those of
+	// its neighbours that were hidden.
+	if c == KeepCounters && len(p.Doubtful) == 0 && !p.Structure {
 		return r.undo(ctx, s, d, p, nil)
 	}
 	// What is to be done about counters that are known goes along with the undoing.

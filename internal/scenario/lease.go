@@ -38,7 +38,7 @@ func (l *lease) connect(ctx context.Context) (err error) {
 
 // reset puts the database back, which must be done in the way that is measured.
 func (l *lease) reset(ctx context.Context, way string) error {
-	r, err := l.api.ResetDatabase(ctx, l.Name)
+	r, err := l.api.ResetDatabase(ctx, l.Name, client.RestoreCounters)
 	if err != nil {
 		return err
 	}

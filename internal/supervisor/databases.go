@@ -107,19 +107,14 @@ func (s *Supervisor) NewDatabase(ctx context.Context, r client.DatabaseRequest) 
 }
 
 // ResetDatabase implements api.Instance.
-func (s *Supervisor) ResetDatabase(ctx context.Context, name string) (client.Reset, error) {
-	return s.putBack(ctx, name, (*pool.Pool).Reset, rewind.RestoreCounters)
-}
-
-// ResetRows implements api.Instance.
-func (s *Supervisor) ResetRows(ctx context.Context, name string) (client.Reset, error) {
-	return s.putBack(ctx, name, (*pool.Pool).Reset, rewind.KeepCounters)
+func (s *Supervisor) ResetDatabase(ctx context.Context, name string, c client.ResetMode) (client.Reset, error) {
+	return s.putBack(ctx, name, (*pool.Pool).Reset, c)
 }
 
 // putBack has f put a database back.
-func (s *Supervisor) putBack(ctx context.Context, name string, f func(*pool.Pool, context.Context, string, rewind.Counters) (pool.ResetResult, error), c rewind.Counters) (client.Reset, error) {
+func (s *Supervisor) putBack(ctx context.Context, name string, f func(*pool.Pool, context.Context, string, rewind.Counters) (pool.ResetResult, error), c client.ResetMode) (client.Reset, error) {
 	return withPool(s, func(p *pool.Pool) (client.Reset, error) {
-		r, err := f(p, ctx, name, c)
+		r, err := f(p, ctx, name, c == client.KeepCounters)
 		return resetOf(r), err
 	})
 }
@@ -131,13 +126,8 @@ func (s *Supervisor) MarkDatabase(ctx context.Context, name string) error {
 }
 
 // RewindDatabase implements api.Instance.
-func (s *Supervisor) RewindDatabase(ctx context.Context, name string) (client.Reset, error) {
-	return s.putBack(ctx, name, (*pool.Pool).Rewind, rewind.RestoreCounters)
-}
-
-// RewindRows implements api.Instance.
-func (s *Supervisor) RewindRows(ctx context.Context, name string) (client.Reset, error) {
-	return s.putBack(ctx, name, (*pool.Pool).Rewind, rewind.KeepCounters)
+func (s *Supervisor) RewindDatabase(ctx context.Context, name string, c client.ResetMode) (client.Reset, error) {
+	return s.putBack(ctx, name, (*pool.Pool).Rewind, c)
 }
 
 // Database implements api.Instance.

@@ -50,7 +50,7 @@ func markOne(t *testing.T, c *client.Client) []request {
 	if err := c.MarkDatabase(t.Context(), d.Name); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := c.RewindDatabase(t.Context(), d.Name); err != nil || r.Way != "noop" {
+	if r, err := c.RewindDatabase(t.Context(), d.Name, client.RestoreCounters); err != nil || r.Way != "noop" {
 		t.Fatalf("rewind: %+v, %v", r, err)
 	}
 	if err := c.DropDatabase(t.Context(), d.Name); err != nil {

@@ -17,7 +17,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.ResetDatabase(t.Context(), d.Name); err != nil {
+	if _, err := c.ResetDatabase(t.Context(), d.Name, client.RestoreCounters); err != nil {
 		t.Fatal(err)
 	}
 	text, err := c.Metrics(t.Context())

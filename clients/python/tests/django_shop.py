@@ -111,10 +111,15 @@ class Going(TransactionTestCase):
 
     def test_counter(self):
         pk = Item.objects.create(name="mine").pk
-        self.assertGreater(pk, Going.seen)
-        Going.seen = pk
+        self.assertGreater(pk, type(self).seen)
+        type(self).seen = pk
 
     test_again = test_once_more = test_counter
+
+
+class GoingBesideFixtures(Going):
+    seen = 0
+    fixtures = ["two"]
 
 
 class Many(TransactionTestCase):

@@ -18,6 +18,30 @@ def test_one_connection_serves_many_calls(api, client):
     assert api.requests("DELETE") == ["/v1/databases/shop_1_1"]
 
 
+def test_counters_may_be_left(real, driver):
+    create = "CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY)"
+    template = Template.from_callable(lambda db: db.connection().cursor().execute(create), name="counters", key="1")
+    with real.database(template) as db:
+
+        def insert():
+            cursor = db.connection(driver).cursor()
+            cursor.execute("INSERT INTO t VALUES ()")
+            db.connection(driver).commit()
+            return cursor.lastrowid
+
+        assert insert() == 1
+        db.reset(counters=False)
+        assert insert() == 2
+        db.reset()
+        assert insert() == 1
+        db.mark()
+        assert insert() == 2
+        db.rewind(counters=False)
+        assert insert() == 3
+        db.rewind()
+        assert insert() == 2
+
+
 def test_marks(real, driver):
     template = Template.from_callable(lambda db: db.connection().cursor().execute("CREATE TABLE t (id int PRIMARY KEY)"), name="marks", key="1")
     with real.database(template) as db:

@@ -106,7 +106,7 @@ class CreationMixin:
             self.restore()
 
     def reset(self, counters: bool = True) -> None:
-        """Makes the database as it was after `migrate`, or its rows. The connection stays open."""
+        """Makes the database as it was after `migrate`, or all but counters. The connection stays open."""
         self._put_back("/reset", counters)
 
     def mark(self) -> None:
@@ -114,7 +114,7 @@ class CreationMixin:
         self._ask("/mark")
 
     def rewind(self, counters: bool = True) -> None:
-        """Makes the database as it was at its mark, or its rows. The connection stays open."""
+        """Makes the database as it was at its mark, or all but counters. The connection stays open."""
         self._put_back("/rewind", counters)
 
     def _put_back(self, action: str, counters: bool) -> None:

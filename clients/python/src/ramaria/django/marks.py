@@ -79,9 +79,9 @@ def prepare(alias: str) -> None:
 def put_back(alias: str, case: Type[Any]) -> None:
     """Puts a database back after a test of a class."""
     if _classes.get(alias) is not case:
-        empty(alias)
         _classes[alias] = case
         case.addClassCleanup(_end, alias)
+        empty(alias)
     elif not _rewound(alias):
         empty(alias)
     if not _is_plain(case):
