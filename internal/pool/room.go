@@ -1,7 +1,9 @@
 package pool
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -30,7 +32,7 @@ func (p *Pool) tend() {
 	if known {
 		p.room = room
 		p.thin()
-		for _, t := range p.templates {
+		for _, t := range p.byUse() {
 			p.deal(t)
 		}
 	}
@@ -47,13 +49,21 @@ func (p *Pool) measure() (room int64, known bool) {
 	return max(0, room), err == nil
 }
 
-// stock is what the spare clones of all templates take, in bytes, those that are being made
-// included. The caller holds p.mu.
+// spares is how many spare clones of a template there are, with those that are being made and for
+// which nobody waits. The caller holds p.mu.
+func (t *tmpl) spares() int { return len(t.ready) + max(0, t.making-len(t.waiting)) }
+
+// stock is what the spare clones of all templates take, in bytes. The caller holds p.mu.
 func (p *Pool) stock() (bytes float64) {
 	for _, t := range p.templates {
-		bytes += float64(len(t.ready)+t.making) * float64(t.size)
+		bytes += float64(t.spares()) * float64(t.size)
 	}
 	return bytes
+}
+
+// byUse returns the templates, the one first that was asked for last. The caller holds p.mu.
+func (p *Pool) byUse() []*tmpl {
+	return slices.SortedFunc(maps.Values(p.templates), func(a, b *tmpl) int { return b.used.Compare(a.used) })
 }
 
 // allowed is what the spare clones of all templates may take, in bytes: one part in so many of the
@@ -66,29 +76,23 @@ func (p *Pool) allowed(share float64) float64 {
 // so many of the room, those of others staying as they are. The caller holds p.mu.
 func (p *Pool) fits(t *tmpl, share float64) int {
 	more := (p.allowed(share) - p.stock()) / float64(max(1, t.size))
-	return max(0, len(t.ready)+t.making+int(math.Floor(min(more, float64(p.limits.MaxDatabases)))))
+	return max(0, t.spares()+int(math.Floor(min(more, float64(p.limits.MaxDatabases)))))
 }
 
-// thin removes spare clones that take more than their part of the room, of the template first whose
-// take most, unless others are being removed: how much room there is then is known only when they
-// are gone. The caller holds p.mu.
+// thin removes spare clones that take more than their part of the room, of the template first that
+// nobody has asked for the longest, unless others are being removed: how much room there is then is
+// known only when they are gone. The caller holds p.mu.
 func (p *Pool) thin() {
 	if len(p.unwanted) > 0 {
 		return
 	}
-	for excess := p.stock() - p.allowed(keepShare); excess > 0; {
-		var most *tmpl
-		for _, t := range p.templates {
-			if len(t.ready) > 0 && (most == nil || int64(len(t.ready))*t.size > int64(len(most.ready))*most.size) {
-				most = t
-			}
+	excess := p.stock() - p.allowed(keepShare)
+	for _, t := range slices.Backward(p.byUse()) {
+		for len(t.ready) > 0 && excess > 0 {
+			p.discard(t.ready[0])
+			t.ready = t.ready[1:]
+			excess -= float64(t.size)
 		}
-		if most == nil {
-			return
-		}
-		excess -= float64(max(1, most.size))
-		p.discard(most.ready[0])
-		most.ready = most.ready[1:]
 	}
 }
 

@@ -12,15 +12,14 @@ const (
 	// memory as the data does, and grows without an end: MariaDB writes a dozen lines and more for
 	// each table that is cloned.
 	mostLog = 16 << 20
-	// mostKept is how much of it is kept, in bytes: of one that is larger the last mostLog, and what
-	// the server writes meanwhile.
-	mostKept = mostLog + 1<<20
+	// meanwhile is how much is read, in bytes, of what the server writes behind that at the time.
+	meanwhile = 1 << 20
 	// newSuffix is what the name ends in of what is put aside, while it is written.
 	newSuffix = ".new"
 )
 
-// putLogAside moves what the server's log at path has to old, once it is large: the end of it, if it
-// is larger still. What the server writes between the last look and the truncation is lost; it
+// putLogAside moves what the server's log at path has to old, once it is large: the last mostLog
+// bytes of it. What the server writes between the last look and the truncation is lost; it
 // appends, and so goes on at the beginning. On the way the text is in our own memory, so that the
 // volume, which may be full, holds it once at any time.
 func putLogAside(path, old string) error {
@@ -33,12 +32,8 @@ func putLogAside(path, old string) error {
 	if err != nil || fi.Size() < mostLog {
 		return err
 	}
-	from := int64(0)
-	if fi.Size() > mostKept {
-		from = fi.Size() - mostLog
-	}
-	text := make([]byte, mostKept)
-	n, err := f.ReadAt(text, from)
+	text := make([]byte, mostLog+meanwhile)
+	n, err := f.ReadAt(text, fi.Size()-mostLog)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the server's log: %w", err)
 	}

@@ -51,6 +51,8 @@ INSERT INTO alltypes VALUES (1, -128, 32767, -8388608, 1, 12345678901234567890.0
  (2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 CREATE TABLE maze (v int GENERATED ALWAYS AS (b + 1) VIRTUAL, s int GENERATED ALWAYS AS (b * 2) STORED, b int NOT NULL, t varchar(9), w int GENERATED ALWAYS AS (b) VIRTUAL, UNIQUE KEY b (b), KEY v (v)) ENGINE=InnoDB;
 INSERT INTO maze (b, t) VALUES (1, 'a'), (2, NULL), (3, 'c');
+CREATE TABLE ruled (id int PRIMARY KEY, a int NOT NULL, v int GENERATED ALWAYS AS (a + 1) VIRTUAL, c int, g int GENERATED ALWAYS AS (a + c) VIRTUAL, s int GENERATED ALWAYS AS (a * c) STORED, KEY g (g), CHECK (v > 0 AND v IS NOT NULL)) ENGINE=InnoDB;
+INSERT INTO ruled (id, a, c) VALUES (1, 1, 1), (2, 2, NULL), (3, 3, 3);
 CREATE TABLE mirror (b int, t varchar(9), s int GENERATED ALWAYS AS (b * 2) STORED, UNIQUE KEY s (s)) ENGINE=InnoDB; -- mariadb
 CREATE TABLE mirror (b int, t varchar(9), s int GENERATED ALWAYS AS (b * 2) STORED NOT NULL, UNIQUE KEY s (s)) ENGINE=InnoDB; -- mysql
 INSERT INTO mirror (b, t) VALUES (1, 'a'), (2, NULL), (3, 'c');
