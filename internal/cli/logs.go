@@ -118,6 +118,13 @@ func (t *tail) rest() error {
 		return err
 	}
 	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if at > fi.Size() {
+		at = 0 // the copy has the end alone: rather some lines twice than none
+	}
 	if _, err := f.Seek(at, io.SeekStart); err != nil {
 		return err
 	}

@@ -12,13 +12,15 @@ const (
 	// memory as the data does, and grows without an end: MariaDB writes a dozen lines and more for
 	// each table that is cloned.
 	mostLog = 16 << 20
+	// mostKept is how much of it is kept, in bytes: all of it, unless nobody looked for long.
+	mostKept = 2 * mostLog
 	// meanwhile is how much is read, in bytes, of what the server writes behind that at the time.
 	meanwhile = 1 << 20
 	// newSuffix is what the name ends in of what is put aside, while it is written.
 	newSuffix = ".new"
 )
 
-// putLogAside moves what the server's log at path has to old, once it is large: the last mostLog
+// putLogAside moves what the server's log at path has to old, once it is large: the last mostKept
 // bytes of it. What the server writes between the last look and the truncation is lost; it
 // appends, and so goes on at the beginning. On the way the text is in our own memory, so that the
 // volume, which may be full, holds it once at any time.
@@ -32,8 +34,9 @@ func putLogAside(path, old string) error {
 	if err != nil || fi.Size() < mostLog {
 		return err
 	}
-	text := make([]byte, mostLog+meanwhile)
-	n, err := f.ReadAt(text, fi.Size()-mostLog)
+	kept := min(fi.Size(), mostKept)
+	text := make([]byte, kept+meanwhile)
+	n, err := f.ReadAt(text, fi.Size()-kept)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the server's log: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 // TestPutLogAside puts a log aside once it is large, where the volume has no room left.
 func TestPutLogAside(t *testing.T) {
 	dir := t.TempDir()
-	m, err := sys.NewMount("tmpfs", "size=40m")
+	m, err := sys.NewMount("tmpfs", "size=80m")
 	if err == nil {
 		defer m.Close()
 		dir = m.Path()
@@ -49,10 +49,9 @@ func TestPutLogAside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	end := func(text string) []byte { return []byte(text[len(text)-mostLog:]) }
-	flood := strings.Repeat("flood\n", mostLog/5)
+	flood := strings.Repeat("flood\n", mostKept/5)
 	write(flood)
-	if aside(); len(read(path)) != 0 || !bytes.Equal(read(old), end(flood)) {
+	if aside(); len(read(path)) != 0 || !bytes.Equal(read(old), []byte(flood[len(flood)-mostKept:])) {
 		t.Error("of a log that is too large the end was not put aside")
 	}
 	first := strings.Repeat("first\n", mostLog/6)
@@ -61,7 +60,7 @@ func TestPutLogAside(t *testing.T) {
 		t.Fatalf("a log of %d bytes was put aside", len(first))
 	}
 	write("first\n")
-	if aside(); len(read(path)) != 0 || !bytes.Equal(read(old), end(first+"first\n")) {
+	if aside(); len(read(path)) != 0 || !bytes.Equal(read(old), []byte(first+"first\n")) {
 		t.Error("a large log was not put aside as it was")
 	}
 	second := strings.Repeat("second\n", mostLog/7+1)
@@ -76,7 +75,7 @@ func TestPutLogAside(t *testing.T) {
 			_, err = filler.Write(page)
 		}
 	}
-	if aside(); len(read(path)) != 0 || !bytes.Equal(read(old), end(second)) {
+	if aside(); len(read(path)) != 0 || !bytes.Equal(read(old), []byte(second)) {
 		t.Error("a large log was not put aside as it was, in a full volume")
 	}
 	// What cannot be written takes no room, and what is there stays.
@@ -87,7 +86,7 @@ func TestPutLogAside(t *testing.T) {
 	if err := putLogAside(path, old); err == nil || !strings.Contains(err.Error(), "is lost") {
 		t.Errorf("what was put aside cannot be written: %v", err)
 	}
-	if len(read(path)) != 0 || !bytes.Equal(read(old), end(second)) {
+	if len(read(path)) != 0 || !bytes.Equal(read(old), []byte(second)) {
 		t.Error("the log did not begin anew, or what was put aside before is gone")
 	}
 }
