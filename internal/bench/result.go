@@ -130,14 +130,21 @@ func (r *Result) Loses(row *Row) bool { return r.Beats(r.BaseOf(row), row) }
 // Beats says whether a row is better than another by Gain, and that in every round. A plain number
 // is never better, nor is a row without figures.
 func (r *Result) Beats(row, other *Row) bool {
+	if r.Unit == Count || !(r.Unit.Ratio(other.Median, row.Median) >= Gain) {
+		return false
+	}
+	mine, others := row.each(), other.each()
 	switch {
-	case r.Unit == Count || !(r.Unit.Ratio(other.Median, row.Median) >= Gain):
+	case len(mine) == 0 || len(others) == 0:
 		return false
 	case r.Unit.MoreIsBetter():
-		return row.Min > other.Max
+		return slices.Min(mine) > slices.Max(others)
 	}
-	return row.Max < other.Min
+	return slices.Max(mine) < slices.Min(others)
 }
+
+// each returns a value of each round: one sample of thousands that was held up makes no round.
+func (r *Row) each() []float64 { return independent(finite(r.Samples), r.Rounds) }
 
 // fewRounds is below what a median needs to be more than one of its rounds.
 const fewRounds = 3

@@ -13,19 +13,22 @@ func TestBeats(t *testing.T) {
 		unit         Unit
 		base, row    []float64
 		gains, loses bool
+		rounds       int // 0 for as many as there are samples
 	}{
-		"faster":               {Seconds, []float64{10, 11, 12}, []float64{7, 8, 9}, true, false},
-		"slower":               {Seconds, []float64{7, 8, 9}, []float64{10, 11, 12}, false, true},
-		"faster, one round":    {Seconds, []float64{10, 11, 12}, []float64{7, 8, 10}, false, false},
-		"more a second":        {PerSecond, []float64{7, 8, 9}, []float64{10, 11, 12}, true, false},
-		"less a second":        {PerSecond, []float64{10, 11, 12}, []float64{7, 8, 9}, false, true},
-		"rates overlap":        {PerSecond, []float64{7, 8, 10}, []float64{10, 11, 12}, false, false},
-		"less than runs vary":  {Seconds, []float64{100}, []float64{97}, false, false},
-		"of a single round":    {Bytes, []float64{100}, []float64{50}, true, false},
-		"a number is no merit": {Count, []float64{100}, []float64{50}, false, false},
-		"nothing measured":     {Seconds, nil, []float64{1}, false, false},
+		"faster":               {Seconds, []float64{10, 11, 12}, []float64{7, 8, 9}, true, false, 0},
+		"slower":               {Seconds, []float64{7, 8, 9}, []float64{10, 11, 12}, false, true, 0},
+		"faster, one round":    {Seconds, []float64{10, 11, 12}, []float64{7, 8, 10}, false, false, 0},
+		"more a second":        {PerSecond, []float64{7, 8, 9}, []float64{10, 11, 12}, true, false, 0},
+		"less a second":        {PerSecond, []float64{10, 11, 12}, []float64{7, 8, 9}, false, true, 0},
+		"rates overlap":        {PerSecond, []float64{7, 8, 10}, []float64{10, 11, 12}, false, false, 0},
+		"less than runs vary":  {Seconds, []float64{100}, []float64{97}, false, false, 0},
+		"of a single round":    {Bytes, []float64{100}, []float64{50}, true, false, 0},
+		"a number is no merit": {Count, []float64{100}, []float64{50}, false, false, 0},
+		"nothing measured":     {Seconds, nil, []float64{1}, false, false, 0},
+		"a sample is held up":  {Seconds, []float64{20, 21, 22, 20, 21, 22}, []float64{7, 8, 90, 7, 8, 9}, true, false, 2},
+		"a round is held up":   {Seconds, []float64{20, 21, 22, 20, 21, 22}, []float64{7, 8, 9, 70, 80, 90}, false, false, 2},
 	} {
-		r := Result{Unit: tc.unit, Rows: []Row{{Name: "base", Samples: tc.base}, {Name: "row", Samples: tc.row}}}
+		r := Result{Unit: tc.unit, Rows: []Row{{Name: "base", Samples: tc.base, Rounds: tc.rounds}, {Name: "row", Samples: tc.row, Rounds: tc.rounds}}}
 		r.summarise()
 		if gains, loses := r.Gains(&r.Rows[1]), r.Loses(&r.Rows[1]); gains != tc.gains || loses != tc.loses {
 			t.Errorf("%s: it gains %v and loses %v", name, gains, loses)

@@ -65,7 +65,7 @@ func TestConclusions(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := &bench.Result{}
 			for name, median := range tc.medians {
-				r.Rows = append(r.Rows, bench.Row{Name: name, Stats: bench.Stats{Median: median, Min: median, Max: median}})
+				r.Rows = append(r.Rows, bench.Row{Name: name, Samples: []float64{median}, Stats: bench.Stats{Median: median}})
 			}
 			if got := tc.conclude(r); got != tc.want {
 				t.Errorf("%q\nwant %q", got, tc.want)

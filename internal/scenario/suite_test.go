@@ -128,7 +128,7 @@ func TestCheckCommand(t *testing.T) {
 func TestConcludeSuite(t *testing.T) {
 	row := func(name string, median, busy float64) bench.Row {
 		return bench.Row{
-			Name: name, Rounds: 3, Stats: bench.Stats{Count: 3, Median: median, Min: median * 0.99, Max: median * 1.01},
+			Name: name, Rounds: 3, Samples: []float64{median * 0.99, median, median * 1.01}, Stats: bench.Stats{Count: 3, Median: median},
 			Beside: map[string]float64{besideCommand: busy / 2, besideServer: busy / 2},
 		}
 	}
@@ -140,7 +140,7 @@ func TestConcludeSuite(t *testing.T) {
 		return list
 	}
 	wide := func(r bench.Row, least, most float64) bench.Row {
-		r.Min, r.Max = least, most
+		r.Samples = []float64{least, r.Median, most}
 		return r
 	}
 	busy := " of " + strconv.Itoa(int(cores())) + " processors were busy with it; "
