@@ -18,6 +18,7 @@ const (
 	CodeExists      = "exists"      // the name or label is taken
 	CodeChanged     = "changed"     // the template was changed since it was made one, or the database that is to be marked, beyond its rows, or is kept as it is
 	CodeLost        = "lost"        // the database has no mark, or could not be put back to it: it is as its template
+	CodeNoLog       = "no_log"      // the instance keeps no binary log (--log off), without which nothing can be cloned or reset
 	CodeBusy        = "busy"        // something else is going on; the same request can succeed later
 	CodeFull        = "full"        // all databases that there may be are in use
 	CodeTooLarge    = "too_large"   // the request's body is too large

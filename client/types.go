@@ -21,6 +21,9 @@ type Status struct {
 	Endpoint Endpoint         `json:"endpoint"`
 	Volume   Volume           `json:"volume"`
 	Snapshot SnapshotEstimate `json:"snapshot"`
+	// Log is on, or off for a server without a binary log: nothing can be cloned or reset then,
+	// and what asks for it is CodeNoLog.
+	Log string `json:"log"`
 	// Marks are in the order in which they were made.
 	Marks    []Mark   `json:"marks"`
 	Counters Counters `json:"counters"`

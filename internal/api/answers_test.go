@@ -69,6 +69,7 @@ var errorCases = map[string]struct {
 	"exists":      {ErrExists, 409, client.ErrorDetail{Code: "exists", Message: "it exists already"}},
 	"changed":     {fmt.Errorf("reset: %w", ErrChanged), 409, client.ErrorDetail{Code: "changed", Message: "reset: it was changed"}},
 	"lost":        {As(ErrLost, errors.New("gone")), 409, client.ErrorDetail{Code: "lost", Message: "gone"}},
+	"no log":      {As(ErrNoLog, errors.New("off")), 409, client.ErrorDetail{Code: "no_log", Message: "off"}},
 	"invalid":     {As(ErrInvalid, errors.New("no\nhint: yes\nor so")), 400, client.ErrorDetail{Code: "invalid", Message: "no", Hint: "yes\nor so"}},
 	"no room":     {As(ErrNoRoom, errors.New("full")), 507, client.ErrorDetail{Code: "no_room", Message: "full"}},
 	"busy":        {fmt.Errorf("mark: %w", ErrBusy), 409, client.ErrorDetail{Code: "busy", Message: "mark: the instance is busy"}},
@@ -158,14 +159,14 @@ func TestErrorsAreDocumented(t *testing.T) {
 		"getStatus": {400, 500, 503}, "listMarks": {400, 500, 503}, "getDocument": {400, 500},
 		"createBranch": {400, 409, 413, 415, 500, 503, 507}, "createMark": {400, 409, 413, 415, 500, 503, 507},
 		"deleteMark": {400, 404, 409, 500, 503}, "rewindToMark": {400, 404, 409, 500, 503, 507},
-		"listTemplates": {400, 500, 503}, "listDatabases": {400, 500, 503},
+		"listTemplates": {400, 409, 500, 503}, "listDatabases": {400, 409, 500, 503},
 		"putTemplate": {400, 404, 409, 500, 503}, "deleteTemplate": {400, 404, 409, 500, 503},
 		"createDatabase": {400, 404, 409, 413, 415, 500, 503, 507},
 		"markDatabase":   {400, 404, 409, 500, 503}, "rewindDatabase": {400, 404, 409, 500, 503, 507},
-		"resetDatabase": {400, 404, 409, 500, 503, 507}, "dropDatabase": {400, 404, 500, 503},
-		"getDatabase": {400, 404, 500, 503}, "keepDatabase": {400, 404, 500, 503},
+		"resetDatabase": {400, 404, 409, 500, 503, 507}, "dropDatabase": {400, 404, 409, 500, 503},
+		"getDatabase": {400, 404, 409, 500, 503}, "keepDatabase": {400, 404, 409, 500, 503},
 		"createTemplate": {400, 409, 413, 415, 500, 503},
-		"getLimits":      {400, 500, 503}, "setLimits": {400, 413, 415, 500, 503}, "getMetrics": {400, 500, 503},
+		"getLimits":      {400, 409, 500, 503}, "setLimits": {400, 409, 413, 415, 500, 503}, "getMetrics": {400, 500, 503},
 	}
 	for _, item := range c.doc.Paths.Map() {
 		for _, o := range item.Operations() {

@@ -18,6 +18,7 @@ var (
 	ErrExists      = errors.New("it exists already")       // 409 exists
 	ErrChanged     = errors.New("it was changed")          // 409 changed
 	ErrLost        = errors.New("the mark is lost")        // 409 lost
+	ErrNoLog       = errors.New("there is no binary log")  // 409 no_log
 	ErrInvalid     = errors.New("it makes no sense")       // 400 invalid
 	ErrNoRoom      = errors.New("there is no room for it") // 507 no_room; *volume.NoRoomError too
 	ErrBusy        = errors.New("the instance is busy")    // 409 busy
@@ -36,6 +37,7 @@ var kinds = []struct {
 	{ErrExists, http.StatusConflict, client.CodeExists},
 	{ErrChanged, http.StatusConflict, client.CodeChanged},
 	{ErrLost, http.StatusConflict, client.CodeLost},
+	{ErrNoLog, http.StatusConflict, client.CodeNoLog},
 	{ErrInvalid, http.StatusBadRequest, client.CodeInvalid},
 	{instance.ErrName, http.StatusBadRequest, client.CodeInvalid},
 	{ErrNoRoom, http.StatusInsufficientStorage, client.CodeNoRoom},

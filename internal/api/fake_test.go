@@ -61,7 +61,7 @@ func full() *fake {
 			Server:   client.Server{Flavour: "mariadb", Version: "10.11.19"},
 			Endpoint: endpoint,
 			Volume:   client.Volume{Kind: "shm", Dir: "/dev/shm/ramaria-0", SizeBytes: 7, UsedBytes: 8, FreeBytes: 9, Bound: "limit", Reflink: true},
-			Snapshot: client.SnapshotEstimate{DataBytes: 10, ExpectedPauseMicros: 11},
+			Snapshot: client.SnapshotEstimate{DataBytes: 10, ExpectedPauseMicros: 11}, Log: "on",
 			Marks:    marks,
 			Counters: client.Counters{Branches: 12, Marks: 13, Rewinds: 14},
 		},

@@ -29,6 +29,7 @@ type specFlags struct {
 	volume       string
 	tmpdir       string
 	set          []string
+	log          string
 }
 
 func (o *specFlags) add(cmd *cobra.Command) {
@@ -43,6 +44,8 @@ func (o *specFlags) add(cmd *cobra.Command) {
 	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv("RAMARIA_VOLUME"), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")
 	f.StringVar(&o.tmpdir, "tmpdir", "", "`DIR` for temporary tables and sorts (default: in the volume)")
 	f.StringArrayVar(&o.set, "set", nil, "server setting `NAME=VALUE`, over ramaria's own; repeatable")
+	f.StringVar(&o.log, "log", instance.LogOn, "`on or off`: whether the server keeps a binary log; without one it writes less, and templates, clones and their resets are not possible")
+	_ = cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions([]string{instance.LogOn, instance.LogOff}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("password-file") // fails only for flags that are not there
 	_ = cmd.MarkFlagDirname("tmpdir")
 }
@@ -66,9 +69,15 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	if least := (host.Host{}).LeastPort(); o.port > 0 && o.port < least {
 		return instance.Spec{}, usageError{fmt.Errorf("use port %d: servers do not run as root, who alone may use it\nhint: --port 0 takes any free one; 3306 is the usual one", o.port)}
 	}
+	if o.log != instance.LogOn && o.log != instance.LogOff {
+		return instance.Spec{}, usageError{fmt.Errorf("use --log %s: it is on or off\nhint: --log off", o.log)}
+	}
 	s := instance.Spec{
 		Server: o.server, From: from, Key: o.key, Database: o.database, User: o.user,
 		PasswordFile: o.passwordFile, Port: o.port, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
+	}
+	if o.log == instance.LogOff {
+		s.Log = o.log
 	}
 	for _, p := range []*string{&s.PasswordFile, &s.TmpDir} {
 		if *p == "" {
@@ -134,6 +143,7 @@ func fields(s instance.Spec) []field {
 		{"volume", s.Volume, func(to *instance.Spec) { to.Volume = s.Volume }},
 		{"tmpdir", s.TmpDir, func(to *instance.Spec) { to.TmpDir = s.TmpDir }},
 		{"set", strings.Join(set, " "), func(to *instance.Spec) { to.Set = s.Set }},
+		{"log", s.LogUse(), func(to *instance.Spec) { to.Log = s.Log }},
 	}
 }
 

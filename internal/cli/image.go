@@ -43,7 +43,7 @@ func newImageBuild(a *app) *cobra.Command {
 		},
 	}
 	o.add(cmd)
-	for _, name := range []string{"port", "tmpdir", "password-file"} {
+	for _, name := range []string{"port", "tmpdir", "password-file", "log"} {
 		_ = cmd.Flags().MarkHidden(name) // of instances, not of images
 	}
 	return cmd

@@ -51,6 +51,8 @@ type listing struct {
 	User     string    `json:"user,omitempty"`
 	Database string    `json:"database,omitempty"`
 	Created  time.Time `json:"created"`
+	// Log is off for a server without a binary log, else on.
+	Log string `json:"log,omitempty"`
 	// Marks are what ramaria rewind can go back to, the oldest first.
 	Marks []instance.Mark `json:"marks,omitempty"`
 	// API is the socket of its HTTP API while it runs.
@@ -82,7 +84,7 @@ func (a *app) list(r *instance.Record) (listing, error) {
 	if err != nil {
 		return listing{}, err
 	}
-	l.Server, l.Image, l.Origin = i.Server.Name(), i.Image, i.Origin
+	l.Server, l.Image, l.Origin, l.Log = i.Server.Name(), i.Image, i.Origin, i.Spec.LogUse()
 	l.Host, l.Port, l.Socket, l.User, l.Database = i.Endpoint.Host, i.Endpoint.Port, i.Endpoint.Socket, i.Endpoint.User, i.Endpoint.Database
 	if state.Phase.Alive() {
 		l.API = r.APISocket()
@@ -206,6 +208,9 @@ func (a *app) printStatus(l listing) {
 		line("volume", "%s, %s in %s", l.Volume, volume.FormatBytes(l.Size), l.Dir)
 		line("database", "%s", l.Database)
 		line("user", "%s", l.User)
+		if l.Log == instance.LogOff {
+			line("log", "off: no templates, clones or resets")
+		}
 	}
 	if len(l.Marks) > 0 {
 		labels := make([]string, len(l.Marks))

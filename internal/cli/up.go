@@ -146,7 +146,7 @@ func (a *app) prepare(ctx context.Context, spec instance.Spec) (_ *prepared, err
 	if err != nil {
 		return nil, err
 	}
-	if err := srv.CheckSet(spec.Set); err != nil {
+	if err := srv.CheckSet(spec.Set, spec.Log == instance.LogOff); err != nil {
 		return nil, usageError{err}
 	}
 	v, err := a.openVolume(ctx, spec.Volume)

@@ -98,7 +98,7 @@ func (s *Store) blank(name string, spec Spec) *Instance {
 			RunDir: host.RunDir(dir, s.UID), Created: time.Now().Truncate(time.Second),
 		},
 		Made: Made{
-			Account: s.Account, ServerID: 1 + rand.Uint32N(math.MaxUint32-1), // #nosec G404 -- no secret; 0 means none
+			Account: s.Account, ServerID: 1 + rand.Uint32N(math.MaxInt32-1), // #nosec G404 -- no secret; 0 means none, and some readers take a larger one for negative
 			Supervisor: server.Login{User: server.SupervisorUser, Password: server.NewPassword()},
 		},
 	}

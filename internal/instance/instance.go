@@ -10,6 +10,7 @@
 package instance
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,18 @@ type Spec struct {
 	Volume       string            `json:"volume,omitempty"`
 	TmpDir       string            `json:"tmpdir,omitempty"`
 	Set          map[string]string `json:"set,omitempty"`
+	// Log is LogOff for a server without a binary log, "" for one with it.
+	Log string `json:"log,omitempty"`
 }
+
+// What --log takes.
+const (
+	LogOn  = "on"
+	LogOff = "off"
+)
+
+// LogUse is LogOn or LogOff.
+func (s Spec) LogUse() string { return cmp.Or(s.Log, LogOn) }
 
 // Record is what the state directory says of an instance.
 type Record struct {

@@ -15,8 +15,9 @@ type Login struct {
 }
 
 // SupervisorUser is the account by which Ramaria itself speaks to a server. It
-// exists for socket connections only.
-const SupervisorUser = "ramaria_supervisor"
+// exists for socket connections only. Its name has no more than the 16 characters that an account
+// could have before MySQL 5.7, which is what columns and scripts that list accounts still reckon with.
+const SupervisorUser = "ramaria_admin"
 
 // NewPassword returns a random password of 120 bits in characters that need no quoting in
 // a shell, a URL or an option file, and of all the kinds that servers may ask for

@@ -11,7 +11,7 @@ func TestInitSQL(t *testing.T) {
 	got := s.InitSQL(Login{SupervisorUser, "s3cret"}, Login{"o.hara", `it's \ "x"`}, "odd`na;me", true)
 	for _, want := range []string{
 		"SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES';\n",
-		"CREATE OR REPLACE USER 'ramaria_supervisor'@'localhost' IDENTIFIED BY 's3cret';\n",
+		"CREATE OR REPLACE USER 'ramaria_admin'@'localhost' IDENTIFIED BY 's3cret';\n",
 		`CREATE OR REPLACE USER 'o.hara'@'localhost' IDENTIFIED BY 'it''s \ "x"', 'o.hara'@'%' IDENTIFIED BY 'it''s \ "x"';` + "\n",
 		"REVOKE SUPER, BINLOG ADMIN, READ_ONLY ADMIN ON *.* FROM 'o.hara'@'localhost', 'o.hara'@'%';\n",
 		"CREATE DATABASE IF NOT EXISTS `odd``na;me`;\n",
@@ -20,7 +20,7 @@ func TestInitSQL(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}
 	}
-	if strings.Contains(got, "FROM 'ramaria_supervisor'") {
+	if strings.Contains(got, "FROM 'ramaria_admin'") {
 		t.Errorf("the supervisor loses rights:\n%s", got)
 	}
 	// The server reads one statement a line.

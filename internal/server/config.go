@@ -24,6 +24,8 @@ type Config struct {
 	Bind string
 	// ServerID is the server's number in binary logs; 0 is 1.
 	ServerID uint32
+	// NoLog is a server that keeps no binary log, so that nothing can be reset.
+	NoLog bool
 	// PageSize is InnoDB's page size in bytes; 0 is the server's default.
 	PageSize int
 	// Set holds the user's own settings (--set), by name.
@@ -46,7 +48,7 @@ func rsaPublicPath(runDir string) string { return filepath.Join(runDir, "rsa-pub
 // Render returns the option file of one start: every line under its reason. It
 // fails on a --set that Ramaria itself relies on.
 func (s *Server) Render(c Config) (string, error) {
-	if err := s.CheckSet(c.Set); err != nil {
+	if err := s.CheckSet(c.Set, c.NoLog); err != nil {
 		return "", err
 	}
 	facts := c.facts(s)
@@ -54,7 +56,7 @@ func (s *Server) Render(c Config) (string, error) {
 	fmt.Fprintf(&b, "# Written by ramaria for %s %s at each start; change settings with --set.\n[%sd]\n", s.Flavour, s.Version, s.Flavour)
 	seen := map[string]bool{}
 	for _, r := range s.family().profile {
-		if !r.applies(s.Version, c.Stage, c.Volume) {
+		if !r.applies(s.Version, c.Stage, c.Volume, c.NoLog) {
 			continue
 		}
 		if _, taken := c.Set[r.unless]; taken {
@@ -95,7 +97,7 @@ func (s *Server) Render(c Config) (string, error) {
 func (s *Server) Settings(stage Stage, volume string) []string {
 	var list []string
 	for _, r := range s.family().profile {
-		if r.applies(s.Version, stage, volume) && !strings.HasPrefix(r.value, "{") {
+		if r.applies(s.Version, stage, volume, false) && !strings.HasPrefix(r.value, "{") {
 			list = append(list, r.name+"="+r.value)
 		}
 	}
@@ -168,7 +170,7 @@ var shaping = map[string]bool{
 func (s *Server) Shape(set map[string]string) []string {
 	values := map[string]string{}
 	for _, r := range s.family().profile {
-		if r.shapes && r.applies(s.Version, Build, "") && !strings.HasPrefix(r.value, "{") {
+		if r.shapes && r.applies(s.Version, Build, "", false) && !strings.HasPrefix(r.value, "{") {
 			values[r.name] = r.value
 		}
 	}
@@ -212,17 +214,38 @@ func optionName(s string) bool {
 }
 
 // CheckSet refuses settings that Ramaria itself relies on, and to take away the
-// address, which would have the server listen on all of them.
-func (s *Server) CheckSet(set map[string]string) error {
+// address, which would have the server listen on all of them. noLog is an instance without
+// a binary log, whose settings Ramaria does not rely on.
+func (s *Server) CheckSet(set map[string]string, noLog bool) error {
 	if v, ok := set["bind_address"]; ok && v == "" {
 		return errors.New("use --set bind_address: it has no value\nhint: --set bind_address=127.0.0.1, or leave it out")
 	}
-	for _, r := range s.family().profile {
-		if _, ok := set[r.name]; ok && r.fixed {
-			return fmt.Errorf("use --set %s: ramaria relies on its own value (%s)\nhint: leave it out%s", r.name, r.why, flagFor[r.name])
+	for _, name := range sortedKeys(set) {
+		for _, r := range s.family().profile {
+			if r.fixed && (r.name == name || r.name == optionMeant(name)) && (r.log != logged || !noLog) {
+				return fmt.Errorf("use --set %s: ramaria relies on its own value (%s)\nhint: leave it out%s", name, r.why, r.flag())
+			}
 		}
 	}
 	return nil
+}
+
+// optionMeant is the option that a name stands for with the prefixes that servers take:
+// skip_log_bin is log_bin. https://dev.mysql.com/doc/refman/en/option-modifiers.html
+func optionMeant(name string) string {
+	name = strings.TrimPrefix(name, "loose_")
+	for _, prefix := range []string{"skip_", "disable_", "enable_", "maximum_"} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	return name
+}
+
+// flag is what a hint says of the flag to use instead of --set, "" where there is none.
+func (r setting) flag() string {
+	if r.log == logged && flagFor[r.name] == "" {
+		return ", or --log off, which keeps no binary log and can reset nothing"
+	}
+	return flagFor[r.name]
 }
 
 // flagFor names the flag to use instead of --set, for the options that have one.
@@ -230,6 +253,7 @@ var flagFor = map[string]string{
 	"port":    "; use --port N",
 	"tmpdir":  "; use --tmpdir DIR",
 	"datadir": "; choose where data lies with --volume",
+	"log_bin": "; --log off keeps no binary log, and can reset nothing",
 }
 
 func sortedKeys(m map[string]string) []string {

@@ -41,6 +41,14 @@ func TestRender(t *testing.T) {
 						t.Fatal(err)
 					}
 					golden(t, name+".cnf", got)
+					if stage != Run || volume != "shm" {
+						return
+					}
+					c.NoLog = true
+					if got, err = srv.Render(c); err != nil {
+						t.Fatal(err)
+					}
+					golden(t, name+"-log-off.cnf", got)
 				})
 			}
 		}
@@ -151,15 +159,27 @@ func TestNormalSet(t *testing.T) {
 func TestCheckSet(t *testing.T) {
 	s := testServer(Version{10, 11, 14})
 	for name, hint := range map[string]string{"datadir": "--volume", "port": "--port N", "tmpdir": "--tmpdir DIR", "binlog_format": "leave it out", "socket": "leave it out"} {
-		err := s.CheckSet(map[string]string{name: "x"})
+		err := s.CheckSet(map[string]string{name: "x"}, false)
 		if err == nil || !strings.Contains(err.Error(), "\nhint: ") || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%s: got %v, want an error that hints at %q", name, err, hint)
 		}
 	}
-	if s.CheckSet(map[string]string{"bind_address": ""}) == nil {
+	for _, name := range []string{"log_bin", "skip_log_bin", "disable_log_bin", "loose_log_bin", "loose_skip_log_bin", "enable_binlog_row_image"} {
+		if err := s.CheckSet(map[string]string{name: "x"}, false); err == nil || !strings.Contains(err.Error(), "--log off") {
+			t.Errorf("%s: got %v, want an error that hints at --log off", name, err)
+		}
+	}
+	// Without a log these are the server's own business; that there is none is not.
+	if err := s.CheckSet(map[string]string{"binlog_format": "MIXED", "max_binlog_size": "1M"}, true); err != nil {
+		t.Error(err)
+	}
+	if s.CheckSet(map[string]string{"log_bin": "x"}, true) == nil {
+		t.Error("a log in spite of --log off is not refused")
+	}
+	if s.CheckSet(map[string]string{"bind_address": ""}, false) == nil {
 		t.Error("an empty address is not refused")
 	}
-	if err := s.CheckSet(map[string]string{"max_connections": "1", "innodb_buffer_pool_size": "1G"}); err != nil {
+	if err := s.CheckSet(map[string]string{"max_connections": "1", "innodb_buffer_pool_size": "1G"}, false); err != nil {
 		t.Error(err)
 	}
 }

@@ -49,11 +49,22 @@ type setting struct {
 	shapes bool
 	// fixed says that --set may not change it, since Ramaria itself relies on it.
 	fixed bool
+	// log limits it to servers with a binary log, or to those without; anyLog is all.
+	log logUse
 	// unless names an option by which --set takes over what the row is a part of.
 	unless string
 	// why is written into my.cnf above the line.
 	why string
 }
+
+// logUse is whether a row is about servers that keep a binary log.
+type logUse int
+
+const (
+	anyLog logUse = iota
+	logged
+	unlogged
+)
 
 // References to facts of one start, filled in by Render. A row whose fact is
 // empty is left out.
@@ -88,10 +99,12 @@ const BinlogFileSize = 16 << 20
 // machineCPUs is how many CPUs the machine has.
 var machineCPUs = runtime.NumCPU()
 
-// applies reports whether the row is part of a start.
-func (r setting) applies(v Version, stage Stage, volume string) bool {
+// applies reports whether the row is part of a start; noLog is one without a binary log.
+func (r setting) applies(v Version, stage Stage, volume string, noLog bool) bool {
 	switch {
 	case r.stages&stage == 0,
+		r.log == logged && noLog,
+		r.log == unlogged && !noLog,
 		r.volumes != "" && !slices.Contains(strings.Fields(r.volumes), volume),
 		r.since != (Version{}) && v.Compare(r.since) < 0,
 		r.until != (Version{}) && v.Compare(r.until) >= 0,

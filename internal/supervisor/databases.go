@@ -4,16 +4,25 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/api"
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/rewind"
 )
 
+// noLog says that the server keeps no binary log: there is no pool then, since all that it does
+// rests on the log.
+func (s *Supervisor) noLog() bool { return s.inst.Spec.Log == instance.LogOff }
+
 // openPool begins to keep the templates and leases of the server that runs now.
 func (s *Supervisor) openPool() error {
+	if s.noLog() {
+		return nil
+	}
 	i := s.inst
 	p, err := pool.Open(pool.Config{
 		Server: i.Server, DataDir: i.DataDir(), Account: i.Account, File: i.PoolPath(), Endpoint: i.Endpoint, Login: i.Supervisor, ServerID: i.ServerID, Log: s.log,
@@ -43,10 +52,22 @@ func withPool[T any](s *Supervisor, f func(*pool.Pool) (T, error)) (T, error) {
 	p := s.pool.Load()
 	if p == nil {
 		var none T
+		if s.noLog() {
+			return none, s.needsLog()
+		}
 		return none, s.notRunning()
 	}
 	v, err := f(p)
 	return v, poolError(err)
+}
+
+// needsLog refuses what rests on the log that the server does not keep.
+func (s *Supervisor) needsLog() error {
+	hint := fmt.Sprintf("ramaria up %s --log on --fresh makes it anew, and its data is lost; ramaria mark and ramaria rewind work without a log", s.inst.Name)
+	if s.inst.Passing {
+		hint = "leave --log off out of ramaria run"
+	}
+	return api.As(api.ErrNoLog, fmt.Errorf("use templates of instance %s: it keeps no binary log (--log off), by which clones are made and reset\nhint: %s", s.inst.Name, hint))
 }
 
 // poolError makes an error of the pool one of the API.
@@ -174,8 +195,12 @@ func (s *Supervisor) SetLimits(_ context.Context, l client.Limits) (client.Limit
 
 // Metrics implements api.Instance.
 func (s *Supervisor) Metrics(context.Context) ([]byte, error) {
+	var b bytes.Buffer
+	if s.noLog() {
+		err := s.writeMetrics(&b)
+		return b.Bytes(), err
+	}
 	return withPool(s, func(p *pool.Pool) ([]byte, error) {
-		var b bytes.Buffer
 		p.WriteMetrics(&b)
 		err := s.writeMetrics(&b)
 		return b.Bytes(), err

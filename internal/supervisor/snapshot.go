@@ -330,6 +330,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 			Kind: string(s.volume.Kind()), Dir: s.volume.Dir(), SizeBytes: u.Size, UsedBytes: u.Used, FreeBytes: u.Free,
 			Bound: string(u.Bound), Reflink: s.volume.Shares(),
 		},
+		Log:      i.Spec.LogUse(),
 		Snapshot: client.SnapshotEstimate{DataBytes: size, ExpectedPauseMicros: ExpectedPause(s.volume, size).Microseconds()},
 		Marks:    marks,
 		Counters: client.Counters{Branches: s.counters.branches.Load(), Marks: s.counters.marks.Load(), Rewinds: s.counters.rewinds.Load()},

@@ -242,7 +242,7 @@ func (s *Supervisor) writeFiles() error {
 	}
 	text, err := i.Server.Render(server.Config{
 		Stage: server.Run, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: i.TmpDir(),
-		InitFile: initFile, Port: i.Endpoint.Port, ServerID: i.ServerID, PageSize: i.PageSize, Set: i.Spec.Set,
+		InitFile: initFile, Port: i.Endpoint.Port, ServerID: i.ServerID, NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set,
 	})
 	if err != nil {
 		return err

@@ -178,6 +178,9 @@ func RoomWarnings(v volume.Volume, u volume.Usage) []string {
 // purge lets the server remove all but the newest binary log files, once the pool has
 // read what they say.
 func (w *watch) purge(ctx context.Context) error {
+	if w.noLog() {
+		return nil
+	}
 	files, err := filepath.Glob(filepath.Join(w.inst.DataDir(), server.BinlogName+".[0-9]*"))
 	if err != nil {
 		return err
