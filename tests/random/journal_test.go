@@ -1,0 +1,104 @@
+package random
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// journal is the file of all that leases did, with the time: racing leases cannot be repeated
+// by a seed alone.
+type journal struct {
+	mu   sync.Mutex
+	file *os.File // guarded by mu
+}
+
+func newJournal(t *testing.T, path string) *journal {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &journal{file: f}
+}
+
+func (j *journal) write(lease, format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	fmt.Fprintf(j.file, "%s %s %s\n", time.Now().Format("15:04:05.000000"), lease, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n\t"))
+}
+
+// counts are what a run did.
+type counts struct {
+	mu                sync.Mutex
+	accepted, refused int            // statements, guarded by mu as all of these
+	refusals          map[string]int // by the first words, and the number
+	ways              map[string]int
+	comparisons, uses int
+	lives, ended      int
+}
+
+func (c *counts) statement(text string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch n := number(err); {
+	case err == nil:
+		c.accepted++
+	case n == 0:
+		c.ended++ // the connection had ended
+	default:
+		c.refused++
+		if c.refusals == nil {
+			c.refusals = map[string]int{}
+		}
+		words := strings.Fields(text)
+		c.refusals[fmt.Sprintf("%s %d", strings.Join(words[:min(2, len(words))], " "), n)]++
+	}
+}
+
+func (c *counts) way(verb, way string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ways == nil {
+		c.ways = map[string]int{}
+	}
+	if err != nil {
+		way = "refused"
+	}
+	c.ways[verb+" "+way]++
+}
+
+func (c *counts) compared() { c.mu.Lock(); c.comparisons++; c.mu.Unlock() }
+func (c *counts) used()     { c.mu.Lock(); c.uses++; c.mu.Unlock() }
+func (c *counts) lived()    { c.mu.Lock(); c.lives++; c.mu.Unlock() }
+
+func (c *counts) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprintf("%d leases, %d statements accepted, %d refused, %d on connections that had ended; %d comparisons, %d uses; %v",
+		c.lives, c.accepted, c.refused, c.ended, c.comparisons, c.uses, c.ways)
+}
+
+// enough says whether most statements were understood; else the grammar is bad.
+func (c *counts) enough() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.accepted+c.refused < 300 || c.accepted >= c.refused {
+		return nil
+	}
+	var list []string
+	for _, what := range slices.Sorted(maps.Keys(c.refusals)) {
+		list = append(list, fmt.Sprintf("%s: %d", what, c.refusals[what]))
+	}
+	return fmt.Errorf("%d statements were accepted, and %d refused: %s", c.accepted, c.refused, strings.Join(list, ", "))
+}
