@@ -42,8 +42,8 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("parse %s at %s: %s", e.What, e.Pos, e.Reason)
 }
 
-// NotUnderstoodError says that a log holds an event whose effects this package cannot
-// tell, or after which it can read no more: compressed, encrypted, an incident, unknown.
+// NotUnderstoodError says that a log holds an event after which this package can read no more: what
+// follows is encrypted.
 type NotUnderstoodError struct {
 	Pos  Position
 	Type EventType

@@ -115,9 +115,10 @@ func (t *Tail) Pos() Position {
 // Next reads the next event into e. It returns false if there is none yet; asking again
 // costs no more than two fstat(2). The event's bytes hold until the next call.
 //
-// An error stays: *GoneError, *CorruptError, *NotUnderstoodError for an event that hides
-// others or is unknown, or one of the system. Events of which only the name is known
-// (EventType.Understood) are handed out; it is the caller who must not overlook them.
+// An error stays: *GoneError, *CorruptError, *NotUnderstoodError where all that follows is
+// encrypted, or one of the system. Events of which only the name or the number is known
+// (EventType.Understood) are handed out, also those that hide others or say that some are missing;
+// it is the caller who must not overlook them.
 func (t *Tail) Next(e *Event) (bool, error) {
 	if t.err != nil {
 		return false, t.err
@@ -163,13 +164,13 @@ func (t *Tail) read(e *Event) (bool, error) {
 		return false, located(err, pos)
 	}
 	e.File, e.Offset = t.log.name, t.next
-	switch {
-	case e.Type == FormatDescriptionEvent:
+	switch e.Type {
+	case FormatDescriptionEvent:
 		e.Format = t.log.format
 		e.Restarted = t.next == int64(len(magic)) && (t.log.format.Created != 0 || t.unclean)
-	case e.Type.opaque(), typeNames[e.Type] == "" && !e.Skippable():
+	case StartEncryptionEvent:
 		return false, &NotUnderstoodError{pos, e.Type}
-	case e.Type == RotateEvent, e.Type == StopEvent:
+	case RotateEvent, StopEvent:
 		if err := t.noteEnd(e); err != nil {
 			return false, err
 		}

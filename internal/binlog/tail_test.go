@@ -166,10 +166,6 @@ func TestTailIsNotSure(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, &gone},
-		{"unknown event", func(t *testing.T, _ string, l *logBytes) { l.add(99, "").save(t) }, &odd},
-		{"incident", func(t *testing.T, _ string, l *logBytes) { l.add(IncidentEvent, "\x01\x00").save(t) }, &odd},
-		{"compressed", func(t *testing.T, _ string, l *logBytes) { l.add(TransactionPayloadEvent, "abc").save(t) }, &odd},
-		{"compressed by MariaDB", func(t *testing.T, _ string, l *logBytes) { l.add(QueryCompressedEvent, "abc").save(t) }, &odd},
 		{"encrypted", func(t *testing.T, _ string, l *logBytes) { l.add(StartEncryptionEvent, "abc").save(t) }, &odd},
 		{"checksum", func(t *testing.T, _ string, l *logBytes) {
 			l.add(XIDEvent, "12345678")
@@ -218,10 +214,29 @@ func TestTailIsNotSure(t *testing.T) {
 
 func TestTailKnownByName(t *testing.T) {
 	dir := t.TempDir()
-	newLog(t, dir, first, 1, false).add(UserVarEvent, "x").add(PartialUpdateRowsEvent, "x").addFlags(99, flagIgnorable, "x").save(t)
-	expect(t, openTail(t, dir, Position{File: first}), "FORMAT_DESCRIPTION restarted", "USER_VAR", "PARTIAL_UPDATE_ROWS", "number 99")
-	if UserVarEvent.Understood() || PartialUpdateRowsEvent.Understood() || EventType(99).Understood() || !XIDEvent.Understood() {
-		t.Error("what is understood")
+	newLog(t, dir, first, 1, false).add(UserVarEvent, "x").add(PartialUpdateRowsEvent, "x").addFlags(99, flagIgnorable, "x").
+		add(98, "x").add(IncidentEvent, "\x01\x00").add(TransactionPayloadEvent, "x").add(QueryCompressedEvent, "x").add(XIDEvent, "12345678").save(t)
+	expect(t, openTail(t, dir, Position{File: first}), "FORMAT_DESCRIPTION restarted", "USER_VAR", "PARTIAL_UPDATE_ROWS", "number 99",
+		"number 98", "INCIDENT", "TRANSACTION_PAYLOAD", "QUERY_COMPRESSED", "XID")
+	for kind, want := range map[EventType]bool{
+		IntvarEvent: true, RandEvent: true, UserVarEvent: true, XIDEvent: true, StopEvent: true,
+		PartialUpdateRowsEvent: false, 99: false, IncidentEvent: false, TransactionPayloadEvent: false, QueryCompressedEvent: false, 6: false, 12: false,
+	} {
+		if kind.Understood() != want {
+			t.Errorf("%s: understood %t", kind, !want)
+		}
+	}
+}
+
+func TestRowsTable(t *testing.T) {
+	for kind, want := range map[EventType]bool{PartialUpdateRowsEvent: true, 166: true, 171: true, QueryCompressedEvent: false, WriteRowsV2: false, XIDEvent: false} {
+		e := Event{Type: kind, Body: []byte("\x05\x01\x00\x00\x00\x00\x01\x00rest")}
+		if id, ok := e.RowsTable(); ok != want || ok && id != 0x105 {
+			t.Errorf("%s: table %d, %t", kind, id, ok)
+		}
+	}
+	if _, ok := (&Event{Type: PartialUpdateRowsEvent, Body: []byte("\x05")}).RowsTable(); ok {
+		t.Error("the number of a table in one byte")
 	}
 }
 

@@ -38,13 +38,18 @@ const (
 	GTIDListEvent          EventType = 163
 )
 
+// The kinds that say with which values the statement behind them is run.
+// https://dev.mysql.com/doc/dev/mysql-server/latest/classmysql_1_1binlog_1_1event_1_1User__var__event.html
+const (
+	IntvarEvent  EventType = 5
+	RandEvent    EventType = 13
+	UserVarEvent EventType = 14
+)
+
 // The kinds that it can only name.
 const (
-	IntvarEvent             EventType = 5
 	AppendBlockEvent        EventType = 9
 	DeleteFileEvent         EventType = 11
-	RandEvent               EventType = 13
-	UserVarEvent            EventType = 14
 	BeginLoadQueryEvent     EventType = 17
 	ExecuteLoadQueryEvent   EventType = 18
 	TransactionContextEvent EventType = 36
@@ -92,7 +97,7 @@ func (t EventType) Understood() bool {
 	switch {
 	case t == IncidentEvent, t >= StartEncryptionEvent:
 		return false
-	case t >= QueryEvent && t <= RotateEvent, t == FormatDescriptionEvent, t == XIDEvent, t == TableMapEvent,
+	case t >= QueryEvent && t <= IntvarEvent, t == RandEvent, t == UserVarEvent, t == FormatDescriptionEvent, t == XIDEvent, t == TableMapEvent,
 		t >= WriteRowsV1 && t <= PreviousGTIDsEvent, t == XAPrepareEvent, t == HeartbeatV2Event, t == TaggedGTIDEvent,
 		t >= AnnotateRowsEvent && t <= GTIDListEvent:
 		return true
@@ -100,10 +105,22 @@ func (t EventType) Understood() bool {
 	return false
 }
 
-// opaque kinds hide other events, or say that some are missing: after one of them a
-// reader cannot tell what happened.
-func (t EventType) opaque() bool {
-	return t == IncidentEvent || t == TransactionPayloadEvent || t >= StartEncryptionEvent && t <= deleteRowsCompressed
+// hasTable reports whether the body of such an event begins with the number of the table whose
+// rows it changes, though the rest of it is not understood: PARTIAL_UPDATE_ROWS, and rows that
+// MariaDB compressed.
+func (t EventType) hasTable() bool {
+	return t == PartialUpdateRowsEvent || t > QueryCompressedEvent && t <= deleteRowsCompressed
+}
+
+// RowsTable returns the number of the table that an event changes rows of which this package
+// cannot read, false for all others.
+func (e *Event) RowsTable() (id uint64, ok bool) {
+	const width = 6
+	if !e.Type.hasTable() || len(e.Body) < width {
+		return 0, false
+	}
+	r := reader{b: e.Body, what: e.Type.String() + " event"}
+	return r.uint(width), true
 }
 
 // RowKind tells what a rows event did.

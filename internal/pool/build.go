@@ -106,9 +106,14 @@ func (p *Pool) claim(ctx context.Context, r TemplateRequest) (c Claim, _ *build,
 			c := Claim{Template: p.template(t)}
 			p.mu.Unlock()
 			// After a restart nobody knows yet whether it is there at all.
-			_, err := p.shape(ctx, s, t.name)
+			shape, err := p.shape(ctx, s, t.name)
 			if err == nil {
-				return c, nil, nil
+				if err = p.rewinder.Unchanged(ctx, s, shape); err == nil {
+					return c, nil, nil
+				}
+				if errors.Is(err, rewind.ErrTemplateChanged) {
+					continue // which everybody knows by now
+				}
 			}
 			if !errors.Is(err, ErrNotFound) {
 				return Claim{}, nil, err
@@ -185,7 +190,7 @@ func (p *Pool) begin(ctx context.Context, s *rewind.Session, name string, b *bui
 // The caller holds p.mu.
 func (p *Pool) keyed(r TemplateRequest) *tmpl {
 	for _, t := range p.templates {
-		if t.family == r.Family && t.key == r.Key && (t.shape == nil || p.rewinder.Unchanged(t.name) == nil) {
+		if t.family == r.Family && t.key == r.Key && (t.shape == nil || p.rewinder.Certain(t.name) == nil) {
 			return t
 		}
 	}

@@ -31,15 +31,18 @@ type house struct {
 	root   *sql.DB
 }
 
+// schema is the database shop.
+const schema = `CREATE DATABASE shop; USE shop;
+	CREATE TABLE item (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, name varchar(20), note text);
+	INSERT INTO item (name, note) VALUES ('a', REPEAT('x', 3000)), ('b', 'y'), ('c', NULL);
+	CREATE TABLE sale (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, item int, FOREIGN KEY (item) REFERENCES item (id) ON DELETE CASCADE);
+	INSERT INTO sale (item) VALUES (1), (1), (2);
+	CREATE VIEW sold AS SELECT name FROM item JOIN sale ON item.id = sale.item;`
+
 func newHouse(t *testing.T, want string) *house {
 	t.Helper()
 	srv := servertest.Start(t, servertest.Find(t, want))
-	srv.Load(t, `CREATE DATABASE shop; USE shop;
-		CREATE TABLE item (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, name varchar(20), note text);
-		INSERT INTO item (name, note) VALUES ('a', REPEAT('x', 3000)), ('b', 'y'), ('c', NULL);
-		CREATE TABLE sale (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, item int, FOREIGN KEY (item) REFERENCES item (id) ON DELETE CASCADE);
-		INSERT INTO sale (item) VALUES (1), (1), (2);
-		CREATE VIEW sold AS SELECT name FROM item JOIN sale ON item.id = sale.item;`)
+	srv.Load(t, schema)
 	e := srv.Endpoint
 	h := &house{t: t, srv: srv, config: pool.Config{
 		Server: srv.Server, DataDir: srv.DataDir(), File: filepath.Join(t.TempDir(), "pool.json"),

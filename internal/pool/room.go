@@ -24,9 +24,10 @@ const (
 	longestRest = time.Minute
 )
 
-// tend ends leases whose time has run out, and has as many spare clones as there is room for. Where
+// tend compares templates that may have been changed, ends leases whose time has run out, and has as many spare clones as there is room for. Where
 // nobody knows how much there is, what was known last counts.
 func (p *Pool) tend() {
+	p.verify()
 	room, known := p.measure()
 	p.mu.Lock()
 	if known {

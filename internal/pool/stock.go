@@ -217,7 +217,7 @@ func (p *Pool) get(ctx context.Context, t *tmpl, mine chan clone) (*lease, error
 // p.mu.
 func (p *Pool) deal(t *tmpl) {
 	if t.shape != nil && len(t.waiting) > 0 {
-		if err := p.rewinder.Unchanged(t.name); err != nil {
+		if err := p.rewinder.Certain(t.name); err != nil {
 			t.refuse(err)
 		}
 	}

@@ -127,6 +127,9 @@ func (p *Pool) tryShape(ctx context.Context, s *rewind.Session, name string) (*t
 		if err != nil {
 			return nil, notFound(err)
 		}
+		if err := p.prove(ctx, s, shape); err != nil {
+			return nil, err
+		}
 		why := p.journal.Changed(name)
 		if why == "" {
 			if p.config.Server.TransportsTables() {
@@ -203,7 +206,7 @@ func (p *Pool) template(t *tmpl) Template {
 	if t.shape == nil {
 		return out
 	}
-	out.Tables, out.Bytes, out.Changed = len(t.shape.Tables), t.size, p.journal.Changed(t.name)
+	out.Tables, out.Bytes, out.Changed = len(t.shape.Tables), t.size, p.journal.Proven(t.name)
 	return out
 }
 

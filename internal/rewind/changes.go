@@ -27,6 +27,11 @@ type Changes struct {
 	// Events counts the row events that were read, also those of transactions that wait
 	// for their end.
 	Events int
+	// Proven says what has changed without a doubt, "" if nothing has, or may not have.
+	Proven string
+
+	// version grows with each change and each doubt.
+	version int
 }
 
 // TableChanges are the changes of one table's rows.
@@ -58,6 +63,7 @@ func (c *Changes) table(name string) *TableChanges {
 // add takes in a change of rows.
 func (c *Changes) add(change binlog.Change) {
 	t := c.table(change.Map.Table)
+	c.proven("rows of " + change.Map.Table + " were changed")
 	if t.Bytes += change.Rows.Size(); t.Bytes > maxTable {
 		t.Doubtful = true
 	}
@@ -72,6 +78,23 @@ func (c *Changes) add(change binlog.Change) {
 func (c *Changes) doubt(table string) {
 	t := c.table(table)
 	t.Doubtful, t.Rows = true, nil
+	c.version++
+}
+
+// proven notes what has changed without a doubt.
+func (c *Changes) proven(what string) {
+	c.version++
+	if c.Proven == "" {
+		c.Proven = what
+	}
+}
+
+// changed says what has changed, or may have; "" for nothing.
+func (c *Changes) changed() string {
+	if why := cmp.Or(c.Proven, c.beyondRows()); why != "" || len(c.Tables) == 0 {
+		return why
+	}
+	return "rows of it may have been changed"
 }
 
 // beyondRows says what else has changed but rows, or may have; "" for nothing.
@@ -102,6 +125,9 @@ func (c *Changes) follow(later *Changes) {
 		c.warn(text)
 	}
 	c.Events += later.Events
+	if later.Proven != "" {
+		c.proven(later.Proven)
+	}
 	if why := cmp.Or(c.Unsure, later.Unsure); why != "" {
 		c.unsure(why)
 	}
@@ -113,6 +139,7 @@ func (c *Changes) unsure(why string) {
 		c.Unsure = why
 	}
 	c.Tables = nil
+	c.version++
 }
 
 // warn notes a statement about more than the database.
@@ -127,6 +154,7 @@ func (c *Changes) warn(text string) {
 // in it.
 func (c *Changes) touch(names map[string]bool) {
 	c.Statements = true
+	c.version++
 	if c.Touched == nil {
 		c.Touched = map[string]bool{}
 	}

@@ -14,8 +14,8 @@ import (
 
 // Journal follows the binary log of a server, by plain reads of its files, and keeps what
 // happened to each database that is watched. It never guesses: where it cannot be sure to
-// know all, what it knows of every database is marked so. It may be used by several
-// goroutines.
+// know all, what it knows of the databases concerned is marked so, and of every database where
+// the log does not say which they are. It may be used by several goroutines.
 type Journal struct {
 	dir, base string
 
@@ -117,7 +117,7 @@ func (j *Journal) Take(name string) *Changes {
 	j.read()
 	c := j.watched[name]
 	if c == nil {
-		return &Changes{Unsure: "it was not watched"}
+		return &Changes{Unsure: notWatched}
 	}
 	j.watched[name] = &Changes{}
 	for _, g := range j.prepared {
@@ -159,20 +159,18 @@ func (j *Journal) RolledBack(x binlog.XID) {
 }
 
 // Changed reports, after reading the log to its end, why a database is no longer what it
-// was when it was first watched; "" if it is.
+// was when it was first watched, or may not be; "" if it is.
 func (j *Journal) Changed(name string) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.read()
-	c := j.watched[name]
-	if c == nil {
-		return "it was not watched"
+	if c := j.watched[name]; c != nil {
+		return c.changed()
 	}
-	if why := c.beyondRows(); why != "" || len(c.Tables) == 0 {
-		return why
-	}
-	return "rows of it were changed"
+	return notWatched
 }
+
+const notWatched = "it was not watched"
 
 // Read takes in what the log has, so that it may be purged up to there.
 func (j *Journal) Read() {
@@ -189,7 +187,7 @@ func (j *Journal) Format() *binlog.Format {
 }
 
 // read is Read. An error is one of the log, after which nobody can be sure of anything;
-// the log is followed anew from where it stands.
+// the log is followed anew from where it stands. One of a single event costs no more than that.
 func (j *Journal) read() {
 	for tries := 0; ; tries++ {
 		if j.tail == nil {
@@ -219,7 +217,8 @@ func (j *Journal) readTail() error {
 			return err
 		}
 		if err := j.take(&e); err != nil {
-			return err
+			j.allUnsure(err.Error())
+			j.reset()
 		}
 	}
 }
@@ -258,10 +257,26 @@ func (j *Journal) take(e *binlog.Event) error {
 		return j.prepare(e)
 	case e.Type == binlog.QueryEvent:
 		return j.query(e)
-	case !e.Type.Understood():
-		j.allUnsure("it has an event of the kind " + e.Type.String())
+	case !e.Type.Understood() && !e.Skippable():
+		j.notUnderstood(e)
 	}
 	return nil
+}
+
+// notUnderstood notes an event that cannot be read with the table that it names, or with every
+// database.
+func (j *Journal) notUnderstood(e *binlog.Event) {
+	id, ok := e.RowsTable()
+	m := j.group.tables[id]
+	if !ok || m == nil {
+		j.allUnsure("it has an event of the kind " + e.Type.String())
+		return
+	}
+	if c := j.watched[m.Schema]; c != nil {
+		c.Events++
+		c.proven("rows of " + m.Table + " were changed")
+		c.doubt(m.Table)
+	}
 }
 
 func (j *Journal) rows(e *binlog.Event) error {
@@ -297,7 +312,9 @@ func (j *Journal) count(g *group) {
 	for i, change := range g.staged {
 		c := j.watched[change.Map.Schema]
 		switch {
-		case c == nil || c.Unsure != "":
+		case c == nil:
+		case c.Unsure != "":
+			c.version++
 		case i < g.doubtful:
 			c.doubt(change.Map.Table)
 		default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
@@ -34,6 +35,8 @@ type Rewinder struct {
 	ServerID uint32
 
 	sampling sampling
+	// verifying is held by whoever compares a template with what it was.
+	verifying sync.Mutex
 }
 
 // Result is what a Reset did.
@@ -43,21 +46,10 @@ type Result struct {
 	Warnings []string
 }
 
-// ErrTemplateChanged says that a template is not what it was.
-var ErrTemplateChanged = errors.New("the template was changed")
-
-// Unchanged returns an error if a template is not what it was.
-func (r *Rewinder) Unchanged(name string) error {
-	if why := r.Journal.Changed(name); why != "" {
-		return fmt.Errorf("%w: %s\nhint: ramaria template add %s takes it as it is now", ErrTemplateChanged, why, name)
-	}
-	return nil
-}
-
 // Clone makes a database from its template and begins to watch it. It returns the
 // counters that it begins with.
 func (r *Rewinder) Clone(ctx context.Context, s *Session, shape *template.Shape, name string) (map[string]uint64, error) {
-	if err := r.Unchanged(shape.Name); err != nil {
+	if err := r.Unchanged(ctx, s, shape); err != nil {
 		return nil, err
 	}
 	r.Journal.Read()
@@ -308,7 +300,7 @@ func keys(shape *template.Shape) func(*binlog.TableMap) []int {
 
 // again makes the database once more.
 func (r *Rewinder) again(ctx context.Context, s *Session, d *Database) error {
-	if err := r.Unchanged(d.Shape.Name); err != nil {
+	if err := r.Unchanged(ctx, s, d.Shape); err != nil {
 		return err
 	}
 	if err := template.Drop(ctx, s.Conn, d.Name); err != nil {
@@ -324,7 +316,7 @@ func (r *Rewinder) again(ctx context.Context, s *Session, d *Database) error {
 
 // fill takes from the template what cannot be undone.
 func (r *Rewinder) fill(ctx context.Context, s *Session, d *Database, p *Plan) error {
-	if err := r.Unchanged(d.Shape.Name); err != nil {
+	if err := r.Unchanged(ctx, s, d.Shape); err != nil {
 		return err
 	}
 	if !p.Structure {

@@ -30,6 +30,8 @@ type Shape struct {
 	Keys []ForeignKey `json:"keys"`
 	// Files, if not nil, has clones made of files where that is faster.
 	Files *Files `json:"-"`
+	// Sums tell whether its rows are still the same.
+	Sums Sums `json:"-"`
 }
 
 // Kind is what information_schema.tables calls a table.

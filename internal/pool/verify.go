@@ -1,0 +1,58 @@
+package pool
+
+import (
+	"context"
+
+	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/template"
+)
+
+// provenAtOnce is up to how many bytes of tables the rows of a template are read before it can be
+// used, by which it is told later whether it is still the same: 16 MB take 50 ms or so. Those of
+// larger ones are read behind everybody's back.
+const provenAtOnce = 16 << 20
+
+// prove has the rows of a template read while nobody changes it.
+func (p *Pool) prove(ctx context.Context, s *rewind.Session, shape *template.Shape) error {
+	var bytes int64
+	for _, t := range shape.Tables {
+		bytes += t.Bytes
+	}
+	if bytes <= provenAtOnce {
+		return p.rewinder.Prove(ctx, s, shape)
+	}
+	p.behind.Go(func() {
+		s, done, err := p.session(p.life)
+		if err == nil {
+			err = p.rewinder.Prove(p.life, s, shape)
+			done(err)
+		}
+		if err != nil && p.life.Err() == nil {
+			p.config.Log.Warn("cannot read the rows of a template; if the binary log is lost, nobody can tell whether it was changed", "template", shape.Name, "error", err)
+		}
+	})
+	return nil
+}
+
+// verify compares those templates with what they were of which the log leaves open whether they
+// were changed, so that spare clones of them are made again, and users are told.
+func (p *Pool) verify() {
+	p.mu.Lock()
+	var open []*template.Shape
+	for _, t := range p.templates {
+		if t.shape != nil && p.journal.Proven(t.name) == "" && p.journal.Changed(t.name) != "" {
+			open = append(open, t.shape)
+		}
+	}
+	p.mu.Unlock()
+	for _, shape := range open {
+		s, done, err := p.session(p.life)
+		if err == nil {
+			err = p.rewinder.Unchanged(p.life, s, shape)
+			done(err)
+		}
+		if err != nil && p.life.Err() == nil {
+			p.config.Log.Warn("no clone can be made of a template", "template", shape.Name, "error", err)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package template
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// Sums are checksums of the rows of a template's tables, by which it can be told later whether
+// they are still the same. They may be used by several goroutines.
+type Sums struct {
+	mu   sync.Mutex
+	list map[string]string // nil until they are known
+}
+
+// Known returns the checksums by table, nil if they are not known yet.
+func (s *Sums) Known() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.list
+}
+
+// Set makes them known.
+func (s *Sums) Set(list map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = list
+}
+
+// Checksums reads every row of the tables of s that wanted names, and returns a checksum of each.
+func (s *Shape) Checksums(ctx context.Context, conn *sql.Conn, wanted func(table string) bool) (map[string]string, error) {
+	list := map[string]string{}
+	var plain []string
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		switch {
+		case !wanted(t.Name), t.Kind == Sequence: // what a sequence holds is its Counter
+		case slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Generated }):
+			// Of computed columns MariaDB's CHECKSUM is not always the same.
+			var sum string
+			if err := conn.QueryRowContext(ctx, s.checksum(t)).Scan(&sum); err != nil {
+				return nil, fmt.Errorf("read rows of %s.%s: %w", s.Name, t.Name, err)
+			}
+			list[t.Name] = sum
+		default:
+			plain = append(plain, server.QuoteName(s.Name)+"."+server.QuoteName(t.Name))
+		}
+	}
+	if len(plain) == 0 {
+		return list, nil
+	}
+	rows, err := conn.QueryContext(ctx, "CHECKSUM TABLE "+strings.Join(plain, ", "))
+	if err != nil {
+		return nil, fmt.Errorf("read rows of %s: %w", s.Name, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var sum sql.NullString
+		if err := rows.Scan(&name, &sum); err != nil {
+			return nil, fmt.Errorf("read rows of %s: %w", s.Name, err)
+		}
+		if !sum.Valid { // it is gone, or cannot be read: a warning says why
+			continue
+		}
+		list[strings.TrimPrefix(name, s.Name+".")] = sum.String
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read rows of %s: %w", s.Name, err)
+	}
+	return list, nil
+}
+
+// checksum is the question for a checksum of what is stored in a table with computed columns.
+func (s *Shape) checksum(t *Table) string {
+	parts := []string{"COUNT(*)"}
+	var stored []string
+	for _, c := range t.Columns {
+		if !c.Generated {
+			stored = append(stored, "IFNULL(CAST("+server.QuoteName(c.Name)+" AS BINARY), x'00')")
+		}
+	}
+	if len(stored) > 0 {
+		parts = append(parts, "IFNULL(SUM(CRC32(CONCAT_WS(x'01', "+strings.Join(stored, ", ")+"))), 0)")
+	}
+	return "SELECT CONCAT_WS(' ', " + strings.Join(parts, ", ") + ") FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name)
+}
