@@ -23,6 +23,9 @@ import (
 // prints it, and `ramaria run` sets it for its command.
 const EnvVar = "RAMARIA_API"
 
+// EnvInstance names the variable with an instance's name, which comes with EnvVar.
+const EnvInstance = "RAMARIA_INSTANCE"
+
 const (
 	// maxAnswer is the size, in bytes, of the largest answer that is read: some
 	// ten thousand marks.
@@ -76,6 +79,38 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	var s Status
 	err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s)
 	return s, err
+}
+
+// Wanted is what is expected of an instance. Fields that are empty have no opinion.
+type Wanted struct {
+	// Instance is its name.
+	Instance string
+	// Server is its software, as --server of ramaria up has it: mysql, mariadb:11.4, or the
+	// path of a daemon.
+	Server string
+	// Volume is where its data lies, as --volume has it. A size is not looked at.
+	Volume string
+}
+
+// WantedFromEnv is what the variables say by which an instance is chosen where
+// RAMARIA_API does not name one: RAMARIA_INSTANCE, RAMARIA_SERVER and RAMARIA_VOLUME.
+func WantedFromEnv() Wanted {
+	return Wanted{Instance: os.Getenv(EnvInstance), Server: os.Getenv("RAMARIA_SERVER"), Volume: os.Getenv("RAMARIA_VOLUME")}
+}
+
+// Expect asks whether the instance is the one that is wanted: the error is CodeOther if
+// it is another.
+func (c *Client) Expect(ctx context.Context, w Wanted) error {
+	query := url.Values{}
+	for key, value := range map[string]string{"instance": w.Instance, "server": w.Server, "volume": w.Volume} {
+		if value != "" {
+			query.Set(key, value)
+		}
+	}
+	if len(query) == 0 {
+		return nil
+	}
+	return c.call(ctx, http.MethodGet, "/v1/status?"+query.Encode(), nil, nil)
 }
 
 // Branch makes another running instance with the data that this one has now. A name

@@ -19,6 +19,7 @@ const (
 	CodeChanged     = "changed"     // the template was changed since it was made one, or the database that is to be marked, beyond its rows, or is kept as it is
 	CodeLost        = "lost"        // the database has no mark, or could not be put back to it: it is as its template
 	CodeNoLog       = "no_log"      // the instance keeps no binary log (--log off), without which nothing can be cloned or reset
+	CodeOther       = "other"       // the instance is not the one that is wanted
 	CodeBusy        = "busy"        // something else is going on; the same request can succeed later
 	CodeFull        = "full"        // all databases that there may be are in use
 	CodeTooLarge    = "too_large"   // the request's body is too large

@@ -35,6 +35,8 @@ type Server struct {
 	Flavour string `json:"flavour"`
 	// Version is as in 10.11.19.
 	Version string `json:"version"`
+	// Path is the daemon's, "" where the instance does not tell.
+	Path string `json:"path,omitempty"`
 }
 
 // Endpoint is how an application reaches a server.

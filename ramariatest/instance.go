@@ -16,7 +16,7 @@ import (
 // EnvInstance names the variable with the name of the instance that is started where
 // RAMARIA_API is not set; EnvProgram the one with the path of the ramaria program.
 const (
-	EnvInstance = "RAMARIA_INSTANCE"
+	EnvInstance = client.EnvInstance
 	EnvProgram  = "RAMARIA_BIN"
 )
 
@@ -30,7 +30,9 @@ const exitWait = 10 * time.Second
 // if need be.
 func findSocket(ctx context.Context) (string, error) {
 	if socket := os.Getenv(client.EnvVar); socket != "" {
-		return socket, nil
+		api := client.New(socket)
+		defer api.Close()
+		return socket, api.Expect(ctx, client.WantedFromEnv())
 	}
 	name := cmp.Or(os.Getenv(EnvInstance), DefaultInstance)
 	if _, err := ramaria(ctx, nil, "up", name); err != nil {

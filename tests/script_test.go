@@ -142,6 +142,8 @@ func setUp(env *testscript.Env, c *cast) error {
 	env.Setenv("SERVER", srv.Name())
 	env.Setenv("SERVER_DIR", software)
 	env.Setenv("SERIES", srv.Version.Series())
+	env.Setenv("CLIENT", srv.Client.Shell())
+	env.Setenv("DUMPER", srv.Dumper.Shell())
 	env.Setenv("UID", strconv.Itoa(os.Geteuid()))
 	for name, other := range c.others {
 		env.Setenv(name, series(other))

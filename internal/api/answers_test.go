@@ -156,7 +156,7 @@ func TestErrors(t *testing.T) {
 func TestErrorsAreDocumented(t *testing.T) {
 	c := loadContract(t)
 	want := map[string][]int{
-		"getStatus": {400, 500, 503}, "listMarks": {400, 500, 503}, "getDocument": {400, 500},
+		"getStatus": {400, 409, 500, 503}, "listMarks": {400, 500, 503}, "getDocument": {400, 500},
 		"createBranch": {400, 409, 413, 415, 500, 503, 507}, "createMark": {400, 409, 413, 415, 500, 503, 507},
 		"deleteMark": {400, 404, 409, 500, 503}, "rewindToMark": {400, 404, 409, 500, 503, 507},
 		"listTemplates": {400, 409, 500, 503}, "listDatabases": {400, 409, 500, 503},

@@ -162,8 +162,15 @@ func (h *handler) noSuchPath(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (h *handler) status(ctx context.Context, _ request) (any, error) {
+func (h *handler) status(ctx context.Context, r request) (any, error) {
+	want, err := wantedOf(r.query)
+	if err != nil {
+		return nil, err
+	}
 	s, err := h.instance.Status(ctx)
+	if err == nil {
+		err = checkWanted(s, want)
+	}
 	// Lists are there even when they are empty: null is another type.
 	s.Warnings, s.Marks = list(s.Warnings), list(s.Marks)
 	return s, err

@@ -24,6 +24,7 @@ var (
 	ErrBusy        = errors.New("the instance is busy")    // 409 busy
 	ErrFull        = errors.New("the pool is full")        // 503 full
 	ErrUnavailable = errors.New("the server does not run") // 503 unavailable
+	errOther       = errors.New("it is another instance")  // 409 other
 	errInternal    = errors.New("this should not happen")  // 500 internal
 )
 
@@ -38,6 +39,7 @@ var kinds = []struct {
 	{ErrChanged, http.StatusConflict, client.CodeChanged},
 	{ErrLost, http.StatusConflict, client.CodeLost},
 	{ErrNoLog, http.StatusConflict, client.CodeNoLog},
+	{errOther, http.StatusConflict, client.CodeOther},
 	{ErrInvalid, http.StatusBadRequest, client.CodeInvalid},
 	{instance.ErrName, http.StatusBadRequest, client.CodeInvalid},
 	{ErrNoRoom, http.StatusInsufficientStorage, client.CodeNoRoom},

@@ -58,7 +58,7 @@ func full() *fake {
 	return &fake{
 		status: client.Status{
 			Name: "shop", Phase: "running", Since: at, Reason: "none", Warnings: []string{"the volume is 93 % full"}, ReadySeconds: 0.052,
-			Server:   client.Server{Flavour: "mariadb", Version: "10.11.19"},
+			Server:   client.Server{Flavour: "mariadb", Version: "10.11.19", Path: "/usr/sbin/mariadbd"},
 			Endpoint: endpoint,
 			Volume:   client.Volume{Kind: "shm", Dir: "/dev/shm/ramaria-0", SizeBytes: 7, UsedBytes: 8, FreeBytes: 9, Bound: "limit", Reflink: true},
 			Snapshot: client.SnapshotEstimate{DataBytes: 10, ExpectedPauseMicros: 11}, Log: "on",

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -55,6 +56,7 @@ func TestRefusals(t *testing.T) {
 		"bad label in a path":    {"DELETE", "/v1/marks/a%2fb", "", "", 400, "invalid", `use label "a/b"`},
 		"bad label to rewind to": {"POST", "/v1/marks/a%20b/rewind", "", "", 400, "invalid", `use label "a b"`},
 		"body where none is":     {"POST", "/v1/marks/a/rewind", ct, `{}`, 400, "invalid", "takes no body"},
+		"no such expectation":    {"GET", "/v1/status?sever=mysql", "", "", 400, "invalid", `use "sever" in the URL`},
 		"other counters":         {"POST", databases + "/a/reset?counters=lose", "", "", 400, "invalid", `use counters "lose"`},
 		"no counters":            {"POST", databases + "/a/rewind?counters=", "", "", 400, "invalid", `use counters ""`},
 		"misspelt counters":      {"POST", databases + "/a/reset?counter=keep", "", "", 400, "invalid", `use "counter" in the URL`},
@@ -146,6 +148,46 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("it reached the instance: %v", f.requests())
 			}
 		})
+	}
+}
+
+// TestWanted: an instance that is asked for in the words of the variables that choose one
+// answers only if it is the one.
+func TestWanted(t *testing.T) {
+	c, f := loadContract(t), full()
+	f.status.Server.Path = t.TempDir() + "/mariadbd"
+	if err := os.WriteFile(f.status.Server.Path, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h := Handler(f, (&buffer{}).logger())
+	for query, want := range map[string]struct {
+		status        int
+		code, message string
+	}{
+		"instance=shop&server=mariadb&volume=shm": {200, "", ""},
+		"server=mariadb:10.11&volume=shm:2G":      {200, "", ""},
+		"server=mariadb:10&volume=auto":           {200, "", ""},
+		"server=" + f.status.Server.Path:          {200, "", ""},
+		"instance=&server=&volume=":               {200, "", ""},
+		"instance=other":                          {409, "other", "use instance shop: it has another name, and other was asked for"},
+		"server=mysql":                            {409, "other", "it runs mariadb 10.11.19, and mysql was asked for"},
+		"server=mariadb:11.4&instance=shop":       {409, "other", "mariadb:11.4 was asked for"},
+		"server=/nowhere/mariadbd":                {409, "other", "/nowhere/mariadbd was asked for"},
+		"volume=disk":                             {409, "other", "lies in the volume shm, and disk was asked for"},
+		"server=oracle":                           {400, "invalid", "unknown server"},
+		"volume=moon":                             {400, "invalid", "no such kind"},
+	} {
+		x := ask(h, "GET", "/v1/status?"+query, "", "")
+		var got client.ErrorBody
+		if err := json.Unmarshal(x.body, &got); err != nil {
+			t.Fatalf("%s: %v", x.body, err)
+		}
+		if x.status != want.status || got.Error.Code != want.code || !strings.Contains(got.Error.Message, want.message) {
+			t.Errorf("%s: %d %s %q, want %d %s ...%q...", query, x.status, got.Error.Code, got.Error.Message, want.status, want.code, want.message)
+		}
+		if err := c.check(x); err != nil {
+			t.Errorf("%s: %d %s: %v", query, x.status, x.body, err)
+		}
 	}
 }
 

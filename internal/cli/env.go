@@ -13,8 +13,10 @@ import (
 
 func newEnv(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "env [NAME]",
-		Short:             "Print the variables by which programs find an instance, for eval",
+		Use:   "env [NAME]",
+		Short: "Print the variables by which programs find an instance, for eval",
+		Long: `Print the variables by which programs find an instance, for eval. The servers' own
+clients (mysql, mariadb, mysqldump, ...) take account and socket from them too.`,
 		Example:           `  eval "$(ramaria env)"; mysql -e 'SELECT 1'`,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
@@ -29,6 +31,7 @@ func runEnv(a *app, name string) error {
 	if err != nil {
 		return err
 	}
+	a.warnOwnOptions()
 	for _, kv := range supervisor.Env(i) {
 		k, v, _ := strings.Cut(kv, "=")
 		fmt.Fprintf(a.stdout, "export %s=%s\n", k, server.ShellQuote(v))

@@ -41,7 +41,7 @@ func (o *specFlags) add(cmd *cobra.Command) {
 	f.StringVar(&o.user, "user", image.DefaultUser, "`NAME` of the application's account")
 	f.StringVar(&o.passwordFile, "password-file", "", "`FILE` with the application's password (default: a random one)")
 	f.IntVar(&o.port, "port", 0, "TCP `PORT` on 127.0.0.1; 0 is any free one")
-	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv("RAMARIA_VOLUME"), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")
+	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv(envVolume), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")
 	f.StringVar(&o.tmpdir, "tmpdir", "", "`DIR` for temporary tables and sorts (default: in the volume)")
 	f.StringArrayVar(&o.set, "set", nil, "server setting `NAME=VALUE`, over ramaria's own; repeatable")
 	f.StringVar(&o.log, "log", instance.LogOn, "`on or off`: whether the server keeps a binary log; without one it writes less, and templates, clones and their resets are not possible")
@@ -73,7 +73,7 @@ func (o *specFlags) spec() (instance.Spec, error) {
 		return instance.Spec{}, usageError{fmt.Errorf("use --log %s: it is on or off\nhint: --log off", o.log)}
 	}
 	s := instance.Spec{
-		Server: o.server, From: from, Key: o.key, Database: o.database, User: o.user,
+		Server: cmp.Or(o.server, os.Getenv(server.EnvServer)), From: from, Key: o.key, Database: o.database, User: o.user,
 		PasswordFile: o.passwordFile, Port: o.port, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
 	}
 	if o.log == instance.LogOff {
@@ -132,7 +132,7 @@ func fields(s instance.Spec) []field {
 	}
 	sort.Strings(set)
 	return []field{
-		{"server", s.Server, func(to *instance.Spec) { to.Server = s.Server }},
+		{"server", cmp.Or(s.Server, string(server.MariaDB)), func(to *instance.Spec) { to.Server = s.Server }},
 		// A key belongs to its source.
 		{"from", strings.Join(s.From, " "), func(to *instance.Spec) { to.From, to.Key = s.From, "" }},
 		{"key", s.Key, func(to *instance.Spec) { to.Key = s.Key }},
@@ -147,23 +147,23 @@ func fields(s instance.Spec) []field {
 	}
 }
 
-// changedFlags returns, for the flags given on this command line, what differs
-// from what the instance was made with. Flags not given are as they were.
+// changedFlags returns, for what this command line or the environment asks for, what
+// differs from what the instance was made with. What neither says is as it was.
 func changedFlags(cmd *cobra.Command, was, now instance.Spec) []string {
 	var diff []string
 	before, after := fields(was), fields(now)
 	for i, f := range after {
-		if cmd.Flags().Changed(f.flag) && f.value != before[i].value {
-			diff = append(diff, fmt.Sprintf("  --%s: made with %q, now %q", f.flag, before[i].value, f.value))
+		if asked := askedBy(cmd, f.flag); asked != "" && f.value != before[i].value {
+			diff = append(diff, fmt.Sprintf("  %s: made with %q, now %q", asked, before[i].value, f.value))
 		}
 	}
 	return diff
 }
 
-// merge returns was with the flags given on this command line replaced.
+// merge returns was with what this command line or the environment asks for replaced.
 func merge(cmd *cobra.Command, was, now instance.Spec) instance.Spec {
 	for _, f := range fields(now) {
-		if cmd.Flags().Changed(f.flag) {
+		if askedBy(cmd, f.flag) != "" {
 			f.give(&was)
 		}
 	}

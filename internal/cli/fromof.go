@@ -102,7 +102,7 @@ func (e explainedError) Error() string { return e.text }
 func (e explainedError) Unwrap() error { return e.error }
 
 // software is the --server of what is to be made; that of the instance whose data it is
-// made of, unless another was asked for.
+// made of, unless another was asked for that it is not.
 func (a *app) software(spec instance.Spec) (string, error) {
 	name := image.SourceInstance(spec.From)
 	if name == "" {
@@ -111,6 +111,13 @@ func (a *app) software(spec instance.Spec) (string, error) {
 	i, err := a.parent(name)
 	if err != nil {
 		return "", err
+	}
+	own, err := i.Server.Fulfils(spec.Server)
+	if err != nil {
+		return "", usageError{err}
+	}
+	if own {
+		spec.Server = ""
 	}
 	return cmp.Or(spec.Server, i.Spec.Server, fmt.Sprintf("%s:%s", i.Server.Flavour, i.Server.Version.Series())), nil
 }

@@ -26,7 +26,7 @@ func newRun(a *app) *cobra.Command {
 		Short: "Run a command with a private instance, which is gone afterwards",
 		Long: `Run a command with a private instance. The command finds it by the usual variables
 (DATABASE_URL, MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER, MYSQL_PWD,
-MYSQL_DATABASE, ...). The exit status is the command's: 125 if ramaria itself failed,
+MYSQL_DATABASE, ...); mysql, mariadb and their tools connect to it as well. The exit status is the command's: 125 if ramaria itself failed,
 126 if the command cannot be executed, 127 if it is not found, 128+N after signal N.
 The instance is gone afterwards, also on Ctrl-C.`,
 		Example: `  ramaria run -- pytest
@@ -121,7 +121,8 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 		}
 	}()
 	defer func() { stop(); <-watching }()
-	return runCommand(ctx, path, argv, supervisor.Env(i), a)
+	a.warnOwnOptions()
+	return runCommand(ctx, path, argv, append(forCommand(os.Environ(), i.Spec), supervisor.Env(i)...), a)
 }
 
 // runCommand runs the command in the foreground and returns its exit status. A
@@ -140,7 +141,7 @@ func runCommand(ctx context.Context, path string, argv, env []string, a *app) (i
 	if a.uid == 0 {
 		syscall.Umask(a.umask)
 	}
-	cmd := &exec.Cmd{Path: path, Args: argv, Env: append(os.Environ(), env...), Stdin: a.stdin, Stdout: a.stdout.w, Stderr: a.stderr}
+	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: a.stdin, Stdout: a.stdout.w, Stderr: a.stderr}
 	if err := cmd.Start(); err != nil {
 		a.say("ramaria: run %s: %v", argv[0], err)
 		return exitRunCannotExec, nil

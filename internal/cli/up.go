@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -96,9 +97,11 @@ func (a *app) existing(ctx context.Context, cmd *cobra.Command, name string, spe
 	if err != nil {
 		return nil, err
 	}
+	if spec, err = a.settled(r, spec); err != nil {
+		return nil, err
+	}
 	if diff := changedFlags(cmd, r.Spec, spec); len(diff) > 0 && !fresh {
-		return nil, usageError{fmt.Errorf("start instance %s: it was made with other flags\n%s\nhint: ramaria up %s --fresh ... makes it anew with these, its data is lost; ramaria down %s --rm removes it",
-			name, strings.Join(diff, "\n"), name, name)}
+		return nil, usageError{otherwiseError(name, diff)}
 	}
 	if !fresh && state.Phase != instance.Gone {
 		i, err := a.registry.Open(name)
@@ -111,6 +114,18 @@ func (a *app) existing(ctx context.Context, cmd *cobra.Command, name string, spe
 		a.say("instance %s: %s; making it again", name, state.Reason)
 	}
 	return a.remake(ctx, r, merge(cmd, r.Spec, spec))
+}
+
+// otherwiseError says that an instance is not what is asked for.
+func otherwiseError(name string, diff []string) error {
+	made, goOn := "with other flags", ""
+	for _, variable := range slices.Sorted(maps.Values(choosers)) {
+		if strings.Contains(strings.Join(diff, "\n"), "  "+variable+": ") {
+			made, goOn = "otherwise", goOn+fmt.Sprintf("; %s= goes on with what it has", variable)
+		}
+	}
+	return fmt.Errorf("start instance %s: it was made %s\n%s\nhint: ramaria up %s --fresh ... makes it anew with these, its data is lost; ramaria down %s --rm removes it%s",
+		name, made, strings.Join(diff, "\n"), name, name, goOn)
 }
 
 // remake makes an instance anew under its name; accounts and port stay.

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -17,9 +20,17 @@ func (b *build) exec(ctx context.Context, s source) error {
 	if err := b.createDatabase(ctx, b.image.Database); err != nil {
 		return err
 	}
+	// Beside what becomes the image, and gone before it does.
+	home, endpoint := filepath.Join(b.dir, "client"), b.endpoint(b.app, b.image.Database)
+	if err := endpoint.WriteClientHome(home); err != nil {
+		return err
+	}
+	defer os.RemoveAll(home)
 	b.say("running %s\n", s.path)
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", s.path)
-	cmd.Env = append(os.Environ(), b.endpoint(b.app, b.image.Database).Env()...)
+	// Not of another instance, of which the caller's shell may have been told.
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "RAMARIA_API=") })
+	cmd.Env = append(env, endpoint.Env(home)...)
 	// What a command prints is talk: stdout belongs to ramaria's own answer.
 	cmd.Stdout, cmd.Stderr = b.Talk, b.Talk
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

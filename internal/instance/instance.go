@@ -111,6 +111,9 @@ func (r *Record) madePath() string { return filepath.Join(r.Dir, "instance.json"
 // SupervisorLog is where a detached supervisor says what goes wrong.
 func (r *Record) SupervisorLog() string { return filepath.Join(r.Dir, "supervisor.log") }
 
+// ClientDir is the MYSQL_HOME of client programs: their option file, which has a password.
+func (r *Record) ClientDir() string { return filepath.Join(r.Dir, "client") }
+
 // Socket is the server's Unix socket.
 func (r *Record) Socket() string { return server.SocketPath(r.RunDir) }
 

@@ -69,21 +69,32 @@ func (s *suiteServer) prepare(ctx context.Context) error {
 	if s.admin, err = server.Open(s.endpoint.Socket, s.running.admin, ""); err != nil {
 		return err
 	}
-	s.globals, err = readGlobals(ctx, s.admin)
-	return err
+	if s.globals, err = readGlobals(ctx, s.admin); err != nil {
+		return err
+	}
+	return s.told().WriteClientHome(s.clientHome())
 }
 
 // environ is the caller's environment with what `ramaria run` adds; a stock server has no API.
 func (s *suiteServer) environ() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, client.EnvVar+"=") })
 	if s.instance != nil {
-		i := *s.instance
-		i.Endpoint.Database = s.payload.databases()[0]
-		return append(env, supervisor.Env(&i)...)
+		env = append(env, supervisor.Env(s.instance)...)
 	}
-	e := server.Endpoint{Host: "127.0.0.1", Port: s.plain.port, Socket: s.plain.socket(), Login: s.plain.app, Database: s.payload.databases()[0]}
-	return append(env, e.Env()...)
+	return append(env, s.told().Env(s.clientHome())...)
 }
+
+// told is the endpoint that the command is told of.
+func (s *suiteServer) told() server.Endpoint {
+	if s.instance == nil {
+		return server.Endpoint{Host: "127.0.0.1", Port: s.plain.port, Socket: s.plain.socket(), Login: s.plain.app, Database: s.payload.databases()[0]}
+	}
+	e := s.instance.Endpoint
+	e.Database = s.payload.databases()[0]
+	return e
+}
+
+func (s *suiteServer) clientHome() string { return filepath.Join(s.lab.Dir, s.name+".client") }
 
 const (
 	listDatabases = "SELECT schema_name FROM information_schema.schemata"

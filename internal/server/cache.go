@@ -92,8 +92,8 @@ func loadServer(dir string) (*Server, error) {
 		return nil, fmt.Errorf("this ramaria does not know %s", s.Flavour)
 	}
 	s.rebase(dir)
-	if !executable(s.Daemon.path()) {
-		return nil, fmt.Errorf("its daemon %s is missing", s.Daemon.path())
+	if !executable(s.Daemon.Path()) {
+		return nil, fmt.Errorf("its daemon %s is missing", s.Daemon.Path())
 	}
 	return &s, nil
 }

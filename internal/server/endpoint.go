@@ -1,8 +1,13 @@
 package server
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -28,8 +33,9 @@ func (e Endpoint) URL() string {
 }
 
 // Env returns the variables, as K=V, by which programs and libraries commonly
-// learn of their database.
-func (e Endpoint) Env() []string {
+// learn of their database. home is the directory that WriteClientHome wrote: the client
+// programs know no variable for the account, and one of MySQL and one of MariaDB for that.
+func (e Endpoint) Env(home string) []string {
 	port := strconv.Itoa(e.Port)
 	return []string{
 		"DATABASE_URL=" + e.URL(),
@@ -41,13 +47,34 @@ func (e Endpoint) Env() []string {
 		"MYSQL_PWD=" + e.Password,
 		"MYSQL_PASSWORD=" + e.Password,
 		"MYSQL_DATABASE=" + e.Database,
+		"MYSQL_HOME=" + home,
+		"MARIADB_HOME=" + home,
 	}
 }
 
 // ClientConfig returns the option file of a client program for this endpoint.
 // Passwords go to clients by file, never by argument.
-func (e Endpoint) ClientConfig() string {
-	esc := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace
-	return "[client]\nsocket = \"" + esc(e.Socket) + "\"\nuser = \"" + esc(e.User) +
-		"\"\npassword = \"" + esc(e.Password) + "\"\nprotocol = socket\n"
+func (e Endpoint) ClientConfig() string { return e.clientGroup() + "protocol = socket\n" }
+
+func (e Endpoint) clientGroup() string {
+	return "[client]\nsocket = " + optionQuote(e.Socket) + "\nuser = " + optionQuote(e.User) + "\npassword = " + optionQuote(e.Password) + "\n"
+}
+
+// optionQuote writes a value of an option file.
+func optionQuote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(s) + `"`
+}
+
+// WriteClientHome makes dir a directory in which the client programs find this endpoint, as
+// their MYSQL_HOME; only the caller can read it.
+//
+// It says host = localhost, which beats MYSQL_HOST, and not protocol = socket: so -S, and -h
+// with another host, lead where they say and not here. The database is in the group of
+// the client alone, since dump and admin programs know no such option.
+func (e Endpoint) WriteClientHome(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make directory for clients: %w", err)
+	}
+	text := e.clientGroup() + "host = localhost\n\n[mysql]\ndatabase = " + optionQuote(e.Database) + "\ndefault-character-set = utf8mb4\n"
+	return WritePrivate(filepath.Join(dir, "my.cnf"), []byte(text), Account{})
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // clientVariables are those by which the client programs take a server to connect to.
-var clientVariables = []string{"MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_PWD", "MARIADB_HOST", "MARIADB_TCP_PORT", "MARIADB_UNIX_PORT"}
+var clientVariables = []string{"MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_PWD", "MARIADB_HOST", "MARIADB_TCP_PORT", "MARIADB_UNIX_PORT", "MYSQL_HOME", "MARIADB_HOME"}
 
 // Environ is the environment for a client program, of a caller with the environment env:
 // variables of another instance, as ramaria env prints them, would lead it there.

@@ -135,7 +135,7 @@ func TestFetchPackages(t *testing.T) {
 			if diff := cmp.Diff(want, s); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if fi, err := os.Stat(s.Daemon.path()); err != nil || fi.Mode() != 0o755 {
+			if fi, err := os.Stat(s.Daemon.Path()); err != nil || fi.Mode() != 0o755 {
 				t.Errorf("mode %v, %v", fi.Mode(), err)
 			}
 			if _, err := os.Stat(filepath.Join(dir, "usr/share/doc")); err == nil {

@@ -203,7 +203,7 @@ func TestFetchSuiteAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.apt += unsigned + fmt.Sprintf("Dir::Etc::Preferences %q;\nAPT::Default-Release \"stable\";\n", pins)
-	if s, err := m.fetchSid("mysql"); err != nil || !strings.HasSuffix(s.Daemon.path(), "/usr/sbin/mysqld") {
+	if s, err := m.fetchSid("mysql"); err != nil || !strings.HasSuffix(s.Daemon.Path(), "/usr/sbin/mysqld") {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if asked := others.paths(); len(asked) > 0 {

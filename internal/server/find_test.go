@@ -91,7 +91,7 @@ func (m *machine) fetched(version string) *Server {
 	if err := makeOpenDir(s.Dir + "/usr/sbin"); err != nil {
 		m.t.Fatal(err)
 	}
-	if err := os.WriteFile(s.Daemon.path(), nil, 0o755); err != nil {
+	if err := os.WriteFile(s.Daemon.Path(), nil, 0o755); err != nil {
 		m.t.Fatal(err)
 	}
 	if err := writeDescription(s.Dir, s); err != nil {
@@ -216,7 +216,7 @@ func TestFindAtPath(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	cached := m.fetched("11.4.5")
-	if s := m.mustFind(cached.Daemon.path()); len(s.Daemon.Argv) != 4 {
+	if s := m.mustFind(cached.Daemon.Path()); len(s.Daemon.Argv) != 4 {
 		t.Errorf("the daemon of a fetched server has to run through its loader: %v", s.Daemon.Argv)
 	}
 	for path, want := range map[string]string{"opt/none/mariadbd": "no program at that path", "opt/bare/bin/mysqld": "no messages"} {

@@ -130,7 +130,7 @@ func (f *Finder) atPath(ctx context.Context, text string) (*Server, error) {
 		return nil, fmt.Errorf("find server %s: %w", text, err)
 	}
 	for c := range f.cached() { // those run through their own loader only
-		if c.server != nil && c.reason == "" && sameFile(c.server.Daemon.path(), real) {
+		if c.server != nil && c.reason == "" && sameFile(c.server.Daemon.Path(), real) {
 			return c.server, nil
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // the packages it may be an absolute link, or under /usr, so it is looked for by
 // its name. Options of the loader: ld.so(8).
 func ownLoader(root string, p Program) (Program, error) {
-	interpreter, err := interpreterOf(p.path())
+	interpreter, err := interpreterOf(p.Path())
 	if err != nil || interpreter == "" {
 		return p, err
 	}
@@ -23,7 +23,7 @@ func ownLoader(root string, p Program) (Program, error) {
 	for _, dir := range dirs {
 		loader := filepath.Join(dir, filepath.Base(interpreter))
 		if fi, err := os.Stat(loader); err == nil && fi.Mode().IsRegular() {
-			return Program{Argv: []string{loader, "--library-path", strings.Join(dirs, ":"), p.path()}}, nil
+			return Program{Argv: []string{loader, "--library-path", strings.Join(dirs, ":"), p.Path()}}, nil
 		}
 	}
 	return Program{}, fmt.Errorf("the packages hold no loader %s", filepath.Base(interpreter))

@@ -37,7 +37,7 @@ func parseVersionText(text string) (*family, Version, error) {
 
 // probe asks the daemon at the end of program what it is, or remembers it.
 func probe(ctx context.Context, m memo.Store, program Program) (*family, Version, error) {
-	binary := program.path()
+	binary := program.Path()
 	text, err := m.Get("server-version", binary, func() (string, error) { return askVersion(ctx, program) })
 	if err != nil {
 		return nil, Version{}, fmt.Errorf("ask %s for its version: %w", binary, err)
@@ -79,7 +79,8 @@ func (p Program) answer(ctx context.Context, args ...string) (string, error) {
 }
 
 // path is the program itself, after the loader and the loader's options.
-func (p Program) path() string {
+// Path is the program's file, "" for one that was not found.
+func (p Program) Path() string {
 	if len(p.Argv) == 0 {
 		return ""
 	}

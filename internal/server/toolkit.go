@@ -71,7 +71,7 @@ func loadTool(dir string, t Tool) (*toolkit, error) {
 		return nil, err
 	}
 	k.rebase(dir)
-	if k.Tool != t.Program || !executable(k.Program.path()) {
+	if k.Tool != t.Program || !executable(k.Program.Path()) {
 		return nil, fmt.Errorf("its program %s is missing", t.Program)
 	}
 	k.Program.Env = t.environ(dir) // of this version, not of the one that fetched it

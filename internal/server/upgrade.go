@@ -76,7 +76,7 @@ func (s *Server) Upgrade(ctx context.Context, work, tmp string, e Endpoint, acco
 
 // beside is the path of another program of the client's package.
 func (s *Server) beside(name string) string {
-	return filepath.Join(filepath.Dir(s.Client.path()), name)
+	return filepath.Join(filepath.Dir(s.Client.Path()), name)
 }
 
 // wrap makes scripts in dir that run programs through the server's own loader.

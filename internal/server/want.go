@@ -68,3 +68,32 @@ func (w want) matches(v Version) bool {
 		(w.parts < 2 || v.Minor == w.version.Minor) &&
 		(w.parts < 3 || v.Patch == w.version.Patch)
 }
+
+// Fulfils reports whether s is a server that text asks for, as --server has it.
+func (s *Server) Fulfils(text string) (bool, error) {
+	w, err := parseWant(text)
+	switch {
+	case err != nil:
+		return false, err
+	case w.path != "":
+		return sameFile(s.Daemon.Path(), w.path), nil
+	}
+	return w.refuses(s) == "", nil
+}
+
+// Narrower reports whether every server that was asked for by was is one that now asks
+// for too: mariadb:11.4 and mariadb.
+func Narrower(was, now string) (bool, error) {
+	a, err := parseWant(was)
+	if err != nil {
+		return false, err
+	}
+	b, err := parseWant(now)
+	if err != nil {
+		return false, err
+	}
+	if a.path != "" || b.path != "" {
+		return a.path == b.path, nil
+	}
+	return a.family == b.family && a.parts >= b.parts && b.matches(a.version), nil
+}

@@ -237,6 +237,9 @@ func (s *Supervisor) writeFiles() error {
 	if err := server.WritePrivate(initFile, []byte(sql), i.Account); err != nil {
 		return err
 	}
+	if err := i.Endpoint.WriteClientHome(i.ClientDir()); err != nil {
+		return err
+	}
 	if err := i.Server.WriteKeys(s.keys, i.RunDir, i.Account); err != nil {
 		return err
 	}

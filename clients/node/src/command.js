@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { RamariaError } from './error.js'
+import { Http } from './http.js'
 
 // binary returns the ramaria program: the one that $RAMARIA_BIN names, that of this
 // package, or one in PATH.
@@ -36,11 +37,26 @@ export function run(args, env) {
   })
 }
 
+// expect rejects, with the code other, if the instance is not what the variables choose.
+async function expect(socket) {
+  const query = new URLSearchParams()
+  for (const key of ['instance', 'server', 'volume']) {
+    const value = process.env[`RAMARIA_${key.toUpperCase()}`]
+    if (value) query.set(key, value)
+  }
+  if (`${query}` === '') return
+  const http = new Http(socket)
+  await http.call('GET', `/v1/status?${query}`).finally(() => http.close())
+}
+
 // findInstance resolves to the path of an instance's socket: the one that $RAMARIA_API
 // names, or that of an instance for tests, which is started if it does not run and is
 // left running, so that the next run finds its templates.
 export async function findInstance() {
-  if (process.env.RAMARIA_API) return process.env.RAMARIA_API
+  if (process.env.RAMARIA_API) {
+    await expect(process.env.RAMARIA_API)
+    return process.env.RAMARIA_API
+  }
   const name = process.env.RAMARIA_INSTANCE || 'tests'
   await run(['up', name])
   const line = /^export RAMARIA_API='(.*)'$/m.exec(await run(['env', name]))

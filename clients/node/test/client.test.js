@@ -132,6 +132,19 @@ END
   await assert.rejects(connect(), { code: 'no_server', hint: /RAMARIA_BIN/ })
 })
 
+test('an instance that is another than the variables choose is refused', async (t) => {
+  const before = { ...process.env }
+  t.after(() => { process.env = before })
+  const client = await connect()
+  t.after(() => client.close())
+  const { server: { flavour } } = await client.status()
+  process.env.RAMARIA_API = client.socket
+  process.env.RAMARIA_SERVER = flavour
+  assert.equal((await connect()).socket, client.socket)
+  process.env.RAMARIA_SERVER = flavour === 'mysql' ? 'mariadb' : 'mysql'
+  await assert.rejects(connect(), { code: 'other', hint: /unset RAMARIA_SERVER/ })
+})
+
 test('CommonJS has the same', () => {
   const required = createRequire(import.meta.url)('ramaria')
   assert.deepEqual(Object.keys(required).sort(), Object.keys(ramaria).sort())

@@ -20,7 +20,7 @@ def program(tmp_path, monkeypatch):
     path = tmp_path / "ramaria"
     path.write_text(PROGRAM)
     path.chmod(0o755)
-    for name in ("RAMARIA_API", "RAMARIA_INSTANCE"):
+    for name in ("RAMARIA_API", "RAMARIA_INSTANCE", "RAMARIA_SERVER", "RAMARIA_VOLUME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAMARIA_BIN", str(path))
     return path
@@ -41,6 +41,17 @@ def test_connect_takes_the_name_from_the_environment(program, monkeypatch):
 def test_connect_prefers_the_api(program, monkeypatch):
     monkeypatch.setenv("RAMARIA_API", "/run/x.sock")
     assert ramaria.connect().socket == "/run/x.sock"
+
+
+def test_connect_refuses_another_instance(real, monkeypatch):
+    flavour = real.status()["server"]["flavour"]
+    monkeypatch.setenv("RAMARIA_API", real.socket)
+    monkeypatch.setenv("RAMARIA_SERVER", flavour)
+    assert ramaria.connect().socket == real.socket
+    monkeypatch.setenv("RAMARIA_SERVER", {"mariadb": "mysql", "mysql": "mariadb"}[flavour])
+    with pytest.raises(ramaria.ApiError, match="was asked for\nhint: unset RAMARIA_SERVER") as caught:
+        ramaria.connect()
+    assert caught.value.code == "other"
 
 
 def test_an_error_says_what_the_program_said(program):

@@ -24,6 +24,8 @@ def test_marked(ramaria_db):
 @pytest.fixture(autouse=True)
 def environment(api, monkeypatch):
     monkeypatch.setenv("RAMARIA_API", api.path)
+    for name in ("RAMARIA_INSTANCE", "RAMARIA_SERVER", "RAMARIA_VOLUME"):  # the fake has none
+        monkeypatch.delenv(name, raising=False)
 
 
 def leases(api):

@@ -8,8 +8,8 @@ import json
 import os
 import socket
 import struct
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Union
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
+from urllib.parse import quote, urlencode
 
 from .database import Database
 from .errors import ApiError, NoInstance, RamariaError
@@ -43,6 +43,13 @@ class Client:
     def status(self) -> Dict[str, Any]:
         """Tells how the instance is."""
         return self.call("GET", "/v1/status")
+
+    def expect(self, environ: Mapping[str, str]) -> None:
+        """Raises ApiError with the code `other` if the instance is not what the variables choose."""
+        chosen = {key: environ.get(f"RAMARIA_{key.upper()}") for key in ("instance", "server", "volume")}
+        query = urlencode({key: value for key, value in chosen.items() if value})
+        if query:
+            self.call("GET", f"/v1/status?{query}")
 
     def templates(self) -> List[Dict[str, Any]]:
         """Lists the templates."""

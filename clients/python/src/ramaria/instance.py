@@ -26,7 +26,9 @@ def connect(instance: Optional[str] = None) -> Client:
     """
     api = os.environ.get("RAMARIA_API")
     if api and instance is None:
-        return Client(api)
+        client = Client(api)
+        client.expect(os.environ)
+        return client
     name = instance or os.environ.get("RAMARIA_INSTANCE") or DEFAULT_INSTANCE
     run("up", name)
     for line in run("env", name).splitlines():

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
@@ -38,6 +39,24 @@ final class Program {
         .map(l -> Path.of(l.substring(prefix.length(), l.length() - 1).replace("'\\''", "'")))
         .findFirst()
         .orElseThrow(() -> RamariaException.local("find the instance " + name + ": ramaria env does not name its socket", null));
+  }
+
+  /**
+   * The query by which the instance that RAMARIA_API names says whether it is what the other variables
+   * choose, or "". One that {@code up} starts has been compared with them.
+   */
+  String expected() {
+    if (variable("RAMARIA_API", "").isEmpty()) {
+      return "";
+    }
+    StringBuilder query = new StringBuilder();
+    for (String key : List.of("instance", "server", "volume")) {
+      String value = variable("RAMARIA_" + key.toUpperCase(Locale.ROOT), "");
+      if (!value.isEmpty()) {
+        query.append(query.length() == 0 ? '?' : '&').append(key).append('=').append(Api.escape(value));
+      }
+    }
+    return query.toString();
   }
 
   /** Makes a template of dumps, unless there is one with their content, and returns its database's name. */

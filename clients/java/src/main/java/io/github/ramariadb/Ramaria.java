@@ -13,10 +13,10 @@ public final class Ramaria implements AutoCloseable {
   /** The names of the databases of templates that are ready. */
   private final Map<Template, String> ready = new ConcurrentHashMap<>();
 
-  private Ramaria(Path socket, Program program) {
+  private Ramaria(Path socket, Program program, String expected) {
     this.api = new Api(socket);
     this.program = program;
-    Map<String, Object> status = api.call("GET", "/v1/status", null);
+    Map<String, Object> status = api.call("GET", "/v1/status" + expected, null);
     this.flavour = status.get("server") instanceof Map<?, ?> s ? String.valueOf(s.get("flavour")) : "";
   }
 
@@ -25,16 +25,17 @@ public final class Ramaria implements AutoCloseable {
    * by {@code RAMARIA_INSTANCE} or {@code tests}, with the program {@code RAMARIA_BIN} or
    * {@code ramaria}. The instance stays up, so that the next run finds its templates ready.
    *
-   * @throws RamariaException if there is none and none can be started
+   * @throws RamariaException if there is none and none can be started, or, with the code {@code other},
+   *     if it is another than {@code RAMARIA_INSTANCE}, {@code RAMARIA_SERVER} and {@code RAMARIA_VOLUME} choose
    */
   public static Ramaria connect() {
     Program program = new Program(System.getenv());
-    return new Ramaria(program.socket(), program);
+    return new Ramaria(program.socket(), program, program.expected());
   }
 
   /** Uses the instance whose socket is at a path. */
   public static Ramaria connect(Path socket) {
-    return new Ramaria(socket, new Program(System.getenv()));
+    return new Ramaria(socket, new Program(System.getenv()), "");
   }
 
   /**

@@ -28,6 +28,14 @@ class ProgramTest {
   }
 
   @Test
+  void asksWhetherItIsTheOneThatIsChosen() {
+    assertEquals("", new Program(Map.of("RAMARIA_SERVER", "mysql")).expected());
+    assertEquals("", new Program(Map.of("RAMARIA_API", "/x/api.sock")).expected());
+    assertEquals("?server=mysql%3A9.7&volume=shm",
+        new Program(Map.of("RAMARIA_API", "/x/api.sock", "RAMARIA_SERVER", "mysql:9.7", "RAMARIA_VOLUME", "shm")).expected());
+  }
+
+  @Test
   void startsAnInstance() throws IOException {
     String bin = script(
         "echo \"$@\" >> " + dir.resolve("calls"),
