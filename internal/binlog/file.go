@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // magic is what a log begins with; encryptedMagic, one of MySQL's with
@@ -38,7 +40,7 @@ func openLog(dir, name string) (*logFile, error) {
 	if name != filepath.Base(name) {
 		return nil, &CorruptError{Pos: pos, What: "name of a binary log", Reason: "it has a directory"}
 	}
-	f, err := os.Open(filepath.Join(dir, name))
+	f, err := sys.OpenIn(dir, name) // by no link: the server can make one
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &GoneError{Pos: pos, Reason: "the file is gone", Err: err}
 	}

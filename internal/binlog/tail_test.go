@@ -5,10 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 func openTail(t testing.TB, dir string, from Position) *Tail {
@@ -247,6 +250,23 @@ func TestOpenTail(t *testing.T) {
 	for _, p := range []Position{{second, 4}, {first, int64(len(l.b)) + 1}} {
 		if _, err := OpenTail(dir, p); !errors.As(err, &gone) {
 			t.Errorf("at %s: %v", p, err)
+		}
+	}
+}
+
+// TestTailFollowsNoLink: the server could put something else in the place of its next log.
+func TestTailFollowsNoLink(t *testing.T) {
+	for name, plant := range map[string]func(path string) error{
+		"link": func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), first), path) },
+		"fifo": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+	} {
+		dir := t.TempDir()
+		newLog(t, dir, first, 1, false)
+		if err := plant(filepath.Join(dir, second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenTail(dir, Position{File: second}); !errors.Is(err, sys.ErrNotPlain) {
+			t.Errorf("a %s: %v", name, err)
 		}
 	}
 }

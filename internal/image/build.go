@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/host"
@@ -189,17 +190,7 @@ func (b *build) copyDataDir(ctx context.Context, dir string) error {
 	if entries, err := os.ReadDir(b.dataDir()); err != nil || len(entries) > 0 {
 		return fmt.Errorf("copy data directory: %s is not empty: %w", b.dataDir(), errors.Join(err, fs.ErrExist))
 	}
-	err = walkDataDir(dir, func(rel string, d fs.DirEntry) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		dst := filepath.Join(b.dataDir(), rel)
-		if d.IsDir() {
-			return os.Mkdir(dst, 0o700)
-		}
-		return sys.CopyFile(ctx, filepath.Join(dir, rel), dst)
-	})
-	if err != nil {
+	if err := b.copyFiles(ctx, dir); err != nil {
 		return err
 	}
 	if err := checkStopped(dir); err != nil {
@@ -215,6 +206,47 @@ func (b *build) copyDataDir(ctx context.Context, dir string) error {
 	return b.keepLastLog(ctx, dir)
 }
 
+// copyFiles copies what belongs into an image of the data directory dir. Its owner, who may be a
+// server, can replace what is walked over; so nothing is opened that leads out of it.
+func (b *build) copyFiles(ctx context.Context, dir string) (err error) {
+	from, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("copy data directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	to, err := os.OpenRoot(b.dataDir())
+	if err != nil {
+		return fmt.Errorf("copy data directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	return walkDataDir(dir, func(rel string, d fs.DirEntry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return to.Mkdir(rel, 0o700)
+		}
+		return copyFile(ctx, to, from, rel)
+	})
+}
+
+// copyFile copies the regular file rel of one directory to another, where it must not exist.
+func copyFile(ctx context.Context, to, from *os.Root, rel string) (err error) {
+	in, err := from.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return fmt.Errorf("copy file: %w", err)
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	if fi, err := in.Stat(); err != nil || !fi.Mode().IsRegular() {
+		return fmt.Errorf("copy file %s: %w", rel, errors.Join(err, sys.ErrNotPlain))
+	}
+	out, err := to.OpenFile(rel, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("copy file: %w", err)
+	}
+	return errors.Join(sys.CopyFile(ctx, out, in), out.Close())
+}
+
 // takeDir makes the caller, usually root, the owner of an account's directory, so
 // that nothing below it can be reached, or put there, by the account. The directory
 // that dir lies in must be the caller's. The zero account is the caller.
@@ -223,7 +255,7 @@ func takeDir(dir string, account server.Account) error {
 		return nil
 	}
 	// In this order: the account could change the mode of what it owns.
-	if err := errors.Join(os.Lchown(dir, os.Geteuid(), os.Getegid()), os.Chmod(dir, 0o700)); err != nil {
+	if err := errors.Join(os.Lchown(dir, os.Geteuid(), os.Getegid()), os.Chmod(dir, 0o700)); err != nil { //nolint:forbidigo // it lies in a directory of ours
 		return fmt.Errorf("take %s: %w", dir, err)
 	}
 	return nil
@@ -235,11 +267,8 @@ func giveTree(dir string, account server.Account) error {
 	if account == (server.Account{}) {
 		return nil
 	}
-	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || path == dir {
-			return err
-		}
-		return os.Lchown(path, account.UID, account.GID)
+	err := walkRoot(dir, func(root *os.Root, path string, _ fs.DirEntry) error {
+		return root.Lchown(path, account.UID, account.GID)
 	})
 	if err == nil {
 		err = os.Lchown(dir, account.UID, account.GID)
@@ -248,6 +277,21 @@ func giveTree(dir string, account server.Account) error {
 		return fmt.Errorf("give %s to uid %d: %w", dir, account.UID, err)
 	}
 	return nil
+}
+
+// walkRoot calls f for all that is below dir. Nothing that f does by way of root leads out of it.
+func walkRoot(dir string, f func(root *os.Root, path string, d fs.DirEntry) error) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == "." {
+			return err
+		}
+		return f(root, path, d)
+	})
+	return errors.Join(err, root.Close())
 }
 
 // onlyDatabase returns the name of the only database of applications in a data
@@ -308,22 +352,19 @@ func (b *build) trim(ctx context.Context) error {
 	if err := takeDir(b.dataDir(), b.Account); err != nil {
 		return fmt.Errorf("trim image: %w", err)
 	}
-	err := filepath.WalkDir(b.dataDir(), func(path string, d fs.DirEntry, err error) error {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil || !d.Type().IsRegular() {
+	err := walkRoot(b.dataDir(), func(root *os.Root, path string, d fs.DirEntry) error {
+		if err := ctx.Err(); err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		rel, err := filepath.Rel(b.dataDir(), path)
+		if server.Transient(path) || b.Server.Spare(path, len(b.sources) == 0) {
+			return root.Remove(path)
+		}
+		f, err := root.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			return err
 		}
-		if server.Transient(rel) || b.Server.Spare(rel, len(b.sources) == 0) {
-			return os.Remove(path)
-		}
-		_, err = sys.DigHoles(path)
-		return err
+		_, err = sys.DigHolesIn(f)
+		return errors.Join(err, f.Close())
 	})
 	if err == nil {
 		b.image.Size, err = sys.DiskUsage(b.dataDir())

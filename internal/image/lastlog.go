@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -25,15 +26,37 @@ func (b *build) keepLastLog(ctx context.Context, dir string) error {
 	if err != nil || last == "" {
 		return err
 	}
-	log, index := filepath.Join(b.dataDir(), last), filepath.Join(b.dataDir(), base+".index")
-	if err := sys.CopyFile(ctx, filepath.Join(dir, last), log); err != nil {
+	if err := b.copyLog(ctx, dir, last); err != nil {
 		return err
 	}
-	if err := server.WritePrivate(index, []byte("./"+last+"\n"), b.Account); err != nil {
+	if err := server.WritePrivate(filepath.Join(b.dataDir(), base+".index"), []byte("./"+last+"\n"), b.Account); err != nil {
 		return err
 	}
 	b.lastLog = base
-	return b.Account.Own(log, 0o600)
+	return nil
+}
+
+// copyLog copies a binary log into the data directory, which is the account's already.
+func (b *build) copyLog(ctx context.Context, dir, name string) (err error) {
+	in, err := sys.OpenIn(dir, name)
+	if err != nil {
+		return fmt.Errorf("copy binary log: %w", err)
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	data, err := sys.OpenDir(b.dataDir())
+	if err != nil {
+		return fmt.Errorf("copy binary log: %w", err)
+	}
+	defer data.CloseWith(&err)
+	out, err := data.Open(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+	if err != nil {
+		return fmt.Errorf("copy binary log: %w", err)
+	}
+	err = sys.CopyFile(ctx, out, in)
+	if err == nil && b.Account != (server.Account{}) {
+		err = out.Chown(b.Account.UID, b.Account.GID)
+	}
+	return errors.Join(err, out.Close())
 }
 
 // lastLog returns the name of the binary log of a data directory and that of its last

@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,7 +65,7 @@ func TestCopyIsOursUntilDone(t *testing.T) {
 	src := tree(t, map[string]string{"aria_log_control": "", "shop/t.ibd": "x", "shop/deep/": "", "z": ""})
 	b := newBuild(t, newStore(t), "00000000000000aa")
 	b.Account = account
-	if err := account.Own(b.dataDir(), 0o777); err != nil {
+	if err := errors.Join(os.Chmod(b.dataDir(), 0o777), os.Chown(b.dataDir(), account.UID, account.GID)); err != nil {
 		t.Fatal(err)
 	}
 	looks := 0
@@ -121,7 +122,7 @@ func TestTrimIsOurs(t *testing.T) {
 	account := serverAccount(t)
 	b := newBuild(t, newStore(t), "00000000000000aa")
 	b.Account = account
-	for _, name := range []string{"ibdata1", "ibtmp1"} {
+	for _, name := range []string{"ibdata1", "ibtmp1", "undo001"} {
 		if err := os.WriteFile(filepath.Join(b.dataDir(), name), make([]byte, 64<<10), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -123,7 +123,7 @@ func (s *Store) make(ctx context.Context, i *Instance, size int64, clone func() 
 	}()
 	// Not MkdirAll: in a volume that was removed just now nothing is to be made. And with
 	// this mode whatever the umask: the server's account passes through.
-	if err := errors.Join(os.Mkdir(i.Dir, 0o711), os.Chmod(i.Dir, 0o711)); err != nil {
+	if err := errors.Join(os.Mkdir(i.Dir, 0o711), os.Chmod(i.Dir, 0o711)); err != nil { //nolint:forbidigo // made just now, in a directory of ours
 		return err
 	}
 	if i.Spec.TmpDir != "" {

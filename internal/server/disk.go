@@ -74,7 +74,7 @@ func makeOpenDir(dir string) error {
 	} else if err != nil {
 		return err
 	}
-	return os.Chmod(dir, 0o755)
+	return os.Chmod(dir, 0o755) //nolint:forbidigo // made just now
 }
 
 // syncDirs makes the names below dir last; the files were synced when written.

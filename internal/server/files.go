@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
+	"path/filepath"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Own gives path to the account and sets its mode. The zero account leaves the
-// owner as it is.
+// owner as it is. Nobody else may write to the directory that path lies in.
 func (a Account) Own(path string, mode fs.FileMode) error {
-	if err := os.Chmod(path, mode); err != nil {
+	if err := os.Chmod(path, mode); err != nil { //nolint:forbidigo // for what lies in a directory of ours
 		return fmt.Errorf("set mode: %w", err)
 	}
 	if a == (Account{}) {
@@ -27,50 +29,51 @@ func (a Account) Own(path string, mode fs.FileMode) error {
 // already must be its own, or the caller's: some lie in shared places.
 func MakeDirs(account Account, dirs ...string) error {
 	for _, dir := range dirs {
-		err := os.Mkdir(dir, 0o700)
-		if errors.Is(err, fs.ErrExist) {
-			err = checkOwner(dir, account)
-		}
-		if err != nil {
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("make directory: %w", err)
 		}
-		if err := account.Own(dir, 0o700); err != nil {
-			return fmt.Errorf("make directory %s: %w", dir, err)
+		if err := account.take(dir); err != nil {
+			return fmt.Errorf("make directory: %w", err)
 		}
 	}
 	return nil
 }
 
-func checkOwner(dir string, account Account) error {
-	fi, err := os.Lstat(dir)
+// take gives the directory dir to the account.
+func (a Account) take(dir string) (err error) {
+	if a == (Account{}) {
+		a = Account{os.Geteuid(), os.Getegid()}
+	}
+	d, err := sys.OpenDir(dir)
 	if err != nil {
 		return err
 	}
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !fi.IsDir() || !ok || int(st.Uid) != os.Geteuid() && int(st.Uid) != account.UID {
-		return fmt.Errorf("%s is there and not ours", dir)
-	}
-	return nil
+	defer d.CloseWith(&err)
+	return d.Give(a.UID, a.GID)
 }
 
-// WritePrivate writes a file that only account (the caller, if zero) can read.
-func WritePrivate(path string, content []byte, account Account) error {
-	// A server account must not be able to direct the write elsewhere.
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return fmt.Errorf("replace %s: %w", path, err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+// WritePrivate writes a file that only account (the caller, if zero) can read. Its directory may be
+// that of a server, which must not be able to direct the write elsewhere.
+func WritePrivate(path string, content []byte, account Account) (err error) {
+	dir, err := sys.OpenDir(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("write private file: %w", err)
 	}
-	defer f.Close()
-	if _, err := f.Write(content); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	defer dir.CloseWith(&err)
+	name := filepath.Base(path)
+	if err := dir.Remove(name); err != nil {
+		return fmt.Errorf("write private file: %w", err)
 	}
-	if account != (Account{}) {
-		if err := f.Chown(account.UID, account.GID); err != nil {
-			return fmt.Errorf("give %s to uid %d: %w", path, account.UID, err)
+	f, err := dir.Open(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+	if err != nil {
+		return fmt.Errorf("write private file: %w", err)
+	}
+	if _, err = f.Write(content); err != nil {
+		err = fmt.Errorf("write %s: %w", path, err)
+	} else if account != (Account{}) {
+		if err = f.Chown(account.UID, account.GID); err != nil {
+			err = fmt.Errorf("give %s to uid %d: %w", path, account.UID, err)
 		}
 	}
-	return f.Close()
+	return errors.Join(err, f.Close())
 }

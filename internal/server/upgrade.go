@@ -44,11 +44,15 @@ func (s *Server) Upgrade(ctx context.Context, work, tmp string, e Endpoint, acco
 	defer os.Remove(config)
 	argv := []string{s.beside(u.name)}
 	if loader := s.Client.Argv[:len(s.Client.Argv)-1]; len(loader) > 0 {
-		dir := filepath.Join(work, "upgrade")
-		if err := s.wrap(dir, u.calls); err != nil {
-			return err
+		// Not in the volume, from which no program runs.
+		dir, err := os.MkdirTemp("", "ramaria-upgrade-")
+		if err != nil {
+			return fmt.Errorf("upgrade system tables: %w", err)
 		}
 		defer os.RemoveAll(dir)
+		if err := s.wrap(dir, u.calls); err != nil {
+			return fmt.Errorf("upgrade system tables: %w", err)
+		}
 		// It takes its own name for the place where the others are: ld.so(8), --argv0.
 		argv = append([]string{loader[0], "--argv0", filepath.Join(dir, u.name)}, append(loader[1:len(loader):len(loader)], argv...)...)
 	}
@@ -79,9 +83,9 @@ func (s *Server) beside(name string) string {
 	return filepath.Join(filepath.Dir(s.Client.Path()), name)
 }
 
-// wrap makes scripts in dir that run programs through the server's own loader.
+// wrap makes scripts in the directory dir that run programs through the server's own loader.
 func (s *Server) wrap(dir string, names []string) error {
-	if err := makeOpenDir(dir); err != nil {
+	if err := os.Chmod(dir, 0o711); err != nil { //nolint:forbidigo // made just now; #nosec G302 -- the account passes through
 		return err
 	}
 	loader := s.Client.Argv[:len(s.Client.Argv)-1]
@@ -92,7 +96,7 @@ func (s *Server) wrap(dir string, names []string) error {
 		}
 		path := filepath.Join(dir, name)
 		// #nosec G306 -- the account has to run it
-		if err := errors.Join(os.WriteFile(path, []byte("#!/bin/sh\nexec"+line.String()+" \"$@\"\n"), 0o755), os.Chmod(path, 0o755)); err != nil {
+		if err := errors.Join(os.WriteFile(path, []byte("#!/bin/sh\nexec"+line.String()+" \"$@\"\n"), 0o755), os.Chmod(path, 0o755)); err != nil { //nolint:forbidigo // made just now, in a directory of ours
 			return err
 		}
 	}

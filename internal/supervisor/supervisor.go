@@ -221,10 +221,8 @@ func (s *Supervisor) writeFiles() error {
 		return err
 	}
 	// MySQL's lock beside the socket names a process; that number may be another one's now.
-	for _, path := range []string{i.Socket(), i.Socket() + ".lock"} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("remove old socket: %w", err)
-		}
+	if err := removeIn(i.RunDir, filepath.Base(i.Socket()), filepath.Base(i.Socket())+".lock"); err != nil {
+		return fmt.Errorf("remove old socket: %w", err)
 	}
 	if err := os.Rename(i.LogPath(), i.OldLogPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("put old log aside: %w", err)
@@ -251,6 +249,19 @@ func (s *Supervisor) writeFiles() error {
 		return err
 	}
 	return server.WritePrivate(i.ConfigPath(), []byte(text), i.Account)
+}
+
+// removeIn removes files of a directory that the server may write to.
+func removeIn(path string, names ...string) (err error) {
+	dir, err := sys.OpenDir(path)
+	if err != nil {
+		return err
+	}
+	defer dir.CloseWith(&err)
+	for _, name := range names {
+		err = errors.Join(err, dir.Remove(name))
+	}
+	return err
 }
 
 // Run watches the instance, and serves its API, until ctx ends or its server does. It

@@ -5,54 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
-
-	"golang.org/x/sys/unix"
 )
 
-// CopyFile copies the content of the regular file src, holes kept, to dst, which
-// must not exist and gets mode 0600. Blocks are shared where the file system can.
-func CopyFile(ctx context.Context, src, dst string) (err error) {
-	out, err := os.OpenFile(dst, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("copy file: %w", err)
-	}
-	return errors.Join(copyInto(ctx, out, src, 0), out.Close())
-}
+// CopyFile copies the content of the regular file in, holes kept, to the empty file out.
+// Blocks are shared where the file system can.
+func CopyFile(ctx context.Context, out, in *os.File) error { return copyInto(ctx, out, in, 0) }
 
-// CopyWhole is CopyFile for a dst that others may look at: it is not there before finish
-// has had its way with the copy, which has no name until then, and so leaves nothing
-// behind, whenever the process ends. A file of at most apart bytes shares no blocks: if its copy
-// is read and changed at once, to read and write it takes less time than to share its blocks, to
-// read them where they lie, and to part them again.
-func CopyWhole(ctx context.Context, src, dst string, apart int64, finish func(*os.File) error) (err error) {
-	fd, err := unix.Open(filepath.Dir(dst), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+// CopyWhole copies in to the file name in the directory to, where others may look at it and must not
+// exist: it is not there before finish has had its way with the copy, which has no name until then, and so
+// leaves nothing behind, whenever the process ends. A file of at most apart bytes shares no blocks: if
+// its copy is read and changed at once, to read and write it takes less time than to share its blocks,
+// to read them where they lie, and to part them again.
+func CopyWhole(ctx context.Context, to *Dir, name string, in *os.File, apart int64, finish func(*os.File) error) (err error) {
+	out, err := to.unnamed()
 	if err != nil {
-		return fmt.Errorf("copy file to %s: %w", dst, err)
+		return fmt.Errorf("copy file to %s: %w", name, err)
 	}
-	out := os.NewFile(uintptr(fd), dst)
 	defer func() { err = errors.Join(err, out.Close()) }()
-	if err := copyInto(ctx, out, src, apart); err != nil {
+	if err := copyInto(ctx, out, in, apart); err != nil {
 		return err
 	}
 	if err := finish(out); err != nil {
 		return err
 	}
-	if err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.AT_FDCWD, dst, unix.AT_SYMLINK_FOLLOW); err != nil {
-		return fmt.Errorf("copy file: name it %s: %w", dst, err)
+	if err := to.named(out, name); err != nil {
+		return fmt.Errorf("copy file: %w", err)
 	}
 	return nil
 }
 
-// copyInto copies the content of the regular file src, holes kept, to an empty file. One of at
+// copyInto copies the content of a regular file, holes kept, to an empty one. One of at
 // most apart bytes shares no blocks.
-func copyInto(ctx context.Context, out *os.File, src string, apart int64) error {
-	in, err := os.Open(src)
-	if err != nil {
-		return fmt.Errorf("copy file: %w", err)
-	}
-	defer in.Close()
+func copyInto(ctx context.Context, out, in *os.File, apart int64) error {
 	fi, err := in.Stat()
 	if err != nil {
 		return fmt.Errorf("copy file: %w", err)
@@ -64,7 +48,7 @@ func copyInto(ctx context.Context, out *os.File, src string, apart int64) error 
 		return nil
 	}
 	if err := copyDataBy(ctx, ranger, int(out.Fd()), int(in.Fd()), fi.Size()); err != nil {
-		return fmt.Errorf("copy %s: %w", src, err)
+		return fmt.Errorf("copy %s: %w", in.Name(), err)
 	}
 	return nil
 }

@@ -53,13 +53,21 @@ func TestCopyWhole(t *testing.T) {
 					clear(text[apart/4 : apart/4*3])
 				}
 				before := avail()
-				err := CopyWhole(t.Context(), src, dst, apart, func(f *os.File) error {
+				to, err := OpenDir(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in, err := OpenIn(dir, tc.name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = CopyWhole(t.Context(), to, filepath.Base(dst), in, apart, func(f *os.File) error {
 					if _, err := os.Lstat(dst); !errors.Is(err, os.ErrNotExist) {
 						t.Errorf("%s: it is there before it is finished", tc.name)
 					}
 					return nil
 				})
-				if err != nil {
+				if err = errors.Join(err, in.Close(), to.Close()); err != nil {
 					t.Fatal(err)
 				}
 				if got, err := os.ReadFile(dst); err != nil || !bytes.Equal(got, text) {

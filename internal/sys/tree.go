@@ -73,17 +73,30 @@ func RemoveTree(path string) error {
 	if err == nil || !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	// WalkDir does not follow links; a directory is opened before it is read.
-	walkErr := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			return os.Chmod(p, 0o700)
-		}
-		return nil
-	})
+	walkErr := openAll(path)
 	if err := os.RemoveAll(path); err != nil {
 		return errors.Join(err, walkErr)
 	}
 	return nil
+}
+
+// openAll lets the caller into all its directories of the tree at path. What is not the caller's may
+// have been replaced meanwhile; os.Root lets nothing lead out of the tree.
+func openAll(path string) error {
+	if err := os.Chmod(path, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	err = fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return root.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	return errors.Join(err, root.Close())
 }
 
 // MoveBeneath renames from to the path rel below the directory root, at once. An

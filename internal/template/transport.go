@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,21 +77,30 @@ func (s *Shape) transport(ctx context.Context, conn *sql.Conn, name string, tabl
 	if err != nil {
 		return nil, errors.Join(errTransport, err, unlock(ctx, conn))
 	}
-	for _, table := range list {
-		if err := f.copyTable(ctx, s.Name, name, table, ids[table]); err != nil {
-			return nil, errors.Join(errTransport, err, unlock(ctx, conn))
-		}
+	if err := f.copyTables(ctx, s.Name, name, list, ids); err != nil {
+		return nil, errors.Join(errTransport, err, unlock(ctx, conn))
 	}
 	if _, err := conn.ExecContext(ctx, "UNLOCK TABLES; "+each("ALTER TABLE ", name, " IMPORT TABLESPACE; ")); err != nil {
 		return nil, errors.Join(errTransport, err)
 	}
-	for _, table := range list {
-		// The server leaves it there. Without it the directory of a small database fits its inode on
-		// XFS also while a counter is put back, which makes and renames a file: a tenth of a small
-		// reset went into moving the directory out of its inode and in again.
-		_ = os.Remove(filepath.Join(f.DataDir, name, table+metadataSuffix))
-	}
+	f.removeMetadata(name, list)
 	return rest, nil
+}
+
+// removeMetadata removes the descriptions of the tables that were imported, which the server leaves
+// there. Without them the directory of a small database fits its inode on XFS also while a counter
+// is put back, which makes and renames a file: a tenth of a small reset went into moving the
+// directory out of its inode and in again. So it is no matter if one stays.
+func (f *Files) removeMetadata(name string, tables []string) {
+	if data, err := sys.OpenDir(f.DataDir); err == nil {
+		if dir, err := data.Dir(name); err == nil {
+			for _, table := range tables {
+				_ = dir.Remove(table + metadataSuffix)
+			}
+			_ = dir.Close()
+		}
+		_ = data.Close()
+	}
 }
 
 // smallFile is the largest file, in bytes, whose copy shares no blocks with it. The server reads all
@@ -135,13 +143,39 @@ func spaces(ctx context.Context, conn *sql.Conn, name, follows string) (map[stri
 	}}, server.Question{Text: follows})
 }
 
-// copyTable copies the files of a table from one database to another, where its tablespace
-// has the number id. The copy has it from the first moment on: a server killed before it has
-// imported the table would find two tablespaces of one number, and not start again.
-func (f *Files) copyTable(ctx context.Context, from, to, table string, id uint32) error {
-	if id == 0 {
-		return fmt.Errorf("copy table: the server knows no tablespace %s/%s", to, table)
+// copyTables copies the files of tables from one database to another, where their tablespaces have
+// the numbers that ids say.
+func (f *Files) copyTables(ctx context.Context, from, to string, tables []string, ids map[string]uint32) (err error) {
+	data, err := sys.OpenDir(f.DataDir)
+	if err != nil {
+		return err
 	}
+	defer data.CloseWith(&err)
+	src, err := data.Dir(from)
+	if err != nil {
+		return err
+	}
+	defer src.CloseWith(&err)
+	dst, err := data.Dir(to)
+	if err != nil {
+		return err
+	}
+	defer dst.CloseWith(&err)
+	for _, table := range tables {
+		if ids[table] == 0 {
+			return fmt.Errorf("copy table: the server knows no tablespace %s/%s", to, table)
+		}
+		if err := f.copyTable(ctx, src, dst, table, ids[table]); err != nil {
+			return fmt.Errorf("copy table: %w", err)
+		}
+	}
+	return nil
+}
+
+// copyTable copies the files of a table. The copy has the number id from the first moment on: a
+// server killed before it has imported the table would find two tablespaces of one number, and
+// not start again.
+func (f *Files) copyTable(ctx context.Context, from, to *sys.Dir, table string, id uint32) error {
 	own := func(file *os.File) error {
 		if os.Geteuid() != 0 {
 			return nil
@@ -155,12 +189,12 @@ func (f *Files) copyTable(ctx context.Context, from, to, table string, id uint32
 		{metadataSuffix, own},
 		{".ibd", func(file *os.File) error { return errors.Join(renumber(file, id), own(file)) }},
 	} {
-		src, dst := filepath.Join(f.DataDir, from, table+part.suffix), filepath.Join(f.DataDir, to, table+part.suffix)
-		if fi, err := os.Lstat(src); err != nil || !fi.Mode().IsRegular() {
-			return fmt.Errorf("copy table: %s is no file (%w)", src, err)
+		in, err := from.Open(table+part.suffix, os.O_RDONLY)
+		if err != nil {
+			return err
 		}
-		if err := sys.CopyWhole(ctx, src, dst, f.apart(), part.finish); err != nil {
-			return fmt.Errorf("copy table: %w", err)
+		if err := errors.Join(sys.CopyWhole(ctx, to, table+part.suffix, in, f.apart(), part.finish), in.Close()); err != nil {
+			return err
 		}
 	}
 	return nil

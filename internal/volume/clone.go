@@ -166,13 +166,13 @@ func moveIn(from, root, rel string) error {
 		return err
 	}
 	fi, serr := os.Lstat(from)
-	if serr != nil || os.Chmod(from, fi.Mode()|0o700) != nil {
+	if serr != nil || os.Chmod(from, fi.Mode()|0o700) != nil { //nolint:forbidigo // it lies in the directory of the volume that is ours
 		return err
 	}
 	if err := sys.MoveBeneath(from, root, rel); err != nil {
 		return err
 	}
-	return os.Chmod(filepath.Join(root, rel), fi.Mode())
+	return os.Chmod(filepath.Join(root, rel), fi.Mode()) //nolint:forbidigo // as the caller, whose it is
 }
 
 // below returns path relative to the volume, or an error if it is not below it or

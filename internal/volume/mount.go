@@ -208,7 +208,7 @@ func (m *Mount) furnish(ctx context.Context, fsys *sys.Mount, size int64) error 
 		if err := os.Mkdir(path, dirMode()); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		if err := os.Chmod(path, dirMode()); err != nil {
+		if err := os.Chmod(path, dirMode()); err != nil { //nolint:forbidigo // nobody else reaches the file system yet
 			return err
 		}
 	}
