@@ -42,7 +42,7 @@ func (o *specFlags) add(cmd *cobra.Command) {
 	f.StringVar(&o.passwordFile, "password-file", "", "`FILE` with the application's password (default: a random one)")
 	f.IntVar(&o.port, "port", 0, "TCP `PORT` on 127.0.0.1; 0 is any free one")
 	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv(envVolume), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")
-	f.StringVar(&o.tmpdir, "tmpdir", "", "`DIR` for temporary tables and sorts (default: in the volume)")
+	f.StringVar(&o.tmpdir, "tmpdir", "", "`DIR` for temporary tables and sorts (default: a tmpfs of the instance's own on xfs and zram, else in the volume)")
 	f.StringArrayVar(&o.set, "set", nil, "server setting `NAME=VALUE`, over ramaria's own; repeatable")
 	f.StringVar(&o.log, "log", instance.LogOn, "`on or off`: whether the server keeps a binary log; without one it writes less, and templates, clones and their resets are not possible")
 	_ = cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions([]string{instance.LogOn, instance.LogOff}, cobra.ShellCompDirectiveNoFileComp))

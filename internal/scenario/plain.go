@@ -70,6 +70,11 @@ func (s *plainServer) files(stage server.Stage, initSQL string) error {
 	if err := server.MakeDirs(s.lab.Account, tmp); err != nil {
 		return err
 	}
+	for _, name := range s.lab.Server.ScratchDirs() {
+		if err := server.MakeDirs(s.lab.Account, filepath.Join(cmp.Or(s.tmp, tmp), name)); err != nil {
+			return err
+		}
+	}
 	initFile := ""
 	if initSQL != "" {
 		initFile = filepath.Join(s.dir, "init.sql")

@@ -58,7 +58,7 @@ func (o *sorting) newPlaces() []*sortPlace {
 	for _, s := range o.lab.chosen(context.Background(), placeDisk, placeRAMByHand, PlaceRamaria) {
 		switch {
 		case s.ramaria:
-			add(s, s.row, s.says+", tmpdir in its volume", false)
+			add(s, s.row, s.says+", tmpdir as it comes: on xfs a tmpfs of the server's own", false)
 		case s.inRAM():
 			add(s, "tmpdir in /dev/shm", stock+"and tmpdir", false)
 		case s.rate > 0:

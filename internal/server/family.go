@@ -82,6 +82,8 @@ type family struct {
 	initialSQL string
 	// spare are patterns of files that initialise makes and no server needs.
 	spare []string
+	// scratchDirs are directories that the server expects in its tmpdir.
+	scratchDirs []string
 	// shut are patterns of files that are of no use after a clean shutdown.
 	shut []string
 	// logDecides says that of the transactions that were prepared when the server was

@@ -69,7 +69,9 @@ var mysqlFamily = family{
 	// It has no password.
 	initialSQL: "ALTER USER 'root'@'localhost' ACCOUNT LOCK;\n",
 	// 115 files that describe the tables of performance_schema once more.
-	spare:      []string{"performance_schema/*.sdi"},
-	shut:       []string{"#ib_*.dblwr"},
-	logDecides: true,
+	spare: []string{"performance_schema/*.sdi"},
+	shut:  []string{"#ib_*.dblwr"},
+	// On-disk temporary tables, which are InnoDB's.
+	scratchDirs: []string{tempTablespaces},
+	logDecides:  true,
 }

@@ -32,6 +32,10 @@ type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error // the result of Wait; set before done is closed
+	// scratch is where its temporary files lie, nil if that is an ordinary directory, and
+	// scratchErr why.
+	scratch    *scratch
+	scratchErr error
 }
 
 // Syncing says whether what a server syncs is to reach the device.
@@ -51,6 +55,12 @@ func (s *Server) Start(config string, account Account, dir string, log *os.File,
 	return s.startWith(config, account, dir, nil, nil, log, syncing)
 }
 
+// StartScratch is Start with temporary files in a tmpfs of the server's own. Where that cannot be
+// mounted, as in a container that may not, they lie in the directory itself: see ScratchErr.
+func (s *Server) StartScratch(config string, account Account, dir string, log *os.File, syncing Syncing, scratch *Scratch) (*Process, error) {
+	return s.launch(s.command(config, account, dir, nil, nil, log), account, syncing, scratch)
+}
+
 // StartApart is Start in a session of its own, as that of an instance's supervisor is one.
 // Where the kernel shares the processors out by sessions (sched_autogroup, sched(7)), a
 // server in the session of its load has another part of a busy machine than one apart
@@ -58,13 +68,13 @@ func (s *Server) Start(config string, account Account, dir string, log *os.File,
 func (s *Server) StartApart(config string, account Account, dir string, log *os.File, syncing Syncing) (*Process, error) {
 	cmd := s.command(config, account, dir, nil, nil, log)
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true // who leads a session leads its group
-	return s.launch(cmd, account, syncing)
+	return s.launch(cmd, account, syncing, nil)
 }
 
 // startWith is Start with more arguments, and with statements for a daemon that reads
 // them from its standard input.
 func (s *Server) startWith(config string, account Account, dir string, args []string, stdin io.Reader, log *os.File, syncing Syncing) (*Process, error) {
-	return s.launch(s.command(config, account, dir, args, stdin, log), account, syncing)
+	return s.launch(s.command(config, account, dir, args, stdin, log), account, syncing, nil)
 }
 
 // command is that of the daemon.
@@ -91,7 +101,7 @@ func (s *Server) command(config string, account Account, dir string, args []stri
 }
 
 // launch starts a command of this server.
-func (s *Server) launch(cmd *exec.Cmd, account Account, syncing Syncing) (*Process, error) {
+func (s *Server) launch(cmd *exec.Cmd, account Account, syncing Syncing, tmp *Scratch) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
@@ -99,6 +109,10 @@ func (s *Server) launch(cmd *exec.Cmd, account Account, syncing Syncing) (*Proce
 		// goroutine keeps its thread until the server is gone (prctl(2)). The thread
 		// ends with it, and the filter with the thread.
 		runtime.LockOSThread()
+		// Before anything that forbids mounts.
+		if tmp != nil {
+			p.scratch, p.scratchErr = tmp.attach(account, s.ScratchDirs())
+		}
 		// MariaDB would map a redo log in shared memory, and lose acknowledged commits
 		// when killed (docs/durability.md). Where there is no filter the profile still
 		// makes that as unlikely as it can.
@@ -106,9 +120,11 @@ func (s *Server) launch(cmd *exec.Cmd, account Account, syncing Syncing) (*Proce
 		err := cmd.Start()
 		started <- err
 		if err != nil {
+			p.scratch.close()
 			return
 		}
 		p.err = cmd.Wait()
+		p.scratch.close()
 		close(p.done)
 	}()
 	if err := <-started; err != nil {
@@ -123,6 +139,9 @@ func startHint(err error, account Account) string {
 	}
 	return ""
 }
+
+// ScratchErr says why a server that was to have a Scratch has none, nil if it has.
+func (p *Process) ScratchErr() error { return p.scratchErr }
 
 // PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }

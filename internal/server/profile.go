@@ -86,11 +86,16 @@ const (
 	factRSA      = "{rsa}"
 	factPageSize = "{page_size}"
 	factServerID = "{server_id}"
+
+	factTempTablespaces = "{temp_tablespaces}"
 )
 
 // BinlogName is the base name of the binary log, relative to the data directory:
 // a branch that starts on a clone must never reach its parent's log.
 const BinlogName = "ramaria-bin"
+
+// tempTablespaces is the directory in tmpdir for the tablespaces of temporary tables.
+const tempTablespaces = "innodb"
 
 // BinlogFileSize is the size in bytes at which the server begins the next binary
 // log file.
@@ -119,7 +124,7 @@ var pathSettings = []setting{
 	{name: "datadir", value: factDataDir, stages: paths, fixed: true, why: "the instance's own clone of its image"},
 	{name: "socket", value: factSocket, stages: paths, fixed: true, why: "in the instance's directory, which only its owner can enter"},
 	{name: "pid_file", value: factPidFile, stages: paths, fixed: true, why: "beside the socket, so that no clone inherits it"},
-	{name: "tmpdir", value: factTmpDir, stages: paths, fixed: true, why: "temporary tables and sorts stay where --tmpdir says, by default in the volume"},
+	{name: "tmpdir", value: factTmpDir, stages: paths, fixed: true, why: "temporary tables and sorts stay where --tmpdir says, by default in the instance's own directory, on xfs and zram in a tmpfs mounted there for the server alone"},
 	{name: "init_file", value: factInitFile, stages: Run | Build | Stock, fixed: true, why: "sets up the supervisor's and the application's account before anybody can connect"},
 	{name: "lc_messages_dir", value: factMessages, stages: paths, fixed: true, why: "the error messages of this very server, wherever it was unpacked"},
 	{name: "character_sets_dir", value: factCharsets, stages: paths, fixed: true, why: "the character sets of this very server"},

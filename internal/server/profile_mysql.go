@@ -44,6 +44,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "innodb_flush_method", value: "O_DIRECT", stages: always, volumes: "xfs zram", why: "the block device is memory already: the page cache would hold every page a second time"},
 	{name: "innodb_flush_method", value: "nosync", stages: always, volumes: "disk", why: "the disk volume promises no more than RAM does: no waiting for the device"},
 	{name: "innodb_use_native_aio", value: "OFF", stages: always, fixed: true, why: "a stopped server must have no write in flight, or a snapshot could tear; RAM gains nothing from it"},
+	{name: "innodb_temp_tablespaces_dir", value: factTempTablespaces, stages: Run, volumes: "xfs zram", since: Version{8, 0, 13}, fixed: true, why: "on-disk temporary tables lie where other temporary files do, which is a tmpfs"},
 	{name: "innodb_purge_threads", value: "1", stages: Run, until: Version{8, 4, 0}, cpus: 16, why: "as later releases have it on machines with few CPUs"},
 	{name: "innodb_fast_shutdown", value: "0", stages: Build, fixed: true, why: "an image has no undo history and no buffered changes left"},
 

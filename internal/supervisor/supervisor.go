@@ -181,9 +181,12 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		return fmt.Errorf("open server log: %w", err)
 	}
 	defer log.Close()
-	proc, err := s.inst.Server.Start(s.inst.ConfigPath(), s.inst.Account, s.inst.Dir, log, server.Unsynced)
+	proc, err := s.inst.Server.StartScratch(s.inst.ConfigPath(), s.inst.Account, s.inst.Dir, log, server.Unsynced, s.scratch())
 	if err != nil {
 		return err // after a rewind s.proc is the old one, and has ended
+	}
+	if err := proc.ScratchErr(); err != nil {
+		s.log.Warn("temporary files lie in the volume, which costs speed", "error", err)
 	}
 	s.proc = proc
 	s.state.ServerPID = s.proc.PID()
@@ -219,6 +222,11 @@ func (s *Supervisor) writeFiles() error {
 	i := s.inst
 	if err := server.MakeDirs(i.Account, i.RunDir, i.TmpDir()); err != nil {
 		return err
+	}
+	for _, name := range i.Server.ScratchDirs() { // for where there is no scratch
+		if err := server.MakeDirs(i.Account, filepath.Join(i.TmpDir(), name)); err != nil {
+			return err
+		}
 	}
 	// MySQL's lock beside the socket names a process; that number may be another one's now.
 	if err := removeIn(i.RunDir, filepath.Base(i.Socket()), filepath.Base(i.Socket())+".lock"); err != nil {

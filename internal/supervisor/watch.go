@@ -46,6 +46,8 @@ type watch struct {
 	// level is the one that room was last said at, and room what was said.
 	level int
 	room  []string
+	// tmp is what there is to say of the room for temporary files, "" for nothing.
+	tmp string
 	// brake is what the brake has to say, "" for nothing.
 	brake string
 	// looks counts; refused says that the server knows the account no more.
@@ -99,6 +101,12 @@ func (w *watch) tell() {
 	warnings := slices.Clone(w.room)
 	if w.brake != "" {
 		warnings = []string{w.brake} // it says what room says, and more
+	}
+	if text := w.scratchWarning(); text == "" || w.tmp == "" {
+		w.tmp = text // then it stays: its numbers change with every write
+	}
+	if w.tmp != "" {
+		warnings = append(warnings, w.tmp)
 	}
 	if w.refused {
 		warnings = append(warnings, accountWarning)

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// Scratch is a tmpfs of a server's own for its temporary files: what sorts and temporary tables
+// write needs neither a file system's journal nor a copy for clones, and both cost. It is mounted
+// for the server process alone, so that it is gone with it: there is nothing to clean up, whoever
+// is killed.
+type Scratch struct {
+	// Dir is the directory that it is mounted at, for the server alone.
+	Dir string
+	// Size is how many bytes it holds at most.
+	Size int64
+	// Volume is the volume that the server lies in, and Volumes the directory of the places of
+	// all: the server sees no other, and so keeps none that is taken away.
+	Volume, Volumes string
+}
+
+// scratch is one that is mounted.
+type scratch struct {
+	mu    sync.Mutex
+	mount *sys.Mount // nil once the server has ended
+}
+
+// ScratchDirs are the directories that a server expects in its tmpdir.
+func (s *Server) ScratchDirs() []string { return s.family().scratchDirs }
+
+// attach mounts it for the calling thread and the server that this starts. The goroutine must stay
+// locked to the thread.
+func (c *Scratch) attach(account Account, dirs []string) (_ *scratch, err error) {
+	uid, gid := account.UID, account.GID
+	if account == (Account{}) {
+		uid, gid = os.Geteuid(), os.Getegid()
+	}
+	m, err := sys.NewMount("tmpfs", fmt.Sprintf("size=%d", c.Size), fmt.Sprintf("uid=%d", uid), fmt.Sprintf("gid=%d", gid), "mode=0700", "nr_inodes=0", "?noswap")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range dirs {
+		if err == nil {
+			err = MakeDirs(account, filepath.Join(m.Path(), name))
+		}
+	}
+	if err == nil {
+		err = m.AttachPrivately(c.Dir, c.hides)
+	}
+	if err != nil {
+		_ = m.Close() // only a descriptor
+		return nil, err
+	}
+	return &scratch{mount: m}, nil
+}
+
+// hides reports whether what is mounted at place is another volume.
+func (c *Scratch) hides(place string) bool {
+	return place != c.Volume && strings.HasPrefix(place, c.Volumes+string(filepath.Separator))
+}
+
+// close lets it go; the kernel frees it with the last file that is open in it.
+func (s *scratch) close() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.mount.Close() // only a descriptor
+	s.mount = nil
+}
+
+// ScratchUsage is how many bytes of temporary files the server has in its Scratch, and how many
+// there may be; ok is false if it has none.
+func (p *Process) ScratchUsage() (used, size int64, ok bool) {
+	if p.scratch == nil {
+		return 0, 0, false
+	}
+	p.scratch.mu.Lock()
+	defer p.scratch.mu.Unlock()
+	if p.scratch.mount == nil {
+		return 0, 0, false
+	}
+	fs, err := sys.Statfs(p.scratch.mount.Path())
+	return fs.Size - fs.Avail, fs.Size, err == nil
+}
