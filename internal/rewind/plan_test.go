@@ -14,7 +14,7 @@ import (
 // own parent, one that restricts, and a few more.
 func planShape() *template.Shape {
 	base := func(name string, rows int64) template.Table {
-		return template.Table{Name: name, Kind: template.Base, Rows: rows, Keyed: true, Columns: []template.Column{{Name: "a"}}}
+		return template.Table{Name: name, Kind: template.Base, Rows: rows, Keyed: true, Engine: "InnoDB", Columns: []template.Column{{Name: "a"}}}
 	}
 	bare := base("bare", 10)
 	bare.Keyed = false
@@ -157,7 +157,7 @@ func TestComputed(t *testing.T) {
 	}
 	for generated, want := range map[bool]rewind.Way{true: rewind.Rewind, false: rewind.Refill} {
 		shape := &template.Shape{Name: "t", Tables: []template.Table{{
-			Name: "t", Kind: template.Base, Rows: 1000, Keyed: true, Columns: []template.Column{{Name: "a"}, {Name: "b", Generated: generated}},
+			Name: "t", Kind: template.Base, Rows: 1000, Keyed: true, Engine: "InnoDB", Columns: []template.Column{{Name: "a"}, {Name: "b", Generated: generated}},
 		}}}
 		p := rewind.Make(&rewind.Changes{Tables: map[string]*rewind.TableChanges{"t": {Rows: []binlog.Change{{Map: m, Rows: r}}}}}, shape, false)
 		if p.Way != want {

@@ -176,7 +176,9 @@ func (s *Shape) fill(t *Table, name string) string {
 		return "/*M!101100 SET STATEMENT system_versioning_insert_history = 1 FOR */ INSERT INTO " + own + " (" + list + ") SELECT " + list +
 			" FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " /*M!101100 FOR SYSTEM_TIME ALL */"
 	}
-	return "INSERT INTO " + own + " (" + list + ") SELECT " + list + " FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name)
+	// Read by an index that has all columns, rows would come in its order, and a table without a
+	// primary key keeps the order in which they come.
+	return "INSERT INTO " + own + " (" + list + ") SELECT " + list + " FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " USE INDEX ()"
 }
 
 // few is how many rows DELETE removes sooner than TRUNCATE makes a new file.

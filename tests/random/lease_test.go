@@ -168,7 +168,7 @@ func (l *lease) back(ctx context.Context, s step) (said any, err error) {
 			}
 		}
 		if !again || ctx.Err() != nil {
-			return []any{r.Way, r.Why, err}, nil
+			return []any{r.Way, r.Why, err}, nil //nolint:nilerr // what settle took for right is no fault
 		}
 	}
 }
