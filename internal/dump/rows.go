@@ -150,11 +150,27 @@ func (f *feed) seeRows() (bool, error) {
 			return true, nil
 		}
 		before := f.start
-		if err := f.fill(); err != nil {
+		if err := f.double(f.end - from); err != nil {
 			return false, err
 		}
 		in.rows -= before - f.start
 		from -= before - f.start
+	}
+}
+
+// double reads on until there is twice as much of a row as the n bytes that did not hold all of it,
+// or the window is full. The row is looked at from its beginning each time, so that a large
+// one would otherwise be looked at once for every few kilobytes that a decompressor gives.
+func (f *feed) double(n int) error {
+	for want := f.end + n; ; {
+		start := f.start
+		if err := f.fill(); err != nil {
+			return err
+		}
+		want -= start - f.start
+		if f.eof || f.end >= want || f.end == len(f.buf) {
+			return nil
+		}
 	}
 }
 

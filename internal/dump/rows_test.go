@@ -2,10 +2,13 @@ package dump
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -182,4 +185,66 @@ func BenchmarkRows(b *testing.B) {
 			}
 		})
 	}
+}
+
+// slowReader gives little at a time, as a decompressor does.
+type slowReader struct{ r io.Reader }
+
+func (s slowReader) Read(p []byte) (int, error) { return s.r.Read(p[:min(len(p), 4<<10)]) }
+
+// TestLargeRow: the time for a row follows its size, and not the square of it. That would be hours
+// here.
+func TestLargeRow(t *testing.T) {
+	const size = 128 << 20
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	in := io.MultiReader(strings.NewReader("INSERT INTO t VALUES (1,'"), io.LimitReader(repeated('x'), size), strings.NewReader("'),(2,'b');"))
+	s := NewScanner(Until(ctx, slowReader{in}), "")
+	s.ByRows()
+	rows, bytes := 0, 0
+	for {
+		st, err := s.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, bytes = rows+len(st.Ends), bytes+len(st.Rows)
+	}
+	if rows != 2 || bytes < size {
+		t.Errorf("%d rows in %d bytes", rows, bytes)
+	}
+}
+
+// TestUntil: a statement that goes on and on is given up when the caller wants to end.
+func TestUntil(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	s := NewScanner(Until(ctx, io.MultiReader(strings.NewReader("INSERT INTO t VALUES (1,'"), endless{stop, new(int)})), "")
+	s.ByRows()
+	if _, err := s.Next(); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type repeated byte
+
+func (c repeated) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(c)
+	}
+	return len(p), nil
+}
+
+// endless calls stop on the way.
+type endless struct {
+	stop  func()
+	reads *int
+}
+
+func (e endless) Read(p []byte) (int, error) {
+	if *e.reads++; *e.reads == 5 {
+		e.stop()
+	}
+	return repeated('x').Read(p)
 }

@@ -224,7 +224,7 @@ func (s *Store) Spool(ctx context.Context, in io.Reader) (_ *Spool, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("spool standard input: %w", err)
 	}
-	_, err = io.Copy(f, withContext(ctx, in))
+	_, err = io.Copy(f, dump.Until(ctx, in))
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("spool standard input: %w", err)
 	}
@@ -236,20 +236,6 @@ func (sp *Spool) Close() error {
 	return errors.Join(os.RemoveAll(sp.dir), sp.lock.Unlock())
 }
 
-// withContext returns a reader that fails once ctx has ended.
-func withContext(ctx context.Context, r io.Reader) io.Reader {
-	return readerFunc(func(p []byte) (int, error) {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		return r.Read(p)
-	})
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
 // hashFile returns the SHA-256 of a file's content, remembered while the file
 // stays the same.
 func hashFile(ctx context.Context, m memo.Store, path string) (string, error) {
@@ -260,7 +246,7 @@ func hashFile(ctx context.Context, m memo.Store, path string) (string, error) {
 		}
 		defer f.Close()
 		h := sha256.New()
-		if _, err := io.Copy(h, withContext(ctx, f)); err != nil {
+		if _, err := io.Copy(h, dump.Until(ctx, f)); err != nil {
 			return "", fmt.Errorf("read source %s: %w", path, err)
 		}
 		return hex.EncodeToString(h.Sum(nil)), nil

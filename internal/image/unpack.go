@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
 )
 
 // archive reads one saved image, in this order: meta, then unpack. Its errors are
@@ -41,7 +43,7 @@ func (v *Saved) open(ctx context.Context) (*archive, error) {
 	if err != nil {
 		return nil, a.damaged(err)
 	}
-	if a.zstd, err = zstd.NewReader(withContext(ctx, a.file), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(packWindow)); err != nil {
+	if a.zstd, err = zstd.NewReader(dump.Until(ctx, a.file), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(packWindow)); err != nil {
 		return nil, errors.Join(a.damaged(err), a.file.Close())
 	}
 	a.tar = tar.NewReader(a.zstd)

@@ -52,7 +52,7 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 	defer db.Close()
 	l := &loader{
 		name: name, db: db, comments: t.Server.KeepsComments(), bulk: t.Server.FillsAtOnce(),
-		scanner: dump.NewScanner(in, name),
+		scanner: dump.NewScanner(dump.Until(ctx, in), name),
 		tables:  map[dump.TableName]*table{},
 		dropped: map[dump.TableName]bool{},
 		tasks:   make(chan *chunk),

@@ -67,7 +67,7 @@ func Pack(ctx context.Context, out io.Writer, in io.Reader, name string, opts Op
 	p.rows.text = make([]byte, 0, p.limit)
 	p.run.held = make([]byte, 0, p.large)
 	p.out.head(firstLines(text))
-	p.scanner = dump.NewScanner(text, name)
+	p.scanner = dump.NewScanner(dump.Until(ctx, text), name)
 	p.scanner.ByRows()
 	err := p.read(ctx)
 	if err == nil {
