@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // settle is how long a process that was told to end may take.
@@ -115,17 +117,23 @@ func (b *bench) wait() {
 // left lists what must not be there when no instance exists and no command runs.
 func (b *bench) left() []string {
 	var list []string
+	owner, _, err := volume.FindOwner(context.Background(), host.Host{}, b.places.State, b.home, false)
+	if err != nil {
+		list = append(list, err.Error())
+	}
 	for _, pid := range b.processes() {
 		line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 		list = append(list, fmt.Sprintf("process %d: %q", pid, line))
 	}
 	for _, dir := range append(b.mounted(), b.places.Shm, b.places.Disk) {
-		list = append(list, entries(dir, func(name string) bool { return name != "images" && name != "instances" && name != ".volume.json" })...)
+		list = append(list, entries(dir, func(name string) bool {
+			return name != "images" && name != "instances" && name != ".volume.json" && name != ".owner.json"
+		})...)
 		list = append(list, entries(filepath.Join(dir, "instances"), func(string) bool { return true })...)
 		list = append(list, entries(filepath.Join(dir, "images"), func(name string) bool { return name[0] == '.' })...)
 		// Clones of images for runs whose path would be too long lie in /tmp.
 		list = append(list, entries("/tmp", func(name string) bool {
-			return name == filepath.Base(host.RunDir(filepath.Join(dir, "instances", "main"), os.Geteuid())) && strings.HasPrefix(name, "ramaria-")
+			return name == filepath.Base(host.RunDir(filepath.Join(dir, "instances", "main"), os.Geteuid(), owner.Registry)) && strings.HasPrefix(name, "ramaria-")
 		})...)
 	}
 	list = append(list, entries(b.places.Servers(), func(name string) bool { return strings.HasPrefix(name, ".partial") })...)

@@ -24,6 +24,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/memo"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // Set by the linker; see Makefile.
@@ -41,6 +42,7 @@ type app struct {
 	account  server.Account
 	memo     memo.Store
 	registry instance.Registry
+	owner    volume.Owner
 
 	stdin    io.Reader
 	stdout   *output
@@ -189,7 +191,14 @@ func (a *app) open(cmd *cobra.Command) error {
 		a.account.UID, a.account.GID = host.ReservedID, host.ReservedID
 	}
 	a.memo = memo.Store{Dir: a.places.State + "/memo"}
-	a.registry = instance.Registry{Dir: a.places.State + "/instances"}
+	var copied bool
+	if a.owner, copied, err = volume.FindOwner(cmd.Context(), a.host, a.places.State, a.home, makesThings(cmd)); err != nil {
+		return err
+	}
+	if copied && makesThings(cmd) {
+		a.say("%s is a copy of another home, or lay on another device before: what that one has in memory stays as it is\nhint: ramaria volume ls --all-homes shows it", a.places.State)
+	}
+	a.registry = instance.Registry{Dir: a.places.State + "/instances", ID: a.owner.Registry, Place: a.place, UID: a.uid}
 	return a.reap(cmd.Context())
 }
 

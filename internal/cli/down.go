@@ -117,25 +117,37 @@ func (a *app) signal(ctx context.Context, r *instance.Record, s syscall.Signal) 
 	if state.SupervisorPID == 0 {
 		return fmt.Errorf("stop instance %s: its supervisor lives, but has not said which process it is\nhint: try again; else fuser %s names it", r.Name, r.LockPath())
 	}
-	p, err := sys.OpenProcess(state.SupervisorPID)
-	if errors.Is(err, sys.ErrNoProcess) {
-		return nil
-	}
-	if err != nil {
+	return endHolder(ctx, r.Name, r.LockPath(), state.SupervisorPID, s)
+}
+
+// endHolder sends a signal to the process that holds the lock of an instance, of which
+// only a number is known, and waits until it is gone.
+func endHolder(ctx context.Context, name, lock string, pid int, s syscall.Signal) error {
+	p, err := sys.OpenProcess(pid)
+	if err != nil && !errors.Is(err, sys.ErrNoProcess) {
 		return err
 	}
-	defer p.Close()
-	// Only now is the number certain to mean the process that holds the lock.
-	if held, err := sys.Held(r.LockPath()); err != nil || !held {
+	if err == nil {
+		defer p.Close()
+	}
+	if held, err := sys.Held(lock); err != nil || !held {
 		return err
+	}
+	// Only now is the number certain to mean the process that holds the lock, if it is one
+	// of this namespace.
+	if err != nil || !sys.HasOpen(pid, lock) {
+		if held, err := sys.Held(lock); err != nil || !held { // it has just ended
+			return err
+		}
+		return fmt.Errorf("stop instance %s: its supervisor runs where it cannot be reached from here, as in another container\nhint: ramaria down %s there", name, name)
 	}
 	if err := p.Signal(s); err != nil && !errors.Is(err, sys.ErrNoProcess) {
-		return fmt.Errorf("stop instance %s: %w", r.Name, err)
+		return fmt.Errorf("stop instance %s: %w", name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, server.StopTimeout)
 	defer cancel()
 	if err := p.WaitExit(ctx); err != nil {
-		return fmt.Errorf("stop instance %s: %w", r.Name, err)
+		return fmt.Errorf("stop instance %s: %w", name, err)
 	}
 	return nil
 }

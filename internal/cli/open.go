@@ -21,7 +21,16 @@ func (a *app) finder() *server.Finder {
 
 // opener opens volumes.
 func (a *app) opener() *volume.Opener {
-	return &volume.Opener{Host: a.host, Places: a.places, MkfsXFS: a.mkfs}
+	return &volume.Opener{Host: a.host, Places: a.places, MkfsXFS: a.mkfs, Owner: a.owner}
+}
+
+// place is an instance.Registry's Place.
+func (a *app) place(kind, dir string) (place string, same bool) {
+	o := a.opener()
+	if o.Ours(volume.Kind(kind), dir) {
+		return dir, true
+	}
+	return o.At(volume.Kind(kind)).Dir(), false
 }
 
 // mkfs finds mkfs.xfs, and fetches it if the system has none.
@@ -100,11 +109,9 @@ func (a *app) volumeOf(ctx context.Context, r *instance.Record) (volume.Volume, 
 		return nil, err
 	}
 	o := a.opener()
-	if spec.Kind.Mounted() {
-		return o.At(spec.Kind), nil
-	}
-	if there, err := o.There(spec.Kind); err == nil && !there {
-		return o.At(spec.Kind), nil
+	dir := filepath.Dir(filepath.Dir(r.Dir))
+	if there, err := o.There(spec.Kind); spec.Kind.Mounted() || err == nil && !there || dir != o.At(spec.Kind).Dir() {
+		return o.In(spec, dir), nil
 	}
 	return o.Open(ctx, spec)
 }
@@ -140,7 +147,7 @@ func (a *app) images(v volume.Volume) (*image.Store, error) {
 		}
 	}
 	return &image.Store{
-		Volume: v, Places: a.places, Memo: a.memo, Account: a.account, UID: a.uid, Limit: limit,
+		Volume: v, Places: a.places, Memo: a.memo, Account: a.account, UID: a.uid, RegistryID: a.owner.Registry, Limit: limit,
 		InUse: a.imageInUse, Talk: a.stderr, Terminal: a.terminal,
 	}, nil
 }

@@ -140,13 +140,14 @@ func (p Places) Keys() string { return filepath.Join(p.State, "keys") }
 // in: unix(7) allows 107 for the socket, and 100 is kept to.
 const maxRunDir = 100 - len("/server.sock")
 
-// RunDir returns the directory for sockets of what lives in dir: dir/run, or
-// where that is too long for a socket's path, one in /tmp named after it.
-func RunDir(dir string, uid int) string {
+// RunDir returns the directory for sockets of what lives in dir: dir/run, or where that is
+// too long for a socket's path, one in /tmp named after it and the id of the registry: in
+// another container that shares /tmp, dir may be something else.
+func RunDir(dir string, uid int, registry string) string {
 	run := filepath.Join(dir, "run")
 	if len(run) <= maxRunDir {
 		return run
 	}
-	sum := sha256.Sum256([]byte(dir))
+	sum := sha256.Sum256([]byte(registry + dir))
 	return fmt.Sprintf("/tmp/ramaria-%d-%s", uid, hex.EncodeToString(sum[:8]))
 }

@@ -58,10 +58,10 @@ func TestFindPlaces(t *testing.T) {
 }
 
 func TestRunDir(t *testing.T) {
-	if got := RunDir("/dev/shm/x/instances/main", 0); got != "/dev/shm/x/instances/main/run" {
+	if got := RunDir("/dev/shm/x/instances/main", 0, "a"); got != "/dev/shm/x/instances/main/run" {
 		t.Errorf("a short path: got %s", got)
 	}
-	long := RunDir("/a/very/long/path/that/goes/on/and/on/for/more/than/one/hundred/characters/in/all/instances/main", 7)
+	long := RunDir("/a/very/long/path/that/goes/on/and/on/for/more/than/one/hundred/characters/in/all/instances/main", 7, "a")
 	if len(long)+len("/server.sock") > 100 || filepath.Dir(long) != "/tmp" {
 		t.Errorf("a long path: got %s", long)
 	}

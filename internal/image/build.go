@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -60,7 +59,7 @@ func (s *Store) build(ctx context.Context, p *plan) (l *Lease, err error) {
 		return nil, err
 	}
 	b := &build{
-		Store: s, plan: p, dir: s.buildDir(p.id), run: host.RunDir(s.buildDir(p.id), s.UID),
+		Store: s, plan: p, dir: s.buildDir(p.id), run: s.runDir(s.buildDir(p.id)),
 		login: server.Login{User: server.SupervisorUser, Password: server.NewPassword()},
 		app:   server.Login{User: p.User, Password: server.NewPassword()},
 		image: &Image{Format: Format, ID: p.id, Origin: p.origin(), Flavour: p.Server.Flavour, Version: p.Server.Version, Shape: p.Server.Shape(p.Set)},
@@ -68,7 +67,7 @@ func (s *Store) build(ctx context.Context, p *plan) (l *Lease, err error) {
 	defer func() {
 		// After a success the directory is the image; after a failure nothing stays.
 		clean := context.WithoutCancel(ctx)
-		err = errors.Join(err, s.Volume.Remove(clean, b.dir), removeRunDir(b.dir, s.UID))
+		err = errors.Join(err, s.Volume.Remove(clean, b.dir), s.removeRunDir(b.dir))
 	}()
 	return b.make(ctx)
 }

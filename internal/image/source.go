@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -140,7 +141,7 @@ func parseSource(f string) ([]source, error) {
 		return nil, fmt.Errorf("use source: %w", err)
 	case !fi.IsDir() && !fi.Mode().IsRegular():
 		return nil, irregularError(f, fi.Mode())
-	case !fi.IsDir() && strings.HasPrefix(filepath.Base(filepath.Dir(f)), spoolPrefix):
+	case !fi.IsDir() && strings.HasPrefix(filepath.Base(filepath.Dir(f)), ".build-"+spoolID):
 		return []source{{kindDump, f, "standard input"}}, nil
 	case !fi.IsDir():
 		return []source{{kindDump, f, filepath.Base(f)}}, nil
@@ -190,8 +191,8 @@ func openRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// spoolPrefix begins the names of the directories that Spool makes.
-const spoolPrefix = ".spool-"
+// spoolID begins what stands in the place of an image's id in the names of spools.
+const spoolID = "spool-"
 
 // Spool is a copy of standard input, which must be read twice: once to know it,
 // once to load it.
@@ -207,17 +208,20 @@ func (s *Store) Spool(ctx context.Context, in io.Reader) (_ *Spool, err error) {
 	if err := os.MkdirAll(s.dir(), 0o711); err != nil {
 		return nil, fmt.Errorf("spool standard input: %w", err)
 	}
-	dir, err := os.MkdirTemp(s.dir(), spoolPrefix)
+	// Locked before it is there, as a build: a Sweep of another process never sees it free.
+	id := spoolID + rand.Text()
+	lock, err := sys.Lock(ctx, s.lockPath(id), sys.Exclusive, nil)
 	if err != nil {
 		return nil, fmt.Errorf("spool standard input: %w", err)
 	}
-	sp := &Spool{Path: filepath.Join(dir, DefaultDatabase+".sql"), dir: dir}
+	dir := s.buildDir(id)
+	sp := &Spool{Path: filepath.Join(dir, DefaultDatabase+".sql"), dir: dir, lock: lock}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, sp.Close())
 		}
 	}()
-	if sp.lock, err = sys.TryLock(filepath.Join(dir, "lock"), sys.Exclusive); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool standard input: %w", err)
 	}
 	f, err := os.OpenFile(sp.Path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -233,7 +237,7 @@ func (s *Store) Spool(ctx context.Context, in io.Reader) (_ *Spool, err error) {
 
 // Close removes the copy. It may be called more than once.
 func (sp *Spool) Close() error {
-	return errors.Join(os.RemoveAll(sp.dir), sp.lock.Unlock())
+	return errors.Join(os.RemoveAll(sp.dir), sp.lock.UnlockRemove())
 }
 
 // hashFile returns the SHA-256 of a file's content, remembered while the file

@@ -37,7 +37,7 @@ func tree(t *testing.T, files map[string]string) string {
 func TestParseSources(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"shop.sql": "", "dumps/b.sql": "", "dumps/a.sql.gz": "", "dumps/notes.txt": "", "empty/": "",
-		"data/ibdata1": "", "old/mysql/": "", "abcdef01": "", ".spool-1/app.sql": "",
+		"data/ibdata1": "", "old/mysql/": "", "abcdef01": "", ".build-spool-1/app.sql": "",
 	})
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestParseSources(t *testing.T) {
 		{name: "an image", from: []string{"0123456789abcdef"}, want: []source{{kindImage, "0123456789abcdef", "image 0123456789abcdef"}}},
 		{name: "a file named like an image", from: []string{at("abcdef01")}, want: []source{{kindDump, at("abcdef01"), "abcdef01"}}},
 		{name: "a command", from: []string{"exec: ./x --y "}, want: []source{{kindExec, "./x --y", "exec: ./x --y "}}},
-		{name: "standard input", from: []string{at(".spool-1/app.sql")}, want: []source{{kindDump, at(".spool-1/app.sql"), "standard input"}}},
+		{name: "standard input", from: []string{at(".build-spool-1/app.sql")}, want: []source{{kindDump, at(".build-spool-1/app.sql"), "standard input"}}},
 		{name: "a data directory and a dump", from: []string{at("data"), at("shop.sql")}, want: []source{
 			{kindDataDir, at("data"), "data directory " + at("data")}, {kindDump, at("shop.sql"), "shop.sql"},
 		}},

@@ -31,8 +31,9 @@ type Store struct {
 	Memo memo.Store
 	// Account is what servers run under; zero is the caller's own.
 	Account server.Account
-	// UID is the caller's.
-	UID int
+	// UID is the caller's, and RegistryID that of the registry whose volume it is.
+	UID        int
+	RegistryID string
 	// Limit is how many bytes of images are kept; 0 is DefaultLimitShare of the volume.
 	Limit int64
 	// InUse reports whether an instance is a clone of the image; nil is never.
@@ -311,13 +312,6 @@ func (s *Store) sweepHot(ctx context.Context) error {
 	}
 	var errs []error
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), spoolPrefix) {
-			dir := filepath.Join(s.dir(), e.Name())
-			if held, err := sys.Held(filepath.Join(dir, "lock")); err == nil && !held {
-				errs = append(errs, os.RemoveAll(dir))
-			}
-			continue
-		}
 		id, ok := strings.CutPrefix(e.Name(), ".lock-")
 		if !ok {
 			continue
@@ -330,14 +324,16 @@ func (s *Store) sweepHot(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("sweep images: %w", err))
 			continue
 		}
-		errs = append(errs, s.Volume.Remove(ctx, s.buildDir(id)), removeRunDir(s.buildDir(id), s.UID), lock.UnlockRemove())
+		errs = append(errs, s.Volume.Remove(ctx, s.buildDir(id)), s.removeRunDir(s.buildDir(id)), lock.UnlockRemove())
 	}
 	return errors.Join(errs...)
 }
 
+func (s *Store) runDir(dir string) string { return host.RunDir(dir, s.UID, s.RegistryID) }
+
 // removeRunDir removes the socket directory of dir if it lies elsewhere.
-func removeRunDir(dir string, uid int) error {
-	run := host.RunDir(dir, uid)
+func (s *Store) removeRunDir(dir string) error {
+	run := s.runDir(dir)
 	if filepath.Dir(run) == dir {
 		return nil
 	}

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -95,7 +94,7 @@ func (s *Store) blank(name string, spec Spec) *Instance {
 	i := &Instance{
 		Record: Record{
 			Format: Format, Name: name, Spec: spec, Volume: string(s.Volume.Kind()), Dir: dir,
-			RunDir: host.RunDir(dir, s.UID), Created: time.Now().Truncate(time.Second),
+			RunDir: s.Registry.runDir(dir, s.UID), Created: time.Now().Truncate(time.Second),
 		},
 		Made: Made{
 			Account: s.Account, ServerID: 1 + rand.Uint32N(math.MaxInt32-1), // #nosec G404 -- no secret; 0 means none, and some readers take a larger one for negative
@@ -111,6 +110,9 @@ func (s *Store) blank(name string, spec Spec) *Instance {
 func (s *Store) make(ctx context.Context, i *Instance, size int64, clone func() error) (err error) {
 	if err := CheckClone(s.Volume, size, StartRoom, "instance "+i.Name); err != nil {
 		return err
+	}
+	if err := checkFree(i.Dir); err != nil {
+		return fmt.Errorf("make instance %s: %w", i.Name, err)
 	}
 	// A directory without a record is what a killed `up` left.
 	if err := s.Volume.Remove(ctx, i.Dir); err != nil {
@@ -159,6 +161,9 @@ func CheckClone(v volume.Volume, size, extra int64, what string) error {
 // Remove removes a stopped instance with all its files, and its record last. It
 // may be called more than once.
 func (s *Store) Remove(ctx context.Context, r *Record) error {
+	if err := checkFree(r.Dir); err != nil {
+		return fmt.Errorf("remove instance %s: %w", r.Name, err)
+	}
 	errs := []error{s.Volume.Remove(ctx, r.Dir)}
 	apiDir, _ := r.APIDir()
 	for _, dir := range []string{r.RunDir, apiDir, r.TmpDir()} {
@@ -170,6 +175,20 @@ func (s *Store) Remove(ctx context.Context, r *Record) error {
 		}
 	}
 	return errors.Join(append(errs, s.Registry.Delete(r.Name))...)
+}
+
+// ErrHeld says that a supervisor lives which the caller has not ended.
+var ErrHeld = errors.New("a supervisor runs there")
+
+// checkFree refuses to touch an instance's directory whose supervisor lives, whatever any
+// record says.
+func checkFree(dir string) error {
+	lock := filepath.Join(dir, lockName)
+	held, err := sys.Held(lock)
+	if err == nil && held {
+		err = fmt.Errorf("%w, in %s\nhint: fuser -v %s names it; end it first", ErrHeld, dir, lock)
+	}
+	return err
 }
 
 // removeOwn removes a directory outside the volume, if it is ours: it lies where

@@ -67,6 +67,9 @@ type Record struct {
 	// Passing instances belong to a `ramaria run` and go with it.
 	Passing bool      `json:"passing,omitempty"`
 	Created time.Time `json:"created"`
+	// Strayed says that the record was made for another place than Dir, in a home that
+	// was copied to this one or moved here.
+	Strayed bool `json:"-"`
 }
 
 // Made is what instance.json says: what the instance was made of.
@@ -103,7 +106,9 @@ func (r *Record) LogPath() string { return filepath.Join(r.Dir, "server.log") }
 func (r *Record) OldLogPath() string { return r.LogPath() + ".old" }
 
 // LockPath is the file whose lock the supervisor holds.
-func (r *Record) LockPath() string { return filepath.Join(r.Dir, "lock") }
+func (r *Record) LockPath() string { return filepath.Join(r.Dir, lockName) }
+
+const lockName = "lock"
 
 func (r *Record) tmpDir() string   { return filepath.Join(r.Dir, "tmp") }
 func (r *Record) madePath() string { return filepath.Join(r.Dir, "instance.json") }

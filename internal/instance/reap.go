@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -133,14 +132,23 @@ func (s *Store) Sweep(ctx context.Context) error {
 		if err != nil {
 			continue // being made just now
 		}
+		if errors.Is(checkFree(s.dir(e.Name())), ErrHeld) {
+			errs = append(errs, lock.UnlockRemove())
+			continue // its record was lost, not its server
+		}
 		if _, err := s.Registry.Get(e.Name()); errors.Is(err, ErrNotFound) {
-			dir := s.dir(e.Name())
-			errs = append(errs, s.Volume.Remove(ctx, dir))
-			if run := host.RunDir(dir, s.UID); filepath.Dir(run) != dir {
-				errs = append(errs, os.RemoveAll(run))
-			}
+			errs = append(errs, s.sweepDir(ctx, s.dir(e.Name())))
 		}
 		errs = append(errs, lock.UnlockRemove())
 	}
 	return errors.Join(errs...)
+}
+
+// sweepDir removes what there is of an instance that no record knows.
+func (s *Store) sweepDir(ctx context.Context, dir string) error {
+	err := s.Volume.Remove(ctx, dir)
+	if run := s.Registry.runDir(dir, s.UID); filepath.Dir(run) != dir {
+		err = errors.Join(err, s.removeOwn(run))
+	}
+	return err
 }

@@ -9,12 +9,37 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Registry is the records of one user's instances, in the state directory.
 type Registry struct {
 	Dir string
+	// ID is that of the registry, "" for one that has made nothing: volume.FindOwner.
+	ID string
+	// Place returns the directory of the volume in which what a record says to lie in the
+	// volume of a kind at dir is to be found, and whether that is where it was put; nil
+	// leaves all where it is. The records of a copied home speak of the original's.
+	Place func(kind, dir string) (place string, same bool)
+	// UID is the caller's.
+	UID int
+}
+
+// runDir is the directory for sockets of an instance in dir.
+func (g Registry) runDir(dir string, uid int) string { return host.RunDir(dir, uid, g.ID) }
+
+// settle has a record speak of this registry's own volume.
+func (g Registry) settle(r *Record) {
+	if g.Place == nil {
+		return
+	}
+	root, same := g.Place(r.Volume, filepath.Dir(filepath.Dir(r.Dir)))
+	if same {
+		return
+	}
+	r.Dir = filepath.Join(root, "instances", r.Name)
+	r.RunDir, r.Tmp, r.Strayed = g.runDir(r.Dir, g.UID), "", true
 }
 
 // ErrGone says that the data of an instance is not there any more.
@@ -57,6 +82,7 @@ func (g Registry) Get(name string) (*Record, error) {
 	if r.Format != Format {
 		return nil, fmt.Errorf("read %s: format %d, this ramaria knows %d\nhint: use the ramaria that made it", g.path(name), r.Format, Format)
 	}
+	g.settle(&r)
 	return &r, nil
 }
 
@@ -72,13 +98,20 @@ func (g Registry) Open(name string) (*Instance, error) {
 		return nil, err
 	}
 	m, err := r.readMade()
+	if missing(err) && r.Strayed {
+		return nil, fmt.Errorf("open instance %s: %w: %s\nhint: ramaria up %s makes it again, from what it was made of", name, ErrGone, strayedReason, name)
+	}
 	if missing(err) {
 		return nil, fmt.Errorf("open instance %s: %w: it lay in the %s volume, which was emptied (a reboot?)\nhint: ramaria up %s makes it again, from what it was made of", name, ErrGone, r.Volume, name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Instance{Record: *r, Made: *m}, nil
+	i := &Instance{Record: *r, Made: *m}
+	if i.Strayed {
+		i.Endpoint.Socket = i.Socket()
+	}
+	return i, nil
 }
 
 // Put writes a record. One that is to outlive a reboot is on the disk when it

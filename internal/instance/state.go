@@ -88,6 +88,9 @@ func (r *Record) overwriteState(s State) error {
 	return nil
 }
 
+// strayedReason is what is said of an instance whose record came with a copied home.
+const strayedReason = "its data lies in a volume of another home, of which this one is a copy"
+
 // damagedReason is what is said of an instance whose state.json cannot be understood.
 const damagedReason = "state.json is damaged"
 
@@ -134,7 +137,9 @@ func (r *Record) State() (State, error) {
 	}
 	switch {
 	case told == absent:
-		if _, err := r.readMade(); missing(err) {
+		if _, err := r.readMade(); missing(err) && r.Strayed {
+			return State{Phase: Gone, Since: r.Created, Reason: strayedReason}, nil
+		} else if missing(err) {
 			return State{Phase: Gone, Since: r.Created, Reason: "its directory in the " + r.Volume + " volume is not there any more, as after a reboot"}, nil
 		}
 		return State{Phase: Stopped, Since: r.Created}, nil

@@ -104,7 +104,11 @@ func (l *Lab) volume(ctx context.Context, kind volume.Kind) (volume.Volume, erro
 
 func (l *Lab) opener() (*volume.Opener, error) {
 	dirs, err := l.homeDirs()
-	return &volume.Opener{Host: l.Host, Places: dirs, MkfsXFS: l.MkfsXFS}, err
+	if err != nil {
+		return nil, err
+	}
+	owner, _, err := volume.FindOwner(context.Background(), l.Host, dirs.State, l.Home, true)
+	return &volume.Opener{Host: l.Host, Places: dirs, MkfsXFS: l.MkfsXFS, Owner: owner}, err
 }
 
 // ramKind is the volume in RAM that instances get unless told otherwise: by the user, who

@@ -49,7 +49,7 @@ func (o *Opener) choose(ctx context.Context, try func(Kind) error) (_ Kind, why 
 	if o.Places.Mounts != "" && unfit == "" {
 		err := try(XFS)
 		if err == nil {
-			return XFS, fmt.Sprintf("volume xfs: in RAM, at %s; clones share blocks", o.mountPoint(XFS)), nil
+			return XFS, fmt.Sprintf("volume xfs: in RAM, at %s; clones share blocks", o.place(XFS)), nil
 		}
 		if ctx.Err() != nil {
 			return "", "", err
@@ -62,7 +62,7 @@ func (o *Opener) choose(ctx context.Context, try func(Kind) error) (_ Kind, why 
 	if unfit == "" {
 		err := try(Shm)
 		if err == nil {
-			return Shm, say("volume shm: in RAM, at "+o.Places.Shm, notXFS...), nil
+			return Shm, say("volume shm: in RAM, at "+o.place(Shm), notXFS...), nil
 		}
 		unfit = reason(err)
 	}
@@ -93,7 +93,7 @@ func (o *Opener) Fit(ctx context.Context, kind Kind) error {
 		if there, err := o.There(Shm); err != nil || !there {
 			return err
 		}
-		return checkDir(o.Places.Shm, dirMode())
+		return checkDir(o.place(Shm), dirMode())
 	}
 	if o.Places.Mounts == "" {
 		return errNotRoot

@@ -121,12 +121,16 @@ func (o *Opener) Reclaim(ctx context.Context) error {
 	if o.Places.Mounts == "" {
 		return nil
 	}
-	entries, err := os.ReadDir(o.Places.Mounts)
+	return errors.Join(o.reclaimIn(ctx, o.Places.Mounts), o.reclaimIn(ctx, o.apart(o.Places.Mounts)))
+}
+
+func (o *Opener) reclaimIn(ctx context.Context, mounts string) error {
+	entries, err := os.ReadDir(mounts)
 	if err != nil {
 		return nil //nolint:nilerr // there is none, or it is not ours to read
 	}
 	if len(entries) == 0 {
-		removePlaces(o.Places.Mounts)
+		removePlaces(mounts)
 	}
 	var errs []error
 	done := map[Kind]bool{}
@@ -134,7 +138,7 @@ func (o *Opener) Reclaim(ctx context.Context) error {
 		kind, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(e.Name(), lockSuffix), recordSuffix), "-")
 		if k := Kind(kind); traits[k].mounted && !done[k] && (isRecord(e.Name()) || strings.HasSuffix(e.Name(), lockSuffix)) {
 			done[k] = true
-			errs = append(errs, o.mount(k).reclaimKilled(ctx))
+			errs = append(errs, o.mountIn(k, filepath.Join(mounts, string(k))).reclaimKilled(ctx))
 		}
 	}
 	return errors.Join(errs...)

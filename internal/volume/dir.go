@@ -39,7 +39,7 @@ var _ Volume = (*directory)(nil)
 
 // openDir makes the directory, or takes the one that is there if nobody else can
 // have put anything in it.
-func openDir(h host.Host, spec Spec, dir string) (*directory, error) {
+func (o *Opener) openDir(spec Spec, dir string) (*directory, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open volume: %w", err)
@@ -50,14 +50,23 @@ func openDir(h host.Host, spec Spec, dir string) (*directory, error) {
 			return nil, fmt.Errorf("open volume: %w", err)
 		}
 	}
-	for _, d := range []string{dir, filepath.Join(dir, "images"), filepath.Join(dir, "instances")} {
-		if err := ownDir(d, mode); err != nil {
+	for _, name := range []string{"", "images", "instances"} {
+		if err := ownDir(filepath.Join(dir, name), mode); err != nil {
 			return nil, fmt.Errorf("open volume %w", err)
 		}
+		if name == "" && spec.Kind == Shm {
+			if err := o.claim(dir); err != nil {
+				return nil, fmt.Errorf("open volume: %w", err)
+			}
+		}
 	}
+	return newDirectory(o.Host, spec, dir), nil
+}
+
+func newDirectory(h host.Host, spec Spec, dir string) *directory {
 	d := &directory{kind: spec.Kind, size: spec.Size, dir: dir, host: h}
 	d.meter = d.walk
-	return d, nil
+	return d
 }
 
 // dirMode is the mode of a volume's directories.

@@ -39,12 +39,12 @@ var ErrUnfit = errors.New("not possible here")
 
 var errNotRoot = fmt.Errorf("%w: only root can mount\nhint: --volume shm", ErrUnfit)
 
-// mountPoint is where the volume of a kind is mounted.
-func (o *Opener) mountPoint(kind Kind) string { return filepath.Join(o.Places.Mounts, string(kind)) }
-
 // mount returns the volume of a kind, whether it is there or not.
-func (o *Opener) mount(kind Kind) *Mount {
-	m := &Mount{directory{kind: kind, dir: o.mountPoint(kind), host: o.Host}, o}
+func (o *Opener) mount(kind Kind) *Mount { return o.mountIn(kind, o.place(kind)) }
+
+// mountIn is mount for a volume at a directory.
+func (o *Opener) mountIn(kind Kind, dir string) *Mount {
+	m := &Mount{directory{kind: kind, dir: dir, host: o.Host}, o}
 	m.meter = m.usage
 	return m
 }
@@ -68,10 +68,11 @@ func (o *Opener) openMount(ctx context.Context, spec Spec) (*Mount, error) {
 	if o.Places.Mounts == "" {
 		return nil, fmt.Errorf("open volume %s: %w", spec.Kind, errNotRoot)
 	}
-	m := o.mount(spec.Kind)
+	var m *Mount
 	var err error
 	for range placeTries {
-		if err = m.open(ctx, spec.Size); !errors.Is(err, errVanished) {
+		m = o.mount(spec.Kind)
+		if err = m.open(ctx, spec.Size); !errors.Is(err, errVanished) && !errors.Is(err, errForeign) {
 			break
 		}
 	}
@@ -128,6 +129,9 @@ func (m *Mount) leave(lock *sys.FileLock) error {
 	if there, err := sys.Mounted(m.dir); there || err != nil {
 		return errors.Join(err, lock.Unlock())
 	}
+	if elsewhere, err := m.mountedElsewhere(); elsewhere || err != nil {
+		return errors.Join(err, lock.Unlock())
+	}
 	_ = syscall.Rmdir(m.dir) // what is in it is not ours to judge: make and Destroy do
 	err := lock.UnlockRemove()
 	removePlaces(filepath.Dir(m.dir))
@@ -170,6 +174,9 @@ func (m *Mount) make(ctx context.Context, size int64) (err error) {
 	}
 	err = m.furnish(ctx, fsys, size)
 	if err == nil {
+		err = m.mountedHere() // before, lest one that is killed in between is unknown
+	}
+	if err == nil {
 		err = fsys.Attach(m.dir)
 	}
 	if err = errors.Join(err, fsys.Close()); err != nil {
@@ -202,6 +209,11 @@ func (m *Mount) furnish(ctx context.Context, fsys *sys.Mount, size int64) error 
 	}
 	if err := writeJSON(filepath.Join(fsys.Path(), noteFile), note{Kind: m.kind, Limit: size, Empty: empty.Size - empty.Avail}); err != nil {
 		return err
+	}
+	if m.opener.Owner.Registry != "" {
+		if err := m.opener.writeOwner(fsys.Path()); err != nil {
+			return err
+		}
 	}
 	for _, name := range []string{".", "images", "instances"} {
 		path := filepath.Join(fsys.Path(), name)
@@ -238,6 +250,9 @@ func (m *Mount) makePlace(ctx context.Context) error {
 func (m *Mount) check() error {
 	if _, err := m.note(); err != nil {
 		return err
+	}
+	if m.opener.foreign(m.dir) {
+		return fmt.Errorf("%s: %w", m.dir, errForeign)
 	}
 	for _, name := range []string{"", "images", "instances"} {
 		err := checkDir(filepath.Join(m.dir, name), dirMode())

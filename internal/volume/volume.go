@@ -102,6 +102,8 @@ type Opener struct {
 	// MkfsXFS finds the command line that mkfs.xfs is called by; nil looks for it
 	// where the system has its programs.
 	MkfsXFS func(ctx context.Context) ([]string, error)
+	// Owner is whose volumes are opened. Without one those of others are left alone too.
+	Owner Owner
 
 	// kernelName replaces the kernel's names of file systems in tests.
 	kernelName func(Kind) string
@@ -122,28 +124,26 @@ func (o *Opener) Open(ctx context.Context, spec Spec) (Volume, error) {
 		return nil, fmt.Errorf("open volume: no such kind %q\nhint: use %s", spec.Kind, kindList())
 	case t.mounted:
 		return o.openMount(ctx, spec)
-	case spec.Kind == Shm:
-		return openDir(o.Host, spec, o.Places.Shm)
 	}
-	return openDir(o.Host, spec, o.Places.Disk)
+	for range placeTries {
+		d, err := o.openDir(spec, o.place(spec.Kind))
+		if !errors.Is(err, errForeign) {
+			return d, err
+		}
+	}
+	return nil, fmt.Errorf("open volume %s: %w", spec, errForeign)
 }
 
 // At returns the volume of a kind as it is, whether it has been made or not: for
 // removing things, which then are not there either.
-func (o *Opener) At(kind Kind) Volume {
-	switch {
-	case traits[kind].mounted:
-		return o.mount(kind)
-	case kind == Shm:
-		return o.directory(kind, o.Places.Shm)
-	}
-	return o.directory(kind, o.Places.Disk)
-}
+func (o *Opener) At(kind Kind) Volume { return o.In(Spec{Kind: kind}, o.place(kind)) }
 
-func (o *Opener) directory(kind Kind, dir string) *directory {
-	d := &directory{kind: kind, dir: dir, host: o.Host}
-	d.meter = d.walk
-	return d
+// In is At for a volume at a directory, where it may be that of a home which has moved.
+func (o *Opener) In(spec Spec, dir string) Volume {
+	if traits[spec.Kind].mounted {
+		return o.mountIn(spec.Kind, dir)
+	}
+	return newDirectory(o.Host, spec, dir)
 }
 
 // There reports whether the volume of a kind has been made, without making it.
@@ -152,13 +152,9 @@ func (o *Opener) There(kind Kind) (bool, error) {
 	case traits[kind].mounted && o.Places.Mounts == "":
 		return false, nil
 	case traits[kind].mounted:
-		return sys.Mounted(o.mountPoint(kind))
+		return sys.Mounted(o.place(kind))
 	}
-	dir := o.Places.Disk
-	if kind == Shm {
-		dir = o.Places.Shm
-	}
-	_, err := os.Lstat(dir)
+	_, err := os.Lstat(o.place(kind))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
