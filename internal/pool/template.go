@@ -123,6 +123,9 @@ func (p *Pool) tryShape(ctx context.Context, s *rewind.Session, name string) (*t
 		if err := template.Analyze(ctx, s.Conn, name); err != nil {
 			return nil, notFound(err)
 		}
+		if _, err := template.SettleSequences(ctx, s.Conn, name); err != nil {
+			return nil, notFound(err)
+		}
 		shape, err := template.Read(ctx, s.Conn, name)
 		if err != nil {
 			return nil, notFound(err)

@@ -84,7 +84,7 @@ var cases = []struct {
 	{"events", "CREATE EVENT other ON SCHEDULE EVERY 1 DAY DISABLE DO SELECT 1\nALTER EVENT nightly COMMENT 'changed'", "refill"},
 	{"database's character set", "ALTER DATABASE DB CHARACTER SET latin1", "refill"},
 	{"database dropped and made", "DROP DATABASE DB\nCREATE DATABASE DB\nUSE DB\nCREATE TABLE plain (a int)", "reclone"},
-	{"sequence", "SELECT NEXTVAL(tickets) -- mariadb", "reclone"},
+	{"sequence", "SELECT NEXTVAL(tickets) -- mariadb", "rewind"},
 	{"system versioning", "UPDATE history SET a = 5 -- mariadb", "reclone"},
 	{"SET STATEMENT ... FOR", "SET STATEMENT max_statement_time = 9 FOR ALTER TABLE plain ADD COLUMN x int -- mariadb", "reclone"},
 	{"EXECUTE IMMEDIATE", "EXECUTE IMMEDIATE 'ALTER TABLE plain ADD COLUMN x int' -- mariadb", "refill"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/template"
 )
 
 // mark is a state of a database between its template's and the one that it has.
@@ -14,6 +15,8 @@ type mark struct {
 	before *Changes
 	// counters are those above 1 at that moment, by table.
 	counters map[string]uint64
+	// sequences are where they stood then.
+	sequences map[string]template.SequenceState
 }
 
 // Errors of marks.
@@ -42,6 +45,12 @@ func (r *Rewinder) Mark(ctx context.Context, s *Session, d *Database) error {
 		}
 		d.mark = &mark{before: before}
 		counters, err := s.counters(ctx, d.Name, d.Shape)
+		if err == nil && d.Shape.HasSequences() {
+			// One that has values in memory moves without an event; after this each writes one.
+			if d.mark.sequences, err = template.SettleSequences(ctx, s.Conn, d.Name); server.LockTimeout(err) {
+				err = fmt.Errorf("%w: a transaction that is open has used a sequence: %w\nhint: end it before", ErrUnmarkable, err)
+			}
+		}
 		if err != nil {
 			r.unmark(d)
 			return fmt.Errorf("mark %s: %w", d.Name, err)
@@ -95,7 +104,7 @@ func (r *Rewinder) rewindTo(ctx context.Context, s *Session, d *Database, c Coun
 		return Result{}, errors.New(plan.Why)
 	}
 	then := *d
-	then.Counters = d.mark.counters
+	then.Counters, then.sequences = d.mark.counters, d.mark.sequences
 	err = r.apply(ctx, s, &then, &plan, counters, c)
 	if err == nil && plan.Way == Rewind && r.Journal.Changed(d.Name) != "" {
 		err = errors.New("it was changed while it was put back")

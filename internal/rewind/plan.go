@@ -33,6 +33,8 @@ type Plan struct {
 	Undo []binlog.Change
 	// Doubtful are the tables whose rows are to be taken from the template.
 	Doubtful map[string]bool
+	// Sequences are those that moved.
+	Sequences []string
 	// Structure says that the shape of the database is to be compared, of the tables that
 	// Suspect names by their definitions.
 	Structure bool
@@ -51,6 +53,9 @@ func (p Plan) String() string {
 	}
 	if len(p.Doubtful) > 0 {
 		fmt.Fprintf(&b, ", fill %s", strings.Join(sorted(p.Doubtful), " "))
+	}
+	if len(p.Sequences) > 0 {
+		fmt.Fprintf(&b, ", restart %s", strings.Join(p.Sequences, " "))
 	}
 	if p.Structure {
 		fmt.Fprintf(&b, ", compare shapes")
@@ -103,8 +108,12 @@ func makePlan(c *Changes, shape *template.Shape, cascadesLogged, rowsOnly bool) 
 	// A table whose rows are doubtful has passed its doubts on along its keys by now.
 	p.Undo = nil
 	for _, name := range m.changed() {
-		if t := c.Tables[name]; !p.Doubtful[name] && shape.Table(name) != nil {
-			p.Undo = append(p.Undo, t.Rows...)
+		switch t := shape.Table(name); {
+		case t == nil:
+		case t.Kind == template.Sequence: // its next value is where it was, whatever became of rows
+			p.Sequences = append(p.Sequences, name)
+		case !p.Doubtful[name]:
+			p.Undo = append(p.Undo, c.Tables[name].Rows...)
 		}
 	}
 	switch {
@@ -112,7 +121,7 @@ func makePlan(c *Changes, shape *template.Shape, cascadesLogged, rowsOnly bool) 
 		p.Way, p.Why = Refill, "statements changed its shape, or may have"
 	case len(p.Doubtful) > 0:
 		p.Way, p.Why = Refill, m.why
-	case len(p.Undo) > 0:
+	case len(p.Undo)+len(p.Sequences) > 0:
 		p.Way = Rewind
 	}
 	return p
@@ -158,7 +167,7 @@ func (m *maker) mustReclone() string {
 		switch t := m.shape.Table(name); {
 		case t == nil && !m.changes.Statements:
 			return "rows of the table " + name + " changed, which the template does not have"
-		case t != nil && t.Kind != template.Base:
+		case t != nil && t.Kind != template.Base && t.Kind != template.Sequence:
 			return "the table " + name + " is a " + strings.ToLower(string(t.Kind)) + " one, and changed"
 		}
 	}
@@ -206,7 +215,7 @@ func (m *maker) tables() {
 	for _, name := range m.changed() {
 		t, c := m.shape.Table(name), m.changes.Tables[name]
 		switch {
-		case t == nil || m.plan.Doubtful[name]:
+		case t == nil || t.Kind == template.Sequence || m.plan.Doubtful[name]:
 		case c.Doubtful:
 			m.doubt(name, "what happened to the rows of "+name+" is not known, or too much to keep")
 		default:

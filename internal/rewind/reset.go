@@ -21,6 +21,8 @@ type Database struct {
 	Shape *template.Shape
 	// Counters are the AUTO_INCREMENT values above 1 that it began with, by table.
 	Counters map[string]uint64
+	// sequences are where they stood at the mark that it is put back to, nil for those of Shape.
+	sequences map[string]template.SequenceState
 
 	// mark is where RewindTo leads, nil for nowhere.
 	mark *mark
@@ -54,19 +56,12 @@ func (r *Rewinder) Clone(ctx context.Context, s *Session, shape *template.Shape,
 	}
 	r.Journal.Read()
 	r.Journal.Watch(name)
-	counters, err := r.clone(ctx, s, shape, name)
+	counters, err := shape.Clone(ctx, s.Conn, name)
 	if err != nil {
 		r.Journal.Forget(name)
 		return nil, err
 	}
 	return counters, nil
-}
-
-func (r *Rewinder) clone(ctx context.Context, s *Session, shape *template.Shape, name string) (map[string]uint64, error) {
-	if err := shape.Clone(ctx, s.Conn, name); err != nil {
-		return nil, err
-	}
-	return s.counters(ctx, name, shape)
 }
 
 // Counters says what putting a database back does about AUTO_INCREMENT.
@@ -233,6 +228,9 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 	if p.Way == Reclone {
 		return r.again(ctx, s, d)
 	}
+	if err := s.restart(ctx, d, p.Sequences); err != nil {
+		return err
+	}
 	if len(p.Doubtful) > 0 || p.Structure {
 		if err := r.fill(ctx, s, d, p); err != nil {
 			return err
@@ -275,6 +273,21 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 	return r.settle(ctx, s, d, altered)
 }
 
+// restart puts sequences back.
+func (s *Session) restart(ctx context.Context, d *Database, sequences []string) error {
+	if len(sequences) == 0 {
+		return nil
+	}
+	states := map[string]template.SequenceState{}
+	for _, name := range sequences {
+		states[name] = d.Shape.Table(name).State
+		if at, known := d.sequences[name]; known {
+			states[name] = at
+		}
+	}
+	return template.Restart(ctx, s.Conn, d.Name, states)
+}
+
 // undo undoes the changes of rows in a plan, all or none, and then restores counters.
 func (r *Rewinder) undo(ctx context.Context, s *Session, d *Database, p *Plan, restore []string) error {
 	if len(p.Undo) == 0 {
@@ -306,7 +319,7 @@ func (r *Rewinder) again(ctx context.Context, s *Session, d *Database) error {
 	if err := template.Drop(ctx, s.Conn, d.Name); err != nil {
 		return err
 	}
-	counters, err := r.clone(ctx, s, d.Shape, d.Name)
+	counters, err := d.Shape.Clone(ctx, s.Conn, d.Name)
 	if err != nil {
 		return err
 	}

@@ -89,6 +89,8 @@ func differs(ctx context.Context, s *Session, shape *template.Shape, doubt *Chan
 	for _, t := range shape.Tables {
 		if now := have.Table(t.Name); suspect(t.Name) && now.Counter != t.Counter {
 			return "the counter of " + t.Name + " was changed", nil
+		} else if suspect(t.Name) && now.State != t.State {
+			return "the sequence " + t.Name + " was moved", nil
 		}
 	}
 	sums, err := shape.Checksums(ctx, s.Conn, suspect)

@@ -14,12 +14,19 @@ import (
 // https://mariadb.com/kb/en/mariadb-error-code-reference/
 const (
 	errDatabaseExists = 1007
+	errNoDatabase     = 1049
 	errDuplicateKey   = 1062
 	errNoSuchThread   = 1094
+	errNoTable        = 1146
 	errLockTimeout    = 1205
 	errDeadlock       = 1213
 	errFixed          = 1238
+	errNoRoutine      = 1305
+	errNoTrigger      = 1360
 	errNoSuchXID      = 1397
+	errNoEvent        = 1539
+	errSequenceOver   = 4084 // MariaDB
+	errNoSequence     = 4091 // MariaDB
 )
 
 // NoSuchThread reports whether a connection that was to be ended is gone already.
@@ -27,6 +34,14 @@ func NoSuchThread(err error) bool { return numbered(err, errNoSuchThread) }
 
 // LockTimeout reports whether a statement failed for a lock that another session holds.
 func LockTimeout(err error) bool { return numbered(err, errLockTimeout, errDeadlock) }
+
+// Missing reports whether a statement failed since what it names is not there.
+func Missing(err error) bool {
+	return numbered(err, errNoDatabase, errNoTable, errNoRoutine, errNoTrigger, errNoEvent, errNoSequence)
+}
+
+// SequenceOver reports whether a sequence has no next value.
+func SequenceOver(err error) bool { return numbered(err, errSequenceOver) }
 
 // DuplicateKey reports whether a statement failed for rows that a unique key does not allow.
 func DuplicateKey(err error) bool { return numbered(err, errDuplicateKey) }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -59,26 +58,42 @@ var ErrExists = errors.New("it is there already")
 // errStays says that what was made of a clone is still there.
 var errStays = errors.New("what was made of it stays")
 
-// Clone makes the database name with all that the template holds. It is not there, or
-// removed again, when there is an error, unless that is ErrExists. The session's database is
-// the new one afterwards.
-func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) error {
-	err := s.clone(ctx, conn, name, s.Files)
+// cloneTries is how often a clone is made that turns out not to be as its template.
+const cloneTries = 3
+
+// Clone makes the database name with all that the template holds, and returns its AUTO_INCREMENT
+// values above 1, by table. What is not as the template, which is ErrDiffers after some tries, is
+// never left. The database is not there, or removed again, when there is an error, unless that is
+// ErrExists. The session's database is the new one afterwards.
+func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) (map[string]uint64, error) {
+	for try := 1; ; try++ {
+		counters, err := s.cloneOnce(ctx, conn, name)
+		switch {
+		case !errors.Is(err, ErrDiffers) || errors.Is(err, errStays):
+			return counters, err
+		case try == cloneTries:
+			return nil, fmt.Errorf("%w (tried %d times)\nhint: ramaria template add %s takes the template as it is now", err, try, s.Name)
+		}
+	}
+}
+
+func (s *Shape) cloneOnce(ctx context.Context, conn *sql.Conn, name string) (map[string]uint64, error) {
+	counters, err := s.clone(ctx, conn, name, s.Files)
 	if errors.Is(err, errTransport) && !errors.Is(err, errStays) && ctx.Err() == nil {
 		if !server.LockTimeout(err) { // who writes to the template has it locked for a while only
 			s.Files.off.Store(true)
 		}
-		err = s.clone(ctx, conn, name, nil)
+		counters, err = s.clone(ctx, conn, name, nil)
 	}
-	return err
+	return counters, err
 }
 
-func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string, files *Files) (err error) {
+func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string, files *Files) (counters map[string]uint64, err error) {
 	if _, err := conn.ExecContext(ctx, "CREATE DATABASE "+server.QuoteName(name)+s.defaults()+"; USE "+server.QuoteName(name)); err != nil {
 		if server.DatabaseExists(err) {
 			err = errors.Join(ErrExists, err)
 		}
-		return fmt.Errorf("clone %s to %s: %w", s.Name, name, err)
+		return nil, fmt.Errorf("clone %s to %s: %w", s.Name, name, err)
 	}
 	defer func() {
 		if err != nil {
@@ -94,9 +109,15 @@ func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string, files *F
 		all[i] = t.Name
 	}
 	if err := s.makeTables(ctx, conn, name, all, files); err != nil {
-		return err
+		return nil, err
 	}
-	return s.makeObjects(ctx, conn, name, s.Objects)
+	if err := s.makeObjects(ctx, conn, name, s.Objects); err != nil {
+		return nil, err
+	}
+	if s.made != nil {
+		s.made(name)
+	}
+	return s.verify(ctx, conn, name, all, s.Objects)
 }
 
 // dropTries is how often a lock may stand in the way of dropping a database. InnoDB itself
@@ -144,18 +165,20 @@ func (s *Shape) makeTables(ctx context.Context, conn *sql.Conn, name string, tab
 		return err
 	}
 	for _, table := range rest {
-		if err := run.add(s.fill(s.Table(table), name)); err != nil {
-			return err
+		for _, statement := range s.fill(s.Table(table), name) {
+			if err := run.add(statement); err != nil {
+				return err
+			}
 		}
 	}
 	return run.run()
 }
 
-// fill is the statement that fills an empty table.
-func (s *Shape) fill(t *Table, name string) string {
+// fill returns the statements that fill an empty table.
+func (s *Shape) fill(t *Table, name string) []string {
 	own := server.QuoteName(name) + "." + server.QuoteName(t.Name)
 	if t.Kind == Sequence {
-		return "DO SETVAL(" + own + ", " + strconv.FormatUint(t.Counter, 10) + ", 0)"
+		return restart(own, t.State)
 	}
 	var columns, period []string
 	for _, c := range t.Columns {
@@ -173,12 +196,12 @@ func (s *Shape) fill(t *Table, name string) string {
 		}
 		// What rows were before can be copied since 10.11; older servers pass over comments.
 		list += " /*M!101100 ," + strings.Join(period, ",") + " */"
-		return "/*M!101100 SET STATEMENT system_versioning_insert_history = 1 FOR */ INSERT INTO " + own + " (" + list + ") SELECT " + list +
-			" FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " /*M!101100 FOR SYSTEM_TIME ALL */"
+		return []string{"/*M!101100 SET STATEMENT system_versioning_insert_history = 1 FOR */ INSERT INTO " + own + " (" + list + ") SELECT " + list +
+			" FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " /*M!101100 FOR SYSTEM_TIME ALL */"}
 	}
 	// Read by an index that has all columns, rows would come in its order, and a table without a
 	// primary key keeps the order in which they come.
-	return "INSERT INTO " + own + " (" + list + ") SELECT " + list + " FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " USE INDEX ()"
+	return []string{"INSERT INTO " + own + " (" + list + ") SELECT " + list + " FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " USE INDEX ()"}
 }
 
 // few is how many rows DELETE removes sooner than TRUNCATE makes a new file.
@@ -194,7 +217,7 @@ func (s *Shape) fillAgain(ctx context.Context, conn *sql.Conn, name string, tabl
 		if t.Rows <= few && t.Engine == "InnoDB" {
 			empty = "DELETE FROM " + own
 		}
-		for _, statement := range []string{empty, s.fill(t, name)} {
+		for _, statement := range append([]string{empty}, s.fill(t, name)...) {
 			if err := run.add(statement); err != nil {
 				return fmt.Errorf("refill %s of %s: %w", table, name, err)
 			}

@@ -61,7 +61,7 @@ func cloneAndKill(t *testing.T, srv *servertest.Running) (took, wait time.Durati
 	shape.Files = &template.Files{DataDir: srv.DataDir(), UID: srv.Account.UID, GID: srv.Account.GID}
 	run(t, conn, "DROP DATABASE IF EXISTS mine")
 	start := time.Now()
-	if err := shape.Clone(t.Context(), conn, "mine"); err != nil {
+	if _, err := shape.Clone(t.Context(), conn, "mine"); err != nil {
 		t.Fatal(err)
 	}
 	took = time.Since(start)
@@ -71,7 +71,7 @@ func cloneAndKill(t *testing.T, srv *servertest.Running) (took, wait time.Durati
 	same(t, srv, "shop", "mine")
 	run(t, conn, "DROP DATABASE mine")
 	var group sync.WaitGroup
-	group.Go(func() { _ = shape.Clone(t.Context(), conn, "mine") }) // killed, or not
+	group.Go(func() { _, _ = shape.Clone(t.Context(), conn, "mine") }) // killed, or not
 	wait = rand.N(took)
 	time.Sleep(wait)
 	srv.Kill()

@@ -149,5 +149,14 @@ func (s *Shape) Mend(ctx context.Context, conn *sql.Conn, name string, r Repair)
 	if err := s.makeObjects(ctx, conn, name, r.MakeObjects); err != nil {
 		return fmt.Errorf("mend %s: %w", name, err)
 	}
+	if len(r.Remake)+len(r.MakeObjects) == 0 {
+		return nil
+	}
+	if s.made != nil {
+		s.made(name)
+	}
+	if _, err := s.verify(ctx, conn, name, r.Remake, r.MakeObjects); err != nil {
+		return fmt.Errorf("mend %s: %w", name, err)
+	}
 	return nil
 }

@@ -53,21 +53,10 @@ func (r *reader) each(f func(row map[string]string) error, query string, args ..
 		return fmt.Errorf("%s: %w", query, err)
 	}
 	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return fmt.Errorf("%s: %w", query, err)
-	}
-	values, into := make([]sql.RawBytes, len(names)), make([]any, len(names))
-	for i := range values {
-		into[i] = &values[i]
-	}
 	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
+		row, err := texts(rows)
+		if err != nil {
 			return fmt.Errorf("%s: %w", query, err)
-		}
-		row := make(map[string]string, len(names))
-		for i, name := range names {
-			row[strings.ToLower(name)] = string(values[i])
 		}
 		if err := f(row); err != nil {
 			return err
@@ -77,6 +66,26 @@ func (r *reader) each(f func(row map[string]string) error, query string, args ..
 		return fmt.Errorf("%s: %w", query, err)
 	}
 	return nil
+}
+
+// texts returns the row that rows stands at: the texts of its columns by name, in lower case.
+func texts(rows *sql.Rows) (map[string]string, error) {
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	values, into := make([]sql.RawBytes, len(names)), make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	if err := rows.Scan(into...); err != nil {
+		return nil, err
+	}
+	row := make(map[string]string, len(names))
+	for i, name := range names {
+		row[strings.ToLower(name)] = string(values[i])
+	}
+	return row, nil
 }
 
 func (r *reader) database() error {
@@ -93,8 +102,19 @@ func (r *reader) database() error {
 		return err
 	}
 	// Within its own database the server writes the names in a view without it.
-	_, err = r.conn.ExecContext(r.ctx, "USE "+server.QuoteName(r.shape.Name))
-	return err
+	if _, err = r.conn.ExecContext(r.ctx, "USE "+server.QuoteName(r.shape.Name)); err != nil {
+		return err
+	}
+	return r.each(func(row map[string]string) error {
+		r.shape.Options = options(row)
+		return nil
+	}, "SHOW CREATE DATABASE "+server.QuoteName(r.shape.Name))
+}
+
+// options is what SHOW CREATE DATABASE says behind the name.
+func options(row map[string]string) string {
+	_, rest, _ := strings.Cut(row["create database"], server.QuoteName(row["database"]))
+	return strings.TrimSpace(rest)
 }
 
 func (r *reader) tables() error {
@@ -170,13 +190,11 @@ func (r *reader) definitions() error {
 		if !r.defined(t.Name) {
 			continue
 		}
-		what := "TABLE"
 		if t.Kind == Sequence {
-			what = "SEQUENCE"
 			err := r.each(func(row map[string]string) error {
-				t.Counter = number(row["next"])
+				t.State = sequenceState(row)
 				return nil
-			}, "SELECT next_not_cached_value AS next FROM "+server.QuoteName(t.Name))
+			}, "SELECT * FROM "+server.QuoteName(t.Name))
 			if err != nil {
 				return err
 			}
@@ -184,7 +202,7 @@ func (r *reader) definitions() error {
 		err := r.each(func(row map[string]string) error {
 			t.Create = row["create table"] // also of a sequence
 			return nil
-		}, "SHOW CREATE "+what+" "+server.QuoteName(t.Name))
+		}, "SHOW CREATE "+t.statement()+" "+server.QuoteName(t.Name))
 		if err != nil {
 			return err
 		}
@@ -233,17 +251,23 @@ func (r *reader) object(o *Object) (err error) {
 			err = errors.Join(err, back)
 		}()
 	}
-	return r.each(func(row map[string]string) error {
-		o.Create = row["create "+strings.ToLower(o.Kind)]
-		if o.Kind == "TRIGGER" {
-			o.Create = row["sql original statement"]
-		}
-		o.SQLMode, o.Connection, o.Zone = row["sql_mode"], row["collation_connection"], row["time_zone"]
-		if o.Create == "" {
-			return fmt.Errorf("%s %s: the server does not show it", strings.ToLower(o.Kind), o.Name)
-		}
-		return nil
-	}, "SHOW CREATE "+o.Kind+" "+server.QuoteName(o.Name))
+	return r.each(o.shown, o.show())
+}
+
+// show is the question for the statement that makes an object of the session's database.
+func (o *Object) show() string { return "SHOW CREATE " + o.Kind + " " + server.QuoteName(o.Name) }
+
+// shown takes in the answer to show.
+func (o *Object) shown(row map[string]string) error {
+	o.Create = row["create "+strings.ToLower(o.Kind)]
+	if o.Kind == "TRIGGER" {
+		o.Create = row["sql original statement"]
+	}
+	o.SQLMode, o.Connection, o.Zone = row["sql_mode"], row["collation_connection"], row["time_zone"]
+	if o.Create == "" {
+		return fmt.Errorf("%s %s: the server does not show it", strings.ToLower(o.Kind), o.Name)
+	}
+	return nil
 }
 
 // sortViews puts views behind those that they name. The rest stays where it is.

@@ -22,6 +22,8 @@ type Shape struct {
 	Name      string `json:"name"`
 	Charset   string `json:"charset"`
 	Collation string `json:"collation"`
+	// Options are what SHOW CREATE DATABASE says, behind the name.
+	Options string `json:"options"`
 	// Tables are in the order of their names, without views.
 	Tables []Table `json:"tables"`
 	// Objects are in the order in which they can be made.
@@ -32,6 +34,9 @@ type Shape struct {
 	Files *Files `json:"-"`
 	// Sums tell whether its rows are still the same.
 	Sums Sums `json:"-"`
+
+	// made, of a test, is called when a clone is there and not compared yet.
+	made func(name string)
 }
 
 // Kind is what information_schema.tables calls a table.
@@ -51,9 +56,10 @@ type Table struct {
 	// Create is what SHOW CREATE TABLE, or SEQUENCE, says.
 	Create string `json:"create"`
 	Engine string `json:"engine"`
-	// Counter is AUTO_INCREMENT, 0 for a table without; of a sequence the next value that
-	// it has not taken.
+	// Counter is AUTO_INCREMENT, 0 for a table without.
 	Counter uint64 `json:"counter"`
+	// State is where a sequence stands.
+	State SequenceState `json:"state"`
 	// Bytes and Rows are about what the table holds, as the server estimates it.
 	Bytes int64 `json:"bytes"`
 	Rows  int64 `json:"rows"`
@@ -112,6 +118,11 @@ func (s *Shape) Table(name string) *Table {
 		return nil
 	}
 	return &s.Tables[i]
+}
+
+// HasSequences reports whether there are sequences.
+func (s *Shape) HasSequences() bool {
+	return slices.ContainsFunc(s.Tables, func(t Table) bool { return t.Kind == Sequence })
 }
 
 // Counted returns the names of the tables that have an AUTO_INCREMENT.

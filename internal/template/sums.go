@@ -39,7 +39,7 @@ func (s *Shape) Checksums(ctx context.Context, conn *sql.Conn, wanted func(table
 	for i := range s.Tables {
 		t := &s.Tables[i]
 		switch {
-		case !wanted(t.Name), t.Kind == Sequence: // what a sequence holds is its Counter
+		case !wanted(t.Name), t.Kind == Sequence: // where a sequence stands is its State
 		case slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Generated }):
 			// Of computed columns MariaDB's CHECKSUM is not always the same.
 			var sum string

@@ -102,7 +102,7 @@ func testClone(t *testing.T, want string) {
 				t.Fatal(err)
 			}
 			shape := read(t, conn, name)
-			if err := shape.Clone(t.Context(), conn, name+"_clone"); err != nil {
+			if _, err := shape.Clone(t.Context(), conn, name+"_clone"); err != nil {
 				t.Fatal(err)
 			}
 			same(t, srv, name, name+"_clone")
@@ -113,7 +113,7 @@ func testClone(t *testing.T, want string) {
 			for _, dir := range []string{srv.DataDir(), "/nowhere"} {
 				run(t, conn, "DROP DATABASE "+name+"_clone")
 				shape.Files = &template.Files{DataDir: dir, UID: srv.Account.UID, GID: srv.Account.GID}
-				if err := shape.Clone(t.Context(), conn, name+"_clone"); err != nil {
+				if _, err := shape.Clone(t.Context(), conn, name+"_clone"); err != nil {
 					t.Fatal(err)
 				}
 				same(t, srv, name, name+"_clone")
@@ -134,7 +134,7 @@ func TestMend(t *testing.T) { servertest.Each(t, testMend) }
 func testMend(t *testing.T, want string) {
 	srv, conn, _ := start(t, want)
 	shape := read(t, conn, "zoo")
-	if err := shape.Clone(t.Context(), conn, "z"); err != nil {
+	if _, err := shape.Clone(t.Context(), conn, "z"); err != nil {
 		t.Fatal(err)
 	}
 	for _, change := range strings.Split(strings.TrimSpace(changes), "\n") {
@@ -183,20 +183,20 @@ func TestHalfCloneIsRemoved(t *testing.T) {
 	_, conn, _ := start(t, "")
 	shape := read(t, conn, "zoo")
 	shape.Objects[len(shape.Objects)-1].Create = "CREATE NONSENSE"
-	if err := shape.Clone(t.Context(), conn, "half"); err == nil {
+	if _, err := shape.Clone(t.Context(), conn, "half"); err == nil {
 		t.Error("no error")
 	}
 	if _, err := template.Read(t.Context(), conn, "half"); err == nil || !strings.Contains(err.Error(), template.ErrNoDatabase.Error()) {
 		t.Errorf("half a clone is there: %v", err)
 	}
 	run(t, conn, "CREATE DATABASE half")
-	if err := read(t, conn, "zoo").Clone(t.Context(), conn, "half"); !errors.Is(err, template.ErrExists) {
+	if _, err := read(t, conn, "zoo").Clone(t.Context(), conn, "half"); !errors.Is(err, template.ErrExists) {
 		t.Errorf("a clone of the name of a database that is there: %v", err)
 	}
 	run(t, conn, "DROP DATABASE half") // it is there
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := read(t, conn, "zoo").Clone(ctx, conn, "half"); err == nil {
+	if _, err := read(t, conn, "zoo").Clone(ctx, conn, "half"); err == nil {
 		t.Error("no error after a cancel")
 	}
 }
@@ -222,7 +222,7 @@ func TestLockedTemplate(t *testing.T) {
 	defer writer.Close()
 	run(t, writer, "BEGIN")
 	run(t, writer, "UPDATE city SET Population = 0")
-	if err := shape.Clone(t.Context(), conn, "meanwhile"); err != nil {
+	if _, err := shape.Clone(t.Context(), conn, "meanwhile"); err != nil {
 		t.Fatal(err)
 	}
 	run(t, writer, "ROLLBACK")

@@ -27,6 +27,9 @@ type Files struct {
 
 	look  sync.Once
 	small int64 // what apart returns
+
+	// copied, of a test, is called when the copies are there and not imported yet.
+	copied func()
 }
 
 // errTransport says that tables could not be cloned by their files: SHOW CREATE TABLE does
@@ -73,12 +76,15 @@ func (s *Shape) transport(ctx context.Context, conn *sql.Conn, name string, tabl
 	}
 	// All in as few round trips as there are: the template is locked from the export on.
 	ids, err := spaces(ctx, conn, name, each("ALTER TABLE ", name, " DISCARD TABLESPACE; ")+
-		"FLUSH TABLES "+strings.TrimPrefix(each(", ", s.Name, ""), ", ")+" FOR EXPORT")
+		"FLUSH TABLES "+qualified(s.Name, list)+" FOR EXPORT")
 	if err != nil {
 		return nil, errors.Join(errTransport, err, unlock(ctx, conn))
 	}
 	if err := f.copyTables(ctx, s.Name, name, list, ids); err != nil {
 		return nil, errors.Join(errTransport, err, unlock(ctx, conn))
+	}
+	if f.copied != nil {
+		f.copied()
 	}
 	if _, err := conn.ExecContext(ctx, "UNLOCK TABLES; "+each("ALTER TABLE ", name, " IMPORT TABLESPACE; ")); err != nil {
 		return nil, errors.Join(errTransport, err)
@@ -122,6 +128,15 @@ func (f *Files) apart() int64 {
 
 // metadataSuffix is that of the file that describes an exported tablespace to who imports it.
 const metadataSuffix = ".cfg"
+
+// qualified lists tables of a database.
+func qualified(database string, tables []string) string {
+	list := make([]string, len(tables))
+	for i, table := range tables {
+		list[i] = server.QuoteName(database) + "." + server.QuoteName(table)
+	}
+	return strings.Join(list, ", ")
+}
 
 func unlock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES")
