@@ -25,6 +25,7 @@ type plainServer struct {
 	dir     string
 	account server.Account
 	login   server.Login
+	last    server.Config
 	proc    *server.Process
 	db      *sql.DB
 }
@@ -48,7 +49,7 @@ func newPlain(t *testing.T, srv *server.Server) *plainServer {
 		t.Fatal(err)
 	}
 	p.configure("")
-	if err := srv.Bootstrap(t.Context(), server.Stock, p.config(), dir, p.log(), p.account); err != nil {
+	if err := srv.Bootstrap(t.Context(), p.config(), p.last, dir, p.log(), p.account); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.kill)
@@ -64,14 +65,14 @@ func (p *plainServer) socket() string  { return filepath.Join(p.dir, "run", "ser
 // configure writes the option file.
 func (p *plainServer) configure(initSQL string) {
 	p.t.Helper()
-	c := server.Config{Stage: server.Stock, DataDir: p.dataDir(), RunDir: filepath.Join(p.dir, "run"), TmpDir: filepath.Join(p.dir, "tmp")}
+	p.last = server.Config{Stage: server.Stock, DataDir: p.dataDir(), RunDir: filepath.Join(p.dir, "run"), TmpDir: filepath.Join(p.dir, "tmp")}
 	if initSQL != "" {
-		c.InitFile = filepath.Join(p.dir, "run", "init.sql")
-		if err := server.WritePrivate(c.InitFile, []byte(initSQL), p.account); err != nil {
+		p.last.InitFile = filepath.Join(p.dir, "run", "init.sql")
+		if err := server.WritePrivate(p.last.InitFile, []byte(initSQL), p.account); err != nil {
 			p.t.Fatal(err)
 		}
 	}
-	text, err := p.srv.Render(c)
+	text, err := p.srv.Render(p.last)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func (p *plainServer) start() {
 		p.t.Fatal(err)
 	}
 	defer log.Close()
-	if p.proc, err = p.srv.Start(p.config(), p.account, p.dir, log, server.Synced); err != nil {
+	if p.proc, err = p.srv.Start(p.config(), p.last, p.account, p.dir, log, server.Synced); err != nil {
 		p.t.Fatal(err)
 	}
 	if p.db, err = server.Open(p.socket(), p.login, ""); err != nil {

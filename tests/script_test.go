@@ -169,6 +169,8 @@ func condition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "landlock":
+		return server.Unconfinable() == "", nil
 	case "mounts":
 		return canMount(), nil
 	case "xfs", "zram":

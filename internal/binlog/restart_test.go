@@ -91,7 +91,7 @@ func restart(t *testing.T, r *live, dir, pidFile string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { log.Close() })
-	proc, err := r.Start(filepath.Join(dir, "my.cnf"), account, dir, log, server.Unsynced)
+	proc, err := r.Start(filepath.Join(dir, "my.cnf"), r.Config, account, dir, log, server.Unsynced)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ type finding struct {
 
 func runDoctor(ctx context.Context, a *app, asJSON bool) error {
 	var all []finding
-	for _, look := range []func(context.Context) []finding{a.doctorPlaces, a.doctorServer, a.doctorVolumes, a.doctorMemory, a.doctorLimits, a.doctorInstances} {
+	for _, look := range []func(context.Context) []finding{a.doctorPlaces, a.doctorServer, a.doctorVolumes, a.doctorMemory, a.doctorLimits, a.doctorConfinement, a.doctorInstances} {
 		all = append(all, look(ctx)...)
 	}
 	bad := false
@@ -171,6 +171,14 @@ func (a *app) doctorLimits(context.Context) []finding {
 		}
 	}
 	return out
+}
+
+func (a *app) doctorConfinement(context.Context) []finding {
+	if why := server.Unconfinable(); why != "" {
+		return []finding{{"confine", "note", "servers are not confined: " + why + ". A dump, or whoever may log in with every right, reaches what the servers' account may",
+			"Linux 5.19 or later with landlock among those of /sys/kernel/security/lsm (lsm= at boot)"}}
+	}
+	return []finding{{"confine", "ok", "servers reach their own files only (Landlock)", ""}}
 }
 
 func (a *app) doctorInstances(context.Context) []finding {

@@ -30,6 +30,7 @@ type specFlags struct {
 	tmpdir       string
 	set          []string
 	log          string
+	confine      string
 }
 
 func (o *specFlags) add(cmd *cobra.Command) {
@@ -46,6 +47,8 @@ func (o *specFlags) add(cmd *cobra.Command) {
 	f.StringArrayVar(&o.set, "set", nil, "server setting `NAME=VALUE`, over ramaria's own; repeatable")
 	f.StringVar(&o.log, "log", instance.LogOn, "`on or off`: whether the server keeps a binary log; without one it writes less, and templates, clones and their resets are not possible")
 	_ = cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions([]string{instance.LogOn, instance.LogOff}, cobra.ShellCompDirectiveNoFileComp))
+	f.StringVar(&o.confine, "confine", instance.ConfineOn, "`on or off`: whether the server reaches its own files only, and what --set names; off is whatever its account may")
+	_ = cmd.RegisterFlagCompletionFunc("confine", cobra.FixedCompletions([]string{instance.ConfineOn, instance.ConfineOff}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("password-file") // fails only for flags that are not there
 	_ = cmd.MarkFlagDirname("tmpdir")
 }
@@ -78,6 +81,13 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	}
 	if o.log == instance.LogOff {
 		s.Log = o.log
+	}
+	switch o.confine {
+	case instance.ConfineOn:
+	case instance.ConfineOff:
+		s.Confine = instance.ConfineOff
+	default:
+		return instance.Spec{}, usageError{fmt.Errorf("use --confine %s: it is on or off\nhint: --confine off lets the server reach whatever its account may", o.confine)}
 	}
 	for _, p := range []*string{&s.PasswordFile, &s.TmpDir} {
 		if *p == "" {
@@ -142,6 +152,7 @@ func fields(s instance.Spec) []field {
 		{"port", strconv.Itoa(s.Port), func(to *instance.Spec) { to.Port = s.Port }},
 		{"volume", s.Volume, func(to *instance.Spec) { to.Volume = s.Volume }},
 		{"tmpdir", s.TmpDir, func(to *instance.Spec) { to.TmpDir = s.TmpDir }},
+		{"confine", cmp.Or(s.Confine, instance.ConfineOn), func(to *instance.Spec) { to.Confine = s.Confine }},
 		{"set", strings.Join(set, " "), func(to *instance.Spec) { to.Set = s.Set }},
 		{"log", s.LogUse(), func(to *instance.Spec) { to.Log = s.Log }},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -62,6 +63,10 @@ type listing struct {
 	SupervisorPID int     `json:"supervisor_pid,omitempty"`
 	ServerPID     int     `json:"server_pid,omitempty"`
 	ReadySeconds  float64 `json:"ready_seconds,omitempty"`
+	// Confined says that the running server reaches nothing but its own files; Unconfined says
+	// why it does not.
+	Confined   bool   `json:"confined,omitempty"`
+	Unconfined string `json:"unconfined,omitempty"`
 }
 
 // list gathers what the files say of one instance.
@@ -78,6 +83,7 @@ func (a *app) list(r *instance.Record) (listing, error) {
 		return l, nil
 	}
 	if state.Phase.Alive() {
+		l.Confined, l.Unconfined = state.Confined, unconfined(r, state)
 		l.Warnings, l.SupervisorPID, l.ServerPID, l.ReadySeconds = state.Warnings, state.SupervisorPID, state.ServerPID, state.ReadySeconds
 	}
 	i, err := a.registry.Open(r.Name)
@@ -94,6 +100,19 @@ func (a *app) list(r *instance.Record) (listing, error) {
 	}
 	l.Size, err = sys.DiskUsage(r.Dir)
 	return l, err
+}
+
+// unconfined says why a running server is not confined, "" if it is.
+func unconfined(r *instance.Record, s instance.State) string {
+	switch why := server.Unconfinable(); {
+	case s.Confined:
+		return ""
+	case r.Spec.Unconfined():
+		return "--confine off"
+	case why != "":
+		return why
+	}
+	return "an older ramaria started it"
 }
 
 func runLs(_ context.Context, a *app, asJSON bool) error {
@@ -206,6 +225,11 @@ func (a *app) printStatus(l listing) {
 		}
 		line("made from", "%s", from)
 		line("volume", "%s, %s in %s", l.Volume, volume.FormatBytes(l.Size), l.Dir)
+		if l.Confined {
+			line("confined", "by Landlock: the server reaches its own files only")
+		} else if l.Unconfined != "" {
+			line("confined", "no: %s", l.Unconfined)
+		}
 		line("database", "%s", l.Database)
 		line("user", "%s", l.User)
 		if l.Log == instance.LogOff {

@@ -185,7 +185,7 @@ func (a *app) ensure(ctx context.Context, v volume.Volume, srv *server.Server, s
 		return nil, err
 	}
 	images.Instances = a.withData
-	recipe := image.Recipe{Server: srv, Key: spec.Key, Database: spec.Database, User: spec.User, Set: spec.Set}
+	recipe := image.Recipe{Server: srv, Key: spec.Key, Database: spec.Database, User: spec.User, Set: spec.Set, Unconfined: spec.Unconfined()}
 	recipe.From = slices.Clone(spec.From)
 	if i := slices.Index(recipe.From, image.StdinName); i >= 0 {
 		spool, err := images.Spool(ctx, a.stdin)

@@ -158,11 +158,12 @@ func (b *build) cloneImage(ctx context.Context, l *Lease) error {
 func (b *build) bootstrap(ctx context.Context) error {
 	b.say("making an empty %s %s\n", b.Server.Flavour, b.Server.Version)
 	b.image.Database = b.Database
-	config, err := b.config(server.Bootstrap, 0)
+	c := b.start(server.Bootstrap, 0)
+	config, err := b.config(c)
 	if err != nil {
 		return err
 	}
-	return b.Server.Bootstrap(ctx, server.Bootstrap, config, b.dir, b.logPath(), b.Account)
+	return b.Server.Bootstrap(ctx, config, c, b.dir, b.logPath(), b.Account)
 }
 
 // copyDataDir copies a stopped server's data directory. The account that the server
@@ -313,25 +314,25 @@ func onlyDatabase(dir string) string {
 	return names[0]
 }
 
-// config writes the option file of one stage and returns its path.
-func (b *build) config(stage server.Stage, port int) (string, error) {
-	text, err := b.options(stage, port)
-	if err != nil {
-		return "", err
-	}
-	return b.writeConfig(text)
-}
-
-// options is the text of that file.
-func (b *build) options(stage server.Stage, port int) (string, error) {
+// start is what a start for one stage is configured by.
+func (b *build) start(stage server.Stage, port int) server.Config {
 	initFile := ""
 	if stage == server.Build {
 		initFile = filepath.Join(b.run, "init.sql")
 	}
-	return b.Server.Render(server.Config{
+	return server.Config{
 		Stage: stage, Volume: string(b.Volume.Kind()), DataDir: b.dataDir(), RunDir: b.run, TmpDir: filepath.Join(b.dir, "tmp"),
-		InitFile: initFile, Port: port, PageSize: b.image.PageSize, Set: b.Set,
-	})
+		InitFile: initFile, Port: port, PageSize: b.image.PageSize, Set: b.Set, Unconfined: b.Unconfined,
+	}
+}
+
+// config writes the option file of a start and returns its path.
+func (b *build) config(c server.Config) (string, error) {
+	text, err := b.Server.Render(c)
+	if err != nil {
+		return "", err
+	}
+	return b.writeConfig(text)
 }
 
 func (b *build) writeConfig(text string) (path string, err error) {

@@ -97,7 +97,8 @@ func (b *build) startServer(ctx context.Context, loads []source) (*server.Proces
 	if err := b.Server.WriteKeys(b.Places.Keys(), b.run, b.Account); err != nil {
 		return nil, err
 	}
-	config, err := b.config(server.Build, b.port)
+	c := b.start(server.Build, b.port)
+	config, err := b.config(c)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (b *build) startServer(ctx context.Context, loads []source) (*server.Proces
 		return nil, fmt.Errorf("open server log: %w", err)
 	}
 	defer log.Close()
-	p, err := b.Server.Start(config, b.Account, b.dir, log, server.Unsynced)
+	p, err := b.Server.Start(config, c, b.Account, b.dir, log, server.Unsynced)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,8 @@ type Recipe struct {
 	User string
 	// Set holds the user's own settings.
 	Set map[string]string
+	// Unconfined has the build's servers reach whatever their account may. The image is the same.
+	Unconfined bool
 }
 
 // plan is a recipe with its sources looked at and its id known.
@@ -46,7 +48,9 @@ type plan struct {
 }
 
 // base returns the recipe of the empty server that dumps are loaded into.
-func (r Recipe) base() Recipe { return Recipe{Server: r.Server, User: r.User, Set: r.Set} }
+func (r Recipe) base() Recipe {
+	return Recipe{Server: r.Server, User: r.User, Set: r.Set, Unconfined: r.Unconfined}
+}
 
 // resolve looks at the sources and computes the id. It reads a source only when
 // it changed since it was last read. An image must be named by its full id: see

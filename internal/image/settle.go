@@ -29,7 +29,8 @@ func (b *build) settle(ctx context.Context) error {
 
 // settleWith settles with more lines in the option file.
 func (b *build) settleWith(ctx context.Context, lines string) error {
-	text, err := b.options(server.Bootstrap, 0)
+	c := b.start(server.Bootstrap, 0)
+	text, err := b.Server.Render(c)
 	if err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (b *build) settleWith(ctx context.Context, lines string) error {
 	if err != nil {
 		return err
 	}
-	return b.Server.Settle(ctx, config, b.dir, b.logPath(), b.Account)
+	return b.Server.Settle(ctx, config, c, b.dir, b.logPath(), b.Account)
 }
 
 // waitForLog is what a server says on the copied directory of a killed one with

@@ -134,7 +134,7 @@ func (s *Store) make(ctx context.Context, i *Instance, size int64, clone func() 
 			return err
 		}
 	}
-	if err := server.MakeDirs(s.Account, i.RunDir, i.TmpDir()); err != nil {
+	if err := server.MakeDirs(s.Account, i.RunDir, i.TmpDir(), i.FilesDir()); err != nil {
 		return err
 	}
 	if err := clone(); err != nil {

@@ -40,6 +40,8 @@ type Spec struct {
 	Set          map[string]string `json:"set,omitempty"`
 	// Log is LogOff for a server without a binary log, "" for one with it.
 	Log string `json:"log,omitempty"`
+	// Confine is ConfineOff, or "" for a server that reaches its own files only.
+	Confine string `json:"confine,omitempty"`
 }
 
 // What --log takes.
@@ -50,6 +52,15 @@ const (
 
 // LogUse is LogOn or LogOff.
 func (s Spec) LogUse() string { return cmp.Or(s.Log, LogOn) }
+
+// What --confine takes.
+const (
+	ConfineOn  = "on"
+	ConfineOff = "off"
+)
+
+// Unconfined reports whether the server reaches whatever its account may.
+func (s Spec) Unconfined() bool { return s.Confine == ConfineOff }
 
 // Record is what the state directory says of an instance.
 type Record struct {
@@ -97,6 +108,9 @@ type Instance struct {
 
 // DataDir is the server's data directory.
 func (r *Record) DataDir() string { return filepath.Join(r.Dir, "data") }
+
+// FilesDir is where LOAD DATA INFILE and INTO OUTFILE reach.
+func (r *Record) FilesDir() string { return filepath.Join(r.Dir, "files") }
 
 // LogPath is the server's log of the present or last run.
 func (r *Record) LogPath() string { return filepath.Join(r.Dir, "server.log") }

@@ -38,6 +38,8 @@ type State struct {
 	Since time.Time `json:"since"`
 	// Reason says why a server ended or did not start.
 	Reason string `json:"reason,omitempty"`
+	// Confined says that the server reaches nothing but its own files.
+	Confined bool `json:"confined,omitempty"`
 	// Warnings are what the watch has to say at present: room, memory.
 	Warnings []string `json:"warnings,omitempty"`
 	// ReadySeconds is how long the server took from exec to its first answer.

@@ -38,6 +38,8 @@ type plainServer struct {
 	login server.Login
 	app   server.Login
 	proc  *server.Process
+	// last is what its option file was rendered from.
+	last server.Config
 }
 
 func (s *plainServer) data() string   { return filepath.Join(s.dir, "data") }
@@ -86,9 +88,10 @@ func (s *plainServer) files(stage server.Stage, initSQL string) error {
 	if kind == "" {
 		kind = "shm"
 	}
-	text, err := s.lab.Server.Render(server.Config{
+	s.last = server.Config{
 		Stage: stage, Volume: kind, DataDir: s.data(), RunDir: s.dir, TmpDir: cmp.Or(s.tmp, tmp), InitFile: initFile, Port: s.port, Set: s.set,
-	})
+	}
+	text, err := s.lab.Server.Render(s.last)
 	if err == nil && s.noLog {
 		text, err = withoutLog(text)
 	}
@@ -117,7 +120,7 @@ func (s *plainServer) initialise(ctx context.Context) error {
 	if err := server.MakeDirs(s.lab.Account, s.data()); err != nil {
 		return err
 	}
-	return s.lab.Server.Bootstrap(ctx, server.Stock, s.config(), s.dir, s.log(), s.lab.Account)
+	return s.lab.Server.Bootstrap(ctx, s.config(), s.last, s.dir, s.log(), s.lab.Account)
 }
 
 // start starts the server with stock settings, up to its first answer.
@@ -158,7 +161,7 @@ func (s *plainServer) launch() error {
 	}
 	defer log.Close()
 	// Apart from its clients, as ramaria's instances are.
-	if s.proc, err = s.lab.Server.StartApart(s.config(), s.lab.Account, s.dir, log, server.Synced); err != nil {
+	if s.proc, err = s.lab.Server.StartApart(s.config(), s.last, s.lab.Account, s.dir, log, server.Synced); err != nil {
 		return err
 	}
 	return s.throttle.Add(s.proc.PID())

@@ -24,17 +24,17 @@ type bootstrapFile struct {
 // operating system's root can use, over the socket.
 const bootstrapHead = "CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket='root';\n"
 
-// Bootstrap makes the system tables in the empty data directory that the option
-// file at config names. The stage is Bootstrap, or Stock for all that a stock
+// Bootstrap makes the system tables in the empty data directory of c, which the option
+// file at config was rendered from. The stage is Bootstrap, or Stock for all that a stock
 // server has. What the server says goes to logPath.
-func (s *Server) Bootstrap(ctx context.Context, stage Stage, config, dir, logPath string, account Account) error {
-	script, err := s.bootstrapScript(stage)
+func (s *Server) Bootstrap(ctx context.Context, config string, c Config, dir, logPath string, account Account) error {
+	script, err := s.bootstrapScript(c.Stage)
 	if err != nil {
 		return fmt.Errorf("bootstrap %s: %w\nhint: this server lacks its bootstrap files; try ramaria server fetch %s", s.Name(), err, s.Flavour)
 	}
 	args := s.family().initialise
-	err = s.withFile(dir, account, s.family().initialSQL, func(file []string) error {
-		return s.runOnce(ctx, append(args[:len(args):len(args)], file...), config, dir, logPath, account, strings.NewReader(script))
+	err = s.withFile(c.RunDir, account, s.family().initialSQL, func(file []string) error {
+		return s.runOnce(ctx, append(args[:len(args):len(args)], file...), config, c, dir, logPath, account, strings.NewReader(script))
 	})
 	if err != nil {
 		return fmt.Errorf("bootstrap %s: %w", s.Name(), err)
@@ -43,7 +43,7 @@ func (s *Server) Bootstrap(ctx context.Context, stage Stage, config, dir, logPat
 }
 
 // withFile calls f with the argument by which the daemon runs statements, none if there
-// are none. They lie in dir meanwhile.
+// are none. They lie in dir meanwhile, which the daemon can reach.
 func (s *Server) withFile(dir string, account Account, statements string, f func(args []string) error) (err error) {
 	if statements == "" {
 		return f(nil)
@@ -92,16 +92,16 @@ func (b bootstrapFile) read(dir string) (text []byte, err error) {
 	return text, err
 }
 
-// Settle starts the server on the data directory that the option file at config
-// (stage Bootstrap) names, and shuts it down at once: crash recovery is done, what an
+// Settle starts the server on the data directory of c (stage Bootstrap), which the option file
+// at config was rendered from, and shuts it down at once: crash recovery is done, what an
 // older server wrote is upgraded, and the redo log has the size of the option file.
-func (s *Server) Settle(ctx context.Context, config, dir, logPath string, account Account) (err error) {
+func (s *Server) Settle(ctx context.Context, config string, c Config, dir, logPath string, account Account) (err error) {
 	args, statements := s.family().settle, ""
 	if args == nil {
 		statements = "SHUTDOWN;\n"
 	}
-	err = s.withFile(dir, account, statements, func(file []string) error {
-		return s.runOnce(ctx, append(args[:len(args):len(args)], file...), config, dir, logPath, account, strings.NewReader(""))
+	err = s.withFile(c.RunDir, account, statements, func(file []string) error {
+		return s.runOnce(ctx, append(args[:len(args):len(args)], file...), config, c, dir, logPath, account, strings.NewReader(""))
 	})
 	if err != nil {
 		return fmt.Errorf("settle data directory: %w", err)
@@ -110,13 +110,13 @@ func (s *Server) Settle(ctx context.Context, config, dir, logPath string, accoun
 }
 
 // runOnce runs the daemon over the statements in stdin, without any connection.
-func (s *Server) runOnce(ctx context.Context, args []string, config, dir, logPath string, account Account, stdin io.Reader) error {
+func (s *Server) runOnce(ctx context.Context, args []string, config string, c Config, dir, logPath string, account Account, stdin io.Reader) error {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
 	defer log.Close()
-	p, err := s.startWith(config, account, dir, args, stdin, log, Synced)
+	p, err := s.startWith(config, c, account, dir, args, stdin, log, Synced)
 	if err != nil {
 		return err
 	}

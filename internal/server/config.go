@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -17,6 +18,10 @@ type Config struct {
 	// DataDir is the data directory. RunDir holds socket, pid file and what else
 	// belongs to one run; it must be short enough for a socket path (see SocketPath).
 	DataDir, RunDir, TmpDir string
+	// FilesDir is the directory of LOAD DATA INFILE and INTO OUTFILE; "" is TmpDir.
+	FilesDir string
+	// Unconfined lets the server reach whatever its account may.
+	Unconfined bool
 	// InitFile is a file of statements run at each start, or "".
 	InitFile string
 	// Port is the TCP port; 0 is none at all. Bind is the address; "" is 127.0.0.1.
@@ -125,6 +130,7 @@ func (c Config) facts(s *Server) map[string]string {
 		factSocket:          SocketPath(c.RunDir),
 		factPidFile:         filepath.Join(c.RunDir, "server.pid"),
 		factTmpDir:          c.TmpDir,
+		factFiles:           cmp.Or(c.FilesDir, c.TmpDir),
 		factInitFile:        c.InitFile,
 		factBind:            c.Bind,
 		factPort:            "",

@@ -16,6 +16,9 @@ const (
 	methodMaven = "maven"
 )
 
+// originPath is the Origin of a server that was not fetched.
+const originPath = "path"
+
 const (
 	// FetchTimeout bounds one fetch in all, for networks that are slow and never
 	// quite stall: 150 MB in half an hour is 80 kB/s.

@@ -86,7 +86,7 @@ func (f *Finder) describe(ctx context.Context, path, real string) (*Server, erro
 	if err := fam.tooOld(version); err != nil {
 		return nil, err
 	}
-	s := &Server{Flavour: fam.flavour, Version: version, Origin: "path", Dir: filepath.Dir(path), Daemon: daemon}
+	s := &Server{Flavour: fam.flavour, Version: version, Origin: originPath, Dir: filepath.Dir(path), Daemon: daemon}
 	prefix := filepath.Dir(filepath.Dir(real))
 	if err := s.findParts(prefix); err != nil {
 		return nil, err

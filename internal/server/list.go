@@ -51,7 +51,7 @@ func (f *Finder) List(ctx context.Context) ([]Found, error) {
 		if fi, err := os.Stat(c.path); err == nil {
 			size = fi.Size()
 		}
-		add(c, "path", size)
+		add(c, originPath, size)
 	}
 	for c := range f.cached() {
 		add(c, "cache", diskUse(c.path))

@@ -36,6 +36,8 @@ type Process struct {
 	// scratchErr why.
 	scratch    *scratch
 	scratchErr error
+	// Confined says that it reaches nothing but its own files; see Config.Unconfined.
+	Confined bool
 }
 
 // Syncing says whether what a server syncs is to reach the device.
@@ -49,32 +51,33 @@ const (
 	Unsynced Syncing = false
 )
 
-// Start starts the daemon with the option file at config. Everything that it says
-// goes to log. It returns as soon as the process runs; see Ready.
-func (s *Server) Start(config string, account Account, dir string, log *os.File, syncing Syncing) (*Process, error) {
-	return s.startWith(config, account, dir, nil, nil, log, syncing)
+// Start starts the daemon with the option file at config, confined to what c, which the file was
+// rendered from, gives it. Everything that it says goes to log. It returns as soon as the process
+// runs; see Ready.
+func (s *Server) Start(config string, c Config, account Account, dir string, log *os.File, syncing Syncing) (*Process, error) {
+	return s.startWith(config, c, account, dir, nil, nil, log, syncing)
 }
 
 // StartScratch is Start with temporary files in a tmpfs of the server's own. Where that cannot be
 // mounted, as in a container that may not, they lie in the directory itself: see ScratchErr.
-func (s *Server) StartScratch(config string, account Account, dir string, log *os.File, syncing Syncing, scratch *Scratch) (*Process, error) {
-	return s.launch(s.command(config, account, dir, nil, nil, log), account, syncing, scratch)
+func (s *Server) StartScratch(config string, c Config, account Account, dir string, log *os.File, syncing Syncing, scratch *Scratch) (*Process, error) {
+	return s.launch(s.command(config, account, dir, nil, nil, log), s.confinement(config, c), account, syncing, scratch)
 }
 
 // StartApart is Start in a session of its own, as that of an instance's supervisor is one.
 // Where the kernel shares the processors out by sessions (sched_autogroup, sched(7)), a
 // server in the session of its load has another part of a busy machine than one apart
 // from it: servers whose speeds are compared are to be started in one way.
-func (s *Server) StartApart(config string, account Account, dir string, log *os.File, syncing Syncing) (*Process, error) {
+func (s *Server) StartApart(config string, c Config, account Account, dir string, log *os.File, syncing Syncing) (*Process, error) {
 	cmd := s.command(config, account, dir, nil, nil, log)
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true // who leads a session leads its group
-	return s.launch(cmd, account, syncing, nil)
+	return s.launch(cmd, s.confinement(config, c), account, syncing, nil)
 }
 
 // startWith is Start with more arguments, and with statements for a daemon that reads
 // them from its standard input.
-func (s *Server) startWith(config string, account Account, dir string, args []string, stdin io.Reader, log *os.File, syncing Syncing) (*Process, error) {
-	return s.launch(s.command(config, account, dir, args, stdin, log), account, syncing, nil)
+func (s *Server) startWith(config string, c Config, account Account, dir string, args []string, stdin io.Reader, log *os.File, syncing Syncing) (*Process, error) {
+	return s.launch(s.command(config, account, dir, args, stdin, log), s.confinement(config, c), account, syncing, nil)
 }
 
 // command is that of the daemon.
@@ -100,18 +103,26 @@ func (s *Server) command(config string, account Account, dir string, args []stri
 	return cmd
 }
 
-// launch starts a command of this server.
-func (s *Server) launch(cmd *exec.Cmd, account Account, syncing Syncing, tmp *Scratch) (*Process, error) {
-	p := &Process{cmd: cmd, done: make(chan struct{})}
+// launch starts a command of this server, confined to a ruleset if there is one: its paths are those
+// that the server sees, with its scratch in place.
+func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, syncing Syncing, tmp *Scratch) (*Process, error) {
+	p := &Process{cmd: cmd, done: make(chan struct{}), Confined: rules != nil}
 	started := make(chan error)
 	go func() {
 		// The parent-death signal fires when the thread that forked ends, so this
 		// goroutine keeps its thread until the server is gone (prctl(2)). The thread
-		// ends with it, and the filter with the thread.
+		// ends with it, and what it is confined to and filtered by with the thread.
 		runtime.LockOSThread()
 		// Before anything that forbids mounts.
 		if tmp != nil {
 			p.scratch, p.scratchErr = tmp.attach(account, s.ScratchDirs())
+		}
+		if rules != nil {
+			if err := sys.RestrictSelf(*rules); err != nil {
+				p.scratch.close()
+				started <- err
+				return
+			}
 		}
 		// MariaDB would map a redo log in shared memory, and lose acknowledged commits
 		// when killed (docs/durability.md). Where there is no filter the profile still

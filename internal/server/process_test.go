@@ -17,14 +17,14 @@ func TestProcessSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Daemon: Program{Argv: []string{"/bin/sh", "-c", "exec cat /proc/self/stat"}}}
-	for name, start := range map[string]func(string, Account, string, *os.File, Syncing) (*Process, error){"start": s.Start, "apart": s.StartApart} {
+	s := &Server{Origin: originPath, Daemon: Program{Argv: []string{"/bin/sh", "-c", "exec cat /proc/self/stat"}}}
+	for name, start := range map[string]func(string, Config, Account, string, *os.File, Syncing) (*Process, error){"start": s.Start, "apart": s.StartApart} {
 		path := filepath.Join(t.TempDir(), "log")
 		log, err := os.Create(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := start("none", Account{}, t.TempDir(), log, Synced)
+		p, err := start("none", Config{}, Account{}, t.TempDir(), log, Synced)
 		log.Close()
 		if err != nil {
 			t.Fatal(err)

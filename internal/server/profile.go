@@ -73,6 +73,7 @@ const (
 	factSocket   = "{socket}"
 	factPidFile  = "{pid_file}"
 	factTmpDir   = "{tmpdir}"
+	factFiles    = "{files}"
 	factInitFile = "{init_file}"
 	factPort     = "{port}"
 	factBind     = "{bind_address}"

@@ -5,6 +5,8 @@ import "slices"
 // mariadbProfile is for MariaDB 10.6 and later. Figures: MariaDB 10.11.19, two
 // cores, data in tmpfs, idle with the system tables only.
 var mariadbProfile = slices.Concat(pathSettings, []setting{
+	{name: "secure_file_priv", value: factFiles, stages: Run | Build, why: "LOAD DATA INFILE and INTO OUTFILE reach nothing but the instance's own directory"},
+	{name: "symbolic_links", value: "OFF", stages: always, fixed: true, why: "DATA DIRECTORY is passed over: no table lies outside the data directory, where a clone would share it"},
 	{name: "skip_networking", value: factPrivate, stages: paths, fixed: true, why: "nobody but the builder may connect"},
 	{name: "port", value: factPort, stages: Run | Build | Stock, fixed: true, why: "chosen by --port, or any free one"},
 	{name: "bind_address", value: factBind, stages: Run | Build | Stock, why: "loopback only: nothing listens to the network unless asked"},

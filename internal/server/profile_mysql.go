@@ -5,7 +5,8 @@ import "slices"
 // mysqlProfile is for MySQL 8.0 and later. Figures: MySQL 9.7.4, two cores, data in
 // tmpfs, idle with the system tables only.
 var mysqlProfile = slices.Concat(pathSettings, []setting{
-	{name: "secure_file_priv", value: "", stages: paths, why: "as in MariaDB; the directory that is built in belongs to an installed server"},
+	{name: "secure_file_priv", value: factFiles, stages: Run | Build, why: "LOAD DATA INFILE and INTO OUTFILE reach nothing but the instance's own directory"},
+	{name: "secure_file_priv", value: "", stages: Bootstrap | Stock, why: "as in MariaDB; the directory that is built in belongs to an installed server"},
 	{name: "persisted_globals_load", value: "OFF", stages: always, fixed: true, why: "SET PERSIST of a copied data directory must not undo this file"},
 
 	{name: "mysqlx", value: "OFF", stages: paths, fixed: true, why: "nothing listens that nobody asked for; 3 threads and 4 MB less"},

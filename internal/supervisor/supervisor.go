@@ -181,7 +181,7 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		return fmt.Errorf("open server log: %w", err)
 	}
 	defer log.Close()
-	proc, err := s.inst.Server.StartScratch(s.inst.ConfigPath(), s.inst.Account, s.inst.Dir, log, server.Unsynced, s.scratch())
+	proc, err := s.inst.Server.StartScratch(s.inst.ConfigPath(), s.config(), s.inst.Account, s.inst.Dir, log, server.Unsynced, s.scratch())
 	if err != nil {
 		return err // after a rewind s.proc is the old one, and has ended
 	}
@@ -189,7 +189,7 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		s.log.Warn("temporary files lie in the volume, which costs speed", "error", err)
 	}
 	s.proc = proc
-	s.state.ServerPID = s.proc.PID()
+	s.state.ServerPID, s.state.Confined = s.proc.PID(), s.proc.Confined
 	if err := s.inst.SaveState(s.state); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (s *Supervisor) choosePort(ctx context.Context) (err error) {
 // one left.
 func (s *Supervisor) writeFiles() error {
 	i := s.inst
-	if err := server.MakeDirs(i.Account, i.RunDir, i.TmpDir()); err != nil {
+	if err := server.MakeDirs(i.Account, i.RunDir, i.TmpDir(), i.FilesDir()); err != nil {
 		return err
 	}
 	for _, name := range i.Server.ScratchDirs() { // for where there is no scratch
@@ -238,9 +238,8 @@ func (s *Supervisor) writeFiles() error {
 	if err := os.Remove(i.OldLogPath() + newSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove what was left of putting a log aside: %w", err)
 	}
-	initFile := filepath.Join(i.RunDir, "init.sql")
 	sql := i.Server.InitSQL(i.Supervisor, i.Endpoint.Login, i.Endpoint.Database, brakes(s.volume))
-	if err := server.WritePrivate(initFile, []byte(sql), i.Account); err != nil {
+	if err := server.WritePrivate(initFile(i), []byte(sql), i.Account); err != nil {
 		return err
 	}
 	if err := i.Endpoint.WriteClientHome(i.ClientDir()); err != nil {
@@ -249,10 +248,7 @@ func (s *Supervisor) writeFiles() error {
 	if err := i.Server.WriteKeys(s.keys, i.RunDir, i.Account); err != nil {
 		return err
 	}
-	text, err := i.Server.Render(server.Config{
-		Stage: server.Run, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: i.TmpDir(),
-		InitFile: initFile, Port: i.Endpoint.Port, ServerID: i.ServerID, NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set,
-	})
+	text, err := i.Server.Render(s.config())
 	if err != nil {
 		return err
 	}
@@ -271,6 +267,17 @@ func removeIn(path string, names ...string) (err error) {
 	}
 	return err
 }
+
+// config is what a start of the server is configured by.
+func (s *Supervisor) config() server.Config {
+	i := s.inst
+	return server.Config{
+		Stage: server.Run, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: i.TmpDir(), FilesDir: i.FilesDir(),
+		InitFile: initFile(i), Port: i.Endpoint.Port, ServerID: i.ServerID, NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
+	}
+}
+
+func initFile(i *instance.Instance) string { return filepath.Join(i.RunDir, "init.sql") }
 
 // Run watches the instance, and serves its API, until ctx ends or its server does. It
 // may be called once.

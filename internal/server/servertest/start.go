@@ -26,8 +26,9 @@ type Running struct {
 	// without one.
 	dumper []string
 
-	// Account is the one that the server runs under.
+	// Account is the one that the server runs under, and Config what its last start was given.
 	Account server.Account
+	Config  server.Config
 
 	dir  string
 	proc *server.Process
@@ -59,7 +60,7 @@ func Start(t testing.TB, s *server.Server) *Running {
 	if err := r.configure(server.Bootstrap); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Bootstrap(t.Context(), server.Bootstrap, r.path("my.cnf"), dir, r.path("server.log"), r.Account); err != nil {
+	if err := s.Bootstrap(t.Context(), r.path("my.cnf"), r.Config, dir, r.path("server.log"), r.Account); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.configure(server.Run); err != nil {
@@ -115,18 +116,18 @@ func (r *Running) path(name string) string { return filepath.Join(r.dir, name) }
 
 // configure writes the files of one start.
 func (r *Running) configure(stage server.Stage) error {
-	c := server.Config{Stage: stage, Volume: "disk", DataDir: r.path("data"), RunDir: r.path("run"), TmpDir: r.path("tmp")}
+	r.Config = server.Config{Stage: stage, Volume: "disk", DataDir: r.path("data"), RunDir: r.path("run"), TmpDir: r.path("tmp")}
 	if stage == server.Run {
-		c.InitFile = r.path("init.sql")
+		r.Config.InitFile = r.path("init.sql")
 		app := server.Login{User: "app", Password: server.NewPassword()}
-		if err := server.WritePrivate(c.InitFile, []byte(r.InitSQL(r.Endpoint.Login, app, "", false)), r.Account); err != nil {
+		if err := server.WritePrivate(r.Config.InitFile, []byte(r.InitSQL(r.Endpoint.Login, app, "", false)), r.Account); err != nil {
 			return err
 		}
-		if err := r.WriteKeys(r.path("keys"), c.RunDir, r.Account); err != nil {
+		if err := r.WriteKeys(r.path("keys"), r.Config.RunDir, r.Account); err != nil {
 			return err
 		}
 	}
-	text, err := r.Render(c)
+	text, err := r.Render(r.Config)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (r *Running) start(t testing.TB) error {
 		return err
 	}
 	defer log.Close()
-	if r.proc, err = r.Start(r.path("my.cnf"), r.Account, r.dir, log, server.Unsynced); err != nil {
+	if r.proc, err = r.Start(r.path("my.cnf"), r.Config, r.Account, r.dir, log, server.Unsynced); err != nil {
 		return err
 	}
 	db, err := server.Open(r.Endpoint.Socket, r.Endpoint.Login, "")
