@@ -306,7 +306,7 @@ func (p *Pool) remove(ctx context.Context, s *rewind.Session, l *lease) error {
 
 // erase removes the database of a lease that is shut.
 func (p *Pool) erase(ctx context.Context, s *rewind.Session, l *lease) error {
-	err := template.Drop(ctx, s.Conn, l.Name)
+	err := p.unlocked(ctx, s, l, func() error { return template.Drop(ctx, s.Conn, l.Name) })
 	p.journal.Forget(l.Name)
 	return err
 }
@@ -314,10 +314,24 @@ func (p *Pool) erase(ctx context.Context, s *rewind.Session, l *lease) error {
 // shut removes the account of a lease, and ends its connections.
 func (p *Pool) shut(ctx context.Context, s *rewind.Session, l *lease) error {
 	// In this order: nobody logs in again in between.
-	if _, err := s.Conn.ExecContext(ctx, p.config.Server.EndLeaseSQL(l.Login)); err != nil {
+	err := p.unlocked(ctx, s, l, func() error {
+		_, err := s.Conn.ExecContext(ctx, p.config.Server.EndLeaseSQL(l.Login))
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	return s.End(ctx, l.Login.User)
+}
+
+// unlocked has f work on the database of a lease, and ends whatever holds locks on it meanwhile.
+func (p *Pool) unlocked(ctx context.Context, s *rewind.Session, l *lease, f func() error) error {
+	d := &rewind.Database{Name: l.Name, User: l.Login.User, Shape: l.database.Shape}
+	warnings, err := p.rewinder.Unlocked(ctx, s, d, f)
+	for _, text := range warnings {
+		p.config.Log.Warn(text, "database", l.Name)
+	}
+	return err
 }
 
 // find returns a lease, locked, once nobody else works on it.

@@ -184,11 +184,11 @@ func (p *Pool) start() error {
 		j.Close()
 		return err
 	}
-	db.SetMaxOpenConns(sessions)
+	db.SetMaxOpenConns(2 * sessions) // each may have another look at what it waits for
 	db.SetMaxIdleConns(sessions)
 	j.Read() // what stands there is about nothing that is watched
 	p.db, p.journal = db, j
-	p.rewinder = &rewind.Rewinder{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID}
+	p.rewinder = &rewind.Rewinder{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID, DB: db}
 	if room, known := p.measure(); known {
 		p.room = room
 	}

@@ -47,7 +47,7 @@ func newLab(t *testing.T, want, name, schema string) *lab {
 	if l.shape, err = template.Read(t.Context(), l.session.Conn, name); err != nil {
 		t.Fatal(err)
 	}
-	l.Rewinder = &rewind.Rewinder{Server: srv.Server, Journal: j, ServerID: 77}
+	l.Rewinder = &rewind.Rewinder{Server: srv.Server, Journal: j, ServerID: 77, DB: l.db}
 	return l
 }
 

@@ -76,8 +76,12 @@ func (r *Rewinder) unmark(d *Database) {
 func (r *Rewinder) RewindTo(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
 	why := errors.New("there is none")
 	if d.mark != nil {
-		res, err := r.rewindTo(ctx, s, d, c)
-		if err == nil || ctx.Err() != nil {
+		var res Result
+		warnings, err := r.Unlocked(ctx, s, d, func() (err error) {
+			res, err = r.rewindTo(ctx, s, d, c)
+			return err
+		})
+		if res.Warnings = append(res.Warnings, warnings...); err == nil || ctx.Err() != nil {
 			return res, err
 		}
 		why = err

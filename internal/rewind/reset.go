@@ -2,6 +2,7 @@ package rewind
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,6 +36,8 @@ type Rewinder struct {
 	Journal *Journal
 	// ServerID is written into events that are turned round.
 	ServerID uint32
+	// DB opens connections that look at what a session waits for; nil for none.
+	DB *sql.DB
 
 	sampling sampling
 	// verifying is held by whoever compares a template with what it was.
@@ -56,7 +59,11 @@ func (r *Rewinder) Clone(ctx context.Context, s *Session, shape *template.Shape,
 	}
 	r.Journal.Read()
 	r.Journal.Watch(name)
-	counters, err := shape.Clone(ctx, s.Conn, name)
+	var counters map[string]uint64
+	_, err := r.Unlocked(ctx, s, &Database{Name: name, Shape: shape}, func() (err error) {
+		counters, err = shape.Clone(ctx, s.Conn, name)
+		return err
+	})
 	if err != nil {
 		r.Journal.Forget(name)
 		return nil, err
@@ -78,7 +85,12 @@ const (
 // not to be used: the next Reset makes it again.
 func (r *Rewinder) Reset(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
 	r.unmark(d)
-	res, err := r.reset(ctx, s, d, c)
+	var res Result
+	warnings, err := r.Unlocked(ctx, s, d, func() (err error) {
+		res, err = r.reset(ctx, s, d, c)
+		return err
+	})
+	res.Warnings = append(res.Warnings, warnings...)
 	if err != nil {
 		r.failed(d, res.Warnings, "the last reset failed")
 		return Result{}, fmt.Errorf("reset %s: %w", d.Name, err)
@@ -110,6 +122,7 @@ func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database, c Counter
 		err = r.apply(ctx, s, d, &plan, nil, c)
 	}
 	switch {
+	case err != nil && server.Interrupted(err): // a lock stands in the way that is not its own
 	case err != nil && server.LockTimeout(err):
 		// A session of the user holds a lock without a transaction.
 		if err = s.End(ctx, d.User); err == nil {

@@ -19,10 +19,22 @@ type Session struct {
 	server *server.Server
 	// format is the format description that the server knows from this session.
 	format *binlog.Format
+	// connection is its number, 0 until it is asked for.
+	connection uint64
 }
 
 // NewSession makes a Session of a connection.
 func NewSession(s *server.Server, conn *sql.Conn) *Session { return &Session{Conn: conn, server: s} }
+
+// id is the number of its connection.
+func (s *Session) id(ctx context.Context) (uint64, error) {
+	if s.connection == 0 {
+		if err := s.Conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.connection); err != nil {
+			return 0, fmt.Errorf("ask for the connection's number: %w", err)
+		}
+	}
+	return s.connection, nil
+}
 
 func (s *Session) exec(ctx context.Context, text string) error {
 	_, err := s.Conn.ExecContext(ctx, text)

@@ -57,11 +57,11 @@ var troubles = []struct {
 		// The journal must not take the next of this name for that one.
 		r.decided(r.do("XA START 'a'\nDELETE FROM plain\nXA END 'a'\nXA PREPARE 'a'\nXA COMMIT 'a'"))
 	}, "rewind"},
-	{"locked table, changed", func(r *room) { r.do("LOCK TABLES plain WRITE, visit READ\nDELETE FROM plain") }, "reclone"},
+	{"locked table, changed", func(r *room) { r.do("LOCK TABLES plain WRITE, visit READ\nDELETE FROM plain") }, "rewind"},
 	{"locked table, of another", func(r *room) {
 		r.do("DELETE FROM plain")
 		r.do("LOCK TABLES plain READ")
-	}, "reclone"},
+	}, "rewind"},
 	{"prepared statements", func(r *room) { r.prepared("INSERT INTO visit VALUES ('2020-02-02', ?)") }, "rewind"},
 	{"prepared statements, table made again", func(r *room) {
 		r.prepared("INSERT INTO visit VALUES ('2020-02-02', ?)")

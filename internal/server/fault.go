@@ -22,6 +22,7 @@ const (
 	errDeadlock       = 1213
 	errFixed          = 1238
 	errNoRoutine      = 1305
+	errInterrupted    = 1317
 	errNoTrigger      = 1360
 	errNoSuchXID      = 1397
 	errNoEvent        = 1539
@@ -42,6 +43,9 @@ func Missing(err error) bool {
 
 // SequenceOver reports whether a sequence has no next value.
 func SequenceOver(err error) bool { return numbered(err, errSequenceOver) }
+
+// Interrupted reports whether a statement was ended by KILL QUERY.
+func Interrupted(err error) bool { return numbered(err, errInterrupted) }
 
 // DuplicateKey reports whether a statement failed for rows that a unique key does not allow.
 func DuplicateKey(err error) bool { return numbered(err, errDuplicateKey) }

@@ -48,6 +48,9 @@ var mysqlFamily = family{
 	// of reach.
 	leased: "SYSTEM_USER",
 
+	// https://dev.mysql.com/doc/refman/8.4/en/performance-schema-data-lock-waits-table.html
+	rowLocks: "SELECT h.processlist_id FROM performance_schema.threads w JOIN performance_schema.data_lock_waits l ON l.requesting_thread_id = w.thread_id " +
+		"JOIN performance_schema.threads h ON h.thread_id = l.blocking_thread_id WHERE w.processlist_id = %d AND h.processlist_id IS NOT NULL",
 	cascades: Version{9, 6, 0}, transactions: transactionsBySchema,
 	comments: Version{9, 0, 0}, hidden: true,
 	unlogged: map[string]string{

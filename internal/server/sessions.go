@@ -8,9 +8,13 @@ import (
 
 // Session is one that a server has, as SHOW PROCESSLIST tells.
 type Session struct {
-	ID      uint64 // the connection's
-	User    string
-	Command string // "Sleep", "Query", "Daemon", ...
+	ID   uint64 // the connection's
+	User string
+	// Database is the session's own, "" for none.
+	Database string
+	Command  string // "Sleep", "Query", "Daemon", ...
+	// State says what it is at, such as "Waiting for table metadata lock".
+	State string
 	// Statement is what it does, "" for nothing.
 	Statement string
 }
@@ -40,7 +44,7 @@ func sessions(rows *sql.Rows, err error) ([]Session, error) {
 	}
 	// MariaDB has one more, for the progress.
 	const (
-		id, user, command, statement = 0, 1, 4, 7
+		id, user, database, command, state, statement = 0, 1, 3, 4, 6, 7
 	)
 	into := make([]any, len(columns))
 	for i := range into {
@@ -49,12 +53,12 @@ func sessions(rows *sql.Rows, err error) ([]Session, error) {
 	var list []Session
 	for rows.Next() {
 		var s Session
-		var text sql.NullString
-		into[id], into[user], into[command], into[statement] = &s.ID, &s.User, &s.Command, &text
+		var text, db, at sql.NullString
+		into[id], into[user], into[database], into[command], into[state], into[statement] = &s.ID, &s.User, &db, &s.Command, &at, &text
 		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}
-		s.Statement = text.String
+		s.Database, s.State, s.Statement = db.String, at.String, text.String
 		list = append(list, s)
 	}
 	return list, rows.Err()

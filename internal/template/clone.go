@@ -80,7 +80,7 @@ func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) (map[str
 func (s *Shape) cloneOnce(ctx context.Context, conn *sql.Conn, name string) (map[string]uint64, error) {
 	counters, err := s.clone(ctx, conn, name, s.Files)
 	if errors.Is(err, errTransport) && !errors.Is(err, errStays) && ctx.Err() == nil {
-		if !server.LockTimeout(err) { // who writes to the template has it locked for a while only
+		if !server.LockTimeout(err) && !server.Interrupted(err) { // who writes to the template has it locked for a while only
 			s.Files.off.Store(true)
 		}
 		counters, err = s.clone(ctx, conn, name, nil)
