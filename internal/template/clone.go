@@ -199,10 +199,20 @@ func (s *Shape) fill(t *Table, name string) []string {
 		return []string{"/*M!101100 SET STATEMENT system_versioning_insert_history = 1 FOR */ INSERT INTO " + own + " (" + list + ") SELECT " + list +
 			" FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " /*M!101100 FOR SYSTEM_TIME ALL */"}
 	}
+	insert := "INSERT INTO "
+	if strings.Contains(t.Create, vectorKey) {
+		// Filled in bulk, as with both checks off, the rows are not there yet when MariaDB looks
+		// them up for the index (1032, under READ COMMITTED).
+		insert = "SET STATEMENT unique_checks = 1 FOR INSERT INTO "
+	}
 	// Read by an index that has all columns, rows would come in its order, and a table without a
 	// primary key keeps the order in which they come.
-	return []string{"INSERT INTO " + own + " (" + list + ") SELECT " + list + " FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " USE INDEX ()"}
+	return []string{insert + own + " (" + list + ") SELECT " + list + " FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " USE INDEX ()"}
 }
+
+// vectorKey stands in the definition of a table that has a vector index, of MariaDB from 11.7 on.
+// https://mariadb.com/kb/en/vector-overview/
+const vectorKey = "VECTOR KEY"
 
 // few is how many rows DELETE removes sooner than TRUNCATE makes a new file.
 const few = 300

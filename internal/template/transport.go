@@ -43,12 +43,12 @@ const leastRows = 400
 // server's.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
-// transportable reports whether a table can be cloned by its one file: full-text indexes
-// and partitions have more, others lie elsewhere, or are none that renumber knows.
+// transportable reports whether a table can be cloned by its one file: full-text and
+// vector indexes and partitions have more, others lie elsewhere, or are none that renumber knows.
 // https://mariadb.com/kb/en/innodb-file-per-table-tablespaces/
 func (t *Table) transportable() bool {
 	return t.Kind == Base && t.Engine == "InnoDB" && t.Rows >= leastRows && plainName.MatchString(t.Name) &&
-		!slices.ContainsFunc([]string{"FULLTEXT", "PARTITION BY", "DIRECTORY", "ROW_FORMAT=COMPRESSED", "ENCRYPTED`="}, func(words string) bool {
+		!slices.ContainsFunc([]string{"FULLTEXT", vectorKey, "PARTITION BY", "DIRECTORY", "ROW_FORMAT=COMPRESSED", "ENCRYPTED`="}, func(words string) bool {
 			return strings.Contains(t.Create, words)
 		})
 }
