@@ -306,7 +306,9 @@ func (p *Pool) remove(ctx context.Context, s *rewind.Session, l *lease) error {
 
 // erase removes the database of a lease that is shut.
 func (p *Pool) erase(ctx context.Context, s *rewind.Session, l *lease) error {
-	err := p.unlocked(ctx, s, l, func() error { return template.Drop(ctx, s.Conn, l.Name) })
+	err := p.unlocked(ctx, s, l, func() error {
+		return p.rewinder.Drop(ctx, s, &rewind.Database{Name: l.Name, User: l.Login.User})
+	})
 	p.journal.Forget(l.Name)
 	return err
 }

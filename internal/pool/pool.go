@@ -187,8 +187,17 @@ func (p *Pool) start() error {
 	db.SetMaxOpenConns(2 * sessions) // each may have another look at what it waits for
 	db.SetMaxIdleConns(sessions)
 	j.Read() // what stands there is about nothing that is watched
-	p.db, p.journal = db, j
-	p.rewinder = &rewind.Rewinder{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID, DB: db}
+	r := &rewind.Rewinder{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID, DB: db}
+	conn, err := db.Conn(p.life)
+	if err == nil {
+		err = errors.Join(r.Begin(p.life, conn), conn.Close())
+	}
+	if err != nil {
+		db.Close()
+		j.Close()
+		return fmt.Errorf("begin to follow the server: %w", err)
+	}
+	p.db, p.journal, p.rewinder = db, j, r
 	if room, known := p.measure(); known {
 		p.room = room
 	}

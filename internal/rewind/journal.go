@@ -27,6 +27,8 @@ type Journal struct {
 	group   group
 	// prepared are the XA transactions that wait for their verdict.
 	prepared map[string]*group
+	// losses is how often something of the log could not be read.
+	losses int
 }
 
 // group is a transaction that is being read.
@@ -120,12 +122,44 @@ func (j *Journal) Take(name string) *Changes {
 		return &Changes{Unsure: notWatched}
 	}
 	j.watched[name] = &Changes{}
+	c.Prepared = j.preparedIn(name)
+	return c
+}
+
+// preparedIn returns the XA transactions that changed a database and wait for their verdict.
+func (j *Journal) preparedIn(name string) (list []binlog.XID) {
 	for _, g := range j.prepared {
 		if slices.ContainsFunc(g.staged, func(ch binlog.Change) bool { return ch.Map.Schema == name }) {
-			c.Prepared = append(c.Prepared, *g.xid)
+			list = append(list, *g.xid)
 		}
 	}
-	return c
+	return list
+}
+
+// Prepared returns, after reading the log to its end, the XA transactions that changed a database
+// and wait for their verdict.
+func (j *Journal) Prepared(name string) []binlog.XID {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.read()
+	return j.preparedIn(name)
+}
+
+// Logged reports, after reading the log to its end, whether a prepared XA transaction is in it:
+// it has changed rows, wherever.
+func (j *Journal) Logged(x binlog.XID) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.read()
+	return j.prepared[x.String()] != nil
+}
+
+// Losses returns how often something of the log could not be read.
+func (j *Journal) Losses() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.read()
+	return j.losses
 }
 
 // Return gives back what Take took, as what happened before all that it has noted since.
@@ -224,6 +258,7 @@ func (j *Journal) readTail() error {
 }
 
 func (j *Journal) allUnsure(why string) {
+	j.losses++
 	for _, c := range j.watched {
 		c.unsure("the binary log does not tell: " + why)
 	}
@@ -333,10 +368,8 @@ func (j *Journal) prepare(e *binlog.Event) error {
 		j.commit()
 		return nil
 	}
-	delete(j.prepared, x.XID.String()) // one of the same name had its verdict unseen
-	if len(j.group.staged) > 0 {
-		j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), doubtful: j.group.doubtful, xid: &x.XID}
-	}
+	// One of the same name had its verdict unseen.
+	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), doubtful: j.group.doubtful, xid: &x.XID}
 	j.reset()
 	return nil
 }

@@ -39,6 +39,8 @@ type Plan struct {
 	// Suspect names by their definitions.
 	Structure bool
 	Suspect   map[string]bool
+	// ReadOnly says that the database may be read only.
+	ReadOnly bool
 	// Rollback are the XA transactions to be rolled back.
 	Rollback []binlog.XID
 	Warnings []string
@@ -188,6 +190,7 @@ func (m *maker) statements() {
 		return
 	}
 	m.plan.Structure = true
+	m.plan.ReadOnly = m.changes.mentions("read") // ALTER DATABASE ... READ ONLY
 	for _, t := range m.shape.Tables {
 		if m.changes.mentions(t.Name) {
 			m.plan.Suspect[t.Name] = true

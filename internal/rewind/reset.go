@@ -42,6 +42,7 @@ type Rewinder struct {
 	sampling sampling
 	// verifying is held by whoever compares a template with what it was.
 	verifying sync.Mutex
+	strangers strangers
 }
 
 // Result is what a Reset did.
@@ -147,11 +148,19 @@ func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database, c Counter
 // are from after that, nil if they are yet to be asked for, or not to be.
 func (r *Rewinder) take(ctx context.Context, s *Session, d *Database, c Counters) (*Changes, map[string]uint64, error) {
 	events := r.Journal.Events(d.Name)
-	counters, err := r.endTransactions(ctx, s, d, c)
+	var names []binlog.XID
+	counters, err := r.endTransactions(ctx, s, d, c, &names)
 	if err != nil {
 		return nil, nil, err
 	}
+	var left []binlog.XID
+	if len(names) > 0 {
+		if left, err = r.left(ctx, s, d.User, names); err != nil {
+			return nil, nil, err
+		}
+	}
 	changes := r.Journal.Take(d.Name)
+	changes.Prepared = append(changes.Prepared, left...)
 	if changes.Events != events { // they may be from before
 		counters = nil
 	}
@@ -169,23 +178,25 @@ func (s *Session) End(ctx context.Context, user string) error {
 
 // endTransactions ends the connections that have a transaction open: it could still
 // commit, holds locks, or shows what is gone. It returns the counters as they are after
-// that, nil if they are yet to be asked for, or not to be.
-func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database, c Counters) (map[string]uint64, error) {
+// that, nil if they are yet to be asked for, or not to be, and the names of all transactions that
+// are prepared.
+func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database, c Counters, names *[]binlog.XID) (map[string]uint64, error) {
 	var ended []uint64
 	var counters map[string]uint64
 	if c == RestoreCounters {
 		counters = map[string]uint64{}
 	}
 	for {
-		var ask []server.Question
+		*names = (*names)[:0]
+		ask := []server.Question{prepared(names)}
 		if counters != nil {
 			clear(counters)
-			ask = askCounters(d.Name, d.Shape, counters)
+			ask = append(ask, askCounters(d.Name, d.Shape, counters)...)
 		}
 		open, err := r.Server.OpenTransactions(ctx, s.Conn, d.User, ask...)
 		switch {
 		case errors.Is(err, server.ErrUnseen):
-			return nil, s.End(ctx, d.User)
+			return nil, errors.Join(s.End(ctx, d.User), server.Ask(ctx, s.Conn, prepared(names)))
 		case err != nil && counters != nil && ctx.Err() == nil:
 			counters = nil // a table of the shape is gone, and will be there again
 			continue
@@ -229,17 +240,16 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 			r.sampling.failed()
 		}
 	}()
-	for _, x := range p.Rollback {
-		err := s.exec(ctx, "XA ROLLBACK "+x.String())
-		switch {
-		case err == nil:
-			r.Journal.RolledBack(x)
-		case !server.NoSuchXID(err): // it had its verdict, which the log will tell
-			return fmt.Errorf("roll back a prepared transaction: %w", err)
-		}
+	if err := r.rollBack(ctx, s, p.Rollback); err != nil {
+		return err
 	}
 	if p.Way == Reclone {
 		return r.again(ctx, s, d)
+	}
+	if p.ReadOnly {
+		if err := r.Server.MakeWritable(ctx, s.Conn, d.Name); err != nil {
+			return err
+		}
 	}
 	if err := s.restart(ctx, d, p.Sequences); err != nil {
 		return err

@@ -70,6 +70,12 @@ type family struct {
 	rowLocks string
 	// transactions finds the open transactions of a user.
 	transactions func(user string, into *[]Transaction) Question
+	// detached asks for the names of prepared XA transactions of connections of other users than
+	// one, which comes last; "" where such a transaction belongs to its connection alone.
+	detached string
+	// readOnly is the first version that can make a single database read only, the zero Version if
+	// none can.
+	readOnly Version
 
 	dataDir dataDir
 	// profile is how it is configured.

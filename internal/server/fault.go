@@ -25,7 +25,9 @@ const (
 	errInterrupted    = 1317
 	errNoTrigger      = 1360
 	errNoSuchXID      = 1397
+	errRolledBackXID  = 1402
 	errNoEvent        = 1539
+	errReadOnlySchema = 3989
 	errSequenceOver   = 4084 // MariaDB
 	errNoSequence     = 4091 // MariaDB
 )
@@ -58,6 +60,13 @@ func FixedVariable(err error) bool { return numbered(err, errFixed) }
 
 // NoSuchXID reports whether there is no such XA transaction any more.
 func NoSuchXID(err error) bool { return numbered(err, errNoSuchXID) }
+
+// RolledBackXID reports whether an XA transaction was rolled back by the server before.
+func RolledBackXID(err error) bool { return numbered(err, errRolledBackXID) }
+
+// ReadOnlyDatabase reports whether a statement failed since its database is read only, by ALTER
+// DATABASE.
+func ReadOnlyDatabase(err error) bool { return numbered(err, errReadOnlySchema) }
 
 func numbered(err error, numbers ...uint16) bool {
 	var e *mysql.MySQLError

@@ -52,6 +52,10 @@ var mysqlFamily = family{
 	rowLocks: "SELECT h.processlist_id FROM performance_schema.threads w JOIN performance_schema.data_lock_waits l ON l.requesting_thread_id = w.thread_id " +
 		"JOIN performance_schema.threads h ON h.thread_id = l.blocking_thread_id WHERE w.processlist_id = %d AND h.processlist_id IS NOT NULL",
 	cascades: Version{9, 6, 0}, transactions: transactionsBySchema,
+	// https://dev.mysql.com/doc/refman/8.4/en/xa-states.html
+	detached: "SELECT e.xid_format_id, e.xid_gtrid, IFNULL(e.xid_bqual, '') FROM performance_schema.events_transactions_current e JOIN performance_schema.threads t USING (thread_id) " +
+		"WHERE e.xa_state = 'PREPARED' AND e.state = 'ACTIVE' AND e.xid_gtrid IS NOT NULL AND t.processlist_user <> ",
+	readOnly: Version{8, 0, 22},
 	comments: Version{9, 0, 0}, hidden: true,
 	unlogged: map[string]string{
 		"sql_log_bin": "0", "foreign_key_checks": "0", "sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -151,4 +152,52 @@ func parseTransactions(report, user string) ([]Transaction, error) {
 		open = false
 	}
 	return list, nil
+}
+
+// PreparedByOthers calls f with the names of those prepared XA transactions that belong to
+// connections of other users than the given one, though XA ROLLBACK could end them. On a server
+// that keeps these from others there are none.
+func (s *Server) PreparedByOthers(ctx context.Context, conn *sql.Conn, user string, f func(format uint32, global, branch string)) error {
+	query := s.family().detached
+	if query == "" {
+		return nil
+	}
+	if err := Ask(ctx, conn, Question{Text: query + Quote(user), Row: func(rows *sql.Rows) error {
+		var format uint32
+		var global, branch string
+		if err := rows.Scan(&format, &global, &branch); err != nil {
+			return err
+		}
+		f(format, plainXID(global), plainXID(branch))
+		return nil
+	}}); err != nil {
+		return fmt.Errorf("ask whose prepared transactions are: %w", err)
+	}
+	return nil
+}
+
+// plainXID is a part of a name as it was given, of which performance_schema says 0x00FF where it
+// cannot be printed.
+func plainXID(text string) string {
+	digits, is := strings.CutPrefix(text, "0x")
+	if !is {
+		return text
+	}
+	b, err := hex.DecodeString(digits)
+	if err != nil {
+		return text
+	}
+	return string(b)
+}
+
+// MakeWritable ends that a database is read only, where the server knows that.
+func (s *Server) MakeWritable(ctx context.Context, conn *sql.Conn, database string) error {
+	since := s.family().readOnly
+	if since == (Version{}) || s.Version.Compare(since) < 0 {
+		return nil
+	}
+	if _, err := conn.ExecContext(ctx, "ALTER DATABASE "+QuoteName(database)+" READ ONLY = 0"); err != nil {
+		return fmt.Errorf("make %s writable: %w", database, err)
+	}
+	return nil
 }

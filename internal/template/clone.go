@@ -131,6 +131,11 @@ func Drop(ctx context.Context, conn *sql.Conn, name string) error {
 		if err == nil {
 			return nil
 		}
+		if server.ReadOnlyDatabase(err) && try < dropTries {
+			if _, err = conn.ExecContext(ctx, "ALTER DATABASE "+server.QuoteName(name)+" READ ONLY = 0"); err == nil {
+				continue
+			}
+		}
 		if try == dropTries || !server.LockTimeout(err) {
 			return fmt.Errorf("drop database %s: %w", name, err)
 		}
