@@ -20,6 +20,7 @@ type apt struct {
 	get      string // path of apt-get
 	cache    string // path of apt-cache
 	from     string // where the packages come from, for people
+	env      []string
 }
 
 // update fetches the package lists and returns what was wrong with them. That is no
@@ -95,7 +96,7 @@ func (a *apt) download(ctx context.Context, packages []string, local []string, a
 
 func (a *apt) command(at func(float64), program string, args ...string) command {
 	argv := append([]string{program, "-q", "-c", a.conf}, args...)
-	c := command{argv: argv, env: aptEnv()}
+	c := command{argv: argv, env: a.env}
 	if at != nil {
 		c.argv = append([]string{program, "-o", "APT::Status-Fd=3"}, argv[1:]...)
 		c.status = func(line []byte) {

@@ -27,12 +27,10 @@ const (
 	packageRetries = 2
 )
 
-// aptConf is read after the machine's own configuration. %[1]s is the work
+// aptConf is read after what is kept of the machine's own configuration. %[1]s is the work
 // directory, %[2]s the machine's architecture, %[3]d and %[4]d are listRetries and
 // listTimeout in seconds. Source of the names: apt.conf(5),
 // /usr/share/doc/apt/examples and /usr/share/doc/apt/acquire-additional-files.md.
-//   - Hooks of the machine have no business here: docker-clean's would empty the
-//     archives, others would tell a desktop about new packages.
 //   - Lists of sources, translations, icons or contents may be switched on under
 //     any name, so that all are taken out and the lists of packages put back.
 //   - Lists of a foreign architecture double the work: 27 MB instead of 9 MB with
@@ -48,13 +46,6 @@ Dir::Cache::archives "%[1]s/archives";
 Dir::Cache::pkgcache "pkgcache.bin";
 Dir::Cache::srcpkgcache "";
 Dir::Log "%[1]s/log";
-#clear APT::Update::Pre-Invoke;
-#clear APT::Update::Post-Invoke;
-#clear APT::Update::Post-Invoke-Success;
-#clear DPkg::Pre-Invoke;
-#clear DPkg::Post-Invoke;
-#clear DPkg::Pre-Install-Pkgs;
-#clear AptCli::Hooks;
 APT::Install-Recommends "false";
 APT::Install-Suggests "false";
 APT::Get::Assume-Yes "true";
@@ -117,6 +108,11 @@ func (f *Finder) newApt(ctx context.Context, work string, r aptRequest) (*apt, e
 			return nil, err
 		}
 	}
+	system, err := f.writeAptSystem(ctx, work)
+	if err != nil {
+		return nil, err
+	}
+	a.env = append(aptEnv(), system)
 	arch, talk, err := command{argv: []string{dpkg, "--print-architecture"}, env: aptEnv()}.run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("ask for the architecture: %w %s", err, firstLine(talk))

@@ -5,13 +5,17 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	stdlog "log"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,7 +126,8 @@ func TestFetchPackages(t *testing.T) {
 			m := fetching(t, "http://127.0.0.1:9/", jarOf(nil))
 			// Another source is broken, as somebody's third-party one often is.
 			m.aptSources("deb [trusted=yes] " + source + " ./\ndeb http://127.0.0.2:9/gone ./")
-			m.apt += `APT::Update::Post-Invoke { "exit 1"; };` + "\n#clear APT::Update::Post-Invoke;\n"
+			// A hook of the machine fails.
+			aptOfMachine(t, `APT::Update::Post-Invoke { "exit 1"; };`)
 			s := m.mustFind("")
 			dir := filepath.Join(m.Places.Servers(), "mariadb-10.11.77")
 			want := &Server{
@@ -145,6 +150,68 @@ func TestFetchPackages(t *testing.T) {
 				t.Errorf("cache: %s", diff)
 			}
 		})
+	}
+}
+
+// aptOfMachine is a line of the machine's own configuration, read before all other.
+func aptOfMachine(t *testing.T, text string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "apt.conf")
+	if err := os.WriteFile(path, []byte(text+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("APT_CONFIG", path)
+}
+
+// TestFetchPackagesSigned: what the machine's configuration says to take though nobody signed it
+// is not taken, nor is a server believed whose certificate nobody vouches for.
+func TestFetchPackagesSigned(t *testing.T) {
+	repo := repository(t, mariadbPackages[0], "10.11.77")
+	handler := http.FileServer(http.Dir(repo))
+	plain, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
+	t.Cleanup(plain.Close)
+	t.Cleanup(secure.Close)
+	secure.Config.ErrorLog = stdlog.New(io.Discard, "", 0) // of what apt refuses
+	host := secure.Listener.Addr().(*net.TCPAddr).IP.String()
+	for name, c := range map[string]struct{ source, conf string }{
+		"not signed": {"deb " + plain.URL + " ./", `APT::Get::AllowUnauthenticated "true"; Acquire::AllowInsecureRepositories "true"; Acquire::AllowWeakRepositories "true";
+			Acquire::AllowDowngradeToInsecureRepositories "true"; Binary::apt-get::APT::Get::AllowUnauthenticated "true"; APT::Get::Force-Yes "true";`},
+		"not whom it says": {"deb [trusted=yes] " + secure.URL + " ./", `Acquire::https::Verify-Peer "false"; Acquire::https::Verify-Host "false";`},
+		"nor one host":     {"deb [trusted=yes] " + secure.URL + " ./", "Acquire::https::" + host + `::Verify-Peer "false"; Acquire::https::` + host + `::Verify-Host "false";`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := fetching(t, "http://127.0.0.1:9/", jarOf(nil))
+			aptOfMachine(t, c.conf)
+			m.aptSources(c.source)
+			if s, err := m.Find(t.Context(), ""); err == nil {
+				t.Errorf("it was taken: %+v", s)
+			}
+			// The negative control: it is there to be taken.
+			m = fetching(t, "http://127.0.0.1:9/", jarOf(nil))
+			m.aptSources(c.source)
+			m.apt += c.conf + "\n"
+			if _, err := m.Find(t.Context(), ""); err != nil {
+				t.Errorf("told to take it: %v", err)
+			}
+		})
+	}
+}
+
+// TestFetchPackagesByProxy: the machine's proxy is used.
+func TestFetchPackagesByProxy(t *testing.T) {
+	repo := repository(t, mariadbPackages[0], "10.11.77")
+	var asked atomic.Int32
+	files := http.FileServer(http.Dir(repo))
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	m := fetching(t, "http://127.0.0.1:9/", jarOf(nil))
+	aptOfMachine(t, fmt.Sprintf("Acquire::http::Proxy %q;", proxy.URL))
+	m.aptSources("deb [trusted=yes] http://nowhere.invalid/ ./")
+	if s := m.mustFind(""); s.Origin != "apt" || asked.Load() == 0 {
+		t.Errorf("%+v, with %d requests to the proxy", s, asked.Load())
 	}
 }
 
