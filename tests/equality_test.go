@@ -28,14 +28,18 @@ var samples = []struct {
 	{"sakila", []string{"sakila-schema.sql", "sakila-data.sql"}, []string{"sakila"}},
 }
 
+// samplesDir is where the sample dumps may be.
+func samplesDir() string {
+	if dir := os.Getenv(envShared); dir != "" {
+		return filepath.Join(dir, "data")
+	}
+	return filepath.Join("..", "..", "shared", "data")
+}
+
 // sharedData returns the folder of sample dumps, or skips.
 func sharedData(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join("..", "..", "shared")
-	if s := os.Getenv(envShared); s != "" {
-		dir = s
-	}
-	dir = filepath.Join(dir, "data")
+	dir := samplesDir()
 	if _, err := os.Stat(filepath.Join(dir, "sakila-data.sql")); err != nil {
 		t.Skipf("SKIPPED, UNTESTED: no sample dumps: %v (set %s)", err, envShared)
 	}

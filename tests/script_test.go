@@ -144,6 +144,9 @@ func setUp(env *testscript.Env, c *cast) error {
 	env.Setenv("SERIES", srv.Version.Series())
 	env.Setenv("CLIENT", srv.Client.Shell())
 	env.Setenv("DUMPER", srv.Dumper.Shell())
+	if dir, err := filepath.Abs(samplesDir()); err == nil {
+		env.Setenv("SAMPLES", dir)
+	}
 	env.Setenv("UID", strconv.Itoa(os.Geteuid()))
 	for name, other := range c.others {
 		env.Setenv(name, series(other))
@@ -167,6 +170,9 @@ func (c *cast) condition(name string) (bool, error) {
 // condition answers those that are about the machine.
 func condition(name string) (bool, error) {
 	switch name {
+	case "samples":
+		_, err := os.Stat(filepath.Join(samplesDir(), "sakila-schema.sql"))
+		return err == nil, nil
 	case "root":
 		return os.Geteuid() == 0, nil
 	case "landlock":

@@ -28,7 +28,7 @@ var Suites = []Suite{
 	{
 		Name: "image",
 		Scripts: []string{
-			"image", "image-save", "from-instance", "dumps", "dump-pack", "load", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
+			"image", "image-save", "from-instance", "dumps", "dump-pack", "load", "template-dumps", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
 			"datadir", "datadir-refused", "datadir-others", "confine",
 		},
 		Tests: []string{"TestSamplesEqualPlainLoad", "TestEverythingEqualsPlainLoad", "TestDataDirectoryIsCopied"},

@@ -19,15 +19,23 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
+type loadOptions struct {
+	// database is that of a dump of several which is loaded.
+	database string
+	ownNames bool
+}
+
 func newLoad(a *app) *cobra.Command {
-	return &cobra.Command{
+	var o loadOptions
+	cmd := &cobra.Command{
 		Use:   "load NAME DATABASE FILE...",
 		Short: "Load dumps into a running instance, faster than any client",
 		Long: `Load dumps into a database of a running instance, which is made if there is none of that
 name, by several connections. - is stdin; files may be compressed (gzip, zstd, xz).
 
-What the dump holds is what a plain client would load. A dump that names its databases itself
-(USE) is loaded into those.`,
+What the dump holds is what a plain client would load. A dump that names its database itself
+(USE, CREATE DATABASE) goes to DATABASE all the same; of one that holds several, --database
+says which. --own-names loads each into the database that the dump names, as a client does.`,
 		Example: `  ramaria load main shop shop.sql.gz
   mysqldump -h prod shop | ramaria load main shop -`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -37,12 +45,18 @@ What the dump holds is what a plain client would load. A dump that names its dat
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runLoad(cmd.Context(), a, args[0], args[1], args[2:])
+			return runLoad(cmd.Context(), a, &o, args[0], args[1], args[2:])
 		},
 	}
+	cmd.Flags().StringVar(&o.database, "database", "", "`NAME` of the database in the dumps that is loaded, where they hold several")
+	cmd.Flags().BoolVar(&o.ownNames, "own-names", false, "load each database of the dumps under the name that it has there")
+	return cmd
 }
 
-func runLoad(ctx context.Context, a *app, name, database string, files []string) error {
+func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string, files []string) error {
+	if o.ownNames && o.database != "" {
+		return usageError{errors.New("use --database and --own-names: the one takes a database out of the dump, the other all of them\nhint: leave one of them out")}
+	}
 	debug.SetMemoryLimit(dumpMemory)
 	i, err := a.running(name)
 	if err != nil {
@@ -58,8 +72,15 @@ func runLoad(ctx context.Context, a *app, name, database string, files []string)
 	}
 	to := load.Target{Server: i.Server, Endpoint: i.Endpoint}
 	to.Endpoint.Database = database
-	if err := to.CreateDatabase(ctx); err != nil {
+	made, err := to.CreateDatabase(ctx)
+	if err != nil {
 		return err
+	}
+	if !o.ownNames {
+		to.Rename = &dump.Rename{
+			To: database, From: o.database, New: made,
+			Hint: "--database NAME loads one of them into " + database + ", --own-names each under its own name; what stands before was loaded",
+		}
 	}
 	for _, file := range files {
 		if err := a.loadFile(ctx, to, file); err != nil {
@@ -92,7 +113,11 @@ func (a *app) loadFile(ctx context.Context, to load.Target, file string) error {
 		return err
 	}
 	if others := slices.DeleteFunc(slices.Clone(sum.Databases), func(db string) bool { return db == to.Endpoint.Database }); len(others) > 0 {
-		a.say("note: %s says itself which database it belongs to: %s", name, strings.Join(others, ", "))
+		if to.Rename != nil {
+			a.say("note: %s names its database itself (%s); it went to %s all the same (--own-names goes where it says)", name, strings.Join(others, ", "), to.Endpoint.Database)
+		} else {
+			a.say("note: %s names its databases itself, and went there: %s", name, strings.Join(others, ", "))
+		}
 	}
 	a.say("loaded %s: %s in %.2f s, %s/s", name, volume.FormatBytes(sum.Bytes), took.Seconds(), volume.FormatBytes(int64(float64(sum.Bytes)/took.Seconds())))
 	return nil

@@ -24,7 +24,9 @@ type templateAddOptions struct {
 	at
 	from []string
 	key  string
-	json bool
+	// database is that of a dump of several which is loaded.
+	database string
+	json     bool
 }
 
 func newTemplateAdd(a *app) *cobra.Command {
@@ -36,7 +38,8 @@ func newTemplateAdd(a *app) *cobra.Command {
 
 With --from the dumps are loaded into a new database, whose name begins with NAME, unless
 there is a template of that name and key already. Several at once are right: one loads,
-the others wait.`,
+the others wait. A dump may name its database itself (USE, CREATE DATABASE); of one that holds
+several, --database says which.`,
 		Example: `  ramaria up --from shop.sql && ramaria template add shop
   T=$(ramaria template add shop --from schema.sql --from fixtures.sql)
   ramaria db new "$T"`,
@@ -45,6 +48,7 @@ the others wait.`,
 	}
 	o.add(a, cmd)
 	cmd.Flags().StringArrayVar(&o.from, "from", nil, "`FILE` that is loaded: a dump (.sql, .sql.gz, .sql.zst, .sql.xz) or a directory of dumps; repeatable")
+	cmd.Flags().StringVar(&o.database, "database", "", "`NAME` of the database in the dumps that is loaded, where they hold several")
 	cmd.Flags().StringVar(&o.key, "key", "", "`TEXT` that stands for what is loaded (default: a hash of the files)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print it as JSON")
 	return cmd
@@ -61,6 +65,8 @@ func runTemplateAdd(ctx context.Context, a *app, o *templateAddOptions, name str
 		t, err = o.load(ctx, a, c, name)
 	case o.key != "":
 		return usageError{errors.New("use --key: it stands for what --from loads\nhint: add --from FILE")}
+	case o.database != "":
+		return usageError{errors.New("use --database: it chooses from what --from loads\nhint: add --from FILE")}
 	default:
 		t, err = c.PutTemplate(ctx, name)
 	}
@@ -84,12 +90,15 @@ func (o *templateAddOptions) load(ctx context.Context, a *app, c *client.Client,
 	if o.key != "" {
 		key = o.key
 	}
+	if o.database != "" {
+		key += " " + o.database
+	}
 	claim, err := c.CreateTemplate(ctx, client.TemplateRequest{Name: name, Key: key, WaitSeconds: loadTime.Seconds(), BuildSeconds: loadTime.Seconds()})
 	if err != nil || claim.State == client.StateReady {
 		return claim.Template, err
 	}
 	var t client.Template
-	if err = fill(ctx, a, c, claim, paths); err == nil {
+	if err = o.fill(ctx, a, c, claim, paths); err == nil {
 		t, err = c.PutTemplate(ctx, claim.Template.Name)
 	}
 	if err != nil { // it is another's turn
@@ -102,7 +111,7 @@ func (o *templateAddOptions) load(ctx context.Context, a *app, c *client.Client,
 const loadTime = time.Hour
 
 // fill loads dumps into the database of a template that is being built.
-func fill(ctx context.Context, a *app, c *client.Client, claim client.TemplateClaim, paths []string) error {
+func (o *templateAddOptions) fill(ctx context.Context, a *app, c *client.Client, claim client.TemplateClaim, paths []string) error {
 	s, err := c.Status(ctx)
 	if err != nil {
 		return err
@@ -111,10 +120,16 @@ func fill(ctx context.Context, a *app, c *client.Client, claim client.TemplateCl
 	if err != nil {
 		return err
 	}
+	if err := o.checkDatabases(claim.Template, paths); err != nil {
+		return err
+	}
 	d := claim.Database
-	to := load.Target{Server: i.Server, Endpoint: server.Endpoint{
-		Host: d.Host, Port: d.Port, Socket: d.Socket, Login: server.Login{User: d.User, Password: d.Password}, Database: d.Name,
-	}}
+	to := load.Target{
+		Server: i.Server, Endpoint: server.Endpoint{
+			Host: d.Host, Port: d.Port, Socket: d.Socket, Login: server.Login{User: d.User, Password: d.Password}, Database: d.Name,
+		},
+		Rename: &dump.Rename{To: d.Name, From: o.database, New: true, Hint: "--database NAME takes one of them; no template was made"},
+	}
 	for _, path := range paths {
 		if err := loadInto(ctx, to, path); err != nil {
 			return err
@@ -123,27 +138,47 @@ func fill(ctx context.Context, a *app, c *client.Client, claim client.TemplateCl
 	return nil
 }
 
+// checkDatabases looks at dumps before anything is loaded: a template is one database.
+func (o *templateAddOptions) checkDatabases(t client.Template, paths []string) error {
+	var names []string
+	for _, path := range paths {
+		s, err := summarize(path)
+		if err != nil {
+			return err
+		}
+		for _, name := range s.Databases {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	switch {
+	case o.database != "" && len(names) > 0 && !slices.Contains(names, o.database):
+		return usageError{fmt.Errorf("load template %s: the dump holds no database %s, but %s\nhint: --database %s", t.Family, o.database, strings.Join(names, ", "), names[0])}
+	case o.database == "" && len(names) > 1:
+		return usageError{fmt.Errorf("load template %s: the dump holds several databases: %s\nhint: ramaria template add %s --from ... --database %[3]s makes a template of one of them",
+			t.Family, strings.Join(names, ", "), names[0])}
+	}
+	return nil
+}
+
+func summarize(path string) (dump.Summary, error) {
+	r, err := dump.Open(path)
+	if err != nil {
+		return dump.Summary{}, err
+	}
+	defer r.Close()
+	return dump.Check(io.Discard, r, dump.Options{File: filepath.Base(path)})
+}
+
 // loadInto loads a dump into the target's database, and no other.
 func loadInto(ctx context.Context, to load.Target, path string) error {
-	name := filepath.Base(path)
-	pass := func(f func(io.Reader) (dump.Summary, error)) (dump.Summary, error) {
-		r, err := dump.Open(path)
-		if err != nil {
-			return dump.Summary{}, err
-		}
-		defer r.Close()
-		return f(r)
-	}
-	// Looked at before anything is loaded: it could write to a database that is there.
-	s, err := pass(func(r io.Reader) (dump.Summary, error) { return dump.Check(io.Discard, r, dump.Options{File: name}) })
+	r, err := dump.Open(path)
 	if err != nil {
 		return err
 	}
-	if others := slices.DeleteFunc(s.Databases, func(db string) bool { return db == to.Endpoint.Database }); len(others) > 0 {
-		return fmt.Errorf("load %s: it says itself which database it belongs to: %s\nhint: make the dump without --databases, or ramaria up --from %s and ramaria template add %s",
-			name, strings.Join(others, ", "), path, others[0])
-	}
-	_, err = pass(func(r io.Reader) (dump.Summary, error) { return to.Load(ctx, name, r) })
+	defer r.Close()
+	_, err = to.Load(ctx, filepath.Base(path), r)
 	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
 		fault.Hint = "mend the dump; no template was made"
 	}

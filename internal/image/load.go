@@ -266,7 +266,7 @@ func (b *build) target(database string) load.Target {
 }
 
 func (b *build) createDatabase(ctx context.Context, name string) error {
-	if err := b.target(name).CreateDatabase(ctx); err != nil {
+	if _, err := b.target(name).CreateDatabase(ctx); err != nil {
 		return fmt.Errorf("%w\nhint: choose another with --database", err)
 	}
 	return nil

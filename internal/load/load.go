@@ -20,19 +20,24 @@ type Target struct {
 	// Server is what runs there: comments in statements are sent if its own client sends them.
 	Server   *server.Server
 	Endpoint server.Endpoint
+	// Rename has dumps that name their database go to the endpoint's; nil leaves them alone.
+	Rename *dump.Rename
 }
 
-// CreateDatabase makes the database of the endpoint if there is none of that name.
-func (t Target) CreateDatabase(ctx context.Context) error {
+// CreateDatabase makes the database of the endpoint if there is none of that name, and reports
+// whether there was none.
+func (t Target) CreateDatabase(ctx context.Context) (bool, error) {
 	db, err := server.Open(t.Endpoint.Socket, t.Endpoint.Login, "")
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+server.QuoteName(t.Endpoint.Database)); err != nil {
-		return fmt.Errorf("make database %q: %w", t.Endpoint.Database, err)
+	made, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+server.QuoteName(t.Endpoint.Database))
+	if err != nil {
+		return false, fmt.Errorf("make database %q: %w", t.Endpoint.Database, err)
 	}
-	return nil
+	n, err := made.RowsAffected()
+	return n > 0, err
 }
 
 // ErrServerGone is matched by an error of Load that comes of the end of the server.
@@ -52,7 +57,7 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 	defer db.Close()
 	l := &loader{
 		name: name, db: db, comments: t.Server.KeepsComments(), bulk: t.Server.FillsAtOnce(),
-		scanner: dump.NewScanner(dump.Until(ctx, in), name),
+		scanner: dump.NewScanner(dump.Until(ctx, in), name), rename: t.Rename,
 		tables:  map[dump.TableName]*table{},
 		dropped: map[dump.TableName]bool{},
 		tasks:   make(chan *chunk),
@@ -60,6 +65,9 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 		workers: min(max(2, runtime.NumCPU()), maxWorkers),
 	}
 	l.scanner.ByRows()
+	if l.rename != nil {
+		l.rename.Begin()
+	}
 	l.settled = sync.NewCond(&l.lock)
 	err = l.run(ctx, t.Endpoint.Database)
 	return l.scanner.Summary(), err
@@ -69,6 +77,7 @@ type loader struct {
 	name    string
 	db      *sql.DB
 	scanner *dump.Scanner
+	rename  *dump.Rename // may be nil
 	workers int
 	// comments says that they are sent, and bulk that the server fills an empty table in one go.
 	comments, bulk bool
@@ -165,6 +174,15 @@ func (l *loader) read(ctx context.Context) error {
 		if err != nil {
 			l.unread = err
 			return err
+		}
+		if l.rename != nil {
+			keep, err := l.rename.Apply(&st, l.name)
+			if err != nil {
+				return err
+			}
+			if !keep {
+				continue
+			}
 		}
 		if st.Rows != nil {
 			err = l.rows(ctx, &st)

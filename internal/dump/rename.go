@@ -1,0 +1,203 @@
+package dump
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// Rename has a dump of a database that it names itself (USE, CREATE DATABASE, names with the
+// database before them) go into another one. It is for one pass over one or several dumps.
+//
+// What is qualified with the database's name loses it, which suits clones of the database too:
+// Target's current database is To. That goes by tokens, so a table or an alias of the same name
+// could be meant by a word before a dot: that is refused, never guessed.
+type Rename struct {
+	// To is the database that everything goes to.
+	To string
+	// From is the database of the dump that is taken; what belongs to others is left out. ""
+	// takes the first that the dump names, and refuses a second.
+	From string
+	// New says that To was made for the dump, and takes the options of CREATE DATABASE.
+	New bool
+	// Hint is that of the errors about another database.
+	Hint string
+
+	from    string // that is taken, once it is known
+	current string // that of the last USE of the present dump
+	// bare and qualified are lines where From stood alone, and before a dot.
+	bare, qualified int
+	head, renamed   []byte // of the last INSERT
+}
+
+// Begin is called before each dump.
+func (r *Rename) Begin() { r.from, r.current, r.head = cmp.Or(r.From, r.from), "", nil }
+
+// Apply rewrites a statement; file names its dump in errors. It returns false for one that is
+// to be left out.
+func (r *Rename) Apply(st *Statement, file string) (bool, error) {
+	fault := func(format string, args ...any) *Error {
+		return &Error{File: file, Line: st.Line, Msg: fmt.Sprintf(format, args...), Hint: r.Hint, Statement: printable(st.Text[:min(len(st.Text), headSize)])}
+	}
+	if st.Rows != nil && bytes.Equal(st.Text, r.head) && r.head != nil {
+		if !r.ours() {
+			return false, nil
+		}
+		st.Text = r.renamed
+		return true, nil
+	}
+	a := read(st.Text[:min(len(st.Text), headSize)])
+	switch a.kind {
+	case kindUse:
+		r.head = nil
+		if err := r.take(a.name, fault); err != nil {
+			return false, err
+		}
+		r.current = a.name
+		st.Text = []byte("USE " + server.QuoteName(r.To))
+		return r.ours(), nil
+	case kindCreateDatabase:
+		if err := r.take(a.name, fault); err != nil {
+			return false, err
+		}
+		options := r.options(st.Text)
+		st.Text = []byte("ALTER DATABASE " + server.QuoteName(r.To) + options)
+		return a.name == r.from && r.New && options != "", nil
+	case kindDropDatabase:
+		// Dumps drop what they are about to make.
+		return false, r.take(a.name, fault)
+	}
+	deed := DeedOf(st.Text, st.Delimiter)
+	if deed.Kind == DeedSet || deed.Kind == DeedSetTransactions {
+		return true, nil
+	}
+	database := deed.Database
+	if a.kind == kindData {
+		database = ParseInsert(st.Text).Database
+	}
+	if database != "" {
+		// A dump may qualify all names instead of a USE.
+		if err := r.take(database, fault); err != nil {
+			return false, err
+		}
+		if database != r.from {
+			return false, nil
+		}
+	} else if !r.ours() {
+		return false, nil
+	}
+	columns := st.Rows != nil || deed.Kind == DeedCreateTable
+	if database == "" && deed.Kind == DeedCreateTable && deed.Table == r.from {
+		r.bare = st.Line
+	}
+	text, err := r.rewrite(st, columns, fault)
+	if err != nil {
+		return false, err
+	}
+	if st.Rows != nil {
+		r.head, r.renamed = append(r.head[:0], st.Text...), text
+	}
+	st.Text = text
+	return true, nil
+}
+
+// ours says that the current database is the one that is taken, or that there was no USE yet.
+func (r *Rename) ours() bool { return r.current == "" || r.current == r.from }
+
+// take notes that the dump names a database.
+func (r *Rename) take(name string, fault func(string, ...any) *Error) error {
+	switch {
+	case r.from == "":
+		r.from = name
+	case name != r.from && r.From == "":
+		return fault("the dump holds several databases, %s and %s", r.from, name)
+	}
+	return nil
+}
+
+// options returns the character set and the collation of a CREATE DATABASE, as ALTER DATABASE
+// takes them.
+func (r *Rename) options(text []byte) string {
+	t := tokens{b: text}
+	var out string
+	for tok := t.next(); tok.kind != tokenEnd; tok = t.next() {
+		option := ""
+		switch {
+		case tok.is("charset"), tok.is("character") && t.next().is("set"):
+			option = " CHARACTER SET "
+		case tok.is("collate"):
+			option = " COLLATE "
+		default:
+			continue
+		}
+		value := t.next()
+		if value.symbol('=') {
+			value = t.next()
+		}
+		if value.isName() {
+			out += option + value.name()
+		}
+	}
+	return out
+}
+
+// rewrite returns the text of a statement without From before a dot, and with To in its place in
+// ALTER DATABASE. columns says that a name that stands alone is one of a column, which no dot
+// follows.
+func (r *Rename) rewrite(st *Statement, columns bool, fault func(string, ...any) *Error) ([]byte, error) {
+	if r.from == "" || !bytes.Contains(st.Text, []byte(strings.ReplaceAll(r.from, "`", "``"))) {
+		return st.Text, nil
+	}
+	var out []byte
+	done := 0
+	t := tokens{b: st.Text}
+	var before, last token
+	for {
+		tok := t.next()
+		if tok.kind == tokenEnd {
+			break
+		}
+		end := len(st.Text) - len(t.b)
+		begin := end - len(tok.text)
+		quoted := tok.kind == tokenName || tok.kind == tokenString
+		if quoted {
+			begin -= 2
+		}
+		if mine := tok.isName() && (tok.kind != tokenString || st.Text[begin] == '"') && tok.name() == r.from; mine && !last.symbol('.') && !last.symbol('@') {
+			// What comes next tells what it is.
+			ahead := t
+			ahead.space()
+			switch next := at(ahead.b, 0); {
+			case next == '.':
+				r.qualified = st.Line
+				out = append(out, st.Text[done:begin]...)
+				done = len(st.Text) - len(ahead.b) + 1
+			case (last.is("database") || last.is("schema")) && before.is("alter"):
+				out = append(append(out, st.Text[done:begin]...), server.QuoteName(r.To)...)
+				done = end
+			case next == '@' || tok.kind == tokenString || columns:
+			default:
+				r.bare = st.Line
+			}
+			if r.bare > 0 && r.qualified > 0 {
+				err := fault("%s. stands before a name (line %d), and %[1]s is a table, a column or an alias as well (line %[3]d): which one is meant cannot be told",
+					r.from, r.qualified, r.bare)
+				err.Hint = "make the dump without --databases, or name the alias otherwise"
+				return nil, err
+			}
+		}
+		if tok.kind == tokenWord && last.symbol('.') && done > 0 && done <= begin && len(bytes.TrimSpace(st.Text[done:begin])) == 0 {
+			// Behind a dot a reserved word needs no quotes.
+			out = append(append(out, st.Text[done:begin]...), server.QuoteName(string(tok.text))...)
+			done = end
+		}
+		before, last = last, tok
+	}
+	if out == nil {
+		return st.Text, nil
+	}
+	return append(out, st.Text[done:]...), nil
+}
