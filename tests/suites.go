@@ -21,7 +21,7 @@ var Suites = []Suite{
 	{
 		Name: "lifecycle",
 		Scripts: []string{
-			"lifecycle", "run", "settings", "set-refused", "other-flags", "chosen", "names", "at-once", "account-removed", "log-off", "scratch", "reboot", "callers", "env", "quit", "large-log",
+			"lifecycle", "run", "settings", "set-refused", "other-flags", "chosen", "names", "at-once", "account-removed", "log-off", "scratch", "buffer-pool", "reboot", "callers", "env", "quit", "large-log",
 		},
 		Tests: []string{"TestLoginOverTCP", "TestApplicationCannotBlindTheSupervisor"},
 	},

@@ -31,6 +31,8 @@ type Config struct {
 	ServerID uint32
 	// NoLog is a server that keeps no binary log, so that nothing can be reset.
 	NoLog bool
+	// MostPool is how many bytes the buffer pool may grow to while the server runs; 0 says nothing.
+	MostPool int64
 	// PageSize is InnoDB's page size in bytes; 0 is the server's default.
 	PageSize int
 	// Set holds the user's own settings (--set), by name.
@@ -155,6 +157,10 @@ func (c Config) facts(s *Server) map[string]string {
 	}
 	if c.Port > 0 {
 		f[factPort] = strconv.Itoa(c.Port)
+	}
+	f[factMostPool] = ""
+	if c.MostPool > 0 {
+		f[factMostPool] = strconv.FormatInt(c.MostPool, 10)
 	}
 	if c.PageSize > 0 {
 		f[factPageSize] = strconv.Itoa(c.PageSize)

@@ -88,6 +88,7 @@ const (
 	factPageSize = "{page_size}"
 	factServerID = "{server_id}"
 
+	factMostPool        = "{most_pool}"
 	factTempTablespaces = "{temp_tablespaces}"
 )
 

@@ -22,7 +22,10 @@ var mariadbProfile = slices.Concat(pathSettings, []setting{
 	{name: "innodb_log_file_size", value: "16M", stages: Run | Bootstrap, why: "redo log: all of it is resident once written. 8M loses a fifth of all writes; 96M gains half in single-row updates, nothing in larger transactions, for 83 MB more"},
 	{name: "innodb_log_file_size", value: "64M", stages: Build, why: "fewer checkpoints while loading; the image gets a new, small one"},
 	{name: "innodb_log_buffer_size", value: "2M", stages: Run | Bootstrap, why: "writing the log out costs a memory copy only: 16M is 14 MB more resident for no gain; unused where the server maps the log"},
-	{name: "innodb_buffer_pool_size", value: "128M", stages: Run, why: "address space: pages are resident once used. Idle, 64M, 128M and 256M differ by 4 MB and 3 ms of start"},
+	{name: "innodb_buffer_pool_size", value: "128M", stages: Run, why: "pages are resident once used; the supervisor raises it while the data that is worked on is larger. Idle, 64M, 128M and 256M differ by 4 MB and 3 ms of start"},
+	mostPool(Version{10, 11, 12}, Version{10, 12, 0}),
+	mostPool(Version{11, 4, 6}, Version{11, 5, 0}),
+	mostPool(Version{11, 8, 2}, Version{}),
 	{name: "innodb_buffer_pool_size", value: "256M", stages: Build, why: "a load touches every page once"},
 	{name: "innodb_buffer_pool_dump_at_shutdown", value: "OFF", stages: always, why: "reading a page again is a memory copy"},
 	{name: "innodb_buffer_pool_load_at_startup", value: "OFF", stages: always, why: "work at start for nothing"},
@@ -61,3 +64,9 @@ var mariadbProfile = slices.Concat(pathSettings, []setting{
 	{name: "sync_binlog", value: "0", stages: Run, log: logged, why: "the log is in RAM"},
 	{name: "log_bin_trust_function_creators", value: "ON", stages: Run, log: logged, why: "with a binary log the application could otherwise make no function or trigger"},
 })
+
+// mostPool is the row of releases that reserve address space for all that the pool may grow to
+// (MDEV-29445).
+func mostPool(since, until Version) setting {
+	return setting{name: "innodb_buffer_pool_size_max", value: factMostPool, stages: Run, since: since, until: until, unless: "innodb_buffer_pool_size", why: "address space that the pool may grow into; costs nothing"}
+}

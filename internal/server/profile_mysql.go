@@ -32,7 +32,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "innodb_redo_log_capacity", value: "128M", stages: Build, since: Version{8, 0, 30}, why: "fewer checkpoints while loading; the image gets a new, small one"},
 	{name: "innodb_log_file_size", value: "64M", stages: Build, until: Version{8, 0, 30}, why: "fewer checkpoints while loading; the image gets a new, small one"},
 	{name: "innodb_log_buffer_size", value: "1M", stages: Run | Bootstrap, why: "writing the log out costs a memory copy only: 60 MB less resident than with the default of 64M"},
-	{name: "innodb_buffer_pool_size", value: "128M", stages: Run, why: "address space: pages are resident once used"},
+	{name: "innodb_buffer_pool_size", value: "128M", stages: Run, why: "pages are resident once used; the supervisor raises it while the data that is worked on is larger. A larger one costs 8 % of it at once"},
 	{name: "innodb_buffer_pool_size", value: "256M", stages: Build, why: "a load touches every page once"},
 	{name: "innodb_buffer_pool_dump_at_shutdown", value: "OFF", stages: always, why: "reading a page again is a memory copy"},
 	{name: "innodb_buffer_pool_load_at_startup", value: "OFF", stages: always, why: "work at start for nothing"},

@@ -273,7 +273,7 @@ func (s *Supervisor) config() server.Config {
 	i := s.inst
 	return server.Config{
 		Stage: server.Run, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: i.TmpDir(), FilesDir: i.FilesDir(),
-		InitFile: initFile(i), Port: i.Endpoint.Port, ServerID: i.ServerID, NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
+		InitFile: initFile(i), Port: i.Endpoint.Port, ServerID: i.ServerID, MostPool: s.mostPool(), NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
 	}
 }
 

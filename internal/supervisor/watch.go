@@ -46,6 +46,8 @@ type watch struct {
 	// level is the one that room was last said at, and room what was said.
 	level int
 	room  []string
+	// poolReads is how many pages had been read into the buffer pool at the last look, 0 before.
+	poolReads int64
 	// tmp is what there is to say of the room for temporary files, "" for nothing.
 	tmp string
 	// brake is what the brake has to say, "" for nothing.
@@ -70,6 +72,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	w.note("cannot watch the volume", w.lookAtRoom())
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
+	w.note("cannot resize the buffer pool", w.tendBufferPool(ctx))
 	if w.looks++; w.looks%accountLooks == 0 && err == nil {
 		err = w.askAccount(ctx)
 	}
