@@ -206,12 +206,23 @@ func (m *maker) statements() {
 }
 
 // What putting back costs, in microseconds, roughly and on the side of caution: by row
-// undone, by row filled, and by table filled. Measured on MariaDB 10.11 and MySQL 9.7.
+// undone, by row filled, and by table filled, by INSERT or from a file. Measured on MariaDB 10.11
+// and MySQL 9.7.
 const (
 	undoRow   = 5.0
 	fillRow   = 3.0
 	fillTable = 1000.0
+	fileRow   = 0.3
+	fileTable = 10000.0
 )
+
+// fillCost is what it costs to fill a table again of which some rows changed.
+func (m *maker) fillCost(t *template.Table, changed int) float64 {
+	if m.shape.ByFile(t) {
+		return float64(t.Rows)*fileRow + fileTable
+	}
+	return float64(t.Rows)*2*fillRow + float64(changed)*fillRow + fillTable
+}
 
 // tables settles which tables are cheaper to fill than to undo, or cannot be undone.
 func (m *maker) tables() {
@@ -253,7 +264,7 @@ func (m *maker) weigh(t *template.Table, c *TableChanges) {
 		rows += n
 	}
 	undo := float64(rows) * undoRow
-	if fill := float64(t.Rows)*2*fillRow + float64(rows)*fillRow + fillTable; undo > fill && !m.rowsOnly {
+	if undo > m.fillCost(t, rows) && !m.rowsOnly {
 		m.doubt(t.Name, fmt.Sprintf("filling %s again is cheaper than undoing %d rows", t.Name, rows))
 	}
 }

@@ -165,3 +165,25 @@ func TestComputed(t *testing.T) {
 		}
 	}
 }
+
+// TestMakeByFile: of a table that is filled by its file fewer rows are undone.
+func TestMakeByFile(t *testing.T) {
+	changes := func(rows int) *rewind.Changes {
+		return &rewind.Changes{Tables: map[string]*rewind.TableChanges{"big": rowsOf(t, "big", binlog.Write, make([]byte, rows)...)}}
+	}
+	shape := planShape()
+	for _, tc := range []struct {
+		name  string
+		files *template.Files
+		rows  int
+		want  rewind.Way
+	}{
+		{"without files", nil, 30000, rewind.Rewind},
+		{"by its file", &template.Files{}, 30000, rewind.Refill},
+		{"a few", &template.Files{}, 3000, rewind.Rewind},
+	} {
+		if shape.Files = tc.files; rewind.Make(changes(tc.rows), shape, true).Way != tc.want {
+			t.Errorf("%s: %d rows: %v, want %s", tc.name, tc.rows, rewind.Make(changes(tc.rows), shape, true), tc.want)
+		}
+	}
+}

@@ -222,9 +222,14 @@ const vectorKey = "VECTOR KEY"
 // few is how many rows DELETE removes sooner than TRUNCATE makes a new file.
 const few = 300
 
-// fillAgain empties tables that have no triggers, and fills them.
+// fillAgain empties tables that have no triggers, and fills them: from files where they can be, which
+// takes a tenth of the time for 200,000 rows.
 func (s *Shape) fillAgain(ctx context.Context, conn *sql.Conn, name string, tables []string) error {
 	run := statements{ctx: ctx, conn: conn}
+	tables, err := s.transport(ctx, conn, name, tables, s.Files)
+	if err != nil { // whoever makes the database again does without, if that does not work at all
+		return fmt.Errorf("refill tables of %s: %w", name, err)
+	}
 	for _, table := range tables {
 		t, own := s.Table(table), server.QuoteName(name)+"."+server.QuoteName(table)
 		empty := "TRUNCATE TABLE " + own

@@ -28,6 +28,10 @@ type Files struct {
 	look  sync.Once
 	small int64 // what apart returns
 
+	// export is held while the template's tables are: two sessions that export the same wait for
+	// each other in the server, which looks like somebody else's lock.
+	export sync.Mutex
+
 	// copied, of a test, is called when the copies are there and not imported yet.
 	copied func()
 }
@@ -74,23 +78,35 @@ func (s *Shape) transport(ctx context.Context, conn *sql.Conn, name string, tabl
 		}
 		return b.String()
 	}
-	// All in as few round trips as there are: the template is locked from the export on.
-	ids, err := spaces(ctx, conn, name, each("ALTER TABLE ", name, " DISCARD TABLESPACE; ")+
-		"FLUSH TABLES "+qualified(s.Name, list)+" FOR EXPORT")
-	if err != nil {
-		return nil, errors.Join(errTransport, err, unlock(ctx, conn))
-	}
-	if err := f.copyTables(ctx, s.Name, name, list, ids); err != nil {
-		return nil, errors.Join(errTransport, err, unlock(ctx, conn))
+	if err := s.exportTo(ctx, conn, name, list, each, f); err != nil {
+		return nil, errors.Join(errTransport, err)
 	}
 	if f.copied != nil {
 		f.copied()
 	}
-	if _, err := conn.ExecContext(ctx, "UNLOCK TABLES; "+each("ALTER TABLE ", name, " IMPORT TABLESPACE; ")); err != nil {
+	if _, err := conn.ExecContext(ctx, each("ALTER TABLE ", name, " IMPORT TABLESPACE; ")); err != nil {
 		return nil, errors.Join(errTransport, err)
 	}
 	f.removeMetadata(name, list)
 	return rest, nil
+}
+
+// ByFile reports whether a table is filled from its file.
+func (s *Shape) ByFile(t *Table) bool {
+	return s.Files != nil && !s.Files.off.Load() && plainName.MatchString(s.Name) && t.transportable()
+}
+
+// exportTo has the files of tables copied to those of the database name, which are discarded.
+func (s *Shape) exportTo(ctx context.Context, conn *sql.Conn, name string, list []string, each func(words, database, end string) string, f *Files) error {
+	f.export.Lock()
+	defer f.export.Unlock()
+	// All in as few round trips as there are: the template is locked from the export on.
+	ids, err := spaces(ctx, conn, name, each("ALTER TABLE ", name, " DISCARD TABLESPACE; ")+
+		"FLUSH TABLES "+qualified(s.Name, list)+" FOR EXPORT")
+	if err == nil {
+		err = f.copyTables(ctx, s.Name, name, list, ids)
+	}
+	return errors.Join(err, unlock(ctx, conn))
 }
 
 // removeMetadata removes the descriptions of the tables that were imported, which the server leaves

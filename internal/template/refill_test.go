@@ -1,0 +1,61 @@
+package template_test
+
+import (
+	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+	"github.com/ramaria-db/ramaria/internal/template"
+)
+
+// TestRefillByFile has tables with rows and keys, without any key, with a trigger and with a foreign
+// key to them, filled again from the template's files.
+func TestRefillByFile(t *testing.T) { servertest.Each(t, testRefillByFile) }
+
+func testRefillByFile(t *testing.T, want string) {
+	srv := servertest.Start(t, servertest.Find(t, want))
+	if !srv.TransportsTables() {
+		t.Logf("%s copies no tables by their files", srv.Name())
+		return
+	}
+	srv.Load(t, "CREATE DATABASE shop; USE shop; CREATE TABLE bare (a int, name varchar(40)); INSERT INTO bare SELECT seq % 1000, CONCAT('n', seq) FROM seq_1_to_3000;"+
+		"CREATE TABLE item (id int AUTO_INCREMENT PRIMARY KEY, name varchar(40), KEY (name)); INSERT INTO item (name) SELECT seq % 7 FROM seq_1_to_3000;"+
+		"CREATE TABLE line (id int PRIMARY KEY, item int, FOREIGN KEY (item) REFERENCES item (id) ON DELETE CASCADE); INSERT INTO line SELECT seq, seq FROM seq_1_to_2000;"+
+		"CREATE TABLE seen (id int AUTO_INCREMENT PRIMARY KEY); CREATE TRIGGER look AFTER INSERT ON line FOR EACH ROW INSERT INTO seen VALUES ();"+
+		"CREATE TABLE little (a int); INSERT INTO little VALUES (1);")
+	db, err := srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := template.Analyze(t.Context(), conn, "shop"); err != nil {
+		t.Fatal(err)
+	}
+	shape := read(t, conn, "shop")
+	shape.Files = &template.Files{DataDir: srv.DataDir(), UID: srv.Account.UID, GID: srv.Account.GID}
+	if _, err := shape.Clone(t.Context(), conn, "shop_1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"bare", "item", "line"} {
+		if !shape.ByFile(shape.Table(table)) {
+			t.Errorf("%s is not filled by its file", table)
+		}
+	}
+	copies := 0
+	shape.Files.Copied(func() { copies++ })
+	for _, change := range []string{"UPDATE bare SET name = 'x' WHERE a = 7", "DELETE FROM bare WHERE a < 500", "INSERT INTO bare VALUES (1, 'n1')", "DELETE FROM item", "UPDATE line SET item = NULL", "DELETE FROM little"} {
+		run(t, conn, "SET foreign_key_checks = 1; USE shop_1; "+change+"; SET foreign_key_checks = 0")
+		if err := shape.Refill(t.Context(), conn, "shop_1", []string{"bare", "item", "line", "little"}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, srv, "shop", "shop_1")
+	}
+	if copies < 6 || shape.Files.Failed() {
+		t.Errorf("%d of 6 times files were copied", copies)
+	}
+	run(t, conn, "INSERT INTO shop_1.item (name) VALUES ('next'); INSERT INTO shop_1.bare VALUES (1, 'next')")
+}
