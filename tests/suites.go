@@ -22,6 +22,7 @@ var Suites = []Suite{
 		Name: "lifecycle",
 		Scripts: []string{
 			"lifecycle", "run", "settings", "set-refused", "other-flags", "chosen", "names", "at-once", "account-removed", "log-off", "scratch", "buffer-pool", "reboot", "callers", "env", "quit", "large-log",
+			"odd-home",
 		},
 		Tests: []string{"TestLoginOverTCP", "TestApplicationCannotBlindTheSupervisor"},
 	},
@@ -35,7 +36,7 @@ var Suites = []Suite{
 	},
 	{
 		Name:    "branch",
-		Scripts: []string{"branch", "branch-faults"},
+		Scripts: []string{"branch", "branch-faults", "kept"},
 		Tests: []string{
 			"TestBranchUnderLoad", "TestBranchFamily", "TestBranchToOneName", "TestBranchOpensNothingOfItsParent", "TestBranchHasItsOwnAccount",
 			"TestBranchOfStoppedAndCrashed", "TestBranchesWaitForEachOther",

@@ -134,7 +134,7 @@ func (t *Throttle) Remove() error {
 func Throttles(h host.Host, pid int) ([]string, error) {
 	var list []string
 	for _, g := range controlGroups(h, "", 0) {
-		dirs, err := filepath.Glob(filepath.Join(g.root, throttlePrefix(pid)+"*"))
+		dirs, err := sys.Glob(g.root, throttlePrefix(pid)+"*")
 		if err != nil {
 			return nil, err
 		}

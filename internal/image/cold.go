@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/host"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -133,7 +132,7 @@ func (c Cold) Sweep() error {
 	if c.Dir == "" {
 		return nil
 	}
-	locks, err := filepath.Glob(filepath.Join(server.GlobEscape(c.Dir), ".lock-*"))
+	locks, err := sys.Glob(c.Dir, ".lock-*")
 	if err != nil {
 		return fmt.Errorf("sweep saved images: %w", err)
 	}

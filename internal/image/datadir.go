@@ -85,7 +85,7 @@ type indexedLog struct {
 
 // listLogs reads the index files at the top of a data directory.
 func listLogs(dir string) (list []indexedLog, err error) {
-	indexes, err := filepath.Glob(filepath.Join(server.GlobEscape(dir), "*.index"))
+	indexes, err := sys.Glob(dir, "*.index")
 	if err != nil {
 		return nil, fmt.Errorf("read data directory: %w", err)
 	}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // settle starts the server once more with nothing to do: a copied directory is
@@ -60,7 +60,7 @@ func (b *build) settleByLog(ctx context.Context) error {
 	if err := b.settleWith(ctx, "\nlog_bin = "+b.lastLog+"\nserver_id = 1\n"); err != nil {
 		return err
 	}
-	logs, err := filepath.Glob(filepath.Join(server.GlobEscape(b.dataDir()), server.GlobEscape(b.lastLog)+".*"))
+	logs, err := sys.Glob(b.dataDir(), server.GlobEscape(b.lastLog)+".*")
 	if err != nil {
 		return fmt.Errorf("settle data directory: %w", err)
 	}

@@ -206,8 +206,8 @@ func (s *Store) Unwind(ctx context.Context, r *Record, old string) error {
 // it.
 func (s *Store) Tidy(ctx context.Context, r *Record) error {
 	errs := []error{s.Volume.Sweep(ctx), s.Sweep(ctx)}
-	for _, pattern := range []string{r.nextDir() + "*", filepath.Join(r.marksDir(), ".new-*")} {
-		half, err := filepath.Glob(pattern)
+	for _, begin := range []string{r.nextDir(), r.newMarkDir("")} {
+		half, err := sys.Glob(filepath.Dir(begin), filepath.Base(begin)+"*")
 		errs = append(errs, err)
 		for _, path := range half {
 			errs = append(errs, s.Volume.Remove(ctx, path))

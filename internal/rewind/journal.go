@@ -10,6 +10,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Journal follows the binary log of a server, by plain reads of its files, and keeps what
@@ -54,7 +55,7 @@ func OpenJournal(dir, base string) (*Journal, error) {
 // open goes to the beginning of the newest file. What stands there is read again by the
 // next Read; whoever is watched must be marked.
 func (j *Journal) open() error {
-	files, err := filepath.Glob(filepath.Join(server.GlobEscape(j.dir), server.GlobEscape(j.base)+".[0-9]*"))
+	files, err := sys.Glob(j.dir, server.GlobEscape(j.base)+".[0-9]*")
 	if err != nil {
 		return fmt.Errorf("find binary logs: %w", err)
 	}

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // apt is one private state of apt: the machine's own sources, keys, mirrors and
@@ -87,7 +88,7 @@ func (a *apt) download(ctx context.Context, packages []string, local []string, a
 	if err != nil {
 		return nil, fmt.Errorf("download packages: %w: %s", err, complaints(talk))
 	}
-	debs, err := filepath.Glob(filepath.Join(a.archives, "*.deb"))
+	debs, err := sys.Glob(a.archives, "*.deb")
 	if debs = append(debs, local...); err == nil && len(debs) == 0 {
 		err = fmt.Errorf("download packages: apt brought none: %s", complaints(talk))
 	}

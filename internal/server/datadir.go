@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // dataDir is how a flavour's data directories look.
@@ -43,12 +45,12 @@ func LooksLikeDataDir(dir string) bool {
 // data directory has.
 func HoldsSystemTables(dir string) bool {
 	return slices.ContainsFunc(families, func(f *family) bool {
-		found, err := filepath.Glob(filepath.Join(GlobEscape(dir), f.dataDir.mark))
+		found, err := sys.Glob(dir, f.dataDir.mark)
 		return err == nil && len(found) > 0
 	})
 }
 
-// GlobEscape writes a path so that path/filepath.Glob takes it as it is.
+// GlobEscape writes a name so that sys.Glob takes it as it is.
 func GlobEscape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // ownLoader makes a program run through the loader that lies below root, with the
@@ -35,9 +37,9 @@ func ownLoader(root string, p Program) (Program, error) {
 func libraryDirs(root string) []string {
 	var dirs []string
 	for _, pattern := range []string{"usr/lib/*-linux-*", "lib/*-linux-*", "usr/lib", "lib", "usr/lib64", "lib64", "usr/lib/mysql/private"} {
-		found, _ := filepath.Glob(filepath.Join(root, pattern)) // the pattern is right
+		found, _ := sys.Glob(root, pattern) // the pattern is right
 		for _, dir := range found {
-			if libs, _ := filepath.Glob(filepath.Join(dir, "*.so*")); len(libs) > 0 {
+			if libs, _ := sys.Glob(dir, "*.so*"); len(libs) > 0 {
 				dirs = append(dirs, dir)
 			}
 		}

@@ -147,7 +147,7 @@ func publish(dir string, p parcel) error {
 
 // removePartials removes what killed fetches left. The caller holds the lock.
 func removePartials(dir string) error {
-	left, err := filepath.Glob(filepath.Join(dir, partialPrefix+"*"))
+	left, err := sys.Glob(dir, partialPrefix+"*")
 	for _, p := range left {
 		err = errors.Join(err, os.RemoveAll(p))
 	}

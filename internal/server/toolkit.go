@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // toolkitFile describes a fetched tool, as descriptionFile does a server, in toolkitFormat.
@@ -134,7 +136,7 @@ func (t Tool) environ(root string) []string {
 	for _, e := range t.env {
 		name, value, _ := strings.Cut(e, "=")
 		if strings.Contains(value, "*") {
-			found, err := filepath.Glob(strings.ReplaceAll(value, toolRoot, GlobEscape(root)))
+			found, err := sys.Glob(root, strings.TrimPrefix(value, toolRoot+"/"))
 			if err != nil || len(found) == 0 {
 				continue
 			}

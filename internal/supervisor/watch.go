@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -192,7 +193,7 @@ func (w *watch) purge(ctx context.Context) error {
 	if w.noLog() {
 		return nil
 	}
-	files, err := filepath.Glob(filepath.Join(w.inst.DataDir(), server.BinlogName+".[0-9]*"))
+	files, err := sys.Glob(w.inst.DataDir(), server.BinlogName+".[0-9]*")
 	if err != nil {
 		return err
 	}

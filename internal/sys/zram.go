@@ -62,7 +62,7 @@ func ZramLock(ctx context.Context) (*os.File, error) {
 
 // ZramDevices returns the numbers of all zram devices.
 func ZramDevices() ([]int, error) {
-	paths, err := filepath.Glob("/sys/block/zram*")
+	paths, err := Glob("/sys/block", "zram*")
 	if err != nil {
 		return nil, fmt.Errorf("list zram devices: %w", err)
 	}

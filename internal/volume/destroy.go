@@ -79,7 +79,7 @@ func (m *Mount) unmount(force bool) error {
 // Users names processes that have a file below dir open or mapped, or work there: at
 // most a few, and only those that the caller may look at.
 func Users(dir string) []string {
-	procs, err := filepath.Glob("/proc/[0-9]*")
+	procs, err := sys.Glob("/proc", "[0-9]*")
 	if err != nil {
 		return nil
 	}

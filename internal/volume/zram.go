@@ -123,7 +123,7 @@ func (m *Mount) reclaim(ctx context.Context) error {
 	if err := os.Remove(m.recordPath() + newSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	orphans, err := filepath.Glob(m.dir + "-*" + recordSuffix)
+	orphans, err := sys.Glob(filepath.Dir(m.dir), filepath.Base(m.dir)+"-*"+recordSuffix)
 	if err != nil {
 		return err
 	}

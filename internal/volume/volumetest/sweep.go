@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -123,7 +124,7 @@ func waitStopped(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		stopped := true
-		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		tasks, err := sys.Glob(fmt.Sprintf("/proc/%d/task", pid), "*/stat")
 		must(t, err)
 		for _, task := range tasks {
 			b, err := os.ReadFile(task)
