@@ -77,10 +77,9 @@ func (a *app) branchStopped(ctx context.Context, parent *instance.Instance, s *i
 	if _, err := a.registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
 		return "", errors.Join(instance.TakenError(name), err)
 	}
-	i, err := s.Branch(ctx, parent, name, volume.How{})
-	if err == nil {
-		err = pool.Inherit(parent.PoolPath(), i.PoolPath())
-	}
+	i, err := s.Branch(ctx, parent, name, volume.How{}, func(i *instance.Instance) error {
+		return pool.Inherit(parent.PoolPath(), i.PoolPath())
+	})
 	if err == nil {
 		err = a.start(ctx, i, true)
 	}

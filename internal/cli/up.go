@@ -232,6 +232,9 @@ func (a *app) create(ctx context.Context, old *instance.Record, o instance.Order
 // created does not stay when it cannot start.
 func (a *app) start(ctx context.Context, i *instance.Instance, created bool) error {
 	state, err := i.State()
+	if err != nil && created {
+		return a.unmake(ctx, i, err)
+	}
 	if err != nil || state.Phase.Alive() {
 		return err
 	}
@@ -253,12 +256,7 @@ func (a *app) start(ctx context.Context, i *instance.Instance, created bool) err
 		return nil
 	}
 	if created {
-		clean := context.WithoutCancel(ctx)
-		v, verr := a.volumeOf(clean, &i.Record)
-		if verr != nil {
-			return errors.Join(err, verr)
-		}
-		return errors.Join(err, a.instances(v).Remove(clean, &i.Record))
+		return a.unmake(ctx, i, err)
 	}
 	switch _, hint := splitHint(err); {
 	case ctx.Err() != nil || hint != "":
@@ -268,6 +266,16 @@ func (a *app) start(ctx context.Context, i *instance.Instance, created bool) err
 		err = fmt.Errorf("%w\nhint: ramaria logs %s has the server's log; ramaria up %s --fresh starts again from the clean image", err, i.Name, i.Name)
 	}
 	return err
+}
+
+// unmake removes an instance that was just created and came to nothing.
+func (a *app) unmake(ctx context.Context, i *instance.Instance, cause error) error {
+	clean := context.WithoutCancel(ctx)
+	v, err := a.volumeOf(clean, &i.Record)
+	if err == nil {
+		err = a.instances(v).Remove(clean, &i.Record)
+	}
+	return errors.Join(cause, err)
 }
 
 // noteChanges tells when the sources given again have changed since the instance

@@ -31,6 +31,9 @@ type InstanceData struct {
 	// Leases are its clones of templates with their accounts, which are nobody's business
 	// but the instance's.
 	Leases map[string]server.Login
+	// Kept are those of them that somebody has kept, which are data; only their accounts
+	// are not.
+	Kept map[string]server.Login
 	// Database is the one that the instance hands to applications.
 	Database string
 }

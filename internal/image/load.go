@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
@@ -135,6 +137,7 @@ func (b *build) finish(ctx context.Context) error {
 	supervisors, apps := []server.Login{b.login}, []server.Login{b.app}
 	if c := b.copied; c != nil {
 		supervisors, apps = append(supervisors, c.Supervisor), append(apps, c.App)
+		apps = slices.AppendSeq(apps, maps.Values(c.Kept))
 		for name, login := range c.Leases {
 			apps = append(apps, login)
 			if _, err := db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+server.QuoteName(name)); err != nil {

@@ -68,9 +68,9 @@ func (s *Store) Create(ctx context.Context, o Order) (*Instance, error) {
 
 // Branch makes an instance called name from the data of parent as it is now. how says
 // how to copy it while parent's server runs; the zero value is for one that does not.
-// The new instance has its own accounts, port and server id. When it fails nothing is
-// left.
-func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how volume.How) (*Instance, error) {
+// The new instance has its own accounts, port and server id. settle, if not nil, does what
+// else there is to do before the instance is one. When any of it fails nothing is left.
+func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how volume.How, settle func(*Instance) error) (*Instance, error) {
 	if err := parent.checkData(); err != nil {
 		return nil, fmt.Errorf("make instance %s: %w", name, err)
 	}
@@ -85,7 +85,13 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 		return nil, fmt.Errorf("make instance %s: %w", name, err)
 	}
 	how.Filter = server.CloneFilter
-	return i, s.make(ctx, i, size, func() error { return s.Volume.Snapshot(ctx, parent.DataDir(), i.DataDir(), how) })
+	return i, s.make(ctx, i, size, func() error {
+		err := s.Volume.Snapshot(ctx, parent.DataDir(), i.DataDir(), how)
+		if err == nil && settle != nil {
+			err = settle(i)
+		}
+		return err
+	})
 }
 
 // blank returns an instance that is not made yet, with what does not depend on its data.

@@ -109,21 +109,25 @@ func (p *Pool) load() error {
 }
 
 // Left returns the databases, with their accounts, of the leases that a file names, none
-// if there is no file.
-func Left(file string) (map[string]server.Login, error) {
+// if there is no file; apart from the others those that are kept, which are data.
+func Left(file string) (left, kept map[string]server.Login, err error) {
 	p := unopened(Config{File: file})
 	if err := p.load(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	left := map[string]server.Login{}
+	left, kept = map[string]server.Login{}, map[string]server.Login{}
 	for name, l := range p.leases {
-		left[name] = l.Login
+		if l.kept {
+			kept[name] = l.Login
+		} else {
+			left[name] = l.Login
+		}
 	}
-	return left, nil
+	return left, kept, nil
 }
 
 // Inherit writes the file of an instance that begins with the data of another: it has no
-// templates, and what the other's leases left is removed once it runs.
+// templates, and what the other's leases left is removed once it runs, except what is kept.
 func Inherit(from, to string) error {
 	p := unopened(Config{File: from})
 	if err := p.load(); err != nil {
@@ -135,7 +139,7 @@ func Inherit(from, to string) error {
 	clear(p.templates)
 	clear(p.builds) // what they left is a database like any other: there is no telling whose
 	for _, l := range p.leases {
-		l.spare, l.kept = true, false
+		l.spare = !l.kept
 	}
 	p.config.File = to
 	return p.save()

@@ -110,10 +110,10 @@ func (s *Supervisor) Branch(ctx context.Context, r client.BranchRequest) (_ clie
 	}
 	var i *instance.Instance
 	cost, err := s.snapshot(ctx, "instance "+r.Name, func(ctx context.Context, how volume.How) error {
-		if i, err = s.store.Branch(ctx, s.inst, r.Name, how); err != nil {
-			return err
-		}
-		return pool.Inherit(s.inst.PoolPath(), i.PoolPath())
+		i, err = s.store.Branch(ctx, s.inst, r.Name, how, func(i *instance.Instance) error {
+			return pool.Inherit(s.inst.PoolPath(), i.PoolPath())
+		})
+		return err
 	})
 	if err != nil {
 		return client.Branch{}, err
