@@ -22,6 +22,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/memo"
+	"github.com/ramaria-db/ramaria/internal/progress"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -48,6 +49,7 @@ type app struct {
 	stdout   *output
 	stderr   io.Writer
 	terminal bool // stderr is one
+	shown    bool // stdout is one
 
 	// inherited and umask are the caller's, for commands that are run on its behalf.
 	inherited sys.Inherited
@@ -72,6 +74,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if f, ok := stderr.(*os.File); ok {
 		a.terminal = term.IsTerminal(int(f.Fd()))
 	}
+	if f, ok := stdout.(*os.File); ok {
+		a.shown = term.IsTerminal(int(f.Fd()))
+	}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetOut(out)
@@ -91,7 +96,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if errors.Is(err, fs.ErrPermission) && !strings.Contains(text, "\nhint: ") {
 		text += "\nhint: ramaria doctor looks at the places; --home DIR chooses others"
 	}
-	fmt.Fprintf(stderr, "ramaria: %s\n", text)
+	fmt.Fprintf(stderr, "ramaria: %s\n", progress.Plain(text))
 	return exitCode(ctx, err)
 }
 
@@ -223,4 +228,6 @@ func (a *app) makePlaces() error {
 }
 
 // say writes a line of talk.
-func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintln(a.stderr, progress.Plain(fmt.Sprintf(format, args...)))
+}

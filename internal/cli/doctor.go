@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/progress"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -57,7 +58,7 @@ func runDoctor(ctx context.Context, a *app, asJSON bool) error {
 		}
 	} else {
 		for _, f := range all {
-			fmt.Fprintf(a.stdout, "%-5s %-10s %s\n", f.Level, f.Topic, indent(f.Text, 17))
+			fmt.Fprintf(a.stdout, "%-5s %-10s %s\n", f.Level, f.Topic, progress.Plain(indent(f.Text, 17)))
 			if f.Hint != "" {
 				fmt.Fprintf(a.stdout, "%17s-> %s\n", "", f.Hint)
 			}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/progress"
 )
 
 // followPoll is how often `logs -f` looks for more.
@@ -45,7 +47,11 @@ func runLogs(ctx context.Context, a *app, name string, follow bool) error {
 		return fmt.Errorf("read log of instance %s: %w", name, err)
 	}
 	old, _ := os.Stat(r.OldLogPath())
-	t := &tail{path: r.LogPath(), oldPath: r.OldLogPath(), out: a.stdout, f: f, old: old}
+	out := io.Writer(a.stdout)
+	if a.shown {
+		out = progress.PlainWriter(out)
+	}
+	t := &tail{path: r.LogPath(), oldPath: r.OldLogPath(), out: out, f: f, old: old}
 	defer func() { t.f.Close() }()
 	for {
 		if err := t.print(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/progress"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -207,7 +208,7 @@ func runStatus(a *app, name string, asJSON bool) error {
 
 func (a *app) printStatus(l listing) {
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(a.stdout, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(a.stdout, "%-10s %s\n", name, progress.Plain(fmt.Sprintf(format, args...)))
 	}
 	line("name", "%s", l.Name)
 	line("state", "%s since %s", l.Phase, l.Since.Local().Format(timeFormat))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/ramaria-db/ramaria/internal/progress"
 )
 
 // timeFormat is how moments are shown to people, in local time.
@@ -25,7 +27,12 @@ type table struct{ rows [][]string }
 
 func newTable(head ...string) *table { return &table{rows: [][]string{head}} }
 
-func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+func (t *table) row(cells ...string) {
+	for i, c := range cells {
+		cells[i] = strings.ReplaceAll(progress.Plain(c), "\n", `\n`)
+	}
+	t.rows = append(t.rows, cells)
+}
 
 func (t *table) print(w io.Writer) {
 	width := make([]int, len(t.rows[0]))

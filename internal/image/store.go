@@ -14,6 +14,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/memo"
+	"github.com/ramaria-db/ramaria/internal/progress"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -342,6 +343,6 @@ func (s *Store) removeRunDir(dir string) error {
 
 func (s *Store) say(format string, args ...any) {
 	if s.Talk != nil {
-		fmt.Fprintf(s.Talk, format, args...)
+		io.WriteString(s.Talk, progress.Plain(fmt.Sprintf(format, args...))) //nolint:errcheck // talk
 	}
 }

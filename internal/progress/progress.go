@@ -16,6 +16,7 @@ const pause = 50 * time.Millisecond
 // on a terminal, which is gone after Close; elsewhere talk gets a single line. size is -1 where
 // it is not known; talk may be nil.
 func Bar(talk io.Writer, terminal bool, what string, size int64) io.WriteCloser {
+	what = Plain(what)
 	switch {
 	case talk == nil:
 		return nothing{io.Discard}
