@@ -219,6 +219,10 @@ func (a *app) makePlaces() error {
 	if a.uid != 0 {
 		return nil
 	}
+	if lacks := a.host.RootLacks(); len(lacks) > 0 {
+		return fmt.Errorf("run servers as uid %d: this root lacks %s\nhint: run ramaria as an ordinary user, who needs none of that; or start the container with what is missing (docker run --cap-add)",
+			host.ReservedID, strings.Join(lacks, ", "))
+	}
 	for _, dir := range []string{a.places.Cache, filepath.Dir(a.places.Disk)} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return fmt.Errorf("make directory: %w", err)

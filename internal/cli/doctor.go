@@ -157,7 +157,11 @@ func (a *app) doctorLimits(context.Context) []finding {
 		out = append(out, finding{"files", "note", fmt.Sprintf("a process may open %d files; servers with many tables want more", l.Max), "ulimit -Hn 65536 as root"})
 	}
 	if a.uid == 0 {
-		out = append(out, finding{"account", "ok", fmt.Sprintf("servers run as uid %d, not as root", a.account.UID), ""})
+		if lacks := a.host.RootLacks(); len(lacks) > 0 {
+			out = append(out, finding{"account", "bad", "this root cannot run servers under another account: it lacks " + strings.Join(lacks, ", "), "run ramaria as an ordinary user, or with what is missing"})
+		} else {
+			out = append(out, finding{"account", "ok", fmt.Sprintf("servers run as uid %d, not as root", a.account.UID), ""})
+		}
 		for dir := a.places.Cache; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
 			fi, err := os.Stat(dir)
 			if err == nil && fi.Mode().Perm()&0o001 == 0 && int(fi.Sys().(*syscall.Stat_t).Uid) != a.account.UID {
