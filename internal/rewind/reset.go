@@ -186,9 +186,10 @@ func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database,
 	if c == RestoreCounters {
 		counters = map[string]uint64{}
 	}
+	atWork := statements{user: d.User}
 	for {
 		*names = (*names)[:0]
-		ask := []server.Question{prepared(names)}
+		ask := []server.Question{atWork.ask(), prepared(names)}
 		if counters != nil {
 			clear(counters)
 			ask = append(ask, askCounters(d.Name, d.Shape, counters)...)
@@ -202,8 +203,13 @@ func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database,
 			continue
 		case err != nil:
 			return nil, err
-		case len(open) == 0:
+		case len(open) == 0 && atWork.done():
 			return counters, nil
+		case len(open) == 0:
+			if err := atWork.end(ctx, s); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if ended == nil {
 			for _, t := range open {

@@ -38,9 +38,24 @@ func sessions(rows *sql.Rows, err error) ([]Session, error) {
 		return nil, err
 	}
 	defer rows.Close()
+	var list []Session
+	for rows.Next() {
+		if err := appendSession(&list, rows); err != nil {
+			return nil, err
+		}
+	}
+	return list, rows.Err()
+}
+
+// AskSessions is Sessions as a question that goes along with others; statements are cut short.
+func AskSessions(into *[]Session) Question {
+	return Question{"SHOW PROCESSLIST", func(rows *sql.Rows) error { return appendSession(into, rows) }}
+}
+
+func appendSession(list *[]Session, rows *sql.Rows) error {
 	columns, err := rows.Columns()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// MariaDB has one more, for the progress.
 	const (
@@ -50,16 +65,13 @@ func sessions(rows *sql.Rows, err error) ([]Session, error) {
 	for i := range into {
 		into[i] = new(sql.RawBytes)
 	}
-	var list []Session
-	for rows.Next() {
-		var s Session
-		var text, db, at sql.NullString
-		into[id], into[user], into[database], into[command], into[state], into[statement] = &s.ID, &s.User, &db, &s.Command, &at, &text
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		s.Database, s.State, s.Statement = db.String, at.String, text.String
-		list = append(list, s)
+	var s Session
+	var text, db, at sql.NullString
+	into[id], into[user], into[database], into[command], into[state], into[statement] = &s.ID, &s.User, &db, &s.Command, &at, &text
+	if err := rows.Scan(into...); err != nil {
+		return err
 	}
-	return list, rows.Err()
+	s.Database, s.State, s.Statement = db.String, at.String, text.String
+	*list = append(*list, s)
+	return nil
 }

@@ -2,6 +2,7 @@ package random
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -108,7 +109,7 @@ func (l *lease) do(ctx context.Context, s step) (said any, err error) {
 		_, _ = session.await()
 		l.clean = false
 		session.begin(ctx, text)
-		l.arrive(ctx, session)
+		l.arrive(ctx, session, text)
 	case await:
 		_, err := session.await()
 		return err, nil
@@ -130,11 +131,11 @@ func (l *lease) do(ctx context.Context, s step) (said any, err error) {
 
 // arrive waits until the server is at work on a statement that was begun: one that comes later
 // than a reset is no part of what was reset.
-func (l *lease) arrive(ctx context.Context, s *session) {
+func (l *lease) arrive(ctx context.Context, s *session, text string) {
 	for range 200 {
-		var command string
-		err := l.in.db.QueryRowContext(ctx, fmt.Sprintf("SELECT COMMAND FROM information_schema.PROCESSLIST WHERE ID=%d", s.id)).Scan(&command)
-		if err != nil || command != "Sleep" || len(s.busy) > 0 {
+		var now sql.NullString
+		err := l.in.db.QueryRowContext(ctx, fmt.Sprintf("SELECT INFO FROM information_schema.PROCESSLIST WHERE ID=%d", s.id)).Scan(&now)
+		if err != nil || now.String == text || len(s.busy) > 0 {
 			return
 		}
 		time.Sleep(2 * time.Millisecond)
