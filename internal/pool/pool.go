@@ -20,6 +20,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/metrics"
 	"github.com/ramaria-db/ramaria/internal/rewind"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/template"
 )
 
 const (
@@ -41,6 +42,8 @@ var (
 	ErrKept     = errors.New("it is kept as it is")
 	ErrFull     = errors.New("the pool is full")
 	ErrClosed   = errors.New("the server is being stopped")
+	// ErrUnclonable says that a database cannot be a template.
+	ErrUnclonable = template.ErrUnclonable
 )
 
 // Config is the server that a Pool works on.

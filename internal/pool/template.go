@@ -127,6 +127,9 @@ func (p *Pool) tryShape(ctx context.Context, s *rewind.Session, name string) (*t
 			return nil, notFound(err)
 		}
 		shape, err := template.Read(ctx, s.Conn, name)
+		if err == nil {
+			err = shape.Check()
+		}
 		if err != nil {
 			return nil, notFound(err)
 		}

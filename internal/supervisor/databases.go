@@ -73,7 +73,7 @@ func (s *Supervisor) needsLog() error {
 // poolError makes an error of the pool one of the API.
 func poolError(err error) error {
 	for _, k := range []struct{ pool, api error }{
-		{pool.ErrNotFound, api.ErrNotFound}, {pool.ErrTaken, api.ErrExists}, {pool.ErrInvalid, api.ErrInvalid}, {pool.ErrInUse, api.ErrBusy}, {pool.ErrFull, api.ErrFull},
+		{pool.ErrNotFound, api.ErrNotFound}, {pool.ErrTaken, api.ErrExists}, {pool.ErrInvalid, api.ErrInvalid}, {pool.ErrUnclonable, api.ErrInvalid}, {pool.ErrInUse, api.ErrBusy}, {pool.ErrFull, api.ErrFull},
 		{pool.ErrClosed, api.ErrUnavailable}, {rewind.ErrLocked, api.ErrBusy}, {rewind.ErrTemplateChanged, api.ErrChanged}, {rewind.ErrUnmarkable, api.ErrChanged}, {pool.ErrKept, api.ErrChanged}, {rewind.ErrMarkLost, api.ErrLost},
 	} {
 		if errors.Is(err, k.pool) {

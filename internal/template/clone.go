@@ -262,7 +262,11 @@ func (s *Shape) makeObjects(ctx context.Context, conn *sql.Conn, name string, ob
 		if err := run.add(o.settings()); err != nil {
 			return err
 		}
-		if err := run.last(requalify(o, s.Name, name)); err != nil {
+		create, err := s.relocated(o, name)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", strings.ToLower(o.Kind), o.Name, err)
+		}
+		if err := run.last(create); err != nil {
 			return err
 		}
 	}

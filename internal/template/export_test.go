@@ -1,5 +1,7 @@
 package template
 
+import "slices"
+
 // Failed reports whether tables could once not be cloned by their files.
 func (f *Files) Failed() bool { return f.off.Load() }
 
@@ -8,3 +10,8 @@ func (f *Files) Copied(call func()) { f.copied = call }
 
 // Made has f called whenever a clone is there that is not compared yet.
 func (s *Shape) Made(f func(name string)) { s.made = f }
+
+// Relocate returns the body of an object of one database for another, in which objects are there.
+func Relocate(sql, mode, from, to string, objects ...string) (string, error) {
+	return relocate(sql, mode, from, to, func(name string) bool { return slices.Contains(objects, name) })
+}

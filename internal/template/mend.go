@@ -79,22 +79,22 @@ func (s *Shape) compareObjects(have *Shape, r *Repair) {
 		again[t] = true
 	}
 	for _, t := range s.Tables {
-		same := slices.EqualFunc(s.triggers(t.Name), have.triggers(t.Name), func(a, b Object) bool { return a.equal(s.Name, b, have.Name) })
+		same := slices.EqualFunc(s.triggers(t.Name), have.triggers(t.Name), func(a, b Object) bool { return s.same(a, b, have.Name) })
 		again[t.Name] = again[t.Name] || !same
 	}
-	right := func(o Object, in, other *Shape) bool {
+	right := func(o Object, other *Shape, same func(p Object) bool) bool {
 		if o.Kind == "TRIGGER" {
 			return !again[o.Table] && other.Table(o.Table) != nil
 		}
-		return slices.ContainsFunc(other.Objects, func(p Object) bool { return o.equal(in.Name, p, other.Name) })
+		return slices.ContainsFunc(other.Objects, same)
 	}
 	for _, o := range have.Objects {
-		if !right(o, have, s) {
+		if !right(o, s, func(p Object) bool { return s.same(p, o, have.Name) }) {
 			r.DropObjects = append(r.DropObjects, o)
 		}
 	}
 	for _, o := range s.Objects {
-		if !right(o, s, have) {
+		if !right(o, have, func(p Object) bool { return s.same(o, p, have.Name) }) {
 			r.MakeObjects = append(r.MakeObjects, o)
 		}
 	}

@@ -143,11 +143,11 @@ func (r *reader) columns() error {
 	return r.each(func(row map[string]string) error {
 		if t := r.shape.Table(row["of"]); t != nil {
 			t.Columns = append(t.Columns, Column{
-				Name: row["name"], Generated: says(row["extra"], "GENERATED"), Counts: says(row["extra"], "AUTO_INCREMENT"), Period: strings.HasPrefix(row["expression"], "ROW "),
+				Name: row["name"], Generated: says(row["extra"], "GENERATED"), Counts: says(row["extra"], "AUTO_INCREMENT"), Period: strings.HasPrefix(row["expression"], "ROW "), Type: row["type"],
 			})
 		}
 		return nil
-	}, "SELECT table_name AS `of`, column_name AS name, extra AS extra, generation_expression AS expression FROM information_schema.columns WHERE table_schema = ? ORDER BY table_name, ordinal_position", r.shape.Name)
+	}, "SELECT table_name AS `of`, column_name AS name, extra AS extra, generation_expression AS expression, data_type AS type FROM information_schema.columns WHERE table_schema = ? ORDER BY table_name, ordinal_position", r.shape.Name)
 }
 
 // says reports whether a column's EXTRA has a word: GENERATED of one that is computed, while

@@ -76,6 +76,8 @@ type Table struct {
 // Column is one column of a table.
 type Column struct {
 	Name string `json:"name"`
+	// Type is its data type, without length.
+	Type string `json:"type"`
 	// Generated says that INSERT may not give it.
 	Generated bool `json:"generated,omitempty"`
 	// Counts says that it is AUTO_INCREMENT.
@@ -178,23 +180,9 @@ func counterIn(create string) (from, to int) {
 	return at + i, at + len(options) - len(rest)
 }
 
-// equal reports whether an object of the database other is the same as o of the
-// database own.
-func (o Object) equal(own string, p Object, other string) bool {
-	a, b := o, p
-	a.Create, b.Create = unqualify(o, own), unqualify(p, other)
-	return a == b
-}
-
-// unqualify is the statement without the name of the object's database where the server
-// itself puts it: at the functions of a view, which it writes out in full.
-func unqualify(o Object, database string) string { return requalify(o, database, "") }
-
-// requalify is the statement for another database, "" for none.
+// requalify is the statement that makes a view for another database, "" for none, where the server
+// itself puts the name: at the functions that it calls, which it writes out in full.
 func requalify(o Object, from, to string) string {
-	if o.Kind != "VIEW" {
-		return o.Create // a body is kept as it was written
-	}
 	if to != "" {
 		to = server.QuoteName(to) + "."
 	}

@@ -122,7 +122,7 @@ func (v *verifier) object(want *Object) server.Question {
 		if err := have.shown(row); err != nil {
 			return err
 		}
-		if !have.equal(v.name, *want, v.shape.Name) {
+		if !v.shape.same(*want, have, v.name) {
 			return differs(strings.ToLower(want.Kind), want.Name, "its definition", have.Create, want.Create)
 		}
 		return nil
