@@ -30,7 +30,7 @@ var Suites = []Suite{
 		Name: "image",
 		Scripts: []string{
 			"image", "image-save", "from-instance", "dumps", "dump-pack", "load", "template-dumps", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
-			"datadir", "datadir-refused", "datadir-others", "confine",
+			"datadir", "datadir-refused", "datadir-others", "confine", "passwordless",
 		},
 		Tests: []string{"TestSamplesEqualPlainLoad", "TestEverythingEqualsPlainLoad", "TestDataDirectoryIsCopied"},
 	},

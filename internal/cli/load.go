@@ -82,12 +82,14 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 			Hint: "--database NAME loads one of them into " + database + ", --own-names each under its own name; what stands before was loaded",
 		}
 	}
-	for _, file := range files {
-		if err := a.loadFile(ctx, to, file); err != nil {
-			return err
+	return a.lockingOpen(ctx, i, func() error {
+		for _, file := range files {
+			if err := a.loadFile(ctx, to, file); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // loadFile loads one dump and says what was loaded.

@@ -122,6 +122,7 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 	}()
 	defer func() { stop(); <-watching }()
 	a.warnOwnOptions()
+	a.noteOpen(ctx, i)
 	return runCommand(ctx, path, argv, append(forCommand(os.Environ(), i.Spec), supervisor.Env(i)...), a)
 }
 

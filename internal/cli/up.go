@@ -79,6 +79,9 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 	if i, err = a.registry.Open(name); err != nil {
 		return err
 	}
+	if created {
+		a.noteOpen(ctx, i)
+	}
 	fmt.Fprintln(a.stdout, i.Endpoint.URL())
 	return nil
 }

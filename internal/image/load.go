@@ -46,6 +46,10 @@ func (b *build) load(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	open, err := b.passwordless(ctx)
+	if err != nil {
+		return err
+	}
 	for _, s := range loads {
 		if s.kind == kindExec {
 			err = b.exec(ctx, s)
@@ -56,7 +60,17 @@ func (b *build) load(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return b.finish(ctx)
+	return b.finish(ctx, open)
+}
+
+// passwordless are the accounts that need no password before anything is loaded.
+func (b *build) passwordless(ctx context.Context) (server.Passwordless, error) {
+	db, err := server.Open(server.SocketPath(b.run), b.login, "")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	return b.Server.Passwordless(ctx, db)
 }
 
 // upgrade upgrades what a server of an older series wrote.
@@ -127,13 +141,21 @@ func (b *build) startServer(ctx context.Context, loads []source) (*server.Proces
 
 // finish leaves the server as an image wants it: with statistics of what was
 // loaded, and without the accounts of the build, and of an instance that it was copied
-// from, since images hold no secrets.
-func (b *build) finish(ctx context.Context) error {
+// from, since images hold no secrets. Accounts without a password are locked, but for those
+// that were open before: other users of the machine reach the port.
+func (b *build) finish(ctx context.Context, open server.Passwordless) error {
 	db, err := server.Open(server.SocketPath(b.run), b.login, "")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	locked, err := b.Server.LockNew(ctx, db, open)
+	if err != nil {
+		return err
+	}
+	if len(locked) > 0 {
+		b.say("%s\n", locked.LockedNote())
+	}
 	supervisors, apps := []server.Login{b.login}, []server.Login{b.app}
 	if c := b.copied; c != nil {
 		supervisors, apps = append(supervisors, c.Supervisor), append(apps, c.App)

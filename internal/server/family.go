@@ -40,6 +40,8 @@ type family struct {
 	// create returns the statements that make accounts, or make them anew; names are the
 	// accounts, and identified the same with their passwords.
 	create func(names, identified string) []string
+	// accounts asks for the accounts: user, host, and how they log in, as JSON; see authentication.
+	accounts string
 	// withheld are the privileges that the application does not get, and obeyReadOnly that
 	// by which it could write in spite of read_only.
 	withheld     []privilege

@@ -30,7 +30,8 @@ var mariadbFamily = family{
 	},
 	elsewhere: "install the package mariadb-server of your distribution",
 
-	create: func(_, identified string) []string { return []string{"CREATE OR REPLACE USER " + identified} },
+	create:   func(_, identified string) []string { return []string{"CREATE OR REPLACE USER " + identified} },
+	accounts: "SELECT User, Host, Priv FROM mysql.global_priv",
 	// Both would let it switch the binary log off.
 	withheld:     []privilege{{name: "SUPER"}, {name: "BINLOG ADMIN"}},
 	obeyReadOnly: "READ_ONLY ADMIN",

@@ -33,6 +33,9 @@ var mysqlFamily = family{
 	create: func(names, identified string) []string {
 		return []string{"DROP USER IF EXISTS " + names, "CREATE USER " + identified}
 	},
+	// What is in the string is no text.
+	accounts: `SELECT User, Host, JSON_OBJECT('plugin', plugin, 'authentication_string', IF(COALESCE(authentication_string, '') = '', '', 'set'))
+		FROM mysql.user WHERE account_locked <> 'Y'`,
 	// Not SYSTEM_USER: without it nobody drops what a dump made for a definer who has it,
 	// such as root@localhost.
 	withheld: []privilege{
