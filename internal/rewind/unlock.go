@@ -124,7 +124,7 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 	lock := me.Lock()
 	if lock == server.NoLock {
 		u.statement = ""
-		return false, u.rows(ctx, conn, list)
+		return false, u.rows(ctx, conn, list, me.User)
 	}
 	if u.statement != me.Statement {
 		u.statement, u.since = me.Statement, time.Now()
@@ -156,17 +156,17 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 }
 
 // rows ends the connections that hold locks on rows that the session waits for: nobody but the
-// database's own account has anything to commit there.
-func (u *unlocker) rows(ctx context.Context, conn *sql.Conn, list []server.Session) error {
+// database's own account has anything to commit there, and no session of ours waits for long.
+func (u *unlocker) rows(ctx context.Context, conn *sql.Conn, list []server.Session, supervisor string) error {
 	if time.Since(u.rowsAsked) < rowLooks {
 		return nil
 	}
 	u.rowsAsked = time.Now()
-	holders, err := u.Server.RowLockHolders(ctx, conn, u.me)
+	holders, err := u.Server.RowLockHolders(ctx, conn, u.me, u.d.Name)
 	if err != nil {
 		return err
 	}
-	ended, err := u.end(ctx, conn, list, func(s server.Session) bool { return slices.Contains(holders, s.ID) })
+	ended, err := u.end(ctx, conn, list, func(s server.Session) bool { return s.User != supervisor && slices.Contains(holders, s.ID) })
 	if ended > 0 {
 		u.warnings = append(u.warnings, fmt.Sprintf("transactions of other accounts were ended (%d), since they held locks on rows of the database", ended))
 	}

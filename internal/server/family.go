@@ -68,7 +68,7 @@ type family struct {
 	cascades Version
 	// hidden says that a table's counter can be another once the table is opened anew.
 	hidden bool
-	// rowLocks asks which connections hold locks on rows that a connection waits for.
+	// rowLocks asks which connections hold locks on rows of a database that a connection waits for.
 	rowLocks string
 	// transactions finds the open transactions of a user.
 	transactions func(user string, into *[]Transaction) Question

@@ -34,11 +34,12 @@ func (s Session) Lock() Lock {
 	return NoLock
 }
 
-// RowLockHolders returns the connections whose transactions hold locks on rows that the transaction
-// of a connection waits for.
-func (s *Server) RowLockHolders(ctx context.Context, conn *sql.Conn, waits uint64) ([]uint64, error) {
+// RowLockHolders returns the connections whose transactions hold locks on rows of a database that
+// the transaction of a connection waits for. The server's dictionary is another database: whoever
+// makes or drops a table has some of its rows locked.
+func (s *Server) RowLockHolders(ctx context.Context, conn *sql.Conn, waits uint64, database string) ([]uint64, error) {
 	var list []uint64
-	err := Ask(ctx, conn, Question{Text: fmt.Sprintf(s.family().rowLocks, waits), Row: func(rows *sql.Rows) error {
+	err := Ask(ctx, conn, Question{Text: fmt.Sprintf(s.family().rowLocks, waits, Quote(database)), Row: func(rows *sql.Rows) error {
 		var id uint64
 		err := rows.Scan(&id)
 		list = append(list, id)

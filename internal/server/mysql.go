@@ -53,7 +53,8 @@ var mysqlFamily = family{
 
 	// https://dev.mysql.com/doc/refman/8.4/en/performance-schema-data-lock-waits-table.html
 	rowLocks: "SELECT h.processlist_id FROM performance_schema.threads w JOIN performance_schema.data_lock_waits l ON l.requesting_thread_id = w.thread_id " +
-		"JOIN performance_schema.threads h ON h.thread_id = l.blocking_thread_id WHERE w.processlist_id = %d AND h.processlist_id IS NOT NULL",
+		"JOIN performance_schema.threads h ON h.thread_id = l.blocking_thread_id JOIN performance_schema.data_locks k ON k.engine_lock_id = l.requesting_engine_lock_id " +
+		"WHERE w.processlist_id = %d AND h.processlist_id IS NOT NULL AND k.object_schema = %s",
 	cascades: Version{9, 6, 0}, transactions: transactionsBySchema,
 	// https://dev.mysql.com/doc/refman/8.4/en/xa-states.html
 	detached: "SELECT e.xid_format_id, e.xid_gtrid, IFNULL(e.xid_bqual, '') FROM performance_schema.events_transactions_current e JOIN performance_schema.threads t USING (thread_id) " +
