@@ -164,7 +164,9 @@ func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error
 	}
 	defer l.mu.Unlock()
 	err = p.furnish(ctx, s, l, func() error {
+		began := time.Now()
 		counters, err := p.rewinder.Clone(ctx, s, shape, l.Name)
+		p.made(from, time.Since(began))
 		l.database = rewind.Database{Name: l.Name, User: l.Login.User, Shape: shape, Counters: counters}
 		return err
 	})

@@ -62,6 +62,8 @@ type Config struct {
 	Log      *slog.Logger
 	// Limits are those of an instance that has none of its own yet.
 	Limits Limits
+	// Idle is for how long at least spare clones stay that nobody asks for, 0 for DefaultIdle.
+	Idle time.Duration
 	// Room is how many bytes can still be written, nil for any number.
 	Room func() (int64, error)
 }
@@ -135,6 +137,7 @@ func (p *Pool) leftovers() bool {
 
 func unopened(config Config) *Pool {
 	life, end := context.WithCancel(context.Background())
+	config.Idle = cmp.Or(config.Idle, DefaultIdle)
 	config.Limits.MaxDatabases = cmp.Or(config.Limits.MaxDatabases, DefaultLimits.MaxDatabases)
 	return &Pool{
 		config: config, counters: counters{resets: map[rewind.Way]*metrics.Histogram{}}, life: life, end: end, limits: config.Limits,

@@ -46,7 +46,7 @@ func newHouse(t *testing.T, want string) *house {
 	e := srv.Endpoint
 	h := &house{t: t, srv: srv, config: pool.Config{
 		Server: srv.Server, DataDir: srv.DataDir(), File: filepath.Join(t.TempDir(), "pool.json"),
-		Endpoint: server.Endpoint{Socket: e.Socket}, Login: e.Login, ServerID: 5, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Endpoint: server.Endpoint{Socket: e.Socket}, Login: e.Login, ServerID: 5, Idle: time.Hour, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}}
 	var err error
 	if h.root, err = server.Open(e.Socket, e.Login, ""); err != nil {

@@ -30,6 +30,7 @@ func (p *Pool) tend() {
 	p.verify()
 	room, known := p.measure()
 	p.mu.Lock()
+	p.thinIdle(time.Now())
 	if known {
 		p.room = room
 		p.thin()

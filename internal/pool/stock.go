@@ -37,6 +37,8 @@ type tmpl struct {
 	// family and key are what it was asked for by, "" for one that was not; used is when.
 	family, key string
 	used        time.Time
+	// took is how long it took to make the last clone.
+	took time.Duration
 
 	// ready are leases that are nobody's. waiting are those who want one, in the order in
 	// which they came, and making is how many are being made.
@@ -251,7 +253,7 @@ func (p *Pool) missing(t *tmpl, spare int) int {
 // spare is how many clones of a template there should be that nobody asked for. The caller
 // holds p.mu.
 func (p *Pool) spare(t *tmpl) int {
-	if !p.clonable(t) || time.Now().Before(t.rests) {
+	if !p.clonable(t) || time.Now().Before(t.rests) || p.idle(t) {
 		return 0
 	}
 	return min(p.limits.Spare, p.fits(t, spareShare))
