@@ -28,6 +28,11 @@ help: ## List the targets
 build: ## Build the static binary bin/ramaria
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/ramaria
 
+# Each needs the tools of its language; one that is missing is said, and leaves the others alone.
+.PHONY: clients
+clients: build ## Build the clients in bin/clients: wheel, npm package, jar
+	@BIN='$(CURDIR)/$(BIN)' sh clients/build.sh bin/clients
+
 .PHONY: demo
 demo: build ## Show the main job, end to end, on a generated data set
 	$(BIN) demo

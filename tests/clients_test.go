@@ -1,9 +1,12 @@
 package tests
 
 import (
+	"archive/zip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -34,4 +37,82 @@ func TestClients(t *testing.T) {
 			t.Logf("%s on %s", time.Since(began).Round(time.Second), series(h.srv))
 		})
 	}
+}
+
+// TestClientsFromClone does what the READMEs say in a clean copy of the tree: it builds all
+// clients, installs them, and asks their ramaria who it is.
+func TestClientsFromClone(t *testing.T) {
+	clone := filepath.Join(t.TempDir(), "clone")
+	for _, dir := range []string{"cmd", "internal", "client", "ramariatest", "clients"} {
+		if err := os.CopyFS(filepath.Join(clone, dir), os.DirFS(filepath.Join("..", dir))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"go.mod", "go.sum", "Makefile", "LICENSE"} {
+		b, err := os.ReadFile(filepath.Join("..", file))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(clone, file), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(dir string, argv ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+		cmd.Dir = dir
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "RAMARIA_BIN=") })
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", argv, err, out)
+		}
+		return string(out)
+	}
+	said := in(clone, "make", "clients")
+	only := func(pattern string) string {
+		t.Helper()
+		found, err := filepath.Glob(filepath.Join(clone, "bin", "clients", pattern))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("make clients made %v of %s: %v\n%s", found, pattern, err, said)
+		}
+		return found[0]
+	}
+	t.Run("python", func(t *testing.T) {
+		if _, err := exec.LookPath("python3"); err != nil {
+			t.Skipf("SKIPPED, UNTESTED: %v", err)
+		}
+		only("ramaria-*.whl")
+		venv := filepath.Join(t.TempDir(), "venv")
+		in(clone, "python3", "-m", "venv", venv)
+		in(clone, venv+"/bin/pip", "install", "--quiet", "./clients/python") // Go builds its ramaria
+		if got := in(clone, venv+"/bin/ramaria", "--version"); !strings.HasPrefix(got, "ramaria ") {
+			t.Errorf("its ramaria says %q", got)
+		}
+	})
+	t.Run("node", func(t *testing.T) {
+		if _, err := exec.LookPath("npm"); err != nil {
+			t.Skipf("SKIPPED, UNTESTED: %v", err)
+		}
+		app := t.TempDir()
+		in(app, "npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--omit=peer", only("ramaria-*.tgz"))
+		if got := in(app, "node_modules/.bin/ramaria", "--version"); !strings.HasPrefix(got, "ramaria ") {
+			t.Errorf("its ramaria says %q", got)
+		}
+		in(filepath.Join(clone, "clients", "node"), "npm", "pack", "--silent", "--pack-destination", app) // Go builds its ramaria
+	})
+	t.Run("java", func(t *testing.T) {
+		if _, err := exec.LookPath("mvn"); err != nil {
+			t.Skipf("SKIPPED, UNTESTED: %v", err)
+		}
+		r, err := zip.OpenReader(only("ramaria-junit5-*.jar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if f, err := r.Open("io/github/ramariadb/junit/RamariaExtension.class"); err != nil {
+			t.Error(err)
+		} else {
+			f.Close()
+		}
+	})
 }

@@ -66,7 +66,7 @@ var Suites = []Suite{
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
 	Scripts: []string{"no-server", "other-user", "weak-root", "two-registries", "copied-home", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-fork", "bench-suite", "bench-output"},
-	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestSuites", "TestReadme", "TestClients",
+	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestSuites", "TestReadme", "TestClients", "TestClientsFromClone",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace"},
 }
 

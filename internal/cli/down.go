@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -21,12 +22,12 @@ type downOptions struct {
 func newDown(a *app) *cobra.Command {
 	var o downOptions
 	cmd := &cobra.Command{
-		Use:   "down [NAME]",
-		Short: "Stop an instance; with --rm remove it and its data",
+		Use:   "down [NAME...]",
+		Short: "Stop instances; with --rm remove them and their data",
 		Example: `  ramaria down
   ramaria down shop --rm
+  ramaria down a b
   ramaria down --all --rm`,
-		Args: maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runDown(cmd.Context(), a, args, o)
 		},
@@ -38,10 +39,18 @@ func newDown(a *app) *cobra.Command {
 }
 
 func runDown(ctx context.Context, a *app, args []string, o downOptions) error {
-	names := []string{nameArg(args)}
+	names := args
+	if len(names) == 0 {
+		names = []string{nameArg(nil)}
+	}
+	for _, name := range names { // before any is stopped
+		if err := instance.CheckName(name); err != nil {
+			return usageError{err}
+		}
+	}
 	if o.all {
 		if len(args) > 0 {
-			return usageError{errors.New("stop instances: either a name or --all\nhint: ramaria down --all")}
+			return usageError{errors.New("stop instances: either names or --all\nhint: ramaria down --all")}
 		}
 		records, err := a.registry.List()
 		if err != nil {
@@ -55,7 +64,10 @@ func runDown(ctx context.Context, a *app, args []string, o downOptions) error {
 		}
 	}
 	var errs []error
-	for _, name := range names {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
 		errs = append(errs, a.down(ctx, name, o.rm))
 	}
 	return errors.Join(errs...)
@@ -63,9 +75,6 @@ func runDown(ctx context.Context, a *app, args []string, o downOptions) error {
 
 // down stops one instance, and removes it if rm says so.
 func (a *app) down(ctx context.Context, name string, rm bool) error {
-	if err := instance.CheckName(name); err != nil {
-		return usageError{err}
-	}
 	if r, err := a.registry.Get(name); err != nil {
 		return err
 	} else if r.Passing {

@@ -1,17 +1,29 @@
 // Puts into the package what is not committed: the ramaria binary, the licence, and the
 // sources as CommonJS, since Jest loads test files and what they import as CommonJS.
-import { chmodSync, copyFileSync, mkdirSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { writeCommonJS } from './commonjs.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const binary = process.env.RAMARIA_BIN
-if (!binary) {
-  console.error('pack: RAMARIA_BIN is not set\nhint: make build, then RAMARIA_BIN=$PWD/bin/ramaria npm pack ./clients/node')
-  process.exit(1)
-}
 mkdirSync(root + 'bin', { recursive: true })
-copyFileSync(binary, root + 'bin/ramaria')
+if (process.env.RAMARIA_BIN) copyFileSync(process.env.RAMARIA_BIN, root + 'bin/ramaria')
+else build(root + 'bin/ramaria')
 chmodSync(root + 'bin/ramaria', 0o755)
 copyFileSync(root + '../../LICENSE', root + 'LICENSE')
 writeCommonJS(root + 'src', root + 'cjs')
+
+// build has Go build the binary of the checkout that the client lies in.
+function build(binary) {
+  const source = root + '../..'
+  const hint = 'pack in a clone of the project with Go, or set RAMARIA_BIN to the path of a static ramaria'
+  const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', '-s -w', '-o', binary, './cmd/ramaria']
+  if (!existsSync(source + '/cmd/ramaria')) fail('RAMARIA_BIN does not name the ramaria binary to put in', hint)
+  const { error, status } = spawnSync('go', args, { cwd: source, env: { ...process.env, CGO_ENABLED: '0' }, stdio: ['ignore', 'inherit', 'inherit'] })
+  if (error || status !== 0) fail(`go build: ${error?.message ?? `exit status ${status}`}`, hint)
+}
+
+function fail(message, hint) {
+  console.error(`pack: ${message}\nhint: ${hint}`)
+  process.exit(1)
+}

@@ -48,8 +48,10 @@ class Migration(migrations.Migration):
 """
 
 TESTS = """
+import django
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
 from django.db import connection, connections
 from django.db.models.signals import post_save
 from django.test import TestCase, TransactionTestCase
@@ -88,6 +90,23 @@ class One(Flushed, TransactionTestCase):
 class Serialized(Flushed, TransactionTestCase):
     serialized_rollback = True
     expected = ["migrated"]
+
+
+class SerializedAtClassSetup(TransactionTestCase):
+    serialized_rollback = True
+
+    @classmethod
+    def setUpClass(cls):
+        call_command("flush", verbosity=0, interactive=False, allow_cascade=True)
+        super().setUpClass()
+        if django.VERSION >= (5, 2):  # which sets up the first test here
+            cls.assertEqual(cls(), [item.name for item in Item.objects.all()], ["migrated"])
+
+    def test_rows(self):
+        self.assertEqual([item.name for item in Item.objects.all()], ["migrated"])
+        Item.objects.all().delete()
+
+    test_again = test_rows
 
 
 class Sequences(Flushed, TransactionTestCase):

@@ -41,15 +41,15 @@ def leases(real, project):
 
 def test_the_second_run_migrates_nothing(real, project, driver):
     said = run(project, driver)
-    assert "Ran 48 tests" in said and migrations(said) == 2
+    assert "Ran 50 tests" in said and migrations(said) == 2
     said = run(project, driver, "--reverse")
-    assert "Ran 48 tests" in said and migrations(said) == 0
+    assert "Ran 50 tests" in said and migrations(said) == 0
     assert leases(real, project) == []
 
 
 def test_workers_have_clones(real, project, driver):
     said = run(project, driver, "--parallel=2")
-    assert "Ran 48 tests" in said and "Found 48 test" in said
+    assert "Ran 50 tests" in said and "Found 50 test" in said
     assert leases(real, project) == []
 
 
@@ -193,4 +193,4 @@ def test_workers_that_are_not_forked(real, project):
     pytest.importorskip("pymysql")
     with open(project / "settings.py", "a") as settings:
         settings.write("import multiprocessing\nmultiprocessing.set_start_method('spawn', force=True)\n")
-    assert "Ran 48 tests" in run(project, "pymysql", "--parallel=2")
+    assert "Ran 50 tests" in run(project, "pymysql", "--parallel=2")

@@ -60,7 +60,7 @@ class CreationMixin:
                     if self.sql_table_creation_suffix():
                         name = self.connection.ops.quote_name(database.name)
                         cursor.execute(f"ALTER DATABASE {name} {self.sql_table_creation_suffix()}")
-                super(CreationMixin, self).create_test_db(verbosity, autoclobber, **kwargs)  # type: ignore[misc]
+                super(CreationMixin, self).create_test_db(verbosity, autoclobber, **{**kwargs, "serialize": False})  # type: ignore[misc]
             finally:
                 self._building = None
                 self.restore()
@@ -70,6 +70,8 @@ class CreationMixin:
         template = Template.from_callable(migrate, name=f"{Path.cwd().name}_{alias}", key=template_key(self.connection), timeout=MIGRATE)
         self._point_at(self._lease(template))
         self.connection.ensure_connection()
+        if kwargs.get("serialize"):  # newer Djangos do it after all databases are there
+            self.connection._test_serialized_contents = self.serialize_db_to_string()
         return self.connection.settings_dict["NAME"]
 
     def _lease(self, template: Any) -> Dict[str, Any]:
@@ -125,13 +127,6 @@ class CreationMixin:
 
     def _ask(self, action: str) -> None:
         client().call("POST", "/v1/databases/" + self.connection.settings_dict[ENTRY]["database"] + action)
-
-    def serialize_db_to_string(self) -> str:
-        """Returns no object, since a reset brings back those of migrations."""
-        return "[]"
-
-    def deserialize_db_from_string(self, data: str) -> None:
-        """Does nothing, for the same reason."""
 
     # What the engine's own create_test_db uses while it fills a template.
 

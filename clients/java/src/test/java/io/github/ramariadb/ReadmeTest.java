@@ -16,6 +16,6 @@ class ReadmeTest {
     int from = readme.indexOf(begin) + begin.length();
     String example = readme.substring(from, readme.indexOf("```", from));
     String test = Files.readString(Path.of("src/test/java/io/github/ramariadb/ShopTest.java"));
-    assertEquals(test.substring(test.indexOf("class ShopTest")), example);
+    assertEquals(test.substring(test.indexOf("import ")), example);
   }
 }

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Builds the clients in other languages into the directory $1, each from a copy of its source,
+# around the ramaria that BIN names: ramaria-*.whl, ramaria-*.tgz, ramaria-junit5-*.jar. ONLY
+# is the language of a single one.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export RAMARIA_BIN="${BIN:?names the ramaria to put in}"
+mkdir "$tmp/clients"
+cp "$here/../LICENSE" "$tmp/"
+built=0
+
+# ready LANGUAGE PROGRAM says whether to build a client.
+ready() {
+	[ "${ONLY:-$1}" = "$1" ] || return 1
+	command -v "$2" >/dev/null || { echo "SKIPPED: the $1 client: there is no $2"; return 1; }
+	cp -R "$here/$1" "$tmp/clients/"
+	built=$((built + 1))
+}
+
+if ready python python3; then
+	"$tmp/clients/python/build.sh" "$out" >/dev/null
+fi
+if ready node npm; then
+	(cd "$tmp/clients/node" && npm pack --silent --pack-destination "$out" >/dev/null)
+fi
+if ready java mvn; then
+	(cd "$tmp/clients/java" && mvn --batch-mode --no-transfer-progress -Dstyle.color=never --quiet -DskipTests package)
+	cp "$tmp"/clients/java/target/ramaria-junit5-*.jar "$out/"
+fi
+[ "$built" -gt 0 ] || { echo "no client was built" >&2; exit 1; }
+ls "$out"/*
