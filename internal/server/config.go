@@ -227,14 +227,17 @@ func optionName(s string) bool {
 	return s != ""
 }
 
-// CheckSet refuses settings that Ramaria itself relies on, and to take away the
-// address, which would have the server listen on all of them. noLog is an instance without
+// CheckSet refuses settings that Ramaria itself relies on, those that put data outside of the
+// instance, and to take away the address, which would have the server listen on all of them. noLog is an instance without
 // a binary log, whose settings Ramaria does not rely on.
 func (s *Server) CheckSet(set map[string]string, noLog bool) error {
 	if v, ok := set["bind_address"]; ok && v == "" {
 		return errors.New("use --set bind_address: it has no value\nhint: --set bind_address=127.0.0.1, or leave it out")
 	}
 	for _, name := range sortedKeys(set) {
+		if dataElsewhere[optionMeant(name)] && filepath.IsAbs(set[name]) {
+			return fmt.Errorf("use --set %s=%s: data would lie outside of the instance, where neither branches nor marks have it\nhint: leave it out%s", name, set[name], flagFor["datadir"])
+		}
 		for _, r := range s.family().profile {
 			if r.fixed && (r.name == name || r.name == optionMeant(name)) && (r.log != logged || !noLog) {
 				return fmt.Errorf("use --set %s: ramaria relies on its own value (%s)\nhint: leave it out%s", name, r.why, r.flag())
@@ -260,6 +263,12 @@ func (r setting) flag() string {
 		return ", or --log off, which keeps no binary log and can reset nothing"
 	}
 	return flagFor[r.name]
+}
+
+// dataElsewhere are the options by which a part of the data lies outside the data directory.
+var dataElsewhere = map[string]bool{
+	"innodb_data_home_dir": true, "innodb_log_group_home_dir": true, "innodb_undo_directory": true, "innodb_doublewrite_dir": true,
+	"aria_log_dir_path": true, "rocksdb_datadir": true, "chroot": true,
 }
 
 // flagFor names the flag to use instead of --set, for the options that have one.

@@ -29,7 +29,7 @@ var systemFiles = []string{
 // writtenBySet are the options of --set that name what a server writes to.
 var writtenBySet = map[string]bool{
 	"general_log_file": true, "slow_query_log_file": true, "log_slow_query_file": true, "log_error": true, "server_audit_file_path": true, "audit_log_file": true,
-	"secure_file_priv": true, "innodb_tmpdir": true, "slave_load_tmpdir": true, "replica_load_tmpdir": true, "keyring_file_data": true,
+	"secure_file_priv": true, "innodb_tmpdir": true, "innodb_temp_tablespaces_dir": true, "slave_load_tmpdir": true, "replica_load_tmpdir": true, "keyring_file_data": true,
 	"relay_log": true, "relay_log_index": true, "relay_log_info_file": true, "log_bin_index": true,
 }
 
@@ -54,7 +54,7 @@ func (s *Server) ruleset(config string, c Config) sys.Ruleset {
 	}
 	anyPort := false
 	for name, value := range c.Set {
-		name = strings.TrimPrefix(name, "loose_")
+		name = optionMeant(name)
 		if port, err := strconv.Atoi(value); err == nil && port > 0 && strings.HasSuffix(name, "_port") {
 			r.Ports = append(r.Ports, port) // extra_port, admin_port
 		}
