@@ -83,6 +83,7 @@ var cases = []struct {
 	{"trigger made", "CREATE TRIGGER counts AFTER INSERT ON plain FOR EACH ROW INSERT INTO old VALUES (NEW.id, 't')\nINSERT INTO plain VALUES (90, 'a')", "refill"},
 	{"events", "CREATE EVENT other ON SCHEDULE EVERY 1 DAY DISABLE DO SELECT 1\nALTER EVENT nightly COMMENT 'changed'", "refill"},
 	{"database's character set", "ALTER DATABASE DB CHARACTER SET latin1", "refill"},
+	{"database's comment", "ALTER DATABASE DB COMMENT 'x' -- mariadb", "refill"},
 	{"database dropped and made", "DROP DATABASE DB\nCREATE DATABASE DB\nUSE DB\nCREATE TABLE plain (a int)", "reclone"},
 	{"sequence", "SELECT NEXTVAL(tickets) -- mariadb", "rewind"},
 	{"system versioning", "UPDATE history SET a = 5 -- mariadb", "reclone"},

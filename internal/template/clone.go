@@ -142,9 +142,8 @@ func Drop(ctx context.Context, conn *sql.Conn, name string) error {
 	}
 }
 
-func (s *Shape) defaults() string {
-	return " CHARACTER SET " + s.Charset + " COLLATE " + s.Collation
-}
+// defaults are the options of a database, behind its name.
+func (s *Shape) defaults() string { return " " + s.Options }
 
 // makeTables makes tables in the session's database, which is name, and fills them, from files
 // where that is not nil and they can be.
@@ -258,7 +257,16 @@ func (s *Shape) makeObjects(ctx context.Context, conn *sql.Conn, name string, ob
 	if err := run.add("SET @ramaria_mode = @@sql_mode, @ramaria_zone = @@time_zone"); err != nil {
 		return err
 	}
+	collation := s.Collation
 	for _, o := range objects {
+		// Parameters and variables of a routine have the collation that the database had when it was
+		// made, unless they say another.
+		if o.Collation != "" && o.Collation != collation {
+			collation = o.Collation
+			if err := run.add("ALTER DATABASE " + server.QuoteName(name) + " COLLATE " + collation); err != nil {
+				return err
+			}
+		}
 		if err := run.add(o.settings()); err != nil {
 			return err
 		}
@@ -272,6 +280,11 @@ func (s *Shape) makeObjects(ctx context.Context, conn *sql.Conn, name string, ob
 	}
 	if err := run.add("SET NAMES utf8mb4"); err != nil {
 		return err
+	}
+	if collation != s.Collation {
+		if err := run.add("ALTER DATABASE " + server.QuoteName(name) + " COLLATE " + s.Collation); err != nil {
+			return err
+		}
 	}
 	if err := run.add("SET sql_mode = @ramaria_mode, time_zone = @ramaria_zone"); err != nil {
 		return err

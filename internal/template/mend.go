@@ -12,8 +12,9 @@ import (
 
 // Repair is what makes a database that was changed the same as its template again.
 type Repair struct {
-	// Defaults says that the database's character set or collation is another.
-	Defaults bool
+	// Defaults says that the database's character set, collation or comment is another; Comment that
+	// the template has no comment.
+	Defaults, Comment bool
 	// Drop are tables to be removed, Remake those to be made and filled (they are in Drop
 	// too where they exist), Refill those whose rows alone are in doubt.
 	Drop, Remake, Refill []string
@@ -25,7 +26,7 @@ type Repair struct {
 // that doubtful names are not to be trusted. Of tables that have does not define (see
 // ReadSome) the definition is taken to be right.
 func (s *Shape) Compare(have *Shape, doubtful map[string]bool) Repair {
-	r := Repair{Defaults: s.Charset != have.Charset || s.Collation != have.Collation}
+	r := Repair{Defaults: s.Options != have.Options, Comment: commented(have.Options) && !commented(s.Options)}
 	for _, t := range have.Tables {
 		if s.Table(t.Name) == nil {
 			r.Drop = append(r.Drop, t.Name)
@@ -45,6 +46,9 @@ func (s *Shape) Compare(have *Shape, doubtful map[string]bool) Repair {
 	s.compareObjects(have, &r)
 	return r
 }
+
+// commented reports whether the options of a database have a comment, which only MariaDB knows.
+func commented(options string) bool { return strings.Contains(options, " COMMENT '") }
 
 // refill has the rows of a table put back. With triggers it is made again: they must not
 // see that.
@@ -121,6 +125,9 @@ func (s *Shape) Mend(ctx context.Context, conn *sql.Conn, name string, r Repair)
 	list := []string{"USE " + server.QuoteName(name)}
 	if r.Defaults {
 		list = append(list, "ALTER DATABASE "+server.QuoteName(name)+s.defaults())
+	}
+	if r.Comment {
+		list = append(list, "ALTER DATABASE "+server.QuoteName(name)+" COMMENT ''")
 	}
 	for _, o := range r.DropObjects {
 		list = append(list, "DROP "+o.Kind+" IF EXISTS "+server.QuoteName(o.Name))

@@ -111,10 +111,11 @@ func (r *reader) database() error {
 	}, "SHOW CREATE DATABASE "+server.QuoteName(r.shape.Name))
 }
 
-// options is what SHOW CREATE DATABASE says behind the name.
+// options is what SHOW CREATE DATABASE says behind the name, but for READ ONLY: a clone is to be
+// written to.
 func options(row map[string]string) string {
 	_, rest, _ := strings.Cut(row["create database"], server.QuoteName(row["database"]))
-	return strings.TrimSpace(rest)
+	return strings.TrimSpace(strings.Replace(rest, "/* READ ONLY=1 */", "", 1))
 }
 
 func (r *reader) tables() error {
@@ -263,7 +264,7 @@ func (o *Object) shown(row map[string]string) error {
 	if o.Kind == "TRIGGER" {
 		o.Create = row["sql original statement"]
 	}
-	o.SQLMode, o.Connection, o.Zone = row["sql_mode"], row["collation_connection"], row["time_zone"]
+	o.SQLMode, o.Connection, o.Zone, o.Collation = row["sql_mode"], row["collation_connection"], row["time_zone"], row["database collation"]
 	if o.Create == "" {
 		return fmt.Errorf("%s %s: the server does not show it", strings.ToLower(o.Kind), o.Name)
 	}

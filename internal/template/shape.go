@@ -111,6 +111,8 @@ type Object struct {
 	Client     string `json:"client,omitempty"`
 	Connection string `json:"connection,omitempty"`
 	Zone       string `json:"zone,omitempty"`
+	// Collation is the one that the database had then, "" of a view, which has none.
+	Collation string `json:"collation,omitempty"`
 }
 
 // Table returns the table of a name, nil if there is none.

@@ -3,6 +3,7 @@
 SET NAMES utf8mb4;
 CREATE DATABASE zoo CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci;
 USE zoo;
+ALTER DATABASE zoo COMMENT 'all of it; \'quoted\' \\ '; -- mariadb
 CREATE TABLE keeper (
   id int unsigned NOT NULL AUTO_INCREMENT COMMENT 'it''s a "key"',
   name varchar(60) CHARACTER SET latin1 NOT NULL,
@@ -54,6 +55,9 @@ BEGIN
   UPDATE animal SET weight = weight + 1 WHERE id = who;
   SELECT 'ä; "zoo"';
 END;;
+ALTER DATABASE zoo COLLATE utf8mb4_bin;;
+CREATE FUNCTION older(t varchar(10)) RETURNS int DETERMINISTIC RETURN t = 'a';;
+ALTER DATABASE zoo COLLATE utf8mb4_unicode_ci;;
 SET sql_mode = 'ANSI_QUOTES';;
 CREATE PROCEDURE "quoted"() SELECT "id" FROM "animal";;
 SET sql_mode = DEFAULT;;
