@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -20,8 +21,10 @@ type lease struct {
 	template *template
 	database client.Database
 	sessions [connections]*session
-	// quiet never has a transaction open, so that it must stay.
+	// quiet never has a transaction open, so that it must stay, unless another connection may
+	// have held a lock.
 	quiet *session
+	locks bool
 
 	// want is what the database must look like when it is clean; marked says that it is the
 	// mark, kept that its counters may be higher.
@@ -99,6 +102,7 @@ func (l *lease) do(ctx context.Context, s step) (said any, err error) {
 	case run:
 		_, _ = session.await()
 		l.clean = false
+		l.locks = l.locks || locking.MatchString(text)
 		err := session.exec(ctx, text)
 		l.counts.statement(s.text, err)
 		if errors.Is(err, errStuck) {
@@ -107,7 +111,7 @@ func (l *lease) do(ctx context.Context, s step) (said any, err error) {
 		return err, nil
 	case begin:
 		_, _ = session.await()
-		l.clean = false
+		l.clean, l.locks = false, true
 		session.begin(ctx, text)
 		l.arrive(ctx, session, text)
 	case await:
@@ -128,6 +132,10 @@ func (l *lease) do(ctx context.Context, s step) (said any, err error) {
 	}
 	return nil, nil
 }
+
+// locking are statements that may leave a lock on a table: who stands in the way of a reset is
+// ended, and nobody can tell which connection of the lease that is.
+var locking = regexp.MustCompile(`^(LOCK TABLES|HANDLER|FLUSH|XA|BEGIN|START|SET autocommit)`)
 
 // arrive waits until the server is at work on a statement that was begun: one that comes later
 // than a reset is no part of what was reset.
@@ -163,11 +171,12 @@ func (l *lease) back(ctx context.Context, s step) (said any, err error) {
 			return nil, err
 		}
 		l.counts.way(string(s.verb), r.Way, err)
-		if quiet && err == nil && (r.Way == "noop" || r.Way == "rewind") {
+		if quiet && err == nil && !l.locks && (r.Way == "noop" || r.Way == "rewind") {
 			if e := l.quiet.exec(ctx, "SELECT 1"); e != nil || l.quiet.id != id {
 				return r, faulty("%s by %s ended an idle connection: %v", s, r.Way, e)
 			}
 		}
+		l.locks = false
 		if !again || ctx.Err() != nil {
 			return []any{r.Way, r.Why, err}, nil //nolint:nilerr // what settle took for right is no fault
 		}
@@ -262,7 +271,7 @@ func (l *lease) prepared(ctx context.Context) error {
 		if err := rows.Scan(&format, &global, &branch, &data); err != nil {
 			return err
 		}
-		if base, _, _ := strings.Cut(l.name, "/"); strings.HasPrefix(data, "x"+base+"_") {
+		if base, _, _ := strings.Cut(l.name, "/"); strings.HasPrefix(data, "x"+base+"_") || data == "x"+quote(l.database.Name) {
 			return faulty("the transaction %q is still prepared", data)
 		}
 	}

@@ -48,14 +48,14 @@ func (s step) String() string {
 const connections = 3
 
 // mood says which statements a round has, by the rules of the grammar, of a hundred.
-type mood [6]int
+type mood [7]int
 
 // rules are those of a mood, in its order.
-var rules = [6]string{"gentle", "dml", "ddl", "txn", "session", "read"}
+var rules = [7]string{"gentle", "dml", "ddl", "txn", "session", "read", "play"}
 
 var moods = []mood{
-	{75, 0, 0, 15, 5, 5}, {60, 0, 0, 35, 0, 5}, {0, 75, 0, 10, 5, 10}, {0, 55, 0, 30, 5, 10}, {0, 60, 10, 10, 10, 10}, {0, 45, 40, 5, 5, 5}, {0, 25, 10, 20, 40, 5},
-	{0, 0, 0, 15, 10, 75}, {0, 0, 100, 0, 0, 0}, {0, 25, 20, 35, 15, 5},
+	{75, 0, 0, 15, 5, 5}, {60, 0, 0, 35, 0, 5}, {0, 70, 0, 10, 5, 10, 5}, {0, 50, 0, 20, 5, 5, 20}, {0, 50, 10, 10, 10, 10, 10}, {0, 40, 40, 5, 5, 5, 5}, {0, 25, 10, 20, 40, 5},
+	{0, 0, 0, 15, 10, 75}, {0, 0, 100}, {0, 20, 20, 20, 10, 5, 25}, {0, 10, 0, 0, 0, 0, 90},
 }
 
 // newLife makes up the life of a lease of a schema.
@@ -124,8 +124,9 @@ func (l *life) mischief(m mood) {
 		for i, n := 0, l.IntN(100); n >= 0; i++ {
 			s.text, n = rules[i], n-m[i]
 		}
-		s.text = l.make(s.text)
-		l.add(s)
+		for _, s.text = range strings.Split(l.make(s.text), " ;; ") {
+			l.add(s)
+		}
 		if l.chance(2) {
 			l.add(step{verb: cut, conn: s.conn})
 		}

@@ -53,17 +53,13 @@ func (l *looker) definition(name, full string) {
 	l.add("table "+name, l.anonymous(text))
 }
 
-// versioned lists the columns of a table with system versions, and their times, which have
-// no column where they were not asked for.
+// versioned lists the columns of a table with system versions, and their times, which are columns
+// that nobody sees.
 func (l *looker) versioned(columns []string) string {
-	text := list(columns)
-	switch {
-	case strings.Contains(text, "`trx_s`"): // numbers of transactions cannot be inserted
-		return strings.ReplaceAll(text, ",`trx_s`,`trx_e`", ", trx_e = 18446744073709551615")
-	case l.blind.times:
-		return text + ", row_end > '2037-12-31'"
+	if l.blind.times {
+		return list(columns) + ", row_end > '2037-12-31'"
 	}
-	return text + ", row_start, row_end"
+	return list(columns) + ", row_start, row_end"
 }
 
 func list(columns []string) string {

@@ -65,7 +65,7 @@ func (in *instance) build(ctx context.Context, database string, statements []str
 	session := in.newSession(in.endpoint.User, in.endpoint.Password, database)
 	defer session.close()
 	for _, text := range append([]string{"SET sql_mode='', foreign_key_checks=0, time_zone='+00:00'"}, statements...) {
-		if err := session.exec(ctx, text); err != nil && number(err) == 0 {
+		if err := session.exec(ctx, strings.ReplaceAll(text, "{DB}", quote(database))); err != nil && number(err) == 0 {
 			return fmt.Errorf("%s: %w", text, err)
 		}
 	}
