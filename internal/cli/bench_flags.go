@@ -17,7 +17,7 @@ func (o *benchOptions) takes(k scenario.Kind, flag string) bool {
 
 // hasVolumes says whether --place leaves rows of a scenario that are on a volume of --volume.
 func (o *benchOptions) hasVolumes(k scenario.Kind) bool {
-	return !k.Takes(scenario.FlagPlace) || len(o.options.Places) == 0 || slices.Contains(o.options.Places, scenario.PlaceRamaria)
+	return !k.Takes(scenario.FlagPlace) || len(o.options.Places) == 0 || slices.Contains(o.options.Places, scenario.PlaceRamaria) || slices.Contains(o.options.Places, scenario.PlaceLogOff)
 }
 
 // fit refuses flags that a named scenario does not take; of all scenarios it says which do

@@ -26,7 +26,7 @@ func onNoRAM(p place) bool { return !p.inRAM() }
 // again is the command that repeats a row of a place.
 func (l *Lab) again(scenario string, p place, more ...string) string {
 	argv := []string{"ramaria bench", scenario + l.Options.Flags, "--place", p.name}
-	if p.name == PlaceRamaria {
+	if p.name == PlaceRamaria || p.name == PlaceLogOff {
 		argv = append(argv, "--volume", string(p.kind))
 	}
 	argv = append(argv, more...)

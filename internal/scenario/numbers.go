@@ -260,7 +260,7 @@ func mean(values []float64) float64 {
 
 // numbersPlaces are the places of insert and update.
 func (l *Lab) numbersPlaces(ctx context.Context) []place {
-	return l.chosen(ctx, placeDisk, placeRelaxed, placeRAMByHand, placeRamariaDisk, PlaceRamaria)
+	return l.chosen(ctx, placeDisk, placeRelaxed, placeRAMByHand, placeRamariaDisk, PlaceRamaria, PlaceLogOff)
 }
 
 // numbersSettings are stated with both.
@@ -270,9 +270,9 @@ func (l *Lab) numbersSettings(rows int, published string) map[string]string {
 	settings["data"] = fmt.Sprintf("%d rows", rows)
 	settings["table"] = describeNumbers
 	settings["seed"] = fmt.Sprint(numbersSeed)
-	settings["binary log"] = "off in stock servers, as they come; on in ramaria's, not synced"
+	settings["binary log"] = "off in stock servers, as they come; on in ramaria's, not synced, unless the row says --log off"
 	if l.Server.Flavour == server.MySQL {
-		settings["binary log"] = "on and synced in stock servers, as they come; on in ramaria's, not synced"
+		settings["binary log"] = "on and synced in stock servers, as they come; on in ramaria's, not synced, unless the row says --log off"
 	}
 	return settings
 }

@@ -31,7 +31,7 @@ func concludeNumbers(r *bench.Result, places []place, e effort) string {
 		if s.inRAM() && (best == nil || row.Median > best.Median) {
 			best = row
 		}
-		if s.inRAM() && s.ramaria && (own == nil || row.Median > own.Median) {
+		if s.inRAM() && s.ramaria && !s.logOff && (own == nil || row.Median > own.Median) {
 			own = row
 		}
 	}

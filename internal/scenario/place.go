@@ -64,6 +64,8 @@ type place struct {
 	parent  func(*Lab) (string, error)
 	// set are settings over those.
 	set map[string]string
+	// logOff starts the instance without a binary log.
+	logOff bool
 	// rate is how many I/O operations a second the disk is made to give, 0 for all it has.
 	rate int
 }
@@ -104,6 +106,7 @@ const (
 	placeRAMByHand   = "shm-by-hand"
 	PlaceRamaria     = "ramaria"
 	placeRamariaDisk = "ramaria-disk"
+	PlaceLogOff      = "ramaria-log-off"
 	placeEmulated    = "emulated:"
 )
 
@@ -114,7 +117,7 @@ func relaxed() map[string]string {
 
 // PlaceNames are the places that --place takes.
 func PlaceNames() []string {
-	return []string{placeDisk, placeRelaxed, placeRAMByHand, PlaceRamaria, placeRamariaDisk, placeEmulated + "OPERATIONS"}
+	return []string{placeDisk, placeRelaxed, placeRAMByHand, PlaceRamaria, PlaceLogOff, placeRamariaDisk, placeEmulated + "OPERATIONS"}
 }
 
 // CheckPlaces returns an error if a name of a place is none.
@@ -137,7 +140,9 @@ func placeNamed(name string) (place, error) {
 	case placeRAMByHand:
 		p.row, p.says, p.parent = "stock, /dev/shm", "stock settings, data directory in shared memory, by hand", inShm
 	case PlaceRamaria:
-		p.row, p.says, p.ramaria = "ramaria", "ramaria's settings, supervised", true
+		p.row, p.says, p.ramaria = "ramaria", "ramaria's settings, supervised, with a binary log (--log off does without)", true
+	case PlaceLogOff:
+		p.row, p.says, p.ramaria, p.logOff = "ramaria, --log off", "ramaria's settings, supervised, without a binary log (--log off): nothing can be reset", true, true
 	case placeRamariaDisk:
 		p.row, p.says, p.ramaria, p.kind = "ramaria's settings, disk", "ramaria's settings, supervised, on disk, which it does not wait for", true, volume.Disk
 	default:
@@ -169,6 +174,9 @@ func (l *Lab) chosen(ctx context.Context, names ...string) []place {
 		}
 		for _, kind := range l.ramKinds(ctx) {
 			p.kind, p.row = kind, "ramaria, "+string(kind)
+			if p.logOff {
+				p.row += ", --log off"
+			}
 			list = append(list, p)
 		}
 	}

@@ -98,6 +98,9 @@ func (r *running) up(ctx context.Context) error {
 		return err
 	}
 	argv := []string{"up", r.name, "--server", r.lab.want(), "--volume", string(r.kind)}
+	if r.logOff {
+		argv = append(argv, "--log", "off")
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.set)) {
 		argv = append(argv, "--set", name+"="+r.set[name])
 	}

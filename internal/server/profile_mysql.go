@@ -13,7 +13,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "skip_networking", value: factPrivate, stages: paths, fixed: true, why: "nobody but the builder may connect"},
 	{name: "port", value: factPort, stages: Run | Build | Stock, fixed: true, why: "chosen by --port, or any free one"},
 	{name: "bind_address", value: factBind, stages: Run | Build | Stock, why: "loopback only: nothing listens to the network unless asked"},
-	{name: "skip_name_resolve", value: "ON", stages: Run | Build, fixed: true, why: "no DNS look-up at each connection, and accounts at localhost are for the socket only"},
+	{name: "skip_name_resolve", value: "ON", stages: Run | Build, why: "no DNS look-up at each connection, and accounts at localhost are for the socket only"},
 	{name: "skip_replica_start", value: "ON", stages: always, since: Version{8, 0, 26}, fixed: true, why: "a copied replica must not start to replicate"},
 	{name: "skip_slave_start", value: "ON", stages: always, until: Version{8, 0, 26}, fixed: true, why: "a copied replica must not start to replicate"},
 	{name: "local_infile", value: "ON", stages: Run | Build, why: "dumps are loaded by LOAD DATA LOCAL, twice as fast as by INSERT; off by default for the sake of clients of servers that they cannot trust"},
@@ -45,7 +45,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "innodb_flush_method", value: "O_DIRECT", stages: always, volumes: "xfs zram", why: "the block device is memory already: the page cache would hold every page a second time"},
 	{name: "innodb_flush_method", value: "nosync", stages: always, volumes: "disk", why: "the disk volume promises no more than RAM does: no waiting for the device"},
 	{name: "innodb_use_native_aio", value: "OFF", stages: always, fixed: true, why: "a stopped server must have no write in flight, or a snapshot could tear; RAM gains nothing from it"},
-	{name: "innodb_temp_tablespaces_dir", value: factTempTablespaces, stages: Run, volumes: "xfs zram", since: Version{8, 0, 13}, fixed: true, why: "on-disk temporary tables lie where other temporary files do, which is a tmpfs"},
+	{name: "innodb_temp_tablespaces_dir", value: factTempTablespaces, stages: Run, volumes: "xfs zram", since: Version{8, 0, 13}, why: "on-disk temporary tables lie where other temporary files do, which is a tmpfs"},
 	{name: "innodb_purge_threads", value: "1", stages: Run, until: Version{8, 4, 0}, cpus: 16, why: "as later releases have it on machines with few CPUs"},
 	{name: "innodb_fast_shutdown", value: "0", stages: Build, fixed: true, why: "an image has no undo history and no buffered changes left"},
 
@@ -87,7 +87,7 @@ func performanceSettings() []setting {
 	}
 	rows := []setting{row("performance_schema_max_statement_stack", "1")}
 	for _, name := range []string{
-		"accounts_size", "hosts_size", "users_size", "digests_size", "error_size", "session_connect_attrs_size", "setup_objects_size",
+		"accounts_size", "hosts_size", "users_size", "digests_size", "error_size", "setup_objects_size",
 		"events_stages_history_size", "events_stages_history_long_size", "events_statements_history_size", "events_statements_history_long_size",
 		"events_transactions_history_size", "events_transactions_history_long_size", "events_waits_history_size", "events_waits_history_long_size",
 		"max_cond_classes", "max_cond_instances", "max_digest_length", "max_file_classes", "max_file_handles", "max_file_instances", "max_index_stat",

@@ -167,6 +167,39 @@ func (r *Running) Restart(t testing.TB) {
 	}
 }
 
+// RestartAs ends the server and starts it on its data directory as at another stage, over
+// settings, and without a binary log where noLog says so.
+func (r *Running) RestartAs(t testing.TB, stage server.Stage, noLog bool, set map[string]string) {
+	t.Helper()
+	r.Kill()
+	err := r.configure(server.Run)
+	if err == nil {
+		r.Config.Stage, r.Config.NoLog, r.Config.Set = stage, noLog, set
+		var text string
+		if text, err = r.Render(r.Config); err == nil {
+			err = server.WritePrivate(r.path("my.cnf"), []byte(text), r.Account)
+		}
+	}
+	if err == nil {
+		err = r.start(t)
+	}
+	if err != nil {
+		log, _ := os.ReadFile(r.path("server.log")) // what there is of it
+		t.Fatalf("%v\n%s", err, log)
+	}
+}
+
+// Variables returns the global variables.
+func (r *Running) Variables(t testing.TB) map[string]string {
+	t.Helper()
+	vars := map[string]string{}
+	for line := range strings.Lines(run(t, r.Client, r.Mysql, "SHOW GLOBAL VARIABLES", "--batch", "--skip-column-names")) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		vars[strings.ToLower(name)] = value
+	}
+	return vars
+}
+
 func (r *Running) clear(t testing.TB) {
 	if r.proc != nil {
 		r.proc.Kill()
