@@ -23,6 +23,8 @@ type table struct {
 	// fresh says that the dump made it and nothing is in it yet.
 	fresh bool
 	line  int
+	// asked says that the server was asked for it, since the dump names no engine.
+	asked bool
 
 	// rows are those that were not sent yet, all with one head; plain and counter are of it.
 	rows    *chunk
@@ -49,19 +51,13 @@ type key struct {
 // table returns a table by its name, as the server knows it if the dump has not made it.
 func (l *loader) table(ctx context.Context, name dump.TableName) (*table, error) {
 	if t := l.tables[name]; t != nil {
-		return t, nil
+		return t, l.engine(ctx, t)
 	}
 	t := &table{name: name}
 	l.tables[name] = t
-	var is, text string
-	if err := l.primary.conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+name.String()).Scan(&is, &text); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return t, nil // a view, or none at all: INSERT will tell
-	}
-	if shape, ok := dump.ParseTable([]byte(text)); ok {
-		t.shape = shape
+	text, err := l.definition(ctx, t)
+	if text == "" {
+		return t, err // a view, or none at all: INSERT will tell
 	}
 	t.ordered = usesSequence([]byte(text))
 	var n int
@@ -71,6 +67,29 @@ func (l *loader) table(ctx context.Context, name dump.TableName) (*table, error)
 	}
 	t.triggers = n > 0
 	return t, nil
+}
+
+// definition has the server tell what a table is, and returns its statement, "" for none.
+func (l *loader) definition(ctx context.Context, t *table) (string, error) {
+	var is, text string
+	if err := l.primary.conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+t.name.String()).Scan(&is, &text); err != nil {
+		return "", ctx.Err()
+	}
+	if shape, ok := dump.ParseTable([]byte(text)); ok {
+		t.shape = shape
+	}
+	return text, nil
+}
+
+// engine asks once for the engine of a table that the dump made: dumps that people write name none,
+// and their rows went to the server one by one.
+func (l *loader) engine(ctx context.Context, t *table) error {
+	if t.asked || !t.fresh || t.shape == nil || t.shape.InnoDB {
+		return nil
+	}
+	t.asked = true
+	_, err := l.definition(ctx, t)
+	return err
 }
 
 // free says that the order of rows means nothing, neither among themselves nor towards others.
