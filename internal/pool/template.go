@@ -130,6 +130,9 @@ func (p *Pool) tryShape(ctx context.Context, s *rewind.Session, name string) (*t
 		if err == nil {
 			err = shape.Check()
 		}
+		if err == nil {
+			err = shape.CheckComputed(ctx, s.Conn)
+		}
 		if err != nil {
 			return nil, notFound(err)
 		}

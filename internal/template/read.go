@@ -144,7 +144,7 @@ func (r *reader) columns() error {
 	return r.each(func(row map[string]string) error {
 		if t := r.shape.Table(row["of"]); t != nil {
 			t.Columns = append(t.Columns, Column{
-				Name: row["name"], Generated: says(row["extra"], "GENERATED"), Counts: says(row["extra"], "AUTO_INCREMENT"), Period: strings.HasPrefix(row["expression"], "ROW "), Type: row["type"],
+				Name: row["name"], Generated: says(row["extra"], "GENERATED"), Stored: says(row["extra"], "STORED") || says(row["extra"], "PERSISTENT"), Counts: says(row["extra"], "AUTO_INCREMENT"), Period: strings.HasPrefix(row["expression"], "ROW "), Type: row["type"],
 			})
 		}
 		return nil

@@ -80,6 +80,8 @@ type Column struct {
 	Type string `json:"type"`
 	// Generated says that INSERT may not give it.
 	Generated bool `json:"generated,omitempty"`
+	// Stored says that it is computed when a row is written.
+	Stored bool `json:"stored,omitempty"`
 	// Counts says that it is AUTO_INCREMENT.
 	Counts bool `json:"counts,omitempty"`
 	// Period says that it tells from or until when a row of a versioned table counts.
