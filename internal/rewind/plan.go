@@ -39,6 +39,9 @@ type Plan struct {
 	// Suspect names by their definitions.
 	Structure bool
 	Suspect   map[string]bool
+	// Remake says that these are to be made again though they look right: MariaDB shows no default of
+	// a column with AUTO_INCREMENT, and inserts it.
+	Remake bool
 	// ReadOnly says that the database may be read only.
 	ReadOnly bool
 	// Rollback are the XA transactions to be rolled back.
@@ -191,6 +194,7 @@ func (m *maker) statements() {
 	}
 	m.plan.Structure = true
 	m.plan.ReadOnly = m.changes.mentions("read") // ALTER DATABASE ... READ ONLY
+	m.plan.Remake = m.changes.mentions("default")
 	for _, t := range m.shape.Tables {
 		if m.changes.mentions(t.Name) {
 			m.plan.Suspect[t.Name] = true

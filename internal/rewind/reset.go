@@ -369,6 +369,9 @@ func (r *Rewinder) fill(ctx context.Context, s *Session, d *Database, p *Plan) e
 		return err
 	}
 	repair := d.Shape.Compare(have, p.Doubtful)
+	if p.Remake {
+		repair.Again(p.Suspect)
+	}
 	p.dropUndo(repair.Remake)
 	return d.Shape.Mend(ctx, s.Conn, d.Name, repair)
 }

@@ -61,6 +61,20 @@ func (r *Repair) refill(s *Shape, table string) {
 	r.Refill = append(r.Refill, table)
 }
 
+// Again has those of the tables made again that would only be filled.
+func (r *Repair) Again(tables map[string]bool) {
+	fill := r.Refill
+	r.Refill = nil
+	for _, t := range fill {
+		if tables[t] {
+			r.Drop = append(r.Drop, t)
+			r.Remake = append(r.Remake, t)
+		} else {
+			r.Refill = append(r.Refill, t)
+		}
+	}
+}
+
 // Refill puts the rows of tables that have the right shape back to those of the template.
 func (s *Shape) Refill(ctx context.Context, conn *sql.Conn, name string, tables []string) error {
 	var r Repair
