@@ -222,6 +222,7 @@ func (p *Pool) abandon(name string) {
 // doom has a database removed that was made for a build, in the background. Its name is
 // taken until then, also by the file. The caller holds p.mu.
 func (p *Pool) doom(name string) {
+	delete(p.paused, name)
 	p.builds[name] = &build{expires: never, made: true, over: true}
 	if p.life.Err() != nil {
 		return

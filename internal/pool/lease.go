@@ -110,11 +110,12 @@ func (p *Pool) newDatabase(ctx context.Context, r Request) (Lease, error) {
 	if err != nil {
 		return Lease{}, err
 	}
+	err = p.wake(ctx, l)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l.TTL = cmp.Or(r.TTL, DefaultTTL)
 	l.expires = time.Now().Add(l.TTL)
-	if err = ctx.Err(); err == nil {
+	if err = cmp.Or(err, ctx.Err()); err == nil {
 		if err = p.save(); err == nil {
 			return p.leaseOf(l), nil
 		}
@@ -122,7 +123,7 @@ func (p *Pool) newDatabase(ctx context.Context, r Request) (Lease, error) {
 	// Nobody is there to have it, or it cannot be written down.
 	p.leave()
 	l.expires = never
-	if t := p.templates[l.Template]; t != nil && l.pooled {
+	if t := p.templates[l.Template]; t != nil && l.pooled && l.database.Asleep {
 		p.restock(t, l)
 	} else {
 		p.discard(l)
@@ -165,9 +166,9 @@ func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error
 	defer l.mu.Unlock()
 	err = p.furnish(ctx, s, l, func() error {
 		began := time.Now()
-		counters, err := p.rewinder.Clone(ctx, s, shape, l.Name)
+		counters, err := p.rewinder.CloneAsleep(ctx, s, shape, l.Name)
 		p.made(from, time.Since(began))
-		l.database = rewind.Database{Name: l.Name, User: l.Login.User, Shape: shape, Counters: counters}
+		l.database = rewind.Database{Name: l.Name, User: l.Login.User, Shape: shape, Counters: counters, Asleep: true}
 		return err
 	})
 	return l, err
@@ -306,11 +307,21 @@ func (p *Pool) remove(ctx context.Context, s *rewind.Session, l *lease) error {
 	return p.erase(ctx, s, l)
 }
 
+// eraseTries is how often a database is removed that a lock of somebody unknown keeps: MariaDB's event
+// scheduler has its own table locked while it begins an event.
+const eraseTries = 3
+
 // erase removes the database of a lease that is shut.
 func (p *Pool) erase(ctx context.Context, s *rewind.Session, l *lease) error {
-	err := p.unlocked(ctx, s, l, func() error {
-		return p.rewinder.Drop(ctx, s, &rewind.Database{Name: l.Name, User: l.Login.User})
-	})
+	var err error
+	for range eraseTries {
+		err = p.unlocked(ctx, s, l, func() error {
+			return p.rewinder.Drop(ctx, s, &rewind.Database{Name: l.Name, User: l.Login.User})
+		})
+		if !errors.Is(err, rewind.ErrLocked) {
+			break
+		}
+	}
 	p.journal.Forget(l.Name)
 	return err
 }

@@ -87,7 +87,9 @@ type Pool struct {
 	templates map[string]*tmpl
 	leases    map[string]*lease
 	builds    map[string]*build
-	limits    Limits
+	// paused are the events that were enabled before their database became a template, by database.
+	paused map[string][]string
+	limits Limits
 	// used is how many leases count for the limit, and queue those who wait for their turn.
 	used  int
 	queue []*ticket
@@ -113,12 +115,15 @@ func Open(config Config) (*Pool, error) {
 		p.end()
 		return nil, err
 	}
-	if p.leftovers() { // to be removed by and by
+	if p.leftovers() { // to be removed, and put right, by and by
 		p.behind.Go(func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if err := p.start(); err != nil {
 				p.config.Log.Error("cannot remove databases that are nobody's", "error", err)
+			}
+			for _, name := range p.orphans() {
+				p.resume(name)
 			}
 		})
 	}
@@ -132,7 +137,17 @@ func (p *Pool) leftovers() bool {
 			return true
 		}
 	}
-	return len(p.builds) > 0
+	return len(p.builds)+len(p.orphans()) > 0
+}
+
+// orphans are the databases with events that were enabled, and that are templates no more.
+func (p *Pool) orphans() (list []string) {
+	for name := range p.paused {
+		if p.templates[name] == nil {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 func unopened(config Config) *Pool {
@@ -141,7 +156,7 @@ func unopened(config Config) *Pool {
 	config.Limits.MaxDatabases = cmp.Or(config.Limits.MaxDatabases, DefaultLimits.MaxDatabases)
 	return &Pool{
 		config: config, counters: counters{resets: map[rewind.Way]*metrics.Histogram{}}, life: life, end: end, limits: config.Limits,
-		templates: map[string]*tmpl{}, leases: map[string]*lease{}, builds: map[string]*build{}, busy: make(chan struct{}, sessions),
+		templates: map[string]*tmpl{}, leases: map[string]*lease{}, builds: map[string]*build{}, paused: map[string][]string{}, busy: make(chan struct{}, sessions),
 	}
 }
 

@@ -315,6 +315,7 @@ func (p *Pool) reuse(l *lease) *lease {
 	next := newLease(l.Template, l.Name, true)
 	next.database = l.database
 	next.database.User = next.Login.User
+	next.database.Asleep = true
 	p.leases[l.Name] = next
 	return next
 }

@@ -3,6 +3,7 @@ package pool
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type record struct {
 	Leases    []leaseRecord    `json:"leases"`
 	// Builds are the databases that were to become templates.
 	Builds []string `json:"builds,omitempty"`
+	// Paused are events that are enabled but for the time in which their database is a template.
+	Paused map[string][]string `json:"paused,omitempty"`
 }
 
 type templateRecord struct {
@@ -46,7 +49,7 @@ func (p *Pool) save() error {
 	if p.closed {
 		return ErrClosed
 	}
-	r := record{Templates: []templateRecord{}, Leases: []leaseRecord{}}
+	r := record{Templates: []templateRecord{}, Leases: []leaseRecord{}, Paused: p.paused}
 	for name, b := range p.builds {
 		if b.made {
 			r.Builds = append(r.Builds, name)
@@ -83,6 +86,9 @@ func (p *Pool) load() error {
 	}
 	if err != nil {
 		return fmt.Errorf("find templates and leases: %w\nhint: without that file the instance has none", err)
+	}
+	if r.Paused != nil {
+		p.paused = r.Paused
 	}
 	if r.Limits != nil {
 		p.limits = *r.Limits
@@ -133,7 +139,7 @@ func Inherit(from, to string) error {
 	if err := p.load(); err != nil {
 		return err
 	}
-	if len(p.leases) == 0 {
+	if len(p.leases)+len(p.paused) == 0 {
 		return nil
 	}
 	clear(p.templates)
@@ -152,19 +158,43 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Rewound changes the file of an instance whose data is that of another time: what a key
-// stood for may have been half built then, and a database that was being built another's.
-func Rewound(file string) error {
-	p := unopened(Config{File: file})
+// Rewound changes the file of an instance whose data, in dataDir, is that of another time: what a
+// key stood for may have been half built then, a database that was being built another's, and a
+// template may not have been there, nor its clones.
+func Rewound(file, dataDir string) error {
+	p := unopened(Config{File: file, DataDir: dataDir})
 	if err := p.load(); err != nil {
 		return err
 	}
 	if len(p.templates)+len(p.builds) == 0 {
 		return nil
 	}
-	for _, t := range p.templates {
-		t.key = ""
+	for name, t := range p.templates {
+		if t.key = ""; !p.lost(name) {
+			continue
+		}
+		delete(p.templates, name)
+		for _, l := range p.leases {
+			if l.Template == name { // the next run removes it if it is there, and forgets it if not
+				l.spare, l.kept = true, false
+			}
+		}
 	}
 	clear(p.builds)
 	return p.save()
+}
+
+// lost reports whether the database of a template is not there, as far as files tell.
+func (p *Pool) lost(name string) bool {
+	if !nameRule.MatchString(name) { // its directory is called otherwise
+		return false
+	}
+	dir, err := os.OpenRoot(p.config.DataDir)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	list, err := fs.ReadDir(dir.FS(), ".")
+	// With lower_case_table_names its directory has another case.
+	return err == nil && !slices.ContainsFunc(list, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), name) })
 }

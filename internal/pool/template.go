@@ -109,6 +109,7 @@ func (p *Pool) readShape(ctx context.Context, s *rewind.Session, name string) (*
 		defer p.mu.Unlock()
 		if p.templates[name] == nil {
 			p.journal.Forget(name)
+			p.resume(name)
 		} else { // what happened to it before is forgotten by now
 			p.journal.Doubt(name, "it was to be taken anew, which failed")
 		}
@@ -126,6 +127,9 @@ func (p *Pool) tryShape(ctx context.Context, s *rewind.Session, name string) (*t
 		if _, err := template.SettleSequences(ctx, s.Conn, name); err != nil {
 			return nil, notFound(err)
 		}
+		if err := p.pause(ctx, s, name); err != nil {
+			return nil, err
+		}
 		shape, err := template.Read(ctx, s.Conn, name)
 		if err == nil {
 			err = shape.Check()
@@ -136,6 +140,10 @@ func (p *Pool) tryShape(ctx context.Context, s *rewind.Session, name string) (*t
 		if err != nil {
 			return nil, notFound(err)
 		}
+		p.mu.Lock()
+		shape.Paused = slices.Clone(p.paused[name])
+		p.mu.Unlock()
+		shape.TakeForEnabled(shape.Paused)
 		if err := p.prove(ctx, s, shape); err != nil {
 			return nil, err
 		}
@@ -213,6 +221,9 @@ func (p *Pool) Templates() []Template {
 func (p *Pool) template(t *tmpl) Template {
 	out := Template{Name: t.name, Family: t.family, Key: t.key, Made: t.made, Leases: p.leasesOf(t), Spare: len(t.ready)}
 	if t.shape == nil {
+		if p.lost(t.name) {
+			out.Changed = "its database is gone"
+		}
 		return out
 	}
 	out.Tables, out.Bytes, out.Changed = len(t.shape.Tables), t.size, p.journal.Proven(t.name)
@@ -255,7 +266,11 @@ func (p *Pool) DeleteTemplate(name string) error {
 		p.abandon(name)
 		return p.save()
 	}
-	return p.deleteTemplate(name)
+	if err := p.deleteTemplate(name); err != nil {
+		return err
+	}
+	p.resume(name)
+	return nil
 }
 
 // deleteTemplate is DeleteTemplate of one that is built. The caller holds p.mu.

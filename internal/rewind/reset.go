@@ -25,6 +25,9 @@ type Database struct {
 	// sequences are where they stood at the mark that it is put back to, nil for those of Shape.
 	sequences map[string]template.SequenceState
 
+	// Asleep says that it has no events that fire, since nobody has it.
+	Asleep bool
+
 	// mark is where RewindTo leads, nil for nowhere.
 	mark *mark
 }
@@ -55,6 +58,15 @@ type Result struct {
 // Clone makes a database from its template and begins to watch it. It returns the
 // counters that it begins with.
 func (r *Rewinder) Clone(ctx context.Context, s *Session, shape *template.Shape, name string) (map[string]uint64, error) {
+	return r.watched(ctx, s, shape, name, shape.Clone)
+}
+
+// CloneAsleep is Clone of one that nobody has yet.
+func (r *Rewinder) CloneAsleep(ctx context.Context, s *Session, shape *template.Shape, name string) (map[string]uint64, error) {
+	return r.watched(ctx, s, shape, name, shape.CloneAsleep)
+}
+
+func (r *Rewinder) watched(ctx context.Context, s *Session, shape *template.Shape, name string, clone func(context.Context, *sql.Conn, string) (map[string]uint64, error)) (map[string]uint64, error) {
 	if err := r.Unchanged(ctx, s, shape); err != nil {
 		return nil, err
 	}
@@ -62,7 +74,7 @@ func (r *Rewinder) Clone(ctx context.Context, s *Session, shape *template.Shape,
 	r.Journal.Watch(name)
 	var counters map[string]uint64
 	_, err := r.Unlocked(ctx, s, &Database{Name: name, Shape: shape}, func() (err error) {
-		counters, err = shape.Clone(ctx, s.Conn, name)
+		counters, err = clone(ctx, s.Conn, name)
 		return err
 	})
 	if err != nil {
@@ -108,6 +120,11 @@ func (r *Rewinder) failed(d *Database, warnings []string, why string) {
 
 // reset is Reset. After an error the result has the warnings.
 func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
+	if d.Asleep {
+		if err := d.Shape.Sleep(ctx, s.Conn, d.Name); err != nil {
+			return Result{}, err
+		}
+	}
 	changes, counters, err := r.take(ctx, s, d, c)
 	if err != nil {
 		return Result{}, err
@@ -139,6 +156,9 @@ func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database, c Counter
 	if err == nil && plan.Way == Reclone && r.Journal.Changed(d.Name) != "" {
 		// Whether that was before it was made or after, nobody can tell.
 		r.Journal.Doubt(d.Name, "it was changed while it was made again")
+	}
+	if err == nil && d.Asleep && plan.Structure { // which made them again
+		err = d.Shape.Sleep(ctx, s.Conn, d.Name)
 	}
 	res.Way, res.Why = plan.Way, plan.Why
 	return res, err
@@ -348,7 +368,11 @@ func (r *Rewinder) again(ctx context.Context, s *Session, d *Database) error {
 	if err := template.Drop(ctx, s.Conn, d.Name); err != nil {
 		return err
 	}
-	counters, err := d.Shape.Clone(ctx, s.Conn, d.Name)
+	clone := d.Shape.Clone
+	if d.Asleep {
+		clone = d.Shape.CloneAsleep
+	}
+	counters, err := clone(ctx, s.Conn, d.Name)
 	if err != nil {
 		return err
 	}

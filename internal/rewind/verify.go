@@ -83,6 +83,7 @@ func differs(ctx context.Context, s *Session, shape *template.Shape, doubt *Chan
 	case err != nil:
 		return "", err
 	}
+	have.TakeForEnabled(shape.Paused)
 	if !shape.Compare(have, nil).Empty() {
 		return "its shape was changed", nil
 	}

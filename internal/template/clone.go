@@ -66,6 +66,21 @@ const cloneTries = 3
 // never left. The database is not there, or removed again, when there is an error, unless that is
 // ErrExists. The session's database is the new one afterwards.
 func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) (map[string]uint64, error) {
+	counters, err := s.CloneAsleep(ctx, conn, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Wake(ctx, conn, name); err != nil {
+		if derr := Drop(context.WithoutCancel(ctx), conn, name); derr != nil {
+			err = fmt.Errorf("%w; and %w: %w", err, errStays, derr)
+		}
+		return nil, err
+	}
+	return counters, nil
+}
+
+// CloneAsleep is Clone without the events that fire, which Wake makes.
+func (s *Shape) CloneAsleep(ctx context.Context, conn *sql.Conn, name string) (map[string]uint64, error) {
 	for try := 1; ; try++ {
 		counters, err := s.cloneOnce(ctx, conn, name)
 		switch {
@@ -111,13 +126,14 @@ func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string, files *F
 	if err := s.makeTables(ctx, conn, name, all, files); err != nil {
 		return nil, err
 	}
-	if err := s.makeObjects(ctx, conn, name, s.Objects); err != nil {
+	_, objects := s.firing()
+	if err := s.makeObjects(ctx, conn, name, objects); err != nil {
 		return nil, err
 	}
 	if s.made != nil {
 		s.made(name)
 	}
-	return s.verify(ctx, conn, name, all, s.Objects)
+	return s.verify(ctx, conn, name, all, objects)
 }
 
 // dropTries is how often a lock may stand in the way of dropping a database. InnoDB itself

@@ -32,6 +32,8 @@ type Shape struct {
 	Keys []ForeignKey `json:"keys"`
 	// Files, if not nil, has clones made of files where that is faster.
 	Files *Files `json:"-"`
+	// Paused are the events that are enabled, but in the template itself.
+	Paused []string `json:"-"`
 	// Sums tell whether its rows are still the same.
 	Sums Sums `json:"-"`
 
