@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -49,7 +50,7 @@ func newDBNew(a *app) *cobra.Command {
 				return err
 			}
 			r.Template, r.TTLSeconds, r.WaitSeconds = args[0], ttl.Seconds(), wait.Seconds()
-			d, err := c.NewDatabase(cmd.Context(), r)
+			d, err := newDatabase(cmd.Context(), a, c, r)
 			if err != nil {
 				return err
 			}
@@ -66,6 +67,29 @@ func newDBNew(a *app) *cobra.Command {
 	cmd.Flags().DurationVar(&wait, "wait", time.Minute, "for how long to wait while as many clones are in use as ramaria db pool allows")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON, with its account")
 	return cmd
+}
+
+// silent is for how long a full pool is waited for without a word.
+const silent = time.Second
+
+// newDatabase says that the pool is full before it waits for long.
+func newDatabase(ctx context.Context, a *app, c *client.Client, r client.DatabaseRequest) (client.Database, error) {
+	wait := time.Duration(r.WaitSeconds * float64(time.Second))
+	if wait == 0 {
+		wait = time.Minute
+	}
+	if wait <= silent {
+		return c.NewDatabase(ctx, r)
+	}
+	r.WaitSeconds = silent.Seconds()
+	d, err := c.NewDatabase(ctx, r)
+	var e *client.Error
+	if !errors.As(err, &e) || e.Code != client.CodeFull {
+		return d, err
+	}
+	a.say("as many clones are in use as the pool allows: waiting up to %s for one (ramaria db ls shows them, ramaria db drop NAME ends one)", wait)
+	r.WaitSeconds = (wait - silent).Seconds()
+	return c.NewDatabase(ctx, r)
 }
 
 // newDBEach is a command that does something with each of some clones.

@@ -193,7 +193,7 @@ func (p *Pool) lost(name string) bool {
 	if err != nil {
 		return false
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	list, err := fs.ReadDir(dir.FS(), ".")
 	// With lower_case_table_names its directory has another case.
 	return err == nil && !slices.ContainsFunc(list, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), name) })
