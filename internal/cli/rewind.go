@@ -10,6 +10,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/pool"
 )
 
 func newRewind(a *app) *cobra.Command {
@@ -51,12 +52,15 @@ func runRewind(ctx context.Context, a *app, name, label string) error {
 			return err
 		}
 		clean := context.WithoutCancel(ctx)
-		err = i.SaveState(instance.State{Phase: instance.Stopped, Since: time.Now()})
+		undo, err := pool.Rewound(i.PoolPath(), i.DataDir())
+		if err == nil {
+			err = i.SaveState(instance.State{Phase: instance.Stopped, Since: time.Now()})
+		}
 		if err == nil {
 			err = a.start(ctx, i, false)
 		}
 		if err != nil {
-			if uerr := errors.Join(s.Unwind(clean, &i.Record, old), i.SaveState(before)); uerr != nil {
+			if uerr := errors.Join(s.Unwind(clean, &i.Record, old), i.SaveState(before), undo()); uerr != nil {
 				return errors.Join(err, uerr)
 			}
 			a.say("instance %s has the data it had before", name)

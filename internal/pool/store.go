@@ -160,15 +160,18 @@ func later(a, b time.Time) time.Time {
 
 // Rewound changes the file of an instance whose data, in dataDir, is that of another time: what a
 // key stood for may have been half built then, a database that was being built another's, and a
-// template may not have been there, nor its clones.
-func Rewound(file, dataDir string) error {
+// template may not have been there, nor its clones. It returns what undoes that.
+func Rewound(file, dataDir string) (undo func() error, err error) {
+	var before record
 	p := unopened(Config{File: file, DataDir: dataDir})
-	if err := p.load(); err != nil {
-		return err
+	undo = func() error { return nil }
+	if err := p.load(); err != nil || len(p.templates)+len(p.builds) == 0 {
+		return undo, err
 	}
-	if len(p.templates)+len(p.builds) == 0 {
-		return nil
+	if err := instance.ReadJSON(file, &before); err != nil {
+		return undo, err
 	}
+	undo = func() error { return instance.WriteJSON(file, before) }
 	for name, t := range p.templates {
 		if t.key = ""; !p.lost(name) {
 			continue
@@ -181,7 +184,7 @@ func Rewound(file, dataDir string) error {
 		}
 	}
 	clear(p.builds)
-	return p.save()
+	return undo, p.save()
 }
 
 // lost reports whether the database of a template is not there, as far as files tell.

@@ -267,7 +267,7 @@ func (s *Supervisor) startAgain(ctx context.Context) error {
 			s.log.Error("cannot write down the new port", "error", err)
 		}
 	}
-	err := pool.Rewound(s.inst.PoolPath(), s.inst.DataDir())
+	_, err := pool.Rewound(s.inst.PoolPath(), s.inst.DataDir())
 	if err == nil {
 		err = s.openPool()
 	}
