@@ -221,9 +221,15 @@ func (p *Pool) furnish(ctx context.Context, s *rewind.Session, l *lease, f func(
 func newLease(from, name string, pooled bool) *lease {
 	return &lease{
 		Name: name, Template: from, pooled: pooled, spare: pooled, expires: never,
-		Login: server.Login{User: "lease_" + random(userBytes), Password: server.NewPassword()},
+		Login: server.Login{User: leaseUser + random(userBytes), Password: server.NewPassword()},
 	}
 }
+
+// leaseUser is what the names of the accounts of leases begin with.
+const leaseUser = "lease_"
+
+// leased reports whether an account is that of a lease, or was.
+func leased(user string) bool { return strings.HasPrefix(user, leaseUser) }
 
 // userBytes is how many random bytes stand in the name of an account.
 const userBytes = 6

@@ -208,7 +208,7 @@ func (p *Pool) start() error {
 	db.SetMaxOpenConns(2 * sessions) // each may have another look at what it waits for
 	db.SetMaxIdleConns(sessions)
 	j.Read() // what stands there is about nothing that is watched
-	r := &rewind.Rewinder{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID, DB: db}
+	r := &rewind.Rewinder{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID, DB: db, Leased: leased}
 	conn, err := db.Conn(p.life)
 	if err == nil {
 		err = errors.Join(r.Begin(p.life, conn), conn.Close())

@@ -41,6 +41,8 @@ type Rewinder struct {
 	ServerID uint32
 	// DB opens connections that look at what a session waits for; nil for none.
 	DB *sql.DB
+	// Leased reports whether an account reaches no database but one of its own; nil for none.
+	Leased func(user string) bool
 
 	sampling sampling
 	// verifying is held by whoever compares a template with what it was.

@@ -146,13 +146,18 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 			u.warnings = append(u.warnings, fmt.Sprintf("connections of other accounts in the database were ended (%d), since one may have held the lock that stood in the way", ended))
 		}
 		return true, err
-	case !slices.ContainsFunc(list, func(s server.Session) bool { return s.User != me.User && s.Command != "Daemon" }):
-		// It is a task of the server's own, or another session of ours, which comes to its end.
+	case !slices.ContainsFunc(list, func(s server.Session) bool { return s.User != me.User && s.Command != "Daemon" && !u.leased(s.User) }):
+		// It is a task of the server's own, such as its purge, or another session of ours, which comes to
+		// its end.
 	case u.gaveUp != "" || time.Since(u.since) >= longestWait:
 		u.gaveUp = me.State
 		return true, u.exec(ctx, conn, "KILL QUERY ", u.me)
 	}
 	return true, nil
+}
+
+func (u *unlocker) leased(user string) bool {
+	return user == u.d.User || u.Leased != nil && u.Leased(user)
 }
 
 // rows ends the connections that hold locks on rows that the session waits for: nobody but the

@@ -76,6 +76,23 @@ func TestLocks(t *testing.T) {
 	})
 }
 
+// TestLockThatEnds waits for a lock that nobody can hold for long, longer than for those of others.
+func TestLockThatEnds(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
+		le := l.lease("farm_1")
+		l.exec("CREATE USER other@localhost IDENTIFIED BY 'x_aA1x_aA1'\nGRANT ALL ON *.* TO other@localhost\nSET lock_wait_timeout = 3600")
+		l.Leased = func(user string) bool { return user == "other" }
+		le.do("DELETE FROM plain")
+		conn := le.app("LOCK TABLES DB.plain READ")
+		timer := time.AfterFunc(300*time.Millisecond, func() { closeNow(conn) })
+		defer timer.Stop()
+		if res := le.reset(); res.Way != rewind.Rewind {
+			t.Errorf("the way was %s (%s)", res.Way, res.Why)
+		}
+	})
+}
+
 // app runs statements, one a line, on a connection of an account that is not the lease's.
 func (l *lease) app(text string) *sql.Conn {
 	l.t.Helper()
