@@ -163,6 +163,9 @@ func (o *oltp) newServers(pool oltpPool) []*oltpServer {
 		}
 		s = s.with(set)
 		s.row = row + pool.suffix
+		if s.ramaria && pool.suffix != "" {
+			s.says += ": held small here, a page that it lacks passes a loop device on xfs; without --set innodb_buffer_pool_size the pool grows with the data"
+		}
 		if len(without) > 0 {
 			s.says += ": " + strings.Join(without, ", ")
 		}

@@ -74,6 +74,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "gtid_mode", value: "OFF", stages: Run, log: unlogged, why: "some packages switch it on; without a log each commit would write its GTID to a table"},
 	{name: "enforce_gtid_consistency", value: "OFF", stages: Run, why: "goes with gtid_mode"},
 	{name: "max_binlog_size", value: "16M", stages: Run, fixed: true, log: logged, why: "small files, since the supervisor purges whole ones"},
+	{name: "binlog_cache_size", value: "256K", stages: Run, log: logged, why: "a transaction that is larger goes through a temporary file: with the default of 32K each INSERT of a thousand rows did, nearly half of what the log costs it in processor time"},
 	{name: "sync_binlog", value: "0", stages: Run, log: logged, why: "the log is in RAM"},
 	{name: "log_bin_trust_function_creators", value: "ON", stages: Run, log: logged, why: "with a binary log the application could otherwise make no function or trigger"},
 }, performanceSettings())
