@@ -45,7 +45,7 @@ type finding struct {
 
 func runDoctor(ctx context.Context, a *app, asJSON bool) error {
 	var all []finding
-	for _, look := range []func(context.Context) []finding{a.doctorPlaces, a.doctorServer, a.doctorVolumes, a.doctorMemory, a.doctorLimits, a.doctorConfinement, a.doctorInstances} {
+	for _, look := range []func(context.Context) []finding{a.doctorPlaces, a.doctorServer, a.doctorVolumes, a.doctorLost, a.doctorMemory, a.doctorLimits, a.doctorConfinement, a.doctorInstances} {
 		all = append(all, look(ctx)...)
 	}
 	bad := false

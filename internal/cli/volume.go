@@ -29,16 +29,20 @@ them, so that the next instance is there at once.`,
 }
 
 func newVolumeLs(a *app) *cobra.Command {
-	var asJSON bool
+	var asJSON, allHomes bool
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List the volumes that are there",
 		Args:  maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if allHomes {
+				return runVolumeLsAll(a, asJSON)
+			}
 			return runVolumeLs(cmd.Context(), a, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&allHomes, "all-homes", false, "those in memory of all your homes, also of homes that were removed")
 	return cmd
 }
 

@@ -20,9 +20,13 @@ type volumeRmOptions struct{ all, force bool }
 func newVolumeRm(a *app) *cobra.Command {
 	var o volumeRmOptions
 	cmd := &cobra.Command{
-		Use:   "rm KIND...",
+		Use:   "rm KIND|DIR...",
 		Short: "Remove volumes with their images, and give their memory back",
+		Long: `Remove volumes with their images, and give their memory back: those of this home by
+their kind, and one that a removed home has left by its directory, as
+ramaria volume ls --all-homes has it.`,
 		Example: `  ramaria volume rm xfs
+  ramaria volume rm /dev/shm/ramaria-1000-0f109677
   ramaria volume rm --all --force`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runVolumeRm(cmd.Context(), a, args, o)
@@ -50,10 +54,15 @@ func runVolumeRm(ctx context.Context, a *app, args []string, o volumeRmOptions) 
 		return usageError{errors.New("remove volumes: name some, or use --all\nhint: ramaria volume ls")}
 	}
 	kinds := a.kindsThere()
+	var dirs []string
 	if !o.all {
 		there := kinds
 		kinds = nil
 		for _, arg := range args {
+			if strings.Contains(arg, "/") {
+				dirs = append(dirs, arg)
+				continue
+			}
 			kind := volume.Kind(arg)
 			if !slices.Contains(volume.Kinds, kind) {
 				return usageError{fmt.Errorf("remove volume %q: no such kind\nhint: ramaria volume ls", arg)}
@@ -66,7 +75,10 @@ func runVolumeRm(ctx context.Context, a *app, args []string, o volumeRmOptions) 
 	}
 	var errs []error
 	for _, kind := range kinds {
-		errs = append(errs, a.removeVolume(ctx, kind, o.force))
+		errs = append(errs, a.removeVolume(ctx, a.opener().At(kind), o.force))
+	}
+	for _, dir := range dirs {
+		errs = append(errs, a.removeFound(ctx, dir, o.force))
 	}
 	return errors.Join(errs...)
 }
@@ -75,8 +87,8 @@ func runVolumeRm(ctx context.Context, a *app, args []string, o volumeRmOptions) 
 var errNoVolume = errors.New("there is none")
 
 // removeVolume removes one volume; with force its instances too.
-func (a *app) removeVolume(ctx context.Context, kind volume.Kind, force bool) error {
-	v := a.opener().At(kind)
+func (a *app) removeVolume(ctx context.Context, v volume.Volume, force bool) error {
+	kind := v.Kind()
 	records, err := a.registry.List()
 	if err != nil {
 		return err
@@ -97,6 +109,11 @@ func (a *app) removeVolume(ctx context.Context, kind volume.Kind, force bool) er
 		}
 		if err := a.endFor(ctx, r, kind); err != nil {
 			return err
+		}
+	}
+	if force {
+		if err := a.endUnknown(ctx, v.Dir()); err != nil {
+			return fmt.Errorf("remove volume %s: %w", kind, err)
 		}
 	}
 	users := []string{}
