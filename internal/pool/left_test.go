@@ -231,3 +231,39 @@ func TestSettingsOfAll(t *testing.T) {
 		}
 	})
 }
+
+// TestLocksOfConnections: what an idle connection holds ends with it when the lease does, and stands
+// in the way of no reset.
+func TestLocksOfConnections(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		h.put("shop")
+		a, inA := h.lease(pool.Request{Template: "shop"})
+		b, inB := h.lease(pool.Request{Template: "shop", Name: "other"})
+		other := h.conn(inB, "DO GET_LOCK('other', 0)")
+		for _, text := range []string{"DO GET_LOCK('mine', 0)", "HANDLER item OPEN\nHANDLER item READ FIRST", "LOCK TABLES item READ", "SET @x = 1\nFLUSH TABLES item WITH READ LOCK"} {
+			h.try(inA, "UPDATE item SET name = 'x'\nALTER TABLE sale ADD COLUMN y int")
+			conn, err := inA.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			for line := range strings.Lines(text) {
+				_, _ = conn.ExecContext(t.Context(), strings.TrimSpace(line)) // a lease may not do all of it
+			}
+			h.clean(a.Name, "shop")
+			h.clean(b.Name, "shop")
+		}
+		if err := h.Drop(t.Context(), a.Name); err != nil {
+			t.Fatal(err)
+		}
+		var free bool
+		if err := h.root.QueryRow("SELECT IS_FREE_LOCK('mine')").Scan(&free); err != nil || !free {
+			t.Errorf("the lock of a lease that has ended is free: %t, %v", free, err)
+		}
+		if err := h.root.QueryRow("SELECT IS_FREE_LOCK('other')").Scan(&free); err != nil || free {
+			t.Errorf("the lock of another lease is free: %t, %v", free, err)
+		}
+		h.on(other, "SELECT 1")
+	})
+}
