@@ -20,9 +20,11 @@ const (
 	patience  = 10 * time.Millisecond
 	looks     = 5 * time.Millisecond
 	rareLooks = 20 * time.Millisecond
-	// longestWait is for how long a statement waits for a lock of which nobody knows whose it is. The
-	// servers' own tasks hold some for a moment.
+	// longestWait is for how long a statement waits for a lock on the template or on everything, and
+	// longestOwn for one on the database itself of which nobody knows whose it is: the purge of many
+	// deleted rows holds one for some tenths of a second.
 	longestWait = 50 * time.Millisecond
+	longestOwn  = 2 * time.Second
 	// rowLooks is how often the holders of locks on rows are asked for: MariaDB's answer is a copy
 	// that is renewed only if nobody has asked for a tenth of a second.
 	rowLooks = 120 * time.Millisecond
@@ -149,7 +151,7 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 	case !slices.ContainsFunc(list, func(s server.Session) bool { return s.User != me.User && s.Command != "Daemon" && !u.leased(s.User) }):
 		// It is a task of the server's own, such as its purge, or another session of ours, which comes to
 		// its end.
-	case u.gaveUp != "" || time.Since(u.since) >= longestWait:
+	case u.gaveUp != "" || time.Since(u.since) >= longestOwn || elsewhere && time.Since(u.since) >= longestWait:
 		u.gaveUp = me.State
 		return true, u.exec(ctx, conn, "KILL QUERY ", u.me)
 	}

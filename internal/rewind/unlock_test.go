@@ -82,13 +82,22 @@ func TestLockThatEnds(t *testing.T) {
 		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
 		le := l.lease("farm_1")
 		l.exec("CREATE USER other@localhost IDENTIFIED BY 'x_aA1x_aA1'\nGRANT ALL ON *.* TO other@localhost\nSET lock_wait_timeout = 3600")
-		l.Leased = func(user string) bool { return user == "other" }
-		le.do("DELETE FROM plain")
-		conn := le.app("LOCK TABLES DB.plain READ")
-		timer := time.AfterFunc(300*time.Millisecond, func() { closeNow(conn) })
-		defer timer.Stop()
-		if res := le.reset(); res.Way != rewind.Rewind {
-			t.Errorf("the way was %s (%s)", res.Way, res.Why)
+		for _, tc := range []struct {
+			name, change, lock string
+			leased             bool
+		}{
+			{"on the database", "DELETE FROM plain", "LOCK TABLES DB.plain READ", false},
+			{"on the template, by a lease", "CREATE TABLE exchange (a int)", "LOCK TABLES farm.plain WRITE", true},
+		} {
+			t.Run(tc.name, func(t *testing.T) {
+				le.t, l.t = t, t
+				l.Leased = func(user string) bool { return tc.leased && user == "other" }
+				le.do(tc.change)
+				conn := le.app(tc.lock)
+				timer := time.AfterFunc(300*time.Millisecond, func() { closeNow(conn) })
+				defer timer.Stop()
+				le.reset()
+			})
 		}
 	})
 }
