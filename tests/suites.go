@@ -29,7 +29,7 @@ var Suites = []Suite{
 	{
 		Name: "image",
 		Scripts: []string{
-			"image", "image-save", "from-instance", "dumps", "dump-pack", "load", "template-dumps", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
+			"image", "image-save", "from-instance", "dumps", "dump-pack", "load", "template-dumps", "other-flavour", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
 			"datadir", "datadir-refused", "datadir-others", "confine", "passwordless",
 		},
 		Tests: []string{"TestSamplesEqualPlainLoad", "TestEverythingEqualsPlainLoad", "TestDataDirectoryIsCopied"},
@@ -55,7 +55,7 @@ var Suites = []Suite{
 	{
 		Name: "fault",
 		Scripts: []string{
-			"beyond-recovery", "broken-files", "disk-full", "full-volume", "interrupt-build", "interrupt-run", "interrupt-up", "killed-run",
+			"beyond-recovery", "broken-files", "disk-full", "full-volume", "load-full", "interrupt-build", "interrupt-run", "interrupt-up", "killed-run",
 			"killed-server", "killed-supervisor", "no-room",
 		},
 		Tests: []string{"TestKilledServerLosesNothing", "TestKilledDirectoryIsRecovered", "TestTornPageIsMended", "TestKilledRewind", "TestNeverLeftStopped"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 	to.Endpoint.Database = database
 	made, err := to.CreateDatabase(ctx)
 	if err != nil {
-		return err
+		return a.blameRoom(ctx, i, "database "+database, err)
 	}
 	if !o.ownNames {
 		to.Rename = &dump.Rename{
@@ -85,7 +86,7 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 	return a.lockingOpen(ctx, i, func() error {
 		for _, file := range files {
 			if err := a.loadFile(ctx, to, file); err != nil {
-				return err
+				return a.blameRoom(ctx, i, "the rest of "+filepath.Base(file), err)
 			}
 		}
 		return nil

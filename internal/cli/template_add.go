@@ -132,7 +132,7 @@ func (o *templateAddOptions) fill(ctx context.Context, a *app, c *client.Client,
 	}
 	for _, path := range paths {
 		if err := loadInto(ctx, to, path); err != nil {
-			return err
+			return a.blameRoom(ctx, i, "the rest of "+filepath.Base(path), err)
 		}
 	}
 	return nil

@@ -19,6 +19,8 @@ const (
 // the middle of anything.
 type origin struct {
 	line int // of the head of a dump whose end has not come yet, or 0
+	// maker is who says to have written the dump: mysql, mariadb, or "".
+	maker string
 }
 
 // note looks at the comment that b begins with. line is asked only where a dump
@@ -33,10 +35,24 @@ func (o *origin) note(b []byte, line func() int) error {
 			at := line()
 			err := o.unfinished(at)
 			o.line = at
+			o.maker = makerOf(b)
 			return err
 		}
 	}
 	return nil
+}
+
+// makerOf tells whose program wrote a dump with this head. MariaDB's called itself MySQL's for
+// long, and named MariaDB behind that.
+func makerOf(head []byte) string {
+	line, _, _ := bytes.Cut(head[:min(len(head), 200)], []byte("\n"))
+	switch {
+	case bytes.Contains(line, []byte("MariaDB")):
+		return "mariadb"
+	case bytes.Contains(line, []byte("MySQL")):
+		return "mysql"
+	}
+	return ""
 }
 
 // unfinished returns the fault of a dump that ends at line without its end.

@@ -19,6 +19,8 @@ type Summary struct {
 	NeedsDatabase bool
 	// Current is the database that the last USE chose, or empty.
 	Current string
+	// Maker is whose program wrote the dump, as its first line says: mysql, mariadb or empty.
+	Maker string
 
 	used bool
 }

@@ -70,7 +70,9 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 	}
 	l.settled = sync.NewCond(&l.lock)
 	err = l.run(ctx, t.Endpoint.Database)
-	return l.scanner.Summary(), err
+	sum := l.scanner.Summary()
+	t.otherFlavour(err, sum)
+	return sum, err
 }
 
 type loader struct {

@@ -240,7 +240,7 @@ func (l *loader) refused(err error, line int, text []byte) error {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case ok:
-		return dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), nil)
+		return dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), err)
 	case server.Gone(err):
 		return dump.Refused(l.name, line, text, "the server has gone away", ErrServerGone)
 	}

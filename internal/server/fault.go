@@ -55,6 +55,18 @@ func DuplicateKey(err error) bool { return numbered(err, errDuplicateKey) }
 // DatabaseExists reports whether a database was to be made that is there.
 func DatabaseExists(err error) bool { return numbered(err, errDatabaseExists) }
 
+// Dialect reports whether a statement failed since the server does not speak it: a syntax, a
+// character set, a collation, a variable, an engine or a type of the other flavour.
+func Dialect(err error) bool {
+	return numbered(err, 1064, 1115, 1193, 1231, 1273, 1286, errNoRoutine, 1911, 3679, 4161)
+}
+
+// Starved reports whether a statement failed in a way in which statements fail where there is no
+// room left: the file system says so, or the supervisor has made the server read-only.
+func Starved(err error) bool {
+	return Gone(err) || numbered(err, 3, 1021, 1026, 1030, 1114, 1290, errInterrupted, 1836)
+}
+
 // FixedVariable reports whether a variable was to be set that cannot be.
 func FixedVariable(err error) bool { return numbered(err, errFixed) }
 

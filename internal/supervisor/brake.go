@@ -69,6 +69,15 @@ type brake struct {
 // brakes reports whether a volume needs one: servers on disk are left as they are everywhere.
 func brakes(v volume.Volume) bool { return v.Kind() != volume.Disk }
 
+// ReadOnlyBelow is the room, in bytes, that a volume must have for servers in it to write: with
+// less they are made read-only, and write again when there is half as much more.
+func ReadOnlyBelow(v volume.Volume, u volume.Usage) int64 {
+	if !brakes(v) {
+		return leastBrake
+	}
+	return brakeRoom(v, u) * 3 / 2
+}
+
 // brakeRoom is the room, in bytes, below which servers are made read-only.
 func brakeRoom(v volume.Volume, u volume.Usage) int64 {
 	if v.Kind() == volume.Ramfs || v.Shares() {
