@@ -124,7 +124,7 @@ func (r *Rename) options(text []byte) string {
 	t := tokens{b: text}
 	var out string
 	for tok := t.next(); tok.kind != tokenEnd; tok = t.next() {
-		option := ""
+		var option string
 		switch {
 		case tok.is("charset"), tok.is("character") && t.next().is("set"):
 			option = " CHARACTER SET "
