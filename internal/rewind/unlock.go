@@ -141,6 +141,12 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 			u.warnings = append(u.warnings, "all connections of the database were ended, since one may have held the lock that stood in the way")
 		}
 		return true, err
+	case !elsewhere && u.d.User != "" && slices.ContainsFunc(list, func(s server.Session) bool { return s.User == u.d.User }):
+		// Those that were ended hold their locks until they are gone, which takes a while on a busy
+		// machine.
+		u.since = time.Now()
+		_, err := u.end(ctx, conn, list, func(s server.Session) bool { return s.User == u.d.User })
+		return true, err
 	case !elsewhere && !u.others:
 		u.others = true
 		ended, err := u.end(ctx, conn, list, func(s server.Session) bool { return s.Database == u.d.Name && s.User != me.User })

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -21,10 +20,9 @@ type lease struct {
 	template *template
 	database client.Database
 	sessions [connections]*session
-	// quiet never has a transaction open, so that it must stay, unless another connection may
-	// have held a lock.
+	// quiet never has a transaction open, so that it must stay, unless a warning tells that all of
+	// the lease's connections were ended, since one held a lock.
 	quiet *session
-	locks bool
 
 	// want is what the database must look like when it is clean; marked says that it is the
 	// mark, kept that its counters may be higher.
@@ -102,7 +100,6 @@ func (l *lease) do(ctx context.Context, s step) (said any, err error) {
 	case run:
 		_, _ = session.await()
 		l.clean = false
-		l.locks = l.locks || locking.MatchString(text)
 		err := session.exec(ctx, text)
 		l.counts.statement(s.text, err)
 		if errors.Is(err, errStuck) {
@@ -111,7 +108,7 @@ func (l *lease) do(ctx context.Context, s step) (said any, err error) {
 		return err, nil
 	case begin:
 		_, _ = session.await()
-		l.clean, l.locks = false, true
+		l.clean = false
 		session.begin(ctx, text)
 		l.arrive(ctx, session, text)
 	case await:
@@ -132,10 +129,6 @@ func (l *lease) do(ctx context.Context, s step) (said any, err error) {
 	}
 	return nil, nil
 }
-
-// locking are statements that may leave a lock on a table: who stands in the way of a reset is
-// ended, and nobody can tell which connection of the lease that is.
-var locking = regexp.MustCompile(`^(LOCK TABLES|HANDLER|FLUSH|XA|BEGIN|START|SET autocommit)`)
 
 // arrive waits until the server is at work on a statement that was begun: one that comes later
 // than a reset is no part of what was reset.
@@ -171,12 +164,11 @@ func (l *lease) back(ctx context.Context, s step) (said any, err error) {
 			return nil, err
 		}
 		l.counts.way(string(s.verb), r.Way, err)
-		if quiet && err == nil && !l.locks && (r.Way == "noop" || r.Way == "rewind") {
+		if quiet && err == nil && len(r.Warnings) == 0 && (r.Way == "noop" || r.Way == "rewind") {
 			if e := l.quiet.exec(ctx, "SELECT 1"); e != nil || l.quiet.id != id {
 				return r, faulty("%s by %s ended an idle connection: %v", s, r.Way, e)
 			}
 		}
-		l.locks = false
 		if !again || ctx.Err() != nil {
 			return []any{r.Way, r.Why, err}, nil //nolint:nilerr // what settle took for right is no fault
 		}
