@@ -30,7 +30,7 @@ func (b *build) exec(ctx context.Context, s source) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", s.path)
 	// Not of another instance, of which the caller's shell may have been told.
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "RAMARIA_API=") })
-	cmd.Env = append(env, endpoint.Env(home)...)
+	cmd.Env = slices.Concat(env, endpoint.Env(home))
 	// What a command prints is talk: stdout belongs to ramaria's own answer.
 	cmd.Stdout, cmd.Stderr = b.Talk, b.Talk
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -78,8 +78,7 @@ func (p Program) answer(ctx context.Context, args ...string) (string, error) {
 	return "", err
 }
 
-// Path is the program itself, after the loader and the loader's options.
-// Path is the program's file, "" for one that was not found.
+// Path is the program's file, after the loader and the loader's options; "" for one that was not found.
 func (p Program) Path() string {
 	if len(p.Argv) == 0 {
 		return ""
