@@ -46,6 +46,9 @@ type Case struct {
 	// Series is a bar.
 	Series string
 	X      float64
+	// Ours says that the row is of Ramaria, and not of what it is compared with. Of a row that
+	// has the name in its own, that need not be said.
+	Ours bool
 	// Command is what measures this row alone, or does by hand what a round of it does, see
 	// Row.ByHand; "" for nothing. What repeats all of it is Result.Command.
 	Command string

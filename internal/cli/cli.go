@@ -58,12 +58,8 @@ type app struct {
 
 // Main runs one command line and returns the exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), heeded()...)
+	ctx, stop := heed(stderr)
 	defer stop()
-	go func() { // the first signal undoes what was begun, a second one ends at once
-		<-ctx.Done()
-		stop()
-	}()
 	out := &output{w: stdout}
 	a := &app{uid: os.Geteuid(), stdin: stdin, stdout: out, stderr: stderr, inherited: sys.HoldInherited()}
 	if a.uid == 0 {
@@ -98,6 +94,26 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "ramaria: %s\n", progress.Plain(text))
 	return exitCode(ctx, err)
+}
+
+// heed returns a context that ends with the first signal, upon which a command undoes what it
+// began. A second one is only answered: people press Ctrl-C twice. The third ends at once.
+func heed(stderr io.Writer) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, heeded()...)
+	go func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-signals:
+		}
+		cancel()
+		<-signals
+		signal.Stop(signals)
+		fmt.Fprintln(stderr, "ramaria: cleaning up; once more ends at once, and leaves what is there")
+	}()
+	return ctx, func() { signal.Stop(signals); cancel() }
 }
 
 // heeded are the signals that end a command. One that the caller has ignored, as

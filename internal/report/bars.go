@@ -48,9 +48,9 @@ func drawBars(r *bench.Result, rows []bench.Row, log bool, width float64, above 
 	// The grid lies below everything, but its height is known last.
 	var front drawing
 	y := 4.0
-	for i, row := range rows {
+	for _, row := range rows {
 		c.drawing = &front
-		y = c.row(row, ratioLabel(r, row), i == 0 && r.Rows[0].Name == row.Name, y, width) + rowGap
+		y = c.row(row, ratioLabel(r, row), y, width) + rowGap
 	}
 	bottom := y - rowGap + 6
 	c.drawing = &d
@@ -69,7 +69,7 @@ type barChart struct {
 }
 
 // row draws a row whose top is at y and returns its bottom.
-func (c *barChart) row(row bench.Row, ratio string, base bool, y, width float64) float64 {
+func (c *barChart) row(row bench.Row, ratio string, y, width float64) float64 {
 	var top float64
 	if c.names == 0 {
 		y = c.drawing.lines("name", 0, y+labelSize, wrap(row.Name, width, labelWidth)) - labelSize + 3
@@ -89,15 +89,15 @@ func (c *barChart) row(row bench.Row, ratio string, base bool, y, width float64)
 		notes := wrap(noteOf(row), width-x, tickWidth)
 		return max(y+barHeight, c.drawing.lines("note", x, top+labelSize, notes)-labelSize+4)
 	}
-	c.bar(row, ratio, base, top)
+	c.bar(row, ratio, top)
 	return y + barHeight
 }
 
 // bar draws bar, whisker and value of a row.
-func (c *barChart) bar(row bench.Row, ratio string, base bool, y float64) {
+func (c *barChart) bar(row bench.Row, ratio string, y float64) {
 	class := "bar"
-	if base {
-		class = "bar base"
+	if row.Ours {
+		class = "bar ours"
 	}
 	end := c.at(row.Median)
 	// A bar of no length would look like a row that was forgotten.

@@ -53,7 +53,8 @@ func TestInBrowser(t *testing.T) {
 		if bytes.Equal(pictures[size.name+"-light"].Pix, pictures[size.name+"-dark"].Pix) {
 			t.Errorf("%s: light and dark look the same", size.name)
 		}
-		b.check(t, size.name, size.width, size.height)
+		b.check(t, size.name, "/report", size.width, size.height)
+		b.check(t, size.name+", unfolded", "/unfolded", size.width, size.height)
 	}
 }
 
@@ -78,9 +79,9 @@ type layoutFacts struct {
 	Faults []string // texts that are cut, meet or are too small
 }
 
-func (b *browser) check(t *testing.T, name string, width, height int) {
+func (b *browser) check(t *testing.T, name, page string, width, height int) {
 	t.Helper()
-	facts := b.layout(t, "/report", width, height)
+	facts := b.layout(t, page, width, height)
 	if facts.Width > width {
 		t.Errorf("%s: the page is %d wide and scrolls sideways in %d", name, facts.Width, width)
 	}
@@ -187,6 +188,10 @@ func newBrowser(t *testing.T) *browser {
 	mux.HandleFunc("/report", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write(page.Bytes())
+	})
+	mux.HandleFunc("/unfolded", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(bytes.ReplaceAll(page.Bytes(), []byte("<details>"), []byte("<details open>")))
 	})
 	mux.HandleFunc("/frame", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -12,6 +12,7 @@ import (
 // curve is the rows of one Series, by X.
 type curve struct {
 	name   string
+	ours   bool // it is of Ramaria
 	points []point
 }
 
@@ -33,7 +34,7 @@ func curvesOf(rows []bench.Row, value func(bench.Row) point) []curve {
 		i := slices.IndexFunc(curves, func(c curve) bool { return c.name == row.Series })
 		if i < 0 {
 			i = len(curves)
-			curves = append(curves, curve{name: row.Series})
+			curves = append(curves, curve{name: row.Series, ours: row.Ours})
 		}
 		curves[i].points = append(curves[i].points, value(row))
 	}

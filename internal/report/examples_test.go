@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bench"
@@ -21,7 +22,7 @@ func spreadOf(median float64) []float64 {
 
 // rowWith is a measured row.
 func rowWith(u bench.Unit, name string, samples ...float64) bench.Row {
-	return bench.Row{Name: name, Rounds: len(samples), Samples: samples, Stats: bench.Summarise(u, samples), Ratio: math.NaN()}
+	return bench.Row{Name: name, Ours: strings.Contains(name, "ramaria"), Rounds: len(samples), Samples: samples, Stats: bench.Summarise(u, samples), Ratio: math.NaN()}
 }
 
 func unavailable(name, note string) bench.Row {

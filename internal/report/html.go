@@ -23,6 +23,7 @@ var templates = sync.OnceValue(func() *template.Template {
 // page is what the template of a report takes.
 type page struct {
 	Measured string // when, and by which ramaria; "" if the results do not say
+	Where    string // on which machine; "" if there are several
 	Sections []section
 	Machines []machine
 }
@@ -39,6 +40,9 @@ type machine struct {
 func WriteHTML(w io.Writer, results []bench.Result) error {
 	sections, machines := sectionsOf(results)
 	p := page{Measured: measuredOf(results), Sections: sections}
+	if len(machines) == 1 {
+		p.Where = clean(machineOf(machines[0]))
+	}
 	for i, m := range machines {
 		facts := machine{Facts: factsOf(m), Directories: m.Directories}
 		if len(machines) > 1 {

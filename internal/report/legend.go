@@ -31,8 +31,8 @@ func (c *lineChart) legend(curves []curve, y, width float64) float64 {
 		if x > 0 && x+need > width {
 			x, y = 0, y+lineHeight+4
 		}
-		c.drawing.path(lineClass(i), fmt.Sprintf("M%v %vh%v", coord(x), coord(y), keyWidth-4))
-		c.mark(i, x+keyWidth/2-2, y)
+		c.drawing.path(lineClass(curve, i), fmt.Sprintf("M%v %vh%v", coord(x), coord(y), keyWidth-4))
+		c.mark(curve, i, x+keyWidth/2-2, y)
 		next := c.drawing.lines("label", x+keyWidth+4, y+4.5, lines)
 		x += need + keyGap
 		if len(lines) > 1 {
@@ -44,7 +44,8 @@ func (c *lineChart) legend(curves []curve, y, width float64) float64 {
 
 // endLabel is the name of a curve, to stand where that ends.
 type endLabel struct {
-	curve int
+	curve curve
+	place int // in the list of curves
 	lines []string
 	last  point // the last that was measured; its y is NaN if there is none
 	y     float64
@@ -55,7 +56,7 @@ func (l endLabel) height() float64 { return float64(len(l.lines))*lineHeight + 2
 func endLabels(curves []curve) []endLabel {
 	labels := make([]endLabel, len(curves))
 	for i, c := range curves {
-		labels[i] = endLabel{curve: i, lines: wrap(nameOf(c), endRoom, labelWidth), last: c.last()}
+		labels[i] = endLabel{curve: c, place: i, lines: wrap(nameOf(c), endRoom, labelWidth), last: c.last()}
 	}
 	return labels
 }
@@ -92,9 +93,9 @@ func (c *lineChart) ends(labels []endLabel) {
 	x := c.right + endGap
 	for _, l := range labels {
 		if finite(l.last.y) && c.x.at(l.last.x) == 1 {
-			c.drawing.line(fmt.Sprintf("leader s%d", l.curve%looks), c.atX(l.last.x)+7, c.atY(l.last.y), x-3, l.y)
+			c.drawing.line("leader "+side(l.curve), c.atX(l.last.x)+7, c.atY(l.last.y), x-3, l.y)
 		}
-		c.mark(l.curve, x+4, l.y)
+		c.mark(l.curve, l.place, x+4, l.y)
 		c.drawing.lines("label", x+markRoom, l.y-float64(len(l.lines)-1)*lineHeight/2+4.5, l.lines)
 	}
 }

@@ -18,9 +18,9 @@ const (
 	yTickGap    = 8.0
 )
 
-// How many looks there are. Colour and shape of a curve are those of its place in the
-// list, and its dashes move on by one each time that the colours are used up, so that no
-// two of the first 32 look alike.
+// How many looks there are. The colour of a curve says whose it is. The shape of its points is
+// that of its place in the list, and its dashes move on by one each time that the shapes are used
+// up, so that no two of the first 32 look alike.
 const (
 	looks  = 8
 	dashes = 4
@@ -200,22 +200,30 @@ func (c *lineChart) curve(v curve, i int) {
 		fmt.Fprintf(&path, "%s%v %v", pen, coord(x), coord(c.atY(p.y)))
 		pen = "L"
 		if finite(p.low) && finite(p.high) {
-			c.drawing.line(fmt.Sprintf("spread s%d", i%looks), x, c.atY(p.low), x, c.atY(p.high))
+			c.drawing.line("spread "+side(v), x, c.atY(p.low), x, c.atY(p.high))
 		}
 	}
 	if path.Len() == 0 {
 		return
 	}
-	c.drawing.path(lineClass(i), path.String())
+	c.drawing.path(lineClass(v, i), path.String())
 	for _, p := range v.points {
 		if finite(p.y) {
-			c.mark(i, c.atX(p.x), c.atY(p.y))
+			c.mark(v, i, c.atX(p.x), c.atY(p.y))
 		}
 	}
 }
 
-func lineClass(i int) string {
-	return fmt.Sprintf("line s%d d%d", i%looks, (i%looks+i/looks)%dashes)
+// side is the class that gives a curve its colour.
+func side(v curve) string {
+	if v.ours {
+		return "ours"
+	}
+	return "other"
+}
+
+func lineClass(v curve, i int) string {
+	return fmt.Sprintf("line %s d%d", side(v), (i%looks+i/looks)%dashes)
 }
 
 // marks are the shapes of points, each about 9 units wide around 0,0.
@@ -230,6 +238,6 @@ var marks = [looks]string{
 	"m-5-5l5 3.2l5-3.2l-3.2 5l3.2 5l-5-3.2l-5 3.2l3.2-5z",       // star
 }
 
-func (c *lineChart) mark(i int, x, y float64) {
-	c.drawing.path(fmt.Sprintf("mark s%d", i%looks), fmt.Sprintf("M%v %v%s", coord(x), coord(y), marks[i%looks]))
+func (c *lineChart) mark(v curve, i int, x, y float64) {
+	c.drawing.path("mark "+side(v), fmt.Sprintf("M%v %v%s", coord(x), coord(y), marks[i%looks]))
 }

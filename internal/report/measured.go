@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -44,4 +46,47 @@ func versionsOf(results []bench.Result) []string {
 	}
 	slices.Sort(versions)
 	return slices.DeleteFunc(slices.Compact(versions), func(v string) bool { return v == "" })
+}
+
+// titleOfPlot is what a drawing of its own is called: the scenario, and the further measure if it
+// is of one.
+func titleOfPlot(r *bench.Result, measure string) string {
+	title := opening(cmp.Or(r.Title, r.Scenario))
+	if measure != "" {
+		title = upperFirst(measure) + ": " + title
+	}
+	return clean(title)
+}
+
+// originOf says on which machine a result was measured, when, and by which ramaria.
+func originOf(r *bench.Result) string {
+	parts := []string{machineOf(r.Machine)}
+	if !r.Time.IsZero() {
+		parts = append(parts, r.Time.Format("2 January 2006"))
+	}
+	if r.Ramaria != "" {
+		parts = append(parts, "ramaria "+r.Ramaria)
+	}
+	return clean(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · "))
+}
+
+// machineOf is a machine in a line.
+func machineOf(m bench.Machine) string {
+	var parts []string
+	if m.CPU != "" {
+		parts = append(parts, m.CPU)
+	}
+	switch {
+	case m.Cores == 1:
+		parts = append(parts, "1 core")
+	case m.Cores > 1:
+		parts = append(parts, fmt.Sprintf("%d cores", m.Cores))
+	}
+	if m.MemoryBytes > 0 {
+		parts = append(parts, bench.Bytes.Format(float64(m.MemoryBytes)))
+	}
+	if m.Kernel != "" {
+		parts = append(parts, "Linux "+m.Kernel)
+	}
+	return strings.Join(parts, ", ")
 }

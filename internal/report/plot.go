@@ -16,6 +16,8 @@ const (
 	narrowWidth = 320
 	labelSize   = 13.0 // of names and values
 	tickSize    = 12.0 // of ticks, titles of axes, notes
+	titleSize   = 16.0
+	boldWidth   = 1.1 // how much wider letters are in the title
 	lineHeight  = 16.0
 	tickGap     = 10.0 // between the labels of two ticks
 )
@@ -28,8 +30,10 @@ type Plot struct {
 	// Caption says what the marks mean.
 	Caption string
 	// Alt is what a screen reader says in place of the drawing.
-	Alt          string
-	wide, narrow drawing
+	Alt string
+	// Title and Origin stand above a drawing of its own: what was measured, and where and when.
+	Title, Origin string
+	wide, narrow  drawing
 }
 
 // Plots draws a result: bars of the rows without a Series, lines of those with one, and
@@ -57,13 +61,16 @@ func Plots(r *bench.Result) []Plot {
 			plots = append(plots, plotLines(r, m.Name, m.Unit, curves))
 		}
 	}
+	for i := range plots {
+		plots[i].Title, plots[i].Origin = titleOfPlot(r, plots[i].Name), originOf(r)
+	}
 	return plots
 }
 
 // WriteSVG writes a plot as a file of its own, 672 units wide, with its colours inside:
 // those of a light or a dark page, as the reader prefers.
 func WriteSVG(w io.Writer, p Plot) error {
-	if err := templates().ExecuteTemplate(w, "plot.svg.tmpl", figure{Drawing: p.wide, Alt: clean(p.Alt), Alone: true}); err != nil {
+	if err := templates().ExecuteTemplate(w, "plot.svg.tmpl", ownFigure(p)); err != nil {
 		return fmt.Errorf("write plot: %w", err)
 	}
 	return nil
@@ -73,12 +80,28 @@ func WriteSVG(w io.Writer, p Plot) error {
 func wide(p Plot) figure   { return figure{Drawing: p.wide, Alt: clean(p.Alt)} }
 func narrow(p Plot) figure { return figure{Drawing: p.narrow, Alt: clean(p.Alt)} }
 
+// ownFigure is a plot as a file of its own, with its title above it.
+func ownFigure(p Plot) figure {
+	f := figure{Drawing: p.wide, Alt: clean(p.Alt), Alone: true}
+	var head drawing
+	y := head.lines("title", 0, titleSize, wrap(p.Title, wideWidth, titleWidth))
+	y = head.lines("origin", 0, y+2, wrap(p.Origin, wideWidth, tickWidth))
+	f.Head = coord(y)
+	for _, s := range head.Shapes {
+		s.Y -= f.Head
+		f.Drawing.Shapes = append(f.Drawing.Shapes[:len(f.Drawing.Shapes):len(f.Drawing.Shapes)], s)
+	}
+	return f
+}
+
 // figure is what the template of a drawing takes.
 type figure struct {
 	Drawing drawing
 	Alt     string
-	// Alone says that the drawing brings its own colours, background and margin.
+	// Alone says that the drawing brings its own colours, background and margin, and a head of the
+	// height Head above it.
 	Alone bool
+	Head  coord
 }
 
 // margin is what a drawing of its own has around it.
@@ -86,12 +109,15 @@ const margin coord = 16
 
 // Width and Height are those of a drawing of its own.
 func (f figure) Width() coord  { return f.Drawing.Width + 2*margin }
-func (f figure) Height() coord { return f.Drawing.Height + 2*margin }
+func (f figure) Height() coord { return f.Head + f.Drawing.Height + 2*margin }
+
+// Top is where a drawing of its own begins.
+func (f figure) Top() coord { return -margin - f.Head }
 
 // ViewBox is the part of the plane that is shown.
 func (f figure) ViewBox() string {
 	if f.Alone {
-		return fmt.Sprintf("%v %v %v %v", -margin, -margin, f.Width(), f.Height())
+		return fmt.Sprintf("%v %v %v %v", -margin, f.Top(), f.Width(), f.Height())
 	}
 	return fmt.Sprintf("0 0 %v %v", f.Drawing.Width, f.Drawing.Height)
 }
@@ -143,6 +169,7 @@ func (d *drawing) lines(class string, x, y float64, lines []string) float64 {
 
 func labelWidth(text string) float64 { return widthOf(text, labelSize) }
 func tickWidth(text string) float64  { return widthOf(text, tickSize) }
+func titleWidth(text string) float64 { return widthOf(text, titleSize) * boldWidth }
 
 func mediansOf(rows []bench.Row) []float64 {
 	values := make([]float64, len(rows))

@@ -157,15 +157,45 @@ func TestMeasured(t *testing.T) {
 	for i := range none {
 		none[i].Ramaria, none[i].Time = "", time.Time{}
 	}
-	if page := htmlOf(t, none...); strings.Contains(page, "Measured on") || strings.Contains(page, "class=\"soft\"") {
+	if page := htmlOf(t, none...); strings.Contains(page, "Measured on") || strings.Contains(page, "<p class=\"soft measured\"") {
 		t.Error("the page tells a date or a version that no result has")
 	}
 	old, late := upResult(), upResult()
 	late.Ramaria = "1.3.0"
 	page := htmlOf(t, old, late)
 	for _, version := range []string{"1.2.3", "1.3.0"} {
-		if !strings.Contains(page, "<dt>run</dt> <dd>Measured on 22 November 2026, 06:00 UTC, ramaria "+version+"</dd>") {
+		if !strings.Contains(page, "<dt>run</dt><dd>Measured on 22 November 2026, 06:00 UTC, ramaria "+version+"</dd>") {
 			t.Errorf("the page does not say which run is that of %s", version)
+		}
+	}
+}
+
+// TestOurs: what is of Ramaria has a colour of its own, and nothing else has it.
+func TestOurs(t *testing.T) {
+	page := htmlOf(t, cycleResult(), oltpResult())
+	for word, want := range map[string]bool{
+		"class=\"bar ours\"": true, "class=\"bar\"": true, "class=\"line ours d": true, "class=\"line other d": true,
+		"<tr class=\"ours\"><th scope=\"row\">ramaria reset</th>": true, "<tr class=\"ours\"><th scope=\"row\">stock": false,
+	} {
+		if strings.Contains(page, word) != want {
+			t.Errorf("it is not %v that the page has %s", want, word)
+		}
+	}
+}
+
+// TestSVGTellsItsOrigin: a drawing that leaves its report says what it is of, where and when it was
+// measured.
+func TestSVGTellsItsOrigin(t *testing.T) {
+	r := oltpResult()
+	for _, p := range Plots(&r) {
+		var svg bytes.Buffer
+		if err := WriteSVG(&svg, p); err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"ransactions of sysbench oltp_read_write", "Example CPU @ 3.00GHz, 2 cores, 25.0 GB, Linux 6.18.0", "22 November 2026", "ramaria 1.2.3"} {
+			if !strings.Contains(svg.String(), word) {
+				t.Errorf("the drawing of %q does not say %s", p.Name, word)
+			}
 		}
 	}
 }
@@ -181,7 +211,7 @@ func TestCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, words := range map[string][]string{
-		htmlOf(t, r): {"<h3>To repeat it</h3>\n<pre><code>ramaria bench up</code></pre>", "<h3>What a round does, by hand</h3>\n<p class=\"how\">stock; docker run mariadb</p>\n<pre><code>CLIENT &lt; 0</code></pre>"},
+		htmlOf(t, r): {"<summary>To repeat it</summary>\n<pre><code>ramaria bench up</code></pre>", "<h3>What a round does, by hand</h3>\n<p class=\"how\">stock; docker run mariadb</p>\n<pre><code>CLIENT &lt; 0</code></pre>"},
 		md.String():  {"\nTo repeat it:\n\n```sh\nramaria bench up\n```\n", "\nWhat a round does, by hand, of cp -a and mariadbd; ramaria up:\n\n```sh\nCLIENT < 1\n```\n"},
 	} {
 		for _, word := range words {

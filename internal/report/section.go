@@ -35,12 +35,27 @@ type pair struct{ Name, Value string }
 type tableRow struct {
 	Name, Settings string
 	Base           bool   // the row that the others are compared with
+	Ours           bool   // it is of Ramaria
 	Note           string // why there are no figures, or what is to be said of them
 	Cells          []string
 }
 
 // Measured says whether there is a figure.
 func (r tableRow) Measured() bool { return r.Cells != nil }
+
+// Main are the columns that everybody wants, by their numbers.
+func (s section) Main() []int { return []int{columnMedian, columnRatio, columnP99, columnSpread} }
+
+// Stated are the settings of the rows alone, by the names of the rows.
+func (s section) Stated() []pair {
+	var list []pair
+	for _, r := range s.Rows {
+		if r.Settings != "" {
+			list = append(list, pair{r.Name, r.Settings})
+		}
+	}
+	return list
+}
 
 // repeat is a command and the rows that it is of.
 type repeat struct {
@@ -103,6 +118,14 @@ func slug(name string) string {
 	return cmp.Or(strings.Join(words, "-"), "scenario")
 }
 
+// Places in the list of columnsOf.
+const (
+	columnMedian = 0
+	columnRatio  = 1
+	columnP99    = 2
+	columnSpread = 5
+)
+
 func columnsOf(r *bench.Result) []string {
 	columns := []string{"median", "ratio", "p99", "min", "max", "spread", "rounds"}
 	for _, m := range r.Beside {
@@ -132,7 +155,7 @@ func basesOf(r *bench.Result) []string {
 }
 
 func rowOf(r *bench.Result, row bench.Row, base bool) tableRow {
-	t := tableRow{Name: row.Name, Settings: row.Settings, Base: base, Note: row.Note}
+	t := tableRow{Name: row.Name, Settings: row.Settings, Base: base, Ours: row.Ours, Note: row.Note}
 	if row.Count == 0 {
 		t.Note = noteOf(row)
 		return t

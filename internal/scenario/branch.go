@@ -136,7 +136,7 @@ func (p *parent) down(ctx context.Context, err error) error {
 func (p *parent) snapshot(name string) bench.Case {
 	const label = "bench"
 	return bench.Case{
-		Name: name, Settings: "a mark", Prepare: p.prepare, Cleanup: p.end,
+		Name: name, Ours: true, Settings: "a mark", Prepare: p.prepare, Cleanup: p.end,
 		Round: func(ctx context.Context) (bench.Sample, error) {
 			m, err := p.mark(ctx, label)
 			if err != nil {
@@ -171,7 +171,7 @@ func (p *parent) mark(ctx context.Context, label string) (client.Mark, error) {
 // branch is the whole command, and a query.
 func (p *parent) branch(name string) bench.Case {
 	return bench.Case{
-		Name: name, Settings: "a running server branched, volume " + string(p.kind), Command: "ramaria branch PARENT " + branchName, Prepare: p.prepare, Cleanup: p.end,
+		Name: name, Ours: true, Settings: "a running server branched, volume " + string(p.kind), Command: "ramaria branch PARENT " + branchName, Prepare: p.prepare, Cleanup: p.end,
 		Round: bench.Timed(func(ctx context.Context) error {
 			if _, err := p.lab.Run(ctx, "branch", p.set.name, branchName); err != nil {
 				return err
@@ -184,7 +184,7 @@ func (p *parent) branch(name string) bench.Case {
 
 func (p *parent) up(name string) bench.Case {
 	return bench.Case{
-		Name: name, Settings: "ramaria up, command typed to first answer", Prepare: p.prepare, Cleanup: p.end,
+		Name: name, Ours: true, Settings: "ramaria up, command typed to first answer", Prepare: p.prepare, Cleanup: p.end,
 		Round: bench.Timed(func(ctx context.Context) error {
 			if _, err := p.lab.Run(ctx, append([]string{"up", branchName}, p.set.flags...)...); err != nil {
 				return err
@@ -198,7 +198,7 @@ func (p *parent) up(name string) bench.Case {
 func (p *parent) rewind(name string) bench.Case {
 	const label = "rewind"
 	return bench.Case{
-		Name: name, Settings: "ramaria mark, DROP DATABASE (not timed), ramaria rewind, a query", Prepare: p.prepare, Cleanup: p.end,
+		Name: name, Ours: true, Settings: "ramaria mark, DROP DATABASE (not timed), ramaria rewind, a query", Prepare: p.prepare, Cleanup: p.end,
 		Round: func(ctx context.Context) (bench.Sample, error) {
 			began := time.Now()
 			if _, err := p.lab.Run(ctx, "mark", p.set.name, label); err != nil {

@@ -57,7 +57,7 @@ func (w *busy) begin(ctx context.Context) error {
 // branch is a case whose value is a time in microseconds.
 func (w *busy) branch(name string, micros func(client.Branch) int64) bench.Case {
 	return bench.Case{
-		Name: name, Settings: "8 writers", Prepare: w.begin,
+		Name: name, Ours: true, Settings: "8 writers", Prepare: w.begin,
 		Round: func(ctx context.Context) (bench.Sample, error) {
 			select {
 			case <-time.After(rand.N(idleTime)): // #nosec G404 -- a moment, no secret

@@ -79,7 +79,7 @@ func (f *fleet) names() []string {
 
 func (f *fleet) one(name string, value func(time.Duration) float64) bench.Case {
 	return bench.Case{
-		Name: name, Settings: "ramaria's settings, shm",
+		Name: name, Ours: true, Settings: "ramaria's settings, shm",
 		Prepare: func(ctx context.Context) error {
 			return f.lab.buildOn(ctx, volume.Shm, f.lab.From(string(volume.Shm)))
 		},

@@ -102,7 +102,7 @@ func (b *bareLoad) workload(workload string) bench.Case {
 // loggedWorkload runs on an instance that has no templates, so that nobody reads its log.
 func loggedWorkload(f *farm, workload string) bench.Case {
 	return bench.Case{
-		Name: RowLog(workload), Base: RowNoLog(workload), Settings: "ramaria's settings, no template",
+		Name: RowLog(workload), Ours: true, Base: RowNoLog(workload), Settings: "ramaria's settings, no template",
 		Prepare: f.begin,
 		Round: func(ctx context.Context) (bench.Sample, error) {
 			return f.lab.rate(ctx, f.instance.Endpoint, f.name, workload)
@@ -120,7 +120,7 @@ type watchedLoad struct {
 
 func (w *watchedLoad) workload(workload string) bench.Case {
 	return bench.Case{
-		Name: RowWatched(workload), Base: RowNoLog(workload), Settings: "ramaria's settings, in a clone of a template, by its account, worn in after each reset",
+		Name: RowWatched(workload), Ours: true, Base: RowNoLog(workload), Settings: "ramaria's settings, in a clone of a template, by its account, worn in after each reset",
 		Prepare: func(ctx context.Context) (err error) {
 			if w.lease == nil {
 				w.lease, err = w.newLease(ctx, "sbtest")

@@ -168,7 +168,7 @@ type resetting struct {
 func (r resetting) named(name, base string) bench.Case {
 	var l *lease
 	return bench.Case{
-		Name: name, Base: base, Settings: "ramaria's settings, in RAM, HTTP API and connection kept",
+		Name: name, Ours: name != RowMake, Base: base, Settings: "ramaria's settings, in RAM, HTTP API and connection kept",
 		Prepare: func(ctx context.Context) (err error) {
 			l, err = r.farm.newLease(ctx, r.template, r.tables...)
 			return err
@@ -203,7 +203,7 @@ func (f *farm) clone(name, template, base string) bench.Case {
 		return err
 	}
 	return bench.Case{
-		Name: name, Base: base, Settings: "ramaria's settings, in RAM, HTTP API",
+		Name: name, Ours: true, Base: base, Settings: "ramaria's settings, in RAM, HTTP API",
 		Prepare: func(ctx context.Context) error { return f.sample(ctx, template) },
 		Round: func(ctx context.Context) (s bench.Sample, err error) {
 			for range cloneCycles {
@@ -226,7 +226,7 @@ func (f *farm) clone(name, template, base string) bench.Case {
 // warm takes a lease of a template that the pool has ready, and ends it.
 func (f *farm) warm(name, template string) bench.Case {
 	return bench.Case{
-		Name: name, Base: RowClone, Settings: "ramaria's settings, in RAM, HTTP API; spare clones made ahead",
+		Name: name, Ours: true, Base: RowClone, Settings: "ramaria's settings, in RAM, HTTP API; spare clones made ahead",
 		Prepare: func(ctx context.Context) error { return f.template(ctx, template) },
 		Round: func(ctx context.Context) (s bench.Sample, err error) {
 			if err := f.spare(ctx, client.Limits{MaxDatabases: 64, Spare: 2}); err != nil {

@@ -44,7 +44,7 @@ func (l *Lab) volumeCase(workload string, kind, base volume.Kind) bench.Case {
 	name, up := strings.ReplaceAll(workload, "_", "-")+"-"+string(kind), false
 	row := func(kind volume.Kind) string { return strings.TrimPrefix(workload, "oltp_") + ", " + string(kind) }
 	return bench.Case{
-		Name: row(kind), Base: row(base), Settings: "ramaria's settings",
+		Name: row(kind), Ours: true, Base: row(base), Settings: "ramaria's settings",
 		Prepare: func(ctx context.Context) error {
 			flags, err := l.sysbenchFrom(ctx, poolData, string(kind))
 			if err != nil {
@@ -154,7 +154,7 @@ func (l *Lab) ramCase(kind volume.Kind) bench.Case {
 	var v volume.Volume
 	var id string
 	return bench.Case{
-		Name: string(kind), Settings: "an image",
+		Name: string(kind), Ours: true, Settings: "an image",
 		Prepare: func(ctx context.Context) (err error) {
 			if flags, err = l.sysbenchFrom(ctx, data, string(kind)); err != nil {
 				return err
