@@ -52,11 +52,11 @@ func (d *ladder) send(ctx context.Context, client shellClient, path string) erro
 
 // loadInto has ramaria load a file.
 func (d *ladder) loadInto(ctx context.Context, _ shellClient, path string) error {
-	// A dump that says itself where it belongs gets another database beside those.
-	database := d.payload.database
-	if database == "" {
-		database = loadingDatabase
+	args := []string{"load", d.instance.name, d.payload.database, path}
+	if d.payload.database == "" {
+		// A dump that says itself where it belongs goes there, as by the client.
+		args = []string{"load", "--own-names", d.instance.name, loadingDatabase, path}
 	}
-	_, err := d.lab.Run(ctx, "load", d.instance.name, database, path)
+	_, err := d.lab.Run(ctx, args...)
 	return err
 }
