@@ -70,7 +70,7 @@ func TestMergeKnowsEveryFlag(t *testing.T) {
 	dir := t.TempDir()
 	values := map[string]string{
 		"server": "mariadb:11.4", "from": "/b.sql", "key": "k", "database": "d", "user": "u", "password-file": "/pw",
-		"port": "4000", "volume": "disk", "tmpdir": dir, "set": "a=1", "log": "off",
+		"port": "4000", "volume": "disk", "tmpdir": dir, "set": "a=1", "log": "off", "confine": "off",
 	}
 	_, was := given(t)
 	for flag, value := range values {

@@ -76,7 +76,7 @@ func NewLab(ctx context.Context, exe, parent string, h host.Host, servers string
 		}
 	}()
 	// The server's account passes through here.
-	if err := errors.Join(os.Chmod(dir, 0o711), os.MkdirAll(filepath.Join(l.Home, "cache"), 0o711)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o711), os.MkdirAll(filepath.Join(l.Home, "cache"), 0o711)); err != nil { //nolint:forbidigo // made just now
 		return nil, fmt.Errorf("make lab: %w", err)
 	}
 	if err := os.Symlink(servers, filepath.Join(l.Home, "cache", "servers")); err != nil {
