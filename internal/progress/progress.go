@@ -24,14 +24,38 @@ func Bar(talk io.Writer, terminal bool, what string, size int64) io.WriteCloser 
 		fmt.Fprintf(talk, "%s\n", what)
 		return nothing{io.Discard}
 	}
-	return progressbar.NewOptions64(size,
+	b := &bar{began: time.Now(), ProgressBar: progressbar.NewOptions64(size,
 		progressbar.OptionSetWriter(talk),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionShowBytes(true),
 		progressbar.OptionSetWidth(24),
 		progressbar.OptionThrottle(pause),
 		progressbar.OptionClearOnFinish(),
-	)
+	)}
+	b.StartWithoutRender() // its rate counts from now on
+	return b
+}
+
+// settled is how long a piece of work goes on before a bar shows: what is over by then needs none,
+// and the rate of the first microseconds is that of a buffer being filled.
+const settled = 300 * time.Millisecond
+
+// bar is a bar that shows after settled.
+type bar struct {
+	*progressbar.ProgressBar
+	began time.Time
+	early int64 // bytes that came before
+}
+
+// Write implements io.Writer.
+func (b *bar) Write(p []byte) (int, error) {
+	b.early += int64(len(p))
+	if time.Since(b.began) < settled {
+		return len(p), nil
+	}
+	err := b.Add64(b.early)
+	b.early = 0
+	return len(p), err
 }
 
 // Quiet is Bar, but nothing where there is no terminal: for what says a line when it is done.
