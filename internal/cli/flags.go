@@ -118,7 +118,7 @@ func login(s instance.Spec) (server.Login, error) {
 	}
 	b, err := os.ReadFile(s.PasswordFile)
 	if err != nil {
-		return l, fmt.Errorf("read password: %w", err)
+		return l, fmt.Errorf("read password: %w\nhint: leave --password-file out for a random one", err)
 	}
 	l.Password = strings.TrimRight(string(b), "\r\n")
 	if l.Password == "" || strings.ContainsAny(l.Password, "\n\r\x00") {

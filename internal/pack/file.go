@@ -57,6 +57,9 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 	}
 	if err != nil {
 		out.Close()
+		if _, dirErr := os.Stat(filepath.Dir(path)); errors.Is(dirErr, fs.ErrNotExist) {
+			return nil, fmt.Errorf("write packed dump %s: there is no such directory\nhint: mkdir -p %s", path, filepath.Dir(path))
+		}
 		return nil, fmt.Errorf("write packed dump: %w", err)
 	}
 	if strings.HasSuffix(path, zstdEnding) {
