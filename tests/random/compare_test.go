@@ -74,6 +74,17 @@ func (p picture) without(b blind) picture {
 	return p
 }
 
+// withEvents is a picture with the events of another.
+func (p picture) withEvents(other picture) picture {
+	p = maps.Clone(p)
+	for of, text := range other {
+		if strings.HasPrefix(of, "event ") || of == "information_schema.EVENTS" {
+			p[of] = text
+		}
+	}
+	return p
+}
+
 // number is the server's number of an error, or 0 if it is not the server's.
 func number(err error) uint16 {
 	var e *mysql.MySQLError

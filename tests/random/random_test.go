@@ -170,7 +170,7 @@ func (r *runner) end(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := differences(got, made.picture); d != "" {
+		if d := differences(got, made.itself); d != "" {
 			t.Errorf("the template %s was changed:\n%s", made.name, d)
 		}
 	}

@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// template is a template of the instance, what it looks like, and how a plain copy of it
-// answers when it is used.
+// template is a template of the instance, what it and a fresh clone look like, and how a plain copy
+// of it answers when it is used.
 type template struct {
 	schema
-	name    string
-	picture picture
-	probes  []probe
+	name string
+	// itself is the template, whose events are disabled; picture is a clone, where they are as in the
+	// database that became the template.
+	itself, picture picture
+	probes          []probe
 	// used is what the copy looked like after the probes.
 	used picture
 }
@@ -44,9 +46,14 @@ func (in *instance) newTemplate(ctx context.Context, r *rand.Rand, g grammar, s 
 	s.tables = in.there(ctx, name, s.tables)
 	t := &template{schema: s, name: name}
 	var err error
-	if t.picture, err = in.look(ctx, name, blind{complete: true}); err != nil {
+	if t.itself, err = in.look(ctx, name, blind{complete: true}); err != nil {
 		return nil, err
 	}
+	asMade, err := in.look(ctx, plain, blind{complete: true})
+	if err != nil {
+		return nil, err
+	}
+	t.picture = t.itself.withEvents(asMade)
 	session := in.newSession(in.endpoint.User, in.endpoint.Password, plain)
 	defer session.close()
 	m := &maker{Rand: r, grammar: g, tables: s.tables}
