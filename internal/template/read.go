@@ -115,7 +115,7 @@ func (r *reader) database() error {
 // written to.
 func options(row map[string]string) string {
 	_, rest, _ := strings.Cut(row["create database"], server.QuoteName(row["database"]))
-	return strings.TrimSpace(strings.Replace(rest, "/* READ ONLY=1 */", "", 1))
+	return strings.TrimSpace(strings.TrimSuffix(rest, "/* READ ONLY = 1 */"))
 }
 
 func (r *reader) tables() error {
