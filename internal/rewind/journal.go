@@ -39,8 +39,10 @@ type group struct {
 	staged []binlog.Change
 	// doubtful is how many of these a ROLLBACK TO may have undone.
 	doubtful int
-	// xid is the name of an XA transaction.
-	xid *binlog.XID
+	// xid is the name of an XA transaction, and rows says that it has events of rows, wherever. Of one
+	// that wrote to tables that know no transactions the log has these before it.
+	xid  *binlog.XID
+	rows bool
 }
 
 // OpenJournal follows the log of the given base name in dir, from its newest file on.
@@ -146,13 +148,14 @@ func (j *Journal) Prepared(name string) []binlog.XID {
 	return j.preparedIn(name)
 }
 
-// Logged reports, after reading the log to its end, whether a prepared XA transaction is in it:
-// it has changed rows, wherever.
+// Logged reports, after reading the log to its end, whether a prepared XA transaction is in it
+// with rows that it has changed, wherever.
 func (j *Journal) Logged(x binlog.XID) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.read()
-	return j.prepared[x.String()] != nil
+	g := j.prepared[x.String()]
+	return g != nil && g.rows
 }
 
 // Losses returns how often something of the log could not be read.
@@ -370,7 +373,7 @@ func (j *Journal) prepare(e *binlog.Event) error {
 		return nil
 	}
 	// One of the same name had its verdict unseen.
-	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), doubtful: j.group.doubtful, xid: &x.XID}
+	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), doubtful: j.group.doubtful, xid: &x.XID, rows: len(j.group.tables) > 0}
 	j.reset()
 	return nil
 }

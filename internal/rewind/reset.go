@@ -28,6 +28,9 @@ type Database struct {
 	// Asleep says that it has no events that fire, since nobody has it.
 	Asleep bool
 
+	// foreign are prepared XA transactions that are known to be had by connections of others.
+	foreign map[string]bool
+
 	// mark is where RewindTo leads, nil for nowhere.
 	mark *mark
 }
@@ -175,14 +178,16 @@ func (r *Rewinder) take(ctx context.Context, s *Session, d *Database, c Counters
 	if err != nil {
 		return nil, nil, err
 	}
-	var left []binlog.XID
+	ended := false
 	if len(names) > 0 {
-		if left, err = r.left(ctx, s, d.User, names); err != nil {
+		if ended, err = r.release(ctx, s, d, names); err != nil {
 			return nil, nil, err
 		}
 	}
 	changes := r.Journal.Take(d.Name)
-	changes.Prepared = append(changes.Prepared, left...)
+	if ended {
+		changes.warn("all connections of the database were ended, since one may have had a prepared XA transaction")
+	}
 	if changes.Events != events { // they may be from before
 		counters = nil
 	}
@@ -268,7 +273,7 @@ func (r *Rewinder) apply(ctx context.Context, s *Session, d *Database, p *Plan, 
 			r.sampling.failed()
 		}
 	}()
-	if err := r.rollBack(ctx, s, p.Rollback); err != nil {
+	if _, err := r.rollBack(ctx, s, p.Rollback); err != nil {
 		return err
 	}
 	if p.Way == Reclone {

@@ -57,6 +57,7 @@ var troubles = []struct {
 		// The journal must not take the next of this name for that one.
 		r.decided(r.do("XA START 'a'\nDELETE FROM plain\nXA END 'a'\nXA PREPARE 'a'\nXA COMMIT 'a'"))
 	}, "rewind"},
+	{"XA transaction, prepared, that read", func(r *room) { r.dies(r.do("XA START 'a'\nSELECT * FROM plain\nXA END 'a'\nXA PREPARE 'a'")) }, "noop"},
 	{"locked table, changed", func(r *room) { r.do("LOCK TABLES plain WRITE, visit READ\nDELETE FROM plain") }, "rewind"},
 	{"locked table, of another", func(r *room) {
 		r.do("DELETE FROM plain")

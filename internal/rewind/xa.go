@@ -4,17 +4,20 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
-// An XA transaction that was prepared and has changed no row is not in the log, keeps its locks,
+// An XA transaction that was prepared and has changed no row is not in the log, or without rows (where
+// it wrote to tables that know no transactions), keeps its locks,
 // and belongs to nobody once its connection is gone. The server tells its name, not its database.
-// What is rolled back is therefore whatever is prepared, is not in the log, and belongs to no
+// What is rolled back is therefore whatever is prepared, has no rows in the log, and belongs to no
 // connection of somebody else's: no row is lost by that. An application that prepares a
 // transaction that only read, leaves its connection, and decides from another, meets "unknown XID"
 // if a clone is reset in between.
@@ -100,18 +103,77 @@ func (r *Rewinder) left(ctx context.Context, s *Session, user string, list []bin
 	return slices.DeleteFunc(list, func(x binlog.XID) bool { return others[x.String()] }), nil
 }
 
-// rollBack rolls prepared transactions back.
-func (r *Rewinder) rollBack(ctx context.Context, s *Session, list []binlog.XID) error {
+// heldPoll is how often transactions that connections have are looked at again.
+const heldPoll = 2 * time.Millisecond
+
+// release rolls back those of the prepared transactions that changed no row and belong to the user
+// of a database or to nobody. One that has done nothing at all MariaDB shows in no list of
+// transactions while its connection has it. So where one is still had after workPatience, which is
+// more than an application takes from PREPARE to its verdict, all connections of the user are
+// ended: release reports that. What stays then is somebody else's, and no reason to end them again.
+func (r *Rewinder) release(ctx context.Context, s *Session, d *Database, names []binlog.XID) (ended bool, err error) {
+	var suspects map[string]bool // those that have been had all the time
+	for since := time.Now(); ; {
+		left, err := r.left(ctx, s, d.User, names)
+		if err != nil {
+			return ended, err
+		}
+		held, err := r.rollBack(ctx, s, left)
+		if err != nil {
+			return ended, err
+		}
+		now := map[string]bool{}
+		for _, x := range held {
+			if name := x.String(); suspects == nil || suspects[name] {
+				now[name] = true
+			}
+		}
+		suspects = now
+		maps.DeleteFunc(d.foreign, func(name string, _ bool) bool { return !suspects[name] })
+		if len(suspects) == len(d.foreign) {
+			return ended, nil
+		}
+		if time.Since(since) >= workPatience {
+			mine, err := s.connections(ctx, d.User)
+			if err != nil {
+				return ended, err
+			}
+			if ended || len(mine) == 0 {
+				d.foreign = suspects
+				return ended, nil
+			}
+			if err := s.kill(ctx, mine); err != nil {
+				return ended, err
+			}
+			ended, since = true, time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return ended, fmt.Errorf("wait for prepared transactions: %w", ctx.Err())
+		case <-time.After(heldPoll):
+		}
+		names = names[:0]
+		if err := server.Ask(ctx, s.Conn, prepared(&names)); err != nil {
+			return ended, fmt.Errorf("list prepared transactions: %w", err)
+		}
+	}
+}
+
+// rollBack rolls prepared transactions back, and returns those that it could not: they had their
+// verdict, which the log will tell, or a connection has them.
+func (r *Rewinder) rollBack(ctx context.Context, s *Session, list []binlog.XID) (held []binlog.XID, err error) {
 	for _, x := range list {
 		err := s.exec(ctx, "XA ROLLBACK "+x.String())
 		switch {
 		case err == nil, server.RolledBackXID(err):
 			r.Journal.RolledBack(x)
-		case !server.NoSuchXID(err): // it had its verdict, which the log will tell, or a connection still has it
-			return fmt.Errorf("roll back a prepared transaction: %w", err)
+		case server.NoSuchXID(err):
+			held = append(held, x)
+		default:
+			return held, fmt.Errorf("roll back a prepared transaction: %w", err)
 		}
 	}
-	return nil
+	return held, nil
 }
 
 // dropTries is how often prepared transactions are looked for that keep a database from being
@@ -129,7 +191,7 @@ func (r *Rewinder) Drop(ctx context.Context, s *Session, d *Database) error {
 		if len(list) > 0 {
 			left, err := r.left(ctx, s, d.User, list)
 			if err == nil {
-				err = r.rollBack(ctx, s, append(left, r.Journal.Prepared(d.Name)...))
+				_, err = r.rollBack(ctx, s, append(left, r.Journal.Prepared(d.Name)...))
 			}
 			if err != nil {
 				return err
