@@ -76,9 +76,9 @@ func (s *scratch) close() {
 }
 
 // ScratchUsage is how many bytes of temporary files the server has in its Scratch, and how many
-// there may be; ok is false if it has none.
+// there may be; ok is false if it has none, or there is no server.
 func (p *Process) ScratchUsage() (used, size int64, ok bool) {
-	if p.scratch == nil {
+	if p == nil || p.scratch == nil {
 		return 0, 0, false
 	}
 	p.scratch.mu.Lock()
