@@ -14,13 +14,17 @@ import (
 
 // few is how many tables are asked for their counters one by one at most: that takes 20 us a
 // table, and information_schema 110 and 2 a table, since it makes a temporary table each time.
+//
+// On MySQL all are (2 ms for 100 tables instead of 1): of a table that the server has forgotten,
+// since it knows more than table_definition_cache says, information_schema tells the number that
+// was given last for the one that comes next, until somebody opens the table.
 const few = 6
 
 // askCounters asks for AUTO_INCREMENT of the tables of a database that have it above 1. The
-// question is an error if tables of the shape are not there and they are few.
-func askCounters(name string, shape *template.Shape, into map[string]uint64) []server.Question {
+// question is an error if tables of the shape are not there and they are asked one by one.
+func askCounters(srv *server.Server, name string, shape *template.Shape, into map[string]uint64) []server.Question {
 	tables := shape.Counted()
-	if len(tables) > few {
+	if len(tables) > few && !srv.HidesCounters() {
 		return []server.Question{askAllCounters(name, into)}
 	}
 	var list []server.Question
@@ -62,7 +66,7 @@ func askAllCounters(name string, into map[string]uint64) server.Question {
 // counters returns the counters of a database whose tables are those of its shape.
 func (s *Session) counters(ctx context.Context, name string, shape *template.Shape) (map[string]uint64, error) {
 	list := map[string]uint64{}
-	if err := server.Ask(ctx, s.Conn, askCounters(name, shape, list)...); err != nil {
+	if err := server.Ask(ctx, s.Conn, askCounters(s.server, name, shape, list)...); err != nil {
 		return nil, fmt.Errorf("ask for counters: %w", err)
 	}
 	return list, nil

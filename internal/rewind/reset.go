@@ -219,7 +219,7 @@ func (r *Rewinder) endTransactions(ctx context.Context, s *Session, d *Database,
 		ask := []server.Question{atWork.ask(), prepared(names)}
 		if counters != nil {
 			clear(counters)
-			ask = append(ask, askCounters(d.Name, d.Shape, counters)...)
+			ask = append(ask, askCounters(r.Server, d.Name, d.Shape, counters)...)
 		}
 		open, err := r.Server.OpenTransactions(ctx, s.Conn, d.User, ask...)
 		switch {

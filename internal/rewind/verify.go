@@ -88,9 +88,18 @@ func differs(ctx context.Context, s *Session, shape *template.Shape, doubt *Chan
 		return "its shape was changed", nil
 	}
 	for _, t := range shape.Tables {
-		if now := have.Table(t.Name); suspect(t.Name) && now.Counter != t.Counter {
-			return "the counter of " + t.Name + " was changed", nil
-		} else if suspect(t.Name) && now.State != t.State {
+		if !suspect(t.Name) {
+			continue
+		}
+		now := have.Table(t.Name)
+		is, err := template.CounterOf(now.Create)
+		if err != nil {
+			return "", err
+		}
+		if want, err := template.CounterOf(t.Create); err != nil || is != want {
+			return "the counter of " + t.Name + " was changed", err
+		}
+		if now.State != t.State {
 			return "the sequence " + t.Name + " was moved", nil
 		}
 	}

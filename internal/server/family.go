@@ -66,7 +66,8 @@ type family struct {
 	// cascades is the first version that logs the rows that foreign keys change, the zero
 	// Version if none does.
 	cascades Version
-	// hidden says that a table's counter can be another once the table is opened anew.
+	// hidden says that a table's counter can be another once the table is opened anew, and that
+	// information_schema tells an old one until then.
 	hidden bool
 	// rowLocks asks which connections hold locks on rows of a database that a connection waits for.
 	rowLocks string
@@ -150,9 +151,9 @@ func (s *Server) FillsAtOnce() bool {
 	return f.bulk != (Version{}) && s.Version.Compare(f.bulk) >= 0
 }
 
-// HidesCounters reports whether an insert that fails can leave an AUTO_INCREMENT behind that
-// shows only when the table is opened anew: of MySQL's, one that gave the very value that was
-// next, and met a lock or a unique key.
+// HidesCounters reports whether an AUTO_INCREMENT shows only when the table is opened anew: MySQL's
+// after an insert that failed though it gave the very value that was next, and met a lock or a
+// unique key; and in information_schema that of a table that the server has forgotten meanwhile.
 func (s *Server) HidesCounters() bool { return s.family().hidden }
 
 // KeepsComments reports whether the server's client sends comments in statements unless told

@@ -122,10 +122,10 @@ func (r *reader) tables() error {
 	err := r.each(func(row map[string]string) error {
 		r.shape.Tables = append(r.shape.Tables, Table{
 			Name: row["name"], Kind: Kind(row["kind"]), Engine: row["engine"],
-			Counter: number(row["counter"]), Bytes: int64(number(row["bytes"])), Rows: int64(number(row["row_count"])), // #nosec G115 -- far below
+			Bytes: int64(number(row["bytes"])), Rows: int64(number(row["row_count"])), // #nosec G115 -- far below
 		})
 		return nil
-	}, "SELECT table_name AS name, table_type AS kind, engine AS engine, auto_increment AS counter, data_length + index_length AS bytes, table_rows AS row_count "+
+	}, "SELECT table_name AS name, table_type AS kind, engine AS engine, data_length + index_length AS bytes, table_rows AS row_count "+
 		"FROM information_schema.tables WHERE table_schema = ? AND table_type NOT IN ('VIEW', 'TEMPORARY')", r.shape.Name)
 	slices.SortFunc(r.shape.Tables, func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
 	return err

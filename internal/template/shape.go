@@ -58,8 +58,6 @@ type Table struct {
 	// Create is what SHOW CREATE TABLE, or SEQUENCE, says.
 	Create string `json:"create"`
 	Engine string `json:"engine"`
-	// Counter is AUTO_INCREMENT, 0 for a table without.
-	Counter uint64 `json:"counter"`
 	// State is where a sequence stands.
 	State SequenceState `json:"state"`
 	// Bytes and Rows are about what the table holds, as the server estimates it.
