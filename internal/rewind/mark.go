@@ -47,7 +47,10 @@ func (r *Rewinder) Mark(ctx context.Context, s *Session, d *Database) error {
 		counters, err := s.counters(ctx, d.Name, d.Shape)
 		if err == nil && d.Shape.HasSequences() {
 			// One that has values in memory moves without an event; after this each writes one.
-			if d.mark.sequences, err = template.SettleSequences(ctx, s.Conn, d.Name); server.LockTimeout(err) {
+			if d.mark.sequences, err = template.SettleSequences(ctx, s.Conn, d.Name); err != nil {
+				r.Journal.Return(d.Name, movedSequences(d.Shape))
+			}
+			if server.LockTimeout(err) {
 				err = fmt.Errorf("%w: a transaction that is open has used a sequence: %w\nhint: end it before", ErrUnmarkable, err)
 			}
 		}
@@ -61,6 +64,18 @@ func (r *Rewinder) Mark(ctx context.Context, s *Session, d *Database) error {
 	}
 	r.unmark(d)
 	return fmt.Errorf("mark %s: %w: it is written to all the time", d.Name, ErrUnmarkable)
+}
+
+// movedSequences are changes that may have moved every sequence: settling one takes a value, of which
+// our own session leaves no event.
+func movedSequences(shape *template.Shape) *Changes {
+	c := &Changes{}
+	for _, t := range shape.Tables {
+		if t.Kind == template.Sequence {
+			c.doubt(t.Name)
+		}
+	}
+	return c
 }
 
 // unmark makes what happened before the mark, if there is one, count as what comes after it.

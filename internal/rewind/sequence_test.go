@@ -3,6 +3,7 @@ package rewind_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,6 +90,18 @@ func TestSequences(t *testing.T) {
 			back("rewind", res, err, rewind.Rewind, marked)
 		}
 		reset("after the mark", rewind.Rewind)
+
+		// A mark that fails half way, as an open transaction has used a sequence, has taken a value of it.
+		if _, err := le.Reset(t.Context(), l.session, &le.Database, rewind.RestoreCounters); err != nil {
+			t.Fatal(err)
+		}
+		l.exec("SET lock_wait_timeout = 1")
+		conn := le.do("BEGIN\nSELECT LASTVAL(s_ring)")
+		if err := le.Mark(t.Context(), l.session, &le.Database); !errors.Is(err, rewind.ErrUnmarkable) {
+			t.Errorf("a mark beside an open transaction that has used a sequence: %v", err)
+		}
+		conn.Close()
+		reset("after a mark that failed", rewind.Rewind)
 		// At last, since this moves them.
 		root, err := server.Open(l.srv.Endpoint.Socket, l.srv.Endpoint.Login, "farm")
 		if err != nil {
