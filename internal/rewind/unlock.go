@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,11 +19,20 @@ const (
 	patience  = 10 * time.Millisecond
 	looks     = 5 * time.Millisecond
 	rareLooks = 20 * time.Millisecond
-	// longestWait is for how long a statement waits for a lock on the template or on everything, and
-	// longestOwn for one on the database itself of which nobody knows whose it is: the purge of many
-	// deleted rows holds one for some tenths of a second.
-	longestWait = 50 * time.Millisecond
-	longestOwn  = 2 * time.Second
+	// longestOther is for how long a statement waits for a lock on the template or on everything once
+	// nothing is at work that lets go of it by itself, longestOwn for one on the database itself, which a
+	// task of the server's that nothing tells may have, and fewLooks how often that must have been seen.
+	longestOther = 100 * time.Millisecond
+	longestOwn   = 2 * time.Second
+	fewLooks     = 5
+	// sparingLooks is how often nothing else must have been seen before connections are ended that may hold
+	// nothing, and longestSparing how long they are spared on a server that is never at rest.
+	sparingLooks   = 3
+	longestSparing = 300 * time.Millisecond
+	// longestPassing is for how long it waits for what lets go by itself: connections that were ended,
+	// transactions that are rolled back, the purge of deleted rows, and our own sessions. On a busy
+	// machine that takes its time.
+	longestPassing = 10 * time.Second
 	// rowLooks is how often the holders of locks on rows are asked for: MariaDB's answer is a copy
 	// that is renewed only if nobody has asked for a tenth of a second.
 	rowLooks = 120 * time.Millisecond
@@ -42,11 +50,18 @@ type unlocker struct {
 	d  *Database
 	me uint64 // the session's connection
 
-	// statement waits since then, and own and others say what was done about that.
-	statement   string
-	since       time.Time
-	own, others bool
-	rowsAsked   time.Time
+	// statement waits since began; from since on, in so many looks, nothing was at work that lets go of
+	// the lock by itself; strangers are connected from then on. own and others say whose connections were
+	// ended.
+	statement               string
+	began, since, strangers time.Time
+	looks                   int
+	own, others             bool
+	rowsAsked               time.Time
+	// ended are the connections that were told to end, and hold their locks until they are gone; MySQL's
+	// list leaves them out before that. purge is how far the purge of deleted rows was.
+	ended map[uint64]bool
+	purge string
 
 	// warnings say whose connections were ended, and gaveUp what for a statement was waiting that was
 	// ended.
@@ -64,7 +79,7 @@ func (r *Rewinder) Unlocked(ctx context.Context, s *Session, d *Database, f func
 	if err != nil {
 		return nil, err
 	}
-	u := &unlocker{Rewinder: r, d: d, me: me}
+	u := &unlocker{Rewinder: r, d: d, me: me, ended: map[uint64]bool{}}
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	over := make(chan struct{})
@@ -117,94 +132,87 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	i := slices.IndexFunc(list, func(s server.Session) bool { return s.ID == u.me })
-	if i < 0 || list[i].Statement == "" {
+	me, works := u.find(list)
+	if !works {
 		u.statement = ""
 		return false, nil
 	}
-	me := list[i]
 	lock := me.Lock()
 	if lock == server.NoLock {
 		u.statement = ""
 		return false, u.rows(ctx, conn, list, me.User)
 	}
-	if u.statement != me.Statement {
-		u.statement, u.since = me.Statement, time.Now()
+	if now := time.Now(); u.statement != me.Statement {
+		u.statement, u.began, u.since, u.strangers, u.looks = me.Statement, now, now, time.Time{}, 0
 	}
-	// Neither is about this database: what is held there is not held by those who are here.
-	elsewhere := lock == server.GlobalLock || u.d.Shape != nil && strings.Contains(me.Statement, server.QuoteName(u.d.Shape.Name)+".")
-	switch {
-	case !elsewhere && !u.own:
-		u.own = true
-		ended, err := u.end(ctx, conn, list, func(s server.Session) bool { return u.d.User != "" && s.User == u.d.User })
-		if ended > 0 {
-			u.warnings = append(u.warnings, "all connections of the database were ended, since one may have held the lock that stood in the way")
-		}
+	// What is held on the template, or on everything, is not held by those who are here.
+	template := u.d.Shape != nil && strings.Contains(me.Statement, server.QuoteName(u.d.Shape.Name)+".")
+	here := lock == server.TableLock && (!template || strings.Contains(me.Statement, server.QuoteName(u.d.Name)))
+	passes, err := u.passes(ctx, conn, list, me.User, here && !template)
+	if err != nil {
 		return true, err
-	case !elsewhere && u.d.User != "" && slices.ContainsFunc(list, func(s server.Session) bool { return s.User == u.d.User }):
-		// Those that were ended hold their locks until they are gone, which takes a while on a busy
-		// machine.
-		u.since = time.Now()
-		_, err := u.end(ctx, conn, list, func(s server.Session) bool { return s.User == u.d.User })
-		return true, err
-	case !elsewhere && !u.others:
-		u.others = true
-		ended, err := u.end(ctx, conn, list, func(s server.Session) bool { return s.Database == u.d.Name && s.User != me.User })
-		if ended > 0 {
-			u.warnings = append(u.warnings, fmt.Sprintf("connections of other accounts in the database were ended (%d), since one may have held the lock that stood in the way", ended))
-		}
-		return true, err
-	case !slices.ContainsFunc(list, func(s server.Session) bool { return s.User != me.User && s.Command != "Daemon" && !u.leased(s.User) }):
-		// It is a task of the server's own, such as its purge, or another session of ours, which comes to
-		// its end.
-	case u.gaveUp != "" || time.Since(u.since) >= longestOwn || elsewhere && time.Since(u.since) >= longestWait:
-		u.gaveUp = me.State
-		return true, u.exec(ctx, conn, "KILL QUERY ", u.me)
 	}
-	return true, nil
+	if passes {
+		u.since, u.looks = time.Now(), 0
+	} else {
+		u.looks++
+	}
+	if here && (u.looks >= sparingLooks || time.Since(u.began) >= longestSparing) {
+		ended, err := u.clear(ctx, conn, list, me.User)
+		if err != nil {
+			return true, err
+		}
+		if ended {
+			u.since, u.looks = time.Now(), 0
+		}
+	}
+	if !slices.ContainsFunc(list, func(s server.Session) bool { return u.stranger(s, me.User) }) {
+		// It is a task of the server's own, or another session of ours, which comes to its end.
+		u.strangers = time.Time{}
+		return true, nil
+	}
+	if u.strangers.IsZero() {
+		u.strangers, u.since, u.looks = time.Now(), time.Now(), 0
+	}
+	longest := longestOther
+	if here && !template {
+		longest = longestOwn
+	}
+	if u.gaveUp == "" && time.Since(u.strangers) < longestPassing && (u.looks < fewLooks || time.Since(u.since) < longest) {
+		return true, nil
+	}
+	return true, u.giveUp(ctx, conn)
+}
+
+// find returns the session that is looked at, and whether it is at work.
+func (u *unlocker) find(list []server.Session) (server.Session, bool) {
+	i := slices.IndexFunc(list, func(s server.Session) bool { return s.ID == u.me })
+	if i < 0 || list[i].Statement == "" {
+		return server.Session{}, false
+	}
+	return list[i], true
+}
+
+// giveUp ends the statement, unless it went on meanwhile.
+func (u *unlocker) giveUp(ctx context.Context, conn *sql.Conn) error {
+	list, err := server.Sessions(ctx, conn)
+	if err != nil {
+		return err
+	}
+	me, works := u.find(list)
+	if !works || me.Statement != u.statement || me.Lock() == server.NoLock {
+		return nil
+	}
+	u.gaveUp = me.State
+	_, err = u.exec(ctx, conn, "KILL QUERY ", u.me)
+	return err
+}
+
+// stranger reports whether a session may hold a lock for good that it is not to be ended for.
+func (u *unlocker) stranger(s server.Session, supervisor string) bool {
+	return s.User != "unauthenticated user" && s.User != supervisor && s.Command != "Daemon" && !u.leased(s.User) && !u.ended[s.ID]
 }
 
 func (u *unlocker) leased(user string) bool {
 	return user == u.d.User || u.Leased != nil && u.Leased(user)
-}
-
-// rows ends the connections that hold locks on rows that the session waits for: nobody but the
-// database's own account has anything to commit there, and no session of ours waits for long.
-func (u *unlocker) rows(ctx context.Context, conn *sql.Conn, list []server.Session, supervisor string) error {
-	if time.Since(u.rowsAsked) < rowLooks {
-		return nil
-	}
-	u.rowsAsked = time.Now()
-	holders, err := u.Server.RowLockHolders(ctx, conn, u.me, u.d.Name)
-	if err != nil {
-		return err
-	}
-	ended, err := u.end(ctx, conn, list, func(s server.Session) bool { return s.User != supervisor && slices.Contains(holders, s.ID) })
-	if ended > 0 {
-		u.warnings = append(u.warnings, fmt.Sprintf("transactions of other accounts were ended (%d), since they held locks on rows of the database", ended))
-	}
-	return err
-}
-
-// end ends the connections that which chooses, and returns how many.
-func (u *unlocker) end(ctx context.Context, conn *sql.Conn, list []server.Session, which func(server.Session) bool) (n int, err error) {
-	for _, s := range list {
-		if s.ID == u.me || s.Command == "Daemon" || !which(s) {
-			continue
-		}
-		if err := u.exec(ctx, conn, "KILL CONNECTION ", s.ID); err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
-}
-
-func (u *unlocker) exec(ctx context.Context, conn *sql.Conn, text string, id uint64) error {
-	// The session may go on before the answer is here.
-	_, err := conn.ExecContext(context.WithoutCancel(ctx), text+strconv.FormatUint(id, 10))
-	if err != nil && !server.NoSuchThread(err) {
-		return err
-	}
-	return nil
 }
