@@ -100,7 +100,7 @@ func (a *app) existing(ctx context.Context, cmd *cobra.Command, name string, spe
 	if err != nil {
 		return nil, err
 	}
-	if spec, err = a.settled(r, spec); err != nil {
+	if spec, err = a.settled(r, spec, askedBy(cmd, "volume")); err != nil {
 		return nil, err
 	}
 	if diff := changedFlags(cmd, r.Spec, spec); len(diff) > 0 && !fresh {
