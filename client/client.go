@@ -93,9 +93,10 @@ type Wanted struct {
 }
 
 // WantedFromEnv is what the variables say by which an instance is chosen where
-// RAMARIA_API does not name one: RAMARIA_INSTANCE, RAMARIA_SERVER and RAMARIA_VOLUME.
+// RAMARIA_API does not name one: RAMARIA_INSTANCE and RAMARIA_SERVER. RAMARIA_VOLUME is for instances
+// that are made.
 func WantedFromEnv() Wanted {
-	return Wanted{Instance: os.Getenv(EnvInstance), Server: os.Getenv("RAMARIA_SERVER"), Volume: os.Getenv("RAMARIA_VOLUME")}
+	return Wanted{Instance: os.Getenv(EnvInstance), Server: os.Getenv("RAMARIA_SERVER")}
 }
 
 // Expect asks whether the instance is the one that is wanted: the error is CodeOther if

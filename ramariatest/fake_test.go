@@ -220,7 +220,7 @@ func TestProgram(t *testing.T) {
 	if _, err := findSocket(t.Context()); err == nil || !strings.Contains(err.Error(), "ask the instance at /x: ") {
 		t.Errorf("set, and so is which instance it has to be: %v", err)
 	}
-	for _, name := range []string{EnvInstance, "RAMARIA_SERVER", "RAMARIA_VOLUME"} {
+	for _, name := range []string{EnvInstance, "RAMARIA_SERVER"} {
 		t.Setenv(name, "")
 	}
 	if got, err := findSocket(t.Context()); got != "/x" || err != nil {

@@ -40,7 +40,7 @@ export function run(args, env) {
 // expect rejects, with the code other, if the instance is not what the variables choose.
 async function expect(socket) {
   const query = new URLSearchParams()
-  for (const key of ['instance', 'server', 'volume']) {
+  for (const key of ['instance', 'server']) {
     const value = process.env[`RAMARIA_${key.toUpperCase()}`]
     if (value) query.set(key, value)
   }

@@ -46,7 +46,7 @@ class Client:
 
     def expect(self, environ: Mapping[str, str]) -> None:
         """Raises ApiError with the code `other` if the instance is not what the variables choose."""
-        chosen = {key: environ.get(f"RAMARIA_{key.upper()}") for key in ("instance", "server", "volume")}
+        chosen = {key: environ.get(f"RAMARIA_{key.upper()}") for key in ("instance", "server")}
         query = urlencode({key: value for key, value in chosen.items() if value})
         if query:
             self.call("GET", f"/v1/status?{query}")

@@ -50,7 +50,7 @@ final class Program {
       return "";
     }
     StringBuilder query = new StringBuilder();
-    for (String key : List.of("instance", "server", "volume")) {
+    for (String key : List.of("instance", "server")) {
       String value = variable("RAMARIA_" + key.toUpperCase(Locale.ROOT), "");
       if (!value.isEmpty()) {
         query.append(query.length() == 0 ? '?' : '&').append(key).append('=').append(Api.escape(value));

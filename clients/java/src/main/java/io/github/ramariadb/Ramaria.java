@@ -26,7 +26,7 @@ public final class Ramaria implements AutoCloseable {
    * {@code ramaria}. The instance stays up, so that the next run finds its templates ready.
    *
    * @throws RamariaException if there is none and none can be started, or, with the code {@code other},
-   *     if it is another than {@code RAMARIA_INSTANCE}, {@code RAMARIA_SERVER} and {@code RAMARIA_VOLUME} choose
+   *     if it is another than {@code RAMARIA_INSTANCE} and {@code RAMARIA_SERVER} choose
    */
   public static Ramaria connect() {
     Program program = new Program(System.getenv());

@@ -31,7 +31,7 @@ class ProgramTest {
   void asksWhetherItIsTheOneThatIsChosen() {
     assertEquals("", new Program(Map.of("RAMARIA_SERVER", "mysql")).expected());
     assertEquals("", new Program(Map.of("RAMARIA_API", "/x/api.sock")).expected());
-    assertEquals("?server=mysql%3A9.7&volume=shm",
+    assertEquals("?server=mysql%3A9.7",
         new Program(Map.of("RAMARIA_API", "/x/api.sock", "RAMARIA_SERVER", "mysql:9.7", "RAMARIA_VOLUME", "shm")).expected());
   }
 
