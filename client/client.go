@@ -88,8 +88,6 @@ type Wanted struct {
 	// Server is its software, as --server of ramaria up has it: mysql, mariadb:11.4, or the
 	// path of a daemon.
 	Server string
-	// Volume is where its data lies, as --volume has it. A size is not looked at.
-	Volume string
 }
 
 // WantedFromEnv is what the variables say by which an instance is chosen where
@@ -103,7 +101,7 @@ func WantedFromEnv() Wanted {
 // it is another.
 func (c *Client) Expect(ctx context.Context, w Wanted) error {
 	query := url.Values{}
-	for key, value := range map[string]string{"instance": w.Instance, "server": w.Server, "volume": w.Volume} {
+	for key, value := range map[string]string{"instance": w.Instance, "server": w.Server} {
 		if value != "" {
 			query.Set(key, value)
 		}

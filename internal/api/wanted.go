@@ -6,7 +6,6 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/server"
-	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // wantedOf reads the query of a status: what the caller expects of the instance.
@@ -15,11 +14,11 @@ func wantedOf(query string) (w client.Wanted, err error) {
 	if err != nil {
 		return w, invalid("read query: %w", err)
 	}
-	fields := map[string]*string{"instance": &w.Instance, "server": &w.Server, "volume": &w.Volume}
+	fields := map[string]*string{"instance": &w.Instance, "server": &w.Server}
 	for key, given := range values {
 		field := fields[key]
 		if field == nil || len(given) != 1 {
-			return w, invalid("use %q in the URL: only instance, server and volume can stand there, once each", key)
+			return w, invalid("use %q in the URL: only instance and server can stand there, once each", key)
 		}
 		*field = given[0]
 	}
@@ -43,15 +42,6 @@ func checkWanted(s client.Status, w client.Wanted) error {
 		}
 		if !ok {
 			return refuse(server.EnvServer, "runs "+s.Server.Flavour+" "+s.Server.Version, w.Server)
-		}
-	}
-	if w.Volume != "" {
-		v, err := volume.ParseSpec(w.Volume)
-		if err != nil {
-			return As(ErrInvalid, err)
-		}
-		if v.Kind != volume.Auto && string(v.Kind) != s.Volume.Kind {
-			return refuse("RAMARIA_VOLUME", "lies in the volume "+s.Volume.Kind, w.Volume)
 		}
 	}
 	return nil
