@@ -44,8 +44,9 @@ func (s *Server) Upgrade(ctx context.Context, work, tmp string, e Endpoint, acco
 	defer os.Remove(config)
 	argv := []string{s.beside(u.name)}
 	if loader := s.Client.Argv[:len(s.Client.Argv)-1]; len(loader) > 0 {
-		// Not in the volume, from which no program runs.
-		dir, err := os.MkdirTemp("", "ramaria-upgrade-")
+		// Not in the volume, from which no program runs: beside the server's own programs, which the
+		// account reaches.
+		dir, err := os.MkdirTemp(s.Dir, ".upgrade-")
 		if err != nil {
 			return fmt.Errorf("upgrade system tables: %w", err)
 		}

@@ -60,6 +60,7 @@ func (in *instance) look(ctx context.Context, database string, b blind) (picture
 	l.question("", "SET SESSION sql_mode='', time_zone='+00:00'")
 	if l.mysql {
 		l.question("", "SET SESSION information_schema_stats_expiry=0")
+		l.openTables()
 	}
 	for _, name := range in.catalogues {
 		l.catalogue(name, catalogue[name])
@@ -70,6 +71,17 @@ func (in *instance) look(ctx context.Context, database string, b blind) (picture
 		return nil, fmt.Errorf("look at %s: %v", database, l.refusals)
 	}
 	return l.picture, l.err
+}
+
+// openTables has MySQL open every table: of one that it has forgotten information_schema tells the
+// number that was given last for the next one.
+func (l *looker) openTables() {
+	list := l.ask("SELECT table_name FROM information_schema.tables WHERE table_type='BASE TABLE' AND table_schema='" + l.database + "'")
+	for _, row := range list.rows {
+		if len(row) == 1 {
+			l.ask("SHOW CREATE TABLE `" + l.database + "`.`" + strings.ReplaceAll(row[0], "`", "``") + "`")
+		}
+	}
 }
 
 // findCatalogues finds out which of catalogue the server has.
