@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/rewind"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -23,11 +22,7 @@ INSERT INTO plain SELECT id, v FROM small;
 // TestVectorIndex clones tables with a vector index, and puts them back after all that can be done
 // to them: searches find what they find in the template.
 func TestVectorIndex(t *testing.T) {
-	servertest.Each(t, func(t *testing.T, want string) {
-		srv := servertest.Find(t, want)
-		if srv.Flavour != server.MariaDB || srv.Version.Compare(server.Version{Major: 11, Minor: 7}) < 0 {
-			t.Skip("SKIPPED: only MariaDB from 11.7 on has vector indexes")
-		}
+	servertest.EachFrom(t, "mariadb:11.7", func(t *testing.T, want string) {
 		l := newLab(t, want, "farm", vectors)
 		if err := template.Analyze(t.Context(), l.session.Conn, "farm"); err != nil {
 			t.Fatal(err)

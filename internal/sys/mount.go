@@ -128,20 +128,28 @@ func Mounted(path string) (bool, error) {
 	return stx.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, nil
 }
 
-// mountedByList is Mounted by the list of mounts, which asks no file system; see
-// proc_pid_mountinfo(5) for its fifth field and the escapes.
+// mountedByList is Mounted by the list of mounts, which asks no file system.
 func mountedByList(path string) (bool, error) {
 	b, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return false, fmt.Errorf("list mounts: %w", err)
 	}
-	escaped := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
-	for line := range strings.Lines(string(b)) {
-		if f := strings.Fields(line); len(f) > 4 && f[4] == escaped {
-			return true, nil
+	return isMounted(string(b), func(on string) bool { return on == escapedPath(path) }), nil
+}
+
+// isMounted looks for a directory in a list of mounts: the fifth field of
+// proc_pid_mountinfo(5), with its escapes.
+func isMounted(list string, is func(on string) bool) bool {
+	for line := range strings.Lines(list) {
+		if f := strings.Fields(line); len(f) > 4 && is(f[4]) {
+			return true
 		}
 	}
-	return false, nil
+	return false
+}
+
+func escapedPath(path string) string {
+	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
 }
 
 // Unmount takes the file system at path away. One that is in use is unix.EBUSY,

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -22,12 +21,9 @@ INSERT INTO keyless VALUES (1), (1), (3); UPDATE keyless SET a = 9 LIMIT 1; DELE
 `
 
 // TestVersioned compares what rows are and were in the clones of versioned tables, from when to when.
-func TestVersioned(t *testing.T) { servertest.Each(t, testVersioned) }
+func TestVersioned(t *testing.T) { servertest.EachFrom(t, "mariadb", testVersioned) }
 
 func testVersioned(t *testing.T, want string) {
-	if servertest.Find(t, want).Flavour != server.MariaDB {
-		t.Skip("SKIPPED: only MariaDB has versioned tables")
-	}
 	srv, conn, _ := start(t, want)
 	srv.Load(t, versioned)
 	shape := read(t, conn, "past")

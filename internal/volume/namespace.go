@@ -38,13 +38,14 @@ func (m *Mount) mountedElsewhere() (bool, error) {
 	return true, os.WriteFile(m.dir+lockSuffix, []byte(strings.Join(others, "\n")), 0o600)
 }
 
-// namespaces are those that the lock file names, without this one and those that are gone.
+// namespaces are those that the lock file names, without this one and those where the volume
+// is mounted no more.
 func (m *Mount) namespaces(here string) []string {
 	b, err := os.ReadFile(m.dir + lockSuffix)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return []string{"mnt:[unknown]"} // better kept than lost
 	}
 	return slices.DeleteFunc(strings.Fields(string(b)), func(name string) bool {
-		return !strings.HasPrefix(name, "mnt:[") || name == here || sys.MountNamespaceDead(name)
+		return !strings.HasPrefix(name, "mnt:[") || name == here || !sys.MayBeMountedIn(name, m.dir)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,14 +45,44 @@ func Flavoured(srv *server.Server, text string) string {
 // Each runs f as a subtest on each of Servers, or on the one that EnvServer chooses.
 func Each(t *testing.T, f func(t *testing.T, want string)) {
 	t.Helper()
-	list := Servers
-	if want := os.Getenv(EnvServer); want != "" {
-		list = []string{want}
+	each(t, chosen(), f)
+}
+
+// EachFrom is Each on the servers of one flavour from a version on, "mariadb:11.7": of what
+// others do not have there is nothing to test.
+func EachFrom(t *testing.T, first string, f func(t *testing.T, want string)) {
+	t.Helper()
+	flavour, from := split(first)
+	list := slices.DeleteFunc(chosen(), func(want string) bool {
+		of, version := split(want)
+		return of != flavour || version.Compare(from) < 0
+	})
+	if len(list) == 0 {
+		t.Skip("SKIPPED: only " + first + " and later have this")
 	}
-	for i, want := range list {
+	each(t, list, f)
+}
+
+func chosen() []string {
+	if want := os.Getenv(EnvServer); want != "" {
+		return []string{want}
+	}
+	return slices.Clone(Servers)
+}
+
+// split takes a text as --server takes it apart; no version is the least.
+func split(want string) (flavour string, v server.Version) {
+	flavour, text, _ := strings.Cut(want, ":")
+	v, _ = server.ParseVersion(text)
+	return flavour, v
+}
+
+func each(t *testing.T, list []string, f func(t *testing.T, want string)) {
+	t.Helper()
+	for _, want := range list {
 		t.Run(want, func(t *testing.T) {
-			if i > 0 && os.Geteuid() != 0 {
-				t.Skip("SKIPPED, UNTESTED: other servers than " + list[0] + " run in root's tests only")
+			if want != chosen()[0] && os.Geteuid() != 0 {
+				t.Skip("SKIPPED, UNTESTED: other servers than " + Servers[0] + " run in root's tests only")
 			}
 			f(t, want)
 		})
