@@ -230,7 +230,7 @@ func (p *Pool) doom(name string) {
 	p.behind.Go(func() {
 		s, done, err := p.session(p.life)
 		if err == nil {
-			err = template.Drop(p.life, s.Conn, name)
+			err = template.Drop(p.life, s.Conn, name, p.config.DataDir)
 			done(err)
 		}
 		p.mu.Lock()

@@ -372,7 +372,7 @@ func (r *Rewinder) again(ctx context.Context, s *Session, d *Database) error {
 	if err := r.Unchanged(ctx, s, d.Shape); err != nil {
 		return err
 	}
-	if err := template.Drop(ctx, s.Conn, d.Name); err != nil {
+	if err := template.Drop(ctx, s.Conn, d.Name, r.Journal.dir); err != nil {
 		return err
 	}
 	clone := d.Shape.Clone

@@ -197,7 +197,7 @@ func (r *Rewinder) Drop(ctx context.Context, s *Session, d *Database) error {
 				return err
 			}
 		}
-		err := template.Drop(ctx, s.Conn, d.Name)
+		err := template.Drop(ctx, s.Conn, d.Name, r.Journal.dir)
 		if err == nil || !server.LockTimeout(err) || try == dropTries {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 // https://mariadb.com/kb/en/mariadb-error-code-reference/
 const (
 	errDatabaseExists = 1007
+	errDropNotEmpty   = 1010
 	errNoDatabase     = 1049
 	errDuplicateKey   = 1062
 	errNoSuchThread   = 1094
@@ -23,6 +24,9 @@ const (
 	errFixed          = 1238
 	errNoRoutine      = 1305
 	errInterrupted    = 1317
+	errTriggerHeader  = 1341
+	errTriggerComment = 1342
+	errTriggerValue   = 1343
 	errNoTrigger      = 1360
 	errNoSuchXID      = 1397
 	errRolledBackXID  = 1402
@@ -37,6 +41,12 @@ func NoSuchThread(err error) bool { return numbered(err, errNoSuchThread) }
 
 // LockTimeout reports whether a statement failed for a lock that another session holds.
 func LockTimeout(err error) bool { return numbered(err, errLockTimeout, errDeadlock) }
+
+// BrokenTriggers reports whether a database could not be dropped for the files of its triggers: one
+// cannot be read, or belongs to no table.
+func BrokenTriggers(err error) bool {
+	return numbered(err, errDropNotEmpty, errTriggerHeader, errTriggerComment, errTriggerValue)
+}
 
 // Missing reports whether a statement failed since what it names is not there.
 func Missing(err error) bool {

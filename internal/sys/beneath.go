@@ -92,6 +92,17 @@ func OpenIn(path, name string) (_ *os.File, err error) {
 	return d.Open(name, os.O_RDONLY)
 }
 
+// Names returns the names of what lies in d.
+func (d *Dir) Names() ([]string, error) {
+	fd, err := unix.Openat(d.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open directory", Path: d.path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), d.path)
+	names, err := f.Readdirnames(-1)
+	return names, errors.Join(err, f.Close())
+}
+
 // Remove removes the file of one name in d, or the link itself. One that is not there is no error.
 func (d *Dir) Remove(name string) error {
 	err := d.oneName(name)

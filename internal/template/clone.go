@@ -71,7 +71,7 @@ func (s *Shape) Clone(ctx context.Context, conn *sql.Conn, name string) (map[str
 		return nil, err
 	}
 	if err := s.Wake(ctx, conn, name); err != nil {
-		if derr := Drop(context.WithoutCancel(ctx), conn, name); derr != nil {
+		if derr := Drop(context.WithoutCancel(ctx), conn, name, s.dataDir()); derr != nil {
 			err = fmt.Errorf("%w; and %w: %w", err, errStays, derr)
 		}
 		return nil, err
@@ -114,7 +114,7 @@ func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string, files *F
 		if err != nil {
 			// Whoever gave up waiting must not leave half a database.
 			err = fmt.Errorf("clone %s to %s: %w", s.Name, name, err)
-			if derr := Drop(context.WithoutCancel(ctx), conn, name); derr != nil {
+			if derr := Drop(context.WithoutCancel(ctx), conn, name, s.dataDir()); derr != nil {
 				err = fmt.Errorf("%w; and %w: %w", err, errStays, derr)
 			}
 		}
@@ -134,28 +134,6 @@ func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string, files *F
 		s.made(name)
 	}
 	return s.verify(ctx, conn, name, all, objects)
-}
-
-// dropTries is how often a lock may stand in the way of dropping a database. InnoDB itself
-// holds some for a while: it counts the rows of new tables behind everybody's back.
-const dropTries = 5
-
-// Drop removes a database, if it is there.
-func Drop(ctx context.Context, conn *sql.Conn, name string) error {
-	for try := 1; ; try++ {
-		_, err := conn.ExecContext(ctx, "DROP DATABASE IF EXISTS "+server.QuoteName(name))
-		if err == nil {
-			return nil
-		}
-		if server.ReadOnlyDatabase(err) && try < dropTries {
-			if _, err = conn.ExecContext(ctx, "ALTER DATABASE "+server.QuoteName(name)+" READ ONLY = 0"); err == nil {
-				continue
-			}
-		}
-		if try == dropTries || !server.LockTimeout(err) {
-			return fmt.Errorf("drop database %s: %w", name, err)
-		}
-	}
 }
 
 // defaults are the options of a database, behind its name.
