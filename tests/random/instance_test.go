@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -36,6 +37,12 @@ type instance struct {
 	catalogues []string
 	home       string
 }
+
+// maxKept is how many instances in which something failed are kept as they are: a long run must not
+// fill the memory with them.
+const maxKept = 5
+
+var kept atomic.Int32
 
 var binary = sync.OnceValues(func() (string, error) {
 	if ready := os.Getenv(envBinary); ready != "" {
@@ -91,7 +98,15 @@ func start(t *testing.T, want string) *instance {
 	t.Cleanup(func() {
 		if t.Failed() {
 			ramaria("down", "--all")
-			t.Logf("the instance is kept: RAMARIA_HOME=%s", home)
+			if kept.Add(1) <= maxKept {
+				t.Logf("the instance is kept: RAMARIA_HOME=%s", home)
+				return
+			}
+			ramaria("down", "--all", "--rm")
+			if err := os.RemoveAll(places.Shm); err != nil {
+				t.Errorf("clear away: %v", err)
+			}
+			t.Logf("%d instances are kept already: of this one only %s", maxKept, home)
 			return
 		}
 		ramaria("down", "--all", "--rm")

@@ -7,14 +7,9 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
-
-// patience is how long a statement of a lease may take before it is given up: none of them
-// waits for a lock for longer than a second.
-const patience = 20 * time.Second
 
 // session is one connection of a lease. It is made again when it has ended.
 type session struct {
@@ -91,7 +86,7 @@ func (s *session) cut() {
 
 // exec runs a statement, and reads all that it returns.
 func (s *session) exec(ctx context.Context, text string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := patiently(ctx)
 	defer cancel()
 	err := s.open(ctx)
 	if err == nil {
@@ -100,13 +95,11 @@ func (s *session) exec(ctx context.Context, text string) error {
 	if err != nil && number(err) == 0 { // not the server's word
 		s.drop()
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("%w after %s: %w", errStuck, patience, err)
+	if err != nil && errors.Is(context.Cause(ctx), errStuck) {
+		return fmt.Errorf("%w: %w", errStuck, err)
 	}
 	return err
 }
-
-var errStuck = errors.New("the statement did not end")
 
 func (s *session) query(ctx context.Context, text string) error {
 	rows, err := s.conn.QueryContext(ctx, text)
