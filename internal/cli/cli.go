@@ -163,10 +163,7 @@ in a blink, gone without a trace.
 			if cmd.HasSubCommands() && !makesThings(cmd) {
 				return nil // it prints its help; bench has a subcommand and runs
 			}
-			if err := a.open(cmd); err != nil || !makesThings(cmd) {
-				return err
-			}
-			return a.makePlaces()
+			return a.open(cmd)
 		},
 	}
 	root.SetVersionTemplate("ramaria {{.Version}}\n")
@@ -212,6 +209,12 @@ func (a *app) open(cmd *cobra.Command) error {
 		a.account.UID, a.account.GID = host.ReservedID, host.ReservedID
 	}
 	a.memo = memo.Store{Dir: a.places.State + "/memo"}
+	if makesThings(cmd) {
+		// Before the registry, which would make the directories above it for root alone.
+		if err := a.makePlaces(); err != nil {
+			return err
+		}
+	}
 	var copied bool
 	if a.owner, copied, err = volume.FindOwner(cmd.Context(), a.host, a.places.State, a.home, makesThings(cmd)); err != nil {
 		return err
@@ -242,6 +245,13 @@ func (a *app) makePlaces() error {
 	for _, dir := range []string{a.places.Cache, filepath.Dir(a.places.Disk)} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return fmt.Errorf("make directory: %w", err)
+		}
+	}
+	// The disk's volumes of root's own places lie in its state directory, which was
+	// made for root alone once.
+	if fi, err := os.Lstat(a.places.State); err == nil && fi.IsDir() && strings.HasPrefix(a.places.Disk, a.places.State+"/") && fi.Mode().Perm()&0o011 != 0o011 {
+		if err := os.Chmod(a.places.State, fi.Mode().Perm()|0o011); err != nil {
+			return fmt.Errorf("open directory to servers: %w", err)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
@@ -25,7 +26,8 @@ const (
 	settle = 50 * time.Millisecond
 )
 
-// Store keeps its answers as small files in Dir, which is made when needed.
+// Store keeps its answers as small files in Dir, which is made when needed, in a directory
+// that must be there.
 type Store struct {
 	Dir string
 }
@@ -78,7 +80,8 @@ func changed(fi os.FileInfo) time.Time {
 // put writes an answer; failing to is not an error, since the answer can always
 // be computed again.
 func (s Store) put(entry, answer string) {
-	if os.MkdirAll(s.Dir, 0o700) != nil {
+	// Where there is no state directory, what asks makes nothing: it only looks.
+	if err := os.Mkdir(s.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return
 	}
 	tmp, err := os.CreateTemp(s.Dir, ".tmp-")
