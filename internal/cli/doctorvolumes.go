@@ -64,7 +64,7 @@ func (a *app) doctorVolumes(ctx context.Context) []finding {
 		text, hint, _ := strings.Cut(reason, "\nhint: ")
 		out = append(out, finding{"volume", "note", strings.Join(unfit[reason], ", ") + ": " + text, hint})
 	}
-	if a.host.RemovesIPC(a.uid, os.Getenv("USER")) {
+	if a.host.RemovesIPC(a.uid) {
 		out = append(out, finding{"volume", "note", "shm: systemd-logind empties your shared memory when your last session ends (RemoveIPC=yes), and with it instances and images",
 			"loginctl enable-linger, or as root RemoveIPC=no in /etc/systemd/logind.conf, or --volume disk"})
 	}

@@ -81,6 +81,7 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 	}
 	if created {
 		a.noteOpen(ctx, i)
+		a.noteLogout(i)
 	}
 	fmt.Fprintln(a.stdout, i.Endpoint.URL())
 	return nil
@@ -279,6 +280,14 @@ func (a *app) unmake(ctx context.Context, i *instance.Instance, cause error) err
 		err = a.instances(v).Remove(clean, &i.Record)
 	}
 	return errors.Join(cause, err)
+}
+
+// noteLogout tells that a new instance will not outlive the user's last session. That of a run
+// does not want to.
+func (a *app) noteLogout(i *instance.Instance) {
+	if i.Volume == string(volume.Shm) && a.host.RemovesIPC(a.uid) {
+		a.say("note: systemd-logind empties your shared memory when your last session ends (RemoveIPC=yes), and instance %s goes with it\nhint: loginctl enable-linger keeps it, --volume disk does without shared memory", i.Name)
+	}
 }
 
 // noteChanges tells when the sources given again have changed since the instance

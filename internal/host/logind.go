@@ -1,54 +1,89 @@
 package host
 
 import (
+	"cmp"
+	"maps"
 	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// firstUser is the least uid of people: those below are the system's, which logind spares.
-const firstUser = 1000
+// lastSystemID is the greatest uid of the system's accounts where /etc/login.defs says none.
+const lastSystemID = 999
 
-// RemovesIPC reports whether systemd-logind empties the shared memory of a user when the
-// last session ends: RemoveIPC=yes, its default, for people who do not linger. See
-// logind.conf(5) and loginctl(1).
-func (h Host) RemovesIPC(uid int, name string) bool {
-	if uid < firstUser {
+// RemovesIPC reports whether systemd-logind empties the shared memory of a user who is logged in
+// when the last session ends: RemoveIPC=yes, the default of most distributions, for people who
+// do not linger. It spares root and the system's accounts, and whoever never had a session, as
+// in most containers. See logind.conf(5) and loginctl(1).
+func (h Host) RemovesIPC(uid int) bool {
+	last := lastSystemID
+	if text, ok := h.field("/etc/login.defs", "SYS_UID_MAX"); ok {
+		if n, err := strconv.Atoi(text); err == nil {
+			last = n
+		}
+	}
+	if uid <= last {
 		return false
 	}
-	if _, err := os.Stat(h.path("/run/systemd/seats")); err != nil {
-		return false // there is no logind
+	user, err := os.ReadFile(h.path("/run/systemd/users/" + strconv.Itoa(uid)))
+	if err != nil {
+		return false // logind does not know the user, or is not there
 	}
-	for _, user := range []string{name, strconv.Itoa(uid)} {
-		if _, err := os.Stat(h.path("/var/lib/systemd/linger/" + user)); user != "" && err == nil {
-			return false
-		}
-	}
-	removes := true
-	read := func(file string) {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return
-		}
-		for line := range strings.Lines(string(b)) {
-			if value, ok := strings.CutPrefix(strings.TrimSpace(line), "RemoveIPC="); ok {
-				value = strings.ToLower(strings.TrimSpace(value))
-				removes = value != "no" && value != "false" && value != "0" && value != "off"
+	for line := range strings.Lines(string(user)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "NAME="); ok && name != "" {
+			if _, err := os.Stat(h.path("/var/lib/systemd/linger/" + name)); err == nil {
+				return false
 			}
 		}
 	}
-	read(h.path("/etc/systemd/logind.conf"))
-	for _, dir := range []string{"/usr/lib/systemd/logind.conf.d", "/run/systemd/logind.conf.d", "/etc/systemd/logind.conf.d"} {
-		entries, err := os.ReadDir(h.path(dir))
+	return h.logindRemovesIPC()
+}
+
+// systemdDirs is where systemd looks for settings, what counts most first.
+var systemdDirs = []string{"/etc/systemd", "/run/systemd", "/usr/local/lib/systemd", "/usr/lib/systemd"}
+
+// logindRemovesIPC reads the settings of logind: the first logind.conf that there is, then
+// what lies in logind.conf.d of all directories in the order of its names; a name that is in
+// two of them counts where it comes first.
+func (h Host) logindRemovesIPC() bool {
+	value := "yes"
+	for _, dir := range systemdDirs {
+		b, err := os.ReadFile(h.path(dir + "/logind.conf"))
+		if err != nil {
+			continue
+		}
+		// Its comments show what the distribution was built with: RHEL has no.
+		value = cmp.Or(setting(string(b), "RemoveIPC"), setting(string(b), "#RemoveIPC"), value)
+		break
+	}
+	dropIns := map[string]string{}
+	for _, dir := range slices.Backward(systemdDirs) {
+		entries, err := os.ReadDir(h.path(dir + "/logind.conf.d"))
 		if err != nil {
 			continue
 		}
 		for _, e := range entries {
 			if strings.HasSuffix(e.Name(), ".conf") {
-				read(filepath.Join(h.path(dir), e.Name()))
+				dropIns[e.Name()] = h.path(dir + "/logind.conf.d/" + e.Name())
 			}
 		}
 	}
-	return removes
+	for _, name := range slices.Sorted(maps.Keys(dropIns)) {
+		if b, err := os.ReadFile(dropIns[name]); err == nil {
+			value = cmp.Or(setting(string(b), "RemoveIPC"), value)
+		}
+	}
+	return !slices.Contains([]string{"no", "n", "false", "f", "off", "0"}, strings.ToLower(value))
+}
+
+// setting returns the last value of a name in the text of an option file, "" for none.
+func setting(text, name string) string {
+	last := ""
+	for line := range strings.Lines(text) {
+		if k, v, ok := strings.Cut(line, "="); ok && strings.TrimSpace(k) == name {
+			last = strings.TrimSpace(v)
+		}
+	}
+	return last
 }

@@ -102,7 +102,7 @@ func (g Registry) Open(name string) (*Instance, error) {
 		return nil, fmt.Errorf("open instance %s: %w: %s\nhint: ramaria up %s makes it again, from what it was made of", name, ErrGone, strayedReason, name)
 	}
 	if missing(err) {
-		return nil, fmt.Errorf("open instance %s: %w: it lay in the %s volume, which was emptied (a reboot?)\nhint: ramaria up %s makes it again, from what it was made of", name, ErrGone, r.Volume, name)
+		return nil, fmt.Errorf("open instance %s: %w: it lay in the %s volume, which was emptied, as by %s\nhint: ramaria up %s makes it again, from what it was made of", name, ErrGone, r.Volume, r.emptier(), name)
 	}
 	if err != nil {
 		return nil, err

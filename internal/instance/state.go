@@ -11,7 +11,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // Phase is what an instance is doing.
@@ -90,6 +92,14 @@ func (r *Record) overwriteState(s State) error {
 	return nil
 }
 
+// emptier names what has emptied the volume, as far as that can be known.
+func (r *Record) emptier() string {
+	if r.Volume == string(volume.Shm) && (host.Host{}).RemovesIPC(os.Geteuid()) {
+		return "a reboot, or after your last session ended (RemoveIPC=yes of systemd-logind; loginctl enable-linger prevents that)"
+	}
+	return "a reboot"
+}
+
 // strayedReason is what is said of an instance whose record came with a copied home.
 const strayedReason = "its data lies in a volume of another home, of which this one is a copy"
 
@@ -142,7 +152,7 @@ func (r *Record) State() (State, error) {
 		if _, err := r.readMade(); missing(err) && r.Strayed {
 			return State{Phase: Gone, Since: r.Created, Reason: strayedReason}, nil
 		} else if missing(err) {
-			return State{Phase: Gone, Since: r.Created, Reason: "its directory in the " + r.Volume + " volume is not there any more, as after a reboot"}, nil
+			return State{Phase: Gone, Since: r.Created, Reason: "its directory in the " + r.Volume + " volume is not there any more, as after " + r.emptier()}, nil
 		}
 		return State{Phase: Stopped, Since: r.Created}, nil
 	case told == damaged:
