@@ -160,10 +160,12 @@ in a blink, gone without a trace.
 		SilenceErrors: true,
 		Version:       version + " (commit " + commit + ")",
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.HasSubCommands() && !makesThings(cmd) {
-				return nil // it prints its help; bench has a subcommand and runs
+			err := a.begin(cmd)
+			if err != nil && cmd.CommandPath() == "ramaria run" { // as runRun does
+				a.say("ramaria: %s", err)
+				return statusError(exitRunFailed)
 			}
-			return a.open(cmd)
+			return err
 		},
 	}
 	root.SetVersionTemplate("ramaria {{.Version}}\n")
@@ -190,6 +192,14 @@ in a blink, gone without a trace.
 	return root
 }
 
+// begin does what stands before each command.
+func (a *app) begin(cmd *cobra.Command) error {
+	if cmd.HasSubCommands() && !makesThings(cmd) {
+		return nil // it prints its help; bench has a subcommand and runs
+	}
+	return a.open(cmd)
+}
+
 // open finds the user's places, and cleans up after what was killed.
 func (a *app) open(cmd *cobra.Command) error {
 	var err error
@@ -203,6 +213,9 @@ func (a *app) open(cmd *cobra.Command) error {
 		}
 	}
 	if a.places, err = host.FindPlaces(a.home, a.uid, os.Getenv); err != nil {
+		return err
+	}
+	if err := a.checkOwner(); err != nil {
 		return err
 	}
 	if a.uid == 0 {
@@ -224,6 +237,24 @@ func (a *app) open(cmd *cobra.Command) error {
 	}
 	a.registry = instance.Registry{Dir: a.places.State + "/instances", ID: a.owner.Registry, Place: a.place, UID: a.uid}
 	return a.reap(cmd.Context())
+}
+
+// checkOwner refuses the state directory of another user, as root with the --home of somebody else has
+// it: its owner could not read what root leaves there, and every command of theirs would fail.
+func (a *app) checkOwner() error {
+	fi, err := os.Stat(a.places.State)
+	if err != nil {
+		return nil //nolint:nilerr // whoever makes it, or reads in it, says what is wrong
+	}
+	owner := int(fi.Sys().(*syscall.Stat_t).Uid)
+	if owner == a.uid {
+		return nil
+	}
+	hint := "--home DIR, a directory of your own"
+	if a.uid == 0 {
+		hint = fmt.Sprintf("sudo -u '#%d' ramaria ...; or %s", owner, hint)
+	}
+	return fmt.Errorf("use %s: it belongs to uid %d, not to you (uid %d)\nhint: %s", a.places.State, owner, a.uid, hint)
 }
 
 // makers are the commands that make things; the others only look, and also work
