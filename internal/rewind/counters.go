@@ -114,9 +114,27 @@ func (s *Session) restore(ctx context.Context, statements []string) error {
 	return nil
 }
 
+// reopen has the server open tables anew when they are used next, so that counters show that it
+// hides (see server.HidesCounters). To use a table is not enough: a session takes one that is open
+// already, unless another does that now.
+func (s *Session) reopen(ctx context.Context, name string, tables []string) error {
+	if len(tables) == 0 {
+		return nil
+	}
+	list := make([]string, len(tables))
+	for i, table := range tables {
+		list[i] = server.QuoteName(name) + "." + server.QuoteName(table)
+	}
+	if err := s.exec(ctx, "FLUSH LOCAL TABLES "+strings.Join(list, ", ")); err != nil {
+		return fmt.Errorf("open tables anew: %w", err)
+	}
+	return nil
+}
+
 // settle puts back the counters of a database that show only now, after the given tables were
 // altered or made again: MySQL opens the tables anew that a foreign key ties to them, and finds
-// in the dictionary what an insert that failed left there (see server.HidesCounters).
+// in the dictionary what an insert that failed left there (see server.HidesCounters). Some it opens
+// at once and others when it comes to that, so all of them are opened here.
 func (r *Rewinder) settle(ctx context.Context, s *Session, d *Database, altered map[string]uint64) error {
 	set := map[string]bool{}
 	for len(altered) > 0 {
@@ -131,12 +149,8 @@ func (r *Rewinder) settle(ctx context.Context, s *Session, d *Database, altered 
 		if len(tied) == 0 {
 			return nil
 		}
-		var open strings.Builder // until then it is the old one that is told
-		for _, table := range slices.Sorted(maps.Keys(tied)) {
-			fmt.Fprintf(&open, "SELECT 1 FROM %s.%s LIMIT 0;", server.QuoteName(d.Name), server.QuoteName(table))
-		}
-		if err := s.exec(ctx, open.String()); err != nil {
-			return fmt.Errorf("open tables anew: %w", err)
+		if err := s.reopen(ctx, d.Name, slices.Sorted(maps.Keys(tied))); err != nil {
+			return err
 		}
 		have, err := s.counters(ctx, d.Name, d.Shape)
 		if err != nil {
