@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Owner is the registry, the records of one state directory, that a volume belongs to. The
@@ -28,24 +30,44 @@ const (
 	ownerFile = ".owner.json"
 	// ownerFormat is its version, and that of registryFile.
 	ownerFormat = 1
+	// ownerSize is more than it has, in bytes: two paths and an id.
+	ownerSize = 64 << 10
 )
 
 // errForeign says that a volume was taken by another registry while it was opened.
 var errForeign = errors.New("it belongs to another home")
 
 // ReadOwner returns the owner of the volume at dir, the zero Owner if it has none. One that
-// cannot be understood is nobody's that is known here.
-func ReadOwner(dir string) (Owner, error) {
-	b, err := os.ReadFile(filepath.Join(dir, ownerFile))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+// cannot be understood is nobody's that is known here: /dev/shm is open to everybody, and what
+// another user has put there may be anything, a FIFO that waits for ever too.
+func ReadOwner(dir string) (w Owner, err error) {
+	fault := func(err error) (Owner, error) {
+		return Owner{}, fmt.Errorf("read the owner of volume %s: %w", dir, err)
+	}
+	d, err := sys.OpenDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sys.ErrNotPlain) {
 		return Owner{}, nil
 	}
 	if err != nil {
-		return Owner{}, fmt.Errorf("read the owner of volume %s: %w", dir, err)
+		return fault(err)
 	}
-	var w Owner
+	defer d.CloseWith(&err)
+	f, err := d.Open(ownerFile, os.O_RDONLY)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Owner{}, nil
+	case errors.Is(err, sys.ErrNotPlain):
+		return Owner{Registry: "unknown"}, nil // the volume is kept
+	case err != nil:
+		return fault(err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, ownerSize))
+	if err != nil {
+		return fault(err)
+	}
 	if json.Unmarshal(b, &w) != nil || w.Format != ownerFormat || w.Registry == "" {
-		return Owner{Registry: "unknown"}, nil //nolint:nilerr // the volume is kept
+		return Owner{Registry: "unknown"}, nil //nolint:nilerr // as above
 	}
 	return w, nil
 }

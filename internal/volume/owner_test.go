@@ -1,10 +1,14 @@
 package volume_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -149,6 +153,47 @@ func TestOwners(t *testing.T) {
 				if there, err := sys.Mounted(dir); there || err != nil {
 					t.Errorf("%s is still mounted (%v)", dir, err)
 				}
+			}
+		})
+	}
+}
+
+// TestOwnerOfOthers has another user put something in the place of a volume before there is one:
+// nobody is kept waiting by it, nor led elsewhere.
+func TestOwnerOfOthers(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"fifo":    func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"link":    func(path string) error { return os.Symlink("/dev/zero", path) },
+		"dir":     func(path string) error { return os.Mkdir(path, 0o755) },
+		"garbage": func(path string) error { return os.WriteFile(path, []byte("{"), 0o600) },
+		"endless": func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<50))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := places(t)
+			if err := os.Mkdir(p.Shm, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(filepath.Join(p.Shm, ".owner.json")); err != nil {
+				t.Fatal(err)
+			}
+			o := &volume.Opener{Places: p, Owner: volume.Owner{Format: 1, Registry: "a", State: "/a"}}
+			done := make(chan error)
+			go func() {
+				v, err := o.Open(context.Background(), volume.Spec{Kind: volume.Shm, Size: smallSize})
+				if err == nil && v.Dir() == p.Shm {
+					err = errors.New("it took the place")
+				}
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(time.Minute):
+				t.Error("it waits for a minute by now")
 			}
 		})
 	}
