@@ -61,6 +61,7 @@ type Claim struct {
 // ClaimTemplate returns the template with a key, and waits for it while somebody else
 // builds it. Where there is none the caller is to build it.
 func (p *Pool) ClaimTemplate(ctx context.Context, r TemplateRequest) (Claim, error) {
+	r.Family = p.fold(r.Family)
 	c, err := p.claimTemplate(ctx, r)
 	if err != nil {
 		return Claim{}, fmt.Errorf("find a template for %s: %w", r.Family, err)

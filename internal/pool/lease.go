@@ -94,6 +94,7 @@ func (p *Pool) NewDatabase(ctx context.Context, r Request) (Lease, error) {
 }
 
 func (p *Pool) newDatabase(ctx context.Context, r Request) (Lease, error) {
+	r.Template, r.Name = p.fold(r.Template), p.fold(r.Name)
 	if r.TTL < 0 || r.Wait < 0 {
 		return Lease{}, fmt.Errorf("%w: a time to live of %s, a wait of %s", ErrInvalid, r.TTL, r.Wait)
 	}
@@ -278,6 +279,14 @@ func (p *Pool) reserve(ctx context.Context, s *rewind.Session, from, wanted stri
 	}
 }
 
+// fold is the name of a database as the server keeps it: the binary log has no other.
+func (p *Pool) fold(name string) string {
+	if p.config.FoldsNames {
+		return strings.ToLower(name)
+	}
+	return name
+}
+
 // taken reports whether a name is that of a lease or a template. The caller holds p.mu.
 func (p *Pool) taken(name string) bool {
 	return p.leases[name] != nil || p.templates[name] != nil || p.builds[name] != nil
@@ -357,6 +366,7 @@ func (p *Pool) unlocked(ctx context.Context, s *rewind.Session, l *lease, f func
 
 // find returns a lease, locked, once nobody else works on it.
 func (p *Pool) find(name string) (*lease, error) {
+	name = p.fold(name)
 	p.mu.Lock()
 	l := p.leases[name]
 	p.mu.Unlock()

@@ -60,6 +60,8 @@ type Config struct {
 	Login    server.Login
 	ServerID uint32
 	Log      *slog.Logger
+	// FoldsNames says that the server keeps names in lower case, however they are written.
+	FoldsNames bool
 	// Limits are those of an instance that has none of its own yet.
 	Limits Limits
 	// Idle is for how long at least spare clones stay that nobody asks for, 0 for DefaultIdle.

@@ -38,7 +38,7 @@ const shapeTries = 3
 // PutTemplate makes a database a template, or makes one anew that was changed. What it
 // holds now is what its clones will begin with.
 func (p *Pool) PutTemplate(ctx context.Context, name string) (Template, error) {
-	t, err := p.putTemplate(ctx, name)
+	t, err := p.putTemplate(ctx, p.fold(name))
 	if err != nil {
 		return Template{}, fmt.Errorf("make %s a template: %w", name, err)
 	}
@@ -254,12 +254,13 @@ func (p *Pool) leasesOf(t *tmpl) (n int) {
 }
 
 func noTemplate(name string) error {
-	return fmt.Errorf("template %s: %w\nhint: ramaria template ls lists them, ramaria template add %s makes one of a database", name, ErrNotFound, strings.ToLower(name))
+	return fmt.Errorf("template %s: %w\nhint: ramaria template ls lists them, ramaria template add %[1]s makes one of a database", name, ErrNotFound)
 }
 
 // DeleteTemplate makes a template an ordinary database again, which stays as it is. One
 // that is being built is given up, and its database removed.
 func (p *Pool) DeleteTemplate(name string) error {
+	name = p.fold(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if b := p.builds[name]; b != nil && !b.over {

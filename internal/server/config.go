@@ -257,6 +257,19 @@ func optionMeant(name string) string {
 	return name
 }
 
+// FoldsNames reports whether a server with these settings takes names of databases and tables in any
+// case, and keeps them in lower case.
+// https://mariadb.com/kb/en/identifier-case-sensitivity/
+func FoldsNames(set map[string]string) bool {
+	for name, value := range set {
+		// 2 is for file systems of other systems: servers on Linux take it for 0.
+		if n, err := strconv.Atoi(value); optionMeant(name) == "lower_case_table_names" && err == nil && n == 1 {
+			return true
+		}
+	}
+	return false
+}
+
 // flag is what a hint says of the flag to use instead of --set, "" where there is none.
 func (r setting) flag() string {
 	if r.log == logged && flagFor[r.name] == "" {

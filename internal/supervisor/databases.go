@@ -12,6 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // noLog says that the server keeps no binary log: there is no pool then, since all that it does
@@ -26,7 +27,7 @@ func (s *Supervisor) openPool() error {
 	i := s.inst
 	p, err := pool.Open(pool.Config{
 		Server: i.Server, DataDir: i.DataDir(), Account: i.Account, File: i.PoolPath(), Endpoint: i.Endpoint, Login: i.Supervisor, ServerID: i.ServerID, Log: s.log,
-		Limits: pool.DefaultLimits, Room: func() (int64, error) {
+		FoldsNames: server.FoldsNames(i.Spec.Set), Limits: pool.DefaultLimits, Room: func() (int64, error) {
 			u, err := s.volume.Usage()
 			return u.Free, err
 		},

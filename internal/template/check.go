@@ -30,7 +30,7 @@ var clumsy = []string{"big5", "cp932", "gb18030", "gbk", "sjis"}
 func (s *Shape) checkNames() error {
 	for _, o := range s.Objects {
 		_, err := s.relocated(o, s.Name+"_")
-		if err == nil && slices.Contains(clumsy, o.Client) && strings.Contains(o.Create, s.Name+".") {
+		if err == nil && slices.Contains(clumsy, o.Client) && strings.Contains(s.fold(o.Create), s.Name+".") {
 			err = fmt.Errorf("%w: it names the database %s in %s", ErrUnclonable, s.Name, o.Client)
 		}
 		if err != nil {

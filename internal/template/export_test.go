@@ -13,5 +13,5 @@ func (s *Shape) Made(f func(name string)) { s.made = f }
 
 // Relocate returns the body of an object of one database for another, in which objects are there.
 func Relocate(sql, mode, from, to string, objects ...string) (string, error) {
-	return relocate(sql, mode, from, to, func(name string) bool { return slices.Contains(objects, name) })
+	return relocate(sql, mode, from, to, (&Shape{}).fold, func(name string) bool { return slices.Contains(objects, name) })
 }

@@ -96,9 +96,10 @@ func nameByte(c byte) bool {
 }
 
 // relocate returns the body of an object of the database from for the database to: where it names
-// its own database, it is to name the other. isObject says what has a name there.
-func relocate(sql, mode, from, to string, isObject func(string) bool) (string, error) {
-	if !strings.Contains(sql, from) {
+// its own database, it is to name the other. fold is how a server keeps names of databases, and
+// isObject says what has a name there.
+func relocate(sql, mode, from, to string, fold func(string) string, isObject func(string) bool) (string, error) {
+	if from = fold(from); !strings.Contains(fold(sql), from) {
 		return sql, nil
 	}
 	list := words(sql, mode)
@@ -110,10 +111,11 @@ func relocate(sql, mode, from, to string, isObject func(string) bool) (string, e
 	for i, w := range list {
 		switch {
 		case w.kind == literal:
-			quoted = quoted || w.text == from || strings.Contains(w.text, from+".") || strings.Contains(w.text, server.QuoteName(from))
+			text := fold(w.text)
+			quoted = quoted || text == from || strings.Contains(text, from+".") || strings.Contains(text, server.QuoteName(from))
 		case w.kind == name && (strings.EqualFold(w.text, "PREPARE") || strings.EqualFold(w.text, "IMMEDIATE")):
 			dynamic = true
-		case w.kind != name || w.text != from || is(i-1, ".") || is(i-1, "@") || is(i+1, "@"): // also of an account
+		case w.kind != name || fold(w.text) != from || is(i-1, ".") || is(i-1, "@") || is(i+1, "@"): // also of an account
 		case is(i+1, "."):
 			own = append(own, i)
 		default:
@@ -149,7 +151,15 @@ func (s *Shape) relocated(o Object, to string) (string, error) {
 	case o.Kind == "VIEW":
 		return requalify(o, s.Name, to), nil
 	}
-	return relocate(o.Create, o.SQLMode, s.Name, to, s.isObject)
+	return relocate(o.Create, o.SQLMode, s.Name, to, s.fold, s.isObject)
+}
+
+// fold is the name of a database as the server keeps it.
+func (s *Shape) fold(name string) string {
+	if s.Folds {
+		return strings.ToLower(name)
+	}
+	return name
 }
 
 // same reports whether p, of a clone, is as o of the template s.
@@ -165,7 +175,7 @@ func (s *Shape) same(o, p Object, clone string) bool {
 
 // isObject reports whether a table, a view or a routine has a name.
 func (s *Shape) isObject(name string) bool {
-	if s.Table(name) != nil {
+	if s.Table(s.fold(name)) != nil {
 		return true
 	}
 	return slices.ContainsFunc(s.Objects, func(o Object) bool {

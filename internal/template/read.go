@@ -92,9 +92,9 @@ func (r *reader) database() error {
 	found := false
 	err := r.each(func(row map[string]string) error {
 		found = true
-		r.shape.Charset, r.shape.Collation = row["charset"], row["collation"]
+		r.shape.Charset, r.shape.Collation, r.shape.Folds = row["charset"], row["collation"], row["folds"] == "1"
 		return nil
-	}, "SELECT default_character_set_name AS charset, default_collation_name AS collation FROM information_schema.schemata WHERE schema_name = ?", r.shape.Name)
+	}, "SELECT default_character_set_name AS charset, default_collation_name AS collation, @@lower_case_table_names AS folds FROM information_schema.schemata WHERE schema_name = ?", r.shape.Name)
 	if err == nil && !found {
 		return ErrNoDatabase
 	}

@@ -24,6 +24,8 @@ type Shape struct {
 	Collation string `json:"collation"`
 	// Options are what SHOW CREATE DATABASE says, behind the name.
 	Options string `json:"options"`
+	// Folds says that the server takes names of databases in any case.
+	Folds bool `json:"folds,omitempty"`
 	// Tables are in the order of their names, without views.
 	Tables []Table `json:"tables"`
 	// Objects are in the order in which they can be made.
