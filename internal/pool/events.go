@@ -29,32 +29,42 @@ func (p *Pool) pause(ctx context.Context, s *rewind.Session, name string) error 
 // resume enables the events of a database that is no template any more, in the background. The
 // caller holds p.mu.
 func (p *Pool) resume(name string) {
-	events := p.paused[name]
-	if len(events) == 0 || p.life.Err() != nil {
+	if len(p.paused[name]) == 0 || p.life.Err() != nil {
 		return // they are in the file, and enabled by the next run
 	}
 	p.behind.Go(func() {
 		s, done, err := p.session(p.life)
 		if err == nil {
-			var there bool
-			if there, err = exists(p.life, s, name); err == nil && there {
-				err = template.Resume(p.life, s.Conn, name, events)
-			}
+			err = p.resumeNow(s, name)
 			done(err)
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.templates[name] != nil {
-			return // it is one again
-		}
-		if err == nil {
-			delete(p.paused, name)
-			err = p.save()
 		}
 		if err != nil && p.life.Err() == nil {
 			p.config.Log.Error("cannot enable the events of a database that was a template", "database", name, "error", err)
 		}
 	})
+}
+
+// resumeNow is resume, while nobody makes the database a template again, and pauses them.
+func (p *Pool) resumeNow(s *rewind.Session, name string) error {
+	p.reading.Lock()
+	defer p.reading.Unlock()
+	p.mu.Lock()
+	events, again := p.paused[name], p.templates[name] != nil
+	p.mu.Unlock()
+	if again || len(events) == 0 {
+		return nil
+	}
+	there, err := exists(p.life, s, name)
+	if err == nil && there {
+		err = template.Resume(p.life, s.Conn, name, events)
+	}
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.paused, name)
+	return p.save()
 }
 
 // wake makes the events that fire in a clone that somebody gets.

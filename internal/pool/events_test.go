@@ -140,3 +140,30 @@ func TestEvents(t *testing.T) {
 		h.soon("an event in it", func() bool { return h.count("timed") > 0 })
 	})
 }
+
+// TestEventsAtOnce has a database cease to be a template and become one again at once, over and over:
+// its events are neither enabled while it is one, nor forgotten.
+func TestEventsAtOnce(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		h.exec(h.root, "SET GLOBAL event_scheduler = OFF")
+		h.srv.Load(t, timed)
+		plain := h.events("timed")
+		h.limit(64, 0)
+		h.put("timed")
+		paused := h.events("timed")
+		for range 30 {
+			if err := h.DeleteTemplate("timed"); err != nil {
+				t.Fatal(err)
+			}
+			h.put("timed")
+			if got := h.events("timed"); got != paused {
+				t.Fatalf("the template has:\n%s\nwant:\n%s", got, paused)
+			}
+		}
+		if err := h.DeleteTemplate("timed"); err != nil {
+			t.Fatal(err)
+		}
+		h.soon("the events of what was a template", func() bool { return h.events("timed") == plain })
+	})
+}
