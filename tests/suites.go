@@ -55,7 +55,7 @@ var Suites = []Suite{
 	{
 		Name: "fault",
 		Scripts: []string{
-			"beyond-recovery", "broken-files", "disk-full", "full-volume", "load-full", "interrupt-build", "interrupt-run", "interrupt-up", "killed-run",
+			"beyond-recovery", "broken-files", "wrong-uses", "disk-full", "full-volume", "load-full", "interrupt-build", "interrupt-run", "interrupt-up", "killed-run",
 			"killed-server", "killed-supervisor", "no-room",
 		},
 		Tests: []string{"TestKilledServerLosesNothing", "TestKilledDirectoryIsRecovered", "TestTornPageIsMended", "TestKilledRewind", "TestNeverLeftStopped"},

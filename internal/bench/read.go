@@ -73,7 +73,7 @@ func parseLine(text []byte) (line, error) {
 		Schema int `json:"schema"`
 	}
 	if err := json.Unmarshal(text, &version); err != nil {
-		return line{}, fmt.Errorf("%w%s", err, hintResults)
+		return line{}, fmt.Errorf("it is not a result in JSON (%w)%s", err, hintResults)
 	}
 	switch {
 	case version.Schema > SchemaVersion:
@@ -83,7 +83,7 @@ func parseLine(text []byte) (line, error) {
 	}
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
-		return line{}, fmt.Errorf("%w%s", err, hintResults)
+		return line{}, fmt.Errorf("it is not a result in JSON (%w)%s", err, hintResults)
 	}
 	switch {
 	case l.Scenario == "" || l.Row == "" || l.Unit == "":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -93,6 +94,9 @@ func (a *app) readResults(ctx context.Context, name string) ([]bench.Result, err
 		name = "stdin"
 	} else {
 		f, err := os.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read results %s: there is no such file\nhint: ramaria bench --save %s writes it", name, name)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read results: %w", err)
 		}

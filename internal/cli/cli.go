@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -88,11 +87,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if errors.As(err, &status) {
 		return int(status) // the command has said what there is to say
 	}
-	text := strings.TrimSpace(err.Error())
-	if errors.Is(err, fs.ErrPermission) && !strings.Contains(text, "\nhint: ") {
-		text += "\nhint: ramaria doctor looks at the places; --home DIR chooses others"
-	}
-	fmt.Fprintf(stderr, "ramaria: %s\n", progress.Plain(text))
+	fmt.Fprintf(stderr, "ramaria: %s\n", progress.Plain(a.words(ctx, err)))
 	return exitCode(ctx, err)
 }
 
@@ -171,7 +166,7 @@ in a blink, gone without a trace.
 	root.SetVersionTemplate("ramaria {{.Version}}\n")
 	onlyOthers(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w\nhint: %s --help", err, cmd.CommandPath())}
+		return usageError{fmt.Errorf("%s\nhint: %s --help", flagWords(err), cmd.CommandPath())}
 	})
 	root.PersistentFlags().StringVar(&a.home, "home", os.Getenv("RAMARIA_HOME"), "keep everything below `DIR` instead of the usual places (RAMARIA_HOME)")
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Instances:"}, &cobra.Group{ID: "parts", Title: "What they are made of:"}, &cobra.Group{ID: "more", Title: "More:"})
@@ -209,6 +204,9 @@ func (a *app) open(cmd *cobra.Command) error {
 	}
 	if a.home != "" {
 		if a.home, err = host.Canonical(a.home); err != nil {
+			return err
+		}
+		if err := checkHome(a.home); err != nil {
 			return err
 		}
 	}

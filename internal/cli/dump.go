@@ -127,8 +127,13 @@ func inputInfo(in string) (fs.FileInfo, error) {
 		return info, nil
 	}
 	info, err := os.Stat(in)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("open dump %s: there is no such file\nhint: name a file, or - for standard input", in)
+	case err != nil:
 		return nil, fmt.Errorf("open dump: %w", err)
+	case info.IsDir():
+		return nil, fmt.Errorf("open dump %s: it is a directory\nhint: name the files in it", in)
 	}
 	return info, nil
 }

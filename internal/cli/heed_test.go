@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"os"
+	"os/signal"
 	"sync"
 	"syscall"
 	"testing"
@@ -29,6 +31,10 @@ func (l *lockedBuffer) String() string {
 // TestHeed: the first signal ends the context, and a second one, as of who presses Ctrl-C twice, is
 // answered and nothing else: what was begun is undone.
 func TestHeed(t *testing.T) {
+	// A shell without job control has what it starts in the background ignore the signal.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGINT)
+	defer signal.Stop(caught)
 	var said lockedBuffer
 	ctx, stop := heed(&said)
 	defer stop()

@@ -70,7 +70,7 @@ type listing struct {
 	Unconfined string `json:"unconfined,omitempty"`
 }
 
-// list gathers what the files say of one instance.
+// list gathers what the files say of one instance: beside an error, what could be read.
 func (a *app) list(r *instance.Record) (listing, error) {
 	state, err := r.State()
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *app) list(r *instance.Record) (listing, error) {
 	}
 	i, err := a.registry.Open(r.Name)
 	if err != nil {
-		return listing{}, err
+		return l, err
 	}
 	l.Server, l.Image, l.Origin, l.Log = i.Server.Name(), i.Image, i.Origin, i.Spec.LogUse()
 	l.Host, l.Port, l.Socket, l.User, l.Database = i.Endpoint.Host, i.Endpoint.Port, i.Endpoint.Socket, i.Endpoint.User, i.Endpoint.Database
@@ -127,8 +127,11 @@ func runLs(_ context.Context, a *app, asJSON bool) error {
 	all := []listing{}
 	for _, r := range records {
 		l, err := a.list(r)
-		if err != nil {
+		if err != nil && l.Name == "" {
 			return err
+		}
+		if err != nil { // one damaged file must not hide the others
+			a.say("warning: %s", err)
 		}
 		all = append(all, l)
 	}

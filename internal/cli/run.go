@@ -42,7 +42,7 @@ The instance is gone afterwards, also on Ctrl-C.`,
 	cmd.Flags().SetInterspersed(false)
 	// 125 and not 2, which may be the command's.
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		a.say("ramaria: %s\nhint: ramaria run --help", err)
+		a.say("ramaria: %s\nhint: ramaria run --help", flagWords(err))
 		return statusError(exitRunFailed)
 	})
 	o.add(cmd)
@@ -54,15 +54,16 @@ The instance is gone afterwards, also on Ctrl-C.`,
 func runRun(ctx context.Context, a *app, argv []string, o *specFlags) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		a.say("ramaria: run %s: %v", argv[0], errors.Unwrap(err))
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR) {
+			a.say("ramaria: run %s: it is not a program that uid %d may execute\nhint: ls -l %s; a script needs chmod +x, or its shell: ramaria run -- sh SCRIPT", argv[0], a.uid, shellWord(argv[0]))
 			return statusError(exitRunCannotExec)
 		}
+		a.say("ramaria: run %s: there is no such command\nhint: ramaria run -- sh -c '...' takes what a shell understands", argv[0])
 		return statusError(exitRunNotFound)
 	}
 	status, err := a.runWith(ctx, path, argv, o)
 	if err != nil {
-		a.say("ramaria: %s", err)
+		a.say("ramaria: %s", a.words(ctx, err))
 		if ctx.Err() != nil {
 			return statusError(exitInterrupted)
 		}

@@ -104,6 +104,9 @@ func (g Registry) Open(name string) (*Instance, error) {
 	if missing(err) {
 		return nil, fmt.Errorf("open instance %s: %w: it lay in the %s volume, which was emptied, as by %s\nhint: ramaria up %s makes it again, from what it was made of", name, ErrGone, r.Volume, r.emptier(), name)
 	}
+	if errors.Is(err, errDamaged) {
+		return nil, fmt.Errorf("%w\nhint: ramaria up %s --fresh makes it again from what it was made of; ramaria down %s --rm removes it", err, name, name)
+	}
 	if err != nil {
 		return nil, err
 	}

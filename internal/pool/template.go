@@ -200,10 +200,19 @@ func (p *Pool) shape(ctx context.Context, s *rewind.Session, name string) (*temp
 
 func notFound(err error) error {
 	if errors.Is(err, template.ErrNoDatabase) {
-		return errors.Join(ErrNotFound, err)
+		return noDatabaseError{err}
 	}
 	return err
 }
+
+// noDatabaseError says that the database is not there that is to become a template.
+type noDatabaseError struct{ error }
+
+func (e noDatabaseError) Error() string {
+	return template.ErrNoDatabase.Error() + "\nhint: ramaria sql -e 'SHOW DATABASES' lists them; --from DUMP makes the template of a dump"
+}
+
+func (e noDatabaseError) Unwrap() []error { return []error{ErrNotFound, e.error} }
 
 // Templates lists the templates by name.
 func (p *Pool) Templates() []Template {

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// words is what an error says on the terminal. What Go's libraries say of their own accord is put
+// as a user sees it, here for all commands: the end of ctx is an interruption, and a permission that
+// lacks gets a hint.
+func (a *app) words(ctx context.Context, err error) string {
+	text := strings.TrimSpace(err.Error())
+	if ctx.Err() != nil {
+		const canceled = "context canceled"
+		if strings.Contains(text, "interrupted") {
+			text = strings.ReplaceAll(text, ": "+canceled, "")
+		}
+		text = strings.ReplaceAll(text, canceled, "interrupted")
+	}
+	if errors.Is(err, fs.ErrPermission) && !strings.Contains(text, "\nhint: ") {
+		text += "\nhint: " + a.permissionHint(err)
+	}
+	return text
+}
+
+// permissionHint tells what to do about a path that the user may not use: one of Ramaria's own places
+// can be chosen otherwise, one that the user has named cannot.
+func (a *app) permissionHint(err error) string {
+	var at *fs.PathError
+	if !errors.As(err, &at) || !filepath.IsAbs(at.Path) || a.isPlace(at.Path) {
+		return "ramaria doctor looks at the places; --home DIR chooses others"
+	}
+	return fmt.Sprintf("this command runs as uid %d; namei -l %s shows what keeps it out", a.uid, shellWord(at.Path))
+}
+
+// isPlace reports whether a path is one of Ramaria's places, in one, or on the way to one.
+func (a *app) isPlace(path string) bool {
+	for _, place := range []string{a.home, a.places.Cache, a.places.State, a.places.Shm, a.places.Disk, a.places.Mounts} {
+		if place != "" && (within(path, place) || within(place, path)) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether a path is dir or below it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// checkHome refuses a home that is no directory: all places would say so, each in its own way.
+func checkHome(home string) error {
+	if fi, err := os.Stat(home); err == nil && !fi.IsDir() {
+		return usageError{fmt.Errorf("use home %s: it is not a directory\nhint: --home DIR", home)}
+	}
+	return nil
+}
+
+// What the standard library says of a flag's value that it cannot read.
+var (
+	badNumber   = regexp.MustCompile(`strconv\.Parse(?:Int|Uint|Float): parsing .*: invalid syntax$|strconv\.Atoi: parsing .*: invalid syntax$`)
+	largeNumber = regexp.MustCompile(`strconv\.\w+: parsing .*: value out of range$`)
+	badBool     = regexp.MustCompile(`strconv\.ParseBool: parsing .*: invalid syntax$`)
+	badDuration = regexp.MustCompile(`time: (?:invalid duration|missing unit in duration|unknown unit) .*$`)
+)
+
+// flagWords puts what is wrong with a flag's value in words.
+func flagWords(err error) string {
+	text := err.Error()
+	text = badNumber.ReplaceAllString(text, "it is not a number")
+	text = largeNumber.ReplaceAllString(text, "the number is too large")
+	text = badBool.ReplaceAllString(text, "it is neither true nor false")
+	return badDuration.ReplaceAllString(text, "it is not a time such as 90s, 10m or 2h")
+}
