@@ -24,10 +24,13 @@ type lab struct {
 	db      *sql.DB
 }
 
-// newLab starts a server and makes the database that schema fills the template.
-func newLab(t *testing.T, want, name, schema string) *lab {
+// newLab starts a server, over settings, and makes the database that schema fills the template.
+func newLab(t *testing.T, want, name, schema string, set ...map[string]string) *lab {
 	t.Helper()
 	srv := servertest.Start(t, servertest.Find(t, want))
+	for _, set := range set {
+		srv.RestartAs(t, server.Run, false, set)
+	}
 	l := &lab{t: t, srv: srv}
 	srv.Load(t, "CREATE DATABASE "+name+"; USE "+name+";\n"+schema)
 	j, err := rewind.OpenJournal(srv.DataDir(), server.BinlogName)

@@ -22,9 +22,11 @@ const (
 	// longestOther is for how long a statement waits for a lock on the template or on everything once
 	// nothing is at work that lets go of it by itself, longestOwn for one on the database itself, which a
 	// task of the server's that nothing tells may have, and fewLooks how often that must have been seen.
-	longestOther = 100 * time.Millisecond
+	longestOther = 80 * time.Millisecond
 	longestOwn   = 2 * time.Second
 	fewLooks     = 5
+	// longestWork is for how long whoever holds the lock may go on with a statement.
+	longestWork = 50 * time.Millisecond
 	// sparingLooks is how often nothing else must have been seen before connections are ended that may hold
 	// nothing, and longestSparing how long they are spared on a server that is never at rest.
 	sparingLooks   = 3
@@ -42,9 +44,9 @@ const (
 var ErrLocked = errors.New("a lock of another connection stands in the way")
 
 // unlocker looks, on a connection of its own, at what a session waits for while it works on a
-// database, and ends the connections that hold it: first those of the database's own account, then
-// those that are in the database. Neither server tells whose a metadata lock is without
-// instruments that cost more than all of this, so that what waits even then is ended itself.
+// database, and ends the connections that hold it. Where the server does not tell whose the lock is,
+// these are first those of the database's own account, then those that are in the database, and what
+// waits even then is ended itself.
 type unlocker struct {
 	*Rewinder
 	d  *Database
@@ -145,6 +147,11 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 	if now := time.Now(); u.statement != me.Statement {
 		u.statement, u.began, u.since, u.strangers, u.looks = me.Statement, now, now, time.Time{}, 0
 	}
+	if known, err := u.Server.MetadataLock(ctx, conn, u.me); err != nil {
+		return true, err
+	} else if known != nil {
+		return true, u.known(ctx, conn, list, known, me.User)
+	}
 	// What is held on the template, or on everything, is not held by those who are here.
 	template := u.d.Shape != nil && strings.Contains(me.Statement, server.QuoteName(u.d.Shape.Name)+".")
 	here := lock == server.TableLock && (!template || strings.Contains(me.Statement, server.QuoteName(u.d.Name)))
@@ -181,7 +188,7 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 	if u.gaveUp == "" && time.Since(u.strangers) < longestPassing && (u.looks < fewLooks || time.Since(u.since) < longest) {
 		return true, nil
 	}
-	return true, u.giveUp(ctx, conn)
+	return true, u.giveUp(ctx, conn, "")
 }
 
 // find returns the session that is looked at, and whether it is at work.
@@ -194,7 +201,7 @@ func (u *unlocker) find(list []server.Session) (server.Session, bool) {
 }
 
 // giveUp ends the statement, unless it went on meanwhile.
-func (u *unlocker) giveUp(ctx context.Context, conn *sql.Conn) error {
+func (u *unlocker) giveUp(ctx context.Context, conn *sql.Conn, holder string) error {
 	list, err := server.Sessions(ctx, conn)
 	if err != nil {
 		return err
@@ -203,7 +210,7 @@ func (u *unlocker) giveUp(ctx context.Context, conn *sql.Conn) error {
 	if !works || me.Statement != u.statement || me.Lock() == server.NoLock {
 		return nil
 	}
-	u.gaveUp = me.State
+	u.gaveUp = me.State + holder
 	_, err = u.exec(ctx, conn, "KILL QUERY ", u.me)
 	return err
 }

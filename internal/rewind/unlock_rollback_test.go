@@ -22,8 +22,8 @@ func TestRollbackThatTakesLong(t *testing.T) {
 			name, warning string
 			lock          func()
 		}{
-			{"own", "all connections of the database", func() { le.do(many) }},
-			{"another's", "connections of other accounts in the database", func() { le.app("USE DB\n" + many) }},
+			{"own", "connections of the database", func() { le.do(many) }},
+			{"another's", "connections of other accounts", func() { le.app("USE DB\n" + many) }},
 			{"another's that ended itself", "", func() { closeNow(le.app(many)) }},
 		} {
 			t.Run(tc.name, func(t *testing.T) {

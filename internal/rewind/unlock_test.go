@@ -38,8 +38,13 @@ func TestLocks(t *testing.T) {
 			{"another's HANDLER", refill, "", "USE DB\nHANDLER plain OPEN", false, true, "refill"},
 			{"another's reads", reclone, "", "USE DB\nBEGIN\nSELECT * FROM plain", false, true, "reclone"},
 			{"another's rows", "UPDATE plain SET name = 'z'", "", "BEGIN\nUPDATE DB.plain SET name = 'y'", false, true, "rewind"},
-			{"another's LOCK TABLES from elsewhere", rows, "", "LOCK TABLES DB.plain READ", true, false, ""},
-			{"another's reads from elsewhere, reclone", reclone, "", "BEGIN\nSELECT * FROM DB.plain", true, false, ""},
+			{"another's LOCK TABLES from elsewhere", rows, "", "LOCK TABLES DB.plain READ", false, true, "rewind"},
+			{"another's reads from elsewhere, reclone", reclone, "", "BEGIN\nSELECT * FROM DB.plain", false, true, "reclone"},
+			{"another's LOCK TABLES from elsewhere, reclone", reclone, "", "LOCK TABLES DB.plain WRITE", false, true, "reclone"},
+			{"another's HANDLER from elsewhere, reclone", reclone, "", "HANDLER DB.plain OPEN", false, true, "reclone"},
+			{"another's FLUSH TABLES from elsewhere", rows, "", "FLUSH TABLES DB.plain WITH READ LOCK", false, true, "rewind"},
+			{"another's SELECT FOR UPDATE from elsewhere, reclone", reclone, "", "BEGIN\nSELECT * FROM DB.plain FOR UPDATE", false, true, "reclone"},
+			{"another's reads of something else, reclone", reclone, "USE DB\nHANDLER plain OPEN", "BEGIN\nSELECT * FROM farm.plain", false, false, "reclone"},
 			{"template locked", reclone, "", "LOCK TABLES farm.plain WRITE", true, false, ""},
 			{"all locked", rows, "", "FLUSH TABLES WITH READ LOCK", true, false, ""},
 		} {
@@ -56,6 +61,8 @@ func TestLocks(t *testing.T) {
 					t.Fatalf("got %v, want a lock: %t", err, tc.locked)
 				case tc.locked && !strings.Contains(err.Error(), "\nhint: "):
 					t.Errorf("no hint: %v", err)
+				case tc.locked && !strings.Contains(err.Error(), "of account other"):
+					t.Errorf("it does not say who has the lock: %v", err)
 				case !tc.locked && !strings.Contains(tc.ways, string(res.Way)):
 					t.Errorf("the way was %s (%s), want %s", res.Way, res.Why, tc.ways)
 				case !tc.locked && len(res.Warnings) == 0:
@@ -76,21 +83,58 @@ func TestLocks(t *testing.T) {
 	})
 }
 
-// TestLockThatEnds waits for a lock that nobody can hold for long, longer than for those of others.
-func TestLockThatEnds(t *testing.T) {
+// TestUntoldLocks is TestLocks on a server that does not tell who holds a lock: those who are in the
+// database are ended, and what waits for a lock from elsewhere in the end.
+func TestUntoldLocks(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
-		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm), map[string]string{"performance_schema": "OFF"})
 		le := l.lease("farm_1")
-		l.exec("CREATE USER other@localhost IDENTIFIED BY 'x_aA1x_aA1'\nGRANT ALL ON *.* TO other@localhost\nSET lock_wait_timeout = 3600")
+		l.exec("SET lock_wait_timeout = 3600, innodb_lock_wait_timeout = 3600\n" +
+			"CREATE USER other@localhost IDENTIFIED BY 'x_aA1x_aA1'\nGRANT ALL ON *.* TO other@localhost")
 		for _, tc := range []struct {
-			name, change, lock string
-			leased             bool
+			name, others  string
+			locked, ended bool
 		}{
-			{"on the database", "DELETE FROM plain", "LOCK TABLES DB.plain READ", false},
-			{"on the template, by a lease", "CREATE TABLE exchange (a int)", "LOCK TABLES farm.plain WRITE", true},
+			{"in the database", "USE DB\nLOCK TABLES plain WRITE", false, true},
+			{"from elsewhere", "LOCK TABLES DB.plain READ", true, false},
+			{"on the template", "LOCK TABLES farm.plain WRITE", true, false},
+			{"on everything", "FLUSH TABLES WITH READ LOCK", true, false},
 		} {
 			t.Run(tc.name, func(t *testing.T) {
 				le.t, l.t = t, t
+				le.do("CREATE TABLE exchange (a int)").Close()
+				app := le.app(tc.others)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if _, err := le.Reset(ctx, l.session, &le.Database, rewind.RestoreCounters); tc.locked != errors.Is(err, rewind.ErrLocked) || tc.locked != (err != nil) {
+					t.Errorf("got %v, want a lock: %t", err, tc.locked)
+				}
+				if alive := app.PingContext(t.Context()) == nil && alive(t.Context(), app) == nil; alive == tc.ended {
+					t.Errorf("the other connection lives: %t", alive)
+				}
+				closeNow(app)
+				le.reset()
+			})
+		}
+	})
+}
+
+// TestLockThatEnds waits for a lock that nobody can hold for long, longer than for those of others: on
+// the database where the server does not tell who has it, on the template where it is a lease.
+func TestLockThatEnds(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		for _, tc := range []struct {
+			name, change, lock string
+			leased             bool
+			set                map[string]string
+		}{
+			{"on the database", "DELETE FROM plain", "LOCK TABLES DB.plain READ", false, map[string]string{"performance_schema": "OFF"}},
+			{"on the template, by a lease", "CREATE TABLE exchange (a int)", "LOCK TABLES farm.plain WRITE", true, nil},
+		} {
+			t.Run(tc.name, func(t *testing.T) {
+				l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm), tc.set)
+				le := l.lease("farm_1")
+				l.exec("CREATE USER other@localhost IDENTIFIED BY 'x_aA1x_aA1'\nGRANT ALL ON *.* TO other@localhost\nSET lock_wait_timeout = 3600")
 				l.Leased = func(user string) bool { return tc.leased && user == "other" }
 				le.do(tc.change)
 				conn := le.app(tc.lock)

@@ -52,7 +52,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "caching_sha2_password_digest_rounds", value: "5000", stages: always, since: Version{8, 0, 24}, why: "the least it takes; passwords of 120 random bits need no slow hash, and each first log-in waits for it"},
 	{name: "key_buffer_size", value: "1M", stages: Run, why: "MyISAM's"},
 	{name: "performance_schema", value: "OFF", stages: Build | Bootstrap, why: "costs 240 MB and 200 ms of start"},
-	{name: "performance_schema", value: "ON", stages: Run, why: "only what tells open transactions, which nothing else does: 3 MB; --set performance_schema=ON switches on all of it, 240 MB and 200 ms of start"},
+	{name: "performance_schema", value: "ON", stages: Run, why: "only what tells open transactions and who holds metadata locks, which nothing else does: 3 MB; --set performance_schema=ON switches on all of it, 240 MB and 200 ms of start"},
 	{name: "event_scheduler", value: "OFF", stages: Build | Bootstrap, why: "an image is what it was built from: no event changes it meanwhile"},
 	{name: "loose_validate_password.policy", value: "LOW", stages: Run | Build, why: "where the component is installed: it must not refuse a password that was asked for"},
 	{name: "innodb_directories", value: "", stages: always, fixed: true, why: "no table lies outside the data directory, where a clone would share it"},
@@ -77,29 +77,4 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "binlog_cache_size", value: "256K", stages: Run, log: logged, why: "a transaction that is larger goes through a temporary file: with the default of 32K each INSERT of a thousand rows did, nearly half of what the log costs it in processor time"},
 	{name: "sync_binlog", value: "0", stages: Run, log: logged, why: "the log is in RAM"},
 	{name: "log_bin_trust_function_creators", value: "ON", stages: Run, log: logged, why: "with a binary log the application could otherwise make no function or trigger"},
-}, performanceSettings())
-
-// performanceSettings leave of performance_schema the current transaction of each thread.
-// An option of a later version is loose, so that an earlier one passes over it.
-func performanceSettings() []setting {
-	const switcher = "performance_schema"
-	row := func(name, value string) setting {
-		return setting{name: name, value: value, stages: Run, unless: switcher, why: "as above"}
-	}
-	rows := []setting{row("performance_schema_max_statement_stack", "1")}
-	for _, name := range []string{
-		"accounts_size", "hosts_size", "users_size", "digests_size", "error_size", "setup_objects_size",
-		"events_stages_history_size", "events_stages_history_long_size", "events_statements_history_size", "events_statements_history_long_size",
-		"events_transactions_history_size", "events_transactions_history_long_size", "events_waits_history_size", "events_waits_history_long_size",
-		"max_cond_classes", "max_cond_instances", "max_digest_length", "max_file_classes", "max_file_handles", "max_file_instances", "max_index_stat",
-		"max_memory_classes", "max_metadata_locks", "max_mutex_classes", "max_mutex_instances", "max_prepared_statements_instances", "max_program_instances",
-		"max_rwlock_classes", "max_rwlock_instances", "max_socket_classes", "max_socket_instances", "max_sql_text_length", "max_stage_classes",
-		"max_statement_classes", "max_table_handles", "max_table_instances", "max_table_lock_stat",
-	} {
-		rows = append(rows, row(switcher+"_"+name, "0"))
-	}
-	for _, name := range []string{"max_logger_classes", "max_meter_classes", "max_metric_classes"} {
-		rows = append(rows, row("loose_"+switcher+"_"+name, "0"))
-	}
-	return rows
-}
+}, performanceSettings(MySQL))
