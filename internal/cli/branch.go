@@ -42,6 +42,10 @@ func runBranch(ctx context.Context, a *app, name, branch string) error {
 	}
 	var url string
 	err := a.atInstance(ctx, name, "branch", func(c *client.Client) error {
+		if i, err := a.registry.Open(name); err == nil && i.Server.Daemon.Missing() != "" {
+			return fmt.Errorf("branch %s: its server runs, but %s is not there any more, for another one to start\nhint: ramaria down %s, and ramaria up %s, which finds another server and keeps the data",
+				name, i.Server.Daemon.Missing(), name, name)
+		}
 		if err := a.tellPause(ctx, c); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -21,8 +22,8 @@ func newSQL(a *app) *cobra.Command {
   ramaria sql shop < more.sql`,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return runSQL(a, nameArg(args), execute)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runSQL(cmd.Context(), a, nameArg(args), execute)
 		},
 	}
 	cmd.Flags().StringArrayVarP(&execute, "execute", "e", nil, "run `STATEMENT` and exit; repeatable")
@@ -31,13 +32,18 @@ func newSQL(a *app) *cobra.Command {
 
 // runSQL becomes the client, so that the terminal, signals and the exit status
 // are the client's own.
-func runSQL(a *app, name string, execute []string) error {
+func runSQL(ctx context.Context, a *app, name string, execute []string) error {
 	i, err := a.running(name)
 	if err != nil {
 		return err
 	}
 	if len(i.Server.Client.Argv) == 0 {
 		return fmt.Errorf("open client: %w; or use any client with $(ramaria env)", i.Server.NoClient())
+	}
+	if gone := i.Server.Client.Missing(); gone != "" {
+		if i.Server, err = a.another(ctx, i); err != nil {
+			return fmt.Errorf("open client: %s is not there any more: %w", gone, err)
+		}
 	}
 	config, err := sys.MemFile("client.cnf", []byte(i.Endpoint.ClientConfig()))
 	if err != nil {

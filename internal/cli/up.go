@@ -242,6 +242,12 @@ func (a *app) start(ctx context.Context, i *instance.Instance, created bool) err
 	if err != nil || state.Phase.Alive() {
 		return err
 	}
+	if err := a.equip(ctx, i); err != nil {
+		if created {
+			return a.unmake(ctx, i, err)
+		}
+		return err
+	}
 	if !created { // Create has just looked
 		v, err := a.volumeOf(ctx, &i.Record)
 		if err != nil {

@@ -55,6 +55,30 @@ func firstWith(prefix string, dirs []string, files ...string) string {
 	return ""
 }
 
+// Missing is the first file of the program that is not there any more, "" if it can be run,
+// or has never been there.
+func (p Program) Missing() string {
+	if len(p.Argv) == 0 {
+		return ""
+	}
+	for _, path := range []string{p.Argv[0], p.Path()} {
+		if !executable(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// Missing is the same of all programs of a server.
+func (s *Server) Missing() string {
+	for _, p := range s.programs() {
+		if path := p.Missing(); path != "" {
+			return path
+		}
+	}
+	return ""
+}
+
 // executable reports whether path is a file that may be run.
 func executable(path string) bool {
 	fi, err := os.Stat(path)
