@@ -2,9 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
@@ -71,6 +73,35 @@ func nameArg(args []string) string {
 		return instance.DefaultName
 	}
 	return args[0]
+}
+
+// whichOne says in helps what meant does.
+const whichOne = "Without NAME it is the instance of RAMARIA_API, which ramaria run and ramaria env set,\nor main."
+
+// meant is the instance that a command is about which looks at one, or uses it, as those
+// about databases do: the one that is named, or that RAMARIA_API leads to, or main. In a
+// script under `ramaria run` main would be somebody else's.
+func (a *app) meant(args []string) string {
+	if len(args) > 0 || os.Getenv(client.EnvVar) == "" {
+		return nameArg(args)
+	}
+	if r := a.told(); r != nil {
+		return r.Name
+	}
+	a.say("note: %s leads to no instance of this home: this is %s", client.EnvVar, nameArg(nil))
+	return nameArg(nil)
+}
+
+// told is the instance of this home that RAMARIA_API leads to, nil if a shell has it from
+// one that is gone, or from another home.
+func (a *app) told() *instance.Record {
+	records, _ := a.registry.List() // what cannot be read, the command itself will tell
+	for _, r := range records {
+		if r.APISocket() == os.Getenv(client.EnvVar) {
+			return r
+		}
+	}
+	return nil
 }
 
 // completeNames completes the names of instances in a shell.

@@ -16,11 +16,18 @@ func newEnv(a *app) *cobra.Command {
 		Use:   "env [NAME]",
 		Short: "Print the variables by which programs find an instance, for eval",
 		Long: `Print the variables by which programs find an instance, for eval. The servers' own
-clients (mysql, mariadb, mysqldump, ...) take account and socket from them too.`,
+clients (mysql, mariadb, mysqldump, ...) take account and socket from them too.
+
+Without NAME it is main, and under ramaria run the instance of that.`,
 		Example:           `  eval "$(ramaria env)"; mysql -e 'SELECT 1'`,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(_ *cobra.Command, args []string) error {
+			// A shell that was told of one instance is told of main by this, unless it runs
+			// under the one that is its own.
+			if r := a.told(); len(args) == 0 && r != nil && r.Passing {
+				return runEnv(a, r.Name)
+			}
 			return runEnv(a, nameArg(args))
 		},
 	}

@@ -23,11 +23,11 @@ func newLogs(a *app) *cobra.Command {
 		Short: "Print the server's log of the present or last run",
 		Long: "Print the server's log of the present or last run. Beside it, in the instance's directory,\n" +
 			"lies server.log.old: the log of the run before, or, once that of this run has passed 16 MB,\n" +
-			"what this run wrote before that.",
+			"what this run wrote before that.\n\n" + whichOne,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runLogs(cmd.Context(), a, nameArg(args), follow)
+			return runLogs(cmd.Context(), a, a.meant(args), follow)
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as the log grows, also across restarts")

@@ -178,10 +178,11 @@ func newStatus(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "status [NAME]",
 		Short:             "Tell how an instance is; exit status 3 unless it runs",
+		Long:              "Tell how an instance is; the exit status is 3 unless it runs.\n\n" + whichOne,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return runStatus(a, nameArg(args), asJSON)
+			return runStatus(a, a.meant(args), asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")

@@ -17,13 +17,14 @@ func newSQL(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sql [NAME] [-e STATEMENT]",
 		Short: "Open the server's own client on an instance",
+		Long:  "Open the server's own client on an instance.\n\n" + whichOne,
 		Example: `  ramaria sql
   ramaria sql shop -e 'SELECT COUNT(*) FROM orders'
   ramaria sql shop < more.sql`,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runSQL(cmd.Context(), a, nameArg(args), execute)
+			return runSQL(cmd.Context(), a, a.meant(args), execute)
 		},
 	}
 	cmd.Flags().StringArrayVarP(&execute, "execute", "e", nil, "run `STATEMENT` and exit; repeatable")
