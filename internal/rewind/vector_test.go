@@ -32,6 +32,11 @@ func TestVectorIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.shape.Files = &template.Files{DataDir: l.srv.DataDir(), UID: l.srv.Account.UID, GID: l.srv.Account.GID}
+		for _, name := range []string{"small", "large"} { // its index has a file of its own
+			if l.shape.ByFile(l.shape.Table(name)) {
+				t.Errorf("%s would be cloned by its file", name)
+			}
+		}
 		le := l.lease("farm_1")
 		found := func(database string) []string {
 			t.Helper()
