@@ -166,9 +166,9 @@ func (a *app) withData(ctx context.Context, name string, use func(image.Instance
 }
 
 func dataOf(i *instance.Instance, dir string, at time.Time) (image.InstanceData, error) {
-	leases, kept, err := pool.Left(i.PoolPath())
+	leases, kept, wake, err := pool.Left(i.PoolPath())
 	return image.InstanceData{
-		Dir: dir, Time: at, Server: i.Server, Supervisor: i.Supervisor, App: i.Endpoint.Login, Leases: leases, Kept: kept, Database: i.Endpoint.Database,
+		Dir: dir, Time: at, Server: i.Server, Supervisor: i.Supervisor, App: i.Endpoint.Login, Leases: leases, Kept: kept, Wake: wake, Database: i.Endpoint.Database,
 	}, err
 }
 

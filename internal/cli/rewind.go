@@ -47,12 +47,16 @@ func runRewind(ctx context.Context, a *app, name, label string) error {
 		if err != nil {
 			return err
 		}
+		mark, err := i.ReadMark(label)
+		if err != nil {
+			return err
+		}
 		old, err := s.Rewind(ctx, &i.Record, label, func() error { return nil })
 		if err != nil {
 			return err
 		}
 		clean := context.WithoutCancel(ctx)
-		undo, err := pool.Rewound(i.PoolPath(), i.DataDir())
+		undo, err := pool.Rewound(i.PoolPath(), i.DataDir(), &mark)
 		if err == nil {
 			err = i.SaveState(instance.State{Phase: instance.Stopped, Since: time.Now()})
 		}

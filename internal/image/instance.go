@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,6 +35,9 @@ type InstanceData struct {
 	// Kept are those of them that somebody has kept, which are data; only their accounts
 	// are not.
 	Kept map[string]server.Login
+	// Wake enables events that are disabled while their database is a template, which it is
+	// not in an image. nil is for none.
+	Wake func(context.Context, *sql.Conn) error
 	// Database is the one that the instance hands to applications.
 	Database string
 }

@@ -166,11 +166,35 @@ func (b *build) finish(ctx context.Context, open server.Passwordless) error {
 				return fmt.Errorf("remove a clone of a template: %w", err)
 			}
 		}
+		if err := b.wake(ctx); err != nil {
+			return err
+		}
 	}
 	if _, err := db.ExecContext(ctx, b.Server.ForgetSQL(supervisors, apps)); err != nil {
 		return fmt.Errorf("remove the accounts of the build: %w", err)
 	}
 	return analyze(ctx, db)
+}
+
+// wake enables the events that were disabled in the instance that was copied since their database was
+// a template.
+func (b *build) wake(ctx context.Context) error {
+	if b.copied.Wake == nil {
+		return nil
+	}
+	db, err := b.Server.OpenUnlogged(server.SocketPath(b.run), b.login)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err == nil {
+		err = errors.Join(b.copied.Wake(ctx, conn), conn.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("enable events of templates: %w", err)
+	}
+	return nil
 }
 
 // analyze computes InnoDB's statistics. A server left running would do so within

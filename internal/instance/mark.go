@@ -23,6 +23,9 @@ type Mark struct {
 	Created time.Time `json:"created"`
 	// Size is what its files held, in bytes.
 	Size int64 `json:"size"`
+	// Paused are events that are enabled but for the time in which their database is a template:
+	// package pool knows them, and finds them here when the data is that of the mark again.
+	Paused map[string][]string `json:"paused,omitempty"`
 }
 
 // RewindRoom is what a server must find, in bytes, to start on a mark: it makes its
@@ -63,14 +66,47 @@ func (r *Record) Marks() ([]Mark, error) {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		m := Mark{Label: e.Name()}
-		if err := ReadJSON(r.markRecord(e.Name()), &m); err != nil && !missing(err) {
+		m, err := r.readMark(e.Name())
+		if err != nil {
 			return nil, err
 		}
 		marks = append(marks, m)
 	}
 	sort.SliceStable(marks, func(i, j int) bool { return marks[i].Created.Before(marks[j].Created) })
 	return marks, nil
+}
+
+// ReadMark returns the mark of a label, or ErrNoMark.
+func (r *Record) ReadMark(label string) (Mark, error) {
+	if err := r.checkMark(label); err != nil {
+		return Mark{}, err
+	}
+	return r.readMark(label)
+}
+
+// checkMark is ErrNoMark if there is no mark of a label.
+func (r *Record) checkMark(label string) error {
+	if _, err := os.Lstat(r.MarkDir(label)); CheckLabel(label) != nil || missing(err) {
+		return r.noMark(label)
+	}
+	return nil
+}
+
+func (r *Record) readMark(label string) (Mark, error) {
+	m := Mark{Label: label}
+	if err := ReadJSON(r.markRecord(label), &m); err != nil && !missing(err) {
+		return m, err
+	}
+	return m, nil
+}
+
+// paused returns the events of Mark.Paused as they are now, none if that cannot be told.
+func (r *Record) paused() (map[string][]string, error) {
+	var pool struct{ Paused map[string][]string }
+	if err := ReadJSON(r.PoolPath(), &pool); err != nil && !missing(err) && !errors.Is(err, errDamaged) {
+		return nil, err
+	}
+	return pool.Paused, nil
 }
 
 // Mark keeps the instance's data as it is now under a label. how says how to copy it
@@ -87,6 +123,10 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 		return Mark{}, fmt.Errorf("mark instance %s: %w", r.Name, err)
 	}
 	m := Mark{Label: label, Created: time.Now()}
+	// Before the data: what is no template any more has its events enabled before that is written down.
+	if m.Paused, err = r.paused(); err != nil {
+		return Mark{}, fmt.Errorf("mark instance %s: %w", r.Name, err)
+	}
 	if m.Size, err = sys.DiskUsage(r.DataDir()); err != nil {
 		return Mark{}, fmt.Errorf("mark instance %s: %w", r.Name, err)
 	}
@@ -131,8 +171,8 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 
 // DeleteMark removes a mark.
 func (s *Store) DeleteMark(ctx context.Context, r *Record, label string) error {
-	if _, err := os.Lstat(r.MarkDir(label)); CheckLabel(label) != nil || missing(err) {
-		return r.noMark(label)
+	if err := r.checkMark(label); err != nil {
+		return err
 	}
 	if err := s.Volume.Remove(ctx, r.MarkDir(label)); err != nil {
 		return err
@@ -155,8 +195,8 @@ func (r *Record) checkData() error {
 // is returned, "" if that was gone: for Unwind, should the server not start on the mark,
 // or for Discard.
 func (s *Store) Rewind(ctx context.Context, r *Record, label string, stop func() error) (old string, err error) {
-	if _, err := os.Lstat(r.MarkDir(label)); CheckLabel(label) != nil || missing(err) {
-		return "", r.noMark(label)
+	if err := r.checkMark(label); err != nil {
+		return "", err
 	}
 	size, err := sys.DiskUsage(r.MarkDir(label))
 	if err != nil {

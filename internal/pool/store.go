@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/template"
 )
 
 // record is the file in which a Pool keeps what outlives it. It holds passwords.
@@ -115,11 +118,12 @@ func (p *Pool) load() error {
 }
 
 // Left returns the databases, with their accounts, of the leases that a file names, none
-// if there is no file; apart from the others those that are kept, which are data.
-func Left(file string) (left, kept map[string]server.Login, err error) {
+// if there is no file; apart from the others those that are kept, which are data. wake enables the
+// events of what were templates in a copy of the data.
+func Left(file string) (left, kept map[string]server.Login, wake func(context.Context, *sql.Conn) error, err error) {
 	p := unopened(Config{File: file})
 	if err := p.load(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	left, kept = map[string]server.Login{}, map[string]server.Login{}
 	for name, l := range p.leases {
@@ -129,7 +133,15 @@ func Left(file string) (left, kept map[string]server.Login, err error) {
 			left[name] = l.Login
 		}
 	}
-	return left, kept, nil
+	wake = func(ctx context.Context, conn *sql.Conn) error {
+		for name, events := range p.paused {
+			if err := template.Resume(ctx, conn, name, events); err != nil && !errors.Is(err, template.ErrNoDatabase) {
+				return err
+			}
+		}
+		return nil
+	}
+	return left, kept, wake, nil
 }
 
 // Inherit writes the file of an instance that begins with the data of another: it has no
@@ -158,17 +170,24 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Rewound changes the file of an instance whose data, in dataDir, is that of another time: what a
-// key stood for may have been half built then, a database that was being built another's, and a
+// Rewound changes the file of an instance whose data, in dataDir, is that of another time, which is a
+// mark's unless mark is nil: what a key stood for may have been half built then, a database that was being built another's, and a
 // template may not have been there, nor its clones. It returns what undoes that.
-func Rewound(file, dataDir string) (undo func() error, err error) {
+func Rewound(file, dataDir string, mark *instance.Mark) (undo func() error, err error) {
 	var before record
 	p := unopened(Config{File: file, DataDir: dataDir})
 	undo = func() error { return nil }
-	if err := p.load(); err != nil || len(p.templates)+len(p.builds) == 0 {
+	if err := p.load(); err != nil {
 		return undo, err
 	}
-	if err := instance.ReadJSON(file, &before); err != nil {
+	was := len(p.paused)
+	if mark != nil {
+		p.paused = mark.Paused
+	}
+	if len(p.templates)+len(p.builds)+was+len(p.paused) == 0 {
+		return undo, nil
+	}
+	if err := instance.ReadJSON(file, &before); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return undo, err
 	}
 	undo = func() error { return instance.WriteJSON(file, before) }

@@ -219,6 +219,10 @@ func (s *Supervisor) Rewind(ctx context.Context, label string) (client.Rewind, e
 // rewind is for the goroutine of Run. After an error the server runs on the data that it
 // had, or has ended, which ends Run.
 func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client.Rewind) error {
+	mark, err := s.inst.ReadMark(label)
+	if err != nil {
+		return err
+	}
 	old, err := s.store.Rewind(ctx, &s.inst.Record, label, func() error {
 		before := s.state
 		st := before
@@ -241,7 +245,7 @@ func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client
 	}
 	starting := time.Now()
 	// Not the request's context: a server that is half started is of no use to anybody.
-	if err := s.startAgain(life); err != nil {
+	if err := s.startAgain(life, &mark); err != nil {
 		return s.unwind(life, old, fmt.Errorf("start instance %s on mark %s: %w", s.inst.Name, label, err))
 	}
 	out.ReadyMicros = time.Since(starting).Microseconds()
@@ -254,8 +258,9 @@ func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client
 	return nil
 }
 
-// startAgain starts the server after it was killed to be rewound.
-func (s *Supervisor) startAgain(ctx context.Context) error {
+// startAgain starts the server after it was killed to be rewound, on the data of a mark, or, if that
+// is nil, on what it had.
+func (s *Supervisor) startAgain(ctx context.Context, mark *instance.Mark) error {
 	port := s.inst.Endpoint.Port
 	if err := s.startServer(ctx); err != nil {
 		s.proc.Kill()
@@ -267,7 +272,7 @@ func (s *Supervisor) startAgain(ctx context.Context) error {
 			s.log.Error("cannot write down the new port", "error", err)
 		}
 	}
-	_, err := pool.Rewound(s.inst.PoolPath(), s.inst.DataDir())
+	_, err := pool.Rewound(s.inst.PoolPath(), s.inst.DataDir(), mark)
 	if err == nil {
 		err = s.openPool()
 	}
@@ -293,7 +298,7 @@ func (s *Supervisor) unwind(ctx context.Context, old string, cause error) error 
 	if err := s.store.Unwind(context.WithoutCancel(ctx), &s.inst.Record, old); err != nil {
 		return errors.Join(cause, err)
 	}
-	if err := s.startAgain(ctx); err != nil {
+	if err := s.startAgain(ctx, nil); err != nil {
 		return errors.Join(cause, fmt.Errorf("start it on the data it had: %w", err))
 	}
 	return fmt.Errorf("%w\nhint: instance %s runs on with the data it had; ramaria logs %s", cause, s.inst.Name, s.inst.Name)
