@@ -86,7 +86,7 @@ func (s *session) cut() {
 
 // exec runs a statement, and reads all that it returns.
 func (s *session) exec(ctx context.Context, text string) error {
-	ctx, cancel := patiently(ctx)
+	ctx, cancel := s.in.patiently(ctx)
 	defer cancel()
 	err := s.open(ctx)
 	if err == nil {
