@@ -26,6 +26,8 @@ type Journal struct {
 	format  *binlog.Format
 	watched map[string]*Changes
 	group   group
+	// files are when files last came or went in the directories of watched databases whose shape was right then.
+	files map[string]int64
 	// prepared are the XA transactions that wait for their verdict.
 	prepared map[string]*group
 	// losses is how often something of the log could not be read.
@@ -47,7 +49,7 @@ type group struct {
 
 // OpenJournal follows the log of the given base name in dir, from its newest file on.
 func OpenJournal(dir, base string) (*Journal, error) {
-	j := &Journal{dir: dir, base: base, watched: map[string]*Changes{}, prepared: map[string]*group{}}
+	j := &Journal{dir: dir, base: base, watched: map[string]*Changes{}, files: map[string]int64{}, prepared: map[string]*group{}}
 	if err := j.open(); err != nil {
 		return nil, err
 	}
@@ -102,6 +104,7 @@ func (j *Journal) Forget(name string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.watched, name)
+	delete(j.files, name)
 }
 
 // Doubt marks a database: what is known of it is worthless.

@@ -41,7 +41,11 @@ func (r *Rewinder) Mark(ctx context.Context, s *Session, d *Database) error {
 		before := r.Journal.Take(d.Name)
 		if why := before.beyondRows(); why != "" {
 			r.Journal.Return(d.Name, before)
-			return fmt.Errorf("mark %s: %w: %s\nhint: ramaria db reset %s puts it back to its template", d.Name, ErrUnmarkable, why, d.Name)
+			return r.unmarkable(d, why)
+		}
+		if strayed, err := r.strayed(ctx, s, d); err != nil || strayed {
+			r.Journal.Return(d.Name, before)
+			return errors.Join(r.unmarkable(d, strayedWhy), err)
 		}
 		d.mark = &mark{before: before}
 		counters, err := s.counters(ctx, d.Name, d.Shape)
@@ -64,6 +68,11 @@ func (r *Rewinder) Mark(ctx context.Context, s *Session, d *Database) error {
 	}
 	r.unmark(d)
 	return fmt.Errorf("mark %s: %w: it is written to all the time", d.Name, ErrUnmarkable)
+}
+
+func (r *Rewinder) unmarkable(d *Database, why string) error {
+	r.unmark(d)
+	return fmt.Errorf("mark %s: %w: %s\nhint: ramaria db reset %s puts it back to its template", d.Name, ErrUnmarkable, why, d.Name)
 }
 
 // movedSequences are changes that may have moved every sequence: settling one takes a value, of which
@@ -122,6 +131,10 @@ func (r *Rewinder) rewindTo(ctx context.Context, s *Session, d *Database, c Coun
 		r.Journal.Return(d.Name, changes)
 		return Result{}, errors.New(plan.Why)
 	}
+	if strayed, err := r.strayed(ctx, s, d); err != nil || strayed {
+		r.Journal.Return(d.Name, changes)
+		return Result{}, errors.Join(errors.New(strayedWhy), err)
+	}
 	then := *d
 	then.Counters, then.sequences = d.mark.counters, d.mark.sequences
 	err = r.apply(ctx, s, &then, &plan, counters, c)
@@ -135,5 +148,6 @@ func (r *Rewinder) rewindTo(ctx context.Context, s *Session, d *Database, c Coun
 		}
 		return Result{}, err
 	}
+	r.Journal.settleFiles(d.Name, r.Journal.filesAt(d.Name))
 	return Result{Way: plan.Way, Warnings: plan.Warnings}, nil
 }

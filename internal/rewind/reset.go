@@ -86,6 +86,7 @@ func (r *Rewinder) watched(ctx context.Context, s *Session, shape *template.Shap
 		r.Journal.Forget(name)
 		return nil, err
 	}
+	r.Journal.settleFiles(name, r.Journal.filesAt(name))
 	return counters, nil
 }
 
@@ -141,8 +142,16 @@ func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database, c Counter
 		return Result{}, err
 	}
 	plan := Make(changes, d.Shape, r.Server.LogsCascades())
+	if plan.Way != Reclone && !plan.Structure {
+		var strayed bool
+		if strayed, err = r.strayed(ctx, s, d); strayed {
+			plan.compareAll(d.Shape)
+		}
+	}
 	res := Result{Way: plan.Way, Why: plan.Why, Warnings: plan.Warnings}
-	err = r.apply(ctx, s, d, &plan, counters, c)
+	if err == nil {
+		err = r.apply(ctx, s, d, &plan, counters, c)
+	}
 	again := func(why string) {
 		// What was done meanwhile goes with the database.
 		meanwhile := r.Journal.Take(d.Name)
@@ -170,6 +179,9 @@ func (r *Rewinder) reset(ctx context.Context, s *Session, d *Database, c Counter
 	}
 	if err == nil && d.Asleep && plan.Structure { // which made them again
 		err = d.Shape.Sleep(ctx, s.Conn, d.Name)
+	}
+	if err == nil {
+		r.Journal.settleFiles(d.Name, r.Journal.filesAt(d.Name))
 	}
 	res.Way, res.Why = plan.Way, plan.Why
 	return res, err

@@ -103,6 +103,15 @@ func (d *Dir) Names() ([]string, error) {
 	return names, errors.Join(err, f.Close())
 }
 
+// Modified is when a file in d was last made, removed or renamed, in nanoseconds.
+func (d *Dir) Modified() (int64, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(d.fd, &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: d.path, Err: err}
+	}
+	return st.Mtim.Nano(), nil
+}
+
 // Remove removes the file of one name in d, or the link itself. One that is not there is no error.
 func (d *Dir) Remove(name string) error {
 	err := d.oneName(name)
