@@ -36,7 +36,7 @@ func (h *house) stocked(n int) {
 // soon waits until something is so.
 func (h *house) soon(what string, so func() bool) {
 	h.t.Helper()
-	for range 1000 {
+	for range 30_000 { // five minutes: idle clones stay for 500 times as long as making one took
 		if so() {
 			return
 		}

@@ -38,6 +38,13 @@ func Names(sql string) map[string]bool {
 	return list
 }
 
+// Verdicts returns what says, of what is known of a database now, that it has changed or that it
+// has not.
+func (j *Journal) Verdicts(name string) (changed func(what string), same func() bool) {
+	_, at := j.doubts(name)
+	return func(what string) { j.prove(name, at, what) }, func() bool { return j.settle(name, at) }
+}
+
 // Apply carries out a plan.
 func (r *Rewinder) Apply(ctx context.Context, s *Session, d *Database, p *Plan) error {
 	return r.apply(ctx, s, d, p, nil, RestoreCounters)

@@ -48,7 +48,7 @@ func (r *Rewinder) Unchanged(ctx context.Context, s *Session, shape *template.Sh
 	r.verifying.Lock()
 	defer r.verifying.Unlock()
 	for range verifyTries {
-		doubt, version := r.Journal.doubts(shape.Name)
+		doubt, at := r.Journal.doubts(shape.Name)
 		if err := r.Certain(shape.Name); err != nil || doubt == nil {
 			return err
 		}
@@ -57,10 +57,10 @@ func (r *Rewinder) Unchanged(ctx context.Context, s *Session, shape *template.Sh
 			return err
 		}
 		if differs != "" {
-			r.Journal.prove(shape.Name, differs)
+			r.Journal.prove(shape.Name, at, differs)
 			continue
 		}
-		if r.Journal.settle(shape.Name, version) {
+		if r.Journal.settle(shape.Name, at) {
 			return nil
 		}
 	}
