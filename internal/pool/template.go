@@ -149,8 +149,8 @@ func (p *Pool) tryShape(ctx context.Context, s *rewind.Session, name string) (*t
 		}
 		why := p.journal.Changed(name)
 		if why == "" {
-			if p.config.Server.TransportsTables() {
-				shape.Files = &template.Files{DataDir: p.config.DataDir, UID: p.config.Account.UID, GID: p.config.Account.GID}
+			if rows := p.config.Server.TransportsFrom(); rows > 0 {
+				shape.Files = &template.Files{DataDir: p.config.DataDir, UID: p.config.Account.UID, GID: p.config.Account.GID, Rows: rows}
 			}
 			return shape, nil
 		}

@@ -50,6 +50,7 @@ func newLab(t *testing.T, want, name, schema string, set ...map[string]string) *
 	if l.shape, err = template.Read(t.Context(), l.session.Conn, name); err != nil {
 		t.Fatal(err)
 	}
+	l.shape.Files = &template.Files{DataDir: srv.DataDir(), UID: srv.Account.UID, GID: srv.Account.GID, Rows: srv.TransportsFrom()}
 	l.Rewinder = &rewind.Rewinder{Server: srv.Server, Journal: j, ServerID: 77, DB: l.db}
 	return l
 }

@@ -58,8 +58,10 @@ type family struct {
 	// sampling is the global variable that says how many pages of each index are read for
 	// statistics whenever a table is altered, "" where none are.
 	sampling string
-	// transports says that importing a table's file is faster than filling a table.
-	transports bool
+	// transports is from how many rows on importing a table's file is faster than filling a table,
+	// and transportsSince the first version that was seen to import whatever it exports.
+	transports      int64
+	transportsSince Version
 	// bulk is the first version that was seen to fill an empty table in one go, the zero Version
 	// if none does.
 	bulk Version
@@ -163,9 +165,15 @@ func (s *Server) KeepsComments() bool {
 	return f.comments != (Version{}) && s.Version.Compare(f.comments) >= 0
 }
 
-// TransportsTables reports whether a table is best copied by its file (FLUSH TABLES ... FOR
-// EXPORT, IMPORT TABLESPACE). MySQL takes as long for that as for filling a table.
-func (s *Server) TransportsTables() bool { return s.family().transports }
+// TransportsFrom returns from how many rows on a table is best copied by its file (FLUSH TABLES ...
+// FOR EXPORT, IMPORT TABLESPACE), 0 if it never is.
+func (s *Server) TransportsFrom() int64 {
+	f := s.family()
+	if s.Version.Compare(f.transportsSince) < 0 {
+		return 0
+	}
+	return f.transports
+}
 
 // example is how people name one of its series: mariadb:10.6.
 func (f *family) example() string { return string(f.flavour) + ":" + f.oldest.Series() }

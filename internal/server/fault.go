@@ -31,6 +31,8 @@ const (
 	errNoSuchXID      = 1397
 	errRolledBackXID  = 1402
 	errNoEvent        = 1539
+	errSchemaDirStays = 3678 // MySQL
+	errSchemaDirOnly  = 3681 // MySQL
 	errReadOnlySchema = 3989
 	errSequenceOver   = 4084 // MariaDB
 	errNoSequence     = 4091 // MariaDB
@@ -64,6 +66,10 @@ func DuplicateKey(err error) bool { return numbered(err, errDuplicateKey) }
 
 // DatabaseExists reports whether a database was to be made that is there.
 func DatabaseExists(err error) bool { return numbered(err, errDatabaseExists) }
+
+// DirectoryStays reports whether a database was to be made or dropped of which there is nothing but a
+// directory, which MySQL leaves where that holds what it does not know.
+func DirectoryStays(err error) bool { return numbered(err, errSchemaDirStays, errSchemaDirOnly) }
 
 // Dialect reports whether a statement failed since the server does not speak it: a syntax, a
 // character set, a collation, a variable, an engine or a type of the other flavour.

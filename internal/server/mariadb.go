@@ -40,7 +40,8 @@ var mariadbFamily = family{
 	rowLocks: "SELECT h.trx_mysql_thread_id FROM information_schema.innodb_trx w JOIN information_schema.innodb_lock_waits l ON l.requesting_trx_id = w.trx_id " +
 		"JOIN information_schema.innodb_trx h ON h.trx_id = l.blocking_trx_id JOIN information_schema.innodb_locks k ON k.lock_id = l.requested_lock_id " +
 		"WHERE w.trx_mysql_thread_id = %d AND h.trx_mysql_thread_id > 0 AND SUBSTRING_INDEX(k.lock_table, '.', 1) = CONCAT('`', REPLACE(%s, '`', '``'), '`')",
-	transports: true, transactions: transactionsByReport, bulk: Version{10, 11, 0},
+	// On world, of 984, 4079 and 239 rows, it takes half the time of INSERT ... SELECT.
+	transports: 400, transactions: transactionsByReport, bulk: Version{10, 11, 0},
 	// https://mariadb.com/kb/en/begin-end/
 	block: func(statements ...string) string {
 		return "BEGIN NOT ATOMIC " + strings.Join(statements, "; ") + "; END"

@@ -104,7 +104,17 @@ func (s *Shape) cloneOnce(ctx context.Context, conn *sql.Conn, name string) (map
 }
 
 func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string, files *Files) (counters map[string]uint64, err error) {
-	if _, err := conn.ExecContext(ctx, "CREATE DATABASE "+server.QuoteName(name)+s.defaults()+"; USE "+server.QuoteName(name)); err != nil {
+	create := func() error {
+		_, err := conn.ExecContext(ctx, "CREATE DATABASE "+server.QuoteName(name)+s.defaults()+"; USE "+server.QuoteName(name))
+		return err
+	}
+	err = create()
+	if server.DirectoryStays(err) && s.Files != nil {
+		if err = removeStranded(s.Files.DataDir, name); err == nil {
+			err = create()
+		}
+	}
+	if err != nil {
 		if server.DatabaseExists(err) {
 			err = errors.Join(ErrExists, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -17,12 +18,16 @@ import (
 const dropTries = 5
 
 // Drop removes a database, if it is there, from the server with the given data directory; without
-// one, a database in which broken triggers stand in the way stays.
+// one, a database in which broken triggers stand in the way stays. What MySQL leaves of its directory,
+// where files were copied and not imported, is removed when it is dropped again, or cloned.
 func Drop(ctx context.Context, conn *sql.Conn, name, dataDir string) error {
 	for try := 1; ; try++ {
 		_, err := conn.ExecContext(ctx, "DROP DATABASE IF EXISTS "+server.QuoteName(name))
 		if err == nil {
 			return nil
+		}
+		if server.DirectoryStays(err) && dataDir != "" {
+			return removeStranded(dataDir, name)
 		}
 		again := server.LockTimeout(err)
 		switch {
@@ -41,6 +46,19 @@ func Drop(ctx context.Context, conn *sql.Conn, name, dataDir string) error {
 			return fmt.Errorf("drop database %s: %w", name, err)
 		}
 	}
+}
+
+// removeStranded removes the directory of a database that is not there. MySQL leaves it behind with the
+// copies of files that were not imported yet: it takes the tables for such as have none.
+func removeStranded(dataDir, name string) error {
+	if !plainName.MatchString(name) { // of which no files are copied
+		return nil
+	}
+	root, err := os.OpenRoot(dataDir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(root.RemoveAll(name), root.Close())
 }
 
 // triggerSuffixes are those of the files in which MariaDB keeps the triggers of a table, and the

@@ -13,13 +13,9 @@ func TestRefillByFile(t *testing.T) { servertest.Each(t, testRefillByFile) }
 
 func testRefillByFile(t *testing.T, want string) {
 	srv := servertest.Start(t, servertest.Find(t, want))
-	if !srv.TransportsTables() {
-		t.Logf("%s copies no tables by their files", srv.Name())
-		return
-	}
-	srv.Load(t, "CREATE DATABASE shop; USE shop; CREATE TABLE bare (a int, name varchar(40)); INSERT INTO bare SELECT seq % 1000, CONCAT('n', seq) FROM seq_1_to_3000;"+
-		"CREATE TABLE item (id int AUTO_INCREMENT PRIMARY KEY, name varchar(40), KEY (name)); INSERT INTO item (name) SELECT seq % 7 FROM seq_1_to_3000;"+
-		"CREATE TABLE line (id int PRIMARY KEY, item int, FOREIGN KEY (item) REFERENCES item (id) ON DELETE CASCADE); INSERT INTO line SELECT seq, seq FROM seq_1_to_2000;"+
+	srv.Load(t, "CREATE DATABASE shop; USE shop; CREATE TABLE bare (a int, name varchar(40)); INSERT INTO bare SELECT seq % 1000, CONCAT('n', seq) FROM "+numbers(3000)+";"+
+		"CREATE TABLE item (id int AUTO_INCREMENT PRIMARY KEY, name varchar(40), KEY (name)); INSERT INTO item (name) SELECT seq % 7 FROM "+numbers(3000)+";"+
+		"CREATE TABLE line (id int PRIMARY KEY, item int, FOREIGN KEY (item) REFERENCES item (id) ON DELETE CASCADE); INSERT INTO line SELECT seq, seq FROM "+numbers(2000)+";"+
 		"CREATE TABLE seen (id int AUTO_INCREMENT PRIMARY KEY); CREATE TRIGGER look AFTER INSERT ON line FOR EACH ROW INSERT INTO seen VALUES ();"+
 		"CREATE TABLE little (a int); INSERT INTO little VALUES (1);")
 	db, err := srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
@@ -36,7 +32,7 @@ func testRefillByFile(t *testing.T, want string) {
 		t.Fatal(err)
 	}
 	shape := read(t, conn, "shop")
-	shape.Files = &template.Files{DataDir: srv.DataDir(), UID: srv.Account.UID, GID: srv.Account.GID}
+	shape.Files = &template.Files{DataDir: srv.DataDir(), UID: srv.Account.UID, GID: srv.Account.GID, Rows: 400}
 	if _, err := shape.Clone(t.Context(), conn, "shop_1"); err != nil {
 		t.Fatal(err)
 	}
