@@ -66,7 +66,7 @@ func (s *Server) Render(c Config) (string, error) {
 		if !r.applies(s.Version, c.Stage, c.Volume, c.NoLog) {
 			continue
 		}
-		if _, taken := c.Set[r.unless]; taken {
+		if _, taken := Setting(c.Set, r.unless); taken {
 			continue
 		}
 		value, why := r.value, r.why
@@ -235,7 +235,7 @@ func (s *Server) CheckSet(set map[string]string, noLog bool) error {
 		return errors.New("use --set bind_address: it has no value\nhint: --set bind_address=127.0.0.1, or leave it out")
 	}
 	for _, name := range sortedKeys(set) {
-		if dataElsewhere[optionMeant(name)] && filepath.IsAbs(set[name]) {
+		if dataElsewhere[optionMeant(name)] && set[name] != "" && !filepath.IsLocal(set[name]) {
 			return fmt.Errorf("use --set %s=%s: data would lie outside of the instance, where neither branches nor marks have it\nhint: leave it out%s", name, set[name], flagFor["datadir"])
 		}
 		for _, r := range s.family().profile {
@@ -261,13 +261,19 @@ func optionMeant(name string) string {
 // case, and keeps them in lower case.
 // https://mariadb.com/kb/en/identifier-case-sensitivity/
 func FoldsNames(set map[string]string) bool {
-	for name, value := range set {
-		// 2 is for file systems of other systems: servers on Linux take it for 0.
-		if n, err := strconv.Atoi(value); optionMeant(name) == "lower_case_table_names" && err == nil && n == 1 {
-			return true
+	value, _ := Setting(set, "lower_case_table_names")
+	n, err := strconv.Atoi(value)
+	return err == nil && n == 1 // 2 is for file systems of other systems: servers on Linux take it for 0
+}
+
+// Setting returns what an option is set to, whatever prefix its name has, and whether it is.
+func Setting(set map[string]string, option string) (value string, is bool) {
+	for _, name := range sortedKeys(set) {
+		if optionMeant(name) == option {
+			return set[name], true
 		}
 	}
-	return false
+	return "", false
 }
 
 // flag is what a hint says of the flag to use instead of --set, "" where there is none.

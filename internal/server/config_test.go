@@ -176,6 +176,13 @@ func TestCheckSet(t *testing.T) {
 	if s.CheckSet(map[string]string{"log_bin": "x"}, true) == nil {
 		t.Error("a log in spite of --log off is not refused")
 	}
+	for value, fits := range map[string]bool{"": true, ".": true, "./undo": true, "undo": true, "/undo": false, "../undo": false, "a/../../undo": false} {
+		for _, name := range []string{"innodb_undo_directory", "loose_innodb_undo_directory"} {
+			if err := s.CheckSet(map[string]string{name: value}, false); (err == nil) != fits {
+				t.Errorf("--set %s=%s: %v", name, value, err)
+			}
+		}
+	}
 	if s.CheckSet(map[string]string{"bind_address": ""}, false) == nil {
 		t.Error("an empty address is not refused")
 	}
@@ -218,6 +225,26 @@ func TestRenderCPUs(t *testing.T) {
 		}
 		if got := strings.Contains(text, "innodb_purge_threads = 1\n"); got != want {
 			t.Errorf("%d CPUs: one thread purges: %t", cpus, got)
+		}
+	}
+}
+
+// TestSetting finds what the user says of an option by any name that servers take for it.
+func TestSetting(t *testing.T) {
+	for name, want := range map[string]bool{
+		"innodb_buffer_pool_size": true, "loose_innodb_buffer_pool_size": true, "loose_skip_innodb_buffer_pool_size": true,
+		"innodb_buffer_pool_size_max": false, "buffer_pool_size": false,
+	} {
+		if value, is := Setting(map[string]string{"max_connections": "1", name: "64M"}, "innodb_buffer_pool_size"); is != want || is && value != "64M" {
+			t.Errorf("%s: %q, %v", name, value, is)
+		}
+	}
+	if _, is := Setting(map[string]string{"skip_": "1"}, "no_such"); is {
+		t.Error("found what is not there")
+	}
+	for value, folds := range map[string]bool{"0": false, "1": true, "2": false, "": false, "ON": false} {
+		if FoldsNames(map[string]string{"lower_case_table_names": value}) != folds {
+			t.Errorf("lower_case_table_names=%s: want %v", value, folds)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func nextPool(b server.BufferPool, reads int64, m host.Memory, data func() (int6
 
 // tendBufferPool has the buffer pool be as large as the data and the memory want it.
 func (w *watch) tendBufferPool(ctx context.Context) error {
-	if _, set := w.inst.Spec.Set[poolSetting]; set {
+	if _, set := server.Setting(w.inst.Spec.Set, poolSetting); set {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
