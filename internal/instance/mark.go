@@ -70,6 +70,7 @@ func (r *Record) Marks() ([]Mark, error) {
 		if err != nil {
 			return nil, err
 		}
+		m.Paused = nil // not for those who list marks
 		marks = append(marks, m)
 	}
 	sort.SliceStable(marks, func(i, j int) bool { return marks[i].Created.Before(marks[j].Created) })

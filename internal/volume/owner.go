@@ -67,7 +67,7 @@ func ReadOwner(dir string) (w Owner, err error) {
 		return fault(err)
 	}
 	if json.Unmarshal(b, &w) != nil || w.Format != ownerFormat || w.Registry == "" {
-		return Owner{Registry: "unknown"}, nil //nolint:nilerr // as above
+		return Owner{Registry: "unknown"}, nil
 	}
 	return w, nil
 }
