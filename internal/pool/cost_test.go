@@ -63,6 +63,10 @@ func TestCostsOnlyItself(t *testing.T) {
 		h := newHouse(t, want)
 		h.exec(h.root, "CREATE DATABASE `größe`")
 		h.exec(h.root, "CREATE TABLE `größe`.t (id int PRIMARY KEY)")
+		if h.srv.Flavour == server.MySQL { // whose CHECKSUM TABLE is another one each time then
+			h.exec(h.root, "CREATE TABLE `größe`.doc (id int PRIMARY KEY, d json, p point, e float, b bit(9), KEY ((CAST(d->'$.l' AS UNSIGNED ARRAY))))")
+			h.exec(h.root, "INSERT INTO `größe`.doc VALUES (1, '{\"l\": [1, 2]}', POINT(1, 2), 0.1, 5), (2, '{\"l\": [3]}', NULL, NULL, NULL)")
+		}
 		h.put("shop")
 		h.put("größe")
 		odd, inOdd := h.lease(pool.Request{Template: "größe", Name: "odd"})

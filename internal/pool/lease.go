@@ -101,6 +101,9 @@ func (p *Pool) newDatabase(ctx context.Context, r Request) (Lease, error) {
 	if r.Name != "" && (!nameRule.MatchString(r.Name) || server.SystemSchema(r.Name)) {
 		return Lease{}, fmt.Errorf("%w: the name %q: 1 to %d letters, digits and _, and none of the server's own", ErrInvalid, r.Name, longestName)
 	}
+	if !grantable(r.Name) {
+		return Lease{}, fmt.Errorf("%w: the name %q: at most %d characters, of which _ counts twice", ErrInvalid, r.Name, longestName)
+	}
 	var l *lease
 	var err error
 	if wait := cmp.Or(r.Wait, DefaultWait); r.Name == "" {
@@ -302,7 +305,7 @@ func exists(ctx context.Context, s *rewind.Session, name string) (bool, error) {
 	return n > 0, err
 }
 
-// suffixed is a name, made to keep nameRule, with something behind it.
+// suffixed is a name, made to keep nameRule and to be granted, with something behind it.
 func suffixed(name, suffix string) string {
 	base := strings.Map(func(c rune) rune {
 		if nameRule.MatchString(string(c)) {
@@ -310,8 +313,15 @@ func suffixed(name, suffix string) string {
 		}
 		return '_'
 	}, name)
-	return base[:min(len(base), longestName-len(suffix))] + suffix
+	for base != "" && !grantable(base+suffix) {
+		base = base[:len(base)-1]
+	}
+	return base + suffix
 }
+
+// grantable reports whether rights on a database of that name, and on no other, can be given to
+// an account: _ stands for any character where that is done, and takes two to be meant.
+func grantable(name string) bool { return len(server.GrantPattern(name)) <= longestName }
 
 // remove removes the account and the database of a lease.
 func (p *Pool) remove(ctx context.Context, s *rewind.Session, l *lease) error {

@@ -219,6 +219,33 @@ func TestChangedTemplate(t *testing.T) {
 	_, _ = h.lease(pool.Request{Template: "shop"})
 }
 
+// TestLongNames has names as long as they may be, of which no more than 64 characters can be granted,
+// where each _ counts twice.
+func TestLongNames(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		for _, name := range []string{strings.Repeat("x", 64), strings.Repeat("_", 64), strings.Repeat("long_", 12) + "name"} {
+			h.exec(h.root, "CREATE DATABASE "+server.QuoteName(name))
+			h.exec(h.root, "CREATE TABLE "+server.QuoteName(name)+".t (id int PRIMARY KEY)")
+			h.put(name)
+			for range 2 {
+				l, db := h.lease(pool.Request{Template: name})
+				h.exec(db, "INSERT INTO t VALUES (1)")
+				if _, err := h.Reset(t.Context(), l.Name, rewind.RestoreCounters); err != nil {
+					t.Error(err)
+				}
+			}
+			c := h.claim(pool.TemplateRequest{Family: name, Key: "k"})
+			h.fill(c)
+			h.lease(pool.Request{Template: c.Template.Name})
+		}
+		name := "a_" + strings.Repeat("b", 61)
+		if l, _ := h.lease(pool.Request{Template: strings.Repeat("x", 64), Name: name}); l.Name != name {
+			t.Errorf("the name is %s", l.Name)
+		}
+	})
+}
+
 func TestRefusals(t *testing.T) {
 	h := newHouse(t, "")
 	if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop"}); !errors.Is(err, pool.ErrNotFound) {
@@ -244,6 +271,10 @@ func TestRefusals(t *testing.T) {
 		}, pool.ErrTaken},
 		{"bad name", func() error {
 			_, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop", Name: "a`b"})
+			return err
+		}, pool.ErrInvalid},
+		{"name that cannot be granted", func() error {
+			_, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop", Name: "a_" + strings.Repeat("b", 62)})
 			return err
 		}, pool.ErrInvalid},
 		{"bad time to live", func() error {

@@ -94,14 +94,22 @@ func (r *Rewinder) Unlocked(ctx context.Context, s *Session, d *Database, f func
 		<-over
 	}
 	if u.gaveUp == "" {
-		return u.warnings, err
+		if err == nil || !server.WaitedForLock(err) {
+			return u.warnings, err
+		}
+		// It ran out by itself, between two looks or since nobody could look.
+		return u.warnings, u.locked("it was waited for until that ran out", err)
 	}
 	// It may have been ended just as it went on, and the next statement would be in its place.
 	_ = s.exec(context.WithoutCancel(ctx), "DO 0")
 	if err != nil {
-		err = fmt.Errorf("%w (%s): %w\nhint: SHOW FULL PROCESSLIST lists connections; end the one that has LOCK TABLES, FLUSH TABLES WITH READ LOCK or a transaction (KILL ID), and try again", ErrLocked, u.gaveUp, err)
+		err = u.locked(u.gaveUp, err)
 	}
 	return u.warnings, err
+}
+
+func (u *unlocker) locked(how string, err error) error {
+	return fmt.Errorf("%w (%s): %w\nhint: SHOW FULL PROCESSLIST lists connections; end the one that has LOCK TABLES, FLUSH TABLES WITH READ LOCK or a transaction (KILL ID), and try again", ErrLocked, how, err)
 }
 
 // watch looks at the session until ctx ends. It is a help only: without it locks run out.

@@ -146,6 +146,31 @@ func TestLockThatEnds(t *testing.T) {
 	})
 }
 
+// TestLockThatRunsOut has nobody look what stands in the way: what waited until its time ran out says
+// so, as what was ended does.
+func TestLockThatRunsOut(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
+		le := l.lease("farm_1")
+		l.exec("CREATE USER other@localhost IDENTIFIED BY 'x_aA1x_aA1'\nGRANT ALL ON *.* TO other@localhost\nSET lock_wait_timeout = 1")
+		db, err := l.srv.OpenUnlogged(l.srv.Endpoint.Socket, l.srv.Endpoint.Login)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.Close()
+		l.DB = db
+		le.do("CREATE TABLE exchange (a int)")
+		conn := le.app("BEGIN\nSELECT * FROM DB.plain")
+		_, err = le.Reset(t.Context(), l.session, &le.Database, rewind.RestoreCounters)
+		if !errors.Is(err, rewind.ErrLocked) || !strings.Contains(err.Error(), "\nhint: ") {
+			t.Errorf("got %v", err)
+		}
+		closeNow(conn)
+		le.reset()
+		le.check()
+	})
+}
+
 // app runs statements, one a line, on a connection of an account that is not the lease's.
 func (l *lease) app(text string) *sql.Conn {
 	l.t.Helper()

@@ -77,6 +77,12 @@ func identified(account string, l Login) string {
 // connections.
 func appAccounts(app Login) []string { return []string{account(app, "localhost"), account(app, "%")} }
 
+// GrantPattern returns how GRANT ... ON names one database and no other: as a pattern. The servers
+// take one of 64 characters.
+func GrantPattern(database string) string {
+	return strings.NewReplacer("_", `\_`, "%", `\%`).Replace(database)
+}
+
 // LeaseSQL returns the statements that make an account that may do anything in one
 // database, and nothing else.
 func (s *Server) LeaseSQL(l Login, database string) string {
@@ -84,11 +90,10 @@ func (s *Server) LeaseSQL(l Login, database string) string {
 	names := strings.Join(apps, ", ")
 	lines := s.family().create(names, identified(apps[0], l)+", "+identified(apps[1], l))
 	// In the name of a database that rights are given to, these two stand for others.
-	pattern := strings.NewReplacer("_", `\_`, "%", `\%`).Replace(database)
 	if p := s.family().leased; p != "" {
 		lines = append(lines, "GRANT "+p+" ON *.* TO "+names)
 	}
-	return strings.Join(append(lines, "GRANT ALL PRIVILEGES ON "+QuoteName(pattern)+".* TO "+names), ";\n")
+	return strings.Join(append(lines, "GRANT ALL PRIVILEGES ON "+QuoteName(GrantPattern(database))+".* TO "+names), ";\n")
 }
 
 // EndLeaseSQL returns the statement that removes what LeaseSQL made.

@@ -50,6 +50,9 @@ func BrokenTriggers(err error) bool {
 	return numbered(err, errDropNotEmpty, errTriggerHeader, errTriggerComment, errTriggerValue)
 }
 
+// WaitedForLock reports whether a statement waited for a lock until its time ran out.
+func WaitedForLock(err error) bool { return numbered(err, errLockTimeout) }
+
 // Missing reports whether a statement failed since what it names is not there.
 func Missing(err error) bool {
 	return numbered(err, errNoDatabase, errNoTable, errNoRoutine, errNoTrigger, errNoEvent, errNoSequence)

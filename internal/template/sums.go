@@ -40,8 +40,9 @@ func (s *Shape) Checksums(ctx context.Context, conn *sql.Conn, wanted func(table
 		t := &s.Tables[i]
 		switch {
 		case !wanted(t.Name), t.Kind == Sequence: // where a sequence stands is its State
-		case slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Generated }):
-			// Of computed columns MariaDB's CHECKSUM is not always the same.
+		case slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Generated }), t.keyOfExpression():
+			// Of computed columns MariaDB's CHECKSUM is not always the same, and MySQL's not of the
+			// hidden one of a key on the elements of JSON arrays.
 			var sum string
 			if err := conn.QueryRowContext(ctx, s.checksum(t)).Scan(&sum); err != nil {
 				return nil, fmt.Errorf("read rows of %s.%s: %w", s.Name, t.Name, err)
@@ -74,6 +75,15 @@ func (s *Shape) Checksums(ctx context.Context, conn *sql.Conn, wanted func(table
 		return nil, fmt.Errorf("read rows of %s: %w", s.Name, err)
 	}
 	return list, nil
+}
+
+// keyOfExpression reports whether a key of t is on an expression, which is a hidden column; it may
+// also be one with parentheses in a name.
+func (t *Table) keyOfExpression() bool {
+	return slices.ContainsFunc(strings.Split(t.Create, "\n"), func(line string) bool {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "UNIQUE ")
+		return strings.HasPrefix(line, "KEY ") && (strings.Contains(line, " ((") || strings.Contains(line, ",("))
+	})
 }
 
 // checksum is the question for a checksum of what is stored in a table with computed columns.
