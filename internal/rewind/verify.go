@@ -96,8 +96,14 @@ func differs(ctx context.Context, s *Session, shape *template.Shape, doubt *Chan
 		if err != nil {
 			return "", err
 		}
-		if want, err := template.CounterOf(t.Create); err != nil || is != want {
-			return "the counter of " + t.Name + " was changed", err
+		want, err := template.CounterOf(t.Create)
+		if err != nil {
+			return "", err
+		}
+		// A server that forgets a table forgets numbers that it gave to no row, and finds one that an insert
+		// took that failed. Clones have the counter that the template had all the same.
+		if is > want && (doubt.mentions(t.Name) || doubt.Tables[t.Name] != nil) {
+			return "the counter of " + t.Name + " was changed", nil
 		}
 		if now.State != t.State {
 			return "the sequence " + t.Name + " was moved", nil
