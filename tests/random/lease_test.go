@@ -143,6 +143,18 @@ func (l *lease) arrive(ctx context.Context, s *session, text string) {
 	}
 }
 
+// rest waits until the server calls a session idle. At idle priority it may have the answer long before.
+func (l *lease) rest(ctx context.Context, s *session) {
+	for range 200 {
+		var command string
+		err := l.in.db.QueryRowContext(ctx, fmt.Sprintf("SELECT COMMAND FROM information_schema.PROCESSLIST WHERE ID=%d", s.id)).Scan(&command)
+		if err != nil || command == "Sleep" {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
 // back has the database put back, to its template or its mark. A statement that was at work
 // meanwhile and succeeded may have come after it: then it is put back once more.
 func (l *lease) back(ctx context.Context, s step) (said any, err error) {
@@ -150,6 +162,9 @@ func (l *lease) back(ctx context.Context, s step) (said any, err error) {
 		var r client.Reset
 		quiet := l.quiet.exec(ctx, "SELECT 1") == nil && l.quiet.conn != nil
 		id := l.quiet.id
+		if quiet {
+			l.rest(ctx, l.quiet)
+		}
 		if s.verb == rewind {
 			r, err = l.in.RewindDatabase(ctx, l.database.Name, s.mode)
 		} else {
