@@ -36,7 +36,7 @@ var Suites = []Suite{
 	},
 	{
 		Name:    "branch",
-		Scripts: []string{"branch", "branch-faults", "kept"},
+		Scripts: []string{"branch", "branch-events", "branch-faults", "kept"},
 		Tests: []string{
 			"TestBranchUnderLoad", "TestBranchFamily", "TestBranchToOneName", "TestBranchOpensNothingOfItsParent", "TestBranchHasItsOwnAccount",
 			"TestBranchOfStoppedAndCrashed", "TestBranchesWaitForEachOther",

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -75,15 +78,27 @@ func (a *app) demo(ctx context.Context, lab *scenario.Lab) error {
 	if err := a.demoReset(ctx, lab); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, `
-Your turn:
-  ramaria up --from dump.sql        your data in RAM; prints the DSN
+	fmt.Fprintln(a.stdout, "\nYour turn:")
+	if dir := notOnPath(); dir != "" {
+		fmt.Fprintf(a.stdout, "  export PATH=%s:\"$PATH\"\n", shellWord(dir))
+	}
+	fmt.Fprintf(a.stdout, `  ramaria up --from dump.sql        your data in RAM; prints the DSN
   ramaria run -- your test command  a private server around a command
   ramaria branch main try-it        a second server, with the data of the first as it is now
   ramaria up --fresh                back to the clean data
   ramaria template add DATABASE     clones of it for tests: ramaria db new, ramaria db reset
 `)
 	return nil
+}
+
+// notOnPath returns the directory of this program where the shell would not find it, as after
+// make demo in a clone; else "".
+func notOnPath() string {
+	self, err := os.Executable()
+	if _, found := exec.LookPath("ramaria"); err != nil || found == nil {
+		return ""
+	}
+	return filepath.Dir(self)
 }
 
 // demoReset shows a database put back in RAM, in two ways.
@@ -93,7 +108,7 @@ func (a *app) demoReset(ctx context.Context, lab *scenario.Lab) error {
 	if !result.Measured() {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "\nA database in RAM with a hundred changed rows, as it was before:\n\n")
+	fmt.Fprintf(a.stdout, "\nA hundred changed rows of a database in RAM, undone:\n\n")
 	a.demoTable(result)
 	return err
 }
@@ -117,7 +132,7 @@ var demoNotes = map[string]string{
 }
 
 func (a *app) demoTable(result bench.Result) {
-	t := newTable("", "MEDIAN", "TIMES FASTER", "")
+	t := newTable("", "MEDIAN", "TIMES FASTER", "TIME")
 	for _, row := range result.Rows {
 		ratio := fmt.Sprintf("%12.1f", row.Ratio)
 		t.row(row.Name, fmt.Sprintf("%9s", bench.Seconds.Format(row.Median)), ratio, demoBar(result.Rows[0].Median, row.Median)+"  "+demoNotes[row.Name])
