@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,6 +26,11 @@ func askCounters(srv *server.Server, name string, shape *template.Shape, into ma
 	if len(tables) > few && !srv.HidesCounters() {
 		return []server.Question{askAllCounters(name, into)}
 	}
+	return askEachCounter(name, tables, into)
+}
+
+// askEachCounter asks for those of the given tables one by one.
+func askEachCounter(name string, tables []string, into map[string]uint64) []server.Question {
 	var list []server.Question
 	for _, table := range tables {
 		list = append(list, server.Question{
@@ -146,17 +150,24 @@ func (r *Rewinder) settle(ctx context.Context, s *Session, d *Database, altered 
 				}
 			}
 		}
-		if len(tied) == 0 {
+		// No other counter can show by that.
+		counted := slices.DeleteFunc(d.Shape.Counted(), func(table string) bool { return !tied[table] })
+		if len(counted) == 0 {
 			return nil
 		}
-		if err := s.reopen(ctx, d.Name, slices.Sorted(maps.Keys(tied))); err != nil {
+		if err := s.reopen(ctx, d.Name, counted); err != nil {
 			return err
 		}
-		have, err := s.counters(ctx, d.Name, d.Shape)
-		if err != nil {
-			return err
+		want, have := map[string]uint64{}, map[string]uint64{}
+		for _, table := range counted {
+			if n, known := d.Counters[table]; known {
+				want[table] = n
+			}
 		}
-		altered = moved(d.Counters, have)
+		if err := server.Ask(ctx, s.Conn, askEachCounter(d.Name, counted, have)...); err != nil {
+			return fmt.Errorf("ask for counters: %w", err)
+		}
+		altered = moved(want, have)
 		for table := range altered {
 			if set[table] { // somebody inserts, and no ALTER goes below that
 				return fmt.Errorf("put counters back: that of %s moves", table)
