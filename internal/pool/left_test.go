@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"database/sql"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,54 @@ func TestPreparedAfterLoss(t *testing.T) {
 			t.Errorf("prepared are: %s", got)
 		}
 		h.exec(h.root, "XA COMMIT 'unseen'")
+	})
+}
+
+// TestPreparedBeforeRestart: what a lease had prepared when the server, or what follows it, was
+// started anew is found in the log of before, and goes at the reset; nobody else's does.
+func TestPreparedBeforeRestart(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		for _, flush := range []string{"DO 0", "FLUSH BINARY LOGS"} {
+			t.Run(flush, func(t *testing.T) {
+				h := newHouse(t, want)
+				h.exec(h.root, "CREATE DATABASE own")
+				h.exec(h.root, "CREATE TABLE own.t (id int PRIMARY KEY, a int)")
+				h.put("shop")
+				a, inA := h.lease(pool.Request{Template: "shop"})
+				b, inB := h.lease(pool.Request{Template: "shop", Name: "b"})
+				h.cut(h.conn(inA, wrote("gone", "sale (id, item)")))
+				h.cut(h.conn(inB, wrote("gone_too", "sale (id, item)")))
+				h.cut(h.conn(h.root, wrote("outside", "own.t")))
+				h.Close()
+				h.exec(h.root, flush)
+				h.open()
+				h.clean(a.Name, "shop")
+				if err := h.Drop(t.Context(), b.Name); err != nil {
+					t.Error(err)
+				}
+				h.soon("the end of what was prepared", func() bool { return h.xids() == "outside" })
+				h.exec(h.root, "XA COMMIT 'outside'")
+			})
+		}
+	})
+}
+
+// TestPreparedBeforeTemplate: a transaction that was prepared before a database became a template, and
+// is committed after, changes the template.
+func TestPreparedBeforeTemplate(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		h.exec(h.root, "CREATE DATABASE own")
+		h.exec(h.root, "CREATE TABLE own.t (id int PRIMARY KEY, a int)")
+		h.put("shop") // from here on the log is followed
+		h.cut(h.conn(h.root, wrote("late", "own.t")))
+		h.put("own")
+		a, inA := h.lease(pool.Request{Template: "own"})
+		h.exec(h.root, "XA COMMIT 'late'")
+		h.exec(inA, "TRUNCATE t")
+		if _, err := h.Reset(t.Context(), a.Name, rewind.RestoreCounters); !errors.Is(err, rewind.ErrTemplateChanged) {
+			t.Errorf("the template was changed, and a reset says %v", err)
+		}
 	})
 }
 

@@ -45,6 +45,8 @@ type group struct {
 	// that wrote to tables that know no transactions the log has these before it.
 	xid  *binlog.XID
 	rows bool
+	// schemas are the databases of these rows, also of such as were not watched then.
+	schemas map[string]bool
 }
 
 // OpenJournal follows the log of the given base name in dir, from its newest file on.
@@ -59,13 +61,27 @@ func OpenJournal(dir, base string) (*Journal, error) {
 // open goes to the beginning of the newest file. What stands there is read again by the
 // next Read; whoever is watched must be marked.
 func (j *Journal) open() error {
+	files, err := j.logFiles()
+	if err != nil {
+		return err
+	}
+	tail, err := binlog.OpenTail(j.dir, binlog.Position{File: files[len(files)-1]})
+	if err != nil {
+		return err
+	}
+	j.tail, j.maps, j.group, j.prepared = tail, binlog.Maps{}, group{}, map[string]*group{}
+	return nil
+}
+
+// logFiles are the names of the log's files, the oldest first, one at least.
+func (j *Journal) logFiles() ([]string, error) {
 	files, err := sys.Glob(j.dir, server.GlobEscape(j.base)+".[0-9]*")
 	if err != nil {
-		return fmt.Errorf("find binary logs: %w", err)
+		return nil, fmt.Errorf("find binary logs: %w", err)
 	}
 	files = slices.DeleteFunc(files, func(path string) bool { return strings.Trim(filepath.Ext(path), ".0123456789") != "" })
 	if len(files) == 0 {
-		return fmt.Errorf("find binary logs: there is none in %s", j.dir)
+		return nil, fmt.Errorf("find binary logs: there is none in %s", j.dir)
 	}
 	slices.SortFunc(files, func(a, b string) int { // .999999 comes before .1000000
 		if len(a) != len(b) {
@@ -73,12 +89,39 @@ func (j *Journal) open() error {
 		}
 		return strings.Compare(a, b)
 	})
-	tail, err := binlog.OpenTail(j.dir, binlog.Position{File: filepath.Base(files[len(files)-1])})
-	if err != nil {
-		return err
+	for i, path := range files {
+		files[i] = filepath.Base(path)
 	}
-	j.tail, j.maps, j.group, j.prepared = tail, binlog.Maps{}, group{}, map[string]*group{}
-	return nil
+	return files, nil
+}
+
+// Recover looks in the files before the newest for transactions that are prepared: those that the
+// server had when it was started anew. What cannot be read there is not known, as if it were gone.
+func (j *Journal) Recover(list []binlog.XID) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.read()
+	files, err := j.logFiles()
+	if list = slices.DeleteFunc(slices.Clone(list), func(x binlog.XID) bool { return j.prepared[x.String()] != nil }); err != nil || len(list) == 0 {
+		return
+	}
+	old := Journal{watched: map[string]*Changes{}, prepared: map[string]*group{}}
+	if old.tail, err = binlog.OpenTail(j.dir, binlog.Position{File: files[0]}); err != nil {
+		return
+	}
+	defer old.tail.Close()
+	var e binlog.Event
+	for {
+		ok, err := old.tail.Next(&e)
+		if err != nil || !ok || e.File == files[len(files)-1] || old.take(&e) != nil {
+			break
+		}
+	}
+	for _, x := range list {
+		if g := old.prepared[x.String()]; g != nil {
+			j.prepared[x.String()] = g
+		}
+	}
 }
 
 // Close lets the files go.
@@ -135,7 +178,7 @@ func (j *Journal) Take(name string) *Changes {
 // preparedIn returns the XA transactions that changed a database and wait for their verdict.
 func (j *Journal) preparedIn(name string) (list []binlog.XID) {
 	for _, g := range j.prepared {
-		if slices.ContainsFunc(g.staged, func(ch binlog.Change) bool { return ch.Map.Schema == name }) {
+		if g.schemas[name] {
 			list = append(list, *g.xid)
 		}
 	}
@@ -375,8 +418,12 @@ func (j *Journal) prepare(e *binlog.Event) error {
 		j.commit()
 		return nil
 	}
+	schemas := map[string]bool{}
+	for _, m := range j.group.tables {
+		schemas[m.Schema] = true
+	}
 	// One of the same name had its verdict unseen.
-	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), doubtful: j.group.doubtful, xid: &x.XID, rows: len(j.group.tables) > 0}
+	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), doubtful: j.group.doubtful, xid: &x.XID, rows: len(j.group.tables) > 0, schemas: schemas}
 	j.reset()
 	return nil
 }

@@ -45,6 +45,12 @@ func (j *Journal) verdict(sql string, kind effect) {
 	}
 	if g := j.prepared[id]; g != nil && kind == xaCommit {
 		j.count(g)
+		for name := range g.schemas {
+			seen := slices.ContainsFunc(g.staged, func(ch binlog.Change) bool { return ch.Map.Schema == name })
+			if c := j.watched[name]; c != nil && !seen {
+				c.unsure("a transaction changed it that was prepared before it was watched")
+			}
+		}
 	}
 	delete(j.prepared, id)
 	j.reset()

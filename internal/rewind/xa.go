@@ -55,6 +55,7 @@ func (r *Rewinder) Begin(ctx context.Context, conn *sql.Conn) error {
 		return fmt.Errorf("list prepared transactions: %w", err)
 	}
 	r.strangers.add(list)
+	r.Journal.Recover(list)
 	return nil
 }
 
