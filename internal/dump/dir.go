@@ -13,11 +13,15 @@ var endings = []string{".sql", ".sql.gz", ".sql.zst", ".sql.xz"}
 
 // Dir returns the paths of the dumps in a directory, in name order: files, or
 // links to files, named *.sql, *.sql.gz, *.sql.zst or *.sql.xz. Others are passed over. A
-// directory without any is an error.
+// directory without any is an error, and so is one whose rows lie in other files, by which
+// its tables would be made empty.
 func Dir(path string) ([]string, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return nil, fmt.Errorf("read directory of dumps: %w", err)
+	}
+	if err := foreign(path, entries); err != nil {
+		return nil, err
 	}
 	var dumps []string
 	for _, e := range entries {
@@ -38,6 +42,27 @@ func Dir(path string) ([]string, error) {
 			Hint: "put files named " + strings.Join(endings, ", ") + " there, or name the dump itself"}
 	}
 	return dumps, nil
+}
+
+// foreign refuses the directories of programs that write the rows of a table, or its
+// schema, into files that mean something by their names.
+func foreign(path string, entries []os.DirEntry) error {
+	names := map[string]bool{}
+	for _, e := range entries {
+		names[e.Name()] = true
+	}
+	for name := range names {
+		bare := trimEnding(name)
+		switch {
+		case name == "@.json":
+			return &Error{File: path, Msg: "this is a dump of MySQL Shell, whose rows are not in the .sql files", Hint: "ramaria up, and util.loadDump(\"" + path + "\") of mysqlsh at the address that ramaria env prints; or dump with mysqldump"}
+		case names["metadata"] && name != bare && (strings.HasSuffix(bare, "-schema") || strings.HasSuffix(bare, "-schema-create")):
+			return &Error{File: path, Msg: "this is a directory of mydumper, whose files mean something by their names", Hint: "ramaria up; eval \"$(ramaria env)\"; myloader --defaults-file=\"$MYSQL_HOME/my.cnf\" -d " + path}
+		case name != bare && names[bare+".txt"]:
+			return &Error{File: path, Msg: "the rows of " + name + " seem to lie in " + bare + ".txt, as mysqldump --tab writes them", Hint: "load " + name + " alone (--from " + filepath.Join(path, name) + "), and then the rows by LOAD DATA LOCAL; or dump without --tab"}
+		}
+	}
+	return nil
 }
 
 // Order returns the dumps in the order in which to load them: by base name, but

@@ -173,3 +173,29 @@ func TestSamples(t *testing.T) {
 		})
 	}
 }
+
+func TestDirsOfOtherProgramsAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files []string
+		want  string // "" for dumps like any other
+	}{
+		{"MySQL Shell", []string{"@.json", "@.sql", "shop.sql", "shop@item.sql", "shop@item@@0.tsv.zst"}, "MySQL Shell"},
+		{"mydumper", []string{"metadata", "shop-schema-create.sql", "shop.item-schema.sql", "shop.item.00000.sql"}, "mydumper"},
+		{"mydumper, compressed", []string{"metadata", "shop.item-schema.sql.zst", "shop.item.00000.sql.zst"}, "mydumper"},
+		{"--tab", []string{"item.sql", "item.txt", "z.sql"}, "the rows of item.sql seem to lie in item.txt"},
+		{"dumps with notes", []string{"item.sql", "README.txt", "metadata"}, ""},
+		{"a schema of one's own", []string{"shop-schema.sql", "shop-data.sql"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, f := range c.files {
+				write(t, dir, map[string]string{f: "CREATE TABLE t (a INT);\n"})
+			}
+			_, err := Dir(dir)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Dir is %v, want %q", err, c.want)
+			}
+		})
+	}
+}

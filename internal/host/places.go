@@ -127,6 +127,10 @@ func userDir(getenv func(string) string, variable, fallback string) (string, err
 			return "", fmt.Errorf("find home directory: %w\nhint: set HOME, or use --home DIR", err)
 		}
 	}
+	if !filepath.IsAbs(h) {
+		// Another one in each directory: instances would be lost and found by cd.
+		return "", fmt.Errorf("find home directory: HOME is %q, which is no absolute path\nhint: set HOME, or use --home DIR", h)
+	}
 	return filepath.Join(h, fallback, "ramaria"), nil
 }
 

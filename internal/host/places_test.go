@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -54,6 +55,14 @@ func TestFindPlaces(t *testing.T) {
 				t.Errorf("got %v, %v, want %v", got, err, c.want)
 			}
 		})
+	}
+}
+
+// TestPlacesAreNotRelative: they would be others in each directory.
+func TestPlacesAreNotRelative(t *testing.T) {
+	_, err := FindPlaces("", 1000, func(name string) string { return map[string]string{"HOME": "rel"}[name] })
+	if err == nil || !strings.Contains(err.Error(), "\nhint: ") {
+		t.Errorf("HOME=rel: got %v, want an error with a hint", err)
 	}
 }
 

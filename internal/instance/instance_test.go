@@ -17,6 +17,12 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
+func TestNameOfDump(t *testing.T) {
+	if err := CheckName("../shop.sql.gz"); !errors.Is(err, ErrName) || !strings.Contains(err.Error(), "\nhint: ramaria up --from ../shop.sql.gz") {
+		t.Errorf("got %v, want ErrName with --from in its hint", err)
+	}
+}
+
 func TestCheckName(t *testing.T) {
 	for _, ok := range []string{"a", "main", "my-shop_2", "0", "run-0a1b2c3d", strings.Repeat("x", MaxName)} {
 		if err := CheckName(ok); err != nil {

@@ -22,6 +22,9 @@ var ErrName = errors.New("not a name")
 // CheckName refuses names that cannot be a directory or would surprise, as ErrName.
 func CheckName(name string) error {
 	if len(name) > MaxName || !validName.MatchString(name) {
+		if strings.Contains(name, ".sql") {
+			return fmt.Errorf("use instance name %q: %w, but that of a dump\nhint: ramaria up --from %s", name, ErrName, name)
+		}
 		return fmt.Errorf("use instance name %q: %w: it has 1 to %d of a-z, 0-9, - and _, and begins with a letter or digit\nhint: ramaria up my-shop", name, ErrName, MaxName)
 	}
 	return nil
