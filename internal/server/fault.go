@@ -22,6 +22,7 @@ const (
 	errLockTimeout    = 1205
 	errDeadlock       = 1213
 	errFixed          = 1238
+	errRoutineExists  = 1304
 	errNoRoutine      = 1305
 	errInterrupted    = 1317
 	errTriggerHeader  = 1341
@@ -30,6 +31,7 @@ const (
 	errNoTrigger      = 1360
 	errNoSuchXID      = 1397
 	errRolledBackXID  = 1402
+	errEventExists    = 1537
 	errNoEvent        = 1539
 	errSchemaDirStays = 3678 // MySQL
 	errSchemaDirOnly  = 3681 // MySQL
@@ -52,6 +54,9 @@ func BrokenTriggers(err error) bool {
 
 // WaitedForLock reports whether a statement waited for a lock until its time ran out.
 func WaitedForLock(err error) bool { return numbered(err, errLockTimeout) }
+
+// ObjectExists reports whether a routine or event was to be made that is there.
+func ObjectExists(err error) bool { return numbered(err, errRoutineExists, errEventExists) }
 
 // Missing reports whether a statement failed since what it names is not there.
 func Missing(err error) bool {

@@ -44,3 +44,28 @@ func testDropBrokenTriggers(t *testing.T, want string) {
 		})
 	}
 }
+
+// TestCloneAfterHalfDrop: of a database that a killed DROP DATABASE removed, MariaDB keeps routines and
+// events; a clone of that name is made all the same.
+func TestCloneAfterHalfDrop(t *testing.T) {
+	servertest.EachFrom(t, "mariadb:10.6", func(t *testing.T, want string) {
+		srv, conn, _ := start(t, want)
+		srv.Load(t, "CREATE DATABASE shop; USE shop; CREATE TABLE a (a int); CREATE FUNCTION twice(n int) RETURNS int DETERMINISTIC RETURN n * 2; CREATE EVENT e ON SCHEDULE EVERY 1 DAY DISABLE DO SELECT 1;")
+		shape := read(t, conn, "shop")
+		if _, err := shape.Clone(t.Context(), conn, "mine"); err != nil {
+			t.Fatal(err)
+		}
+		run(t, conn, "DROP TABLE mine.a")
+		if err := os.RemoveAll(filepath.Join(srv.DataDir(), "mine")); err != nil { // as the kill found it
+			t.Fatal(err)
+		}
+		run(t, conn, "FLUSH TABLES")
+		if err := template.Drop(t.Context(), conn, "mine", srv.DataDir()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := shape.Clone(t.Context(), conn, "mine"); err != nil {
+			t.Fatal(err)
+		}
+		same(t, srv, "shop", "mine")
+	})
+}
