@@ -98,7 +98,15 @@ func (l *lab) lease(name string) *lease {
 	return le
 }
 
-func (l *lease) dump() string { return l.srv.Dump(l.t, l.Name) }
+// dump is all of a lease; a dump of one database has neither its character set nor its comment.
+func (l *lease) dump() string {
+	l.t.Helper()
+	var name, create string
+	if err := l.session.Conn.QueryRowContext(l.t.Context(), "SHOW CREATE DATABASE "+server.QuoteName(l.Name)).Scan(&name, &create); err != nil {
+		l.t.Fatal(err)
+	}
+	return create + "\n" + l.srv.Dump(l.t, l.Name)
+}
 
 // checksums are those of all tables.
 func (l *lease) checksums() map[string]string {
