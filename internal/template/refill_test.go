@@ -1,6 +1,7 @@
 package template_test
 
 import (
+	"database/sql"
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
@@ -54,4 +55,28 @@ func testRefillByFile(t *testing.T, want string) {
 		t.Errorf("%d of 6 times files were copied", copies)
 	}
 	run(t, conn, "INSERT INTO shop_1.item (name) VALUES ('next'); INSERT INTO shop_1.bare VALUES (1, 'next')")
+
+	// No counter is behind the one that is shown, which a table that is opened anew would show.
+	run(t, conn, "USE shop_1; INSERT INTO item (name) SELECT a FROM bare LIMIT 2000; CREATE TRIGGER late BEFORE INSERT ON item FOR EACH ROW SET NEW.name = 'x'; DROP TRIGGER late")
+	if err := shape.Refill(t.Context(), conn, "shop_1", []string{"item"}); err != nil {
+		t.Fatal(err)
+	}
+	shown := counter(t, conn, "shop_1.item")
+	run(t, conn, "USE shop_1; FLUSH TABLES item; CREATE TRIGGER late BEFORE INSERT ON item FOR EACH ROW SET NEW.name = 'x'; DROP TRIGGER late")
+	if got := counter(t, conn, "shop_1.item"); got != shown {
+		t.Errorf("the next number is %d, and %d once the table is opened anew", shown, got)
+	}
+}
+
+func counter(t *testing.T, conn *sql.Conn, table string) uint64 {
+	t.Helper()
+	var name, create string
+	if err := conn.QueryRowContext(t.Context(), "SHOW CREATE TABLE "+table).Scan(&name, &create); err != nil {
+		t.Fatal(err)
+	}
+	n, err := template.CounterOf(create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
