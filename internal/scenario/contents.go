@@ -20,7 +20,7 @@ type contents map[string]string
 // others counts what is not a table.
 var others = map[string]string{
 	"(views)":    "SELECT COUNT(*) FROM information_schema.views WHERE table_schema = ?",
-	"(triggers)": "SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = ?",
+	"(triggers)": "SELECT COUNT(*) FROM information_schema.triggers WHERE event_object_schema = ?",
 	"(routines)": "SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = ?",
 	"(events)":   "SELECT COUNT(*) FROM information_schema.events WHERE event_schema = ?",
 }

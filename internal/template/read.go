@@ -216,7 +216,7 @@ func (r *reader) definitions() error {
 var objectQueries = []string{
 	"SELECT routine_type AS kind, routine_name AS name, '' AS `of`, character_set_client AS client FROM information_schema.routines WHERE routine_schema = ? ORDER BY routine_type, routine_name",
 	"SELECT 'VIEW' AS kind, table_name AS name, '' AS `of`, character_set_client AS client FROM information_schema.views WHERE table_schema = ? ORDER BY table_name",
-	"SELECT 'TRIGGER' AS kind, trigger_name AS name, event_object_table AS `of`, character_set_client AS client FROM information_schema.triggers WHERE trigger_schema = ? " +
+	"SELECT 'TRIGGER' AS kind, trigger_name AS name, event_object_table AS `of`, character_set_client AS client FROM information_schema.triggers WHERE event_object_schema = ? " +
 		"ORDER BY event_object_table, action_timing, event_manipulation, action_order",
 	"SELECT 'EVENT' AS kind, event_name AS name, '' AS `of`, character_set_client AS client FROM information_schema.events WHERE event_schema = ? ORDER BY event_name",
 }
