@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ func TestHammer(t *testing.T) {
 		flavour := servertest.Find(t, want).Flavour
 		schema := newWalkSchema(rand.New(rand.NewPCG(seed, 3)), flavour) // #nosec G404 -- to be repeated
 		l := newLab(t, want, "random", schema.text)
+		l.Leased = func(user string) bool { return strings.HasPrefix(user, "u_random_") } // as the pool tells
 		leases := make([]*lease, 8)
 		for i := range leases {
 			leases[i] = l.lease(fmt.Sprintf("random_%d", i))
