@@ -22,7 +22,7 @@ var Suites = []Suite{
 		Name: "lifecycle",
 		Scripts: []string{
 			"lifecycle", "run", "settings", "set-refused", "other-flags", "chosen", "names", "at-once", "account-removed", "log-off", "scratch", "buffer-pool", "reboot", "callers", "env", "quit", "large-log",
-			"odd-home", "new-home", "logout", "cleared-cache",
+			"odd-home", "new-home", "logout", "taken-away", "cleared-cache",
 		},
 		Tests: []string{"TestLoginOverTCP", "TestApplicationCannotBlindTheSupervisor"},
 	},

@@ -54,6 +54,8 @@ type Config struct {
 	Account server.Account
 	// File is where templates and leases are written down.
 	File string
+	// Gone, nil for never, reports that what lies under File's name is another pool's by now.
+	Gone func() bool
 	// Endpoint is that of the application's account; leases differ in login and database.
 	Endpoint server.Endpoint
 	// Login is the supervisor's account.

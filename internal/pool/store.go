@@ -52,6 +52,9 @@ func (p *Pool) save() error {
 	if p.closed {
 		return ErrClosed
 	}
+	if p.config.Gone != nil && p.config.Gone() {
+		return nil
+	}
 	r := record{Templates: []templateRecord{}, Leases: []leaseRecord{}, Paused: p.paused}
 	for name, b := range p.builds {
 		if b.made {

@@ -26,7 +26,7 @@ func (s *Supervisor) openPool() error {
 	}
 	i := s.inst
 	p, err := pool.Open(pool.Config{
-		Server: i.Server, DataDir: i.DataDir(), Account: i.Account, File: i.PoolPath(), Endpoint: i.Endpoint, Login: i.Supervisor, ServerID: i.ServerID, Log: s.log,
+		Server: i.Server, DataDir: i.DataDir(), Account: i.Account, File: i.PoolPath(), Gone: s.gone, Endpoint: i.Endpoint, Login: i.Supervisor, ServerID: i.ServerID, Log: s.log,
 		FoldsNames: server.FoldsNames(i.Spec.Set), Limits: pool.DefaultLimits, Room: func() (int64, error) {
 			u, err := s.volume.Usage()
 			return u.Free, err

@@ -128,8 +128,21 @@ func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o O
 func (s *Supervisor) enter(st instance.State) error {
 	st.Since = time.Now()
 	s.state = st
-	return s.inst.SaveState(st)
+	return s.saveState()
 }
+
+// saveState writes state.json.
+func (s *Supervisor) saveState() error {
+	if s.gone() {
+		return nil
+	}
+	return s.inst.SaveState(s.state)
+}
+
+// gone reports whether the instance's directory was taken away, by hand or with its volume. What
+// lies under its name since then, if anything, was made anew and is another supervisor's: no
+// file there may be written or removed any more.
+func (s *Supervisor) gone() bool { return !s.lock.Named() }
 
 // fail undoes a start. A server that was interrupted is stopped, not crashed: it
 // did nothing yet.
@@ -190,7 +203,7 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 	}
 	s.proc = proc
 	s.state.ServerPID, s.state.Confined = s.proc.PID(), s.proc.Confined
-	if err := s.inst.SaveState(s.state); err != nil {
+	if err := s.saveState(); err != nil {
 		return err
 	}
 	if s.db == nil {
@@ -364,7 +377,7 @@ func (s *Supervisor) ended() error {
 	if err := s.proc.Exit(); err != nil {
 		st.Phase = instance.Crashed
 		st.Reason = s.crashReason(server.Cause(err))
-		if tail := server.LogTail(s.inst.LogPath()); tail != "" {
+		if tail := server.LogTail(s.inst.LogPath()); tail != "" && !s.gone() {
 			st.Reason += "\n" + tail
 		}
 		s.log.Error(st.Reason)

@@ -68,8 +68,13 @@ func (s *Supervisor) openAPI() (err error) {
 			return err
 		}
 	}
-	s.listen, err = api.Listen(s.inst.APISocket())
-	return err
+	if s.listen, err = api.Listen(s.inst.APISocket()); err != nil {
+		return err
+	}
+	if l, ok := s.listen.(*net.UnixListener); ok {
+		l.SetUnlinkOnClose(false) // by then it may be another's: see closeAPI
+	}
+	return nil
 }
 
 // closeAPI closes the socket, if Run has not. It may be called more than once.
@@ -82,6 +87,9 @@ func (s *Supervisor) closeAPI() error {
 		err = nil
 	}
 	s.listen = nil
+	if s.gone() {
+		return err
+	}
 	if rerr := os.Remove(s.inst.APISocket()); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
 		err = errors.Join(err, rerr)
 	}

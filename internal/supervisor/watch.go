@@ -63,8 +63,8 @@ type watch struct {
 // look takes one look and returns when to take the next.
 func (w *watch) look(ctx context.Context) time.Duration {
 	began := time.Now()
-	if !w.lock.Named() {
-		// Nobody can find it any more, and who makes its name anew is a second one.
+	if w.gone() {
+		// Nobody can find it any more.
 		w.killedFor = "its directory was taken away, by hand or with its volume"
 		w.log.Error(w.killedFor)
 		w.proc.Kill()
@@ -81,7 +81,9 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	w.tell()
 	next := max(watchInterval, watchShare*time.Since(began))
 	// Not counted in that: copying a full log would have the next look wait for long.
-	w.note("cannot put the server's log aside", putLogAside(w.inst.LogPath(), w.inst.OldLogPath()))
+	if !w.gone() {
+		w.note("cannot put the server's log aside", putLogAside(w.inst.LogPath(), w.inst.OldLogPath()))
+	}
 	return next
 }
 
@@ -124,7 +126,7 @@ func (w *watch) tell() {
 		}
 	}
 	w.state.Warnings = warnings
-	w.note("cannot write state", w.inst.SaveState(w.state))
+	w.note("cannot write state", w.saveState())
 }
 
 // lookAtRoom settles what there is to say about the room in the volume. The words
