@@ -18,8 +18,8 @@ var redoLogs = []string{"ib_logfile[0-9]*", "#innodb_redo/#ib_redo*"}
 // MariaDB's are in the system tablespace, MySQL has files of their own since 8.0.20.
 var doublewrites = []string{"ibdata1", "#ib_*.dblwr"}
 
-// mostRedoLog is the largest file, in bytes, that OwnRedoLog copies: 20 ms.
-const mostRedoLog = 64 << 20
+// mostRedoLog is the largest file, in bytes, that OwnRedoLog copies: 40 ms if all of it was written.
+const mostRedoLog = 128 << 20
 
 // OwnRedoLog makes the redo log in the data directory of a server that does not run, and
 // that was cloned, a file that shares no blocks. It is written to at every commit, and
