@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ramaria-db/ramaria/internal/bench"
-	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -204,8 +204,8 @@ func (o *benchOptions) check() error {
 		o.options.Volumes = append(o.options.Volumes, spec.Kind)
 	}
 	o.options.Places, o.volumes, o.options.Volumes, o.options.Threads = scenario.Unique(o.options.Places), scenario.Unique(o.volumes), scenario.Unique(o.options.Volumes), scenario.Unique(o.options.Threads)
-	if o.rounds < 0 || o.rounds > bench.MaxRounds {
-		return fmt.Errorf("use %d rounds: it must be between 1 and %d", o.rounds, bench.MaxRounds)
+	if o.rounds < 0 || o.rounds > runner.MaxRounds {
+		return fmt.Errorf("use %d rounds: it must be between 1 and %d", o.rounds, runner.MaxRounds)
 	}
 	for _, n := range o.options.Threads {
 		if n < 1 || n > scenario.MaxThreads {
@@ -259,12 +259,12 @@ func (a *app) lab(ctx context.Context, want, disk string) (*scenario.Lab, error)
 
 // machine collects the facts that a reader needs to believe the figures. A directory that is full
 // has no fsync times, one that is not there no facts: the rows that need it say so themselves.
-func (a *app) machine(ctx context.Context, lab *scenario.Lab) (bench.Machine, error) {
-	var directories []bench.Directory
-	for _, d := range []bench.Directory{{Name: "disk", Path: lab.Disk()}, {Name: "shm", Path: filepath.Dir(a.places.Shm)}} {
+func (a *app) machine(ctx context.Context, lab *scenario.Lab) (runner.Machine, error) {
+	var directories []runner.Directory
+	for _, d := range []runner.Directory{{Name: "disk", Path: lab.Disk()}, {Name: "shm", Path: filepath.Dir(a.places.Shm)}} {
 		err := d.MeasureFsync(ctx)
 		if ctx.Err() != nil {
-			return bench.Machine{}, err
+			return runner.Machine{}, err
 		}
 		if err != nil {
 			a.say("facts of %s are missing: %v", d.Name, err)
@@ -273,5 +273,5 @@ func (a *app) machine(ctx context.Context, lab *scenario.Lab) (bench.Machine, er
 			directories = append(directories, d)
 		}
 	}
-	return bench.ReadMachine(a.host, directories...), nil
+	return runner.ReadMachine(a.host, directories...), nil
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 

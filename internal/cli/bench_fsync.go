@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 )
 
 // newBenchFsync is what `bench` starts to measure a place whose I/O is held back.

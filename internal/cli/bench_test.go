@@ -11,15 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ramaria-db/ramaria/internal/bench"
-	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // task is one of a scenario with a single row.
 func task(name string, fails error) benchTask {
-	round := func(context.Context) (bench.Sample, error) { return bench.Sample{Value: 1}, fails }
-	return benchTask{scenario: bench.Scenario{Name: name, Unit: bench.Seconds, Cases: []bench.Case{{Name: "row of " + name, Round: round}}}}
+	round := func(context.Context) (runner.Sample, error) { return runner.Sample{Value: 1}, fails }
+	return benchTask{scenario: runner.Scenario{Name: name, Unit: runner.Seconds, Cases: []runner.Case{{Name: "row of " + name, Round: round}}}}
 }
 
 // TestOneFailsOfAll: of all scenarios, one that fails does not end the others, and is told;
@@ -40,7 +40,7 @@ func TestOneFailsOfAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		var begun []string
-		m := measuring{app: a, options: &benchOptions{rounds: 1}, out: out, all: tc.all, begin: func(_ context.Context, s bench.Scenario) error {
+		m := measuring{app: a, options: &benchOptions{rounds: 1}, out: out, all: tc.all, begin: func(_ context.Context, s runner.Scenario) error {
 			begun = append(begun, s.Name)
 			if s.Name == "refused" {
 				return errors.New("no room\nhint: some")
@@ -51,7 +51,7 @@ func TestOneFailsOfAll(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), tc.err) || !strings.HasPrefix(stderr.String(), tc.stderr) {
 			t.Errorf("error %v, stderr %s", err, stderr.String())
 		}
-		results, err := bench.ReadJSON(&stdout)
+		results, err := runner.ReadJSON(&stdout)
 		if err != nil {
 			t.Fatal(err)
 		}

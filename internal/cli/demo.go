@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/bench"
-	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -60,18 +60,18 @@ func (a *app) demo(ctx context.Context, lab *scenario.Lab) error {
 	if err != nil {
 		return err
 	}
-	servers := bench.Scenario{
-		Name: "demo", Title: "a fresh server with data", Unit: bench.Seconds,
-		Cases: []bench.Case{lab.StockCase(), lab.UpCase("ramaria up, on disk", "disk"), lab.UpCase("ramaria up, in RAM", string(kind)), lab.RunCase(), lab.BranchCase(rowBranch, kind)},
+	servers := runner.Scenario{
+		Name: "demo", Title: "a fresh server with data", Unit: runner.Seconds,
+		Cases: []runner.Case{lab.StockCase(), lab.UpCase("ramaria up, on disk", "disk"), lab.UpCase("ramaria up, in RAM", string(kind)), lab.RunCase(), lab.BranchCase(rowBranch, kind)},
 	}
-	r := bench.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
+	r := runner.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
 	result, err := r.Run(ctx, servers)
 	if !result.Measured() {
 		return err
 	}
 	a.demoTable(result)
 	fmt.Fprintf(a.stdout, "\nThe first time, ramaria builds the image: %s here; after that each `up` clones it.\n%d rounds in turn, every row of the data checked in each.\n",
-		bench.Seconds.Format(build.Seconds()), result.Rows[0].Rounds)
+		runner.Seconds.Format(build.Seconds()), result.Rows[0].Rounds)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func notOnPath() string {
 
 // demoReset shows a database put back in RAM, in two ways.
 func (a *app) demoReset(ctx context.Context, lab *scenario.Lab) error {
-	r := bench.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
+	r := runner.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
 	result, err := r.Run(ctx, lab.HundredScenario())
 	if !result.Measured() {
 		return err
@@ -131,11 +131,11 @@ var demoNotes = map[string]string{
 	scenario.RowHundred: "the changes undone, counters too",
 }
 
-func (a *app) demoTable(result bench.Result) {
+func (a *app) demoTable(result runner.Result) {
 	t := newTable("", "MEDIAN", "TIMES FASTER", "TIME")
 	for _, row := range result.Rows {
 		ratio := fmt.Sprintf("%12.1f", row.Ratio)
-		t.row(row.Name, fmt.Sprintf("%9s", bench.Seconds.Format(row.Median)), ratio, demoBar(result.Rows[0].Median, row.Median)+"  "+demoNotes[row.Name])
+		t.row(row.Name, fmt.Sprintf("%9s", runner.Seconds.Format(row.Median)), ratio, demoBar(result.Rows[0].Median, row.Median)+"  "+demoNotes[row.Name])
 	}
 	t.print(a.stdout)
 }
