@@ -15,7 +15,7 @@ import (
 // with the files of one that does not, while no other command is at work on it. verb
 // says what is to be done.
 func (a *app) atInstance(ctx context.Context, name, verb string, running func(*client.Client) error, stopped func(*instance.Instance, *instance.Store) error) error {
-	i, err := a.registry.Open(name)
+	i, err := a.engine.Registry.Open(name)
 	if err != nil {
 		return err
 	}
@@ -29,13 +29,13 @@ func (a *app) atInstance(ctx context.Context, name, verb string, running func(*c
 			return err
 		}
 	}
-	lock, err := a.registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
+	lock, err := a.engine.Registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
 	if err != nil {
 		return err
 	}
 	defer lock.Unlock()
 	// Under the lock things may have changed.
-	if i, err = a.registry.Open(name); err != nil {
+	if i, err = a.engine.Registry.Open(name); err != nil {
 		return err
 	}
 	if state, err = i.State(); err != nil {
@@ -47,11 +47,11 @@ func (a *app) atInstance(ctx context.Context, name, verb string, running func(*c
 		}
 		return nil
 	}
-	v, err := a.volumeOf(ctx, &i.Record)
+	v, err := a.engine.VolumeOf(ctx, &i.Record)
 	if err != nil {
 		return err
 	}
-	return stopped(i, a.instances(v))
+	return stopped(i, a.engine.Instances(v))
 }
 
 // longPause is from when on an expected pause is told beforehand.

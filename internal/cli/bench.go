@@ -233,7 +233,7 @@ func (o *benchOptions) check() error {
 
 // lab makes a place for measurements, with the server that `up` would take.
 func (a *app) lab(ctx context.Context, want, disk string) (*scenario.Lab, error) {
-	srv, err := a.finder().Find(ctx, want)
+	srv, err := a.engine.Finder().Find(ctx, want)
 	if err != nil {
 		return nil, err
 	}
@@ -242,14 +242,14 @@ func (a *app) lab(ctx context.Context, want, disk string) (*scenario.Lab, error)
 		return nil, err
 	}
 	if disk == "" {
-		disk = filepath.Join(a.places.Cache, "bench")
+		disk = filepath.Join(a.engine.Places.Cache, "bench")
 	}
-	lab, err := scenario.NewLab(ctx, self, disk, a.host, a.places.Servers(), srv, a.account)
+	lab, err := scenario.NewLab(ctx, self, disk, a.engine.Host, a.engine.Places.Servers(), srv, a.engine.Account)
 	if err != nil {
 		return nil, err
 	}
-	lab.Sysbench = func(ctx context.Context) (server.Program, error) { return a.finder().Tool(ctx, server.Sysbench) }
-	lab.MkfsXFS = a.opener().MkfsXFS
+	lab.Sysbench = func(ctx context.Context) (server.Program, error) { return a.engine.Finder().Tool(ctx, server.Sysbench) }
+	lab.MkfsXFS = a.engine.Opener().MkfsXFS
 	lab.Samples = filepath.Join(cmp.Or(os.Getenv(envShared), filepath.Join("..", "shared")), "data")
 	if lab.Samples, err = filepath.Abs(lab.Samples); err != nil {
 		return nil, errors.Join(err, lab.Close(context.WithoutCancel(ctx)))
@@ -261,7 +261,7 @@ func (a *app) lab(ctx context.Context, want, disk string) (*scenario.Lab, error)
 // has no fsync times, one that is not there no facts: the rows that need it say so themselves.
 func (a *app) machine(ctx context.Context, lab *scenario.Lab) (runner.Machine, error) {
 	var directories []runner.Directory
-	for _, d := range []runner.Directory{{Name: "disk", Path: lab.Disk()}, {Name: "shm", Path: filepath.Dir(a.places.Shm)}} {
+	for _, d := range []runner.Directory{{Name: "disk", Path: lab.Disk()}, {Name: "shm", Path: filepath.Dir(a.engine.Places.Shm)}} {
 		err := d.MeasureFsync(ctx)
 		if ctx.Err() != nil {
 			return runner.Machine{}, err
@@ -273,5 +273,5 @@ func (a *app) machine(ctx context.Context, lab *scenario.Lab) (runner.Machine, e
 			directories = append(directories, d)
 		}
 	}
-	return runner.ReadMachine(a.host, directories...), nil
+	return runner.ReadMachine(a.engine.Host, directories...), nil
 }

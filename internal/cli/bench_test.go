@@ -89,7 +89,7 @@ func TestMachineWithoutShm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var stderr bytes.Buffer
 			a := &app{stderr: &stderr}
-			a.places.Shm = tc.shm
+			a.engine.Places.Shm = tc.shm
 			lab := &scenario.Lab{Dir: filepath.Join(dir, "lab")}
 			m, err := a.machine(t.Context(), lab)
 			if err != nil {

@@ -42,7 +42,7 @@ func runBranch(ctx context.Context, a *app, name, branch string) error {
 	}
 	var url string
 	err := a.atInstance(ctx, name, "branch", func(c *client.Client) error {
-		if i, err := a.registry.Open(name); err == nil && i.Server.Daemon.Missing() != "" {
+		if i, err := a.engine.Registry.Open(name); err == nil && i.Server.Daemon.Missing() != "" {
 			return fmt.Errorf("branch %s: its server runs, but %s is not there any more, for another one to start\nhint: ramaria down %s, and ramaria up %s, which finds another server and keeps the data",
 				name, i.Server.Daemon.Missing(), name, name)
 		}
@@ -70,15 +70,15 @@ func runBranch(ctx context.Context, a *app, name, branch string) error {
 // branchStopped branches an instance that does not run, whose name is locked.
 func (a *app) branchStopped(ctx context.Context, parent *instance.Instance, s *instance.Store, name string) (string, error) {
 	// Before waiting for the lock, which is held if name is the parent's own.
-	if _, err := a.registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
+	if _, err := a.engine.Registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
 		return "", errors.Join(instance.TakenError(name), err)
 	}
-	lock, err := a.registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
+	lock, err := a.engine.Registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
 	if err != nil {
 		return "", err
 	}
 	defer lock.Unlock()
-	if _, err := a.registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
+	if _, err := a.engine.Registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
 		return "", errors.Join(instance.TakenError(name), err)
 	}
 	i, err := s.Branch(ctx, parent, name, volume.How{}, func(i *instance.Instance) error {
@@ -90,7 +90,7 @@ func (a *app) branchStopped(ctx context.Context, parent *instance.Instance, s *i
 	if err != nil {
 		return "", errors.Join(err, lock.UnlockRemove()) // nobody waits for a name that came to nothing
 	}
-	if i, err = a.registry.Open(name); err != nil {
+	if i, err = a.engine.Registry.Open(name); err != nil {
 		return "", err
 	}
 	a.say("branched %s, which does not run, to %s", parent.Name, name)

@@ -36,7 +36,7 @@ func askedBy(cmd *cobra.Command, flag string) string {
 // a volume; see askedBy.
 func (a *app) settled(r *instance.Record, now instance.Spec, asked string) (instance.Spec, error) {
 	fulfils := func() (bool, error) { return server.Narrower(r.Spec.Server, now.Server) }
-	if i, err := a.registry.Open(r.Name); err == nil { // else it is gone, and only its record tells
+	if i, err := a.engine.Registry.Open(r.Name); err == nil { // else it is gone, and only its record tells
 		fulfils = func() (bool, error) { return i.Server.Fulfils(now.Server) }
 	}
 	ok, err := fulfils()

@@ -52,7 +52,7 @@ func (a *app) demo(ctx context.Context, lab *scenario.Lab) error {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "\nA fresh %s %s with 5302 rows in 3 tables, from nothing to its first answer:\n\n", lab.Server.Flavour, lab.Server.Version)
-	kind, _, err := a.opener().Foresee(ctx)
+	kind, _, err := a.engine.Opener().Foresee(ctx)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func runDoctor(ctx context.Context, a *app, asJSON bool) error {
 // doctorPlaces looks whether things can be written where they belong.
 func (a *app) doctorPlaces(context.Context) []finding {
 	var out []finding
-	for name, dir := range map[string]string{"cache": a.places.Cache, "state": a.places.State} {
+	for name, dir := range map[string]string{"cache": a.engine.Places.Cache, "state": a.engine.Places.State} {
 		there := dir
 		for there != "/" {
 			if _, err := os.Stat(there); !errors.Is(err, os.ErrNotExist) {
@@ -89,7 +89,7 @@ func (a *app) doctorPlaces(context.Context) []finding {
 }
 
 func (a *app) doctorServer(ctx context.Context) []finding {
-	f := a.finder()
+	f := a.engine.Finder()
 	f.NoFetch = true
 	list, err := f.List(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (a *app) doctorServer(ctx context.Context) []finding {
 }
 
 func (a *app) doctorMemory(context.Context) []finding {
-	m, err := a.host.Memory()
+	m, err := a.engine.Host.Memory()
 	if err != nil {
 		return []finding{{"memory", "bad", err.Error(), ""}}
 	}
@@ -156,15 +156,15 @@ func (a *app) doctorLimits(context.Context) []finding {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err == nil && l.Max < fewFiles {
 		out = append(out, finding{"files", "note", fmt.Sprintf("a process may open %d files; servers with many tables want more", l.Max), "ulimit -Hn 65536 as root"})
 	}
-	if a.uid == 0 {
-		if lacks := a.host.RootLacks(); len(lacks) > 0 {
+	if a.engine.UID == 0 {
+		if lacks := a.engine.Host.RootLacks(); len(lacks) > 0 {
 			out = append(out, finding{"account", "bad", "this root cannot run servers under another account: it lacks " + strings.Join(lacks, ", "), "run ramaria as an ordinary user, or with what is missing"})
 		} else {
-			out = append(out, finding{"account", "ok", fmt.Sprintf("servers run as uid %d, not as root", a.account.UID), ""})
+			out = append(out, finding{"account", "ok", fmt.Sprintf("servers run as uid %d, not as root", a.engine.Account.UID), ""})
 		}
-		for dir := a.places.Cache; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+		for dir := a.engine.Places.Cache; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
 			fi, err := os.Stat(dir)
-			if err == nil && fi.Mode().Perm()&0o001 == 0 && int(fi.Sys().(*syscall.Stat_t).Uid) != a.account.UID {
+			if err == nil && fi.Mode().Perm()&0o001 == 0 && int(fi.Sys().(*syscall.Stat_t).Uid) != a.engine.Account.UID {
 				out = append(out, finding{"account", "bad", fmt.Sprintf("that account cannot pass through %s to the servers in the cache", dir), "chmod o+x " + dir + ", or another --home"})
 			}
 		}
@@ -187,11 +187,11 @@ func (a *app) doctorConfinement(context.Context) []finding {
 }
 
 func (a *app) doctorInstances(context.Context) []finding {
-	records, err := a.registry.List()
+	records, err := a.engine.Registry.List()
 	if err != nil {
 		return []finding{{"instances", "bad", err.Error(), ""}}
 	}
-	broken, err := a.registry.Broken()
+	broken, err := a.engine.Registry.Broken()
 	if err != nil {
 		return []finding{{"instances", "bad", err.Error(), ""}}
 	}
@@ -213,8 +213,8 @@ func (a *app) doctorInstances(context.Context) []finding {
 		parts = []string{"none"}
 	}
 	size := int64(0)
-	for _, kind := range a.kindsThere() {
-		if u, err := a.opener().At(kind).Usage(); err == nil {
+	for _, kind := range a.engine.KindsThere() {
+		if u, err := a.engine.Opener().At(kind).Usage(); err == nil {
 			size += u.Used
 		}
 	}

@@ -2,36 +2,16 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
-
-// lookingOpener opens nothing and fetches nothing: it is for Fit and Foresee. fetch
-// is set if mkfs.xfs is missing and would be fetched.
-func (a *app) lookingOpener(fetch *bool) *volume.Opener {
-	o := a.opener()
-	o.MkfsXFS = func(ctx context.Context) ([]string, error) {
-		f := a.finder()
-		f.NoFetch = true
-		argv, err := mkfsOf(f.Tool(ctx, server.MkfsXFS))
-		if errors.Is(err, server.ErrNoTool) && os.Getenv(server.EnvNoFetch) != "1" {
-			*fetch = true
-			return []string{server.MkfsXFS.Program}, nil
-		}
-		return argv, err
-	}
-	return o
-}
 
 // doctorVolumes tells what auto would take, and what there is to say of each kind.
 func (a *app) doctorVolumes(ctx context.Context) []finding {
 	fetch := false
-	o := a.lookingOpener(&fetch)
+	o := a.engine.LookingOpener(&fetch)
 	kind, why, err := o.Foresee(ctx)
 	if err != nil {
 		text, hint := splitHint(err)
@@ -64,7 +44,7 @@ func (a *app) doctorVolumes(ctx context.Context) []finding {
 		text, hint, _ := strings.Cut(reason, "\nhint: ")
 		out = append(out, finding{"volume", "note", strings.Join(unfit[reason], ", ") + ": " + text, hint})
 	}
-	if a.host.RemovesIPC(a.uid) {
+	if a.engine.Host.RemovesIPC(a.engine.UID) {
 		out = append(out, finding{"volume", "note", "shm: systemd-logind empties your shared memory when your last session ends (RemoveIPC=yes), and with it instances and images",
 			"loginctl enable-linger, or as root RemoveIPC=no in /etc/systemd/logind.conf, or --volume disk"})
 	}
@@ -73,7 +53,7 @@ func (a *app) doctorVolumes(ctx context.Context) []finding {
 
 // doctorRoom looks at the room in the volume that auto chooses, if it is there.
 func (a *app) doctorRoom(kind volume.Kind) []finding {
-	o := a.opener()
+	o := a.engine.Opener()
 	if there, err := o.There(kind); err != nil || !there {
 		return nil // doctorMemory tells what it could have
 	}

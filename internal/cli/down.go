@@ -52,7 +52,7 @@ func runDown(ctx context.Context, a *app, args []string, o downOptions) error {
 		if len(args) > 0 {
 			return usageError{errors.New("stop instances: either names or --all\nhint: ramaria down --all")}
 		}
-		records, err := a.registry.List()
+		records, err := a.engine.Registry.List()
 		if err != nil {
 			return err
 		}
@@ -75,16 +75,16 @@ func runDown(ctx context.Context, a *app, args []string, o downOptions) error {
 
 // down stops one instance, and removes it if rm says so.
 func (a *app) down(ctx context.Context, name string, rm bool) error {
-	if r, err := a.registry.Get(name); err != nil {
+	if r, err := a.engine.Registry.Get(name); err != nil {
 		return err
 	} else if r.Passing {
 		return fmt.Errorf("stop instance %s: it belongs to a `ramaria run`\nhint: end that command", name)
 	}
-	lock, err := a.registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
+	lock, err := a.engine.Registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
 	if err != nil {
 		return err
 	}
-	r, err := a.registry.Get(name)
+	r, err := a.engine.Registry.Get(name)
 	if err == nil && rm {
 		if err = a.remove(ctx, r); err == nil {
 			a.say("removed instance %s", name)
@@ -101,14 +101,14 @@ func (a *app) down(ctx context.Context, name string, rm bool) error {
 // remove stops an instance and removes it. Its data is not wanted any more, so
 // the server is not given the time to shut down.
 func (a *app) remove(ctx context.Context, r *instance.Record) error {
-	v, err := a.volumeOf(ctx, r)
+	v, err := a.engine.VolumeOf(ctx, r)
 	if err != nil {
 		return err
 	}
 	if err := a.signal(ctx, r, syscall.SIGQUIT); err != nil {
 		return err
 	}
-	return a.instances(v).Remove(ctx, r)
+	return a.engine.Instances(v).Remove(ctx, r)
 }
 
 // stop lets the supervisor shut its server down cleanly, and waits.

@@ -53,7 +53,7 @@ func (e notRunningError) Error() string { return string(e) }
 
 // running returns an instance that runs.
 func (a *app) running(name string) (*instance.Instance, error) {
-	i, err := a.registry.Open(name)
+	i, err := a.engine.Registry.Open(name)
 	if err != nil {
 		return nil, err
 	}

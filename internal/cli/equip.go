@@ -38,7 +38,7 @@ func (a *app) another(ctx context.Context, i *instance.Instance) (*server.Server
 	if strings.Contains(i.Spec.Server, "/") {
 		text = i.Spec.Server // this one and no other was asked for
 	}
-	srv, err := a.finder().Find(ctx, text)
+	srv, err := a.engine.Finder().Find(ctx, text)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -44,6 +45,7 @@ var exitOfAnswer = map[string]int{
 // exitCode returns the status for an error.
 func exitCode(ctx context.Context, err error) int {
 	var usage usageError
+	var invalid engine.RequestError
 	var room *volume.NoRoomError
 	var idle notRunningError
 	var answer *client.Error
@@ -55,7 +57,7 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case errors.As(err, &room):
 		return exitNoRoom
-	case errors.As(err, &usage), errors.Is(err, instance.ErrName), errors.Is(err, image.ErrUsage):
+	case errors.As(err, &usage), errors.As(err, &invalid), errors.Is(err, instance.ErrName), errors.Is(err, image.ErrUsage):
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted

@@ -41,7 +41,7 @@ func (a *app) parent(name string) (*instance.Instance, error) {
 	if err := instance.CheckName(name); err != nil {
 		return nil, err
 	}
-	r, err := a.registry.Get(name)
+	r, err := a.engine.Registry.Get(name)
 	if errors.Is(err, instance.ErrNotFound) {
 		return nil, noParentError{name: name}
 	}
@@ -55,7 +55,7 @@ func (a *app) parent(name string) (*instance.Instance, error) {
 	if state.Phase == instance.Gone {
 		return nil, noParentError{name: name, gone: true}
 	}
-	return a.registry.Open(name)
+	return a.engine.Registry.Open(name)
 }
 
 // checkParent refuses an instance that is to be made of itself, which would wait for
@@ -177,9 +177,9 @@ func dataOf(i *instance.Instance, dir string, at time.Time) (image.InstanceData,
 func (a *app) forgetImage(ctx context.Context, i *instance.Instance, p *prepared) error {
 	i.Image = ""
 	if err := i.Save(); err != nil {
-		return errors.Join(err, a.instances(p.volume).Remove(context.WithoutCancel(ctx), &i.Record))
+		return errors.Join(err, a.engine.Instances(p.volume).Remove(context.WithoutCancel(ctx), &i.Record))
 	}
-	images, err := a.images(p.volume)
+	images, err := a.engine.Images(p.volume)
 	if err == nil {
 		err = images.Discard(context.WithoutCancel(ctx), p.image)
 	}

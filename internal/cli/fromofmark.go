@@ -35,7 +35,7 @@ type claim struct {
 	lock            *sys.FileLock
 }
 
-func (a *app) claimsDir() string { return filepath.Join(a.places.State, "image-marks") }
+func (a *app) claimsDir() string { return filepath.Join(a.engine.Places.State, "image-marks") }
 
 // newClaim claims a label before the mark is made.
 func (a *app) newClaim(ctx context.Context, name string) (*claim, error) {
@@ -101,7 +101,7 @@ func (a *app) sweepMark(ctx context.Context, name, label string) bool {
 	defer cancel()
 	if i, err := a.parent(name); err == nil {
 		state, err := i.State()
-		held, herr := sys.Held(filepath.Join(a.registry.Dir, name+".lock"))
+		held, herr := sys.Held(filepath.Join(a.engine.Registry.Dir, name+".lock"))
 		if err != nil || herr != nil || held && state.Phase != instance.Running {
 			return false // some command is at it, perhaps this very one
 		}
@@ -139,7 +139,7 @@ func (a *app) withMark(ctx context.Context, name string, c *client.Client, use f
 	if err != nil {
 		return err
 	}
-	i, err := a.registry.Open(name)
+	i, err := a.engine.Registry.Open(name)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func runMarks(a *app, name string, o markOptions) error {
 	if o.replace || o.rm {
 		return usageError{fmt.Errorf("mark instance %s: there is no label\nhint: ramaria mark %s LABEL", name, name)}
 	}
-	r, err := a.registry.Get(name)
+	r, err := a.engine.Registry.Get(name)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func runRewind(ctx context.Context, a *app, name, label string) error {
 	if err != nil {
 		return err
 	}
-	i, err := a.registry.Open(name)
+	i, err := a.engine.Registry.Open(name)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func runRun(ctx context.Context, a *app, argv []string, o *specFlags) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR) {
-			a.say("ramaria: run %s: it is not a program that uid %d may execute\nhint: ls -l %s; a script needs chmod +x, or its shell: ramaria run -- sh SCRIPT", argv[0], a.uid, shellWord(argv[0]))
+			a.say("ramaria: run %s: it is not a program that uid %d may execute\nhint: ls -l %s; a script needs chmod +x, or its shell: ramaria run -- sh SCRIPT", argv[0], a.engine.UID, shellWord(argv[0]))
 			return statusError(exitRunCannotExec)
 		}
 		a.say("ramaria: run %s: there is no such command\nhint: ramaria run -- sh -c '...' takes what a shell understands", argv[0])
@@ -85,7 +85,7 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 	name := instance.PassingPrefix + hex.EncodeToString(b[:])
 	// Held for as long as this process lives: an instance of this kind whose name
 	// is not locked is one whose `ramaria run` was killed.
-	lock, err := a.registry.Lock(ctx, name, nil)
+	lock, err := a.engine.Registry.Lock(ctx, name, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -96,13 +96,13 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 	}
 	defer func() {
 		clean := context.WithoutCancel(ctx)
-		v, verr := a.volumeOf(clean, &i.Record)
+		v, verr := a.engine.VolumeOf(clean, &i.Record)
 		if verr == nil {
-			verr = a.instances(v).Remove(clean, &i.Record)
+			verr = a.engine.Instances(v).Remove(clean, &i.Record)
 		}
 		err = errors.Join(err, verr)
 	}()
-	v, err := a.volumeOf(ctx, &i.Record)
+	v, err := a.engine.VolumeOf(ctx, &i.Record)
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +140,7 @@ func runCommand(ctx context.Context, path string, argv, env []string, a *app) (i
 	// The command is the caller's, with its descriptors and its umask; the server is
 	// started by now.
 	a.inherited.Release()
-	if a.uid == 0 {
+	if a.engine.UID == 0 {
 		syscall.Umask(a.umask)
 	}
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: a.stdin, Stdout: a.stdout.w, Stderr: a.stderr}

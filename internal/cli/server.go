@@ -35,7 +35,7 @@ func newServerLs(a *app) *cobra.Command {
 }
 
 func runServerLs(ctx context.Context, a *app, asJSON bool) error {
-	found, err := a.finder().List(ctx)
+	found, err := a.engine.Finder().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func newServerFetch(a *app) *cobra.Command {
 			if len(args) > 0 {
 				want = args[0]
 			}
-			s, err := a.finder().Fetch(cmd.Context(), want)
+			s, err := a.engine.Finder().Fetch(cmd.Context(), want)
 			if err != nil {
 				return err
 			}

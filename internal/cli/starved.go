@@ -16,7 +16,7 @@ func (a *app) blameRoom(ctx context.Context, i *instance.Instance, what string, 
 	if err == nil || ctx.Err() != nil || !server.Starved(err) {
 		return err
 	}
-	v, verr := a.volumeOf(ctx, &i.Record)
+	v, verr := a.engine.VolumeOf(ctx, &i.Record)
 	if verr != nil {
 		return err
 	}

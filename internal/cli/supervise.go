@@ -59,11 +59,11 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 var errQuit = errors.New("told to quit at once")
 
 func (a *app) supervise(ctx context.Context, name string) (*supervisor.Supervisor, error) {
-	i, err := a.registry.Open(name)
+	i, err := a.engine.Registry.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	v, err := a.volumeOf(ctx, &i.Record)
+	v, err := a.engine.VolumeOf(ctx, &i.Record)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func (a *app) supervise(ctx context.Context, name string) (*supervisor.Superviso
 
 func (a *app) startSupervisor(ctx context.Context, i *instance.Instance, v volume.Volume) (*supervisor.Supervisor, error) {
 	runtime.GOMAXPROCS(max(1, usableCPUs/cpusPerProc))
-	return supervisor.Start(ctx, i, a.instances(v), supervisor.Options{
-		Keys: a.places.Keys(),
+	return supervisor.Start(ctx, i, a.engine.Instances(v), supervisor.Options{
+		Keys: a.engine.Places.Keys(),
 		Log:  slog.New(slog.NewTextHandler(a.stderr, nil)), Argv: a.superviseArgv,
 	})
 }
@@ -96,8 +96,8 @@ const cpusPerProc = 4
 // superviseArgv is the command line of the supervisor of an instance.
 func (a *app) superviseArgv(name string) []string {
 	argv := []string{supervisor.Self(), "supervise", name}
-	if a.home != "" {
-		argv = append(argv, "--home", a.home)
+	if a.engine.Home != "" {
+		argv = append(argv, "--home", a.engine.Home)
 	}
 	return argv
 }

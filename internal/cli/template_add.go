@@ -83,7 +83,7 @@ func runTemplateAdd(ctx context.Context, a *app, o *templateAddOptions, name str
 
 // load returns the template that the dumps make, and makes it unless it is there.
 func (o *templateAddOptions) load(ctx context.Context, a *app, c *client.Client, name string) (client.Template, error) {
-	paths, key, err := image.Dumps(ctx, a.memo, o.from)
+	paths, key, err := image.Dumps(ctx, a.engine.Memo, o.from)
 	if err != nil {
 		return client.Template{}, err
 	}
@@ -116,7 +116,7 @@ func (o *templateAddOptions) fill(ctx context.Context, a *app, c *client.Client,
 	if err != nil {
 		return err
 	}
-	i, err := a.registry.Open(s.Name)
+	i, err := a.engine.Registry.Open(s.Name)
 	if err != nil {
 		return err
 	}

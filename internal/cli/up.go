@@ -56,7 +56,7 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 	if err != nil {
 		return err
 	}
-	lock, err := a.registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
+	lock, err := a.engine.Registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 		return err
 	}
 	// The supervisor may have chosen another port.
-	if i, err = a.registry.Open(name); err != nil {
+	if i, err = a.engine.Registry.Open(name); err != nil {
 		return err
 	}
 	if created {
@@ -90,7 +90,7 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 // existing returns the instance called name if it is to go on as it is, nil if it
 // is to be made.
 func (a *app) existing(ctx context.Context, cmd *cobra.Command, name string, spec instance.Spec, fresh bool) (*instance.Instance, error) {
-	r, err := a.registry.Get(name)
+	r, err := a.engine.Registry.Get(name)
 	if errors.Is(err, instance.ErrNotFound) {
 		return nil, nil
 	}
@@ -108,7 +108,7 @@ func (a *app) existing(ctx context.Context, cmd *cobra.Command, name string, spe
 		return nil, usageError{otherwiseError(name, diff)}
 	}
 	if !fresh && state.Phase != instance.Gone {
-		i, err := a.registry.Open(name)
+		i, err := a.engine.Registry.Open(name)
 		if err == nil {
 			a.noteChanges(ctx, cmd, i)
 		}
@@ -135,7 +135,7 @@ func otherwiseError(name string, diff []string) error {
 // remake makes an instance anew under its name; accounts and port stay.
 func (a *app) remake(ctx context.Context, r *instance.Record, spec instance.Spec) (*instance.Instance, error) {
 	order := instance.Order{Name: r.Name, Spec: spec}
-	if old, err := a.registry.Open(r.Name); err == nil {
+	if old, err := a.engine.Registry.Open(r.Name); err == nil {
 		order.Port = old.Endpoint.Port
 		if spec.User == r.Spec.User && spec.PasswordFile == r.Spec.PasswordFile {
 			order.App = old.Endpoint.Login
@@ -161,18 +161,18 @@ func (a *app) prepare(ctx context.Context, spec instance.Spec) (_ *prepared, err
 	if err != nil {
 		return nil, err
 	}
-	srv, err := a.finder().Find(ctx, software)
+	srv, err := a.engine.Finder().Find(ctx, software)
 	if err != nil {
 		return nil, err
 	}
 	if err := srv.CheckSet(spec.Set, spec.Log == instance.LogOff); err != nil {
 		return nil, usageError{err}
 	}
-	v, err := a.openVolume(ctx, spec.Volume)
+	v, err := a.engine.OpenVolume(ctx, spec.Volume)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(a.sweep(ctx, v), a.sweepClaims(ctx)); err != nil {
+	if err := errors.Join(a.engine.Sweep(ctx, v), a.sweepClaims(ctx)); err != nil {
 		return nil, err
 	}
 	img, err := a.ensure(ctx, v, srv, spec)
@@ -184,7 +184,7 @@ func (a *app) prepare(ctx context.Context, spec instance.Spec) (_ *prepared, err
 
 // ensure returns the image that spec asks for.
 func (a *app) ensure(ctx context.Context, v volume.Volume, srv *server.Server, spec instance.Spec) (_ *image.Lease, err error) {
-	images, err := a.images(v)
+	images, err := a.engine.Images(v)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (a *app) create(ctx context.Context, old *instance.Record, o instance.Order
 		}
 	}
 	o.Image, o.Server = p.image, p.server
-	i, err := a.instances(p.volume).Create(ctx, o)
+	i, err := a.engine.Instances(p.volume).Create(ctx, o)
 	if err != nil || image.SourceInstance(o.Spec.From) == "" {
 		return i, err
 	}
@@ -249,7 +249,7 @@ func (a *app) start(ctx context.Context, i *instance.Instance, created bool) err
 		return err
 	}
 	if !created { // Create has just looked
-		v, err := a.volumeOf(ctx, &i.Record)
+		v, err := a.engine.VolumeOf(ctx, &i.Record)
 		if err != nil {
 			return err
 		}
@@ -281,9 +281,9 @@ func (a *app) start(ctx context.Context, i *instance.Instance, created bool) err
 // unmake removes an instance that was just created and came to nothing.
 func (a *app) unmake(ctx context.Context, i *instance.Instance, cause error) error {
 	clean := context.WithoutCancel(ctx)
-	v, err := a.volumeOf(clean, &i.Record)
+	v, err := a.engine.VolumeOf(clean, &i.Record)
 	if err == nil {
-		err = a.instances(v).Remove(clean, &i.Record)
+		err = a.engine.Instances(v).Remove(clean, &i.Record)
 	}
 	return errors.Join(cause, err)
 }
@@ -291,7 +291,7 @@ func (a *app) unmake(ctx context.Context, i *instance.Instance, cause error) err
 // noteLogout tells that a new instance will not outlive the user's last session. That of a run
 // does not want to.
 func (a *app) noteLogout(i *instance.Instance) {
-	if i.Volume == string(volume.Shm) && a.host.RemovesIPC(a.uid) {
+	if i.Volume == string(volume.Shm) && a.engine.Host.RemovesIPC(a.engine.UID) {
 		a.say("note: systemd-logind empties your shared memory when your last session ends (RemoveIPC=yes), and instance %s goes with it\nhint: loginctl enable-linger keeps it, --volume disk does without shared memory", i.Name)
 	}
 }
@@ -309,7 +309,7 @@ func (a *app) noteChanges(ctx context.Context, cmd *cobra.Command, i *instance.I
 		}
 	}
 	r := image.Recipe{Server: i.Server, From: i.Spec.From, Key: i.Spec.Key, Database: i.Spec.Database, User: i.Spec.User, Set: i.Spec.Set}
-	if made, err := r.Made(ctx, a.memo, i.Image); err == nil && !made {
+	if made, err := r.Made(ctx, a.engine.Memo, i.Image); err == nil && !made {
 		a.say("instance %s: its source has changed since; it keeps the data it has\nhint: --fresh makes it anew", i.Name)
 	}
 }

@@ -44,7 +44,7 @@ func homeOf(f volume.Found) string {
 
 // allVolumes looks at the volumes in RAM of all homes.
 func (a *app) allVolumes() ([]foundVolume, error) {
-	found, err := a.opener().All()
+	found, err := a.engine.Opener().All()
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (a *app) allVolumes() ([]foundVolume, error) {
 				l.Running = append(l.Running, h.Instance)
 			}
 		}
-		u, uerr := a.opener().In(volume.Spec{Kind: f.Kind}, f.Dir).Usage()
+		u, uerr := a.engine.Opener().In(volume.Spec{Kind: f.Kind}, f.Dir).Usage()
 		l.Memory = u.Memory
 		if err := errors.Join(err, herr); err != nil || f.Mounted && uerr != nil {
 			l.Error = errors.Join(err, uerr).Error()
@@ -143,7 +143,7 @@ func (a *app) removeFound(ctx context.Context, dir string, force bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	all, err := a.opener().All()
+	all, err := a.engine.Opener().All()
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (a *app) removeFound(ctx context.Context, dir string, force bool) error {
 	case i < 0:
 		return fmt.Errorf("%s: it is no volume in memory of yours\nhint: ramaria volume ls --all-homes", what)
 	case all[i].Ours:
-		return a.removeVolume(ctx, a.opener().In(volume.Spec{Kind: all[i].Kind}, dir), force)
+		return a.removeVolume(ctx, a.engine.Opener().In(volume.Spec{Kind: all[i].Kind}, dir), force)
 	case all[i].Lives && all[i].Owner.Home != "":
 		return fmt.Errorf("%s: it belongs to the home %s\nhint: ramaria --home %s volume rm %s", what, all[i].Owner.Home, all[i].Owner.Home, all[i].Kind)
 	case all[i].Lives:
@@ -183,8 +183,8 @@ func (a *app) release(ctx context.Context, f volume.Found, force bool) error {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	u, _ := a.opener().In(volume.Spec{Kind: f.Kind}, f.Dir).Usage() // only to tell
-	if err := a.opener().Release(ctx, f, force); err != nil {
+	u, _ := a.engine.Opener().In(volume.Spec{Kind: f.Kind}, f.Dir).Usage() // only to tell
+	if err := a.engine.Opener().Release(ctx, f, force); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -231,7 +231,7 @@ func (a *app) endLost(ctx context.Context, h volume.Holder) error {
 
 // removeSockets removes the directories of sockets, in /tmp, of what lay in dir.
 func (a *app) removeSockets(dir, registry string) {
-	run := host.RunDir(dir, a.uid, registry)
+	run := host.RunDir(dir, a.engine.UID, registry)
 	if filepath.Dir(run) == dir {
 		return
 	}

@@ -36,7 +36,7 @@ ramaria volume ls --all-homes has it.`,
 				return nil, cobra.ShellCompDirectiveError
 			}
 			var kinds []string
-			for _, k := range a.kindsThere() {
+			for _, k := range a.engine.KindsThere() {
 				if !slices.Contains(args, string(k)) {
 					kinds = append(kinds, string(k))
 				}
@@ -53,7 +53,7 @@ func runVolumeRm(ctx context.Context, a *app, args []string, o volumeRmOptions) 
 	if o.all == (len(args) > 0) {
 		return usageError{errors.New("remove volumes: name some, or use --all\nhint: ramaria volume ls")}
 	}
-	kinds := a.kindsThere()
+	kinds := a.engine.KindsThere()
 	var dirs []string
 	if !o.all {
 		there := kinds
@@ -75,7 +75,7 @@ func runVolumeRm(ctx context.Context, a *app, args []string, o volumeRmOptions) 
 	}
 	var errs []error
 	for _, kind := range kinds {
-		errs = append(errs, a.removeVolume(ctx, a.opener().At(kind), o.force))
+		errs = append(errs, a.removeVolume(ctx, a.engine.Opener().At(kind), o.force))
 	}
 	for _, dir := range dirs {
 		errs = append(errs, a.removeFound(ctx, dir, o.force))
@@ -89,7 +89,7 @@ var errNoVolume = errors.New("there is none")
 // removeVolume removes one volume; with force its instances too.
 func (a *app) removeVolume(ctx context.Context, v volume.Volume, force bool) error {
 	kind := v.Kind()
-	records, err := a.registry.List()
+	records, err := a.engine.Registry.List()
 	if err != nil {
 		return err
 	}
@@ -180,14 +180,14 @@ func (a *app) endFor(ctx context.Context, r *instance.Record, kind volume.Kind) 
 
 // forget removes what is left of an instance outside its volume, which is gone.
 func (a *app) forget(ctx context.Context, v volume.Volume, r *instance.Record) error {
-	lock, err := a.registry.Lock(ctx, r.Name, func() { a.say("waiting: another command is at work on instance %s", r.Name) })
+	lock, err := a.engine.Registry.Lock(ctx, r.Name, func() { a.say("waiting: another command is at work on instance %s", r.Name) })
 	if err != nil {
 		return err
 	}
-	if _, err := a.registry.Get(r.Name); err != nil { // a `run` that has removed it itself
+	if _, err := a.engine.Registry.Get(r.Name); err != nil { // a `run` that has removed it itself
 		return lock.UnlockRemove()
 	}
-	if err := a.instances(v).Remove(ctx, r); err != nil {
+	if err := a.engine.Instances(v).Remove(ctx, r); err != nil {
 		return errors.Join(err, lock.Unlock())
 	}
 	a.say("removed instance %s", r.Name)

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"io/fs"
@@ -25,8 +25,8 @@ func TestServersPassThroughRootsState(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			a := &app{host: host.Host{Root: "/"}, places: host.Places{Cache: filepath.Join(dir, "cache/ramaria"), State: state, Disk: filepath.Join(state, "volumes/disk")}}
-			if err := a.makePlaces(); err != nil {
+			e := &Engine{Host: host.Host{Root: "/"}, Places: host.Places{Cache: filepath.Join(dir, "cache/ramaria"), State: state, Disk: filepath.Join(state, "volumes/disk")}}
+			if err := e.makePlaces(); err != nil {
 				t.Fatal(err)
 			}
 			fi, err := os.Stat(state)
