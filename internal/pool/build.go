@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -109,10 +109,10 @@ func (p *Pool) claim(ctx context.Context, r TemplateRequest) (c Claim, _ *build,
 			// After a restart nobody knows yet whether it is there at all.
 			shape, err := p.shape(ctx, s, t.name)
 			if err == nil {
-				if err = p.rewinder.Unchanged(ctx, s, shape); err == nil {
+				if err = p.engine.Unchanged(ctx, s, shape); err == nil {
 					return c, nil, nil
 				}
-				if errors.Is(err, rewind.ErrTemplateChanged) {
+				if errors.Is(err, reset.ErrTemplateChanged) {
 					continue // which everybody knows by now
 				}
 			}
@@ -151,7 +151,7 @@ func (p *Pool) claim(ctx context.Context, r TemplateRequest) (c Claim, _ *build,
 var errTooLate = fmt.Errorf("%w: its build was given up, or took too long", ErrNotFound)
 
 // begin makes the database of a build.
-func (p *Pool) begin(ctx context.Context, s *rewind.Session, name string, b *build) (server.Endpoint, error) {
+func (p *Pool) begin(ctx context.Context, s *reset.Session, name string, b *build) (server.Endpoint, error) {
 	there, err := exists(ctx, s, name)
 	if err == nil && there {
 		err = fmt.Errorf("the database %s: %w", name, ErrTaken)
@@ -191,7 +191,7 @@ func (p *Pool) begin(ctx context.Context, s *rewind.Session, name string, b *bui
 // The caller holds p.mu.
 func (p *Pool) keyed(r TemplateRequest) *tmpl {
 	for _, t := range p.templates {
-		if t.family == r.Family && t.key == r.Key && (t.shape == nil || p.rewinder.Certain(t.name) == nil) {
+		if t.family == r.Family && t.key == r.Key && (t.shape == nil || p.engine.Certain(t.name) == nil) {
 			return t
 		}
 	}

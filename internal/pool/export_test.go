@@ -37,7 +37,7 @@ func (p *Pool) Meanwhile(ctx context.Context, from, name string) (err error) {
 	p.leases[name] = l
 	p.mu.Unlock()
 	return p.furnish(ctx, s, l, func() error {
-		_, err := p.rewinder.Clone(ctx, s, shape, name)
+		_, err := p.engine.Clone(ctx, s, shape, name)
 		return err
 	})
 }

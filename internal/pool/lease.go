@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -37,7 +37,7 @@ type lease struct {
 
 	// mu is held by whoever works on the database.
 	mu       sync.Mutex
-	database rewind.Database
+	database reset.Database
 	gone     bool
 
 	// The rest is under Pool.mu. It is ready once it was made, spare while it is nobody's, and
@@ -170,9 +170,9 @@ func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error
 	defer l.mu.Unlock()
 	err = p.furnish(ctx, s, l, func() error {
 		began := time.Now()
-		counters, err := p.rewinder.CloneAsleep(ctx, s, shape, l.Name)
+		counters, err := p.engine.CloneAsleep(ctx, s, shape, l.Name)
 		p.made(from, time.Since(began))
-		l.database = rewind.Database{Name: l.Name, User: l.Login.User, Shape: shape, Counters: counters, Asleep: true}
+		l.database = reset.Database{Name: l.Name, User: l.Login.User, Shape: shape, Counters: counters, Asleep: true}
 		return err
 	})
 	return l, err
@@ -180,7 +180,7 @@ func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error
 
 // furnish writes a lease down, makes its account, and then, by f, its database: a database
 // without the account in the file is not ours to remove, whatever it is called.
-func (p *Pool) furnish(ctx context.Context, s *rewind.Session, l *lease, f func() error) error {
+func (p *Pool) furnish(ctx context.Context, s *reset.Session, l *lease, f func() error) error {
 	p.mu.Lock()
 	err := p.save()
 	p.mu.Unlock()
@@ -248,7 +248,7 @@ func random(bytes int) string {
 }
 
 // reserve takes a name, and returns the lease locked.
-func (p *Pool) reserve(ctx context.Context, s *rewind.Session, from, wanted string) (*lease, error) {
+func (p *Pool) reserve(ctx context.Context, s *reset.Session, from, wanted string) (*lease, error) {
 	for n := 1; ; n++ {
 		name := wanted
 		if name == "" {
@@ -296,7 +296,7 @@ func (p *Pool) taken(name string) bool {
 }
 
 // exists reports whether the server has a database.
-func exists(ctx context.Context, s *rewind.Session, name string) (bool, error) {
+func exists(ctx context.Context, s *reset.Session, name string) (bool, error) {
 	var n int
 	err := server.Ask(ctx, s.Conn, server.Question{
 		Text: "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = " + server.Quote(name),
@@ -324,7 +324,7 @@ func suffixed(name, suffix string) string {
 func grantable(name string) bool { return len(server.GrantPattern(name)) <= longestName }
 
 // remove removes the account and the database of a lease.
-func (p *Pool) remove(ctx context.Context, s *rewind.Session, l *lease) error {
+func (p *Pool) remove(ctx context.Context, s *reset.Session, l *lease) error {
 	if err := p.shut(ctx, s, l); err != nil {
 		p.journal.Forget(l.Name)
 		return err
@@ -337,13 +337,13 @@ func (p *Pool) remove(ctx context.Context, s *rewind.Session, l *lease) error {
 const eraseTries = 3
 
 // erase removes the database of a lease that is shut.
-func (p *Pool) erase(ctx context.Context, s *rewind.Session, l *lease) error {
+func (p *Pool) erase(ctx context.Context, s *reset.Session, l *lease) error {
 	var err error
 	for range eraseTries {
 		err = p.unlocked(ctx, s, l, func() error {
-			return p.rewinder.Drop(ctx, s, &rewind.Database{Name: l.Name, User: l.Login.User})
+			return p.engine.Drop(ctx, s, &reset.Database{Name: l.Name, User: l.Login.User})
 		})
-		if !errors.Is(err, rewind.ErrLocked) {
+		if !errors.Is(err, reset.ErrLocked) {
 			break
 		}
 	}
@@ -352,7 +352,7 @@ func (p *Pool) erase(ctx context.Context, s *rewind.Session, l *lease) error {
 }
 
 // shut removes the account of a lease, and ends its connections.
-func (p *Pool) shut(ctx context.Context, s *rewind.Session, l *lease) error {
+func (p *Pool) shut(ctx context.Context, s *reset.Session, l *lease) error {
 	// In this order: nobody logs in again in between.
 	err := p.unlocked(ctx, s, l, func() error {
 		_, err := s.Conn.ExecContext(ctx, p.config.Server.EndLeaseSQL(l.Login))
@@ -365,9 +365,9 @@ func (p *Pool) shut(ctx context.Context, s *rewind.Session, l *lease) error {
 }
 
 // unlocked has f work on the database of a lease, and ends whatever holds locks on it meanwhile.
-func (p *Pool) unlocked(ctx context.Context, s *rewind.Session, l *lease, f func() error) error {
-	d := &rewind.Database{Name: l.Name, User: l.Login.User, Shape: l.database.Shape}
-	warnings, err := p.rewinder.Unlocked(ctx, s, d, f)
+func (p *Pool) unlocked(ctx context.Context, s *reset.Session, l *lease, f func() error) error {
+	d := &reset.Database{Name: l.Name, User: l.Login.User, Shape: l.database.Shape}
+	warnings, err := p.engine.Unlocked(ctx, s, d, f)
 	for _, text := range warnings {
 		p.config.Log.Warn(text, "database", l.Name)
 	}

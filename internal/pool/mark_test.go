@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/pool"
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -24,42 +24,42 @@ func TestMark(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		lost := func(way rewind.Way) {
+		lost := func(way reset.Way) {
 			t.Helper()
-			if r, err := h.Rewind(t.Context(), a.Name, rewind.RestoreCounters); !errors.Is(err, rewind.ErrMarkLost) || r.Way != way {
-				t.Errorf("rewind: %s (%s), %v; want %s and %v", r.Way, r.Why, err, way, rewind.ErrMarkLost)
+			if r, err := h.Rewind(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrMarkLost) || r.Way != way {
+				t.Errorf("rewind: %s (%s), %v; want %s and %v", r.Way, r.Why, err, way, reset.ErrMarkLost)
 			}
-			h.back(a.Name, rewind.Noop)
+			h.back(a.Name, reset.Noop)
 		}
-		lost(rewind.Noop)
+		lost(reset.Noop)
 		mark()
 		marked := h.state(a.Name)
 		for range 2 {
 			h.exec(inA, "UPDATE item SET name = 'x'")
 			h.exec(inA, "INSERT INTO sale (item) VALUES (3)")
-			if r, err := h.Rewind(t.Context(), a.Name, rewind.RestoreCounters); err != nil || r.Way != rewind.Rewind {
+			if r, err := h.Rewind(t.Context(), a.Name, reset.RestoreCounters); err != nil || r.Way != reset.Rewind {
 				t.Errorf("rewind: %s (%s), %v", r.Way, r.Why, err)
 			}
 			if got := h.state(a.Name); got != marked {
 				t.Errorf("it is not as at its mark:\n%s\nwant:\n%s", got, marked)
 			}
 		}
-		h.back(a.Name, rewind.Rewind)
-		lost(rewind.Noop)
+		h.back(a.Name, reset.Rewind)
+		lost(reset.Noop)
 
 		mark()
 		h.exec(inA, "CREATE TABLE more (a int)")
-		if err := h.Mark(t.Context(), a.Name); !errors.Is(err, rewind.ErrUnmarkable) {
+		if err := h.Mark(t.Context(), a.Name); !errors.Is(err, reset.ErrUnmarkable) {
 			t.Errorf("mark a database of another shape: %v", err)
 		}
-		lost(rewind.Refill)
+		lost(reset.Refill)
 		mark()
 		h.Close()
 		h.open()
-		lost(rewind.Reclone)
+		lost(reset.Reclone)
 		mark()
 		h.put("shop") // taken anew
-		lost(rewind.Reclone)
+		lost(reset.Reclone)
 		if err := h.Mark(t.Context(), "nobody"); !errors.Is(err, pool.ErrNotFound) {
 			t.Errorf("mark no lease: %v", err)
 		}
@@ -69,14 +69,14 @@ func TestMark(t *testing.T) {
 		h.exec(h.root, "CREATE ROLE "+a.Name)
 		h.exec(h.root, "DROP ROLE "+a.Name)
 		h.exec(inA, "TRUNCATE sale")
-		if _, err := h.Rewind(t.Context(), a.Name, rewind.RestoreCounters); !errors.Is(err, rewind.ErrTemplateChanged) || errors.Is(err, rewind.ErrMarkLost) {
+		if _, err := h.Rewind(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrTemplateChanged) || errors.Is(err, reset.ErrMarkLost) {
 			t.Errorf("rewind without a mark from a changed template: %v", err)
 		}
 		h.put("shop")
-		if _, err := h.Rewind(t.Context(), a.Name, rewind.RestoreCounters); !errors.Is(err, rewind.ErrMarkLost) || !strings.Contains(fmt.Sprint(err), "stays: CREATE ROLE") {
+		if _, err := h.Rewind(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrMarkLost) || !strings.Contains(fmt.Sprint(err), "stays: CREATE ROLE") {
 			t.Errorf("rewind after one that failed does not say what stays: %v", err)
 		}
-		h.back(a.Name, rewind.Noop)
+		h.back(a.Name, reset.Noop)
 
 		// Whoever has the database next has the template's.
 		mark()
@@ -108,7 +108,7 @@ func TestMark(t *testing.T) {
 		if err := h.Mark(t.Context(), a.Name); !errors.Is(err, pool.ErrKept) {
 			t.Errorf("mark a lease that is kept: %v", err)
 		}
-		if _, err := h.Rewind(t.Context(), a.Name, rewind.RestoreCounters); !errors.Is(err, pool.ErrKept) {
+		if _, err := h.Rewind(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, pool.ErrKept) {
 			t.Errorf("rewind a lease that is kept: %v", err)
 		}
 		var left int
@@ -135,7 +135,7 @@ func TestKeepCounters(t *testing.T) {
 		}
 		first := next()
 		for n := range 3 {
-			if r, err := h.Reset(t.Context(), a.Name, rewind.KeepCounters); err != nil || r.Way != rewind.Rewind {
+			if r, err := h.Reset(t.Context(), a.Name, reset.KeepCounters); err != nil || r.Way != reset.Rewind {
 				t.Fatalf("reset of rows: %s (%s), %v", r.Way, r.Why, err)
 			}
 			if id := next(); id != first+n+1 {

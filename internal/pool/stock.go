@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -219,7 +219,7 @@ func (p *Pool) get(ctx context.Context, t *tmpl, mine chan clone) (*lease, error
 // p.mu.
 func (p *Pool) deal(t *tmpl) {
 	if t.shape != nil && len(t.waiting) > 0 {
-		if err := p.rewinder.Certain(t.name); err != nil {
+		if err := p.engine.Certain(t.name); err != nil {
 			t.refuse(err)
 		}
 	}
@@ -342,7 +342,7 @@ func (p *Pool) putBack(l *lease) error {
 		return err
 	}
 	err = p.furnish(p.life, s, l, func() error {
-		_, err := p.rewinder.Reset(p.life, s, &l.database, rewind.RestoreCounters)
+		_, err := p.engine.Reset(p.life, s, &l.database, reset.RestoreCounters)
 		return err
 	})
 	done(err)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/pool"
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -71,7 +71,7 @@ func TestStock(t *testing.T) {
 		if got := h.Databases(); len(got) != 0 {
 			t.Errorf("spare clones are somebody's: %v", got)
 		}
-		if _, err := h.Reset(t.Context(), "shop_1", rewind.RestoreCounters); !errors.Is(err, pool.ErrNotFound) {
+		if _, err := h.Reset(t.Context(), "shop_1", reset.RestoreCounters); !errors.Is(err, pool.ErrNotFound) {
 			t.Errorf("reset of a spare clone: %v", err)
 		}
 		a, db := h.lease(pool.Request{Template: "shop"})
@@ -96,7 +96,7 @@ func TestStock(t *testing.T) {
 				t.Errorf("%s is not as its template:\n%s\nwant:\n%s", l.Name, got, want)
 			}
 			h.exec(db, "UPDATE item SET note = 'changed'")
-			h.back(l.Name, rewind.Rewind)
+			h.back(l.Name, reset.Rewind)
 		}
 		if !seen {
 			t.Errorf("%s was not used again", a.Name)
@@ -116,7 +116,7 @@ func TestStock(t *testing.T) {
 		}
 		// A template that is taken anew has no old clones.
 		h.exec(h.root, "INSERT INTO shop.item (name) VALUES ('more')")
-		if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop"}); !errors.Is(err, rewind.ErrTemplateChanged) {
+		if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop"}); !errors.Is(err, reset.ErrTemplateChanged) {
 			t.Errorf("a clone of a template that was changed: %v", err)
 		}
 		h.put("shop")
@@ -210,7 +210,7 @@ func TestStockAfterRestart(t *testing.T) {
 		if h.state(kept.Name) != before {
 			t.Error("what was kept has changed")
 		}
-		h.back(l.Name, rewind.Reclone)
+		h.back(l.Name, reset.Reclone)
 	})
 }
 
@@ -349,7 +349,7 @@ func TestRenew(t *testing.T) {
 	if d, err := h.Database(kept.Name); err != nil || !d.Kept {
 		t.Errorf("a kept lease: %+v, %v", d, err)
 	}
-	h.back(kept.Name, rewind.Reclone)
+	h.back(kept.Name, reset.Reclone)
 }
 
 // TestManyAtOnce resets more leases at a time than there are sessions.
@@ -370,7 +370,7 @@ func TestManyAtOnce(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
 			defer cancel()
 			for range 20 {
-				if _, err := h.Reset(ctx, name, rewind.RestoreCounters); err != nil {
+				if _, err := h.Reset(ctx, name, reset.RestoreCounters); err != nil {
 					t.Error(err)
 					return
 				}
