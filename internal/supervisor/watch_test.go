@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -64,7 +66,12 @@ func TestRoomIsSaidInSteps(t *testing.T) {
 	var log bytes.Buffer
 	v := &filling{}
 	i := &instance.Instance{Record: instance.Record{Dir: t.TempDir()}}
-	w := &watch{Supervisor: &Supervisor{inst: i, volume: v, log: slog.New(slog.NewTextHandler(&log, nil))}}
+	lock, err := sys.TryLock(i.LockPath(), sys.Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	w := &watch{Supervisor: &Supervisor{inst: i, volume: v, lock: lock, log: slog.New(slog.NewTextHandler(&log, nil))}}
 	for _, step := range []struct {
 		used    int64
 		written bool
@@ -86,6 +93,18 @@ func TestRoomIsSaidInSteps(t *testing.T) {
 	w.tell()
 	if len(w.state.Warnings) != 1 || w.state.Warnings[0] != accountWarning {
 		t.Errorf("without an account: %q", w.state.Warnings)
+	}
+	// What lies under the name anew is left alone.
+	if err := os.RemoveAll(i.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(i.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.refused, w.room = false, nil
+	w.tell()
+	if _, err := os.Stat(filepath.Join(i.Dir, "state.json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the state was written for another instance: %v", err)
 	}
 }
 
