@@ -140,7 +140,7 @@ func placeNamed(name string) (place, error) {
 	case placeRAMByHand:
 		p.row, p.says, p.parent = "stock, /dev/shm", "stock settings, data directory in shared memory, by hand", inShm
 	case PlaceRamaria:
-		p.row, p.says, p.ramaria = "ramaria", "ramaria's settings, supervised, with a binary log (--log off does without)", true
+		p.row, p.says, p.ramaria = "ramaria", "ramaria's settings, supervised, with a binary log and a small redo log, which cost what this row loses to /dev/shm by hand: --log off has neither", true
 	case PlaceLogOff:
 		p.row, p.says, p.ramaria, p.logOff = "ramaria, --log off", "ramaria's settings, supervised, without a binary log (--log off): nothing can be reset", true, true
 	case placeRamariaDisk:
