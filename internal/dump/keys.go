@@ -81,7 +81,7 @@ func References(clause string) (table string, columns []string) {
 			break
 		}
 	}
-	var d Deed
+	var d StatementClass
 	d.tableName(t.next(), &t)
 	if t.next().symbol('(') {
 		columns = t.columns()

@@ -70,11 +70,11 @@ func (r *Rename) Apply(st *Statement, file string) (bool, error) {
 		// Dumps drop what they are about to make.
 		return false, r.take(a.name, fault)
 	}
-	deed := DeedOf(st.Text, st.Delimiter)
-	if deed.Kind == DeedSet || deed.Kind == DeedSetTransactions {
+	class := Classify(st.Text, st.Delimiter)
+	if class.Kind == StatementSet || class.Kind == StatementSetTransactions {
 		return true, nil
 	}
-	database := deed.Database
+	database := class.Database
 	if a.kind == kindData {
 		database = ParseInsert(st.Text).Database
 	}
@@ -89,8 +89,8 @@ func (r *Rename) Apply(st *Statement, file string) (bool, error) {
 	} else if !r.ours() {
 		return false, nil
 	}
-	columns := st.Rows != nil || deed.Kind == DeedCreateTable
-	if database == "" && deed.Kind == DeedCreateTable && deed.Table == r.from {
+	columns := st.Rows != nil || class.Kind == StatementCreateTable
+	if database == "" && class.Kind == StatementCreateTable && class.Table == r.from {
 		r.bare = st.Line
 	}
 	text, err := r.rewrite(st, columns, fault)

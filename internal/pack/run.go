@@ -173,18 +173,18 @@ func (p *packer) endRows() {
 }
 
 // concernsForeign says that foreign keys have to be there before a statement.
-func (p *packer) concernsForeign(deed dump.Deed, name dump.TableName, text []byte) bool {
+func (p *packer) concernsForeign(class dump.StatementClass, name dump.TableName, text []byte) bool {
 	if len(p.foreign) == 0 {
 		return false
 	}
-	switch deed.Kind {
-	case dump.DeedAside, dump.DeedLock, dump.DeedKeys, dump.DeedQuery, dump.DeedCommit, dump.DeedTrigger:
+	switch class.Kind {
+	case dump.StatementStoredObject, dump.StatementLock, dump.StatementKeys, dump.StatementQuery, dump.StatementCommit, dump.StatementTrigger:
 		return false
-	case dump.DeedSet, dump.DeedSetTransactions:
+	case dump.StatementSet, dump.StatementSetTransactions:
 		return p.session.leavesChecksOff(text)
-	case dump.DeedUse:
+	case dump.StatementUse:
 		return p.database == "" // the table's database has no name
-	case dump.DeedCreateTable, dump.DeedDropTable:
+	case dump.StatementCreateTable, dump.StatementDropTable:
 		return slices.ContainsFunc(p.foreign, func(f foreignKeys) bool { return strings.EqualFold(f.table.Name, name.Name) })
 	}
 	return true
