@@ -120,9 +120,9 @@ func TestParseTableRefuses(t *testing.T) {
 	}
 }
 
-// TestTakeOut looks at which keys can be made later. Those of the table t (id, a, b, g) are what
+// TestDeferKeys looks at which keys can be made later. Those of the table t (id, a, b, g) are what
 // differs: in has what follows its columns.
-func TestTakeOut(t *testing.T) {
+func TestDeferKeys(t *testing.T) {
 	const innodb = ", PRIMARY KEY (id)) ENGINE=InnoDB"
 	for _, c := range []struct {
 		name, in string

@@ -110,20 +110,20 @@ func usesSequence(text []byte) bool {
 
 // dropKeys drops the keys of a table that is about to become large, if they can be made later.
 func (l *loader) dropKeys(ctx context.Context, t *table) error {
-	later, ok := t.shape.Later(t.name.String())
-	if !t.fresh || !ok || later.AddForeign != "" && l.facts.foreignKeyChecks {
+	deferred, ok := t.shape.DeferKeys(t.name.String())
+	if !t.fresh || !ok || deferred.AddForeign != "" && l.facts.foreignKeyChecks {
 		return nil
 	}
-	if err := l.primary.alter(ctx, later.Drop); err != nil {
+	if err := l.primary.alter(ctx, deferred.Drop); err != nil {
 		if _, said := server.RefusalOf(err); said {
 			return nil // another table needs one of them: they stay
 		}
-		return l.refused(err, t.line, []byte(later.Drop))
+		return l.refused(err, t.line, []byte(deferred.Drop))
 	}
-	if later.AddForeign != "" {
-		l.foreign = append(l.foreign, key{t.name, later.AddForeign, t.line})
+	if deferred.AddForeign != "" {
+		l.foreign = append(l.foreign, key{t.name, deferred.AddForeign, t.line})
 	}
-	t.keys = later.Add
+	t.keys = deferred.Add
 	return nil
 }
 

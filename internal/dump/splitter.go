@@ -14,10 +14,10 @@ const (
 	headSize = 1024
 )
 
-// feed moves a dump through a window of memory past the lexer. With a sink it
-// passes everything on, and statements larger than the window in pieces; without
-// one the window grows so that every statement is held whole.
-type feed struct {
+// splitter moves a dump through a buffer past the lexer. With a sink it
+// passes everything on, and statements larger than the buffer in pieces; without
+// one the buffer grows so that every statement is held whole.
+type splitter struct {
 	lex  lexer
 	src  io.Reader
 	sink func([]byte) error
@@ -30,7 +30,7 @@ type feed struct {
 	eof  bool
 	tail byte // the last byte that was read
 
-	// The present statement: it starts at buf[start], or has left the window from
+	// The present statement: it starts at buf[start], or has left the buffer from
 	// its front when spilled; head then holds its beginning, and shows says that
 	// there was more than white space in what left.
 	start          int
@@ -45,16 +45,16 @@ type feed struct {
 	inserts inserts
 }
 
-func newFeed(src io.Reader, file string, size int, sink func([]byte) error) *feed {
+func newSplitter(src io.Reader, file string, size int, sink func([]byte) error) *splitter {
 	if size == 0 {
 		size = DefaultBuffer
 	}
-	return &feed{lex: newLexer(), src: src, sink: sink, file: file, buf: make([]byte, max(size, minBuffer))}
+	return &splitter{lex: newLexer(), src: src, sink: sink, file: file, buf: make([]byte, max(size, minBuffer))}
 }
 
 // next goes on to the end of the next statement. It returns io.EOF after the
 // last one, when everything was passed on.
-func (f *feed) next() error {
+func (f *splitter) next() error {
 	if f.inserts.open {
 		return f.moreRows()
 	}
@@ -87,13 +87,13 @@ func (f *feed) next() error {
 	}
 }
 
-func (f *feed) begin() {
+func (f *splitter) begin() {
 	f.start, f.spilled, f.shows = f.at, false, false
 	f.line, f.offset = f.lex.line, f.lex.offset
 }
 
 // finish ends the present statement at buf[to] and obeys it if it is a SET.
-func (f *feed) finish(to int, delimiter string) error {
+func (f *splitter) finish(to int, delimiter string) error {
 	f.text, f.delimiter = f.buf[f.start:to], delimiter
 	f.endLine = f.lex.line - bytes.Count(f.buf[to:f.at], []byte{'\n'})
 	if head := f.beginning(); kindOf((&tokens{b: head}).next()) == kindSet {
@@ -104,7 +104,7 @@ func (f *feed) finish(to int, delimiter string) error {
 
 // last ends the input: the statement without a delimiter that may stand there is
 // returned first, as the client runs it.
-func (f *feed) last() error {
+func (f *splitter) last() error {
 	if err := f.lex.unfinished(); err != nil {
 		return f.blame(err)
 	}
@@ -112,7 +112,7 @@ func (f *feed) last() error {
 		return f.blame(err)
 	}
 	if f.lex.within {
-		f.lex.within, f.lex.state = false, between
+		f.lex.within, f.lex.state = false, inWhitespace
 		f.at = f.end
 		if to := visible(f.buf[f.start:f.end]); f.shows || to > 0 {
 			return f.finish(f.start+to, "")
@@ -138,7 +138,7 @@ func visible(b []byte) int {
 
 // beginning returns the first bytes of the statement that ended last, or of what
 // there is of the one that is open.
-func (f *feed) beginning() []byte {
+func (f *splitter) beginning() []byte {
 	switch {
 	case f.inserts.is:
 		return f.inserts.head[:min(headSize, len(f.inserts.head))]
@@ -152,7 +152,7 @@ func (f *feed) beginning() []byte {
 
 // blame adds the file and the statement to a fault of the lexer. What it shows
 // depends on the text alone: where the lexer stopped a lookahead has been read.
-func (f *feed) blame(err error) error {
+func (f *splitter) blame(err error) error {
 	var fault *Error
 	if errors.As(err, &fault) {
 		fault.File = f.file

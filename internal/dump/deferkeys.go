@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// takeOut finds the keys that can be made later, and the statement without them. Keys that a
+// deferKeys finds the keys that can be made later, and the statement without them. Keys that a
 // server sorts among each other keep their order: those that stay come first.
-func (c *creation) takeOut() {
+func (c *creation) deferKeys() {
 	if c.fixed || !c.InnoDB || !c.PrimaryKey {
 		return
 	}
@@ -39,7 +39,7 @@ func (c *creation) takeOut() {
 	}
 }
 
-// stays says that a key cannot be taken out; false if not even its columns are known.
+// stays says that a key cannot be deferred; false if not even its columns are known.
 func (c *creation) stays(cl *clause) (stays, ok bool) {
 	stays = cl.odd || cl.versioned || cl.name == "" || cl.from < 0 ||
 		strings.EqualFold(cl.name, "FTS_DOC_ID_INDEX") // InnoDB makes its own if it is missing

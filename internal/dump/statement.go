@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// code passes over the code of a statement up to its delimiter. The order of the
+// statement passes over a statement up to its delimiter. The order of the
 // cases is the client's.
-func (l *lexer) code(buf []byte, i int, eof bool) (int, event, error) {
+func (l *lexer) statement(buf []byte, i int, eof bool) (int, event, error) {
 	for {
 		for i < len(buf) && !l.special[buf[i]] {
 			i++
@@ -44,7 +44,7 @@ func (l *lexer) code(buf []byte, i int, eof bool) (int, event, error) {
 			name := printable(rest[:min(2, len(rest))])
 			return i, more, l.fail(buf, i, `client command "`+name+`" is not executed in dumps`, commandHint(name))
 		case bytes.HasPrefix(rest, l.delim):
-			l.state, l.within, l.sandboxed = between, false, false
+			l.state, l.within, l.sandboxed = inWhitespace, false, false
 			return i + len(l.delim), ended, nil
 		case c == '#', c == '-' && at(rest, 1) == '-' && (len(rest) == 2 || isSpace(rest[2])):
 			return l.lineComment(buf, i)

@@ -19,7 +19,7 @@ const (
 )
 
 // fill reads more behind what is there and makes room first if need be.
-func (f *feed) fill() error {
+func (f *splitter) fill() error {
 	if f.end == len(f.buf) {
 		if err := f.makeRoom(); err != nil {
 			return err
@@ -45,7 +45,7 @@ func (f *feed) fill() error {
 
 // read reads once, and again as long as the source gives neither bytes nor an
 // error.
-func (f *feed) read() error {
+func (f *splitter) read() error {
 	for range maxEmptyReads {
 		n, err := f.src.Read(f.buf[f.end:])
 		if n > 0 || err != nil {
@@ -60,23 +60,23 @@ func (f *feed) read() error {
 }
 
 // lines counts the lines that went by, one without its newline included.
-func (f *feed) lines() int {
+func (f *splitter) lines() int {
 	if f.tail == '\n' || f.lex.offset == 0 {
 		return f.lex.line - 1
 	}
 	return f.lex.line
 }
 
-// safe is up to where the window can be passed on: all but an open statement.
-func (f *feed) safe() int {
+// safe is up to where the buffer can be passed on: all but an open statement.
+func (f *splitter) safe() int {
 	if f.lex.within && !f.spilled {
 		return f.start
 	}
 	return f.at
 }
 
-// send passes the window on up to buf[to].
-func (f *feed) send(to int) error {
+// send passes the buffer on up to buf[to].
+func (f *splitter) send(to int) error {
 	if err := f.sink(f.buf[f.sent:to]); err != nil {
 		return fmt.Errorf("send dump: %w", err)
 	}
@@ -84,9 +84,9 @@ func (f *feed) send(to int) error {
 	return nil
 }
 
-// makeRoom drops what is done with from the front of a full window. When an open
-// statement fills it, the window grows, or the statement is passed on in pieces.
-func (f *feed) makeRoom() error {
+// makeRoom drops what is done with from the front of a full buffer. When an open
+// statement fills it, the buffer grows, or the statement is passed on in pieces.
+func (f *splitter) makeRoom() error {
 	keep := f.safe()
 	if keep == 0 && f.sink == nil {
 		if len(f.buf) >= MaxStatement {

@@ -45,7 +45,7 @@ func (l *lexer) skip(buf []byte, i int, eof bool) (int, event, error) {
 		if name := clientCommand(rest, l.delim); name != "" {
 			return i, more, l.fail(buf, i, fmt.Sprintf("client command %q is not executed in dumps", name), commandHint(name))
 		}
-		l.state, l.within, l.lineStart = inCode, true, false
+		l.state, l.within, l.lineStart = inStatement, true, false
 		return i, started, nil
 	}
 	return i, more, nil
