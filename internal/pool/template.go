@@ -111,7 +111,7 @@ func (p *Pool) readShape(ctx context.Context, s *reset.Session, name string) (*t
 			p.journal.Forget(name)
 			p.resume(name)
 		} else { // what happened to it before is forgotten by now
-			p.journal.Doubt(name, "it was to be taken anew, which failed")
+			p.journal.Invalidate(name, "it was to be taken anew, which failed")
 		}
 	}
 	return shape, err

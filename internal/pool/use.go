@@ -153,7 +153,7 @@ func (p *Pool) current(ctx context.Context, s *reset.Session, l *lease) error {
 			return err
 		}
 	}
-	p.journal.Doubt(l.Name, why)
+	p.journal.Invalidate(l.Name, why)
 	l.database = reset.Database{Name: l.Name, User: l.Login.User, Shape: shape}
 	return nil
 }
@@ -199,7 +199,7 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 		p.mu.Unlock()
 	}
 	if err != nil {
-		p.journal.Doubt(l.Name, "it was half removed")
+		p.journal.Invalidate(l.Name, "it was half removed")
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if l.spare {

@@ -19,18 +19,18 @@ type Changes struct {
 	Touched map[string]bool
 	// Warnings are about what happened beside the database.
 	Warnings []string
-	// Unsure says why the rest may not be all there was, "" if it is.
-	Unsure string
+	// Incomplete says why the rest may not be all there was, "" if it is.
+	Incomplete string
 	// Prepared are the XA transactions that changed the database and wait for their
 	// verdict.
 	Prepared []binlog.XID
 	// Events counts the row events that were read, also those of transactions that wait
 	// for their end.
 	Events int
-	// Proven says what has changed without a doubt, "" if nothing has, or may not have.
+	// Proven says what has changed for certain, "" if nothing has, or may not have.
 	Proven string
 
-	// version grows with each change and each doubt.
+	// version grows with each change and each loss of certainty.
 	version int
 }
 
@@ -40,8 +40,8 @@ type TableChanges struct {
 	Rows []binlog.Change
 	// Bytes is what they take, in bytes of row images.
 	Bytes int
-	// Doubtful says that Rows are not, or may not be, what happened.
-	Doubtful bool
+	// NeedsRefill says that Rows are not, or may not be, what happened.
+	NeedsRefill bool
 }
 
 // maxTable is how many bytes of row images are kept of one table at most: a reset would
@@ -65,23 +65,23 @@ func (c *Changes) add(change binlog.Change) {
 	t := c.table(change.Map.Table)
 	c.proven("rows of " + change.Map.Table + " were changed")
 	if t.Bytes += change.Rows.Size(); t.Bytes > maxTable {
-		t.Doubtful = true
+		t.NeedsRefill = true
 	}
-	if t.Doubtful {
+	if t.NeedsRefill {
 		t.Rows = nil
 		return
 	}
 	t.Rows = append(t.Rows, change)
 }
 
-// doubt makes what is known of a table's rows worthless.
-func (c *Changes) doubt(table string) {
+// refill makes what is known of a table's rows worthless.
+func (c *Changes) refill(table string) {
 	t := c.table(table)
-	t.Doubtful, t.Rows = true, nil
+	t.NeedsRefill, t.Rows = true, nil
 	c.version++
 }
 
-// proven notes what has changed without a doubt.
+// proven notes what has changed for certain.
 func (c *Changes) proven(what string) {
 	c.version++
 	if c.Proven == "" {
@@ -100,8 +100,8 @@ func (c *Changes) changed() string {
 // beyondRows says what else has changed but rows, or may have; "" for nothing.
 func (c *Changes) beyondRows() string {
 	switch {
-	case c.Unsure != "":
-		return c.Unsure
+	case c.Incomplete != "":
+		return c.Incomplete
 	case c.Statements:
 		return "its shape was changed, or may have been"
 	}
@@ -111,8 +111,8 @@ func (c *Changes) beyondRows() string {
 // follow adds what happened later.
 func (c *Changes) follow(later *Changes) {
 	for name, t := range later.Tables {
-		if t.Doubtful {
-			c.doubt(name)
+		if t.NeedsRefill {
+			c.refill(name)
 		}
 		for _, change := range t.Rows {
 			c.add(change)
@@ -128,15 +128,15 @@ func (c *Changes) follow(later *Changes) {
 	if later.Proven != "" {
 		c.proven(later.Proven)
 	}
-	if why := cmp.Or(c.Unsure, later.Unsure); why != "" {
-		c.unsure(why)
+	if why := cmp.Or(c.Incomplete, later.Incomplete); why != "" {
+		c.incomplete(why)
 	}
 }
 
-// unsure notes the first reason why all that is known is worthless.
-func (c *Changes) unsure(why string) {
-	if c.Unsure == "" {
-		c.Unsure = why
+// incomplete notes the first reason why all that is known is worthless.
+func (c *Changes) incomplete(why string) {
+	if c.Incomplete == "" {
+		c.Incomplete = why
 	}
 	c.Tables = nil
 	c.version++

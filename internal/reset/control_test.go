@@ -21,7 +21,7 @@ func TestControl(t *testing.T) {
 			"all dropped":   func(p *reset.Plan) { p.Undo = nil },
 			"table forgotten": func(p *reset.Plan) {
 				p.Undo = nil
-				delete(p.Doubtful, "visit")
+				delete(p.NeedsRefill, "visit")
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestControl(t *testing.T) {
 				if seen := le.fresh != le.dump(); seen == (sabotage == nil) {
 					t.Errorf("seen by the dump: %v", seen)
 				}
-				l.Journal.Doubt(le.Name, "a test broke it")
+				l.Journal.Invalidate(le.Name, "a test broke it")
 				le.reset()
 			})
 		}

@@ -41,7 +41,7 @@ func Names(sql string) map[string]bool {
 // Verdicts returns what says, of what is known of a database now, that it has changed or that it
 // has not.
 func (j *Journal) Verdicts(name string) (changed func(what string), same func() bool) {
-	_, at := j.doubts(name)
+	_, at := j.unverified(name)
 	return func(what string) { j.prove(name, at, what) }, func() bool { return j.settle(name, at) }
 }
 

@@ -39,8 +39,8 @@ type group struct {
 	tables map[uint64]*binlog.TableMap
 	// staged are its changes of watched databases.
 	staged []binlog.Change
-	// doubtful is how many of these a ROLLBACK TO may have undone.
-	doubtful int
+	// undone is how many of these a ROLLBACK TO may have undone.
+	undone int
 	// xid is the name of an XA transaction, and rows says that it has events of rows, wherever. Of one
 	// that wrote to tables that know no transactions the log has these before it.
 	xid  *binlog.XID
@@ -150,17 +150,17 @@ func (j *Journal) Forget(name string) {
 	delete(j.files, name)
 }
 
-// Doubt marks a database: what is known of it is worthless.
-func (j *Journal) Doubt(name, why string) {
+// Invalidate makes what is known of a database worthless: it is incomplete.
+func (j *Journal) Invalidate(name, why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if c := j.watched[name]; c != nil {
-		c.unsure(why)
+		c.incomplete(why)
 	}
 }
 
 // Take reads the log to its end and returns what happened to a database, and forgets it:
-// the caller puts it back, or says Doubt. It is complete for all that was acknowledged
+// the caller puts it back, or calls Invalidate. It is complete for all that was acknowledged
 // before.
 func (j *Journal) Take(name string) *Changes {
 	j.mu.Lock()
@@ -168,7 +168,7 @@ func (j *Journal) Take(name string) *Changes {
 	j.read()
 	c := j.watched[name]
 	if c == nil {
-		return &Changes{Unsure: notWatched}
+		return &Changes{Incomplete: notWatched}
 	}
 	j.watched[name] = &Changes{}
 	c.Prepared = j.preparedIn(name)
@@ -276,7 +276,7 @@ func (j *Journal) read() {
 	for tries := 0; ; tries++ {
 		if j.tail == nil {
 			if err := j.open(); err != nil {
-				j.allUnsure(err.Error())
+				j.allIncomplete(err.Error())
 				return
 			}
 		}
@@ -284,7 +284,7 @@ func (j *Journal) read() {
 		if err == nil {
 			return
 		}
-		j.allUnsure(err.Error())
+		j.allIncomplete(err.Error())
 		j.tail.Close()
 		j.tail = nil
 		if tries > 0 { // it stands in the newest file itself
@@ -301,16 +301,16 @@ func (j *Journal) readTail() error {
 			return err
 		}
 		if err := j.take(&e); err != nil {
-			j.allUnsure(err.Error())
+			j.allIncomplete(err.Error())
 			j.reset()
 		}
 	}
 }
 
-func (j *Journal) allUnsure(why string) {
+func (j *Journal) allIncomplete(why string) {
 	j.losses++
 	for _, c := range j.watched {
-		c.unsure("the binary log does not tell: " + why)
+		c.incomplete("the binary log does not tell: " + why)
 	}
 }
 
@@ -354,13 +354,13 @@ func (j *Journal) notUnderstood(e *binlog.Event) {
 	id, ok := e.RowsTable()
 	m := j.group.tables[id]
 	if !ok || m == nil {
-		j.allUnsure("it has an event of the kind " + e.Type.String())
+		j.allIncomplete("it has an event of the kind " + e.Type.String())
 		return
 	}
 	if c := j.watched[m.Schema]; c != nil {
 		c.Events++
 		c.proven("rows of " + m.Table + " were changed")
-		c.doubt(m.Table)
+		c.refill(m.Table)
 	}
 }
 
@@ -390,7 +390,7 @@ func (j *Journal) commit() {
 func (j *Journal) reset() {
 	clear(j.group.tables)
 	clear(j.group.staged)
-	j.group.staged, j.group.doubtful = j.group.staged[:0], 0
+	j.group.staged, j.group.undone = j.group.staged[:0], 0
 }
 
 func (j *Journal) count(g *group) {
@@ -398,10 +398,10 @@ func (j *Journal) count(g *group) {
 		c := j.watched[change.Map.Schema]
 		switch {
 		case c == nil:
-		case c.Unsure != "":
+		case c.Incomplete != "":
 			c.version++
-		case i < g.doubtful:
-			c.doubt(change.Map.Table)
+		case i < g.undone:
+			c.refill(change.Map.Table)
 		default:
 			c.add(change)
 		}
@@ -423,7 +423,7 @@ func (j *Journal) prepare(e *binlog.Event) error {
 		schemas[m.Schema] = true
 	}
 	// One of the same name had its verdict unseen.
-	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), doubtful: j.group.doubtful, xid: &x.XID, rows: len(j.group.tables) > 0, schemas: schemas}
+	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), undone: j.group.undone, xid: &x.XID, rows: len(j.group.tables) > 0, schemas: schemas}
 	j.reset()
 	return nil
 }

@@ -81,7 +81,7 @@ func movedSequences(shape *template.Shape) *Changes {
 	c := &Changes{}
 	for _, t := range shape.Tables {
 		if t.Kind == template.Sequence {
-			c.doubt(t.Name)
+			c.refill(t.Name)
 		}
 	}
 	return c

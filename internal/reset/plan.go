@@ -31,8 +31,8 @@ type Plan struct {
 	Why string
 	// Undo are the changes of rows to be undone, of each table in the order of the log.
 	Undo []binlog.Change
-	// Doubtful are the tables whose rows are to be taken from the template.
-	Doubtful map[string]bool
+	// NeedsRefill are the tables whose rows are to be taken from the template.
+	NeedsRefill map[string]bool
 	// Sequences are those that moved.
 	Sequences []string
 	// Structure says that the shape of the database is to be compared, of the tables that
@@ -56,8 +56,8 @@ func (p Plan) String() string {
 	if len(p.Undo) > 0 {
 		fmt.Fprintf(&b, ", undo %d events", len(p.Undo))
 	}
-	if len(p.Doubtful) > 0 {
-		fmt.Fprintf(&b, ", fill %s", strings.Join(sorted(p.Doubtful), " "))
+	if len(p.NeedsRefill) > 0 {
+		fmt.Fprintf(&b, ", fill %s", strings.Join(sorted(p.NeedsRefill), " "))
 	}
 	if len(p.Sequences) > 0 {
 		fmt.Fprintf(&b, ", restart %s", strings.Join(p.Sequences, " "))
@@ -98,7 +98,7 @@ func MakeRows(c *Changes, shape *template.Shape, cascadesLogged bool) Plan {
 }
 
 func makePlan(c *Changes, shape *template.Shape, cascadesLogged, rowsOnly bool) Plan {
-	p := Plan{Way: Noop, Rollback: c.Prepared, Warnings: c.Warnings, Doubtful: map[string]bool{}, Suspect: map[string]bool{}}
+	p := Plan{Way: Noop, Rollback: c.Prepared, Warnings: c.Warnings, NeedsRefill: map[string]bool{}, Suspect: map[string]bool{}}
 	m := maker{changes: c, shape: shape, plan: &p, rowsOnly: rowsOnly}
 	if why := m.mustReclone(); why != "" {
 		p.Way, p.Why = Reclone, why
@@ -110,21 +110,21 @@ func makePlan(c *Changes, shape *template.Shape, cascadesLogged, rowsOnly bool) 
 	if !cascadesLogged {
 		m.cascades()
 	}
-	// A table whose rows are doubtful has passed its doubts on along its keys by now.
+	// A table that needs a refill has passed that on along its keys by now.
 	p.Undo = nil
 	for _, name := range m.changed() {
 		switch t := shape.Table(name); {
 		case t == nil:
 		case t.Kind == template.Sequence: // its next value is where it was, whatever became of rows
 			p.Sequences = append(p.Sequences, name)
-		case !p.Doubtful[name]:
+		case !p.NeedsRefill[name]:
 			p.Undo = append(p.Undo, c.Tables[name].Rows...)
 		}
 	}
 	switch {
 	case p.Structure:
 		p.Way, p.Why = Refill, "statements changed its shape, or may have"
-	case len(p.Doubtful) > 0:
+	case len(p.NeedsRefill) > 0:
 		p.Way, p.Why = Refill, m.why
 	case len(p.Undo)+len(p.Sequences) > 0:
 		p.Way = Rewind
@@ -153,11 +153,11 @@ func (m *maker) changed() []string {
 	return names
 }
 
-func (m *maker) doubt(table, why string) {
-	if m.plan.Doubtful[table] {
+func (m *maker) refill(table, why string) {
+	if m.plan.NeedsRefill[table] {
 		return
 	}
-	m.plan.Doubtful[table] = true
+	m.plan.NeedsRefill[table] = true
 	if m.why == "" {
 		m.why = why
 	}
@@ -165,8 +165,8 @@ func (m *maker) doubt(table, why string) {
 
 // mustReclone says why the whole database is to be made again, "" if it need not.
 func (m *maker) mustReclone() string {
-	if m.changes.Unsure != "" {
-		return m.changes.Unsure
+	if m.changes.Incomplete != "" {
+		return m.changes.Incomplete
 	}
 	for _, name := range m.changed() {
 		switch t := m.shape.Table(name); {
@@ -198,7 +198,7 @@ func (m *maker) statements() {
 	for _, t := range m.shape.Tables {
 		if m.changes.mentions(t.Name) {
 			m.plan.Suspect[t.Name] = true
-			m.doubt(t.Name, "a statement may have changed "+t.Name)
+			m.refill(t.Name, "a statement may have changed "+t.Name)
 		}
 	}
 	// The definition of a child follows its parent's when that is renamed, or a column of it.
@@ -233,9 +233,9 @@ func (m *maker) tables() {
 	for _, name := range m.changed() {
 		t, c := m.shape.Table(name), m.changes.Tables[name]
 		switch {
-		case t == nil || t.Kind == template.Sequence || m.plan.Doubtful[name]:
-		case c.Doubtful:
-			m.doubt(name, "what happened to the rows of "+name+" is not known, or too much to keep")
+		case t == nil || t.Kind == template.Sequence || m.plan.NeedsRefill[name]:
+		case c.NeedsRefill:
+			m.refill(name, "what happened to the rows of "+name+" is not known, or too much to keep")
 		default:
 			m.weigh(t, c)
 		}
@@ -246,30 +246,30 @@ func (m *maker) weigh(t *template.Table, c *TableChanges) {
 	if !t.Keyed {
 		// Of two rows that are the same the wrong one may go, and what was deleted comes
 		// back at the end.
-		m.doubt(t.Name, "rows of "+t.Name+", which has no key, would come back in another order")
+		m.refill(t.Name, "rows of "+t.Name+", which has no key, would come back in another order")
 		return
 	}
 	if t.Engine != "InnoDB" {
 		// Other engines put rows where there is room, whatever keys there are.
-		m.doubt(t.Name, "rows of "+t.Name+", whose engine keeps them in no order, would come back in another")
+		m.refill(t.Name, "rows of "+t.Name+", whose engine keeps them in no order, would come back in another")
 		return
 	}
 	rows := 0
 	for _, change := range c.Rows {
 		if !onlyComputed(change.Rows, t) {
-			m.doubt(t.Name, "the binary log does not have all columns of "+t.Name)
+			m.refill(t.Name, "the binary log does not have all columns of "+t.Name)
 			return
 		}
 		n, err := change.Map.Count(change.Rows)
 		if err != nil || !change.Map.SameShape(c.Rows[0].Map) {
-			m.doubt(t.Name, "the rows of "+t.Name+" cannot be turned round")
+			m.refill(t.Name, "the rows of "+t.Name+" cannot be turned round")
 			return
 		}
 		rows += n
 	}
 	undo := float64(rows) * undoRow
 	if undo > m.fillCost(t, rows) && !m.rowsOnly {
-		m.doubt(t.Name, fmt.Sprintf("filling %s again is cheaper than undoing %d rows", t.Name, rows))
+		m.refill(t.Name, fmt.Sprintf("filling %s again is cheaper than undoing %d rows", t.Name, rows))
 	}
 }
 
@@ -294,10 +294,10 @@ func (m *maker) cascades() {
 	for again := true; again; {
 		again = false
 		for _, k := range m.shape.Keys {
-			if m.plan.Doubtful[k.Child] || !m.followed(k) {
+			if m.plan.NeedsRefill[k.Child] || !m.followed(k) {
 				continue
 			}
-			m.doubt(k.Child, "a foreign key may have changed "+k.Child+", and the server does not log that")
+			m.refill(k.Child, "a foreign key may have changed "+k.Child+", and the server does not log that")
 			again = true
 		}
 	}
@@ -309,7 +309,7 @@ func (m *maker) followed(k template.ForeignKey) bool {
 	if !k.OnDelete && !k.OnUpdate {
 		return false
 	}
-	if m.plan.Doubtful[k.Parent] {
+	if m.plan.NeedsRefill[k.Parent] {
 		return true
 	}
 	t := m.changes.Tables[k.Parent]

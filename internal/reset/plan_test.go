@@ -96,7 +96,7 @@ func TestMake(t *testing.T) {
 		{name: "an image that lacks a column", changes: reset.Changes{Tables: tables{"big": lacking(t, "big", binlog.Delete, 1)}}, want: "refill, fill big: the binary log does not have all columns of big"},
 		{name: "cheaper to fill", changes: reset.Changes{Tables: tables{"small": write("small", 3000)}}, want: "refill, fill small: filling small again is cheaper than undoing 3000 rows"},
 		{name: "cheaper to undo", changes: reset.Changes{Tables: tables{"big": write("big", 3000)}}, want: "rewind, undo 1 events"},
-		{name: "doubt", changes: reset.Changes{Tables: tables{"big": {Doubtful: true}, "small": write("small", 1)}},
+		{name: "needs a refill", changes: reset.Changes{Tables: tables{"big": {NeedsRefill: true}, "small": write("small", 1)}},
 			want: "refill, undo 1 events, fill big: what happened to the rows of big is not known, or too much to keep"},
 		{name: "no key", changes: reset.Changes{Tables: tables{"bare": write("bare", 1)}}, want: "refill, fill bare: rows of bare, which has no key, would come back in another order"},
 
@@ -109,7 +109,7 @@ func TestMake(t *testing.T) {
 		{name: "update where only deletes are followed", changes: reset.Changes{Tables: tables{"child": rowsOf(t, "child", binlog.Update, 1, 2)}}, want: "rewind, undo 1 events"},
 		{name: "its own parent", changes: reset.Changes{Tables: tables{"selfish": rowsOf(t, "selfish", binlog.Delete, 1)}},
 			want: "refill, fill selfish: a foreign key may have changed selfish, and the server does not log that"},
-		{name: "doubt goes down", changes: reset.Changes{Tables: tables{"child": {Doubtful: true}}},
+		{name: "a refill goes down", changes: reset.Changes{Tables: tables{"child": {NeedsRefill: true}}},
 			want: "refill, fill child grandchild: what happened to the rows of child is not known, or too much to keep"},
 
 		{name: "statement", logged: true, changes: reset.Changes{Statements: true, Touched: touched("parent", "alter")},
@@ -120,7 +120,7 @@ func TestMake(t *testing.T) {
 		{name: "rows of a new table", changes: reset.Changes{Statements: true, Touched: touched("new"), Tables: tables{"new": write("new", 1)}},
 			want: "refill, compare shapes: statements changed its shape, or may have"},
 
-		{name: "unsure", changes: reset.Changes{Unsure: "no log"}, want: "reclone: no log"},
+		{name: "incomplete", changes: reset.Changes{Incomplete: "no log"}, want: "reclone: no log"},
 		{name: "unknown table", changes: reset.Changes{Tables: tables{"new": write("new", 1)}}, want: "reclone: rows of the table new changed, which the template does not have"},
 		{name: "versioned", changes: reset.Changes{Tables: tables{"history": write("history", 1)}}, want: "reclone: the table history is a system versioned one, and changed"},
 		{name: "sequence altered", changes: reset.Changes{Statements: true, Touched: touched("tickets")}, want: "reclone: a statement may have changed tickets, a sequence table"},

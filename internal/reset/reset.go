@@ -121,7 +121,7 @@ func (r *Engine) Reset(ctx context.Context, s *Session, d *Database, c Counters)
 // told, to the next who puts it back.
 func (r *Engine) failed(d *Database, warnings []string, why string) {
 	r.Journal.Return(d.Name, &Changes{Warnings: warnings})
-	r.Journal.Doubt(d.Name, why)
+	r.Journal.Invalidate(d.Name, why)
 }
 
 // reset is Reset. After an error the result has the warnings.
@@ -175,7 +175,7 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 	}
 	if err == nil && plan.Way == Reclone && r.Journal.Changed(d.Name) != "" {
 		// Whether that was before it was made or after, nobody can tell.
-		r.Journal.Doubt(d.Name, "it was changed while it was made again")
+		r.Journal.Invalidate(d.Name, "it was changed while it was made again")
 	}
 	if err == nil && d.Asleep && plan.Structure { // which made them again
 		err = d.Shape.Sleep(ctx, s.Conn, d.Name)
@@ -305,7 +305,7 @@ func (r *Engine) apply(ctx context.Context, s *Session, d *Database, p *Plan, co
 	if err := s.restart(ctx, d, p.Sequences); err != nil {
 		return err
 	}
-	if len(p.Doubtful) > 0 || p.Structure {
+	if len(p.NeedsRefill) > 0 || p.Structure {
 		if err := r.fill(ctx, s, d, p); err != nil {
 			return err
 		}
@@ -313,7 +313,7 @@ func (r *Engine) apply(ctx context.Context, s *Session, d *Database, p *Plan, co
 	}
 	// Of a table that is filled or made again a counter moves anyway, and on MySQL shows those of
 	// its neighbours that were hidden.
-	if c == KeepCounters && len(p.Doubtful) == 0 && !p.Structure {
+	if c == KeepCounters && len(p.NeedsRefill) == 0 && !p.Structure {
 		return r.undo(ctx, s, d, p, nil)
 	}
 	// What is to be done about counters that are known goes along with the undoing.
@@ -339,7 +339,7 @@ func (r *Engine) apply(ctx context.Context, s *Session, d *Database, p *Plan, co
 		return nil
 	}
 	// Of tables that were filled or compared nobody has kept which were made again.
-	for _, set := range []map[string]bool{p.Doubtful, p.Suspect} {
+	for _, set := range []map[string]bool{p.NeedsRefill, p.Suspect} {
 		for table := range set {
 			altered[table] = d.Counters[table]
 		}
@@ -411,18 +411,18 @@ func (r *Engine) fill(ctx context.Context, s *Session, d *Database, p *Plan) err
 		return err
 	}
 	if !p.Structure {
-		return d.Shape.Refill(ctx, s.Conn, d.Name, sorted(p.Doubtful))
+		return d.Shape.Refill(ctx, s.Conn, d.Name, sorted(p.NeedsRefill))
 	}
 	have, err := template.ReadSome(ctx, s.Conn, d.Name, func(table string) bool { return p.Suspect[table] })
 	if err != nil {
 		return err
 	}
-	repair := d.Shape.Compare(have, p.Doubtful)
+	repair := d.Shape.Compare(have, p.NeedsRefill)
 	if p.Remake {
 		repair.Again(p.Suspect)
 	}
 	p.dropUndo(repair.Remake)
-	return d.Shape.Mend(ctx, s.Conn, d.Name, repair)
+	return d.Shape.Repair(ctx, s.Conn, d.Name, repair)
 }
 
 // dropUndo takes out the changes of tables that are made again.

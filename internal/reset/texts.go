@@ -22,10 +22,10 @@ func (j *Journal) query(e *binlog.Event) error {
 		j.commit()
 	case rollback:
 		// It is only written where a table that knows no transactions was changed as well.
-		j.group.doubtful = len(j.group.staged)
+		j.group.undone = len(j.group.staged)
 		j.commit()
 	case rollbackTo:
-		j.group.doubtful = len(j.group.staged)
+		j.group.undone = len(j.group.staged)
 	case savepoint, xaOther, harmless:
 	case xaCommit, xaRollback:
 		j.verdict(sql, kind)
@@ -48,7 +48,7 @@ func (j *Journal) verdict(sql string, kind effect) {
 		for name := range g.schemas {
 			seen := slices.ContainsFunc(g.staged, func(ch binlog.Change) bool { return ch.Map.Schema == name })
 			if c := j.watched[name]; c != nil && !seen {
-				c.unsure("a transaction changed it that was prepared before it was watched")
+				c.incomplete("a transaction changed it that was prepared before it was watched")
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func (j *Journal) verdict(sql string, kind effect) {
 // or says that they are too many (MySQL, of every CREATE TABLE ... SELECT), the text tells.
 func (j *Journal) statement(q binlog.Query, sql string, kind effect) {
 	if len(j.group.staged) > 0 { // it cannot stand in a transaction; should it, that counts
-		j.group.doubtful = len(j.group.staged)
+		j.group.undone = len(j.group.staged)
 		j.commit()
 	}
 	foreign := !isASCII(sql) && !speaksUTF8(q.CharsetClient)
@@ -87,15 +87,15 @@ func (j *Journal) statement(q binlog.Query, sql string, kind effect) {
 		}
 		switch {
 		case foreign && kind == structural:
-			c.unsure("a statement in another character set than UTF-8: " + firstWords(sql, 2))
+			c.incomplete("a statement in another character set than UTF-8: " + firstWords(sql, 2))
 		case kind == structural:
 			c.touch(mentioned)
 		case kind == database:
 			if named { // others are made and removed from anywhere
-				c.unsure("the whole database was made or removed: " + firstWords(sql, 2))
+				c.incomplete("the whole database was made or removed: " + firstWords(sql, 2))
 			}
 		default:
-			c.unsure("a statement that is not understood: " + firstWords(sql, 2))
+			c.incomplete("a statement that is not understood: " + firstWords(sql, 2))
 		}
 	}
 	j.reset()

@@ -48,11 +48,11 @@ func (r *Engine) Unchanged(ctx context.Context, s *Session, shape *template.Shap
 	r.verifying.Lock()
 	defer r.verifying.Unlock()
 	for range verifyTries {
-		doubt, at := r.Journal.doubts(shape.Name)
-		if err := r.Certain(shape.Name); err != nil || doubt == nil {
+		open, at := r.Journal.unverified(shape.Name)
+		if err := r.Certain(shape.Name); err != nil || open == nil {
 			return err
 		}
-		differs, err := differs(ctx, s, shape, doubt)
+		differs, err := differs(ctx, s, shape, open)
 		if err != nil {
 			return err
 		}
@@ -67,14 +67,14 @@ func (r *Engine) Unchanged(ctx context.Context, s *Session, shape *template.Shap
 	return fmt.Errorf("compare template %s with what it was: somebody is changing it: %s", shape.Name, r.Journal.Changed(shape.Name))
 }
 
-// differs says what of a template is not as it was, "" for nothing, as far as it is doubtful.
-func differs(ctx context.Context, s *Session, shape *template.Shape, doubt *Changes) (string, error) {
+// differs says what of a template is not as it was, "" for nothing, as far as the log leaves that open.
+func differs(ctx context.Context, s *Session, shape *template.Shape, open *Changes) (string, error) {
 	suspect := func(table string) bool {
-		return doubt.Unsure != "" || doubt.mentions(table) || doubt.Tables[table] != nil
+		return open.Incomplete != "" || open.mentions(table) || open.Tables[table] != nil
 	}
 	was := shape.Sums.Known()
 	if was == nil {
-		return doubt.changed() + ", and its rows were not read before that", nil
+		return open.changed() + ", and its rows were not read before that", nil
 	}
 	have, err := template.ReadSome(ctx, s.Conn, shape.Name, suspect)
 	switch {
@@ -102,7 +102,7 @@ func differs(ctx context.Context, s *Session, shape *template.Shape, doubt *Chan
 		}
 		// A server that forgets a table forgets numbers that it gave to no row, and finds one that an insert
 		// took that failed. Clones have the counter that the template had all the same.
-		if is > want && (doubt.mentions(t.Name) || doubt.Tables[t.Name] != nil) {
+		if is > want && (open.mentions(t.Name) || open.Tables[t.Name] != nil) {
 			return "the counter of " + t.Name + " was changed", nil
 		}
 		if now.State != t.State {

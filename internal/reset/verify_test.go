@@ -64,7 +64,7 @@ func testEvictedTemplate(t *testing.T, want string) {
 	if now := counters("shop"); now["b"] == before["b"] {
 		t.Errorf("the server has forgotten nothing: %v, %v before", now, before)
 	}
-	l.Journal.Doubt("shop", "something may have happened")
+	l.Journal.Invalidate("shop", "something may have happened")
 	if err := l.Unchanged(t.Context(), l.session, l.shape); err != nil {
 		t.Fatal(err)
 	}

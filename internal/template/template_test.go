@@ -107,7 +107,7 @@ func testClone(t *testing.T, want string) {
 			}
 			same(t, srv, name, name+"_clone")
 			if r := shape.Compare(read(t, conn, name+"_clone"), nil); !r.Empty() {
-				t.Errorf("a fresh clone wants mending: %+v", r)
+				t.Errorf("a fresh clone needs repair: %+v", r)
 			}
 			// Once more by files, also where that is not faster; and where they are no good.
 			for _, dir := range []string{srv.DataDir(), "/nowhere"} {
@@ -148,12 +148,12 @@ func testMend(t *testing.T, want string) {
 			if len(r.Refill) == 2 && len(r.Drop)+len(r.Remake)+len(r.MakeObjects)+len(r.DropObjects) == 0 && !r.Defaults {
 				t.Error("it was not seen")
 			}
-			if err := shape.Mend(t.Context(), conn, "z", r); err != nil {
+			if err := shape.Repair(t.Context(), conn, "z", r); err != nil {
 				t.Fatal(err)
 			}
 			same(t, srv, "zoo", "z")
 			if r := shape.Compare(read(t, conn, "z"), nil); !r.Empty() {
-				t.Errorf("a mended clone wants mending: %+v", r)
+				t.Errorf("a repaired clone needs repair: %+v", r)
 			}
 		})
 	}

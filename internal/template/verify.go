@@ -36,7 +36,7 @@ func (s *Shape) verify(ctx context.Context, conn *sql.Conn, name string, tables 
 		}
 		return nil, fmt.Errorf("compare it with its template: %w", err)
 	}
-	return v.counters, v.mendCounters(ctx, conn)
+	return v.counters, v.repairCounters(ctx, conn)
 }
 
 const resultsInUTF8 = "SET character_set_results = 'utf8mb4'"
@@ -138,18 +138,18 @@ func (v *verifier) database() server.Question {
 	})
 }
 
-// mendCounters sets the counters that differ.
+// repairCounters sets the counters that differ.
 //
 // MariaDB forgets a table that nobody has open when it knows more of them than
 // table_definition_cache says, also between the DISCARD and the IMPORT of its tablespace. It
 // reads the table anew for the import then, and passes over AUTO_INCREMENT, since there is no
 // file yet: the counter in memory stays 0, and an INSERT fails with 1467, until the table is
 // opened once more. Others differ since the template's own counter moved, which leaves no trace.
-func (v *verifier) mendCounters(ctx context.Context, conn *sql.Conn) error {
+func (v *verifier) repairCounters(ctx context.Context, conn *sql.Conn) error {
 	if len(v.wrong) == 0 {
 		return nil
 	}
-	var mend strings.Builder
+	var repair strings.Builder
 	var list []server.Question
 	for _, t := range v.wrong {
 		want, err := CounterOf(t.Create)
@@ -157,7 +157,7 @@ func (v *verifier) mendCounters(ctx context.Context, conn *sql.Conn) error {
 			return err
 		}
 		own := server.QuoteName(v.name) + "." + server.QuoteName(t.Name)
-		fmt.Fprintf(&mend, "ALTER TABLE %s AUTO_INCREMENT = %d;", own, max(want, 1))
+		fmt.Fprintf(&repair, "ALTER TABLE %s AUTO_INCREMENT = %d;", own, max(want, 1))
 		list = append(list, question("SHOW CREATE TABLE "+own, func(row map[string]string) error {
 			have, err := CounterOf(row["create table"])
 			if err != nil {
@@ -173,7 +173,7 @@ func (v *verifier) mendCounters(ctx context.Context, conn *sql.Conn) error {
 			return nil
 		}))
 	}
-	if _, err := conn.ExecContext(ctx, mend.String()); err != nil {
+	if _, err := conn.ExecContext(ctx, repair.String()); err != nil {
 		return fmt.Errorf("set counters: %w", err)
 	}
 	if err := server.Ask(ctx, conn, list...); err != nil {

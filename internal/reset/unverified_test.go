@@ -15,7 +15,7 @@ func testVerdictOfBefore(t *testing.T, want string) {
 	const doubt, verdict = "it may have changed", "its shape was changed"
 	doubted := func() (changed func(string), same func() bool) {
 		l.Journal.Watch("shop")
-		l.Journal.Doubt("shop", doubt)
+		l.Journal.Invalidate("shop", doubt)
 		return l.Journal.Verdicts("shop")
 	}
 	expect := func(name, text string) {

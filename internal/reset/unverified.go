@@ -2,8 +2,8 @@ package reset
 
 import "maps"
 
-// Proven reports, after reading the log to its end, what of a database has changed without a
-// doubt; "" if nothing has, or nobody can tell yet.
+// Proven reports, after reading the log to its end, what of a database has changed with
+// certainty; "" if nothing has, or nobody can tell yet.
 func (j *Journal) Proven(name string) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -14,15 +14,15 @@ func (j *Journal) Proven(name string) string {
 	return notWatched
 }
 
-// moment tells what was known of a database when doubts was asked from what is known now.
+// moment tells what was known of a database when unverified was called from what is known now.
 type moment struct {
 	of      *Changes
 	version int
 }
 
-// doubts returns, after reading the log to its end, what may have happened to a database, nil for
+// unverified returns, after reading the log to its end, what may have happened to a database, nil for
 // nothing, and the moment for settle and prove.
-func (j *Journal) doubts(name string) (*Changes, moment) {
+func (j *Journal) unverified(name string) (*Changes, moment) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.read()
@@ -31,7 +31,7 @@ func (j *Journal) doubts(name string) (*Changes, moment) {
 		return nil, moment{}
 	}
 	// Events come in meanwhile.
-	return &Changes{Statements: c.Statements, Touched: maps.Clone(c.Touched), Tables: maps.Clone(c.Tables), Unsure: c.Unsure}, moment{of: c, version: c.version}
+	return &Changes{Statements: c.Statements, Touched: maps.Clone(c.Touched), Tables: maps.Clone(c.Tables), Incomplete: c.Incomplete}, moment{of: c, version: c.version}
 }
 
 // settle says that a database was found to be as it was, unless more has happened since that

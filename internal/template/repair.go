@@ -16,16 +16,16 @@ type Repair struct {
 	// the template has no comment.
 	Defaults, Comment bool
 	// Drop are tables to be removed, Remake those to be made and filled (they are in Drop
-	// too where they exist), Refill those whose rows alone are in doubt.
+	// too where they exist), Refill those whose rows alone may differ.
 	Drop, Remake, Refill []string
 	// DropObjects and MakeObjects are views, routines, triggers and events.
 	DropObjects, MakeObjects []Object
 }
 
 // Compare settles how have, a changed clone of s, becomes as s. The rows of the tables
-// that doubtful names are not to be trusted. Of tables that have does not define (see
+// that needsRefill names are not to be trusted. Of tables that have does not define (see
 // ReadSome) the definition is taken to be right.
-func (s *Shape) Compare(have *Shape, doubtful map[string]bool) Repair {
+func (s *Shape) Compare(have *Shape, needsRefill map[string]bool) Repair {
 	r := Repair{Defaults: s.Options != have.Options, Comment: commented(have.Options) && !commented(s.Options)}
 	for _, t := range have.Tables {
 		if s.Table(t.Name) == nil {
@@ -39,7 +39,7 @@ func (s *Shape) Compare(have *Shape, doubtful map[string]bool) Repair {
 		case now.Create != "" && definition(now.Create, have.Name) != definition(t.Create, s.Name):
 			r.Drop = append(r.Drop, t.Name)
 			r.Remake = append(r.Remake, t.Name)
-		case doubtful[t.Name]:
+		case needsRefill[t.Name]:
 			r.refill(s, t.Name)
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Shape) Refill(ctx context.Context, conn *sql.Conn, name string, tables 
 			r.MakeObjects = append(r.MakeObjects, o)
 		}
 	}
-	return s.Mend(ctx, conn, name, r)
+	return s.Repair(ctx, conn, name, r)
 }
 
 // compareObjects fills in what is to be done about views, routines, triggers and events.
@@ -133,8 +133,8 @@ func (r Repair) Empty() bool {
 	return !r.Defaults && len(r.Drop)+len(r.Remake)+len(r.Refill)+len(r.DropObjects)+len(r.MakeObjects) == 0
 }
 
-// Mend carries out a repair of the database name.
-func (s *Shape) Mend(ctx context.Context, conn *sql.Conn, name string, r Repair) error {
+// Repair carries out a repair of the database name.
+func (s *Shape) Repair(ctx context.Context, conn *sql.Conn, name string, r Repair) error {
 	run := statements{ctx: ctx, conn: conn}
 	list := []string{"USE " + server.QuoteName(name)}
 	if r.Defaults {
@@ -155,20 +155,20 @@ func (s *Shape) Mend(ctx context.Context, conn *sql.Conn, name string, r Repair)
 	}
 	for _, statement := range list {
 		if err := run.add(statement); err != nil {
-			return fmt.Errorf("mend %s: %w", name, err)
+			return fmt.Errorf("repair %s: %w", name, err)
 		}
 	}
 	if err := run.run(); err != nil {
-		return fmt.Errorf("mend %s: %w", name, err)
+		return fmt.Errorf("repair %s: %w", name, err)
 	}
 	if err := s.makeTables(ctx, conn, name, r.Remake, s.Files); err != nil {
-		return fmt.Errorf("mend %s: %w", name, err)
+		return fmt.Errorf("repair %s: %w", name, err)
 	}
 	if err := s.fillAgain(ctx, conn, name, r.Refill); err != nil {
 		return err
 	}
 	if err := s.makeObjects(ctx, conn, name, r.MakeObjects); err != nil {
-		return fmt.Errorf("mend %s: %w", name, err)
+		return fmt.Errorf("repair %s: %w", name, err)
 	}
 	if len(r.Remake)+len(r.MakeObjects) == 0 {
 		return nil
@@ -177,7 +177,7 @@ func (s *Shape) Mend(ctx context.Context, conn *sql.Conn, name string, r Repair)
 		s.made(name)
 	}
 	if _, err := s.verify(ctx, conn, name, r.Remake, r.MakeObjects); err != nil {
-		return fmt.Errorf("mend %s: %w", name, err)
+		return fmt.Errorf("repair %s: %w", name, err)
 	}
 	return nil
 }
