@@ -217,12 +217,12 @@ func (p *Pool) built(t *tmpl) {
 // abandon gives a build up. The caller holds p.mu.
 func (p *Pool) abandon(name string) {
 	close(p.builds[name].done)
-	p.doom(name)
+	p.dropBuilt(name)
 }
 
-// doom has a database removed that was made for a build, in the background. Its name is
+// dropBuilt drops a database that was made for a build, in the background. Its name is
 // taken until then, also by the file. The caller holds p.mu.
-func (p *Pool) doom(name string) {
+func (p *Pool) dropBuilt(name string) {
 	delete(p.paused, name)
 	p.builds[name] = &build{expires: never, made: true, over: true}
 	if p.life.Err() != nil {
@@ -262,7 +262,7 @@ func (p *Pool) prune(newest *tmpl) {
 	for _, t := range old[min(len(old), keepOlder):] {
 		err := p.deleteTemplate(t.name)
 		if err == nil {
-			p.doom(t.name)
+			p.dropBuilt(t.name)
 			err = p.save()
 		}
 		if err != nil {

@@ -128,7 +128,7 @@ func (p *Pool) newDatabase(ctx context.Context, r Request) (Lease, error) {
 	p.leave()
 	l.expires = never
 	if t := p.templates[l.Template]; t != nil && l.pooled && l.database.Asleep {
-		p.restock(t, l)
+		p.addSpare(t, l)
 	} else {
 		p.discard(l)
 	}
@@ -168,7 +168,7 @@ func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	err = p.furnish(ctx, s, l, func() error {
+	err = p.provision(ctx, s, l, func() error {
 		began := time.Now()
 		counters, err := p.engine.CloneAsleep(ctx, s, shape, l.Name)
 		p.made(from, time.Since(began))
@@ -178,9 +178,9 @@ func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error
 	return l, err
 }
 
-// furnish writes a lease down, makes its account, and then, by f, its database: a database
+// provision writes a lease down, makes its account, and then, by f, its database: a database
 // without the account in the file is not ours to remove, whatever it is called.
-func (p *Pool) furnish(ctx context.Context, s *reset.Session, l *lease, f func() error) error {
+func (p *Pool) provision(ctx context.Context, s *reset.Session, l *lease, f func() error) error {
 	p.mu.Lock()
 	err := p.save()
 	p.mu.Unlock()
@@ -202,7 +202,7 @@ func (p *Pool) furnish(ctx context.Context, s *reset.Session, l *lease, f func()
 	if errors.Is(err, template.ErrExists) {
 		// Somebody else made it meanwhile: it must not be ours to remove, whatever becomes of the
 		// account.
-		if err := p.shut(undo, s, l); err != nil {
+		if err := p.revoke(undo, s, l); err != nil {
 			p.config.Log.Error("cannot remove an account", "database", l.Name, "error", err)
 		}
 		p.journal.Forget(l.Name)
@@ -325,7 +325,7 @@ func grantable(name string) bool { return len(server.GrantPattern(name)) <= long
 
 // remove removes the account and the database of a lease.
 func (p *Pool) remove(ctx context.Context, s *reset.Session, l *lease) error {
-	if err := p.shut(ctx, s, l); err != nil {
+	if err := p.revoke(ctx, s, l); err != nil {
 		p.journal.Forget(l.Name)
 		return err
 	}
@@ -336,7 +336,7 @@ func (p *Pool) remove(ctx context.Context, s *reset.Session, l *lease) error {
 // scheduler has its own table locked while it begins an event.
 const eraseTries = 3
 
-// erase removes the database of a lease that is shut.
+// erase removes the database of a lease whose account was revoked.
 func (p *Pool) erase(ctx context.Context, s *reset.Session, l *lease) error {
 	var err error
 	for range eraseTries {
@@ -351,8 +351,8 @@ func (p *Pool) erase(ctx context.Context, s *reset.Session, l *lease) error {
 	return err
 }
 
-// shut removes the account of a lease, and ends its connections.
-func (p *Pool) shut(ctx context.Context, s *reset.Session, l *lease) error {
+// revoke removes the account of a lease, and ends its connections.
+func (p *Pool) revoke(ctx context.Context, s *reset.Session, l *lease) error {
 	// In this order: nobody logs in again in between.
 	err := p.unlocked(ctx, s, l, func() error {
 		_, err := s.Conn.ExecContext(ctx, p.config.Server.EndLeaseSQL(l.Login))

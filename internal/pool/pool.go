@@ -228,7 +228,7 @@ func (p *Pool) start() error {
 	}
 	p.every(readInterval, j.Read)
 	// Apart from that, since databases are removed one after the other, which takes its time.
-	p.every(expireInterval, p.tend)
+	p.every(expireInterval, p.maintain)
 	return nil
 }
 

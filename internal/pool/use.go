@@ -179,7 +179,7 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
 	var next *lease
-	if err = p.shut(undo, s, l); err == nil {
+	if err = p.revoke(undo, s, l); err == nil {
 		if again {
 			next = p.reuse(l)
 		}

@@ -61,8 +61,8 @@ func (h *house) databases(prefix string) []string {
 	return list
 }
 
-// TestStock takes clones that were made ahead, gives them back, and has them again as new.
-func TestStock(t *testing.T) {
+// TestSpares takes clones that were made ahead, gives them back, and has them again as new.
+func TestSpares(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		h := newHouse(t, want)
 		h.limit(64, 2)
@@ -127,9 +127,9 @@ func TestStock(t *testing.T) {
 	})
 }
 
-// TestStockOfSuite has three leases at a time, again and again, as a suite of two workers does:
+// TestSparesOfSuite has three leases at a time, again and again, as a suite of two workers does:
 // none is made beside them, and none dropped after them, once there were three.
-func TestStockOfSuite(t *testing.T) {
+func TestSparesOfSuite(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
 	h.limit(64, 2)
 	h.put("shop")
@@ -156,8 +156,8 @@ func TestStockOfSuite(t *testing.T) {
 	}
 }
 
-// TestStockAtOnce gives back more clones at once than may stay.
-func TestStockAtOnce(t *testing.T) {
+// TestSparesAtOnce gives back more clones at once than may stay.
+func TestSparesAtOnce(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
 	h.limit(64, 1)
 	h.put("shop")
@@ -180,8 +180,8 @@ func TestStockAtOnce(t *testing.T) {
 	h.stocked(3)
 }
 
-// TestStockAfterRestart has no clones left that are nobody's.
-func TestStockAfterRestart(t *testing.T) {
+// TestSparesAfterRestart has no clones left that are nobody's.
+func TestSparesAfterRestart(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		h := newHouse(t, want)
 		h.limit(64, 3)

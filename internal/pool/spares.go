@@ -207,7 +207,7 @@ func (p *Pool) get(ctx context.Context, t *tmpl, mine chan clone) (*lease, error
 	select {
 	case c := <-mine: // it came in the same moment
 		if c.lease != nil {
-			p.restock(t, c.lease)
+			p.addSpare(t, c.lease)
 		}
 	default:
 		t.waiting = slices.DeleteFunc(t.waiting, func(w chan clone) bool { return w == mine })
@@ -273,7 +273,7 @@ func (p *Pool) work(t *tmpl, job func() (*lease, error)) {
 		t.rest(err)
 		switch {
 		case err == nil:
-			p.restock(t, l)
+			p.addSpare(t, l)
 			return
 		case len(t.waiting) > 0: // each has one made for it
 			t.waiting[0] <- clone{err: err}
@@ -285,8 +285,8 @@ func (p *Pool) work(t *tmpl, job func() (*lease, error)) {
 	})
 }
 
-// restock puts a lease among those that are nobody's. The caller holds p.mu.
-func (p *Pool) restock(t *tmpl, l *lease) {
+// addSpare puts a lease among those that are nobody's. The caller holds p.mu.
+func (p *Pool) addSpare(t *tmpl, l *lease) {
 	l.spare = true
 	if p.templates[t.name] != t {
 		p.discard(l)
@@ -341,7 +341,7 @@ func (p *Pool) putBack(l *lease) error {
 	if err != nil {
 		return err
 	}
-	err = p.furnish(p.life, s, l, func() error {
+	err = p.provision(p.life, s, l, func() error {
 		_, err := p.engine.Reset(p.life, s, &l.database, reset.RestoreCounters)
 		return err
 	})
