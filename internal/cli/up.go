@@ -220,7 +220,7 @@ func (a *app) create(ctx context.Context, old *instance.Record, o instance.Order
 	}
 	defer p.image.Release()
 	if old != nil {
-		if err := a.remove(ctx, old); err != nil {
+		if err := a.engine.Remove(ctx, old); err != nil {
 			return nil, err
 		}
 	}
