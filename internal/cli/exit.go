@@ -47,7 +47,7 @@ func exitCode(ctx context.Context, err error) int {
 	var usage usageError
 	var invalid engine.RequestError
 	var room *volume.NoRoomError
-	var idle notRunningError
+	var idle engine.NotRunningError
 	var answer *client.Error
 	if errors.As(err, &answer) {
 		if status, ok := exitOfAnswer[answer.Code]; ok {

@@ -31,7 +31,7 @@ func (e *Engine) Down(ctx context.Context, q DownRequest) error {
 	}
 	r, err := e.Registry.Get(q.Name)
 	if err == nil && q.Remove {
-		if err = e.Remove(ctx, r); err == nil {
+		if err = e.remove(ctx, r); err == nil {
 			return lock.UnlockRemove()
 		}
 	} else if err == nil {
@@ -45,9 +45,9 @@ func (e *Engine) lockName(ctx context.Context, name string) (*sys.FileLock, erro
 	return e.Registry.Lock(ctx, name, func() { e.note("waiting: another command is at work on instance %s", name) })
 }
 
-// Remove stops an instance and removes it. Its data is not wanted any more, so
+// remove stops an instance and removes it. Its data is not wanted any more, so
 // the server is not given the time to shut down.
-func (e *Engine) Remove(ctx context.Context, r *instance.Record) error {
+func (e *Engine) remove(ctx context.Context, r *instance.Record) error {
 	v, err := e.VolumeOf(ctx, r)
 	if err != nil {
 		return err
