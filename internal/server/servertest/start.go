@@ -60,7 +60,7 @@ func Start(t testing.TB, s *server.Server) *Running {
 	if err := r.configure(server.Bootstrap); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Bootstrap(t.Context(), r.path("my.cnf"), r.Config, dir, r.path("server.log"), r.Account); err != nil {
+	if err := r.bootstrap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.configure(server.Run); err != nil {
