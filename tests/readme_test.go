@@ -11,6 +11,7 @@ import (
 // TestReadme runs the commands of the README as they stand there, in a directory
 // with the files that they speak of.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	blocks := readmeBlocks(t)
 	if len(blocks) != 2 {
 		t.Fatalf("the README has %d blocks of commands, want 2: read this test", len(blocks))

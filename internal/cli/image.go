@@ -55,11 +55,12 @@ func runImageBuild(ctx context.Context, a *app, o *specFlags) error {
 	if err != nil {
 		return err
 	}
-	id, err := a.engine.BuildImage(ctx, spec, a.stdin)
+	p, err := a.prepare(ctx, spec)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.stdout, id)
+	defer p.image.Release()
+	fmt.Fprintln(a.stdout, p.image.ID)
 	return nil
 }
 

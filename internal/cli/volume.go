@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -153,7 +152,7 @@ func runVolumeGrow(ctx context.Context, a *app, kind, size string) error {
 		return err
 	}
 	if !there {
-		return fmt.Errorf("grow volume %s: %w\nhint: ramaria volume ls", kind, engine.ErrNoVolume)
+		return fmt.Errorf("grow volume %s: %w\nhint: ramaria volume ls", kind, errNoVolume)
 	}
 	old, err := o.At(spec.Kind).Usage()
 	if err != nil {

@@ -28,7 +28,7 @@ func TestHammer(t *testing.T) {
 		var wait sync.WaitGroup
 		var mu sync.Mutex
 		steps, resets := 0, 0
-		end := time.Now().Add(duration(t, envHammer, 5*time.Second))
+		end := time.Now().Add(duration(t, envHammer, usualPace()))
 		for i, le := range leases {
 			session := l.newSession()
 			wait.Go(func() {

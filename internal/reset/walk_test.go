@@ -55,8 +55,16 @@ func seeds(t *testing.T) []uint64 {
 	return []uint64{n}
 }
 
-// walkPace is how long a walk with one seed goes on in a normal run.
-const walkPace = 5 * time.Second
+// walkPace is how long a walk with one seed goes on in a normal run, and quickPace in a quick one.
+const walkPace, quickPace = 5 * time.Second, 2 * time.Second
+
+// usualPace is how long a random test goes on that the environment says nothing of.
+func usualPace() time.Duration {
+	if servertest.Quick() {
+		return quickPace
+	}
+	return walkPace
+}
 
 // TestWalk does random things to several leases of a random template, and puts them back
 // now and then: each must be as it was when it was fresh, and the others untouched.
@@ -65,7 +73,7 @@ func TestWalk(t *testing.T) {
 		for _, seed := range seeds(t) {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				// Long walks go through many schemas.
-				for end := time.Now().Add(duration(t, envWalk, walkPace)); time.Now().Before(end); seed++ {
+				for end := time.Now().Add(duration(t, envWalk, usualPace())); time.Now().Before(end); seed++ {
 					t.Logf("%s=%d", envSeed, seed)
 					ok := t.Run("schema", func(t *testing.T) { walkOnce(t, want, seed, min(time.Until(end), 10*time.Second)) })
 					if !ok {
