@@ -47,7 +47,7 @@ func exitCode(ctx context.Context, err error) int {
 	var usage usageError
 	var invalid engine.RequestError
 	var room *volume.NoRoomError
-	var idle notRunningError
+	var idle engine.NotRunningError
 	var answer *client.Error
 	if errors.As(err, &answer) {
 		if status, ok := exitOfAnswer[answer.Code]; ok {
@@ -61,7 +61,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, errNoVolume), errors.Is(err, instance.ErrNoMark), errors.Is(err, instance.ErrGone), errors.As(err, &idle):
+	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, engine.ErrNoVolume), errors.Is(err, instance.ErrNoMark), errors.Is(err, instance.ErrGone), errors.As(err, &idle):
 		return exitNotFound
 	}
 	return exitError

@@ -55,12 +55,11 @@ func runImageBuild(ctx context.Context, a *app, o *specFlags) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.prepare(ctx, spec)
+	id, err := a.engine.BuildImage(ctx, spec, a.stdin)
 	if err != nil {
 		return err
 	}
-	defer p.image.Release()
-	fmt.Fprintln(a.stdout, p.image.ID)
+	fmt.Fprintln(a.stdout, id)
 	return nil
 }
 

@@ -59,7 +59,7 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 		return usageError{errors.New("use --database and --own-names: the one takes a database out of the dump, the other all of them\nhint: leave one of them out")}
 	}
 	debug.SetMemoryLimit(dumpMemory)
-	i, err := a.running(name)
+	i, err := a.engine.Running(name)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 	to.Endpoint.Database = database
 	made, err := to.CreateDatabase(ctx)
 	if err != nil {
-		return a.blameRoom(ctx, i, "database "+database, err)
+		return a.engine.BlameRoom(ctx, i, "database "+database, err)
 	}
 	if !o.ownNames {
 		to.Rename = &dump.Rename{
@@ -83,10 +83,10 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 			Hint: "--database NAME loads one of them into " + database + ", --own-names each under its own name; what stands before was loaded",
 		}
 	}
-	return a.lockingOpen(ctx, i, func() error {
+	return a.engine.LockingOpen(ctx, i, func() error {
 		for _, file := range files {
 			if err := a.loadFile(ctx, to, file); err != nil {
-				return a.blameRoom(ctx, i, "the rest of "+filepath.Base(file), err)
+				return a.engine.BlameRoom(ctx, i, "the rest of "+filepath.Base(file), err)
 			}
 		}
 		return nil

@@ -57,8 +57,10 @@ func indent(s string, n int) string {
 }
 
 // micros writes a time in microseconds for people.
-func micros(n int64) string {
-	d := time.Duration(n) * time.Microsecond
+func micros(n int64) string { return short(time.Duration(n) * time.Microsecond) }
+
+// short writes a short time for people.
+func short(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
 		return d.String()

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -78,53 +77,12 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 	if err != nil {
 		return 0, err
 	}
-	var b [4]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return 0, err
-	}
-	name := instance.PassingPrefix + hex.EncodeToString(b[:])
-	// Held for as long as this process lives: an instance of this kind whose name
-	// is not locked is one whose `ramaria run` was killed.
-	lock, err := a.engine.Registry.Lock(ctx, name, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, lock.UnlockRemove()) }()
-	i, err := a.create(ctx, nil, instance.Order{Name: name, Spec: spec, Passing: true})
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		clean := context.WithoutCancel(ctx)
-		v, verr := a.engine.VolumeOf(clean, &i.Record)
-		if verr == nil {
-			verr = a.engine.Instances(v).Remove(clean, &i.Record)
-		}
-		err = errors.Join(err, verr)
-	}()
-	v, err := a.engine.VolumeOf(ctx, &i.Record)
-	if err != nil {
-		return 0, err
-	}
-	s, err := a.startSupervisor(ctx, i, v)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, s.Kill()) }()
-	watched, stop := context.WithCancel(context.WithoutCancel(ctx))
-	watching := make(chan struct{})
-	go func() {
-		defer close(watching)
-		// It ends without an error, by either end.
-		_ = s.Run(watched)
-		if s.Ended() {
-			a.say("ramaria: the server of this run has ended; its log is gone with it")
-		}
-	}()
-	defer func() { stop(); <-watching }()
-	a.warnOwnOptions()
-	a.noteOpen(ctx, i)
-	return runCommand(ctx, path, argv, append(forCommand(os.Environ(), i.Spec), supervisor.Env(i)...), a)
+	err = a.engine.Run(ctx, engine.RunRequest{Spec: spec, Stdin: a.stdin}, func(i *instance.Instance) (err error) {
+		a.warnOwnOptions()
+		status, err = runCommand(ctx, path, argv, append(forCommand(os.Environ(), i.Spec), supervisor.Env(i)...), a)
+		return err
+	})
+	return status, err
 }
 
 // runCommand runs the command in the foreground and returns its exit status. A

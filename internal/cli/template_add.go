@@ -130,10 +130,10 @@ func (o *templateAddOptions) fill(ctx context.Context, a *app, c *client.Client,
 		},
 		Rename: &dump.Rename{To: d.Name, From: o.database, New: true, Hint: "--database NAME takes one of them; no template was made"},
 	}
-	return a.lockingOpen(ctx, i, func() error {
+	return a.engine.LockingOpen(ctx, i, func() error {
 		for _, path := range paths {
 			if err := loadInto(ctx, to, path); err != nil {
-				return a.blameRoom(ctx, i, "the rest of "+filepath.Base(path), err)
+				return a.engine.BlameRoom(ctx, i, "the rest of "+filepath.Base(path), err)
 			}
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -152,7 +153,7 @@ func runVolumeGrow(ctx context.Context, a *app, kind, size string) error {
 		return err
 	}
 	if !there {
-		return fmt.Errorf("grow volume %s: %w\nhint: ramaria volume ls", kind, errNoVolume)
+		return fmt.Errorf("grow volume %s: %w\nhint: ramaria volume ls", kind, engine.ErrNoVolume)
 	}
 	old, err := o.At(spec.Kind).Usage()
 	if err != nil {

@@ -93,7 +93,7 @@ func (e *Engine) makePlaces() error {
 	// The disk's volumes of root's own places lie in its state directory, which was
 	// made for root alone once.
 	if fi, err := os.Lstat(e.Places.State); err == nil && fi.IsDir() && strings.HasPrefix(e.Places.Disk, e.Places.State+"/") && fi.Mode().Perm()&0o011 != 0o011 {
-		if err := os.Chmod(e.Places.State, fi.Mode().Perm()|0o011); err != nil {
+		if err := os.Chmod(e.Places.State, fi.Mode().Perm()|0o011); err != nil { //nolint:forbidigo // a directory of root's own
 			return fmt.Errorf("open directory to servers: %w", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"cmp"
@@ -37,11 +37,11 @@ func (e noParentError) Error() string {
 func (e noParentError) Is(target error) bool { return target == instance.ErrNotFound }
 
 // parent returns the instance called name, for its data.
-func (a *app) parent(name string) (*instance.Instance, error) {
+func (e *Engine) parent(name string) (*instance.Instance, error) {
 	if err := instance.CheckName(name); err != nil {
 		return nil, err
 	}
-	r, err := a.engine.Registry.Get(name)
+	r, err := e.Registry.Get(name)
 	if errors.Is(err, instance.ErrNotFound) {
 		return nil, noParentError{name: name}
 	}
@@ -55,7 +55,7 @@ func (a *app) parent(name string) (*instance.Instance, error) {
 	if state.Phase == instance.Gone {
 		return nil, noParentError{name: name, gone: true}
 	}
-	return a.engine.Registry.Open(name)
+	return e.Registry.Open(name)
 }
 
 // checkParent refuses an instance that is to be made of itself, which would wait for
@@ -64,11 +64,11 @@ func checkParent(o instance.Order) error {
 	if image.SourceInstance(o.Spec.From) != o.Name {
 		return nil
 	}
-	return usageError{fmt.Errorf("make instance %s: it cannot be made of itself\nhint: ramaria mark %s LABEL keeps its data, and ramaria rewind %s LABEL puts it back", o.Name, o.Name, o.Name)}
+	return RequestError{fmt.Errorf("make instance %s: it cannot be made of itself\nhint: ramaria mark %s LABEL keeps its data, and ramaria rewind %s LABEL puts it back", o.Name, o.Name, o.Name)}
 }
 
 // explainParent tells of an instance that cannot be made again, since it was made of
-// another one, what became of the two.
+// Substitute one, what became of the two.
 func explainParent(err error, r *instance.Record, spec instance.Spec) error {
 	var no noParentError
 	if !errors.As(err, &no) || !slices.Equal(r.Spec.From, spec.From) {
@@ -103,18 +103,18 @@ func (e explainedError) Unwrap() error { return e.error }
 
 // software is the --server of what is to be made; that of the instance whose data it is
 // made of, unless another was asked for that it is not.
-func (a *app) software(spec instance.Spec) (string, error) {
+func (e *Engine) software(spec instance.Spec) (string, error) {
 	name := image.SourceInstance(spec.From)
 	if name == "" {
 		return spec.Server, nil
 	}
-	i, err := a.parent(name)
+	i, err := e.parent(name)
 	if err != nil {
 		return "", err
 	}
 	own, err := i.Server.Fulfils(spec.Server)
 	if err != nil {
-		return "", usageError{err}
+		return "", RequestError{err}
 	}
 	if own {
 		spec.Server = ""
@@ -125,8 +125,8 @@ func (a *app) software(spec instance.Spec) (string, error) {
 // withData calls use with the data of an instance as it is now: a mark of one that runs,
 // or the data directory of one that does not, which cannot start meanwhile. It is an
 // image.Instances.
-func (a *app) withData(ctx context.Context, name string, use func(image.InstanceData) error) error {
-	i, err := a.parent(name)
+func (e *Engine) withData(ctx context.Context, name string, use func(image.InstanceData) error) error {
+	i, err := e.parent(name)
 	if err != nil {
 		return err
 	}
@@ -136,9 +136,9 @@ func (a *app) withData(ctx context.Context, name string, use func(image.Instance
 		cancel(fmt.Errorf("use source instance:%s: another command has been at work on it for %s\nhint: ramaria status %s", name, parentPatience, name))
 	})
 	defer patience.Stop()
-	err = a.atInstance(waiting, i.Name, "copy", func(c *client.Client) error {
+	err = e.atInstance(waiting, i.Name, "copy", func(c *client.Client) error {
 		patience.Stop()
-		err := a.withMark(ctx, name, c, use)
+		err := e.withMark(ctx, name, c, use)
 		if errors.Is(err, client.ErrNoServer) {
 			patience.Reset(parentPatience) // it has just ended: its name is going to be waited for
 		}
@@ -150,7 +150,7 @@ func (a *app) withData(ctx context.Context, name string, use func(image.Instance
 			return err
 		}
 		if state.Phase == instance.Crashed {
-			a.say("instance %s was not shut down cleanly; its data is recovered in the copy", name)
+			e.note("instance %s was not shut down cleanly; its data is recovered in the copy", name)
 		}
 		data, err := dataOf(i, i.DataDir(), time.Now())
 		if err != nil {
@@ -174,19 +174,19 @@ func dataOf(i *instance.Instance, dir string, at time.Time) (image.InstanceData,
 
 // forgetImage removes the image of an instance that was made of another one: no recipe
 // gives it ever again, and in most volumes it takes as much room as the instance.
-func (a *app) forgetImage(ctx context.Context, i *instance.Instance, p *prepared) error {
+func (e *Engine) forgetImage(ctx context.Context, i *instance.Instance, p *prepared) error {
 	i.Image = ""
 	if err := i.Save(); err != nil {
-		return errors.Join(err, a.engine.Instances(p.volume).Remove(context.WithoutCancel(ctx), &i.Record))
+		return errors.Join(err, e.Instances(p.volume).Remove(context.WithoutCancel(ctx), &i.Record))
 	}
-	images, err := a.engine.Images(p.volume)
+	images, err := e.Images(p.volume)
 	if err == nil {
 		err = images.Discard(context.WithoutCancel(ctx), p.image)
 	}
 	if err != nil {
-		a.say("warning: image %s, which nobody needs, is still there: %s", p.image.ID, err)
+		e.note("warning: image %s, which nobody needs, is still there: %s", p.image.ID, err)
 	}
 	return nil
 }
 
-var _ image.Instances = (*app)(nil).withData
+var _ image.Instances = (*Engine)(nil).withData

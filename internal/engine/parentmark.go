@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"context"
@@ -35,16 +35,16 @@ type claim struct {
 	lock            *sys.FileLock
 }
 
-func (a *app) claimsDir() string { return filepath.Join(a.engine.Places.State, "image-marks") }
+func (e *Engine) claimsDir() string { return filepath.Join(e.Places.State, "image-marks") }
 
 // newClaim claims a label before the mark is made.
-func (a *app) newClaim(ctx context.Context, name string) (*claim, error) {
-	if err := os.MkdirAll(a.claimsDir(), 0o700); err != nil {
+func (e *Engine) newClaim(ctx context.Context, name string) (*claim, error) {
+	if err := os.MkdirAll(e.claimsDir(), 0o700); err != nil {
 		return nil, fmt.Errorf("copy instance %s: %w", name, err)
 	}
 	c := &claim{instance: name, label: claimPrefix + strings.ToLower(rand.Text())}
 	var err error
-	c.lock, err = sys.Lock(ctx, filepath.Join(a.claimsDir(), name+"."+c.label), sys.Exclusive, nil)
+	c.lock, err = sys.Lock(ctx, filepath.Join(e.claimsDir(), name+"."+c.label), sys.Exclusive, nil)
 	if err != nil {
 		return nil, fmt.Errorf("copy instance %s: %w", name, err)
 	}
@@ -53,19 +53,19 @@ func (a *app) newClaim(ctx context.Context, name string) (*claim, error) {
 
 // endClaim removes the mark, also one that the instance was about to make when the
 // request for it ended. One that cannot be removed stays claimed, for sweepClaims.
-func (a *app) endClaim(ctx context.Context, c *claim) error {
+func (e *Engine) endClaim(ctx context.Context, c *claim) error {
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), unmarkPatience)
 	defer cancel()
-	if err := a.unmark(clean, c.instance, c.label); err != nil {
-		a.say("warning: mark %s of instance %s is still there; the next ramaria up tries again: %s", c.label, c.instance, err)
+	if err := e.unmark(clean, c.instance, c.label); err != nil {
+		e.note("warning: mark %s of instance %s is still there; the next ramaria up tries again: %s", c.label, c.instance, err)
 		return c.lock.Unlock()
 	}
 	return c.lock.UnlockRemove()
 }
 
 // sweepClaims removes the marks that killed commands left.
-func (a *app) sweepClaims(ctx context.Context) error {
-	entries, err := os.ReadDir(a.claimsDir())
+func (e *Engine) sweepClaims(ctx context.Context) error {
+	entries, err := os.ReadDir(e.claimsDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -73,12 +73,12 @@ func (a *app) sweepClaims(ctx context.Context) error {
 		return fmt.Errorf("sweep marks: %w", err)
 	}
 	var errs []error
-	for _, e := range entries {
-		name, label, ok := strings.Cut(e.Name(), ".")
+	for _, entry := range entries {
+		name, label, ok := strings.Cut(entry.Name(), ".")
 		if !ok || !strings.HasPrefix(label, claimPrefix) {
 			continue
 		}
-		lock, err := sys.TryLock(filepath.Join(a.claimsDir(), e.Name()), sys.Exclusive)
+		lock, err := sys.TryLock(filepath.Join(e.claimsDir(), entry.Name()), sys.Exclusive)
 		if errors.Is(err, sys.ErrLocked) {
 			continue // an image is being made
 		}
@@ -86,7 +86,7 @@ func (a *app) sweepClaims(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("sweep marks: %w", err))
 			continue
 		}
-		if a.sweepMark(ctx, name, label) {
+		if e.sweepMark(ctx, name, label) {
 			errs = append(errs, lock.UnlockRemove())
 		} else { // the next command tries again
 			errs = append(errs, lock.Unlock())
@@ -96,25 +96,25 @@ func (a *app) sweepClaims(ctx context.Context) error {
 }
 
 // sweepMark reports whether a mark that a killed command left is gone.
-func (a *app) sweepMark(ctx context.Context, name, label string) bool {
+func (e *Engine) sweepMark(ctx context.Context, name, label string) bool {
 	limited, cancel := context.WithTimeout(ctx, sweepPatience)
 	defer cancel()
-	if i, err := a.parent(name); err == nil {
+	if i, err := e.parent(name); err == nil {
 		state, err := i.State()
-		held, herr := sys.Held(filepath.Join(a.engine.Registry.Dir, name+".lock"))
+		held, herr := sys.Held(filepath.Join(e.Registry.Dir, name+".lock"))
 		if err != nil || herr != nil || held && state.Phase != instance.Running {
 			return false // some command is at it, perhaps this very one
 		}
 	}
-	return a.unmark(limited, name, label) == nil
+	return e.unmark(limited, name, label) == nil
 }
 
 // unmark removes a mark, if it and the instance are there.
-func (a *app) unmark(ctx context.Context, name, label string) error {
-	if _, err := a.parent(name); errors.Is(err, instance.ErrNotFound) {
+func (e *Engine) unmark(ctx context.Context, name, label string) error {
+	if _, err := e.parent(name); errors.Is(err, instance.ErrNotFound) {
 		return nil
 	}
-	err := a.atInstance(ctx, name, "unmark", func(c *client.Client) error { return c.DeleteMark(ctx, label) },
+	err := e.atInstance(ctx, name, "unmark", func(c *client.Client) error { return c.DeleteMark(ctx, label) },
 		func(i *instance.Instance, s *instance.Store) error { return s.DeleteMark(ctx, &i.Record, label) })
 	var answer *client.Error
 	if errors.Is(err, instance.ErrNoMark) || errors.As(err, &answer) && answer.Code == client.CodeNotFound {
@@ -126,20 +126,20 @@ func (a *app) unmark(ctx context.Context, name, label string) error {
 // withMark calls use with the data of a running instance, by way of a mark that is made
 // now and gone afterwards. An error that matches client.ErrNoServer says that use was not
 // called.
-func (a *app) withMark(ctx context.Context, name string, c *client.Client, use func(image.InstanceData) error) (err error) {
-	claim, err := a.newClaim(ctx, name)
+func (e *Engine) withMark(ctx context.Context, name string, c *client.Client, use func(image.InstanceData) error) (err error) {
+	claim, err := e.newClaim(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.endClaim(ctx, claim)) }()
-	if err := a.tellPause(ctx, c); err != nil {
+	defer func() { err = errors.Join(err, e.endClaim(ctx, claim)) }()
+	if err := e.tellPause(ctx, c); err != nil {
 		return err
 	}
 	m, err := c.Mark(ctx, client.MarkRequest{Label: claim.label})
 	if err != nil {
 		return err
 	}
-	i, err := a.engine.Registry.Open(name)
+	i, err := e.Registry.Open(name)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// blameRoom returns the error of a load, or, if it failed since the instance's volume is full,
+// BlameRoom returns the error of a load, or, if it failed since the instance's volume is full,
 // a *volume.NoRoomError with the numbers: the server says no more than that a statement
 // was interrupted, or that it is read-only. It is asked before anything is undone.
-func (a *app) blameRoom(ctx context.Context, i *instance.Instance, what string, err error) error {
+func (e *Engine) BlameRoom(ctx context.Context, i *instance.Instance, what string, err error) error {
 	if err == nil || ctx.Err() != nil || !server.Starved(err) {
 		return err
 	}
-	v, verr := a.engine.VolumeOf(ctx, &i.Record)
+	v, verr := e.VolumeOf(ctx, &i.Record)
 	if verr != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 // atInstance has running done through the API of an instance that runs, or stopped
 // with the files of one that does not, while no other command is at work on it. verb
 // says what is to be done.
-func (a *app) atInstance(ctx context.Context, name, verb string, running func(*client.Client) error, stopped func(*instance.Instance, *instance.Store) error) error {
-	i, err := a.engine.Registry.Open(name)
+func (e *Engine) atInstance(ctx context.Context, name, verb string, running func(*client.Client) error, stopped func(*instance.Instance, *instance.Store) error) error {
+	i, err := e.Registry.Open(name)
 	if err != nil {
 		return err
 	}
@@ -29,13 +29,13 @@ func (a *app) atInstance(ctx context.Context, name, verb string, running func(*c
 			return err
 		}
 	}
-	lock, err := a.engine.Registry.Lock(ctx, name, func() { a.say("waiting: another command is at work on instance %s", name) })
+	lock, err := e.lockName(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer lock.Unlock()
 	// Under the lock things may have changed.
-	if i, err = a.engine.Registry.Open(name); err != nil {
+	if i, err = e.Registry.Open(name); err != nil {
 		return err
 	}
 	if state, err = i.State(); err != nil {
@@ -47,11 +47,11 @@ func (a *app) atInstance(ctx context.Context, name, verb string, running func(*c
 		}
 		return nil
 	}
-	v, err := a.engine.VolumeOf(ctx, &i.Record)
+	v, err := e.VolumeOf(ctx, &i.Record)
 	if err != nil {
 		return err
 	}
-	return stopped(i, a.engine.Instances(v))
+	return stopped(i, e.Instances(v))
 }
 
 // longPause is from when on an expected pause is told beforehand.
@@ -59,14 +59,14 @@ const longPause = 100 * time.Millisecond
 
 // tellPause says for how long the server of an instance is going to stand still, if
 // that is worth knowing.
-func (a *app) tellPause(ctx context.Context, c *client.Client) error {
+func (e *Engine) tellPause(ctx context.Context, c *client.Client) error {
 	s, err := c.Status(ctx)
 	if err != nil {
 		return err
 	}
 	expected := time.Duration(s.Snapshot.ExpectedPauseMicros) * time.Microsecond
 	if !s.Volume.Reflink && expected >= longPause {
-		a.say("volume %s copies: %s will stand still for about %s (%s of data); on volume xfs it would be milliseconds",
+		e.note("volume %s copies: %s will stand still for about %s (%s of data); on volume xfs it would be milliseconds",
 			s.Volume.Kind, s.Name, expected.Round(longPause), volume.FormatBytes(s.Snapshot.DataBytes))
 	}
 	return nil
