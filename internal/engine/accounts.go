@@ -16,12 +16,12 @@ func (e *Engine) LockingOpen(ctx context.Context, i *instance.Instance, f func()
 		return err
 	}
 	defer db.Close()
-	before, err := i.Server.Passwordless(ctx, db)
+	before, err := i.Server.Dialect().Passwordless(ctx, db)
 	if err != nil {
 		return err
 	}
 	err = f()
-	locked, lockErr := i.Server.LockNew(context.WithoutCancel(ctx), db, before)
+	locked, lockErr := i.Server.Dialect().LockNew(context.WithoutCancel(ctx), db, before)
 	if len(locked) > 0 {
 		e.note("%s", locked.LockedNote())
 	}
@@ -49,5 +49,5 @@ func openAccounts(ctx context.Context, i *instance.Instance) (server.Passwordles
 		return nil, err
 	}
 	defer db.Close()
-	return i.Server.Passwordless(ctx, db)
+	return i.Server.Dialect().Passwordless(ctx, db)
 }

@@ -70,7 +70,7 @@ func (b *build) passwordless(ctx context.Context) (server.Passwordless, error) {
 		return nil, err
 	}
 	defer db.Close()
-	return b.Server.Passwordless(ctx, db)
+	return b.Server.Dialect().Passwordless(ctx, db)
 }
 
 // upgrade upgrades what a server of an older series wrote.
@@ -106,7 +106,7 @@ func (b *build) startServer(ctx context.Context, loads []source) (*server.Proces
 	if b.image.Database == "" {
 		b.image.Database = b.Database
 	}
-	sql := b.Server.InitSQL(b.login, b.app, "", false)
+	sql := b.Server.Dialect().InitSQL(b.login, b.app, "", false)
 	if err := server.WritePrivate(filepath.Join(b.run, "init.sql"), []byte(sql), b.Account); err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (b *build) finish(ctx context.Context, open server.Passwordless) error {
 		return err
 	}
 	defer db.Close()
-	locked, err := b.Server.LockNew(ctx, db, open)
+	locked, err := b.Server.Dialect().LockNew(ctx, db, open)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (b *build) finish(ctx context.Context, open server.Passwordless) error {
 			return err
 		}
 	}
-	if _, err := db.ExecContext(ctx, b.Server.ForgetSQL(supervisors, apps)); err != nil {
+	if _, err := db.ExecContext(ctx, b.Server.Dialect().ForgetSQL(supervisors, apps)); err != nil {
 		return fmt.Errorf("remove the accounts of the build: %w", err)
 	}
 	return analyze(ctx, db)
@@ -182,7 +182,7 @@ func (b *build) wake(ctx context.Context) error {
 	if b.copied.Wake == nil {
 		return nil
 	}
-	db, err := b.Server.OpenUnlogged(server.SocketPath(b.run), b.login)
+	db, err := b.Server.Dialect().OpenUnlogged(server.SocketPath(b.run), b.login)
 	if err != nil {
 		return err
 	}

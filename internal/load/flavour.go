@@ -24,7 +24,7 @@ var signs = []struct {
 // first line, or can be told by what failed.
 func (t Target) otherFlavour(err error, s dump.Summary) {
 	fault, ok := errors.AsType[*dump.Error](err)
-	if !ok || fault.Hint != "" || !server.Dialect(err) {
+	if !ok || fault.Hint != "" || !server.OtherDialect(err) {
 		return
 	}
 	maker := server.Flavour(s.Maker)

@@ -185,7 +185,7 @@ func (p *Pool) provision(ctx context.Context, s *reset.Session, l *lease, f func
 	err := p.save()
 	p.mu.Unlock()
 	if err == nil {
-		_, err = s.Conn.ExecContext(ctx, p.config.Server.LeaseSQL(l.Login, l.Name))
+		_, err = s.Conn.ExecContext(ctx, p.config.Server.Dialect().LeaseSQL(l.Login, l.Name))
 	}
 	if err == nil {
 		err = f()
@@ -355,7 +355,7 @@ func (p *Pool) erase(ctx context.Context, s *reset.Session, l *lease) error {
 func (p *Pool) revoke(ctx context.Context, s *reset.Session, l *lease) error {
 	// In this order: nobody logs in again in between.
 	err := p.unlocked(ctx, s, l, func() error {
-		_, err := s.Conn.ExecContext(ctx, p.config.Server.EndLeaseSQL(l.Login))
+		_, err := s.Conn.ExecContext(ctx, p.config.Server.Dialect().EndLeaseSQL(l.Login))
 		return err
 	})
 	if err != nil {

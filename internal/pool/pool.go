@@ -204,7 +204,7 @@ func (p *Pool) start() error {
 	if err != nil {
 		return err
 	}
-	db, err := p.config.Server.OpenUnlogged(p.config.Endpoint.Socket, p.config.Login)
+	db, err := p.config.Server.Dialect().OpenUnlogged(p.config.Endpoint.Socket, p.config.Login)
 	if err != nil {
 		j.Close()
 		return err

@@ -48,7 +48,7 @@ func (u *unlocker) passes(ctx context.Context, conn *sql.Conn, list []server.Ses
 	}) {
 		return true, nil
 	}
-	work, err := u.Server.InnoDBWork(ctx, conn)
+	work, err := u.Server.Dialect().InnoDBWork(ctx, conn)
 	// One that cannot go on since somebody reads what was deleted is at work all the time.
 	moves := work.Purge != "" && work.Purge != u.purge
 	u.purge = work.Purge
@@ -74,7 +74,7 @@ func (u *unlocker) rows(ctx context.Context, conn *sql.Conn, list []server.Sessi
 		return nil
 	}
 	u.rowsAsked = time.Now()
-	holders, err := u.Server.RowLockHolders(ctx, conn, u.me, u.d.Name)
+	holders, err := u.Server.Dialect().RowLockHolders(ctx, conn, u.me, u.d.Name)
 	if err != nil {
 		return err
 	}

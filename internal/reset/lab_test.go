@@ -38,7 +38,7 @@ func newLab(t *testing.T, want, name, schema string, set ...map[string]string) *
 		t.Fatal(err)
 	}
 	t.Cleanup(j.Close)
-	if l.db, err = srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login); err != nil {
+	if l.db, err = srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.db.Close() })
@@ -84,7 +84,7 @@ func (l *lab) lease(name string) *lease {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if _, err := l.session.Conn.ExecContext(l.t.Context(), l.srv.LeaseSQL(login, name)); err != nil {
+	if _, err := l.session.Conn.ExecContext(l.t.Context(), l.srv.Dialect().LeaseSQL(login, name)); err != nil {
 		l.t.Fatal(err)
 	}
 	le := &lease{lab: l, login: login, Database: reset.Database{Name: name, User: login.User, Shape: l.shape, Counters: counters}}

@@ -239,7 +239,7 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 			clear(counters)
 			ask = append(ask, askCounters(r.Server, d.Name, d.Shape, counters)...)
 		}
-		open, err := r.Server.OpenTransactions(ctx, s.Conn, d.User, ask...)
+		open, err := r.Server.Dialect().OpenTransactions(ctx, s.Conn, d.User, ask...)
 		switch {
 		case errors.Is(err, server.ErrUnseen):
 			return nil, errors.Join(s.End(ctx, d.User), server.Ask(ctx, s.Conn, prepared(names)))
@@ -298,7 +298,7 @@ func (r *Engine) apply(ctx context.Context, s *Session, d *Database, p *Plan, co
 		return r.again(ctx, s, d)
 	}
 	if p.ReadOnly {
-		if err := r.Server.MakeWritable(ctx, s.Conn, d.Name); err != nil {
+		if err := r.Server.Dialect().MakeWritable(ctx, s.Conn, d.Name); err != nil {
 			return err
 		}
 	}

@@ -159,7 +159,7 @@ func (r *room) leave(conn *sql.Conn) {
 			r.t.Fatal(err)
 		}
 		// InnoDB lets go of the transaction later than the server of the connection.
-		open, err := r.Server.OpenTransactions(r.t.Context(), r.session.Conn, r.User)
+		open, err := r.Server.Dialect().OpenTransactions(r.t.Context(), r.session.Conn, r.User)
 		if err != nil {
 			r.t.Fatal(err)
 		}

@@ -155,7 +155,7 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 	if now := time.Now(); u.statement != me.Statement {
 		u.statement, u.began, u.since, u.strangers, u.looks = me.Statement, now, now, time.Time{}, 0
 	}
-	if known, err := u.Server.MetadataLock(ctx, conn, u.me); err != nil {
+	if known, err := u.Server.Dialect().MetadataLock(ctx, conn, u.me); err != nil {
 		return true, err
 	} else if known != nil {
 		return true, u.known(ctx, conn, list, known, me.User)

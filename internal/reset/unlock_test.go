@@ -153,7 +153,7 @@ func TestLockThatRunsOut(t *testing.T) {
 		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
 		le := l.lease("farm_1")
 		l.exec("CREATE USER other@localhost IDENTIFIED BY 'x_aA1x_aA1'\nGRANT ALL ON *.* TO other@localhost\nSET lock_wait_timeout = 1")
-		db, err := l.srv.OpenUnlogged(l.srv.Endpoint.Socket, l.srv.Endpoint.Login)
+		db, err := l.srv.Dialect().OpenUnlogged(l.srv.Endpoint.Socket, l.srv.Endpoint.Login)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -96,7 +96,7 @@ func (r *Engine) left(ctx context.Context, s *Session, user string, list []binlo
 		return nil, nil
 	}
 	others := map[string]bool{}
-	if err := r.Server.PreparedByOthers(ctx, s.Conn, user, func(format uint32, global, branch string) {
+	if err := r.Server.Dialect().PreparedByOthers(ctx, s.Conn, user, func(format uint32, global, branch string) {
 		others[binlog.XID{Format: format, Global: global, Branch: branch}.String()] = true
 	}); err != nil {
 		return nil, err

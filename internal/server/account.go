@@ -38,27 +38,21 @@ func NewPassword() string {
 //
 // The supervisor comes last: MySQL passes over an error in these statements and all that
 // follow, so that its log-in proves that they all were run.
-func (s *Server) InitSQL(supervisor, app Login, database string, readOnly bool) string {
-	f := s.family()
-	var withheld []string
-	for _, p := range f.withheld {
-		if s.Version.Compare(p.since) >= 0 {
-			withheld = append(withheld, p.name)
-		}
-	}
+func (d Dialect) InitSQL(supervisor, app Login, database string, readOnly bool) string {
+	withheld := slices.Clone(d.Withheld)
 	if readOnly {
-		withheld = append(withheld, f.obeyReadOnly)
+		withheld = append(withheld, d.ObeyReadOnly)
 	}
 	apps := appAccounts(app)
 	names, super := strings.Join(apps, ", "), account(supervisor, "localhost")
 	// The second mode makes quote right whatever the passwords hold.
 	lines := []string{"SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES'"}
-	lines = append(lines, f.create(names, identified(apps[0], app)+", "+identified(apps[1], app))...)
+	lines = append(lines, d.CreateUsers(names, identified(apps[0], app)+", "+identified(apps[1], app))...)
 	lines = append(lines, grantAll(names), "REVOKE "+strings.Join(withheld, ", ")+" ON *.* FROM "+names)
 	if database != "" {
 		lines = append(lines, "CREATE DATABASE IF NOT EXISTS "+QuoteName(database))
 	}
-	lines = append(lines, f.create(super, identified(super, supervisor))...)
+	lines = append(lines, d.CreateUsers(super, identified(super, supervisor))...)
 	return strings.Join(append(lines, grantAll(super)), ";\n") + ";\n"
 }
 
@@ -85,26 +79,26 @@ func GrantPattern(database string) string {
 
 // LeaseSQL returns the statements that make an account that may do anything in one
 // database, and nothing else.
-func (s *Server) LeaseSQL(l Login, database string) string {
+func (d Dialect) LeaseSQL(l Login, database string) string {
 	apps := appAccounts(l)
 	names := strings.Join(apps, ", ")
-	lines := s.family().create(names, identified(apps[0], l)+", "+identified(apps[1], l))
+	lines := d.CreateUsers(names, identified(apps[0], l)+", "+identified(apps[1], l))
 	// In the name of a database that rights are given to, these two stand for others.
-	if p := s.family().leased; p != "" {
+	if p := d.Leased; p != "" {
 		lines = append(lines, "GRANT "+p+" ON *.* TO "+names)
 	}
 	return strings.Join(append(lines, "GRANT ALL PRIVILEGES ON "+QuoteName(GrantPattern(database))+".* TO "+names), ";\n")
 }
 
 // EndLeaseSQL returns the statement that removes what LeaseSQL made.
-func (s *Server) EndLeaseSQL(l Login) string {
+func (d Dialect) EndLeaseSQL(l Login) string {
 	return "DROP USER IF EXISTS " + strings.Join(appAccounts(l), ", ")
 }
 
 // ForgetSQL returns the statement that removes what InitSQL made, for any number of
 // accounts of the supervisor and of applications. It is one, since the session that runs
 // it belongs to one of them.
-func (s *Server) ForgetSQL(supervisors, apps []Login) string {
+func (d Dialect) ForgetSQL(supervisors, apps []Login) string {
 	var names []string
 	for _, l := range supervisors {
 		names = append(names, account(l, "localhost"))

@@ -55,15 +55,6 @@ func GlobEscape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// SystemSchema reports whether a database is the server's own on some server.
-func SystemSchema(name string) bool {
-	switch strings.ToLower(name) {
-	case "mysql", "sys", "performance_schema", "information_schema":
-		return true
-	}
-	return false
-}
-
 // Maker is the server that last wrote a data directory.
 type Maker struct {
 	Flavour Flavour

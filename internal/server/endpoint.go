@@ -1,13 +1,8 @@
 package server
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -33,7 +28,7 @@ func (e Endpoint) URL() string {
 }
 
 // Env returns the variables, as K=V, by which programs and libraries commonly
-// learn of their database. home is the directory that WriteClientHome wrote: the client
+// learn of their database. home is the directory that holds HomeConfig as my.cnf: the client
 // programs know no variable for the account, and one of MySQL and one of MariaDB for that.
 func (e Endpoint) Env(home string) []string {
 	port := strconv.Itoa(e.Port)
@@ -65,16 +60,12 @@ func optionQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(s) + `"`
 }
 
-// WriteClientHome makes dir a directory in which the client programs find this endpoint, as
-// their MYSQL_HOME; only the caller can read it.
+// HomeConfig returns the option file by which the client programs find this endpoint in a
+// directory that is their MYSQL_HOME.
 //
 // It says host = localhost, which beats MYSQL_HOST, and not protocol = socket: so -S, and -h
 // with another host, lead where they say and not here. The database is in the group of
 // the client alone, since dump and admin programs know no such option.
-func (e Endpoint) WriteClientHome(dir string) error {
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make directory for clients: %w", err)
-	}
-	text := e.clientGroup() + "host = localhost\n\n[mysql]\ndatabase = " + optionQuote(e.Database) + "\ndefault-character-set = utf8mb4\n"
-	return WritePrivate(filepath.Join(dir, "my.cnf"), []byte(text), Account{})
+func (e Endpoint) HomeConfig() string {
+	return e.clientGroup() + "host = localhost\n\n[mysql]\ndatabase = " + optionQuote(e.Database) + "\ndefault-character-set = utf8mb4\n"
 }

@@ -37,21 +37,13 @@ type family struct {
 	installs  map[string]string
 	elsewhere string
 
-	// create returns the statements that make accounts, or make them anew; names are the
-	// accounts, and identified the same with their passwords.
-	create func(names, identified string) []string
-	// accounts asks for the accounts: user, host, and how they log in, as JSON; see authentication.
-	accounts string
-	// withheld are the privileges that the application does not get, and obeyReadOnly that
-	// by which it could write in spite of read_only.
-	withheld     []privilege
-	obeyReadOnly string
-	// leased is a privilege without which an account cannot change what is in its own
-	// database, "" for none.
-	leased string
+	// dialect is how it is spoken to in SQL, but for what depends on the version: withheld are the
+	// privileges that the application does not get, and readOnly is the first version that can make
+	// a single database read only, the zero Version if none can.
+	dialect  Dialect
+	withheld []privilege
+	readOnly Version
 
-	// unlogged are the variables of a session that puts things back; see OpenUnlogged.
-	unlogged map[string]string
 	// block returns a statement that carries out others, one after the other, up to the first
 	// that fails; nil if the server has none outside of a stored program.
 	block func(statements ...string) string
@@ -71,16 +63,6 @@ type family struct {
 	// hidden says that a table's counter can be another once the table is opened anew, and that
 	// information_schema tells an old one until then.
 	hidden bool
-	// rowLocks asks which connections hold locks on rows of a database that a connection waits for.
-	rowLocks string
-	// transactions finds the open transactions of a user.
-	transactions func(user string, into *[]Transaction) Question
-	// detached asks for the names of prepared XA transactions of connections of other users than
-	// one, which comes last; "" where such a transaction belongs to its connection alone.
-	detached string
-	// readOnly is the first version that can make a single database read only, the zero Version if
-	// none can.
-	readOnly Version
 
 	dataDir dataDir
 	// profile is how it is configured.
@@ -125,6 +107,19 @@ func familyOf(f Flavour) *family {
 
 // family is for servers that Find or Fetch returned, whose flavour is known.
 func (s *Server) family() *family { return familyOf(s.Flavour) }
+
+// Dialect is how the server is spoken to in SQL.
+func (s *Server) Dialect() Dialect {
+	f := s.family()
+	d := f.dialect
+	for _, p := range f.withheld {
+		if s.Version.Compare(p.since) >= 0 {
+			d.Withheld = append(d.Withheld, p.name)
+		}
+	}
+	d.ReadOnlyDatabases = f.readOnly != (Version{}) && s.Version.Compare(f.readOnly) >= 0
+	return d
+}
 
 // Block returns a statement that carries out others, one after the other, up to the first that
 // fails; "" if the server has none.

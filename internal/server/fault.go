@@ -79,9 +79,9 @@ func DatabaseExists(err error) bool { return numbered(err, errDatabaseExists) }
 // directory, which MySQL leaves where that holds what it does not know.
 func DirectoryStays(err error) bool { return numbered(err, errSchemaDirStays, errSchemaDirOnly) }
 
-// Dialect reports whether a statement failed since the server does not speak it: a syntax, a
+// OtherDialect reports whether a statement failed since the server does not speak it: a syntax, a
 // character set, a collation, a variable, an engine or a type of the other flavour.
-func Dialect(err error) bool {
+func OtherDialect(err error) bool {
 	return numbered(err, 1064, 1115, 1193, 1231, 1273, 1286, errNoRoutine, 1911, 3679, 4161)
 }
 
@@ -121,6 +121,9 @@ func Gone(err error) bool {
 	}
 	return numbered(err, 1053) // it is about to end
 }
+
+// AccessRefused reports whether the server answers, and refuses the account.
+func AccessRefused(err error) bool { return numbered(err, 1045, 1698) }
 
 // Refusal is what a server says of a statement that it does not carry out.
 type Refusal struct {

@@ -18,7 +18,7 @@ type InnoDBWork struct {
 
 // InnoDBWork asks InnoDB's own report.
 // https://dev.mysql.com/doc/refman/8.4/en/innodb-standard-monitor.html
-func (s *Server) InnoDBWork(ctx context.Context, conn *sql.Conn) (InnoDBWork, error) {
+func (d Dialect) InnoDBWork(ctx context.Context, conn *sql.Conn) (InnoDBWork, error) {
 	var work InnoDBWork
 	if err := Ask(ctx, conn, Question{Text: "SHOW ENGINE INNODB STATUS", Row: func(rows *sql.Rows) error {
 		var kind, name, text string

@@ -16,7 +16,7 @@ func TestInnoDBWork(t *testing.T) {
 		srv := servertest.Start(t, servertest.Find(t, want))
 		srv.Load(t, "CREATE DATABASE a; CREATE TABLE a.t (id int PRIMARY KEY AUTO_INCREMENT, b varchar(100), KEY (b)) ENGINE=InnoDB; INSERT INTO a.t (b) VALUES ('x');"+
 			strings.Repeat("INSERT INTO a.t (b) SELECT CONCAT(id, 'y') FROM a.t;", 15))
-		db, err := srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+		db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func TestInnoDBWork(t *testing.T) {
 		until := func(what string, is func(server.InnoDBWork) bool) {
 			t.Helper()
 			for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-				work, err := srv.InnoDBWork(t.Context(), conn)
+				work, err := srv.Dialect().InnoDBWork(t.Context(), conn)
 				if err != nil {
 					t.Fatal(err)
 				}

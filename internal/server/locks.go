@@ -38,9 +38,9 @@ func (s Session) Lock() Lock {
 // RowLockHolders returns the connections whose transactions hold locks on rows of a database that
 // the transaction of a connection waits for. The server's dictionary is another database: whoever
 // makes or drops a table has some of its rows locked.
-func (s *Server) RowLockHolders(ctx context.Context, conn *sql.Conn, waits uint64, database string) ([]uint64, error) {
+func (d Dialect) RowLockHolders(ctx context.Context, conn *sql.Conn, waits uint64, database string) ([]uint64, error) {
 	var list []uint64
-	err := Ask(ctx, conn, Question{Text: fmt.Sprintf(s.family().rowLocks, waits, Quote(database)), Row: func(rows *sql.Rows) error {
+	err := Ask(ctx, conn, Question{Text: fmt.Sprintf(d.RowLocks, waits, Quote(database)), Row: func(rows *sql.Rows) error {
 		var id uint64
 		err := rows.Scan(&id)
 		list = append(list, id)
@@ -64,7 +64,7 @@ type MetadataLock struct {
 // MetadataLock returns what a connection waits for, nil if that is nothing, or something else, or the
 // server does not tell. It takes the instrument wait/lock/metadata/sql/mdl of performance_schema.
 // https://dev.mysql.com/doc/refman/8.4/en/performance-schema-metadata-locks-table.html
-func (s *Server) MetadataLock(ctx context.Context, conn *sql.Conn, waits uint64) (*MetadataLock, error) {
+func (d Dialect) MetadataLock(ctx context.Context, conn *sql.Conn, waits uint64) (*MetadataLock, error) {
 	var lock *MetadataLock
 	err := Ask(ctx, conn, Question{Text: "SELECT p.object_schema, t.processlist_id FROM performance_schema.threads w " +
 		"JOIN performance_schema.metadata_locks p ON p.owner_thread_id = w.thread_id AND p.lock_status = 'PENDING' " +

@@ -28,3 +28,12 @@ func UnfitName(name string) string {
 	}
 	return ""
 }
+
+// SystemSchema reports whether a database is the server's own on some server.
+func SystemSchema(name string) bool {
+	switch strings.ToLower(name) {
+	case "mysql", "sys", "performance_schema", "information_schema":
+		return true
+	}
+	return false
+}

@@ -66,9 +66,9 @@ func (a authentication) open() string {
 // Passwordless returns the accounts of a running server that need no password. It is for accounts
 // that may read the tables of the server itself, which a dump may have written to without the
 // server knowing it yet.
-func (s *Server) Passwordless(ctx context.Context, db *sql.DB) (Passwordless, error) {
+func (d Dialect) Passwordless(ctx context.Context, db *sql.DB) (Passwordless, error) {
 	found := Passwordless{}
-	err := Query(ctx, db, s.family().accounts, func(c []string) error {
+	err := Query(ctx, db, d.Accounts, func(c []string) error {
 		var a authentication
 		if err := json.Unmarshal([]byte(c[2]), &a); err != nil {
 			return fmt.Errorf("read account %s: %w", printable(accountName(c[0], c[1])), err)
@@ -88,8 +88,8 @@ func accountName(user, host string) string { return Quote(user) + "@" + Quote(ho
 
 // LockNew locks the accounts that need no password and did need one before, or were not there, and
 // returns them.
-func (s *Server) LockNew(ctx context.Context, db *sql.DB, before Passwordless) (Passwordless, error) {
-	found, err := s.Passwordless(ctx, db)
+func (d Dialect) LockNew(ctx context.Context, db *sql.DB, before Passwordless) (Passwordless, error) {
+	found, err := d.Passwordless(ctx, db)
 	if err != nil {
 		return nil, err
 	}

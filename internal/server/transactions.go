@@ -24,53 +24,18 @@ var ErrUnseen = errors.New("the server does not tell which transactions are open
 // OpenTransactions returns the transactions of sessions of the user, those that only read
 // included, and asks what else is to be asked after that in the same round trip. It is
 // exact: what is open is in it, and on MySQL also what is only begun.
-func (s *Server) OpenTransactions(ctx context.Context, conn *sql.Conn, user string, also ...Question) ([]Transaction, error) {
+func (d Dialect) OpenTransactions(ctx context.Context, conn *sql.Conn, user string, also ...Question) ([]Transaction, error) {
 	var list []Transaction
-	if err := Ask(ctx, conn, append([]Question{s.family().transactions(user, &list)}, also...)...); err != nil {
+	if err := Ask(ctx, conn, append([]Question{d.Transactions(user, &list)}, also...)...); err != nil {
 		return nil, fmt.Errorf("ask for open transactions: %w", err)
 	}
 	return list, nil
 }
 
-// Question is a question, and what is done with each row of the answer. The text has no
-// parameters, since these would be a round trip of their own.
-type Question struct {
-	Text string
-	Row  func(*sql.Rows) error
-}
-
-// Ask asks everything in one round trip, in order. The connection must be one on which
-// several statements may be sent at once, such as those of OpenUnlogged.
-func Ask(ctx context.Context, conn *sql.Conn, questions ...Question) error {
-	if len(questions) == 0 {
-		return nil
-	}
-	texts := make([]string, len(questions))
-	for i, q := range questions {
-		texts[i] = q.Text
-	}
-	rows, err := conn.QueryContext(ctx, strings.Join(texts, "; "))
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for i, q := range questions {
-		if i > 0 && !rows.NextResultSet() {
-			break // with an error
-		}
-		for rows.Next() {
-			if err := q.Row(rows); err != nil {
-				return err
-			}
-		}
-	}
-	return rows.Err()
-}
-
-// transactionsByReport asks InnoDB's own report. information_schema.innodb_trx is a copy
+// TransactionsByReport asks InnoDB's own report. information_schema.innodb_trx is a copy
 // that is renewed at most every tenth of a second.
 // https://mariadb.com/kb/en/show-engine-innodb-status/
-func transactionsByReport(user string, into *[]Transaction) Question {
+func TransactionsByReport(user string, into *[]Transaction) Question {
 	return Question{"SHOW ENGINE INNODB STATUS", func(rows *sql.Rows) error {
 		var kind, name, text string
 		if err := rows.Scan(&kind, &name, &text); err != nil {
@@ -82,10 +47,10 @@ func transactionsByReport(user string, into *[]Transaction) Question {
 	}}
 }
 
-// transactionsBySchema asks performance_schema, since MySQL's report does not tell those
+// TransactionsBySchema asks performance_schema, since MySQL's report does not tell those
 // that only read. Without it nothing is seen at all.
 // https://dev.mysql.com/doc/refman/8.4/en/performance-schema-events-transactions-current-table.html
-func transactionsBySchema(user string, into *[]Transaction) Question {
+func TransactionsBySchema(user string, into *[]Transaction) Question {
 	return Question{"SELECT t.processlist_id, e.xa_state = 'PREPARED', @@performance_schema " +
 		"FROM (SELECT 1) one LEFT JOIN (performance_schema.threads t JOIN performance_schema.events_transactions_current e " +
 		"ON e.thread_id = t.thread_id AND e.state = 'ACTIVE') ON t.processlist_user = " + Quote(user), func(rows *sql.Rows) error {
@@ -157,8 +122,8 @@ func parseTransactions(report, user string) ([]Transaction, error) {
 // PreparedByOthers calls f with the names of those prepared XA transactions that belong to
 // connections of other users than the given one, though XA ROLLBACK could end them. On a server
 // that keeps these from others there are none.
-func (s *Server) PreparedByOthers(ctx context.Context, conn *sql.Conn, user string, f func(format uint32, global, branch string)) error {
-	query := s.family().detached
+func (d Dialect) PreparedByOthers(ctx context.Context, conn *sql.Conn, user string, f func(format uint32, global, branch string)) error {
+	query := d.Detached
 	if query == "" {
 		return nil
 	}
@@ -191,9 +156,8 @@ func plainXID(text string) string {
 }
 
 // MakeWritable ends that a database is read only, where the server knows that.
-func (s *Server) MakeWritable(ctx context.Context, conn *sql.Conn, database string) error {
-	since := s.family().readOnly
-	if since == (Version{}) || s.Version.Compare(since) < 0 {
+func (d Dialect) MakeWritable(ctx context.Context, conn *sql.Conn, database string) error {
+	if !d.ReadOnlyDatabases {
 		return nil
 	}
 	if _, err := conn.ExecContext(ctx, "ALTER DATABASE "+QuoteName(database)+" READ ONLY = 0"); err != nil {

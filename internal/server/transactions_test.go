@@ -16,7 +16,7 @@ func TestOpenTransactions(t *testing.T) {
 		srv := servertest.Start(t, servertest.Find(t, want))
 		srv.Load(t, "CREATE DATABASE a; CREATE TABLE a.t (id int PRIMARY KEY) ENGINE=InnoDB; INSERT INTO a.t VALUES (1);"+
 			"CREATE USER lessee@localhost IDENTIFIED BY 'x_aA1x_aA1'; GRANT ALL ON a.* TO lessee@localhost;")
-		db, err := srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+		db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestOpenTransactions(t *testing.T) {
 							t.Fatal(s, err)
 						}
 					}
-					list, err := srv.OpenTransactions(t.Context(), own, "lessee")
+					list, err := srv.Dialect().OpenTransactions(t.Context(), own, "lessee")
 					if err != nil || len(list) > 0 != tc.open {
 						t.Errorf("%v (%v), want one: %v", list, err, tc.open)
 					}
@@ -73,7 +73,7 @@ func TestOpenTransactions(t *testing.T) {
 					ended(t, own, id)
 					// InnoDB lets go of the transaction later than the server of the connection.
 					for len(list) > 0 {
-						if list, err = srv.OpenTransactions(t.Context(), own, "lessee"); err != nil {
+						if list, err = srv.Dialect().OpenTransactions(t.Context(), own, "lessee"); err != nil {
 							t.Fatal(err)
 						}
 					}

@@ -251,11 +251,11 @@ func (s *Supervisor) writeFiles() error {
 	if err := os.Remove(i.OldLogPath() + newSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove what was left of putting a log aside: %w", err)
 	}
-	sql := i.Server.InitSQL(i.Supervisor, i.Endpoint.Login, i.Endpoint.Database, brakes(s.volume))
+	sql := i.Server.Dialect().InitSQL(i.Supervisor, i.Endpoint.Login, i.Endpoint.Database, brakes(s.volume))
 	if err := server.WritePrivate(initFile(i), []byte(sql), i.Account); err != nil {
 		return err
 	}
-	if err := i.Endpoint.WriteClientHome(i.ClientDir()); err != nil {
+	if err := server.WriteClientHome(i.ClientDir(), i.Endpoint); err != nil {
 		return err
 	}
 	if err := i.Server.WriteKeys(s.keys, i.RunDir, i.Account); err != nil {

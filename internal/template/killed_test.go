@@ -43,7 +43,7 @@ func testKilledClone(t *testing.T, want string) {
 // next one. It returns how long the first took, and what the kill waited for.
 func cloneAndKill(t *testing.T, srv *servertest.Running) (took, wait time.Duration) {
 	t.Helper()
-	db, err := srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+	db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
 	if err != nil {
 		t.Fatal(err)
 	}

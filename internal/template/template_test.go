@@ -48,7 +48,7 @@ func start(t *testing.T, want string) (*servertest.Running, *sql.Conn, []string)
 			databases = append(databases, name)
 		}
 	}
-	db, err := srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+	db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
 	if err != nil {
 		t.Fatal(err)
 	}

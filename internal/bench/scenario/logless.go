@@ -36,7 +36,7 @@ func (l *Lab) startLogless(ctx context.Context, name string, kind volume.Kind, i
 		}
 	}()
 	app := server.Login{User: "app", Password: server.NewPassword()}
-	if err := s.files(server.Run, l.Server.InitSQL(s.login, app, "", false)); err != nil {
+	if err := s.files(server.Run, l.Server.Dialect().InitSQL(s.login, app, "", false)); err != nil {
 		return nil, err
 	}
 	data := filepath.Join(v.Dir(), "images", image, "data")

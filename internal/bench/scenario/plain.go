@@ -58,7 +58,7 @@ func (l *Lab) shm() (string, error) {
 func (s *plainServer) prepare() error {
 	s.login = server.Login{User: server.SupervisorUser, Password: server.NewPassword()}
 	s.app = server.Login{User: image.DefaultUser, Password: server.NewPassword()}
-	return s.files(server.Run, s.lab.Server.InitSQL(s.login, s.app, "", false))
+	return s.files(server.Run, s.lab.Server.Dialect().InitSQL(s.login, s.app, "", false))
 }
 
 func (s *plainServer) files(stage server.Stage, initSQL string) error {
@@ -132,7 +132,7 @@ func (s *plainServer) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.files(server.Stock, s.lab.Server.InitSQL(s.login, s.app, "", false)); err != nil {
+	if err := s.files(server.Stock, s.lab.Server.Dialect().InitSQL(s.login, s.app, "", false)); err != nil {
 		return err
 	}
 	return s.ready(ctx)

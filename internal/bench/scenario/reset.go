@@ -330,7 +330,7 @@ func (f *farm) fill(name, template string) runner.Case {
 			return err
 		},
 		Round: func(ctx context.Context) (s runner.Sample, err error) {
-			db, err := f.lab.Server.OpenUnlogged(f.instance.Socket(), f.instance.Supervisor)
+			db, err := f.lab.Server.Dialect().OpenUnlogged(f.instance.Socket(), f.instance.Supervisor)
 			if err != nil {
 				return runner.Sample{}, err
 			}

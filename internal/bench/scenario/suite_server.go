@@ -72,7 +72,7 @@ func (s *suiteServer) prepare(ctx context.Context) error {
 	if s.globals, err = readGlobals(ctx, s.admin); err != nil {
 		return err
 	}
-	return s.told().WriteClientHome(s.clientHome())
+	return server.WriteClientHome(s.clientHome(), s.told())
 }
 
 // environ is the caller's environment with what `ramaria run` adds; a stock server has no API.

@@ -120,7 +120,7 @@ func (r *Running) configure(stage server.Stage) error {
 	if stage == server.Run {
 		r.Config.InitFile = r.path("init.sql")
 		app := server.Login{User: "app", Password: server.NewPassword()}
-		if err := server.WritePrivate(r.Config.InitFile, []byte(r.InitSQL(r.Endpoint.Login, app, "", false)), r.Account); err != nil {
+		if err := server.WritePrivate(r.Config.InitFile, []byte(r.Dialect().InitSQL(r.Endpoint.Login, app, "", false)), r.Account); err != nil {
 			return err
 		}
 		if err := r.WriteKeys(r.path("keys"), r.Config.RunDir, r.Account); err != nil {
