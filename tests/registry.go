@@ -67,7 +67,8 @@ var Packages = []Package{
 	{Path: "internal/pool", Race: true, Least: 25, Needed: []string{`Test.*`}},
 	{Path: "internal/load", Race: true, Least: 15, Needed: []string{`Test.*`}},
 	{Path: "internal/template", Race: true, Least: 30, Needed: []string{`Test.*`}},
-	{Path: "internal/server", Race: true, Least: 50, Needed: []string{
+	{Path: "internal/dbconn", Least: 10, Needed: []string{`Test.*`}},
+	{Path: "internal/server", Race: true, Least: 40, Needed: []string{
 		`TestRealPackages`,
 		`TestRealPackagesWithoutRoot`,
 		`TestRealSuites(Run)?(/.*)?`,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -61,7 +62,7 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	if err != nil {
 		return instance.Spec{}, usageError{err}
 	}
-	if err := server.CheckUser(o.user); err != nil {
+	if err := dbconn.CheckUser(o.user); err != nil {
 		return instance.Spec{}, usageError{err}
 	}
 	if o.port < 0 || o.port > 65535 {

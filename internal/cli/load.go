@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/load"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -63,7 +63,7 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 	if err != nil {
 		return err
 	}
-	if why := server.UnfitName(database); why != "" {
+	if why := dbconn.UnfitName(database); why != "" {
 		return usageError{fmt.Errorf("load into database %q: it %s", database, why)}
 	}
 	for _, file := range files { // before anything is loaded

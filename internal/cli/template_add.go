@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/load"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -125,8 +125,8 @@ func (o *templateAddOptions) fill(ctx context.Context, a *app, c *client.Client,
 	}
 	d := claim.Database
 	to := load.Target{
-		Server: i.Server, Endpoint: server.Endpoint{
-			Host: d.Host, Port: d.Port, Socket: d.Socket, Login: server.Login{User: d.User, Password: d.Password}, Database: d.Name,
+		Server: i.Server, Endpoint: dbconn.Endpoint{
+			Host: d.Host, Port: d.Port, Socket: d.Socket, Login: dbconn.Login{User: d.User, Password: d.Password}, Database: d.Name,
 		},
 		Rename: &dump.Rename{To: d.Name, From: o.database, New: true, Hint: "--database NAME takes one of them; no template was made"},
 	}

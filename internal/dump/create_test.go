@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -261,7 +261,7 @@ const vectorTable = `CREATE TABLE v (id int PRIMARY KEY, a int, e vector(3) NOT 
 func TestCreateOnServers(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		srv := servertest.Start(t, servertest.Find(t, want))
-		db, err := server.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
+		db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // DeferredKeys are the statements by which the keys of an empty table go and come back.
@@ -21,7 +21,7 @@ type DeferredKeys struct {
 func (t *Table) DeferKeys(name string) (DeferredKeys, bool) {
 	var drop, keys, foreign []string
 	for _, clause := range t.ForeignKeys {
-		drop = append(drop, "DROP FOREIGN KEY "+server.QuoteName(KeyName(clause)))
+		drop = append(drop, "DROP FOREIGN KEY "+dbconn.QuoteName(KeyName(clause)))
 		clause, ok := sameRestrict(clause)
 		if !ok {
 			return DeferredKeys{}, false
@@ -29,7 +29,7 @@ func (t *Table) DeferKeys(name string) (DeferredKeys, bool) {
 		foreign = append(foreign, "ADD "+clause)
 	}
 	for _, clause := range t.Keys {
-		drop = append(drop, "DROP KEY "+server.QuoteName(KeyName(clause)))
+		drop = append(drop, "DROP KEY "+dbconn.QuoteName(KeyName(clause)))
 		keys = append(keys, "ADD "+clause)
 	}
 	if t.Bare == nil || len(drop) == 0 || !plainText(t.ForeignKeys) || !plainText(t.Keys) {

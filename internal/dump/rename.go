@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // Rename has a dump of a database that it names itself (USE, CREATE DATABASE, names with the
@@ -57,14 +57,14 @@ func (r *Rename) Apply(st *Statement, file string) (bool, error) {
 			return false, err
 		}
 		r.current = a.name
-		st.Text = []byte("USE " + server.QuoteName(r.To))
+		st.Text = []byte("USE " + dbconn.QuoteName(r.To))
 		return r.ours(), nil
 	case kindCreateDatabase:
 		if err := r.take(a.name, fault); err != nil {
 			return false, err
 		}
 		options := r.options(st.Text)
-		st.Text = []byte("ALTER DATABASE " + server.QuoteName(r.To) + options)
+		st.Text = []byte("ALTER DATABASE " + dbconn.QuoteName(r.To) + options)
 		return a.name == r.from && r.New && options != "", nil
 	case kindDropDatabase:
 		// Dumps drop what they are about to make.
@@ -176,7 +176,7 @@ func (r *Rename) rewrite(st *Statement, columns bool, fault func(string, ...any)
 				out = append(out, st.Text[done:begin]...)
 				done = len(st.Text) - len(ahead.b) + 1
 			case (last.is("database") || last.is("schema")) && before.is("alter"):
-				out = append(append(out, st.Text[done:begin]...), server.QuoteName(r.To)...)
+				out = append(append(out, st.Text[done:begin]...), dbconn.QuoteName(r.To)...)
 				done = end
 			case next == '@' || tok.kind == tokenString || columns:
 			default:
@@ -191,7 +191,7 @@ func (r *Rename) rewrite(st *Statement, columns bool, fault func(string, ...any)
 		}
 		if tok.kind == tokenWord && last.symbol('.') && done > 0 && done <= begin && len(bytes.TrimSpace(st.Text[done:begin])) == 0 {
 			// Behind a dot a reserved word needs no quotes.
-			out = append(append(out, st.Text[done:begin]...), server.QuoteName(string(tok.text))...)
+			out = append(append(out, st.Text[done:begin]...), dbconn.QuoteName(string(tok.text))...)
 			done = end
 		}
 		before, last = last, tok

@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // LockingOpen calls f, and locks the accounts without a password that there are then and were not
 // before, also when f fails: other users of the machine reach the port.
 func (e *Engine) LockingOpen(ctx context.Context, i *instance.Instance, f func() error) error {
-	db, err := server.Open(i.Endpoint.Socket, i.Endpoint.Login, "")
+	db, err := dbconn.Open(i.Endpoint.Socket, i.Endpoint.Login, "")
 	if err != nil {
 		return err
 	}
@@ -43,8 +43,8 @@ func (e *Engine) noteOpen(ctx context.Context, i *instance.Instance) {
 	}
 }
 
-func openAccounts(ctx context.Context, i *instance.Instance) (server.Passwordless, error) {
-	db, err := server.Open(i.Endpoint.Socket, i.Endpoint.Login, "")
+func openAccounts(ctx context.Context, i *instance.Instance) (dbconn.Passwordless, error) {
+	db, err := dbconn.Open(i.Endpoint.Socket, i.Endpoint.Login, "")
 	if err != nil {
 		return nil, err
 	}

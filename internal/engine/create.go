@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -114,8 +115,8 @@ func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Or
 }
 
 // login returns the application's account.
-func login(s instance.Spec) (server.Login, error) {
-	l := server.Login{User: s.User, Password: server.NewPassword()}
+func login(s instance.Spec) (dbconn.Login, error) {
+	l := dbconn.Login{User: s.User, Password: dbconn.NewPassword()}
 	if s.PasswordFile == "" {
 		return l, nil
 	}

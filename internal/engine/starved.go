@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -13,7 +13,7 @@ import (
 // a *volume.NoRoomError with the numbers: the server says no more than that a statement
 // was interrupted, or that it is read-only. It is asked before anything is undone.
 func (e *Engine) BlameRoom(ctx context.Context, i *instance.Instance, what string, err error) error {
-	if err == nil || ctx.Err() != nil || !server.Starved(err) {
+	if err == nil || ctx.Err() != nil || !dbconn.Starved(err) {
 		return err
 	}
 	v, verr := e.VolumeOf(ctx, &i.Record)

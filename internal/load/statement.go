@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // statement carries out a statement that is no INSERT of rows.
@@ -82,7 +82,7 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 	}
 	busy := l.busy()
 	err := l.primary.exec(ctx, string(text))
-	if _, said := server.RefusalOf(err); said && whole(class.Kind) && (busy || server.LockTimeout(err)) {
+	if _, said := dbconn.RefusalOf(err); said && whole(class.Kind) && (busy || dbconn.LockTimeout(err)) {
 		// It made something that refers to a key that is not there yet, or was simply wrong.
 		if err := l.barrier(ctx); err != nil {
 			return err

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/reset"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -53,7 +53,7 @@ type Claim struct {
 	Template Template
 	// Build is how the application reaches the database, which PutTemplate then makes the
 	// template; nil if there is nothing to do. DeleteTemplate gives it up.
-	Build *server.Endpoint
+	Build *dbconn.Endpoint
 	// Expires is when another may build it.
 	Expires time.Time
 }
@@ -151,7 +151,7 @@ func (p *Pool) claim(ctx context.Context, r TemplateRequest) (c Claim, _ *build,
 var errTooLate = fmt.Errorf("%w: its build was given up, or took too long", ErrNotFound)
 
 // begin makes the database of a build.
-func (p *Pool) begin(ctx context.Context, s *reset.Session, name string, b *build) (server.Endpoint, error) {
+func (p *Pool) begin(ctx context.Context, s *reset.Session, name string, b *build) (dbconn.Endpoint, error) {
 	there, err := exists(ctx, s, name)
 	if err == nil && there {
 		err = fmt.Errorf("the database %s: %w", name, ErrTaken)
@@ -171,16 +171,16 @@ func (p *Pool) begin(ctx context.Context, s *reset.Session, name string, b *buil
 	}
 	p.mu.Unlock()
 	if err != nil {
-		return server.Endpoint{}, err
+		return dbconn.Endpoint{}, err
 	}
-	_, err = s.Conn.ExecContext(context.WithoutCancel(ctx), "CREATE DATABASE "+server.QuoteName(name))
+	_, err = s.Conn.ExecContext(context.WithoutCancel(ctx), "CREATE DATABASE "+dbconn.QuoteName(name))
 	if err = errors.Join(err, ctx.Err()); err != nil { // or nobody is there to build it
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.builds[name] == b {
 			p.abandon(name)
 		}
-		return server.Endpoint{}, err
+		return dbconn.Endpoint{}, err
 	}
 	e := p.config.Endpoint
 	e.Database = name

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -79,7 +80,7 @@ func TestCostsOnlyItself(t *testing.T) {
 				h.exec(inVictim, "UPDATE item SET name = 'dirty'")
 				names := strings.NewReplacer("LEASE", l.Name, "OTHER", victim.Name, "RESETLOGS", h.resetLogs())
 				h.try(db, names.Replace(tc.lease))
-				within, err := server.Open(h.srv.Endpoint.Socket, h.srv.Endpoint.Login, "shop")
+				within, err := dbconn.Open(h.srv.Endpoint.Socket, h.srv.Endpoint.Login, "shop")
 				if err != nil {
 					t.Fatal(err)
 				}

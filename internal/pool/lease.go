@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/reset"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -29,7 +29,7 @@ const (
 type lease struct {
 	Name     string
 	Template string
-	Login    server.Login
+	Login    dbconn.Login
 	TTL      time.Duration
 
 	// pooled says that the name was chosen, so that the database may serve others after it.
@@ -49,7 +49,7 @@ type lease struct {
 // Lease is a database that one test has for itself.
 type Lease struct {
 	Name, Template string
-	Endpoint       server.Endpoint
+	Endpoint       dbconn.Endpoint
 	// Expires is when it ends unless it is used; zero for one that is kept.
 	Expires time.Time
 	Kept    bool
@@ -98,7 +98,7 @@ func (p *Pool) newDatabase(ctx context.Context, r Request) (Lease, error) {
 	if r.TTL < 0 || r.Wait < 0 {
 		return Lease{}, fmt.Errorf("%w: a time to live of %s, a wait of %s", ErrInvalid, r.TTL, r.Wait)
 	}
-	if r.Name != "" && (!nameRule.MatchString(r.Name) || server.SystemSchema(r.Name)) {
+	if r.Name != "" && (!nameRule.MatchString(r.Name) || dbconn.SystemSchema(r.Name)) {
 		return Lease{}, fmt.Errorf("%w: the name %q: 1 to %d letters, digits and _, and none of the server's own", ErrInvalid, r.Name, longestName)
 	}
 	if !grantable(r.Name) {
@@ -225,7 +225,7 @@ func (p *Pool) provision(ctx context.Context, s *reset.Session, l *lease, f func
 func newLease(from, name string, pooled bool) *lease {
 	return &lease{
 		Name: name, Template: from, pooled: pooled, spare: pooled, expires: never,
-		Login: server.Login{User: leaseUser + random(userBytes), Password: server.NewPassword()},
+		Login: dbconn.Login{User: leaseUser + random(userBytes), Password: dbconn.NewPassword()},
 	}
 }
 
@@ -298,8 +298,8 @@ func (p *Pool) taken(name string) bool {
 // exists reports whether the server has a database.
 func exists(ctx context.Context, s *reset.Session, name string) (bool, error) {
 	var n int
-	err := server.Ask(ctx, s.Conn, server.Question{
-		Text: "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = " + server.Quote(name),
+	err := dbconn.Ask(ctx, s.Conn, dbconn.Question{
+		Text: "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = " + dbconn.Quote(name),
 		Row:  func(rows *sql.Rows) error { return rows.Scan(&n) },
 	})
 	return n > 0, err
@@ -321,7 +321,7 @@ func suffixed(name, suffix string) string {
 
 // grantable reports whether rights on a database of that name, and on no other, can be given to
 // an account: _ stands for any character where that is done, and takes two to be meant.
-func grantable(name string) bool { return len(server.GrantPattern(name)) <= longestName }
+func grantable(name string) bool { return len(dbconn.GrantPattern(name)) <= longestName }
 
 // remove removes the account and the database of a lease.
 func (p *Pool) remove(ctx context.Context, s *reset.Session, l *lease) error {

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/metrics"
 	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -57,9 +58,9 @@ type Config struct {
 	// Gone, nil for never, reports that what lies under File's name is another pool's by now.
 	Gone func() bool
 	// Endpoint is that of the application's account; leases differ in login and database.
-	Endpoint server.Endpoint
+	Endpoint dbconn.Endpoint
 	// Login is the supervisor's account.
-	Login    server.Login
+	Login    dbconn.Login
 	ServerID uint32
 	Log      *slog.Logger
 	// FoldsNames says that the server keeps names in lower case, however they are written.

@@ -14,9 +14,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/reset"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -46,10 +46,10 @@ func newHouse(t *testing.T, want string) *house {
 	e := srv.Endpoint
 	h := &house{t: t, srv: srv, config: pool.Config{
 		Server: srv.Server, DataDir: srv.DataDir(), File: filepath.Join(t.TempDir(), "pool.json"),
-		Endpoint: server.Endpoint{Socket: e.Socket}, Login: e.Login, ServerID: 5, Idle: time.Hour, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Endpoint: dbconn.Endpoint{Socket: e.Socket}, Login: e.Login, ServerID: 5, Idle: time.Hour, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}}
 	var err error
-	if h.root, err = server.Open(e.Socket, e.Login, ""); err != nil {
+	if h.root, err = dbconn.Open(e.Socket, e.Login, ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.root.Close() })
@@ -81,7 +81,7 @@ func (h *house) lease(r pool.Request) (pool.Lease, *sql.DB) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	db, err := server.Open(h.srv.Endpoint.Socket, l.Endpoint.Login, l.Name)
+	db, err := dbconn.Open(h.srv.Endpoint.Socket, l.Endpoint.Login, l.Name)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -225,8 +225,8 @@ func TestLongNames(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		h := newHouse(t, want)
 		for _, name := range []string{strings.Repeat("x", 64), strings.Repeat("_", 64), strings.Repeat("long_", 12) + "name"} {
-			h.exec(h.root, "CREATE DATABASE "+server.QuoteName(name))
-			h.exec(h.root, "CREATE TABLE "+server.QuoteName(name)+".t (id int PRIMARY KEY)")
+			h.exec(h.root, "CREATE DATABASE "+dbconn.QuoteName(name))
+			h.exec(h.root, "CREATE TABLE "+dbconn.QuoteName(name)+".t (id int PRIMARY KEY)")
 			h.put(name)
 			for range 2 {
 				l, db := h.lease(pool.Request{Template: name})
@@ -329,7 +329,7 @@ func TestAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				db, err := server.Open(h.srv.Endpoint.Socket, l.Endpoint.Login, l.Name)
+				db, err := dbconn.Open(h.srv.Endpoint.Socket, l.Endpoint.Login, l.Name)
 				if err != nil {
 					t.Error(err)
 					return

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -43,7 +43,7 @@ func (h *house) narrow(bytes int64) *atomic.Int64 {
 // comings is how many databases were made and dropped since the server began.
 func (h *house) comings() (n string) {
 	h.t.Helper()
-	err := server.Query(h.t.Context(), h.root, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_create_db', 'Com_drop_db')", func(row []string) error {
+	err := dbconn.Query(h.t.Context(), h.root, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_create_db', 'Com_drop_db')", func(row []string) error {
 		n += strings.Join(row, " ") + " "
 		return nil
 	})

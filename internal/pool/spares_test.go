@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/reset"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -49,7 +49,7 @@ func (h *house) soon(what string, so func() bool) {
 func (h *house) databases(prefix string) []string {
 	h.t.Helper()
 	var list []string
-	err := server.Query(h.t.Context(), h.root, "SHOW DATABASES", func(row []string) error {
+	err := dbconn.Query(h.t.Context(), h.root, "SHOW DATABASES", func(row []string) error {
 		if strings.HasPrefix(row[0], prefix) {
 			list = append(list, row[0])
 		}
@@ -105,7 +105,7 @@ func TestSpares(t *testing.T) {
 		h.stocked(2)
 		for _, name := range h.databases("shop_") {
 			if !slices.ContainsFunc(h.Databases(), func(l pool.Lease) bool { return l.Name == name }) {
-				if _, err := h.root.Exec("DELETE FROM " + server.QuoteName(name) + ".sale"); err != nil {
+				if _, err := h.root.Exec("DELETE FROM " + dbconn.QuoteName(name) + ".sale"); err != nil {
 					t.Fatal(err)
 				}
 			}

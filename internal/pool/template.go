@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/reset"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -46,7 +46,7 @@ func (p *Pool) PutTemplate(ctx context.Context, name string) (Template, error) {
 }
 
 func (p *Pool) putTemplate(ctx context.Context, name string) (Template, error) {
-	if server.SystemSchema(name) {
+	if dbconn.SystemSchema(name) {
 		return Template{}, fmt.Errorf("%w: it belongs to the server", ErrInvalid)
 	}
 	p.mu.Lock()

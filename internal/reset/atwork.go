@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // workPatience is how long a statement without a transaction may go on while a database waits to
@@ -20,15 +20,15 @@ const workPatience = 100 * time.Millisecond
 // would write to the database after it was put back.
 type statements struct {
 	user  string
-	now   []server.Session
+	now   []dbconn.Session
 	first map[uint64]string // by thread; nil before they were asked for
 	since time.Time
 }
 
 // ask asks what is at work now.
-func (w *statements) ask() server.Question {
+func (w *statements) ask() dbconn.Question {
 	w.now = w.now[:0]
-	return server.AskSessions(&w.now)
+	return dbconn.AskSessions(&w.now)
 }
 
 // done reports whether all of the first have ended.
@@ -55,7 +55,7 @@ func (w *statements) done() bool {
 
 // works reports whether a session may be about to write. One that only connects, or has a
 // connection seen to, does not.
-func works(s server.Session) bool {
+func works(s dbconn.Session) bool {
 	return s.Command == "Query" || s.Command == "Execute" || s.Command == "Killed" || s.Command == "Bulk_execute"
 }
 

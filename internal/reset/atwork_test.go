@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/reset"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -66,11 +66,11 @@ func TestStatementsAtWork(t *testing.T) {
 func (l *lab) arrives(id uint64, statement string) {
 	l.t.Helper()
 	for range 1000 {
-		sessions, err := server.Sessions(l.t.Context(), l.session.Conn)
+		sessions, err := dbconn.Sessions(l.t.Context(), l.session.Conn)
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		if slices.ContainsFunc(sessions, func(s server.Session) bool { return s.ID == id && s.Statement == statement }) {
+		if slices.ContainsFunc(sessions, func(s dbconn.Session) bool { return s.ID == id && s.Statement == statement }) {
 			return
 		}
 		time.Sleep(time.Millisecond)

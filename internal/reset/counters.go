@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -21,20 +22,20 @@ const few = 6
 
 // askCounters asks for AUTO_INCREMENT of the tables of a database that have it above 1. The
 // question is an error if tables of the shape are not there and they are asked one by one.
-func askCounters(srv *server.Server, name string, shape *template.Shape, into map[string]uint64) []server.Question {
+func askCounters(srv *server.Server, name string, shape *template.Shape, into map[string]uint64) []dbconn.Question {
 	tables := shape.Counted()
 	if len(tables) > few && !srv.HidesCounters() {
-		return []server.Question{askAllCounters(name, into)}
+		return []dbconn.Question{askAllCounters(name, into)}
 	}
 	return askEachCounter(name, tables, into)
 }
 
 // askEachCounter asks for those of the given tables one by one.
-func askEachCounter(name string, tables []string, into map[string]uint64) []server.Question {
-	var list []server.Question
+func askEachCounter(name string, tables []string, into map[string]uint64) []dbconn.Question {
+	var list []dbconn.Question
 	for _, table := range tables {
-		list = append(list, server.Question{
-			Text: "SHOW CREATE TABLE " + server.QuoteName(name) + "." + server.QuoteName(table),
+		list = append(list, dbconn.Question{
+			Text: "SHOW CREATE TABLE " + dbconn.QuoteName(name) + "." + dbconn.QuoteName(table),
 			Row: func(rows *sql.Rows) error {
 				var same, create string
 				if err := rows.Scan(&same, &create); err != nil {
@@ -52,9 +53,9 @@ func askEachCounter(name string, tables []string, into map[string]uint64) []serv
 }
 
 // askAllCounters asks for them of whatever tables there are.
-func askAllCounters(name string, into map[string]uint64) server.Question {
-	return server.Question{
-		Text: "SELECT table_name, auto_increment FROM information_schema.tables WHERE table_schema = " + server.Quote(name) + " AND auto_increment > 1",
+func askAllCounters(name string, into map[string]uint64) dbconn.Question {
+	return dbconn.Question{
+		Text: "SELECT table_name, auto_increment FROM information_schema.tables WHERE table_schema = " + dbconn.Quote(name) + " AND auto_increment > 1",
 		Row: func(rows *sql.Rows) error {
 			var table string
 			var n uint64
@@ -70,7 +71,7 @@ func askAllCounters(name string, into map[string]uint64) server.Question {
 // counters returns the counters of a database whose tables are those of its shape.
 func (s *Session) counters(ctx context.Context, name string, shape *template.Shape) (map[string]uint64, error) {
 	list := map[string]uint64{}
-	if err := server.Ask(ctx, s.Conn, askCounters(s.server, name, shape, list)...); err != nil {
+	if err := dbconn.Ask(ctx, s.Conn, askCounters(s.server, name, shape, list)...); err != nil {
 		return nil, fmt.Errorf("ask for counters: %w", err)
 	}
 	return list, nil
@@ -102,7 +103,7 @@ func (r *Engine) setting(ctx context.Context, s *Session, name string, counters 
 	}
 	list, after := r.sampling.around(ctx, s)
 	for table, n := range counters {
-		list = append(list, fmt.Sprintf("ALTER TABLE %s.%s AUTO_INCREMENT = %d", server.QuoteName(name), server.QuoteName(table), n))
+		list = append(list, fmt.Sprintf("ALTER TABLE %s.%s AUTO_INCREMENT = %d", dbconn.QuoteName(name), dbconn.QuoteName(table), n))
 	}
 	return append(list, after...)
 }
@@ -127,7 +128,7 @@ func (s *Session) reopen(ctx context.Context, name string, tables []string) erro
 	}
 	list := make([]string, len(tables))
 	for i, table := range tables {
-		list[i] = server.QuoteName(name) + "." + server.QuoteName(table)
+		list[i] = dbconn.QuoteName(name) + "." + dbconn.QuoteName(table)
 	}
 	if err := s.exec(ctx, "FLUSH LOCAL TABLES "+strings.Join(list, ", ")); err != nil {
 		return fmt.Errorf("open tables anew: %w", err)
@@ -164,7 +165,7 @@ func (r *Engine) settle(ctx context.Context, s *Session, d *Database, altered ma
 				want[table] = n
 			}
 		}
-		if err := server.Ask(ctx, s.Conn, askEachCounter(d.Name, counted, have)...); err != nil {
+		if err := dbconn.Ask(ctx, s.Conn, askEachCounter(d.Name, counted, have)...); err != nil {
 			return fmt.Errorf("ask for counters: %w", err)
 		}
 		altered = moved(want, have)

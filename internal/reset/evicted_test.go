@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/reset"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -25,7 +25,7 @@ func testEvictedCounters(t *testing.T, want string) {
 	}
 	l := newLab(t, want, "many", schema.String())
 	l.exec("SET GLOBAL table_definition_cache = 400")
-	user, err := server.Open(l.srv.Endpoint.Socket, l.srv.Endpoint.Login, "")
+	user, err := dbconn.Open(l.srv.Endpoint.Socket, l.srv.Endpoint.Login, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
@@ -69,7 +70,7 @@ func (l *lab) newSession() *reset.Session {
 type lease struct {
 	*lab
 	reset.Database
-	login  server.Login
+	login  dbconn.Login
 	pool   *sql.DB
 	fresh  string
 	before map[string]string
@@ -79,7 +80,7 @@ type lease struct {
 
 func (l *lab) lease(name string) *lease {
 	l.t.Helper()
-	login := server.Login{User: "u_" + name, Password: server.NewPassword()}
+	login := dbconn.Login{User: "u_" + name, Password: dbconn.NewPassword()}
 	counters, err := l.Clone(l.t.Context(), l.session, l.shape, name)
 	if err != nil {
 		l.t.Fatal(err)
@@ -88,7 +89,7 @@ func (l *lab) lease(name string) *lease {
 		l.t.Fatal(err)
 	}
 	le := &lease{lab: l, login: login, Database: reset.Database{Name: name, User: login.User, Shape: l.shape, Counters: counters}}
-	if le.pool, err = server.Open(l.srv.Endpoint.Socket, login, name); err != nil {
+	if le.pool, err = dbconn.Open(l.srv.Endpoint.Socket, login, name); err != nil {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(func() { le.pool.Close() })
@@ -102,7 +103,7 @@ func (l *lab) lease(name string) *lease {
 func (l *lease) dump() string {
 	l.t.Helper()
 	var name, create string
-	if err := l.session.Conn.QueryRowContext(l.t.Context(), "SHOW CREATE DATABASE "+server.QuoteName(l.Name)).Scan(&name, &create); err != nil {
+	if err := l.session.Conn.QueryRowContext(l.t.Context(), "SHOW CREATE DATABASE "+dbconn.QuoteName(l.Name)).Scan(&name, &create); err != nil {
 		l.t.Fatal(err)
 	}
 	return create + "\n" + l.srv.Dump(l.t, l.Name)
@@ -118,7 +119,7 @@ func (l *lease) checksums() map[string]string {
 		}
 		var name string
 		var sum sql.NullString
-		if err := l.session.Conn.QueryRowContext(l.t.Context(), "CHECKSUM TABLE "+server.QuoteName(l.Name)+"."+server.QuoteName(t.Name)).Scan(&name, &sum); err != nil {
+		if err := l.session.Conn.QueryRowContext(l.t.Context(), "CHECKSUM TABLE "+dbconn.QuoteName(l.Name)+"."+dbconn.QuoteName(t.Name)).Scan(&name, &sum); err != nil {
 			l.t.Fatal(err)
 		}
 		list[name] = sum.String
@@ -172,7 +173,7 @@ func (l *lease) check() {
 // super runs statements, one a line, as an account that may do everything, logged.
 func (l *lease) super(text string) {
 	l.t.Helper()
-	db, err := server.Open(l.srv.Endpoint.Socket, l.srv.Endpoint.Login, "")
+	db, err := dbconn.Open(l.srv.Endpoint.Socket, l.srv.Endpoint.Login, "")
 	if err != nil {
 		l.t.Fatal(err)
 	}

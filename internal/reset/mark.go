@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -54,7 +54,7 @@ func (r *Engine) Mark(ctx context.Context, s *Session, d *Database) error {
 			if d.mark.sequences, err = template.SettleSequences(ctx, s.Conn, d.Name); err != nil {
 				r.Journal.Return(d.Name, movedSequences(d.Shape))
 			}
-			if server.LockTimeout(err) {
+			if dbconn.LockTimeout(err) {
 				err = fmt.Errorf("%w: a transaction that is open has used a sequence: %w\nhint: end it before", ErrUnmarkable, err)
 			}
 		}
@@ -143,7 +143,7 @@ func (r *Engine) rewindTo(ctx context.Context, s *Session, d *Database, c Counte
 	}
 	if err != nil {
 		r.failed(d, plan.Warnings, "it could not be put back to its mark")
-		if server.LockTimeout(err) { // of a session that has no transaction; see reset
+		if dbconn.LockTimeout(err) { // of a session that has no transaction; see reset
 			err = errors.Join(err, s.End(ctx, d.User))
 		}
 		return Result{}, err

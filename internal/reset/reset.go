@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -160,8 +161,8 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 		err = r.apply(ctx, s, d, &plan, nil, c)
 	}
 	switch {
-	case err != nil && server.Interrupted(err): // a lock stands in the way that is not its own
-	case err != nil && server.LockTimeout(err):
+	case err != nil && dbconn.Interrupted(err): // a lock stands in the way that is not its own
+	case err != nil && dbconn.LockTimeout(err):
 		// A session of the user holds a lock without a transaction.
 		if err = s.End(ctx, d.User); err == nil {
 			res.Warnings = append(res.Warnings, "all connections of the database were ended, since one held a lock on a table")
@@ -234,15 +235,15 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 	atWork := statements{user: d.User}
 	for {
 		*names = (*names)[:0]
-		ask := []server.Question{atWork.ask(), prepared(names)}
+		ask := []dbconn.Question{atWork.ask(), prepared(names)}
 		if counters != nil {
 			clear(counters)
 			ask = append(ask, askCounters(r.Server, d.Name, d.Shape, counters)...)
 		}
 		open, err := r.Server.Dialect().OpenTransactions(ctx, s.Conn, d.User, ask...)
 		switch {
-		case errors.Is(err, server.ErrUnseen):
-			return nil, errors.Join(s.End(ctx, d.User), server.Ask(ctx, s.Conn, prepared(names)))
+		case errors.Is(err, dbconn.ErrUnseen):
+			return nil, errors.Join(s.End(ctx, d.User), dbconn.Ask(ctx, s.Conn, prepared(names)))
 		case err != nil && counters != nil && ctx.Err() == nil:
 			counters = nil // a table of the shape is gone, and will be there again
 			continue
@@ -268,7 +269,7 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 		// MariaDB forgets a connection before InnoDB has let go of its transaction. One that
 		// is prepared would be rolled back in name only until then, and keep its locks for
 		// good.
-		if !slices.ContainsFunc(open, func(t server.Transaction) bool { return slices.Contains(ended, t.Thread) }) {
+		if !slices.ContainsFunc(open, func(t dbconn.Transaction) bool { return slices.Contains(ended, t.Thread) }) {
 			return counters, nil
 		}
 		select {

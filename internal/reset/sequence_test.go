@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/reset"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -100,7 +100,7 @@ func TestSequences(t *testing.T) {
 		conn.Close()
 		again("after a mark that failed", reset.Rewind)
 		// At last, since this moves them.
-		root, err := server.Open(l.srv.Endpoint.Socket, l.srv.Endpoint.Login, "farm")
+		root, err := dbconn.Open(l.srv.Endpoint.Socket, l.srv.Endpoint.Login, "farm")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -147,7 +148,7 @@ func (s *Session) kill(ctx context.Context, threads []uint64) error {
 			switch {
 			case err == nil:
 				there = append(there, id)
-			case !server.NoSuchThread(err):
+			case !dbconn.NoSuchThread(err):
 				return fmt.Errorf("end connection %d: %w", id, err)
 			}
 		}
@@ -158,7 +159,7 @@ func (s *Session) kill(ctx context.Context, threads []uint64) error {
 
 // connections returns all connections of a user.
 func (s *Session) connections(ctx context.Context, user string) ([]uint64, error) {
-	sessions, err := server.Sessions(ctx, s.Conn)
+	sessions, err := dbconn.Sessions(ctx, s.Conn)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
@@ -163,7 +164,7 @@ func (r *room) leave(conn *sql.Conn) {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		attached = slices.ContainsFunc(open, func(t server.Transaction) bool { return t.Thread == id })
+		attached = slices.ContainsFunc(open, func(t dbconn.Transaction) bool { return t.Thread == id })
 	}
 }
 

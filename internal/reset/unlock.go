@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 const (
@@ -94,7 +94,7 @@ func (r *Engine) Unlocked(ctx context.Context, s *Session, d *Database, f func()
 		<-over
 	}
 	if u.gaveUp == "" {
-		if err == nil || !server.WaitedForLock(err) {
+		if err == nil || !dbconn.WaitedForLock(err) {
 			return u.warnings, err
 		}
 		// It ran out by itself, between two looks or since nobody could look.
@@ -138,7 +138,7 @@ func (u *unlocker) watch(ctx context.Context) {
 // look does what is to be done about a lock that the session waits for, and reports whether there
 // is one.
 func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
-	list, err := server.Sessions(ctx, conn)
+	list, err := dbconn.Sessions(ctx, conn)
 	if err != nil {
 		return false, err
 	}
@@ -148,7 +148,7 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 		return false, nil
 	}
 	lock := me.Lock()
-	if lock == server.NoLock {
+	if lock == dbconn.NoLock {
 		u.statement = ""
 		return false, u.rows(ctx, conn, list, me.User)
 	}
@@ -161,8 +161,8 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 		return true, u.known(ctx, conn, list, known, me.User)
 	}
 	// What is held on the template, or on everything, is not held by those who are here.
-	template := u.d.Shape != nil && strings.Contains(me.Statement, server.QuoteName(u.d.Shape.Name)+".")
-	here := lock == server.TableLock && (!template || strings.Contains(me.Statement, server.QuoteName(u.d.Name)))
+	template := u.d.Shape != nil && strings.Contains(me.Statement, dbconn.QuoteName(u.d.Shape.Name)+".")
+	here := lock == dbconn.TableLock && (!template || strings.Contains(me.Statement, dbconn.QuoteName(u.d.Name)))
 	passes, err := u.passes(ctx, conn, list, me.User, here && !template)
 	if err != nil {
 		return true, err
@@ -181,7 +181,7 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 			u.since, u.looks = time.Now(), 0
 		}
 	}
-	if !slices.ContainsFunc(list, func(s server.Session) bool { return u.stranger(s, me.User) }) {
+	if !slices.ContainsFunc(list, func(s dbconn.Session) bool { return u.stranger(s, me.User) }) {
 		// It is a task of the server's own, or another session of ours, which comes to its end.
 		u.strangers = time.Time{}
 		return true, nil
@@ -200,22 +200,22 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 }
 
 // find returns the session that is looked at, and whether it is at work.
-func (u *unlocker) find(list []server.Session) (server.Session, bool) {
-	i := slices.IndexFunc(list, func(s server.Session) bool { return s.ID == u.me })
+func (u *unlocker) find(list []dbconn.Session) (dbconn.Session, bool) {
+	i := slices.IndexFunc(list, func(s dbconn.Session) bool { return s.ID == u.me })
 	if i < 0 || list[i].Statement == "" {
-		return server.Session{}, false
+		return dbconn.Session{}, false
 	}
 	return list[i], true
 }
 
 // giveUp ends the statement, unless it went on meanwhile.
 func (u *unlocker) giveUp(ctx context.Context, conn *sql.Conn, holder string) error {
-	list, err := server.Sessions(ctx, conn)
+	list, err := dbconn.Sessions(ctx, conn)
 	if err != nil {
 		return err
 	}
 	me, works := u.find(list)
-	if !works || me.Statement != u.statement || me.Lock() == server.NoLock {
+	if !works || me.Statement != u.statement || me.Lock() == dbconn.NoLock {
 		return nil
 	}
 	u.gaveUp = me.State + holder
@@ -224,7 +224,7 @@ func (u *unlocker) giveUp(ctx context.Context, conn *sql.Conn, holder string) er
 }
 
 // stranger reports whether a session may hold a lock for good that it is not to be ended for.
-func (u *unlocker) stranger(s server.Session, supervisor string) bool {
+func (u *unlocker) stranger(s dbconn.Session, supervisor string) bool {
 	return s.User != "unauthenticated user" && s.User != supervisor && s.Command != "Daemon" && !u.leased(s.User) && !u.ended[s.ID]
 }
 

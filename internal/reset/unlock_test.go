@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/reset"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -174,7 +174,7 @@ func TestLockThatRunsOut(t *testing.T) {
 // app runs statements, one a line, on a connection of an account that is not the lease's.
 func (l *lease) app(text string) *sql.Conn {
 	l.t.Helper()
-	db, err := server.Open(l.srv.Endpoint.Socket, server.Login{User: "other", Password: "x_aA1x_aA1"}, "")
+	db, err := dbconn.Open(l.srv.Endpoint.Socket, dbconn.Login{User: "other", Password: "x_aA1x_aA1"}, "")
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -20,7 +21,7 @@ type walkMoves struct {
 // table returns a table that most of the time is there.
 func (m *walkMoves) table() *walkTable { return &m.schema.tables[m.IntN(len(m.schema.tables))] }
 
-func quoted(t *walkTable) string { return server.QuoteName(t.name) }
+func quoted(t *walkTable) string { return dbconn.QuoteName(t.name) }
 
 // where chooses some rows.
 func (m *walkMoves) where(t *walkTable) string {

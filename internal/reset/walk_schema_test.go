@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -159,9 +160,9 @@ func (s *walkSchema) add(r *rand.Rand, b *strings.Builder, name, columns, keys, 
 		t.columns = append(t.columns, c)
 		list += ", " + c.name + " " + c.def
 	}
-	fmt.Fprintf(b, "CREATE TABLE %s (%s%s) ENGINE=%s;\n", server.QuoteName(name), list, keys, engine)
+	fmt.Fprintf(b, "CREATE TABLE %s (%s%s) ENGINE=%s;\n", dbconn.QuoteName(name), list, keys, engine)
 	for range pick(r, 0, 1, 8, 25) {
-		fmt.Fprintf(b, "INSERT IGNORE INTO %s %s;\n", server.QuoteName(name), t.values(r, 1))
+		fmt.Fprintf(b, "INSERT IGNORE INTO %s %s;\n", dbconn.QuoteName(name), t.values(r, 1))
 	}
 	s.tables = append(s.tables, t)
 }

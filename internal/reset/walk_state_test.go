@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -32,7 +32,7 @@ func (l *lease) stateQuery() string {
 		b.WriteString(strings.ReplaceAll(q, "DB", l.Name) + ";")
 	}
 	for _, t := range l.shape.Tables {
-		own := server.QuoteName(l.Name) + "." + server.QuoteName(t.Name)
+		own := dbconn.QuoteName(l.Name) + "." + dbconn.QuoteName(t.Name)
 		fmt.Fprintf(&b, "SHOW CREATE TABLE %s;", own)
 		switch {
 		case !t.Keyed: // the order of its rows is what they come in

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -32,8 +32,8 @@ type strangers struct {
 }
 
 // prepared asks for the names of all prepared transactions.
-func prepared(into *[]binlog.XID) server.Question {
-	return server.Question{Text: "XA RECOVER", Row: func(rows *sql.Rows) error {
+func prepared(into *[]binlog.XID) dbconn.Question {
+	return dbconn.Question{Text: "XA RECOVER", Row: func(rows *sql.Rows) error {
 		var format uint32
 		var global, branch int
 		var data []byte
@@ -51,7 +51,7 @@ func prepared(into *[]binlog.XID) server.Question {
 // Begin notes the prepared transactions that there are before any clone is.
 func (r *Engine) Begin(ctx context.Context, conn *sql.Conn) error {
 	var list []binlog.XID
-	if err := server.Ask(ctx, conn, prepared(&list)); err != nil {
+	if err := dbconn.Ask(ctx, conn, prepared(&list)); err != nil {
 		return fmt.Errorf("list prepared transactions: %w", err)
 	}
 	r.strangers.add(list)
@@ -154,7 +154,7 @@ func (r *Engine) release(ctx context.Context, s *Session, d *Database, names []b
 		case <-time.After(heldPoll):
 		}
 		names = names[:0]
-		if err := server.Ask(ctx, s.Conn, prepared(&names)); err != nil {
+		if err := dbconn.Ask(ctx, s.Conn, prepared(&names)); err != nil {
 			return ended, fmt.Errorf("list prepared transactions: %w", err)
 		}
 	}
@@ -166,9 +166,9 @@ func (r *Engine) rollBack(ctx context.Context, s *Session, list []binlog.XID) (h
 	for _, x := range list {
 		err := s.exec(ctx, "XA ROLLBACK "+x.String())
 		switch {
-		case err == nil, server.RolledBackXID(err):
+		case err == nil, dbconn.RolledBackXID(err):
 			r.Journal.RolledBack(x)
-		case server.NoSuchXID(err):
+		case dbconn.NoSuchXID(err):
 			held = append(held, x)
 		default:
 			return held, fmt.Errorf("roll back a prepared transaction: %w", err)
@@ -186,7 +186,7 @@ const dropTries = 3
 func (r *Engine) Drop(ctx context.Context, s *Session, d *Database) error {
 	for try := 1; ; try++ {
 		var list []binlog.XID
-		if err := server.Ask(ctx, s.Conn, prepared(&list)); err != nil {
+		if err := dbconn.Ask(ctx, s.Conn, prepared(&list)); err != nil {
 			return fmt.Errorf("list prepared transactions: %w", err)
 		}
 		if len(list) > 0 {
@@ -199,7 +199,7 @@ func (r *Engine) Drop(ctx context.Context, s *Session, d *Database) error {
 			}
 		}
 		err := template.Drop(ctx, s.Conn, d.Name, r.Journal.dir)
-		if err == nil || !server.LockTimeout(err) || try == dropTries {
+		if err == nil || !dbconn.LockTimeout(err) || try == dropTries {
 			return err
 		}
 	}

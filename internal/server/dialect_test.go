@@ -3,11 +3,13 @@ package server
 import (
 	"strings"
 	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 func TestInitSQL(t *testing.T) {
 	s := testServer(Version{10, 11, 14})
-	got := s.Dialect().InitSQL(Login{User: SupervisorUser, Password: "s3cret"}, Login{User: "o.hara", Password: `it's \ "x"`}, "odd`na;me", true)
+	got := s.Dialect().InitSQL(dbconn.Login{User: dbconn.SupervisorUser, Password: "s3cret"}, dbconn.Login{User: "o.hara", Password: `it's \ "x"`}, "odd`na;me", true)
 	for _, want := range []string{
 		"SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES';\n",
 		"CREATE OR REPLACE USER 'ramaria_admin'@'localhost' IDENTIFIED BY 's3cret';\n",

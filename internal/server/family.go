@@ -1,6 +1,10 @@
 package server
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+)
 
 // family is all that Ramaria knows of one flavour of server: a fact that depends on the
 // flavour, or on the version, is a field here or a row of one, and whoever needs it asks
@@ -40,7 +44,7 @@ type family struct {
 	// dialect is how it is spoken to in SQL, but for what depends on the version: withheld are the
 	// privileges that the application does not get, and readOnly is the first version that can make
 	// a single database read only, the zero Version if none can.
-	dialect  Dialect
+	dialect  dbconn.Dialect
 	withheld []privilege
 	readOnly Version
 
@@ -109,7 +113,7 @@ func familyOf(f Flavour) *family {
 func (s *Server) family() *family { return familyOf(s.Flavour) }
 
 // Dialect is how the server is spoken to in SQL.
-func (s *Server) Dialect() Dialect {
+func (s *Server) Dialect() dbconn.Dialect {
 	f := s.family()
 	d := f.dialect
 	for _, p := range f.withheld {

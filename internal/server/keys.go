@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // rsaBits is what MySQL makes itself.
@@ -73,7 +75,7 @@ func keptRSA(dir string) (pair, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return pair{}, fmt.Errorf("keep RSA key: %w", err)
 	}
-	part := path + "." + NewPassword()
+	part := path + "." + dbconn.NewPassword()
 	err = writePEM(part, "PRIVATE KEY", p.private, Account{})
 	if err == nil {
 		err = os.Rename(part, path)

@@ -1,6 +1,10 @@
 package server
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+)
 
 // mariadbFamily is MariaDB.
 var mariadbFamily = family{
@@ -30,7 +34,7 @@ var mariadbFamily = family{
 	},
 	elsewhere: "install the package mariadb-server of your distribution",
 
-	dialect: Dialect{
+	dialect: dbconn.Dialect{
 		CreateUsers:  func(_, identified string) []string { return []string{"CREATE OR REPLACE USER " + identified} },
 		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",
 		ObeyReadOnly: "READ_ONLY ADMIN",
@@ -38,7 +42,7 @@ var mariadbFamily = family{
 		RowLocks: "SELECT h.trx_mysql_thread_id FROM information_schema.innodb_trx w JOIN information_schema.innodb_lock_waits l ON l.requesting_trx_id = w.trx_id " +
 			"JOIN information_schema.innodb_trx h ON h.trx_id = l.blocking_trx_id JOIN information_schema.innodb_locks k ON k.lock_id = l.requested_lock_id " +
 			"WHERE w.trx_mysql_thread_id = %d AND h.trx_mysql_thread_id > 0 AND SUBSTRING_INDEX(k.lock_table, '.', 1) = CONCAT('`', REPLACE(%s, '`', '``'), '`')",
-		Transactions: TransactionsByReport,
+		Transactions: dbconn.TransactionsByReport,
 		Unlogged: map[string]string{
 			// With neither checks of keys nor of uniqueness an empty table is filled in bulk: a
 			// third less time.

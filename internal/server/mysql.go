@@ -1,5 +1,7 @@
 package server
 
+import "github.com/ramaria-db/ramaria/internal/dbconn"
+
 // mysqlFamily is MySQL, and what is made of it and says its version as it does.
 var mysqlFamily = family{
 	flavour: MySQL, name: "MySQL",
@@ -30,7 +32,7 @@ var mysqlFamily = family{
 	},
 	elsewhere: "install MySQL's own packages (https://dev.mysql.com/downloads/mysql/)",
 
-	dialect: Dialect{
+	dialect: dbconn.Dialect{
 		CreateUsers: func(names, identified string) []string {
 			return []string{"DROP USER IF EXISTS " + names, "CREATE USER " + identified}
 		},
@@ -45,7 +47,7 @@ var mysqlFamily = family{
 		RowLocks: "SELECT h.processlist_id FROM performance_schema.threads w JOIN performance_schema.data_lock_waits l ON l.requesting_thread_id = w.thread_id " +
 			"JOIN performance_schema.threads h ON h.thread_id = l.blocking_thread_id JOIN performance_schema.data_locks k ON k.engine_lock_id = l.requesting_engine_lock_id " +
 			"WHERE w.processlist_id = %d AND h.processlist_id IS NOT NULL AND k.object_schema = %s",
-		Transactions: TransactionsBySchema,
+		Transactions: dbconn.TransactionsBySchema,
 		// https://dev.mysql.com/doc/refman/8.4/en/xa-states.html
 		Detached: "SELECT e.xid_format_id, e.xid_gtrid, IFNULL(e.xid_bqual, '') FROM performance_schema.events_transactions_current e JOIN performance_schema.threads t USING (thread_id) " +
 			"WHERE e.xa_state = 'PREPARED' AND e.state = 'ACTIVE' AND e.xid_gtrid IS NOT NULL AND t.processlist_user <> ",

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 const (
@@ -30,7 +32,7 @@ func (p *Process) Ready(ctx context.Context, db *sql.DB, path, logPath string) e
 		if err == nil {
 			return nil
 		}
-		if AccessRefused(err) {
+		if dbconn.AccessRefused(err) {
 			return fmt.Errorf("start server: its first statements failed: %w\n%s", err, LogTail(logPath))
 		}
 		select {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/api"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -207,7 +208,7 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		return err
 	}
 	if s.db == nil {
-		if s.db, err = server.Open(s.inst.Socket(), s.inst.Supervisor, ""); err != nil {
+		if s.db, err = dbconn.Open(s.inst.Socket(), s.inst.Supervisor, ""); err != nil {
 			return err
 		}
 		// One connection, kept: it is there when max_connections is reached, and a

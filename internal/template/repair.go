@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // Repair is what makes a database that was changed the same as its template again.
@@ -136,20 +136,20 @@ func (r Repair) Empty() bool {
 // Repair carries out a repair of the database name.
 func (s *Shape) Repair(ctx context.Context, conn *sql.Conn, name string, r Repair) error {
 	run := statements{ctx: ctx, conn: conn}
-	list := []string{"USE " + server.QuoteName(name)}
+	list := []string{"USE " + dbconn.QuoteName(name)}
 	if r.Defaults {
-		list = append(list, "ALTER DATABASE "+server.QuoteName(name)+s.defaults())
+		list = append(list, "ALTER DATABASE "+dbconn.QuoteName(name)+s.defaults())
 	}
 	if r.Comment {
-		list = append(list, "ALTER DATABASE "+server.QuoteName(name)+" COMMENT ''")
+		list = append(list, "ALTER DATABASE "+dbconn.QuoteName(name)+" COMMENT ''")
 	}
 	for _, o := range r.DropObjects {
-		list = append(list, "DROP "+o.Kind+" IF EXISTS "+server.QuoteName(o.Name))
+		list = append(list, "DROP "+o.Kind+" IF EXISTS "+dbconn.QuoteName(o.Name))
 	}
 	if len(r.Drop) > 0 {
 		names := make([]string, len(r.Drop))
 		for i, t := range r.Drop {
-			names[i] = server.QuoteName(t)
+			names[i] = dbconn.QuoteName(t)
 		}
 		list = append(list, "DROP TABLE IF EXISTS "+strings.Join(names, ", "))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/fixture"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
@@ -218,7 +219,7 @@ func testLockedTemplate(t *testing.T, want string) {
 	}
 	shape := read(t, conn, "world")
 	shape.Files = &template.Files{DataDir: srv.DataDir(), UID: srv.Account.UID, GID: srv.Account.GID}
-	db, err := server.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "world")
+	db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "world")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -200,7 +200,7 @@ func TestClonesAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	db, err := server.Open(f.instance.Endpoint.Socket, f.instance.Endpoint.Login, "sbtest")
+	db, err := dbconn.Open(f.instance.Endpoint.Socket, f.instance.Endpoint.Login, "sbtest")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/ramaria-db/ramaria/client"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // clone is the database of a worker, which another takes the place of in each cycle.
@@ -25,7 +25,7 @@ func (c *clone) renew(ctx context.Context, api *client.Client, template string) 
 
 // connected runs work over a connection to it, which is new as the database is.
 func (c *clone) connected(ctx context.Context, work func(conn *sql.Conn) error) error {
-	return connected(ctx, server.Endpoint{Socket: c.Socket, Login: server.Login{User: c.User, Password: c.Password}, Database: c.Name}, work)
+	return connected(ctx, dbconn.Endpoint{Socket: c.Socket, Login: dbconn.Login{User: c.User, Password: c.Password}, Database: c.Name}, work)
 }
 
 func (c *clone) change(ctx context.Context, list []change) error {

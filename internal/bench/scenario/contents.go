@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // contents is what a database holds: of each table its definition, with the
@@ -45,7 +45,7 @@ func readContents(ctx context.Context, db *sql.DB, database string, tables []str
 		}
 	}
 	for _, table := range tables {
-		name := server.QuoteName(database) + "." + server.QuoteName(table)
+		name := dbconn.QuoteName(database) + "." + dbconn.QuoteName(table)
 		var same, definition string
 		var sum sql.NullString
 		if err := db.QueryRowContext(ctx, "SHOW CREATE TABLE "+name).Scan(&same, &definition); err != nil {

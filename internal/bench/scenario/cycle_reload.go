@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/fixture"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // hands has each worker's database dropped, made and loaded in each cycle, after three
@@ -22,9 +22,9 @@ func (d *ladder) hands(name string) runner.Case {
 	}, "hand", func(_ context.Context, database string) (string, error) {
 		return d.payload.recipe(database, fixture.Extended)
 	},
-		func(ctx context.Context) (shellClient, server.Endpoint, error) {
+		func(ctx context.Context) (shellClient, dbconn.Endpoint, error) {
 			if err := h.begin(ctx); err != nil {
-				return shellClient{}, server.Endpoint{}, err
+				return shellClient{}, dbconn.Endpoint{}, err
 			}
 			return shellClient{d.lab.Server.Client, h.clientConfig()}, h.endpoint(""), nil
 		})
@@ -36,7 +36,7 @@ func (d *ladder) packs(name, base string) runner.Case {
 		Name: name, Base: base, Settings: "three rows changed; ramaria dump pack of " + d.shape(fixture.OneRow) + ", not timed; drop, create and load by one call of the client; ramaria's settings, in RAM",
 		Command: d.script("(echo 'drop database DATABASE_1; create database DATABASE_1; use DATABASE_1;'; ramaria dump pack DUMP -o -) | CLIENT", fixture.OneRow),
 		Cleanup: d.instance.close,
-	}, "packed", d.packedRecipe, func(ctx context.Context) (shellClient, server.Endpoint, error) {
+	}, "packed", d.packedRecipe, func(ctx context.Context) (shellClient, dbconn.Endpoint, error) {
 		client, err := d.begin(ctx, d.instance)
 		return client, d.instance.endpoint, err
 	})
@@ -44,7 +44,7 @@ func (d *ladder) packs(name, base string) runner.Case {
 
 // reloads is a row of several workers, each with a database of its own, called prefix and its
 // number, that is made anew by a recipe on the server that begin has.
-func (d *ladder) reloads(c runner.Case, prefix string, recipe func(ctx context.Context, database string) (string, error), begin func(context.Context) (shellClient, server.Endpoint, error)) runner.Case {
+func (d *ladder) reloads(c runner.Case, prefix string, recipe func(ctx context.Context, database string) (string, error), begin func(context.Context) (shellClient, dbconn.Endpoint, error)) runner.Case {
 	type worker struct {
 		database, recipe string
 		db               *sql.DB
@@ -52,7 +52,7 @@ func (d *ladder) reloads(c runner.Case, prefix string, recipe func(ctx context.C
 	}
 	var workers []*worker
 	var client shellClient
-	var at server.Endpoint
+	var at dbconn.Endpoint
 	changes, end := worldChanges, c.Cleanup
 	c.Prepare = func(ctx context.Context) (err error) {
 		if err := d.payload.ready(ctx); err != nil {
@@ -73,7 +73,7 @@ func (d *ladder) reloads(c runner.Case, prefix string, recipe func(ctx context.C
 			if err := client.file(ctx, "", w.recipe); err != nil {
 				return err
 			}
-			if w.db, err = server.Open(at.Socket, at.Login, w.database); err != nil {
+			if w.db, err = dbconn.Open(at.Socket, at.Login, w.database); err != nil {
 				return err
 			}
 			if w.conn, err = w.db.Conn(ctx); err != nil {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/fixture"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // up is a server of its own from a hot image.
@@ -91,7 +91,7 @@ func (u *ups) connected(ctx context.Context, worker int, work func(conn *sql.Con
 	if err != nil {
 		return err
 	}
-	return connected(ctx, server.Endpoint{Socket: i.Socket(), Login: i.Endpoint.Login, Database: u.database}, work)
+	return connected(ctx, dbconn.Endpoint{Socket: i.Socket(), Login: i.Endpoint.Login, Database: u.database}, work)
 }
 
 // row adds to a case what all of them have; more is done at the end of its Prepare.

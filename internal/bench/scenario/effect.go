@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -44,7 +45,7 @@ func (r *running) disk() runner.Device {
 
 // connect connects to the server, by the account that the rows use.
 func (r *running) connect(database string) (*sql.DB, error) {
-	return server.Open(r.endpoint.Socket, r.endpoint.Login, database)
+	return dbconn.Open(r.endpoint.Socket, r.endpoint.Login, database)
 }
 
 // freshBytes is what a data directory of a stock server takes at most, and residentBytes its

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // What has a server write its dirty pages out. It leaves them in its pool as long as it has
@@ -23,13 +23,13 @@ const sayFlushed = "after each round the server's dirty pages are written out: i
 // flushed runs work and returns how many bytes it made the disk write, if it had one, and
 // those that the server still had in its pool are among them. Work takes its own time.
 func (r *running) flushed(ctx context.Context, work func() error) (int64, error) {
-	db, err := server.Open(r.endpoint.Socket, r.admin, "")
+	db, err := dbconn.Open(r.endpoint.Socket, r.admin, "")
 	if err != nil {
 		return 0, err
 	}
 	defer db.Close()
 	flush := func() error {
-		_, err := server.FlushPages(ctx, db, flushedPages, flushPatience, nil)
+		_, err := dbconn.FlushPages(ctx, db, flushedPages, flushPatience, nil)
 		return err
 	}
 	if err := flush(); err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // TestFlushPool: the pages that a server has in its pool are written, and its settings are as
@@ -39,7 +39,7 @@ func TestFlushPool(t *testing.T) {
 		return s.fill(t.Context(), numbersOf(20_000))
 	}
 	dirty := func() int64 {
-		n, _, err := server.DirtyPages(t.Context(), s.db)
+		n, _, err := dbconn.DirtyPages(t.Context(), s.db)
 		if err != nil {
 			t.Fatal(err)
 		}

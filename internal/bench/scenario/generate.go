@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // execAll runs statements one after the other.
@@ -20,7 +20,7 @@ func execAll(ctx context.Context, conn executor, statements ...string) error {
 // countUp makes a database with a table of the numbers from 1 to n, from which a server makes
 // any other rows faster than a client can send them.
 func countUp(ctx context.Context, conn executor, database string, n int) error {
-	name := server.QuoteName(database)
+	name := dbconn.QuoteName(database)
 	err := execAll(ctx, conn, "CREATE DATABASE "+name, "CREATE TABLE "+name+".numbers (id INT PRIMARY KEY) ENGINE=InnoDB", "INSERT INTO "+name+".numbers VALUES (1)")
 	for have := 1; have < n && err == nil; have *= 2 {
 		err = execAll(ctx, conn, fmt.Sprintf("INSERT INTO %[1]s.numbers SELECT id + %[2]d FROM %[1]s.numbers WHERE id + %[2]d <= %[3]d", name, have, n))

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // globals are the global variables of a server with their values, in the types that SET takes
@@ -81,7 +81,7 @@ func (g globals) restore(ctx context.Context, db *sql.DB) error {
 		var errs []error
 		for _, name := range changed {
 			_, err := db.ExecContext(ctx, "SET GLOBAL "+name+" = ?", g[name])
-			if server.FixedVariable(err) {
+			if dbconn.FixedVariable(err) {
 				fixed = append(fixed, name) // nobody has set it
 			} else if err != nil {
 				errs = append(errs, fmt.Errorf("put back global variable %s: %w", name, err))

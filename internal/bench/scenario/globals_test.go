@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -34,7 +34,7 @@ func TestGlobalsArePutBack(t *testing.T) {
 		if err := r.begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		db, err := server.Open(r.endpoint.Socket, r.admin, "")
+		db, err := dbconn.Open(r.endpoint.Socket, r.admin, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/fixture"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -183,7 +184,7 @@ func (l *Lab) open(name string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return server.Open(i.Socket(), i.Endpoint.Login, i.Endpoint.Database)
+	return dbconn.Open(i.Socket(), i.Endpoint.Login, i.Endpoint.Database)
 }
 
 // query asks an instance one question, as its application.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/fixture"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // learn loads the user's dump twice into a server of its own, so that it is known what it
@@ -25,12 +25,12 @@ func (p *payload) learn(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	e := server.Endpoint{Socket: s.socket(), Login: s.login}
+	e := dbconn.Endpoint{Socket: s.socket(), Login: s.login}
 	client, err := p.lab.shellClient(e, s.clientConfig())
 	if err != nil {
 		return err
 	}
-	db, err := server.Open(e.Socket, e.Login, "")
+	db, err := dbconn.Open(e.Socket, e.Login, "")
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (p *payload) read(ctx context.Context, db *sql.DB, database, name string) (
 			continue
 		}
 		var rows int64
-		if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+server.QuoteName(name)+"."+server.QuoteName(table)).Scan(&rows); err != nil {
+		if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+dbconn.QuoteName(name)+"."+dbconn.QuoteName(table)).Scan(&rows); err != nil {
 			return nil, err
 		}
 		definition := c[table][:strings.LastIndex(c[table], withChecksum)]
@@ -183,9 +183,9 @@ func changesIn(ctx context.Context, conn *sql.Conn, database string) ([]change, 
 		}
 		var columns []string
 		for _, name := range strings.Split(key, "\n") {
-			columns = append(columns, server.QuoteName(name))
+			columns = append(columns, dbconn.QuoteName(name))
 		}
-		candidates = append(candidates, change{"DELETE FROM " + server.QuoteName(table) + " ORDER BY " + strings.Join(columns, ", ") + " LIMIT 3", 3})
+		candidates = append(candidates, change{"DELETE FROM " + dbconn.QuoteName(table) + " ORDER BY " + strings.Join(columns, ", ") + " LIMIT 3", 3})
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // lease is a clone of a template as a test has it: a connection to it that stays open,
@@ -20,16 +20,16 @@ type lease struct {
 }
 
 // login is the account that the lease came with.
-func (l *lease) login() server.Login {
-	return server.Login{User: l.User, Password: l.Password}
+func (l *lease) login() dbconn.Login {
+	return dbconn.Login{User: l.User, Password: l.Password}
 }
 
-func (l *lease) endpoint() server.Endpoint {
-	return server.Endpoint{Host: l.Host, Port: l.Port, Socket: l.Socket, Login: l.login(), Database: l.Name}
+func (l *lease) endpoint() dbconn.Endpoint {
+	return dbconn.Endpoint{Host: l.Host, Port: l.Port, Socket: l.Socket, Login: l.login(), Database: l.Name}
 }
 
 func (l *lease) connect(ctx context.Context) (err error) {
-	if l.db, err = server.Open(l.Socket, l.login(), l.Name); err != nil {
+	if l.db, err = dbconn.Open(l.Socket, l.login(), l.Name); err != nil {
 		return err
 	}
 	l.conn, err = l.db.Conn(ctx)
@@ -76,8 +76,8 @@ func (l *lease) close() {
 }
 
 // connected runs work over a connection to a database that is open no longer than that.
-func connected(ctx context.Context, e server.Endpoint, work func(conn *sql.Conn) error) error {
-	db, err := server.Open(e.Socket, e.Login, e.Database)
+func connected(ctx context.Context, e dbconn.Endpoint, work func(conn *sql.Conn) error) error {
+	db, err := dbconn.Open(e.Socket, e.Login, e.Database)
 	if err != nil {
 		return err
 	}

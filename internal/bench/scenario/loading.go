@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/fixture"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -119,7 +120,7 @@ func (d *loading) begin(ctx context.Context) error {
 	if d.config, err = d.clientConfig(); err != nil {
 		return err
 	}
-	d.db, err = server.OpenLoading(d.instance.Endpoint.Socket, d.instance.Endpoint.Login, "")
+	d.db, err = dbconn.OpenLoading(d.instance.Endpoint.Socket, d.instance.Endpoint.Login, "")
 	return err
 }
 
@@ -187,7 +188,7 @@ func (d *loading) file(name, says string, dump func(context.Context) (string, er
 }
 
 func (d *loading) empty(ctx context.Context) error {
-	name := server.QuoteName(loadingDatabase)
+	name := dbconn.QuoteName(loadingDatabase)
 	if _, err := d.db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+name+"; CREATE DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"); err != nil {
 		return fmt.Errorf("make an empty database: %w", err)
 	}
@@ -218,7 +219,7 @@ func (d *loading) send(ctx context.Context, path string) error {
 		return err
 	}
 	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "USE "+server.QuoteName(loadingDatabase)); err != nil {
+	if _, err := conn.ExecContext(ctx, "USE "+dbconn.QuoteName(loadingDatabase)); err != nil {
 		return err
 	}
 	s := dump.NewScanner(bytes.NewReader(text), path)
@@ -312,7 +313,7 @@ func (d *loading) myloaderCase() runner.Case {
 
 // verify checks what was loaded.
 func (d *loading) verify(ctx context.Context) error {
-	db, err := server.Open(d.instance.Endpoint.Socket, d.instance.Endpoint.Login, loadingDatabase)
+	db, err := dbconn.Open(d.instance.Endpoint.Socket, d.instance.Endpoint.Login, loadingDatabase)
 	if err != nil {
 		return err
 	}
@@ -326,13 +327,13 @@ func (d *loading) same(ctx context.Context, db *sql.DB, counts map[string]int) e
 	for table, want := range counts {
 		var n int
 		var name, sum string
-		if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+server.QuoteName(table)).Scan(&n); err != nil {
+		if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+dbconn.QuoteName(table)).Scan(&n); err != nil {
 			return err
 		}
 		if n != want {
 			return fmt.Errorf("table %s has %d rows, not %d", table, n, want)
 		}
-		if err := db.QueryRowContext(ctx, "CHECKSUM TABLE "+server.QuoteName(table)).Scan(&name, &sum); err != nil {
+		if err := db.QueryRowContext(ctx, "CHECKSUM TABLE "+dbconn.QuoteName(table)).Scan(&name, &sum); err != nil {
 			return err
 		}
 		sums[table] = sum

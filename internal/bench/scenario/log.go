@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -88,7 +88,7 @@ func (b *bareLoad) workload(workload string) runner.Case {
 			return b.lab.rate(ctx, b.endpoint(database), "nolog", workload)
 		},
 		Check: func(ctx context.Context) error {
-			db, err := server.Open(b.socket(), b.login, database)
+			db, err := dbconn.Open(b.socket(), b.login, database)
 			if err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func (w *watchedLoad) workload(workload string) runner.Case {
 }
 
 // rate runs a workload for logSeconds, and returns its transactions per second.
-func (l *Lab) rate(ctx context.Context, e server.Endpoint, name, workload string) (runner.Sample, error) {
+func (l *Lab) rate(ctx context.Context, e dbconn.Endpoint, name, workload string) (runner.Sample, error) {
 	wait, err := l.startSysbenchAt(ctx, e, name, workload, poolData, logSeconds)
 	if err != nil {
 		return runner.Sample{}, err

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -28,14 +29,14 @@ func (l *Lab) startLogless(ctx context.Context, name string, kind volume.Kind, i
 	}
 	s := &logless{volume: v, plainServer: &plainServer{
 		lab: l, dir: filepath.Join(v.Dir(), name), volume: string(kind), noLog: true,
-		login: server.Login{User: server.SupervisorUser, Password: server.NewPassword()},
+		login: dbconn.Login{User: dbconn.SupervisorUser, Password: dbconn.NewPassword()},
 	}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("start a server without a log: %w", err), s.close())
 		}
 	}()
-	app := server.Login{User: "app", Password: server.NewPassword()}
+	app := dbconn.Login{User: "app", Password: dbconn.NewPassword()}
 	if err := s.files(server.Run, l.Server.Dialect().InitSQL(s.login, app, "", false)); err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (l *Lab) startLogless(ctx context.Context, name string, kind volume.Kind, i
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	if s.db, err = server.Open(s.socket(), s.login, ""); err != nil {
+	if s.db, err = dbconn.Open(s.socket(), s.login, ""); err != nil {
 		return nil, err
 	}
 	var on bool

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/fixture"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // payload is the data that servers are filled with: the fixture, or the user's own dump.
@@ -115,11 +115,11 @@ func (p *payload) unpack() (err error) {
 		return err
 	}
 	p.names = sum.Databases
-	if i := slices.IndexFunc(p.names, server.SystemSchema); i >= 0 {
+	if i := slices.IndexFunc(p.names, dbconn.SystemSchema); i >= 0 {
 		return fmt.Errorf("it holds the system database %s, which is each server's own\nhint: mysqldump --databases NAME... instead of --all-databases", p.names[i])
 	}
 	if sum.NeedsDatabase || len(sum.Databases) == 0 {
-		if p.database = dump.DatabaseName(p.own); server.UnfitName(p.database) != "" {
+		if p.database = dump.DatabaseName(p.own); dbconn.UnfitName(p.database) != "" {
 			p.database = "app"
 		}
 	}
@@ -163,7 +163,7 @@ func (p *payload) drop(as string) string {
 func statements(verb string, names []string) string {
 	var b strings.Builder
 	for _, n := range names {
-		b.WriteString(verb + server.QuoteName(n) + ";\n")
+		b.WriteString(verb + dbconn.QuoteName(n) + ";\n")
 	}
 	return b.String()
 }
@@ -185,7 +185,7 @@ func (p *payload) recipe(as string, shape fixture.Shape) (string, error) {
 	}
 	head := p.drop(as) + p.create(as)
 	if p.database != "" {
-		head += "USE " + server.QuoteName(as) + ";\n"
+		head += "USE " + dbconn.QuoteName(as) + ";\n"
 	}
 	return p.lab.framed("recipe-"+shape.String()+"-"+as, head, dump, "")
 }
@@ -242,12 +242,12 @@ func (p *payload) size() int64 {
 }
 
 // query asks a server the first question: about a table of it.
-func (p *payload) query(ctx context.Context, e server.Endpoint) error {
+func (p *payload) query(ctx context.Context, e dbconn.Endpoint) error {
 	table := dump.TableName{Database: p.database, Name: "country"}
 	if p.own != "" {
 		table = p.someTable()
 	}
-	db, err := server.Open(e.Socket, e.Login, "")
+	db, err := dbconn.Open(e.Socket, e.Login, "")
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func (p *payload) query(ctx context.Context, e server.Endpoint) error {
 	if table.Name == "" {
 		return db.QueryRowContext(ctx, "SELECT 1").Scan(&n)
 	}
-	return db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+server.QuoteName(table.Database)+"."+server.QuoteName(table.Name)).Scan(&n)
+	return db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+dbconn.QuoteName(table.Database)+"."+dbconn.QuoteName(table.Name)).Scan(&n)
 }
 
 // question is a statement for the client, and its answer: the numbers of rows of the fixture,
@@ -264,7 +264,7 @@ func (p *payload) query(ctx context.Context, e server.Endpoint) error {
 func (p *payload) question() (statement, answer string) {
 	if p.own == "" {
 		count := func(table string) string {
-			return "(SELECT COUNT(*) FROM " + server.QuoteName(p.database) + "." + table + ")"
+			return "(SELECT COUNT(*) FROM " + dbconn.QuoteName(p.database) + "." + table + ")"
 		}
 		return "SELECT " + count("country") + ", " + count("city") + ", " + count("language"), fmt.Sprintf("%d\t%d\t%d", fixture.Countries, fixture.Cities, fixture.Languages)
 	}
@@ -272,7 +272,7 @@ func (p *payload) question() (statement, answer string) {
 		for _, table := range p.want[database].tables() {
 			_, sum, there := strings.Cut(p.want[database][table], withChecksum)
 			if there && sum != "" && !p.moving[dump.TableName{Database: database, Name: table}] {
-				return "CHECKSUM TABLE " + server.QuoteName(database) + "." + server.QuoteName(table), database + "." + table + "\t" + sum
+				return "CHECKSUM TABLE " + dbconn.QuoteName(database) + "." + dbconn.QuoteName(table), database + "." + table + "\t" + sum
 			}
 		}
 	}
@@ -290,12 +290,12 @@ func (p *payload) someTable() dump.TableName {
 }
 
 // verify checks what a server holds; as is the database that the dump was loaded into.
-func (p *payload) verify(ctx context.Context, e server.Endpoint, as string) error {
+func (p *payload) verify(ctx context.Context, e dbconn.Endpoint, as string) error {
 	database := ""
 	if p.own == "" {
 		database = as
 	}
-	db, err := server.Open(e.Socket, e.Login, database)
+	db, err := dbconn.Open(e.Socket, e.Login, database)
 	if err != nil {
 		return err
 	}

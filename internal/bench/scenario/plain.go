@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -35,8 +36,8 @@ type plainServer struct {
 	// instance's application.
 	tcp   bool
 	port  int
-	login server.Login
-	app   server.Login
+	login dbconn.Login
+	app   dbconn.Login
 	proc  *server.Process
 	// last is what its option file was rendered from.
 	last server.Config
@@ -56,8 +57,8 @@ func (l *Lab) shm() (string, error) {
 // prepare makes the server's directory and option file, for a copy of an image: accounts come
 // with the start, as those of ramaria's instances.
 func (s *plainServer) prepare() error {
-	s.login = server.Login{User: server.SupervisorUser, Password: server.NewPassword()}
-	s.app = server.Login{User: image.DefaultUser, Password: server.NewPassword()}
+	s.login = dbconn.Login{User: dbconn.SupervisorUser, Password: dbconn.NewPassword()}
+	s.app = dbconn.Login{User: image.DefaultUser, Password: dbconn.NewPassword()}
 	return s.files(server.Run, s.lab.Server.Dialect().InitSQL(s.login, s.app, "", false))
 }
 
@@ -113,7 +114,7 @@ func withoutLog(text string) (string, error) {
 
 // initialise makes a data directory with stock settings.
 func (s *plainServer) initialise(ctx context.Context) error {
-	s.login = server.Login{User: server.SupervisorUser, Password: server.NewPassword()}
+	s.login = dbconn.Login{User: dbconn.SupervisorUser, Password: dbconn.NewPassword()}
 	if err := s.files(server.Stock, ""); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (s *plainServer) initialise(ctx context.Context) error {
 
 // start starts the server with stock settings, up to its first answer.
 func (s *plainServer) start(ctx context.Context) error {
-	s.app = server.Login{User: image.DefaultUser, Password: server.NewPassword()}
+	s.app = dbconn.Login{User: image.DefaultUser, Password: dbconn.NewPassword()}
 	if s.tcp {
 		var err error
 		if s.port, err = server.FreePort(ctx); err != nil {
@@ -143,7 +144,7 @@ func (s *plainServer) ready(ctx context.Context) error {
 	if err := s.launch(); err != nil {
 		return err
 	}
-	db, err := server.Open(s.socket(), s.login, "")
+	db, err := dbconn.Open(s.socket(), s.login, "")
 	if err != nil {
 		return err
 	}
@@ -180,8 +181,8 @@ func (s *plainServer) client(ctx context.Context, path string) error {
 }
 
 // endpoint is its supervisor's.
-func (s *plainServer) endpoint(database string) server.Endpoint {
-	return server.Endpoint{Socket: s.socket(), Login: s.login, Database: database}
+func (s *plainServer) endpoint(database string) dbconn.Endpoint {
+	return dbconn.Endpoint{Socket: s.socket(), Login: s.login, Database: database}
 }
 
 // handshakePoll is the pause between two tries to connect.

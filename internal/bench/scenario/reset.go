@@ -8,6 +8,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -338,7 +339,7 @@ func (f *farm) fill(name, template string) runner.Case {
 			empty := "DROP DATABASE IF EXISTS " + copied + "; CREATE DATABASE " + copied
 			var fill []string
 			for _, t := range tables {
-				own, of := copied+"."+server.QuoteName(t), template+"."+server.QuoteName(t)
+				own, of := copied+"."+dbconn.QuoteName(t), template+"."+dbconn.QuoteName(t)
 				empty += "; CREATE TABLE " + own + " LIKE " + of
 				fill = append(fill, "INSERT INTO "+own+" SELECT * FROM "+of)
 			}

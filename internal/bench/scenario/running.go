@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -19,8 +19,8 @@ type running struct {
 	lab  *Lab
 	name string
 	// endpoint has no database; admin is the account that may change global settings.
-	endpoint server.Endpoint
-	admin    server.Login
+	endpoint dbconn.Endpoint
+	admin    dbconn.Login
 	// data is its data directory, device what that lies on.
 	data   string
 	device runner.Device
@@ -140,6 +140,6 @@ func (r *running) startStock(ctx context.Context) error {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	r.endpoint, r.admin, r.data = server.Endpoint{Socket: s.socket(), Login: s.login}, s.login, s.data()
+	r.endpoint, r.admin, r.data = dbconn.Endpoint{Socket: s.socket(), Login: s.login}, s.login, s.data()
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"syscall"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -18,7 +19,7 @@ type shellClient struct {
 }
 
 // shellClient writes the option file of an endpoint and returns its client.
-func (l *Lab) shellClient(e server.Endpoint, config string) (shellClient, error) {
+func (l *Lab) shellClient(e dbconn.Endpoint, config string) (shellClient, error) {
 	return shellClient{l.Server.Client, config}, server.WritePrivate(config, []byte(e.ClientConfig()), server.Account{})
 }
 

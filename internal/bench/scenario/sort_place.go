@@ -15,6 +15,7 @@ import (
 	"strconv"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -99,7 +100,7 @@ func (p *sortPlace) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.db, err = server.Open(e.Socket, e.Login, ""); err != nil {
+	if p.db, err = dbconn.Open(e.Socket, e.Login, ""); err != nil {
 		return err
 	}
 	p.ends = append(p.ends, func(context.Context) error { return p.db.Close() })
@@ -121,7 +122,7 @@ func (p *sortPlace) begin(ctx context.Context) error {
 }
 
 // up starts an instance of ramaria's.
-func (p *sortPlace) up(ctx context.Context) (server.Endpoint, error) {
+func (p *sortPlace) up(ctx context.Context) (dbconn.Endpoint, error) {
 	r := p.sorting.lab.running(p.place, p.name)
 	p.ends = append(p.ends, r.close)
 	err := r.begin(ctx)
@@ -130,7 +131,7 @@ func (p *sortPlace) up(ctx context.Context) (server.Endpoint, error) {
 }
 
 // startStock starts a stock server in shared memory with its tmpdir in the place.
-func (p *sortPlace) startStock(ctx context.Context) (e server.Endpoint, err error) {
+func (p *sortPlace) startStock(ctx context.Context) (e dbconn.Endpoint, err error) {
 	l := p.sorting.lab
 	shm, err := inShm(l)
 	if err != nil {
@@ -162,7 +163,7 @@ func (p *sortPlace) startStock(ctx context.Context) (e server.Endpoint, err erro
 	if err := s.initialise(ctx); err != nil {
 		return e, err
 	}
-	return server.Endpoint{Socket: s.socket(), Login: s.login}, s.start(ctx)
+	return dbconn.Endpoint{Socket: s.socket(), Login: s.login}, s.start(ctx)
 }
 
 // makeTmp makes a directory in the place.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
@@ -66,7 +67,7 @@ func (s *suiteServer) prepare(ctx context.Context) error {
 	if s.accounts, err = textsOf(ctx, s.db, listAccounts); err != nil {
 		return err
 	}
-	if s.admin, err = server.Open(s.endpoint.Socket, s.running.admin, ""); err != nil {
+	if s.admin, err = dbconn.Open(s.endpoint.Socket, s.running.admin, ""); err != nil {
 		return err
 	}
 	if s.globals, err = readGlobals(ctx, s.admin); err != nil {
@@ -85,9 +86,9 @@ func (s *suiteServer) environ() []string {
 }
 
 // told is the endpoint that the command is told of.
-func (s *suiteServer) told() server.Endpoint {
+func (s *suiteServer) told() dbconn.Endpoint {
 	if s.instance == nil {
-		return server.Endpoint{Host: "127.0.0.1", Port: s.plain.port, Socket: s.plain.socket(), Login: s.plain.app, Database: s.payload.databases()[0]}
+		return dbconn.Endpoint{Host: "127.0.0.1", Port: s.plain.port, Socket: s.plain.socket(), Login: s.plain.app, Database: s.payload.databases()[0]}
 	}
 	e := s.instance.Endpoint
 	e.Database = s.payload.databases()[0]
@@ -121,7 +122,7 @@ func (s *suiteServer) fresh(ctx context.Context) error {
 	if s.payload.own != "" {
 		return s.payload.loadAnew(ctx, s.client)
 	}
-	_, err := s.db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+server.QuoteName(s.payload.database))
+	_, err := s.db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+dbconn.QuoteName(s.payload.database))
 	return err
 }
 
@@ -176,18 +177,18 @@ func (s *suiteServer) dropDatabases(ctx context.Context) error {
 		return err
 	}
 	for _, name := range databases {
-		if server.SystemSchema(name) {
+		if dbconn.SystemSchema(name) {
 			continue
 		}
-		if _, err := s.db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+server.QuoteName(name)); err != nil {
+		if _, err := s.db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+dbconn.QuoteName(name)); err != nil {
 			return fmt.Errorf("drop what the command left behind: database %s: %w", name, err)
 		}
 	}
 	for _, name := range s.databases {
-		if server.SystemSchema(name) {
+		if dbconn.SystemSchema(name) {
 			continue
 		}
-		if _, err := s.db.ExecContext(ctx, "CREATE DATABASE "+server.QuoteName(name)); err != nil {
+		if _, err := s.db.ExecContext(ctx, "CREATE DATABASE "+dbconn.QuoteName(name)); err != nil {
 			return err
 		}
 	}

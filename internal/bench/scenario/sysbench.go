@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -82,7 +83,7 @@ func (l *Lab) sysbench(ctx context.Context) (server.Program, error) {
 
 // sysbenchRun is one run of a workload on a server.
 type sysbenchRun struct {
-	server.Endpoint
+	dbconn.Endpoint
 	// name is one that no other run has at the same time.
 	name     string
 	workload string
@@ -134,7 +135,7 @@ func (l *Lab) startSysbench(ctx context.Context, name, workload string, d sysben
 }
 
 // startSysbenchAt is startSysbench on any server; name is one that nobody else uses.
-func (l *Lab) startSysbenchAt(ctx context.Context, e server.Endpoint, name, workload string, d sysbenchData, seconds int) (func() (float64, error), error) {
+func (l *Lab) startSysbenchAt(ctx context.Context, e dbconn.Endpoint, name, workload string, d sysbenchData, seconds int) (func() (float64, error), error) {
 	wait, err := l.startRun(ctx, sysbenchRun{Endpoint: e, name: name, workload: workload, data: d, seconds: seconds})
 	if err != nil {
 		return nil, err

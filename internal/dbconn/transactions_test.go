@@ -1,4 +1,4 @@
-package server_test
+package dbconn_test
 
 import (
 	"database/sql"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -44,7 +44,7 @@ func TestOpenTransactions(t *testing.T) {
 		} {
 			t.Run(tc.name, func(t *testing.T) {
 				for range 20 {
-					lessee, err := server.Open(srv.Endpoint.Socket, server.Login{User: "lessee", Password: "x_aA1x_aA1"}, "a")
+					lessee, err := dbconn.Open(srv.Endpoint.Socket, dbconn.Login{User: "lessee", Password: "x_aA1x_aA1"}, "a")
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -1,4 +1,4 @@
-package server
+package dbconn
 
 // Dialect is what the statements of this package depend on: the flavour of the server that they are
 // sent to, and its version. Package server fills it in.

@@ -1,4 +1,4 @@
-package server_test
+package dbconn_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -26,7 +26,7 @@ func TestInnoDBWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		until := func(what string, is func(server.InnoDBWork) bool) {
+		until := func(what string, is func(dbconn.InnoDBWork) bool) {
 			t.Helper()
 			for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 				work, err := srv.Dialect().InnoDBWork(t.Context(), conn)
@@ -58,12 +58,12 @@ func TestInnoDBWork(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		until("it rolls back", func(w server.InnoDBWork) bool { return w.RollsBack })
-		until("it is done with that", func(w server.InnoDBWork) bool { return !w.RollsBack })
+		until("it rolls back", func(w dbconn.InnoDBWork) bool { return w.RollsBack })
+		until("it is done with that", func(w dbconn.InnoDBWork) bool { return !w.RollsBack })
 		if _, err := conn.ExecContext(t.Context(), "DELETE FROM a.t WHERE id % 2 = 0"); err != nil {
 			t.Fatal(err)
 		}
-		until("it purges", func(w server.InnoDBWork) bool { return w.Purge != "" })
-		until("it is done with that", func(w server.InnoDBWork) bool { return w.Purge == "" })
+		until("it purges", func(w dbconn.InnoDBWork) bool { return w.Purge != "" })
+		until("it is done with that", func(w dbconn.InnoDBWork) bool { return w.Purge == "" })
 	})
 }

@@ -1,7 +1,7 @@
 // Package dbconn speaks SQL to a running server: connections over its socket, accounts, questions
 // about sessions, locks, transactions and InnoDB, and what the numbers of errors mean. What differs
 // between servers it takes from a Dialect; it starts nothing, and knows no file of a server's.
-package server
+package dbconn
 
 import (
 	"context"
