@@ -83,6 +83,9 @@ func cmdHave(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("no server is %s here: ask [%s] first", args[0], strings.ToLower(args[0]))
 	}
 	ts.Check(install(b.places, s))
+	if servertest.Quick() {
+		ts.Check(saved(b.places, s))
+	}
 	ts.Setenv(args[0]+"_NAME", s.Name())
 }
 
@@ -114,6 +117,11 @@ func furnish(p host.Places, home string, srv *server.Server) error {
 	if err := errors.Join(os.Chmod(home, 0o755), install(p, srv)); err != nil || !chosen() && !servertest.Quick() {
 		return err
 	}
+	return saved(p, srv)
+}
+
+// saved puts the empty image of a server, saved, into a home.
+func saved(p host.Places, srv *server.Server) error {
 	image, err := emptyOf(srv).of(srv)
 	if err != nil {
 		return err
