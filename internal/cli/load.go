@@ -73,9 +73,12 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 	}
 	to := load.Target{Server: i.Server, Endpoint: i.Endpoint}
 	to.Endpoint.Database = database
-	made, err := to.CreateDatabase(ctx)
-	if err != nil {
-		return a.engine.BlameRoom(ctx, i, "database "+database, err)
+	var made bool
+	if err := a.engine.Write(ctx, i, "database "+database, func() (err error) {
+		made, err = to.CreateDatabase(ctx)
+		return err
+	}); err != nil {
+		return err
 	}
 	if !o.ownNames {
 		to.Rename = &dump.Rename{

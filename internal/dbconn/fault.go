@@ -22,6 +22,7 @@ const (
 	errLockTimeout    = 1205
 	errDeadlock       = 1213
 	errFixed          = 1238
+	errReadOnly       = 1290
 	errRoutineExists  = 1304
 	errNoRoutine      = 1305
 	errInterrupted    = 1317
@@ -88,8 +89,11 @@ func OtherDialect(err error) bool {
 // Starved reports whether a statement failed in a way in which statements fail where there is no
 // room left: the file system says so, or the supervisor has made the server read-only.
 func Starved(err error) bool {
-	return Gone(err) || numbered(err, 3, 1021, 1026, 1030, 1114, 1290, errInterrupted, 1836)
+	return Gone(err) || ReadOnly(err) || numbered(err, 3, 1021, 1026, 1030, 1114, errInterrupted)
 }
+
+// ReadOnly reports whether a statement was refused since the server, or InnoDB, is read-only.
+func ReadOnly(err error) bool { return numbered(err, errReadOnly, 1836) }
 
 // FixedVariable reports whether a variable was to be set that cannot be.
 func FixedVariable(err error) bool { return numbered(err, errFixed) }

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -29,4 +31,28 @@ func (e *Engine) BlameRoom(ctx context.Context, i *instance.Instance, what strin
 		return err
 	}
 	return &volume.NoRoomError{What: what, Kind: v.Kind(), Dir: v.Dir(), Need: 2 * least, Usage: u, Err: err}
+}
+
+// releasing is how long a supervisor may take to find that a volume has room again and to let its
+// server write, and releaseLook how often that is tried.
+const (
+	releasing   = 3 * time.Second
+	releaseLook = 50 * time.Millisecond
+)
+
+// Write calls write, and calls it again while the server is read-only though its volume has room
+// again: the supervisor lets it write within a second or so. It returns BlameRoom's error.
+func (e *Engine) Write(ctx context.Context, i *instance.Instance, what string, write func() error) error {
+	for until := time.Now().Add(releasing); ; {
+		err := e.BlameRoom(ctx, i, what, write())
+		var full *volume.NoRoomError
+		if !server.ReadOnly(err) || errors.As(err, &full) || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(releaseLook):
+		}
+	}
 }
