@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -46,7 +47,7 @@ func runServerLs(ctx context.Context, a *app, asJSON bool) error {
 		return a.printJSON(found)
 	}
 	t := newTable("SERVER", "FROM", "SIZE", "USED", "PATH")
-	first := firsts(found)
+	first := engine.Firsts(found)
 	for i, f := range found {
 		used := ""
 		switch {
@@ -68,18 +69,6 @@ func runServerLs(ctx context.Context, a *app, asJSON bool) error {
 		a.say("can be fetched: %s", o)
 	}
 	return nil
-}
-
-// firsts returns the first usable server of each flavour in the list, by its index: the
-// one that --server FLAVOUR takes.
-func firsts(found []server.Found) map[server.Flavour]int {
-	first := map[server.Flavour]int{}
-	for i, f := range found {
-		if _, ok := first[f.Flavour]; !ok && f.PassedOver == "" {
-			first[f.Flavour] = i
-		}
-	}
-	return first
 }
 
 func newServerFetch(a *app) *cobra.Command {

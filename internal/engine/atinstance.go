@@ -47,11 +47,11 @@ func (e *Engine) atInstance(ctx context.Context, name, verb string, running func
 		}
 		return nil
 	}
-	v, err := e.VolumeOf(ctx, &i.Record)
+	v, err := e.volumeOf(ctx, &i.Record)
 	if err != nil {
 		return err
 	}
-	return stopped(i, e.Instances(v))
+	return stopped(i, e.instances(v))
 }
 
 // longPause is from when on an expected pause is told beforehand.

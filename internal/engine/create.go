@@ -39,11 +39,11 @@ func (e *Engine) prepare(ctx context.Context, spec instance.Spec, stdin io.Reade
 	if err := srv.CheckSet(spec.Set, spec.Log == instance.LogOff); err != nil {
 		return nil, RequestError{err}
 	}
-	v, err := e.OpenVolume(ctx, spec.Volume)
+	v, err := e.openVolume(ctx, spec.Volume)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(e.Sweep(ctx, v), e.sweepClaims(ctx)); err != nil {
+	if err := errors.Join(e.sweep(ctx, v), e.sweepClaims(ctx)); err != nil {
 		return nil, err
 	}
 	img, err := e.ensure(ctx, v, srv, spec, stdin)
@@ -107,7 +107,7 @@ func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Or
 		}
 	}
 	o.Image, o.Server = p.image, p.server
-	i, err := e.Instances(p.volume).Create(ctx, o)
+	i, err := e.instances(p.volume).Create(ctx, o)
 	if err != nil || image.SourceInstance(o.Spec.From) == "" {
 		return i, err
 	}

@@ -48,14 +48,14 @@ func (e *Engine) lockName(ctx context.Context, name string) (*sys.FileLock, erro
 // remove stops an instance and removes it. Its data is not wanted any more, so
 // the server is not given the time to shut down.
 func (e *Engine) remove(ctx context.Context, r *instance.Record) error {
-	v, err := e.VolumeOf(ctx, r)
+	v, err := e.volumeOf(ctx, r)
 	if err != nil {
 		return err
 	}
 	if err := e.signal(ctx, r, syscall.SIGQUIT); err != nil {
 		return err
 	}
-	return e.Instances(v).Remove(ctx, r)
+	return e.instances(v).Remove(ctx, r)
 }
 
 // stop lets the supervisor shut its server down cleanly, and waits.

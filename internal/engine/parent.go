@@ -177,7 +177,7 @@ func dataOf(i *instance.Instance, dir string, at time.Time) (image.InstanceData,
 func (e *Engine) forgetImage(ctx context.Context, i *instance.Instance, p *prepared) error {
 	i.Image = ""
 	if err := i.Save(); err != nil {
-		return errors.Join(err, e.Instances(p.volume).Remove(context.WithoutCancel(ctx), &i.Record))
+		return errors.Join(err, e.instances(p.volume).Remove(context.WithoutCancel(ctx), &i.Record))
 	}
 	images, err := e.Images(p.volume)
 	if err == nil {

@@ -16,21 +16,21 @@ func (e *Engine) reap(ctx context.Context) error {
 	}
 	errs := []error{e.Opener().Reclaim(ctx)}
 	for _, r := range records {
-		v, err := e.VolumeOf(ctx, r)
+		v, err := e.volumeOf(ctx, r)
 		if err != nil {
 			continue // its own commands will say what is wrong with it
 		}
-		errs = append(errs, e.Instances(v).Reap(ctx, r))
+		errs = append(errs, e.instances(v).Reap(ctx, r))
 	}
 	return errors.Join(errs...)
 }
 
-// Sweep removes from a volume what killed commands left half made. It is called
+// sweep removes from a volume what killed commands left half made. It is called
 // by the commands that make things, which hold up nobody with it.
-func (e *Engine) Sweep(ctx context.Context, v volume.Volume) error {
+func (e *Engine) sweep(ctx context.Context, v volume.Volume) error {
 	images, err := e.Images(v)
 	if err != nil {
 		return err
 	}
-	return errors.Join(v.Sweep(ctx), images.Sweep(ctx), e.Instances(v).Sweep(ctx))
+	return errors.Join(v.Sweep(ctx), images.Sweep(ctx), e.instances(v).Sweep(ctx))
 }

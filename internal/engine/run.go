@@ -37,13 +37,13 @@ func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Insta
 	}
 	defer func() {
 		clean := context.WithoutCancel(ctx)
-		v, verr := e.VolumeOf(clean, &i.Record)
+		v, verr := e.volumeOf(clean, &i.Record)
 		if verr == nil {
-			verr = e.Instances(v).Remove(clean, &i.Record)
+			verr = e.instances(v).Remove(clean, &i.Record)
 		}
 		err = errors.Join(err, verr)
 	}()
-	v, err := e.VolumeOf(ctx, &i.Record)
+	v, err := e.volumeOf(ctx, &i.Record)
 	if err != nil {
 		return err
 	}

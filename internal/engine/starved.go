@@ -18,7 +18,7 @@ func (e *Engine) BlameRoom(ctx context.Context, i *instance.Instance, what strin
 	if err == nil || ctx.Err() != nil || !dbconn.Starved(err) {
 		return err
 	}
-	v, verr := e.VolumeOf(ctx, &i.Record)
+	v, verr := e.volumeOf(ctx, &i.Record)
 	if verr != nil {
 		return err
 	}

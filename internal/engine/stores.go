@@ -15,8 +15,8 @@ func (e *Engine) Finder() *server.Finder {
 	return &server.Finder{Host: e.Host, Places: e.Places, Memo: e.Memo, Progress: w}
 }
 
-// Instances are the instances in a volume.
-func (e *Engine) Instances(v volume.Volume) *instance.Store {
+// instances are the instances in a volume.
+func (e *Engine) instances(v volume.Volume) *instance.Store {
 	return &instance.Store{Registry: e.Registry, Volume: v, Account: e.Account, UID: e.UID}
 }
 
@@ -49,4 +49,16 @@ func (e *Engine) ImageInUse(id string) bool {
 		}
 	}
 	return false
+}
+
+// Firsts returns the first usable server of each flavour in the list, by its index: the
+// one that --server FLAVOUR takes.
+func Firsts(found []server.Found) map[server.Flavour]int {
+	first := map[server.Flavour]int{}
+	for i, f := range found {
+		if _, ok := first[f.Flavour]; !ok && f.PassedOver == "" {
+			first[f.Flavour] = i
+		}
+	}
+	return first
 }

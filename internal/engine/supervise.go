@@ -19,7 +19,7 @@ func (e *Engine) Supervise(ctx context.Context, name string) (*supervisor.Superv
 	if err != nil {
 		return nil, err
 	}
-	v, err := e.VolumeOf(ctx, &i.Record)
+	v, err := e.volumeOf(ctx, &i.Record)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (e *Engine) Supervise(ctx context.Context, name string) (*supervisor.Superv
 func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v volume.Volume) (*supervisor.Supervisor, error) {
 	w, _ := e.progress()
 	runtime.GOMAXPROCS(max(1, usableCPUs/cpusPerProc))
-	return supervisor.Start(ctx, i, e.Instances(v), supervisor.Options{
+	return supervisor.Start(ctx, i, e.instances(v), supervisor.Options{
 		Keys: e.Places.Keys(),
 		Log:  slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
 	})

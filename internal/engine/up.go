@@ -145,7 +145,7 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 		return err
 	}
 	if !created { // Create has just looked
-		v, err := e.VolumeOf(ctx, &i.Record)
+		v, err := e.volumeOf(ctx, &i.Record)
 		if err != nil {
 			return err
 		}
@@ -177,9 +177,9 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 // unmake removes an instance that was just created and came to nothing.
 func (e *Engine) unmake(ctx context.Context, i *instance.Instance, cause error) error {
 	clean := context.WithoutCancel(ctx)
-	v, err := e.VolumeOf(clean, &i.Record)
+	v, err := e.volumeOf(clean, &i.Record)
 	if err == nil {
-		err = e.Instances(v).Remove(clean, &i.Record)
+		err = e.instances(v).Remove(clean, &i.Record)
 	}
 	return errors.Join(cause, err)
 }

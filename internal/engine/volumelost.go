@@ -121,3 +121,89 @@ func (e *Engine) removeSockets(dir, registry string) {
 		}
 	}
 }
+
+// FoundVolume is a volume in RAM of any home; see docs/json.md, volume ls --all-homes.
+type FoundVolume struct {
+	Kind      volume.Kind `json:"kind"`
+	Dir       string      `json:"dir"`
+	Memory    int64       `json:"memory"`
+	Instances []string    `json:"instances"`
+	// Running are those of them whose supervisors live.
+	Running []string `json:"running"`
+	// Home is whose it is: "this", a --home or a state directory, "" if that is unknown.
+	Home string `json:"home,omitempty"`
+	// Lost says that this home cannot be found from here.
+	Lost  bool   `json:"lost,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// homeOf tells people whose a volume is.
+func homeOf(f volume.Found) string {
+	switch {
+	case f.Ours:
+		return "this"
+	case f.Owner.Home != "":
+		return f.Owner.Home
+	}
+	return f.Owner.State
+}
+
+// AllVolumes looks at the volumes in RAM of all homes.
+func (e *Engine) AllVolumes() ([]FoundVolume, error) {
+	found, err := e.Opener().All()
+	if err != nil {
+		return nil, err
+	}
+	all := []FoundVolume{}
+	for _, f := range found {
+		l := FoundVolume{Kind: f.Kind, Dir: f.Dir, Home: homeOf(f), Lost: !f.Ours && !f.Lives, Instances: []string{}, Running: []string{}}
+		names, err := volume.Instances(f.Dir)
+		l.Instances = append(l.Instances, names...)
+		holders, herr := volume.Holders(f.Dir)
+		for _, h := range holders {
+			if h.Instance != "" {
+				l.Running = append(l.Running, h.Instance)
+			}
+		}
+		u, uerr := e.Opener().In(volume.Spec{Kind: f.Kind}, f.Dir).Usage()
+		l.Memory = u.Memory
+		if err := errors.Join(err, herr); err != nil || f.Mounted && uerr != nil {
+			l.Error = errors.Join(err, uerr).Error()
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// ReleaseHint is the command that frees a volume whose home is not there.
+func (l FoundVolume) ReleaseHint() string {
+	hint := "ramaria volume rm " + l.Dir
+	if len(l.Instances) > 0 {
+		hint += " --force"
+	}
+	return hint
+}
+
+// doctorLost tells what homes that are gone have left in memory.
+func (e *Engine) doctorLost(context.Context) []Finding {
+	all, err := e.AllVolumes()
+	if err != nil {
+		return []Finding{{"volume", "note", err.Error(), ""}}
+	}
+	var out []Finding
+	for _, l := range all {
+		if !l.Lost {
+			continue
+		}
+		home := "a home that is not known"
+		if l.Home != "" {
+			home = "the home " + l.Home + ", which is not there (removed, or another container's)"
+		}
+		text := fmt.Sprintf("%s takes %s for %s", l.Dir, volume.FormatBytes(l.Memory), home)
+		if len(l.Running) > 0 {
+			text += "; running there: " + strings.Join(l.Running, ", ")
+		}
+		out = append(out, Finding{"volume", "note", text, l.ReleaseHint()})
+	}
+	return out
+}

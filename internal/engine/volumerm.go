@@ -131,7 +131,7 @@ func (e *Engine) forget(ctx context.Context, v volume.Volume, r *instance.Record
 	if _, err := e.Registry.Get(r.Name); err != nil { // a `run` that has removed it itself
 		return lock.UnlockRemove()
 	}
-	if err := e.Instances(v).Remove(ctx, r); err != nil {
+	if err := e.instances(v).Remove(ctx, r); err != nil {
 		return errors.Join(err, lock.Unlock())
 	}
 	e.note("removed instance %s", r.Name)

@@ -72,8 +72,8 @@ func (e *Engine) autoMkfs(ctx context.Context) ([]string, error) {
 	return argv, err
 }
 
-// OpenVolume opens the volume that --volume names; auto chooses and says which.
-func (e *Engine) OpenVolume(ctx context.Context, text string) (volume.Volume, error) {
+// openVolume opens the volume that --volume names; auto chooses and says which.
+func (e *Engine) openVolume(ctx context.Context, text string) (volume.Volume, error) {
 	if text == "" {
 		text = string(volume.Auto)
 	}
@@ -93,9 +93,9 @@ func (e *Engine) OpenVolume(ctx context.Context, text string) (volume.Volume, er
 	return v, err
 }
 
-// VolumeOf opens the volume that an instance lies in. One that is gone, with the
+// volumeOf opens the volume that an instance lies in. One that is gone, with the
 // instance, is not made again for that.
-func (e *Engine) VolumeOf(ctx context.Context, r *instance.Record) (volume.Volume, error) {
+func (e *Engine) volumeOf(ctx context.Context, r *instance.Record) (volume.Volume, error) {
 	text := r.Spec.Volume
 	if text == "" || text == string(volume.Auto) {
 		text = r.Volume
@@ -139,9 +139,9 @@ func (e *Engine) KindsThere() []volume.Kind {
 	})
 }
 
-// LookingOpener opens nothing and fetches nothing: it is for Fit and Foresee. fetch
+// lookingOpener opens nothing and fetches nothing: it is for Fit and Foresee. fetch
 // is set if mkfs.xfs is missing and would be fetched.
-func (e *Engine) LookingOpener(fetch *bool) *volume.Opener {
+func (e *Engine) lookingOpener(fetch *bool) *volume.Opener {
 	o := e.Opener()
 	o.MkfsXFS = func(ctx context.Context) ([]string, error) {
 		f := e.Finder()

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"context"
@@ -9,15 +9,15 @@ import (
 )
 
 // doctorVolumes tells what auto would take, and what there is to say of each kind.
-func (a *app) doctorVolumes(ctx context.Context) []finding {
+func (e *Engine) doctorVolumes(ctx context.Context) []Finding {
 	fetch := false
-	o := a.engine.LookingOpener(&fetch)
+	o := e.lookingOpener(&fetch)
 	kind, why, err := o.Foresee(ctx)
 	if err != nil {
 		text, hint := splitHint(err)
-		return []finding{{"volume", "bad", text, hint}}
+		return []Finding{{"volume", "bad", text, hint}}
 	}
-	out := []finding{{"volume", "ok", "auto chooses " + why, ""}}
+	out := []Finding{{"volume", "ok", "auto chooses " + why, ""}}
 	if kind == volume.Disk {
 		out[0].Level = "note"
 	}
@@ -39,32 +39,32 @@ func (a *app) doctorVolumes(ctx context.Context) []finding {
 		}
 		unfit[reason] = append(unfit[reason], string(k))
 	}
-	out = append(out, finding{"volume", "ok", "possible here: " + strings.Join(fits, ", "), ""})
+	out = append(out, Finding{"volume", "ok", "possible here: " + strings.Join(fits, ", "), ""})
 	for _, reason := range reasons {
 		text, hint, _ := strings.Cut(reason, "\nhint: ")
-		out = append(out, finding{"volume", "note", strings.Join(unfit[reason], ", ") + ": " + text, hint})
+		out = append(out, Finding{"volume", "note", strings.Join(unfit[reason], ", ") + ": " + text, hint})
 	}
-	if a.engine.Host.RemovesIPC(a.engine.UID) {
-		out = append(out, finding{"volume", "note", "shm: systemd-logind empties your shared memory when your last session ends (RemoveIPC=yes), and with it instances and images",
+	if e.Host.RemovesIPC(e.UID) {
+		out = append(out, Finding{"volume", "note", "shm: systemd-logind empties your shared memory when your last session ends (RemoveIPC=yes), and with it instances and images",
 			"loginctl enable-linger, or as root RemoveIPC=no in /etc/systemd/logind.conf, or --volume disk"})
 	}
-	return append(out, a.doctorRoom(kind)...)
+	return append(out, e.doctorRoom(kind)...)
 }
 
 // doctorRoom looks at the room in the volume that auto chooses, if it is there.
-func (a *app) doctorRoom(kind volume.Kind) []finding {
-	o := a.engine.Opener()
+func (e *Engine) doctorRoom(kind volume.Kind) []Finding {
+	o := e.Opener()
 	if there, err := o.There(kind); err != nil || !there {
 		return nil // doctorMemory tells what it could have
 	}
 	u, err := o.At(kind).Usage()
 	if err != nil {
-		return []finding{{"room", "bad", err.Error(), ""}}
+		return []Finding{{"room", "bad", err.Error(), ""}}
 	}
-	room := finding{"room", "ok", fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.Bound), ""}
+	room := Finding{"room", "ok", fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.Bound), ""}
 	const little = 256 << 20
 	if u.Free < little {
 		room.Level, room.Hint = "bad", "ramaria down NAME --rm, ramaria image rm --all --hot, or more memory"
 	}
-	return []finding{room}
+	return []Finding{room}
 }
