@@ -46,7 +46,7 @@ func (e *Engine) Write(ctx context.Context, i *instance.Instance, what string, w
 	for until := time.Now().Add(releasing); ; {
 		err := e.BlameRoom(ctx, i, what, write())
 		var full *volume.NoRoomError
-		if !server.ReadOnly(err) || errors.As(err, &full) || time.Now().After(until) {
+		if !dbconn.ReadOnly(err) || errors.As(err, &full) || time.Now().After(until) {
 			return err
 		}
 		select {
