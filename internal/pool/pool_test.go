@@ -130,7 +130,7 @@ func TestPool(t *testing.T) {
 		h.exec(inA, "UPDATE item SET name = 'z' WHERE id = 2")
 		h.exec(inA, "INSERT INTO sale (item) VALUES (3)")
 		h.exec(inB, "CREATE TABLE more (a int)")
-		h.back(a.Name, reset.Rewind)
+		h.back(a.Name, reset.Undo)
 		h.back(b.Name, reset.Refill)
 		h.exec(inA, "DROP VIEW sold")
 		h.back(a.Name, reset.Refill)
@@ -182,7 +182,7 @@ func TestRestart(t *testing.T) {
 		h.open()
 		h.back(a.Name, reset.Reclone)
 		h.exec(inA, "DELETE FROM sale WHERE id = 1")
-		h.back(a.Name, reset.Rewind)
+		h.back(a.Name, reset.Undo)
 		h.Close()
 		h.open()
 		if list := h.Templates(); len(list) != 1 || list[0].Leases != 1 {
@@ -201,7 +201,7 @@ func TestChangedTemplate(t *testing.T) {
 	a, inA := h.lease(pool.Request{Template: "shop"})
 	h.exec(inA, "DELETE FROM sale WHERE id = 1")
 	h.exec(h.root, "UPDATE shop.item SET name = 'changed' WHERE id = 3")
-	if r, err := h.Reset(t.Context(), a.Name, reset.RestoreCounters); err != nil || r.Way != reset.Rewind {
+	if r, err := h.Reset(t.Context(), a.Name, reset.RestoreCounters); err != nil || r.Way != reset.Undo {
 		t.Errorf("a rewind needs no template: %v %v", r, err)
 	}
 	h.exec(inA, "TRUNCATE sale")

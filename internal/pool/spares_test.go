@@ -96,7 +96,7 @@ func TestSpares(t *testing.T) {
 				t.Errorf("%s is not as its template:\n%s\nwant:\n%s", l.Name, got, want)
 			}
 			h.exec(db, "UPDATE item SET note = 'changed'")
-			h.back(l.Name, reset.Rewind)
+			h.back(l.Name, reset.Undo)
 		}
 		if !seen {
 			t.Errorf("%s was not used again", a.Name)

@@ -24,25 +24,25 @@ func (p *Pool) Reset(ctx context.Context, name string, c reset.Counters) (ResetR
 	})
 }
 
-// Mark has Rewind put a database back to what it holds now, until the next Reset. An error that
-// is reset.ErrUnmarkable says that it cannot be marked as it is.
-func (p *Pool) Mark(ctx context.Context, name string) error {
+// SetSavepoint has RollBack put a database back to what it holds now, until the next Reset. An error
+// that is reset.ErrNoSavepoint says that it can have no savepoint as it is.
+func (p *Pool) SetSavepoint(ctx context.Context, name string) error {
 	return p.onLease(ctx, name, func(s *reset.Session, l *lease) error {
 		if err := p.notKept(l); err != nil {
 			return err
 		}
-		return p.engine.Mark(ctx, s, &l.database)
+		return p.engine.SetSavepoint(ctx, s, &l.database)
 	})
 }
 
-// Rewind puts a database back to its mark. An error that is reset.ErrMarkLost says that it was
+// RollBack puts a database back to its savepoint. An error that is reset.ErrSavepointLost says that it was
 // reset instead, and the result how.
-func (p *Pool) Rewind(ctx context.Context, name string, c reset.Counters) (ResetResult, error) {
+func (p *Pool) RollBack(ctx context.Context, name string, c reset.Counters) (ResetResult, error) {
 	return p.resetBy(ctx, name, func(s *reset.Session, l *lease) (reset.Result, error) {
 		if err := p.notKept(l); err != nil {
 			return reset.Result{}, err
 		}
-		return p.engine.RewindTo(ctx, s, &l.database, c)
+		return p.engine.RollBack(ctx, s, &l.database, c)
 	})
 }
 
@@ -53,7 +53,7 @@ func (p *Pool) resetBy(ctx context.Context, name string, f func(*reset.Session, 
 		res.Result, err = f(s, l)
 		return err
 	})
-	if err != nil && !errors.Is(err, reset.ErrMarkLost) {
+	if err != nil && !errors.Is(err, reset.ErrSavepointLost) {
 		return ResetResult{}, err
 	}
 	res.Took = time.Since(began)

@@ -152,7 +152,7 @@ func TestCases(t *testing.T) {
 				if err := other.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM plain WHERE id = 4711").Scan(&n); err != nil || n != 1 {
 					t.Errorf("the other lease was touched: %d (%v)", n, err)
 				}
-				if res := other.reset(); res.Way != reset.Rewind {
+				if res := other.reset(); res.Way != reset.Undo {
 					t.Errorf("the other lease: %s (%s)", res.Way, res.Why)
 				}
 			})

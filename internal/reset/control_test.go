@@ -28,7 +28,7 @@ func TestControl(t *testing.T) {
 				le.t, l.t = t, t
 				le.do(dirty)
 				plan := reset.Make(l.Journal.Take(le.Name), l.shape, l.srv.LogsCascades())
-				if plan.Way != reset.Rewind || len(plan.Undo) < 4 {
+				if plan.Way != reset.Undo || len(plan.Undo) < 4 {
 					t.Fatalf("the plan is %s", plan)
 				}
 				if sabotage != nil {

@@ -27,10 +27,10 @@ func TestCounters(t *testing.T) {
 					name, do string
 					way      reset.Way
 				}{
-					{"by rows", "INSERT INTO t1 (u) VALUES (10), (11)", reset.Rewind},
+					{"by rows", "INSERT INTO t1 (u) VALUES (10), (11)", reset.Undo},
 					{"by a rolled back insert", "BEGIN\nINSERT INTO last (u) VALUES (12)\nROLLBACK", reset.Noop},
-					{"of a column that is not seen", "INSERT INTO unseen (u) VALUES (2)", reset.Rewind},
-					{"by a failed insert, and rows", "-INSERT INTO t1 (u) VALUES (1)\nINSERT INTO last (u) VALUES (13)\nDELETE FROM t1", reset.Rewind},
+					{"of a column that is not seen", "INSERT INTO unseen (u) VALUES (2)", reset.Undo},
+					{"by a failed insert, and rows", "-INSERT INTO t1 (u) VALUES (1)\nINSERT INTO last (u) VALUES (13)\nDELETE FROM t1", reset.Undo},
 					{"and a table is gone", "INSERT INTO t1 (u) VALUES (10)\nDROP TABLE last", reset.Refill},
 					{"and a table is a view", "INSERT INTO t1 (u) VALUES (10)\nDROP TABLE last\nCREATE VIEW last AS SELECT 1 AS one", reset.Refill},
 				} {
@@ -49,8 +49,8 @@ func TestCounters(t *testing.T) {
 				le.t, l.t = t, t
 				locked := le.do("INSERT INTO t1 (u) VALUES (20)\nLOCK TABLES t1 READ")
 				defer locked.Close()
-				if res := le.reset(); res.Way != reset.Rewind { // whose it is, is ended
-					t.Errorf("with a lock in the way: %s (%s), want %s", res.Way, res.Why, reset.Rewind)
+				if res := le.reset(); res.Way != reset.Undo { // whose it is, is ended
+					t.Errorf("with a lock in the way: %s (%s), want %s", res.Way, res.Why, reset.Undo)
 				}
 				le.check()
 				if n := l.sampled(); n != usual {

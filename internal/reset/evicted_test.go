@@ -56,7 +56,7 @@ func testEvictedCounters(t *testing.T, want string) {
 	for range rounds {
 		time.Sleep(2500 * time.Millisecond) // an idle server looks once a second
 		for _, d := range list {
-			if res, err := l.Reset(t.Context(), l.session, d, reset.RestoreCounters); err != nil || res.Way != reset.Rewind {
+			if res, err := l.Reset(t.Context(), l.session, d, reset.RestoreCounters); err != nil || res.Way != reset.Undo {
 				t.Fatal(res, err)
 			}
 		}

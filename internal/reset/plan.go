@@ -16,8 +16,8 @@ type Way string
 const (
 	// Noop: nothing happened.
 	Noop Way = "noop"
-	// Rewind: the changed rows are put back, by their events turned round.
-	Rewind Way = "rewind"
+	// Undo: the changed rows are put back, by their row events inverted.
+	Undo Way = "rewind"
 	// Refill: some tables are filled from the template, or made again.
 	Refill Way = "refill"
 	// Reclone: the database is made again.
@@ -27,7 +27,7 @@ const (
 // Plan is what is to be done to put a database back. Nothing in it is about a session.
 type Plan struct {
 	Way Way
-	// Why says why it is not a cheaper way, "" for Noop and Rewind.
+	// Why says why it is not a cheaper way, "" for Noop and Undo.
 	Why string
 	// Undo are the changes of rows to be undone, of each table in the order of the log.
 	Undo []binlog.Change
@@ -127,7 +127,7 @@ func makePlan(c *Changes, shape *template.Shape, cascadesLogged, rowsOnly bool) 
 	case len(p.NeedsRefill) > 0:
 		p.Way, p.Why = Refill, m.why
 	case len(p.Undo)+len(p.Sequences) > 0:
-		p.Way = Rewind
+		p.Way = Undo
 	}
 	return p
 }

@@ -155,7 +155,7 @@ func TestComputed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for generated, want := range map[bool]reset.Way{true: reset.Rewind, false: reset.Refill} {
+	for generated, want := range map[bool]reset.Way{true: reset.Undo, false: reset.Refill} {
 		shape := &template.Shape{Name: "t", Tables: []template.Table{{
 			Name: "t", Kind: template.Base, Rows: 1000, Keyed: true, Engine: "InnoDB", Columns: []template.Column{{Name: "a"}, {Name: "b", Generated: generated}},
 		}}}
@@ -178,9 +178,9 @@ func TestMakeByFile(t *testing.T) {
 		rows  int
 		want  reset.Way
 	}{
-		{"without files", nil, 30000, reset.Rewind},
+		{"without files", nil, 30000, reset.Undo},
 		{"by its file", &template.Files{}, 30000, reset.Refill},
-		{"a few", &template.Files{}, 3000, reset.Rewind},
+		{"a few", &template.Files{}, 3000, reset.Undo},
 	} {
 		if shape.Files = tc.files; reset.Make(changes(tc.rows), shape, true).Way != tc.want {
 			t.Errorf("%s: %d rows: %v, want %s", tc.name, tc.rows, reset.Make(changes(tc.rows), shape, true), tc.want)

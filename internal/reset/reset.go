@@ -23,7 +23,7 @@ type Database struct {
 	Shape *template.Shape
 	// Counters are the AUTO_INCREMENT values above 1 that it began with, by table.
 	Counters map[string]uint64
-	// sequences are where they stood at the mark that it is put back to, nil for those of Shape.
+	// sequences are where they stood at the savepoint that it is put back to, nil for those of Shape.
 	sequences map[string]template.SequenceState
 
 	// Asleep says that it has no events that fire, since nobody has it.
@@ -32,8 +32,8 @@ type Database struct {
 	// foreign are prepared XA transactions that are known to be had by connections of others.
 	foreign map[string]bool
 
-	// mark is where RewindTo leads, nil for nowhere.
-	mark *mark
+	// savepoint is where RollBack leads, nil for nowhere.
+	savepoint *savepointState
 }
 
 // Engine puts databases of one server back. Its Journal watches their templates as well:
@@ -101,10 +101,10 @@ const (
 	KeepCounters    Counters = true
 )
 
-// Reset puts a database back to its template; a mark is gone. After an error the database is
+// Reset puts a database back to its template; a savepoint is gone. After an error the database is
 // not to be used: the next Reset makes it again.
 func (r *Engine) Reset(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
-	r.unmark(d)
+	r.releaseSavepoint(d)
 	var res Result
 	warnings, err := r.Unlocked(ctx, s, d, func() (err error) {
 		res, err = r.reset(ctx, s, d, c)
@@ -171,7 +171,7 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 	case err != nil && plan.Way != Reclone && ctx.Err() == nil:
 		// Whatever it was, making the database again needs nothing that is there.
 		again(err.Error())
-	case err == nil && (plan.Way == Rewind || plan.Way == Refill) && r.Journal.Changed(d.Name) != "":
+	case err == nil && (plan.Way == Undo || plan.Way == Refill) && r.Journal.Changed(d.Name) != "":
 		again("it was changed while it was put back")
 	}
 	if err == nil && plan.Way == Reclone && r.Journal.Changed(d.Name) != "" {

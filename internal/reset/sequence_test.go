@@ -30,7 +30,7 @@ CREATE TABLE uses (id int PRIMARY KEY DEFAULT NEXTVAL(s_used), a int);
 `
 
 // TestSequences has every sequence give the values that those of the template give, in a clone,
-// after each reset, and those of the mark after each rewind.
+// after each reset, and those of the savepoint after each rollback.
 func TestSequences(t *testing.T) {
 	servertest.EachFrom(t, "mariadb", func(t *testing.T, want string) {
 		l := newLab(t, want, "farm", sequences)
@@ -57,48 +57,48 @@ func TestSequences(t *testing.T) {
 			res, err := le.Reset(t.Context(), l.session, &le.Database, reset.RestoreCounters)
 			back(what, res, err, way, fresh)
 		}
-		again("reset", reset.Rewind)
+		again("reset", reset.Undo)
 		for _, do := range []string{
 			"BEGIN\nSELECT NEXTVAL(s_used), NEXTVAL(s_plain)\nROLLBACK", "SELECT SETVAL(s_back, 1000), SETVAL(s_ring, 4, 1, 9)",
 			"INSERT INTO uses (a) VALUES (1), (2)", "BEGIN\nINSERT INTO uses (a) VALUES (1)\nSELECT NEXTVAL(s_down)\nROLLBACK",
 		} {
 			res, err := le.Reset(t.Context(), l.session, &le.Database, reset.RestoreCounters)
-			if err != nil || res.Way != reset.Rewind {
+			if err != nil || res.Way != reset.Undo {
 				t.Errorf("%s (%s): %v", res.Way, res.Why, err)
 			}
 			le.do(do)
-			again(do, reset.Rewind)
+			again(do, reset.Undo)
 		}
 		le.do("ALTER SEQUENCE s_used INCREMENT 9")
 		again("altered", reset.Reclone)
 
-		// A mark with values in memory, twice.
+		// A savepoint with values in memory, twice.
 		le.do("SELECT NEXTVAL(s_plain), NEXTVAL(s_plain), NEXTVAL(s_down), NEXTVAL(s_ring)\nINSERT INTO uses (id, a) VALUES (70, 1)")
-		if err := le.Mark(t.Context(), l.session, &le.Database); err != nil {
+		if err := le.SetSavepoint(t.Context(), l.session, &le.Database); err != nil {
 			t.Fatal(err)
 		}
-		marked := values(t, le.pool)
-		if slices.Equal(marked, fresh) {
-			t.Error("the mark is as the template")
+		saved := values(t, le.pool)
+		if slices.Equal(saved, fresh) {
+			t.Error("the savepoint is as the template")
 		}
 		for range 2 {
 			le.do("BEGIN\nSELECT NEXTVAL(s_plain)\nROLLBACK\nDELETE FROM uses")
-			res, err := le.RewindTo(t.Context(), l.session, &le.Database, reset.RestoreCounters)
-			back("rewind", res, err, reset.Rewind, marked)
+			res, err := le.RollBack(t.Context(), l.session, &le.Database, reset.RestoreCounters)
+			back("rewind", res, err, reset.Undo, saved)
 		}
-		again("after the mark", reset.Rewind)
+		again("after the savepoint", reset.Undo)
 
-		// A mark that fails half way, as an open transaction has used a sequence, has taken a value of it.
+		// A savepoint that fails half way, as an open transaction has used a sequence, has taken a value of it.
 		if _, err := le.Reset(t.Context(), l.session, &le.Database, reset.RestoreCounters); err != nil {
 			t.Fatal(err)
 		}
 		l.exec("SET lock_wait_timeout = 1")
 		conn := le.do("BEGIN\nSELECT LASTVAL(s_ring)")
-		if err := le.Mark(t.Context(), l.session, &le.Database); !errors.Is(err, reset.ErrUnmarkable) {
-			t.Errorf("a mark beside an open transaction that has used a sequence: %v", err)
+		if err := le.SetSavepoint(t.Context(), l.session, &le.Database); !errors.Is(err, reset.ErrNoSavepoint) {
+			t.Errorf("a savepoint beside an open transaction that has used a sequence: %v", err)
 		}
 		conn.Close()
-		again("after a mark that failed", reset.Rewind)
+		again("after a savepoint that failed", reset.Undo)
 		// At last, since this moves them.
 		root, err := dbconn.Open(l.srv.Endpoint.Socket, l.srv.Endpoint.Login, "farm")
 		if err != nil {

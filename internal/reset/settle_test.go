@@ -34,7 +34,7 @@ func TestCountersAskedOnce(t *testing.T) {
 		}
 		le.do("INSERT INTO t1 (u) VALUES (3)").Close()
 		before := asked()
-		if res, err := le.Reset(t.Context(), l.session, &le.Database, reset.RestoreCounters); err != nil || res.Way != reset.Rewind {
+		if res, err := le.Reset(t.Context(), l.session, &le.Database, reset.RestoreCounters); err != nil || res.Way != reset.Undo {
 			t.Fatal(res, err)
 		}
 		const tied = 2

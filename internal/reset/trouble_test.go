@@ -245,7 +245,7 @@ func TestTroubles(t *testing.T) {
 					t.Errorf("the other lease's transaction died: %v", err)
 				}
 				r.run() // what was prepared still works
-				if res := r.back(); len(r.statements) > 0 != (res.Way == reset.Rewind) {
+				if res := r.back(); len(r.statements) > 0 != (res.Way == reset.Undo) {
 					t.Errorf("a second reset was a %s (%s)", res.Way, res.Why)
 				}
 				if r.touched == (differences(before, other.state()) == "") {
@@ -292,7 +292,7 @@ func TestLostLog(t *testing.T) {
 					}
 					le.check()
 					le.do("DELETE FROM visit")
-					if res := le.reset(); res.Way != reset.Rewind {
+					if res := le.reset(); res.Way != reset.Undo {
 						t.Errorf("afterwards: %s (%s)", res.Way, res.Why)
 					}
 				})

@@ -30,7 +30,7 @@ func testUnlogged(t *testing.T, want string) {
 	}
 	back := func(t *testing.T, how func() (reset.Result, error), way reset.Way) {
 		t.Helper()
-		if res, err := how(); err != nil && !errors.Is(err, reset.ErrMarkLost) || res.Way != way {
+		if res, err := how(); err != nil && !errors.Is(err, reset.ErrSavepointLost) || res.Way != way {
 			t.Errorf("the way was %s (%s), want %s: %v", res.Way, res.Why, way, err)
 		}
 		le.check()
@@ -47,18 +47,18 @@ func testUnlogged(t *testing.T, want string) {
 			defer le.do("INSERT INTO plain VALUES (7)\nDELETE FROM c_child\nUPDATE b_parent SET id = 9 WHERE id = 2\n" + replaced).Close()
 			back(t, func() (reset.Result, error) { return l.Reset(t.Context(), l.session, &le.Database, c) }, reset.Refill)
 		})
-		part(name+", to a mark", func(t *testing.T) {
+		part(name+", to a savepoint", func(t *testing.T) {
 			defer le.do("INSERT INTO plain VALUES (7)").Close()
-			if err := l.Mark(t.Context(), l.session, &le.Database); err != nil {
+			if err := l.SetSavepoint(t.Context(), l.session, &le.Database); err != nil {
 				t.Fatal(err)
 			}
 			defer le.do(replaced).Close()
-			back(t, func() (reset.Result, error) { return l.RewindTo(t.Context(), l.session, &le.Database, c) }, reset.Refill)
+			back(t, func() (reset.Result, error) { return l.RollBack(t.Context(), l.session, &le.Database, c) }, reset.Refill)
 		})
 	}
-	part("no mark", func(t *testing.T) {
+	part("no savepoint", func(t *testing.T) {
 		defer le.do(replaced).Close()
-		if err := l.Mark(t.Context(), l.session, &le.Database); !errors.Is(err, reset.ErrUnmarkable) {
+		if err := l.SetSavepoint(t.Context(), l.session, &le.Database); !errors.Is(err, reset.ErrNoSavepoint) {
 			t.Errorf("it was marked: %v", err)
 		}
 		back(t, func() (reset.Result, error) {

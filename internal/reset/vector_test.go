@@ -69,7 +69,7 @@ func TestVectorIndex(t *testing.T) {
 		} {
 			le.do(do)
 			res := le.reset()
-			if res.Way != reset.Rewind && res.Way != reset.Refill {
+			if res.Way != reset.Undo && res.Way != reset.Refill {
 				t.Errorf("%s: %s (%s)", do, res.Way, res.Why)
 			}
 			if got := found("farm_1"); !slices.Equal(got, fresh) {

@@ -99,8 +99,8 @@ type walk struct {
 	*lease
 	walkers [2]walker
 	done    []string
-	// marked is the state at its mark, "" if it has none.
-	marked string
+	// saved is the state at its savepoint, "" if it has none.
+	saved string
 }
 
 func walkOnce(t *testing.T, want string, seed uint64, pace time.Duration) {
@@ -116,15 +116,15 @@ func walkOnce(t *testing.T, want string, seed uint64, pace time.Duration) {
 		walks = append(walks, &walk{lease: l.lease(fmt.Sprintf("random_%d", i))})
 	}
 	m := &walkMoves{Rand: r, schema: &schema, flavour: flavour}
-	var steps, failed, resets, marks int
+	var steps, failed, resets, savepoints int
 	ways := map[reset.Way]int{}
 	errs := map[uint16]int{}
 	for end := time.Now().Add(pace); time.Now().Before(end); resets++ {
 		w := walks[r.IntN(len(walks))]
-		markAt := r.IntN(18)
+		savepointAt := r.IntN(18)
 		for i := range r.IntN(12) {
-			if i == markAt && w.mark() {
-				marks++
+			if i == savepointAt && w.setSavepoint() {
+				savepoints++
 			}
 			o := pick(r, w, w, w, walks[r.IntN(len(walks))])
 			err := o.step(m, pick(r, "quiet", "rows", "rows", "rows", "wild"))
@@ -135,24 +135,24 @@ func walkOnce(t *testing.T, want string, seed uint64, pace time.Duration) {
 				errs[e.Number]++
 			}
 		}
-		toMark := w.marked != "" && r.IntN(3) > 0
-		way := w.back(walks[r.IntN(len(walks))], resets%150 == 0, toMark, r.IntN(8))
+		toSavepoint := w.saved != "" && r.IntN(3) > 0
+		way := w.back(walks[r.IntN(len(walks))], resets%150 == 0, toSavepoint, r.IntN(8))
 		switch {
-		case toMark && w.marked == "":
-			way = "mark lost"
-		case toMark:
-			way += " to a mark"
+		case toSavepoint && w.saved == "":
+			way = "savepoint lost"
+		case toSavepoint:
+			way += " to a savepoint"
 		}
 		ways[way]++
 		if t.Failed() {
 			return
 		}
 	}
-	t.Logf("%d statements, %d failed; %d marks; %d resets: %v; errors %v", steps, failed, marks, resets, ways, errs)
+	t.Logf("%d statements, %d failed; %d savepoints; %d resets: %v; errors %v", steps, failed, savepoints, resets, ways, errs)
 	if failed*2 > steps {
 		t.Errorf("%d of %d statements failed", failed, steps)
 	}
-	for _, way := range []reset.Way{reset.Noop, reset.Rewind, reset.Refill} {
+	for _, way := range []reset.Way{reset.Noop, reset.Undo, reset.Refill} {
 		if ways[way] == 0 && resets > 100 {
 			t.Errorf("no reset was a %s", way)
 		}
@@ -232,40 +232,40 @@ func (w *walk) endXA(m *walkMoves, c *walker) {
 	}
 }
 
-// mark marks the lease, with whatever transactions are open, if that can be done.
-func (w *walk) mark() bool {
+// setSavepoint sets the savepoint of the lease, with whatever transactions are open, if that can be done.
+func (w *walk) setSavepoint() bool {
 	w.t.Helper()
-	err := w.Mark(w.t.Context(), w.session, &w.Database)
+	err := w.SetSavepoint(w.t.Context(), w.session, &w.Database)
 	switch {
 	case err == nil:
-		w.marked = w.state()
-		w.done = append(w.done, "-- a mark")
-	case errors.Is(err, reset.ErrUnmarkable):
-		w.marked = ""
+		w.saved = w.state()
+		w.done = append(w.done, "-- a savepoint")
+	case errors.Is(err, reset.ErrNoSavepoint):
+		w.saved = ""
 	default:
 		w.t.Errorf("%v, after:\n%s", err, strings.Join(w.done, "\n"))
 	}
 	return err == nil
 }
 
-// back puts the lease back to its mark or its template and compares; another lease must stay as it
+// back puts the lease back to its savepoint or its template and compares; another lease must stay as it
 // is. One time in four counters are kept first and then restored, with a look at the rows between,
 // or, since that opens all tables, without.
-func (w *walk) back(other *walk, dump, toMark bool, chance int) reset.Way {
+func (w *walk) back(other *walk, dump, toSavepoint bool, chance int) reset.Way {
 	w.t.Helper()
 	var before string
 	if other != w {
 		before = other.state()
 	}
 	putBack, was := w.Reset, w.asFresh
-	if toMark {
-		putBack, was = w.RewindTo, w.marked
+	if toSavepoint {
+		putBack, was = w.RollBack, w.saved
 	}
 	var first reset.Way
 	if chance < 2 {
 		res, err := putBack(w.t.Context(), w.session, &w.Database, reset.KeepCounters)
 		now := was
-		if errors.Is(err, reset.ErrMarkLost) {
+		if errors.Is(err, reset.ErrSavepointLost) {
 			err, now = nil, w.asFresh
 		}
 		first = res.Way
@@ -278,12 +278,12 @@ func (w *walk) back(other *walk, dump, toMark bool, chance int) reset.Way {
 		}
 	}
 	res, err := putBack(w.t.Context(), w.session, &w.Database, reset.RestoreCounters)
-	if toMark && errors.Is(err, reset.ErrMarkLost) {
-		err, toMark = nil, false
+	if toSavepoint && errors.Is(err, reset.ErrSavepointLost) {
+		err, toSavepoint = nil, false
 		was = w.asFresh
 	}
-	if !toMark {
-		w.marked = ""
+	if !toSavepoint {
+		w.saved = ""
 	}
 	history := strings.Join(w.done, "\n")
 	if err != nil {
@@ -298,11 +298,11 @@ func (w *walk) back(other *walk, dump, toMark bool, chance int) reset.Way {
 			w.t.Errorf("%s was changed when %s was put back:\n%s\nof:\n%s", other.Name, w.Name, diff, history)
 		}
 	}
-	if dump && !toMark {
+	if dump && !toSavepoint {
 		w.check()
 	}
-	if w.done = nil; toMark {
-		w.done = []string{"-- from a mark"}
+	if w.done = nil; toSavepoint {
+		w.done = []string{"-- from a savepoint"}
 	}
 	// Whoever had a transaction open is gone, and sees that at its next statement.
 	for i := range w.walkers {

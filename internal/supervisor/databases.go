@@ -75,7 +75,7 @@ func (s *Supervisor) needsLog() error {
 func poolError(err error) error {
 	for _, k := range []struct{ pool, api error }{
 		{pool.ErrNotFound, api.ErrNotFound}, {pool.ErrTaken, api.ErrExists}, {pool.ErrInvalid, api.ErrInvalid}, {pool.ErrUnclonable, api.ErrInvalid}, {pool.ErrInUse, api.ErrBusy}, {pool.ErrFull, api.ErrFull},
-		{pool.ErrClosed, api.ErrUnavailable}, {reset.ErrLocked, api.ErrBusy}, {reset.ErrTemplateChanged, api.ErrChanged}, {reset.ErrUnmarkable, api.ErrChanged}, {pool.ErrKept, api.ErrChanged}, {reset.ErrMarkLost, api.ErrLost},
+		{pool.ErrClosed, api.ErrUnavailable}, {reset.ErrLocked, api.ErrBusy}, {reset.ErrTemplateChanged, api.ErrChanged}, {reset.ErrNoSavepoint, api.ErrChanged}, {pool.ErrKept, api.ErrChanged}, {reset.ErrSavepointLost, api.ErrLost},
 	} {
 		if errors.Is(err, k.pool) {
 			return api.As(k.api, err)
@@ -143,13 +143,13 @@ func (s *Supervisor) putBack(ctx context.Context, name string, f func(*pool.Pool
 
 // MarkDatabase implements api.Instance.
 func (s *Supervisor) MarkDatabase(ctx context.Context, name string) error {
-	_, err := withPool(s, func(p *pool.Pool) (struct{}, error) { return struct{}{}, p.Mark(ctx, name) })
+	_, err := withPool(s, func(p *pool.Pool) (struct{}, error) { return struct{}{}, p.SetSavepoint(ctx, name) })
 	return err
 }
 
 // RewindDatabase implements api.Instance.
 func (s *Supervisor) RewindDatabase(ctx context.Context, name string, c client.ResetMode) (client.Reset, error) {
-	return s.putBack(ctx, name, (*pool.Pool).Rewind, c)
+	return s.putBack(ctx, name, (*pool.Pool).RollBack, c)
 }
 
 // Database implements api.Instance.

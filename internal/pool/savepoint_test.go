@@ -11,75 +11,75 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
-// TestMark: a lease is rewound to its mark, until it is reset, or its server is another.
-func TestMark(t *testing.T) {
+// TestSavepoint: a lease is rolled back to its savepoint, until it is reset, or its server is another.
+func TestSavepoint(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		h := newHouse(t, want)
 		h.put("shop")
 		a, inA := h.lease(pool.Request{Template: "shop"})
-		mark := func() {
+		save := func() {
 			t.Helper()
 			h.exec(inA, "INSERT INTO item (name) VALUES ('fixture')")
-			if err := h.Mark(t.Context(), a.Name); err != nil {
+			if err := h.SetSavepoint(t.Context(), a.Name); err != nil {
 				t.Fatal(err)
 			}
 		}
 		lost := func(way reset.Way) {
 			t.Helper()
-			if r, err := h.Rewind(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrMarkLost) || r.Way != way {
-				t.Errorf("rewind: %s (%s), %v; want %s and %v", r.Way, r.Why, err, way, reset.ErrMarkLost)
+			if r, err := h.RollBack(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrSavepointLost) || r.Way != way {
+				t.Errorf("roll back: %s (%s), %v; want %s and %v", r.Way, r.Why, err, way, reset.ErrSavepointLost)
 			}
 			h.back(a.Name, reset.Noop)
 		}
 		lost(reset.Noop)
-		mark()
-		marked := h.state(a.Name)
+		save()
+		saved := h.state(a.Name)
 		for range 2 {
 			h.exec(inA, "UPDATE item SET name = 'x'")
 			h.exec(inA, "INSERT INTO sale (item) VALUES (3)")
-			if r, err := h.Rewind(t.Context(), a.Name, reset.RestoreCounters); err != nil || r.Way != reset.Rewind {
-				t.Errorf("rewind: %s (%s), %v", r.Way, r.Why, err)
+			if r, err := h.RollBack(t.Context(), a.Name, reset.RestoreCounters); err != nil || r.Way != reset.Undo {
+				t.Errorf("roll back: %s (%s), %v", r.Way, r.Why, err)
 			}
-			if got := h.state(a.Name); got != marked {
-				t.Errorf("it is not as at its mark:\n%s\nwant:\n%s", got, marked)
+			if got := h.state(a.Name); got != saved {
+				t.Errorf("it is not as at its savepoint:\n%s\nwant:\n%s", got, saved)
 			}
 		}
-		h.back(a.Name, reset.Rewind)
+		h.back(a.Name, reset.Undo)
 		lost(reset.Noop)
 
-		mark()
+		save()
 		h.exec(inA, "CREATE TABLE more (a int)")
-		if err := h.Mark(t.Context(), a.Name); !errors.Is(err, reset.ErrUnmarkable) {
-			t.Errorf("mark a database of another shape: %v", err)
+		if err := h.SetSavepoint(t.Context(), a.Name); !errors.Is(err, reset.ErrNoSavepoint) {
+			t.Errorf("a savepoint in a database of another shape: %v", err)
 		}
 		lost(reset.Refill)
-		mark()
+		save()
 		h.Close()
 		h.open()
 		lost(reset.Reclone)
-		mark()
+		save()
 		h.put("shop") // taken anew
 		lost(reset.Reclone)
-		if err := h.Mark(t.Context(), "nobody"); !errors.Is(err, pool.ErrNotFound) {
-			t.Errorf("mark no lease: %v", err)
+		if err := h.SetSavepoint(t.Context(), "nobody"); !errors.Is(err, pool.ErrNotFound) {
+			t.Errorf("a savepoint in no lease: %v", err)
 		}
 
-		// A reset that fails is no lost mark: the database is not as its template.
+		// A reset that fails is no lost savepoint: the database is not as its template.
 		h.exec(h.root, "UPDATE shop.item SET name = 'changed' WHERE id = 3")
 		h.exec(h.root, "CREATE ROLE "+a.Name)
 		h.exec(h.root, "DROP ROLE "+a.Name)
 		h.exec(inA, "TRUNCATE sale")
-		if _, err := h.Rewind(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrTemplateChanged) || errors.Is(err, reset.ErrMarkLost) {
-			t.Errorf("rewind without a mark from a changed template: %v", err)
+		if _, err := h.RollBack(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrTemplateChanged) || errors.Is(err, reset.ErrSavepointLost) {
+			t.Errorf("roll back without a savepoint from a changed template: %v", err)
 		}
 		h.put("shop")
-		if _, err := h.Rewind(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrMarkLost) || !strings.Contains(fmt.Sprint(err), "stays: CREATE ROLE") {
-			t.Errorf("rewind after one that failed does not say what stays: %v", err)
+		if _, err := h.RollBack(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrSavepointLost) || !strings.Contains(fmt.Sprint(err), "stays: CREATE ROLE") {
+			t.Errorf("roll back after one that failed does not say what stays: %v", err)
 		}
 		h.back(a.Name, reset.Noop)
 
 		// Whoever has the database next has the template's.
-		mark()
+		save()
 		if err := h.SetLimits(pool.Limits{MaxDatabases: 64, Spare: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -100,16 +100,16 @@ func TestMark(t *testing.T) {
 
 		// What is kept stays as it is.
 		a, inA = h.lease(pool.Request{Template: "shop"})
-		mark()
+		save()
 		if _, err := h.Keep(a.Name); err != nil {
 			t.Fatal(err)
 		}
 		h.exec(inA, "DELETE FROM sale")
-		if err := h.Mark(t.Context(), a.Name); !errors.Is(err, pool.ErrKept) {
-			t.Errorf("mark a lease that is kept: %v", err)
+		if err := h.SetSavepoint(t.Context(), a.Name); !errors.Is(err, pool.ErrKept) {
+			t.Errorf("a savepoint in a lease that is kept: %v", err)
 		}
-		if _, err := h.Rewind(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, pool.ErrKept) {
-			t.Errorf("rewind a lease that is kept: %v", err)
+		if _, err := h.RollBack(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, pool.ErrKept) {
+			t.Errorf("roll back a lease that is kept: %v", err)
 		}
 		var left int
 		if err := inA.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM sale").Scan(&left); err != nil || left != 0 {
@@ -135,7 +135,7 @@ func TestKeepCounters(t *testing.T) {
 		}
 		first := next()
 		for n := range 3 {
-			if r, err := h.Reset(t.Context(), a.Name, reset.KeepCounters); err != nil || r.Way != reset.Rewind {
+			if r, err := h.Reset(t.Context(), a.Name, reset.KeepCounters); err != nil || r.Way != reset.Undo {
 				t.Fatalf("reset of rows: %s (%s), %v", r.Way, r.Why, err)
 			}
 			if id := next(); id != first+n+1 {
