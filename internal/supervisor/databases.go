@@ -141,14 +141,14 @@ func (s *Supervisor) putBack(ctx context.Context, name string, f func(*pool.Pool
 	})
 }
 
-// MarkDatabase implements api.Instance.
-func (s *Supervisor) MarkDatabase(ctx context.Context, name string) error {
+// SetSavepoint implements api.Instance.
+func (s *Supervisor) SetSavepoint(ctx context.Context, name string) error {
 	_, err := withPool(s, func(p *pool.Pool) (struct{}, error) { return struct{}{}, p.SetSavepoint(ctx, name) })
 	return err
 }
 
-// RewindDatabase implements api.Instance.
-func (s *Supervisor) RewindDatabase(ctx context.Context, name string, c client.ResetMode) (client.Reset, error) {
+// RollbackDatabase implements api.Instance.
+func (s *Supervisor) RollbackDatabase(ctx context.Context, name string, c client.ResetMode) (client.Reset, error) {
 	return s.putBack(ctx, name, (*pool.Pool).RollBack, c)
 }
 
