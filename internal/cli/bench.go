@@ -155,7 +155,9 @@ func runBench(ctx context.Context, a *app, names []string, o benchOptions) (err 
 	if err := out.begin(machine); err != nil {
 		return err
 	}
-	m := measuring{app: a, options: &o, out: out, machine: machine, all: all, begin: lab.Begin}
+	m := measuring{app: a, options: &o, out: out, machine: machine, all: all, begin: func(ctx context.Context, s runner.Scenario) error {
+		return lab.Begin(ctx, s, scenario.Scalable(s.Name))
+	}}
 	return errors.Join(m.run(ctx, tasks), out.end())
 }
 

@@ -34,7 +34,7 @@ func (o *benchOptions) tasks(a *app, lab *scenario.Lab, kinds []scenario.Kind, a
 			a.say("--place and --volume leave no row of: %s", k.Name)
 			continue
 		}
-		if t.refused = lab.Room(t.scenario); t.refused != nil && !all {
+		if t.refused = lab.Room(t.scenario, k.Takes(scenario.FlagScale)); t.refused != nil && !all {
 			return nil, t.refused
 		}
 		tasks = append(tasks, t)

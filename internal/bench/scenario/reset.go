@@ -73,9 +73,9 @@ var (
 func (l *Lab) ResetScenario() runner.Scenario {
 	// Three instances, so that what one template has in the server's caches is not another's.
 	settings := l.settings()
-	small := &farm{lab: l, name: "resets", flags: l.resetFrom, settings: settings}
-	many := &farm{lab: l, name: "resets-many", flags: l.manyFrom, settings: settings}
-	large := &farm{lab: l, name: "resets-large", flags: l.largeFrom, settings: settings}
+	small := &farm{lab: l, name: "resets", flags: l.resetFlags(), settings: settings}
+	many := &farm{lab: l, name: "resets-many", flags: l.manyFlags(), settings: settings}
+	large := &farm{lab: l, name: "resets-large", flags: l.largeFlags(), settings: settings}
 	undone := func(_, undone time.Duration) time.Duration { return undone }
 	made := func(made, _ time.Duration) time.Duration { return made }
 	noop := resetting{farm: small, template: labDatabase, way: wayNoop, cycles: resetCycles, value: undone}
@@ -129,30 +129,33 @@ func (l *Lab) HundredScenario() runner.Scenario {
 	}
 }
 
-// resetFrom are the flags of an instance with the fixture, bulk, and sakila if it is there.
-func (l *Lab) resetFrom(_ context.Context, kind volume.Kind) ([]string, error) {
-	return l.withDumps(kind, "bulk", bulkDump(), l.sakila())
-}
+// flagsOf tells what an instance on a volume is made of.
+type flagsOf = func(ctx context.Context, kind volume.Kind) ([]string, error)
 
-func (l *Lab) manyFrom(_ context.Context, kind volume.Kind) ([]string, error) {
-	return l.withDumps(kind, "many", manyDump(), nil)
-}
+// resetFlags are for an instance with the fixture, bulk, and sakila if it is there.
+func (l *Lab) resetFlags() flagsOf { return l.withDumps("bulk", bulkDump, l.sakila) }
 
-// withDumps are the flags of an instance with the fixture, a dump that is written, and others.
-func (l *Lab) withDumps(kind volume.Kind, name, text string, others []string) ([]string, error) {
-	path, err := l.writeDump(name, text)
-	if err != nil {
-		return nil, err
+func (l *Lab) manyFlags() flagsOf { return l.withDumps("many", manyDump, func() []string { return nil }) }
+
+// withDumps is for an instance with the fixture, a dump that is written, and others.
+func (l *Lab) withDumps(name string, text func() string, others func() []string) flagsOf {
+	return func(_ context.Context, kind volume.Kind) ([]string, error) {
+		path, err := l.writeDump(name, text())
+		if err != nil {
+			return nil, err
+		}
+		flags := append(l.From(string(kind)), "--from", path)
+		for _, path := range others() {
+			flags = append(flags, "--from", path)
+		}
+		return flags, nil
 	}
-	flags := append(l.From(string(kind)), "--from", path)
-	for _, path := range others {
-		flags = append(flags, "--from", path)
-	}
-	return flags, nil
 }
 
-func (l *Lab) largeFrom(ctx context.Context, kind volume.Kind) ([]string, error) {
-	return l.sysbenchFrom(ctx, largeData, string(kind))
+func (l *Lab) largeFlags() flagsOf {
+	return func(ctx context.Context, kind volume.Kind) ([]string, error) {
+		return l.sysbenchFrom(ctx, largeData, string(kind))
+	}
 }
 
 // resetting is a case that changes a lease and resets it, many times a round.

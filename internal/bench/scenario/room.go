@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -22,17 +21,16 @@ const (
 
 // Begin makes sure that there is room for a scenario when it begins. Images that those before have
 // left go first: each counted its room for itself, and finds the lab as if it were the only one.
-func (l *Lab) Begin(ctx context.Context, s runner.Scenario) error {
+func (l *Lab) Begin(ctx context.Context, s runner.Scenario, scalable bool) error {
 	if _, err := l.Run(ctx, "image", "rm", "--all"); err != nil {
 		return fmt.Errorf("begin scenario %s: %w", s.Name, err)
 	}
-	return l.Room(s)
+	return l.Room(s, scalable)
 }
 
 // Room returns an error if there is not enough of the disk, of memory or of shared memory for a
-// scenario.
-func (l *Lab) Room(s runner.Scenario) error {
-	scalable := slices.ContainsFunc(Kinds, func(k Kind) bool { return k.Name == s.Name && k.Takes(FlagScale) })
+// scenario; scalable says that --scale makes it smaller.
+func (l *Lab) Room(s runner.Scenario, scalable bool) error {
 	fs, err := sys.Statfs(l.Dir)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func smallLab(t *testing.T, megabytes string) *Lab {
 func TestMemoryIsCountedOnce(t *testing.T) {
 	l := smallLab(t, "1000")
 	for size, fits := range map[int64]bool{700e6: true, 900e6: false} {
-		if err := l.Room(runner.Scenario{Memory: size}); (err == nil) != fits {
+		if err := l.Room(runner.Scenario{Memory: size}, false); (err == nil) != fits {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
@@ -38,7 +38,7 @@ func TestRowsWithoutRoom(t *testing.T) {
 	l := smallLab(t, "1000")
 	for _, s := range []runner.Scenario{l.FleetScenario(), l.MemoryScenario()} {
 		err := s.Cases[0].Prepare(t.Context())
-		if refused := l.Room(s); refused != nil || !errors.Is(err, runner.ErrUnavailable) || !strings.Contains(err.Error(), "of memory are available") {
+		if refused := l.Room(s, false); refused != nil || !errors.Is(err, runner.ErrUnavailable) || !strings.Contains(err.Error(), "of memory are available") {
 			t.Errorf("%s: refused %v, row %v", s.Name, refused, err)
 		}
 	}
@@ -63,13 +63,13 @@ func TestBegin(t *testing.T) {
 	if text, err := l.Run(t.Context(), "image", "ls", "--json"); err != nil || !strings.Contains(text, "shm") {
 		t.Fatalf("images: %s, %v", text, err)
 	}
-	if err := l.Begin(t.Context(), runner.Scenario{Name: "x"}); err != nil {
+	if err := l.Begin(t.Context(), runner.Scenario{Name: "x"}, false); err != nil {
 		t.Error(err)
 	}
 	if text, err := l.Run(t.Context(), "image", "ls", "--json"); err != nil || strings.Contains(text, "shm") {
 		t.Errorf("images: %s, %v", text, err)
 	}
-	if err := l.Begin(t.Context(), runner.Scenario{Name: "x", Memory: 1 << 60}); err == nil || !strings.Contains(err.Error(), "of memory are available") {
+	if err := l.Begin(t.Context(), runner.Scenario{Name: "x", Memory: 1 << 60}, false); err == nil || !strings.Contains(err.Error(), "of memory are available") {
 		t.Errorf("no room: %v", err)
 	}
 }

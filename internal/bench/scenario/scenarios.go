@@ -31,6 +31,11 @@ const (
 // Takes says whether a flag changes anything in the scenario.
 func (k Kind) Takes(flag string) bool { return slices.Contains(k.Flags, flag) }
 
+// Scalable says whether --scale makes a scenario smaller.
+func Scalable(name string) bool {
+	return slices.ContainsFunc(Kinds, func(k Kind) bool { return k.Name == name && k.Takes(FlagScale) })
+}
+
 // Kinds are the scenarios of `ramaria bench`, in the order of a report, but for SuiteKind,
 // which needs a command.
 var Kinds = []Kind{

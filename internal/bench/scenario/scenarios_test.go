@@ -82,7 +82,7 @@ func TestRoom(t *testing.T) {
 		", or --scale 0.1":      {Name: "sort", Shm: more},
 		"docker run --shm-size": {Name: "reset", Shm: more},
 	} {
-		err := l.Room(s)
+		err := l.Room(s, Scalable(s.Name))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want one with %q", s, err, want)
 		}
