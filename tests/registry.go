@@ -97,6 +97,7 @@ var Packages = []Package{
 		`TestInBrowser(/.*)?`,
 		`TestLayoutFaultsAreSeen(/.*)?`,
 	}},
+	{Path: "internal/bench/lab", Least: 6},
 	{Path: "internal/fixture", Least: 12},
 	{Path: "internal/bench/runner", Least: 100, Needed: []string{`TestThrottleAsOrdinaryUser`}},
 	{Path: "internal/api", Race: true, Least: 1},

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -59,7 +60,7 @@ type benchOptions struct {
 	time    time.Duration
 	bounded bool // by the time, whatever comes of it
 	volumes []string
-	options scenario.Options
+	options lab.Options
 	output  benchOutput
 	command []string // of the suite
 }
@@ -98,7 +99,7 @@ func newBench(a *app) *cobra.Command {
 	f.StringVar(&o.disk, "disk", "", "`DIR` on the disk to compare with (default: the cache directory)")
 	f.IntVar(&o.rounds, "rounds", 0, "counted rounds (default: chosen per scenario)")
 	f.DurationVar(&o.time, "time", 10*time.Minute, "at most this long per scenario, its preparation included; what goes on for half as long again is cut off. Without it one round of every row is ended, however long that takes")
-	f.StringSliceVar(&o.options.Places, "place", nil, "only these `PLACES`: "+strings.Join(scenario.PlaceNames(), ", "))
+	f.StringSliceVar(&o.options.Places, "place", nil, "only these `PLACES`: "+strings.Join(lab.PlaceNames(), ", "))
 	f.StringSliceVar(&o.volumes, "volume", nil, "`VOLUMES` of ramaria's rows (default: as for up)")
 	f.IntSliceVar(&o.options.Threads, "threads", nil, "`NUMBERS` of threads of oltp (default 1,2,4,8,16,32,64)")
 	f.Float64Var(&o.options.Scale, "scale", 1, "multiply the sizes of data by this")
@@ -187,7 +188,7 @@ func (o *benchOptions) kinds(names []string) ([]scenario.Kind, error) {
 
 // check checks the flags before anything is begun.
 func (o *benchOptions) check() error {
-	if err := scenario.CheckPlaces(o.options.Places); err != nil {
+	if err := lab.CheckPlaces(o.options.Places); err != nil {
 		return err
 	}
 	if len(o.command) > 0 {
@@ -205,17 +206,17 @@ func (o *benchOptions) check() error {
 		}
 		o.options.Volumes = append(o.options.Volumes, spec.Kind)
 	}
-	o.options.Places, o.volumes, o.options.Volumes, o.options.Threads = scenario.Unique(o.options.Places), scenario.Unique(o.volumes), scenario.Unique(o.options.Volumes), scenario.Unique(o.options.Threads)
+	o.options.Places, o.volumes, o.options.Volumes, o.options.Threads = lab.Unique(o.options.Places), lab.Unique(o.volumes), lab.Unique(o.options.Volumes), lab.Unique(o.options.Threads)
 	if o.rounds < 0 || o.rounds > runner.MaxRounds {
 		return fmt.Errorf("use %d rounds: it must be between 1 and %d", o.rounds, runner.MaxRounds)
 	}
 	for _, n := range o.options.Threads {
-		if n < 1 || n > scenario.MaxThreads {
-			return fmt.Errorf("use %d threads: it must be between 1 and %d", n, scenario.MaxThreads)
+		if n < 1 || n > lab.MaxThreads {
+			return fmt.Errorf("use %d threads: it must be between 1 and %d", n, lab.MaxThreads)
 		}
 	}
-	if s := o.options.Scale; !(s > 0 && s <= scenario.MaxScale) {
-		return fmt.Errorf("use scale %g: it must be above 0 and at most %d", s, scenario.MaxScale)
+	if s := o.options.Scale; !(s > 0 && s <= lab.MaxScale) {
+		return fmt.Errorf("use scale %g: it must be above 0 and at most %d", s, lab.MaxScale)
 	}
 	if o.time <= 0 {
 		return fmt.Errorf("use time %s: it must be above 0\nhint: --time 1m", o.time)
@@ -234,7 +235,7 @@ func (o *benchOptions) check() error {
 }
 
 // lab makes a place for measurements, with the server that `up` would take.
-func (a *app) lab(ctx context.Context, want, disk string) (*scenario.Lab, error) {
+func (a *app) lab(ctx context.Context, want, disk string) (*lab.Lab, error) {
 	srv, err := a.engine.Finder().Find(ctx, want)
 	if err != nil {
 		return nil, err
@@ -246,7 +247,7 @@ func (a *app) lab(ctx context.Context, want, disk string) (*scenario.Lab, error)
 	if disk == "" {
 		disk = filepath.Join(a.engine.Places.Cache, "bench")
 	}
-	lab, err := scenario.NewLab(ctx, self, disk, a.engine.Host, a.engine.Places.Servers(), srv, a.engine.Account)
+	lab, err := lab.New(ctx, self, disk, a.engine.Host, a.engine.Places.Servers(), srv, a.engine.Account)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +262,7 @@ func (a *app) lab(ctx context.Context, want, disk string) (*scenario.Lab, error)
 
 // machine collects the facts that a reader needs to believe the figures. A directory that is full
 // has no fsync times, one that is not there no facts: the rows that need it say so themselves.
-func (a *app) machine(ctx context.Context, lab *scenario.Lab) (runner.Machine, error) {
+func (a *app) machine(ctx context.Context, lab *lab.Lab) (runner.Machine, error) {
 	var directories []runner.Directory
 	for _, d := range []runner.Directory{{Name: "disk", Path: lab.Disk()}, {Name: "shm", Path: filepath.Dir(a.engine.Places.Shm)}} {
 		err := d.MeasureFsync(ctx)

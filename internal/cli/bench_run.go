@@ -9,6 +9,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 )
@@ -22,7 +23,7 @@ type benchTask struct {
 
 // tasks makes the scenarios. One that cannot be begun is an error; among all there are, it is
 // told as one that failed, and one that is left without a row is passed over.
-func (o *benchOptions) tasks(a *app, lab *scenario.Lab, kinds []scenario.Kind, all bool) ([]benchTask, error) {
+func (o *benchOptions) tasks(a *app, lab *lab.Lab, kinds []scenario.Kind, all bool) ([]benchTask, error) {
 	var tasks []benchTask
 	for _, k := range kinds {
 		lab.Options.Flags = o.typed(k) // those that the scenario takes

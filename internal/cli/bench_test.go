@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -90,7 +91,7 @@ func TestMachineWithoutShm(t *testing.T) {
 			var stderr bytes.Buffer
 			a := &app{stderr: &stderr}
 			a.engine.Places.Shm = tc.shm
-			lab := &scenario.Lab{Dir: filepath.Join(dir, "lab")}
+			lab := &lab.Lab{Dir: filepath.Join(dir, "lab")}
 			m, err := a.machine(t.Context(), lab)
 			if err != nil {
 				t.Fatal(err)
@@ -119,7 +120,7 @@ func TestMachineWithoutShm(t *testing.T) {
 
 // TestAgain: what repeats a scenario has no flag that it would refuse.
 func TestAgain(t *testing.T) {
-	o := benchOptions{volumes: []string{"disk", "xfs"}, options: scenario.Options{Places: []string{"disk", "ramaria"}, Threads: []int{1, 8}, Scale: 0.5, Dump: "/d.sql"}}
+	o := benchOptions{volumes: []string{"disk", "xfs"}, options: lab.Options{Places: []string{"disk", "ramaria"}, Threads: []int{1, 8}, Scale: 0.5, Dump: "/d.sql"}}
 	o.options.Volumes = []volume.Kind{volume.Disk, volume.XFS}
 	for _, k := range scenario.Kinds {
 		again := o.again(k)
@@ -162,7 +163,7 @@ func TestFit(t *testing.T) {
 		{"of some, quick", []string{"cycle", "load"}, nil, nil, true, "", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o := benchOptions{volumes: tc.volumes, options: scenario.Options{Places: tc.places, Scale: 1, Quick: tc.quick}}
+			o := benchOptions{volumes: tc.volumes, options: lab.Options{Places: tc.places, Scale: 1, Quick: tc.quick}}
 			kinds, err := o.kinds(tc.names)
 			if err != nil {
 				t.Fatal(err)

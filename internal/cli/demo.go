@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -43,7 +44,7 @@ func runDemo(ctx context.Context, a *app) error {
 	return errors.Join(a.demo(ctx, lab), lab.Close(context.WithoutCancel(ctx)))
 }
 
-func (a *app) demo(ctx context.Context, lab *scenario.Lab) error {
+func (a *app) demo(ctx context.Context, lab *lab.Lab) error {
 	machine, err := a.machine(ctx, lab)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (a *app) demo(ctx context.Context, lab *scenario.Lab) error {
 	}
 	servers := runner.Scenario{
 		Name: "demo", Title: "a fresh server with data", Unit: runner.Seconds,
-		Cases: []runner.Case{lab.StockCase(), lab.UpCase("ramaria up, on disk", "disk"), lab.UpCase("ramaria up, in RAM", string(kind)), lab.RunCase(), lab.BranchCase(rowBranch, kind)},
+		Cases: []runner.Case{scenario.StockCase(lab), scenario.UpCase(lab, "ramaria up, on disk", "disk"), scenario.UpCase(lab, "ramaria up, in RAM", string(kind)), scenario.RunCase(lab), scenario.BranchCase(lab, rowBranch, kind)},
 	}
 	r := runner.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
 	result, err := r.Run(ctx, servers)
@@ -102,9 +103,9 @@ func notOnPath() string {
 }
 
 // demoReset shows a database put back in RAM, in two ways.
-func (a *app) demoReset(ctx context.Context, lab *scenario.Lab) error {
+func (a *app) demoReset(ctx context.Context, lab *lab.Lab) error {
 	r := runner.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
-	result, err := r.Run(ctx, lab.HundredScenario())
+	result, err := r.Run(ctx, scenario.HundredScenario(lab))
 	if !result.Measured() {
 		return err
 	}
@@ -114,7 +115,7 @@ func (a *app) demoReset(ctx context.Context, lab *scenario.Lab) error {
 }
 
 // demoBuild measures the first time, when the image is built.
-func (a *app) demoBuild(ctx context.Context, lab *scenario.Lab, kind volume.Kind) (time.Duration, error) {
+func (a *app) demoBuild(ctx context.Context, lab *lab.Lab, kind volume.Kind) (time.Duration, error) {
 	began := time.Now()
 	_, err := lab.Build(ctx, string(kind))
 	return time.Since(began), err

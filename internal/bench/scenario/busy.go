@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
 // BusyScenario measures branches of a 2 GB instance at random moments while sysbench
 // writes to it. Every table of every branch is checked.
-func (l *Lab) BusyScenario() runner.Scenario {
-	b := &busy{parent: l.largeParent(branchKind)}
+func BusyScenario(l *lab.Lab) runner.Scenario {
+	b := &busy{parent: largeParent(l, branchKind)}
 	return runner.Scenario{
-		Name: "busy", Rounds: 10, Title: fmt.Sprintf("branches of 2 GB on volume xfs under sysbench oltp_update_index, %d threads", sysbenchThreads),
-		Unit: runner.Seconds, Memory: largeData.memory() + 3*l.residentBytes(), Settings: l.sysbenchSettings(largeData), Beside: fsyncBeside(),
-		Cases: located(l.onVolume(branchKind),
+		Name: "busy", Rounds: 10, Title: fmt.Sprintf("branches of 2 GB on volume xfs under sysbench oltp_update_index, %d threads", lab.SysbenchThreads),
+		Unit: runner.Seconds, Memory: lab.LargeData.Memory() + 3*l.ResidentBytes(), Settings: l.SysbenchSettings(lab.LargeData), Beside: lab.FsyncBeside(),
+		Cases: lab.WithStorage(l.VolumeStorage(branchKind),
 			b.branch(RowPause, func(b client.Branch) int64 { return b.Snapshot.PauseMicros }),
 			b.branch(RowReady, func(b client.Branch) int64 { return b.ReadyMicros }),
 		),
@@ -39,7 +40,7 @@ func (w *busy) begin(ctx context.Context) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	wait, err := w.lab.startSysbench(ctx, w.set.name, "oltp_update_index", largeData, 0)
+	wait, err := w.lab.StartSysbench(ctx, w.set.name, "oltp_update_index", lab.LargeData, 0)
 	if err != nil {
 		cancel()
 		return err
@@ -64,7 +65,7 @@ func (w *busy) branch(name string, micros func(client.Branch) int64) runner.Case
 			case <-ctx.Done():
 				return runner.Sample{}, ctx.Err()
 			}
-			i, err := w.lab.instance(w.set.name)
+			i, err := w.lab.Instance(w.set.name)
 			if err != nil {
 				return runner.Sample{}, err
 			}
@@ -75,7 +76,7 @@ func (w *busy) branch(name string, micros func(client.Branch) int64) runner.Case
 			return runner.Sample{Value: float64(micros(b)) / 1e6}, nil
 		},
 		Check: func(ctx context.Context) error {
-			return w.down(ctx, w.lab.checkTables(ctx, branchName, largeData, sysbenchTables))
+			return w.down(ctx, w.lab.CheckTables(ctx, branchName, lab.LargeData, lab.SysbenchTables))
 		},
 		Cleanup: func(context.Context) error {
 			if w.stop == nil {

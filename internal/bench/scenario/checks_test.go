@@ -2,16 +2,13 @@ package scenario
 
 import (
 	"context"
-	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
@@ -29,7 +26,7 @@ var uncheckedCases = map[string]string{
 func TestEveryCaseIsChecked(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range append(slices.Clone(Kinds), SuiteKind([]string{"true"})) {
-		for _, c := range k.Make(workloadLab(t, Options{})).Cases {
+		for _, c := range k.Make(workloadLab(t, lab.Options{})).Cases {
 			name := k.Name + ", " + c.Name
 			if uncheckedCases[k.Name] != "" {
 				name = k.Name
@@ -50,12 +47,12 @@ func TestEveryCaseIsChecked(t *testing.T) {
 // TestRunIsChecked: a ramaria that runs nothing, or a server without the data, is no answer.
 func TestRunIsChecked(t *testing.T) {
 	for said, right := range map[string]bool{`239\t4079\t984\n`: true, "": false, `0\t0\t0\n`: false, `239\t4079\t983\n`: false} {
-		l := workloadLab(t, Options{})
+		l := workloadLab(t, lab.Options{})
 		l.Exe = filepath.Join(t.TempDir(), "ramaria")
 		if err := os.WriteFile(l.Exe, []byte("#!/bin/sh\ncase \"$1\" in run) printf '"+said+"';; esac\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		c := l.fixture().run(volume.Disk)
+		c := runRow(l.Fixture(), volume.Disk)
 		l.Home, l.Host.Root = filepath.Join(l.Dir, "home"), "/"
 		err := c.Prepare(t.Context())
 		if err == nil {
@@ -77,25 +74,25 @@ func TestServersAreChecked(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			l := ramariaLab(t, want)
 			kind := volume.Shm
-			if o, err := l.opener(); err == nil && o.Fit(t.Context(), branchKind) == nil {
+			if o, err := l.Opener(); err == nil && o.Fit(t.Context(), branchKind) == nil {
 				kind = branchKind
 			}
 			l.Options.Dump = filepath.Join(t.TempDir(), "own.sql")
 			write(t, l.Options.Dump, "CREATE TABLE t (a INT PRIMARY KEY);\nINSERT INTO t VALUES (1), (2), (3);\n")
-			p := l.payload()
+			p := l.Data()
 			small := &parent{lab: l, kind: kind, make: func(ctx context.Context, kind volume.Kind) (*dataset, error) {
-				return &dataset{name: "small", flags: p.from(string(kind)), check: p.verifyInstance}, p.imageable(ctx)
+				return &dataset{name: "small", flags: p.From(string(kind)), check: p.VerifyInstance}, p.ReadyForImage(ctx)
 			}}
-			cases := []runner.Case{p.bare(kind), p.run(kind), small.snapshot("snapshot")}
+			cases := []runner.Case{bareRow(p, kind), runRow(p, kind), small.snapshot("snapshot")}
 			if kind == branchKind {
-				cases = append(cases, p.started(kind))
+				cases = append(cases, startedRow(p, kind))
 			}
 			for _, c := range cases {
 				if err := c.Prepare(t.Context()); err != nil {
 					t.Fatalf("%s: %v", c.Name, err)
 				}
 			}
-			right := p.want["own"]["t"]
+			right := p.Want["own"]["t"]
 			for _, c := range cases {
 				for _, wrong := range []bool{false, true} {
 					if wrong && c.Name == RowRun { // which knows from its Prepare on what to ask
@@ -105,17 +102,17 @@ func TestServersAreChecked(t *testing.T) {
 						t.Fatalf("%s: %v", c.Name, err)
 					}
 					if wrong {
-						p.want["own"]["t"] = right + "1"
+						p.Want["own"]["t"] = right + "1"
 					}
 					if err := c.Check(t.Context()); (err != nil) != wrong {
 						t.Errorf("%s: wrong %v, and the check says %v", c.Name, wrong, err)
 					}
-					p.want["own"]["t"] = right
+					p.Want["own"]["t"] = right
 				}
 			}
 			// A mark that holds more than there was when it was made.
 			snapshot := cases[2]
-			if err := l.exec(t.Context(), "small", "CREATE TABLE later (n INT)"); err != nil {
+			if err := l.Exec(t.Context(), "small", "CREATE TABLE later (n INT)"); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := snapshot.Round(t.Context()); err != nil {
@@ -141,40 +138,40 @@ func TestClonesAreChecked(t *testing.T) {
 	l := ramariaLab(t, servertest.Servers[0])
 	path := filepath.Join(t.TempDir(), "own.sql")
 	write(t, path, "CREATE DATABASE own;\nUSE own;\nCREATE TABLE t (a INT PRIMARY KEY);\nINSERT INTO t VALUES (1), (2), (3);\n")
-	f := &farm{lab: l, name: "clones", settings: map[string]string{}, flags: func(_ context.Context, kind volume.Kind) ([]string, error) {
-		return []string{"--server", l.want(), "--from", path, "--volume", string(kind)}, nil
+	f := &lab.TemplateServer{Lab: l, Name: "clones", Settings: map[string]string{}, Flags: func(_ context.Context, kind volume.Kind) ([]string, error) {
+		return []string{"--server", l.ServerFlag(), "--from", path, "--volume", string(kind)}, nil
 	}}
 	t.Cleanup(func() {
-		if err := f.end(context.WithoutCancel(t.Context())); err != nil {
+		if err := f.Stop(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
-	lease, err := f.newLease(t.Context(), "own")
+	lease, err := f.NewLease(t.Context(), "own")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lease.close()
+	defer lease.Close()
 	same := func(why string, want bool) {
 		t.Helper()
-		if err := f.same(t.Context(), lease.Name, "own"); (err == nil) != want {
+		if err := f.CheckClone(t.Context(), lease.Name, "own"); (err == nil) != want {
 			t.Errorf("%s: %v", why, err)
 		}
 	}
-	do := func(db executor, statements ...string) {
+	do := func(db lab.Executor, statements ...string) {
 		t.Helper()
-		if err := execAll(t.Context(), db, statements...); err != nil {
+		if err := lab.ExecAll(t.Context(), db, statements...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	same("nobody touched it", true)
-	do(lease.conn, "CREATE TABLE more (a INT)")
+	do(lease.Conn, "CREATE TABLE more (a INT)")
 	same("a table more", false)
-	do(lease.conn, "DROP TABLE more")
+	do(lease.Conn, "DROP TABLE more")
 	same("it is gone", true)
-	do(lease.conn, "DELETE FROM t WHERE a = 2")
+	do(lease.Conn, "DELETE FROM t WHERE a = 2")
 	same("a row less", false)
 
-	fill := f.fill("fill", "own")
+	fill := fillRow(f, "fill", "own")
 	if err := fill.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -183,82 +180,36 @@ func TestClonesAreChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		if tamper != "" {
-			do(f.db, tamper)
+			do(f.DB, tamper)
 		}
 		if err := fill.Check(t.Context()); (err != nil) != (tamper != "") {
 			t.Errorf("%q: %v", tamper, err)
 		}
 	}
 
-	do(f.db, "CREATE DATABASE sbtest")
+	do(f.DB, "CREATE DATABASE sbtest")
 	for _, n := range "12345678" {
 		name := "sbtest.sbtest" + string(n)
-		do(f.db, "CREATE TABLE "+name+" (id INT PRIMARY KEY)", "INSERT INTO "+name+" VALUES (1), (2), (3)")
+		do(f.DB, "CREATE TABLE "+name+" (id INT PRIMARY KEY)", "INSERT INTO "+name+" VALUES (1), (2), (3)")
 	}
-	conn, err := f.db.Conn(t.Context())
+	conn, err := f.DB.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	db, err := dbconn.Open(f.instance.Endpoint.Socket, f.instance.Endpoint.Login, "sbtest")
+	db, err := dbconn.Open(f.Instance.Endpoint.Socket, f.Instance.Endpoint.Login, "sbtest")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	data := sysbenchData{rows: 3}
+	data := lab.SysbenchData{Rows: 3}
 	for _, tc := range []struct{ statement, want string }{
 		{"DO 1", ""}, {"DELETE FROM sbtest5 WHERE id = 2", "sbtest5 has 2 rows"}, {"INSERT INTO sbtest5 VALUES (4)", "the last of them 4"},
 		{"DELETE FROM sbtest1", "sbtest1 has 0 rows"},
 	} {
 		do(db, tc.statement)
-		if err := checkTablesIn(t.Context(), db, "it", data, 0); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+		if err := lab.CheckTablesIn(t.Context(), db, "it", data, 0); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", tc.statement, err, tc.want)
 		}
-	}
-}
-
-// TestHandshakeHasALimit: for a server that is not there, or says nothing, nobody waits for ever.
-func TestHandshakeHasALimit(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "s")
-	limited := func(want string) {
-		t.Helper()
-		if err := handshake(t.Context(), socket, nil, 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "none in 50ms (last: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
-	}
-	limited("no such file")
-	listener, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	limited("closed")
-	ended := make(chan struct{})
-	close(ended)
-	if err := handshake(t.Context(), socket+"2", ended, time.Minute); !errors.Is(err, errEnded) {
-		t.Errorf("error %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := handshake(ctx, socket, nil, time.Minute); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	go func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			_, err = c.Write([]byte("x"))
-			if errors.Is(err, syscall.EPIPE) { // one that has given up above
-				err = nil
-			}
-			if err := errors.Join(err, c.Close()); err != nil {
-				t.Error(err)
-			}
-		}
-	}()
-	if err := handshake(t.Context(), socket, nil, time.Minute); err != nil {
-		t.Error(err)
 	}
 }

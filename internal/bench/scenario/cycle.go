@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/fixture"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -52,195 +53,122 @@ const (
 	cycleServers = 10
 )
 
-// CycleScenario measures how often a second a test gets its data anew: every rung of a
-// ladder from a stock server on disk to a reset. On each the database is dropped, made and
+// CycleScenario measures how often a second a test gets fresh data, step by step
+// from a stock server on disk to a reset. On each the database is dropped, made and
 // loaded, but for the resets, which put back three changed rows.
-func (l *Lab) CycleScenario() runner.Scenario {
-	d := l.ladder()
+func CycleScenario(l *lab.Lab) runner.Scenario {
+	d := newCycleRows(l)
 	relaxed := map[string]string{"innodb_flush_log_at_trx_commit": "2"}
 	direct := map[string]string{"innodb_flush_log_at_trx_commit": "2", "innodb_flush_method": "O_DIRECT"}
-	files := l.freshBytes() + 4*d.payload.size()
+	files := l.FreshBytes() + 4*d.data.Size()
 	return runner.Scenario{
-		Name: "cycle", Title: "create a database, load it, drop it; the resets put back three changed rows: cycles a second", Unit: runner.PerSecond, Settings: d.settings, Rounds: 5, Conclude: concludeCycle, Beside: fsyncBeside(),
-		Disk: 4*l.freshBytes() + 8*d.payload.size(), Memory: cycleServers*l.residentBytes() + 2*files, Shm: l.shmOf(d.ram.place, files) + l.shmOfRAM(files),
+		Name: "cycle", Title: "create a database, load it, drop it; the resets put back three changed rows: cycles a second", Unit: runner.PerSecond, Settings: d.settings, Rounds: 5, Conclude: cycleConclusion, Beside: lab.FsyncBeside(),
+		Disk: 4*l.FreshBytes() + 8*d.data.Size(), Memory: cycleServers*l.ResidentBytes() + 2*files, Shm: l.SharedMemoryOf(d.ram.Place, files) + l.SharedMemoryOfRAM(files),
 		Cases: slices.Concat([]runner.Case{
 			d.calls(RowCycleStock, d.stock, fixture.OneRow),
-			d.calls(RowCycleFlush, l.running(d.onDisk(relaxed), "cycle-flush"), fixture.OneRow),
-			d.calls(RowCycleDirect, l.running(d.onDisk(direct), "cycle-direct"), fixture.OneRow),
+			d.calls(RowCycleFlush, l.NewServer(d.diskPlace(relaxed), "cycle-flush"), fixture.OneRow),
+			d.calls(RowCycleDirect, l.NewServer(d.diskPlace(direct), "cycle-direct"), fixture.OneRow),
 			d.calls(RowCycleRAM, d.ram, fixture.OneRow),
 			d.transaction(), d.extended(), d.session(),
 			d.load(), d.packed(),
-		}, located(l.onVolume(""),
+		}, lab.WithStorage(l.VolumeStorage(""),
 			d.up(RowCycleUp), d.clones(RowCycleClone), d.resets(RowCycleOne, "", 1),
 			d.hands(RowCycleHand), d.packs(RowCyclePacks, RowCycleHand), d.changedUps(RowCycleUps, RowCycleHand, cycleWorkers), d.changedClones(RowCycleClones, RowCycleHand, cycleWorkers), d.resets(RowCycleReset, RowCycleHand, cycleWorkers),
 		)),
 	}
 }
 
-// ladder is what the rows of the cycle scenario share.
-type ladder struct {
-	lab      *Lab
-	payload  *payload
-	settings map[string]string
-	// stock and ram are servers that are set up by hand; instance is ramaria's, and so is farm.
-	stock, ram, instance *running
-	farm                 *farm
+// cycleConclusion compares whole cycles: of two workers, and of one the first step and the last.
+func cycleConclusion(r *runner.Result) string {
+	m := medians(r)
+	var list []string
+	if reset, times := m[RowCycleReset], m[RowCycleReset]/m[RowCycleHand]; reset > 0 && times > 0 {
+		list = append(list, fmt.Sprintf("of two workers, %.0f resets a second, each of three changed rows, %s times as many cycles as by hand", reset, twoDigits(times)))
+	}
+	if stock := m[RowCycleStock]; stock > 0 && m[RowCycleSession] > 0 && m[RowCycleOne] > 0 {
+		list = append(list, fmt.Sprintf("of one worker, the best by hand is %s times a stock server on disk, a reset, which puts back three changed rows, %s times", twoDigits(m[RowCycleSession]/stock), twoDigits(m[RowCycleOne]/stock)))
+	}
+	if list == nil {
+		return ""
+	}
+	return strings.Join(list, "; ") + "."
 }
 
-func (l *Lab) ladder() *ladder {
-	d := &ladder{lab: l, payload: l.payload(), settings: l.settings()}
+// cycleRows is what the rows of the cycle scenario share.
+type cycleRows struct {
+	lab      *lab.Lab
+	data     *lab.Data
+	settings map[string]string
+	// stock and ram are servers that are set up by hand; instance is ramaria's, and so is templates.
+	stock, ram, instance *lab.PlacedServer
+	templates            *lab.TemplateServer
+}
+
+func newCycleRows(l *lab.Lab) *cycleRows {
+	d := &cycleRows{lab: l, data: l.Data(), settings: l.Settings()}
 	d.settings[runner.Published] = "cycles a second: stock 2.34, flush_log_at_trx_commit=2 2.88, O_DIRECT 2.92, ramfs 5.93, in one transaction 6.08, extended INSERTs 19.4, one session 22.2"
-	d.payload.describe(d.settings)
-	d.stock = l.running(d.onDisk(nil), "cycle-stock")
-	d.ram = l.running(d.inRAM(), "cycle-ram")
-	d.instance = l.running(place{name: PlaceRamaria, says: "ramaria's settings, supervised", ramaria: true}, "cycle")
-	d.farm = &farm{lab: l, name: "cycles", settings: d.settings, flags: func(_ context.Context, kind volume.Kind) ([]string, error) {
-		return d.payload.from(string(kind)), nil
+	d.data.Describe(d.settings)
+	d.stock = l.NewServer(d.diskPlace(nil), "cycle-stock")
+	d.ram = l.NewServer(d.ramPlace(), "cycle-ram")
+	d.instance = l.NewServer(lab.Place{Name: lab.PlaceRamaria, About: "ramaria's settings, supervised", Ramaria: true}, "cycle")
+	d.templates = &lab.TemplateServer{Lab: l, Name: "cycles", Settings: d.settings, Flags: func(_ context.Context, kind volume.Kind) ([]string, error) {
+		return d.data.From(string(kind)), nil
 	}}
 	return d
 }
 
-// onDisk is the disk, with settings over those of a stock server.
-func (d *ladder) onDisk(set map[string]string) place {
-	s := place{name: placeDisk, row: "stock", says: "stock settings", parent: onDisk, set: d.payload.set()}
+// diskPlace is the disk, with settings over those of a stock server.
+func (d *cycleRows) diskPlace(set map[string]string) lab.Place {
+	s := lab.Place{Name: lab.PlaceDisk, Row: "stock", About: "stock settings", Parent: lab.DiskDir, Set: d.data.Set()}
 	if len(set) > 0 {
-		s = s.with(set)
+		s = s.With(set)
 	}
 	return s
 }
 
-// inRAM is RAM by hand: a ramfs, as in the measurements that this ladder is after, and where
+// ramPlace is RAM by hand: a ramfs, as in the published measurements, and where
 // there is none shared memory.
-func (d *ladder) inRAM() place {
-	s := place{name: placeRAMByHand, row: "RAM", says: "stock settings, data directory in shared memory", parent: inShm, set: d.payload.set()}
+func (d *cycleRows) ramPlace() lab.Place {
+	s := lab.Place{Name: lab.PlaceRAMByHand, Row: "RAM", About: "stock settings, data directory in shared memory", Parent: lab.ShmDir, Set: d.data.Set()}
 	if os.Geteuid() == 0 {
-		s.says, s.parent = "stock settings, data directory on ramfs, else in shared memory", inRamfs
+		s.About, s.Parent = "stock settings, data directory on ramfs, else in shared memory", inRamfs
 	}
 	return s
 }
 
 // inRamfs is the directory of the lab's volume ramfs.
-func inRamfs(l *Lab) (string, error) {
-	v, err := l.volume(context.Background(), volume.Ramfs)
+func inRamfs(l *lab.Lab) (string, error) {
+	v, err := l.OpenVolume(context.Background(), volume.Ramfs)
 	if err != nil {
-		return inShm(l)
+		return lab.ShmDir(l)
 	}
 	return v.Dir(), v.Close()
 }
 
-// begin has the payload ready, and a server that is set up by hand.
-func (d *ladder) begin(ctx context.Context, r *running) (shellClient, error) {
-	if err := d.payload.ready(ctx); err != nil {
-		return shellClient{}, err
+// begin has the data ready, and a server that is set up by hand.
+func (d *cycleRows) begin(ctx context.Context, r *lab.PlacedServer) (lab.ShellClient, error) {
+	if err := d.data.Ready(ctx); err != nil {
+		return lab.ShellClient{}, err
 	}
-	if r.ramaria && r.kind == "" {
-		kind, err := d.lab.ramKind(ctx)
+	if r.Ramaria && r.Kind == "" {
+		kind, err := d.lab.RAMKind(ctx)
 		if err != nil {
-			return shellClient{}, err
+			return lab.ShellClient{}, err
 		}
-		r.kind, d.settings["volume"] = kind, string(kind)
+		r.Kind, d.settings["volume"] = kind, string(kind)
 	}
-	if err := r.begin(ctx); err != nil {
-		return shellClient{}, err
+	if err := r.Start(ctx); err != nil {
+		return lab.ShellClient{}, err
 	}
 	if r == d.ram {
-		d.settings["RAM by hand"] = runner.Filesystem(d.lab.Host, r.data)
+		d.settings["RAM by hand"] = runner.Filesystem(d.lab.Host, r.Data)
 	}
-	return d.lab.shellClient(r.endpoint, filepath.Join(d.lab.Dir, r.name+".cnf"))
-}
-
-// client is a row whose rounds are calls of the client; path is that of what is loaded, and
-// is asked for when the payload is ready.
-func (d *ladder) client(c runner.Case, r *running, path func(ctx context.Context) (string, error), round func(ctx context.Context, client shellClient, path string) (runner.Sample, error)) runner.Case {
-	var client shellClient
-	var file string
-	c.Prepare = func(ctx context.Context) (err error) {
-		if client, err = d.begin(ctx, r); err != nil {
-			return err
-		}
-		file, err = path(ctx)
-		return err
-	}
-	c.Round = func(ctx context.Context) (runner.Sample, error) { return round(ctx, client, file) }
-	// The last load of a round is dropped in the next.
-	c.Check = func(ctx context.Context) error { return d.payload.verify(ctx, r.endpoint, d.payload.database) }
-	c.Cleanup = r.close
-	return located(r.here, c)[0]
-}
-
-// cycling is client for rounds of cycles.
-func (d *ladder) cycling(c runner.Case, r *running, path func(ctx context.Context) (string, error), cycle func(ctx context.Context, client shellClient, path string) error) runner.Case {
-	return d.client(c, r, path, func(ctx context.Context, client shellClient, path string) (runner.Sample, error) {
-		return d.cycles(ctx, 1, func(ctx context.Context, _ int) error { return cycle(ctx, client, path) })
-	})
-}
-
-// calls is the shell script of old: three calls of the client for each cycle.
-func (d *ladder) calls(name string, r *running, shape fixture.Shape) runner.Case {
-	return d.cycling(runner.Case{
-		Name: name, Settings: r.says + "; " + d.shape(shape) + "; three calls of the client",
-		Command: d.script("CLIENT -e 'drop database DATABASE'; CLIENT -e 'create database DATABASE'; CLIENT DATABASE < DUMP", shape),
-	}, r, d.file(shape), d.payload.cycle)
-}
-
-func (d *ladder) file(shape fixture.Shape) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) { return d.payload.file(shape) }
-}
-
-// script is a command line for people: of CLIENT, DATABASE and the dump in a shape.
-func (d *ladder) script(text string, shape fixture.Shape) string {
-	database, dumped := labDatabase, shape.String()+".sql"
-	if d.payload.own != "" {
-		database = dump.DatabaseName(d.payload.own)
-		dumped = database + ".sql" // the client reads it unpacked
-	}
-	return strings.NewReplacer("CLIENT", string(d.lab.Server.Flavour), "DATABASE", database, "DUMP", dumped).Replace(text)
-}
-
-// shape is what the dump is like, in a word.
-func (d *ladder) shape(shape fixture.Shape) string {
-	if d.payload.own != "" {
-		return filepath.Base(d.payload.own)
-	}
-	return shape.String()
-}
-
-// transaction is the dump between two statements.
-func (d *ladder) transaction() runner.Case {
-	return d.cycling(runner.Case{
-		Name: RowCycleTrx, Settings: d.ram.says + "; SET autocommit=0 before " + d.shape(fixture.OneRow) + ", COMMIT behind it, though statements such as CREATE TABLE commit as well; three calls of the client",
-		Command: d.script("(echo 'SET autocommit=0;'; cat DUMP; echo 'COMMIT;') | CLIENT DATABASE", fixture.OneRow),
-	}, d.ram, func(context.Context) (string, error) {
-		path, err := d.payload.file(fixture.OneRow)
-		if err != nil {
-			return "", err
-		}
-		return d.lab.framed("transaction", "SET autocommit=0;\n", path, "\nCOMMIT;\n")
-	}, d.payload.cycle)
-}
-
-func (d *ladder) extended() runner.Case {
-	c := d.calls(RowCycleExtended, d.ram, fixture.Extended)
-	if d.payload.own != "" {
-		c.Prepare = func(context.Context) error {
-			return leftOutError("your dump is loaded as it is; a row further down has it packed")
-		}
-	}
-	return c
-}
-
-// session is everything in one call.
-func (d *ladder) session() runner.Case {
-	return d.cycling(runner.Case{
-		Name: RowCycleSession, Settings: d.ram.says + "; " + d.shape(fixture.Extended) + "; one call of the client",
-		Command: d.script("(echo 'drop database DATABASE; create database DATABASE; use DATABASE;'; cat DUMP) | CLIENT", fixture.Extended),
-	}, d.ram, func(context.Context) (string, error) { return d.payload.recipe(d.payload.database, fixture.Extended) },
-		func(ctx context.Context, client shellClient, path string) error { return client.file(ctx, "", path) })
+	return d.lab.ShellClient(r.Endpoint, filepath.Join(d.lab.Dir, r.Name+".cnf"))
 }
 
 // cycles has workers go through whole cycles for the time of a round, and returns how many
 // they did in a second, all together.
-func (d *ladder) cycles(ctx context.Context, workers int, cycle func(ctx context.Context, worker int) error) (runner.Sample, error) {
+func (d *cycleRows) cycles(ctx context.Context, workers int, cycle func(ctx context.Context, worker int) error) (runner.Sample, error) {
 	limit := cycleTime
 	if d.lab.Options.Quick {
 		limit = quickCycleTime

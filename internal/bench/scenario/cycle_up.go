@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/fixture"
 )
 
 // up is a server of its own from a hot image.
-func (d *ladder) up(name string) runner.Case {
-	u := &ups{ladder: d, there: make([]bool, 1)}
+func (d *cycleRows) up(name string) runner.Case {
+	u := &ups{cycleRows: d, there: make([]bool, 1)}
 	return u.row(runner.Case{
 		Name: name, Settings: "ramaria's settings, in RAM; a fresh server for each cycle: ramaria up, ramaria down --rm",
 		Round: func(ctx context.Context) (runner.Sample, error) { return d.cycles(ctx, 1, u.renew) },
@@ -22,21 +23,21 @@ func (d *ladder) up(name string) runner.Case {
 
 // changedUps is up for several workers, each of which connects to its server and makes the
 // changes of resets and hands before.
-func (d *ladder) changedUps(name, base string, workers int) runner.Case {
-	u := &ups{ladder: d, there: make([]bool, workers)}
+func (d *cycleRows) changedUps(name, base string, workers int) runner.Case {
+	u := &ups{cycleRows: d, there: make([]bool, workers)}
 	changes := worldChanges
 	return u.row(runner.Case{
 		Name: name, Base: base, Settings: "a connection, three rows changed, the server removed and a fresh one brought up: ramaria down --rm, ramaria up; ramaria's settings, in RAM",
 		Round: func(ctx context.Context) (runner.Sample, error) {
 			return d.cycles(ctx, workers, func(ctx context.Context, n int) error {
-				if err := u.connected(ctx, n, func(conn *sql.Conn) error { return makeChanges(ctx, conn, changes) }); err != nil {
+				if err := u.connected(ctx, n, func(conn *sql.Conn) error { return lab.MakeChanges(ctx, conn, changes) }); err != nil {
 					return err
 				}
 				return u.renew(ctx, n)
 			})
 		},
 	}, func(ctx context.Context) (err error) {
-		if u.database, err = d.payload.single(); err != nil {
+		if u.database, err = d.data.SingleDatabase(); err != nil {
 			return err
 		}
 		for n := range workers {
@@ -44,11 +45,11 @@ func (d *ladder) changedUps(name, base string, workers int) runner.Case {
 				return err
 			}
 		}
-		if d.payload.own == "" {
+		if d.data.Path == "" {
 			return nil
 		}
 		return u.connected(ctx, 0, func(conn *sql.Conn) error {
-			changes, err = changesIn(ctx, conn, u.database)
+			changes, err = lab.ChangesIn(ctx, conn, u.database)
 			return err
 		})
 	})
@@ -56,7 +57,7 @@ func (d *ladder) changedUps(name, base string, workers int) runner.Case {
 
 // ups are servers from a hot image, one for each worker.
 type ups struct {
-	*ladder
+	*cycleRows
 	flags    []string
 	database string // that changes are made in
 	there    []bool
@@ -87,26 +88,26 @@ func (u *ups) down(ctx context.Context, worker int) error {
 
 // connected runs work over a connection to the server of a worker, which is new as that is.
 func (u *ups) connected(ctx context.Context, worker int, work func(conn *sql.Conn) error) error {
-	i, err := u.lab.instance(u.name(worker))
+	i, err := u.lab.Instance(u.name(worker))
 	if err != nil {
 		return err
 	}
-	return connected(ctx, dbconn.Endpoint{Socket: i.Socket(), Login: i.Endpoint.Login, Database: u.database}, work)
+	return lab.Connected(ctx, dbconn.Endpoint{Socket: i.Socket(), Login: i.Endpoint.Login, Database: u.database}, work)
 }
 
 // row adds to a case what all of them have; more is done at the end of its Prepare.
 func (u *ups) row(c runner.Case, more func(ctx context.Context) error) runner.Case {
 	c.Command = u.script("ramaria down "+u.name(0)+" --rm; ramaria up "+u.name(0)+" --from DUMP", fixture.Extended)
 	c.Prepare = func(ctx context.Context) error {
-		if err := u.payload.imageable(ctx); err != nil {
+		if err := u.data.ReadyForImage(ctx); err != nil {
 			return err
 		}
-		kind, err := u.lab.ramKind(ctx)
+		kind, err := u.lab.RAMKind(ctx)
 		if err != nil {
 			return err
 		}
-		u.flags = u.payload.from(string(kind))
-		if err := u.lab.buildOn(ctx, kind, u.flags); err != nil || more == nil {
+		u.flags = u.data.From(string(kind))
+		if err := u.lab.PrepareImage(ctx, kind, u.flags); err != nil || more == nil {
 			return err
 		}
 		return more(ctx)
@@ -114,7 +115,7 @@ func (u *ups) row(c runner.Case, more func(ctx context.Context) error) runner.Ca
 	c.Check = func(ctx context.Context) error {
 		var errs []error
 		for n := range u.there {
-			errs = append(errs, u.payload.verifyInstance(ctx, u.name(n)))
+			errs = append(errs, u.data.VerifyInstance(ctx, u.name(n)))
 		}
 		return errors.Join(errs...)
 	}

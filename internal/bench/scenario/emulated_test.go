@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/host"
 )
@@ -15,13 +16,13 @@ import (
 // why.
 func TestEmulatedUnavailable(t *testing.T) {
 	dir := t.TempDir()
-	emulated, err := placeNamed("emulated:100")
+	emulated, err := lab.PlaceNamed("emulated:100")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := (&Lab{Dir: dir, Host: host.Host{Root: t.TempDir()}}).running(emulated, "x")
+	r := (&lab.Lab{Dir: dir, Host: host.Host{Root: t.TempDir()}}).NewServer(emulated, "x")
 	rows := runner.Scenario{Name: "x", Unit: runner.Seconds, Cases: []runner.Case{
-		{Name: r.row, Prepare: r.begin, Round: runner.Timed(func(context.Context) error { return errors.New("it ran") }), Cleanup: r.close},
+		{Name: r.Row, Prepare: r.Start, Round: runner.Timed(func(context.Context) error { return errors.New("it ran") }), Cleanup: r.Close},
 		{Name: "other", Round: runner.Timed(func(context.Context) error { return nil })},
 	}}
 	result, err := (&runner.Runner{Rounds: 1}).Run(t.Context(), rows)
@@ -29,8 +30,8 @@ func TestEmulatedUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := result.Rows[0]
-	if !errors.Is(r.err, runner.ErrUnavailable) || row.Rounds != 0 || !strings.Contains(row.Note, "no block device") || result.Rows[1].Rounds != 1 {
-		t.Errorf("row %+v, error %v, want one for the reason", row, r.err)
+	if !errors.Is(r.Err, runner.ErrUnavailable) || row.Rounds != 0 || !strings.Contains(row.Note, "no block device") || result.Rows[1].Rounds != 1 {
+		t.Errorf("row %+v, error %v, want one for the reason", row, r.Err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

@@ -1,22 +1,19 @@
 package scenario
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"math"
 	"slices"
-	"time"
+	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 const (
-	// filesCount is the standard number of files, and fileBytes the size of each: 102 KB, as
+	// countOfFiles is the standard number of files, and fileBytes the size of each: 102 KB, as
 	// in the published comparison.
 	filesCount = 1000
 	fileBytes  = 102 << 10
@@ -38,14 +35,14 @@ type filesPlace struct {
 	open func(ctx context.Context) (string, func() error, error)
 }
 
-// inRAM tells places whose files are in memory.
-func (p filesPlace) inRAM() bool { return p.name == placeRAMByHand || p.name == PlaceRamaria }
+// ramPlace tells places whose files are in memory.
+func (p filesPlace) inRAM() bool { return p.name == lab.PlaceRAMByHand || p.name == lab.PlaceRamaria }
 
 // FilesScenario measures how long it takes to make files, and to make them last.
-func (l *Lab) FilesScenario() runner.Scenario {
-	count := l.filesCount()
+func FilesScenario(l *lab.Lab) runner.Scenario {
+	count := countOfFiles(l)
 	s := runner.Scenario{
-		Name: "files", Rounds: 10, Unit: runner.Seconds, Settings: l.settings(),
+		Name: "files", Rounds: 10, Unit: runner.Seconds, Settings: l.Settings(),
 		Title:  fmt.Sprintf("make %d files of %d KiB: open, write, close, and in every second row fsync before that", count, fileBytes>>10),
 		Beside: []runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: filesTimedMeasure, Unit: runner.Bytes}},
 	}
@@ -53,10 +50,10 @@ func (l *Lab) FilesScenario() runner.Scenario {
 	delete(s.Settings, "origin")
 	s.Settings[runner.Published] = "1000 files of 102 KB: 47.7 s on disk, 0.083 s in shared memory"
 	s.Settings["data"] = fmt.Sprintf("%d files of %d KiB, random, other in each round, so that zram cannot compress it; the directory itself is not synced", count, fileBytes>>10)
-	places := l.filesPlaces()
-	onDisk := slices.ContainsFunc(places, func(p filesPlace) bool { return p.name == placeDisk })
-	s.Conclude = l.ofDisk(onDisk, func(r *runner.Result) string { return concludeFiles(r, places) })
-	s.Beside = append(s.Beside, fsyncBeside()...)
+	places := filesPlaces(l)
+	onDisk := slices.ContainsFunc(places, func(p filesPlace) bool { return p.name == lab.PlaceDisk })
+	s.Conclude = l.IfDisk(onDisk, func(r *runner.Result) string { return filesConclusion(r, places) })
+	s.Beside = append(s.Beside, lab.FsyncBeside()...)
 	for _, p := range places {
 		dir := &filesDir{lab: l, place: p, count: count}
 		s.Cases = append(s.Cases, dir.row(false), dir.row(true))
@@ -68,46 +65,91 @@ func (l *Lab) FilesScenario() runner.Scenario {
 	// memory.
 	size := filesBytes(count)
 	s.Disk, s.Memory = size, int64(len(places))*size
-	if slices.ContainsFunc(places, func(p filesPlace) bool { return p.name == placeRAMByHand }) {
-		s.Shm = l.roomIfFits(room{shm: size}).shm
+	if slices.ContainsFunc(places, func(p filesPlace) bool { return p.name == lab.PlaceRAMByHand }) {
+		s.Shm = l.NeedIfFits(lab.Need{Shm: size}).Shm
 	}
 	return s
 }
 
-func (l *Lab) filesCount() int { return l.Options.scaled(filesCount) }
+func countOfFiles(l *lab.Lab) int { return l.Options.Scaled(filesCount) }
 
 // filesBytes is what so many files take at most.
 func filesBytes(count int) int64 { return int64(count) * (fileBytes + besideFile) }
 
+// filesConclusion says what RAM gains, and of what the page cache had taken it.
+func filesConclusion(r *runner.Result, places []filesPlace) string {
+	at := slices.IndexFunc(places, func(p filesPlace) bool { return p.name == lab.PlaceDisk })
+	if at < 0 {
+		return ""
+	}
+	// The rows of a place are beside each other, that with fsync is the second.
+	row := &r.Rows[2*at]
+	disk, synced := row.Median, r.Rows[2*at+1].Median
+	if !(disk > 0) || !(synced > 0) {
+		return ""
+	}
+	var parts []string
+	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	// The best of several is somewhat better by chance alone: it counts if all of its rounds are.
+	best := func(sync int, says string) {
+		var found *runner.Row
+		name := ""
+		for i, p := range places {
+			row := &r.Rows[2*i+sync]
+			if p.inRAM() && !math.IsNaN(row.Median) && (found == nil || row.Median < found.Median) {
+				found, name = row, p.row
+			}
+		}
+		disk := &r.Rows[2*at+sync]
+		switch {
+		case found == nil:
+		case r.Beats(found, disk):
+			say(says, name, disk.Median/found.Median)
+		default:
+			say(says+", which gains nothing that stands out from the noise", name, disk.Median/found.Median)
+		}
+	}
+	best(1, "with fsync %s is %.1f times as fast as the disk")
+	best(0, "without fsync %s is %.2f times as fast")
+	if within, all := row.Beside[filesTimedMeasure], row.Beside[runner.Written]; all > 0 {
+		took := "the page cache took the files without fsync"
+		if within > all/2 {
+			took = "the page cache did not take all of the files without fsync"
+		}
+		say("%s: the disk had %.0f %% of them when the clock stopped", took, 100*within/all)
+	}
+	return strings.Join(parts, "; ") + "."
+}
+
 // filesPlaces are those that were asked for. The settings of a server are nothing here.
-func (l *Lab) filesPlaces() []filesPlace {
+func filesPlaces(l *lab.Lab) []filesPlace {
 	wants := func(name string) bool { return len(l.Options.Places) == 0 || slices.Contains(l.Options.Places, name) }
 	var list []filesPlace
-	if wants(placeDisk) {
-		list = append(list, filesPlace{row: "disk", says: "the file system of " + l.Disk(), name: placeDisk, open: keep(l.Dir)})
+	if wants(lab.PlaceDisk) {
+		list = append(list, filesPlace{row: "disk", says: "the file system of " + l.Disk(), name: lab.PlaceDisk, open: keep(l.Dir)})
 	}
-	if wants(placeRAMByHand) {
-		list = append(list, filesPlace{row: "/dev/shm", says: "shared memory as it is", name: placeRAMByHand, open: l.inShmOf(filesBytes(l.filesCount()))})
+	if wants(lab.PlaceRAMByHand) {
+		list = append(list, filesPlace{row: "/dev/shm", says: "shared memory as it is", name: lab.PlaceRAMByHand, open: inShmOf(l, filesBytes(countOfFiles(l)))})
 	}
 	kinds := l.Options.Volumes
 	if len(kinds) == 0 {
 		kinds = []volume.Kind{volume.Tmpfs, volume.XFS, volume.Zram, volume.Ramfs}
 	}
-	for _, kind := range Unique(kinds) {
-		if kind == volume.Disk || kind == volume.Shm || !wants(PlaceRamaria) {
+	for _, kind := range lab.Unique(kinds) {
+		if kind == volume.Disk || kind == volume.Shm || !wants(lab.PlaceRamaria) {
 			continue // they are directories of the two above
 		}
-		list = append(list, filesPlace{row: string(kind), says: "ramaria's volume in RAM", name: PlaceRamaria, kind: kind, open: l.inVolume(kind)})
+		list = append(list, filesPlace{row: string(kind), says: "ramaria's volume in RAM", name: lab.PlaceRamaria, kind: kind, open: inVolume(l, kind)})
 	}
 	// The last: the others are compared with the first, and these have no figures.
-	for _, name := range Unique(l.Options.Places) {
-		p, err := placeNamed(name)
+	for _, name := range lab.Unique(l.Options.Places) {
+		p, err := lab.PlaceNamed(name)
 		switch {
 		case err != nil: // CheckPlaces has told
-		case p.rate > 0:
-			list = append(list, filesPlace{row: fmt.Sprintf("disk EMULATED %d io/s", p.rate), says: p.says, name: name, open: notHeldBack})
-		case name == placeRelaxed || name == placeRamariaDisk:
-			list = append(list, filesPlace{row: p.row, says: p.says, name: name, open: noServer})
+		case p.Rate > 0:
+			list = append(list, filesPlace{row: fmt.Sprintf("disk EMULATED %d io/s", p.Rate), says: p.About, name: name, open: notHeldBack})
+		case name == lab.PlaceRelaxed || name == lab.PlaceRamariaDisk:
+			list = append(list, filesPlace{row: p.Row, says: p.About, name: name, open: noServer})
 		}
 	}
 	return list
@@ -123,181 +165,25 @@ func notHeldBack(context.Context) (string, func() error, error) {
 }
 
 func noServer(context.Context) (string, func() error, error) {
-	return "", nil, leftOutError("these are settings of a server, and ramaria bench makes the files itself: --place disk is the same place")
+	return "", nil, lab.NotApplicableError("these are settings of a server, and ramaria bench makes the files itself: --place disk is the same place")
 }
 
 // inShmOf is shared memory with so much room, if there is so much.
-func (l *Lab) inShmOf(size int64) func(context.Context) (string, func() error, error) {
+func inShmOf(l *lab.Lab, size int64) func(context.Context) (string, func() error, error) {
 	return func(ctx context.Context) (string, func() error, error) {
-		if err := l.fits(room{shm: size}); err != nil {
+		if err := l.Fits(lab.Need{Shm: size}); err != nil {
 			return "", nil, err
 		}
-		return l.inVolume(volume.Shm)(ctx)
+		return inVolume(l, volume.Shm)(ctx)
 	}
 }
 
-func (l *Lab) inVolume(kind volume.Kind) func(context.Context) (string, func() error, error) {
+func inVolume(l *lab.Lab, kind volume.Kind) func(context.Context) (string, func() error, error) {
 	return func(ctx context.Context) (string, func() error, error) {
-		v, err := l.fitting(ctx, kind)
+		v, err := l.AvailableVolume(ctx, kind)
 		if err != nil {
 			return "", nil, err
 		}
 		return v.Dir(), v.Close, nil
 	}
-}
-
-// filesDir is a directory for the files of a place's two rows.
-type filesDir struct {
-	lab   *Lab
-	place filesPlace
-	count int
-
-	dir     string
-	device  runner.Device // "" in RAM
-	closing func() error
-	fsyncs  []float64 // there, in seconds
-	rounds  uint64
-	data    []byte // of this round's files
-}
-
-func (d *filesDir) row(sync bool) runner.Case {
-	c := runner.Case{
-		Name: d.place.row, Settings: d.place.says, Command: d.lab.again("files", place{name: d.place.name, kind: d.place.kind}),
-		Prepare: d.open, Found: func() string { return d.lab.medium(d.dir, d.place.inRAM()) },
-		Round:   func(ctx context.Context) (runner.Sample, error) { return d.round(ctx, sync) },
-		Check:   d.check,
-		Cleanup: func(context.Context) error { return d.close() },
-	}
-	if sync {
-		c.Name += ", fsync each"
-		c.Settings += ", fsync before close"
-	}
-	return c
-}
-
-// open makes the directory, once for both rows.
-func (d *filesDir) open(ctx context.Context) error {
-	if d.dir != "" {
-		return nil
-	}
-	parent, closing, err := d.place.open(ctx)
-	if err != nil {
-		return err
-	}
-	d.closing = closing
-	if d.dir, err = os.MkdirTemp(parent, "files-"); err != nil {
-		return err
-	}
-	if d.place.name == placeDisk {
-		d.device = runner.DeviceOf(d.lab.Host, d.dir)
-	}
-	d.fsyncs, err = runner.FsyncSamples(ctx, d.dir)
-	return err
-}
-
-// close removes it. It may be called more than once.
-func (d *filesDir) close() error {
-	if d.closing == nil {
-		return nil
-	}
-	closing := d.closing
-	d.closing = nil
-	return errors.Join(os.RemoveAll(d.dir), closing())
-}
-
-// here is where a round has its files.
-func (d *filesDir) here() string { return filepath.Join(d.dir, "here") }
-
-func (d *filesDir) path(i int) string { return filepath.Join(d.here(), fmt.Sprintf("%06d", i)) }
-
-// contents are those of a file.
-func (d *filesDir) contents(i int) []byte { return d.data[i*fileStep:][:fileBytes] }
-
-func (d *filesDir) round(ctx context.Context, sync bool) (runner.Sample, error) {
-	d.data = randomBytes(d.rounds, d.count*fileStep+fileBytes)
-	d.rounds++
-	if err := os.Mkdir(d.here(), 0o700); err != nil {
-		return runner.Sample{}, err
-	}
-	// What others have left in the page cache is not this round's.
-	if err := d.flush(); err != nil {
-		return runner.Sample{}, err
-	}
-	var took time.Duration
-	var within int64
-	all, err := d.device.Count(func() (err error) {
-		within, err = d.device.Count(func() error {
-			began := time.Now()
-			if err := d.make(ctx, sync); err != nil {
-				return err
-			}
-			took = time.Since(began)
-			return nil
-		})
-		return errors.Join(err, d.flush())
-	})
-	sample := runner.Sample{Value: took.Seconds(), Beside: map[string]float64{}}
-	tellWritten(sample.Beside, runner.Written, all, d.place.inRAM(), d.device)
-	tellWritten(sample.Beside, filesTimedMeasure, within, d.place.inRAM(), d.device)
-	tellFsync(sample.Beside, d.fsyncs)
-	return sample, err
-}
-
-// flush has the disk take what is in the page cache; the next round does not pay for it then.
-func (d *filesDir) flush() error {
-	if d.place.inRAM() {
-		return nil
-	}
-	return sys.SyncFS(d.dir)
-}
-
-func (d *filesDir) make(ctx context.Context, sync bool) error {
-	for i := range d.count {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		f, err := os.OpenFile(d.path(i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(d.contents(i))
-		if err == nil && sync {
-			err = f.Sync()
-		}
-		if err := errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// check reads all files back, and removes them.
-func (d *filesDir) check(context.Context) error {
-	entries, err := os.ReadDir(d.here())
-	if err != nil {
-		return err
-	}
-	if len(entries) != d.count {
-		return fmt.Errorf("check %s: %d files, not %d", d.here(), len(entries), d.count)
-	}
-	for i := range d.count {
-		have, err := os.ReadFile(d.path(i))
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(have, d.contents(i)) {
-			return fmt.Errorf("check %s: it is not what was written", d.path(i))
-		}
-	}
-	return errors.Join(os.RemoveAll(d.here()), d.flush())
-}
-
-// randomBytes are the same in each place, and other ones in each round.
-func randomBytes(round uint64, n int) []byte {
-	b := make([]byte, 0, n+8)
-	for i := uint64(0); len(b) < n; i++ {
-		v := mix(streamRounds+round, i)
-		b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24), byte(v>>32), byte(v>>40), byte(v>>48), byte(v>>56))
-	}
-	return b
 }

@@ -9,17 +9,18 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/bench/benchtest"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // filesLab is a lab for files; there is no server in it.
-func filesLab(t *testing.T, places ...string) *Lab {
+func filesLab(t *testing.T, places ...string) *lab.Lab {
 	t.Helper()
 	dir := benchtest.OnDisk(t)
-	l := &Lab{Server: &server.Server{Flavour: server.MariaDB}, Dir: dir, Home: filepath.Join(dir, "home"), Options: Options{Places: places, Scale: 0.02}}
-	p, err := l.homeDirs()
+	l := &lab.Lab{Server: &server.Server{Flavour: server.MariaDB}, Dir: dir, Home: filepath.Join(dir, "home"), Options: lab.Options{Places: places, Scale: 0.02}}
+	p, err := l.HomeDirs()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,8 +30,8 @@ func filesLab(t *testing.T, places ...string) *Lab {
 
 // TestFilesScenario makes few files on a real disk and in shared memory.
 func TestFilesScenario(t *testing.T) {
-	l := filesLab(t, placeDisk, placeRAMByHand, "emulated:100")
-	s := l.FilesScenario()
+	l := filesLab(t, lab.PlaceDisk, lab.PlaceRAMByHand, "emulated:100")
+	s := FilesScenario(l)
 	result, err := (&runner.Runner{Rounds: 3}).Run(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func TestFilesScenario(t *testing.T) {
 			}
 			continue
 		}
-		if row.Rounds != 3 || !(row.Median > 0) || !(row.Beside[fsyncMedian] > 0) || !strings.Contains(row.Settings, "; ") {
+		if row.Rounds != 3 || !(row.Median > 0) || !(row.Beside[lab.FsyncMedian] > 0) || !strings.Contains(row.Settings, "; ") {
 			t.Errorf("row %+v", row)
 		}
 		if want := map[bool]string{false: "disk", true: "disk, fsync each"}[strings.HasSuffix(row.Name, "fsync each")]; row.Base != want {
@@ -64,7 +65,7 @@ func TestFilesScenario(t *testing.T) {
 	if c := result.Conclusion; !strings.Contains(c, "/dev/shm is") || !strings.Contains(c, "page cache") {
 		t.Errorf("conclusion %q", c)
 	}
-	p, err := l.homeDirs()
+	p, err := l.HomeDirs()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,10 +78,10 @@ func TestFilesScenario(t *testing.T) {
 
 // TestConcludeFiles: a disk is no RAM, held back or not, and the first place has figures.
 func TestConcludeFiles(t *testing.T) {
-	l := &Lab{Server: &server.Server{Flavour: server.MariaDB}, Host: hostWith(t, ""), Dir: t.TempDir(), Options: Options{
-		Places: []string{"emulated:100", placeDisk, PlaceRamaria, placeDisk, "emulated:100"}, Volumes: []volume.Kind{volume.Zram, volume.Tmpfs, volume.Zram},
+	l := &lab.Lab{Server: &server.Server{Flavour: server.MariaDB}, Host: hostWith(t, ""), Dir: t.TempDir(), Options: lab.Options{
+		Places: []string{"emulated:100", lab.PlaceDisk, lab.PlaceRamaria, lab.PlaceDisk, "emulated:100"}, Volumes: []volume.Kind{volume.Zram, volume.Tmpfs, volume.Zram},
 	}}
-	s := l.FilesScenario()
+	s := FilesScenario(l)
 	var names []string
 	for _, c := range s.Cases {
 		names = append(names, c.Name)
@@ -104,8 +105,8 @@ func TestConcludeFiles(t *testing.T) {
 // TestSettingsAreNoPlace: places that differ from the disk in settings of servers alone are told as
 // rows without figures where there is no such server, and are not left out or measured as the disk.
 func TestSettingsAreNoPlace(t *testing.T) {
-	l := filesLab(t, placeRelaxed, placeRAMByHand, placeRamariaDisk)
-	s := l.FilesScenario()
+	l := filesLab(t, lab.PlaceRelaxed, lab.PlaceRAMByHand, lab.PlaceRamariaDisk)
+	s := FilesScenario(l)
 	if len(s.Cases) != 6 {
 		t.Fatalf("%d rows", len(s.Cases))
 	}
@@ -118,9 +119,9 @@ func TestSettingsAreNoPlace(t *testing.T) {
 			t.Errorf("row %d, %s: %d rounds, %s", i, row.Name, row.Rounds, row.Note)
 		}
 	}
-	l = workloadLab(t, Options{Places: []string{placeRelaxed, placeDisk}})
+	l = workloadLab(t, lab.Options{Places: []string{lab.PlaceRelaxed, lab.PlaceDisk}})
 	relaxed := 0
-	cases := l.SortScenario().Cases
+	cases := SortScenario(l).Cases
 	for _, c := range cases {
 		if !strings.HasSuffix(c.Name, "tmpdir on relaxed disk") {
 			continue
@@ -156,8 +157,8 @@ func TestWrongFileFailsTheRun(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := filesLab(t, placeDisk)
-			d := &filesDir{lab: l, place: l.filesPlaces()[0], count: 5}
+			l := filesLab(t, lab.PlaceDisk)
+			d := &filesDir{lab: l, place: filesPlaces(l)[0], count: 5}
 			c := d.row(false)
 			check := c.Check
 			c.Check = func(ctx context.Context) error {
@@ -181,7 +182,7 @@ func TestWrongFileFailsTheRun(t *testing.T) {
 
 // TestInterruptedFiles: Ctrl-C in the middle of a round leaves nothing.
 func TestInterruptedFiles(t *testing.T) {
-	l := filesLab(t, placeDisk)
+	l := filesLab(t, lab.PlaceDisk)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("user pressed Ctrl-C")
 	r := runner.Runner{Rounds: 100, Progress: func(done, _ int, _ string) {
@@ -189,7 +190,7 @@ func TestInterruptedFiles(t *testing.T) {
 			cancel(interrupted)
 		}
 	}}
-	result, err := r.Run(ctx, l.FilesScenario())
+	result, err := r.Run(ctx, FilesScenario(l))
 	if !errors.Is(err, interrupted) || !result.Interrupted {
 		t.Errorf("error %v, interrupted %v", err, result.Interrupted)
 	}

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -25,51 +21,41 @@ const (
 
 // FleetScenario measures how long many instances, started at once, take until the last one has
 // answered.
-func (l *Lab) FleetScenario() runner.Scenario {
-	f := l.fleet()
+func FleetScenario(l *lab.Lab) runner.Scenario {
+	f := newInstanceSet(l)
 	return f.scenario(runner.Scenario{
 		Name: "fleet", Rounds: 5, Title: fmt.Sprintf("%d instances started at once, until the last has answered", f.size), Unit: runner.Seconds,
 	}, f.one(fmt.Sprintf("%d x ramaria up", f.size), func(took time.Duration) float64 { return took.Seconds() }))
 }
 
-// MemoryScenario measures the memory of idle instances in such a fleet: the
-// largest PSS of a server and its supervisor together. Files in the volume are
-// not part of it.
-func (l *Lab) MemoryScenario() runner.Scenario {
-	f := l.fleet()
-	return f.scenario(runner.Scenario{
-		Name: "memory", Rounds: 3, Title: fmt.Sprintf("PSS of an idle instance, server and supervisor, the largest of %d", f.size), Unit: runner.Bytes,
-	}, f.one(fmt.Sprintf("one of %d", f.size), func(time.Duration) float64 { return float64(f.largest) }))
-}
-
-// scenario has a scenario measure the row, where the fleet fits.
-func (f *fleet) scenario(s runner.Scenario, row runner.Case) runner.Scenario {
-	s.Settings, s.Beside = f.lab.settings(), fsyncBeside()
-	f.lab.alone(f.room(), located(f.lab.onVolume(volume.Shm), row)[0], &s)
-	return s
-}
-
-// room is what the instances take at most: they are idle, and small.
-func (f *fleet) room() room {
-	files := int64(f.size) * f.lab.freshBytes() / 2
-	return room{memory: int64(f.size)*f.lab.residentBytes()/2 + files, shm: files}
-}
-
-// fleet starts many instances at once and removes them again.
-type fleet struct {
-	lab     *Lab
+// instanceSet starts many instances at once and removes them again.
+type instanceSet struct {
+	lab     *lab.Lab
 	size    int
 	largest int64 // PSS in bytes, after Round
 }
 
-func (l *Lab) fleet() *fleet {
+func newInstanceSet(l *lab.Lab) *instanceSet {
 	if l.Options.Quick {
-		return &fleet{lab: l, size: quickFleet}
+		return &instanceSet{lab: l, size: quickFleet}
 	}
-	return &fleet{lab: l, size: fleetSize}
+	return &instanceSet{lab: l, size: fleetSize}
 }
 
-func (f *fleet) names() []string {
+// scenario has a scenario measure the row, where the fleet fits.
+func (f *instanceSet) scenario(s runner.Scenario, row runner.Case) runner.Scenario {
+	s.Settings, s.Beside = f.lab.Settings(), lab.FsyncBeside()
+	f.lab.SetOnlyRow(f.need(), lab.WithStorage(f.lab.VolumeStorage(volume.Shm), row)[0], &s)
+	return s
+}
+
+// need is what the instances take at most: they are idle, and small.
+func (f *instanceSet) need() lab.Need {
+	files := int64(f.size) * f.lab.FreshBytes() / 2
+	return lab.Need{Memory: int64(f.size)*f.lab.ResidentBytes()/2 + files, Shm: files}
+}
+
+func (f *instanceSet) names() []string {
 	names := make([]string, f.size)
 	for i := range names {
 		names[i] = fmt.Sprintf("fleet-%02d", i)
@@ -77,11 +63,11 @@ func (f *fleet) names() []string {
 	return names
 }
 
-func (f *fleet) one(name string, value func(time.Duration) float64) runner.Case {
+func (f *instanceSet) one(name string, value func(time.Duration) float64) runner.Case {
 	return runner.Case{
 		Name: name, Ours: true, Settings: "ramaria's settings, shm",
 		Prepare: func(ctx context.Context) error {
-			return f.lab.buildOn(ctx, volume.Shm, f.lab.From(string(volume.Shm)))
+			return f.lab.PrepareImage(ctx, volume.Shm, f.lab.From(string(volume.Shm)))
 		},
 		Round: func(ctx context.Context) (runner.Sample, error) {
 			began := time.Now()
@@ -91,7 +77,7 @@ func (f *fleet) one(name string, value func(time.Duration) float64) runner.Case 
 					if _, err := f.lab.Run(ctx, append([]string{"up", name}, f.lab.From("shm")...)...); err != nil {
 						return err
 					}
-					return f.lab.query(ctx, name)
+					return f.lab.Query(ctx, name)
 				})
 			}
 			if err := g.Wait(); err != nil {
@@ -106,7 +92,7 @@ func (f *fleet) one(name string, value func(time.Duration) float64) runner.Case 
 		Check: func(ctx context.Context) error {
 			var errs []error
 			for _, name := range f.names() {
-				errs = append(errs, f.lab.verify(ctx, name))
+				errs = append(errs, f.lab.Verify(ctx, name))
 			}
 			_, err := f.lab.Run(context.WithoutCancel(ctx), "down", "--all", "--rm")
 			return errors.Join(append(errs, err)...)
@@ -116,49 +102,4 @@ func (f *fleet) one(name string, value func(time.Duration) float64) runner.Case 
 			return err
 		},
 	}
-}
-
-// measure finds the largest PSS of the instances that run.
-func (f *fleet) measure() error {
-	p, err := f.lab.homeDirs()
-	if err != nil {
-		return err
-	}
-	f.largest = 0
-	for _, name := range f.names() {
-		r, err := instance.Registry{Dir: filepath.Join(p.State, "instances")}.Get(name)
-		if err != nil {
-			return err
-		}
-		state, err := r.State()
-		if err != nil {
-			return err
-		}
-		sum := int64(0)
-		for _, pid := range []int{state.SupervisorPID, state.ServerPID} {
-			n, err := pss(pid)
-			if err != nil {
-				return err
-			}
-			sum += n
-		}
-		f.largest = max(f.largest, sum)
-	}
-	return nil
-}
-
-// pss returns the proportional set size of a process in bytes: pages that several
-// processes share count in parts (proc_pid_smaps(5)).
-func pss(pid int) (int64, error) {
-	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
-	if err != nil {
-		return 0, fmt.Errorf("measure memory: %w", err)
-	}
-	for _, l := range strings.Split(string(b), "\n") {
-		if f := strings.Fields(l); len(f) == 3 && f[0] == "Pss:" {
-			kb, err := strconv.ParseInt(f[1], 10, 64)
-			return kb << 10, err
-		}
-	}
-	return 0, fmt.Errorf("measure memory: no Pss in smaps_rollup of process %d", pid)
 }

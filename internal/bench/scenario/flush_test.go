@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
@@ -11,11 +12,11 @@ import (
 // before.
 func TestFlushPool(t *testing.T) {
 	l := realLab(t)
-	disk, err := placeNamed(placeDisk)
+	disk, err := lab.PlaceNamed(lab.PlaceDisk)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &numbersServer{running: l.running(disk, "flush")}
+	s := &numbersServer{PlacedServer: l.NewServer(disk, "flush")}
 	t.Cleanup(func() {
 		if err := s.end(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -46,7 +47,7 @@ func TestFlushPool(t *testing.T) {
 		return n
 	}
 	var held int64
-	written, err := s.flushed(t.Context(), func() error {
+	written, err := s.CountFlushed(t.Context(), func() error {
 		defer func() { held = dirty() }()
 		return work()
 	})

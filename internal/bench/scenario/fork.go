@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/fixture"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -14,8 +15,8 @@ import (
 
 // modestData is 25 MB, mediumData 250 MB.
 var (
-	modestData = sysbenchData{rows: 13_400}
-	mediumData = sysbenchData{rows: 134_000}
+	modestData = lab.SysbenchData{Rows: 13_400}
+	mediumData = lab.SysbenchData{Rows: 134_000}
 )
 
 // leastLarge is how much data it takes to say what much data does, in bytes.
@@ -24,10 +25,10 @@ const leastLarge = 200e6
 // rowBranchOf is the branch of a server that has so much.
 func rowBranchOf(data string) string { return "ramaria branch, " + data }
 
-// amount says how much data there is, in a word or two.
-func (p *payload) amount() string {
-	if p.own != "" {
-		return p.fileName()
+// amountOf says how much data there is, in a word or two.
+func amountOf(p *lab.Data) string {
+	if p.Path != "" {
+		return p.FileName()
 	}
 	return fmt.Sprintf("%d rows", fixture.Countries+fixture.Cities+fixture.Languages)
 }
@@ -35,77 +36,77 @@ func (p *payload) amount() string {
 // ForkScenario measures how long it takes until there is a fresh server with data, in all
 // the ways that there are: made from nothing, copied, cloned, and branched from a running
 // one.
-func (l *Lab) ForkScenario() runner.Scenario {
-	p := l.payload()
-	settings := p.describe(l.settings())
-	kinds, first, branched := l.forkKinds(), volume.Shm, l.branchedKind()
+func ForkScenario(l *lab.Lab) runner.Scenario {
+	p := l.Data()
+	settings := p.Describe(l.Settings())
+	kinds, first, branched := forkKinds(l), volume.Shm, branchedKind(l)
 	if len(l.Options.Volumes) > 0 {
 		first = kinds[0]
 	}
 	shm := int64(0)
 	if slices.Contains(kinds, volume.Shm) {
-		shm = 2*l.freshBytes() + 4*p.size()
+		shm = 2*l.FreshBytes() + 4*p.Size()
 	}
 	if branched == volume.Shm { // the parent and its branch
-		shm += 2 * (l.freshBytes() + p.size())
+		shm += 2 * (l.FreshBytes() + p.Size())
 	}
 	s := runner.Scenario{
-		Name: "fork", Title: "a fresh server with data, command typed to first answer", Unit: runner.Seconds, Settings: settings, Beside: fsyncBeside(),
-		Disk: 3*l.freshBytes() + 5*p.size(), Memory: 6*(l.freshBytes()+2*p.size()) + 2*l.residentBytes(), Shm: shm,
-		Cases: append(located(l.onThisDisk, p.stock()), located(l.onVolume(first), p.bare(first))...),
+		Name: "fork", Title: "a fresh server with data, command typed to first answer", Unit: runner.Seconds, Settings: settings, Beside: lab.FsyncBeside(),
+		Disk: 3*l.FreshBytes() + 5*p.Size(), Memory: 6*(l.FreshBytes()+2*p.Size()) + 2*l.ResidentBytes(), Shm: shm,
+		Cases: append(lab.WithStorage(l.DiskStorage, stockRow(p)), lab.WithStorage(l.VolumeStorage(first), bareRow(p, first))...),
 	}
 	for _, kind := range kinds {
-		s.Cases = append(s.Cases, located(l.onVolume(kind), p.up(RowUp(kind), kind))...)
+		s.Cases = append(s.Cases, lab.WithStorage(l.VolumeStorage(kind), upRow(p, RowUp(kind), kind))...)
 	}
 	small := &parent{lab: l, kind: branched, make: func(ctx context.Context, kind volume.Kind) (*dataset, error) {
-		if err := p.imageable(ctx); err != nil {
+		if err := p.ReadyForImage(ctx); err != nil {
 			return nil, err
 		}
-		return &dataset{name: "small", flags: p.from(string(kind)), check: p.verifyInstance}, nil
+		return &dataset{name: "small", flags: p.From(string(kind)), check: p.VerifyInstance}, nil
 	}}
-	s.Cases = slices.Concat(s.Cases, located(l.onVolume(first), p.run(first)), located(l.onVolume(branched), small.branch(rowBranchOf(p.amount()))))
+	s.Cases = slices.Concat(s.Cases, lab.WithStorage(l.VolumeStorage(first), runRow(p, first)), lab.WithStorage(l.VolumeStorage(branched), small.branch(rowBranchOf(amountOf(p)))))
 	largest := ""
 	for _, size := range []struct {
 		name string
-		data sysbenchData
+		data lab.SysbenchData
 		slow bool
-	}{{"modest", modestData, false}, {"medium", mediumData, true}, {"large", largeData, true}} {
+	}{{"modest", modestData, false}, {"medium", mediumData, true}, {"large", lab.LargeData, true}} {
 		if size.slow && l.Options.Quick {
 			continue
 		}
-		data := sysbenchData{rows: l.Options.sized(float64(size.data.rows))}
-		name := rowBranchOf(runner.Bytes.Format(float64(data.size())))
-		if data.size() >= leastLarge {
+		data := lab.SysbenchData{Rows: l.Options.Sized(float64(size.data.Rows))}
+		name := rowBranchOf(runner.Bytes.Format(float64(data.Size())))
+		if data.Size() >= leastLarge {
 			largest = name
 		}
-		s.Cases = append(s.Cases, located(l.onVolume(branched), l.roomy(l.sysbenchParent(size.name, data, branched), data).branch(name))...)
+		s.Cases = append(s.Cases, lab.WithStorage(l.VolumeStorage(branched), fittingParent(l, sysbenchParent(l, size.name, data, branched), data).branch(name))...)
 		if branched == branchKind { // of others the rows themselves say that there is no room
-			s.Memory += data.memory()
+			s.Memory += data.Memory()
 		}
 	}
-	s.Conclude = func(r *runner.Result) string { return concludeFork(r, first, p.amount(), largest) }
+	s.Conclude = func(r *runner.Result) string { return forkConclusion(r, first, amountOf(p), largest) }
 	return s
 }
 
 // branchedKind is the volume of the branches: the first that was named, else xfs where it can
 // be, else one in RAM that copies.
-func (l *Lab) branchedKind() volume.Kind {
+func branchedKind(l *lab.Lab) volume.Kind {
 	if len(l.Options.Volumes) > 0 {
 		return l.Options.Volumes[0]
 	}
-	kind, err := l.ramKind(context.Background())
+	kind, err := l.RAMKind(context.Background())
 	if err != nil {
 		return branchKind // which says why it cannot be
 	}
 	return kind
 }
 
-// roomy has a parent look for room first where a branch is a copy.
-func (l *Lab) roomy(p *parent, data sysbenchData) *parent {
+// fittingParent has a parent look for room first where a branch is a copy.
+func fittingParent(l *lab.Lab, p *parent, data lab.SysbenchData) *parent {
 	fill := p.make
 	p.make = func(ctx context.Context, kind volume.Kind) (*dataset, error) {
 		const copies = 3 // an image, the parent, a branch
-		if err := l.roomToCopy(ctx, kind, copies*data.memory()); err != nil {
+		if err := roomToCopy(ctx, l, kind, copies*data.Memory()); err != nil {
 			return nil, err
 		}
 		return fill(ctx, kind)
@@ -114,8 +115,8 @@ func (l *Lab) roomy(p *parent, data sysbenchData) *parent {
 }
 
 // roomToCopy returns ErrUnavailable if a volume that copies has no room for so many bytes.
-func (l *Lab) roomToCopy(ctx context.Context, kind volume.Kind, need int64) error {
-	v, err := l.fitting(ctx, kind)
+func roomToCopy(ctx context.Context, l *lab.Lab, kind volume.Kind, need int64) error {
+	v, err := l.AvailableVolume(ctx, kind)
 	if err != nil {
 		return err
 	}
@@ -137,9 +138,9 @@ func (l *Lab) roomToCopy(ctx context.Context, kind volume.Kind, need int64) erro
 
 // forkKinds are the volumes of the rows of `up`: the disk, and all in RAM unless some were
 // named. Those that this machine does not have say so.
-func (l *Lab) forkKinds() []volume.Kind {
+func forkKinds(l *lab.Lab) []volume.Kind {
 	if len(l.Options.Volumes) > 0 {
-		return Unique(l.Options.Volumes)
+		return lab.Unique(l.Options.Volumes)
 	}
 	kinds := []volume.Kind{volume.Disk, volume.Shm}
 	for _, kind := range volume.Kinds {
@@ -150,12 +151,9 @@ func (l *Lab) forkKinds() []volume.Kind {
 	return kinds
 }
 
-// memory is about what the data takes in RAM, with the log of its making.
-func (d sysbenchData) memory() int64 { return d.size() + d.size()/4 + 256<<20 }
-
-// concludeFork compares `up` with the least that any tool must do, and branches of much with
+// forkConclusion compares `up` with the least that any tool must do, and branches of much with
 // one of little.
-func concludeFork(r *runner.Result, kind volume.Kind, little, largest string) string {
+func forkConclusion(r *runner.Result, kind volume.Kind, little, largest string) string {
 	m := medians(r)
 	up, bare := m[RowUp(kind)], m[RowBare(kind)]
 	over, times := up-bare, m[RowStock]/up

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -16,9 +17,9 @@ import (
 // rows say how much data it is.
 func TestForkVolumes(t *testing.T) {
 	for _, kind := range []volume.Kind{volume.Tmpfs, volume.Disk} {
-		l := workloadLab(t, Options{})
+		l := workloadLab(t, lab.Options{})
 		l.Options.Volumes = []volume.Kind{kind}
-		s := l.ForkScenario()
+		s := ForkScenario(l)
 		want := []string{RowStock, RowBare(kind), RowUp(kind), RowRun, "ramaria branch, 5302 rows", "ramaria branch, 25.0 MB", "ramaria branch, 250 MB", "ramaria branch, 2.05 GB"}
 		var have []string
 		for _, c := range s.Cases {
@@ -42,19 +43,19 @@ func TestForkVolumes(t *testing.T) {
 
 // TestRoomToCopy: a branch that is a copy of more than fits is not available, and says why.
 func TestRoomToCopy(t *testing.T) {
-	l := workloadLab(t, Options{})
+	l := workloadLab(t, lab.Options{})
 	l.Home = filepath.Join(l.Dir, "home")
-	if err := l.roomToCopy(t.Context(), volume.Shm, 1); err != nil {
+	if err := roomToCopy(t.Context(), l, volume.Shm, 1); err != nil {
 		t.Error(err)
 	}
-	if err := l.roomToCopy(t.Context(), volume.Shm, 1<<60); !errors.Is(err, runner.ErrUnavailable) || !strings.Contains(err.Error(), "volume shm, which copies, has room for") {
+	if err := roomToCopy(t.Context(), l, volume.Shm, 1<<60); !errors.Is(err, runner.ErrUnavailable) || !strings.Contains(err.Error(), "volume shm, which copies, has room for") {
 		t.Errorf("error %v", err)
 	}
-	p := l.roomy(l.sysbenchParent("x", sysbenchData{rows: 1 << 40}, volume.Shm), sysbenchData{rows: 1 << 40})
+	p := fittingParent(l, sysbenchParent(l, "x", lab.SysbenchData{Rows: 1 << 40}, volume.Shm), lab.SysbenchData{Rows: 1 << 40})
 	if err := p.prepare(t.Context()); !errors.Is(err, runner.ErrUnavailable) || !strings.Contains(err.Error(), "has room for") {
 		t.Errorf("error %v", err)
 	}
-	if dirs, err := l.homeDirs(); err != nil || os.RemoveAll(dirs.Shm) != nil {
+	if dirs, err := l.HomeDirs(); err != nil || os.RemoveAll(dirs.Shm) != nil {
 		t.Errorf("%v", err)
 	}
 }
@@ -62,10 +63,10 @@ func TestRoomToCopy(t *testing.T) {
 // TestLoadVolume: a small dump does not ask for a volume of a size that machines may not have.
 func TestLoadVolume(t *testing.T) {
 	for _, tc := range []struct {
-		scenario func(*Lab) runner.Scenario
+		scenario func(*lab.Lab) runner.Scenario
 		want     string
-	}{{(*Lab).LoadScenario, "--volume shm --home"}, {(*Lab).LargeLoadScenario, "--volume shm:8G --home"}} {
-		l := workloadLab(t, Options{})
+	}{{LoadScenario, "--volume shm --home"}, {LargeLoadScenario, "--volume shm:8G --home"}} {
+		l := workloadLab(t, lab.Options{})
 		l.Home, l.Exe = filepath.Join(l.Dir, "home"), filepath.Join(l.Dir, "ramaria")
 		if err := os.WriteFile(l.Exe, []byte("#!/bin/sh\necho \"$*\" >&2\nexit 1\n"), 0o700); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
@@ -14,35 +15,35 @@ const insertRows = 500_000
 
 // InsertScenario measures how many rows a second one connection inserts in bulk, into a
 // table that is empty at first.
-func (l *Lab) InsertScenario() runner.Scenario {
-	rows := wholeBulks(l.Options.scaled(insertRows))
+func InsertScenario(l *lab.Lab) runner.Scenario {
+	rows := wholeBulks(l.Options.Scaled(insertRows))
 	made := sync.OnceValue(func() numbersWork { return numbersOf(rows) })
-	places := l.numbersPlaces(context.Background())
+	places := numbersPlaces(context.Background(), l)
 	s := runner.Scenario{
-		Name: "insert", Rounds: 5, Unit: runner.PerSecond, Settings: l.numbersSettings(rows, "10 million rows, 1000 in each INSERT: 202 s on disk, 66 s in shared memory"),
+		Name: "insert", Rounds: 5, Unit: runner.PerSecond, Settings: numbersSettings(l, rows, "10 million rows, 1000 in each INSERT: 202 s on disk, 66 s in shared memory"),
 		Title:  fmt.Sprintf("%d rows into an empty table, %d in each INSERT, a commit after each, one connection", rows, numbersBulk),
 		Beside: numbersBeside(),
-		Conclude: l.ofDisk(slices.ContainsFunc(places, onNoRAM), func(r *runner.Result) string {
-			return concludeNumbers(r, places, effort{rows, rows / numbersBulk, "rows"})
+		Conclude: l.IfDisk(slices.ContainsFunc(places, lab.NotInRAM), func(r *runner.Result) string {
+			return numbersConclusion(r, places, effort{rows, rows / numbersBulk, "rows"})
 		}),
 	}
 	for i, at := range places {
-		s.Cases = append(s.Cases, l.insertCase(&numbersServer{running: l.running(at, fmt.Sprintf("insert-%d", i+1))}, made))
+		s.Cases = append(s.Cases, insertCase(l, &numbersServer{PlacedServer: l.NewServer(at, fmt.Sprintf("insert-%d", i+1))}, made))
 	}
-	l.numbersRoom(places, rows, 0).of(&s)
+	numbersNeed(l, places, rows, 0).SetIn(&s)
 	return s
 }
 
-func (l *Lab) insertCase(server *numbersServer, made func() numbersWork) runner.Case {
+func insertCase(l *lab.Lab, server *numbersServer, made func() numbersWork) runner.Case {
 	return runner.Case{
-		Name: server.row, Settings: server.says, Command: l.again("insert", server.place),
-		Prepare: server.open, Found: server.found,
+		Name: server.Row, Settings: server.About, Command: l.RepeatCommand("insert", server.Place),
+		Prepare: server.open, Found: server.Describe,
 		Round: func(ctx context.Context) (runner.Sample, error) {
 			work := made()
 			if err := server.create(ctx); err != nil {
 				return runner.Sample{}, err
 			}
-			t, err := server.time(server.written, func() error { return server.fill(ctx, work) })
+			t, err := server.time(server.CountWritten, func() error { return server.fill(ctx, work) })
 			if err != nil {
 				return runner.Sample{}, err
 			}

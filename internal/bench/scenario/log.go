@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -26,28 +29,45 @@ func RowLog(workload string) string { return workload + ", log" }
 func RowWatched(workload string) string { return workload + ", log and journal" }
 
 // LogScenario measures what the binary log and the journal cost the tests.
-func (l *Lab) LogScenario() runner.Scenario {
+func LogScenario(l *lab.Lab) runner.Scenario {
 	flags := func(ctx context.Context, kind volume.Kind) ([]string, error) {
-		return l.sysbenchFrom(ctx, poolData, string(kind))
+		return l.SysbenchFlags(ctx, lab.PoolData, string(kind))
 	}
 	bare := &bareLoad{lab: l, flags: flags}
-	settings := l.sysbenchSettings(poolData)
-	logged := &farm{lab: l, name: "logged", flags: flags, settings: settings}
-	watched := &watchedLoad{farm: &farm{lab: l, name: "watched", flags: flags, settings: settings}}
+	settings := l.SysbenchSettings(lab.PoolData)
+	logged := &lab.TemplateServer{Lab: l, Name: "logged", Flags: flags, Settings: settings}
+	watched := &watchedLoad{TemplateServer: &lab.TemplateServer{Lab: l, Name: "watched", Flags: flags, Settings: settings}}
 	s := runner.Scenario{
-		Name: "log", Rounds: 5, Conclude: concludeLog, Unit: runner.PerSecond, Memory: 3 * (l.residentBytes() + poolData.memory()), Shm: l.shmOfRAM(3 * poolData.memory()), Settings: settings, Beside: fsyncBeside(),
-		Title: fmt.Sprintf("transactions of sysbench, %d threads, %d s in turn, %s of data in RAM", sysbenchThreads, logSeconds, runner.Bytes.Format(float64(poolData.size()))),
+		Name: "log", Rounds: 5, Conclude: logConclusion, Unit: runner.PerSecond, Memory: 3 * (l.ResidentBytes() + lab.PoolData.Memory()), Shm: l.SharedMemoryOfRAM(3 * lab.PoolData.Memory()), Settings: settings, Beside: lab.FsyncBeside(),
+		Title: fmt.Sprintf("transactions of sysbench, %d threads, %d s in turn, %s of data in RAM", lab.SysbenchThreads, logSeconds, runner.Bytes.Format(float64(lab.PoolData.Size()))),
 	}
 	for _, w := range LogWorkloads {
-		s.Cases = append(s.Cases, located(l.onVolume(""), bare.workload(w), loggedWorkload(logged, w), watched.workload(w))...)
+		s.Cases = append(s.Cases, lab.WithStorage(l.VolumeStorage(""), bare.workload(w), loggedWorkload(logged, w), watched.workload(w))...)
 	}
 	return s
 }
 
+// logConclusion says what share of the throughput the log and the journal cost.
+func logConclusion(r *runner.Result) string {
+	m := medians(r)
+	var list []string
+	for _, w := range LogWorkloads {
+		off := m[RowNoLog(w)]
+		log, both := 1-m[RowLog(w)]/off, 1-m[RowWatched(w)]/off
+		if !math.IsNaN(log) && !math.IsNaN(both) {
+			list = append(list, fmt.Sprintf("%s %s (%s the log alone)", w, cost(both), cost(log)))
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return "the log and the journal cost: " + strings.Join(list, ", ") + "."
+}
+
 // bareLoad is a server without a log, and its load.
 type bareLoad struct {
-	*logless
-	lab   *Lab
+	*lab.NoLogServer
+	lab   *lab.Lab
 	flags func(ctx context.Context, kind volume.Kind) ([]string, error)
 	begun bool
 	err   error
@@ -63,7 +83,7 @@ func (b *bareLoad) begin(ctx context.Context) error {
 }
 
 func (b *bareLoad) start(ctx context.Context) error {
-	kind, err := b.lab.ramKind(ctx)
+	kind, err := b.lab.RAMKind(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,11 +91,11 @@ func (b *bareLoad) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	image, err := b.lab.imageOn(ctx, kind, flags)
+	image, err := b.lab.BuildImage(ctx, kind, flags)
 	if err != nil {
 		return err
 	}
-	b.logless, err = b.lab.startLogless(ctx, "nolog", kind, image)
+	b.NoLogServer, err = b.lab.StartWithoutLog(ctx, "nolog", kind, image)
 	return err
 }
 
@@ -85,37 +105,37 @@ func (b *bareLoad) workload(workload string) runner.Case {
 		Name: RowNoLog(workload), Base: RowNoLog(workload), Settings: "ramaria's settings without a binary log, no supervisor",
 		Prepare: b.begin,
 		Round: func(ctx context.Context) (runner.Sample, error) {
-			return b.lab.rate(ctx, b.endpoint(database), "nolog", workload)
+			return logRate(ctx, b.lab, b.Endpoint(database), "nolog", workload)
 		},
 		Check: func(ctx context.Context) error {
-			db, err := dbconn.Open(b.socket(), b.login, database)
+			db, err := dbconn.Open(b.Socket(), b.Login, database)
 			if err != nil {
 				return err
 			}
 			defer db.Close()
-			return checkTablesIn(ctx, db, "the server without a log", poolData, 1)
+			return lab.CheckTablesIn(ctx, db, "the server without a log", lab.PoolData, 1)
 		},
-		Cleanup: func(context.Context) error { return b.close() },
+		Cleanup: func(context.Context) error { return b.Close() },
 	}
 }
 
 // loggedWorkload runs on an instance that has no templates, so that nobody reads its log.
-func loggedWorkload(f *farm, workload string) runner.Case {
+func loggedWorkload(f *lab.TemplateServer, workload string) runner.Case {
 	return runner.Case{
 		Name: RowLog(workload), Ours: true, Base: RowNoLog(workload), Settings: "ramaria's settings, no template",
-		Prepare: f.begin,
+		Prepare: f.Start,
 		Round: func(ctx context.Context) (runner.Sample, error) {
-			return f.lab.rate(ctx, f.instance.Endpoint, f.name, workload)
+			return logRate(ctx, f.Lab, f.Instance.Endpoint, f.Name, workload)
 		},
-		Check:   func(ctx context.Context) error { return f.lab.checkTables(ctx, f.name, poolData, 1) },
-		Cleanup: f.end,
+		Check:   func(ctx context.Context) error { return f.Lab.CheckTables(ctx, f.Name, lab.PoolData, 1) },
+		Cleanup: f.Stop,
 	}
 }
 
 // watchedLoad is a lease, and its load.
 type watchedLoad struct {
-	*farm
-	lease *lease
+	*lab.TemplateServer
+	lease *lab.Lease
 }
 
 func (w *watchedLoad) workload(workload string) runner.Case {
@@ -123,7 +143,7 @@ func (w *watchedLoad) workload(workload string) runner.Case {
 		Name: RowWatched(workload), Ours: true, Base: RowNoLog(workload), Settings: "ramaria's settings, in a clone of a template, by its account, worn in after each reset",
 		Prepare: func(ctx context.Context) (err error) {
 			if w.lease == nil {
-				w.lease, err = w.newLease(ctx, "sbtest")
+				w.lease, err = w.NewLease(ctx, "sbtest")
 			}
 			return err
 		},
@@ -131,7 +151,7 @@ func (w *watchedLoad) workload(workload string) runner.Case {
 		// rows that were just inserted lie closer, and took 6 % longer to change.
 		Round: func(ctx context.Context) (s runner.Sample, err error) {
 			for range 2 {
-				if s, err = w.lab.rate(ctx, w.lease.endpoint(), w.name, workload); err != nil {
+				if s, err = logRate(ctx, w.Lab, w.lease.Endpoint(), w.Name, workload); err != nil {
 					return s, err
 				}
 			}
@@ -139,18 +159,18 @@ func (w *watchedLoad) workload(workload string) runner.Case {
 		},
 		// As a test would, it has the database put back: the journal begins again with nothing.
 		Check: func(ctx context.Context) error {
-			return errors.Join(checkTablesIn(ctx, w.lease.db, "database "+w.lease.Name, poolData, 1), w.lease.reset(ctx, ""), w.same(ctx, w.lease.Name, "sbtest"))
+			return errors.Join(lab.CheckTablesIn(ctx, w.lease.DB, "database "+w.lease.Name, lab.PoolData, 1), w.lease.Reset(ctx, ""), w.CheckClone(ctx, w.lease.Name, "sbtest"))
 		},
 		Cleanup: func(ctx context.Context) error {
-			w.lease.close()
-			return w.end(ctx)
+			w.lease.Close()
+			return w.Stop(ctx)
 		},
 	}
 }
 
-// rate runs a workload for logSeconds, and returns its transactions per second.
-func (l *Lab) rate(ctx context.Context, e dbconn.Endpoint, name, workload string) (runner.Sample, error) {
-	wait, err := l.startSysbenchAt(ctx, e, name, workload, poolData, logSeconds)
+// logRate runs a workload for logSeconds, and returns its transactions per second.
+func logRate(ctx context.Context, l *lab.Lab, e dbconn.Endpoint, name, workload string) (runner.Sample, error) {
+	wait, err := l.StartSysbenchAt(ctx, e, name, workload, lab.PoolData, logSeconds)
 	if err != nil {
 		return runner.Sample{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/host"
 )
@@ -40,9 +41,9 @@ func spread(r *runner.Result, factor float64) {
 // TestUnknownDeviceTellsNothing: on a disk whose device is not known, as below an overlay, nobody
 // measured what is written, and nothing follows from it.
 func TestUnknownDeviceTellsNothing(t *testing.T) {
-	l := filesLab(t, placeDisk, placeRAMByHand)
+	l := filesLab(t, lab.PlaceDisk, lab.PlaceRAMByHand)
 	l.Host = hostWith(t, "20 1 0:30 / / rw - overlay overlay rw\n")
-	r, err := (&runner.Runner{Warmup: -1, Rounds: 1}).Run(t.Context(), l.FilesScenario())
+	r, err := (&runner.Runner{Warmup: -1, Rounds: 1}).Run(t.Context(), FilesScenario(l))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestUnknownDeviceTellsNothing(t *testing.T) {
 		t.Errorf("conclusion %q", r.Conclusion)
 	}
 
-	s := workloadLab(t, Options{}).SortScenario()
+	s := SortScenario(workloadLab(t, lab.Options{}))
 	for name, ram := range map[string]float64{"gain": 4, "no gain": 1} {
 		got := concluded(s, map[string]float64{"ORDER BY": ram, "ORDER BY, tmpdir on disk": 1}, nil)
 		if got == "" || strings.Contains(got, "device") || strings.Contains(got, "cache") {
@@ -69,9 +70,9 @@ func TestUnknownDeviceTellsNothing(t *testing.T) {
 // TestNoiseIsNoGain: what is better by the medians, and not in every round, is concluded nowhere.
 func TestNoiseIsNoGain(t *testing.T) {
 	const noise = "nothing that stands out from the noise"
-	l := workloadLab(t, Options{})
-	r, places := placeResult(t, runner.PerSecond, []string{placeDisk, placeRAMByHand}, []float64{100, 130})
-	numbers := func() string { return concludeNumbers(&r, places, effort{1, 1, "rows"}) }
+	l := workloadLab(t, lab.Options{})
+	r, places := placeResult(t, runner.PerSecond, []string{lab.PlaceDisk, lab.PlaceRAMByHand}, []float64{100, 130})
+	numbers := func() string { return numbersConclusion(&r, places, effort{1, 1, "rows"}) }
 	if got := numbers(); strings.Contains(got, noise) {
 		t.Error(got)
 	}
@@ -86,11 +87,11 @@ func TestNoiseIsNoGain(t *testing.T) {
 		clearly, noisy string
 	}{
 		"sort": {
-			l.SortScenario(), map[string]float64{"ORDER BY": 130, "ORDER BY, tmpdir on disk": 100}, map[string]map[string]float64{"ORDER BY, tmpdir on disk": {runner.Written: 1e12}},
+			SortScenario(l), map[string]float64{"ORDER BY": 130, "ORDER BY, tmpdir on disk": 100}, map[string]map[string]float64{"ORDER BY, tmpdir on disk": {runner.Written: 1e12}},
 			": the device holds it back.", noise + ", though the device is written to.",
 		},
-		"files":   {l.FilesScenario(), map[string]float64{"disk": 13, "/dev/shm": 10, "disk, fsync": 13, "/dev/shm, fsync": 10}, nil, "is 1.3 times as fast as the disk; ", "gains " + noise},
-		"engines": {l.EnginesScenario(), map[string]float64{"having: ": 10, "having: MEMORY": 13}, nil, "slower: 1.3 times in having", "the same within noise: having"},
+		"files":   {FilesScenario(l), map[string]float64{"disk": 13, "/dev/shm": 10, "disk, fsync": 13, "/dev/shm, fsync": 10}, nil, "is 1.3 times as fast as the disk; ", "gains " + noise},
+		"engines": {EnginesScenario(l), map[string]float64{"having: ": 10, "having: MEMORY": 13}, nil, "slower: 1.3 times in having", "the same within noise: having"},
 	} {
 		r := measured(tc.s, median(tc.medians, tc.beside))
 		if got := tc.s.Conclude(&r); !strings.Contains(got, tc.clearly) {
@@ -109,7 +110,7 @@ func TestNeverANegativeCost(t *testing.T) {
 	for name, v := range map[string]float64{RowBranchLarge: 0.1, RowSnapshotLarge: 0.05, RowStart: 0.06, RowUpLarge: 1, RowUpSmall: 1} {
 		r.Rows = append(r.Rows, runner.Row{Name: name, Stats: runner.Stats{Median: v}})
 	}
-	if got := concludeBranch(r); !strings.HasPrefix(got, "a branch of 2 GB takes no longer than its snapshot and a bare start;") {
+	if got := branchConclusion(r); !strings.HasPrefix(got, "a branch of 2 GB takes no longer than its snapshot and a bare start;") {
 		t.Error(got)
 	}
 	const w = "oltp_write_only"
@@ -117,7 +118,7 @@ func TestNeverANegativeCost(t *testing.T) {
 	for name, v := range map[string]float64{RowNoLog(w): 100, RowLog(w): 103, RowWatched(w): 101} {
 		r.Rows = append(r.Rows, runner.Row{Name: name, Stats: runner.Stats{Median: v}})
 	}
-	if got := concludeLog(r); !strings.Contains(got, w+" nothing (nothing the log alone)") {
+	if got := logConclusion(r); !strings.Contains(got, w+" nothing (nothing the log alone)") {
 		t.Error(got)
 	}
 	if got := beyond(math.Inf(-1)); got != "no longer than" {

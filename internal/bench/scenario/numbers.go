@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -115,7 +116,7 @@ func numbersOf(rows int) numbersWork {
 
 // numbersServer is a server in a place, and the one connection that works there.
 type numbersServer struct {
-	*running
+	*lab.PlacedServer
 	db   *sql.DB
 	conn *sql.Conn
 	pid  int
@@ -124,19 +125,19 @@ type numbersServer struct {
 
 // open starts the server and connects.
 func (s *numbersServer) open(ctx context.Context) (err error) {
-	if err := s.begin(ctx); err != nil {
+	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	if s.db, err = s.connect(""); err != nil {
+	if s.db, err = s.Connect(""); err != nil {
 		return err
 	}
 	if s.conn, err = s.db.Conn(ctx); err != nil {
 		return err
 	}
-	if s.pid, err = serverPID(ctx, s.db); err != nil {
+	if s.pid, err = lab.ServerPID(ctx, s.db); err != nil {
 		return err
 	}
-	if !s.ramaria {
+	if !s.Ramaria {
 		if err := s.conn.QueryRowContext(ctx, "SELECT @@log_bin").Scan(&s.logs); err != nil {
 			return err
 		}
@@ -152,7 +153,7 @@ func (s *numbersServer) end(ctx context.Context) error {
 	if s.db != nil {
 		s.db.Close()
 	}
-	return s.close(ctx)
+	return s.Close(ctx)
 }
 
 func (s *numbersServer) exec(ctx context.Context, statements ...string) error {
@@ -193,7 +194,7 @@ type counted func(work func() error) (int64, error)
 // written outside of the time.
 func (s *numbersServer) time(count counted, work func() error) (t timed, err error) {
 	t.written, err = count(func() error {
-		before, err := cpuTime(s.pid)
+		before, err := lab.CPUTime(s.pid)
 		if err != nil {
 			return err
 		}
@@ -202,7 +203,7 @@ func (s *numbersServer) time(count counted, work func() error) (t timed, err err
 			return err
 		}
 		t.wall = time.Since(began)
-		after, err := cpuTime(s.pid)
+		after, err := lab.CPUTime(s.pid)
 		t.cpu = after - before
 		return err
 	})
@@ -212,8 +213,8 @@ func (s *numbersServer) time(count counted, work func() error) (t timed, err err
 // beside are the measures of numbersBeside, with more.
 func (s *numbersServer) beside(t timed, more map[string]float64) map[string]float64 {
 	all := map[string]float64{serverCPU: t.cpu.Seconds()}
-	tellFsync(all, s.fsyncs)
-	tellWritten(all, runner.Written, t.written, s.inRAM(), s.device)
+	lab.AddFsync(all, s.Fsyncs)
+	lab.AddWritten(all, runner.Written, t.written, s.InRAM(), s.Device)
 	maps.Copy(all, more)
 	return all
 }
@@ -247,25 +248,17 @@ func (s *numbersServer) settle(ctx context.Context, statements ...string) error 
 
 // numbersBeside are the measures of both scenarios.
 func numbersBeside() []runner.Measure {
-	return append([]runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: serverCPU, Unit: runner.Seconds}}, fsyncBeside()...)
-}
-
-func mean(values []float64) float64 {
-	var sum float64
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(max(len(values), 1))
+	return append([]runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: serverCPU, Unit: runner.Seconds}}, lab.FsyncBeside()...)
 }
 
 // numbersPlaces are the places of insert and update.
-func (l *Lab) numbersPlaces(ctx context.Context) []place {
-	return l.chosen(ctx, placeDisk, placeRelaxed, placeRAMByHand, placeRamariaDisk, PlaceRamaria, PlaceLogOff)
+func numbersPlaces(ctx context.Context, l *lab.Lab) []lab.Place {
+	return l.Places(ctx, lab.PlaceDisk, lab.PlaceRelaxed, lab.PlaceRAMByHand, lab.PlaceRamariaDisk, lab.PlaceRamaria, lab.PlaceLogOff)
 }
 
 // numbersSettings are stated with both.
-func (l *Lab) numbersSettings(rows int, published string) map[string]string {
-	settings := l.settings()
+func numbersSettings(l *lab.Lab, rows int, published string) map[string]string {
+	settings := l.Settings()
 	settings[runner.Published] = published
 	settings["data"] = fmt.Sprintf("%d rows", rows)
 	settings["table"] = describeNumbers
@@ -277,14 +270,14 @@ func (l *Lab) numbersSettings(rows int, published string) map[string]string {
 	return settings
 }
 
-// numbersRoom is what the servers take at most of the disk and of memory, all at once: each
+// numbersNeed is what the servers take at most of the disk and of memory, all at once: each
 // with a data directory, which has the redo log in it, and the table with its undo and binary
 // logs. held is what is held here beside the statements.
-func (l *Lab) numbersRoom(places []place, rows int, held int64) room {
-	r := room{memory: held + int64(min(rows, numbersDistinct))*numbersTextBytes}
+func numbersNeed(l *lab.Lab, places []lab.Place, rows int, held int64) lab.Need {
+	r := lab.Need{Memory: held + int64(min(rows, numbersDistinct))*numbersTextBytes}
 	for _, p := range places {
-		r.memory += l.residentBytes()
-		r.put(l, p, l.freshBytes()+3*int64(rows)*numbersRowBytes)
+		r.Memory += l.ResidentBytes()
+		r.AddServer(l, p, l.FreshBytes()+3*int64(rows)*numbersRowBytes)
 	}
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -71,30 +72,30 @@ func TestUpdatesAreExpected(t *testing.T) {
 }
 
 // placeResult is a result with rows of places, by their medians.
-func placeResult(t *testing.T, unit runner.Unit, names []string, medians []float64) (runner.Result, []place) {
+func placeResult(t *testing.T, unit runner.Unit, names []string, medians []float64) (runner.Result, []lab.Place) {
 	t.Helper()
 	s := runner.Scenario{Unit: unit}
-	var places []place
+	var places []lab.Place
 	figures := map[string]float64{}
 	for i, name := range names {
-		at, err := placeNamed(name)
+		at, err := lab.PlaceNamed(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name == PlaceRamaria {
-			at.kind, at.row = volume.XFS, "ramaria, xfs"
+		if name == lab.PlaceRamaria {
+			at.Kind, at.Row = volume.XFS, "ramaria, xfs"
 		}
-		places, figures[at.row] = append(places, at), medians[i]
-		s.Cases = append(s.Cases, runner.Case{Name: at.row})
+		places, figures[at.Row] = append(places, at), medians[i]
+		s.Cases = append(s.Cases, runner.Case{Name: at.Row})
 	}
 	return measured(s, func(row string) (runner.Sample, bool) {
 		// A server computes 20 µs for each of 10,000.
-		return runner.Sample{Value: figures[row], Beside: map[string]float64{serverCPU: 0.2, fsyncMedian: 0.0001}}, !math.IsNaN(figures[row])
+		return runner.Sample{Value: figures[row], Beside: map[string]float64{serverCPU: 0.2, lab.FsyncMedian: 0.0001}}, !math.IsNaN(figures[row])
 	}), places
 }
 
 func TestConcludeNumbers(t *testing.T) {
-	names := []string{placeDisk, placeRelaxed, placeRAMByHand, placeRamariaDisk, PlaceRamaria}
+	names := []string{lab.PlaceDisk, lab.PlaceRelaxed, lab.PlaceRAMByHand, lab.PlaceRamariaDisk, lab.PlaceRamaria}
 	nan := math.NaN()
 	for _, tc := range []struct {
 		name    string
@@ -115,7 +116,7 @@ func TestConcludeNumbers(t *testing.T) {
 		{"no RAM", []float64{1, 2, nan, 3, nan}, ""},
 	} {
 		r, places := placeResult(t, runner.PerSecond, names, tc.medians)
-		if got := concludeNumbers(&r, places, effort{10_000, 10_000, "updates"}); got != tc.want {
+		if got := numbersConclusion(&r, places, effort{10_000, 10_000, "updates"}); got != tc.want {
 			t.Errorf("%s:\n%s\nwant\n%s", tc.name, got, tc.want)
 		}
 	}
@@ -123,14 +124,14 @@ func TestConcludeNumbers(t *testing.T) {
 
 // TestScenariosOfPlaces makes the scenarios as the command does, on a machine that has nothing.
 func TestScenariosOfPlaces(t *testing.T) {
-	for name, o := range map[string]Options{
+	for name, o := range map[string]lab.Options{
 		"standard": {},
-		"chosen":   {Places: []string{PlaceRamaria, "emulated:100", placeDisk}, Volumes: []volume.Kind{volume.Zram, volume.Tmpfs}, Scale: 0.01},
-		"huge":     {Scale: MaxScale},
+		"chosen":   {Places: []string{lab.PlaceRamaria, "emulated:100", lab.PlaceDisk}, Volumes: []volume.Kind{volume.Zram, volume.Tmpfs}, Scale: 0.01},
+		"huge":     {Scale: lab.MaxScale},
 		"tiny":     {Scale: 0.00001},
 	} {
-		l := &Lab{Server: &server.Server{Flavour: server.MariaDB}, Dir: t.TempDir(), Options: o}
-		for _, s := range []runner.Scenario{l.FilesScenario(), l.InsertScenario(), l.UpdateScenario()} {
+		l := &lab.Lab{Server: &server.Server{Flavour: server.MariaDB}, Dir: t.TempDir(), Options: o}
+		for _, s := range []runner.Scenario{FilesScenario(l), InsertScenario(l), UpdateScenario(l)} {
 			rows := map[string]bool{}
 			for _, c := range s.Cases {
 				if rows[c.Name] {

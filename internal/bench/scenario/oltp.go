@@ -3,12 +3,13 @@ package scenario
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -42,8 +43,8 @@ const (
 
 // oltp is the scenario while it is made and concluded.
 type oltp struct {
-	lab     *Lab
-	data    sysbenchData
+	lab     *lab.Lab
+	data    lab.SysbenchData
 	seconds int
 	servers []*oltpServer
 	// told is the number of threads that the conclusion speaks of.
@@ -68,10 +69,10 @@ type oltpPool struct {
 }
 
 // OltpScenario measures the transactions per second of sysbench by the number of threads.
-func (l *Lab) OltpScenario() runner.Scenario { return l.newOltp().scenario() }
+func OltpScenario(l *lab.Lab) runner.Scenario { return newOltp(l).scenario() }
 
-func (l *Lab) newOltp() *oltp {
-	o := &oltp{lab: l, data: sysbenchData{rows: max(l.Options.scaled(oltpRows), 100)}, seconds: oltpSeconds}
+func newOltp(l *lab.Lab) *oltp {
+	o := &oltp{lab: l, data: lab.SysbenchData{Rows: max(l.Options.Scaled(oltpRows), 100)}, seconds: oltpSeconds}
 	if l.Options.Quick {
 		o.seconds = 1
 	}
@@ -79,25 +80,25 @@ func (l *Lab) newOltp() *oltp {
 }
 
 func (o *oltp) scenario() runner.Scenario {
-	settings := o.lab.settings()
-	settings["data"] = fmt.Sprintf("%d tables of %d rows, %s", sysbenchTables, o.data.rows, runner.Bytes.Format(float64(o.data.size())))
+	settings := o.lab.Settings()
+	settings["data"] = fmt.Sprintf("%d tables of %d rows, %s", lab.SysbenchTables, o.data.Rows, runner.Bytes.Format(float64(o.data.Size())))
 	if o.lab.Server.Flavour == server.MariaDB {
 		settings["binary log"] = "ramaria's rows write one, stock MariaDB does not"
 	}
 	settings[runner.Published] = "at most 700 transactions a second on an SSD, 1400 on PCIe flash, 1700 there with atomic writes; p99 with 8 threads 34, 13 and 12 ms, without checksums 13 ms, on tmpfs 10 ms"
 	settings["workload"] = readWrite + ": 14 reads, 4 writes and a commit, all of it random"
-	settings["round"] = fmt.Sprintf("%d s of each row in turn, %d rounds unless --rounds or --time say otherwise; before the first, %d s with %d threads that do not count", o.seconds, oltpRounds, o.warmup(), sysbenchThreads)
-	settings["dirty pages"] = sayFlushed
+	settings["round"] = fmt.Sprintf("%d s of each row in turn, %d rounds unless --rounds or --time say otherwise; before the first, %d s with %d threads that do not count", o.seconds, oltpRounds, o.warmup(), lab.SysbenchThreads)
+	settings["dirty pages"] = lab.FlushNote
 	s := runner.Scenario{
 		Name: "oltp", Rounds: oltpRounds, Warm: true, Unit: runner.PerSecond, XName: "threads", Settings: settings,
 		Title:  "transactions of sysbench by the number of threads",
 		Beside: []runner.Measure{{Name: tailLatency, Unit: runner.Seconds}, {Name: runner.Written, Unit: runner.Bytes}},
 	}
-	s.Beside = append(s.Beside, fsyncBeside()...)
+	s.Beside = append(s.Beside, lab.FsyncBeside()...)
 	for _, pool := range o.pools(settings) {
 		servers := o.newServers(pool)
 		o.servers = append(o.servers, servers...)
-		base := slices.IndexFunc(servers, func(s *oltpServer) bool { return s.place.name == placeDisk && !s.trusting })
+		base := slices.IndexFunc(servers, func(s *oltpServer) bool { return s.Place.Name == lab.PlaceDisk && !s.trusting })
 		for _, threads := range pool.threads {
 			for _, at := range servers {
 				if at.trusting && threads != o.told && len(o.lab.Options.Threads) == 0 {
@@ -107,8 +108,8 @@ func (o *oltp) scenario() runner.Scenario {
 			}
 		}
 	}
-	s.Conclude = o.lab.ofDisk(slices.ContainsFunc(o.servers, func(s *oltpServer) bool { return !s.inRAM() }), o.conclude)
-	o.room().of(&s)
+	s.Conclude = o.lab.IfDisk(slices.ContainsFunc(o.servers, func(s *oltpServer) bool { return !s.InRAM() }), o.conclusion)
+	o.need().SetIn(&s)
 	return s
 }
 
@@ -116,7 +117,7 @@ func (o *oltp) scenario() runner.Scenario {
 func (o *oltp) threads() []int {
 	switch {
 	case len(o.lab.Options.Threads) > 0:
-		return Unique(o.lab.Options.Threads)
+		return lab.Unique(o.lab.Options.Threads)
 	case o.lab.Options.Quick: // there is time for several rounds of one alone
 		return []int{toldThreads}
 	}
@@ -133,7 +134,7 @@ func nearest(threads []int) int {
 func (o *oltp) pools(settings map[string]string) []oltpPool {
 	threads := o.threads()
 	o.told = nearest(threads)
-	size := o.data.size()
+	size := o.data.Size()
 	large := oltpPool{bytes: max(4*size, 4*leastPool), threads: threads, all: !o.lab.Options.Quick}
 	small := oltpPool{suffix: smallPoolSuffix, bytes: max(size/4, leastPool), threads: []int{o.told}}
 	if len(o.lab.Options.Threads) > 0 {
@@ -156,31 +157,31 @@ func (o *oltp) warmup() int { return min(oltpWarmup, o.seconds) }
 // newServers are those of a pool, the one that the others are compared with first.
 func (o *oltp) newServers(pool oltpPool) []*oltpServer {
 	var list []*oltpServer
-	add := func(s place, row string, without ...string) {
+	add := func(s lab.Place, row string, without ...string) {
 		set := map[string]string{"innodb_buffer_pool_size": strconv.FormatInt(pool.bytes, 10)}
 		if len(without) > 0 {
 			set["innodb_doublewrite"] = "OFF"
 		}
-		s = s.with(set)
-		s.row = row + pool.suffix
-		if s.ramaria && pool.suffix != "" {
-			s.says += ": held small here, a page that it lacks passes a loop device on xfs; without --set innodb_buffer_pool_size the pool grows with the data"
+		s = s.With(set)
+		s.Row = row + pool.suffix
+		if s.Ramaria && pool.suffix != "" {
+			s.About += ": held small here, a page that it lacks passes a loop device on xfs; without --set innodb_buffer_pool_size the pool grows with the data"
 		}
 		if len(without) > 0 {
-			s.says += ": " + strings.Join(without, ", ")
+			s.About += ": " + strings.Join(without, ", ")
 		}
 		name := fmt.Sprintf("oltp-%d", len(o.servers)+len(list)+1)
-		list = append(list, &oltpServer{running: o.lab.running(s, name), oltp: o, trusting: len(without) > 0, unsummed: len(without) > 1, large: pool.suffix == ""})
+		list = append(list, &oltpServer{PlacedServer: o.lab.NewServer(s, name), oltp: o, trusting: len(without) > 0, unsummed: len(without) > 1, large: pool.suffix == ""})
 	}
-	for _, s := range o.lab.chosen(context.Background(), placeDisk, placeRAMByHand, PlaceRamaria) {
-		add(s, s.row)
-		if s.name != placeDisk {
+	for _, s := range o.lab.Places(context.Background(), lab.PlaceDisk, lab.PlaceRAMByHand, lab.PlaceRamaria) {
+		add(s, s.Row)
+		if s.Name != lab.PlaceDisk {
 			continue
 		}
 		const atomic, unsummed = "as if the device wrote pages atomically", "and no checksums (innodb_checksum_algorithm=none)"
-		add(s, s.row+" as if atomic (no doublewrite)", atomic)
+		add(s, s.Row+" as if atomic (no doublewrite)", atomic)
 		if pool.all {
-			add(s, s.row+" as if atomic, no checksums", atomic, unsummed)
+			add(s, s.Row+" as if atomic, no checksums", atomic, unsummed)
 		}
 	}
 	return list
@@ -190,110 +191,119 @@ func (o *oltp) newServers(pool oltpPool) []*oltpServer {
 func (o *oltp) row(at, base *oltpServer, threads int) runner.Case {
 	o.points = append(o.points, oltpPoint{at, base, threads})
 	return runner.Case{
-		Name: at.row + ", " + threadsOf(threads), Base: base.row + ", " + threadsOf(threads), Settings: at.says, Series: at.row, X: float64(threads),
-		Command: o.lab.again("oltp", at.place, "--threads", strconv.Itoa(threads)),
-		Prepare: at.prepare, Found: at.found,
+		Name: at.Row + ", " + threadsOf(threads), Base: base.Row + ", " + threadsOf(threads), Settings: at.About, Series: at.Row, X: float64(threads),
+		Command: o.lab.RepeatCommand("oltp", at.Place, "--threads", strconv.Itoa(threads)),
+		Prepare: at.prepare, Found: at.Describe,
 		Round:   func(ctx context.Context) (runner.Sample, error) { return at.load(ctx, threads) },
 		Check:   at.check,
-		Cleanup: at.close,
+		Cleanup: at.Close,
 	}
 }
 
-// room is what the servers take of the disk and of memory, which all run at once.
-func (o *oltp) room() (r room) {
+// need is what the servers take of the disk and of memory, which all run at once.
+func (o *oltp) need() (r lab.Need) {
 	// With its redo and undo logs, what it logs under load, and the data twice: pages that
 	// were split are half empty.
-	files := o.lab.freshBytes() + 512<<20 + 2*o.data.size()
+	files := o.lab.FreshBytes() + 512<<20 + 2*o.data.Size()
 	for _, s := range o.servers {
-		r.memory += o.lab.residentBytes() + o.data.size()
-		r.put(o.lab, s.place, files)
+		r.Memory += o.lab.ResidentBytes() + o.data.Size()
+		r.AddServer(o.lab, s.Place, files)
 	}
 	return r
 }
 
-// oltpServer is a server with the tables of sysbench.
-type oltpServer struct {
-	*running
-	oltp *oltp
-	// trusting says that it has no doublewrite buffer, and unsummed no checksums either.
-	trusting, unsummed bool
-	large              bool // the pool
-
-	filled  bool
-	failure error
-}
-
-const oltpDatabase = "sbtest"
-
-// prepare starts it, fills its tables and warms it up, once.
-func (s *oltpServer) prepare(ctx context.Context) error {
-	if !s.filled {
-		s.filled = true
-		s.failure = s.fill(ctx)
-	}
-	return s.failure
-}
-
-func (s *oltpServer) fill(ctx context.Context) error {
-	if _, err := s.lab.sysbench(ctx); err != nil {
-		return err
-	}
-	if err := s.begin(ctx); err != nil {
-		return err
-	}
-	db, err := s.connect("")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if s.unsummed {
-		if _, err := db.ExecContext(ctx, "SET GLOBAL innodb_checksum_algorithm = 'none'"); err != nil {
-			return errors.Join(fmt.Errorf("%w: %s: %w", runner.ErrUnavailable, s.lab.Server.Name(), err), s.close(ctx))
+// conclusion says what RAM gains, what the slowest transactions take, and what a device that
+// writes pages atomically would gain, all with one number of threads.
+func (o *oltp) conclusion(r *runner.Result) string {
+	var parts []string
+	for _, part := range []string{o.ramConclusion(r), o.tailConclusion(r), o.reliability(r)} {
+		if part != "" {
+			parts = append(parts, part)
 		}
 	}
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+oltpDatabase); err != nil {
-		return err
+	if parts == nil {
+		return ""
 	}
-	run := s.run(sysbenchThreads)
-	if err := s.lab.fillTables(ctx, run); err != nil {
-		return err
-	}
-	run.seconds = s.oltp.warmup()
-	wait, err := s.lab.startRun(ctx, run)
-	if err == nil {
-		_, err = wait()
-	}
-	return err
+	return "With " + threadsOf(o.told) + ": " + strings.Join(parts, "; ") + "."
 }
 
-func (s *oltpServer) run(threads int) sysbenchRun {
-	e := s.endpoint
-	e.Database = oltpDatabase
-	return sysbenchRun{Endpoint: e, name: s.name, workload: readWrite, data: s.oltp.data, threads: threads, seconds: s.oltp.seconds}
+func threadsOf(n int) string {
+	if n == 1 {
+		return "1 thread"
+	}
+	return fmt.Sprintf("%d threads", n)
 }
 
-// load is one round.
-func (s *oltpServer) load(ctx context.Context, threads int) (runner.Sample, error) {
-	var report sysbenchReport
-	written, err := s.flushed(ctx, func() error {
-		wait, err := s.lab.startRun(ctx, s.run(threads))
-		if err == nil {
-			report, err = wait()
+// oltpPools are the large one and the small one, in words.
+var oltpPools = []struct {
+	large bool
+	where string
+}{{true, ""}, {false, "with the small pool "}}
+
+// rows are those of a pool that the conclusion speaks of and that wanted wants.
+func (o *oltp) rows(r *runner.Result, large bool, wanted func(oltpPoint) bool) (list []*runner.Row) {
+	for i, p := range o.points {
+		row := &r.Rows[i]
+		if p.large == large && p.threads == o.told && p.oltpServer != p.base && !math.IsNaN(row.Ratio) && wanted(p) {
+			list = append(list, row)
 		}
-		return err
-	})
-	sample := runner.Sample{Value: report.rate, Beside: map[string]float64{tailLatency: report.p99}}
-	tellWritten(sample.Beside, runner.Written, written, s.inRAM(), s.device)
-	tellFsync(sample.Beside, s.fsyncs)
-	return sample, err
+	}
+	return list
 }
 
-// check counts the rows of all tables, and has the server check one of them.
-func (s *oltpServer) check(ctx context.Context) error {
-	db, err := s.connect(oltpDatabase)
-	if err != nil {
-		return err
+func (o *oltp) ramConclusion(r *runner.Result) string {
+	var parts []string
+	for _, pool := range oltpPools {
+		rows := o.rows(r, pool.large, func(p oltpPoint) bool { return p.InRAM() && !p.base.InRAM() })
+		if rows == nil {
+			continue
+		}
+		has := fmt.Sprintf("has %.2f times the transactions of %s", rows[0].Ratio, strings.TrimSuffix(r.BaseOf(rows[0]).Series, smallPoolSuffix))
+		part := pool.where
+		if !slices.ContainsFunc(rows, r.Gains) {
+			part += "RAM gains nothing that stands out from the noise: "
+		}
+		for i, row := range rows {
+			if i > 0 {
+				part, has = part+"; ", fmt.Sprintf("%.2f times", row.Ratio)
+			}
+			part += strings.TrimSuffix(row.Series, smallPoolSuffix) + " " + has
+		}
+		parts = append(parts, part)
 	}
-	defer db.Close()
-	return checkTablesIn(ctx, db, s.row, s.oltp.data, 1)
+	return strings.Join(parts, "; ")
+}
+
+// tailConclusion tells the latency of all servers with the large pool.
+func (o *oltp) tailConclusion(r *runner.Result) string {
+	var list []string
+	for i, p := range o.points {
+		p99, told := r.Rows[i].Beside[tailLatency]
+		if p.large && p.threads == o.told && told {
+			list = append(list, r.Rows[i].Series+" "+runner.Seconds.Format(p99))
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return "99 % of the transactions take at most: " + strings.Join(list, ", ")
+}
+
+func (o *oltp) reliability(r *runner.Result) string {
+	var list []string
+	gained := false
+	for _, pool := range oltpPools {
+		for _, row := range o.rows(r, pool.large, func(p oltpPoint) bool { return p.trusting && !p.unsummed }) {
+			list = append(list, fmt.Sprintf("%s%.2f times", pool.where, row.Ratio))
+			gained = gained || r.Gains(row)
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	s := "the disk without the doublewrite buffer has " + strings.Join(list, ", ") + " as many as with it"
+	if !gained {
+		s += ", which gains nothing that stands out from the noise"
+	}
+	return s
 }

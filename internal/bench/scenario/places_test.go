@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bench/benchtest"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -26,7 +27,7 @@ func init() {
 	if dir == "" {
 		return
 	}
-	if err := FsyncChild(context.Background(), dir, os.Stdin, os.Stdout); err != nil {
+	if err := lab.FsyncChild(context.Background(), dir, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -35,7 +36,7 @@ func init() {
 
 // realLab is a lab on a real disk with a real server. Of ramaria it has no more than what
 // rows need that are not ramaria's.
-func realLab(t *testing.T) *Lab {
+func realLab(t *testing.T) *lab.Lab {
 	t.Helper()
 	srv := servertest.Find(t, os.Getenv(servertest.EnvServer))
 	dir := benchtest.OnDisk(t)
@@ -52,7 +53,7 @@ func realLab(t *testing.T) *Lab {
 	if os.Geteuid() == 0 {
 		account = server.Account{UID: host.ReservedID, GID: host.ReservedID}
 	}
-	l, err := NewLab(t.Context(), ramaria, dir, host.Host{}, servertest.Dir(t), srv, account)
+	l, err := lab.New(t.Context(), ramaria, dir, host.Host{}, servertest.Dir(t), srv, account)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +80,8 @@ func groups(t *testing.T) []string {
 func TestSlowPlaceIsSlow(t *testing.T) {
 	const rate = 100
 	l := realLab(t)
-	l.Options = Options{Places: []string{placeDisk, fmt.Sprint(placeEmulated, rate)}, Scale: 0.003}
-	result, err := (&runner.Runner{Warmup: -1, Rounds: 2}).Run(t.Context(), l.UpdateScenario())
+	l.Options = lab.Options{Places: []string{lab.PlaceDisk, fmt.Sprint(lab.PlaceEmulated, rate)}, Scale: 0.003}
+	result, err := (&runner.Runner{Warmup: -1, Rounds: 2}).Run(t.Context(), UpdateScenario(l))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,13 +89,13 @@ func TestSlowPlaceIsSlow(t *testing.T) {
 	if strings.Contains(slow.Note, runner.ErrUnavailable.Error()) {
 		t.Skip("SKIPPED, UNTESTED: ", slow.Note)
 	}
-	t.Logf("disk %s, fsync mean %s; %s %s, fsync p50 %s, mean %s; ratio %.3f", runner.PerSecond.Format(disk.Median), runner.Seconds.Format(disk.Beside[fsyncMean]),
-		slow.Name, runner.PerSecond.Format(slow.Median), runner.Seconds.Format(slow.Beside[fsyncMedian]), runner.Seconds.Format(slow.Beside[fsyncMean]), slow.Ratio)
+	t.Logf("disk %s, fsync mean %s; %s %s, fsync p50 %s, mean %s; ratio %.3f", runner.PerSecond.Format(disk.Median), runner.Seconds.Format(disk.Beside[lab.FsyncMean]),
+		slow.Name, runner.PerSecond.Format(slow.Median), runner.Seconds.Format(slow.Beside[lab.FsyncMedian]), runner.Seconds.Format(slow.Beside[lab.FsyncMean]), slow.Ratio)
 	if !(slow.Ratio < 0.5) {
 		t.Errorf("the ratio is %.3f: the disk was held back, or it does not show", slow.Ratio)
 	}
 	// Its fsyncs come at that rate: the first of each bucket at once, so a little more often.
-	if got := slow.Beside[fsyncMean]; got < 0.5/rate {
+	if got := slow.Beside[lab.FsyncMean]; got < 0.5/rate {
 		t.Errorf("an fsync takes %s on average: it was not held back", runner.Seconds.Format(got))
 	}
 	if !strings.Contains(slow.Name, "EMULATED 100 io/s") || !strings.Contains(slow.Command, "--place emulated:100") {
@@ -108,24 +109,24 @@ func TestSlowPlaceIsSlow(t *testing.T) {
 // TestThrottleGoesWithItsRow: also when the server could not be started.
 func TestThrottleGoesWithItsRow(t *testing.T) {
 	l := realLab(t)
-	emulated, err := placeNamed("emulated:500")
+	emulated, err := lab.PlaceNamed("emulated:500")
 	if err != nil {
 		t.Fatal(err)
 	}
-	emulated.set = map[string]string{"no_such_setting": "1"}
-	r := l.running(emulated, "broken")
+	emulated.Set = map[string]string{"no_such_setting": "1"}
+	r := l.NewServer(emulated, "broken")
 	seen := 0
 	c := runner.Case{
-		Name: r.row, Round: runner.Timed(func(context.Context) error { return errors.New("it ran") }), Cleanup: r.close,
+		Name: r.Row, Round: runner.Timed(func(context.Context) error { return errors.New("it ran") }), Cleanup: r.Close,
 		Prepare: func(ctx context.Context) error {
-			err := r.begin(ctx)
+			err := r.Start(ctx)
 			seen = len(groups(t))
 			return err
 		},
 	}
 	_, err = (&runner.Runner{}).Run(t.Context(), runner.Scenario{Name: "x", Unit: runner.Seconds, Cases: []runner.Case{c}})
-	if errors.Is(r.err, runner.ErrUnavailable) {
-		t.Skip("SKIPPED, UNTESTED: ", r.err)
+	if errors.Is(r.Err, runner.ErrUnavailable) {
+		t.Skip("SKIPPED, UNTESTED: ", r.Err)
 	}
 	if err == nil || seen != 1 {
 		t.Fatalf("error %v, %d control groups meanwhile: want an error and one", err, seen)
@@ -152,18 +153,18 @@ var tamperings = map[string]string{
 func TestWrongRowFailsTheRun(t *testing.T) {
 	l := realLab(t)
 	l.Options.Scale = 0.005
-	disk, err := placeNamed(placeDisk)
+	disk, err := lab.PlaceNamed(lab.PlaceDisk)
 	if err != nil {
 		t.Fatal(err)
 	}
 	work := func() numbersWork { return numbersOf(2000) }
-	inserted := &numbersServer{running: l.running(disk, "insert")}
-	updated := &updates{numbersServer: &numbersServer{running: l.running(disk, "update")}, made: work, count: 30}
+	inserted := &numbersServer{PlacedServer: l.NewServer(disk, "insert")}
+	updated := &updates{numbersServer: &numbersServer{PlacedServer: l.NewServer(disk, "update")}, made: work, count: 30}
 	for _, tc := range []struct {
 		runner.Case
 		server *numbersServer
-	}{{l.insertCase(inserted, work), inserted}, {updated.row(), updated.numbersServer}} {
-		t.Run(tc.server.name, func(t *testing.T) {
+	}{{insertCase(l, inserted, work), inserted}, {updated.row(), updated.numbersServer}} {
+		t.Run(tc.server.Name, func(t *testing.T) {
 			// One server for all of it: it is ended by the test, not by the Runner.
 			t.Cleanup(func() {
 				if err := tc.Cleanup(context.WithoutCancel(t.Context())); err != nil {
@@ -199,14 +200,14 @@ func TestWrongRowFailsTheRun(t *testing.T) {
 // TestInsertOnRealServer runs the scenario as it is, but small.
 func TestInsertOnRealServer(t *testing.T) {
 	l := realLab(t)
-	l.Options = Options{Places: []string{placeDisk, placeRelaxed}, Scale: 0.005}
-	s := l.InsertScenario()
+	l.Options = lab.Options{Places: []string{lab.PlaceDisk, lab.PlaceRelaxed}, Scale: 0.005}
+	s := InsertScenario(l)
 	result, err := (&runner.Runner{Rounds: 1}).Run(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range result.Rows {
-		if row.Rounds != 1 || !(row.Median > 0) || !(row.Beside[runner.Written] > 0) || !(row.Beside[fsyncMedian] > 0) || !strings.Contains(row.Settings, " on /dev/") {
+		if row.Rounds != 1 || !(row.Median > 0) || !(row.Beside[runner.Written] > 0) || !(row.Beside[lab.FsyncMedian] > 0) || !strings.Contains(row.Settings, " on /dev/") {
 			t.Errorf("row %+v", row)
 		}
 	}
@@ -219,8 +220,8 @@ func TestInsertOnRealServer(t *testing.T) {
 // no control group.
 func TestInterruptedServers(t *testing.T) {
 	l := realLab(t)
-	l.Options = Options{Places: []string{placeDisk, "emulated:500"}, Scale: 0.01}
-	s := l.UpdateScenario()
+	l.Options = lab.Options{Places: []string{lab.PlaceDisk, "emulated:500"}, Scale: 0.01}
+	s := UpdateScenario(l)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	interrupted := errors.New("user pressed Ctrl-C")

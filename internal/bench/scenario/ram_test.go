@@ -6,23 +6,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // TestDiskIsNotRAM: rows that are told to be in RAM are not measured on disk.
 func TestDiskIsNotRAM(t *testing.T) {
-	l := workloadLab(t, Options{})
+	l := workloadLab(t, lab.Options{})
 	for _, tc := range []struct {
 		volumes []volume.Kind
 		want    volume.Kind
 	}{{[]volume.Kind{volume.Disk}, ""}, {[]volume.Kind{volume.Disk, volume.XFS, volume.Shm}, volume.XFS}} {
 		l.Options.Volumes = tc.volumes
-		kind, err := l.ramKind(t.Context())
+		kind, err := l.RAMKind(t.Context())
 		if kind != tc.want || (tc.want == "") != errors.Is(err, runner.ErrUnavailable) {
 			t.Errorf("%v: %q, %v", tc.volumes, kind, err)
 		}
-		for _, c := range l.CycleScenario().Cases {
+		for _, c := range CycleScenario(l).Cases {
 			if c.Name != RowCycleLoad || tc.want != "" {
 				continue
 			}
@@ -35,7 +36,7 @@ func TestDiskIsNotRAM(t *testing.T) {
 
 // TestSeveralCycles: one cycle is no measure, however short a round is.
 func TestSeveralCycles(t *testing.T) {
-	d := &ladder{lab: workloadLab(t, Options{Quick: true})}
+	d := &cycleRows{lab: workloadLab(t, lab.Options{Quick: true})}
 	var done [cycleWorkers]int
 	if _, err := d.cycles(t.Context(), cycleWorkers, func(ctx context.Context, n int) error {
 		done[n]++

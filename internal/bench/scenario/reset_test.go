@@ -13,14 +13,15 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // TestScenariosOfResets makes the scenarios as the command does, on a machine that has nothing.
 func TestScenariosOfResets(t *testing.T) {
-	l := &Lab{Server: &server.Server{Flavour: server.MariaDB}, Dir: t.TempDir()}
-	for _, s := range []runner.Scenario{l.ResetScenario(), l.CycleScenario(), l.LogScenario()} {
+	l := &lab.Lab{Server: &server.Server{Flavour: server.MariaDB}, Dir: t.TempDir()}
+	for _, s := range []runner.Scenario{ResetScenario(l), CycleScenario(l), LogScenario(l)} {
 		names := map[string]bool{}
 		for _, c := range s.Cases {
 			if names[c.Name] {
@@ -43,8 +44,8 @@ func TestScenariosOfResets(t *testing.T) {
 }
 
 func TestSakilaMayBeMissing(t *testing.T) {
-	f := &farm{lab: &Lab{Samples: t.TempDir()}}
-	if err := f.sample(t.Context(), sakila); !errors.Is(err, runner.ErrUnavailable) {
+	f := &lab.TemplateServer{Lab: &lab.Lab{Samples: t.TempDir()}}
+	if err := addSampleTemplate(t.Context(), f, sakila); !errors.Is(err, runner.ErrUnavailable) {
 		t.Errorf("error %v, want that it is not available", err)
 	}
 }
@@ -72,12 +73,12 @@ func TestResetInAnotherWay(t *testing.T) {
 		}
 	}()
 	t.Cleanup(func() { api.Close() })
-	l := &lease{Database: client.Database{Name: "world_1"}, api: client.New(socket)}
-	defer l.close()
-	if _, _, err := l.cycle(t.Context(), nil, "reclone"); err != nil {
+	l := &lab.Lease{Database: client.Database{Name: "world_1"}, API: client.New(socket)}
+	defer l.Close()
+	if _, _, err := l.Cycle(t.Context(), nil, "reclone"); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := l.cycle(t.Context(), nil, wayRewind); err == nil || !strings.Contains(err.Error(), "a hole") {
+	if _, _, err := l.Cycle(t.Context(), nil, wayRewind); err == nil || !strings.Contains(err.Error(), "a hole") {
 		t.Errorf("error %v, want one that says which way it was and why", err)
 	}
 }
@@ -96,64 +97,31 @@ func TestNoSpareClone(t *testing.T) {
 	}
 	api.Start()
 	defer api.Close()
-	f := &farm{api: client.New(socket)}
-	defer f.api.Close()
-	if err := f.ready(t.Context(), "world", 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "none in 50ms: it lost a table") {
+	f := &lab.TemplateServer{API: client.New(socket)}
+	defer f.API.Close()
+	if err := f.WaitForSpare(t.Context(), "world", 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "none in 50ms: it lost a table") {
 		t.Errorf("error %v", err)
 	}
 	spare = 1
-	if err := f.ready(t.Context(), "world", time.Minute); err != nil {
+	if err := f.WaitForSpare(t.Context(), "world", time.Minute); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestContentsDiffer(t *testing.T) {
-	want := contents{"city": "x with checksum 1", "(views)": "2"}
-	for _, tc := range []struct {
-		name string
-		have contents
-		want string
-	}{
-		{"same", contents{"city": "x with checksum 1", "(views)": "2"}, ""},
-		{"rows", contents{"city": "x with checksum 2", "(views)": "2"}, "city"},
-		{"no table", contents{"(views)": "2"}, "city"},
-		{"no view", contents{"city": "x with checksum 1", "(views)": "1"}, "(views)"},
-	} {
-		if got := want.differs(tc.have); got != tc.want {
-			t.Errorf("%s: %q differs, want %q", tc.name, got, tc.want)
-		}
-	}
-	if got := want.tables(); len(got) != 1 || got[0] != "city" {
-		t.Errorf("tables %q", got)
-	}
-}
-
-func TestWithoutLog(t *testing.T) {
-	got, err := withoutLog("[mysqld]\n\n# why\nlog_bin = binlog\n\n# why\nlog_bin_compress = OFF\n")
-	if want := "[mysqld]\n\n# why\nskip_log_bin\n\n# why\nlog_bin_compress = OFF\n"; err != nil || got != want {
-		t.Errorf("%q, %v", got, err)
-	}
-	for _, text := range []string{"[mysqld]\nskip_log_bin\n", "log_bin = a\nlog_bin = b\n"} {
-		if _, err := withoutLog(text); err == nil {
-			t.Errorf("%q: accepted", text)
-		}
-	}
-}
-
 func TestDumps(t *testing.T) {
-	many := manyDump()
-	if n := strings.Count(many, "CREATE TABLE "); n != manyTables {
+	many := lab.ManyDump()
+	if n := strings.Count(many, "CREATE TABLE "); n != lab.ManyTables {
 		t.Errorf("%d tables", n)
 	}
-	if n := strings.Count(many, "'item "); n != manyTables*manyRows {
+	if n := strings.Count(many, "'item "); n != lab.ManyTables*lab.ManyRows {
 		t.Errorf("%d rows", n)
 	}
-	if n := strings.Count(bulkDump(), "\n("); n != bulkRows-1 { // the first stands behind VALUES
+	if n := strings.Count(lab.BulkDump(), "\n("); n != lab.BulkRows-1 { // the first stands behind VALUES
 		t.Errorf("%d rows but the first", n)
 	}
 	rows := int64(0)
 	for _, c := range bulkChanges {
-		rows += c.rows
+		rows += c.Rows
 	}
 	if rows != 10_000 {
 		t.Errorf("%d rows are changed, not 10,000", rows)

@@ -3,12 +3,16 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -65,7 +69,7 @@ const (
 
 // sorting is the scenario while it is made and concluded.
 type sorting struct {
-	lab    *Lab
+	lab    *lab.Lab
 	rows   int
 	places []*sortPlace
 	// sums are the sums of the checksums of the texts up to each row.
@@ -77,17 +81,17 @@ func (o *sorting) asked(q sortQuery) int { return o.rows / q.part }
 
 // SortScenario measures sorting and grouping by a text that is too long for memory, by the
 // place of the files that this takes.
-func (l *Lab) SortScenario() runner.Scenario { return l.newSorting().scenario() }
+func SortScenario(l *lab.Lab) runner.Scenario { return newSorting(l).scenario() }
 
-func (l *Lab) newSorting() *sorting {
-	o := &sorting{lab: l, rows: max(l.Options.scaled(sortRows), minSortRows)}
+func newSorting(l *lab.Lab) *sorting {
+	o := &sorting{lab: l, rows: max(l.Options.Scaled(sortRows), minSortRows)}
 	o.places = o.newPlaces()
 	return o
 }
 
 func (o *sorting) scenario() runner.Scenario {
 	l := o.lab
-	settings := l.settings()
+	settings := l.Settings()
 	settings["data"] = fmt.Sprintf("%d rows with %d bytes of text, %s, in RAM wherever tmpdir is; GROUP BY takes a quarter of them", o.rows, textBytes, runner.Bytes.Format(float64(o.bytes())))
 	settings[runner.Published] = "2 threads, 200,000 rows by a text: 11 MB/s with /tmp on disk, 60 MB/s with a RAM device before the disk, in a third of the time"
 	settings["session"] = "sort_buffer_size=" + sortBuffer + ", tmp_table_size and max_heap_table_size=" + memoryTable
@@ -103,13 +107,13 @@ func (o *sorting) scenario() runner.Scenario {
 		Title:  fmt.Sprintf("rows a second ordered, or grouped, by a text, %d threads, by the place of temporary files", sortThreads),
 		Beside: []runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: serverCPU, Unit: runner.Seconds}, {Name: coresBusy, Unit: runner.Count}, {Name: sortMerges, Unit: runner.Count}, {Name: diskTables, Unit: runner.Count}},
 	}
-	s.Beside = append(s.Beside, fsyncBeside()...)
-	s.Conclude = l.ofDisk(slices.ContainsFunc(o.places, func(p *sortPlace) bool { return !p.inRAM() }), o.conclude)
+	s.Beside = append(s.Beside, lab.FsyncBeside()...)
+	s.Conclude = l.IfDisk(slices.ContainsFunc(o.places, func(p *sortPlace) bool { return !p.InRAM() }), o.conclusion)
 	for _, q := range sortQueries {
 		for _, p := range o.places {
 			s.Cases = append(s.Cases, runner.Case{
-				Name: q.name + ", " + p.where, Base: q.name + ", " + o.places[0].where, Settings: p.says,
-				Command: l.again("sort", p.place), Found: func() string { return p.lies },
+				Name: q.name + ", " + p.where, Base: q.name + ", " + o.places[0].where, Settings: p.About,
+				Command: l.RepeatCommand("sort", p.Place), Found: func() string { return p.lies },
 				Prepare: func(ctx context.Context) error {
 					if err := p.prepare(ctx); err != nil {
 						return err
@@ -122,7 +126,7 @@ func (o *sorting) scenario() runner.Scenario {
 			})
 		}
 	}
-	o.room().of(&s)
+	o.need().SetIn(&s)
 	return s
 }
 
@@ -135,23 +139,23 @@ func (o *sorting) bytes() int64 { return int64(o.rows) * sortRowBytes }
 // temporaryBytes is what their sorts take at most: what is merged, and what it becomes.
 func (o *sorting) temporaryBytes() int64 { return 3 * sortThreads * o.bytes() }
 
-// room counts servers whose data is in RAM, in /dev/shm but for ramaria's own.
-func (o *sorting) room() (r room) {
-	shared := place{name: placeRAMByHand}
+// need counts servers whose data is in RAM, in /dev/shm but for ramaria's own.
+func (o *sorting) need() (r lab.Need) {
+	shared := lab.Place{Name: lab.PlaceRAMByHand}
 	for _, p := range o.places {
 		if p.err != nil {
 			continue // it has no figures
 		}
-		r.memory += o.lab.residentBytes()
+		r.Memory += o.lab.ResidentBytes()
 		data := shared
-		if p.ramaria {
-			data = p.place
+		if p.Ramaria {
+			data = p.Place
 		}
-		r.put(o.lab, data, o.lab.freshBytes()+2*o.bytes())
+		r.AddServer(o.lab, data, o.lab.FreshBytes()+2*o.bytes())
 		if p.synced {
-			r.disk += o.imageBytes()
+			r.Disk += o.imageBytes()
 		} else {
-			r.put(o.lab, p.place, o.temporaryBytes())
+			r.AddServer(o.lab, p.Place, o.temporaryBytes())
 		}
 	}
 	return r
@@ -187,7 +191,7 @@ func (p *sortPlace) round(ctx context.Context, q sortQuery) (runner.Sample, erro
 	if err != nil {
 		return runner.Sample{}, err
 	}
-	if !p.inRAM() { // what others have left in the page cache is not to count
+	if !p.InRAM() { // what others have left in the page cache is not to count
 		if err := sys.SyncFS(p.on); err != nil {
 			return runner.Sample{}, err
 		}
@@ -224,8 +228,8 @@ func (p *sortPlace) round(ctx context.Context, q sortQuery) (runner.Sample, erro
 			sortMerges: p.moved[sortMerges], diskTables: p.moved[diskTables],
 		},
 	}
-	tellWritten(sample.Beside, runner.Written, written, p.inRAM(), p.device)
-	tellFsync(sample.Beside, p.fsyncs)
+	lab.AddWritten(sample.Beside, runner.Written, written, p.InRAM(), p.device)
+	lab.AddFsync(sample.Beside, p.fsyncs)
 	return sample, nil
 }
 
@@ -249,4 +253,75 @@ func (p *sortPlace) check(q sortQuery) error {
 		return fmt.Errorf("%s, %s: %s is %s higher: it was done in memory", q.name, p.where, q.proof, strconv.FormatFloat(p.moved[q.proof], 'f', -1, 64))
 	}
 	return nil
+}
+
+// fullyBusy is the part of the processors from which on they are told to bound a row: its
+// sessions begin and end apart, and wait for each other's turns.
+const fullyBusy = 0.8
+
+// busy is the part that a row used of the processors that it could: those of the machine, or
+// one for each session of the server.
+func (o *sorting) busy(q sortQuery, r *runner.Row) float64 {
+	took := float64(sortThreads*o.asked(q)) / r.Median
+	return min(1, max(r.Beside[serverCPU]/(took*sortThreads), r.Beside[coresBusy]/float64(runtime.NumCPU())))
+}
+
+// conclusion says what the places give against the first, and whether that one waits for its
+// device: it does if files reach it, and the same work is faster with them in RAM, beyond noise.
+// Where nobody counted what is written there is no cause to tell. How busy
+// the processors are is told, but proves nothing on a machine that has other work.
+func (o *sorting) conclusion(r *runner.Result) string {
+	var parts []string
+	for i, q := range sortQueries {
+		rows := r.Rows[i*len(o.places):][:len(o.places)]
+		if s := o.queryConclusion(r, q, rows); s != "" {
+			parts = append(parts, q.name+": "+s)
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return strings.Join(parts, ". ") + "."
+}
+
+func (o *sorting) queryConclusion(r *runner.Result, q sortQuery, rows []runner.Row) string {
+	first := &rows[0]
+	if math.IsNaN(first.Median) {
+		return ""
+	}
+	said := []string{fmt.Sprintf("%s has the processors %.0f %% busy", o.places[0].where, 100*o.busy(q, first))}
+	inRAM, gained := false, false
+	for i := range rows[1:] {
+		p, row := o.places[i+1], &rows[i+1]
+		if math.IsNaN(row.Ratio) {
+			continue
+		}
+		said = append(said, fmt.Sprintf("%s %.2f times the rows, %.0f %% busy", p.where, row.Ratio, 100*o.busy(q, row)))
+		if p.InRAM() {
+			inRAM, gained = true, gained || r.Gains(row)
+		}
+	}
+	s := strings.Join(said, "; ")
+	if !inRAM || o.places[0].InRAM() {
+		return s
+	}
+	const nothing = ": RAM gains nothing that stands out from the noise"
+	bytes, known := first.Beside[runner.Written]
+	// Others write too, and some of the files of a sort would be reached by chance.
+	wrote := bytes > float64(sortThreads*o.asked(q)*sortRowBytes)/4
+	switch {
+	case gained && !known:
+		return s // and why is not known
+	case gained && wrote:
+		return s + ": the device holds it back"
+	case gained:
+		return s + ": hardly anything is written to the device, so what RAM gains is the work of the file system"
+	case !known:
+		return s + nothing
+	case wrote:
+		return s + nothing + ", though the device is written to"
+	case o.busy(q, first) >= fullyBusy:
+		return s + nothing + ", the page cache holds the files and the processors bound it"
+	}
+	return s + nothing + ", the page cache holds the files"
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
@@ -48,52 +49,52 @@ func CheckCommand(argv []string) error {
 // RAM by hand, and on ramaria, in turn. Before each run everything is dropped that the last
 // one made on the server, its global variables are put back, and the user's dump is loaded; none
 // of it is in the time.
-func (l *Lab) SuiteScenario(command []string) runner.Scenario {
-	p := &payload{lab: l, database: "app"}
-	settings := l.settings()
+func SuiteScenario(l *lab.Lab, command []string) runner.Scenario {
+	p := &lab.Data{Lab: l, Database: "app"}
+	settings := l.Settings()
 	settings["data"] = "an empty database"
 	if l.Options.Dump != "" {
-		p = l.payload()
-		p.describe(settings)
+		p = l.Data()
+		p.Describe(settings)
 	}
 	settings["command"] = strings.Join(command, " ")
 	settings[runner.Written] = "all that the device below " + l.Disk() + " was given, in every row: files of the command's own as well"
 	settings["rounds"] = "before those that count the command runs once on each server, so that no row pays for cold caches"
-	at := l.chosen(context.Background(), placeDisk, placeRAMByHand, PlaceRamaria)
+	at := l.Places(context.Background(), lab.PlaceDisk, lab.PlaceRAMByHand, lab.PlaceRamaria)
 	s := runner.Scenario{
 		Name: "suite", Title: "your command, start to end", Unit: runner.Seconds, Rounds: 5, Settings: settings,
-		Conclude: l.ofDisk(slices.ContainsFunc(at, onNoRAM), func(r *runner.Result) string { return concludeSuite(r, at) }),
+		Conclude: l.IfDisk(slices.ContainsFunc(at, lab.NotInRAM), func(r *runner.Result) string { return suiteConclusion(r, at) }),
 		Beside:   []runner.Measure{{Name: besideCommand, Unit: runner.Seconds}, {Name: besideServer, Unit: runner.Seconds}, {Name: besideShare, Unit: runner.Count}, {Name: runner.Written, Unit: runner.Bytes}},
 	}
-	s.Beside = append(s.Beside, fsyncBeside()...)
-	var r room
+	s.Beside = append(s.Beside, lab.FsyncBeside()...)
+	var r lab.Need
 	for _, at := range at {
-		s.Cases = append(s.Cases, l.suiteCase(at, p, command))
-		r.memory += l.residentBytes()
-		r.put(l, at, l.freshBytes()+2*p.size())
+		s.Cases = append(s.Cases, suiteCase(l, at, p, command))
+		r.Memory += l.ResidentBytes()
+		r.AddServer(l, at, l.FreshBytes()+2*p.Size())
 	}
-	r.of(&s)
+	r.SetIn(&s)
 	return s
 }
 
-func (l *Lab) suiteCase(at place, p *payload, command []string) runner.Case {
-	if !at.ramaria && at.set["character_set_server"] == "" {
+func suiteCase(l *lab.Lab, at lab.Place, p *lab.Data, command []string) runner.Case {
+	if !at.Ramaria && at.Set["character_set_server"] == "" {
 		// As the distributions' packages and ramaria have it: what a suite makes is the same.
-		at.set = at.with(map[string]string{"character_set_server": "utf8mb4"}).set
+		at.Set = at.With(map[string]string{"character_set_server": "utf8mb4"}).Set
 	}
-	name := fmt.Sprintf("suite-%s-%s", strings.NewReplacer(":", "-").Replace(at.name), at.kind)
-	s := &suiteServer{running: l.running(at, name), payload: p}
-	s.tcp = true
+	name := fmt.Sprintf("suite-%s-%s", strings.NewReplacer(":", "-").Replace(at.Name), at.Kind)
+	s := &suiteServer{PlacedServer: l.NewServer(at, name), data: p}
+	s.TCP = true
 	c := &suiteCommand{argv: command, log: s.logPath()}
 	return runner.Case{
-		Name: at.row, Settings: at.says, Command: l.suiteAgain(at, command),
-		Found: s.found,
+		Name: at.Row, Settings: at.About, Command: suiteAgain(l, at, command),
+		Found: s.Describe,
 		Prepare: func(ctx context.Context) error {
 			if err := CheckCommand(command); err != nil {
 				return err
 			}
 			if l.Options.Dump != "" {
-				if err := p.ready(ctx); err != nil {
+				if err := p.Ready(ctx); err != nil {
 					return err
 				}
 			}
@@ -110,12 +111,12 @@ func (l *Lab) suiteCase(at place, p *payload, command []string) runner.Case {
 }
 
 // suiteAgain is the command that repeats one row, "" where it would need quotes.
-func (l *Lab) suiteAgain(at place, command []string) string {
+func suiteAgain(l *lab.Lab, at lab.Place, command []string) string {
 	line := strings.Join(command, " ")
 	if strings.ContainsAny(line, "\t\n'\"\\$`&|;<>()*?[]#~{}!") || len(strings.Fields(line)) != len(command) {
 		return ""
 	}
-	return l.again("suite", at, "--", line)
+	return l.RepeatCommand("suite", at, "--", line)
 }
 
 // cores is how many processors the command and the server share.
@@ -128,19 +129,19 @@ const (
 	allBusy = 0.8
 )
 
-// concludeSuite says what the command waits for, and what RAM saves. The rows are those of
+// suiteConclusion says what the command waits for, and what RAM saves. The rows are those of
 // the places.
-func concludeSuite(r *runner.Result, at []place) string {
+func suiteConclusion(r *runner.Result, at []lab.Place) string {
 	var disk, hand, ours *runner.Row
 	for i, s := range at {
 		row := &r.Rows[i]
 		switch {
 		case math.IsNaN(row.Median) || row.Median <= 0:
-		case s.name == placeDisk:
+		case s.Name == lab.PlaceDisk:
 			disk = row
-		case s.name == placeRAMByHand:
+		case s.Name == lab.PlaceRAMByHand:
 			hand = row
-		case s.name == PlaceRamaria && ours == nil:
+		case s.Name == lab.PlaceRamaria && ours == nil:
 			ours = row
 		}
 	}

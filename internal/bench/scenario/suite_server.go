@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -23,8 +24,8 @@ import (
 
 // suiteServer is a server that the user's command is run on, and then made as it was.
 type suiteServer struct {
-	*running
-	payload *payload
+	*lab.PlacedServer
+	data *lab.Data
 
 	// instance is ramaria's, nil of a stock server.
 	instance *instance.Instance
@@ -32,7 +33,7 @@ type suiteServer struct {
 	counted runner.Device
 	// db and client have the rights of endpoint.
 	db     *sql.DB
-	client shellClient
+	client lab.ShellClient
 	// databases and accounts are those that there were before the first run, the latter as DROP
 	// takes them.
 	databases, accounts []string
@@ -41,33 +42,33 @@ type suiteServer struct {
 	globals globals
 }
 
-func (s *suiteServer) logPath() string { return filepath.Join(s.lab.Dir, s.name+".log") }
+func (s *suiteServer) logPath() string { return filepath.Join(s.Lab.Dir, s.Name+".log") }
 
 // prepare starts the server and remembers what it has.
 func (s *suiteServer) prepare(ctx context.Context) error {
-	err := s.begin(ctx)
+	err := s.Start(ctx)
 	if err != nil {
 		return err
 	}
-	if s.ramaria {
-		if s.instance, err = s.lab.instance(s.name); err != nil {
+	if s.Ramaria {
+		if s.instance, err = s.Lab.Instance(s.Name); err != nil {
 			return err
 		}
 	}
-	s.counted = runner.DeviceOf(s.lab.Host, s.lab.Dir)
-	if s.db, err = s.connect(""); err != nil {
+	s.counted = runner.DeviceOf(s.Lab.Host, s.Lab.Dir)
+	if s.db, err = s.Connect(""); err != nil {
 		return err
 	}
-	if s.client, err = s.lab.shellClient(s.endpoint, filepath.Join(s.lab.Dir, s.name+".cnf")); err != nil {
+	if s.client, err = s.Lab.ShellClient(s.Endpoint, filepath.Join(s.Lab.Dir, s.Name+".cnf")); err != nil {
 		return err
 	}
-	if s.databases, err = textsOf(ctx, s.db, listDatabases); err != nil {
+	if s.databases, err = lab.TextsOf(ctx, s.db, listDatabases); err != nil {
 		return err
 	}
-	if s.accounts, err = textsOf(ctx, s.db, listAccounts); err != nil {
+	if s.accounts, err = lab.TextsOf(ctx, s.db, listAccounts); err != nil {
 		return err
 	}
-	if s.admin, err = dbconn.Open(s.endpoint.Socket, s.running.admin, ""); err != nil {
+	if s.admin, err = dbconn.Open(s.Endpoint.Socket, s.Admin, ""); err != nil {
 		return err
 	}
 	if s.globals, err = readGlobals(ctx, s.admin); err != nil {
@@ -88,14 +89,14 @@ func (s *suiteServer) environ() []string {
 // told is the endpoint that the command is told of.
 func (s *suiteServer) told() dbconn.Endpoint {
 	if s.instance == nil {
-		return dbconn.Endpoint{Host: "127.0.0.1", Port: s.plain.port, Socket: s.plain.socket(), Login: s.plain.app, Database: s.payload.databases()[0]}
+		return dbconn.Endpoint{Host: "127.0.0.1", Port: s.Plain.Port, Socket: s.Plain.Socket(), Login: s.Plain.App, Database: s.data.Databases()[0]}
 	}
 	e := s.instance.Endpoint
-	e.Database = s.payload.databases()[0]
+	e.Database = s.data.Databases()[0]
 	return e
 }
 
-func (s *suiteServer) clientHome() string { return filepath.Join(s.lab.Dir, s.name+".client") }
+func (s *suiteServer) clientHome() string { return filepath.Join(s.Lab.Dir, s.Name+".client") }
 
 const (
 	listDatabases = "SELECT schema_name FROM information_schema.schemata"
@@ -119,10 +120,10 @@ func (s *suiteServer) fresh(ctx context.Context) error {
 	if err := s.dropDatabases(ctx); err != nil {
 		return err
 	}
-	if s.payload.own != "" {
-		return s.payload.loadAnew(ctx, s.client)
+	if s.data.Path != "" {
+		return s.data.Reload(ctx, s.client)
 	}
-	_, err := s.db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+dbconn.QuoteName(s.payload.database))
+	_, err := s.db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+dbconn.QuoteName(s.data.Database))
 	return err
 }
 
@@ -155,7 +156,7 @@ func (s *suiteServer) returnLeases(ctx context.Context) error {
 }
 
 func (s *suiteServer) dropAccounts(ctx context.Context) error {
-	accounts, err := textsOf(ctx, s.db, listAccounts)
+	accounts, err := lab.TextsOf(ctx, s.db, listAccounts)
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (s *suiteServer) dropAccounts(ctx context.Context) error {
 
 // dropDatabases makes all databases anew that the server had, and drops the others.
 func (s *suiteServer) dropDatabases(ctx context.Context) error {
-	databases, err := textsOf(ctx, s.db, listDatabases)
+	databases, err := lab.TextsOf(ctx, s.db, listDatabases)
 	if err != nil {
 		return err
 	}
@@ -227,18 +228,18 @@ func (s *suiteServer) measure(ctx context.Context, run func() (took, cpu time.Du
 	sample := runner.Sample{Value: took.Seconds(), Beside: map[string]float64{
 		besideCommand: cpu.Seconds(), besideServer: server.Seconds(), besideShare: (cpu + server).Seconds() / (took.Seconds() * cores()),
 	}}
-	tellWritten(sample.Beside, runner.Written, written, false, s.counted)
-	tellFsync(sample.Beside, s.fsyncs)
+	lab.AddWritten(sample.Beside, runner.Written, written, false, s.counted)
+	lab.AddFsync(sample.Beside, s.Fsyncs)
 	return sample, nil
 }
 
 // written runs work and returns how many bytes it made the lab's device write, by the server
 // or by itself: of all rows the same device, whatever the server's is.
 func (s *suiteServer) written(work func() error) (int64, error) {
-	if err := sys.SyncFS(s.lab.Dir); err != nil {
+	if err := sys.SyncFS(s.Lab.Dir); err != nil {
 		return 0, err
 	}
-	return s.counted.Count(func() error { return errors.Join(work(), sys.SyncFS(s.lab.Dir)) })
+	return s.counted.Count(func() error { return errors.Join(work(), sys.SyncFS(s.Lab.Dir)) })
 }
 
 // connections is how many connections to the server there have been so far. It asks by one
@@ -255,7 +256,7 @@ func (s *suiteServer) connections(ctx context.Context) (n int64, err error) {
 func (s *suiteServer) serverTime() (sum time.Duration, err error) {
 	var pids []int
 	if s.instance == nil {
-		pids = []int{s.plain.proc.PID()}
+		pids = []int{s.Plain.Proc.PID()}
 	} else {
 		state, err := s.instance.State()
 		if err != nil {
@@ -264,7 +265,7 @@ func (s *suiteServer) serverTime() (sum time.Duration, err error) {
 		pids = []int{state.ServerPID, state.SupervisorPID}
 	}
 	for _, pid := range pids {
-		t, err := cpuTime(pid)
+		t, err := lab.CPUTime(pid)
 		if err != nil {
 			return 0, err
 		}
@@ -279,5 +280,5 @@ func (s *suiteServer) end(ctx context.Context) error {
 			db.Close()
 		}
 	}
-	return s.close(ctx)
+	return s.Close(ctx)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
@@ -132,10 +133,10 @@ func TestConcludeSuite(t *testing.T) {
 			Beside: map[string]float64{besideCommand: busy / 2, besideServer: busy / 2},
 		}
 	}
-	at := func(rows []runner.Row) (list []place) {
+	at := func(rows []runner.Row) (list []lab.Place) {
 		for _, row := range rows {
-			name := map[string]string{"stock, disk": placeDisk, "stock, /dev/shm": placeRAMByHand, "ramaria, xfs": PlaceRamaria}[row.Name]
-			list = append(list, place{name: name})
+			name := map[string]string{"stock, disk": lab.PlaceDisk, "stock, /dev/shm": lab.PlaceRAMByHand, "ramaria, xfs": lab.PlaceRamaria}[row.Name]
+			list = append(list, lab.Place{Name: name})
 		}
 		return list
 	}
@@ -170,7 +171,7 @@ func TestConcludeSuite(t *testing.T) {
 			row("stock, disk EMULATED 100 io/s", 20, 2), row("stock, disk", 10, 2), row("stock, /dev/shm", 7, 2),
 		},
 	} {
-		if got := concludeSuite(&runner.Result{Unit: runner.Seconds, Rows: rows}, at(rows)); got != want {
+		if got := suiteConclusion(&runner.Result{Unit: runner.Seconds, Rows: rows}, at(rows)); got != want {
 			t.Errorf("%q\nwant %q", got, want)
 		}
 	}

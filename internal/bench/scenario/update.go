@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
@@ -23,29 +24,29 @@ const (
 
 // UpdateScenario measures how many single rows a second one connection updates by their
 // primary key, a commit after each.
-func (l *Lab) UpdateScenario() runner.Scenario {
-	rows, count := wholeBulks(l.Options.scaled(updateRows)), l.Options.scaled(updateCount)
-	places := l.numbersPlaces(context.Background())
+func UpdateScenario(l *lab.Lab) runner.Scenario {
+	rows, count := wholeBulks(l.Options.Scaled(updateRows)), l.Options.Scaled(updateCount)
+	places := numbersPlaces(context.Background(), l)
 	s := runner.Scenario{
-		Name: "update", Rounds: 5, Unit: runner.PerSecond, Settings: l.numbersSettings(rows, "100,000 updates by primary key: 122 s on disk, 16 s in shared memory"),
+		Name: "update", Rounds: 5, Unit: runner.PerSecond, Settings: numbersSettings(l, rows, "100,000 updates by primary key: 122 s on disk, 16 s in shared memory"),
 		Title:  fmt.Sprintf("%d random updates by primary key in a table of %d rows, a commit after each, one connection", count, rows),
 		Beside: append([]runner.Measure{{Name: tailLatency, Unit: runner.Seconds}}, numbersBeside()...),
-		Conclude: l.ofDisk(slices.ContainsFunc(places, onNoRAM), func(r *runner.Result) string {
-			return concludeNumbers(r, places, effort{count, count, "updates"})
+		Conclude: l.IfDisk(slices.ContainsFunc(places, lab.NotInRAM), func(r *runner.Result) string {
+			return numbersConclusion(r, places, effort{count, count, "updates"})
 		}),
 	}
-	s.Settings["dirty pages"] = sayFlushed
+	s.Settings["dirty pages"] = lab.FlushNote
 	s.Settings["statement"] = "prepared: " + updateStatement
 	made := sync.OnceValue(func() numbersWork { return numbersOf(rows) })
 	for i, at := range places {
 		u := &updates{
-			numbersServer: &numbersServer{running: l.running(at, fmt.Sprintf("update-%d", i+1))},
+			numbersServer: &numbersServer{PlacedServer: l.NewServer(at, fmt.Sprintf("update-%d", i+1))},
 			made:          made, count: count,
 		}
 		s.Cases = append(s.Cases, u.row())
 	}
 	held := int64(len(places)) * int64(rows+3*count) * 8 // what a server's rows must be, and the updates of a round
-	l.numbersRoom(places, rows+count, held).of(&s)
+	numbersNeed(l, places, rows+count, held).SetIn(&s)
 	return s
 }
 
@@ -80,8 +81,8 @@ func (u *updates) sequence(round uint64) []anUpdate {
 
 func (u *updates) row() runner.Case {
 	return runner.Case{
-		Name: u.place.row, Settings: u.says, Command: u.lab.again("update", u.place),
-		Prepare: u.prepare, Found: u.found,
+		Name: u.Row, Settings: u.About, Command: u.Lab.RepeatCommand("update", u.Place),
+		Prepare: u.prepare, Found: u.Describe,
 		Round: u.round,
 		Check: func(ctx context.Context) error {
 			if err := u.check(ctx, u.want); err != nil {
@@ -116,7 +117,7 @@ func (u *updates) round(ctx context.Context) (runner.Sample, error) {
 	list := u.sequence(u.rounds)
 	u.rounds++
 	var latencies []float64
-	count := func(work func() error) (int64, error) { return u.flushed(ctx, work) }
+	count := func(work func() error) (int64, error) { return u.CountFlushed(ctx, work) }
 	t, err := u.time(count, func() (err error) {
 		latencies, err = u.update(ctx, list)
 		return err

@@ -5,83 +5,31 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// report is what sysbench 1.0.20 says.
-const report = `SQL statistics:
-    queries performed:
-        read:                            48328
-        total:                           69040
-    transactions:                        3452   (1150.27 per sec.)
-    queries:                             69040  (23005.36 per sec.)
-    ignored errors:                      0      (0.00 per sec.)
-
-Latency (ms):
-         min:                                    1.82
-         avg:                                    6.95
-         max:                                   61.30
-         99th percentile:                       25.28
-         sum:                                23990.21
-`
-
-func TestSysbenchReport(t *testing.T) {
-	for _, tc := range []struct {
-		name, text string
-		want       sysbenchReport
-		fails      bool
-	}{
-		{"as it is", report, sysbenchReport{1150.27, 0.02528}, false},
-		{"another percentile", strings.Replace(report, "99th", "95th", 1), sysbenchReport{}, true},
-		{"no transactions", "FATAL: unable to connect to MySQL server", sysbenchReport{}, true},
-		{"a number that is none", strings.Replace(report, "1150.27", "1.1.5", 1), sysbenchReport{}, true},
-		{"nothing done", strings.NewReplacer("1150.27", "0.00", "25.28", "0.00").Replace(report), sysbenchReport{}, false},
-	} {
-		got, err := parseSysbench(tc.text)
-		if (err != nil) != tc.fails || !tc.fails && got != tc.want {
-			t.Errorf("%s: %+v, %v", tc.name, got, err)
-		}
-	}
-}
-
-func TestCPUTime(t *testing.T) {
-	stat := "4711 (mariadbd) (x) S 1 2 3 4 -1 5 6 7 8 9 250 50 10 11 20 0 30 0 99\n"
-	if got, err := parseCPUTime(stat); err != nil || got != 3*time.Second {
-		t.Errorf("%v, %v", got, err)
-	}
-	for _, bad := range []string{"", "1 (x) S 1 2", "1 (x) S 1 2 3 4 5 6 7 8 9 10 a b c"} {
-		if _, err := parseCPUTime(bad); err == nil {
-			t.Errorf("%q: accepted", bad)
-		}
-	}
-	before, err := cpuTime(1)
-	if err != nil || before < 0 {
-		t.Errorf("%v, %v", before, err)
-	}
-}
-
 // workloadLab is a lab that can make scenarios, and run none.
-func workloadLab(t *testing.T, o Options) *Lab {
+func workloadLab(t *testing.T, o lab.Options) *lab.Lab {
 	t.Helper()
 	o.Volumes = append(o.Volumes, volume.Shm)
-	return &Lab{Server: &server.Server{Flavour: server.MariaDB, Version: server.Version{Major: 10, Minor: 11}}, Host: hostWith(t, ""), Dir: t.TempDir(), Options: o}
+	return &lab.Lab{Server: &server.Server{Flavour: server.MariaDB, Version: server.Version{Major: 10, Minor: 11}}, Host: hostWith(t, ""), Dir: t.TempDir(), Options: o}
 }
 
 // TestWorkloadScenarios makes them as the command does, with all kinds of options.
 func TestWorkloadScenarios(t *testing.T) {
-	for name, o := range map[string]Options{
+	for name, o := range map[string]lab.Options{
 		"standard": {},
 		"quick":    {Quick: true, Scale: 0.05},
 		"large":    {Scale: 20},
-		"narrow":   {Places: []string{placeRAMByHand}, Threads: []int{3}},
-		"all":      {Places: append(PlaceNames()[:5], "emulated:500"), Volumes: []volume.Kind{volume.XFS, volume.Tmpfs}, Threads: []int{1, 2}},
+		"narrow":   {Places: []string{lab.PlaceRAMByHand}, Threads: []int{3}},
+		"all":      {Places: append(lab.PlaceNames()[:5], "emulated:500"), Volumes: []volume.Kind{volume.XFS, volume.Tmpfs}, Threads: []int{1, 2}},
 	} {
 		l := workloadLab(t, o)
-		for _, s := range []runner.Scenario{l.OltpScenario(), l.SortScenario(), l.EnginesScenario()} {
+		for _, s := range []runner.Scenario{OltpScenario(l), SortScenario(l), EnginesScenario(l)} {
 			names := map[string]bool{}
 			for _, c := range s.Cases {
 				if names[c.Name] {
@@ -106,7 +54,7 @@ func TestWorkloadScenarios(t *testing.T) {
 }
 
 func TestOltpRows(t *testing.T) {
-	s := workloadLab(t, Options{}).OltpScenario()
+	s := OltpScenario(workloadLab(t, lab.Options{}))
 	byName := map[string]runner.Case{}
 	for _, c := range s.Cases {
 		byName[c.Name] = c
@@ -127,7 +75,7 @@ func TestOltpRows(t *testing.T) {
 	if unsummed != 1 || len(s.Cases) != 7*3+2+4 || s.Rounds < 4 {
 		t.Errorf("%d rows, %d of them without checksums", len(s.Cases), unsummed)
 	}
-	if small := workloadLab(t, Options{Scale: 0.1}).OltpScenario(); strings.Contains(small.Cases[len(small.Cases)-1].Name, "small pool") {
+	if small := OltpScenario(workloadLab(t, lab.Options{Scale: 0.1})); strings.Contains(small.Cases[len(small.Cases)-1].Name, "small pool") {
 		t.Error("the small pool holds all of the data and is told as small")
 	}
 }
@@ -179,18 +127,18 @@ func measured(s runner.Scenario, of func(row string) (runner.Sample, bool)) runn
 // threads that is nearest to the published one.
 func TestOltpThreads(t *testing.T) {
 	for _, tc := range []struct {
-		o    Options
+		o    lab.Options
 		rows int
 		told int
 	}{
-		{Options{}, 7*3 + 2 + 4, 8},
+		{lab.Options{}, 7*3 + 2 + 4, 8},
 		// Who names them gets the curves of all servers.
-		{Options{Threads: []int{4, 8, 8, 12}}, 3 * (3 + 2 + 4), 8},
-		{Options{Threads: []int{2, 64, 2}}, 2 * (3 + 2 + 4), 2},
-		{Options{Threads: []int{12, 4}}, 2 * (3 + 2 + 4), 4},
-		{Options{Threads: []int{64}, Places: []string{PlaceRamaria, PlaceRamaria}, Volumes: []volume.Kind{volume.Shm}}, 2, 64},
+		{lab.Options{Threads: []int{4, 8, 8, 12}}, 3 * (3 + 2 + 4), 8},
+		{lab.Options{Threads: []int{2, 64, 2}}, 2 * (3 + 2 + 4), 2},
+		{lab.Options{Threads: []int{12, 4}}, 2 * (3 + 2 + 4), 4},
+		{lab.Options{Threads: []int{64}, Places: []string{lab.PlaceRamaria, lab.PlaceRamaria}, Volumes: []volume.Kind{volume.Shm}}, 2, 64},
 	} {
-		o := workloadLab(t, tc.o).newOltp()
+		o := newOltp(workloadLab(t, tc.o))
 		if s := o.scenario(); len(s.Cases) != tc.rows || o.told != tc.told {
 			t.Errorf("%+v: %d rows, want %d; told are %d threads, want %d", tc.o, len(s.Cases), tc.rows, o.told, tc.told)
 		}
@@ -198,7 +146,7 @@ func TestOltpThreads(t *testing.T) {
 }
 
 func TestConcludeOltp(t *testing.T) {
-	s := workloadLab(t, Options{}).OltpScenario()
+	s := OltpScenario(workloadLab(t, lab.Options{}))
 	got := concluded(s, map[string]float64{
 		"stock, disk, ": 100, "stock, disk as if": 101, "stock, disk, small": 10, "stock, disk as if atomic (no doublewrite), small": 10,
 		"stock, /dev/shm": 150, "stock, /dev/shm, small": 40, "ramaria": 960, "ramaria, shm, 8": 300, "ramaria, shm, small": 9,
@@ -219,7 +167,7 @@ func TestConcludeOltp(t *testing.T) {
 }
 
 func TestConcludeSort(t *testing.T) {
-	s := workloadLab(t, Options{Scale: 0.05}).SortScenario()
+	s := SortScenario(workloadLab(t, lab.Options{Scale: 0.05}))
 	got := concluded(s, map[string]float64{"ORDER BY": 20_000, "ORDER BY, tmpdir on disk, mounted": 2000, "ORDER BY, ramaria": 20_400, "GROUP BY": 40_000, "GROUP BY, tmpdir on disk": 10_000},
 		map[string]map[string]float64{"ORDER BY": {serverCPU: 1.9, coresBusy: 1, runner.Written: 0}, "GROUP BY, tmpdir on disk": {runner.Written: 1e9}})
 	want := "ORDER BY: tmpdir on disk has the processors 95 % busy; tmpdir on disk, mounted sync 0.10 times the rows, 0 % busy; tmpdir in /dev/shm 1.00 times the rows, 95 % busy; " +
@@ -247,21 +195,21 @@ func TestSlowSyncIsNotWaitedFor(t *testing.T) {
 // TestEnginesAreWhereTheyAre: nothing that is on disk is told to be in RAM, and of several places
 // each is told by itself.
 func TestEnginesAreWhereTheyAre(t *testing.T) {
-	s := workloadLab(t, Options{Places: []string{placeDisk, placeRAMByHand}}).EnginesScenario()
+	s := EnginesScenario(workloadLab(t, lab.Options{Places: []string{lab.PlaceDisk, lab.PlaceRAMByHand}}))
 	got := concluded(s, map[string]float64{"having: ": 1, "having: MEMORY, stock, /dev/shm": 0.5, "having: MEMORY, stock, disk": 0.25}, nil)
 	want := "against InnoDB on disk (stock, disk), MEMORY is faster: 4.0 times in having. against InnoDB in RAM (stock, /dev/shm), MEMORY is faster: 2.0 times in having."
 	if !strings.HasPrefix(got, want) || strings.Contains(s.Title, "RAM") || strings.HasSuffix(s.Title, ", ") {
 		t.Errorf("%s\nwant\n%s\ntitle %q", got, want, s.Title)
 	}
-	for want, at := range map[string]string{", on disk": placeDisk, ", in RAM": PlaceRamaria} {
-		if s := workloadLab(t, Options{Places: []string{at}}).EnginesScenario(); !strings.HasSuffix(s.Title, want) {
+	for want, at := range map[string]string{", on disk": lab.PlaceDisk, ", in RAM": lab.PlaceRamaria} {
+		if s := EnginesScenario(workloadLab(t, lab.Options{Places: []string{at}})); !strings.HasSuffix(s.Title, want) {
 			t.Errorf("%s: title %q", at, s.Title)
 		}
 	}
 }
 
 func TestConcludeEngines(t *testing.T) {
-	s := workloadLab(t, Options{}).EnginesScenario()
+	s := EnginesScenario(workloadLab(t, lab.Options{}))
 	got := concluded(s, map[string]float64{"count, group by: ": 2, "count, group by: MEMORY": 1, "order by, limit: ": 1, "order by, limit: MEMORY": 1.5, "having: ": 1}, nil)
 	want := "against InnoDB in RAM, MEMORY is faster: 2.0 times in count, group by; slower: 1.5 times in order by, limit; the same within noise: having. " +
 		"MEMORY is empty after a restart, has no transactions and no foreign keys, and locks its tables as a whole."

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/bench/benchtest"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -36,7 +37,7 @@ var builds = sync.OnceValues(func() ([]byte, error) {
 })
 
 // ramariaLab is a lab with ramaria, a real server and the tools that scenarios use.
-func ramariaLab(t *testing.T, want string) *Lab {
+func ramariaLab(t *testing.T, want string) *lab.Lab {
 	t.Helper()
 	srv := servertest.Find(t, want)
 	dir := benchtest.OnDisk(t)
@@ -52,7 +53,7 @@ func ramariaLab(t *testing.T, want string) *Lab {
 	if os.Geteuid() == 0 {
 		account = server.Account{UID: host.ReservedID, GID: host.ReservedID}
 	}
-	l, err := NewLab(t.Context(), exe, dir, host.Host{}, servertest.Dir(t), srv, account)
+	l, err := lab.New(t.Context(), exe, dir, host.Host{}, servertest.Dir(t), srv, account)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,9 +91,9 @@ func runSmall(t *testing.T, s runner.Scenario) map[string]runner.Row {
 }
 
 // leavesNothing fails the test if a scenario left servers' directories or mounts.
-func leavesNothing(t *testing.T, l *Lab, pattern string) {
+func leavesNothing(t *testing.T, l *lab.Lab, pattern string) {
 	t.Helper()
-	shm, err := l.shm()
+	shm, err := l.ShmPath()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,9 +114,9 @@ func TestOltpOnRealServers(t *testing.T) {
 			l := ramariaLab(t, want)
 			l.Options.Scale, l.Options.Threads = 0.02, []int{2}
 			if l.Server.Flavour == server.MySQL { // which takes seconds to make its data directory
-				l.Options.Places = []string{placeDisk}
+				l.Options.Places = []string{lab.PlaceDisk}
 			}
-			o := l.newOltp()
+			o := newOltp(l)
 			o.seconds = 1
 			rows := runSmall(t, o.scenario())
 			saysMedium(t, rows)
@@ -143,10 +144,10 @@ func TestOltpOnRealServers(t *testing.T) {
 
 // tamper runs a statement behind the back of a scenario.
 func tamper(t *testing.T, s interface {
-	connect(database string) (*sql.DB, error)
+	Connect(database string) (*sql.DB, error)
 }, database, statement string) {
 	t.Helper()
-	db, err := s.connect(database)
+	db, err := s.Connect(database)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,8 +160,8 @@ func tamper(t *testing.T, s interface {
 // TestOltpMissesNoRow: a server that has lost a row fails the check.
 func TestOltpMissesNoRow(t *testing.T) {
 	l := ramariaLab(t, os.Getenv(servertest.EnvServer))
-	l.Options = Options{Scale: 0.01, Places: []string{placeDisk}, Threads: []int{1}, Quick: true}
-	o := l.newOltp()
+	l.Options = lab.Options{Scale: 0.01, Places: []string{lab.PlaceDisk}, Threads: []int{1}, Quick: true}
+	o := newOltp(l)
 	c := o.scenario().Cases[0]
 	atEnd(t, c)
 	if err := c.Prepare(t.Context()); err != nil {
@@ -193,9 +194,9 @@ func TestSortOnRealServers(t *testing.T) {
 			l := ramariaLab(t, want)
 			l.Options.Scale = 0.025
 			if l.Server.Flavour == server.MySQL {
-				l.Options.Places = []string{placeDisk, placeRAMByHand}
+				l.Options.Places = []string{lab.PlaceDisk, lab.PlaceRAMByHand}
 			}
-			rows := runSmall(t, l.SortScenario())
+			rows := runSmall(t, SortScenario(l))
 			saysMedium(t, rows)
 			for name, row := range rows {
 				synced := strings.Contains(name, "mounted sync")
@@ -221,8 +222,8 @@ func TestSortOnRealServers(t *testing.T) {
 // TestSortIsChecked: other rows, rows in no order and a sort in memory fail the check.
 func TestSortIsChecked(t *testing.T) {
 	l := ramariaLab(t, os.Getenv(servertest.EnvServer))
-	l.Options = Options{Scale: 0.025, Places: []string{placeRAMByHand}}
-	o := l.newSorting()
+	l.Options = lab.Options{Scale: 0.025, Places: []string{lab.PlaceRAMByHand}}
+	o := newSorting(l)
 	s, p := o.scenario(), o.places[0]
 	atEnd(t, s.Cases[0])
 	if err := s.Cases[0].Prepare(t.Context()); err != nil {
@@ -269,7 +270,7 @@ func TestEnginesOnRealServers(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		l := ramariaLab(t, want)
 		l.Options.Scale = 0.02
-		rows := runSmall(t, l.EnginesScenario())
+		rows := runSmall(t, EnginesScenario(l))
 		saysMedium(t, rows)
 		if n := len(engineWorks) * len((&engines{lab: l}).names()); len(rows) != n {
 			t.Errorf("%d rows, want %d", len(rows), n)
@@ -281,8 +282,8 @@ func TestEnginesOnRealServers(t *testing.T) {
 // TestEnginesMustAgree: an engine that has another row fails the check of every query.
 func TestEnginesMustAgree(t *testing.T) {
 	l := ramariaLab(t, os.Getenv(servertest.EnvServer))
-	l.Options = Options{Scale: 0.01, Places: []string{placeRAMByHand}}
-	o := l.newEngines()
+	l.Options = lab.Options{Scale: 0.01, Places: []string{lab.PlaceRAMByHand}}
+	o := newEngines(l)
 	s := o.scenario()
 	atEnd(t, s.Cases[0])
 	inno, memory := o.tables[0], o.tables[1]
@@ -329,7 +330,7 @@ func TestLoadOnRealServers(t *testing.T) {
 				own: {RowLoadOwn, RowLoadPacked, RowLoad, RowLoadImage},
 			} {
 				l.Options.Dump = dump
-				rows := runSmall(t, l.LoadScenario())
+				rows := runSmall(t, LoadScenario(l))
 				for _, name := range want {
 					row := rows[name]
 					if _, err := exec.LookPath(RowMyloader); name == RowMyloader && err != nil {
@@ -356,11 +357,11 @@ func TestLoadOnRealServers(t *testing.T) {
 // TestImageIsChecked: rows that are missing in what came from the image end the run.
 func TestImageIsChecked(t *testing.T) {
 	l := ramariaLab(t, servertest.Servers[0])
-	c := l.fixture().up(RowLoadImage, "")
+	c := upRow(l.Fixture(), RowLoadImage, "")
 	round := c.Round
 	c.Round = func(ctx context.Context) (runner.Sample, error) {
 		s, err := round(ctx)
-		return s, errors.Join(err, l.exec(ctx, upName, "DELETE FROM city LIMIT 1"))
+		return s, errors.Join(err, l.Exec(ctx, upName, "DELETE FROM city LIMIT 1"))
 	}
 	if _, err := (&runner.Runner{Warmup: -1, Rounds: 1}).Run(t.Context(), runner.Scenario{Name: "x", Unit: runner.Seconds, Cases: []runner.Case{c}}); err == nil || !strings.Contains(err.Error(), "check answer") {
 		t.Errorf("error %v", err)
