@@ -137,7 +137,7 @@ func (w *benchWriter) table(r *runner.Result) error {
 	if err := report.Bars(out, r, width, color); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(out, report.Sentence(r))
+	_, err := fmt.Fprintln(out, report.Conclusion(r))
 	return err
 }
 

@@ -18,7 +18,7 @@ import (
 // inspect loads the user's dump twice into a server of its own, so that it is known what it
 // holds, and which tables hold something else each time: those with the time of the load.
 func (p *Data) inspect(ctx context.Context) (err error) {
-	s := &PlainServer{Lab: p.Lab, Dir: filepath.Join(p.Lab.Dir, "learn"), Set: p.Set()}
+	s := &PlainServer{Lab: p.Lab, Dir: filepath.Join(p.Lab.Dir, "inspect"), Set: p.Set()}
 	defer func() { err = errors.Join(err, s.Remove()) }()
 	for _, step := range []func(context.Context) error{s.Initialise, s.Start} {
 		if err := step(ctx); err != nil {

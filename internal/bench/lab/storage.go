@@ -132,12 +132,12 @@ func (l *Lab) DescribeStorage(dir string, inRAM bool) string {
 	return text
 }
 
-// IfDisk has a scenario with rows on disk conclude nothing where this disk is memory: all that it
+// IfDisk keeps a scenario with rows on disk from a conclusion where this disk is memory: all that it
 // would say of RAM against a disk would be of RAM against RAM.
-func (l *Lab) IfDisk(rows bool, conclude func(*runner.Result) string) func(*runner.Result) string {
+func (l *Lab) IfDisk(rows bool, conclusion func(*runner.Result) string) func(*runner.Result) string {
 	how, ram := runner.InRAM(l.Host, l.Dir)
 	if !rows || !ram {
-		return conclude
+		return conclusion
 	}
 	return func(*runner.Result) string {
 		return fmt.Sprintf("%s is in RAM (%s): rows on it are on no disk, and nothing is concluded; --disk DIR has them on one.", l.Disk(), how)

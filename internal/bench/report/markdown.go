@@ -68,7 +68,7 @@ func writeSection(b *strings.Builder, s *section, r *runner.Result) {
 	if r.Title != "" {
 		title += ": " + escape(r.Title)
 	}
-	fmt.Fprintf(b, "\n## %s\n\n**%s**\n", title, escape(s.Sentence))
+	fmt.Fprintf(b, "\n## %s\n\n**%s**\n", title, escape(s.Conclusion))
 	if s.Failed != "" {
 		fmt.Fprintf(b, "\nThe run failed: %s. Where there are figures, they are those of the rounds before that.\n", escape(s.Failed))
 	}

@@ -15,7 +15,7 @@ import (
 type section struct {
 	ID          string // of the heading: the name of the scenario, a number behind it if it comes again
 	Name, Title string
-	Sentence    string
+	Conclusion  string
 	Machine     int // which of several machines, from 1; 0 if there is but one
 	Interrupted bool
 	Failed      string // why it ended early, as a sentence without its end
@@ -72,7 +72,7 @@ func sectionsOf(results []runner.Result) (sections []section, machines []runner.
 	for i := range results {
 		r := &results[i]
 		s := section{
-			ID: slug(r.Scenario), Name: r.Scenario, Title: opening(r.Title), Sentence: opening(Sentence(r)), Interrupted: r.Interrupted, Failed: clean(r.Failed),
+			ID: slug(r.Scenario), Name: r.Scenario, Title: opening(r.Title), Conclusion: opening(Conclusion(r)), Interrupted: r.Interrupted, Failed: clean(r.Failed),
 			Plots: Plots(r), Columns: columnsOf(r), Bases: basesOf(r), Command: r.Command, Alone: commandsOf(r, false), ByHand: commandsOf(r, true),
 		}
 		if seen[s.ID]++; seen[s.ID] > 1 {

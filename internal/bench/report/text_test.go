@@ -45,7 +45,7 @@ func TestEscapeForMarkdown(t *testing.T) {
 	}
 }
 
-func TestSentence(t *testing.T) {
+func TestConclusion(t *testing.T) {
 	worse := updateResult()
 	worse.Rows = compareRows(worse.Unit, worse.Rows[0], worse.Rows[2])
 	noBase := cycleResult()
@@ -73,7 +73,7 @@ func TestSentence(t *testing.T) {
 		"counts":          {runner.Result{Unit: runner.Count, Rows: []runner.Row{rowWith(runner.Count, "a", 3)}}, "These are counts: none is better or worse than another."},
 		"unknown measure": {runner.Result{Unit: "W", Rows: compareRows("W", rowWith("W", "a", 4), rowWith("W", "b", 2))}, "“b” is 2.00x better than “a”: 2.00 W against 4.00 W."},
 	} {
-		if got := Sentence(&c.result); got != c.want {
+		if got := Conclusion(&c.result); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
 		}
 	}

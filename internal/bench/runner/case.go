@@ -86,8 +86,8 @@ type Scenario struct {
 	Disk, Memory int64
 	// Shm is the part of Memory that lies in /dev/shm, whose file system has a size of its own.
 	Shm int64
-	// Conclude says in a sentence what the figures mean, "" for nothing; it may be nil.
-	Conclude func(*Result) string
+	// Conclusion says in a sentence what the figures mean, "" for nothing; it may be nil.
+	Conclusion func(*Result) string
 	// Beside are the further measures that rounds tell.
 	Beside []Measure
 	// XName is what X counts where rows have a Series: "threads".

@@ -269,7 +269,7 @@ func TestCompareOrder(t *testing.T) {
 func TestTally(t *testing.T) {
 	list := []Difference{{Verdict: Better}, {Verdict: Better}, {Verdict: Worse}, {Verdict: Noise}, {Verdict: OnlyA}}
 	tally := TallyOf(list)
-	if got, want := tally.Sentence(), "3 of 4 rows changed beyond noise: 2 better, 1 worse; 1 row could not be compared"; got != want {
+	if got, want := tally.Summary(), "3 of 4 rows changed beyond noise: 2 better, 1 worse; 1 row could not be compared"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := tally.FalseAlarms(); !near(got, 0.2) {
@@ -280,7 +280,7 @@ func TestTally(t *testing.T) {
 		"0 of 1 row changed beyond noise":                               {{Verdict: Noise}},
 		"1 of 1 row changed beyond noise: 0 better, 0 worse, 1 neither": {{Verdict: Changed}},
 	} {
-		if got := TallyOf(list).Sentence(); got != want {
+		if got := TallyOf(list).Summary(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -179,7 +179,7 @@ func comparisonNotes(list []Difference) []string {
 		notes = append(notes, "too few rounds to tell: measure with --rounds 10; 3 against 3 never tell anything")
 	}
 	t := TallyOf(list)
-	end := t.Sentence()
+	end := t.Summary()
 	if t.Judged > 0 {
 		end += fmt.Sprintf(". By chance, up to one row in %.0f seems changed though it is not: of %s, %s", 1/Alpha, rowsOf(t.Judged), digits(t.FalseAlarms()))
 	}

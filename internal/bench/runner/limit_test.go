@@ -190,7 +190,7 @@ func TestWrongAfterTheTime(t *testing.T) {
 func TestWarmUpCountsForLackOfTime(t *testing.T) {
 	var j journal
 	c := &clock{}
-	s := Scenario{Unit: Seconds, Cases: []Case{j.traced(c, "A", 3*time.Second), j.traced(c, "B", 3*time.Second)}, Conclude: func(*Result) string { return "so it is" }}
+	s := Scenario{Unit: Seconds, Cases: []Case{j.traced(c, "A", 3*time.Second), j.traced(c, "B", 3*time.Second)}, Conclusion: func(*Result) string { return "so it is" }}
 	res, err := (&Runner{Rounds: 5, MaxTime: 8 * time.Second, Now: c.Now}).Run(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func TestFound(t *testing.T) {
 
 // TestConclusionOfFewRounds: what one round says is told to be of one, in every scenario.
 func TestConclusionOfFewRounds(t *testing.T) {
-	s := Scenario{Name: "s", Unit: Seconds, Conclude: func(*Result) string { return "it is faster" }}
+	s := Scenario{Name: "s", Unit: Seconds, Conclusion: func(*Result) string { return "it is faster" }}
 	s.Cases = []Case{{Name: "a", Round: Timed(func(context.Context) error { return nil })}}
 	for rounds, want := range map[int]string{1: "Of a single round: it is", 2: "Of 2 rounds alone: it is", 3: "it is"} {
 		r, err := (&Runner{Warmup: -1, Rounds: rounds}).Run(t.Context(), s)
@@ -67,7 +67,7 @@ func TestConclusionOfFewRounds(t *testing.T) {
 			t.Errorf("%d rounds: %q, %v", rounds, r.Conclusion, err)
 		}
 	}
-	s.Conclude = func(*Result) string { return "" }
+	s.Conclusion = func(*Result) string { return "" }
 	if r, err := (&Runner{Warmup: -1, Rounds: 1}).Run(t.Context(), s); err != nil || r.Conclusion != "" {
 		t.Errorf("nothing was concluded: %q, %v", r.Conclusion, err)
 	}

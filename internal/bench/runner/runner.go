@@ -69,8 +69,8 @@ func (r *Runner) Run(ctx context.Context, s Scenario) (Result, error) {
 	}
 	err = errors.Join(err, run.cleanup(ctx))
 	result.summarise()
-	if s.Conclude != nil && !result.Interrupted && result.Failed == "" && result.Measured() {
-		if result.Conclusion = s.Conclude(&result); result.Conclusion != "" {
+	if s.Conclusion != nil && !result.Interrupted && result.Failed == "" && result.Measured() {
+		if result.Conclusion = s.Conclusion(&result); result.Conclusion != "" {
 			result.Conclusion = result.alone() + result.Conclusion
 		}
 	}

@@ -83,7 +83,7 @@ func TestFailedRowHasNoFigures(t *testing.T) {
 		}
 		return nil
 	}
-	s := Scenario{Name: "s", Unit: Seconds, Cases: []Case{j.traced(c, "B", time.Second), a}, Conclude: func(*Result) string { return "all is well" }}
+	s := Scenario{Name: "s", Unit: Seconds, Cases: []Case{j.traced(c, "B", time.Second), a}, Conclusion: func(*Result) string { return "all is well" }}
 	res, err := (&Runner{Now: c.Now}).Run(t.Context(), s)
 	if err == nil {
 		t.Error("no error")

@@ -32,8 +32,8 @@ func TallyOf(list []Difference) Tally {
 // FalseAlarms is how many rows would be told as changed on average, at most, if none had.
 func (t Tally) FalseAlarms() float64 { return float64(t.Judged) * Alpha }
 
-// Sentence says what the comparison came to.
-func (t Tally) Sentence() string {
+// Summary says what the comparison came to.
+func (t Tally) Summary() string {
 	changed := t.Better + t.Worse + t.Changed
 	if t.Judged == 0 {
 		return "no row could be compared"

@@ -38,7 +38,7 @@ func branchSettings(l *lab.Lab) map[string]string {
 func BranchScenario(l *lab.Lab) runner.Scenario {
 	small, large := smallParent(l, branchKind), largeParent(l, branchKind)
 	return runner.Scenario{
-		Name: "branch", Rounds: 11, Conclude: branchConclusion, Title: "idle instances on volume xfs", Unit: runner.Seconds, Settings: branchSettings(l), Beside: lab.FsyncBeside(),
+		Name: "branch", Rounds: 11, Conclusion: branchConclusion, Title: "idle instances on volume xfs", Unit: runner.Seconds, Settings: branchSettings(l), Beside: lab.FsyncBeside(),
 		Memory: lab.LargeData.Memory() + 3*l.ResidentBytes(),
 		Cases: lab.WithStorage(l.VolumeStorage(branchKind),
 			startedRow(l.Fixture(), branchKind), small.snapshot(RowSnapshotSmall), large.snapshot(RowSnapshotLarge), small.branch(RowBranchSmall), large.branch(RowBranchLarge),

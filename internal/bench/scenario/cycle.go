@@ -62,7 +62,7 @@ func CycleScenario(l *lab.Lab) runner.Scenario {
 	direct := map[string]string{"innodb_flush_log_at_trx_commit": "2", "innodb_flush_method": "O_DIRECT"}
 	files := l.FreshBytes() + 4*d.data.Size()
 	return runner.Scenario{
-		Name: "cycle", Title: "create a database, load it, drop it; the resets put back three changed rows: cycles a second", Unit: runner.PerSecond, Settings: d.settings, Rounds: 5, Conclude: cycleConclusion, Beside: lab.FsyncBeside(),
+		Name: "cycle", Title: "create a database, load it, drop it; the resets put back three changed rows: cycles a second", Unit: runner.PerSecond, Settings: d.settings, Rounds: 5, Conclusion: cycleConclusion, Beside: lab.FsyncBeside(),
 		Disk: 4*l.FreshBytes() + 8*d.data.Size(), Memory: cycleServers*l.ResidentBytes() + 2*files, Shm: l.SharedMemoryOf(d.ram.Place, files) + l.SharedMemoryOfRAM(files),
 		Cases: slices.Concat([]runner.Case{
 			d.calls(RowCycleStock, d.stock, fixture.OneRow),

@@ -86,7 +86,7 @@ func (o *engines) scenario() runner.Scenario {
 			s.Cases = append(s.Cases, e.row(w))
 		}
 	}
-	s.Conclude = l.IfDisk(slices.ContainsFunc(places, lab.NotInRAM), o.conclusion)
+	s.Conclusion = l.IfDisk(slices.ContainsFunc(places, lab.NotInRAM), o.conclusion)
 	var r lab.Need
 	for _, e := range o.servers {
 		r.Memory += l.ResidentBytes() + int64(len(o.names())*o.rows*engineRowBytes) // tables of MEMORY, and caches

@@ -52,7 +52,7 @@ func FilesScenario(l *lab.Lab) runner.Scenario {
 	s.Settings["data"] = fmt.Sprintf("%d files of %d KiB, random, other in each round, so that zram cannot compress it; the directory itself is not synced", count, fileBytes>>10)
 	places := filesPlaces(l)
 	onDisk := slices.ContainsFunc(places, func(p filesPlace) bool { return p.name == lab.PlaceDisk })
-	s.Conclude = l.IfDisk(onDisk, func(r *runner.Result) string { return filesConclusion(r, places) })
+	s.Conclusion = l.IfDisk(onDisk, func(r *runner.Result) string { return filesConclusion(r, places) })
 	s.Beside = append(s.Beside, lab.FsyncBeside()...)
 	for _, p := range places {
 		dir := &filesDir{lab: l, place: p, count: count}

@@ -76,8 +76,8 @@ func TestFilesScenario(t *testing.T) {
 	}
 }
 
-// TestConcludeFiles: a disk is no RAM, held back or not, and the first place has figures.
-func TestConcludeFiles(t *testing.T) {
+// TestFilesConclusion: a disk is no RAM, held back or not, and the first place has figures.
+func TestFilesConclusion(t *testing.T) {
 	l := &lab.Lab{Server: &server.Server{Flavour: server.MariaDB}, Host: hostWith(t, ""), Dir: t.TempDir(), Options: lab.Options{
 		Places: []string{"emulated:100", lab.PlaceDisk, lab.PlaceRamaria, lab.PlaceDisk, "emulated:100"}, Volumes: []volume.Kind{volume.Zram, volume.Tmpfs, volume.Zram},
 	}}

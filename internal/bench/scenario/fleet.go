@@ -13,7 +13,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// fleetSize is how many instances the fleet scenarios start at once, quickFleet in a quick run.
+// fleetSize is how many instances the scenarios fleet and memory start at once, quickFleet in a
+// quick run.
 const (
 	fleetSize  = 20
 	quickFleet = 8
@@ -42,7 +43,7 @@ func newInstanceSet(l *lab.Lab) *instanceSet {
 	return &instanceSet{lab: l, size: fleetSize}
 }
 
-// scenario has a scenario measure the row, where the fleet fits.
+// scenario has a scenario measure the row, where the instances fit.
 func (f *instanceSet) scenario(s runner.Scenario, row runner.Case) runner.Scenario {
 	s.Settings, s.Beside = f.lab.Settings(), lab.FsyncBeside()
 	f.lab.SetOnlyRow(f.need(), lab.WithStorage(f.lab.VolumeStorage(volume.Shm), row)[0], &s)

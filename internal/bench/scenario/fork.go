@@ -84,7 +84,7 @@ func ForkScenario(l *lab.Lab) runner.Scenario {
 			s.Memory += data.Memory()
 		}
 	}
-	s.Conclude = func(r *runner.Result) string { return forkConclusion(r, first, amountOf(p), largest) }
+	s.Conclusion = func(r *runner.Result) string { return forkConclusion(r, first, amountOf(p), largest) }
 	return s
 }
 

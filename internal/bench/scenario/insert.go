@@ -23,7 +23,7 @@ func InsertScenario(l *lab.Lab) runner.Scenario {
 		Name: "insert", Rounds: 5, Unit: runner.PerSecond, Settings: numbersSettings(l, rows, "10 million rows, 1000 in each INSERT: 202 s on disk, 66 s in shared memory"),
 		Title:  fmt.Sprintf("%d rows into an empty table, %d in each INSERT, a commit after each, one connection", rows, numbersBulk),
 		Beside: numbersBeside(),
-		Conclude: l.IfDisk(slices.ContainsFunc(places, lab.NotInRAM), func(r *runner.Result) string {
+		Conclusion: l.IfDisk(slices.ContainsFunc(places, lab.NotInRAM), func(r *runner.Result) string {
 			return numbersConclusion(r, places, effort{rows, rows / numbersBulk, "rows"})
 		}),
 	}

@@ -52,7 +52,7 @@ func LoadScenario(l *lab.Lab) runner.Scenario {
 	d.check = func(ctx context.Context, db *sql.DB) error { return fixture.World{}.Verify(ctx, db) }
 	settings := l.Settings()
 	return runner.Scenario{
-		Name: "load", Conclude: loadConclusion, Title: "load a dump into an empty database of a running instance in RAM, start of the program included, but for the open connection, which has none", Unit: runner.Seconds, Settings: settings, Beside: lab.FsyncBeside(),
+		Name: "load", Conclusion: loadConclusion, Title: "load a dump into an empty database of a running instance in RAM, start of the program included, but for the open connection, which has none", Unit: runner.Seconds, Settings: settings, Beside: lab.FsyncBeside(),
 		Disk: 64 << 20, Memory: 2*l.ResidentBytes() + files, Shm: l.SharedMemoryOfRAM(files),
 		Cases: lab.WithStorage(l.VolumeStorage(""),
 			d.row(RowLoadOneRow, fixture.OneRow, d.client),
@@ -75,7 +75,7 @@ func LargeLoadScenario(l *lab.Lab) runner.Scenario {
 	settings["data"] = "shop fixture, 5 million rows in 6 tables, 330 MB with extended INSERTs"
 	const files = 4 << 30 // six loads stay in the binary log
 	return runner.Scenario{
-		Name: "loadlarge", Rounds: 1, Conclude: loadConclusion, Title: "load a large dump into an empty database of a running instance in RAM", Unit: runner.Seconds, Settings: settings, Beside: lab.FsyncBeside(),
+		Name: "loadlarge", Rounds: 1, Conclusion: loadConclusion, Title: "load a large dump into an empty database of a running instance in RAM", Unit: runner.Seconds, Settings: settings, Beside: lab.FsyncBeside(),
 		Disk: 2 << 30, Memory: files + l.ResidentBytes(), Shm: l.SharedMemoryOfRAM(files),
 		Cases: lab.WithStorage(l.VolumeStorage(""),
 			d.row(RowLoadExtended, fixture.Extended, d.client),

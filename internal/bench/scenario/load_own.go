@@ -18,7 +18,7 @@ func ownLoadScenario(l *lab.Lab) runner.Scenario {
 	d := newCycleRows(l)
 	files := 3*l.FreshBytes() + 7*d.data.Size()
 	return runner.Scenario{
-		Name: "load", Conclude: loadConclusion, Title: "load your dump into an empty database of a running instance in RAM, start of the program included", Unit: runner.Seconds, Settings: d.settings, Beside: lab.FsyncBeside(),
+		Name: "load", Conclusion: loadConclusion, Title: "load your dump into an empty database of a running instance in RAM, start of the program included", Unit: runner.Seconds, Settings: d.settings, Beside: lab.FsyncBeside(),
 		Disk: 3 * d.data.Size(), Memory: 2*l.ResidentBytes() + files, Shm: l.SharedMemoryOfRAM(files),
 		Cases: []runner.Case{
 			d.ownLoad(RowLoadOwn, "CLIENT DATABASE < DUMP", d.file(fixture.OneRow), d.send),

@@ -38,7 +38,7 @@ func LogScenario(l *lab.Lab) runner.Scenario {
 	logged := &lab.TemplateServer{Lab: l, Name: "logged", Flags: flags, Settings: settings}
 	watched := &watchedLoad{TemplateServer: &lab.TemplateServer{Lab: l, Name: "watched", Flags: flags, Settings: settings}}
 	s := runner.Scenario{
-		Name: "log", Rounds: 5, Conclude: logConclusion, Unit: runner.PerSecond, Memory: 3 * (l.ResidentBytes() + lab.PoolData.Memory()), Shm: l.SharedMemoryOfRAM(3 * lab.PoolData.Memory()), Settings: settings, Beside: lab.FsyncBeside(),
+		Name: "log", Rounds: 5, Conclusion: logConclusion, Unit: runner.PerSecond, Memory: 3 * (l.ResidentBytes() + lab.PoolData.Memory()), Shm: l.SharedMemoryOfRAM(3 * lab.PoolData.Memory()), Settings: settings, Beside: lab.FsyncBeside(),
 		Title: fmt.Sprintf("transactions of sysbench, %d threads, %d s in turn, %s of data in RAM", lab.SysbenchThreads, logSeconds, runner.Bytes.Format(float64(lab.PoolData.Size()))),
 	}
 	for _, w := range LogWorkloads {

@@ -13,7 +13,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
-// MemoryScenario measures the memory of idle instances in such a fleet: the
+// MemoryScenario measures the memory of idle instances, many at once: the
 // largest PSS of a server and its supervisor together. Files in the volume are
 // not part of it.
 func MemoryScenario(l *lab.Lab) runner.Scenario {

@@ -94,11 +94,11 @@ func TestNoiseIsNoGain(t *testing.T) {
 		"engines": {EnginesScenario(l), map[string]float64{"having: ": 10, "having: MEMORY": 13}, nil, "slower: 1.3 times in having", "the same within noise: having"},
 	} {
 		r := measured(tc.s, median(tc.medians, tc.beside))
-		if got := tc.s.Conclude(&r); !strings.Contains(got, tc.clearly) {
+		if got := tc.s.Conclusion(&r); !strings.Contains(got, tc.clearly) {
 			t.Errorf("%s: %s", name, got)
 		}
 		spread(&r, 1.2)
-		if got := tc.s.Conclude(&r); !strings.Contains(got, tc.noisy) || strings.Contains(got, tc.clearly) {
+		if got := tc.s.Conclusion(&r); !strings.Contains(got, tc.noisy) || strings.Contains(got, tc.clearly) {
 			t.Errorf("%s, noisy: %s", name, got)
 		}
 	}

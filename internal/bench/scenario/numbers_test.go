@@ -94,7 +94,7 @@ func placeResult(t *testing.T, unit runner.Unit, names []string, medians []float
 	}), places
 }
 
-func TestConcludeNumbers(t *testing.T) {
+func TestNumbersConclusion(t *testing.T) {
 	names := []string{lab.PlaceDisk, lab.PlaceRelaxed, lab.PlaceRAMByHand, lab.PlaceRamariaDisk, lab.PlaceRamaria}
 	nan := math.NaN()
 	for _, tc := range []struct {
@@ -148,7 +148,7 @@ func TestScenariosOfPlaces(t *testing.T) {
 			if err := s.Validate(); err != nil {
 				t.Errorf("%s, %s: %v", name, s.Name, err)
 			}
-			if s.Disk <= 0 || s.Memory <= 0 || s.Conclude == nil || s.Title == "" {
+			if s.Disk <= 0 || s.Memory <= 0 || s.Conclusion == nil || s.Title == "" {
 				t.Errorf("%s, %s: %d of disk, %d of memory, title %q", name, s.Name, s.Disk, s.Memory, s.Title)
 			}
 		}

@@ -108,7 +108,7 @@ func (o *oltp) scenario() runner.Scenario {
 			}
 		}
 	}
-	s.Conclude = o.lab.IfDisk(slices.ContainsFunc(o.servers, func(s *oltpServer) bool { return !s.InRAM() }), o.conclusion)
+	s.Conclusion = o.lab.IfDisk(slices.ContainsFunc(o.servers, func(s *oltpServer) bool { return !s.InRAM() }), o.conclusion)
 	o.need().SetIn(&s)
 	return s
 }

@@ -95,7 +95,7 @@ func ResetScenario(l *lab.Lab) runner.Scenario {
 		cases = append(cases, threeLarge.named(RowThreeLarge, RowThree))
 	}
 	return runner.Scenario{
-		Name: "reset", Conclude: resetConclusion, Title: "a database as its template again, through the API, AUTO_INCREMENT restored", Unit: runner.Seconds, Memory: servers*l.ResidentBytes() + files, Shm: l.SharedMemoryOfRAM(files), Settings: settings,
+		Name: "reset", Conclusion: resetConclusion, Title: "a database as its template again, through the API, AUTO_INCREMENT restored", Unit: runner.Seconds, Memory: servers*l.ResidentBytes() + files, Shm: l.SharedMemoryOfRAM(files), Settings: settings,
 		Beside: lab.FsyncBeside(),
 		Cases: lab.WithStorage(l.VolumeStorage(""), append(cases,
 			change.named(RowMake, RowMake), undo.named(RowUndo, RowMake),

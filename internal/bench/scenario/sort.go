@@ -108,7 +108,7 @@ func (o *sorting) scenario() runner.Scenario {
 		Beside: []runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: serverCPU, Unit: runner.Seconds}, {Name: coresBusy, Unit: runner.Count}, {Name: sortMerges, Unit: runner.Count}, {Name: diskTables, Unit: runner.Count}},
 	}
 	s.Beside = append(s.Beside, lab.FsyncBeside()...)
-	s.Conclude = l.IfDisk(slices.ContainsFunc(o.places, func(p *sortPlace) bool { return !p.InRAM() }), o.conclusion)
+	s.Conclusion = l.IfDisk(slices.ContainsFunc(o.places, func(p *sortPlace) bool { return !p.InRAM() }), o.conclusion)
 	for _, q := range sortQueries {
 		for _, p := range o.places {
 			s.Cases = append(s.Cases, runner.Case{

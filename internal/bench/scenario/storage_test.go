@@ -37,7 +37,7 @@ func TestDiskThatIsRAM(t *testing.T) {
 			l.Host = hostWith(t, tmpfs)
 			s := k.Make(l)
 			r := measured(s, func(string) (runner.Sample, bool) { return runner.Sample{Value: 1}, true })
-			if got := s.Conclude(&r); strings.Contains(got, " is in RAM (tmpfs): rows on it are on no disk, and nothing is concluded") != silent {
+			if got := s.Conclusion(&r); strings.Contains(got, " is in RAM (tmpfs): rows on it are on no disk, and nothing is concluded") != silent {
 				t.Errorf("%s --place %s: %q", k.Name, place, got)
 			}
 		}

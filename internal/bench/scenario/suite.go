@@ -63,8 +63,8 @@ func SuiteScenario(l *lab.Lab, command []string) runner.Scenario {
 	at := l.Places(context.Background(), lab.PlaceDisk, lab.PlaceRAMByHand, lab.PlaceRamaria)
 	s := runner.Scenario{
 		Name: "suite", Title: "your command, start to end", Unit: runner.Seconds, Rounds: 5, Settings: settings,
-		Conclude: l.IfDisk(slices.ContainsFunc(at, lab.NotInRAM), func(r *runner.Result) string { return suiteConclusion(r, at) }),
-		Beside:   []runner.Measure{{Name: besideCommand, Unit: runner.Seconds}, {Name: besideServer, Unit: runner.Seconds}, {Name: besideShare, Unit: runner.Count}, {Name: runner.Written, Unit: runner.Bytes}},
+		Conclusion: l.IfDisk(slices.ContainsFunc(at, lab.NotInRAM), func(r *runner.Result) string { return suiteConclusion(r, at) }),
+		Beside:     []runner.Measure{{Name: besideCommand, Unit: runner.Seconds}, {Name: besideServer, Unit: runner.Seconds}, {Name: besideShare, Unit: runner.Count}, {Name: runner.Written, Unit: runner.Bytes}},
 	}
 	s.Beside = append(s.Beside, lab.FsyncBeside()...)
 	var r lab.Need

@@ -126,7 +126,7 @@ func TestCheckCommand(t *testing.T) {
 	}
 }
 
-func TestConcludeSuite(t *testing.T) {
+func TestSuiteConclusion(t *testing.T) {
 	row := func(name string, median, busy float64) runner.Row {
 		return runner.Row{
 			Name: name, Rounds: 3, Samples: []float64{median * 0.99, median, median * 1.01}, Stats: runner.Stats{Count: 3, Median: median},

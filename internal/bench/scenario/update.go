@@ -31,7 +31,7 @@ func UpdateScenario(l *lab.Lab) runner.Scenario {
 		Name: "update", Rounds: 5, Unit: runner.PerSecond, Settings: numbersSettings(l, rows, "100,000 updates by primary key: 122 s on disk, 16 s in shared memory"),
 		Title:  fmt.Sprintf("%d random updates by primary key in a table of %d rows, a commit after each, one connection", count, rows),
 		Beside: append([]runner.Measure{{Name: tailLatency, Unit: runner.Seconds}}, numbersBeside()...),
-		Conclude: l.IfDisk(slices.ContainsFunc(places, lab.NotInRAM), func(r *runner.Result) string {
+		Conclusion: l.IfDisk(slices.ContainsFunc(places, lab.NotInRAM), func(r *runner.Result) string {
 			return numbersConclusion(r, places, effort{count, count, "updates"})
 		}),
 	}

@@ -83,7 +83,7 @@ func TestOltpRows(t *testing.T) {
 // concluded is what a scenario says of rows with such medians, by the beginnings of their names.
 func concluded(s runner.Scenario, medians map[string]float64, beside map[string]map[string]float64) string {
 	r := measured(s, median(medians, beside))
-	return s.Conclude(&r)
+	return s.Conclusion(&r)
 }
 
 // median finds a row's, and what is told beside it, by the longest beginning of its name.
@@ -102,7 +102,7 @@ func median(medians map[string]float64, beside map[string]map[string]float64) fu
 // measured is what a run of one round comes to, of which each row measures a sample, or is not
 // available.
 func measured(s runner.Scenario, of func(row string) (runner.Sample, bool)) runner.Result {
-	s.Conclude, s.Cases = nil, slices.Clone(s.Cases)
+	s.Conclusion, s.Cases = nil, slices.Clone(s.Cases)
 	for i, c := range s.Cases {
 		sample, there := of(c.Name)
 		s.Cases[i] = runner.Case{
@@ -145,7 +145,7 @@ func TestOltpThreads(t *testing.T) {
 	}
 }
 
-func TestConcludeOltp(t *testing.T) {
+func TestOltpConclusion(t *testing.T) {
 	s := OltpScenario(workloadLab(t, lab.Options{}))
 	got := concluded(s, map[string]float64{
 		"stock, disk, ": 100, "stock, disk as if": 101, "stock, disk, small": 10, "stock, disk as if atomic (no doublewrite), small": 10,
@@ -166,7 +166,7 @@ func TestConcludeOltp(t *testing.T) {
 	}
 }
 
-func TestConcludeSort(t *testing.T) {
+func TestSortConclusion(t *testing.T) {
 	s := SortScenario(workloadLab(t, lab.Options{Scale: 0.05}))
 	got := concluded(s, map[string]float64{"ORDER BY": 20_000, "ORDER BY, tmpdir on disk, mounted": 2000, "ORDER BY, ramaria": 20_400, "GROUP BY": 40_000, "GROUP BY, tmpdir on disk": 10_000},
 		map[string]map[string]float64{"ORDER BY": {serverCPU: 1.9, coresBusy: 1, runner.Written: 0}, "GROUP BY, tmpdir on disk": {runner.Written: 1e9}})
@@ -208,7 +208,7 @@ func TestEnginesAreWhereTheyAre(t *testing.T) {
 	}
 }
 
-func TestConcludeEngines(t *testing.T) {
+func TestEnginesConclusion(t *testing.T) {
 	s := EnginesScenario(workloadLab(t, lab.Options{}))
 	got := concluded(s, map[string]float64{"count, group by: ": 2, "count, group by: MEMORY": 1, "order by, limit: ": 1, "order by, limit: MEMORY": 1.5, "having: ": 1}, nil)
 	want := "against InnoDB in RAM, MEMORY is faster: 2.0 times in count, group by; slower: 1.5 times in order by, limit; the same within noise: having. " +

@@ -9,9 +9,9 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
-// Sentence says what a result means: its Conclusion, or what follows from the rows, which
+// Conclusion says what a result means: its Conclusion, or what follows from the rows, which
 // is also said when it is that nothing was gained.
-func Sentence(r *runner.Result) string {
+func Conclusion(r *runner.Result) string {
 	if r.Failed != "" {
 		return "It failed, and nothing is concluded."
 	}
