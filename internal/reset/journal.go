@@ -3,14 +3,10 @@ package reset
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
-	"github.com/ramaria-db/ramaria/internal/server"
-	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Journal follows the binary log of a server, by plain reads of its files, and keeps what
@@ -75,24 +71,11 @@ func (j *Journal) open() error {
 
 // logFiles are the names of the log's files, the oldest first, one at least.
 func (j *Journal) logFiles() ([]string, error) {
-	files, err := sys.Glob(j.dir, server.GlobEscape(j.base)+".[0-9]*")
-	if err != nil {
-		return nil, fmt.Errorf("find binary logs: %w", err)
+	files, err := binlog.Files(j.dir, j.base)
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("find binary logs: %s has none of %s", j.dir, j.base)
 	}
-	files = slices.DeleteFunc(files, func(path string) bool { return strings.Trim(filepath.Ext(path), ".0123456789") != "" })
-	if len(files) == 0 {
-		return nil, fmt.Errorf("find binary logs: there is none in %s", j.dir)
-	}
-	slices.SortFunc(files, func(a, b string) int { // .999999 comes before .1000000
-		if len(a) != len(b) {
-			return len(a) - len(b)
-		}
-		return strings.Compare(a, b)
-	})
-	for i, path := range files {
-		files[i] = filepath.Base(path)
-	}
-	return files, nil
+	return files, err
 }
 
 // Recover looks in the files before the newest for transactions that are prepared: those that the

@@ -3,14 +3,12 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"sort"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/server"
-	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -34,10 +32,6 @@ const (
 
 // accountWarning is said when the application has removed the supervisor's account.
 const accountWarning = "the supervisor's account was removed; ramaria up after down restores it"
-
-// binlogFile is a binary log file. The application can put files of other names
-// into its data directory.
-var binlogFile = regexp.MustCompile(`^` + regexp.QuoteMeta(server.BinlogName) + `\.\d+$`)
 
 // watch looks after a running instance.
 type watch struct {
@@ -195,17 +189,15 @@ func (w *watch) purge(ctx context.Context) error {
 	if w.noLog() {
 		return nil
 	}
-	files, err := sys.Glob(w.inst.DataDir(), server.BinlogName+".[0-9]*")
+	files, err := binlog.Files(w.inst.DataDir(), server.BinlogName)
 	if err != nil {
 		return err
 	}
-	files = slices.DeleteFunc(files, func(path string) bool { return !binlogFile.MatchString(filepath.Base(path)) })
 	if len(files) <= keepBinlogs {
 		w.purged = "" // RESET MASTER begins the numbers anew
 		return nil
 	}
-	sort.Strings(files)
-	upTo := filepath.Base(files[len(files)-keepBinlogs])
+	upTo := files[len(files)-keepBinlogs]
 	if upTo == w.purged {
 		return nil
 	}
