@@ -3,11 +3,11 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -71,7 +71,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	if w.looks++; w.looks%accountLooks == 0 && err == nil {
 		err = w.askAccount(ctx)
 	}
-	w.refused = w.refused || accessError(err)
+	w.refused = w.refused || dbconn.AccountLost(err)
 	w.tell()
 	next := max(watchInterval, watchShare*time.Since(began))
 	// Not counted in that: copying a full log would have the next look wait for long.
@@ -144,15 +144,6 @@ func (w *watch) askAccount(ctx context.Context) error {
 	_, err := w.db.ExecContext(ctx, "SHOW GRANTS")
 	return err
 }
-
-// refusal is the text of an error by which the server refuses the account: access
-// denied (1045, 1698), host (1130), no such grant (1141), privilege (1227), account
-// locked (4151 of MariaDB, 3118 of MySQL). The driver's own type stays in package server.
-// https://mariadb.com/kb/en/mariadb-error-code-reference/
-var refusal = regexp.MustCompile(`\bError (1045|1130|1141|1227|1698|3118|4151)\b`)
-
-// accessError reports whether the server refused the account.
-func accessError(err error) bool { return err != nil && refusal.MatchString(err.Error()) }
 
 // used is the share of a volume that is used. Shares are of what could be used:
 // what is used already and what is still free.
