@@ -73,6 +73,10 @@ bench: build ## Measure this machine: the scenarios that take five minutes toget
 man: ## Generate the man pages in bin/man
 	go run -ldflags '$(LDFLAGS)' ./packaging/man bin/man
 
+.PHONY: picture
+picture: build ## Draw the terminal at the head of README.md from a real run
+	go run ./packaging/terminal $(BIN)
+
 .PHONY: completions
 completions: build ## Generate shell completions in bin/completions
 	mkdir -p bin/completions
