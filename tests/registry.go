@@ -111,6 +111,7 @@ var Packages = []Package{
 	{Path: "internal/volume/volumetest", Least: 1},
 	{Path: "internal/server/servertest", Least: 1},
 	{Path: "packaging/man", Least: 1},
+	{Path: "packaging/terminal", Least: 4},
 	{Path: "tests/leftovers", Least: 12, Needed: []string{
 		`TestCatches(Mount|LoopDevice)`,
 		`TestCatches(Volume|Process)(/.*)?`,
