@@ -33,6 +33,7 @@ func WriteMarkdown(w io.Writer, results []runner.Result) error {
 	if len(sections) > 0 {
 		b.WriteString(howToRead)
 	}
+	writeSettings(&b, settingsOf(sections))
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("write markdown: %w", err)
 	}
@@ -75,7 +76,7 @@ func writeSection(b *strings.Builder, s *section, r *runner.Result) {
 	if s.Interrupted {
 		b.WriteString("\nThe run was interrupted: the figures are those of the rounds that were run.\n")
 	}
-	writeSettings(b, s)
+	writeOrigin(b, s)
 	pivots := pivotsOf(r)
 	for _, t := range pivots {
 		fmt.Fprintf(b, "\n%s by %s:\n\n", escape(upperFirst(t.title)), escape(xName(r)))
@@ -105,13 +106,14 @@ func writeRows(b *strings.Builder, s *section, folded bool) {
 	}
 }
 
-func writeSettings(b *strings.Builder, s *section) {
-	if len(s.Settings) == 0 && s.Machine == 0 {
+// writeOrigin tells apart sections of several runs or machines.
+func writeOrigin(b *strings.Builder, s *section) {
+	if s.Run == "" && s.Machine == 0 {
 		return
 	}
 	b.WriteString("\n")
-	for _, p := range s.Settings {
-		fmt.Fprintf(b, "- %s: %s\n", escape(p.Name), escape(p.Value))
+	if s.Run != "" {
+		fmt.Fprintf(b, "- run: %s\n", escape(s.Run))
 	}
 	if s.Machine > 0 {
 		fmt.Fprintf(b, "- machine: %d\n", s.Machine)

@@ -225,6 +225,49 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestSettingsOnce: Markdown has each setting once, at the end and folded, and says which scenarios
+// have it where it is not all of them.
+func TestSettingsOnce(t *testing.T) {
+	of := func(name string, settings map[string]string) runner.Result {
+		return runner.Result{Scenario: name, Unit: runner.Seconds, Settings: settings, Rows: []runner.Row{rowWith(runner.Seconds, "stock", 1)}}
+	}
+	const long = "a=1, b=2, c=3"
+	results := []runner.Result{
+		of("cycle", map[string]string{"server": "mariadb-10.11", "ramaria's settings": long, "data": "small"}),
+		of("fork", map[string]string{"server": "mariadb-10.11", "ramaria's settings": long, "data": "large"}),
+		of("load", map[string]string{"server": "mariadb-10.11", "data": "small"}),
+		of("load", map[string]string{"server": "mariadb-10.11"}),
+	}
+	var md bytes.Buffer
+	if err := WriteMarkdown(&md, results); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+## Settings
+
+<details><summary>All settings, each once</summary>
+
+- server: mariadb-10.11
+- data (cycle, load (1)): small
+- data (fork): large
+- ramaria's settings (cycle, fork): a=1, b=2, c=3
+
+</details>
+`
+	if !strings.HasSuffix(md.String(), want) {
+		t.Errorf("the page ends in\n%s", md.String()[max(0, md.Len()-len(want)):])
+	}
+	for _, once := range []string{long, "mariadb-10.11", "small", "large"} {
+		if n := strings.Count(md.String(), once); n != 1 {
+			t.Errorf("the page has %q %d times", once, n)
+		}
+	}
+	md.Reset()
+	if err := WriteMarkdown(&md, []runner.Result{of("none", nil)}); err != nil || strings.Contains(md.String(), "Settings") {
+		t.Errorf("a page without settings has a section of them (%v)", err)
+	}
+}
+
 // TestSameScenarioTwice wants links that lead to each, and both machines named.
 func TestSameScenarioTwice(t *testing.T) {
 	a, b := upResult(), upResult()

@@ -19,6 +19,7 @@ type section struct {
 	Machine     int // which of several machines, from 1; 0 if there is but one
 	Interrupted bool
 	Failed      string // why it ended early, as a sentence without its end
+	Run         string // when and by which ramaria, where the report is of several runs
 	Settings    []pair
 	Plots       []Plot
 	Columns     []string // after that of the row's name
@@ -82,9 +83,7 @@ func sectionsOf(results []runner.Result) (sections []section, machines []runner.
 			s.Settings = append(s.Settings, pair{name, r.Settings[name]})
 		}
 		if runs[r.Scenario] > 1 || len(versionsOf(results)) > 1 {
-			if measured := measuredOf(results[i : i+1]); measured != "" {
-				s.Settings = append(s.Settings, pair{"run", measured})
-			}
+			s.Run = measuredOf(results[i : i+1])
 		}
 		for j, row := range r.Rows {
 			s.Rows = append(s.Rows, rowOf(r, row, j == 0))
