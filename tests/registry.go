@@ -73,7 +73,7 @@ var Packages = []Package{
 		`TestRealPackagesWithoutRoot`,
 		`TestRealSuites(Run)?(/.*)?`,
 		`TestFetchDiskFull(/.*)?`,
-		`TestStill.*`,
+		`TestFreeze.*`,
 	}},
 	{Path: "tests/random", Parallel: 4, Least: 10, Needed: []string{`Test.*`}},
 	{Path: "tests/contract", Least: 5, Needed: []string{`Test.*`}},

@@ -53,5 +53,5 @@ func fulfils(has client.Server, text string) (bool, error) {
 		return false, err
 	}
 	srv := server.Server{Flavour: server.Flavour(has.Flavour), Version: v, Daemon: server.Program{Argv: []string{has.Path}}}
-	return srv.Fulfils(text)
+	return server.Fulfils(&srv, text)
 }

@@ -102,7 +102,7 @@ func (c Choices) Merge(was, now instance.Spec) instance.Spec {
 func (e *Engine) settled(r *instance.Record, now instance.Spec, asked Choice) (instance.Spec, error) {
 	fulfils := func() (bool, error) { return server.Narrower(r.Spec.Server, now.Server) }
 	if i, err := e.Registry.Open(r.Name); err == nil { // else it is gone, and only its record tells
-		fulfils = func() (bool, error) { return i.Server.Fulfils(now.Server) }
+		fulfils = func() (bool, error) { return server.Fulfils(i.Server, now.Server) }
 	}
 	ok, err := fulfils()
 	if err != nil {

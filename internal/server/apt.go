@@ -48,12 +48,12 @@ func (a *apt) policy(ctx context.Context, packages ...string) (map[string]string
 // candidate returns the first packages of the family whose daemon has a version that is
 // wanted.
 func (a *apt) candidate(ctx context.Context, w want) ([]string, error) {
-	offered, err := a.policy(ctx, slices.Concat(w.family.packages...)...)
+	offered, err := a.policy(ctx, slices.Concat(w.packages().names...)...)
 	if err != nil {
 		return nil, err
 	}
 	var others []string
-	for _, names := range w.family.packages {
+	for _, names := range w.packages().names {
 		v, ok := packageVersion(offered[names[0]])
 		if ok && w.matches(v) && w.family.tooOld(v) == nil {
 			// Not every distribution has all the others.
@@ -66,7 +66,7 @@ func (a *apt) candidate(ctx context.Context, w want) ([]string, error) {
 	if len(others) > 0 {
 		return nil, fmt.Errorf("%w: %s has %s, not %s", errUnsuited, a.from, strings.Join(others, " and "), w.text)
 	}
-	return nil, fmt.Errorf("%w %s", errNoCandidate, w.family.packages[0][0])
+	return nil, fmt.Errorf("%w %s", errNoCandidate, w.packages().names[0][0])
 }
 
 // errNoCandidate says that apt does not know what is asked for.

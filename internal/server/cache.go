@@ -91,8 +91,8 @@ func loadServer(dir string) (*Server, error) {
 	if s.family() == nil {
 		return nil, fmt.Errorf("this ramaria does not know %s", s.Flavour)
 	}
-	s.rebase(dir)
-	if !executable(s.Daemon.Path()) {
+	rebaseServer(&s, dir)
+	if !Executable(s.Daemon.Path()) {
 		return nil, fmt.Errorf("its daemon %s is missing", s.Daemon.Path())
 	}
 	return &s, nil
@@ -139,15 +139,10 @@ func trusted(dir string) error {
 	return nil
 }
 
-// programs are all of them.
-func (s *Server) programs() []*Program {
-	return []*Program{&s.Daemon, &s.Client, &s.Dumper, &s.LogReader}
-}
-
-// rebase makes every path of s that begins with its Dir begin with dir instead.
-func (s *Server) rebase(dir string) {
-	for _, p := range s.programs() {
-		p.rebase(s.Dir, dir)
+// rebaseServer makes every path of s that begins with its Dir begin with dir instead.
+func rebaseServer(s *Server, dir string) {
+	for _, p := range s.Programs() {
+		rebaseProgram(*p, s.Dir, dir)
 	}
 	for _, p := range []*string{&s.Share, &s.Messages, &s.Charsets, &s.Plugins} {
 		*p = rebased(*p, s.Dir, dir)
@@ -155,8 +150,8 @@ func (s *Server) rebase(dir string) {
 	s.Dir = dir
 }
 
-// rebase does the same for all that the program is run with.
-func (p Program) rebase(old, dir string) {
+// rebaseProgram does the same for all that the program is run with.
+func rebaseProgram(p Program, old, dir string) {
 	for _, list := range [][]string{p.Argv, p.Env} {
 		for i := range list {
 			list[i] = rebased(list[i], old, dir)
@@ -171,9 +166,16 @@ func rebased(p, old, dir string) string {
 	return strings.ReplaceAll(p, old+"/", dir+"/") // the library path holds several
 }
 
-func (s *Server) root() string { return s.Dir }
+// fetched is a server as it is put into the cache.
+type fetched struct{ *Server }
 
-func (s *Server) describe(dir string) error { return writeDescription(dir, s) }
+var _ parcel = fetched{}
+
+func (s fetched) root() string { return s.Dir }
+
+func (s fetched) rebase(dir string) { rebaseServer(s.Server, dir) }
+
+func (s fetched) describe(dir string) error { return writeDescription(dir, s.Server) }
 
 // writeDescription writes server.json into dir, where s lies or is about to leave.
 func writeDescription(dir string, s *Server) error {

@@ -51,11 +51,11 @@ func (s *Server) Spare(rel string, fresh bool) bool {
 	})
 }
 
-// ErrElsewhere says that a data directory leads out of itself.
+// ErrExternalTable says that a data directory leads out of itself.
 var ErrElsewhere = errors.New("a table's data lies elsewhere (DATA DIRECTORY), where a copy would share it")
 
 // CloneFilter is what clones of a data directory leave out: Transient files. A directory
-// with data elsewhere, by a symbolic link or an .isl file, is ErrElsewhere.
+// with data elsewhere, by a symbolic link or an .isl file, is ErrExternalTable.
 func CloneFilter(rel string, kind fs.FileMode) (skip bool, err error) {
 	if kind == fs.ModeSymlink || kind.IsRegular() && strings.HasSuffix(rel, ".isl") {
 		return false, fmt.Errorf("copy %s: %w\nhint: dump that table, drop it, and load it again without DATA DIRECTORY", rel, ErrElsewhere)

@@ -75,7 +75,8 @@ func MakerOf(dir string) Maker {
 			}
 		}
 		for _, name := range f.dataDir.versionFiles {
-			text := firstLine(string(bytes.TrimRight(readPart(filepath.Join(dir, name), 0, 0), "\x00\n ")))
+			line, _, _ := bytes.Cut(bytes.TrimSpace(bytes.TrimRight(readPart(filepath.Join(dir, name), 0, 0), "\x00\n ")), []byte("\n"))
+			text := string(bytes.TrimSpace(line))
 			if v, err := ParseVersion(text); err == nil && f.version != "" && strings.Contains(text, f.version) {
 				return Maker{f.flavour, v, text}
 			}

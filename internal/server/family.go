@@ -2,27 +2,28 @@ package server
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
-// family is all that Ramaria knows of one flavour of server: a fact that depends on the
+// Family is all that Ramaria knows of one flavour of server: a fact that depends on the
 // flavour, or on the version, is a field here or a row of one, and whoever needs it asks
 // the Server. Another version is another row with its golden file; nothing outside
 // mariadb.go and mysql.go says which flavour it is about.
 type family struct {
 	flavour Flavour
-	// name is how its makers write it.
+	// Name is how its makers write it.
 	name string
-	// oldest is the oldest version that is supported.
+	// Oldest is the oldest version that is supported.
 	oldest Version
 	// steps are the series that an upgrade may not pass over, oldest first. strict is a series of which a release does not read
 	// what a later release wrote.
 	steps  []string
 	strict string
-	// version is part of what --version says after the number; "" fits all, and comes last.
+	// VersionMark is part of what --version says after the number; "" fits all, and comes last.
 	version string
-	// daemons, clients, dumpers and logReaders are the names of the programs, new ones
+	// Daemons, Clients, Dumpers and LogReaders are the names of the programs, new ones
 	// first: the server, its command line client, and what writes dumps and reads
 	// binary logs.
 	daemons, clients, dumpers, logReaders []string
@@ -31,15 +32,6 @@ type family struct {
 	comments Version
 	// upgrader upgrades what an older server wrote; without a name the daemon does.
 	upgrader upgrader
-	// packages are the packages of Debian, Ubuntu and the like that hold them, in the
-	// order of trial: the daemon's first, and as many of the others as there are. without
-	// are those that these depend on and that their programs do not need.
-	packages [][]string
-	without  []string
-	// installs are the packages that people install, by distribution as in installers,
-	// and elsewhere says it for all others.
-	installs  map[string]string
-	elsewhere string
 
 	// dialect is how it is spoken to in SQL, but for what depends on the version: withheld are the
 	// privileges that the application does not get, and readOnly is the first version that can make
@@ -96,10 +88,10 @@ type privilege struct {
 	since Version
 }
 
-// families are all that there are.
+// Families are all that there are.
 var families = []*family{&mariadbFamily, &mysqlFamily}
 
-// familyOf returns the family of a flavour, nil if there is none.
+// FamilyOf returns the family of a flavour, nil if there is none.
 func familyOf(f Flavour) *family {
 	for _, fam := range families {
 		if fam.flavour == f {
@@ -109,7 +101,7 @@ func familyOf(f Flavour) *family {
 	return nil
 }
 
-// family is for servers that Find or Fetch returned, whose flavour is known.
+// Family is for servers whose description was read or made by package software, whose flavour is known.
 func (s *Server) family() *family { return familyOf(s.Flavour) }
 
 // Dialect is how the server is spoken to in SQL.
@@ -174,10 +166,24 @@ func (s *Server) TransportsFrom() int64 {
 	return f.transports
 }
 
-// example is how people name one of its series: mariadb:10.6.
+// ProgramNames are the names of all its programs, those included by which it upgrades.
+func (f *family) ProgramNames() []string {
+	return slices.Concat(f.daemons, f.clients, f.dumpers, f.logReaders, f.upgrader.calls, []string{f.upgrader.name})
+}
+
+// BootstrapFile is the first of the files below Share that make a data directory, by any of its
+// names; nil for a daemon that makes one by itself.
+func (f *family) BootstrapFile() []string {
+	if len(f.bootstrap) == 0 {
+		return nil
+	}
+	return f.bootstrap[0].names
+}
+
+// Example is how people name one of its series: mariadb:10.6.
 func (f *family) example() string { return string(f.flavour) + ":" + f.oldest.Series() }
 
-// tooOld is the error of a version that is not supported, nil for others.
+// TooOld is the error of a version that is not supported, nil for others.
 func (f *family) tooOld(v Version) error {
 	if v.Compare(f.oldest) >= 0 {
 		return nil

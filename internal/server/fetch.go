@@ -16,9 +16,6 @@ const (
 	methodMaven = "maven"
 )
 
-// originPath is the Origin of a server that was not fetched.
-const originPath = "path"
-
 const (
 	// FetchTimeout bounds one fetch in all, for networks that are slow and never
 	// quite stall: 150 MB in half an hour is 80 kB/s.
@@ -53,33 +50,34 @@ func (f *Finder) fetch(ctx context.Context, w want) (*Server, error) {
 	if !f.fetching() {
 		return nil, f.notFetching(w)
 	}
-	verified := func(name string, fetch func(context.Context, want, string, *progress) (*Server, error)) method[*Server] {
-		return method[*Server]{name, func(ctx context.Context, work string, p *progress) (*Server, error) {
+	verified := func(name string, fetch func(context.Context, want, string, *progress) (*Server, error)) method[fetched] {
+		return method[fetched]{name, func(ctx context.Context, work string, p *progress) (none fetched, err error) {
 			s, err := fetch(ctx, w, work, p)
 			if err != nil {
-				return nil, err
+				return none, err
 			}
 			s.Origin = name
-			return s, verify(ctx, s, w)
+			return fetched{s}, verify(ctx, s, w)
 		}}
 	}
-	methods := []method[*Server]{verified(methodApt, f.fetchApt)}
+	methods := []method[fetched]{verified(methodApt, f.fetchApt)}
 	for _, d := range suitesOf(w.family) {
 		methods = append(methods, verified(d.method(), func(ctx context.Context, w want, work string, p *progress) (*Server, error) {
 			return f.fetchSuite(ctx, d, w, work, p)
 		}))
 	}
 	methods = append(methods, verified(methodMaven, f.fetchMaven))
-	return order[*Server]{
+	got, err := order[fetched]{
 		text: w.text, kind: "server", dir: f.Places.Servers(),
-		cached: func() (*Server, bool) {
+		cached: func() (fetched, bool) {
 			s := f.choose(f.cached(), w)
-			return s, s != nil
+			return fetched{s}, s != nil
 		},
 		methods: methods,
 		slow:    "try again, or name a nearer mirror in " + EnvMaven,
 		failed:  func(why fetchFailure) error { return f.noServer(w, why) },
 	}.fill(ctx, f)
+	return got.Server, err
 }
 
 // verify starts the daemon once, with the paths that it has now: what was fetched

@@ -38,7 +38,7 @@ func (f *Finder) fetchApt(ctx context.Context, w want, work string, p *progress)
 // fetchPackages fetches the packages that make a server from where the request says.
 func (f *Finder) fetchPackages(ctx context.Context, w want, r aptRequest, work string, p *progress) (*Server, error) {
 	r.pick = func(ctx context.Context, a *apt) ([]string, error) { return a.candidate(ctx, w) }
-	r.without = w.family.without
+	r.without = w.packages().without
 	r.needed = neededOfPackage
 	root, err := f.unpackApt(ctx, f.Places.Servers(), r, work, p)
 	if err != nil {
@@ -135,8 +135,8 @@ func aptServer(root string, fam *family) (*Server, error) {
 	if s.Daemon.Argv == nil {
 		return nil, fmt.Errorf("the packages hold no %s", fam.daemons[0])
 	}
-	s.findPrograms([]string{bin})
-	for _, p := range s.programs() {
+	findPrograms(s, []string{bin})
+	for _, p := range s.Programs() {
 		if p.Argv == nil {
 			continue
 		}
@@ -151,7 +151,7 @@ func aptServer(root string, fam *family) (*Server, error) {
 	if err := makeOpenDir(filepath.Join(prefix, pluginDirs[0])); err != nil {
 		return nil, err
 	}
-	if err := s.findParts(prefix); err != nil {
+	if err := findParts(s, prefix); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -42,7 +42,7 @@ func repository(t *testing.T, names []string, version string) string {
 }
 
 // mariadbPackages are the names of MariaDB's packages, by the order of trial.
-var mariadbPackages = mariadbFamily.packages
+var mariadbPackages = packagesOf[MariaDB].names
 
 // fakePackage is a package of a repository that a test makes.
 type fakePackage struct {

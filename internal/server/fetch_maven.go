@@ -46,13 +46,13 @@ func (f *Finder) fetchMaven(ctx context.Context, w want, work string, p *progres
 	if s.Daemon.Argv == nil {
 		return nil, fmt.Errorf("the jar holds no program %sbin/%s", j.prefix, fam.daemons[0])
 	}
-	s.findPrograms([]string{bin})
+	findPrograms(s, []string{bin})
 	// An empty directory of its own, since the one that is built in may hold the
 	// plugins of another server.
 	if err := makeOpenDir(filepath.Join(root, "lib/plugin")); err != nil {
 		return nil, err
 	}
-	if err := s.findParts(root); err != nil {
+	if err := findParts(s, root); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -1,3 +1,7 @@
+// Package software finds database servers, and the few tools that Ramaria runs beside them, on this
+// machine, and fetches what is missing: packages of the distribution by apt, those of a Debian suite,
+// jars from a Maven repository. What was fetched is checked, unpacked beside its own loader and
+// libraries, and appears in the cache whole or not at all.
 package server
 
 import (

@@ -270,7 +270,7 @@ func TestFindInMovedCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := m.mustFind("")
-	s.rebase(filepath.Join(m.Places.Servers(), s.Name()))
+	rebaseServer(s, filepath.Join(m.Places.Servers(), s.Name()))
 	if diff := cmp.Diff(s, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -34,7 +34,7 @@ func (f *Finder) installed(ctx context.Context) iter.Seq[candidate] {
 		for _, name := range daemonNames() {
 			for _, dir := range f.searchDirs() {
 				path := filepath.Join(dir, name)
-				if !executable(path) {
+				if !Executable(path) {
 					continue
 				}
 				real, err := filepath.EvalSymlinks(path)
@@ -86,18 +86,18 @@ func (f *Finder) describe(ctx context.Context, path, real string) (*Server, erro
 	if err := fam.tooOld(version); err != nil {
 		return nil, err
 	}
-	s := &Server{Flavour: fam.flavour, Version: version, Origin: originPath, Dir: filepath.Dir(path), Daemon: daemon}
+	s := &Server{Flavour: fam.flavour, Version: version, Origin: OriginPath, Dir: filepath.Dir(path), Daemon: daemon}
 	prefix := filepath.Dir(filepath.Dir(real))
-	if err := s.findParts(prefix); err != nil {
+	if err := findParts(s, prefix); err != nil {
 		return nil, err
 	}
 	dirs := append([]string{filepath.Dir(path), filepath.Join(prefix, "bin")}, f.searchDirs()...)
-	s.findPrograms(dirs)
+	findPrograms(s, dirs)
 	return s, nil
 }
 
 // findPrograms fills in what there is of the programs besides the daemon.
-func (s *Server) findPrograms(dirs []string) {
+func findPrograms(s *Server, dirs []string) {
 	fam := s.family()
 	s.Client = findProgram(dirs, fam.clients)
 	s.Dumper = findProgram(dirs, fam.dumpers)
@@ -107,7 +107,7 @@ func (s *Server) findPrograms(dirs []string) {
 func findProgram(dirs, names []string) Program {
 	for _, dir := range dirs {
 		for _, name := range names {
-			if path := filepath.Join(dir, name); executable(path) {
+			if path := filepath.Join(dir, name); Executable(path) {
 				return Program{Argv: []string{path}}
 			}
 		}
@@ -122,7 +122,7 @@ func (f *Finder) atPath(ctx context.Context, text string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find server %s: %w", text, err)
 	}
-	if !executable(path) {
+	if !Executable(path) {
 		return nil, fmt.Errorf("find server %s: there is no program at that path\nhint: ramaria server ls shows the servers of this machine", text)
 	}
 	real, err := filepath.EvalSymlinks(path)

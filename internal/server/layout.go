@@ -16,16 +16,16 @@ var (
 	}
 )
 
-// findParts fills in Share, Messages, Charsets and Plugins from the files below
+// findParts fills in Share, Messages, Charsets and Plugins of a server from the files below
 // prefix. Without what its flavour needs of them a server cannot be used.
-func (s *Server) findParts(prefix string) error {
+func findParts(s *Server, prefix string) error {
 	type part struct{ dir, what string }
 	var parts []part
 	// MySQL's own packages put the series into the name.
 	shares := append([]string{"share/" + string(s.Flavour) + "-" + s.Version.Series()}, shareDirs...)
-	if b := s.family().bootstrap; len(b) > 0 {
-		s.Share = firstWith(prefix, shares, b[0].names...)
-		parts = append(parts, part{s.Share, "bootstrap files (" + b[0].names[0] + ")"})
+	if names := s.family().BootstrapFile(); len(names) > 0 {
+		s.Share = firstWith(prefix, shares, names...)
+		parts = append(parts, part{s.Share, "bootstrap files (" + names[0] + ")"})
 	}
 	s.Messages = firstWith(prefix, shares, "english/errmsg.sys")
 	if dir := firstWith(prefix, shares, "charsets/Index.xml"); dir != "" {
@@ -53,34 +53,4 @@ func firstWith(prefix string, dirs []string, files ...string) string {
 		}
 	}
 	return ""
-}
-
-// Missing is the first file of the program that is not there any more, "" if it can be run,
-// or has never been there.
-func (p Program) Missing() string {
-	if len(p.Argv) == 0 {
-		return ""
-	}
-	for _, path := range []string{p.Argv[0], p.Path()} {
-		if !executable(path) {
-			return path
-		}
-	}
-	return ""
-}
-
-// Missing is the same of all programs of a server.
-func (s *Server) Missing() string {
-	for _, p := range s.programs() {
-		if path := p.Missing(); path != "" {
-			return path
-		}
-	}
-	return ""
-}
-
-// executable reports whether path is a file that may be run.
-func executable(path string) bool {
-	fi, err := os.Stat(path)
-	return err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
 }

@@ -51,7 +51,7 @@ func (f *Finder) List(ctx context.Context) ([]Found, error) {
 		if fi, err := os.Stat(c.path); err == nil {
 			size = fi.Size()
 		}
-		add(c, originPath, size)
+		add(c, OriginPath, size)
 	}
 	for c := range f.cached() {
 		add(c, "cache", diskUse(c.path))

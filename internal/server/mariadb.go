@@ -19,21 +19,6 @@ var mariadbFamily = family{
 	logReaders: []string{"mariadb-binlog", "mysqlbinlog"},
 	upgrader:   upgrader{name: "mariadb-upgrade", calls: []string{"mariadb", "mariadb-check"}},
 
-	// One name since Debian 12 and Ubuntu 23.04, one per series before. The last
-	// package has what writes dumps and reads logs, and scripts for which it wants Perl.
-	packages: [][]string{
-		{"mariadb-server-core", "mariadb-client-core", "mariadb-client"},
-		{"mariadb-server-core-10.11", "mariadb-client-core-10.11", "mariadb-client-10.11"},
-		{"mariadb-server-core-10.6", "mariadb-client-core-10.6", "mariadb-client-10.6"},
-	},
-	without: []string{"perl", "libconfig-inifiles-perl", "debianutils"},
-	installs: map[string]string{
-		"debian": "mariadb-server-core mariadb-client",
-		"fedora": "mariadb-server", "rhel": "mariadb-server", "suse": "mariadb mariadb-client",
-		"arch": "mariadb", "alpine": "mariadb mariadb-client",
-	},
-	elsewhere: "install the package mariadb-server of your distribution",
-
 	dialect: dbconn.Dialect{
 		CreateUsers:  func(_, identified string) []string { return []string{"CREATE OR REPLACE USER " + identified} },
 		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",

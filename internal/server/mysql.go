@@ -17,21 +17,6 @@ var mysqlFamily = family{
 	dumpers:    []string{"mysqldump"},
 	logReaders: []string{"mysqlbinlog"},
 
-	// Debian's sid, then Ubuntu, whose packages have one name per series. Perl is for
-	// scripts.
-	packages: [][]string{
-		{"mysql-server-core", "mysql-client-core"},
-		{"mysql-server-core-8.4", "mysql-client-core-8.4", "mysql-client-8.4"},
-		{"mysql-server-core-8.0", "mysql-client-core-8.0", "mysql-client-8.0"},
-	},
-	without: []string{"perl"},
-	// Debian's stable suites, openSUSE, Arch and Alpine have none.
-	installs: map[string]string{
-		"ubuntu": "mysql-server-core-8.0 mysql-client-core-8.0 mysql-client-8.0",
-		"fedora": "mysql-server", "rhel": "mysql-server",
-	},
-	elsewhere: "install MySQL's own packages (https://dev.mysql.com/downloads/mysql/)",
-
 	dialect: dbconn.Dialect{
 		CreateUsers: func(names, identified string) []string {
 			return []string{"DROP USER IF EXISTS " + names, "CREATE USER " + identified}

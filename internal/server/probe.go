@@ -52,12 +52,12 @@ func probe(ctx context.Context, m memo.Store, program Program) (*family, Version
 // askVersion runs the daemon. --no-defaults comes first, as the daemon demands, so
 // that a broken /etc/mysql is no concern of ours.
 func askVersion(ctx context.Context, program Program) (string, error) {
-	return program.answer(ctx, "--no-defaults", "--version")
+	return answer(ctx, program, "--no-defaults", "--version")
 }
 
 // answer runs the program in an environment that says nothing else and returns the
 // first line of what it says.
-func (p Program) answer(ctx context.Context, args ...string) (string, error) {
+func answer(ctx context.Context, p Program, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
 	defer cancel()
 	argv := append(append([]string{}, p.Argv...), args...)
@@ -76,14 +76,6 @@ func (p Program) answer(ctx context.Context, args ...string) (string, error) {
 		return "", fmt.Errorf("%w: %s", err, firstLine(string(exit.Stderr)))
 	}
 	return "", err
-}
-
-// Path is the program's file, after the loader and the loader's options; "" for one that was not found.
-func (p Program) Path() string {
-	if len(p.Argv) == 0 {
-		return ""
-	}
-	return p.Argv[len(p.Argv)-1]
 }
 
 func firstLine(s string) string {

@@ -28,7 +28,7 @@ func (p *Process) Ready(ctx context.Context, db *sql.DB, path, logPath string) e
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
 	for {
-		err := answer(ctx, db, path)
+		err := firstAnswer(ctx, db, path)
 		if err == nil {
 			return nil
 		}
@@ -45,10 +45,10 @@ func (p *Process) Ready(ctx context.Context, db *sql.DB, path, logPath string) e
 	}
 }
 
-// answer tries one query. The socket appears while the server still starts, and a
+// firstAnswer tries one query. The socket appears while the server still starts, and a
 // connection made then is accepted once it is ready, so that a single try waits
 // just as long as is needed.
-func answer(ctx context.Context, db *sql.DB, path string) error {
+func firstAnswer(ctx context.Context, db *sql.DB, path string) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func TestToolFetched(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Places.Cache, m.NoFetch = moved, true
-	want.rebase(dir, filepath.Join(m.tools(), "mkfs.fake-6.1.0-1+b1"))
+	rebaseProgram(want, dir, filepath.Join(m.tools(), "mkfs.fake-6.1.0-1+b1"))
 	if diff := cmp.Diff(want, m.mustTool()); diff != "" {
 		t.Errorf("moved: -want +got:\n%s", diff)
 	}

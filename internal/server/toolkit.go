@@ -35,7 +35,7 @@ func (k *toolkit) Name() string { return k.Tool + "-" + k.Version }
 func (k *toolkit) root() string { return k.Dir }
 
 func (k *toolkit) rebase(dir string) {
-	k.Program.rebase(k.Dir, dir)
+	rebaseProgram(k.Program, k.Dir, dir)
 	k.Dir = dir
 }
 
@@ -73,7 +73,7 @@ func loadTool(dir string, t Tool) (*toolkit, error) {
 		return nil, err
 	}
 	k.rebase(dir)
-	if k.Tool != t.Program || !executable(k.Program.Path()) {
+	if k.Tool != t.Program || !Executable(k.Program.Path()) {
 		return nil, fmt.Errorf("its program %s is missing", t.Program)
 	}
 	k.Program.Env = t.environ(dir) // of this version, not of the one that fetched it
@@ -109,7 +109,7 @@ func (f *Finder) fetchTool(ctx context.Context, t Tool, work string, p *progress
 	if k.Program, err = t.in(k.Dir); err != nil {
 		return nil, err
 	}
-	if _, err := k.Program.answer(ctx, t.check...); err != nil {
+	if _, err := answer(ctx, k.Program, t.check...); err != nil {
 		return nil, fmt.Errorf("verify: %s %s: %w", t.Program, strings.Join(t.check, " "), err)
 	}
 	return k, nil

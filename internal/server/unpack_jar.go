@@ -79,7 +79,7 @@ func neededOfJar(name string) bool {
 // neededProgram reports whether a program of that name is kept of a server.
 func neededProgram(name string) bool {
 	return slices.ContainsFunc(families, func(f *family) bool {
-		return slices.Contains(slices.Concat(f.daemons, f.clients, f.dumpers, f.logReaders, f.upgrader.calls, []string{f.upgrader.name}), name)
+		return slices.Contains(f.ProgramNames(), name)
 	})
 }
 

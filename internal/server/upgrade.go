@@ -36,7 +36,7 @@ func (s *Server) Upgrade(ctx context.Context, work, tmp string, e dbconn.Endpoin
 	if u.name == "" {
 		return nil
 	}
-	if len(s.Client.Argv) == 0 || !executable(s.beside(u.name)) {
+	if len(s.Client.Argv) == 0 || !Executable(s.beside(u.name)) {
 		return ErrNoUpgrader
 	}
 	config := filepath.Join(work, "upgrade.cnf")

@@ -70,7 +70,7 @@ func (w want) matches(v Version) bool {
 }
 
 // Fulfils reports whether s is a server that text asks for, as --server has it.
-func (s *Server) Fulfils(text string) (bool, error) {
+func Fulfils(s *Server, text string) (bool, error) {
 	w, err := parseWant(text)
 	switch {
 	case err != nil:

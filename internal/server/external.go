@@ -18,7 +18,7 @@ var absoluteTable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`/[^\x00-\x1f"*]{1,500}?\.ibd`)
 })
 
-// CheckElsewhere returns ErrElsewhere if the dictionary of the data directory dir has a
+// CheckExternalTables returns ErrExternalTable if the dictionary of the data directory dir has a
 // table whose file lies outside of it. MySQL leaves no other trace of that in the
 // directory: its server opens the path that the dictionary says.
 func CheckElsewhere(dir string) error {

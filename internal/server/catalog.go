@@ -12,7 +12,7 @@ const EnvMaven = "RAMARIA_MAVEN"
 // mavenCentral is the repository that jars come from unless RAMARIA_MAVEN is set.
 const mavenCentral = "https://repo1.maven.org/maven2/"
 
-// Offer is something that can be fetched.
+// CatalogEntry is something that can be fetched.
 type Offer struct {
 	Flavour Flavour `json:"flavour"`
 	Version string  `json:"version"` // "" for whatever the distribution has
@@ -30,7 +30,7 @@ func (o Offer) String() string {
 	return fmt.Sprintf("%s %s by %s (%s)", o.Flavour, v, o.Method, o.Needs)
 }
 
-// Available returns what Fetch knows to fetch, best first. Whether the machine
+// Catalog returns what Fetch knows to fetch, best first. Whether the machine
 // allows it shows only when it is tried.
 func Available() []Offer {
 	offers := []Offer{
@@ -50,7 +50,7 @@ func Available() []Offer {
 	return offers
 }
 
-// offerText says what there is of a family.
+// catalogText says what there is of a family.
 func offerText(fam *family) string {
 	var lines []string
 	for _, o := range Available() {
@@ -100,7 +100,7 @@ func pickJar(jars []jar, w want) (jar, error) {
 
 // installers are the commands that install packages, by distribution; one that derives
 // from another comes before it. The packages of tools have one name everywhere, those
-// of servers are in family.installs.
+// of servers are in packagesOf.
 var installers = []struct{ id, command string }{
 	{"ubuntu", "sudo apt-get install"},
 	{"debian", "sudo apt-get install"},
@@ -115,9 +115,9 @@ var installers = []struct{ id, command string }{
 func (f *Finder) installHint(fam *family) string {
 	release := f.Host.OSRelease()
 	for _, i := range installers {
-		if packages := fam.installs[i.id]; packages != "" && release.Is(i.id) {
+		if packages := packagesOf[fam.flavour].installs[i.id]; packages != "" && release.Is(i.id) {
 			return i.command + " " + packages
 		}
 	}
-	return fam.elsewhere
+	return packagesOf[fam.flavour].elsewhere
 }

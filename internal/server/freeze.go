@@ -15,19 +15,19 @@ import (
 const stopPatience = 5 * time.Second
 
 var (
-	// ErrStillTooLong says that a server was let go on before what was to be done
+	// ErrFrozenTooLong says that a server was let go on before what was to be done
 	// while it stood still was done.
 	ErrStillTooLong = errors.New("the server was stopped for too long and goes on")
 	// ErrWoken says that somebody else let a stopped server go on.
 	ErrWoken = errors.New("another process let the stopped server go on")
 )
 
-// Still stops every thread of the server, calls f, and lets the server go on. While f
+// Freeze stops every thread of the server, calls f, and lets the server go on. While f
 // runs the server writes nothing, and no write of its is under way, provided that it
 // does none asynchronously (see innodb_use_native_aio in the profile).
 //
 // When limit has passed, or ctx ends, the context of f ends and the server goes on at
-// once, whatever f does; Still then returns an error, as what f did is worth nothing.
+// once, whatever f does; Freeze then returns an error, as what f did is worth nothing.
 // Should this process die, the server dies with it. pause is for how long it stood.
 func (p *Process) Still(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) (pause time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrStillTooLong)

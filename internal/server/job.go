@@ -10,7 +10,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// parcel is what a fetch brings into a cache: a directory with a description of its
+// artifact is what a fetch brings into a cache: a directory with a description of its
 // own. It is a *Server or a *toolkit.
 type parcel interface {
 	// Name is what the directory is called in the cache.
@@ -22,7 +22,7 @@ type parcel interface {
 	describe(dir string) error
 }
 
-// order is one fetch: what is wanted, the cache that it belongs into, and the ways
+// fetchJob is one fetch: what is wanted, the cache that it belongs into, and the ways
 // to get it.
 type order[P parcel] struct {
 	text    string           // what is wanted, for people

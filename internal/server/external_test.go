@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestCheckElsewhere finds a table's file outside of the directory wherever the
+// TestCheckExternalTables finds a table's file outside of the directory wherever the
 // dictionary names it, and no other.
-func TestCheckElsewhere(t *testing.T) {
+func TestCheckExternalTables(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "t.ibd")
 	if err := os.WriteFile(outside, nil, 0o600); err != nil {
 		t.Fatal(err)

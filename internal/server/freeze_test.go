@@ -20,8 +20,8 @@ const (
 	envStillWriter = "RAMARIA_TEST_STILL_WRITER"
 	// stillWrite is the size of each of its writes: milliseconds in shared memory.
 	stillWrite = 8 << 20
-	// stillLimit is longer than anything that these tests wait for.
-	stillLimit = 30 * time.Second
+	// freezeLimit is longer than anything that these tests wait for.
+	freezeLimit = 30 * time.Second
 )
 
 func init() {
@@ -75,9 +75,9 @@ func stillProcess(t *testing.T) (p *Process, path string) {
 
 func untilStill(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(stillLimit); !ok(); time.Sleep(100 * time.Microsecond) {
+	for end := time.Now().Add(freezeLimit); !ok(); time.Sleep(100 * time.Microsecond) {
 		if time.Now().After(end) {
-			t.Fatalf("still not after %s: %s", stillLimit, what)
+			t.Fatalf("still not after %s: %s", freezeLimit, what)
 		}
 	}
 }
@@ -127,13 +127,13 @@ func goesOn(t *testing.T, p *Process, path string) {
 	}
 }
 
-// TestStill: no thread runs, and no write is half done.
-func TestStill(t *testing.T) {
+// TestFreeze: no thread runs, and no write is half done.
+func TestFreeze(t *testing.T) {
 	p, path := stillProcess(t)
 	// Without Still there are writes half done, and the test can see them.
 	untilStill(t, "a write is half done", func() bool { return !whole(t, path) })
 	for range 10 {
-		pause, err := p.Still(t.Context(), stillLimit, func(context.Context) error {
+		pause, err := p.Still(t.Context(), freezeLimit, func(context.Context) error {
 			if states := threadStates(t, p.PID()); strings.Trim(states, "T") != "" {
 				t.Errorf("threads are in the states %s", states)
 			}
@@ -148,15 +148,15 @@ func TestStill(t *testing.T) {
 		goesOn(t, p, path)
 	}
 	failed := errors.New("failed")
-	if _, err := p.Still(t.Context(), stillLimit, func(context.Context) error { return failed }); !errors.Is(err, failed) {
+	if _, err := p.Still(t.Context(), freezeLimit, func(context.Context) error { return failed }); !errors.Is(err, failed) {
 		t.Errorf("an error of the copy: %v", err)
 	}
 	goesOn(t, p, path)
 }
 
-// TestStillWatchdog has copies that hang, and do not mind their context: the server goes
+// TestFreezeWatchdog has copies that hang, and do not mind their context: the server goes
 // on while they still hang.
-func TestStillWatchdog(t *testing.T) {
+func TestFreezeWatchdog(t *testing.T) {
 	p, path := stillProcess(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -167,7 +167,7 @@ func TestStillWatchdog(t *testing.T) {
 		want  error
 	}{
 		{"the limit passes", time.Second, func() {}, ErrStillTooLong}, // not before the threads are looked at
-		{"the request ends", stillLimit, cancel, context.Canceled},
+		{"the request ends", freezeLimit, cancel, context.Canceled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			began := time.Now()
@@ -185,11 +185,11 @@ func TestStillWatchdog(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Errorf("got %v", err)
 			}
-			if c.limit < stillLimit && time.Since(began) < c.limit {
+			if c.limit < freezeLimit && time.Since(began) < c.limit {
 				t.Error("it came too early")
 			}
 			// What is late of the one must not wake the server in the next.
-			if _, err := p.Still(t.Context(), stillLimit, func(context.Context) error { return nil }); err != nil {
+			if _, err := p.Still(t.Context(), freezeLimit, func(context.Context) error { return nil }); err != nil {
 				t.Errorf("once more: %v", err)
 			}
 			goesOn(t, p, path)
@@ -197,13 +197,13 @@ func TestStillWatchdog(t *testing.T) {
 	}
 }
 
-// TestStillWoken has somebody else let the server go on in the middle.
-func TestStillWoken(t *testing.T) {
+// TestFreezeWoken has somebody else let the server go on in the middle.
+func TestFreezeWoken(t *testing.T) {
 	p, path := stillProcess(t)
 	stopped := func() bool { return strings.Trim(threadStates(t, p.PID()), "T") == "" }
 	for name, again := range map[string]bool{"woken": false, "woken and stopped once more": true} {
 		t.Run(name, func(t *testing.T) {
-			_, err := p.Still(t.Context(), stillLimit, func(context.Context) error {
+			_, err := p.Still(t.Context(), freezeLimit, func(context.Context) error {
 				if err := syscall.Kill(p.PID(), syscall.SIGCONT); err != nil {
 					return err
 				}
@@ -220,17 +220,17 @@ func TestStillWoken(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			goesOn(t, p, path)
-			if _, err := p.Still(t.Context(), stillLimit, func(context.Context) error { return nil }); err != nil {
+			if _, err := p.Still(t.Context(), freezeLimit, func(context.Context) error { return nil }); err != nil {
 				t.Errorf("once more: %v", err)
 			}
 		})
 	}
 }
 
-// TestStillKilled has the server die in the middle, and before.
-func TestStillKilled(t *testing.T) {
+// TestFreezeKilled has the server die in the middle, and before.
+func TestFreezeKilled(t *testing.T) {
 	p, _ := stillProcess(t)
-	_, err := p.Still(t.Context(), stillLimit, func(context.Context) error {
+	_, err := p.Still(t.Context(), freezeLimit, func(context.Context) error {
 		if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func TestStillKilled(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "killed by signal 9") {
 		t.Errorf("in the middle: %v", err)
 	}
-	if _, err := p.Still(t.Context(), stillLimit, func(context.Context) error { t.Error("called"); return nil }); err == nil {
+	if _, err := p.Still(t.Context(), freezeLimit, func(context.Context) error { t.Error("called"); return nil }); err == nil {
 		t.Error("a dead one was stopped")
 	}
 }
