@@ -68,11 +68,13 @@ var Packages = []Package{
 	{Path: "internal/load", Race: true, Least: 15, Needed: []string{`Test.*`}},
 	{Path: "internal/template", Race: true, Least: 30, Needed: []string{`Test.*`}},
 	{Path: "internal/dbconn", Least: 10, Needed: []string{`Test.*`}},
-	{Path: "internal/server", Race: true, Least: 40, Needed: []string{
+	{Path: "internal/software", Race: true, Least: 30, Needed: []string{
 		`TestRealPackages`,
 		`TestRealPackagesWithoutRoot`,
 		`TestRealSuites(Run)?(/.*)?`,
 		`TestFetchDiskFull(/.*)?`,
+	}},
+	{Path: "internal/server", Race: true, Least: 30, Needed: []string{
 		`TestFreeze.*`,
 	}},
 	{Path: "tests/random", Parallel: 4, Least: 10, Needed: []string{`Test.*`}},

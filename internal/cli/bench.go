@@ -19,6 +19,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -251,7 +252,9 @@ func (a *app) lab(ctx context.Context, want, disk string) (*lab.Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	lab.Sysbench = func(ctx context.Context) (server.Program, error) { return a.engine.Finder().Tool(ctx, server.Sysbench) }
+	lab.Sysbench = func(ctx context.Context) (server.Program, error) {
+		return a.engine.Finder().Tool(ctx, software.Sysbench)
+	}
 	lab.MkfsXFS = a.engine.Opener().MkfsXFS
 	lab.Samples = filepath.Join(cmp.Or(os.Getenv(envShared), filepath.Join("..", "shared")), "data")
 	if lab.Samples, err = filepath.Abs(lab.Samples); err != nil {

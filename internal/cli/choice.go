@@ -9,7 +9,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 )
 
 // envVolume names the volume that is wanted where no flag says.
@@ -17,7 +17,7 @@ const envVolume = "RAMARIA_VOLUME"
 
 // choosers are the variables that stand for flags that are not given. Unset, or empty,
 // they have no opinion.
-var choosers = map[string]string{"server": server.EnvServer, "volume": envVolume}
+var choosers = map[string]string{"server": software.EnvServer, "volume": envVolume}
 
 // choices tells what asks for which field of a spec: its flag, or the variable that stands for the
 // flag.
@@ -38,6 +38,6 @@ func choices(cmd *cobra.Command) engine.Choices {
 func forCommand(env []string, spec instance.Spec) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, value, _ := strings.Cut(kv, "=")
-		return name == server.EnvServer && value != spec.Server || name == envVolume && value != spec.Volume
+		return name == software.EnvServer && value != spec.Server || name == envVolume && value != spec.Volume
 	})
 }

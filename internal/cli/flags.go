@@ -14,6 +14,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 )
 
 // specFlags are the flags that `up` and `run` share: what an instance is made of.
@@ -75,7 +76,7 @@ func (o *specFlags) spec() (instance.Spec, error) {
 		return instance.Spec{}, usageError{fmt.Errorf("use --log %s: it is on or off\nhint: --log off", o.log)}
 	}
 	s := instance.Spec{
-		Server: cmp.Or(o.server, os.Getenv(server.EnvServer)), From: from, Key: o.key, Database: o.database, User: o.user,
+		Server: cmp.Or(o.server, os.Getenv(software.EnvServer)), From: from, Key: o.key, Database: o.database, User: o.user,
 		PasswordFile: o.passwordFile, Port: o.port, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
 	}
 	if o.log == instance.LogOff {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/engine"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -42,7 +42,7 @@ func runServerLs(ctx context.Context, a *app, asJSON bool) error {
 	}
 	if asJSON {
 		if found == nil {
-			found = []server.Found{}
+			found = []software.Found{}
 		}
 		return a.printJSON(found)
 	}
@@ -65,7 +65,7 @@ func runServerLs(ctx context.Context, a *app, asJSON bool) error {
 	} else {
 		a.say("no server is installed or fetched; ramaria up fetches one when it needs it")
 	}
-	for _, o := range server.Available() {
+	for _, o := range software.Catalog() {
 		a.say("can be fetched: %s", o)
 	}
 	return nil

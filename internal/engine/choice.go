@@ -9,6 +9,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -100,9 +101,9 @@ func (c Choices) Merge(was, now instance.Spec) instance.Spec {
 // when it was made: RAMARIA_SERVER=mariadb has no quarrel with a MariaDB 11.8. asked is what asks for
 // a volume.
 func (e *Engine) settled(r *instance.Record, now instance.Spec, asked Choice) (instance.Spec, error) {
-	fulfils := func() (bool, error) { return server.Narrower(r.Spec.Server, now.Server) }
+	fulfils := func() (bool, error) { return software.Narrower(r.Spec.Server, now.Server) }
 	if i, err := e.Registry.Open(r.Name); err == nil { // else it is gone, and only its record tells
-		fulfils = func() (bool, error) { return server.Fulfils(i.Server, now.Server) }
+		fulfils = func() (bool, error) { return software.Fulfils(i.Server, now.Server) }
 	}
 	ok, err := fulfils()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -84,11 +85,11 @@ func (e *Engine) doctorServer(ctx context.Context) []Finding {
 				"install its client, or ramaria server fetch " + string(l.Flavour)})
 		}
 	}
-	if slices.ContainsFunc(list, func(l server.Found) bool { return l.Chosen }) {
+	if slices.ContainsFunc(list, func(l software.Found) bool { return l.Chosen }) {
 		return out
 	}
 	var offers []string
-	for _, o := range server.Available() {
+	for _, o := range software.Catalog() {
 		offers = append(offers, o.String())
 	}
 	text := "none is installed or fetched; the first ramaria up fetches one. What can be fetched: "

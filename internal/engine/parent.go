@@ -12,7 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 )
 
 // parentPatience is how long another command may be at work on an instance that data is
@@ -113,7 +113,7 @@ func (e *Engine) software(spec instance.Spec) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	own, err := server.Fulfils(i.Server, spec.Server)
+	own, err := software.Fulfils(i.Server, spec.Server)
 	if err != nil {
 		return "", RequestError{err}
 	}

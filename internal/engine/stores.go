@@ -6,13 +6,14 @@ import (
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // Finder looks for server software.
-func (e *Engine) Finder() *server.Finder {
+func (e *Engine) Finder() *software.Finder {
 	w, _ := e.progress()
-	return &server.Finder{Host: e.Host, Places: e.Places, Memo: e.Memo, Progress: w}
+	return &software.Finder{Host: e.Host, Places: e.Places, Memo: e.Memo, Progress: w}
 }
 
 // instances are the instances in a volume.
@@ -53,7 +54,7 @@ func (e *Engine) ImageInUse(id string) bool {
 
 // Firsts returns the first usable server of each flavour in the list, by its index: the
 // one that --server FLAVOUR takes.
-func Firsts(found []server.Found) map[server.Flavour]int {
+func Firsts(found []software.Found) map[server.Flavour]int {
 	first := map[server.Flavour]int{}
 	for i, f := range found {
 		if _, ok := first[f.Flavour]; !ok && f.PassedOver == "" {

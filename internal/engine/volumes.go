@@ -12,6 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/progress"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -31,11 +32,11 @@ func (e *Engine) place(kind, dir string) (place string, same bool) {
 
 // mkfs finds mkfs.xfs, and fetches it if the system has none.
 func (e *Engine) mkfs(ctx context.Context) ([]string, error) {
-	return mkfsOf(e.Finder().Tool(ctx, server.MkfsXFS))
+	return mkfsOf(e.Finder().Tool(ctx, software.MkfsXFS))
 }
 
 func mkfsOf(p server.Program, err error) ([]string, error) {
-	if errors.Is(err, server.ErrNoTool) {
+	if errors.Is(err, software.ErrNoTool) {
 		err = fmt.Errorf("%w: %w", volume.ErrUnfit, err)
 	}
 	return p.Argv, err
@@ -54,7 +55,7 @@ const (
 func (e *Engine) autoMkfs(ctx context.Context) ([]string, error) {
 	f := e.Finder()
 	f.NoFetch = true
-	if p, err := f.Tool(ctx, server.MkfsXFS); err == nil || !errors.Is(err, server.ErrNoTool) {
+	if p, err := f.Tool(ctx, software.MkfsXFS); err == nil || !errors.Is(err, software.ErrNoTool) {
 		return mkfsOf(p, err)
 	}
 	failed := filepath.Join(e.Places.State, "no-mkfs.xfs")
@@ -146,10 +147,10 @@ func (e *Engine) lookingOpener(fetch *bool) *volume.Opener {
 	o.MkfsXFS = func(ctx context.Context) ([]string, error) {
 		f := e.Finder()
 		f.NoFetch = true
-		argv, err := mkfsOf(f.Tool(ctx, server.MkfsXFS))
-		if errors.Is(err, server.ErrNoTool) && os.Getenv(server.EnvNoFetch) != "1" {
+		argv, err := mkfsOf(f.Tool(ctx, software.MkfsXFS))
+		if errors.Is(err, software.ErrNoTool) && os.Getenv(software.EnvNoFetch) != "1" {
 			*fetch = true
-			return []string{server.MkfsXFS.Program}, nil
+			return []string{software.MkfsXFS.Program}, nil
 		}
 		return argv, err
 	}

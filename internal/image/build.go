@@ -179,7 +179,7 @@ func (b *build) copyDataDir(ctx context.Context, dir string) error {
 	if b.older, err = checkMaker(dir, b.Server); err != nil {
 		return err
 	}
-	if err := server.CheckElsewhere(dir); err != nil {
+	if err := server.CheckExternalTables(dir); err != nil {
 		return err
 	}
 	if b.image.PageSize, err = pageSize(dir); err != nil {

@@ -21,8 +21,8 @@ var absoluteTable = sync.OnceValue(func() *regexp.Regexp {
 // CheckExternalTables returns ErrExternalTable if the dictionary of the data directory dir has a
 // table whose file lies outside of it. MySQL leaves no other trace of that in the
 // directory: its server opens the path that the dictionary says.
-func CheckElsewhere(dir string) error {
-	for _, f := range families {
+func CheckExternalTables(dir string) error {
+	for _, f := range Families {
 		for _, name := range f.dataDir.dictionaries {
 			file, err := findInFile(filepath.Join(dir, name), func(path string) bool {
 				inside, err := filepath.Rel(dir, path)
@@ -33,7 +33,7 @@ func CheckElsewhere(dir string) error {
 				return fmt.Errorf("look for tables that lie elsewhere: %w", err)
 			}
 			if file != "" {
-				return fmt.Errorf("copy data directory %s: %w: %s\nhint: dump it instead, with %s --all-databases --routines --events", dir, ErrElsewhere, file, DumperFor(dir))
+				return fmt.Errorf("copy data directory %s: %w: %s\nhint: dump it instead, with %s --all-databases --routines --events", dir, ErrExternalTable, file, DumperFor(dir))
 			}
 		}
 	}

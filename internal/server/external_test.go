@@ -31,13 +31,13 @@ func TestCheckExternalTables(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "mysql.ibd"), []byte(c.dictionary(dir)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			err := CheckElsewhere(dir)
-			if errors.Is(err, ErrElsewhere) != c.found || err != nil && !strings.Contains(err.Error(), outside) {
+			err := CheckExternalTables(dir)
+			if errors.Is(err, ErrExternalTable) != c.found || err != nil && !strings.Contains(err.Error(), outside) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	if err := CheckElsewhere(t.TempDir()); err != nil {
+	if err := CheckExternalTables(t.TempDir()); err != nil {
 		t.Errorf("without a dictionary: %v", err)
 	}
 }

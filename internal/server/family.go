@@ -11,22 +11,22 @@ import (
 // flavour, or on the version, is a field here or a row of one, and whoever needs it asks
 // the Server. Another version is another row with its golden file; nothing outside
 // mariadb.go and mysql.go says which flavour it is about.
-type family struct {
-	flavour Flavour
+type Family struct {
+	Flavour Flavour
 	// Name is how its makers write it.
-	name string
+	Name string
 	// Oldest is the oldest version that is supported.
-	oldest Version
+	Oldest Version
 	// steps are the series that an upgrade may not pass over, oldest first. strict is a series of which a release does not read
 	// what a later release wrote.
 	steps  []string
 	strict string
 	// VersionMark is part of what --version says after the number; "" fits all, and comes last.
-	version string
+	VersionMark string
 	// Daemons, Clients, Dumpers and LogReaders are the names of the programs, new ones
 	// first: the server, its command line client, and what writes dumps and reads
 	// binary logs.
-	daemons, clients, dumpers, logReaders []string
+	Daemons, Clients, Dumpers, LogReaders []string
 	// comments is the first version whose client leaves comments in statements unless told
 	// otherwise, the zero Version if none does.
 	comments Version
@@ -89,12 +89,12 @@ type privilege struct {
 }
 
 // Families are all that there are.
-var families = []*family{&mariadbFamily, &mysqlFamily}
+var Families = []*Family{&mariadbFamily, &mysqlFamily}
 
 // FamilyOf returns the family of a flavour, nil if there is none.
-func familyOf(f Flavour) *family {
-	for _, fam := range families {
-		if fam.flavour == f {
+func FamilyOf(f Flavour) *Family {
+	for _, fam := range Families {
+		if fam.Flavour == f {
 			return fam
 		}
 	}
@@ -102,11 +102,11 @@ func familyOf(f Flavour) *family {
 }
 
 // Family is for servers whose description was read or made by package software, whose flavour is known.
-func (s *Server) family() *family { return familyOf(s.Flavour) }
+func (s *Server) Family() *Family { return FamilyOf(s.Flavour) }
 
 // Dialect is how the server is spoken to in SQL.
 func (s *Server) Dialect() dbconn.Dialect {
-	f := s.family()
+	f := s.Family()
 	d := f.dialect
 	for _, p := range f.withheld {
 		if s.Version.Compare(p.since) >= 0 {
@@ -120,7 +120,7 @@ func (s *Server) Dialect() dbconn.Dialect {
 // Block returns a statement that carries out others, one after the other, up to the first that
 // fails; "" if the server has none.
 func (s *Server) Block(statements ...string) string {
-	if f := s.family().block; f != nil {
+	if f := s.Family().block; f != nil {
 		return f(statements...)
 	}
 	return ""
@@ -128,11 +128,11 @@ func (s *Server) Block(statements ...string) string {
 
 // Sampling returns the global variable that says how many pages of each index the server reads
 // for statistics whenever a table is altered, "" if it reads none.
-func (s *Server) Sampling() string { return s.family().sampling }
+func (s *Server) Sampling() string { return s.Family().sampling }
 
 // LogsCascades reports whether the binary log has the rows that foreign keys change.
 func (s *Server) LogsCascades() bool {
-	f := s.family()
+	f := s.Family()
 	return f.cascades != (Version{}) && s.Version.Compare(f.cascades) >= 0
 }
 
@@ -140,26 +140,26 @@ func (s *Server) LogsCascades() bool {
 // the order of the keys and with little undo log, if unique_checks and foreign_key_checks are off.
 // https://mariadb.com/kb/en/innodb-insert/ (MDEV-24621)
 func (s *Server) FillsAtOnce() bool {
-	f := s.family()
+	f := s.Family()
 	return f.bulk != (Version{}) && s.Version.Compare(f.bulk) >= 0
 }
 
 // HidesCounters reports whether an AUTO_INCREMENT shows only when the table is opened anew: MySQL's
 // after an insert that failed though it gave the very value that was next, and met a lock or a
 // unique key; and in information_schema that of a table that the server has forgotten meanwhile.
-func (s *Server) HidesCounters() bool { return s.family().hidden }
+func (s *Server) HidesCounters() bool { return s.Family().hidden }
 
 // KeepsComments reports whether the server's client sends comments in statements unless told
 // otherwise.
 func (s *Server) KeepsComments() bool {
-	f := s.family()
+	f := s.Family()
 	return f.comments != (Version{}) && s.Version.Compare(f.comments) >= 0
 }
 
 // TransportsFrom returns from how many rows on a table is best copied by its file (FLUSH TABLES ...
 // FOR EXPORT, IMPORT TABLESPACE), 0 if it never is.
 func (s *Server) TransportsFrom() int64 {
-	f := s.family()
+	f := s.Family()
 	if s.Version.Compare(f.transportsSince) < 0 {
 		return 0
 	}
@@ -167,13 +167,13 @@ func (s *Server) TransportsFrom() int64 {
 }
 
 // ProgramNames are the names of all its programs, those included by which it upgrades.
-func (f *family) ProgramNames() []string {
-	return slices.Concat(f.daemons, f.clients, f.dumpers, f.logReaders, f.upgrader.calls, []string{f.upgrader.name})
+func (f *Family) ProgramNames() []string {
+	return slices.Concat(f.Daemons, f.Clients, f.Dumpers, f.LogReaders, f.upgrader.calls, []string{f.upgrader.name})
 }
 
 // BootstrapFile is the first of the files below Share that make a data directory, by any of its
 // names; nil for a daemon that makes one by itself.
-func (f *family) BootstrapFile() []string {
+func (f *Family) BootstrapFile() []string {
 	if len(f.bootstrap) == 0 {
 		return nil
 	}
@@ -181,12 +181,12 @@ func (f *family) BootstrapFile() []string {
 }
 
 // Example is how people name one of its series: mariadb:10.6.
-func (f *family) example() string { return string(f.flavour) + ":" + f.oldest.Series() }
+func (f *Family) Example() string { return string(f.Flavour) + ":" + f.Oldest.Series() }
 
 // TooOld is the error of a version that is not supported, nil for others.
-func (f *family) tooOld(v Version) error {
-	if v.Compare(f.oldest) >= 0 {
+func (f *Family) TooOld(v Version) error {
+	if v.Compare(f.Oldest) >= 0 {
 		return nil
 	}
-	return fmt.Errorf("%s %s is older than %s, the oldest that ramaria supports", f.name, v, f.oldest.Series())
+	return fmt.Errorf("%s %s is older than %s, the oldest that ramaria supports", f.Name, v, f.Oldest.Series())
 }

@@ -17,7 +17,7 @@ const stopPatience = 5 * time.Second
 var (
 	// ErrFrozenTooLong says that a server was let go on before what was to be done
 	// while it stood still was done.
-	ErrStillTooLong = errors.New("the server was stopped for too long and goes on")
+	ErrFrozenTooLong = errors.New("the server was stopped for too long and goes on")
 	// ErrWoken says that somebody else let a stopped server go on.
 	ErrWoken = errors.New("another process let the stopped server go on")
 )
@@ -29,8 +29,8 @@ var (
 // When limit has passed, or ctx ends, the context of f ends and the server goes on at
 // once, whatever f does; Freeze then returns an error, as what f did is worth nothing.
 // Should this process die, the server dies with it. pause is for how long it stood.
-func (p *Process) Still(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) (pause time.Duration, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrStillTooLong)
+func (p *Process) Freeze(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) (pause time.Duration, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrFrozenTooLong)
 	defer cancel()
 	began := time.Now()
 	// A watchdog of its own: f may hang in the kernel.

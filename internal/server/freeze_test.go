@@ -133,7 +133,7 @@ func TestFreeze(t *testing.T) {
 	// Without Still there are writes half done, and the test can see them.
 	untilStill(t, "a write is half done", func() bool { return !whole(t, path) })
 	for range 10 {
-		pause, err := p.Still(t.Context(), freezeLimit, func(context.Context) error {
+		pause, err := p.Freeze(t.Context(), freezeLimit, func(context.Context) error {
 			if states := threadStates(t, p.PID()); strings.Trim(states, "T") != "" {
 				t.Errorf("threads are in the states %s", states)
 			}
@@ -148,7 +148,7 @@ func TestFreeze(t *testing.T) {
 		goesOn(t, p, path)
 	}
 	failed := errors.New("failed")
-	if _, err := p.Still(t.Context(), freezeLimit, func(context.Context) error { return failed }); !errors.Is(err, failed) {
+	if _, err := p.Freeze(t.Context(), freezeLimit, func(context.Context) error { return failed }); !errors.Is(err, failed) {
 		t.Errorf("an error of the copy: %v", err)
 	}
 	goesOn(t, p, path)
@@ -166,12 +166,12 @@ func TestFreezeWatchdog(t *testing.T) {
 		begin func() // once the copy hangs
 		want  error
 	}{
-		{"the limit passes", time.Second, func() {}, ErrStillTooLong}, // not before the threads are looked at
+		{"the limit passes", time.Second, func() {}, ErrFrozenTooLong}, // not before the threads are looked at
 		{"the request ends", freezeLimit, cancel, context.Canceled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			began := time.Now()
-			_, err := p.Still(ctx, c.limit, func(ctx context.Context) error {
+			_, err := p.Freeze(ctx, c.limit, func(ctx context.Context) error {
 				if states := threadStates(t, p.PID()); strings.Trim(states, "T") != "" {
 					t.Errorf("threads are in the states %s", states)
 				}
@@ -189,7 +189,7 @@ func TestFreezeWatchdog(t *testing.T) {
 				t.Error("it came too early")
 			}
 			// What is late of the one must not wake the server in the next.
-			if _, err := p.Still(t.Context(), freezeLimit, func(context.Context) error { return nil }); err != nil {
+			if _, err := p.Freeze(t.Context(), freezeLimit, func(context.Context) error { return nil }); err != nil {
 				t.Errorf("once more: %v", err)
 			}
 			goesOn(t, p, path)
@@ -203,7 +203,7 @@ func TestFreezeWoken(t *testing.T) {
 	stopped := func() bool { return strings.Trim(threadStates(t, p.PID()), "T") == "" }
 	for name, again := range map[string]bool{"woken": false, "woken and stopped once more": true} {
 		t.Run(name, func(t *testing.T) {
-			_, err := p.Still(t.Context(), freezeLimit, func(context.Context) error {
+			_, err := p.Freeze(t.Context(), freezeLimit, func(context.Context) error {
 				if err := syscall.Kill(p.PID(), syscall.SIGCONT); err != nil {
 					return err
 				}
@@ -220,7 +220,7 @@ func TestFreezeWoken(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			goesOn(t, p, path)
-			if _, err := p.Still(t.Context(), freezeLimit, func(context.Context) error { return nil }); err != nil {
+			if _, err := p.Freeze(t.Context(), freezeLimit, func(context.Context) error { return nil }); err != nil {
 				t.Errorf("once more: %v", err)
 			}
 		})
@@ -230,7 +230,7 @@ func TestFreezeWoken(t *testing.T) {
 // TestFreezeKilled has the server die in the middle, and before.
 func TestFreezeKilled(t *testing.T) {
 	p, _ := stillProcess(t)
-	_, err := p.Still(t.Context(), freezeLimit, func(context.Context) error {
+	_, err := p.Freeze(t.Context(), freezeLimit, func(context.Context) error {
 		if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func TestFreezeKilled(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "killed by signal 9") {
 		t.Errorf("in the middle: %v", err)
 	}
-	if _, err := p.Still(t.Context(), freezeLimit, func(context.Context) error { t.Error("called"); return nil }); err == nil {
+	if _, err := p.Freeze(t.Context(), freezeLimit, func(context.Context) error { t.Error("called"); return nil }); err == nil {
 		t.Error("a dead one was stopped")
 	}
 }

@@ -7,16 +7,16 @@ import (
 )
 
 // mariadbFamily is MariaDB.
-var mariadbFamily = family{
-	flavour: MariaDB, name: "MariaDB", version: "MariaDB",
+var mariadbFamily = Family{
+	Flavour: MariaDB, Name: "MariaDB", VersionMark: "MariaDB",
 	// Its makers still care for 10.6.
-	oldest: Version{Major: 10, Minor: 6},
+	Oldest: Version{Major: 10, Minor: 6},
 
 	// mysqld and the like are the names before 10.5, which stayed as links.
-	daemons:    []string{"mariadbd", "mysqld"},
-	clients:    []string{"mariadb", "mysql"},
-	dumpers:    []string{"mariadb-dump", "mysqldump"},
-	logReaders: []string{"mariadb-binlog", "mysqlbinlog"},
+	Daemons:    []string{"mariadbd", "mysqld"},
+	Clients:    []string{"mariadb", "mysql"},
+	Dumpers:    []string{"mariadb-dump", "mysqldump"},
+	LogReaders: []string{"mariadb-binlog", "mysqlbinlog"},
 	upgrader:   upgrader{name: "mariadb-upgrade", calls: []string{"mariadb", "mariadb-check"}},
 
 	dialect: dbconn.Dialect{

@@ -3,19 +3,19 @@ package server
 import "github.com/ramaria-db/ramaria/internal/dbconn"
 
 // mysqlFamily is MySQL, and what is made of it and says its version as it does.
-var mysqlFamily = family{
-	flavour: MySQL, name: "MySQL",
+var mysqlFamily = Family{
+	Flavour: MySQL, Name: "MySQL",
 	// 8.0 is what most people still run; 5.7 has another dictionary, and before 8.0.14
 	// there is no SESSION_VARIABLES_ADMIN to withhold.
-	oldest: Version{8, 0, 14},
+	Oldest: Version{8, 0, 14},
 	// An upgrade goes through each of its long-term series; within 8.0 no release reads
 	// what a later one wrote.
 	steps: []string{"8.0", "8.4", "9.7"}, strict: "8.0",
 
-	daemons:    []string{"mysqld"},
-	clients:    []string{"mysql"},
-	dumpers:    []string{"mysqldump"},
-	logReaders: []string{"mysqlbinlog"},
+	Daemons:    []string{"mysqld"},
+	Clients:    []string{"mysql"},
+	Dumpers:    []string{"mysqldump"},
+	LogReaders: []string{"mysqlbinlog"},
 
 	dialect: dbconn.Dialect{
 		CreateUsers: func(names, identified string) []string {

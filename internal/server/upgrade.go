@@ -32,7 +32,7 @@ type upgrader struct {
 // tmp in it; the program runs under account, since it writes into the data directory.
 // A server that upgrades by itself has done so when it runs.
 func (s *Server) Upgrade(ctx context.Context, work, tmp string, e dbconn.Endpoint, account Account) error {
-	u := s.family().upgrader
+	u := s.Family().upgrader
 	if u.name == "" {
 		return nil
 	}

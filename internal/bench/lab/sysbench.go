@@ -19,6 +19,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 )
 
 const (
@@ -76,7 +77,7 @@ func (l *Lab) FindSysbench(ctx context.Context) (server.Program, error) {
 		return server.Program{}, fmt.Errorf("%w: there is no sysbench", runner.ErrUnavailable)
 	}
 	p, err := l.Sysbench(ctx)
-	if errors.Is(err, server.ErrNoTool) {
+	if errors.Is(err, software.ErrNoTool) {
 		err = fmt.Errorf("%w: %w", runner.ErrUnavailable, err)
 	}
 	return p, err

@@ -17,6 +17,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -64,7 +65,7 @@ func ramariaLab(t *testing.T, want string) *lab.Lab {
 	})
 	tools := servertest.Finder(t)
 	tools.NoFetch = os.Getenv(servertest.EnvOffline) == "1"
-	l.Sysbench = func(ctx context.Context) (server.Program, error) { return tools.Tool(ctx, server.Sysbench) }
+	l.Sysbench = func(ctx context.Context) (server.Program, error) { return tools.Tool(ctx, software.Sysbench) }
 	l.Options.Volumes = []volume.Kind{volume.Shm}
 	return l
 }

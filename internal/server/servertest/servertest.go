@@ -14,6 +14,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/memo"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 )
 
 // EnvDir names the directory of servers that tests share; EnvOffline=1 says that
@@ -164,7 +165,7 @@ func Share(t testing.TB, p host.Places) {
 
 // Finder returns a finder over the shared directory that sees no installed server.
 // The accounts that root's servers run under can reach what it finds.
-func Finder(t testing.TB) *server.Finder {
+func Finder(t testing.TB) *software.Finder {
 	t.Helper()
 	home, err := os.MkdirTemp("", "rf-") // above t.TempDir is one that only its owner can enter
 	if err != nil {
@@ -176,7 +177,7 @@ func Finder(t testing.TB) *server.Finder {
 	}
 	p := host.Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}
 	Share(t, p)
-	return &server.Finder{
+	return &software.Finder{
 		Host:     host.Host{Root: filepath.Join(home, "root")},
 		Places:   p,
 		Memo:     memo.Store{Dir: filepath.Join(p.State, "memo")},
