@@ -24,10 +24,10 @@ func testVerdictOfBefore(t *testing.T, want string) {
 		}
 	}
 
-	changed, same := doubted()
+	changed, _ := doubted()
 	changed(verdict)
 	expect("found to be another", verdict)
-	_, same = doubted()
+	_, same := doubted()
 	if !same() {
 		t.Error("it is not settled that nothing has changed")
 	}

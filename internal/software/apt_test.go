@@ -28,7 +28,7 @@ mariadb-server-core-10.11:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	for text, want := range map[string]server.Version{"1:10.11.19-0+deb12u1": {10, 11, 19}, "10.11.2-MariaDB": {10, 11, 2}, "5.8+1.1.0": {}, "": {}} {
+	for text, want := range map[string]server.Version{"1:10.11.19-0+deb12u1": {Major: 10, Minor: 11, Patch: 19}, "10.11.2-MariaDB": {Major: 10, Minor: 11, Patch: 2}, "5.8+1.1.0": {}, "": {}} {
 		if v, ok := packageVersion(text); v != want || ok != (want != server.Version{}) {
 			t.Errorf("%q: %s, %v", text, v, ok)
 		}

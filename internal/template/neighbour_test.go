@@ -27,7 +27,12 @@ func TestReadBesideNeighbour(t *testing.T) {
 			_, err := other.ExecContext(ctx, "CREATE TABLE neighbour.t AS SELECT SLEEP(60) AS a FROM neighbour.src")
 			ended <- err
 		}()
-		defer func() { cancel(); <-ended }()
+		defer func() {
+			cancel()
+			if err := <-ended; err == nil {
+				t.Error("the statement beside it ended by itself")
+			}
+		}()
 		for sleeping, end := 0, time.Now().Add(time.Minute); sleeping == 0; time.Sleep(10 * time.Millisecond) {
 			if err := conn.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep'").Scan(&sleeping); err != nil || time.Now().After(end) {
 				t.Fatalf("nobody sleeps: %v", err)
