@@ -36,9 +36,9 @@ func main() {
 	flag.Parse()
 	o.ramaria = flag.Arg(0)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		stop()
+	err := run(ctx, o)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "terminal:", err)
 		os.Exit(1)
 	}
