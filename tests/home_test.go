@@ -25,13 +25,7 @@ type house struct {
 // newHouse makes a home that is cleared away with the test.
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	return newHouseOf(t, wanted())
-}
-
-// newHouseOf is newHouse with another server.
-func newHouseOf(t *testing.T, want string) *house {
-	t.Helper()
-	srv := servertest.Find(t, want)
+	srv := servertest.Find(t, wanted())
 	dir, err := os.MkdirTemp("", "rh-")
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +41,7 @@ func newHouseOf(t *testing.T, want string) *house {
 	}
 	f := servertest.Finder(t)
 	f.Places, f.NoFetch = places, true
-	if h.srv, err = f.Find(t.Context(), want); err != nil {
+	if h.srv, err = f.Find(t.Context(), wanted()); err != nil {
 		t.Fatal(err)
 	}
 	return h

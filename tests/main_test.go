@@ -36,7 +36,7 @@ func (s *suite) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	binDir = dir
-	defer removeEmpties()
+	defer empty.remove()
 	return s.m.Run()
 }
 

@@ -330,7 +330,7 @@ func following(name string) (string, error) {
 	if i := strings.LastIndexByte(name, '.'); ok {
 		base, number = name[:i], name[i+1:]
 	}
-	n, err := fileNumber(number)
+	n, err := strconv.ParseUint(number, 10, 31)
 	if err != nil {
 		return "", &CorruptError{Position{File: name}, "name of a binary log", "it does not end in a number"}
 	}

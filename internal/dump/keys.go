@@ -4,39 +4,39 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// DeferredKeys are the statements by which the keys of an empty table go and come back.
-type DeferredKeys struct {
+// LaterKeys are the statements by which the keys of an empty table go and come back.
+type LaterKeys struct {
 	// Drop takes Keys and ForeignKeys out of the table. Add and AddForeign make them again;
 	// each is empty if there are none of its kind.
 	Drop, Add, AddForeign string
 }
 
-// DeferKeys returns the statements that have the keys made behind the rows, for any server; name is
+// Later returns the statements that have the keys made behind the rows, for any server; name is
 // what they call the table. It returns false if there are no keys for which that comes to the
 // same: not in a table without Bare, nor if the session that makes them could read their text
 // otherwise.
-func (t *Table) DeferKeys(name string) (DeferredKeys, bool) {
+func (t *Table) Later(name string) (LaterKeys, bool) {
 	var drop, keys, foreign []string
 	for _, clause := range t.ForeignKeys {
-		drop = append(drop, "DROP FOREIGN KEY "+dbconn.QuoteName(KeyName(clause)))
+		drop = append(drop, "DROP FOREIGN KEY "+server.QuoteName(KeyName(clause)))
 		clause, ok := sameRestrict(clause)
 		if !ok {
-			return DeferredKeys{}, false
+			return LaterKeys{}, false
 		}
 		foreign = append(foreign, "ADD "+clause)
 	}
 	for _, clause := range t.Keys {
-		drop = append(drop, "DROP KEY "+dbconn.QuoteName(KeyName(clause)))
+		drop = append(drop, "DROP KEY "+server.QuoteName(KeyName(clause)))
 		keys = append(keys, "ADD "+clause)
 	}
 	if t.Bare == nil || len(drop) == 0 || !plainText(t.ForeignKeys) || !plainText(t.Keys) {
-		return DeferredKeys{}, false
+		return LaterKeys{}, false
 	}
 	alter := "ALTER TABLE " + name + " "
-	k := DeferredKeys{Drop: alter + strings.Join(drop, ", ")}
+	k := LaterKeys{Drop: alter + strings.Join(drop, ", ")}
 	if len(keys) > 0 {
 		k.Add = alter + strings.Join(keys, ", ")
 	}
@@ -81,7 +81,7 @@ func References(clause string) (table string, columns []string) {
 			break
 		}
 	}
-	var d StatementClass
+	var d Deed
 	d.tableName(t.next(), &t)
 	if t.next().symbol('(') {
 		columns = t.columns()

@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -95,10 +94,10 @@ type Made struct {
 	// ServerID is the server's number in binary logs, another one in each instance.
 	ServerID uint32 `json:"server_id"`
 	// Supervisor is the account of Ramaria itself.
-	Supervisor dbconn.Login `json:"supervisor"`
+	Supervisor server.Login `json:"supervisor"`
 	// Endpoint is for applications. Its port is chosen anew at a start when it is
 	// taken and was not asked for.
-	Endpoint dbconn.Endpoint `json:"endpoint"`
+	Endpoint server.Endpoint `json:"endpoint"`
 }
 
 // Instance is one instance as its files have it.

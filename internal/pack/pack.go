@@ -149,38 +149,38 @@ func (p *packer) end() error {
 func (p *packer) statement(st *dump.Statement) error {
 	p.endRows()
 	text := p.scanner.WithoutComments(st.Text)
-	class := dump.Classify(text, st.Delimiter)
-	name := p.resolve(class.Database, class.Table)
+	deed := dump.DeedOf(text, st.Delimiter)
+	name := p.resolve(deed.Database, deed.Table)
 	if p.odd {
 		p.out.statement(st.Text, st.Delimiter)
 		return nil
 	}
-	if class.Kind == dump.StatementLock && p.lock(text) {
+	if deed.Kind == dump.DeedLock && p.lock(text) {
 		return nil
 	}
-	if p.concernsForeign(class, name, text) {
+	if p.concernsForeign(deed, name, text) {
 		p.makeForeign()
 	}
-	if err := p.transaction(class, text, st); err != nil {
+	if err := p.transaction(deed, text, st); err != nil {
 		return err
 	}
 	p.out.statement(st.Text, st.Delimiter)
-	switch class.Kind {
-	case dump.StatementSet, dump.StatementSetTransactions:
+	switch deed.Kind {
+	case dump.DeedSet, dump.DeedSetTransactions:
 		p.session.set(text)
-	case dump.StatementUse:
-		p.database = class.Database
-	case dump.StatementCreateTable:
+	case dump.DeedUse:
+		p.database = deed.Database
+	case dump.DeedCreateTable:
 		p.create(name, text)
-	case dump.StatementDropTable:
+	case dump.DeedDropTable:
 		p.tables[name] = &table{name: name, dropped: true}
-	case dump.StatementTrigger:
+	case dump.DeedTrigger:
 		p.watched[name] = true
-	case dump.StatementRows:
+	case dump.DeedRows:
 		p.filled()
-	case dump.StatementOther:
+	case dump.DeedOther:
 		p.other(text)
-	case dump.StatementUnknown:
+	case dump.DeedMystery:
 		p.odd = true
 		clear(p.tables)
 	}
@@ -205,26 +205,26 @@ func (p *packer) lock(text []byte) bool {
 }
 
 // transaction follows the transactions of the dump.
-func (p *packer) transaction(class dump.StatementClass, text []byte, st *dump.Statement) error {
+func (p *packer) transaction(deed dump.Deed, text []byte, st *dump.Statement) error {
 	s := &p.session
-	switch class.Kind {
-	case dump.StatementBegin:
+	switch deed.Kind {
+	case dump.DeedBegin:
 		s.committed()
 		s.begun = true
-	case dump.StatementCommit:
+	case dump.DeedCommit:
 		s.committed()
 		s.begun = contains(text, "chain") && !contains(text, "no")
-	case dump.StatementRollback:
+	case dump.DeedRollback:
 		if s.lost {
 			return &dump.Error{File: p.name, Line: st.Line, Msg: "ROLLBACK would take back rows that were committed before their keys are made",
 				Hint: "remove what is taken back"}
 		}
 		s.committed()
 		s.begun = contains(text, "to") || contains(text, "chain")
-	case dump.StatementCreateTable, dump.StatementDropTable, dump.StatementTrigger, dump.StatementStoredObject, dump.StatementKeys, dump.StatementLock:
+	case dump.DeedCreateTable, dump.DeedDropTable, dump.DeedTrigger, dump.DeedAside, dump.DeedKeys, dump.DeedLock:
 		s.committed() // as the server does before
 		s.begun = false
-	case dump.StatementSet, dump.StatementSetTransactions, dump.StatementUse, dump.StatementQuery:
+	case dump.DeedSet, dump.DeedSetTransactions, dump.DeedUse, dump.DeedQuery:
 	default:
 		s.dirty = true
 	}

@@ -35,7 +35,7 @@ type run struct {
 	// waiting says that the rows are held, since it is not known yet whether they are many.
 	waiting bool
 	held    []byte
-	keys    dump.DeferredKeys // what is made when waiting ends because they are; or behind
+	keys    dump.LaterKeys // what is made when waiting ends because they are; or behind
 	// transaction says that one was begun, with so many bytes of rows so far.
 	transaction bool
 	size        int
@@ -52,35 +52,35 @@ func (p *packer) begin(t *table, plain bool) {
 		p.commit()
 	}
 	r.table = t
-	if keys, ok := p.deferKeys(t); ok && plain {
+	if keys, ok := p.laterKeys(t); ok && plain {
 		r.waiting, r.keys = true, keys
 	}
 }
 
-// deferKeys returns the statements by which a table gets its keys behind the rows; false if that
+// laterKeys returns the statements by which a table gets its keys behind the rows; false if that
 // could be anything else than having them from the beginning.
-func (p *packer) deferKeys(t *table) (dump.DeferredKeys, bool) {
+func (p *packer) laterKeys(t *table) (dump.LaterKeys, bool) {
 	switch s := &p.session; {
 	case p.odd || p.blind || !t.fresh || t.shape == nil || t.shape.Bare == nil:
-		return dump.DeferredKeys{}, false
+		return dump.LaterKeys{}, false
 	case len(t.shape.ForeignKeys) > 0 && !s.checksOff(): // the rows would no longer be checked
-		return dump.DeferredKeys{}, false
+		return dump.LaterKeys{}, false
 	case s.begun || s.own() && s.dirty: // ALTER TABLE would commit what is open
-		return dump.DeferredKeys{}, false
+		return dump.LaterKeys{}, false
 	case s.modes != t.mode: // the same words could make another key, or none
-		return dump.DeferredKeys{}, false
+		return dump.LaterKeys{}, false
 	case p.watched[t.name]:
-		return dump.DeferredKeys{}, false
+		return dump.LaterKeys{}, false
 	}
 	needed := p.needed[strings.ToLower(t.name.Name)]
 	for _, clause := range t.shape.Keys {
 		// A server does not let go of a key that a foreign key refers to; MySQL also not when
 		// foreign_key_checks are off.
 		if columns := dump.KeyColumns(clause); len(columns) == 0 || slices.ContainsFunc(needed, func(c string) bool { return strings.EqualFold(c, columns[0]) }) {
-			return dump.DeferredKeys{}, false
+			return dump.LaterKeys{}, false
 		}
 	}
-	return t.shape.DeferKeys(t.name.String())
+	return t.shape.Later(t.name.String())
 }
 
 // put writes a part of the statements of the present run.
@@ -117,7 +117,7 @@ func (p *packer) decide(many bool) {
 			p.foreign = append(p.foreign, foreignKeys{r.table.name, r.keys.AddForeign})
 		}
 	} else {
-		r.keys = dump.DeferredKeys{}
+		r.keys = dump.LaterKeys{}
 	}
 	if len(r.held) > 0 {
 		p.start()
@@ -162,7 +162,7 @@ func (p *packer) leave() {
 		p.out.own(r.keys.Add)
 		p.session.committedHere()
 	}
-	r.table, r.keys = nil, dump.DeferredKeys{}
+	r.table, r.keys = nil, dump.LaterKeys{}
 }
 
 // endRows finishes the rows before something else.
@@ -173,18 +173,18 @@ func (p *packer) endRows() {
 }
 
 // concernsForeign says that foreign keys have to be there before a statement.
-func (p *packer) concernsForeign(class dump.StatementClass, name dump.TableName, text []byte) bool {
+func (p *packer) concernsForeign(deed dump.Deed, name dump.TableName, text []byte) bool {
 	if len(p.foreign) == 0 {
 		return false
 	}
-	switch class.Kind {
-	case dump.StatementStoredObject, dump.StatementLock, dump.StatementKeys, dump.StatementQuery, dump.StatementCommit, dump.StatementTrigger:
+	switch deed.Kind {
+	case dump.DeedAside, dump.DeedLock, dump.DeedKeys, dump.DeedQuery, dump.DeedCommit, dump.DeedTrigger:
 		return false
-	case dump.StatementSet, dump.StatementSetTransactions:
+	case dump.DeedSet, dump.DeedSetTransactions:
 		return p.session.leavesChecksOff(text)
-	case dump.StatementUse:
+	case dump.DeedUse:
 		return p.database == "" // the table's database has no name
-	case dump.StatementCreateTable, dump.StatementDropTable:
+	case dump.DeedCreateTable, dump.DeedDropTable:
 		return slices.ContainsFunc(p.foreign, func(f foreignKeys) bool { return strings.EqualFold(f.table.Name, name.Name) })
 	}
 	return true

@@ -38,8 +38,7 @@ const (
 func leftOut() string { return cmp.Or(os.Getenv(envWithout), documented) }
 
 const (
-	// pace is how long the first server is tested in a normal run, turn how long another, or each
-	// in a quick run.
+	// pace is how long the first server is tested in a normal run, turn how long another.
 	pace, turn = 25 * time.Second, 8 * time.Second
 	// epoch is how long a long run stays with one instance and its templates.
 	epoch = 2 * time.Minute
@@ -71,10 +70,10 @@ type runner struct {
 }
 
 func TestRandom(t *testing.T) {
-	servertest.EachAlways(t, func(t *testing.T, want string) {
+	servertest.Each(t, func(t *testing.T, want string) {
 		t.Parallel()
 		length := turn
-		if want == servertest.Servers[0] && !servertest.Quick() {
+		if want == servertest.Servers[0] {
 			length = pace
 		}
 		length = duration(t, length)
