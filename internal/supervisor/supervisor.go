@@ -124,26 +124,6 @@ func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o O
 	return s, nil
 }
 
-// enter writes a new state to state.json.
-func (s *Supervisor) enter(st instance.State) error {
-	st.Since = time.Now()
-	s.state = st
-	return s.saveState()
-}
-
-// saveState writes state.json.
-func (s *Supervisor) saveState() error {
-	if s.gone() {
-		return nil
-	}
-	return s.inst.SaveState(s.state)
-}
-
-// gone reports whether the instance's directory was taken away, by hand or with its volume. What
-// lies under its name since then, if anything, was made anew and is another supervisor's: no
-// file there may be written or removed any more.
-func (s *Supervisor) gone() bool { return !s.lock.Named() }
-
 // fail undoes a start. A server that was interrupted is stopped, not crashed: it
 // did nothing yet.
 func (s *Supervisor) fail(ctx context.Context, cause error) error {
