@@ -38,8 +38,16 @@ demo: build ## Show the main job, end to end, on a generated data set
 	$(BIN) demo
 
 .PHONY: test
-test: build $(GOLANGCI) ## Run everything: lint, tests on real servers, fuzzing, leftovers (V=1 shows every test)
-	@MAKE='$(MAKE)' FUZZTIME='$(FUZZTIME)' V='$(V)' sh tests/run.sh
+test: build ## Test every behaviour once: lint, tests on real servers, leftovers (V=1 shows every test)
+	@MAKE='$(MAKE)' V='$(V)' sh tests/run.sh
+
+.PHONY: test-all
+test-all: build ## Test everything on every server, with long walks, kills and fuzzing
+	@MAKE='$(MAKE)' ALL=1 FUZZTIME='$(FUZZTIME)' V='$(V)' sh tests/run.sh
+
+.PHONY: test-profile
+test-profile: ## Print where the time of the last make test went
+	@cat bin/test-profile.txt
 
 .PHONY: matrix
 matrix: ## Print the grid of the last make test: suites and servers
@@ -64,6 +72,10 @@ bench: build ## Measure this machine: the scenarios that take five minutes toget
 .PHONY: man
 man: ## Generate the man pages in bin/man
 	go run -ldflags '$(LDFLAGS)' ./packaging/man bin/man
+
+.PHONY: picture
+picture: build ## Draw the terminal at the head of README.md from a real run
+	go run ./packaging/terminal $(BIN)
 
 .PHONY: completions
 completions: build ## Generate shell completions in bin/completions

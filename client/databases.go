@@ -103,7 +103,7 @@ type Database struct {
 	Kept bool `json:"kept,omitempty"`
 }
 
-// Reset is what it took to make a database as its template is, or as it was at its mark.
+// Reset is what it took to make a database as its template is, or as it was at its savepoint.
 type Reset struct {
 	// Way is how it was done, the cheapest first: noop (nothing had been written), rewind
 	// (what was written was undone), refill (tables that were written to were filled
@@ -229,17 +229,31 @@ func (c *Client) putBack(ctx context.Context, name, action string, mode ResetMod
 	return r, err
 }
 
-// MarkDatabase has RewindDatabase put a database back to what is committed in it now, until the
-// next ResetDatabase; a mark takes the place of the one before. One of which more than rows was
-// changed is CodeChanged: it cannot be marked.
-func (c *Client) MarkDatabase(ctx context.Context, name string) error {
-	return c.call(ctx, http.MethodPost, databasePath(name)+"/mark", nil, nil)
+// SetSavepoint has RollbackDatabase put a database back to what is committed in it now, until the
+// next ResetDatabase; a savepoint takes the place of the one before. A database of which more than
+// rows was changed is CodeChanged: it can have no savepoint.
+func (c *Client) SetSavepoint(ctx context.Context, name string) error {
+	return c.call(ctx, http.MethodPost, databasePath(name)+"/savepoint", nil, nil)
 }
 
-// RewindDatabase puts a database back to its mark, and keeps the mark. That it has none, or could
-// not be put back to it by its rows, is CodeLost: then it was reset to its template, and has none.
+// RollbackDatabase puts a database back to its savepoint, and keeps the savepoint. That it has none,
+// or that undoing rows is not enough, is CodeLost: then it was reset to its template, and has none.
+func (c *Client) RollbackDatabase(ctx context.Context, name string, mode ResetMode) (Reset, error) {
+	return c.putBack(ctx, name, "/rollback", mode)
+}
+
+// MarkDatabase is the former name of SetSavepoint.
+//
+// Deprecated: use SetSavepoint.
+func (c *Client) MarkDatabase(ctx context.Context, name string) error {
+	return c.SetSavepoint(ctx, name)
+}
+
+// RewindDatabase is the former name of RollbackDatabase.
+//
+// Deprecated: use RollbackDatabase.
 func (c *Client) RewindDatabase(ctx context.Context, name string, mode ResetMode) (Reset, error) {
-	return c.putBack(ctx, name, "/rewind", mode)
+	return c.RollbackDatabase(ctx, name, mode)
 }
 
 // DropDatabase ends the use of a database: its user and their connections are gone. One

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -223,7 +224,7 @@ const insistTries = 10
 // 0.95 s. It is not proved. The same statement again does, or ends, what it should.
 func insist(db *sql.DB, statement string) (err error) {
 	for range insistTries {
-		if _, err = db.Exec(statement); !server.LockTimeout(err) || !strings.HasPrefix(statement, "TRUNCATE ") && !strings.HasPrefix(statement, "DROP ") {
+		if _, err = db.Exec(statement); !dbconn.LockTimeout(err) || !strings.HasPrefix(statement, "TRUNCATE ") && !strings.HasPrefix(statement, "DROP ") {
 			return err
 		}
 	}

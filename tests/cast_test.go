@@ -55,13 +55,13 @@ func newCast(t *testing.T) *cast {
 // wanted is the server that the tests run.
 func wanted() string { return cmp.Or(os.Getenv(envServer), Servers[0]) }
 
-// chosen reports whether that is another than the first, or chosen by hand: what only
-// takes longer then runs smaller.
+// chosen reports whether that is another than the first, or chosen by hand.
 func chosen() bool { return os.Getenv(envServer) != "" }
 
-// fewer is how often to do something: n times, or less where it is not the first server.
+// fewer is how often to do something: n times, or less where it is not the first server, or the
+// run is quick.
 func fewer(n, less int) int {
-	if chosen() {
+	if chosen() || servertest.Quick() {
 		return less
 	}
 	return n
@@ -83,6 +83,9 @@ func cmdHave(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("no server is %s here: ask [%s] first", args[0], strings.ToLower(args[0]))
 	}
 	ts.Check(install(b.places, s))
+	if servertest.Quick() {
+		ts.Check(saved(b.places, s))
+	}
 	ts.Setenv(args[0]+"_NAME", s.Name())
 }
 
@@ -107,14 +110,19 @@ func install(p host.Places, srv *server.Server) error {
 }
 
 // furnish puts the server into a home. One that was chosen, which takes part in the
-// matrix, comes with its empty image saved, since that takes MySQL seconds to make; on
-// the default server every home makes its own.
+// matrix, comes with its empty image saved, since that takes MySQL seconds to make, and so
+// does every one in a quick run; else every home on the default server makes its own.
 func furnish(p host.Places, home string, srv *server.Server) error {
 	// The accounts that root's servers run under pass through the home.
-	if err := errors.Join(os.Chmod(home, 0o755), install(p, srv)); err != nil || !chosen() {
+	if err := errors.Join(os.Chmod(home, 0o755), install(p, srv)); err != nil || !chosen() && !servertest.Quick() {
 		return err
 	}
-	image, err := empty.of(srv)
+	return saved(p, srv)
+}
+
+// saved puts the empty image of a server, saved, into a home.
+func saved(p host.Places, srv *server.Server) error {
+	image, err := emptyOf(srv).of(srv)
 	if err != nil {
 		return err
 	}
@@ -125,7 +133,7 @@ func furnish(p host.Places, home string, srv *server.Server) error {
 	return errors.Join(os.MkdirAll(coldDir(p), 0o700), os.WriteFile(filepath.Join(coldDir(p), filepath.Base(image)), b, 0o600))
 }
 
-// emptyImage is the empty image of the server that was chosen, saved by ramaria itself.
+// emptyImage is the empty image of the server, saved by ramaria itself.
 type emptyImage struct {
 	once sync.Once
 	home string // "" until it is made
@@ -133,7 +141,23 @@ type emptyImage struct {
 	err  error
 }
 
-var empty emptyImage
+// empties are those of the servers that were asked for, by name.
+var empties struct {
+	lock sync.Mutex
+	of   map[string]*emptyImage
+}
+
+func emptyOf(srv *server.Server) *emptyImage {
+	empties.lock.Lock()
+	defer empties.lock.Unlock()
+	if empties.of == nil {
+		empties.of = map[string]*emptyImage{}
+	}
+	if empties.of[srv.Name()] == nil {
+		empties.of[srv.Name()] = &emptyImage{}
+	}
+	return empties.of[srv.Name()]
+}
 
 // of returns the path of the file, which is made at the first call.
 func (e *emptyImage) of(srv *server.Server) (string, error) {
@@ -171,9 +195,11 @@ func (e *emptyImage) make(srv *server.Server) (err error) {
 	return err
 }
 
-// remove removes it at the end of all tests.
-func (e *emptyImage) remove() {
-	if e.home != "" {
-		_ = os.RemoveAll(e.home) // what stays is found by leftovers
+// removeEmpties removes them at the end of all tests.
+func removeEmpties() {
+	for _, e := range empties.of {
+		if e.home != "" {
+			_ = os.RemoveAll(e.home) // what stays is found by leftovers
+		}
 	}
 }

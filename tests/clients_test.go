@@ -2,6 +2,7 @@ package tests
 
 import (
 	"archive/zip"
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,19 +16,18 @@ import (
 // gets all that it needs from its language's registry. Together they see both flavours;
 // RAMARIA_TEST_SERVER has them all on one.
 func TestClients(t *testing.T) {
+	t.Parallel() // what they wait for is registries
 	for _, c := range []struct{ name, needs, server string }{
 		{"python", "python3", "mariadb:10.11"}, {"node", "npm", "mariadb:10.11"}, {"java", "mvn", "mysql:9.7"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !chosen() {
-				t.Setenv(envServer, c.server)
-			}
+			t.Parallel()
 			if _, err := exec.LookPath(c.needs); err != nil {
 				t.Skipf("SKIPPED, UNTESTED: the %s client: %v", c.name, err)
 			}
-			h := newHouse(t)
+			h := newHouseOf(t, cmp.Or(os.Getenv(envServer), c.server))
 			cmd := exec.CommandContext(t.Context(), "sh", filepath.Join("..", "clients", c.name, "test.sh"))
-			cmd.Env = append(os.Environ(), "RAMARIA_BIN="+filepath.Join(binDir, "ramaria"), "RAMARIA_HOME="+h.home,
+			cmd.Env = append(os.Environ(), envServer+"="+series(h.srv), "RAMARIA_BIN="+filepath.Join(binDir, "ramaria"), "RAMARIA_HOME="+h.home,
 				"RAMARIA_NO_FETCH=1", "RAMARIA_VOLUME="+testVolume, "RAMARIA_SERVER="+series(h.srv))
 			began := time.Now()
 			out, err := cmd.CombinedOutput()
@@ -42,6 +42,7 @@ func TestClients(t *testing.T) {
 // TestClientsFromClone does what the READMEs say in a clean copy of the tree: it builds all
 // clients, installs them, and asks their ramaria who it is.
 func TestClientsFromClone(t *testing.T) {
+	t.Parallel()
 	clone := filepath.Join(t.TempDir(), "clone")
 	for _, dir := range []string{"cmd", "internal", "client", "ramariatest", "clients"} {
 		if err := os.CopyFS(filepath.Join(clone, dir), os.DirFS(filepath.Join("..", dir))); err != nil {

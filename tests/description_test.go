@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // description is all that is in some databases, by what it is.
@@ -82,7 +82,7 @@ func describeAll(t *testing.T, pool *sql.DB, databases []string) description {
 	d := description{}
 	in := "('" + strings.Join(databases, "', '") + "')"
 	name := func(schema, object string) string {
-		return server.QuoteName(schema) + "." + server.QuoteName(object)
+		return dbconn.QuoteName(schema) + "." + dbconn.QuoteName(object)
 	}
 	// Timestamps of creation are all that differs in SHOW CREATE.
 	show := func(kind, schema, object string) {

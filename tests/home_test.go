@@ -25,7 +25,13 @@ type house struct {
 // newHouse makes a home that is cleared away with the test.
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	srv := servertest.Find(t, wanted())
+	return newHouseOf(t, wanted())
+}
+
+// newHouseOf is newHouse with another server.
+func newHouseOf(t *testing.T, want string) *house {
+	t.Helper()
+	srv := servertest.Find(t, want)
 	dir, err := os.MkdirTemp("", "rh-")
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +47,7 @@ func newHouse(t *testing.T) *house {
 	}
 	f := servertest.Finder(t)
 	f.Places, f.NoFetch = places, true
-	if h.srv, err = f.Find(t.Context(), wanted()); err != nil {
+	if h.srv, err = f.Find(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
 	return h

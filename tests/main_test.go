@@ -36,7 +36,7 @@ func (s *suite) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	binDir = dir
-	defer empty.remove()
+	defer removeEmpties()
 	return s.m.Run()
 }
 

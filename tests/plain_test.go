@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -24,7 +25,7 @@ type plainServer struct {
 	srv     *server.Server
 	dir     string
 	account server.Account
-	login   server.Login
+	login   dbconn.Login
 	last    server.Config
 	proc    *server.Process
 	db      *sql.DB
@@ -41,7 +42,7 @@ func newPlain(t *testing.T, srv *server.Server) *plainServer {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p := &plainServer{t: t, srv: srv, dir: dir, login: server.Login{User: server.SupervisorUser, Password: server.NewPassword()}}
+	p := &plainServer{t: t, srv: srv, dir: dir, login: dbconn.Login{User: dbconn.SupervisorUser, Password: dbconn.NewPassword()}}
 	if os.Geteuid() == 0 {
 		p.account.UID, p.account.GID = host.ReservedID, host.ReservedID
 	}
@@ -95,7 +96,7 @@ func (p *plainServer) start() {
 	if p.proc, err = p.srv.Start(p.config(), p.last, p.account, p.dir, log, server.Synced); err != nil {
 		p.t.Fatal(err)
 	}
-	if p.db, err = server.Open(p.socket(), p.login, ""); err != nil {
+	if p.db, err = dbconn.Open(p.socket(), p.login, ""); err != nil {
 		p.t.Fatal(err)
 	}
 	if err := p.proc.Ready(p.t.Context(), p.db, p.socket(), p.log()); err != nil {
@@ -131,7 +132,7 @@ func (p *plainServer) during(t *testing.T) {
 func (p *plainServer) load(database string, files ...string) {
 	p.t.Helper()
 	config := filepath.Join(p.dir, "client.cnf")
-	e := server.Endpoint{Socket: p.socket(), Login: p.login}
+	e := dbconn.Endpoint{Socket: p.socket(), Login: p.login}
 	if err := server.WritePrivate(config, []byte(e.ClientConfig()), server.Account{}); err != nil {
 		p.t.Fatal(err)
 	}

@@ -1,7 +1,8 @@
 #!/bin/sh
-# The whole suite, called by `make test`. Every step runs even if one before it
-# failed; the exit status is that of all of them. The last lines are the grid of suites
-# and servers, the skipped tests, and the count: "N passed, N failed, N skipped".
+# The whole suite, called by `make test` (every behaviour once) and, with ALL=1, by `make
+# test-all`. Every step runs even if one before it failed; the exit status is that of all of
+# them. The last lines say where the time went, then the grid of suites and servers, the
+# skipped tests, and the count: "N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.."
 : "${MAKE:=make}"
@@ -22,8 +23,10 @@ below=$(mktemp -d "${TMPDIR:-/tmp}/rt.XXXXXX") || exit 1
 mkdir -p bin
 report=bin/test-report.txt
 results=bin/test-results.txt
+profile=bin/test-profile.txt
 snapshot=bin/test-snapshot.json
-rm -f "$report" "$results"
+linted=bin/test-lint.txt
+rm -f "$report" "$results" "$profile" "$linted"
 trap 'rmdir "$below" 2>/dev/null' EXIT
 trap 'echo "interrupted: files may be left in $below"; exit 130' INT TERM
 
@@ -42,27 +45,45 @@ else
 	echo 'mkfs.xfs could not be had: tests of mounted volumes are skipped, or fail'
 fi
 
-# The floors are for root: what takes root is skipped with all that is in it, and uncounted.
+# The least numbers of tests are for root: what takes root is skipped with all that is in it,
+# and uncounted.
 guards=''
 if [ "$(id -u)" = 0 ]; then
-	guards='-floors tests/floors.txt'
+	guards='-root'
 fi
 if [ "${CI:-}" = true ]; then
-	guards="$guards -must-not-skip tests/must-not-skip.txt"
+	guards="$guards -ci"
 fi
+[ "${ALL:-}" = 1 ] || export RAMARIA_TEST_QUICK=1
 
+# Data directories of empty servers, made once for all tests of this run.
+empty=$below/empty
 run_tests() {
+	mkdir "$empty" || return 1
 	# shellcheck disable=SC2086 # the variables hold lists of words
-	TMPDIR=$below go run ./tests/tally ${V:+-v} $guards -report "$report" -results "$results" -- \
-		-count=1 -timeout 60m $race ./...
+	RAMARIA_TEST_EMPTY=$empty TMPDIR=$below go run ./tests/tally ${V:+-v} $guards $race -report "$report" -results "$results" -profile "$profile"
+	status=$?
+	rm -rf "$empty"
+	return $status
 }
 
 run_fuzz() { TMPDIR=$below "$MAKE" --no-print-directory fuzz; }
 
-step 'lint' "$MAKE" --no-print-directory lint
+# The linter computes while tests wait: it runs beside them and gives way.
+began=$(date +%s)
+nice -n 19 "$MAKE" --no-print-directory lint >"$linted" 2>&1 &
+lint=$!
+say_lint() {
+	wait "$lint"
+	status=$?
+	cat "$linted"
+	return $status
+}
+
 step 'what is there before' go run ./tests/leftovers -snapshot "$snapshot" -below "$below"
 step 'tests' run_tests
-step 'fuzzing' run_fuzz
+step 'lint' say_lint
+[ "${ALL:-}" != 1 ] || step 'fuzzing' run_fuzz
 step 'leftovers' go run ./tests/leftovers -check "$snapshot" -below "$below"
 
 printf '\n== summary\n'
@@ -71,6 +92,10 @@ if [ -n "$failed" ]; then
 	if [ -n "$(ls -A "$below")" ]; then
 		echo "the tests' files are kept in $below"
 	fi
+fi
+if [ -f "$profile" ]; then
+	cat "$profile"
+	printf 'all steps: %s seconds\n\n' $(($(date +%s) - began))
 fi
 if [ -f "$results" ]; then
 	go run ./tests/matrix -results "$results" || failed="$failed 'matrix'"

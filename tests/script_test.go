@@ -32,6 +32,7 @@ const otherUser = 64321
 
 // TestScripts runs every script as the user who runs the tests.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	c := newCast(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "script",
@@ -43,11 +44,13 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// TestScriptsAsOrdinaryUser runs every script again without root's rights.
+// TestScriptsAsOrdinaryUser runs every script again without root's rights; a quick run, those of
+// OrdinaryUser.
 func TestScriptsAsOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root: TestScripts was it")
 	}
+	t.Parallel()
 	srv := servertest.Find(t, wanted()) // while there is root to fetch it
 	dir, err := os.MkdirTemp("", "ru-")
 	if err != nil {
@@ -74,39 +77,35 @@ func TestScriptsAsOrdinaryUser(t *testing.T) {
 		servers, srv.Dir, srv.Name(), strconv.Itoa(otherUser)).CombinedOutput(); err != nil {
 		t.Fatalf("copy the server: %v: %s", err, out)
 	}
-	// #nosec G204 -- a copy of this program
-	cmd := exec.Command(self, "-test.v", "-test.run=^TestScripts$", "-test.parallel="+strconv.Itoa(parallel()))
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "HOME="+tmp, envBinary+"="+filepath.Join(binDir, "ramaria"),
-		servertest.EnvDir+"="+servers, servertest.EnvOffline+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: otherUser, Gid: otherUser}}
-	out, err := cmd.CombinedOutput()
+	r := rerun{
+		program: self, dir: dir, parallel: userParallel, scripts: OrdinaryUser,
+		env:        []string{"TMPDIR=" + tmp, "GOTMPDIR=" + tmp, "HOME=" + tmp, servertest.EnvDir + "=" + servers, servertest.EnvOffline + "=1"},
+		credential: &syscall.Credential{Uid: otherUser, Gid: otherUser},
+	}
+	if !servertest.Quick() {
+		r.scripts = nil
+		scripts, err := filepath.Glob("script/*.txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range scripts {
+			r.scripts = append(r.scripts, strings.TrimSuffix(filepath.Base(path), ".txtar"))
+		}
+	}
+	ended, err := r.run(t)
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) {
 		t.Skipf("SKIPPED, UNTESTED: cannot become uid %d here: %v", otherUser, err)
 	}
 	if err != nil {
-		t.Fatalf("the scripts fail as uid %d: %v\n%s", otherUser, err, out)
+		t.Errorf("the scripts fail as uid %d: %v", otherUser, err)
 	}
-	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, "--- SKIP") || strings.Contains(line, "SKIPPED") {
-			t.Log(strings.TrimSpace(line))
-		}
-	}
-	// A pattern that matches nothing would pass too.
-	scripts, err := filepath.Glob("script/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ran := strings.Count(string(out), "    --- "); ran != len(scripts) {
-		t.Errorf("%d scripts ran as uid %d, there are %d:\n%s", ran, otherUser, len(scripts), out)
+	for _, name := range r.scripts {
+		t.Run(name, func(t *testing.T) { ended["TestScripts/"+name].report(t) })
 	}
 }
 
-// parallel is how many scripts run at once.
-func parallel() int {
-	const most = 4 // scripts wait for servers more than they compute
-	return most
-}
+// userParallel is how many scripts run at once as an ordinary user, beside others.
+const userParallel = 2
 
 // setUp gives a script a home of its own, with the shared server in its cache.
 func setUp(env *testscript.Env, c *cast) error {

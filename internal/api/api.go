@@ -41,10 +41,10 @@ type Instance interface {
 	// NewDatabase gets a name that is empty or needs no quotes, and a time to live of 0
 	// (the default) to MaxTTL.
 	NewDatabase(ctx context.Context, r client.DatabaseRequest) (client.Database, error)
-	// ResetDatabase and RewindDatabase get one of the constants.
+	// ResetDatabase and RollbackDatabase get one of the constants.
 	ResetDatabase(ctx context.Context, name string, counters client.ResetMode) (client.Reset, error)
-	MarkDatabase(ctx context.Context, name string) error
-	RewindDatabase(ctx context.Context, name string, counters client.ResetMode) (client.Reset, error)
+	SetSavepoint(ctx context.Context, name string) error
+	RollbackDatabase(ctx context.Context, name string, counters client.ResetMode) (client.Reset, error)
 	DropDatabase(ctx context.Context, name string) error
 	Database(ctx context.Context, name string) (client.Database, error)
 	KeepDatabase(ctx context.Context, name string) (client.Database, error)
@@ -136,8 +136,10 @@ func (h *handler) routes() []route {
 		{http.MethodGet, "/v1/databases/{name}", http.StatusOK, false, h.database},
 		{http.MethodPost, "/v1/databases/{name}/keep", http.StatusOK, false, h.keepDatabase},
 		{http.MethodPost, "/v1/databases/{name}/reset", http.StatusOK, false, h.resetDatabase},
-		{http.MethodPost, "/v1/databases/{name}/mark", http.StatusNoContent, false, h.markDatabase},
-		{http.MethodPost, "/v1/databases/{name}/rewind", http.StatusOK, false, h.rewindDatabase},
+		{http.MethodPost, "/v1/databases/{name}/savepoint", http.StatusNoContent, false, h.setSavepoint},
+		{http.MethodPost, "/v1/databases/{name}/rollback", http.StatusOK, false, h.rollbackDatabase},
+		{http.MethodPost, "/v1/databases/{name}/mark", http.StatusNoContent, false, h.setSavepoint}, // the former name
+		{http.MethodPost, "/v1/databases/{name}/rewind", http.StatusOK, false, h.rollbackDatabase},  // likewise
 		{http.MethodDelete, "/v1/databases/{name}", http.StatusNoContent, false, h.dropDatabase},
 		{http.MethodGet, "/v1/pool", http.StatusOK, false, h.limits},
 		{http.MethodPut, "/v1/pool", http.StatusOK, true, h.setLimits},

@@ -167,15 +167,15 @@ func countersOf(query string) (client.ResetMode, error) {
 	return counters, nil
 }
 
-func (h *handler) markDatabase(ctx context.Context, r request) (any, error) {
+func (h *handler) setSavepoint(ctx context.Context, r request) (any, error) {
 	if err := checkDatabase("database", r.name); err != nil {
 		return nil, err
 	}
-	return nil, h.instance.MarkDatabase(ctx, r.name)
+	return nil, h.instance.SetSavepoint(ctx, r.name)
 }
 
-func (h *handler) rewindDatabase(ctx context.Context, r request) (any, error) {
-	return putBack(ctx, r, h.instance.RewindDatabase)
+func (h *handler) rollbackDatabase(ctx context.Context, r request) (any, error) {
+	return putBack(ctx, r, h.instance.RollbackDatabase)
 }
 
 func (h *handler) dropDatabase(ctx context.Context, r request) (any, error) {

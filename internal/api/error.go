@@ -17,7 +17,7 @@ var (
 	ErrNotFound    = errors.New("it does not exist")       // 404 not_found
 	ErrExists      = errors.New("it exists already")       // 409 exists
 	ErrChanged     = errors.New("it was changed")          // 409 changed
-	ErrLost        = errors.New("the mark is lost")        // 409 lost
+	ErrLost        = errors.New("the savepoint is lost")   // 409 lost
 	ErrNoLog       = errors.New("there is no binary log")  // 409 no_log
 	ErrInvalid     = errors.New("it makes no sense")       // 400 invalid
 	ErrNoRoom      = errors.New("there is no room for it") // 507 no_room; *volume.NoRoomError too

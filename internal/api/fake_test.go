@@ -143,12 +143,12 @@ func (f *fake) ResetDatabase(ctx context.Context, name string, c client.ResetMod
 	return f.reset, f.call(ctx, fmt.Sprintf("reset %s, %s counters", name, c))
 }
 
-func (f *fake) MarkDatabase(ctx context.Context, name string) error {
-	return f.call(ctx, "mark of "+name)
+func (f *fake) SetSavepoint(ctx context.Context, name string) error {
+	return f.call(ctx, "savepoint of "+name)
 }
 
-func (f *fake) RewindDatabase(ctx context.Context, name string, c client.ResetMode) (client.Reset, error) {
-	return f.reset, f.call(ctx, fmt.Sprintf("rewind of %s, %s counters", name, c))
+func (f *fake) RollbackDatabase(ctx context.Context, name string, c client.ResetMode) (client.Reset, error) {
+	return f.reset, f.call(ctx, fmt.Sprintf("rollback of %s, %s counters", name, c))
 }
 
 func (f *fake) DropDatabase(ctx context.Context, name string) error {

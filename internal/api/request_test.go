@@ -237,7 +237,7 @@ func TestAccepted(t *testing.T) {
 		"template a `é%2f.", client.DatabaseRequest{Template: "é"}, client.DatabaseRequest{Template: "é", TTLSeconds: 31536000}, "drop a-b",
 		"get a b", "get a", "keep é.", client.DatabaseRequest{Template: "é", WaitSeconds: 3600},
 		client.TemplateRequest{Name: "A_9", Key: key, BuildSeconds: 31536000}, client.TemplateRequest{Name: "a", Key: "\x00\n/é"},
-		client.Limits{MaxDatabases: 10000}, "metrics", "reset a, restore counters", "rewind of a, keep counters"}
+		client.Limits{MaxDatabases: 10000}, "metrics", "reset a, restore counters", "rollback of a, keep counters"}
 	if d := cmp.Diff(want, f.requests()); d != "" {
 		t.Errorf("requests (-want +got):\n%s", d)
 	}

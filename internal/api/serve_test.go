@@ -60,11 +60,11 @@ func TestClient(t *testing.T) {
 	same("reset", f.reset, reset, err)
 	reset, err = c.ResetDatabase(ctx, odd, client.KeepCounters)
 	same("reset without counters", f.reset, reset, err)
-	same("mark", nil, nil, c.MarkDatabase(ctx, odd))
-	reset, err = c.RewindDatabase(ctx, odd, "")
-	same("rewind to the mark", f.reset, reset, err)
-	reset, err = c.RewindDatabase(ctx, odd, client.KeepCounters)
-	same("rewind to the mark without counters", f.reset, reset, err)
+	same("savepoint", nil, nil, c.SetSavepoint(ctx, odd))
+	reset, err = c.RollbackDatabase(ctx, odd, "")
+	same("roll back to the savepoint", f.reset, reset, err)
+	reset, err = c.RollbackDatabase(ctx, odd, client.KeepCounters)
+	same("roll back to the savepoint without counters", f.reset, reset, err)
 	same("drop", nil, nil, c.DropDatabase(ctx, odd))
 	database, err = c.Database(ctx, odd)
 	same("one database", f.databases[0], database, err)
@@ -81,8 +81,8 @@ func TestClient(t *testing.T) {
 	same("metrics", f.metrics, string(metrics), err)
 	want := []any{
 		"status", client.BranchRequest{Name: "shop-2"}, "marks", client.MarkRequest{Label: "a", Replace: true}, "rewind a", "delete a",
-		"templates", "template " + odd, "no template " + odd, "databases", request, "reset " + odd + ", restore counters", "reset " + odd + ", keep counters", "mark of " + odd,
-		"rewind of " + odd + ", restore counters", "rewind of " + odd + ", keep counters", "drop " + odd,
+		"templates", "template " + odd, "no template " + odd, "databases", request, "reset " + odd + ", restore counters", "reset " + odd + ", keep counters", "savepoint of " + odd,
+		"rollback of " + odd + ", restore counters", "rollback of " + odd + ", keep counters", "drop " + odd,
 		"get " + odd, "keep " + odd, wanted, "limits", client.Limits{MaxDatabases: 7}, "metrics",
 	}
 	same("requests", want, f.requests(), nil)

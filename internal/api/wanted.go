@@ -6,6 +6,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 )
 
 // wantedOf reads the query of a status: what the caller expects of the instance.
@@ -41,7 +42,7 @@ func checkWanted(s client.Status, w client.Wanted) error {
 			return As(ErrInvalid, err)
 		}
 		if !ok {
-			return refuse(server.EnvServer, "runs "+s.Server.Flavour+" "+s.Server.Version, w.Server)
+			return refuse(software.EnvServer, "runs "+s.Server.Flavour+" "+s.Server.Version, w.Server)
 		}
 	}
 	return nil
@@ -53,5 +54,5 @@ func fulfils(has client.Server, text string) (bool, error) {
 		return false, err
 	}
 	srv := server.Server{Flavour: server.Flavour(has.Flavour), Version: v, Daemon: server.Program{Argv: []string{has.Path}}}
-	return srv.Fulfils(text)
+	return software.Fulfils(&srv, text)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -30,7 +31,7 @@ type live struct {
 func startReal(t testing.TB, want string) *live {
 	t.Helper()
 	r := &live{Running: servertest.Start(t, servertest.Find(t, want)), t: t}
-	db, err := server.Open(r.Endpoint.Socket, r.Endpoint.Login, "")
+	db, err := dbconn.Open(r.Endpoint.Socket, r.Endpoint.Login, "")
 	if err != nil {
 		t.Fatal(err)
 	}

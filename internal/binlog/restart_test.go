@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
@@ -96,7 +97,7 @@ func restart(t *testing.T, r *live, dir, pidFile string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { proc.Kill() })
-	if r.db, err = server.Open(r.Endpoint.Socket, r.Endpoint.Login, ""); err != nil {
+	if r.db, err = dbconn.Open(r.Endpoint.Socket, r.Endpoint.Login, ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.db.Close() })

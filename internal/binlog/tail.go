@@ -330,7 +330,7 @@ func following(name string) (string, error) {
 	if i := strings.LastIndexByte(name, '.'); ok {
 		base, number = name[:i], name[i+1:]
 	}
-	n, err := strconv.ParseUint(number, 10, 31)
+	n, err := fileNumber(number)
 	if err != nil {
 		return "", &CorruptError{Position{File: name}, "name of a binary log", "it does not end in a number"}
 	}

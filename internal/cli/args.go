@@ -95,7 +95,7 @@ func (a *app) meant(args []string) string {
 // told is the instance of this home that RAMARIA_API leads to, nil if a shell has it from
 // one that is gone, or from another home.
 func (a *app) told() *instance.Record {
-	records, _ := a.registry.List() // what cannot be read, the command itself will tell
+	records, _ := a.engine.Registry.List() // what cannot be read, the command itself will tell
 	for _, r := range records {
 		if r.APISocket() == os.Getenv(client.EnvVar) {
 			return r
@@ -109,7 +109,7 @@ func (a *app) completeNames(cmd *cobra.Command, args []string, _ string) ([]stri
 	if len(args) > 0 || a.open(cmd) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	records, err := a.registry.List()
+	records, err := a.engine.Registry.List()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

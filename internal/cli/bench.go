@@ -15,9 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ramaria-db/ramaria/internal/bench"
-	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -59,7 +61,7 @@ type benchOptions struct {
 	time    time.Duration
 	bounded bool // by the time, whatever comes of it
 	volumes []string
-	options scenario.Options
+	options lab.Options
 	output  benchOutput
 	command []string // of the suite
 }
@@ -98,7 +100,7 @@ func newBench(a *app) *cobra.Command {
 	f.StringVar(&o.disk, "disk", "", "`DIR` on the disk to compare with (default: the cache directory)")
 	f.IntVar(&o.rounds, "rounds", 0, "counted rounds (default: chosen per scenario)")
 	f.DurationVar(&o.time, "time", 10*time.Minute, "at most this long per scenario, its preparation included; what goes on for half as long again is cut off. Without it one round of every row is ended, however long that takes")
-	f.StringSliceVar(&o.options.Places, "place", nil, "only these `PLACES`: "+strings.Join(scenario.PlaceNames(), ", "))
+	f.StringSliceVar(&o.options.Places, "place", nil, "only these `PLACES`: "+strings.Join(lab.PlaceNames(), ", "))
 	f.StringSliceVar(&o.volumes, "volume", nil, "`VOLUMES` of ramaria's rows (default: as for up)")
 	f.IntSliceVar(&o.options.Threads, "threads", nil, "`NUMBERS` of threads of oltp (default 1,2,4,8,16,32,64)")
 	f.Float64Var(&o.options.Scale, "scale", 1, "multiply the sizes of data by this")
@@ -155,7 +157,9 @@ func runBench(ctx context.Context, a *app, names []string, o benchOptions) (err 
 	if err := out.begin(machine); err != nil {
 		return err
 	}
-	m := measuring{app: a, options: &o, out: out, machine: machine, all: all, begin: lab.Begin}
+	m := measuring{app: a, options: &o, out: out, machine: machine, all: all, begin: func(ctx context.Context, s runner.Scenario) error {
+		return lab.Begin(ctx, s, scenario.Scalable(s.Name))
+	}}
 	return errors.Join(m.run(ctx, tasks), out.end())
 }
 
@@ -185,7 +189,7 @@ func (o *benchOptions) kinds(names []string) ([]scenario.Kind, error) {
 
 // check checks the flags before anything is begun.
 func (o *benchOptions) check() error {
-	if err := scenario.CheckPlaces(o.options.Places); err != nil {
+	if err := lab.CheckPlaces(o.options.Places); err != nil {
 		return err
 	}
 	if len(o.command) > 0 {
@@ -203,17 +207,17 @@ func (o *benchOptions) check() error {
 		}
 		o.options.Volumes = append(o.options.Volumes, spec.Kind)
 	}
-	o.options.Places, o.volumes, o.options.Volumes, o.options.Threads = scenario.Unique(o.options.Places), scenario.Unique(o.volumes), scenario.Unique(o.options.Volumes), scenario.Unique(o.options.Threads)
-	if o.rounds < 0 || o.rounds > bench.MaxRounds {
-		return fmt.Errorf("use %d rounds: it must be between 1 and %d", o.rounds, bench.MaxRounds)
+	o.options.Places, o.volumes, o.options.Volumes, o.options.Threads = lab.Unique(o.options.Places), lab.Unique(o.volumes), lab.Unique(o.options.Volumes), lab.Unique(o.options.Threads)
+	if o.rounds < 0 || o.rounds > runner.MaxRounds {
+		return fmt.Errorf("use %d rounds: it must be between 1 and %d", o.rounds, runner.MaxRounds)
 	}
 	for _, n := range o.options.Threads {
-		if n < 1 || n > scenario.MaxThreads {
-			return fmt.Errorf("use %d threads: it must be between 1 and %d", n, scenario.MaxThreads)
+		if n < 1 || n > lab.MaxThreads {
+			return fmt.Errorf("use %d threads: it must be between 1 and %d", n, lab.MaxThreads)
 		}
 	}
-	if s := o.options.Scale; !(s > 0 && s <= scenario.MaxScale) {
-		return fmt.Errorf("use scale %g: it must be above 0 and at most %d", s, scenario.MaxScale)
+	if s := o.options.Scale; !(s > 0 && s <= lab.MaxScale) {
+		return fmt.Errorf("use scale %g: it must be above 0 and at most %d", s, lab.MaxScale)
 	}
 	if o.time <= 0 {
 		return fmt.Errorf("use time %s: it must be above 0\nhint: --time 1m", o.time)
@@ -232,8 +236,8 @@ func (o *benchOptions) check() error {
 }
 
 // lab makes a place for measurements, with the server that `up` would take.
-func (a *app) lab(ctx context.Context, want, disk string) (*scenario.Lab, error) {
-	srv, err := a.finder().Find(ctx, want)
+func (a *app) lab(ctx context.Context, want, disk string) (*lab.Lab, error) {
+	srv, err := a.engine.Finder().Find(ctx, want)
 	if err != nil {
 		return nil, err
 	}
@@ -242,14 +246,16 @@ func (a *app) lab(ctx context.Context, want, disk string) (*scenario.Lab, error)
 		return nil, err
 	}
 	if disk == "" {
-		disk = filepath.Join(a.places.Cache, "bench")
+		disk = filepath.Join(a.engine.Places.Cache, "bench")
 	}
-	lab, err := scenario.NewLab(ctx, self, disk, a.host, a.places.Servers(), srv, a.account)
+	lab, err := lab.New(ctx, self, disk, a.engine.Host, a.engine.Places.Servers(), srv, a.engine.Account)
 	if err != nil {
 		return nil, err
 	}
-	lab.Sysbench = func(ctx context.Context) (server.Program, error) { return a.finder().Tool(ctx, server.Sysbench) }
-	lab.MkfsXFS = a.opener().MkfsXFS
+	lab.Sysbench = func(ctx context.Context) (server.Program, error) {
+		return a.engine.Finder().Tool(ctx, software.Sysbench)
+	}
+	lab.MkfsXFS = a.engine.Opener().MkfsXFS
 	lab.Samples = filepath.Join(cmp.Or(os.Getenv(envShared), filepath.Join("..", "shared")), "data")
 	if lab.Samples, err = filepath.Abs(lab.Samples); err != nil {
 		return nil, errors.Join(err, lab.Close(context.WithoutCancel(ctx)))
@@ -259,12 +265,12 @@ func (a *app) lab(ctx context.Context, want, disk string) (*scenario.Lab, error)
 
 // machine collects the facts that a reader needs to believe the figures. A directory that is full
 // has no fsync times, one that is not there no facts: the rows that need it say so themselves.
-func (a *app) machine(ctx context.Context, lab *scenario.Lab) (bench.Machine, error) {
-	var directories []bench.Directory
-	for _, d := range []bench.Directory{{Name: "disk", Path: lab.Disk()}, {Name: "shm", Path: filepath.Dir(a.places.Shm)}} {
+func (a *app) machine(ctx context.Context, lab *lab.Lab) (runner.Machine, error) {
+	var directories []runner.Directory
+	for _, d := range []runner.Directory{{Name: "disk", Path: lab.Disk()}, {Name: "shm", Path: filepath.Dir(a.engine.Places.Shm)}} {
 		err := d.MeasureFsync(ctx)
 		if ctx.Err() != nil {
-			return bench.Machine{}, err
+			return runner.Machine{}, err
 		}
 		if err != nil {
 			a.say("facts of %s are missing: %v", d.Name, err)
@@ -273,5 +279,5 @@ func (a *app) machine(ctx context.Context, lab *scenario.Lab) (bench.Machine, er
 			directories = append(directories, d)
 		}
 	}
-	return bench.ReadMachine(a.host, directories...), nil
+	return runner.ReadMachine(a.engine.Host, directories...), nil
 }

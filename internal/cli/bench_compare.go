@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/ramaria-db/ramaria/internal/bench"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
 type benchCompareOptions struct {
@@ -63,20 +63,20 @@ func runBenchCompare(ctx context.Context, a *app, nameA, nameB string, o benchCo
 	if err != nil {
 		return err
 	}
-	list := bench.Compare(resultsA, resultsB)
+	list := runner.Compare(resultsA, resultsB)
 	switch o.format {
 	case formatJSON:
-		err = bench.WriteComparisonJSON(a.stdout, list)
+		err = runner.WriteComparisonJSON(a.stdout, list)
 	case formatMarkdown:
-		err = bench.WriteComparisonMarkdown(a.stdout, list)
+		err = runner.WriteComparisonMarkdown(a.stdout, list)
 	default:
 		f, ok := a.stdout.w.(*os.File)
-		err = bench.WriteComparison(a.stdout, list, bench.TableOptions{Color: ok && term.IsTerminal(int(f.Fd()))})
+		err = runner.WriteComparison(a.stdout, list, runner.TableOptions{Color: ok && term.IsTerminal(int(f.Fd()))})
 	}
 	if err != nil || !o.failWorse {
 		return err
 	}
-	tally := bench.TallyOf(list)
+	tally := runner.TallyOf(list)
 	if tally.Judged == 0 {
 		// A job that looks for changes for the worse must not pass because it saw nothing.
 		return fmt.Errorf("compare %s with %s: no row could be compared\nhint: both need the same scenarios of the same size, and at least 4 rounds", nameA, nameB)
@@ -88,7 +88,7 @@ func runBenchCompare(ctx context.Context, a *app, nameA, nameB string, o benchCo
 }
 
 // readResults reads a file of raw results; - is stdin.
-func (a *app) readResults(ctx context.Context, name string) ([]bench.Result, error) {
+func (a *app) readResults(ctx context.Context, name string) ([]runner.Result, error) {
 	r := a.stdin
 	if name == "-" {
 		name = "stdin"
@@ -103,7 +103,7 @@ func (a *app) readResults(ctx context.Context, name string) ([]bench.Result, err
 		defer f.Close()
 		r = f
 	}
-	results, err := bench.ReadJSON(interruptible(ctx, r))
+	results, err := runner.ReadJSON(interruptible(ctx, r))
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("read results %s: interrupted: %w", name, ctx.Err())
 	}

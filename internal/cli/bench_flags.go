@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -17,7 +18,7 @@ func (o *benchOptions) takes(k scenario.Kind, flag string) bool {
 
 // hasVolumes says whether --place leaves rows of a scenario that are on a volume of --volume.
 func (o *benchOptions) hasVolumes(k scenario.Kind) bool {
-	return !k.Takes(scenario.FlagPlace) || len(o.options.Places) == 0 || slices.Contains(o.options.Places, scenario.PlaceRamaria) || slices.Contains(o.options.Places, scenario.PlaceLogOff)
+	return !k.Takes(scenario.FlagPlace) || len(o.options.Places) == 0 || slices.Contains(o.options.Places, lab.PlaceRamaria) || slices.Contains(o.options.Places, lab.PlaceLogOff)
 }
 
 // fit refuses flags that a named scenario does not take; of all scenarios it says which do
@@ -35,7 +36,7 @@ func (o *benchOptions) fit(a *app, kinds []scenario.Kind, all bool) error {
 		case all:
 			a.say("--%s changes nothing in: %s", flag, list)
 		case namesOf(kinds, func(k scenario.Kind) bool { return !k.Takes(flag) }) == "":
-			return fmt.Errorf("use --%s: no row of --place %s is on a volume of ramaria's\nhint: --place %s as well", flag, strings.Join(o.options.Places, ","), scenario.PlaceRamaria)
+			return fmt.Errorf("use --%s: no row of --place %s is on a volume of ramaria's\nhint: --place %s as well", flag, strings.Join(o.options.Places, ","), lab.PlaceRamaria)
 		default:
 			takers := namesOf(append(slices.Clone(scenario.Kinds), scenario.SuiteKind(nil)), func(k scenario.Kind) bool { return k.Takes(flag) })
 			return fmt.Errorf("use --%s: it changes nothing in: %s\nhint: it is for %s", flag, list, takers)

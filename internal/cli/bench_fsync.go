@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
 )
 
 // newBenchFsync is what `bench` starts to measure a place whose I/O is held back.
@@ -14,7 +14,7 @@ func newBenchFsync(a *app) *cobra.Command {
 		Hidden: true,
 		Args:   exactArgs(1, "a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return scenario.FsyncChild(cmd.Context(), args[0], a.stdin, a.stdout)
+			return lab.FsyncChild(cmd.Context(), args[0], a.stdin, a.stdout)
 		},
 	}
 }

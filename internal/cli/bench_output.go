@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/ramaria-db/ramaria/internal/bench"
-	"github.com/ramaria-db/ramaria/internal/report"
+	"github.com/ramaria-db/ramaria/internal/bench/report"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
 // The formats of results.
@@ -55,7 +55,7 @@ func (o *benchOutput) saveFlag(f *pflag.FlagSet) {
 type benchWriter struct {
 	benchOutput
 	app     *app
-	results []bench.Result
+	results []runner.Result
 	saved   *draft // nil for none
 	paged   *draft
 	// worth says that there is a result that may take the place of an older one.
@@ -93,7 +93,7 @@ func (o benchOutput) open(a *app) (_ *benchWriter, err error) {
 func (w *benchWriter) mode() fs.FileMode { return 0o666 &^ w.app.callersUmask() }
 
 // begin writes what comes before the results.
-func (w *benchWriter) begin(machine bench.Machine) error {
+func (w *benchWriter) begin(machine runner.Machine) error {
 	if w.format != formatTable {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (w *benchWriter) begin(machine bench.Machine) error {
 }
 
 // result writes one result, as soon as it is there.
-func (w *benchWriter) result(r bench.Result) error {
+func (w *benchWriter) result(r runner.Result) error {
 	w.results = append(w.results, r)
 	w.worth = w.worth || r.Failed == "" || r.Measured()
 	var errs []error
@@ -120,7 +120,7 @@ func (w *benchWriter) result(r bench.Result) error {
 }
 
 // table writes a result for people: bars, figures, a sentence.
-func (w *benchWriter) table(r *bench.Result) error {
+func (w *benchWriter) table(r *runner.Result) error {
 	out := w.app.stdout
 	width, color := report.LeastWidth, false
 	if f, ok := out.w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -130,14 +130,14 @@ func (w *benchWriter) table(r *bench.Result) error {
 		}
 	}
 	fmt.Fprintln(out)
-	if err := r.WriteTable(out, bench.TableOptions{Color: color}); err != nil {
+	if err := r.WriteTable(out, runner.TableOptions{Color: color}); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
 	if err := report.Bars(out, r, width, color); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(out, report.Sentence(r))
+	_, err := fmt.Fprintln(out, report.Conclusion(r))
 	return err
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/bench"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
 func newBenchReport(a *app) *cobra.Command {
@@ -31,7 +31,7 @@ func runBenchReport(ctx context.Context, a *app, names []string, o benchOutput) 
 	if err := checkFormat(o.format, formatCSV); err != nil {
 		return usageError{err}
 	}
-	var all []bench.Result
+	var all []runner.Result
 	for _, name := range names {
 		results, err := a.readResults(ctx, name)
 		if err != nil {

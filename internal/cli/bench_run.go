@@ -9,20 +9,21 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/ramaria-db/ramaria/internal/bench"
-	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 )
 
 // benchTask is a scenario that is to be measured.
 type benchTask struct {
-	scenario bench.Scenario
+	scenario runner.Scenario
 	again    string // the command that repeats it
 	refused  error  // why it cannot even be begun
 }
 
 // tasks makes the scenarios. One that cannot be begun is an error; among all there are, it is
 // told as one that failed, and one that is left without a row is passed over.
-func (o *benchOptions) tasks(a *app, lab *scenario.Lab, kinds []scenario.Kind, all bool) ([]benchTask, error) {
+func (o *benchOptions) tasks(a *app, lab *lab.Lab, kinds []scenario.Kind, all bool) ([]benchTask, error) {
 	var tasks []benchTask
 	for _, k := range kinds {
 		lab.Options.Flags = o.typed(k) // those that the scenario takes
@@ -34,7 +35,7 @@ func (o *benchOptions) tasks(a *app, lab *scenario.Lab, kinds []scenario.Kind, a
 			a.say("--place and --volume leave no row of: %s", k.Name)
 			continue
 		}
-		if t.refused = lab.Room(t.scenario); t.refused != nil && !all {
+		if t.refused = lab.Room(t.scenario, k.Takes(scenario.FlagScale)); t.refused != nil && !all {
 			return nil, t.refused
 		}
 		tasks = append(tasks, t)
@@ -47,9 +48,9 @@ type measuring struct {
 	app     *app
 	options *benchOptions
 	out     *benchWriter
-	machine bench.Machine
+	machine runner.Machine
 	// begin is called before each scenario; an error refuses it.
-	begin func(context.Context, bench.Scenario) error
+	begin func(context.Context, runner.Scenario) error
 	all   bool // scenarios, so that one that fails does not end the others
 }
 
@@ -81,7 +82,7 @@ func (m *measuring) run(ctx context.Context, tasks []benchTask) error {
 
 // one measures a scenario and writes what there is to tell of it.
 func (m *measuring) one(ctx context.Context, t benchTask, name string) (failed, written error) {
-	var result bench.Result
+	var result runner.Result
 	began := time.Now().UTC().Truncate(time.Second)
 	if t.refused == nil {
 		err := m.begin(ctx, t.scenario)
@@ -91,9 +92,9 @@ func (m *measuring) one(ctx context.Context, t benchTask, name string) (failed, 
 		t.refused = err
 	}
 	if t.refused != nil {
-		result, failed = bench.Refused(t.scenario, t.refused), t.refused
+		result, failed = runner.Refused(t.scenario, t.refused), t.refused
 	} else {
-		r := bench.Runner{Rounds: m.options.rounds, MaxTime: m.options.time, Whole: !m.options.bounded, Progress: m.app.progress(name)}
+		r := runner.Runner{Rounds: m.options.rounds, MaxTime: m.options.time, Whole: !m.options.bounded, Progress: m.app.progress(name)}
 		result, failed = r.Run(ctx, t.scenario)
 	}
 	result.Machine, result.Command, result.Ramaria, result.Time = m.machine, t.again, version, began

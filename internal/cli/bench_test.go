@@ -11,15 +11,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ramaria-db/ramaria/internal/bench"
-	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // task is one of a scenario with a single row.
 func task(name string, fails error) benchTask {
-	round := func(context.Context) (bench.Sample, error) { return bench.Sample{Value: 1}, fails }
-	return benchTask{scenario: bench.Scenario{Name: name, Unit: bench.Seconds, Cases: []bench.Case{{Name: "row of " + name, Round: round}}}}
+	round := func(context.Context) (runner.Sample, error) { return runner.Sample{Value: 1}, fails }
+	return benchTask{scenario: runner.Scenario{Name: name, Unit: runner.Seconds, Cases: []runner.Case{{Name: "row of " + name, Round: round}}}}
 }
 
 // TestOneFailsOfAll: of all scenarios, one that fails does not end the others, and is told;
@@ -40,7 +41,7 @@ func TestOneFailsOfAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		var begun []string
-		m := measuring{app: a, options: &benchOptions{rounds: 1}, out: out, all: tc.all, begin: func(_ context.Context, s bench.Scenario) error {
+		m := measuring{app: a, options: &benchOptions{rounds: 1}, out: out, all: tc.all, begin: func(_ context.Context, s runner.Scenario) error {
 			begun = append(begun, s.Name)
 			if s.Name == "refused" {
 				return errors.New("no room\nhint: some")
@@ -51,7 +52,7 @@ func TestOneFailsOfAll(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), tc.err) || !strings.HasPrefix(stderr.String(), tc.stderr) {
 			t.Errorf("error %v, stderr %s", err, stderr.String())
 		}
-		results, err := bench.ReadJSON(&stdout)
+		results, err := runner.ReadJSON(&stdout)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,8 +90,8 @@ func TestMachineWithoutShm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var stderr bytes.Buffer
 			a := &app{stderr: &stderr}
-			a.places.Shm = tc.shm
-			lab := &scenario.Lab{Dir: filepath.Join(dir, "lab")}
+			a.engine.Places.Shm = tc.shm
+			lab := &lab.Lab{Dir: filepath.Join(dir, "lab")}
 			m, err := a.machine(t.Context(), lab)
 			if err != nil {
 				t.Fatal(err)
@@ -119,7 +120,7 @@ func TestMachineWithoutShm(t *testing.T) {
 
 // TestAgain: what repeats a scenario has no flag that it would refuse.
 func TestAgain(t *testing.T) {
-	o := benchOptions{volumes: []string{"disk", "xfs"}, options: scenario.Options{Places: []string{"disk", "ramaria"}, Threads: []int{1, 8}, Scale: 0.5, Dump: "/d.sql"}}
+	o := benchOptions{volumes: []string{"disk", "xfs"}, options: lab.Options{Places: []string{"disk", "ramaria"}, Threads: []int{1, 8}, Scale: 0.5, Dump: "/d.sql"}}
 	o.options.Volumes = []volume.Kind{volume.Disk, volume.XFS}
 	for _, k := range scenario.Kinds {
 		again := o.again(k)
@@ -162,7 +163,7 @@ func TestFit(t *testing.T) {
 		{"of some, quick", []string{"cycle", "load"}, nil, nil, true, "", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o := benchOptions{volumes: tc.volumes, options: scenario.Options{Places: tc.places, Scale: 1, Quick: tc.quick}}
+			o := benchOptions{volumes: tc.volumes, options: lab.Options{Places: tc.places, Scale: 1, Quick: tc.quick}}
 			kinds, err := o.kinds(tc.names)
 			if err != nil {
 				t.Fatal(err)

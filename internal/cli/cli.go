@@ -10,21 +10,15 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/ramaria-db/ramaria/internal/host"
-	"github.com/ramaria-db/ramaria/internal/instance"
-	"github.com/ramaria-db/ramaria/internal/memo"
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/progress"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
-	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // Set by the linker; see Makefile.
@@ -35,14 +29,7 @@ var (
 
 // app is what every command works with.
 type app struct {
-	home     string
-	host     host.Host
-	places   host.Places
-	uid      int
-	account  server.Account
-	memo     memo.Store
-	registry instance.Registry
-	owner    volume.Owner
+	engine engine.Engine
 
 	stdin    io.Reader
 	stdout   *output
@@ -60,8 +47,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := heed(stderr)
 	defer stop()
 	out := &output{w: stdout}
-	a := &app{uid: os.Geteuid(), stdin: stdin, stdout: out, stderr: stderr, inherited: sys.HoldInherited()}
-	if a.uid == 0 {
+	a := &app{stdin: stdin, stdout: out, stderr: stderr, inherited: sys.HoldInherited()}
+	a.engine = engine.Engine{UID: os.Geteuid(), Listener: a}
+	if a.engine.UID == 0 {
 		// Servers of root run under another account, which must be able to reach its
 		// programs and its data; what is private is made so file by file.
 		a.umask = syscall.Umask(0o022)
@@ -168,7 +156,7 @@ in a blink, gone without a trace.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%s\nhint: %s --help", flagWords(err), cmd.CommandPath())}
 	})
-	root.PersistentFlags().StringVar(&a.home, "home", os.Getenv("RAMARIA_HOME"), "keep everything below `DIR` instead of the usual places (RAMARIA_HOME)")
+	root.PersistentFlags().StringVar(&a.engine.Home, "home", os.Getenv("RAMARIA_HOME"), "keep everything below `DIR` instead of the usual places (RAMARIA_HOME)")
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Instances:"}, &cobra.Group{ID: "parts", Title: "What they are made of:"}, &cobra.Group{ID: "more", Title: "More:"})
 	group := func(id string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
@@ -196,64 +184,7 @@ func (a *app) begin(cmd *cobra.Command) error {
 }
 
 // open finds the user's places, and cleans up after what was killed.
-func (a *app) open(cmd *cobra.Command) error {
-	var err error
-	if strings.ContainsAny(a.home, ":;") {
-		// Between them the dynamic loader of a fetched server splits its path.
-		return usageError{fmt.Errorf("use home %q: its path has a colon or a semicolon\nhint: --home DIR", a.home)}
-	}
-	if a.home != "" {
-		if a.home, err = host.Canonical(a.home); err != nil {
-			return err
-		}
-		if err := checkHome(a.home); err != nil {
-			return err
-		}
-	}
-	if a.places, err = host.FindPlaces(a.home, a.uid, os.Getenv); err != nil {
-		return err
-	}
-	if err := a.checkOwner(); err != nil {
-		return err
-	}
-	if a.uid == 0 {
-		a.account.UID, a.account.GID = host.ReservedID, host.ReservedID
-	}
-	a.memo = memo.Store{Dir: a.places.State + "/memo"}
-	if makesThings(cmd) {
-		// Before the registry, which would make the directories above it for root alone.
-		if err := a.makePlaces(); err != nil {
-			return err
-		}
-	}
-	var copied bool
-	if a.owner, copied, err = volume.FindOwner(cmd.Context(), a.host, a.places.State, a.home, makesThings(cmd)); err != nil {
-		return err
-	}
-	if copied && makesThings(cmd) {
-		a.say("%s is a copy of another home, or lay on another device before: what that one has in memory stays as it is\nhint: ramaria volume ls --all-homes shows it", a.places.State)
-	}
-	a.registry = instance.Registry{Dir: a.places.State + "/instances", ID: a.owner.Registry, Place: a.place, UID: a.uid}
-	return a.reap(cmd.Context())
-}
-
-// checkOwner refuses the state directory of another user, as root with the --home of somebody else has
-// it: its owner could not read what root leaves there, and every command of theirs would fail.
-func (a *app) checkOwner() error {
-	fi, err := os.Stat(a.places.State)
-	if err != nil {
-		return nil //nolint:nilerr // whoever makes it, or reads in it, says what is wrong
-	}
-	owner := int(fi.Sys().(*syscall.Stat_t).Uid)
-	if owner == a.uid {
-		return nil
-	}
-	hint := "--home DIR, a directory of your own"
-	if a.uid == 0 {
-		hint = fmt.Sprintf("sudo -u '#%d' ramaria ...; or %s", owner, hint)
-	}
-	return fmt.Errorf("use %s: it belongs to uid %d, not to you (uid %d)\nhint: %s", a.places.State, owner, a.uid, hint)
-}
+func (a *app) open(cmd *cobra.Command) error { return a.engine.Open(cmd.Context(), makesThings(cmd)) }
 
 // makers are the commands that make things; the others only look, and also work
 // where nothing can be written.
@@ -261,32 +192,13 @@ var makers = []string{"ramaria up", "ramaria branch", "ramaria mark", "ramaria r
 
 func makesThings(cmd *cobra.Command) bool { return slices.Contains(makers, cmd.CommandPath()) }
 
-// makePlaces makes the directories that are common to all users of the machine
-// where root runs servers: their account passes through to what is its own.
-func (a *app) makePlaces() error {
-	if a.uid != 0 {
-		return nil
-	}
-	if lacks := a.host.RootLacks(); len(lacks) > 0 {
-		return fmt.Errorf("run servers as uid %d: this root lacks %s\nhint: run ramaria as an ordinary user, who needs none of that; or start the container with what is missing (docker run --cap-add)",
-			host.ReservedID, strings.Join(lacks, ", "))
-	}
-	for _, dir := range []string{a.places.Cache, filepath.Dir(a.places.Disk)} {
-		if err := os.MkdirAll(dir, 0o711); err != nil {
-			return fmt.Errorf("make directory: %w", err)
-		}
-	}
-	// The disk's volumes of root's own places lie in its state directory, which was
-	// made for root alone once.
-	if fi, err := os.Lstat(a.places.State); err == nil && fi.IsDir() && strings.HasPrefix(a.places.Disk, a.places.State+"/") && fi.Mode().Perm()&0o011 != 0o011 {
-		if err := os.Chmod(a.places.State, fi.Mode().Perm()|0o011); err != nil {
-			return fmt.Errorf("open directory to servers: %w", err)
-		}
-	}
-	return nil
-}
-
 // say writes a line of talk.
 func (a *app) say(format string, args ...any) {
 	fmt.Fprintln(a.stderr, progress.Plain(fmt.Sprintf(format, args...)))
 }
+
+// Note implements engine.Listener.
+func (a *app) Note(text string) { a.say("%s", text) }
+
+// Progress implements engine.Listener.
+func (a *app) Progress() (w io.Writer, terminal bool) { return a.stderr, a.terminal }

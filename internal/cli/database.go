@@ -22,11 +22,11 @@ A clone is a database of one's own for one test. Its reset puts back what the te
 changed, at a cost that follows the changes and not the size of the database: rows, by the
 binary log turned round; tables, views, routines and the rest from the template.
 
-Rows that several tests begin with, such as fixtures, are inserted once and marked; rewind
-then undoes what came after them, and reset all of it.`,
+Rows that several tests begin with, such as fixtures, are inserted once, and a savepoint is
+set behind them; rollback then undoes what came after it, and reset all of it.`,
 	}
 	onlyOthers(cmd)
-	cmd.AddCommand(newDBNew(a), newDBReset(a), newDBMark(a), newDBRewind(a), newDBKeep(a), newDBDrop(a), newDBLs(a), newDBPool(a))
+	cmd.AddCommand(newDBNew(a), newDBReset(a), newDBSavepoint(a), newDBRollback(a), newDBKeep(a), newDBDrop(a), newDBLs(a), newDBPool(a))
 	return cmd
 }
 
@@ -120,18 +120,22 @@ func newDBReset(a *app) *cobra.Command {
 	return newDBBack(a, "reset", "reset", "Put clones back to what their template holds", (*client.Client).ResetDatabase)
 }
 
-func newDBRewind(a *app) *cobra.Command {
-	return newDBBack(a, "rewind", "rewound", "Put clones back to what ramaria db mark saw", (*client.Client).RewindDatabase)
+func newDBRollback(a *app) *cobra.Command {
+	cmd := newDBBack(a, "rollback", "rolled back", "Put clones back to their savepoint", (*client.Client).RollbackDatabase)
+	cmd.Aliases = []string{"rewind"} // the former name
+	return cmd
 }
 
-func newDBMark(a *app) *cobra.Command {
-	return newDBEach(a, "mark", "Mark what clones hold now, such as fixtures, for ramaria db rewind", func(ctx context.Context, c *client.Client, name string) error {
-		if err := c.MarkDatabase(ctx, name); err != nil {
+func newDBSavepoint(a *app) *cobra.Command {
+	cmd := newDBEach(a, "savepoint", "Set the savepoint of clones, behind fixtures and the like, for ramaria db rollback", func(ctx context.Context, c *client.Client, name string) error {
+		if err := c.SetSavepoint(ctx, name); err != nil {
 			return err
 		}
-		a.say("marked %s", name)
+		a.say("set the savepoint of %s", name)
 		return nil
 	})
+	cmd.Aliases = []string{"mark"} // the former name
+	return cmd
 }
 
 // newDBBack is a command that has f put clones back; done is what it says then.
@@ -165,7 +169,7 @@ func newDBBack(a *app, use, done, short string, f func(*client.Client, context.C
 }
 
 func newDBDrop(a *app) *cobra.Command {
-	return newDBEach(a, "drop", "End the use of clones: their accounts and connections are gone, and others may get the databases, put back", func(ctx context.Context, c *client.Client, name string) error {
+	return newDBEach(a, "drop", "Release clones: drop their accounts and connections and return the databases to the pool", func(ctx context.Context, c *client.Client, name string) error {
 		if err := c.DropDatabase(ctx, name); err != nil {
 			return err
 		}

@@ -12,8 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/bench"
-	"github.com/ramaria-db/ramaria/internal/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -43,7 +44,7 @@ func runDemo(ctx context.Context, a *app) error {
 	return errors.Join(a.demo(ctx, lab), lab.Close(context.WithoutCancel(ctx)))
 }
 
-func (a *app) demo(ctx context.Context, lab *scenario.Lab) error {
+func (a *app) demo(ctx context.Context, lab *lab.Lab) error {
 	machine, err := a.machine(ctx, lab)
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (a *app) demo(ctx context.Context, lab *scenario.Lab) error {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "\nA fresh %s %s with 5302 rows in 3 tables, from nothing to its first answer:\n\n", lab.Server.Flavour, lab.Server.Version)
-	kind, _, err := a.opener().Foresee(ctx)
+	kind, _, err := a.engine.Opener().Foresee(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,18 +61,18 @@ func (a *app) demo(ctx context.Context, lab *scenario.Lab) error {
 	if err != nil {
 		return err
 	}
-	servers := bench.Scenario{
-		Name: "demo", Title: "a fresh server with data", Unit: bench.Seconds,
-		Cases: []bench.Case{lab.StockCase(), lab.UpCase("ramaria up, on disk", "disk"), lab.UpCase("ramaria up, in RAM", string(kind)), lab.RunCase(), lab.BranchCase(rowBranch, kind)},
+	servers := runner.Scenario{
+		Name: "demo", Title: "a fresh server with data", Unit: runner.Seconds,
+		Cases: []runner.Case{scenario.StockCase(lab), scenario.UpCase(lab, "ramaria up, on disk", "disk"), scenario.UpCase(lab, "ramaria up, in RAM", string(kind)), scenario.RunCase(lab), scenario.BranchCase(lab, rowBranch, kind)},
 	}
-	r := bench.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
+	r := runner.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
 	result, err := r.Run(ctx, servers)
 	if !result.Measured() {
 		return err
 	}
 	a.demoTable(result)
 	fmt.Fprintf(a.stdout, "\nThe first time, ramaria builds the image: %s here; after that each `up` clones it.\n%d rounds in turn, every row of the data checked in each.\n",
-		bench.Seconds.Format(build.Seconds()), result.Rows[0].Rounds)
+		runner.Seconds.Format(build.Seconds()), result.Rows[0].Rounds)
 	if err != nil {
 		return err
 	}
@@ -102,9 +103,9 @@ func notOnPath() string {
 }
 
 // demoReset shows a database put back in RAM, in two ways.
-func (a *app) demoReset(ctx context.Context, lab *scenario.Lab) error {
-	r := bench.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
-	result, err := r.Run(ctx, lab.HundredScenario())
+func (a *app) demoReset(ctx context.Context, lab *lab.Lab) error {
+	r := runner.Runner{Rounds: demoRounds, MaxTime: time.Minute, Progress: a.progress("demo")}
+	result, err := r.Run(ctx, scenario.HundredScenario(lab))
 	if !result.Measured() {
 		return err
 	}
@@ -114,7 +115,7 @@ func (a *app) demoReset(ctx context.Context, lab *scenario.Lab) error {
 }
 
 // demoBuild measures the first time, when the image is built.
-func (a *app) demoBuild(ctx context.Context, lab *scenario.Lab, kind volume.Kind) (time.Duration, error) {
+func (a *app) demoBuild(ctx context.Context, lab *lab.Lab, kind volume.Kind) (time.Duration, error) {
 	began := time.Now()
 	_, err := lab.Build(ctx, string(kind))
 	return time.Since(began), err
@@ -131,11 +132,11 @@ var demoNotes = map[string]string{
 	scenario.RowHundred: "the changes undone, counters too",
 }
 
-func (a *app) demoTable(result bench.Result) {
+func (a *app) demoTable(result runner.Result) {
 	t := newTable("", "MEDIAN", "TIMES FASTER", "TIME")
 	for _, row := range result.Rows {
 		ratio := fmt.Sprintf("%12.1f", row.Ratio)
-		t.row(row.Name, fmt.Sprintf("%9s", bench.Seconds.Format(row.Median)), ratio, demoBar(result.Rows[0].Median, row.Median)+"  "+demoNotes[row.Name])
+		t.row(row.Name, fmt.Sprintf("%9s", runner.Seconds.Format(row.Median)), ratio, demoBar(result.Rows[0].Median, row.Median)+"  "+demoNotes[row.Name])
 	}
 	t.print(a.stdout)
 }

@@ -185,7 +185,7 @@ func (a *app) pack(ctx context.Context, in, name string, bar io.Writer, out stri
 
 // callersUmask returns the permissions that nobody is to have.
 func (a *app) callersUmask() fs.FileMode {
-	if a.uid == 0 {
+	if a.engine.UID == 0 {
 		return fs.FileMode(a.umask)
 	}
 	mask := syscall.Umask(0o077)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
 )
@@ -34,7 +33,7 @@ Without NAME it is main, and under ramaria run the instance of that.`,
 }
 
 func runEnv(a *app, name string) error {
-	i, err := a.running(name)
+	i, err := a.engine.Running(name)
 	if err != nil {
 		return err
 	}
@@ -44,27 +43,6 @@ func runEnv(a *app, name string) error {
 		fmt.Fprintf(a.stdout, "export %s=%s\n", k, server.ShellQuote(v))
 	}
 	return nil
-}
-
-// notRunningError is the phase of an instance that must run for what was asked.
-type notRunningError instance.Phase
-
-func (e notRunningError) Error() string { return string(e) }
-
-// running returns an instance that runs.
-func (a *app) running(name string) (*instance.Instance, error) {
-	i, err := a.registry.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	state, err := i.State()
-	if err != nil {
-		return nil, err
-	}
-	if state.Phase != instance.Running {
-		return nil, fmt.Errorf("use instance %s: it is %w\nhint: ramaria up %s", name, notRunningError(state.Phase), name)
-	}
-	return i, nil
 }
 
 // shellWord is server.ShellQuote where quotes are needed.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -44,8 +45,9 @@ var exitOfAnswer = map[string]int{
 // exitCode returns the status for an error.
 func exitCode(ctx context.Context, err error) int {
 	var usage usageError
+	var invalid engine.RequestError
 	var room *volume.NoRoomError
-	var idle notRunningError
+	var idle engine.NotRunningError
 	var answer *client.Error
 	if errors.As(err, &answer) {
 		if status, ok := exitOfAnswer[answer.Code]; ok {
@@ -55,11 +57,11 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case errors.As(err, &room):
 		return exitNoRoom
-	case errors.As(err, &usage), errors.Is(err, instance.ErrName), errors.Is(err, image.ErrUsage):
+	case errors.As(err, &usage), errors.As(err, &invalid), errors.Is(err, instance.ErrName), errors.Is(err, image.ErrUsage):
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, errNoVolume), errors.Is(err, instance.ErrNoMark), errors.Is(err, instance.ErrGone), errors.As(err, &idle):
+	case errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, engine.ErrNoVolume), errors.Is(err, instance.ErrNoMark), errors.Is(err, instance.ErrGone), errors.As(err, &idle):
 		return exitNotFound
 	}
 	return exitError

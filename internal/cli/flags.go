@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 )
 
 // specFlags are the flags that `up` and `run` share: what an instance is made of.
@@ -63,7 +63,7 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	if err != nil {
 		return instance.Spec{}, usageError{err}
 	}
-	if err := server.CheckUser(o.user); err != nil {
+	if err := dbconn.CheckUser(o.user); err != nil {
 		return instance.Spec{}, usageError{err}
 	}
 	if o.port < 0 || o.port > 65535 {
@@ -76,7 +76,7 @@ func (o *specFlags) spec() (instance.Spec, error) {
 		return instance.Spec{}, usageError{fmt.Errorf("use --log %s: it is on or off\nhint: --log off", o.log)}
 	}
 	s := instance.Spec{
-		Server: cmp.Or(o.server, os.Getenv(server.EnvServer)), From: from, Key: o.key, Database: o.database, User: o.user,
+		Server: cmp.Or(o.server, os.Getenv(software.EnvServer)), From: from, Key: o.key, Database: o.database, User: o.user,
 		PasswordFile: o.passwordFile, Port: o.port, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
 	}
 	if o.log == instance.LogOff {
@@ -108,75 +108,4 @@ func (o *specFlags) spec() (instance.Spec, error) {
 		}
 	}
 	return s, nil
-}
-
-// login returns the application's account.
-func login(s instance.Spec) (server.Login, error) {
-	l := server.Login{User: s.User, Password: server.NewPassword()}
-	if s.PasswordFile == "" {
-		return l, nil
-	}
-	b, err := os.ReadFile(s.PasswordFile)
-	if err != nil {
-		return l, fmt.Errorf("read password: %w\nhint: leave --password-file out for a random one", err)
-	}
-	l.Password = strings.TrimRight(string(b), "\r\n")
-	if l.Password == "" || strings.ContainsAny(l.Password, "\n\r\x00") {
-		return l, fmt.Errorf("read password %s: it must be one line that is not empty\nhint: leave --password-file out for a random one", s.PasswordFile)
-	}
-	return l, nil
-}
-
-// field is one flag of a spec: its value as people compare it, and how another
-// spec takes it over.
-type field struct {
-	flag, value string
-	give        func(to *instance.Spec)
-}
-
-// fields are all flags of a spec.
-func fields(s instance.Spec) []field {
-	set := make([]string, 0, len(s.Set))
-	for k, v := range s.Set {
-		set = append(set, k+"="+v)
-	}
-	sort.Strings(set)
-	return []field{
-		{"server", cmp.Or(s.Server, string(server.MariaDB)), func(to *instance.Spec) { to.Server = s.Server }},
-		// A key belongs to its source.
-		{"from", strings.Join(s.From, " "), func(to *instance.Spec) { to.From, to.Key = s.From, "" }},
-		{"key", s.Key, func(to *instance.Spec) { to.Key = s.Key }},
-		{"database", s.Database, func(to *instance.Spec) { to.Database = s.Database }},
-		{"user", s.User, func(to *instance.Spec) { to.User = s.User }},
-		{"password-file", s.PasswordFile, func(to *instance.Spec) { to.PasswordFile = s.PasswordFile }},
-		{"port", strconv.Itoa(s.Port), func(to *instance.Spec) { to.Port = s.Port }},
-		{"volume", s.Volume, func(to *instance.Spec) { to.Volume = s.Volume }},
-		{"tmpdir", s.TmpDir, func(to *instance.Spec) { to.TmpDir = s.TmpDir }},
-		{"confine", cmp.Or(s.Confine, instance.ConfineOn), func(to *instance.Spec) { to.Confine = s.Confine }},
-		{"set", strings.Join(set, " "), func(to *instance.Spec) { to.Set = s.Set }},
-		{"log", s.LogUse(), func(to *instance.Spec) { to.Log = s.Log }},
-	}
-}
-
-// changedFlags returns, for what this command line or the environment asks for, what
-// differs from what the instance was made with. What neither says is as it was.
-func changedFlags(cmd *cobra.Command, was, now instance.Spec) []string {
-	var diff []string
-	before, after := fields(was), fields(now)
-	for i, f := range after {
-		if asked := askedBy(cmd, f.flag); asked != "" && f.value != before[i].value {
-			diff = append(diff, fmt.Sprintf("  %s: made with %q, now %q", asked, before[i].value, f.value))
-		}
-	}
-	return diff
-}
-
-// merge returns was with what this command line or the environment asks for replaced.
-func merge(cmd *cobra.Command, was, now instance.Spec) instance.Spec {
-	for _, f := range fields(now) {
-		if askedBy(cmd, f.flag) != "" {
-			f.give(&was)
-		}
-	}
-	return was
 }

@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
@@ -41,9 +40,9 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// TestChangedFlags: a flag that is not given is as it was; one that is given with
+// TestDifferences: a flag that is not given is as it was; one that is given with
 // another value shows, in its own words.
-func TestChangedFlags(t *testing.T) {
+func TestDifferences(t *testing.T) {
 	_, was := given(t, "--from", "/a.sql", "--set", "b=1", "--set", "a=2", "--port", "33061")
 	for _, c := range []struct {
 		name string
@@ -59,7 +58,11 @@ func TestChangedFlags(t *testing.T) {
 		{"several", []string{"--set", "a=3", "--user", "joe"}, []string{`  --user: made with "app", now "joe"`, `  --set: made with "a=2 b=1", now "a=3"`}},
 	} {
 		cmd, now := given(t, c.args...)
-		if got := changedFlags(cmd, was, now); !cmp.Equal(got, c.want) {
+		var got []string
+		for _, d := range choices(cmd).Differences(was, now) {
+			got = append(got, d.String())
+		}
+		if !cmp.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -75,45 +78,23 @@ func TestMergeKnowsEveryFlag(t *testing.T) {
 	_, was := given(t)
 	for flag, value := range values {
 		cmd, now := given(t, "--"+flag, value)
-		got := merge(cmd, was, now)
-		if diff := changedFlags(cmd, was, now); len(diff) != 1 {
-			t.Errorf("--%s: the difference is %q", flag, diff)
+		got := choices(cmd).Merge(was, now)
+		if diff := choices(cmd).Differences(was, now); len(diff) != 1 {
+			t.Errorf("--%s: the difference is %v", flag, diff)
 		}
 		if !cmp.Equal(got, now) {
 			t.Errorf("--%s: %s", flag, cmp.Diff(now, got))
 		}
 	}
 	// A flag that is new must be in the table above.
-	for _, f := range fields(was) {
-		if _, ok := values[f.flag]; !ok {
-			t.Errorf("--%s is not tested", f.flag)
+	for _, field := range engine.Fields() {
+		if _, ok := values[field]; !ok {
+			t.Errorf("--%s is not tested", field)
 		}
 	}
 	_, before := given(t, "--user", "joe", "--from", "/a.sql")
 	cmd, now := given(t, "--from", "/b.sql")
-	if got := merge(cmd, before, now); got.User != "joe" || !cmp.Equal(got.From, []string{"/b.sql"}) {
+	if got := choices(cmd).Merge(before, now); got.User != "joe" || !cmp.Equal(got.From, []string{"/b.sql"}) {
 		t.Errorf("got %+v", got)
-	}
-}
-
-func TestLogin(t *testing.T) {
-	dir := t.TempDir()
-	for text, want := range map[string]string{"s3cret\n": "s3cret", "a b'\r\n": "a b'", "x": "x", "": "", "\n": "", "a\nb\n": "", "a\x00": ""} {
-		path := filepath.Join(dir, "pw")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		l, err := login(instance.Spec{User: "app", PasswordFile: path})
-		switch {
-		case want == "" && (err == nil || !strings.Contains(err.Error(), "\nhint: ")):
-			t.Errorf("%q: got %v, want an error with a hint", text, err)
-		case want != "" && (err != nil || l.Password != want):
-			t.Errorf("%q: got %q, %v", text, l.Password, err)
-		}
-	}
-	a, err := login(instance.Spec{User: "app"})
-	b, err2 := login(instance.Spec{User: "app"})
-	if err != nil || err2 != nil || a.Password == b.Password || len(a.Password) < 20 {
-		t.Errorf("without a file: %+v %+v", a, b)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/progress"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -54,12 +55,11 @@ func runImageBuild(ctx context.Context, a *app, o *specFlags) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.prepare(ctx, spec)
+	id, err := a.engine.BuildImage(ctx, spec, a.stdin)
 	if err != nil {
 		return err
 	}
-	defer p.image.Release()
-	fmt.Fprintln(a.stdout, p.image.ID)
+	fmt.Fprintln(a.stdout, id)
 	return nil
 }
 
@@ -101,7 +101,7 @@ type imagePlaces struct {
 // findImages looks into all volumes and the cold store. ids are in the order of the
 // listing: those in volumes as their stores list them, then those only saved.
 func (a *app) findImages(ctx context.Context) (found map[string]*imagePlaces, ids []string, err error) {
-	vols, err := a.volumes(ctx)
+	vols, err := a.engine.Volumes(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +114,7 @@ func (a *app) findImages(ctx context.Context) (found map[string]*imagePlaces, id
 		return found[id]
 	}
 	for _, v := range vols {
-		s, err := a.images(v)
+		s, err := a.engine.Images(v)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -127,7 +127,7 @@ func (a *app) findImages(ctx context.Context) (found map[string]*imagePlaces, id
 			p.stores, p.hot = append(p.stores, s), append(p.hot, m)
 		}
 	}
-	saved, err := image.ColdIn(a.places).List()
+	saved, err := image.ColdIn(a.engine.Places).List()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,7 +141,7 @@ func (a *app) findImages(ctx context.Context) (found map[string]*imagePlaces, id
 func (a *app) listings(ctx context.Context, p *imagePlaces) ([]imageListing, error) {
 	var out []imageListing
 	for i, m := range p.hot {
-		out = append(out, imageListing{Image: m, Volume: p.stores[i].Volume.Kind(), LastUse: m.LastUse(), InUse: a.imageInUse(m.ID)})
+		out = append(out, imageListing{Image: m, Volume: p.stores[i].Volume.Kind(), LastUse: m.LastUse(), InUse: a.engine.ImageInUse(m.ID)})
 	}
 	if p.saved == nil {
 		return out, nil
@@ -193,7 +193,7 @@ func runImageLs(ctx context.Context, a *app, asJSON bool) error {
 		if m.Saved != "" {
 			saved = volume.FormatBytes(m.SavedSize)
 		}
-		t.row(m.ID, fmt.Sprintf("%s-%s", m.Flavour, m.Version), string(m.Volume), volume.FormatBytes(m.Size), saved, ago(m.LastUse), inUse, m.Origin)
+		t.row(m.ID, fmt.Sprintf("%s-%s", m.Flavour, m.Version), string(m.Volume), volume.FormatBytes(m.Size), saved, progress.Ago(m.LastUse), inUse, m.Origin)
 	}
 	t.print(a.stdout)
 	return nil

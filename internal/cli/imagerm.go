@@ -56,7 +56,7 @@ func runImageRm(ctx context.Context, a *app, ids []string, o imageRmOptions) err
 				named = append(named, prefix)
 			}
 		}
-		if len(named) == 0 && !o.all || o.all && a.imageInUse(id) {
+		if len(named) == 0 && !o.all || o.all && a.engine.ImageInUse(id) {
 			continue
 		}
 		tried, err := a.removeImage(ctx, id, found[id], o)
@@ -86,13 +86,13 @@ func (o imageRmOptions) where() string {
 
 // sweepImages removes what killed commands left of images.
 func (a *app) sweepImages(ctx context.Context) error {
-	vols, err := a.volumes(ctx)
+	vols, err := a.engine.Volumes(ctx)
 	if err != nil {
 		return err
 	}
-	errs := []error{image.ColdIn(a.places).Sweep()}
+	errs := []error{image.ColdIn(a.engine.Places).Sweep()}
 	for _, v := range vols {
-		s, err := a.images(v)
+		s, err := a.engine.Images(v)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (a *app) removeImage(ctx context.Context, id string, p *imagePlaces, o imag
 	if o.hot || p.saved == nil {
 		return tried, nil
 	}
-	if err := image.ColdIn(a.places).Remove(id); err != nil {
+	if err := image.ColdIn(a.engine.Places).Remove(id); err != nil {
 		return true, err
 	}
 	a.say("removed saved image %s, %s", id, volume.FormatBytes(p.saved.Size))

@@ -31,7 +31,7 @@ func runImageSave(ctx context.Context, a *app, prefix string) error {
 	if err := checkIDs(prefix); err != nil {
 		return err
 	}
-	if err := image.ColdIn(a.places).Sweep(); err != nil {
+	if err := image.ColdIn(a.engine.Places).Sweep(); err != nil {
 		return err
 	}
 	found, ids, err := a.findImages(ctx)
@@ -54,7 +54,7 @@ func runImageSave(ctx context.Context, a *app, prefix string) error {
 			a.say("image %s is saved already (%s), and the file is whole", ids[0], volume.FormatBytes(p.saved.Size))
 		case errors.As(err, &damage) && len(p.stores) > 0:
 			a.say("the saved image %s is damaged (%v): saving it again", ids[0], damage.Err)
-			if err := image.ColdIn(a.places).Remove(ids[0]); err != nil {
+			if err := image.ColdIn(a.engine.Places).Remove(ids[0]); err != nil {
 				return err
 			}
 			p.saved = nil

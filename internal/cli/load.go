@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/load"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -59,11 +59,11 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 		return usageError{errors.New("use --database and --own-names: the one takes a database out of the dump, the other all of them\nhint: leave one of them out")}
 	}
 	debug.SetMemoryLimit(dumpMemory)
-	i, err := a.running(name)
+	i, err := a.engine.Running(name)
 	if err != nil {
 		return err
 	}
-	if why := server.UnfitName(database); why != "" {
+	if why := dbconn.UnfitName(database); why != "" {
 		return usageError{fmt.Errorf("load into database %q: it %s", database, why)}
 	}
 	for _, file := range files { // before anything is loaded
@@ -74,7 +74,7 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 	to := load.Target{Server: i.Server, Endpoint: i.Endpoint}
 	to.Endpoint.Database = database
 	var made bool
-	if err := a.whenWritable(ctx, i, "database "+database, func() (err error) {
+	if err := a.engine.Write(ctx, i, "database "+database, func() (err error) {
 		made, err = to.CreateDatabase(ctx)
 		return err
 	}); err != nil {
@@ -86,10 +86,10 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 			Hint: "--database NAME loads one of them into " + database + ", --own-names each under its own name; what stands before was loaded",
 		}
 	}
-	return a.lockingOpen(ctx, i, func() error {
+	return a.engine.LockingOpen(ctx, i, func() error {
 		for _, file := range files {
 			if err := a.loadFile(ctx, to, file); err != nil {
-				return a.blameRoom(ctx, i, "the rest of "+filepath.Base(file), err)
+				return a.engine.BlameRoom(ctx, i, "the rest of "+filepath.Base(file), err)
 			}
 		}
 		return nil

@@ -35,7 +35,7 @@ func newLogs(a *app) *cobra.Command {
 }
 
 func runLogs(ctx context.Context, a *app, name string, follow bool) error {
-	r, err := a.registry.Get(name)
+	r, err := a.engine.Registry.Get(name)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func runLogs(ctx context.Context, a *app, name string, follow bool) error {
 		case <-time.After(followPoll):
 		}
 		if _, err := os.Stat(t.path); err != nil {
-			if _, err := a.registry.Get(name); err != nil {
+			if _, err := a.engine.Registry.Get(name); err != nil {
 				return nil // it was removed
 			}
 		}

@@ -87,7 +87,7 @@ func (a *app) list(r *instance.Record) (listing, error) {
 		l.Confined, l.Unconfined = state.Confined, unconfined(r, state)
 		l.Warnings, l.SupervisorPID, l.ServerPID, l.ReadySeconds = state.Warnings, state.SupervisorPID, state.ServerPID, state.ReadySeconds
 	}
-	i, err := a.registry.Open(r.Name)
+	i, err := a.engine.Registry.Open(r.Name)
 	if err != nil {
 		return l, err
 	}
@@ -117,7 +117,7 @@ func unconfined(r *instance.Record, s instance.State) string {
 }
 
 func runLs(_ context.Context, a *app, asJSON bool) error {
-	records, err := a.registry.List()
+	records, err := a.engine.Registry.List()
 	if err != nil {
 		return err
 	}
@@ -165,9 +165,9 @@ func runLs(_ context.Context, a *app, asJSON bool) error {
 
 // sayBroken names the instances whose records cannot be read.
 func (a *app) sayBroken() error {
-	broken, err := a.registry.Broken()
+	broken, err := a.engine.Registry.Broken()
 	for _, name := range broken {
-		_, err := a.registry.Get(name)
+		_, err := a.engine.Registry.Get(name)
 		a.say("warning: %s", err)
 	}
 	return err
@@ -190,7 +190,7 @@ func newStatus(a *app) *cobra.Command {
 }
 
 func runStatus(a *app, name string, asJSON bool) error {
-	r, err := a.registry.Get(name)
+	r, err := a.engine.Registry.Get(name)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -47,7 +47,7 @@ func runMarks(a *app, name string, o markOptions) error {
 	if o.replace || o.rm {
 		return usageError{fmt.Errorf("mark instance %s: there is no label\nhint: ramaria mark %s LABEL", name, name)}
 	}
-	r, err := a.registry.Get(name)
+	r, err := a.engine.Registry.Get(name)
 	if err != nil {
 		return err
 	}
@@ -74,38 +74,24 @@ func runMarks(a *app, name string, o markOptions) error {
 }
 
 func runMark(ctx context.Context, a *app, name, label string, o markOptions) error {
-	if err := instance.CheckLabel(label); err != nil {
-		return usageError{err}
-	}
 	if o.rm && o.replace {
 		return usageError{errors.New("mark: either --rm or --replace\nhint: ramaria mark --help")}
 	}
 	if o.rm {
-		err := a.atInstance(ctx, name, "mark", func(c *client.Client) error { return c.DeleteMark(ctx, label) },
-			func(i *instance.Instance, s *instance.Store) error { return s.DeleteMark(ctx, &i.Record, label) })
+		err := a.engine.Unmark(ctx, name, label)
 		if err == nil {
 			a.say("removed mark %s of %s", label, name)
 		}
 		return err
 	}
-	return a.atInstance(ctx, name, "mark", func(c *client.Client) error {
-		if err := a.tellPause(ctx, c); err != nil {
-			return err
-		}
-		m, err := c.Mark(ctx, client.MarkRequest{Label: label, Replace: o.replace})
-		if err != nil {
-			return err
-		}
-		a.say("marked %s as %s in %s; it stood still for %s", name, label, micros(m.Snapshot.TotalMicros), micros(m.Snapshot.PauseMicros))
-		return nil
-	}, func(i *instance.Instance, s *instance.Store) error {
-		if err := s.Tidy(ctx, &i.Record); err != nil {
-			return err
-		}
-		if _, err := s.Mark(ctx, &i.Record, label, o.replace, volume.How{}); err != nil {
-			return err
-		}
+	m, err := a.engine.Mark(ctx, engine.MarkRequest{Name: name, Label: label, Replace: o.replace})
+	if err != nil {
+		return err
+	}
+	if m.Ran {
+		a.say("marked %s as %s in %s; it stood still for %s", name, label, short(m.Took), short(m.Pause))
+	} else {
 		a.say("marked %s, which does not run, as %s", name, label)
-		return nil
-	})
+	}
+	return nil
 }

@@ -56,25 +56,11 @@ func indent(s string, n int) string {
 	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n"+strings.Repeat(" ", n))
 }
 
-// ago says how long ago a time was, in one unit.
-func ago(t time.Time) string {
-	d := time.Since(t)
-	switch {
-	case d < 2*time.Second:
-		return "now"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s ago", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
-}
-
 // micros writes a time in microseconds for people.
-func micros(n int64) string {
-	d := time.Duration(n) * time.Microsecond
+func micros(n int64) string { return short(time.Duration(n) * time.Microsecond) }
+
+// short writes a short time for people.
+func short(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
 		return d.String()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os/exec"
 	"testing"
-	"time"
 
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -40,16 +39,6 @@ func TestTable(t *testing.T) {
 func TestIndent(t *testing.T) {
 	if got := indent(" a\nb\nc\n", 2); got != "a\n  b\n  c" {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestAgo(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "now", 30 * time.Second: "30 s ago", 30 * time.Minute: "30 min ago", 30 * time.Hour: "30 h ago", 72 * time.Hour: "3 days ago",
-	} {
-		if got := ago(time.Now().Add(-d)); got != want {
-			t.Errorf("%s: got %q, want %q", d, got, want)
-		}
 	}
 }
 
@@ -89,13 +78,5 @@ func TestRunStatus(t *testing.T) {
 	}
 	if _, err := status(errors.New("not started")); err == nil {
 		t.Error("no error")
-	}
-}
-
-func TestSplitHint(t *testing.T) {
-	for in, want := range map[string][2]string{"a": {"a", ""}, "a\nb\nhint: c": {"a\nb", "c"}} {
-		if text, hint := splitHint(errors.New(in)); text != want[0] || hint != want[1] {
-			t.Errorf("%q: got %q, %q", in, text, hint)
-		}
 	}
 }

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -55,7 +54,7 @@ func runRun(ctx context.Context, a *app, argv []string, o *specFlags) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR) {
-			a.say("ramaria: run %s: it is not a program that uid %d may execute\nhint: ls -l %s; a script needs chmod +x, or its shell: ramaria run -- sh SCRIPT", argv[0], a.uid, shellWord(argv[0]))
+			a.say("ramaria: run %s: it is not a program that uid %d may execute\nhint: ls -l %s; a script needs chmod +x, or its shell: ramaria run -- sh SCRIPT", argv[0], a.engine.UID, shellWord(argv[0]))
 			return statusError(exitRunCannotExec)
 		}
 		a.say("ramaria: run %s: there is no such command\nhint: ramaria run -- sh -c '...' takes what a shell understands", argv[0])
@@ -78,53 +77,12 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 	if err != nil {
 		return 0, err
 	}
-	var b [4]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return 0, err
-	}
-	name := instance.PassingPrefix + hex.EncodeToString(b[:])
-	// Held for as long as this process lives: an instance of this kind whose name
-	// is not locked is one whose `ramaria run` was killed.
-	lock, err := a.registry.Lock(ctx, name, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, lock.UnlockRemove()) }()
-	i, err := a.create(ctx, nil, instance.Order{Name: name, Spec: spec, Passing: true})
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		clean := context.WithoutCancel(ctx)
-		v, verr := a.volumeOf(clean, &i.Record)
-		if verr == nil {
-			verr = a.instances(v).Remove(clean, &i.Record)
-		}
-		err = errors.Join(err, verr)
-	}()
-	v, err := a.volumeOf(ctx, &i.Record)
-	if err != nil {
-		return 0, err
-	}
-	s, err := a.startSupervisor(ctx, i, v)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, s.Kill()) }()
-	watched, stop := context.WithCancel(context.WithoutCancel(ctx))
-	watching := make(chan struct{})
-	go func() {
-		defer close(watching)
-		// It ends without an error, by either end.
-		_ = s.Run(watched)
-		if s.Ended() {
-			a.say("ramaria: the server of this run has ended; its log is gone with it")
-		}
-	}()
-	defer func() { stop(); <-watching }()
-	a.warnOwnOptions()
-	a.noteOpen(ctx, i)
-	return runCommand(ctx, path, argv, append(forCommand(os.Environ(), i.Spec), supervisor.Env(i)...), a)
+	err = a.engine.Run(ctx, engine.RunRequest{Spec: spec, Stdin: a.stdin}, func(i *instance.Instance) (err error) {
+		a.warnOwnOptions()
+		status, err = runCommand(ctx, path, argv, append(forCommand(os.Environ(), i.Spec), supervisor.Env(i)...), a)
+		return err
+	})
+	return status, err
 }
 
 // runCommand runs the command in the foreground and returns its exit status. A
@@ -140,7 +98,7 @@ func runCommand(ctx context.Context, path string, argv, env []string, a *app) (i
 	// The command is the caller's, with its descriptors and its umask; the server is
 	// started by now.
 	a.inherited.Release()
-	if a.uid == 0 {
+	if a.engine.UID == 0 {
 		syscall.Umask(a.umask)
 	}
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: a.stdin, Stdout: a.stdout.w, Stderr: a.stderr}

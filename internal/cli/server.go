@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/engine"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -35,18 +36,18 @@ func newServerLs(a *app) *cobra.Command {
 }
 
 func runServerLs(ctx context.Context, a *app, asJSON bool) error {
-	found, err := a.finder().List(ctx)
+	found, err := a.engine.Finder().List(ctx)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		if found == nil {
-			found = []server.Found{}
+			found = []software.Found{}
 		}
 		return a.printJSON(found)
 	}
 	t := newTable("SERVER", "FROM", "SIZE", "USED", "PATH")
-	first := firsts(found)
+	first := engine.Firsts(found)
 	for i, f := range found {
 		used := ""
 		switch {
@@ -64,22 +65,10 @@ func runServerLs(ctx context.Context, a *app, asJSON bool) error {
 	} else {
 		a.say("no server is installed or fetched; ramaria up fetches one when it needs it")
 	}
-	for _, o := range server.Available() {
+	for _, o := range software.Catalog() {
 		a.say("can be fetched: %s", o)
 	}
 	return nil
-}
-
-// firsts returns the first usable server of each flavour in the list, by its index: the
-// one that --server FLAVOUR takes.
-func firsts(found []server.Found) map[server.Flavour]int {
-	first := map[server.Flavour]int{}
-	for i, f := range found {
-		if _, ok := first[f.Flavour]; !ok && f.PassedOver == "" {
-			first[f.Flavour] = i
-		}
-	}
-	return first
 }
 
 func newServerFetch(a *app) *cobra.Command {
@@ -95,7 +84,7 @@ func newServerFetch(a *app) *cobra.Command {
 			if len(args) > 0 {
 				want = args[0]
 			}
-			s, err := a.finder().Fetch(cmd.Context(), want)
+			s, err := a.engine.Finder().Fetch(cmd.Context(), want)
 			if err != nil {
 				return err
 			}

@@ -34,7 +34,7 @@ func newSQL(a *app) *cobra.Command {
 // runSQL becomes the client, so that the terminal, signals and the exit status
 // are the client's own.
 func runSQL(ctx context.Context, a *app, name string, execute []string) error {
-	i, err := a.running(name)
+	i, err := a.engine.Running(name)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func runSQL(ctx context.Context, a *app, name string, execute []string) error {
 		return fmt.Errorf("open client: %w; or use any client with $(ramaria env)", i.Server.NoClient())
 	}
 	if gone := i.Server.Client.Missing(); gone != "" {
-		if i.Server, err = a.another(ctx, i); err != nil {
+		if i.Server, err = a.engine.Substitute(ctx, i); err != nil {
 			return fmt.Errorf("open client: %s is not there any more: %w", gone, err)
 		}
 	}

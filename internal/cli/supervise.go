@@ -3,17 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"os/signal"
-	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
-	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // newSupervise is what `up` starts, detached, and what a service manager would.
@@ -38,7 +33,7 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 	defer cancel(nil)
 	unlink := context.AfterFunc(quit, func() { cancel(errQuit) })
 	defer unlink()
-	s, err := a.supervise(ctx, name)
+	s, err := a.engine.Supervise(ctx, name)
 	supervisor.Report(err)
 	if err != nil {
 		return err
@@ -57,47 +52,3 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 
 // errQuit says that the data is not wanted any more.
 var errQuit = errors.New("told to quit at once")
-
-func (a *app) supervise(ctx context.Context, name string) (*supervisor.Supervisor, error) {
-	i, err := a.registry.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	v, err := a.volumeOf(ctx, &i.Record)
-	if err != nil {
-		return nil, err
-	}
-	s, err := a.startSupervisor(ctx, i, v)
-	if errors.Is(err, supervisor.ErrRunning) {
-		return nil, fmt.Errorf("supervise instance %s: %w", name, err)
-	}
-	return s, err
-}
-
-func (a *app) startSupervisor(ctx context.Context, i *instance.Instance, v volume.Volume) (*supervisor.Supervisor, error) {
-	runtime.GOMAXPROCS(max(1, usableCPUs/cpusPerProc))
-	return supervisor.Start(ctx, i, a.instances(v), supervisor.Options{
-		Keys: a.places.Keys(),
-		Log:  slog.New(slog.NewTextHandler(a.stderr, nil)), Argv: a.superviseArgv,
-	})
-}
-
-// usableCPUs is on how many CPUs Go runs at once by itself: those that there are, the quota of a
-// container, or what GOMAXPROCS says.
-var usableCPUs = runtime.GOMAXPROCS(0)
-
-// cpusPerProc is how many of them there are for each that a supervisor runs on at once. What it
-// does for a reset is short and waits for the server; with a second one Go's scheduler wakes a
-// thread at each such moment to look for more, which was half of its switches of context. That
-// was measured on two CPUs, where resets of three rows were no slower beside one of 10,000. From
-// eight on there is a second one again, for the many workers that such a machine has.
-const cpusPerProc = 4
-
-// superviseArgv is the command line of the supervisor of an instance.
-func (a *app) superviseArgv(name string) []string {
-	argv := []string{supervisor.Self(), "supervise", name}
-	if a.home != "" {
-		argv = append(argv, "--home", a.home)
-	}
-	return argv
-}

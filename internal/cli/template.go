@@ -42,7 +42,7 @@ func (o *at) client(a *app) (*client.Client, error) {
 	if o.name != "" {
 		args = []string{o.name}
 	}
-	i, err := a.running(nameArg(args))
+	i, err := a.engine.Running(nameArg(args))
 	if err != nil {
 		return nil, err
 	}

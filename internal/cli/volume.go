@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -63,7 +63,7 @@ type volumeListing struct {
 
 func runVolumeLs(ctx context.Context, a *app, asJSON bool) error {
 	all := []volumeListing{}
-	for _, kind := range a.kindsThere() {
+	for _, kind := range a.engine.KindsThere() {
 		all = append(all, a.listVolume(ctx, kind))
 	}
 	if asJSON {
@@ -93,9 +93,9 @@ func runVolumeLs(ctx context.Context, a *app, asJSON bool) error {
 
 // listVolume looks at one volume. One that has failed is listed with the reason.
 func (a *app) listVolume(ctx context.Context, kind volume.Kind) volumeListing {
-	l := volumeListing{Kind: kind, Dir: a.opener().At(kind).Dir(), Instances: []string{}, Images: []string{}}
+	l := volumeListing{Kind: kind, Dir: a.engine.Opener().At(kind).Dir(), Instances: []string{}, Images: []string{}}
 	err := func() error {
-		v, err := a.opener().Open(ctx, volume.Spec{Kind: kind})
+		v, err := a.engine.Opener().Open(ctx, volume.Spec{Kind: kind})
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (a *app) listVolume(ctx context.Context, kind volume.Kind) volumeListing {
 		for _, e := range entries {
 			l.Instances = append(l.Instances, e.Name())
 		}
-		s, err := a.images(v)
+		s, err := a.engine.Images(v)
 		if err != nil {
 			return err
 		}
@@ -125,15 +125,6 @@ func (a *app) listVolume(ctx context.Context, kind volume.Kind) volumeListing {
 		l.Error = err.Error()
 	}
 	return l
-}
-
-// kindsThere are the kinds that there is a volume of.
-func (a *app) kindsThere() []volume.Kind {
-	o := a.opener()
-	return slices.DeleteFunc(slices.Clone(volume.Kinds), func(k volume.Kind) bool {
-		there, err := o.There(k)
-		return err != nil || !there
-	})
 }
 
 func newVolumeGrow(a *app) *cobra.Command {
@@ -154,15 +145,15 @@ func runVolumeGrow(ctx context.Context, a *app, kind, size string) error {
 		return usageError{err}
 	}
 	if spec.Kind == volume.Shm || spec.Kind == volume.Disk {
-		return usageError{fmt.Errorf("grow volume %s: it has no limit of its own\nhint: its size is that of the file system at %s", kind, a.opener().At(spec.Kind).Dir())}
+		return usageError{fmt.Errorf("grow volume %s: it has no limit of its own\nhint: its size is that of the file system at %s", kind, a.engine.Opener().At(spec.Kind).Dir())}
 	}
-	o := a.opener()
+	o := a.engine.Opener()
 	there, err := o.There(spec.Kind)
 	if err != nil {
 		return err
 	}
 	if !there {
-		return fmt.Errorf("grow volume %s: %w\nhint: ramaria volume ls", kind, errNoVolume)
+		return fmt.Errorf("grow volume %s: %w\nhint: ramaria volume ls", kind, engine.ErrNoVolume)
 	}
 	old, err := o.At(spec.Kind).Usage()
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -36,12 +35,12 @@ func (a *app) permissionHint(err error) string {
 	if !errors.As(err, &at) || !filepath.IsAbs(at.Path) || a.isPlace(at.Path) {
 		return "ramaria doctor looks at the places; --home DIR chooses others"
 	}
-	return fmt.Sprintf("this command runs as uid %d; namei -l %s shows what keeps it out", a.uid, shellWord(at.Path))
+	return fmt.Sprintf("this command runs as uid %d; namei -l %s shows what keeps it out", a.engine.UID, shellWord(at.Path))
 }
 
 // isPlace reports whether a path is one of Ramaria's places, in one, or on the way to one.
 func (a *app) isPlace(path string) bool {
-	for _, place := range []string{a.home, a.places.Cache, a.places.State, a.places.Shm, a.places.Disk, a.places.Mounts} {
+	for _, place := range []string{a.engine.Home, a.engine.Places.Cache, a.engine.Places.State, a.engine.Places.Shm, a.engine.Places.Disk, a.engine.Places.Mounts} {
 		if place != "" && (within(path, place) || within(place, path)) {
 			return true
 		}
@@ -53,14 +52,6 @@ func (a *app) isPlace(path string) bool {
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
-}
-
-// checkHome refuses a home that is no directory: all places would say so, each in its own way.
-func checkHome(home string) error {
-	if fi, err := os.Stat(home); err == nil && !fi.IsDir() {
-		return usageError{fmt.Errorf("use home %s: it is not a directory\nhint: --home DIR", home)}
-	}
-	return nil
 }
 
 // What the standard library says of a flag's value that it cannot read.

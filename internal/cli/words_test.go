@@ -9,13 +9,14 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/host"
 )
 
 func TestWords(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	a := &app{home: "/home/ann/h", uid: 1000, places: host.Places{Cache: "/home/ann/h/cache", Shm: "/dev/shm/ramaria-1000"}}
+	a := &app{engine: engine.Engine{Home: "/home/ann/h", UID: 1000, Places: host.Places{Cache: "/home/ann/h/cache", Shm: "/dev/shm/ramaria-1000"}}}
 	const places = "\nhint: ramaria doctor looks at the places; --home DIR chooses others"
 	denied := func(path string) error {
 		return fmt.Errorf("do it: %w", &fs.PathError{Op: "open", Path: path, Err: syscall.EACCES})

@@ -12,7 +12,7 @@ type Assignment struct {
 	Value, From string
 }
 
-// Assignments reads a statement that DeedOf takes for a DeedSet or DeedSetTransactions. SET NAMES
+// Assignments reads a statement that Classify takes for a StatementSet or StatementSetTransactions. SET NAMES
 // and the like are none.
 func Assignments(text []byte) []Assignment {
 	list, _ := assignments(text)

@@ -23,7 +23,7 @@ type Options struct {
 // error before closing its input, because at the end of its input the client
 // runs what it has. dst may be io.Discard.
 func Check(dst io.Writer, src io.Reader, opts Options) (Summary, error) {
-	f := newFeed(src, opts.File, opts.Buffer, func(b []byte) error {
+	f := newSplitter(src, opts.File, opts.Buffer, func(b []byte) error {
 		_, err := dst.Write(b)
 		return err
 	})

@@ -98,7 +98,7 @@ func TestCheckDoesNotAllocate(t *testing.T) {
 }
 
 // TestCheckManyComments holds that time grows with the input. When it grew by the
-// square of the comments in a window, this took half a minute instead of 0.1 s.
+// square of the comments in a buffer, this took half a minute instead of 0.1 s.
 func TestCheckManyComments(t *testing.T) {
 	in := strings.Repeat("-- x\n", DefaultBuffer/5) + "SELECT " + strings.Repeat("1, -- x\n", DefaultBuffer/8) + "1;"
 	before := processorTime(t)

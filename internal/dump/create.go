@@ -40,7 +40,7 @@ func ParseTable(text []byte) (*Table, bool) {
 			c.Columns[i].Kind = BinaryColumn
 		}
 	}
-	c.takeOut()
+	c.deferKeys()
 	return c.Table, true
 }
 
@@ -55,7 +55,7 @@ type creation struct {
 	primary  []keyPart
 	// unnamed are the columns that the server names a key after.
 	unnamed []string
-	// fixed says that nothing can be taken out.
+	// fixed says that nothing can be deferred.
 	fixed bool
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -120,9 +120,9 @@ func TestParseTableRefuses(t *testing.T) {
 	}
 }
 
-// TestTakeOut looks at which keys can be made later. Those of the table t (id, a, b, g) are what
+// TestDeferKeys looks at which keys can be made later. Those of the table t (id, a, b, g) are what
 // differs: in has what follows its columns.
-func TestTakeOut(t *testing.T) {
+func TestDeferKeys(t *testing.T) {
 	const innodb = ", PRIMARY KEY (id)) ENGINE=InnoDB"
 	for _, c := range []struct {
 		name, in string
@@ -261,7 +261,7 @@ const vectorTable = `CREATE TABLE v (id int PRIMARY KEY, a int, e vector(3) NOT 
 func TestCreateOnServers(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		srv := servertest.Start(t, servertest.Find(t, want))
-		db, err := server.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
+		db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func FuzzScanner(f *testing.F) {
 	}
 	f.Add([]byte("/*!50001 SELECT 1 /* inner */ + 2 */;SELECT 3;"), uint8(5))
 	f.Add([]byte("SELECT /* a /*! b */ c */ 5;/* /*M! */ 1;"), uint8(5))
-	// The error shows what a lookahead in a smaller window would keep from the head.
+	// The error shows what a lookahead in a smaller buffer would keep from the head.
 	f.Add([]byte("SELECT"+strings.Repeat(" ", 750)+strings.Repeat("1-", 600)+"\x00"), uint8(5))
 	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
 		if len(data) > 64<<10 {
@@ -126,7 +126,7 @@ func passes(t *testing.T, data []byte, size int) {
 	want, wantErr := Check(&big, bytes.NewReader(data), Options{Buffer: 128 << 10})
 	got, err := Check(&small, &oddReader{bytes.NewReader(data), size}, Options{Buffer: 1})
 	if d := cmp.Diff(text(wantErr), text(err)); d != "" {
-		t.Errorf("in a small window: %s", d)
+		t.Errorf("in a small buffer: %s", d)
 	}
 	if wantErr != nil {
 		if !bytes.HasPrefix(data, small.Bytes()) {
@@ -135,7 +135,7 @@ func passes(t *testing.T, data []byte, size int) {
 		return
 	}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(Summary{})); d != "" {
-		t.Errorf("in a small window: %s", d)
+		t.Errorf("in a small buffer: %s", d)
 	}
 	if !bytes.Equal(big.Bytes(), data) || !bytes.Equal(small.Bytes(), data) {
 		t.Errorf("passed on other bytes than the input")

@@ -27,7 +27,7 @@ func ParseInsert(head []byte) Insert {
 				continue
 			}
 		}
-		var d Deed
+		var d StatementClass
 		d.tableName(tok, &t)
 		in.Database, in.Table = d.Database, d.Table
 		break

@@ -4,39 +4,39 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
-// LaterKeys are the statements by which the keys of an empty table go and come back.
-type LaterKeys struct {
+// DeferredKeys are the statements by which the keys of an empty table go and come back.
+type DeferredKeys struct {
 	// Drop takes Keys and ForeignKeys out of the table. Add and AddForeign make them again;
 	// each is empty if there are none of its kind.
 	Drop, Add, AddForeign string
 }
 
-// Later returns the statements that have the keys made behind the rows, for any server; name is
+// DeferKeys returns the statements that have the keys made behind the rows, for any server; name is
 // what they call the table. It returns false if there are no keys for which that comes to the
 // same: not in a table without Bare, nor if the session that makes them could read their text
 // otherwise.
-func (t *Table) Later(name string) (LaterKeys, bool) {
+func (t *Table) DeferKeys(name string) (DeferredKeys, bool) {
 	var drop, keys, foreign []string
 	for _, clause := range t.ForeignKeys {
-		drop = append(drop, "DROP FOREIGN KEY "+server.QuoteName(KeyName(clause)))
+		drop = append(drop, "DROP FOREIGN KEY "+dbconn.QuoteName(KeyName(clause)))
 		clause, ok := sameRestrict(clause)
 		if !ok {
-			return LaterKeys{}, false
+			return DeferredKeys{}, false
 		}
 		foreign = append(foreign, "ADD "+clause)
 	}
 	for _, clause := range t.Keys {
-		drop = append(drop, "DROP KEY "+server.QuoteName(KeyName(clause)))
+		drop = append(drop, "DROP KEY "+dbconn.QuoteName(KeyName(clause)))
 		keys = append(keys, "ADD "+clause)
 	}
 	if t.Bare == nil || len(drop) == 0 || !plainText(t.ForeignKeys) || !plainText(t.Keys) {
-		return LaterKeys{}, false
+		return DeferredKeys{}, false
 	}
 	alter := "ALTER TABLE " + name + " "
-	k := LaterKeys{Drop: alter + strings.Join(drop, ", ")}
+	k := DeferredKeys{Drop: alter + strings.Join(drop, ", ")}
 	if len(keys) > 0 {
 		k.Add = alter + strings.Join(keys, ", ")
 	}
@@ -81,7 +81,7 @@ func References(clause string) (table string, columns []string) {
 			break
 		}
 	}
-	var d Deed
+	var d StatementClass
 	d.tableName(t.next(), &t)
 	if t.next().symbol('(') {
 		columns = t.columns()

@@ -10,12 +10,12 @@ const lookahead = MaxHead
 type state uint8
 
 const (
-	between   state = iota // white space and comments between statements
-	inCode                 // a statement, outside quotes and comments
-	inQuotes               // a string or quoted name; lexer.quote says which
-	inLine                 // a comment to the end of the line
-	inBlock                // a /* */ comment that is not versioned
-	inCommand              // the rest of a DELIMITER line
+	inWhitespace state = iota // white space and comments between statements
+	inStatement               // a statement, outside quotes and comments
+	inQuotes                  // a string or quoted name; lexer.quote says which
+	inLine                    // a comment to the end of the line
+	inBlock                   // a /* */ comment that is not versioned
+	inCommand                 // the rest of a DELIMITER line
 )
 
 // event is what one step of the lexer ended with.
@@ -29,9 +29,9 @@ const (
 )
 
 // lexer splits a dump into statements as the mariadb client does. It holds no
-// bytes: its owner gives it a window of them, and it answers how many it
+// bytes: its owner gives it a buffer of them, and it answers how many it
 // consumed. It can stop at any byte and go on when there are more, so that the
-// result does not depend on how the input was cut into windows.
+// result does not depend on how the input was cut into buffers.
 type lexer struct {
 	state  state
 	within bool // a statement is open: comments lead back to it
@@ -58,8 +58,8 @@ type lexer struct {
 	line   int   // of the next byte, from 1
 	offset int64 // of the next byte, from 0
 
-	// open is where in the current window the present string or comment began;
-	// once it leaves the window, openLine is its line instead.
+	// open is where in the current buffer the present string or comment began;
+	// once it leaves the buffer, openLine is its line instead.
 	open, openLine int
 }
 
@@ -86,10 +86,10 @@ func (l *lexer) step(buf []byte, eof bool) (int, event, error) {
 	i, ev, err := 0, again, error(nil)
 	for ev == again && err == nil {
 		switch l.state {
-		case between:
+		case inWhitespace:
 			i, ev, err = l.skip(buf, i, eof)
-		case inCode:
-			i, ev, err = l.code(buf, i, eof)
+		case inStatement:
+			i, ev, err = l.statement(buf, i, eof)
 		case inQuotes:
 			i, ev = l.quoted(buf, i, eof)
 		case inBlock:
@@ -122,9 +122,9 @@ func (l *lexer) enter(s state, i int) {
 
 // leave goes back from a string or comment to what is around it.
 func (l *lexer) leave() {
-	l.state = between
+	l.state = inWhitespace
 	if l.within {
-		l.state = inCode
+		l.state = inStatement
 	}
 }
 

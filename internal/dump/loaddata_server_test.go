@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -35,7 +36,7 @@ const loadFormat = ` CHARACTER SET utf8mb4 FIELDS TERMINATED BY '\t' ESCAPED BY 
 func newLoader(t *testing.T, want string) *loader {
 	t.Helper()
 	l := &loader{T: t, srv: servertest.Start(t, servertest.Find(t, want))}
-	db, err := server.Open(l.srv.Endpoint.Socket, l.srv.Endpoint.Login, "")
+	db, err := dbconn.Open(l.srv.Endpoint.Socket, l.srv.Endpoint.Login, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func Peek(path string) (Head, error) {
 }
 
 func peek(r io.Reader, file string) (Head, error) {
-	f := newFeed(io.LimitReader(r, PeekLimit), file, peekBuffer, func([]byte) error { return nil })
+	f := newSplitter(io.LimitReader(r, PeekLimit), file, peekBuffer, func([]byte) error { return nil })
 	var h Head
 	var s Summary
 	for over := false; !over && !h.Schema && !h.Data; {

@@ -66,12 +66,12 @@ func TestCheckRefuses(t *testing.T) {
 			if out.Len() > 0 {
 				t.Errorf("passed on %q", out.String())
 			}
-			// The same in a window that the input does not fit in: what is passed on
+			// The same in a buffer that the input does not fit in: what is passed on
 			// then must hold nothing of the refused statement.
 			out.Reset()
 			_, err = Check(&out, iotest.OneByteReader(strings.NewReader(strings.Repeat(before, 500)+c.in)), Options{Buffer: 1})
 			if err == nil {
-				t.Fatal("no error in a small window")
+				t.Fatal("no error in a small buffer")
 			}
 			if n := out.Len() - 500*len(before); n > len(c.in)-1 || strings.Contains(out.String(), "rm -rf") || strings.Contains(out.String(), "\\") {
 				t.Errorf("passed on %q", out.String()[500*len(before):])

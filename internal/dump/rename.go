@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // Rename has a dump of a database that it names itself (USE, CREATE DATABASE, names with the
@@ -57,24 +57,24 @@ func (r *Rename) Apply(st *Statement, file string) (bool, error) {
 			return false, err
 		}
 		r.current = a.name
-		st.Text = []byte("USE " + server.QuoteName(r.To))
+		st.Text = []byte("USE " + dbconn.QuoteName(r.To))
 		return r.ours(), nil
 	case kindCreateDatabase:
 		if err := r.take(a.name, fault); err != nil {
 			return false, err
 		}
 		options := r.options(st.Text)
-		st.Text = []byte("ALTER DATABASE " + server.QuoteName(r.To) + options)
+		st.Text = []byte("ALTER DATABASE " + dbconn.QuoteName(r.To) + options)
 		return a.name == r.from && r.New && options != "", nil
 	case kindDropDatabase:
 		// Dumps drop what they are about to make.
 		return false, r.take(a.name, fault)
 	}
-	deed := DeedOf(st.Text, st.Delimiter)
-	if deed.Kind == DeedSet || deed.Kind == DeedSetTransactions {
+	class := Classify(st.Text, st.Delimiter)
+	if class.Kind == StatementSet || class.Kind == StatementSetTransactions {
 		return true, nil
 	}
-	database := deed.Database
+	database := class.Database
 	if a.kind == kindData {
 		database = ParseInsert(st.Text).Database
 	}
@@ -89,8 +89,8 @@ func (r *Rename) Apply(st *Statement, file string) (bool, error) {
 	} else if !r.ours() {
 		return false, nil
 	}
-	columns := st.Rows != nil || deed.Kind == DeedCreateTable
-	if database == "" && deed.Kind == DeedCreateTable && deed.Table == r.from {
+	columns := st.Rows != nil || class.Kind == StatementCreateTable
+	if database == "" && class.Kind == StatementCreateTable && class.Table == r.from {
 		r.bare = st.Line
 	}
 	text, err := r.rewrite(st, columns, fault)
@@ -176,7 +176,7 @@ func (r *Rename) rewrite(st *Statement, columns bool, fault func(string, ...any)
 				out = append(out, st.Text[done:begin]...)
 				done = len(st.Text) - len(ahead.b) + 1
 			case (last.is("database") || last.is("schema")) && before.is("alter"):
-				out = append(append(out, st.Text[done:begin]...), server.QuoteName(r.To)...)
+				out = append(append(out, st.Text[done:begin]...), dbconn.QuoteName(r.To)...)
 				done = end
 			case next == '@' || tok.kind == tokenString || columns:
 			default:
@@ -191,7 +191,7 @@ func (r *Rename) rewrite(st *Statement, columns bool, fault func(string, ...any)
 		}
 		if tok.kind == tokenWord && last.symbol('.') && done > 0 && done <= begin && len(bytes.TrimSpace(st.Text[done:begin])) == 0 {
 			// Behind a dot a reserved word needs no quotes.
-			out = append(append(out, st.Text[done:begin]...), server.QuoteName(string(tok.text))...)
+			out = append(append(out, st.Text[done:begin]...), dbconn.QuoteName(string(tok.text))...)
 			done = end
 		}
 		before, last = last, tok

@@ -15,12 +15,12 @@ const (
 	rowDelimiters = ";$|/"
 )
 
-// inserts is what a feed knows of the INSERT that it gives out by rows.
+// inserts is what a splitter knows of the INSERT that it gives out by rows.
 type inserts struct {
 	// on has INSERT and REPLACE of literal rows given out as such; is says that the present
 	// statement is one.
 	on, is bool
-	// head is what stands before the rows, and rows where they begin in the window; ends are
+	// head is what stands before the rows, and rows where they begin in the buffer; ends are
 	// the ends of those that were seen, from there.
 	head []byte
 	rows int
@@ -84,7 +84,7 @@ func (t *tokens) spaceOnly() {
 
 // startRows looks at the statement that begins at buf[at] and returns whether it is given out
 // by rows. If it is, all of its rows were seen, or so many that the rest is yet to come.
-func (f *feed) startRows() (bool, error) {
+func (f *splitter) startRows() (bool, error) {
 	if strings.IndexByte(rowDelimiters, f.lex.delim[0]) < 0 {
 		return false, nil
 	}
@@ -113,7 +113,7 @@ func (f *feed) startRows() (bool, error) {
 
 // seeRows looks for rows up to the end of the statement, or until enough is held. It returns
 // false, and changes nothing, if the statement has anything but literal rows.
-func (f *feed) seeRows() (bool, error) {
+func (f *splitter) seeRows() (bool, error) {
 	in := &f.inserts
 	from := in.rows // of what has not been looked at
 	if len(in.ends) > 0 {
@@ -159,9 +159,9 @@ func (f *feed) seeRows() (bool, error) {
 }
 
 // double reads on until there is twice as much of a row as the n bytes that did not hold all of it,
-// or the window is full. The row is looked at from its beginning each time, so that a large
+// or the buffer is full. The row is looked at from its beginning each time, so that a large
 // one would otherwise be looked at once for every few kilobytes that a decompressor gives.
-func (f *feed) double(n int) error {
+func (f *splitter) double(n int) error {
 	for want := f.end + n; ; {
 		start := f.start
 		if err := f.fill(); err != nil {
@@ -175,7 +175,7 @@ func (f *feed) double(n int) error {
 }
 
 // endRows ends a statement whose last row ends at buf[to], and itself at buf[end].
-func (f *feed) endRows(to, end int) {
+func (f *splitter) endRows(to, end int) {
 	f.delimiter = f.lex.delimiter
 	if end == to {
 		f.delimiter = "" // the end of the input
@@ -183,11 +183,11 @@ func (f *feed) endRows(to, end int) {
 	f.passRows(end)
 	f.text = f.buf[f.inserts.rows:to]
 	f.inserts.open = false
-	f.lex.state, f.lex.within, f.lex.sandboxed = between, false, false
+	f.lex.state, f.lex.within, f.lex.sandboxed = inWhitespace, false, false
 }
 
-// passRows takes the window up to buf[to] as read.
-func (f *feed) passRows(to int) {
+// passRows takes the buffer up to buf[to] as read.
+func (f *splitter) passRows(to int) {
 	passed := f.buf[f.at:to]
 	f.text = f.buf[f.inserts.rows:to]
 	f.lex.line += bytes.Count(passed, []byte{'\n'})
@@ -197,7 +197,7 @@ func (f *feed) passRows(to int) {
 }
 
 // moreRows goes on with a statement of which rows were given out.
-func (f *feed) moreRows() error {
+func (f *splitter) moreRows() error {
 	in := &f.inserts
 	f.start, f.line, f.offset = f.at, f.lex.line, f.lex.offset
 	in.rows, in.ends = f.at, in.ends[:0]
@@ -232,7 +232,7 @@ func (f *feed) moreRows() error {
 }
 
 // oddRows is the fault of a statement whose first rows are gone when something else comes.
-func (f *feed) oddRows() error {
+func (f *splitter) oddRows() error {
 	if f.eof {
 		return f.blame(&Error{Line: f.lex.line, Msg: "the dump ends in the middle of an INSERT",
 			Hint: "the file is cut short: make the dump again"})

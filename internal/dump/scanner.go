@@ -31,7 +31,7 @@ type Statement struct {
 // most MaxStatement bytes; DELIMITER and comments between statements are left
 // out.
 type Scanner struct {
-	f   *feed
+	f   *splitter
 	sum Summary
 	// head is that of the INSERT that was counted last.
 	head []byte
@@ -39,7 +39,7 @@ type Scanner struct {
 
 // NewScanner returns a Scanner over the text of a dump; file names it in errors.
 func NewScanner(r io.Reader, file string) *Scanner {
-	return &Scanner{f: newFeed(r, file, 0, nil)}
+	return &Scanner{f: newSplitter(r, file, 0, nil)}
 }
 
 // ByRows has an INSERT or REPLACE that consists of a table, its columns if any, and literal

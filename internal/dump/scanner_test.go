@@ -18,7 +18,7 @@ type scanned struct {
 }
 
 func scan(r io.Reader) (all []scanned, err error) {
-	s := &Scanner{f: newFeed(r, "x.sql", minBuffer, nil)} // small, so that it has to move and grow
+	s := &Scanner{f: newSplitter(r, "x.sql", minBuffer, nil)} // small, so that it has to move and grow
 	for {
 		st, err := s.Next()
 		if err == io.EOF {

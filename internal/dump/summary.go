@@ -26,7 +26,7 @@ type Summary struct {
 }
 
 // add takes note of the statement that f is at.
-func (s *Summary) add(f *feed) error {
+func (s *Summary) add(f *splitter) error {
 	s.Statements++
 	head := f.beginning()
 	a := read(head)

@@ -3,7 +3,7 @@ package dump
 import (
 	"slices"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // TableName is the name of a table; Database is empty if that is the current one.
@@ -12,9 +12,9 @@ type TableName struct{ Database, Name string }
 // String returns the name as statements have it.
 func (n TableName) String() string {
 	if n.Database == "" {
-		return server.QuoteName(n.Name)
+		return dbconn.QuoteName(n.Name)
 	}
-	return server.QuoteName(n.Database) + "." + server.QuoteName(n.Name)
+	return dbconn.QuoteName(n.Database) + "." + dbconn.QuoteName(n.Name)
 }
 
 // Table is what a CREATE TABLE statement says, as far as loading its rows matters.

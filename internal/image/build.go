@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -25,8 +26,8 @@ type build struct {
 	dir   string
 	run   string
 	port  int
-	login server.Login
-	app   server.Login
+	login dbconn.Login
+	app   dbconn.Login
 	// copied is what was copied from an instance, nil if nothing was.
 	copied *InstanceData
 	// older says that a server of an older series wrote what was copied.
@@ -60,8 +61,8 @@ func (s *Store) build(ctx context.Context, p *plan) (l *Lease, err error) {
 	}
 	b := &build{
 		Store: s, plan: p, dir: s.buildDir(p.id), run: s.runDir(s.buildDir(p.id)),
-		login: server.Login{User: server.SupervisorUser, Password: server.NewPassword()},
-		app:   server.Login{User: p.User, Password: server.NewPassword()},
+		login: dbconn.Login{User: dbconn.SupervisorUser, Password: dbconn.NewPassword()},
+		app:   dbconn.Login{User: p.User, Password: dbconn.NewPassword()},
 		image: &Image{Format: Format, ID: p.id, Origin: p.origin(), Flavour: p.Server.Flavour, Version: p.Server.Version, Shape: p.Server.Shape(p.Set)},
 	}
 	defer func() {
@@ -178,7 +179,7 @@ func (b *build) copyDataDir(ctx context.Context, dir string) error {
 	if b.older, err = checkMaker(dir, b.Server); err != nil {
 		return err
 	}
-	if err := server.CheckElsewhere(dir); err != nil {
+	if err := server.CheckExternalTables(dir); err != nil {
 		return err
 	}
 	if b.image.PageSize, err = pageSize(dir); err != nil {
@@ -304,7 +305,7 @@ func onlyDatabase(dir string) string {
 	var names []string
 	for _, e := range entries {
 		// Other characters are encoded in the directory's name (@002d).
-		if name := e.Name(); e.IsDir() && !server.SystemSchema(name) && name != "test" && name != "lost+found" && !strings.ContainsAny(name, "#@.") {
+		if name := e.Name(); e.IsDir() && !dbconn.SystemSchema(name) && name != "test" && name != "lost+found" && !strings.ContainsAny(name, "#@.") {
 			names = append(names, name)
 		}
 	}

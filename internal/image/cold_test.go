@@ -16,6 +16,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -316,7 +317,7 @@ func TestEnsureSaved(t *testing.T) {
 func TestSaveDiskFull(t *testing.T) {
 	c := Cold{Dir: t.TempDir()}
 	err := explainSave(t.Context(), &Image{ID: coldID, Size: 3 << 20}, c, &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
-	var full *server.NoRoomError
+	var full *software.NoRoomError
 	if !errors.As(err, &full) || !strings.HasPrefix(err.Error(), "save image "+coldID+", 3 MB before it is compressed: disk full: "+c.Dir+" has ") || !strings.Contains(err.Error(), "\nhint: ") {
 		t.Errorf("got %v", err)
 	}

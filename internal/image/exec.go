@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // exec runs a command that fills the server.
@@ -22,7 +24,7 @@ func (b *build) exec(ctx context.Context, s source) error {
 	}
 	// Beside what becomes the image, and gone before it does.
 	home, endpoint := filepath.Join(b.dir, "client"), b.endpoint(b.app, b.image.Database)
-	if err := endpoint.WriteClientHome(home); err != nil {
+	if err := server.WriteClientHome(home, endpoint); err != nil {
 		return err
 	}
 	defer os.RemoveAll(home)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -28,13 +29,13 @@ type InstanceData struct {
 	Server *server.Server
 	Clean  bool
 	// Supervisor and App are the instance's accounts, which an image must not hold.
-	Supervisor, App server.Login
+	Supervisor, App dbconn.Login
 	// Leases are its clones of templates with their accounts, which are nobody's business
 	// but the instance's.
-	Leases map[string]server.Login
+	Leases map[string]dbconn.Login
 	// Kept are those of them that somebody has kept, which are data; only their accounts
 	// are not.
-	Kept map[string]server.Login
+	Kept map[string]dbconn.Login
 	// Wake enables events that are disabled while their database is a template, which it is
 	// not in an image. nil is for none.
 	Wake func(context.Context, *sql.Conn) error

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/load"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -64,13 +65,13 @@ func (b *build) load(ctx context.Context) (err error) {
 }
 
 // passwordless are the accounts that need no password before anything is loaded.
-func (b *build) passwordless(ctx context.Context) (server.Passwordless, error) {
-	db, err := server.Open(server.SocketPath(b.run), b.login, "")
+func (b *build) passwordless(ctx context.Context) (dbconn.Passwordless, error) {
+	db, err := dbconn.Open(server.SocketPath(b.run), b.login, "")
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
-	return b.Server.Passwordless(ctx, db)
+	return b.Server.Dialect().Passwordless(ctx, db)
 }
 
 // upgrade upgrades what a server of an older series wrote.
@@ -89,8 +90,8 @@ func (b *build) upgrade(ctx context.Context) error {
 
 // endpoint is how the builder (or a command, as the application) reaches the
 // server of the build.
-func (b *build) endpoint(login server.Login, database string) server.Endpoint {
-	return server.Endpoint{Host: "127.0.0.1", Port: b.port, Socket: server.SocketPath(b.run), Login: login, Database: database}
+func (b *build) endpoint(login dbconn.Login, database string) dbconn.Endpoint {
+	return dbconn.Endpoint{Host: "127.0.0.1", Port: b.port, Socket: server.SocketPath(b.run), Login: login, Database: database}
 }
 
 // startServer starts the build's server, with TCP only if a command needs it.
@@ -106,7 +107,7 @@ func (b *build) startServer(ctx context.Context, loads []source) (*server.Proces
 	if b.image.Database == "" {
 		b.image.Database = b.Database
 	}
-	sql := b.Server.InitSQL(b.login, b.app, "", false)
+	sql := b.Server.Dialect().InitSQL(b.login, b.app, "", false)
 	if err := server.WritePrivate(filepath.Join(b.run, "init.sql"), []byte(sql), b.Account); err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (b *build) startServer(ctx context.Context, loads []source) (*server.Proces
 	if err != nil {
 		return nil, err
 	}
-	db, err := server.Open(server.SocketPath(b.run), b.login, "")
+	db, err := dbconn.Open(server.SocketPath(b.run), b.login, "")
 	if err == nil {
 		err = p.Ready(ctx, db, server.SocketPath(b.run), b.logPath())
 		err = errors.Join(err, db.Close())
@@ -143,26 +144,26 @@ func (b *build) startServer(ctx context.Context, loads []source) (*server.Proces
 // loaded, and without the accounts of the build, and of an instance that it was copied
 // from, since images hold no secrets. Accounts without a password are locked, but for those
 // that were open before: other users of the machine reach the port.
-func (b *build) finish(ctx context.Context, open server.Passwordless) error {
-	db, err := server.Open(server.SocketPath(b.run), b.login, "")
+func (b *build) finish(ctx context.Context, open dbconn.Passwordless) error {
+	db, err := dbconn.Open(server.SocketPath(b.run), b.login, "")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	locked, err := b.Server.LockNew(ctx, db, open)
+	locked, err := b.Server.Dialect().LockNew(ctx, db, open)
 	if err != nil {
 		return err
 	}
 	if len(locked) > 0 {
 		b.say("%s\n", locked.LockedNote())
 	}
-	supervisors, apps := []server.Login{b.login}, []server.Login{b.app}
+	supervisors, apps := []dbconn.Login{b.login}, []dbconn.Login{b.app}
 	if c := b.copied; c != nil {
 		supervisors, apps = append(supervisors, c.Supervisor), append(apps, c.App)
 		apps = slices.AppendSeq(apps, maps.Values(c.Kept))
 		for name, login := range c.Leases {
 			apps = append(apps, login)
-			if _, err := db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+server.QuoteName(name)); err != nil {
+			if _, err := db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+dbconn.QuoteName(name)); err != nil {
 				return fmt.Errorf("remove a clone of a template: %w", err)
 			}
 		}
@@ -170,7 +171,7 @@ func (b *build) finish(ctx context.Context, open server.Passwordless) error {
 			return err
 		}
 	}
-	if _, err := db.ExecContext(ctx, b.Server.ForgetSQL(supervisors, apps)); err != nil {
+	if _, err := db.ExecContext(ctx, b.Server.Dialect().ForgetSQL(supervisors, apps)); err != nil {
 		return fmt.Errorf("remove the accounts of the build: %w", err)
 	}
 	return analyze(ctx, db)
@@ -182,7 +183,7 @@ func (b *build) wake(ctx context.Context) error {
 	if b.copied.Wake == nil {
 		return nil
 	}
-	db, err := b.Server.OpenUnlogged(server.SocketPath(b.run), b.login)
+	db, err := b.Server.Dialect().OpenUnlogged(server.SocketPath(b.run), b.login)
 	if err != nil {
 		return err
 	}
@@ -202,16 +203,16 @@ func (b *build) wake(ctx context.Context) error {
 // its queries for empty tables.
 func analyze(ctx context.Context, db *sql.DB) error {
 	var tables []string
-	err := server.Query(ctx, db, `SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES
+	err := dbconn.Query(ctx, db, `SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES
 		WHERE ENGINE = 'InnoDB' AND TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN ('mysql', 'sys')`, func(c []string) error {
-		tables = append(tables, server.QuoteName(c[0])+"."+server.QuoteName(c[1]))
+		tables = append(tables, dbconn.QuoteName(c[0])+"."+dbconn.QuoteName(c[1]))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	for _, t := range tables {
-		if err := server.Query(ctx, db, "ANALYZE LOCAL TABLE "+t, func([]string) error { return nil }); err != nil {
+		if err := dbconn.Query(ctx, db, "ANALYZE LOCAL TABLE "+t, func([]string) error { return nil }); err != nil {
 			return err
 		}
 	}
@@ -277,7 +278,7 @@ func (b *build) databaseFor(s source, head dump.Head) (string, error) {
 			name = made
 		}
 	}
-	if why := server.UnfitName(name); why != "" {
+	if why := dbconn.UnfitName(name); why != "" {
 		return "", fmt.Errorf("load %s: it does not say which database it belongs to, and %q, from its name, %s\nhint: --database NAME", s.name, name, why)
 	}
 	return name, nil

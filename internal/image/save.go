@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -98,7 +98,7 @@ func explainSave(ctx context.Context, m *Image, c Cold, err error) error {
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		if fsys, serr := sys.Statfs(c.Dir); serr == nil {
-			full := &server.NoRoomError{Dir: filepath.Clean(c.Dir), Free: fsys.Avail}
+			full := &software.NoRoomError{Dir: filepath.Clean(c.Dir), Free: fsys.Avail}
 			return fmt.Errorf("save image %s, %s before it is compressed: %w", m.ID, volume.FormatBytes(m.Size), full)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -42,7 +43,7 @@ type Order struct {
 	Image   *image.Lease
 	Server  *server.Server
 	// App is the application's account, and Port its port of before, 0 for none.
-	App  server.Login
+	App  dbconn.Login
 	Port int
 }
 
@@ -78,7 +79,7 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 	spec.From, spec.Key, spec.Port, spec.PasswordFile = []string{image.InstancePrefix + parent.Name}, "", 0, ""
 	i := s.blank(name, spec)
 	i.Server, i.Origin, i.PageSize = parent.Server, "branch of "+parent.Name, parent.PageSize
-	i.Endpoint.Login = server.Login{User: parent.Endpoint.User, Password: server.NewPassword()}
+	i.Endpoint.Login = dbconn.Login{User: parent.Endpoint.User, Password: dbconn.NewPassword()}
 	i.Endpoint.Database = parent.Endpoint.Database
 	size, err := sys.DiskUsage(parent.DataDir())
 	if err != nil {
@@ -104,10 +105,10 @@ func (s *Store) blank(name string, spec Spec) *Instance {
 		},
 		Made: Made{
 			Account: s.Account, ServerID: 1 + rand.Uint32N(math.MaxInt32-1), // #nosec G404 -- no secret; 0 means none, and some readers take a larger one for negative
-			Supervisor: server.Login{User: server.SupervisorUser, Password: server.NewPassword()},
+			Supervisor: dbconn.Login{User: dbconn.SupervisorUser, Password: dbconn.NewPassword()},
 		},
 	}
-	i.Endpoint = server.Endpoint{Host: "127.0.0.1", Port: spec.Port, Socket: i.Socket()}
+	i.Endpoint = dbconn.Endpoint{Host: "127.0.0.1", Port: spec.Port, Socket: i.Socket()}
 	return i
 }
 

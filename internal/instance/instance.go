@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -94,10 +95,10 @@ type Made struct {
 	// ServerID is the server's number in binary logs, another one in each instance.
 	ServerID uint32 `json:"server_id"`
 	// Supervisor is the account of Ramaria itself.
-	Supervisor server.Login `json:"supervisor"`
+	Supervisor dbconn.Login `json:"supervisor"`
 	// Endpoint is for applications. Its port is chosen anew at a start when it is
 	// taken and was not asked for.
-	Endpoint server.Endpoint `json:"endpoint"`
+	Endpoint dbconn.Endpoint `json:"endpoint"`
 }
 
 // Instance is one instance as its files have it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -60,7 +61,7 @@ func (s *Store) put(t *testing.T, name string, passing bool) *Instance {
 			Format: Format, Name: name, Spec: Spec{User: "app"}, Volume: "disk", Dir: dir, RunDir: filepath.Join(dir, "run"),
 			Passing: passing, Created: time.Now().Round(time.Second),
 		},
-		Made: Made{Image: "0123456789abcdef", Server: &server.Server{Flavour: server.MariaDB}, Endpoint: server.Endpoint{Port: 33061}},
+		Made: Made{Image: "0123456789abcdef", Server: &server.Server{Flavour: server.MariaDB}, Endpoint: dbconn.Endpoint{Port: 33061}},
 	}
 	if err := errors.Join(os.MkdirAll(i.DataDir(), 0o700), os.MkdirAll(i.RunDir, 0o700), i.Save(), s.Registry.Put(&i.Record)); err != nil {
 		t.Fatal(err)

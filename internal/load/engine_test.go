@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // TestEngineUnnamed: rows of a dump that names no engine go together all the same, one by one only
@@ -28,7 +28,7 @@ func TestEngineUnnamed(t *testing.T) {
 					t.Errorf("%d INSERTs for 300 rows", n)
 				}
 				var rows []string
-				err := server.Query(t.Context(), s.db, "SELECT COUNT(*), MIN(id), MAX(id), SUM(name = CONCAT('name ', 300 - id)) FROM d.a", func(c []string) error {
+				err := dbconn.Query(t.Context(), s.db, "SELECT COUNT(*), MIN(id), MAX(id), SUM(name = CONCAT('name ', 300 - id)) FROM d.a", func(c []string) error {
 					rows = c
 					return nil
 				})

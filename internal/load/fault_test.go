@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/fixture"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -46,7 +46,7 @@ var faulty = []struct {
 func (s *stand) strings(t *testing.T, query string) []string {
 	t.Helper()
 	var list []string
-	if err := server.Query(t.Context(), s.db, query, func(c []string) error {
+	if err := dbconn.Query(t.Context(), s.db, query, func(c []string) error {
 		list = append(list, strings.Join(c, "\t"))
 		return nil
 	}); err != nil {

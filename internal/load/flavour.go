@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -24,7 +25,7 @@ var signs = []struct {
 // first line, or can be told by what failed.
 func (t Target) otherFlavour(err error, s dump.Summary) {
 	fault, ok := errors.AsType[*dump.Error](err)
-	if !ok || fault.Hint != "" || !server.Dialect(err) {
+	if !ok || fault.Hint != "" || !dbconn.OtherDialect(err) {
 		return
 	}
 	maker := server.Flavour(s.Maker)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -19,7 +20,7 @@ import (
 type Target struct {
 	// Server is what runs there: comments in statements are sent if its own client sends them.
 	Server   *server.Server
-	Endpoint server.Endpoint
+	Endpoint dbconn.Endpoint
 	// Rename has dumps that name their database go to the endpoint's; nil leaves them alone.
 	Rename *dump.Rename
 }
@@ -27,12 +28,12 @@ type Target struct {
 // CreateDatabase makes the database of the endpoint if there is none of that name, and reports
 // whether there was none.
 func (t Target) CreateDatabase(ctx context.Context) (bool, error) {
-	db, err := server.Open(t.Endpoint.Socket, t.Endpoint.Login, "")
+	db, err := dbconn.Open(t.Endpoint.Socket, t.Endpoint.Login, "")
 	if err != nil {
 		return false, err
 	}
 	defer db.Close()
-	made, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+server.QuoteName(t.Endpoint.Database))
+	made, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+dbconn.QuoteName(t.Endpoint.Database))
 	if err != nil {
 		return false, fmt.Errorf("make database %q: %w", t.Endpoint.Database, err)
 	}
@@ -50,7 +51,7 @@ const maxWorkers = 4
 // the dump, is a *dump.Error; what stands before it was carried out, of what stands behind some
 // rows may be there. When ctx ends, the rows that were sent stay, and every table gets its keys.
 func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summary, error) {
-	db, err := server.OpenLoading(t.Endpoint.Socket, t.Endpoint.Login, "")
+	db, err := dbconn.OpenLoading(t.Endpoint.Socket, t.Endpoint.Login, "")
 	if err != nil {
 		return dump.Summary{}, err
 	}
@@ -138,7 +139,7 @@ func (l *loader) run(ctx context.Context, database string) error {
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	if l.unread == nil && server.Gone(err) && !errors.Is(err, ErrServerGone) {
+	if l.unread == nil && dbconn.Gone(err) && !errors.Is(err, ErrServerGone) {
 		err = fmt.Errorf("%w: %w", ErrServerGone, err)
 	}
 	if err != nil && !errors.Is(err, ErrServerGone) {
@@ -157,7 +158,7 @@ func (l *loader) connect(ctx context.Context, database string) (*session, error)
 	s := &session{conn: conn, database: database}
 	text := "SET NAMES utf8mb4" // the server's collation for it, which differs by version
 	if database != "" {
-		text += "; USE " + server.QuoteName(database)
+		text += "; USE " + dbconn.QuoteName(database)
 	}
 	if err := s.exec(ctx, text); err != nil {
 		conn.Close()

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/fixture"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
@@ -46,7 +47,7 @@ func newStand(t *testing.T, srv *server.Server) *stand {
 	t.Helper()
 	s := &stand{Running: servertest.Start(t, srv)}
 	var err error
-	if s.db, err = server.OpenLoading(s.Endpoint.Socket, s.Endpoint.Login, ""); err != nil {
+	if s.db, err = dbconn.OpenLoading(s.Endpoint.Socket, s.Endpoint.Login, ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.db.Close() })
@@ -64,8 +65,8 @@ func (s *stand) exec(t *testing.T, statement string) {
 func (s *stand) databases(t *testing.T) []string {
 	t.Helper()
 	var list []string
-	err := server.Query(t.Context(), s.db, "SHOW DATABASES", func(c []string) error {
-		if !server.SystemSchema(c[0]) {
+	err := dbconn.Query(t.Context(), s.db, "SHOW DATABASES", func(c []string) error {
+		if !dbconn.SystemSchema(c[0]) {
 			list = append(list, c[0])
 		}
 		return nil
@@ -80,7 +81,7 @@ func (s *stand) databases(t *testing.T) []string {
 func (s *stand) clear(t *testing.T) {
 	t.Helper()
 	for _, name := range s.databases(t) {
-		s.exec(t, "SET foreign_key_checks = 0; DROP DATABASE "+server.QuoteName(name)+"; SET foreign_key_checks = 1")
+		s.exec(t, "SET foreign_key_checks = 0; DROP DATABASE "+dbconn.QuoteName(name)+"; SET foreign_key_checks = 1")
 	}
 	s.exec(t, "CREATE DATABASE "+database)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // session is a connection, for one goroutine at a time.
@@ -32,7 +32,7 @@ func (s *session) alter(ctx context.Context, text string) error {
 		return err
 	}
 	err := s.exec(ctx, text)
-	for try := 1; server.LockTimeout(err) && try < maxTries; try++ {
+	for try := 1; dbconn.LockTimeout(err) && try < maxTries; try++ {
 		err = s.exec(ctx, text)
 	}
 	if back := s.exec(ctx, "SET sql_mode = @ramaria_mode"); err == nil {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // setting is a statement about the session, and where it stands in the dump.
@@ -74,7 +74,7 @@ func (s *session) untold(sets []setting, further string) []string {
 // empty table, which nobody else does.
 func (s *session) follow(ctx context.Context, sets []setting, database string, bulk bool) error {
 	if database != "" && s.database != database {
-		if err := s.exec(ctx, "USE "+server.QuoteName(database)); err != nil {
+		if err := s.exec(ctx, "USE "+dbconn.QuoteName(database)); err != nil {
 			return err
 		}
 		s.database = database
@@ -134,7 +134,7 @@ func (l *loader) know(ctx context.Context) error {
 // which: another session tells, that takes them one by one.
 func (l *loader) blame(ctx context.Context, told int, err error) error {
 	culprit := l.sets[told]
-	if _, said := server.RefusalOf(err); said {
+	if _, said := dbconn.RefusalOf(err); said {
 		if s, fault := l.connect(ctx, l.database); fault == nil {
 			defer s.conn.Close()
 			for i, set := range l.sets {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // statement carries out a statement that is no INSERT of rows.
@@ -17,25 +17,25 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 	if !l.comments {
 		text = l.scanner.WithoutComments(text)
 	}
-	deed := dump.DeedOf(text, st.Delimiter)
+	class := dump.Classify(text, st.Delimiter)
 	var shape *dump.Table
-	if deed.Kind == dump.DeedCreateTable {
+	if class.Kind == dump.StatementCreateTable {
 		var ok bool
 		if shape, ok = dump.ParseTable(text); !ok {
-			deed.Kind = dump.DeedOther // it may take its rows from others
+			class.Kind = dump.StatementOther // it may take its rows from others
 		}
 	}
-	name := l.resolve(deed.Database, deed.Table)
-	switch deed.Kind {
-	case dump.DeedSet, dump.DeedSetTransactions, dump.DeedUse:
-		return l.set(ctx, st, string(text), deed)
-	case dump.DeedLock, dump.DeedBegin, dump.DeedCommit:
+	name := l.resolve(class.Database, class.Table)
+	switch class.Kind {
+	case dump.StatementSet, dump.StatementSetTransactions, dump.StatementUse:
+		return l.set(ctx, st, string(text), class)
+	case dump.StatementLock, dump.StatementBegin, dump.StatementCommit:
 		l.open.commit()
 		if !l.alone { // workers would wait for the locks for ever, and see nothing of transactions
-			l.open.begun = deed.Kind == dump.DeedBegin
+			l.open.begun = class.Kind == dump.StatementBegin
 			return nil
 		}
-	case dump.DeedRollback:
+	case dump.StatementRollback:
 		if l.open.line > 0 {
 			return &dump.Error{File: l.name, Line: st.Line, Msg: "ROLLBACK would take back what was loaded before it, which cannot be done here",
 				Hint: "remove what is taken back, or load the file with ramaria sql"}
@@ -44,33 +44,33 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 		if !l.alone {
 			return nil
 		}
-	case dump.DeedKeys:
+	case dump.StatementKeys:
 		if t := l.tables[name]; t != nil && t.shape != nil && t.shape.InnoDB {
 			l.open.commit()
 			return nil // means nothing to it
 		}
 	}
-	l.open.note(deed.Kind, st.Line, text)
+	l.open.note(class.Kind, st.Line, text)
 	if err := l.settle(ctx); err != nil {
 		return err
 	}
 	if err := l.flush(ctx); err != nil {
 		return err
 	}
-	switch deed.Kind {
-	case dump.DeedCreateTable, dump.DeedDropTable, dump.DeedTrigger, dump.DeedKeys:
+	switch class.Kind {
+	case dump.StatementCreateTable, dump.StatementDropTable, dump.StatementTrigger, dump.StatementKeys:
 		if err := l.wait(ctx, l.tables[name]); err != nil {
 			return err
 		}
 		if err := l.know(ctx); err != nil {
 			return err
 		}
-		if l.facts.foreignKeyChecks && deed.Kind == dump.DeedDropTable || slices.ContainsFunc(l.foreign, func(k key) bool { return k.table == name }) {
+		if l.facts.foreignKeyChecks && class.Kind == dump.StatementDropTable || slices.ContainsFunc(l.foreign, func(k key) bool { return k.table == name }) {
 			if err := l.makeForeign(ctx); err != nil {
 				return err
 			}
 		}
-	case dump.DeedAside:
+	case dump.StatementStoredObject:
 		if st.Delimiter == ";" || bytes.IndexByte(text, ';') < 0 {
 			break
 		}
@@ -82,7 +82,7 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 	}
 	busy := l.busy()
 	err := l.primary.exec(ctx, string(text))
-	if _, said := server.RefusalOf(err); said && whole(deed.Kind) && (busy || server.LockTimeout(err)) {
+	if _, said := dbconn.RefusalOf(err); said && whole(class.Kind) && (busy || dbconn.LockTimeout(err)) {
 		// It made something that refers to a key that is not there yet, or was simply wrong.
 		if err := l.barrier(ctx); err != nil {
 			return err
@@ -92,25 +92,25 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 	if err != nil {
 		return l.refused(err, st.Line, text)
 	}
-	switch deed.Kind {
-	case dump.DeedCreateTable:
+	switch class.Kind {
+	case dump.StatementCreateTable:
 		delete(l.tables, name)
 		// One that was there already is another: the server will tell.
 		if l.dropped[name] || !bytes.Contains(bytes.ToLower(text), []byte("exists")) {
 			l.tables[name] = &table{name: name, shape: shape, fresh: true, ordered: usesSequence(text)}
 		}
 		delete(l.dropped, name)
-	case dump.DeedDropTable:
+	case dump.StatementDropTable:
 		delete(l.tables, name)
 		l.dropped[name] = true
-	case dump.DeedRows, dump.DeedQuery: // which may call what fills tables
+	case dump.StatementRows, dump.StatementQuery: // which may call what fills tables
 		l.filled()
-	case dump.DeedTrigger:
+	case dump.StatementTrigger:
 		if t := l.tables[name]; t != nil {
 			t.triggers = true
 		}
-	case dump.DeedOther, dump.DeedMystery:
-		l.alone = l.alone || deed.Kind == dump.DeedMystery
+	case dump.StatementOther, dump.StatementUnknown:
+		l.alone = l.alone || class.Kind == dump.StatementUnknown
 		l.known = false
 		// Whatever it was: what is known of tables may be wrong.
 		clear(l.tables)
@@ -122,9 +122,9 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 }
 
 // whole says that statements of a kind do all or nothing, so that they can be sent again.
-func whole(kind dump.DeedKind) bool {
+func whole(kind dump.StatementKind) bool {
 	switch kind {
-	case dump.DeedCreateTable, dump.DeedDropTable, dump.DeedTrigger, dump.DeedAside:
+	case dump.StatementCreateTable, dump.StatementDropTable, dump.StatementTrigger, dump.StatementStoredObject:
 		return true
 	}
 	return false
@@ -141,17 +141,17 @@ func (l *loader) whereabouts(ctx context.Context) error {
 }
 
 // set has a statement about the session carried out in every session.
-func (l *loader) set(ctx context.Context, st *dump.Statement, text string, deed dump.Deed) error {
+func (l *loader) set(ctx context.Context, st *dump.Statement, text string, class dump.StatementClass) error {
 	before := l.flushBatch
-	if deed.Kind == dump.DeedUse {
+	if class.Kind == dump.StatementUse {
 		before = l.flush // rows name their table alone
 	}
 	if err := before(ctx); err != nil {
 		return err
 	}
 	own := setting{text, st.Line}
-	l.alone = l.alone || deed.Kind != dump.DeedUse && len(l.sets) >= maxSets // no worker is told anything any more
-	if deed.Kind == dump.DeedSet && !l.alone && own.joins() {
+	l.alone = l.alone || class.Kind != dump.StatementUse && len(l.sets) >= maxSets // no worker is told anything any more
+	if class.Kind == dump.StatementSet && !l.alone && own.joins() {
 		l.sets, l.known = append(l.sets, own), false // told with those that follow
 		return nil
 	}
@@ -162,14 +162,14 @@ func (l *loader) set(ctx context.Context, st *dump.Statement, text string, deed 
 	if err := l.primary.exec(ctx, text); err != nil {
 		return l.refused(err, st.Line, []byte(text))
 	}
-	if deed.Kind == dump.DeedUse { // workers use the last one only: it may be dropped, like those before
-		l.database = deed.Database
+	if class.Kind == dump.StatementUse { // workers use the last one only: it may be dropped, like those before
+		l.database = class.Database
 		return nil
 	}
 	if !l.alone {
 		l.sets = append(l.sets, own)
 	}
-	if deed.Kind == dump.DeedSetTransactions {
+	if class.Kind == dump.StatementSetTransactions {
 		on := true
 		if err := l.primary.conn.QueryRowContext(ctx, "SELECT @@autocommit").Scan(&on); err != nil {
 			return fmt.Errorf("load %s: ask for autocommit: %w", l.name, err)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // table is a table that rows go into.
@@ -110,20 +110,20 @@ func usesSequence(text []byte) bool {
 
 // dropKeys drops the keys of a table that is about to become large, if they can be made later.
 func (l *loader) dropKeys(ctx context.Context, t *table) error {
-	later, ok := t.shape.Later(t.name.String())
-	if !t.fresh || !ok || later.AddForeign != "" && l.facts.foreignKeyChecks {
+	deferred, ok := t.shape.DeferKeys(t.name.String())
+	if !t.fresh || !ok || deferred.AddForeign != "" && l.facts.foreignKeyChecks {
 		return nil
 	}
-	if err := l.primary.alter(ctx, later.Drop); err != nil {
-		if _, said := server.RefusalOf(err); said {
+	if err := l.primary.alter(ctx, deferred.Drop); err != nil {
+		if _, said := dbconn.RefusalOf(err); said {
 			return nil // another table needs one of them: they stay
 		}
-		return l.refused(err, t.line, []byte(later.Drop))
+		return l.refused(err, t.line, []byte(deferred.Drop))
 	}
-	if later.AddForeign != "" {
-		l.foreign = append(l.foreign, key{t.name, later.AddForeign, t.line})
+	if deferred.AddForeign != "" {
+		l.foreign = append(l.foreign, key{t.name, deferred.AddForeign, t.line})
 	}
-	t.keys = later.Add
+	t.keys = deferred.Add
 	return nil
 }
 
@@ -171,7 +171,7 @@ func (l *loader) mend(ctx context.Context) error {
 	var errs []error
 	for _, k := range missing {
 		err := s.alter(ctx, k.add)
-		if server.DuplicateKey(err) {
+		if dbconn.DuplicateKey(err) {
 			err = l.sift(ctx, s, l.tables[k.table])
 		}
 		if err != nil {
@@ -188,7 +188,7 @@ func (l *loader) sift(ctx context.Context, s *session, t *table) error {
 	var columns []string
 	for _, c := range t.shape.Columns {
 		if !c.Generated {
-			columns = append(columns, server.QuoteName(c.Name))
+			columns = append(columns, dbconn.QuoteName(c.Name))
 		}
 	}
 	list := strings.Join(columns, ", ")

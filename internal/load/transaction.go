@@ -28,16 +28,16 @@ func (t *transaction) changed(line int) {
 
 // note takes note of a statement that is neither SET, nor about transactions.
 // https://mariadb.com/kb/en/sql-statements-that-cause-an-implicit-commit/
-func (t *transaction) note(kind dump.DeedKind, line int, text []byte) {
+func (t *transaction) note(kind dump.StatementKind, line int, text []byte) {
 	switch kind {
-	case dump.DeedRows:
+	case dump.StatementRows:
 		t.changed(line)
-	case dump.DeedMystery:
+	case dump.StatementUnknown:
 		word, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte(" "))
 		if slices.Contains([]string{"call", "execute", "insert", "replace", "update", "delete"}, strings.ToLower(string(word))) {
 			t.changed(line)
 		}
-	case dump.DeedQuery:
+	case dump.StatementQuery:
 	default:
 		t.commit()
 	}

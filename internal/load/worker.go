@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // hand gives a chunk to a worker, and starts another one as long as there may be more.
@@ -156,23 +156,23 @@ func (l *loader) loadData(ctx context.Context, s *session, c *chunk) (bool, erro
 		if i > 0 {
 			further.WriteString(",")
 		}
-		further.WriteString(server.QuoteName(column.Name))
+		further.WriteString(dbconn.QuoteName(column.Name))
 	}
 	further.WriteString(")")
 	for try := 1; ; try++ {
-		done, err := server.LoadData(ctx, s.conn, further.String(), bytes.NewReader(text))
-		if err == nil && done == (server.Loaded{Rows: int64(len(c.ends))}) {
+		done, err := dbconn.LoadData(ctx, s.conn, further.String(), bytes.NewReader(text))
+		if err == nil && done == (dbconn.Loaded{Rows: int64(len(c.ends))}) {
 			if err = s.exec(ctx, "COMMIT"); err == nil {
 				return true, nil
 			}
 		}
-		if server.NoLocalFiles(err) {
+		if dbconn.NoLocalFiles(err) {
 			l.noData.Store(true)
 		}
-		if _, said := server.RefusalOf(err); err != nil && !said {
+		if _, said := dbconn.RefusalOf(err); err != nil && !said {
 			return false, l.refused(err, c.line(0), c.head)
 		}
-		again := server.LockTimeout(err) && try < maxTries
+		again := dbconn.LockTimeout(err) && try < maxTries
 		if err := s.exec(ctx, "ROLLBACK"); err != nil {
 			return false, l.refused(err, c.line(0), c.head)
 		}
@@ -213,11 +213,11 @@ func (l *loader) insertSpan(ctx context.Context, s *session, c *chunk, from, to 
 	text = append(append(text, c.head...), rows...)
 	for try := 1; ; try++ {
 		err := s.exec(ctx, string(text))
-		_, said := server.RefusalOf(err)
+		_, said := dbconn.RefusalOf(err)
 		switch {
 		case err == nil:
 			return nil
-		case loose && server.LockTimeout(err) && try < maxTries:
+		case loose && dbconn.LockTimeout(err) && try < maxTries:
 			continue
 		case !loose:
 			return l.refused(err, c.origin(from).statement, text)
@@ -235,13 +235,13 @@ func (l *loader) insertSpan(ctx context.Context, s *session, c *chunk, from, to 
 
 // refused returns the error for a statement that was not carried out.
 func (l *loader) refused(err error, line int, text []byte) error {
-	said, ok := server.RefusalOf(err)
+	said, ok := dbconn.RefusalOf(err)
 	switch {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case ok:
 		return dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), err)
-	case server.Gone(err):
+	case dbconn.Gone(err):
 		return dump.Refused(l.name, line, text, "the server has gone away", ErrServerGone)
 	}
 	return dump.Refused(l.name, line, text, err.Error(), err)

@@ -149,38 +149,38 @@ func (p *packer) end() error {
 func (p *packer) statement(st *dump.Statement) error {
 	p.endRows()
 	text := p.scanner.WithoutComments(st.Text)
-	deed := dump.DeedOf(text, st.Delimiter)
-	name := p.resolve(deed.Database, deed.Table)
+	class := dump.Classify(text, st.Delimiter)
+	name := p.resolve(class.Database, class.Table)
 	if p.odd {
 		p.out.statement(st.Text, st.Delimiter)
 		return nil
 	}
-	if deed.Kind == dump.DeedLock && p.lock(text) {
+	if class.Kind == dump.StatementLock && p.lock(text) {
 		return nil
 	}
-	if p.concernsForeign(deed, name, text) {
+	if p.concernsForeign(class, name, text) {
 		p.makeForeign()
 	}
-	if err := p.transaction(deed, text, st); err != nil {
+	if err := p.transaction(class, text, st); err != nil {
 		return err
 	}
 	p.out.statement(st.Text, st.Delimiter)
-	switch deed.Kind {
-	case dump.DeedSet, dump.DeedSetTransactions:
+	switch class.Kind {
+	case dump.StatementSet, dump.StatementSetTransactions:
 		p.session.set(text)
-	case dump.DeedUse:
-		p.database = deed.Database
-	case dump.DeedCreateTable:
+	case dump.StatementUse:
+		p.database = class.Database
+	case dump.StatementCreateTable:
 		p.create(name, text)
-	case dump.DeedDropTable:
+	case dump.StatementDropTable:
 		p.tables[name] = &table{name: name, dropped: true}
-	case dump.DeedTrigger:
+	case dump.StatementTrigger:
 		p.watched[name] = true
-	case dump.DeedRows:
+	case dump.StatementRows:
 		p.filled()
-	case dump.DeedOther:
+	case dump.StatementOther:
 		p.other(text)
-	case dump.DeedMystery:
+	case dump.StatementUnknown:
 		p.odd = true
 		clear(p.tables)
 	}
@@ -205,26 +205,26 @@ func (p *packer) lock(text []byte) bool {
 }
 
 // transaction follows the transactions of the dump.
-func (p *packer) transaction(deed dump.Deed, text []byte, st *dump.Statement) error {
+func (p *packer) transaction(class dump.StatementClass, text []byte, st *dump.Statement) error {
 	s := &p.session
-	switch deed.Kind {
-	case dump.DeedBegin:
+	switch class.Kind {
+	case dump.StatementBegin:
 		s.committed()
 		s.begun = true
-	case dump.DeedCommit:
+	case dump.StatementCommit:
 		s.committed()
 		s.begun = contains(text, "chain") && !contains(text, "no")
-	case dump.DeedRollback:
+	case dump.StatementRollback:
 		if s.lost {
 			return &dump.Error{File: p.name, Line: st.Line, Msg: "ROLLBACK would take back rows that were committed before their keys are made",
 				Hint: "remove what is taken back"}
 		}
 		s.committed()
 		s.begun = contains(text, "to") || contains(text, "chain")
-	case dump.DeedCreateTable, dump.DeedDropTable, dump.DeedTrigger, dump.DeedAside, dump.DeedKeys, dump.DeedLock:
+	case dump.StatementCreateTable, dump.StatementDropTable, dump.StatementTrigger, dump.StatementStoredObject, dump.StatementKeys, dump.StatementLock:
 		s.committed() // as the server does before
 		s.begun = false
-	case dump.DeedSet, dump.DeedSetTransactions, dump.DeedUse, dump.DeedQuery:
+	case dump.StatementSet, dump.StatementSetTransactions, dump.StatementUse, dump.StatementQuery:
 	default:
 		s.dirty = true
 	}

@@ -243,7 +243,7 @@ func events(t *testing.T, in string) []string {
 		text := string(st.Text)
 		if st.Rows == nil {
 			added := text == "START TRANSACTION" || text == "COMMIT" || strings.HasPrefix(text, "ALTER TABLE `") || strings.Contains(text, "@ramaria")
-			if !added && dump.DeedOf(st.Text, st.Delimiter).Kind != dump.DeedLock {
+			if !added && dump.Classify(st.Text, st.Delimiter).Kind != dump.StatementLock {
 				all = append(all, text)
 			}
 			continue

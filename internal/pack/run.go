@@ -35,7 +35,7 @@ type run struct {
 	// waiting says that the rows are held, since it is not known yet whether they are many.
 	waiting bool
 	held    []byte
-	keys    dump.LaterKeys // what is made when waiting ends because they are; or behind
+	keys    dump.DeferredKeys // what is made when waiting ends because they are; or behind
 	// transaction says that one was begun, with so many bytes of rows so far.
 	transaction bool
 	size        int
@@ -52,35 +52,35 @@ func (p *packer) begin(t *table, plain bool) {
 		p.commit()
 	}
 	r.table = t
-	if keys, ok := p.laterKeys(t); ok && plain {
+	if keys, ok := p.deferKeys(t); ok && plain {
 		r.waiting, r.keys = true, keys
 	}
 }
 
-// laterKeys returns the statements by which a table gets its keys behind the rows; false if that
+// deferKeys returns the statements by which a table gets its keys behind the rows; false if that
 // could be anything else than having them from the beginning.
-func (p *packer) laterKeys(t *table) (dump.LaterKeys, bool) {
+func (p *packer) deferKeys(t *table) (dump.DeferredKeys, bool) {
 	switch s := &p.session; {
 	case p.odd || p.blind || !t.fresh || t.shape == nil || t.shape.Bare == nil:
-		return dump.LaterKeys{}, false
+		return dump.DeferredKeys{}, false
 	case len(t.shape.ForeignKeys) > 0 && !s.checksOff(): // the rows would no longer be checked
-		return dump.LaterKeys{}, false
+		return dump.DeferredKeys{}, false
 	case s.begun || s.own() && s.dirty: // ALTER TABLE would commit what is open
-		return dump.LaterKeys{}, false
+		return dump.DeferredKeys{}, false
 	case s.modes != t.mode: // the same words could make another key, or none
-		return dump.LaterKeys{}, false
+		return dump.DeferredKeys{}, false
 	case p.watched[t.name]:
-		return dump.LaterKeys{}, false
+		return dump.DeferredKeys{}, false
 	}
 	needed := p.needed[strings.ToLower(t.name.Name)]
 	for _, clause := range t.shape.Keys {
 		// A server does not let go of a key that a foreign key refers to; MySQL also not when
 		// foreign_key_checks are off.
 		if columns := dump.KeyColumns(clause); len(columns) == 0 || slices.ContainsFunc(needed, func(c string) bool { return strings.EqualFold(c, columns[0]) }) {
-			return dump.LaterKeys{}, false
+			return dump.DeferredKeys{}, false
 		}
 	}
-	return t.shape.Later(t.name.String())
+	return t.shape.DeferKeys(t.name.String())
 }
 
 // put writes a part of the statements of the present run.
@@ -117,7 +117,7 @@ func (p *packer) decide(many bool) {
 			p.foreign = append(p.foreign, foreignKeys{r.table.name, r.keys.AddForeign})
 		}
 	} else {
-		r.keys = dump.LaterKeys{}
+		r.keys = dump.DeferredKeys{}
 	}
 	if len(r.held) > 0 {
 		p.start()
@@ -162,7 +162,7 @@ func (p *packer) leave() {
 		p.out.own(r.keys.Add)
 		p.session.committedHere()
 	}
-	r.table, r.keys = nil, dump.LaterKeys{}
+	r.table, r.keys = nil, dump.DeferredKeys{}
 }
 
 // endRows finishes the rows before something else.
@@ -173,18 +173,18 @@ func (p *packer) endRows() {
 }
 
 // concernsForeign says that foreign keys have to be there before a statement.
-func (p *packer) concernsForeign(deed dump.Deed, name dump.TableName, text []byte) bool {
+func (p *packer) concernsForeign(class dump.StatementClass, name dump.TableName, text []byte) bool {
 	if len(p.foreign) == 0 {
 		return false
 	}
-	switch deed.Kind {
-	case dump.DeedAside, dump.DeedLock, dump.DeedKeys, dump.DeedQuery, dump.DeedCommit, dump.DeedTrigger:
+	switch class.Kind {
+	case dump.StatementStoredObject, dump.StatementLock, dump.StatementKeys, dump.StatementQuery, dump.StatementCommit, dump.StatementTrigger:
 		return false
-	case dump.DeedSet, dump.DeedSetTransactions:
+	case dump.StatementSet, dump.StatementSetTransactions:
 		return p.session.leavesChecksOff(text)
-	case dump.DeedUse:
+	case dump.StatementUse:
 		return p.database == "" // the table's database has no name
-	case dump.DeedCreateTable, dump.DeedDropTable:
+	case dump.StatementCreateTable, dump.StatementDropTable:
 		return slices.ContainsFunc(p.foreign, func(f foreignKeys) bool { return strings.EqualFold(f.table.Name, name.Name) })
 	}
 	return true

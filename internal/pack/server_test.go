@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/fixture"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -21,17 +21,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func content(t *testing.T, srv *servertest.Running, in string) string {
 	t.Helper()
 	srv.Load(t, in)
-	db, err := server.OpenLoading(srv.Endpoint.Socket, srv.Endpoint.Login, "")
+	db, err := dbconn.OpenLoading(srv.Endpoint.Socket, srv.Endpoint.Login, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	var out, drop strings.Builder
 	var names []string
-	err = server.Query(t.Context(), db, "SELECT schema_name, default_collation_name FROM information_schema.schemata ORDER BY schema_name", func(c []string) error {
-		if !server.SystemSchema(c[0]) {
+	err = dbconn.Query(t.Context(), db, "SELECT schema_name, default_collation_name FROM information_schema.schemata ORDER BY schema_name", func(c []string) error {
+		if !dbconn.SystemSchema(c[0]) {
 			out.WriteString("-- " + c[0] + " " + c[1] + "\n")
-			drop.WriteString("; DROP DATABASE " + server.QuoteName(c[0]))
+			drop.WriteString("; DROP DATABASE " + dbconn.QuoteName(c[0]))
 			names = append(names, c[0])
 		}
 		return nil

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/rewind"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -53,7 +53,7 @@ type Claim struct {
 	Template Template
 	// Build is how the application reaches the database, which PutTemplate then makes the
 	// template; nil if there is nothing to do. DeleteTemplate gives it up.
-	Build *server.Endpoint
+	Build *dbconn.Endpoint
 	// Expires is when another may build it.
 	Expires time.Time
 }
@@ -109,10 +109,10 @@ func (p *Pool) claim(ctx context.Context, r TemplateRequest) (c Claim, _ *build,
 			// After a restart nobody knows yet whether it is there at all.
 			shape, err := p.shape(ctx, s, t.name)
 			if err == nil {
-				if err = p.rewinder.Unchanged(ctx, s, shape); err == nil {
+				if err = p.engine.Unchanged(ctx, s, shape); err == nil {
 					return c, nil, nil
 				}
-				if errors.Is(err, rewind.ErrTemplateChanged) {
+				if errors.Is(err, reset.ErrTemplateChanged) {
 					continue // which everybody knows by now
 				}
 			}
@@ -151,7 +151,7 @@ func (p *Pool) claim(ctx context.Context, r TemplateRequest) (c Claim, _ *build,
 var errTooLate = fmt.Errorf("%w: its build was given up, or took too long", ErrNotFound)
 
 // begin makes the database of a build.
-func (p *Pool) begin(ctx context.Context, s *rewind.Session, name string, b *build) (server.Endpoint, error) {
+func (p *Pool) begin(ctx context.Context, s *reset.Session, name string, b *build) (dbconn.Endpoint, error) {
 	there, err := exists(ctx, s, name)
 	if err == nil && there {
 		err = fmt.Errorf("the database %s: %w", name, ErrTaken)
@@ -171,16 +171,16 @@ func (p *Pool) begin(ctx context.Context, s *rewind.Session, name string, b *bui
 	}
 	p.mu.Unlock()
 	if err != nil {
-		return server.Endpoint{}, err
+		return dbconn.Endpoint{}, err
 	}
-	_, err = s.Conn.ExecContext(context.WithoutCancel(ctx), "CREATE DATABASE "+server.QuoteName(name))
+	_, err = s.Conn.ExecContext(context.WithoutCancel(ctx), "CREATE DATABASE "+dbconn.QuoteName(name))
 	if err = errors.Join(err, ctx.Err()); err != nil { // or nobody is there to build it
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.builds[name] == b {
 			p.abandon(name)
 		}
-		return server.Endpoint{}, err
+		return dbconn.Endpoint{}, err
 	}
 	e := p.config.Endpoint
 	e.Database = name
@@ -191,7 +191,7 @@ func (p *Pool) begin(ctx context.Context, s *rewind.Session, name string, b *bui
 // The caller holds p.mu.
 func (p *Pool) keyed(r TemplateRequest) *tmpl {
 	for _, t := range p.templates {
-		if t.family == r.Family && t.key == r.Key && (t.shape == nil || p.rewinder.Certain(t.name) == nil) {
+		if t.family == r.Family && t.key == r.Key && (t.shape == nil || p.engine.Certain(t.name) == nil) {
 			return t
 		}
 	}
@@ -217,12 +217,12 @@ func (p *Pool) built(t *tmpl) {
 // abandon gives a build up. The caller holds p.mu.
 func (p *Pool) abandon(name string) {
 	close(p.builds[name].done)
-	p.doom(name)
+	p.dropBuilt(name)
 }
 
-// doom has a database removed that was made for a build, in the background. Its name is
+// dropBuilt drops a database that was made for a build, in the background. Its name is
 // taken until then, also by the file. The caller holds p.mu.
-func (p *Pool) doom(name string) {
+func (p *Pool) dropBuilt(name string) {
 	delete(p.paused, name)
 	p.builds[name] = &build{expires: never, made: true, over: true}
 	if p.life.Err() != nil {
@@ -262,7 +262,7 @@ func (p *Pool) prune(newest *tmpl) {
 	for _, t := range old[min(len(old), keepOlder):] {
 		err := p.deleteTemplate(t.name)
 		if err == nil {
-			p.doom(t.name)
+			p.dropBuilt(t.name)
 			err = p.save()
 		}
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/pool"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -30,7 +30,7 @@ func (h *house) fill(c pool.Claim) {
 	if c.Build == nil {
 		h.t.Fatalf("%s is there already", c.Template.Name)
 	}
-	h.exec(h.root, "CREATE TABLE "+server.QuoteName(c.Template.Name)+".t (id int PRIMARY KEY)")
+	h.exec(h.root, "CREATE TABLE "+dbconn.QuoteName(c.Template.Name)+".t (id int PRIMARY KEY)")
 	h.put(c.Template.Name)
 }
 
@@ -54,7 +54,7 @@ func TestClaim(t *testing.T) {
 				}
 				built.Add(1)
 				time.Sleep(50 * time.Millisecond)
-				if _, err := h.root.Exec("CREATE TABLE " + server.QuoteName(c.Build.Database) + ".t (id int PRIMARY KEY)"); err != nil {
+				if _, err := h.root.Exec("CREATE TABLE " + dbconn.QuoteName(c.Build.Database) + ".t (id int PRIMARY KEY)"); err != nil {
 					t.Error(err)
 				}
 				if _, err := h.PutTemplate(context.WithoutCancel(t.Context()), c.Template.Name); err != nil {
@@ -84,7 +84,7 @@ func TestClaim(t *testing.T) {
 		if err := h.Drop(t.Context(), l.Name); err != nil {
 			t.Fatal(err)
 		}
-		h.exec(h.root, "INSERT INTO "+server.QuoteName(names[0])+".t VALUES (1)")
+		h.exec(h.root, "INSERT INTO "+dbconn.QuoteName(names[0])+".t VALUES (1)")
 		c := h.claim(pool.TemplateRequest{Family: "app", Key: "v1"})
 		if c.Build == nil || c.Template.Name == names[0] {
 			t.Errorf("a template that was changed is handed out: %+v", c)
@@ -142,7 +142,7 @@ func TestBuildThatEnded(t *testing.T) {
 		end(c.Template.Name)
 		h.soon(c.Template.Name+" gone", func() bool { return len(h.databases(c.Template.Name)) == 0 })
 		h.soon("to be made again", func() bool {
-			_, err := h.root.Exec("CREATE DATABASE " + server.QuoteName(c.Template.Name))
+			_, err := h.root.Exec("CREATE DATABASE " + dbconn.QuoteName(c.Template.Name))
 			return err == nil
 		})
 		time.Sleep(50 * time.Millisecond) // what the end of the build has still to write

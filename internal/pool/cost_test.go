@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/pool"
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -79,7 +80,7 @@ func TestCostsOnlyItself(t *testing.T) {
 				h.exec(inVictim, "UPDATE item SET name = 'dirty'")
 				names := strings.NewReplacer("LEASE", l.Name, "OTHER", victim.Name, "RESETLOGS", h.resetLogs())
 				h.try(db, names.Replace(tc.lease))
-				within, err := server.Open(h.srv.Endpoint.Socket, h.srv.Endpoint.Login, "shop")
+				within, err := dbconn.Open(h.srv.Endpoint.Socket, h.srv.Endpoint.Login, "shop")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -129,7 +130,7 @@ func (h *house) try(db *sql.DB, text string) {
 // clean resets a lease, which is to be as its template then.
 func (h *house) clean(name, template string) {
 	h.t.Helper()
-	if _, err := h.Reset(h.t.Context(), name, rewind.RestoreCounters); err != nil {
+	if _, err := h.Reset(h.t.Context(), name, reset.RestoreCounters); err != nil {
 		h.t.Errorf("reset %s: %v", name, err)
 		return
 	}
@@ -178,11 +179,11 @@ func TestReallyChanged(t *testing.T) {
 				l, db := h.lease(pool.Request{Template: "shop"})
 				h.try(h.root, strings.ReplaceAll(text, "RESETLOGS", h.resetLogs()))
 				_, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop", Name: "mine"})
-				if !errors.Is(err, rewind.ErrTemplateChanged) || !strings.Contains(err.Error(), "hint: ramaria template add shop") {
+				if !errors.Is(err, reset.ErrTemplateChanged) || !strings.Contains(err.Error(), "hint: ramaria template add shop") {
 					t.Errorf("a clone of a template that was changed: %v", err)
 				}
 				h.exec(db, "DROP TABLE sale")
-				if _, err := h.Reset(t.Context(), l.Name, rewind.RestoreCounters); !errors.Is(err, rewind.ErrTemplateChanged) {
+				if _, err := h.Reset(t.Context(), l.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrTemplateChanged) {
 					t.Errorf("a refill from a template that was changed: %v", err)
 				}
 				o, _ := h.lease(pool.Request{Template: "other"})

@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
 // pause disables the events of a database that becomes a template, and writes down before which
 // these are: they belong to its clones, and are enabled again when it is no template any more.
-func (p *Pool) pause(ctx context.Context, s *rewind.Session, name string) error {
+func (p *Pool) pause(ctx context.Context, s *reset.Session, name string) error {
 	firing, err := template.Firing(ctx, s.Conn, name)
 	if err != nil || len(firing) == 0 {
 		return err
@@ -45,7 +45,7 @@ func (p *Pool) resume(name string) {
 }
 
 // resumeNow is resume, while nobody makes the database a template again, and pauses them.
-func (p *Pool) resumeNow(s *rewind.Session, name string) error {
+func (p *Pool) resumeNow(s *reset.Session, name string) error {
 	p.reading.Lock()
 	defer p.reading.Unlock()
 	p.mu.Lock()

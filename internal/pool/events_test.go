@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/pool"
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -92,7 +92,7 @@ func TestEvents(t *testing.T) {
 		// After each kind of reset.
 		for _, text := range []string{"DELETE FROM t", "DROP EVENT `ev ON COMPLETION PRESERVE ENABLE`\nCREATE EVENT other ON SCHEDULE EVERY 1 SECOND DO SET @a = 1", "DROP DATABASE " + l.Name} {
 			h.try(h.root, "USE "+l.Name+"\n"+text)
-			if _, err := h.Reset(t.Context(), l.Name, rewind.RestoreCounters); err != nil {
+			if _, err := h.Reset(t.Context(), l.Name, reset.RestoreCounters); err != nil {
 				t.Error(err)
 			}
 			fires(l.Name, db)
@@ -124,7 +124,7 @@ func TestEvents(t *testing.T) {
 		h.Close()
 		h.open()
 		h.limit(64, 0)
-		if _, err := h.Reset(t.Context(), l.Name, rewind.RestoreCounters); err != nil {
+		if _, err := h.Reset(t.Context(), l.Name, reset.RestoreCounters); err != nil {
 			t.Error(err)
 		}
 		fires(l.Name, db)

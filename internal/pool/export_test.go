@@ -17,8 +17,8 @@ func (p *Pool) Hold(ctx context.Context) (func(), error) {
 // Expire ends the leases whose time will have run out by then.
 func (p *Pool) Expire(then time.Time) { p.expire(then) }
 
-// Tend does now what is done every second.
-func (p *Pool) Tend() { p.tend() }
+// Maintain does now what is done every second.
+func (p *Pool) Maintain() { p.maintain() }
 
 // Meanwhile makes a lease of a name, as somebody does who has looked whether it is taken before
 // another took it.
@@ -36,8 +36,8 @@ func (p *Pool) Meanwhile(ctx context.Context, from, name string) (err error) {
 	p.mu.Lock()
 	p.leases[name] = l
 	p.mu.Unlock()
-	return p.furnish(ctx, s, l, func() error {
-		_, err := p.rewinder.Clone(ctx, s, shape, name)
+	return p.provision(ctx, s, l, func() error {
+		_, err := p.engine.Clone(ctx, s, shape, name)
 		return err
 	})
 }

@@ -36,8 +36,8 @@ func (p *Pool) inUse(t *tmpl) bool {
 	return len(t.waiting) > 0
 }
 
-// thinIdle removes the spare clones of templates that are idle. The caller holds p.mu.
-func (p *Pool) thinIdle(now time.Time) {
+// trimIdle removes the spare clones of templates that are idle. The caller holds p.mu.
+func (p *Pool) trimIdle(now time.Time) {
 	for _, t := range p.templates {
 		switch {
 		case p.inUse(t):

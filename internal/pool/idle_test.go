@@ -20,9 +20,9 @@ func TestIdle(t *testing.T) {
 		h.put("shop")
 		lease, _ := h.lease(pool.Request{Template: "shop"})
 		h.stocked(2)
-		h.Tend()
+		h.Maintain()
 		time.Sleep(50 * time.Millisecond)
-		h.Tend()
+		h.Maintain()
 		if got := h.Templates(); got[0].Spare != 2 {
 			t.Errorf("%d spare clones while one is in use, want 2", got[0].Spare)
 		}

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/rewind"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -29,7 +29,7 @@ const (
 type lease struct {
 	Name     string
 	Template string
-	Login    server.Login
+	Login    dbconn.Login
 	TTL      time.Duration
 
 	// pooled says that the name was chosen, so that the database may serve others after it.
@@ -37,7 +37,7 @@ type lease struct {
 
 	// mu is held by whoever works on the database.
 	mu       sync.Mutex
-	database rewind.Database
+	database reset.Database
 	gone     bool
 
 	// The rest is under Pool.mu. It is ready once it was made, spare while it is nobody's, and
@@ -49,7 +49,7 @@ type lease struct {
 // Lease is a database that one test has for itself.
 type Lease struct {
 	Name, Template string
-	Endpoint       server.Endpoint
+	Endpoint       dbconn.Endpoint
 	// Expires is when it ends unless it is used; zero for one that is kept.
 	Expires time.Time
 	Kept    bool
@@ -98,7 +98,7 @@ func (p *Pool) newDatabase(ctx context.Context, r Request) (Lease, error) {
 	if r.TTL < 0 || r.Wait < 0 {
 		return Lease{}, fmt.Errorf("%w: a time to live of %s, a wait of %s", ErrInvalid, r.TTL, r.Wait)
 	}
-	if r.Name != "" && (!nameRule.MatchString(r.Name) || server.SystemSchema(r.Name)) {
+	if r.Name != "" && (!nameRule.MatchString(r.Name) || dbconn.SystemSchema(r.Name)) {
 		return Lease{}, fmt.Errorf("%w: the name %q: 1 to %d letters, digits and _, and none of the server's own", ErrInvalid, r.Name, longestName)
 	}
 	if !grantable(r.Name) {
@@ -128,7 +128,7 @@ func (p *Pool) newDatabase(ctx context.Context, r Request) (Lease, error) {
 	p.leave()
 	l.expires = never
 	if t := p.templates[l.Template]; t != nil && l.pooled && l.database.Asleep {
-		p.restock(t, l)
+		p.addSpare(t, l)
 	} else {
 		p.discard(l)
 	}
@@ -168,24 +168,24 @@ func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	err = p.furnish(ctx, s, l, func() error {
+	err = p.provision(ctx, s, l, func() error {
 		began := time.Now()
-		counters, err := p.rewinder.CloneAsleep(ctx, s, shape, l.Name)
+		counters, err := p.engine.CloneAsleep(ctx, s, shape, l.Name)
 		p.made(from, time.Since(began))
-		l.database = rewind.Database{Name: l.Name, User: l.Login.User, Shape: shape, Counters: counters, Asleep: true}
+		l.database = reset.Database{Name: l.Name, User: l.Login.User, Shape: shape, Counters: counters, Asleep: true}
 		return err
 	})
 	return l, err
 }
 
-// furnish writes a lease down, makes its account, and then, by f, its database: a database
+// provision writes a lease down, makes its account, and then, by f, its database: a database
 // without the account in the file is not ours to remove, whatever it is called.
-func (p *Pool) furnish(ctx context.Context, s *rewind.Session, l *lease, f func() error) error {
+func (p *Pool) provision(ctx context.Context, s *reset.Session, l *lease, f func() error) error {
 	p.mu.Lock()
 	err := p.save()
 	p.mu.Unlock()
 	if err == nil {
-		_, err = s.Conn.ExecContext(ctx, p.config.Server.LeaseSQL(l.Login, l.Name))
+		_, err = s.Conn.ExecContext(ctx, p.config.Server.Dialect().LeaseSQL(l.Login, l.Name))
 	}
 	if err == nil {
 		err = f()
@@ -202,7 +202,7 @@ func (p *Pool) furnish(ctx context.Context, s *rewind.Session, l *lease, f func(
 	if errors.Is(err, template.ErrExists) {
 		// Somebody else made it meanwhile: it must not be ours to remove, whatever becomes of the
 		// account.
-		if err := p.shut(undo, s, l); err != nil {
+		if err := p.revoke(undo, s, l); err != nil {
 			p.config.Log.Error("cannot remove an account", "database", l.Name, "error", err)
 		}
 		p.journal.Forget(l.Name)
@@ -225,7 +225,7 @@ func (p *Pool) furnish(ctx context.Context, s *rewind.Session, l *lease, f func(
 func newLease(from, name string, pooled bool) *lease {
 	return &lease{
 		Name: name, Template: from, pooled: pooled, spare: pooled, expires: never,
-		Login: server.Login{User: leaseUser + random(userBytes), Password: server.NewPassword()},
+		Login: dbconn.Login{User: leaseUser + random(userBytes), Password: dbconn.NewPassword()},
 	}
 }
 
@@ -248,7 +248,7 @@ func random(bytes int) string {
 }
 
 // reserve takes a name, and returns the lease locked.
-func (p *Pool) reserve(ctx context.Context, s *rewind.Session, from, wanted string) (*lease, error) {
+func (p *Pool) reserve(ctx context.Context, s *reset.Session, from, wanted string) (*lease, error) {
 	for n := 1; ; n++ {
 		name := wanted
 		if name == "" {
@@ -296,10 +296,10 @@ func (p *Pool) taken(name string) bool {
 }
 
 // exists reports whether the server has a database.
-func exists(ctx context.Context, s *rewind.Session, name string) (bool, error) {
+func exists(ctx context.Context, s *reset.Session, name string) (bool, error) {
 	var n int
-	err := server.Ask(ctx, s.Conn, server.Question{
-		Text: "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = " + server.Quote(name),
+	err := dbconn.Ask(ctx, s.Conn, dbconn.Question{
+		Text: "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = " + dbconn.Quote(name),
 		Row:  func(rows *sql.Rows) error { return rows.Scan(&n) },
 	})
 	return n > 0, err
@@ -321,11 +321,11 @@ func suffixed(name, suffix string) string {
 
 // grantable reports whether rights on a database of that name, and on no other, can be given to
 // an account: _ stands for any character where that is done, and takes two to be meant.
-func grantable(name string) bool { return len(server.GrantPattern(name)) <= longestName }
+func grantable(name string) bool { return len(dbconn.GrantPattern(name)) <= longestName }
 
 // remove removes the account and the database of a lease.
-func (p *Pool) remove(ctx context.Context, s *rewind.Session, l *lease) error {
-	if err := p.shut(ctx, s, l); err != nil {
+func (p *Pool) remove(ctx context.Context, s *reset.Session, l *lease) error {
+	if err := p.revoke(ctx, s, l); err != nil {
 		p.journal.Forget(l.Name)
 		return err
 	}
@@ -336,14 +336,14 @@ func (p *Pool) remove(ctx context.Context, s *rewind.Session, l *lease) error {
 // scheduler has its own table locked while it begins an event.
 const eraseTries = 3
 
-// erase removes the database of a lease that is shut.
-func (p *Pool) erase(ctx context.Context, s *rewind.Session, l *lease) error {
+// erase removes the database of a lease whose account was revoked.
+func (p *Pool) erase(ctx context.Context, s *reset.Session, l *lease) error {
 	var err error
 	for range eraseTries {
 		err = p.unlocked(ctx, s, l, func() error {
-			return p.rewinder.Drop(ctx, s, &rewind.Database{Name: l.Name, User: l.Login.User})
+			return p.engine.Drop(ctx, s, &reset.Database{Name: l.Name, User: l.Login.User})
 		})
-		if !errors.Is(err, rewind.ErrLocked) {
+		if !errors.Is(err, reset.ErrLocked) {
 			break
 		}
 	}
@@ -351,11 +351,11 @@ func (p *Pool) erase(ctx context.Context, s *rewind.Session, l *lease) error {
 	return err
 }
 
-// shut removes the account of a lease, and ends its connections.
-func (p *Pool) shut(ctx context.Context, s *rewind.Session, l *lease) error {
+// revoke removes the account of a lease, and ends its connections.
+func (p *Pool) revoke(ctx context.Context, s *reset.Session, l *lease) error {
 	// In this order: nobody logs in again in between.
 	err := p.unlocked(ctx, s, l, func() error {
-		_, err := s.Conn.ExecContext(ctx, p.config.Server.EndLeaseSQL(l.Login))
+		_, err := s.Conn.ExecContext(ctx, p.config.Server.Dialect().EndLeaseSQL(l.Login))
 		return err
 	})
 	if err != nil {
@@ -365,9 +365,9 @@ func (p *Pool) shut(ctx context.Context, s *rewind.Session, l *lease) error {
 }
 
 // unlocked has f work on the database of a lease, and ends whatever holds locks on it meanwhile.
-func (p *Pool) unlocked(ctx context.Context, s *rewind.Session, l *lease, f func() error) error {
-	d := &rewind.Database{Name: l.Name, User: l.Login.User, Shape: l.database.Shape}
-	warnings, err := p.rewinder.Unlocked(ctx, s, d, f)
+func (p *Pool) unlocked(ctx context.Context, s *reset.Session, l *lease, f func() error) error {
+	d := &reset.Database{Name: l.Name, User: l.Login.User, Shape: l.database.Shape}
+	warnings, err := p.engine.Unlocked(ctx, s, d, f)
 	for _, text := range warnings {
 		p.config.Log.Warn(text, "database", l.Name)
 	}

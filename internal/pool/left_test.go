@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/pool"
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -197,7 +197,7 @@ func TestPreparedBeforeTemplate(t *testing.T) {
 		a, inA := h.lease(pool.Request{Template: "own"})
 		h.exec(h.root, "XA COMMIT 'late'")
 		h.exec(inA, "TRUNCATE t")
-		if _, err := h.Reset(t.Context(), a.Name, rewind.RestoreCounters); !errors.Is(err, rewind.ErrTemplateChanged) {
+		if _, err := h.Reset(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrTemplateChanged) {
 			t.Errorf("the template was changed, and a reset says %v", err)
 		}
 	})
@@ -276,7 +276,7 @@ func TestSettingsOfAll(t *testing.T) {
 			}
 			began := time.Now()
 			h.exec(inB, "UPDATE item SET name = 'x'")
-			if _, err := h.Reset(t.Context(), b.Name, rewind.RestoreCounters); err != nil || time.Since(began) > 20*time.Second {
+			if _, err := h.Reset(t.Context(), b.Name, reset.RestoreCounters); err != nil || time.Since(began) > 20*time.Second {
 				t.Errorf("%s: another's reset: %v, after %s", statement, err, time.Since(began))
 			}
 			conn.Close()

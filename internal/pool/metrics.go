@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/metrics"
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 )
 
 // counters are what a Pool counts, under Pool.mu.
 type counters struct {
 	leases metrics.Histogram
-	resets map[rewind.Way]*metrics.Histogram
+	resets map[reset.Way]*metrics.Histogram
 }
 
-func (c *counters) reset(way rewind.Way, took time.Duration) {
+func (c *counters) reset(way reset.Way, took time.Duration) {
 	h := c.resets[way]
 	if h == nil {
 		h = &metrics.Histogram{}

@@ -17,8 +17,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/metrics"
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -57,9 +58,9 @@ type Config struct {
 	// Gone, nil for never, reports that what lies under File's name is another pool's by now.
 	Gone func() bool
 	// Endpoint is that of the application's account; leases differ in login and database.
-	Endpoint server.Endpoint
+	Endpoint dbconn.Endpoint
 	// Login is the supervisor's account.
-	Login    server.Login
+	Login    dbconn.Login
 	ServerID uint32
 	Log      *slog.Logger
 	// FoldsNames says that the server keeps names in lower case, however they are written.
@@ -86,8 +87,8 @@ type Pool struct {
 
 	mu        sync.Mutex
 	db        *sql.DB // nil until there is something to do
-	journal   *rewind.Journal
-	rewinder  *rewind.Rewinder
+	journal   *reset.Journal
+	engine    *reset.Engine
 	templates map[string]*tmpl
 	leases    map[string]*lease
 	builds    map[string]*build
@@ -107,7 +108,7 @@ type Pool struct {
 
 	// free are the sessions that nobody works with, the one that was used last behind the
 	// others, and busy has a place for each that somebody does.
-	free []*rewind.Session
+	free []*reset.Session
 	busy chan struct{}
 }
 
@@ -159,7 +160,7 @@ func unopened(config Config) *Pool {
 	config.Idle = cmp.Or(config.Idle, DefaultIdle)
 	config.Limits.MaxDatabases = cmp.Or(config.Limits.MaxDatabases, DefaultLimits.MaxDatabases)
 	return &Pool{
-		config: config, counters: counters{resets: map[rewind.Way]*metrics.Histogram{}}, life: life, end: end, limits: config.Limits,
+		config: config, counters: counters{resets: map[reset.Way]*metrics.Histogram{}}, life: life, end: end, limits: config.Limits,
 		templates: map[string]*tmpl{}, leases: map[string]*lease{}, builds: map[string]*build{}, paused: map[string][]string{}, busy: make(chan struct{}, sessions),
 	}
 }
@@ -200,11 +201,11 @@ func (p *Pool) start() error {
 	if p.db != nil {
 		return nil
 	}
-	j, err := rewind.OpenJournal(p.config.DataDir, server.BinlogName)
+	j, err := reset.OpenJournal(p.config.DataDir, server.BinlogName)
 	if err != nil {
 		return err
 	}
-	db, err := p.config.Server.OpenUnlogged(p.config.Endpoint.Socket, p.config.Login)
+	db, err := p.config.Server.Dialect().OpenUnlogged(p.config.Endpoint.Socket, p.config.Login)
 	if err != nil {
 		j.Close()
 		return err
@@ -212,7 +213,7 @@ func (p *Pool) start() error {
 	db.SetMaxOpenConns(2 * sessions) // each may have another look at what it waits for
 	db.SetMaxIdleConns(sessions)
 	j.Read() // what stands there is about nothing that is watched
-	r := &rewind.Rewinder{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID, DB: db, Leased: leased}
+	r := &reset.Engine{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID, DB: db, Leased: leased}
 	conn, err := db.Conn(p.life)
 	if err == nil {
 		err = errors.Join(r.Begin(p.life, conn), conn.Close())
@@ -222,13 +223,13 @@ func (p *Pool) start() error {
 		j.Close()
 		return fmt.Errorf("begin to follow the server: %w", err)
 	}
-	p.db, p.journal, p.rewinder = db, j, r
+	p.db, p.journal, p.engine = db, j, r
 	if room, known := p.measure(); known {
 		p.room = room
 	}
 	p.every(readInterval, j.Read)
 	// Apart from that, since databases are removed one after the other, which takes its time.
-	p.every(expireInterval, p.tend)
+	p.every(expireInterval, p.maintain)
 	return nil
 }
 
@@ -260,7 +261,7 @@ func (p *Pool) ReadLog() {
 
 // session returns a session for the caller alone, and what gives it back: with an error
 // it is not used again.
-func (p *Pool) session(ctx context.Context) (*rewind.Session, func(error), error) {
+func (p *Pool) session(ctx context.Context) (*reset.Session, func(error), error) {
 	p.mu.Lock()
 	err := p.start()
 	db := p.db
@@ -280,7 +281,7 @@ func (p *Pool) session(ctx context.Context) (*rewind.Session, func(error), error
 			<-p.busy
 			return nil, nil, fmt.Errorf("connect to the server: %w", err)
 		}
-		s = rewind.NewSession(p.config.Server, conn)
+		s = reset.NewSession(p.config.Server, conn)
 	}
 	return s, func(err error) {
 		defer func() { <-p.busy }()
@@ -295,7 +296,7 @@ func (p *Pool) session(ctx context.Context) (*rewind.Session, func(error), error
 
 // lastUsed takes the free session that was used last, nil if there is none: what its thread in
 // the server needs is in the processor's caches most likely.
-func (p *Pool) lastUsed() *rewind.Session {
+func (p *Pool) lastUsed() *reset.Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := len(p.free) - 1
@@ -308,7 +309,7 @@ func (p *Pool) lastUsed() *rewind.Session {
 }
 
 // keep makes a session free for others, unless there will be none.
-func (p *Pool) keep(s *rewind.Session) bool {
+func (p *Pool) keep(s *reset.Session) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

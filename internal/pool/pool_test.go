@@ -14,9 +14,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/pool"
-	"github.com/ramaria-db/ramaria/internal/rewind"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -46,10 +46,10 @@ func newHouse(t *testing.T, want string) *house {
 	e := srv.Endpoint
 	h := &house{t: t, srv: srv, config: pool.Config{
 		Server: srv.Server, DataDir: srv.DataDir(), File: filepath.Join(t.TempDir(), "pool.json"),
-		Endpoint: server.Endpoint{Socket: e.Socket}, Login: e.Login, ServerID: 5, Idle: time.Hour, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Endpoint: dbconn.Endpoint{Socket: e.Socket}, Login: e.Login, ServerID: 5, Idle: time.Hour, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}}
 	var err error
-	if h.root, err = server.Open(e.Socket, e.Login, ""); err != nil {
+	if h.root, err = dbconn.Open(e.Socket, e.Login, ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.root.Close() })
@@ -81,7 +81,7 @@ func (h *house) lease(r pool.Request) (pool.Lease, *sql.DB) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	db, err := server.Open(h.srv.Endpoint.Socket, l.Endpoint.Login, l.Name)
+	db, err := dbconn.Open(h.srv.Endpoint.Socket, l.Endpoint.Login, l.Name)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -103,9 +103,9 @@ func (h *house) state(name string) string {
 }
 
 // back resets a lease and wants a way, and the template's state.
-func (h *house) back(name string, way rewind.Way) {
+func (h *house) back(name string, way reset.Way) {
 	h.t.Helper()
-	r, err := h.Reset(h.t.Context(), name, rewind.RestoreCounters)
+	r, err := h.Reset(h.t.Context(), name, reset.RestoreCounters)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -126,16 +126,16 @@ func TestPool(t *testing.T) {
 		if a.Name != "shop_1" || b.Name != "Mine_2" || a.Endpoint.Login == b.Endpoint.Login {
 			t.Errorf("leases %+v and %+v", a, b)
 		}
-		h.back(a.Name, rewind.Noop)
+		h.back(a.Name, reset.Noop)
 		h.exec(inA, "UPDATE item SET name = 'z' WHERE id = 2")
 		h.exec(inA, "INSERT INTO sale (item) VALUES (3)")
 		h.exec(inB, "CREATE TABLE more (a int)")
-		h.back(a.Name, rewind.Rewind)
-		h.back(b.Name, rewind.Refill)
+		h.back(a.Name, reset.Undo)
+		h.back(b.Name, reset.Refill)
 		h.exec(inA, "DROP VIEW sold")
-		h.back(a.Name, rewind.Refill)
+		h.back(a.Name, reset.Refill)
 		h.exec(h.root, "DROP DATABASE shop_1")
-		h.back(a.Name, rewind.Reclone)
+		h.back(a.Name, reset.Reclone)
 
 		// A lease sees nothing but its own.
 		for _, statement := range []string{"SELECT * FROM shop.item", "SELECT * FROM Mine_2.item", "SET sql_log_bin = 0", "CREATE DATABASE other", "SELECT * FROM shopx1.item"} {
@@ -180,9 +180,9 @@ func TestRestart(t *testing.T) {
 		h.exec(inA, "DELETE FROM item")
 		h.Close()
 		h.open()
-		h.back(a.Name, rewind.Reclone)
+		h.back(a.Name, reset.Reclone)
 		h.exec(inA, "DELETE FROM sale WHERE id = 1")
-		h.back(a.Name, rewind.Rewind)
+		h.back(a.Name, reset.Undo)
 		h.Close()
 		h.open()
 		if list := h.Templates(); len(list) != 1 || list[0].Leases != 1 {
@@ -201,21 +201,21 @@ func TestChangedTemplate(t *testing.T) {
 	a, inA := h.lease(pool.Request{Template: "shop"})
 	h.exec(inA, "DELETE FROM sale WHERE id = 1")
 	h.exec(h.root, "UPDATE shop.item SET name = 'changed' WHERE id = 3")
-	if r, err := h.Reset(t.Context(), a.Name, rewind.RestoreCounters); err != nil || r.Way != rewind.Rewind {
+	if r, err := h.Reset(t.Context(), a.Name, reset.RestoreCounters); err != nil || r.Way != reset.Undo {
 		t.Errorf("a rewind needs no template: %v %v", r, err)
 	}
 	h.exec(inA, "TRUNCATE sale")
-	if _, err := h.Reset(t.Context(), a.Name, rewind.RestoreCounters); !errors.Is(err, rewind.ErrTemplateChanged) {
+	if _, err := h.Reset(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, reset.ErrTemplateChanged) {
 		t.Errorf("fill from a changed template: %v", err)
 	}
-	if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop"}); !errors.Is(err, rewind.ErrTemplateChanged) {
+	if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop"}); !errors.Is(err, reset.ErrTemplateChanged) {
 		t.Errorf("clone a changed template: %v", err)
 	}
 	if list := h.Templates(); len(list) != 1 || list[0].Changed == "" {
 		t.Errorf("templates %+v", list)
 	}
 	h.put("shop")
-	h.back(a.Name, rewind.Reclone)
+	h.back(a.Name, reset.Reclone)
 	_, _ = h.lease(pool.Request{Template: "shop"})
 }
 
@@ -225,13 +225,13 @@ func TestLongNames(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		h := newHouse(t, want)
 		for _, name := range []string{strings.Repeat("x", 64), strings.Repeat("_", 64), strings.Repeat("long_", 12) + "name"} {
-			h.exec(h.root, "CREATE DATABASE "+server.QuoteName(name))
-			h.exec(h.root, "CREATE TABLE "+server.QuoteName(name)+".t (id int PRIMARY KEY)")
+			h.exec(h.root, "CREATE DATABASE "+dbconn.QuoteName(name))
+			h.exec(h.root, "CREATE TABLE "+dbconn.QuoteName(name)+".t (id int PRIMARY KEY)")
 			h.put(name)
 			for range 2 {
 				l, db := h.lease(pool.Request{Template: name})
 				h.exec(db, "INSERT INTO t VALUES (1)")
-				if _, err := h.Reset(t.Context(), l.Name, rewind.RestoreCounters); err != nil {
+				if _, err := h.Reset(t.Context(), l.Name, reset.RestoreCounters); err != nil {
 					t.Error(err)
 				}
 			}
@@ -281,7 +281,7 @@ func TestRefusals(t *testing.T) {
 			_, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop", TTL: -1})
 			return err
 		}, pool.ErrInvalid},
-		{"reset of nothing", func() error { _, err := h.Reset(t.Context(), "none", rewind.RestoreCounters); return err }, pool.ErrNotFound},
+		{"reset of nothing", func() error { _, err := h.Reset(t.Context(), "none", reset.RestoreCounters); return err }, pool.ErrNotFound},
 		{"drop of nothing", func() error { return h.Drop(t.Context(), "none") }, pool.ErrNotFound},
 		{"removal of nothing", func() error { return h.DeleteTemplate("none") }, pool.ErrNotFound},
 	} {
@@ -290,7 +290,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	h.Close()
-	if _, err := h.Reset(t.Context(), a.Name, rewind.RestoreCounters); !errors.Is(err, pool.ErrClosed) {
+	if _, err := h.Reset(t.Context(), a.Name, reset.RestoreCounters); !errors.Is(err, pool.ErrClosed) {
 		t.Errorf("reset after Close: %v", err)
 	}
 }
@@ -301,7 +301,7 @@ func TestTimeToLive(t *testing.T) {
 	short, _ := h.lease(pool.Request{Template: "shop", TTL: 2 * time.Second})
 	long, _ := h.lease(pool.Request{Template: "shop"})
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		if _, err := h.Reset(t.Context(), short.Name, rewind.RestoreCounters); err != nil {
+		if _, err := h.Reset(t.Context(), short.Name, reset.RestoreCounters); err != nil {
 			t.Fatalf("it was used all the time: %v", err)
 		}
 	}
@@ -329,7 +329,7 @@ func TestAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				db, err := server.Open(h.srv.Endpoint.Socket, l.Endpoint.Login, l.Name)
+				db, err := dbconn.Open(h.srv.Endpoint.Socket, l.Endpoint.Login, l.Name)
 				if err != nil {
 					t.Error(err)
 					return
@@ -339,12 +339,12 @@ func TestAtOnce(t *testing.T) {
 						t.Error(err)
 					}
 					if (n+i)%2 == 0 {
-						if _, err := h.Reset(t.Context(), l.Name, rewind.RestoreCounters); err != nil {
+						if _, err := h.Reset(t.Context(), l.Name, reset.RestoreCounters); err != nil {
 							t.Error(err)
 						}
 					}
 				}
-				if _, err := h.Reset(t.Context(), l.Name, rewind.RestoreCounters); err != nil {
+				if _, err := h.Reset(t.Context(), l.Name, reset.RestoreCounters); err != nil {
 					t.Error(err)
 				}
 				if got := h.state(l.Name); got != want {

@@ -24,16 +24,17 @@ const (
 	longestRest = time.Minute
 )
 
-// tend compares templates that may have been changed, ends leases whose time has run out, and has as many spare clones as there is room for. Where
-// nobody knows how much there is, what was known last counts.
-func (p *Pool) tend() {
+// maintain compares templates that may have changed, ends leases whose time has run out, and keeps
+// as many spare clones as there is room for. Where the room cannot be measured, the last measurement
+// counts.
+func (p *Pool) maintain() {
 	p.verify()
 	room, known := p.measure()
 	p.mu.Lock()
-	p.thinIdle(time.Now())
+	p.trimIdle(time.Now())
 	if known {
 		p.room = room
-		p.thin()
+		p.trim()
 		for _, t := range p.byUse() {
 			p.deal(t)
 		}
@@ -55,8 +56,8 @@ func (p *Pool) measure() (room int64, known bool) {
 // which nobody waits. The caller holds p.mu.
 func (t *tmpl) spares() int { return len(t.ready) + max(0, t.making-len(t.waiting)) }
 
-// stock is what the spare clones of all templates take, in bytes. The caller holds p.mu.
-func (p *Pool) stock() (bytes float64) {
+// spareBytes is what the spare clones of all templates take, in bytes. The caller holds p.mu.
+func (p *Pool) spareBytes() (bytes float64) {
 	for _, t := range p.templates {
 		bytes += float64(t.spares()) * float64(t.size)
 	}
@@ -71,24 +72,24 @@ func (p *Pool) byUse() []*tmpl {
 // allowed is what the spare clones of all templates may take, in bytes: one part in so many of the
 // room that there would be without them. The caller holds p.mu.
 func (p *Pool) allowed(share float64) float64 {
-	return (float64(p.room) + p.stock()) / share // more than there are numbers for, where nobody measures
+	return (float64(p.room) + p.spareBytes()) / share // more than there are numbers for, where nobody measures
 }
 
 // fits is how many spare clones of a template there may be for all to take no more than one part in
 // so many of the room, those of others staying as they are. The caller holds p.mu.
 func (p *Pool) fits(t *tmpl, share float64) int {
-	more := (p.allowed(share) - p.stock()) / float64(max(1, t.size))
+	more := (p.allowed(share) - p.spareBytes()) / float64(max(1, t.size))
 	return max(0, t.spares()+int(math.Floor(min(more, float64(p.limits.MaxDatabases)))))
 }
 
-// thin removes spare clones that take more than their part of the room, of the template first that
+// trim removes spare clones that take more than their part of the room, of the template first that
 // nobody has asked for the longest, unless others are being removed: how much room there is then is
 // known only when they are gone. The caller holds p.mu.
-func (p *Pool) thin() {
+func (p *Pool) trim() {
 	if len(p.unwanted) > 0 {
 		return
 	}
-	excess := p.stock() - p.allowed(keepShare)
+	excess := p.spareBytes() - p.allowed(keepShare)
 	for _, t := range slices.Backward(p.byUse()) {
 		for len(t.ready) > 0 && excess > 0 {
 			p.discard(t.ready[0])

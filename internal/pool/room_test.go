@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -43,7 +43,7 @@ func (h *house) narrow(bytes int64) *atomic.Int64 {
 // comings is how many databases were made and dropped since the server began.
 func (h *house) comings() (n string) {
 	h.t.Helper()
-	err := server.Query(h.t.Context(), h.root, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_create_db', 'Com_drop_db')", func(row []string) error {
+	err := dbconn.Query(h.t.Context(), h.root, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_create_db', 'Com_drop_db')", func(row []string) error {
 		n += strings.Join(row, " ") + " "
 		return nil
 	})
@@ -105,12 +105,12 @@ func TestRoom(t *testing.T) {
 		} {
 			room.Store(step.room)
 			h.soon("spare clones, with room "+step.what+": "+step.want, func() bool {
-				h.Tend()
+				h.Maintain()
 				return counts() == step.want && len(h.databases("shop_"))+len(h.databases("small_")) == h.spares()
 			})
 			before := h.comings()
 			for range 20 {
-				h.Tend()
+				h.Maintain()
 				time.Sleep(5 * time.Millisecond)
 			}
 			if got := counts(); got != step.want || h.comings() != before {
@@ -121,7 +121,7 @@ func TestRoom(t *testing.T) {
 		h.limit(64, 0)
 		h.soon("no spare clones", func() bool { return h.spares() == 0 })
 		h.limit(64, 2)
-		h.soon("spare clones by the room that there was last", func() bool { h.Tend(); return counts() == "2 2" })
+		h.soon("spare clones by the room that there was last", func() bool { h.Maintain(); return counts() == "2 2" })
 	})
 }
 
@@ -143,7 +143,7 @@ func TestRoomOfMany(t *testing.T) {
 	h.soon("24 spare clones", func() bool { return h.spares() == 24 })
 	room.Store(0)
 	h.soon("none of them", func() bool {
-		h.Tend()
+		h.Maintain()
 		left := h.spares()
 		for _, name := range names {
 			left += len(h.databases(name + "_"))
@@ -152,9 +152,9 @@ func TestRoomOfMany(t *testing.T) {
 	})
 }
 
-// TestThinned has as many clones removed as take too much, and no more before these are gone, since
+// TestTrimmed has as many clones removed as take too much, and no more before these are gone, since
 // their room is not there at once.
-func TestThinned(t *testing.T) {
+func TestTrimmed(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
 	room := h.narrow(1 << 40)
 	h.limit(64, 8)
@@ -164,18 +164,18 @@ func TestThinned(t *testing.T) {
 	room.Store(14 * size) // for three
 	letGo := h.hold()     // nobody can remove any
 	for range 10 {
-		h.Tend()
+		h.Maintain()
 	}
 	if n := h.spares(); n != 3 {
 		t.Errorf("while the others are being removed %d are left of 8, not 3", n)
 	}
 	letGo()
 	h.soon("3 spare clones", func() bool {
-		h.Tend()
+		h.Maintain()
 		return h.spares() == 3 && len(h.databases("shop_")) == 3
 	})
 	for range 10 {
-		h.Tend()
+		h.Maintain()
 	}
 	h.stocked(3)
 }
@@ -202,7 +202,7 @@ func TestRests(t *testing.T) {
 	}
 	room.Store(1 << 40)
 	for range 100 {
-		h.Tend()
+		h.Maintain()
 		time.Sleep(time.Millisecond)
 	}
 	if n := len(h.databases("shop_")); n != 0 {
@@ -236,7 +236,7 @@ func TestOfChanged(t *testing.T) {
 	before := h.comings()
 	room.Store(1 << 40)
 	for range 20 {
-		h.Tend()
+		h.Maintain()
 		time.Sleep(5 * time.Millisecond)
 	}
 	if now := h.comings(); now != before {

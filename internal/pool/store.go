@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -38,7 +38,7 @@ type templateRecord struct {
 type leaseRecord struct {
 	Name       string       `json:"name"`
 	Template   string       `json:"template"`
-	Login      server.Login `json:"login"`
+	Login      dbconn.Login `json:"login"`
 	TTLSeconds float64      `json:"ttl_s"`
 	// Expires is zero for one that is nobody's: the next run removes it.
 	Expires time.Time `json:"expires"`
@@ -123,12 +123,12 @@ func (p *Pool) load() error {
 // Left returns the databases, with their accounts, of the leases that a file names, none
 // if there is no file; apart from the others those that are kept, which are data. wake enables the
 // events of what were templates in a copy of the data.
-func Left(file string) (left, kept map[string]server.Login, wake func(context.Context, *sql.Conn) error, err error) {
+func Left(file string) (left, kept map[string]dbconn.Login, wake func(context.Context, *sql.Conn) error, err error) {
 	p := unopened(Config{File: file})
 	if err := p.load(); err != nil {
 		return nil, nil, nil, err
 	}
-	left, kept = map[string]server.Login{}, map[string]server.Login{}
+	left, kept = map[string]dbconn.Login{}, map[string]dbconn.Login{}
 	for name, l := range p.leases {
 		if l.kept {
 			kept[name] = l.Login

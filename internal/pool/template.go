@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/rewind"
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -46,7 +46,7 @@ func (p *Pool) PutTemplate(ctx context.Context, name string) (Template, error) {
 }
 
 func (p *Pool) putTemplate(ctx context.Context, name string) (Template, error) {
-	if server.SystemSchema(name) {
+	if dbconn.SystemSchema(name) {
 		return Template{}, fmt.Errorf("%w: it belongs to the server", ErrInvalid)
 	}
 	p.mu.Lock()
@@ -102,7 +102,7 @@ func (p *Pool) putTemplate(ctx context.Context, name string) (Template, error) {
 }
 
 // readShape reads the shape of a database that nobody changes meanwhile, and watches it.
-func (p *Pool) readShape(ctx context.Context, s *rewind.Session, name string) (*template.Shape, error) {
+func (p *Pool) readShape(ctx context.Context, s *reset.Session, name string) (*template.Shape, error) {
 	shape, err := p.tryShape(ctx, s, name)
 	if err != nil {
 		p.mu.Lock()
@@ -111,13 +111,13 @@ func (p *Pool) readShape(ctx context.Context, s *rewind.Session, name string) (*
 			p.journal.Forget(name)
 			p.resume(name)
 		} else { // what happened to it before is forgotten by now
-			p.journal.Doubt(name, "it was to be taken anew, which failed")
+			p.journal.Invalidate(name, "it was to be taken anew, which failed")
 		}
 	}
 	return shape, err
 }
 
-func (p *Pool) tryShape(ctx context.Context, s *rewind.Session, name string) (*template.Shape, error) {
+func (p *Pool) tryShape(ctx context.Context, s *reset.Session, name string) (*template.Shape, error) {
 	for try := 1; ; try++ {
 		p.journal.Read()
 		p.journal.Watch(name)
@@ -162,7 +162,7 @@ func (p *Pool) tryShape(ctx context.Context, s *rewind.Session, name string) (*t
 
 // shape returns the shape of a template. After a restart it is read anew: what the
 // database holds then is the template.
-func (p *Pool) shape(ctx context.Context, s *rewind.Session, name string) (*template.Shape, error) {
+func (p *Pool) shape(ctx context.Context, s *reset.Session, name string) (*template.Shape, error) {
 	known := func() (*tmpl, *template.Shape) {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/pool"
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -86,7 +86,7 @@ func TestPutCancelled(t *testing.T) {
 			t.Fatal("it was put though nobody waited for it")
 		}
 	}
-	if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop"}); !errors.Is(err, rewind.ErrTemplateChanged) {
+	if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop"}); !errors.Is(err, reset.ErrTemplateChanged) {
 		t.Errorf("a clone of a template that was changed: %v", err)
 	}
 }
@@ -258,7 +258,7 @@ func TestShapeAndSessions(t *testing.T) {
 	done := make(chan error)
 	for i := range 8 {
 		go func() {
-			_, err := h.Reset(ctx, fmt.Sprintf("shop_%d", i+1), rewind.RestoreCounters)
+			_, err := h.Reset(ctx, fmt.Sprintf("shop_%d", i+1), reset.RestoreCounters)
 			done <- err
 		}()
 	}

@@ -8,52 +8,52 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 )
 
 // ResetResult says how a database was put back.
 type ResetResult struct {
-	rewind.Result
+	reset.Result
 	Took time.Duration
 }
 
 // Reset puts a database back to what its template was when it was made.
-func (p *Pool) Reset(ctx context.Context, name string, c rewind.Counters) (ResetResult, error) {
-	return p.resetBy(ctx, name, func(s *rewind.Session, l *lease) (rewind.Result, error) {
-		return p.rewinder.Reset(ctx, s, &l.database, c)
+func (p *Pool) Reset(ctx context.Context, name string, c reset.Counters) (ResetResult, error) {
+	return p.resetBy(ctx, name, func(s *reset.Session, l *lease) (reset.Result, error) {
+		return p.engine.Reset(ctx, s, &l.database, c)
 	})
 }
 
-// Mark has Rewind put a database back to what it holds now, until the next Reset. An error that
-// is rewind.ErrUnmarkable says that it cannot be marked as it is.
-func (p *Pool) Mark(ctx context.Context, name string) error {
-	return p.onLease(ctx, name, func(s *rewind.Session, l *lease) error {
+// SetSavepoint has RollBack put a database back to what it holds now, until the next Reset. An error
+// that is reset.ErrNoSavepoint says that it can have no savepoint as it is.
+func (p *Pool) SetSavepoint(ctx context.Context, name string) error {
+	return p.onLease(ctx, name, func(s *reset.Session, l *lease) error {
 		if err := p.notKept(l); err != nil {
 			return err
 		}
-		return p.rewinder.Mark(ctx, s, &l.database)
+		return p.engine.SetSavepoint(ctx, s, &l.database)
 	})
 }
 
-// Rewind puts a database back to its mark. An error that is rewind.ErrMarkLost says that it was
+// RollBack puts a database back to its savepoint. An error that is reset.ErrSavepointLost says that it was
 // reset instead, and the result how.
-func (p *Pool) Rewind(ctx context.Context, name string, c rewind.Counters) (ResetResult, error) {
-	return p.resetBy(ctx, name, func(s *rewind.Session, l *lease) (rewind.Result, error) {
+func (p *Pool) RollBack(ctx context.Context, name string, c reset.Counters) (ResetResult, error) {
+	return p.resetBy(ctx, name, func(s *reset.Session, l *lease) (reset.Result, error) {
 		if err := p.notKept(l); err != nil {
-			return rewind.Result{}, err
+			return reset.Result{}, err
 		}
-		return p.rewinder.RewindTo(ctx, s, &l.database, c)
+		return p.engine.RollBack(ctx, s, &l.database, c)
 	})
 }
 
 // resetBy has f put a database back, and counts that.
-func (p *Pool) resetBy(ctx context.Context, name string, f func(*rewind.Session, *lease) (rewind.Result, error)) (res ResetResult, err error) {
+func (p *Pool) resetBy(ctx context.Context, name string, f func(*reset.Session, *lease) (reset.Result, error)) (res ResetResult, err error) {
 	began := time.Now()
-	err = p.onLease(ctx, name, func(s *rewind.Session, l *lease) (err error) {
+	err = p.onLease(ctx, name, func(s *reset.Session, l *lease) (err error) {
 		res.Result, err = f(s, l)
 		return err
 	})
-	if err != nil && !errors.Is(err, rewind.ErrMarkLost) {
+	if err != nil && !errors.Is(err, reset.ErrSavepointLost) {
 		return ResetResult{}, err
 	}
 	res.Took = time.Since(began)
@@ -64,7 +64,7 @@ func (p *Pool) resetBy(ctx context.Context, name string, f func(*rewind.Session,
 }
 
 // onLease has f work on a database that somebody has, whose time to live begins anew.
-func (p *Pool) onLease(ctx context.Context, name string, f func(*rewind.Session, *lease) error) error {
+func (p *Pool) onLease(ctx context.Context, name string, f func(*reset.Session, *lease) error) error {
 	l, err := p.find(name)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (p *Pool) Keep(name string) (Lease, error) {
 
 // current makes sure that what is known of a lease, which is locked, is about the present run of
 // the server, and its template as it is now.
-func (p *Pool) current(ctx context.Context, s *rewind.Session, l *lease) error {
+func (p *Pool) current(ctx context.Context, s *reset.Session, l *lease) error {
 	shape, err := p.shape(ctx, s, l.Template)
 	if err != nil || l.database.Shape == shape {
 		return err
@@ -149,12 +149,12 @@ func (p *Pool) current(ctx context.Context, s *rewind.Session, l *lease) error {
 		why = "the server was started anew"
 		p.journal.Watch(l.Name)
 		// The instance may have been put back to a mark from before the lease.
-		if _, err := s.Conn.ExecContext(ctx, p.config.Server.LeaseSQL(l.Login, l.Name)); err != nil {
+		if _, err := s.Conn.ExecContext(ctx, p.config.Server.Dialect().LeaseSQL(l.Login, l.Name)); err != nil {
 			return err
 		}
 	}
-	p.journal.Doubt(l.Name, why)
-	l.database = rewind.Database{Name: l.Name, User: l.Login.User, Shape: shape}
+	p.journal.Invalidate(l.Name, why)
+	l.database = reset.Database{Name: l.Name, User: l.Login.User, Shape: shape}
 	return nil
 }
 
@@ -179,7 +179,7 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
 	var next *lease
-	if err = p.shut(undo, s, l); err == nil {
+	if err = p.revoke(undo, s, l); err == nil {
 		if again {
 			next = p.reuse(l)
 		}
@@ -192,14 +192,14 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 	} else {
 		// The account is for the next run, so that it knows that the database is ours if there is no
 		// more time in this one. The lease is over also without it.
-		_, err := s.Conn.ExecContext(undo, p.config.Server.LeaseSQL(next.Login, next.Name))
+		_, err := s.Conn.ExecContext(undo, p.config.Server.Dialect().LeaseSQL(next.Login, next.Name))
 		done(err)
 		p.mu.Lock()
 		p.workOn(next)
 		p.mu.Unlock()
 	}
 	if err != nil {
-		p.journal.Doubt(l.Name, "it was half removed")
+		p.journal.Invalidate(l.Name, "it was half removed")
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if l.spare {

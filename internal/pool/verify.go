@@ -3,7 +3,7 @@ package pool
 import (
 	"context"
 
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -13,18 +13,18 @@ import (
 const provenAtOnce = 16 << 20
 
 // prove has the rows of a template read while nobody changes it.
-func (p *Pool) prove(ctx context.Context, s *rewind.Session, shape *template.Shape) error {
+func (p *Pool) prove(ctx context.Context, s *reset.Session, shape *template.Shape) error {
 	var bytes int64
 	for _, t := range shape.Tables {
 		bytes += t.Bytes
 	}
 	if bytes <= provenAtOnce {
-		return p.rewinder.Prove(ctx, s, shape)
+		return p.engine.Prove(ctx, s, shape)
 	}
 	p.behind.Go(func() {
 		s, done, err := p.session(p.life)
 		if err == nil {
-			err = p.rewinder.Prove(p.life, s, shape)
+			err = p.engine.Prove(p.life, s, shape)
 			done(err)
 		}
 		if err != nil && p.life.Err() == nil {
@@ -48,7 +48,7 @@ func (p *Pool) verify() {
 	for _, shape := range open {
 		s, done, err := p.session(p.life)
 		if err == nil {
-			err = p.rewinder.Unchanged(p.life, s, shape)
+			err = p.engine.Unchanged(p.life, s, shape)
 			done(err)
 		}
 		if err != nil && p.life.Err() == nil {

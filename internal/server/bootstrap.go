@@ -32,8 +32,8 @@ func (s *Server) Bootstrap(ctx context.Context, config string, c Config, dir, lo
 	if err != nil {
 		return fmt.Errorf("bootstrap %s: %w\nhint: this server lacks its bootstrap files; try ramaria server fetch %s", s.Name(), err, s.Flavour)
 	}
-	args := s.family().initialise
-	err = s.withFile(c.RunDir, account, s.family().initialSQL, func(file []string) error {
+	args := s.Family().initialise
+	err = s.withFile(c.RunDir, account, s.Family().initialSQL, func(file []string) error {
 		return s.runOnce(ctx, append(args[:len(args):len(args)], file...), config, c, dir, logPath, account, strings.NewReader(script))
 	})
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Server) withFile(dir string, account Account, statements string, f func
 // bootstrapScript puts the files together; they are less than a megabyte, and two
 // more with the help texts.
 func (s *Server) bootstrapScript(stage Stage) (string, error) {
-	files := s.family().bootstrap
+	files := s.Family().bootstrap
 	if len(files) == 0 {
 		return "", nil // the daemon has it in itself
 	}
@@ -96,7 +96,7 @@ func (b bootstrapFile) read(dir string) (text []byte, err error) {
 // at config was rendered from, and shuts it down at once: crash recovery is done, what an
 // older server wrote is upgraded, and the redo log has the size of the option file.
 func (s *Server) Settle(ctx context.Context, config string, c Config, dir, logPath string, account Account) (err error) {
-	args, statements := s.family().settle, ""
+	args, statements := s.Family().settle, ""
 	if args == nil {
 		statements = "SHUTDOWN;\n"
 	}

@@ -36,14 +36,14 @@ func Transient(rel string) bool {
 
 // LogDecides reports whether a killed server's binary log has to be there when it recovers:
 // else it rolls back, without a word, what it had acknowledged a moment before.
-func (s *Server) LogDecides() bool { return s.family().logDecides }
+func (s *Server) LogDecides() bool { return s.Family().logDecides }
 
 // Spare reports whether a file, by its path below a data directory that was shut down
 // cleanly, is one that no server needs; fresh says that Bootstrap made it.
 func (s *Server) Spare(rel string, fresh bool) bool {
-	patterns := s.family().shut
+	patterns := s.Family().shut
 	if fresh {
-		patterns = slices.Concat(patterns, s.family().spare)
+		patterns = slices.Concat(patterns, s.Family().spare)
 	}
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		ok, err := filepath.Match(pattern, rel)
@@ -51,14 +51,14 @@ func (s *Server) Spare(rel string, fresh bool) bool {
 	})
 }
 
-// ErrElsewhere says that a data directory leads out of itself.
-var ErrElsewhere = errors.New("a table's data lies elsewhere (DATA DIRECTORY), where a copy would share it")
+// ErrExternalTable says that a data directory leads out of itself.
+var ErrExternalTable = errors.New("a table's data lies elsewhere (DATA DIRECTORY), where a copy would share it")
 
 // CloneFilter is what clones of a data directory leave out: Transient files. A directory
-// with data elsewhere, by a symbolic link or an .isl file, is ErrElsewhere.
+// with data elsewhere, by a symbolic link or an .isl file, is ErrExternalTable.
 func CloneFilter(rel string, kind fs.FileMode) (skip bool, err error) {
 	if kind == fs.ModeSymlink || kind.IsRegular() && strings.HasSuffix(rel, ".isl") {
-		return false, fmt.Errorf("copy %s: %w\nhint: dump that table, drop it, and load it again without DATA DIRECTORY", rel, ErrElsewhere)
+		return false, fmt.Errorf("copy %s: %w\nhint: dump that table, drop it, and load it again without DATA DIRECTORY", rel, ErrExternalTable)
 	}
 	return kind.IsRegular() && Transient(rel), nil
 }

@@ -62,7 +62,7 @@ func (s *Server) Render(c Config) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by ramaria for %s %s at each start; change settings with --set.\n[%sd]\n", s.Flavour, s.Version, s.Flavour)
 	seen := map[string]bool{}
-	for _, r := range s.family().profile {
+	for _, r := range s.Family().profile {
 		if !r.applies(s.Version, c.Stage, c.Volume, c.NoLog) {
 			continue
 		}
@@ -103,7 +103,7 @@ func (s *Server) Render(c Config) (string, error) {
 // name=value, in the order of the option file.
 func (s *Server) Settings(stage Stage, volume string) []string {
 	var list []string
-	for _, r := range s.family().profile {
+	for _, r := range s.Family().profile {
 		if r.applies(s.Version, stage, volume, false) && !strings.HasPrefix(r.value, "{") {
 			list = append(list, r.name+"="+r.value)
 		}
@@ -183,7 +183,7 @@ var shaping = map[string]bool{
 // an image made by this server: the profile's and the user's.
 func (s *Server) Shape(set map[string]string) []string {
 	values := map[string]string{}
-	for _, r := range s.family().profile {
+	for _, r := range s.Family().profile {
 		if r.shapes && r.applies(s.Version, Build, "", false) && !strings.HasPrefix(r.value, "{") {
 			values[r.name] = r.value
 		}
@@ -238,7 +238,7 @@ func (s *Server) CheckSet(set map[string]string, noLog bool) error {
 		if dataElsewhere[optionMeant(name)] && set[name] != "" && !filepath.IsLocal(set[name]) {
 			return fmt.Errorf("use --set %s=%s: data would lie outside of the instance, where neither branches nor marks have it\nhint: leave it out%s", name, set[name], flagFor["datadir"])
 		}
-		for _, r := range s.family().profile {
+		for _, r := range s.Family().profile {
 			if r.fixed && (r.name == name || r.name == optionMeant(name)) && (r.log != logged || !noLog) {
 				return fmt.Errorf("use --set %s: ramaria relies on its own value (%s)\nhint: leave it out%s", name, r.why, r.flag())
 			}

@@ -44,7 +44,7 @@ func LooksLikeDataDir(dir string) bool {
 // HoldsSystemTables reports whether dir has the tables of the server itself, which every
 // data directory has.
 func HoldsSystemTables(dir string) bool {
-	return slices.ContainsFunc(families, func(f *family) bool {
+	return slices.ContainsFunc(Families, func(f *Family) bool {
 		found, err := sys.Glob(dir, f.dataDir.mark)
 		return err == nil && len(found) > 0
 	})
@@ -53,15 +53,6 @@ func HoldsSystemTables(dir string) bool {
 // GlobEscape writes a name so that sys.Glob takes it as it is.
 func GlobEscape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
-}
-
-// SystemSchema reports whether a database is the server's own on some server.
-func SystemSchema(name string) bool {
-	switch strings.ToLower(name) {
-	case "mysql", "sys", "performance_schema", "information_schema":
-		return true
-	}
-	return false
 }
 
 // Maker is the server that last wrote a data directory.
@@ -75,23 +66,24 @@ type Maker struct {
 
 // MakerOf tells who last wrote a data directory; the Flavour is "" if that cannot be told.
 func MakerOf(dir string) Maker {
-	for _, f := range families {
+	for _, f := range Families {
 		for _, name := range f.dataDir.versioned {
 			if b := readPart(filepath.Join(dir, name), 8, 4); b != nil {
 				n := int(binary.BigEndian.Uint32(b))
 				v := Version{n / 10000, n / 100 % 100, n % 100}
-				return Maker{f.flavour, v, f.name + " " + v.String()}
+				return Maker{f.Flavour, v, f.Name + " " + v.String()}
 			}
 		}
 		for _, name := range f.dataDir.versionFiles {
-			text := firstLine(string(bytes.TrimRight(readPart(filepath.Join(dir, name), 0, 0), "\x00\n ")))
-			if v, err := ParseVersion(text); err == nil && f.version != "" && strings.Contains(text, f.version) {
-				return Maker{f.flavour, v, text}
+			line, _, _ := bytes.Cut(bytes.TrimSpace(bytes.TrimRight(readPart(filepath.Join(dir, name), 0, 0), "\x00\n ")), []byte("\n"))
+			text := string(bytes.TrimSpace(line))
+			if v, err := ParseVersion(text); err == nil && f.VersionMark != "" && strings.Contains(text, f.VersionMark) {
+				return Maker{f.Flavour, v, text}
 			}
 		}
 		for _, name := range f.dataDir.only {
 			if fileExists(filepath.Join(dir, name)) {
-				return Maker{Flavour: f.flavour, Text: f.name}
+				return Maker{Flavour: f.Flavour, Text: f.Name}
 			}
 		}
 	}
@@ -100,10 +92,10 @@ func MakerOf(dir string) Maker {
 
 // DumperFor is the name of the program that writes dumps of what a data directory holds.
 func DumperFor(dir string) string {
-	if f := familyOf(MakerOf(dir).Flavour); f != nil {
-		return f.dumpers[0]
+	if f := FamilyOf(MakerOf(dir).Flavour); f != nil {
+		return f.Dumpers[0]
 	}
-	return mariadbFamily.dumpers[0]
+	return mariadbFamily.Dumpers[0]
 }
 
 // redoCreatorAt and redoCreatorLen are where a redo log says who made it:
@@ -118,9 +110,9 @@ func redoMaker(dir string) Maker {
 	text := string(bytes.TrimRight(readPart(filepath.Join(dir, "ib_logfile0"), redoCreatorAt, redoCreatorLen), "\x00 "))
 	name, version, _ := strings.Cut(text, " ")
 	v, err := ParseVersion(version)
-	for _, f := range families {
-		if name == f.name && err == nil {
-			return Maker{f.flavour, v, text}
+	for _, f := range Families {
+		if name == f.Name && err == nil {
+			return Maker{f.Flavour, v, text}
 		}
 	}
 	return Maker{}

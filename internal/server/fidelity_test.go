@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -84,7 +85,7 @@ func own(s *server.Server, name string) bool {
 
 // checkAttributes looks for what a client says of itself.
 func checkAttributes(t *testing.T, r *servertest.Running) {
-	db, err := server.Open(r.Endpoint.Socket, r.Endpoint.Login, "")
+	db, err := dbconn.Open(r.Endpoint.Socket, r.Endpoint.Login, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -76,4 +77,13 @@ func WritePrivate(path string, content []byte, account Account) (err error) {
 		}
 	}
 	return errors.Join(err, f.Close())
+}
+
+// WriteClientHome makes dir a directory in which the client programs find e, as their MYSQL_HOME;
+// only the caller can read it.
+func WriteClientHome(dir string, e dbconn.Endpoint) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make directory for clients: %w", err)
+	}
+	return WritePrivate(filepath.Join(dir, "my.cnf"), []byte(e.HomeConfig()), Account{})
 }

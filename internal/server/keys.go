@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // rsaBits is what MySQL makes itself.
@@ -40,7 +42,7 @@ func (s *Server) WriteKeys(kept, runDir string, account Account) error {
 
 // uses reports whether the option file of an instance has a row with this fact.
 func (s *Server) uses(fact string) bool {
-	for _, r := range s.family().profile {
+	for _, r := range s.Family().profile {
 		if r.value == fact && r.applies(s.Version, Run, "", false) {
 			return true
 		}
@@ -73,7 +75,7 @@ func keptRSA(dir string) (pair, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return pair{}, fmt.Errorf("keep RSA key: %w", err)
 	}
-	part := path + "." + NewPassword()
+	part := path + "." + dbconn.NewPassword()
 	err = writePEM(part, "PRIVATE KEY", p.private, Account{})
 	if err == nil {
 		err = os.Rename(part, path)

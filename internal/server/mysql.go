@@ -1,41 +1,52 @@
 package server
 
+import "github.com/ramaria-db/ramaria/internal/dbconn"
+
 // mysqlFamily is MySQL, and what is made of it and says its version as it does.
-var mysqlFamily = family{
-	flavour: MySQL, name: "MySQL",
+var mysqlFamily = Family{
+	Flavour: MySQL, Name: "MySQL",
 	// 8.0 is what most people still run; 5.7 has another dictionary, and before 8.0.14
 	// there is no SESSION_VARIABLES_ADMIN to withhold.
-	oldest: Version{8, 0, 14},
+	Oldest: Version{8, 0, 14},
 	// An upgrade goes through each of its long-term series; within 8.0 no release reads
 	// what a later one wrote.
 	steps: []string{"8.0", "8.4", "9.7"}, strict: "8.0",
 
-	daemons:    []string{"mysqld"},
-	clients:    []string{"mysql"},
-	dumpers:    []string{"mysqldump"},
-	logReaders: []string{"mysqlbinlog"},
+	Daemons:    []string{"mysqld"},
+	Clients:    []string{"mysql"},
+	Dumpers:    []string{"mysqldump"},
+	LogReaders: []string{"mysqlbinlog"},
 
-	// Debian's sid, then Ubuntu, whose packages have one name per series. Perl is for
-	// scripts.
-	packages: [][]string{
-		{"mysql-server-core", "mysql-client-core"},
-		{"mysql-server-core-8.4", "mysql-client-core-8.4", "mysql-client-8.4"},
-		{"mysql-server-core-8.0", "mysql-client-core-8.0", "mysql-client-8.0"},
+	dialect: dbconn.Dialect{
+		CreateUsers: func(names, identified string) []string {
+			return []string{"DROP USER IF EXISTS " + names, "CREATE USER " + identified}
+		},
+		// What is in the string is no text.
+		Accounts: `SELECT User, Host, JSON_OBJECT('plugin', plugin, 'authentication_string', IF(COALESCE(authentication_string, '') = '', '', 'set'))
+			FROM mysql.user WHERE account_locked <> 'Y'`,
+		ObeyReadOnly: "CONNECTION_ADMIN",
+		// Views and routines whose definer has it, as the application does, are otherwise out
+		// of reach.
+		Leased: "SYSTEM_USER",
+		// https://dev.mysql.com/doc/refman/8.4/en/performance-schema-data-lock-waits-table.html
+		RowLocks: "SELECT h.processlist_id FROM performance_schema.threads w JOIN performance_schema.data_lock_waits l ON l.requesting_thread_id = w.thread_id " +
+			"JOIN performance_schema.threads h ON h.thread_id = l.blocking_thread_id JOIN performance_schema.data_locks k ON k.engine_lock_id = l.requesting_engine_lock_id " +
+			"WHERE w.processlist_id = %d AND h.processlist_id IS NOT NULL AND k.object_schema = %s",
+		Transactions: dbconn.TransactionsBySchema,
+		// https://dev.mysql.com/doc/refman/8.4/en/xa-states.html
+		Detached: "SELECT e.xid_format_id, e.xid_gtrid, IFNULL(e.xid_bqual, '') FROM performance_schema.events_transactions_current e JOIN performance_schema.threads t USING (thread_id) " +
+			"WHERE e.xa_state = 'PREPARED' AND e.state = 'ACTIVE' AND e.xid_gtrid IS NOT NULL AND t.processlist_user <> ",
+		Unlogged: map[string]string{
+			"sql_log_bin": "0", "foreign_key_checks": "0", "sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
+			"transaction_isolation": "'READ-COMMITTED'", "lock_wait_timeout": "1", "innodb_lock_wait_timeout": "1",
+			// Counters are to be those of now.
+			"information_schema_stats_expiry": "0",
+			// Keys that MySQL made invisible in tables without one are not to be made again.
+			"sql_generate_invisible_primary_key": "OFF",
+			// A view's text names the routines and tables of MySQL 5 as well.
+			"sql_require_primary_key": "OFF",
+		},
 	},
-	without: []string{"perl"},
-	// Debian's stable suites, openSUSE, Arch and Alpine have none.
-	installs: map[string]string{
-		"ubuntu": "mysql-server-core-8.0 mysql-client-core-8.0 mysql-client-8.0",
-		"fedora": "mysql-server", "rhel": "mysql-server",
-	},
-	elsewhere: "install MySQL's own packages (https://dev.mysql.com/downloads/mysql/)",
-
-	create: func(names, identified string) []string {
-		return []string{"DROP USER IF EXISTS " + names, "CREATE USER " + identified}
-	},
-	// What is in the string is no text.
-	accounts: `SELECT User, Host, JSON_OBJECT('plugin', plugin, 'authentication_string', IF(COALESCE(authentication_string, '') = '', '', 'set'))
-		FROM mysql.user WHERE account_locked <> 'Y'`,
 	// Not SYSTEM_USER: without it nobody drops what a dump made for a definer who has it,
 	// such as root@localhost.
 	withheld: []privilege{
@@ -46,34 +57,13 @@ var mysqlFamily = family{
 		// Without a redo log every kill, branch and mark would be data that no server starts on.
 		{name: "INNODB_REDO_LOG_ENABLE", since: Version{8, 0, 21}},
 	},
-	obeyReadOnly: "CONNECTION_ADMIN",
-	// Views and routines whose definer has it, as the application does, are otherwise out
-	// of reach.
-	leased: "SYSTEM_USER",
 
-	// https://dev.mysql.com/doc/refman/8.4/en/performance-schema-data-lock-waits-table.html
-	rowLocks: "SELECT h.processlist_id FROM performance_schema.threads w JOIN performance_schema.data_lock_waits l ON l.requesting_thread_id = w.thread_id " +
-		"JOIN performance_schema.threads h ON h.thread_id = l.blocking_thread_id JOIN performance_schema.data_locks k ON k.engine_lock_id = l.requesting_engine_lock_id " +
-		"WHERE w.processlist_id = %d AND h.processlist_id IS NOT NULL AND k.object_schema = %s",
-	cascades: Version{9, 6, 0}, transactions: transactionsBySchema,
-	// https://dev.mysql.com/doc/refman/8.4/en/xa-states.html
-	detached: "SELECT e.xid_format_id, e.xid_gtrid, IFNULL(e.xid_bqual, '') FROM performance_schema.events_transactions_current e JOIN performance_schema.threads t USING (thread_id) " +
-		"WHERE e.xa_state = 'PREPARED' AND e.state = 'ACTIVE' AND e.xid_gtrid IS NOT NULL AND t.processlist_user <> ",
+	cascades: Version{9, 6, 0},
 	readOnly: Version{8, 0, 22},
 	// It takes 8 ms a table whatever there is in it, and then a fifth of INSERT ... SELECT. Releases before
 	// 8.0.29 do not describe columns that were added at once (INSTANT).
 	transports: 5000, transportsSince: Version{9, 7, 0},
 	comments: Version{9, 0, 0}, hidden: true,
-	unlogged: map[string]string{
-		"sql_log_bin": "0", "foreign_key_checks": "0", "sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
-		"transaction_isolation": "'READ-COMMITTED'", "lock_wait_timeout": "1", "innodb_lock_wait_timeout": "1",
-		// Counters are to be those of now.
-		"information_schema_stats_expiry": "0",
-		// Keys that MySQL made invisible in tables without one are not to be made again.
-		"sql_generate_invisible_primary_key": "OFF",
-		// A view's text names the routines and tables of MySQL 5 as well.
-		"sql_require_primary_key": "OFF",
-	},
 
 	// Page 0 of every tablespace says which server wrote it: FIL_PAGE_SRV_VERSION,
 	// https://dev.mysql.com/doc/dev/mysql-server/latest/fil0types_8h.html

@@ -17,7 +17,7 @@ func TestProcessSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Origin: originPath, Daemon: Program{Argv: []string{"/bin/sh", "-c", "exec cat /proc/self/stat"}}}
+	s := &Server{Origin: OriginPath, Daemon: Program{Argv: []string{"/bin/sh", "-c", "exec cat /proc/self/stat"}}}
 	for name, start := range map[string]func(string, Config, Account, string, *os.File, Syncing) (*Process, error){"start": s.Start, "apart": s.StartApart} {
 		path := filepath.Join(t.TempDir(), "log")
 		log, err := os.Create(path)

@@ -92,7 +92,7 @@ func fileOrDir(path string) string {
 // more than what is known to belong to it: the directory above may be a home.
 func (s *Server) software() []string {
 	switch {
-	case s.Origin == originPath:
+	case s.Origin == OriginPath:
 	case len(s.Daemon.Argv) > 1: // a loader of its own, with the libraries beside it
 		return []string{s.Dir}
 	default:

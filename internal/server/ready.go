@@ -3,14 +3,12 @@ package server
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 const (
@@ -21,38 +19,6 @@ const (
 	readyPoll = 500 * time.Microsecond
 )
 
-// Open returns a handle for connections of login over the socket at path. No
-// connection is made yet.
-func Open(path string, login Login, database string) (*sql.DB, error) {
-	return open(path, login, database, func(*mysql.Config) {})
-}
-
-// OpenUnlogged returns a handle for sessions of login that put things back: what they do is
-// not in the binary log, is bound by no foreign key, and takes values as they are. A text
-// may hold several statements.
-func (s *Server) OpenUnlogged(path string, login Login) (*sql.DB, error) {
-	return open(path, login, "", func(c *mysql.Config) {
-		c.MultiStatements, c.Params = true, s.family().unlogged
-	})
-}
-
-func open(path string, login Login, database string, set func(*mysql.Config)) (*sql.DB, error) {
-	c := mysql.NewConfig()
-	c.User, c.Passwd, c.Net, c.Addr, c.DBName = login.User, login.Password, "unix", path, database
-	set(c)
-	// The driver's own log would write to stderr what callers report anyway.
-	c.Logger = log{}
-	conn, err := mysql.NewConnector(c)
-	if err != nil {
-		return nil, fmt.Errorf("open connection to %s: %w", path, err)
-	}
-	return sql.OpenDB(conn), nil
-}
-
-type log struct{}
-
-func (log) Print(...any) {}
-
 // Ready waits until the server has answered a query on db, whose socket is at
 // path. It returns early when the process ends; the error then says how, and what
 // the log at logPath says.
@@ -62,11 +28,11 @@ func (p *Process) Ready(ctx context.Context, db *sql.DB, path, logPath string) e
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
 	for {
-		err := answer(ctx, db, path)
+		err := firstAnswer(ctx, db, path)
 		if err == nil {
 			return nil
 		}
-		if refused(err) {
+		if dbconn.AccessRefused(err) {
 			return fmt.Errorf("start server: its first statements failed: %w\n%s", err, LogTail(logPath))
 		}
 		select {
@@ -79,16 +45,10 @@ func (p *Process) Ready(ctx context.Context, db *sql.DB, path, logPath string) e
 	}
 }
 
-// refused reports whether the server answers, and refuses the account: 1045, 1698
-// (access denied).
-func refused(err error) bool {
-	return numbered(err, 1045, 1698)
-}
-
-// answer tries one query. The socket appears while the server still starts, and a
+// firstAnswer tries one query. The socket appears while the server still starts, and a
 // connection made then is accepted once it is ready, so that a single try waits
 // just as long as is needed.
-func answer(ctx context.Context, db *sql.DB, path string) error {
+func firstAnswer(ctx context.Context, db *sql.DB, path string) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}
@@ -112,38 +72,4 @@ func settingHint(path string) string {
 		}
 	}
 	return ""
-}
-
-// Query runs a statement that returns rows and calls row with each, as text.
-func Query(ctx context.Context, db *sql.DB, query string, row func(cols []string) error) error {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return fmt.Errorf("query %q: %w", query, err)
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return fmt.Errorf("query %q: %w", query, err)
-	}
-	vals := make([]sql.NullString, len(names))
-	ptrs := make([]any, len(names))
-	for i := range vals {
-		ptrs[i] = &vals[i]
-	}
-	cols := make([]string, len(names))
-	for rows.Next() {
-		if err := rows.Scan(ptrs...); err != nil {
-			return fmt.Errorf("query %q: %w", query, err)
-		}
-		for i, v := range vals {
-			cols[i] = v.String
-		}
-		if err := row(cols); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("query %q: %w", query, err)
-	}
-	return nil
 }

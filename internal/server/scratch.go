@@ -31,7 +31,7 @@ type scratch struct {
 }
 
 // ScratchDirs are the directories that a server expects in its tmpdir.
-func (s *Server) ScratchDirs() []string { return s.family().scratchDirs }
+func (s *Server) ScratchDirs() []string { return s.Family().scratchDirs }
 
 // attach mounts it for the calling thread and the server that this starts. The goroutine must stay
 // locked to the thread.

@@ -1,7 +1,7 @@
 // Package server knows the database software: which flavours and versions there
-// are, where their programs are found or fetched from, how they are configured,
-// bootstrapped, started, known to be ready, and stopped. It is the only package
-// that knows how MariaDB differs from MySQL, or one version from another.
+// are, how they are configured, bootstrapped, started, known to be ready, and
+// stopped. It is the only package that knows how MariaDB differs from MySQL, or one
+// version from another. Package software finds and fetches them.
 package server
 
 import (
@@ -73,32 +73,8 @@ func ParseVersion(s string) (Version, error) {
 	return Version{n[0], n[1], n[2]}, nil
 }
 
-// Program is one executable of a server, or a Tool, and what must stand before its
-// own arguments: what was fetched runs through its own dynamic loader, so that it
-// never uses, or touches, the libraries of the system.
-type Program struct {
-	// Argv is the command's beginning; Argv[0] is an absolute path.
-	Argv []string `json:"argv"`
-	// Env is what the program needs in its environment beside what the caller gives
-	// it, as NAME=value.
-	Env []string `json:"env,omitempty"`
-}
-
-// Shell is the program as the beginning of a command for POSIX shells, with its environment.
-func (p Program) Shell() string {
-	var words []string
-	if len(p.Env) > 0 {
-		words = append([]string{"env"}, p.Env...)
-	}
-	words = append(words, p.Argv...)
-	for i, w := range words {
-		words[i] = ShellQuote(w)
-	}
-	return strings.Join(words, " ")
-}
-
-// ShellQuote quotes a word for POSIX shells.
-func ShellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// OriginPath is the Origin of a server that was not fetched.
+const OriginPath = "path"
 
 // Server is one installed server: the software, not a running process.
 type Server struct {

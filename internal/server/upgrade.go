@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // ErrNoUpgrader says that a server came without the program that upgrades the system
@@ -29,12 +31,12 @@ type upgrader struct {
 // is an account with every right. work is a directory that account may enter, and owns
 // tmp in it; the program runs under account, since it writes into the data directory.
 // A server that upgrades by itself has done so when it runs.
-func (s *Server) Upgrade(ctx context.Context, work, tmp string, e Endpoint, account Account) error {
-	u := s.family().upgrader
+func (s *Server) Upgrade(ctx context.Context, work, tmp string, e dbconn.Endpoint, account Account) error {
+	u := s.Family().upgrader
 	if u.name == "" {
 		return nil
 	}
-	if len(s.Client.Argv) == 0 || !executable(s.beside(u.name)) {
+	if len(s.Client.Argv) == 0 || !Executable(s.beside(u.name)) {
 		return ErrNoUpgrader
 	}
 	config := filepath.Join(work, "upgrade.cnf")

@@ -6,13 +6,13 @@ func (s *Server) Reads(v Version) bool {
 	if v.Compare(s.Version) <= 0 {
 		return true
 	}
-	return v.Series() == s.Version.Series() && v.Series() != s.family().strict
+	return v.Series() == s.Version.Series() && v.Series() != s.Family().strict
 }
 
 // StepTo returns the series that data of version v has to be upgraded to before this
 // server can, "" if it can at once.
 func (s *Server) StepTo(v Version) string {
-	for _, series := range s.family().steps {
+	for _, series := range s.Family().steps {
 		step, err := ParseVersion(series)
 		if err != nil {
 			panic(err) // a row of ours

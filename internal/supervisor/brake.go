@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -151,7 +151,7 @@ func (b *brake) ask(ctx context.Context) {
 	b.asked, b.asking = time.Now(), asking
 	b.obeys.Store(false)
 	b.behind.Go(func() {
-		db, err := server.Open(b.inst.Socket(), b.inst.Supervisor, "")
+		db, err := dbconn.Open(b.inst.Socket(), b.inst.Supervisor, "")
 		if err == nil {
 			if _, err = db.ExecContext(ctx, "SET GLOBAL read_only=1"); err == nil {
 				b.obeys.Store(true)
@@ -166,7 +166,7 @@ func (b *brake) ask(ctx context.Context) {
 // flush has a server that is read-only write its dirty pages out: it has nothing to write any more
 // after that. Where there is no room for it, to have it write would end it now.
 func (b *brake) flush(ctx context.Context, db *sql.DB) {
-	left, err := server.FlushPages(ctx, db, 0, flushTime, b.roomFor)
+	left, err := dbconn.FlushPages(ctx, db, 0, flushTime, b.roomFor)
 	if err != nil || left > 0 {
 		b.log.Warn("a server that is read-only still has pages to write", "pages", left, "error", err)
 	}
@@ -208,9 +208,9 @@ func (b *brake) roomFor(bytes int64) bool {
 
 // writing are the connections with a statement that may write.
 func (b *brake) writing(ctx context.Context) (ids []uint64, _ error) {
-	sessions, err := server.Sessions(ctx, b.db)
+	sessions, err := dbconn.Sessions(ctx, b.db)
 	for _, s := range sessions {
-		if s.User != server.SupervisorUser && s.Command != "Sleep" && s.Statement != "" && !reading.MatchString(s.Statement) {
+		if s.User != dbconn.SupervisorUser && s.Command != "Sleep" && s.Statement != "" && !reading.MatchString(s.Statement) {
 			ids = append(ids, s.ID)
 		}
 	}

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -32,7 +33,7 @@ func mostPool(m host.Memory) int64 {
 	if m.Cgroup.Limit > 0 {
 		total = min(total, m.Cgroup.Limit)
 	}
-	return max(total/poolShare/server.MinBufferPool*server.MinBufferPool, server.MinBufferPool)
+	return max(total/poolShare/dbconn.MinBufferPool*dbconn.MinBufferPool, dbconn.MinBufferPool)
 }
 
 // mostPool is mostPool of this machine, 0 if that cannot be told.
@@ -48,10 +49,10 @@ func (s *Supervisor) mostPool() int64 {
 // nextPool is the size that a pool of the given size is to have: twice as much if it is full and
 // still misses pages, as long as there is more data than it holds and memory for it; and what it
 // began with when the others run short of memory. data measures the data directory.
-func nextPool(b server.BufferPool, reads int64, m host.Memory, data func() (int64, error)) (int64, error) {
+func nextPool(b dbconn.BufferPool, reads int64, m host.Memory, data func() (int64, error)) (int64, error) {
 	room, _ := m.Room()
-	if b.Bytes > server.MinBufferPool && room < b.Bytes-server.MinBufferPool {
-		return server.MinBufferPool, nil
+	if b.Bytes > dbconn.MinBufferPool && room < b.Bytes-dbconn.MinBufferPool {
+		return dbconn.MinBufferPool, nil
 	}
 	if reads < fewReads || b.Free > b.Total/fullShare {
 		return b.Bytes, nil
@@ -61,7 +62,7 @@ func nextPool(b server.BufferPool, reads int64, m host.Memory, data func() (int6
 		return 0, err
 	}
 	// A quarter more: the pool holds more than pages of files.
-	whole := (size + size/4 + server.MinBufferPool) / server.MinBufferPool * server.MinBufferPool
+	whole := (size + size/4 + dbconn.MinBufferPool) / dbconn.MinBufferPool * dbconn.MinBufferPool
 	next := min(2*b.Bytes, whole, mostPool(m))
 	if next <= b.Bytes || next-b.Bytes > room/stepShare {
 		return b.Bytes, nil
@@ -76,7 +77,7 @@ func (w *watch) tendBufferPool(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
-	b, err := server.ReadBufferPool(ctx, w.db)
+	b, err := dbconn.ReadBufferPool(ctx, w.db)
 	if err != nil {
 		return err
 	}
@@ -94,5 +95,5 @@ func (w *watch) tendBufferPool(ctx context.Context) error {
 		return err
 	}
 	w.log.Info("buffer pool resized", "from", b.Bytes, "to", next)
-	return server.ResizeBufferPool(ctx, w.db, next)
+	return dbconn.ResizeBufferPool(ctx, w.db, next)
 }

@@ -4,19 +4,19 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/host"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 func TestNextPool(t *testing.T) {
 	const mb, gb = int64(1 << 20), int64(1 << 30)
 	plenty := host.Memory{Total: 24 * gb, Available: 16 * gb}
-	full := func(bytes int64) server.BufferPool {
-		return server.BufferPool{Bytes: bytes, Total: 8192, Free: 1500}
+	full := func(bytes int64) dbconn.BufferPool {
+		return dbconn.BufferPool{Bytes: bytes, Total: 8192, Free: 1500}
 	}
 	for _, c := range []struct {
 		name   string
-		pool   server.BufferPool
+		pool   dbconn.BufferPool
 		reads  int64
 		memory host.Memory
 		data   int64
@@ -24,7 +24,7 @@ func TestNextPool(t *testing.T) {
 	}{
 		{"misses, and data", full(128 * mb), 5000, plenty, 10 * gb, 256 * mb},
 		{"no misses", full(128 * mb), 10, plenty, 10 * gb, 128 * mb},
-		{"free pages", server.BufferPool{Bytes: 128 * mb, Total: 8192, Free: 6000}, 5000, plenty, 10 * gb, 128 * mb},
+		{"free pages", dbconn.BufferPool{Bytes: 128 * mb, Total: 8192, Free: 6000}, 5000, plenty, 10 * gb, 128 * mb},
 		{"all data fits", full(128 * mb), 5000, plenty, 90 * mb, 128 * mb},
 		{"no more than the data", full(256 * mb), 5000, plenty, 250 * mb, 384 * mb},
 		{"no more than its part of the machine", full(6 * gb), 5000, plenty, 100 * gb, 6 * gb},
@@ -42,7 +42,7 @@ func TestNextPool(t *testing.T) {
 	if _, err := nextPool(full(128*mb), 5000, plenty, func() (int64, error) { return 0, errors.New("no data") }); err == nil {
 		t.Error("an error is lost")
 	}
-	if got := mostPool(host.Memory{Total: 100 * mb}); got != server.MinBufferPool {
+	if got := mostPool(host.Memory{Total: 100 * mb}); got != dbconn.MinBufferPool {
 		t.Errorf("on a small machine the pool is at most %d", got)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
-	"github.com/ramaria-db/ramaria/internal/rewind"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -75,7 +75,7 @@ func (s *Supervisor) needsLog() error {
 func poolError(err error) error {
 	for _, k := range []struct{ pool, api error }{
 		{pool.ErrNotFound, api.ErrNotFound}, {pool.ErrTaken, api.ErrExists}, {pool.ErrInvalid, api.ErrInvalid}, {pool.ErrUnclonable, api.ErrInvalid}, {pool.ErrInUse, api.ErrBusy}, {pool.ErrFull, api.ErrFull},
-		{pool.ErrClosed, api.ErrUnavailable}, {rewind.ErrLocked, api.ErrBusy}, {rewind.ErrTemplateChanged, api.ErrChanged}, {rewind.ErrUnmarkable, api.ErrChanged}, {pool.ErrKept, api.ErrChanged}, {rewind.ErrMarkLost, api.ErrLost},
+		{pool.ErrClosed, api.ErrUnavailable}, {reset.ErrLocked, api.ErrBusy}, {reset.ErrTemplateChanged, api.ErrChanged}, {reset.ErrNoSavepoint, api.ErrChanged}, {pool.ErrKept, api.ErrChanged}, {reset.ErrSavepointLost, api.ErrLost},
 	} {
 		if errors.Is(err, k.pool) {
 			return api.As(k.api, err)
@@ -134,22 +134,22 @@ func (s *Supervisor) ResetDatabase(ctx context.Context, name string, c client.Re
 }
 
 // putBack has f put a database back.
-func (s *Supervisor) putBack(ctx context.Context, name string, f func(*pool.Pool, context.Context, string, rewind.Counters) (pool.ResetResult, error), c client.ResetMode) (client.Reset, error) {
+func (s *Supervisor) putBack(ctx context.Context, name string, f func(*pool.Pool, context.Context, string, reset.Counters) (pool.ResetResult, error), c client.ResetMode) (client.Reset, error) {
 	return withPool(s, func(p *pool.Pool) (client.Reset, error) {
 		r, err := f(p, ctx, name, c == client.KeepCounters)
 		return resetOf(r), err
 	})
 }
 
-// MarkDatabase implements api.Instance.
-func (s *Supervisor) MarkDatabase(ctx context.Context, name string) error {
-	_, err := withPool(s, func(p *pool.Pool) (struct{}, error) { return struct{}{}, p.Mark(ctx, name) })
+// SetSavepoint implements api.Instance.
+func (s *Supervisor) SetSavepoint(ctx context.Context, name string) error {
+	_, err := withPool(s, func(p *pool.Pool) (struct{}, error) { return struct{}{}, p.SetSavepoint(ctx, name) })
 	return err
 }
 
-// RewindDatabase implements api.Instance.
-func (s *Supervisor) RewindDatabase(ctx context.Context, name string, c client.ResetMode) (client.Reset, error) {
-	return s.putBack(ctx, name, (*pool.Pool).Rewind, c)
+// RollbackDatabase implements api.Instance.
+func (s *Supervisor) RollbackDatabase(ctx context.Context, name string, c client.ResetMode) (client.Reset, error) {
+	return s.putBack(ctx, name, (*pool.Pool).RollBack, c)
 }
 
 // Database implements api.Instance.

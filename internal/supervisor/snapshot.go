@@ -62,7 +62,7 @@ func (s *Supervisor) snapshot(ctx context.Context, what string, take func(ctx co
 		copying := time.Now()
 		return take(ctx, volume.How{Still: func(rest func(context.Context) error) error {
 			cost.LiveMicros = time.Since(copying).Microseconds()
-			pause, err := s.proc.Still(ctx, limit, rest)
+			pause, err := s.proc.Freeze(ctx, limit, rest)
 			cost.PauseMicros = pause.Microseconds()
 			return err
 		}})

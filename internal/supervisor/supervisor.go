@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/api"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -187,7 +188,7 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		return err
 	}
 	if s.db == nil {
-		if s.db, err = server.Open(s.inst.Socket(), s.inst.Supervisor, ""); err != nil {
+		if s.db, err = dbconn.Open(s.inst.Socket(), s.inst.Supervisor, ""); err != nil {
 			return err
 		}
 		// One connection, kept: it is there when max_connections is reached, and a
@@ -231,11 +232,11 @@ func (s *Supervisor) writeFiles() error {
 	if err := os.Remove(i.OldLogPath() + newSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove what was left of putting a log aside: %w", err)
 	}
-	sql := i.Server.InitSQL(i.Supervisor, i.Endpoint.Login, i.Endpoint.Database, brakes(s.volume))
+	sql := i.Server.Dialect().InitSQL(i.Supervisor, i.Endpoint.Login, i.Endpoint.Database, brakes(s.volume))
 	if err := server.WritePrivate(initFile(i), []byte(sql), i.Account); err != nil {
 		return err
 	}
-	if err := i.Endpoint.WriteClientHome(i.ClientDir()); err != nil {
+	if err := server.WriteClientHome(i.ClientDir(), i.Endpoint); err != nil {
 		return err
 	}
 	if err := i.Server.WriteKeys(s.keys, i.RunDir, i.Account); err != nil {

@@ -3,14 +3,12 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"sort"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
-	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -34,10 +32,6 @@ const (
 
 // accountWarning is said when the application has removed the supervisor's account.
 const accountWarning = "the supervisor's account was removed; ramaria up after down restores it"
-
-// binlogFile is a binary log file. The application can put files of other names
-// into its data directory.
-var binlogFile = regexp.MustCompile(`^` + regexp.QuoteMeta(server.BinlogName) + `\.\d+$`)
 
 // watch looks after a running instance.
 type watch struct {
@@ -77,7 +71,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	if w.looks++; w.looks%accountLooks == 0 && err == nil {
 		err = w.askAccount(ctx)
 	}
-	w.refused = w.refused || accessError(err)
+	w.refused = w.refused || dbconn.AccountLost(err)
 	w.tell()
 	next := max(watchInterval, watchShare*time.Since(began))
 	// Not counted in that: copying a full log would have the next look wait for long.
@@ -151,15 +145,6 @@ func (w *watch) askAccount(ctx context.Context) error {
 	return err
 }
 
-// refusal is the text of an error by which the server refuses the account: access
-// denied (1045, 1698), host (1130), no such grant (1141), privilege (1227), account
-// locked (4151 of MariaDB, 3118 of MySQL). The driver's own type stays in package server.
-// https://mariadb.com/kb/en/mariadb-error-code-reference/
-var refusal = regexp.MustCompile(`\bError (1045|1130|1141|1227|1698|3118|4151)\b`)
-
-// accessError reports whether the server refused the account.
-func accessError(err error) bool { return err != nil && refusal.MatchString(err.Error()) }
-
 // used is the share of a volume that is used. Shares are of what could be used:
 // what is used already and what is still free.
 func used(u volume.Usage) float64 { return 1 - float64(u.Free)/float64(max(1, u.Used+u.Free)) }
@@ -195,17 +180,15 @@ func (w *watch) purge(ctx context.Context) error {
 	if w.noLog() {
 		return nil
 	}
-	files, err := sys.Glob(w.inst.DataDir(), server.BinlogName+".[0-9]*")
+	files, err := binlog.Files(w.inst.DataDir(), server.BinlogName)
 	if err != nil {
 		return err
 	}
-	files = slices.DeleteFunc(files, func(path string) bool { return !binlogFile.MatchString(filepath.Base(path)) })
 	if len(files) <= keepBinlogs {
 		w.purged = "" // RESET MASTER begins the numbers anew
 		return nil
 	}
-	sort.Strings(files)
-	upTo := filepath.Base(files[len(files)-keepBinlogs])
+	upTo := files[len(files)-keepBinlogs]
 	if upTo == w.purged {
 		return nil
 	}

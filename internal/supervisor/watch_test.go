@@ -3,7 +3,6 @@ package supervisor
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -135,23 +134,5 @@ func TestPurgeIgnoresOthers(t *testing.T) {
 	w := &watch{Supervisor: &Supervisor{inst: i}, purged: "ramaria-bin.000009"}
 	if err := w.purge(t.Context()); err != nil || w.purged != "" {
 		t.Errorf("%v, purged %q", err, w.purged)
-	}
-}
-
-func TestAccessError(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want bool
-	}{
-		{nil, false},
-		{errors.New("broken pipe"), false},
-		{errors.New("Error 1373 (HY000): Target log not found in binlog index"), false},
-		{errors.New("Error 1040: Too many connections"), false},
-		{fmt.Errorf("purge: %w", errors.New("Error 1045 (28000): Access denied for user")), true},
-		{errors.New("Error 1141 (42000): There is no such grant defined for user"), true},
-	} {
-		if got := accessError(c.err); got != c.want {
-			t.Errorf("%v: %v", c.err, got)
-		}
 	}
 }

@@ -3,15 +3,23 @@ package sys
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// loopTries is how often another loop device is asked for when somebody else took
-// the free one first.
-const loopTries = 64
+const (
+	// loopTries is how often another loop device is asked for when another process took the free
+	// one first.
+	loopTries = 64
+	// loopPause is the longest pause before the second of these tries; it grows by as much with
+	// each. The kernel names the same device to all that ask at once: without pauses one of nine
+	// loses 64 times in a row in one of 2000 calls.
+	loopPause = 100 * time.Microsecond
+)
 
 // ErrNoLoop says that this machine has no loop devices, or none left.
 var ErrNoLoop = errors.New("no loop device to be had")
@@ -37,14 +45,19 @@ func LoopDevice(file *os.File) (*os.File, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoLoop, err)
 	}
 	defer ctl.Close()
+	pause := time.Duration(0)
 	for range loopTries {
+		if pause > 0 {
+			time.Sleep(rand.N(pause)) // #nosec G404 -- no secret
+		}
+		pause += loopPause
 		n, err := unix.IoctlRetInt(int(ctl.Fd()), unix.LOOP_CTL_GET_FREE)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNoLoop, err)
 		}
 		dev, err := os.OpenFile("/dev/loop"+strconv.Itoa(n), os.O_RDWR, 0)
 		if errors.Is(err, unix.ENXIO) {
-			continue // somebody removed it meanwhile
+			continue // it was removed meanwhile
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNoLoop, err)

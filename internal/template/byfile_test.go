@@ -70,7 +70,7 @@ func TestByFile(t *testing.T) { servertest.Each(t, testByFile) }
 func testByFile(t *testing.T, want string) {
 	srv := servertest.Start(t, servertest.Find(t, want))
 	srv.Load(t, "CREATE DATABASE shop; USE shop;\n"+withNumbers(servertest.Flavoured(srv.Server, files)))
-	db, err := srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+	db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestCopiesLeft(t *testing.T) { servertest.Each(t, testCopiesLeft) }
 func testCopiesLeft(t *testing.T, want string) {
 	srv := servertest.Start(t, servertest.Find(t, want))
 	srv.Load(t, "CREATE DATABASE shop; USE shop; CREATE TABLE bare (a int, name varchar(40)); INSERT INTO bare SELECT seq, seq FROM "+numbers(2000))
-	db, err := srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+	db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // packet is how many bytes of statements go to the server at once, at most: less than the
@@ -85,7 +85,7 @@ func (s *Shape) CloneAsleep(ctx context.Context, conn *sql.Conn, name string) (m
 	for try := 1; ; try++ {
 		counters, err := s.cloneOnce(ctx, conn, name)
 		switch {
-		case try < cloneTries && server.ObjectExists(err) && !errors.Is(err, errStays):
+		case try < cloneTries && dbconn.ObjectExists(err) && !errors.Is(err, errStays):
 			// A DROP DATABASE that was killed leaves routines and events behind, on MariaDB, of a database
 			// that is gone. They went with what was made of this one.
 		case !errors.Is(err, ErrDiffers) || errors.Is(err, errStays):
@@ -99,7 +99,7 @@ func (s *Shape) CloneAsleep(ctx context.Context, conn *sql.Conn, name string) (m
 func (s *Shape) cloneOnce(ctx context.Context, conn *sql.Conn, name string) (map[string]uint64, error) {
 	counters, err := s.clone(ctx, conn, name, s.Files)
 	if errors.Is(err, errTransport) && !errors.Is(err, errStays) && ctx.Err() == nil {
-		if !server.LockTimeout(err) && !server.Interrupted(err) { // who writes to the template has it locked for a while only
+		if !dbconn.LockTimeout(err) && !dbconn.Interrupted(err) { // who writes to the template has it locked for a while only
 			s.Files.off.Store(true)
 		}
 		counters, err = s.clone(ctx, conn, name, nil)
@@ -109,17 +109,17 @@ func (s *Shape) cloneOnce(ctx context.Context, conn *sql.Conn, name string) (map
 
 func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string, files *Files) (counters map[string]uint64, err error) {
 	create := func() error {
-		_, err := conn.ExecContext(ctx, "CREATE DATABASE "+server.QuoteName(name)+s.defaults()+"; USE "+server.QuoteName(name))
+		_, err := conn.ExecContext(ctx, "CREATE DATABASE "+dbconn.QuoteName(name)+s.defaults()+"; USE "+dbconn.QuoteName(name))
 		return err
 	}
 	err = create()
-	if server.DirectoryStays(err) && s.Files != nil {
+	if dbconn.DirectoryStays(err) && s.Files != nil {
 		if err = removeStranded(s.Files.DataDir, name); err == nil {
 			err = create()
 		}
 	}
 	if err != nil {
-		if server.DatabaseExists(err) {
+		if dbconn.DatabaseExists(err) {
 			err = errors.Join(ErrExists, err)
 		}
 		return nil, fmt.Errorf("clone %s to %s: %w", s.Name, name, err)
@@ -163,7 +163,7 @@ func (s *Shape) makeTables(ctx context.Context, conn *sql.Conn, name string, tab
 		for _, table := range tables {
 			if t := s.Table(table); (t.Kind == Sequence) == kind {
 				// A default may name a sequence, which the server writes out in full.
-				if err := run.add(replaceOutsideStrings(t.Create, server.QuoteName(s.Name)+".", server.QuoteName(name)+".")); err != nil {
+				if err := run.add(replaceOutsideStrings(t.Create, dbconn.QuoteName(s.Name)+".", dbconn.QuoteName(name)+".")); err != nil {
 					return err
 				}
 			}
@@ -188,7 +188,7 @@ func (s *Shape) makeTables(ctx context.Context, conn *sql.Conn, name string, tab
 
 // fill returns the statements that fill an empty table.
 func (s *Shape) fill(t *Table, name string) []string {
-	own := server.QuoteName(name) + "." + server.QuoteName(t.Name)
+	own := dbconn.QuoteName(name) + "." + dbconn.QuoteName(t.Name)
 	if t.Kind == Sequence {
 		return restart(own, t.State)
 	}
@@ -196,9 +196,9 @@ func (s *Shape) fill(t *Table, name string) []string {
 	for _, c := range t.Columns {
 		switch {
 		case c.Period:
-			period = append(period, server.QuoteName(c.Name))
+			period = append(period, dbconn.QuoteName(c.Name))
 		case !c.Generated:
-			columns = append(columns, server.QuoteName(c.Name))
+			columns = append(columns, dbconn.QuoteName(c.Name))
 		}
 	}
 	list := strings.Join(columns, ",")
@@ -209,7 +209,7 @@ func (s *Shape) fill(t *Table, name string) []string {
 		// What rows were before can be copied since 10.11; older servers pass over comments.
 		list += " /*M!101100 ," + strings.Join(period, ",") + " */"
 		return []string{"/*M!101100 SET STATEMENT system_versioning_insert_history = 1 FOR */ INSERT INTO " + own + " (" + list + ") SELECT " + list +
-			" FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " /*M!101100 FOR SYSTEM_TIME ALL */"}
+			" FROM " + dbconn.QuoteName(s.Name) + "." + dbconn.QuoteName(t.Name) + " /*M!101100 FOR SYSTEM_TIME ALL */"}
 	}
 	insert := "INSERT INTO "
 	if strings.Contains(t.Create, vectorKey) {
@@ -219,7 +219,7 @@ func (s *Shape) fill(t *Table, name string) []string {
 	}
 	// Read by an index that has all columns, rows would come in its order, and a table without a
 	// primary key keeps the order in which they come.
-	return []string{insert + own + " (" + list + ") SELECT " + list + " FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name) + " USE INDEX ()"}
+	return []string{insert + own + " (" + list + ") SELECT " + list + " FROM " + dbconn.QuoteName(s.Name) + "." + dbconn.QuoteName(t.Name) + " USE INDEX ()"}
 }
 
 // vectorKey stands in the definition of a table that has a vector index, of MariaDB from 11.7 on.
@@ -238,7 +238,7 @@ func (s *Shape) fillAgain(ctx context.Context, conn *sql.Conn, name string, tabl
 	counted := s.Counted()
 	for _, table := range tables {
 		if s.byFile(s.Table(table), s.Files) && slices.Contains(counted, table) {
-			if err := run.add("TRUNCATE TABLE " + server.QuoteName(name) + "." + server.QuoteName(table)); err != nil {
+			if err := run.add("TRUNCATE TABLE " + dbconn.QuoteName(name) + "." + dbconn.QuoteName(table)); err != nil {
 				return fmt.Errorf("refill tables of %s: %w", name, err)
 			}
 		}
@@ -251,7 +251,7 @@ func (s *Shape) fillAgain(ctx context.Context, conn *sql.Conn, name string, tabl
 		return fmt.Errorf("refill tables of %s: %w", name, err)
 	}
 	for _, table := range tables {
-		t, own := s.Table(table), server.QuoteName(name)+"."+server.QuoteName(table)
+		t, own := s.Table(table), dbconn.QuoteName(name)+"."+dbconn.QuoteName(table)
 		empty := "TRUNCATE TABLE " + own
 		// Other engines put new rows into the room of deleted ones, in another order.
 		if t.Rows <= few && t.Engine == "InnoDB" {
@@ -284,7 +284,7 @@ func (s *Shape) makeObjects(ctx context.Context, conn *sql.Conn, name string, ob
 		// made, unless they say another.
 		if o.Collation != "" && o.Collation != collation {
 			collation = o.Collation
-			if err := run.add("ALTER DATABASE " + server.QuoteName(name) + " COLLATE " + collation); err != nil {
+			if err := run.add("ALTER DATABASE " + dbconn.QuoteName(name) + " COLLATE " + collation); err != nil {
 				return err
 			}
 		}
@@ -303,7 +303,7 @@ func (s *Shape) makeObjects(ctx context.Context, conn *sql.Conn, name string, ob
 		return err
 	}
 	if collation != s.Collation {
-		if err := run.add("ALTER DATABASE " + server.QuoteName(name) + " COLLATE " + s.Collation); err != nil {
+		if err := run.add("ALTER DATABASE " + dbconn.QuoteName(name) + " COLLATE " + s.Collation); err != nil {
 			return err
 		}
 	}
@@ -315,7 +315,7 @@ func (s *Shape) makeObjects(ctx context.Context, conn *sql.Conn, name string, ob
 
 // settings is the statement that sets what an object was made with.
 func (o Object) settings() string {
-	list := []string{"sql_mode = " + server.Quote(o.SQLMode)}
+	list := []string{"sql_mode = " + dbconn.Quote(o.SQLMode)}
 	if o.Kind == "VIEW" { // it has none of its own
 		list[0] = "sql_mode = @ramaria_mode"
 	}
@@ -323,7 +323,7 @@ func (o Object) settings() string {
 		{"character_set_client", o.Client}, {"collation_connection", o.Connection}, {"time_zone", o.Zone},
 	} {
 		if s.value != "" {
-			list = append(list, s.name+" = "+server.Quote(s.value))
+			list = append(list, s.name+" = "+dbconn.Quote(s.value))
 		}
 	}
 	return "SET " + strings.Join(list, ", ")

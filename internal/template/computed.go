@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // zoned is what makes a value depend on the time zone of the session that computes it.
@@ -40,7 +40,7 @@ func (s *Shape) CheckComputed(ctx context.Context, conn *sql.Conn) error {
 // computesSame reports whether a column has the same values in a copy.
 func (s *Shape) computesSame(ctx context.Context, conn *sql.Conn, t *Table, c Column) (same bool, err error) {
 	const copied = "ramaria_computed"
-	own, copyOf := server.QuoteName(s.Name)+"."+server.QuoteName(t.Name), server.QuoteName(s.Name)+"."+server.QuoteName(copied)
+	own, copyOf := dbconn.QuoteName(s.Name)+"."+dbconn.QuoteName(t.Name), dbconn.QuoteName(s.Name)+"."+dbconn.QuoteName(copied)
 	drop := "DROP TEMPORARY TABLE IF EXISTS " + copyOf // #nosec G202 -- names are quoted, here and below
 	defer func() {
 		_, dropped := conn.ExecContext(context.WithoutCancel(ctx), drop)
@@ -49,7 +49,7 @@ func (s *Shape) computesSame(ctx context.Context, conn *sql.Conn, t *Table, c Co
 	var list []string
 	for _, c := range t.Columns {
 		if !c.Generated {
-			list = append(list, server.QuoteName(c.Name))
+			list = append(list, dbconn.QuoteName(c.Name))
 		}
 	}
 	columns := strings.Join(list, ",")
@@ -64,7 +64,7 @@ func (s *Shape) computesSame(ctx context.Context, conn *sql.Conn, t *Table, c Co
 	}
 	var sums [2]string
 	for i, table := range []string{own, copyOf} {
-		query := "SELECT CONCAT(COUNT(*), ' ', COALESCE(SUM(CRC32(HEX(" + server.QuoteName(c.Name) + "))), 0)) FROM " + table
+		query := "SELECT CONCAT(COUNT(*), ' ', COALESCE(SUM(CRC32(HEX(" + dbconn.QuoteName(c.Name) + "))), 0)) FROM " + table
 		if err := conn.QueryRowContext(ctx, query).Scan(&sums[i]); err != nil {
 			return false, err
 		}

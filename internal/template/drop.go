@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -22,21 +22,21 @@ const dropTries = 5
 // where files were copied and not imported, is removed when it is dropped again, or cloned.
 func Drop(ctx context.Context, conn *sql.Conn, name, dataDir string) error {
 	for try := 1; ; try++ {
-		_, err := conn.ExecContext(ctx, "DROP DATABASE IF EXISTS "+server.QuoteName(name))
+		_, err := conn.ExecContext(ctx, "DROP DATABASE IF EXISTS "+dbconn.QuoteName(name))
 		if err == nil {
 			return nil
 		}
-		if server.DirectoryStays(err) && dataDir != "" {
+		if dbconn.DirectoryStays(err) && dataDir != "" {
 			return removeStranded(dataDir, name)
 		}
-		again := server.LockTimeout(err)
+		again := dbconn.LockTimeout(err)
 		switch {
 		case try == dropTries:
 			again = false
-		case server.ReadOnlyDatabase(err):
-			_, err = conn.ExecContext(ctx, "ALTER DATABASE "+server.QuoteName(name)+" READ ONLY = 0")
+		case dbconn.ReadOnlyDatabase(err):
+			_, err = conn.ExecContext(ctx, "ALTER DATABASE "+dbconn.QuoteName(name)+" READ ONLY = 0")
 			again = err == nil
-		case server.BrokenTriggers(err) && dataDir != "":
+		case dbconn.BrokenTriggers(err) && dataDir != "":
 			cause := err
 			if again, err = removeTriggers(dataDir, name); !again {
 				err = errors.Join(cause, err)

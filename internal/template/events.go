@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // Events fire by themselves: in a template they would change it, and in a clone that is nobody's
@@ -78,7 +78,7 @@ func (s *Shape) Wake(ctx context.Context, conn *sql.Conn, name string) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if _, err := conn.ExecContext(ctx, "USE "+server.QuoteName(name)); err != nil {
+	if _, err := conn.ExecContext(ctx, "USE "+dbconn.QuoteName(name)); err != nil {
 		return fmt.Errorf("make events of %s: %w", name, err)
 	}
 	if err := s.makeObjects(ctx, conn, name, events); err != nil {
@@ -95,7 +95,7 @@ func (s *Shape) Sleep(ctx context.Context, conn *sql.Conn, name string) error {
 	}
 	run := statements{ctx: ctx, conn: conn}
 	for _, o := range events {
-		if err := run.add("DROP EVENT IF EXISTS " + server.QuoteName(name) + "." + server.QuoteName(o.Name)); err != nil {
+		if err := run.add("DROP EVENT IF EXISTS " + dbconn.QuoteName(name) + "." + dbconn.QuoteName(o.Name)); err != nil {
 			return fmt.Errorf("remove events of %s: %w", name, err)
 		}
 	}
@@ -107,8 +107,8 @@ func (s *Shape) Sleep(ctx context.Context, conn *sql.Conn, name string) error {
 
 // Firing returns the names of the events of a database that are enabled.
 func Firing(ctx context.Context, conn *sql.Conn, name string) (list []string, err error) {
-	err = server.Ask(ctx, conn, server.Question{
-		Text: "SELECT event_name FROM information_schema.events WHERE event_schema = " + server.Quote(name) + " AND status = 'ENABLED' ORDER BY event_name",
+	err = dbconn.Ask(ctx, conn, dbconn.Question{
+		Text: "SELECT event_name FROM information_schema.events WHERE event_schema = " + dbconn.Quote(name) + " AND status = 'ENABLED' ORDER BY event_name",
 		Row: func(rows *sql.Rows) error {
 			var event string
 			if err := rows.Scan(&event); err != nil {
@@ -152,8 +152,8 @@ func alterEvents(ctx context.Context, conn *sql.Conn, name string, events []stri
 			continue
 		}
 		// Who alters an event becomes its definer, unless another is named.
-		definer, _, _ := strings.Cut(strings.TrimPrefix(o.Create, "CREATE "), " EVENT "+server.QuoteName(o.Name))
-		o.Create = "ALTER " + definer + " EVENT " + server.QuoteName(o.Name) + " " + to
+		definer, _, _ := strings.Cut(strings.TrimPrefix(o.Create, "CREATE "), " EVENT "+dbconn.QuoteName(o.Name))
+		o.Create = "ALTER " + definer + " EVENT " + dbconn.QuoteName(o.Name) + " " + to
 		list = append(list, o)
 	}
 	if err := r.shape.makeObjects(ctx, conn, name, list); err != nil {

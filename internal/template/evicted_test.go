@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -36,7 +36,7 @@ INSERT INTO b (a) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM 
 	}
 	shape := read(t, conn, "shop")
 	shape.Files = &template.Files{DataDir: srv.DataDir(), UID: srv.Account.UID, GID: srv.Account.GID}
-	other, err := server.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
+	other, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
 	if err != nil {
 		t.Fatal(err)
 	}

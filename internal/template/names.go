@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // word is a name, a string or a run of signs in the body of an object.
@@ -112,7 +112,7 @@ func relocate(sql, mode, from, to string, fold func(string) string, isObject fun
 		switch {
 		case w.kind == literal:
 			text := fold(w.text)
-			quoted = quoted || text == from || strings.Contains(text, from+".") || strings.Contains(text, server.QuoteName(from))
+			quoted = quoted || text == from || strings.Contains(text, from+".") || strings.Contains(text, dbconn.QuoteName(from))
 		case w.kind == name && (strings.EqualFold(w.text, "PREPARE") || strings.EqualFold(w.text, "IMMEDIATE")):
 			dynamic = true
 		case w.kind != name || fold(w.text) != from || is(i-1, ".") || is(i-1, "@") || is(i+1, "@"): // also of an account
@@ -133,7 +133,7 @@ func relocate(sql, mode, from, to string, fold func(string) string, isObject fun
 			continue
 		}
 		b.WriteString(sql[at:list[i].start])
-		b.WriteString(server.QuoteName(to))
+		b.WriteString(dbconn.QuoteName(to))
 		at = list[i].end
 	}
 	if dynamic && quoted {

@@ -72,7 +72,7 @@ func testNamed(t *testing.T, want string) {
 		t.Fatal(err)
 	}
 	if r := shape.Compare(read(t, conn, "c"), nil); !r.Empty() {
-		t.Errorf("a fresh clone wants mending: %+v", r)
+		t.Errorf("a fresh clone needs repair: %+v", r)
 	}
 	for _, do := range []string{"USE c", "CALL twice(7)", "UPDATE item SET a = 8", "INSERT INTO m VALUES (1)", "DELETE FROM m1"} {
 		run(t, conn, do)
@@ -96,11 +96,11 @@ func testNamed(t *testing.T, want string) {
 	// What was dropped comes back with the clone's name.
 	run(t, conn, "DROP TRIGGER inserted")
 	run(t, conn, "DROP PROCEDURE put")
-	if err := shape.Mend(t.Context(), conn, "c", shape.Compare(read(t, conn, "c"), nil)); err != nil {
+	if err := shape.Repair(t.Context(), conn, "c", shape.Compare(read(t, conn, "c"), nil)); err != nil {
 		t.Fatal(err)
 	}
 	if r := shape.Compare(read(t, conn, "c"), nil); !r.Empty() {
-		t.Errorf("a mended clone wants mending: %+v", r)
+		t.Errorf("a repaired clone needs repair: %+v", r)
 	}
 	// What cannot be told is refused, by name.
 	for _, body := range []string{"EXECUTE IMMEDIATE 'DELETE FROM shop.log'", "BEGIN SET @s = 'DELETE FROM shop.log'; PREPARE s FROM @s; EXECUTE s; END", "SELECT shop.log FROM item shop"} {

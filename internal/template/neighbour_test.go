@@ -16,7 +16,7 @@ func TestReadBesideNeighbour(t *testing.T) {
 		srv, conn, _ := start(t, want)
 		srv.Load(t, "CREATE DATABASE neighbour; USE neighbour; CREATE TABLE src (a int); INSERT INTO src VALUES (1), (2)")
 		run(t, conn, "SET lock_wait_timeout = 3600")
-		other, err := srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+		other, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
 		if err != nil {
 			t.Fatal(err)
 		}

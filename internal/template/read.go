@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // ErrNoDatabase says that there is no such database.
@@ -102,19 +102,19 @@ func (r *reader) database() error {
 		return err
 	}
 	// Within its own database the server writes the names in a view without it.
-	if _, err = r.conn.ExecContext(r.ctx, "USE "+server.QuoteName(r.shape.Name)); err != nil {
+	if _, err = r.conn.ExecContext(r.ctx, "USE "+dbconn.QuoteName(r.shape.Name)); err != nil {
 		return err
 	}
 	return r.each(func(row map[string]string) error {
 		r.shape.Options = options(row)
 		return nil
-	}, "SHOW CREATE DATABASE "+server.QuoteName(r.shape.Name))
+	}, "SHOW CREATE DATABASE "+dbconn.QuoteName(r.shape.Name))
 }
 
 // options is what SHOW CREATE DATABASE says behind the name, but for READ ONLY: a clone is to be
 // written to.
 func options(row map[string]string) string {
-	_, rest, _ := strings.Cut(row["create database"], server.QuoteName(row["database"]))
+	_, rest, _ := strings.Cut(row["create database"], dbconn.QuoteName(row["database"]))
 	return strings.TrimSpace(strings.TrimSuffix(rest, "/* READ ONLY = 1 */"))
 }
 
@@ -195,7 +195,7 @@ func (r *reader) definitions() error {
 			err := r.each(func(row map[string]string) error {
 				t.State = sequenceState(row)
 				return nil
-			}, "SELECT * FROM "+server.QuoteName(t.Name))
+			}, "SELECT * FROM "+dbconn.QuoteName(t.Name))
 			if err != nil {
 				return err
 			}
@@ -203,7 +203,7 @@ func (r *reader) definitions() error {
 		err := r.each(func(row map[string]string) error {
 			t.Create = row["create table"] // also of a sequence
 			return nil
-		}, "SHOW CREATE "+t.statement()+" "+server.QuoteName(t.Name))
+		}, "SHOW CREATE "+t.statement()+" "+dbconn.QuoteName(t.Name))
 		if err != nil {
 			return err
 		}
@@ -244,7 +244,7 @@ func (r *reader) objects() error {
 // body may hold literals of another character set than this session's.
 func (r *reader) object(o *Object) (err error) {
 	if o.Client != "utf8mb4" && o.Client != "" {
-		if _, err := r.conn.ExecContext(r.ctx, "SET character_set_results = "+server.Quote(o.Client)); err != nil {
+		if _, err := r.conn.ExecContext(r.ctx, "SET character_set_results = "+dbconn.Quote(o.Client)); err != nil {
 			return err
 		}
 		defer func() {
@@ -256,7 +256,7 @@ func (r *reader) object(o *Object) (err error) {
 }
 
 // show is the question for the statement that makes an object of the session's database.
-func (o *Object) show() string { return "SHOW CREATE " + o.Kind + " " + server.QuoteName(o.Name) }
+func (o *Object) show() string { return "SHOW CREATE " + o.Kind + " " + dbconn.QuoteName(o.Name) }
 
 // shown takes in the answer to show.
 func (o *Object) shown(row map[string]string) error {
@@ -290,7 +290,7 @@ func sortViews(objects []Object) {
 		}
 		done[v.Name] = true
 		for _, w := range views {
-			if strings.Contains(v.Create, server.QuoteName(w.Name)) {
+			if strings.Contains(v.Create, dbconn.QuoteName(w.Name)) {
 				place(w)
 			}
 		}
@@ -315,7 +315,7 @@ func Analyze(ctx context.Context, conn *sql.Conn, name string) error {
 	var list []string
 	for _, t := range r.shape.Tables {
 		if t.Kind == Base {
-			list = append(list, server.QuoteName(t.Name))
+			list = append(list, dbconn.QuoteName(t.Name))
 		}
 	}
 	if len(list) == 0 {

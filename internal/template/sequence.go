@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // SequenceState is where a sequence stands. Numbers are texts: they may be negative, or above
@@ -54,7 +54,7 @@ func restart(own string, s SequenceState) []string {
 func Restart(ctx context.Context, conn *sql.Conn, name string, states map[string]SequenceState) error {
 	run := statements{ctx: ctx, conn: conn}
 	for table, state := range states {
-		for _, statement := range restart(server.QuoteName(name)+"."+server.QuoteName(table), state) {
+		for _, statement := range restart(dbconn.QuoteName(name)+"."+dbconn.QuoteName(table), state) {
 			if err := run.add(statement); err != nil {
 				return fmt.Errorf("restart the sequence %s of %s: %w", table, name, err)
 			}
@@ -79,7 +79,7 @@ func SettleSequences(ctx context.Context, conn *sql.Conn, name string) (map[stri
 		if t.Kind != Sequence {
 			continue
 		}
-		state, err := settleSequence(&r, server.QuoteName(name)+"."+server.QuoteName(t.Name))
+		state, err := settleSequence(&r, dbconn.QuoteName(name)+"."+dbconn.QuoteName(t.Name))
 		if err != nil {
 			return nil, fmt.Errorf("settle sequence %s of %s: %w", t.Name, name, err)
 		}
@@ -98,7 +98,7 @@ func settleSequence(r *reader, own string) (state SequenceState, err error) {
 	}
 	var next string
 	err = r.conn.QueryRowContext(r.ctx, "SELECT NEXTVAL("+own+")").Scan(&next)
-	if server.SequenceOver(err) {
+	if dbconn.SequenceOver(err) {
 		return state, nil // and so it is for everybody
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // Shape is all that a database is made of but its rows.
@@ -152,7 +152,7 @@ var impliedCharset = regexp.MustCompile(` CHARACTER SET \w+ COLLATE `)
 // definition is what a table is but its counter: SHOW CREATE TABLE without it, and without
 // the name of its database.
 func definition(create, database string) string {
-	create = impliedCharset.ReplaceAllString(replaceOutsideStrings(create, server.QuoteName(database)+".", ""), " COLLATE ")
+	create = impliedCharset.ReplaceAllString(replaceOutsideStrings(create, dbconn.QuoteName(database)+".", ""), " COLLATE ")
 	from, to := counterIn(create)
 	return create[:from] + create[to:]
 }
@@ -190,9 +190,9 @@ func counterIn(create string) (from, to int) {
 // itself puts the name: at the functions that it calls, which it writes out in full.
 func requalify(o Object, from, to string) string {
 	if to != "" {
-		to = server.QuoteName(to) + "."
+		to = dbconn.QuoteName(to) + "."
 	}
-	return replaceOutsideStrings(o.Create, server.QuoteName(from)+".", to)
+	return replaceOutsideStrings(o.Create, dbconn.QuoteName(from)+".", to)
 }
 
 // replaceOutsideStrings replaces what does not lie in a string literal. The text is a

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // Sums are checksums of the rows of a template's tables, by which it can be told later whether
@@ -49,7 +49,7 @@ func (s *Shape) Checksums(ctx context.Context, conn *sql.Conn, wanted func(table
 			}
 			list[t.Name] = sum
 		default:
-			plain = append(plain, server.QuoteName(s.Name)+"."+server.QuoteName(t.Name))
+			plain = append(plain, dbconn.QuoteName(s.Name)+"."+dbconn.QuoteName(t.Name))
 		}
 	}
 	if len(plain) == 0 {
@@ -92,11 +92,11 @@ func (s *Shape) checksum(t *Table) string {
 	var stored []string
 	for _, c := range t.Columns {
 		if !c.Generated {
-			stored = append(stored, "IFNULL(CAST("+server.QuoteName(c.Name)+" AS BINARY), x'00')")
+			stored = append(stored, "IFNULL(CAST("+dbconn.QuoteName(c.Name)+" AS BINARY), x'00')")
 		}
 	}
 	if len(stored) > 0 {
 		parts = append(parts, "IFNULL(SUM(CRC32(CONCAT_WS(x'01', "+strings.Join(stored, ", ")+"))), 0)")
 	}
-	return "SELECT CONCAT_WS(' ', " + strings.Join(parts, ", ") + ") FROM " + server.QuoteName(s.Name) + "." + server.QuoteName(t.Name)
+	return "SELECT CONCAT_WS(' ', " + strings.Join(parts, ", ") + ") FROM " + dbconn.QuoteName(s.Name) + "." + dbconn.QuoteName(t.Name)
 }

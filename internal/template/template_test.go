@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/fixture"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
@@ -48,7 +49,7 @@ func start(t *testing.T, want string) (*servertest.Running, *sql.Conn, []string)
 			databases = append(databases, name)
 		}
 	}
-	db, err := srv.OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+	db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func testClone(t *testing.T, want string) {
 			}
 			same(t, srv, name, name+"_clone")
 			if r := shape.Compare(read(t, conn, name+"_clone"), nil); !r.Empty() {
-				t.Errorf("a fresh clone wants mending: %+v", r)
+				t.Errorf("a fresh clone needs repair: %+v", r)
 			}
 			// Once more by files, also where that is not faster; and where they are no good.
 			for _, dir := range []string{srv.DataDir(), "/nowhere"} {
@@ -148,12 +149,12 @@ func testMend(t *testing.T, want string) {
 			if len(r.Refill) == 2 && len(r.Drop)+len(r.Remake)+len(r.MakeObjects)+len(r.DropObjects) == 0 && !r.Defaults {
 				t.Error("it was not seen")
 			}
-			if err := shape.Mend(t.Context(), conn, "z", r); err != nil {
+			if err := shape.Repair(t.Context(), conn, "z", r); err != nil {
 				t.Fatal(err)
 			}
 			same(t, srv, "zoo", "z")
 			if r := shape.Compare(read(t, conn, "z"), nil); !r.Empty() {
-				t.Errorf("a mended clone wants mending: %+v", r)
+				t.Errorf("a repaired clone needs repair: %+v", r)
 			}
 		})
 	}
@@ -218,7 +219,7 @@ func testLockedTemplate(t *testing.T, want string) {
 	}
 	shape := read(t, conn, "world")
 	shape.Files = &template.Files{DataDir: srv.DataDir(), UID: srv.Account.UID, GID: srv.Account.GID}
-	db, err := server.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "world")
+	db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "world")
 	if err != nil {
 		t.Fatal(err)
 	}

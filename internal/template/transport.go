@@ -12,7 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -72,7 +72,7 @@ func (s *Shape) transport(ctx context.Context, conn *sql.Conn, name string, tabl
 	each := func(words, database, end string) string {
 		var b strings.Builder
 		for _, table := range list {
-			b.WriteString(words + server.QuoteName(database) + "." + server.QuoteName(table) + end)
+			b.WriteString(words + dbconn.QuoteName(database) + "." + dbconn.QuoteName(table) + end)
 		}
 		return b.String()
 	}
@@ -152,7 +152,7 @@ const metadataSuffix = ".cfg"
 func qualified(database string, tables []string) string {
 	list := make([]string, len(tables))
 	for i, table := range tables {
-		list[i] = server.QuoteName(database) + "." + server.QuoteName(table)
+		list[i] = dbconn.QuoteName(database) + "." + dbconn.QuoteName(table)
 	}
 	return strings.Join(list, ", ")
 }
@@ -172,8 +172,8 @@ func (f *Files) spaces(ctx context.Context, conn *sql.Conn, name string, tables 
 	}
 	prefix := name + "/"
 	// INNODB_SYS_TABLESPACES looks at the files of all that there are, and takes six times as long.
-	ask := fmt.Sprintf("SELECT NAME, SPACE FROM information_schema.INNODB_SYS_TABLES WHERE LEFT(NAME, %d) = BINARY %s", len(prefix), server.Quote(prefix))
-	return ids, server.Ask(ctx, conn, server.Question{Text: ask, Row: func(rows *sql.Rows) error {
+	ask := fmt.Sprintf("SELECT NAME, SPACE FROM information_schema.INNODB_SYS_TABLES WHERE LEFT(NAME, %d) = BINARY %s", len(prefix), dbconn.Quote(prefix))
+	return ids, dbconn.Ask(ctx, conn, dbconn.Question{Text: ask, Row: func(rows *sql.Rows) error {
 		var table string
 		var id uint32
 		err := rows.Scan(&table, &id)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // ErrDiffers says that a clone is not as its template.
@@ -19,7 +19,7 @@ var ErrDiffers = errors.New("the clone is not as its template")
 // making it takes, and information_schema makes a temporary table for each question.
 func (s *Shape) verify(ctx context.Context, conn *sql.Conn, name string, tables []string, objects []Object) (map[string]uint64, error) {
 	v := verifier{shape: s, name: name, counters: map[string]uint64{}}
-	var list []server.Question
+	var list []dbconn.Question
 	for _, table := range tables {
 		list = append(list, v.table(s.Table(table))...)
 	}
@@ -27,8 +27,8 @@ func (s *Shape) verify(ctx context.Context, conn *sql.Conn, name string, tables 
 		list = append(list, v.object(&objects[i]))
 	}
 	list = append(list, v.database())
-	if err := server.Ask(ctx, conn, list...); err != nil {
-		if server.Missing(err) {
+	if err := dbconn.Ask(ctx, conn, list...); err != nil {
+		if dbconn.Missing(err) {
 			err = fmt.Errorf("%w: %w", ErrDiffers, err)
 		}
 		if _, back := conn.ExecContext(context.WithoutCancel(ctx), resultsInUTF8); back != nil {
@@ -36,7 +36,7 @@ func (s *Shape) verify(ctx context.Context, conn *sql.Conn, name string, tables 
 		}
 		return nil, fmt.Errorf("compare it with its template: %w", err)
 	}
-	return v.counters, v.mendCounters(ctx, conn)
+	return v.counters, v.repairCounters(ctx, conn)
 }
 
 const resultsInUTF8 = "SET character_set_results = 'utf8mb4'"
@@ -55,8 +55,8 @@ func differs(what, name, aspect, have, want string) error {
 }
 
 // question is one whose answer is a row.
-func question(text string, f func(row map[string]string) error) server.Question {
-	return server.Question{Text: text, Row: func(rows *sql.Rows) error {
+func question(text string, f func(row map[string]string) error) dbconn.Question {
+	return dbconn.Question{Text: text, Row: func(rows *sql.Rows) error {
 		row, err := texts(rows)
 		if err != nil {
 			return err
@@ -65,9 +65,9 @@ func question(text string, f func(row map[string]string) error) server.Question 
 	}}
 }
 
-func (v *verifier) table(t *Table) []server.Question {
-	own := server.QuoteName(v.name) + "." + server.QuoteName(t.Name)
-	list := []server.Question{question("SHOW CREATE "+t.statement()+" "+own, func(row map[string]string) error {
+func (v *verifier) table(t *Table) []dbconn.Question {
+	own := dbconn.QuoteName(v.name) + "." + dbconn.QuoteName(t.Name)
+	list := []dbconn.Question{question("SHOW CREATE "+t.statement()+" "+own, func(row map[string]string) error {
 		return v.compare(t, row["create table"]) // also of a sequence
 	})}
 	if t.Kind == Sequence {
@@ -111,11 +111,11 @@ func (v *verifier) compare(t *Table, create string) error {
 	return nil
 }
 
-func (v *verifier) object(want *Object) server.Question {
+func (v *verifier) object(want *Object) dbconn.Question {
 	// In the bytes that it was written in; see reader.object.
 	set := resultsInUTF8
 	if want.Client != "" {
-		set = "SET character_set_results = " + server.Quote(want.Client)
+		set = "SET character_set_results = " + dbconn.Quote(want.Client)
 	}
 	return question(set+"; "+want.show(), func(row map[string]string) error {
 		have := *want
@@ -129,8 +129,8 @@ func (v *verifier) object(want *Object) server.Question {
 	})
 }
 
-func (v *verifier) database() server.Question {
-	return question(resultsInUTF8+"; SHOW CREATE DATABASE "+server.QuoteName(v.name), func(row map[string]string) error {
+func (v *verifier) database() dbconn.Question {
+	return question(resultsInUTF8+"; SHOW CREATE DATABASE "+dbconn.QuoteName(v.name), func(row map[string]string) error {
 		if have := options(row); have != v.shape.Options {
 			return differs("database", v.name, "its options", have, v.shape.Options)
 		}
@@ -138,26 +138,26 @@ func (v *verifier) database() server.Question {
 	})
 }
 
-// mendCounters sets the counters that differ.
+// repairCounters sets the counters that differ.
 //
 // MariaDB forgets a table that nobody has open when it knows more of them than
 // table_definition_cache says, also between the DISCARD and the IMPORT of its tablespace. It
 // reads the table anew for the import then, and passes over AUTO_INCREMENT, since there is no
 // file yet: the counter in memory stays 0, and an INSERT fails with 1467, until the table is
 // opened once more. Others differ since the template's own counter moved, which leaves no trace.
-func (v *verifier) mendCounters(ctx context.Context, conn *sql.Conn) error {
+func (v *verifier) repairCounters(ctx context.Context, conn *sql.Conn) error {
 	if len(v.wrong) == 0 {
 		return nil
 	}
-	var mend strings.Builder
-	var list []server.Question
+	var repair strings.Builder
+	var list []dbconn.Question
 	for _, t := range v.wrong {
 		want, err := CounterOf(t.Create)
 		if err != nil {
 			return err
 		}
-		own := server.QuoteName(v.name) + "." + server.QuoteName(t.Name)
-		fmt.Fprintf(&mend, "ALTER TABLE %s AUTO_INCREMENT = %d;", own, max(want, 1))
+		own := dbconn.QuoteName(v.name) + "." + dbconn.QuoteName(t.Name)
+		fmt.Fprintf(&repair, "ALTER TABLE %s AUTO_INCREMENT = %d;", own, max(want, 1))
 		list = append(list, question("SHOW CREATE TABLE "+own, func(row map[string]string) error {
 			have, err := CounterOf(row["create table"])
 			if err != nil {
@@ -173,10 +173,10 @@ func (v *verifier) mendCounters(ctx context.Context, conn *sql.Conn) error {
 			return nil
 		}))
 	}
-	if _, err := conn.ExecContext(ctx, mend.String()); err != nil {
+	if _, err := conn.ExecContext(ctx, repair.String()); err != nil {
 		return fmt.Errorf("set counters: %w", err)
 	}
-	if err := server.Ask(ctx, conn, list...); err != nil {
+	if err := dbconn.Ask(ctx, conn, list...); err != nil {
 		return fmt.Errorf("compare counters: %w", err)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // damages are done to a clone of the zoo before it is compared; those that begin with ~ are
-// mended, the others make the clone be made again.
+// repaired, the others make the clone be made again.
 const damages = `
 ~ALTER TABLE keeper AUTO_INCREMENT = 9000
 ~ALTER TABLE empty_one AUTO_INCREMENT = 77
@@ -37,7 +37,7 @@ func testDamaged(t *testing.T, want string) {
 	srv, conn, _ := start(t, want)
 	shape := read(t, conn, "zoo")
 	for _, damage := range strings.Split(strings.TrimSpace(servertest.Flavoured(srv.Server, damages)), "\n") {
-		damage, mended := strings.CutPrefix(damage, "~")
+		damage, repaired := strings.CutPrefix(damage, "~")
 		for _, always := range []bool{false, true} {
 			if always && !strings.Contains(damage, "visit") && !strings.Contains(damage, "twice") {
 				continue // two are enough to see that it gives up
@@ -50,12 +50,12 @@ func testDamaged(t *testing.T, want string) {
 			})
 			_, err := shape.Clone(t.Context(), conn, "damaged")
 			switch {
-			case mended || !always:
+			case repaired || !always:
 				if err != nil {
 					t.Errorf("%s: %v", damage, err)
 					continue
 				}
-				if again := made > 1; again == mended {
+				if again := made > 1; again == repaired {
 					t.Errorf("%s: made %d times", damage, made)
 				}
 				same(t, srv, "zoo", "damaged")

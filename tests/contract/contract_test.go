@@ -3,8 +3,10 @@
 package contract
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -30,33 +32,59 @@ func TestServerKeepsDocument(t *testing.T) {
 	if _, err := c.Mark(t.Context(), client.MarkRequest{Label: "before-migration"}); err != nil {
 		t.Fatal(err)
 	}
-	marked := markOne(t, c)
+	saved := saveOne(t, c)
 	sent, out, err := run(t, forward(t, c.Socket()))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Logf("%d requests", len(sent))
-	checkReach(t, append(sent, marked...))
+	checkReach(t, append(sent, saved...))
 }
 
-// markOne marks a database and rewinds it: of those that are made at random each was kept, or its
-// server started anew, before anybody marks it, which is to be refused.
-func markOne(t *testing.T, c *client.Client) []request {
+// saveOne sets a savepoint in a database and rolls it back, by the new names and the old: of those
+// that are made at random each was kept, or its server restarted, before a savepoint is set, which is
+// to be refused.
+func saveOne(t *testing.T, c *client.Client) []request {
 	t.Helper()
 	d, err := c.NewDatabase(t.Context(), client.DatabaseRequest{Template: "shop", Name: "marked"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.MarkDatabase(t.Context(), d.Name); err != nil {
+	if err := c.SetSavepoint(t.Context(), d.Name); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := c.RewindDatabase(t.Context(), d.Name, client.RestoreCounters); err != nil || r.Way != "noop" {
-		t.Fatalf("rewind: %+v, %v", r, err)
+	if r, err := c.RollbackDatabase(t.Context(), d.Name, client.RestoreCounters); err != nil || r.Way != "noop" {
+		t.Fatalf("roll back: %+v, %v", r, err)
+	}
+	list := []request{{method: "POST", path: "/v1/databases/marked/savepoint", status: 204}, {method: "POST", path: "/v1/databases/marked/rollback", status: 200}}
+	for _, r := range []request{{method: "POST", path: "/v1/databases/marked/mark", status: 204}, {method: "POST", path: "/v1/databases/marked/rewind", status: 200}} {
+		if got := post(t, c.Socket(), r.path); got != r.status {
+			t.Fatalf("POST %s: %d, want %d", r.path, got, r.status)
+		}
+		list = append(list, r)
 	}
 	if err := c.DropDatabase(t.Context(), d.Name); err != nil {
 		t.Fatal(err)
 	}
-	return []request{{method: "POST", path: "/v1/databases/marked/mark", status: 204}, {method: "POST", path: "/v1/databases/marked/rewind", status: 200}}
+	return list
+}
+
+// post sends a request without a body to a unix socket, and returns the status.
+func post(t *testing.T, socket, path string) int {
+	t.Helper()
+	h := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://ramaria"+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := h.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
 }
 
 // checkReach fails where a call was never made so that it succeeded, or never so that it

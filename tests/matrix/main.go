@@ -1,4 +1,4 @@
-// Command matrix prints the grid of the last `make test`: suites, which tests/suites.go
+// Command matrix prints the grid of the last `make test`: suites, which tests/registry.go
 // lists, as rows, and servers as columns. A test that did not run counts as failed, and
 // one that was skipped, or in part, or with all of its server's, as skipped.
 //
@@ -36,15 +36,17 @@ func main() {
 	}
 }
 
-// parse returns how the tests of the package ended: pass, fail or skip by name.
-func parse(results string) map[string]string {
-	ended := map[string]string{}
+// parse returns how the tests of the package ended: pass, fail or skip by name; and whether it
+// was a quick run.
+func parse(results string) (ended map[string]string, quick bool) {
+	ended = map[string]string{}
+	first, _, _ := strings.Cut(results, "\n")
 	for line := range strings.Lines(results) {
 		if f := strings.Fields(line); len(f) == 4 && f[1] == testsPackage {
 			ended[f[2]] = f[0]
 		}
 	}
-	return ended
+	return ended, first == tests.QuickResults
 }
 
 // cell counts the tests of one suite on one server.
@@ -97,7 +99,7 @@ func count(ended map[string]string, paths []string) (c cell) {
 }
 
 // grid renders all of them; ok says that none failed.
-func grid(ended map[string]string) (text string, ok bool) {
+func grid(ended map[string]string, quick bool) (text string, ok bool) {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	ok = true
@@ -105,7 +107,7 @@ func grid(ended map[string]string) (text string, ok bool) {
 	for _, s := range tests.Suites {
 		fmt.Fprint(w, s.Name)
 		for _, server := range tests.Servers {
-			c := count(ended, s.Paths(server))
+			c := count(ended, s.Paths(server, quick))
 			ok = ok && c.failed == 0
 			fmt.Fprint(w, "\t", c)
 		}

@@ -166,7 +166,7 @@ func (l *lease) back(ctx context.Context, s step) (said any, err error) {
 			l.rest(ctx, l.quiet)
 		}
 		if s.verb == rewind {
-			r, err = l.in.RewindDatabase(ctx, l.database.Name, s.mode)
+			r, err = l.in.RollbackDatabase(ctx, l.database.Name, s.mode)
 		} else {
 			r, err = l.in.ResetDatabase(ctx, l.database.Name, s.mode)
 		}
@@ -213,7 +213,7 @@ func (l *lease) settle(s step, err error) error {
 // mark marks the database. One that was changed beyond its rows cannot be.
 func (l *lease) mark(ctx context.Context) (said any, err error) {
 	l.unlock(ctx)
-	err = l.in.MarkDatabase(ctx, l.database.Name)
+	err = l.in.SetSavepoint(ctx, l.database.Name)
 	var e *client.Error
 	if errors.As(err, &e) && e.Code == client.CodeChanged {
 		l.counts.way("mark", "", err)

@@ -1,105 +1,76 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/tests"
 )
 
-// module is the prefix that guard files leave out.
+// module is the prefix that the table leaves out.
 const module = "github.com/ramaria-db/ramaria/"
 
 // guards are what must be true of a run besides that no test failed.
 type guards struct {
-	floors []floor
-	never  []*regexp.Regexp // must not be skipped
+	rows   map[string]int // the least number of tests by package, 0 if nothing is asked
+	needed []needed
 }
 
-// floor is the least number of tests, skipped ones included, of a package, or of
-// all packages below one ("internal/...").
-type floor struct {
-	least   int
-	pattern string
+// needed are tests that must not be skipped.
+type needed struct {
+	pkg     string
+	pattern *regexp.Regexp
+	later   bool // they are left for later
 }
 
-func (f floor) matches(pkg string) bool {
-	pkg = strings.TrimPrefix(pkg, module)
-	if dir, ok := strings.CutSuffix(f.pattern, "..."); ok {
-		return strings.HasPrefix(pkg+"/", dir)
-	}
-	return pkg == f.pattern
-}
+func (n needed) String() string { return n.pkg + " " + n.pattern.String() }
 
-// readGuards reads the two files; an empty name means no guard of that kind.
-func readGuards(floors, mustNotSkip string) (guards, error) {
-	var g guards
-	err := eachLine(floors, func(line string) error {
-		count, pattern, _ := strings.Cut(line, " ")
-		n, err := strconv.Atoi(count)
-		if err != nil || n < 1 || pattern == "" {
-			return errors.New("want COUNT PACKAGE")
+// newGuards are those of a table for a run.
+func newGuards(table []tests.Package, o options) (guards, error) {
+	g := guards{rows: map[string]int{}}
+	for _, p := range table {
+		if _, twice := g.rows[p.Path]; twice || p.Path == "" || p.Least < 1 {
+			return guards{}, fmt.Errorf("the row of package %q in the table: one each, with a least number of tests", p.Path)
 		}
-		g.floors = append(g.floors, floor{n, strings.TrimSpace(pattern)})
-		return nil
-	})
-	if err != nil {
-		return guards{}, err
-	}
-	err = eachLine(mustNotSkip, func(line string) error {
-		re, err := regexp.Compile("^(?:" + line + ")$")
-		if err == nil {
-			g.never = append(g.never, re)
+		g.rows[p.Path] = 0
+		if o.root {
+			g.rows[p.Path] = p.Least
 		}
-		return err
-	})
-	return g, err
-}
-
-// eachLine calls f for the lines of a file that are neither empty nor comments.
-func eachLine(path string, f func(string) error) error {
-	if path == "" {
-		return nil
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read guards: %w", err)
-	}
-	number := 0
-	for line := range strings.Lines(string(b)) {
-		number++
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
+		for _, text := range p.Later {
+			if _, err := regexp.Compile(text); err != nil {
+				return guards{}, fmt.Errorf("the row of package %q in the table: %w", p.Path, err)
+			}
 		}
-		if err := f(line); err != nil {
-			return fmt.Errorf("parse %s line %d %q: %w", path, number, line, err)
+		for _, text := range p.Needed {
+			re, err := regexp.Compile("^(?:" + text + ")$")
+			if err != nil {
+				return guards{}, fmt.Errorf("the row of package %q in the table: %w", p.Path, err)
+			}
+			if o.ci {
+				g.needed = append(g.needed, needed{p.Path, re, o.quick && slices.ContainsFunc(p.Later, re.MatchString)})
+			}
 		}
 	}
-	return nil
+	return g, nil
 }
 
 // problems names the guards that the run breaks. A pattern that no test answers to
 // breaks too: a test that was renamed would no longer be guarded.
 func (g guards) problems(t *tally) []string {
 	var list []string
-	for _, f := range g.floors {
-		count := 0
-		for pkg, n := range t.ran {
-			if f.matches(pkg) {
-				count += n
-			}
-		}
-		if count < f.least {
-			list = append(list, fmt.Sprintf("%s ran %d tests, at least %d are expected", f.pattern, count, f.least))
+	for pkg, least := range g.rows {
+		if count := t.ran[module+pkg]; count < least {
+			list = append(list, fmt.Sprintf("%s ran %d tests, at least %d are expected", pkg, count, least))
 		}
 	}
-	for _, re := range g.never {
-		found := false
+	slices.Sort(list)
+	for _, need := range g.needed {
+		found := need.later
 		for _, n := range sortedNames(t.ended) {
-			if !re.MatchString(strings.TrimPrefix(n.String(), module)) {
+			if n.pkg != module+need.pkg || !need.pattern.MatchString(n.test) {
 				continue
 			}
 			found = true
@@ -108,7 +79,7 @@ func (g guards) problems(t *tally) []string {
 			}
 		}
 		if !found {
-			list = append(list, fmt.Sprintf("no test answers to %s, which must not be skipped", re))
+			list = append(list, fmt.Sprintf("no test answers to %s, which must not be skipped", need))
 		}
 	}
 	return list
@@ -119,15 +90,15 @@ func (t *tally) vanished(packages []string) []string {
 	var list []string
 	for _, pkg := range packages {
 		if t.ran[pkg] == 0 {
-			list = append(list, pkg+" has test files but ran no test")
+			list = append(list, pkg+" has test files but ran no test: has it a row in tests/registry.go?")
 		}
 	}
 	return list
 }
 
-// packagesWithTests lists the packages of the module that have test files.
-func packagesWithTests() ([]string, error) {
-	out, err := exec.Command("go", "list", "-e", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", everything).Output()
+// packagesWithTests lists the packages that have test files.
+func packagesWithTests(pattern string) ([]string, error) {
+	out, err := exec.Command("go", "list", "-e", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", pattern).Output()
 	if err != nil {
 		return nil, fmt.Errorf("list packages: %w", err)
 	}

@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/ramaria-db/ramaria/tests"
 )
 
 // event is a line of `go test -json`; see `go doc test2json`.
@@ -17,9 +21,14 @@ type event struct {
 	Test    string
 	Output  string
 	Elapsed float64 // seconds
+
+	Key, Value string // of an attribute
 }
 
-// name is a test by package and name, as reports and must-not-skip lists show it.
+// secondsAttr is the attribute of a test that says what took it so long elsewhere.
+const secondsAttr = "seconds"
+
+// name is a test by package and name, as reports show it.
 type name struct{ pkg, test string }
 
 func (n name) String() string { return n.pkg + " " + n.test }
@@ -35,6 +44,8 @@ type tally struct {
 	out     io.Writer
 	verbose bool
 
+	lock sync.Mutex // of what follows: two go tests are read at once
+
 	passed, failed, skipped int
 
 	ran     map[string]int    // tests that ended, by package
@@ -43,6 +54,7 @@ type tally struct {
 	skips   map[name]string   // with the reason
 	fails   map[name][]string // with the last lines that were printed
 	ended   map[name]ending
+	seconds map[name]float64    // that a test said itself
 	broken  map[string]struct{} // packages with a failed test
 }
 
@@ -50,7 +62,7 @@ func newTally(out io.Writer, verbose bool) *tally {
 	return &tally{
 		out: out, verbose: verbose,
 		ran: map[string]int{}, output: map[name][]string{}, running: map[string][]name{},
-		skips: map[name]string{}, fails: map[name][]string{}, ended: map[name]ending{}, broken: map[string]struct{}{},
+		skips: map[name]string{}, fails: map[name][]string{}, ended: map[name]ending{}, seconds: map[name]float64{}, broken: map[string]struct{}{},
 	}
 }
 
@@ -62,10 +74,9 @@ func (t *tally) read(r io.Reader) error {
 		if len(line) > 0 {
 			var e event
 			if json.Unmarshal(line, &e) != nil {
-				fmt.Fprint(t.out, string(line))
-			} else {
-				t.take(e)
+				e = event{Action: "build-output", Output: string(line)}
 			}
+			t.take(e)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -77,6 +88,8 @@ func (t *tally) read(r io.Reader) error {
 }
 
 func (t *tally) take(e event) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
 	n := name{e.Package, e.Test}
 	switch {
 	case e.Action == "build-output":
@@ -91,13 +104,15 @@ func (t *tally) take(e event) {
 		}
 	case e.Action == "run":
 		t.running[e.Package] = append(t.running[e.Package], n)
+	case e.Action == "attr" && e.Key == secondsAttr:
+		t.seconds[n], _ = strconv.ParseFloat(e.Value, 64)
 	case e.Action == "pass" || e.Action == "fail" || e.Action == "skip":
 		t.end(n, ending{e.Action, e.Elapsed})
 	}
 }
 
 func (t *tally) takeOutput(n name, text string) {
-	for _, frame := range []string{"=== RUN", "=== PAUSE", "=== CONT", "=== NAME"} {
+	for _, frame := range []string{"=== RUN", "=== PAUSE", "=== CONT", "=== NAME", "=== ATTR"} {
 		if strings.HasPrefix(text, frame) {
 			return
 		}
@@ -187,8 +202,11 @@ func (t *tally) writeReport(w io.Writer, problems []string) {
 }
 
 // results are the tests that ended, a line "ACTION PACKAGE TEST SECONDS" each.
-func (t *tally) results() string {
+func (t *tally) results(quick bool) string {
 	var b strings.Builder
+	if quick {
+		fmt.Fprintln(&b, tests.QuickResults)
+	}
 	for _, n := range sortedNames(t.ended) {
 		fmt.Fprintf(&b, "%s %s %.1f\n", t.ended[n].action, strings.TrimPrefix(n.String(), module), t.ended[n].seconds)
 	}

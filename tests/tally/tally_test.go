@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/tests"
 )
 
 // events writes what `go test -json` writes; a line is "ACTION PACKAGE [TEST] [OUTPUT]".
@@ -81,38 +83,33 @@ func TestResults(t *testing.T) {
 	if err := tl.read(strings.NewReader(`{"Action":"pass","Package":"` + module + `c","Test":"V","Elapsed":61.26}`)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("pass a T 0.0\nskip a T/x 0.0\nfail b U 0.0\npass c V 61.3\n", tl.results()); diff != "" {
+	if diff := cmp.Diff("pass a T 0.0\nskip a T/x 0.0\nfail b U 0.0\npass c V 61.3\n", tl.results(false)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func guardsOf(t *testing.T, floors, never string) (guards, error) {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range map[string]string{"floors": floors, "never": never} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return readGuards(filepath.Join(dir, "floors"), filepath.Join(dir, "never"))
-}
-
 func TestGuards(t *testing.T) {
 	tl := count(t, "run internal/x T", "pass internal/x T", "run internal/x/y T", "skip internal/x/y T", "run internal/xy T", "pass internal/xy T")
+	root, ci := options{root: true}, options{ci: true}
 	for _, tc := range []struct {
-		name, floors, never string
-		want                []string // a part of each problem
+		name  string
+		o     options
+		table []tests.Package
+		want  []string // a part of each problem
 	}{
-		{"kept", "# comment\n\n2 internal/x/...\n1 internal/x\n", "internal/x T", nil},
-		{"below the floor", "2 internal/x", "", []string{"internal/x ran 1 tests, at least 2"}},
-		{"a group below the floor", "3 internal/x/...", "", []string{"internal/x/... ran 2 tests"}},
-		{"a group that vanished", "1 internal/gone/...", "", []string{"internal/gone/... ran 0"}},
-		{"skipped", "", "internal/x/y T", []string{"internal/x/y T must not be skipped"}},
-		{"skipped, by pattern", "", "internal/.* T", []string{"internal/x/y T must not be skipped"}},
-		{"renamed", "", "internal/x Old", []string{"no test answers to"}},
+		{"kept", options{root: true, ci: true}, []tests.Package{{Path: "internal/x", Least: 1, Needed: []string{"T"}}}, nil},
+		{"below the least number", root, []tests.Package{{Path: "internal/x", Least: 2}}, []string{"internal/x ran 1 tests, at least 2"}},
+		{"below it, not as root", ci, []tests.Package{{Path: "internal/x", Least: 2}}, nil},
+		{"a suite that vanished", root, []tests.Package{{Path: "internal/gone", Least: 1}}, []string{"internal/gone ran 0"}},
+		{"skipped", ci, []tests.Package{{Path: "internal/x/y", Least: 1, Needed: []string{"T"}}}, []string{"internal/x/y T must not be skipped"}},
+		{"skipped, not on CI", root, []tests.Package{{Path: "internal/x/y", Least: 1, Needed: []string{"T"}}}, nil},
+		{"skipped, by pattern", ci, []tests.Package{{Path: "internal/x/y", Least: 1, Needed: []string{".*"}}}, []string{"internal/x/y T must not be skipped"}},
+		{"renamed", ci, []tests.Package{{Path: "internal/x", Least: 1, Needed: []string{"Old"}}}, []string{"no test answers to internal/x"}},
+		{"left for later", options{ci: true, quick: true}, []tests.Package{{Path: "internal/x", Least: 1, Needed: []string{"Long"}, Later: []string{"Long"}}}, nil},
+		{"left for later, and now it is later", ci, []tests.Package{{Path: "internal/x", Least: 1, Needed: []string{"Long"}, Later: []string{"Long"}}}, []string{"no test answers to internal/x"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			g, err := guardsOf(t, tc.floors, tc.never)
+			g, err := newGuards(tc.table, tc.o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,27 +126,92 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-func TestBrokenGuardsAreRefused(t *testing.T) {
-	for _, tc := range [][2]string{{"many internal/x", ""}, {"0 internal/x", ""}, {"3", ""}, {"", "("}} {
-		if _, err := guardsOf(t, tc[0], tc[1]); err == nil || !strings.Contains(err.Error(), "line 1") {
-			t.Errorf("%q: error %v, want one that names the line", tc, err)
+func TestBrokenTablesAreRefused(t *testing.T) {
+	for name, table := range map[string][]tests.Package{
+		"no number":            {{Path: "internal/x"}},
+		"no path":              {{Least: 1}},
+		"twice":                {{Path: "internal/x", Least: 1}, {Path: "internal/x", Least: 1}},
+		"no expression":        {{Path: "internal/x", Least: 1, Needed: []string{"("}}},
+		"no expression, later": {{Path: "internal/x", Least: 1, Later: []string{"("}}},
+	} {
+		if _, err := newGuards(table, options{}); err == nil {
+			t.Errorf("%s: accepted", name)
 		}
 	}
-	if _, err := readGuards(filepath.Join(t.TempDir(), "missing"), ""); err == nil {
-		t.Error("a missing file is no guard, but was accepted")
+	if _, err := newGuards(tests.Packages, options{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestProfile: a test counts without its subtests, and a package with its processor time.
+func TestProfile(t *testing.T) {
+	dir := t.TempDir()
+	for _, u := range []used{{"internal/x", 61 * time.Second, 30 * time.Second, 2 * time.Second}, {"internal/y/z", 90 * time.Second, time.Second, time.Second}} {
+		if err := u.write(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tl := count(t)
+	for _, line := range []string{
+		`"Test":"T/a","Action":"pass","Elapsed":20`, `"Test":"T","Action":"pass","Elapsed":21.5`, `"Test":"U","Action":"pass","Elapsed":2`,
+		`"Test":"M/x","Action":"attr","Key":"seconds","Value":"7.5"`, `"Test":"M/x","Action":"pass","Elapsed":0`,
+	} {
+		if err := tl.read(strings.NewReader(`{"Package":"` + module + `internal/x",` + line + "}\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := tl.profile(dir)
+	want := `  seconds      user    system  tests  package
+     90.0       1.0       1.0      0  internal/y/z
+     61.0      30.0       2.0      4  internal/x
+               31.0       3.0      4  all
+
+slowest tests, without their subtests:
+    20.0  internal/x T/a
+     7.5  internal/x M/x
+     2.0  internal/x U
+     1.5  internal/x T
+     0.0  internal/x M
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestExecute: what go test -exec is given runs in its package with its exit status, and leaves
+// what it used.
+func TestExecute(t *testing.T) {
+	usage := t.TempDir()
+	t.Chdir(filepath.Join("..", "leftovers"))
+	t.Setenv(envUsage, usage)
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(envRoot, root)
+	for status, argv := range map[int][]string{0: {"sh", "-c", "true"}, 7: {"sh", "-c", "exit 7"}, notRun: {filepath.Join(usage, "missing")}} {
+		if got := execute(argv); got != status {
+			t.Errorf("%q: status %d, want %d", argv, got, status)
+		}
+	}
+	if list := readUsed(usage); len(list) != 1 || list[0].path != "tests/leftovers" {
+		t.Errorf("used: %v", list)
+	}
+	if got := execute([]string{"sh", "-c", "kill -9 $$"}); got != notRun {
+		t.Errorf("killed: status %d", got)
 	}
 }
 
 func TestVanished(t *testing.T) {
 	tl := count(t, "run a T", "pass a T")
 	got := tl.vanished([]string{module + "a", module + "b"})
-	if diff := cmp.Diff([]string{module + "b has test files but ran no test"}, got); diff != "" {
+	if diff := cmp.Diff([]string{module + "b has test files but ran no test: has it a row in tests/registry.go?"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestPackagesWithTests(t *testing.T) {
-	got, err := packagesWithTests()
+	got, err := packagesWithTests("./...")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/memo"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
+	"github.com/ramaria-db/ramaria/internal/software"
 )
 
 func main() {
@@ -47,8 +47,8 @@ func tools(ctx context.Context) (dir string, err error) {
 	if err := servertest.Link(servers, p); err != nil {
 		return "", err
 	}
-	f := &server.Finder{Host: host.Host{}, Places: p, Memo: memo.Store{Dir: filepath.Join(p.State, "memo")}, Progress: os.Stderr}
-	program, err := f.Tool(ctx, server.MkfsXFS)
+	f := &software.Finder{Host: host.Host{}, Places: p, Memo: memo.Store{Dir: filepath.Join(p.State, "memo")}, Progress: os.Stderr}
+	program, err := f.Tool(ctx, software.MkfsXFS)
 	own := filepath.Join(p.Cache, "tools") + string(filepath.Separator)
 	if err != nil || !strings.HasPrefix(program.Argv[0], own) { // the system's own
 		return "", err
@@ -64,7 +64,7 @@ func tools(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	script := "#!/bin/sh\nexec " + program.Shell() + " \"$@\"\n"
-	path := filepath.Join(dir, server.MkfsXFS.Program)
+	path := filepath.Join(dir, software.MkfsXFS.Program)
 	if err := os.WriteFile(path+".new", []byte(script), 0o755); err != nil { // #nosec G306 -- a program for everybody
 		return "", err
 	}

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ramaria-db/ramaria/internal/bench"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/host"
 )
 
@@ -22,7 +22,7 @@ func OnDisk(t *testing.T) string {
 	if err := os.Chmod(dir, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	if !bench.DeviceOf(host.Host{}, dir).Exists() {
+	if !runner.DeviceOf(host.Host{}, dir).Exists() {
 		t.Skipf("SKIPPED, UNTESTED: %s lies on no block device", dir)
 	}
 	return dir

@@ -14,15 +14,17 @@ import (
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/memo"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 )
 
 // EnvDir names the directory of servers that tests share; EnvOffline=1 says that
 // there is no network, so that tests which need one are skipped. EnvServer chooses one of
-// Servers, as --server does.
+// Servers, as --server does. EnvQuick=1 says that this is `make test`, and not `make test-all`.
 const (
 	EnvDir     = "RAMARIA_TEST_SERVERS"
 	EnvOffline = "RAMARIA_OFFLINE"
 	EnvServer  = "RAMARIA_TEST_SERVER"
+	EnvQuick   = "RAMARIA_TEST_QUICK"
 )
 
 // Servers are those that everything must work on. The first runs all tests, as root and
@@ -42,14 +44,24 @@ func Flavoured(srv *server.Server, text string) string {
 	return b.String()
 }
 
-// Each runs f as a subtest on each of Servers, or on the one that EnvServer chooses.
+// Quick reports whether the run is to show every behaviour once: `make test`.
+func Quick() bool { return os.Getenv(EnvQuick) == "1" }
+
+// Each runs f as a subtest on each of Servers, or on the one that EnvServer chooses; in a quick
+// run on the first of each flavour.
 func Each(t *testing.T, f func(t *testing.T, want string)) {
+	t.Helper()
+	each(t, thinned(chosen(), false), f)
+}
+
+// EachAlways is Each that a quick run does not thin: for what differs between versions.
+func EachAlways(t *testing.T, f func(t *testing.T, want string)) {
 	t.Helper()
 	each(t, chosen(), f)
 }
 
 // EachFrom is Each on the servers of one flavour from a version on, "mariadb:11.7": of what
-// others do not have there is nothing to test.
+// others do not have there is nothing to test. A quick run takes the last of them.
 func EachFrom(t *testing.T, first string, f func(t *testing.T, want string)) {
 	t.Helper()
 	flavour, from := split(first)
@@ -60,7 +72,26 @@ func EachFrom(t *testing.T, first string, f func(t *testing.T, want string)) {
 	if len(list) == 0 {
 		t.Skip("SKIPPED: only " + first + " and later have this")
 	}
-	each(t, list, f)
+	each(t, thinned(list, true), f)
+}
+
+// thinned is the first server of each flavour, or the last, if this is a quick run.
+func thinned(list []string, last bool) []string {
+	if !Quick() {
+		return list
+	}
+	var thin []string
+	for _, want := range list {
+		of, _ := split(want)
+		i := slices.IndexFunc(thin, func(other string) bool { flavour, _ := split(other); return flavour == of })
+		switch {
+		case i < 0:
+			thin = append(thin, want)
+		case last:
+			thin[i] = want
+		}
+	}
+	return thin
 }
 
 func chosen() []string {
@@ -134,7 +165,7 @@ func Share(t testing.TB, p host.Places) {
 
 // Finder returns a finder over the shared directory that sees no installed server.
 // The accounts that root's servers run under can reach what it finds.
-func Finder(t testing.TB) *server.Finder {
+func Finder(t testing.TB) *software.Finder {
 	t.Helper()
 	home, err := os.MkdirTemp("", "rf-") // above t.TempDir is one that only its owner can enter
 	if err != nil {
@@ -146,7 +177,7 @@ func Finder(t testing.TB) *server.Finder {
 	}
 	p := host.Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}
 	Share(t, p)
-	return &server.Finder{
+	return &software.Finder{
 		Host:     host.Host{Root: filepath.Join(home, "root")},
 		Places:   p,
 		Memo:     memo.Store{Dir: filepath.Join(p.State, "memo")},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -18,7 +19,7 @@ import (
 type Running struct {
 	*server.Server
 	// Endpoint is an account with every right.
-	Endpoint server.Endpoint
+	Endpoint dbconn.Endpoint
 	// Mysql is the command of the server's own client, connected by that account;
 	// it reads no other option file.
 	Mysql []string
@@ -51,8 +52,8 @@ func Start(t testing.TB, s *server.Server) *Running {
 	if os.Geteuid() == 0 {
 		r.Account.UID, r.Account.GID = host.ReservedID, host.ReservedID
 	}
-	r.Endpoint = server.Endpoint{
-		Socket: server.SocketPath(r.path("run")), Login: server.Login{User: server.SupervisorUser, Password: server.NewPassword()},
+	r.Endpoint = dbconn.Endpoint{
+		Socket: server.SocketPath(r.path("run")), Login: dbconn.Login{User: dbconn.SupervisorUser, Password: dbconn.NewPassword()},
 	}
 	if err := errors.Join(os.Chmod(dir, 0o711), server.MakeDirs(r.Account, r.path("data"), r.path("run"), r.path("tmp"))); err != nil {
 		t.Fatal(err)
@@ -60,7 +61,7 @@ func Start(t testing.TB, s *server.Server) *Running {
 	if err := r.configure(server.Bootstrap); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Bootstrap(t.Context(), r.path("my.cnf"), r.Config, dir, r.path("server.log"), r.Account); err != nil {
+	if err := r.bootstrap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.configure(server.Run); err != nil {
@@ -119,8 +120,8 @@ func (r *Running) configure(stage server.Stage) error {
 	r.Config = server.Config{Stage: stage, Volume: "disk", DataDir: r.path("data"), RunDir: r.path("run"), TmpDir: r.path("tmp")}
 	if stage == server.Run {
 		r.Config.InitFile = r.path("init.sql")
-		app := server.Login{User: "app", Password: server.NewPassword()}
-		if err := server.WritePrivate(r.Config.InitFile, []byte(r.InitSQL(r.Endpoint.Login, app, "", false)), r.Account); err != nil {
+		app := dbconn.Login{User: "app", Password: dbconn.NewPassword()}
+		if err := server.WritePrivate(r.Config.InitFile, []byte(r.Dialect().InitSQL(r.Endpoint.Login, app, "", false)), r.Account); err != nil {
 			return err
 		}
 		if err := r.WriteKeys(r.path("keys"), r.Config.RunDir, r.Account); err != nil {
@@ -144,7 +145,7 @@ func (r *Running) start(t testing.TB) error {
 	if r.proc, err = r.Start(r.path("my.cnf"), r.Config, r.Account, r.dir, log, server.Unsynced); err != nil {
 		return err
 	}
-	db, err := server.Open(r.Endpoint.Socket, r.Endpoint.Login, "")
+	db, err := dbconn.Open(r.Endpoint.Socket, r.Endpoint.Login, "")
 	if err != nil {
 		return err
 	}

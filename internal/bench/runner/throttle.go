@@ -1,0 +1,165 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// MinRate is the fewest operations a second that a disk can be held to: below it a server
+// does not start in the time that it has.
+const MinRate = 20
+
+// Throttle is a control group whose members get so many I/O operations a second of one
+// device, each way. It shows what a slower disk would do to a server, not what a certain
+// disk is like: there is no seek time and no queue. What it holds back is what a member
+// waits for: reads, direct writes, and the pages that fsync writes out. What escapes it are
+// writes that are only left in the page cache, which the kernel writes by itself later (with
+// version 1 of control groups; version 2 counts them where the file system can tell whose
+// they are), and the commits of the file system's own journal.
+type Throttle struct {
+	dir string
+}
+
+// controlGroup is a place where groups with limits can be made, by version 1 or 2 of the
+// kernel's control groups.
+type controlGroup struct {
+	root   string
+	limits map[string]string // the files of a group and what is written to them
+}
+
+// controlGroups are those by which a device can be held to a rate.
+// https://docs.kernel.org/admin-guide/cgroup-v1/blkio-controller.html
+// https://docs.kernel.org/admin-guide/cgroup-v2.html#io
+func controlGroups(h host.Host, number string, rate int) []controlGroup {
+	one := fmt.Sprintf("%s %d", number, rate)
+	return []controlGroup{
+		{rooted(h, "/sys/fs/cgroup"), map[string]string{"io.max": fmt.Sprintf("%s riops=%d wiops=%d", number, rate, rate)}},
+		{rooted(h, "/sys/fs/cgroup/blkio"), map[string]string{"blkio.throttle.read_iops_device": one, "blkio.throttle.write_iops_device": one}},
+	}
+}
+
+// NewThrottle makes one for the device below path, of rate operations a second. ErrUnavailable
+// says that this machine or user cannot.
+func NewThrottle(h host.Host, path string, rate int) (*Throttle, error) {
+	d := DeviceOf(h, path)
+	if !d.Exists() {
+		return nil, fmt.Errorf("%w: there is no block device below %s to hold back", ErrUnavailable, path)
+	}
+	number, err := d.whole()
+	if err != nil {
+		return nil, fmt.Errorf("%w: find the disk of device %s: %w", ErrUnavailable, d.number, err)
+	}
+	name := throttlePrefix(os.Getpid()) + strconv.FormatInt(time.Now().UnixNano(), 10)
+	for _, g := range controlGroups(h, number, rate) {
+		// Below /sys/fs/cgroup of version 1 there are only the controllers.
+		if _, err := os.Stat(filepath.Join(g.root, "cgroup.procs")); err != nil {
+			continue
+		}
+		t := &Throttle{filepath.Join(g.root, name)}
+		if err := t.make(g); err != nil {
+			return nil, fmt.Errorf("%w: hold back device %s: %w", ErrUnavailable, number, errors.Join(err, t.Remove()))
+		}
+		return t, nil
+	}
+	return nil, fmt.Errorf("%w: hold back device %s: there are no control groups that limit I/O\nhint: mount the blkio controller, or run it outside of the container", ErrUnavailable, number)
+}
+
+// throttlePrefix begins the names of the groups of a process.
+func throttlePrefix(pid int) string { return fmt.Sprintf("ramaria-bench-%d-", pid) }
+
+func (t *Throttle) make(g controlGroup) error {
+	// In version 2 a group hands its controllers down one by one; version 1 has no such file.
+	handed, err := os.ReadFile(filepath.Join(g.root, "cgroup.subtree_control"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !slices.Contains(strings.Fields(string(handed)), "io"):
+		return fmt.Errorf("%s does not hand the io controller down\nhint: as root, echo +io > %s/cgroup.subtree_control", g.root, g.root)
+	}
+	if err := os.Mkdir(t.dir, 0o755); err != nil {
+		return fmt.Errorf("%w\nhint: control groups are made by root", err)
+	}
+	for name, limit := range g.limits {
+		if err := os.WriteFile(filepath.Join(t.dir, name), []byte(limit), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Add puts a process under it, with the threads that it has. A nil Throttle holds nothing back.
+func (t *Throttle) Add(pid int) error {
+	if t == nil {
+		return nil
+	}
+	if err := os.WriteFile(filepath.Join(t.dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644); err != nil {
+		return fmt.Errorf("hold back process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// throttleGone is how long the kernel may take to see that a member has ended.
+const throttleGone = 5 * time.Second
+
+// Remove removes it; its members have ended, or do within throttleGone. It may be nil, and called
+// more than once.
+func (t *Throttle) Remove() error {
+	if t == nil {
+		return nil
+	}
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := os.Remove(t.dir)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if !errors.Is(err, syscall.EBUSY) || time.Since(began) > throttleGone {
+			return fmt.Errorf("end holding a device back: %w", err)
+		}
+	}
+}
+
+// Throttles are the directories of all throttles of a process, which may be gone.
+func Throttles(h host.Host, pid int) ([]string, error) {
+	var list []string
+	for _, g := range controlGroups(h, "", 0) {
+		dirs, err := sys.Glob(g.root, throttlePrefix(pid)+"*")
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, dirs...)
+	}
+	return list, nil
+}
+
+// RemoveThrottles removes those of a process that is gone. Of one that runs nothing is removed,
+// which is no error: another may have the number by now.
+func RemoveThrottles(h host.Host, pid int) error {
+	if p, err := sys.OpenProcess(pid); !errors.Is(err, sys.ErrNoProcess) {
+		if err == nil {
+			p.Close()
+		}
+		return err
+	}
+	dirs, err := Throttles(h, pid)
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		if err := (&Throttle{dir}).Remove(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

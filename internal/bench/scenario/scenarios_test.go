@@ -1,0 +1,91 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// TestKinds makes every scenario: each says what it takes, and its rows have names of their own.
+func TestKinds(t *testing.T) {
+	for _, k := range append(append([]Kind{}, Kinds...), SuiteKind([]string{"true"})) {
+		s := k.Make(workloadLab(t, lab.Options{}))
+		if s.Name != k.Name {
+			t.Errorf("%s makes %s", k.Name, s.Name)
+		}
+		if s.Memory <= 0 || s.Memory > 16<<30 || s.Disk < 0 || s.Disk > 16<<30 || s.Shm < 0 || s.Shm > s.Memory {
+			t.Errorf("%s takes %d bytes of memory, %d of /dev/shm, and %d of the disk", k.Name, s.Memory, s.Shm, s.Disk)
+		}
+		shm := k.Make(workloadLab(t, lab.Options{Volumes: []volume.Kind{volume.Shm}, Places: []string{lab.PlaceRamaria}}))
+		if xfs := k.Name == "branch" || k.Name == "busy"; xfs != (shm.Shm == 0) && len(shm.Cases) > 0 {
+			t.Errorf("%s in /dev/shm takes %d bytes of it", k.Name, shm.Shm)
+		}
+		if err := s.Validate(); err != nil {
+			t.Errorf("%s: %v", k.Name, err)
+		}
+	}
+}
+
+// TestQuickIsSmall: what runs with `all --quick` prepares little, and so takes little room.
+func TestQuickIsSmall(t *testing.T) {
+	for _, k := range Kinds {
+		s := k.Make(workloadLab(t, lab.Options{Quick: true, Scale: 1}))
+		const most = 2_200 << 20 // cycle and the fleets have so many servers
+		if !k.Slow && (s.Memory > most || s.Disk > most) {
+			t.Errorf("%s --quick takes %d MB of memory and %d MB of the disk", k.Name, s.Memory>>20, s.Disk>>20)
+		}
+		t.Log(k.Name, s.Memory>>20, s.Disk>>20)
+	}
+}
+
+// TestKindsTakeTheirFlags: what a scenario does not take changes nothing in it.
+func TestKindsTakeTheirFlags(t *testing.T) {
+	for _, k := range Kinds {
+		names := func(o lab.Options) string {
+			l := workloadLab(t, lab.Options{})
+			l.Options = o
+			s := k.Make(l)
+			var b strings.Builder
+			for _, c := range s.Cases {
+				b.WriteString(c.Name + "\n")
+			}
+			return b.String() + s.Title + s.Settings["data"]
+		}
+		volumes := []volume.Kind{volume.Tmpfs}
+		plain := names(lab.Options{Volumes: volumes})
+		for flag, o := range map[string]lab.Options{
+			FlagPlace: {Places: []string{lab.PlaceRAMByHand}}, FlagThreads: {Threads: []int{3}}, FlagScale: {Scale: 0.1},
+		} {
+			o.Volumes = volumes
+			if changed := names(o) != plain; changed && !k.Takes(flag) {
+				t.Errorf("%s: --%s changes it, and it says that it does not take it", k.Name, flag)
+			} else if !changed && k.Takes(flag) {
+				t.Errorf("%s: --%s does not change it", k.Name, flag)
+			}
+		}
+	}
+}
+
+// TestRoom: what a scenario takes is there, or the error says of what there is too little.
+func TestRoom(t *testing.T) {
+	l := workloadLab(t, lab.Options{})
+	l.Home = t.TempDir()
+	const more = 1 << 60 // than any machine has
+	for want, s := range map[string]runner.Scenario{
+		"":                      {},
+		l.Dir + " has ":         {Disk: more},
+		"of memory are ":        {Memory: more},
+		"/dev/shm has ":         {Shm: more},
+		"remount,size=":         {Shm: more},
+		", or --scale 0.1":      {Name: "sort", Shm: more},
+		"docker run --shm-size": {Name: "reset", Shm: more},
+	} {
+		err := l.Room(s, Scalable(s.Name))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want one with %q", s, err, want)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
+)
+
+func shell(t *testing.T, script string) *suiteCommand {
+	t.Helper()
+	return &suiteCommand{argv: []string{"sh", "-c", script}, log: filepath.Join(t.TempDir(), "log")}
+}
+
+// TestSuiteCommand measures what the command and its children did.
+func TestSuiteCommand(t *testing.T) {
+	c := shell(t, `echo "$WORD"; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; (sleep 0.1)`)
+	took, cpu, err := c.run(t.Context(), append(os.Environ(), "WORD=heard"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took < 100*time.Millisecond || cpu <= 0 || cpu > 2*took {
+		t.Errorf("it took %s, and %s of processors", took, cpu)
+	}
+	if said := c.tail(); said != "  heard" {
+		t.Errorf("it said %q", said)
+	}
+}
+
+func TestSuiteCommandFails(t *testing.T) {
+	for script, want := range map[string]string{
+		"echo why; exit 3": "sh -c echo why; exit 3: it exited with status 3; its last lines:\n  why",
+		"kill -9 $$":       "sh -c kill -9 $$: it was killed by signal 9 (killed); its last lines:\n  (nothing)",
+	} {
+		_, _, err := shell(t, script).run(t.Context(), os.Environ())
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: error %v\nwant %s", script, err, want)
+		}
+	}
+}
+
+// TestSuiteCommandShowsItsEnd shows lines, and not all of them.
+func TestSuiteCommandShowsItsEnd(t *testing.T) {
+	c := shell(t, "")
+	if err := os.WriteFile(c.log, []byte(strings.Repeat("x", 3*suiteTail)+strings.Repeat("\nline", 30)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := c.tail(); said != strings.TrimSuffix(strings.Repeat("  line\n", suiteLines), "\n") {
+		t.Errorf("it said %q", said)
+	}
+}
+
+// TestSuiteCommandLeavesNobody ends what the command left running, with it and with the run.
+func TestSuiteCommandLeavesNobody(t *testing.T) {
+	pid := filepath.Join(t.TempDir(), "pid")
+	left := "sleep 1000 & echo $! > " + pid + ".new; mv " + pid + ".new " + pid
+	if _, _, err := shell(t, left).run(t.Context(), os.Environ()); err != nil {
+		t.Fatal(err)
+	}
+	awaitGone(t, pid)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for range 1000 {
+			if _, err := os.Stat(pid); err == nil {
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	if _, _, err := shell(t, left+"; wait").run(ctx, os.Environ()); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that it was interrupted", err)
+	}
+	awaitGone(t, pid)
+}
+
+// awaitGone waits for the end of a process, whose number it takes out of a file.
+func awaitGone(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(path)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if syscall.Kill(pid, 0) != nil || zombie(pid) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Errorf("process %d still runs", pid)
+}
+
+// zombie tells a process that has ended, and that nobody has waited for yet.
+func zombie(pid int) bool {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	return err != nil || strings.Contains(string(text), ") Z ")
+}
+
+func TestCheckCommand(t *testing.T) {
+	plain := filepath.Join(t.TempDir(), "plain")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"sh": "", "no-such-program": "there is no such command", plain: "permission denied", t.TempDir(): "directory"} {
+		err := CheckCommand([]string{name})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("command %s: %v, want %q", name, err, want)
+		}
+	}
+	if CheckCommand(nil) == nil {
+		t.Error("no command is none")
+	}
+}
+
+func TestSuiteConclusion(t *testing.T) {
+	row := func(name string, median, busy float64) runner.Row {
+		return runner.Row{
+			Name: name, Rounds: 3, Samples: []float64{median * 0.99, median, median * 1.01}, Stats: runner.Stats{Count: 3, Median: median},
+			Beside: map[string]float64{besideCommand: busy / 2, besideServer: busy / 2},
+		}
+	}
+	at := func(rows []runner.Row) (list []lab.Place) {
+		for _, row := range rows {
+			name := map[string]string{"stock, disk": lab.PlaceDisk, "stock, /dev/shm": lab.PlaceRAMByHand, "ramaria, xfs": lab.PlaceRamaria}[row.Name]
+			list = append(list, lab.Place{Name: name})
+		}
+		return list
+	}
+	wide := func(r runner.Row, least, most float64) runner.Row {
+		r.Samples = []float64{least, r.Median, most}
+		return r
+	}
+	busy := " of " + strconv.Itoa(int(cores())) + " processors were busy with it; "
+	for want, rows := range map[string][]runner.Row{
+		"it waited for the disk 30 % of the time; stock, /dev/shm saves 30 %, ramaria, xfs saves 40 %.": {
+			row("stock, disk", 10, 2), row("stock, /dev/shm", 7, 2), row("ramaria, xfs", 6, 2),
+		},
+		fmt.Sprintf("bound by the processors, not by the disk: %.2f", 0.9*cores()) + busy + "stock, /dev/shm saves nothing that stands out from the noise, ramaria, xfs saves nothing.": {
+			row("stock, disk", 10, 9*cores()), row("stock, /dev/shm", 9.7, 9*cores()), row("ramaria, xfs", 10.5, 9*cores()),
+		},
+		"it did not wait for the disk: 0.10" + busy + "stock, /dev/shm saves nothing that stands out from the noise.": {
+			row("stock, disk", 10, 1), row("stock, /dev/shm", 9.9, 1),
+		},
+		"0.10" + busy + "ramaria, xfs saves 50 %.": {row("stock, disk", 10, 1), row("ramaria, xfs", 5, 1)},
+		// 7 % less, but not in every round.
+		"0.10" + busy + "stock, /dev/shm saves nothing that stands out from the noise.": {
+			wide(row("stock, disk", 10, 1), 9, 11), wide(row("stock, /dev/shm", 9.3, 1), 9, 9.6),
+		},
+		// Of the disk nothing is known: RAM might save 30 %, and without a row by hand it is not asked.
+		fmt.Sprintf("%.2f", 0.95*cores()) + busy + "stock, /dev/shm saves nothing that stands out from the noise.": {
+			wide(row("stock, disk", 10, 9.5*cores()), 6, 14), wide(row("stock, /dev/shm", 7, 7), 6, 14),
+		},
+		fmt.Sprintf("%.2f", 0.94*cores()) + busy + "ramaria, xfs saves nothing.": {row("stock, disk", 10, 9.4*cores()), row("ramaria, xfs", 11, 9)},
+		"": {row("stock, disk", 10, 1)},
+		// Another disk is not the disk.
+		"it waited for the disk 30 % of the time; stock, /dev/shm saves 30 %.": {
+			row("stock, disk EMULATED 100 io/s", 20, 2), row("stock, disk", 10, 2), row("stock, /dev/shm", 7, 2),
+		},
+	} {
+		if got := suiteConclusion(&runner.Result{Unit: runner.Seconds, Rows: rows}, at(rows)); got != want {
+			t.Errorf("%q\nwant %q", got, want)
+		}
+	}
+}

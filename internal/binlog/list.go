@@ -1,0 +1,37 @@
+package binlog
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// Files returns the names of the files of a binary log, the oldest first, none if there are none. base
+// is what the server calls the log. Other names, which the application can make in its data directory,
+// are left out.
+func Files(dir, base string) ([]string, error) {
+	paths, err := sys.Glob(dir, "*.[0-9]*")
+	if err != nil {
+		return nil, fmt.Errorf("list binary logs: %w", err)
+	}
+	var files []string
+	numbers := map[string]uint64{}
+	for _, path := range paths {
+		name := filepath.Base(path)
+		digits, ours := strings.CutPrefix(name, base+".")
+		if n, err := fileNumber(digits); ours && err == nil {
+			files, numbers[name] = append(files, name), n
+		}
+	}
+	// .999999 comes before .1000000
+	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) })
+	return files, nil
+}
+
+// fileNumber reads the number behind the last dot of a file's name. Servers number up to 2^31 - 1.
+func fileNumber(digits string) (uint64, error) { return strconv.ParseUint(digits, 10, 31) }

@@ -1,0 +1,116 @@
+// Package dbconn speaks SQL to a running server: connections over its socket, accounts, questions
+// about sessions, locks, transactions and InnoDB, and what the numbers of errors mean. What differs
+// between servers it takes from a Dialect; it starts nothing, and knows no file of a server's.
+package dbconn
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Open returns a handle for connections of login over the socket at path. No
+// connection is made yet.
+func Open(path string, login Login, database string) (*sql.DB, error) {
+	return open(path, login, database, func(*mysql.Config) {})
+}
+
+// OpenUnlogged returns a handle for sessions of login that put things back: what they do is
+// not in the binary log, is bound by no foreign key, and takes values as they are. A text
+// may hold several statements.
+func (d Dialect) OpenUnlogged(path string, login Login) (*sql.DB, error) {
+	return open(path, login, "", func(c *mysql.Config) {
+		c.MultiStatements, c.Params = true, d.Unlogged
+	})
+}
+
+func open(path string, login Login, database string, set func(*mysql.Config)) (*sql.DB, error) {
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.Net, c.Addr, c.DBName = login.User, login.Password, "unix", path, database
+	set(c)
+	// The driver's own log would write to stderr what callers report anyway.
+	c.Logger = log{}
+	conn, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, fmt.Errorf("open connection to %s: %w", path, err)
+	}
+	return sql.OpenDB(conn), nil
+}
+
+type log struct{}
+
+func (log) Print(...any) {}
+
+// Query runs a statement that returns rows and calls row with each, as text.
+func Query(ctx context.Context, db *sql.DB, query string, row func(cols []string) error) error {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return fmt.Errorf("query %q: %w", query, err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return fmt.Errorf("query %q: %w", query, err)
+	}
+	vals := make([]sql.NullString, len(names))
+	ptrs := make([]any, len(names))
+	for i := range vals {
+		ptrs[i] = &vals[i]
+	}
+	cols := make([]string, len(names))
+	for rows.Next() {
+		if err := rows.Scan(ptrs...); err != nil {
+			return fmt.Errorf("query %q: %w", query, err)
+		}
+		for i, v := range vals {
+			cols[i] = v.String
+		}
+		if err := row(cols); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("query %q: %w", query, err)
+	}
+	return nil
+}
+
+// Question is a question, and what is done with each row of the answer. The text has no
+// parameters, since these would be a round trip of their own.
+type Question struct {
+	Text string
+	Row  func(*sql.Rows) error
+}
+
+// Ask asks everything in one round trip, in order. The connection must be one on which
+// several statements may be sent at once, such as those of OpenUnlogged.
+func Ask(ctx context.Context, conn *sql.Conn, questions ...Question) error {
+	if len(questions) == 0 {
+		return nil
+	}
+	texts := make([]string, len(questions))
+	for i, q := range questions {
+		texts[i] = q.Text
+	}
+	rows, err := conn.QueryContext(ctx, strings.Join(texts, "; "))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for i, q := range questions {
+		if i > 0 && !rows.NextResultSet() {
+			break // with an error
+		}
+		for rows.Next() {
+			if err := q.Row(rows); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,29 @@
+package dbconn
+
+// Dialect is what the statements of this package depend on: the flavour of the server that they are
+// sent to, and its version. Package server fills it in.
+type Dialect struct {
+	// CreateUsers returns the statements that make accounts, or replace them; names are the
+	// accounts, and identified the same with their passwords.
+	CreateUsers func(names, identified string) []string
+	// Accounts asks for the accounts: user, host, and how they log in, as JSON; see authentication.
+	Accounts string
+	// Withheld are the privileges that the application does not get, and ObeyReadOnly that
+	// by which it could write in spite of read_only.
+	Withheld     []string
+	ObeyReadOnly string
+	// Leased is a privilege without which an account cannot change what is in its own
+	// database, "" for none.
+	Leased string
+	// Unlogged are the variables of a session that puts things back; see OpenUnlogged.
+	Unlogged map[string]string
+	// RowLocks asks which connections hold locks on rows of a database that a connection waits for.
+	RowLocks string
+	// Transactions finds the open transactions of a user.
+	Transactions func(user string, into *[]Transaction) Question
+	// Detached asks for the names of prepared XA transactions of connections of other users than
+	// one, which comes last; "" where such a transaction belongs to its connection alone.
+	Detached string
+	// ReadOnlyDatabases says that a single database can be made read only.
+	ReadOnlyDatabases bool
+}

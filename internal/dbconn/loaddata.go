@@ -1,0 +1,48 @@
+package dbconn
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// maxPacket is the largest statement that a server can be told to take, in bytes.
+const maxPacket = 1 << 30
+
+// OpenLoading returns a handle for sessions that load dumps: a text may hold several
+// statements and be as large as the server takes.
+func OpenLoading(path string, login Login, database string) (*sql.DB, error) {
+	return open(path, login, database, func(c *mysql.Config) {
+		c.MultiStatements, c.MaxAllowedPacket = true, maxPacket
+	})
+}
+
+// readers numbers what LoadData reads.
+var readers atomic.Uint64
+
+// Loaded is what LoadData did.
+type Loaded struct {
+	Rows int64
+	// Warnings is how many values the server changed, and rows it left out.
+	Warnings int
+}
+
+// LoadData begins a transaction, runs LOAD DATA LOCAL INFILE, whose file is r and whose further
+// text is as given, and asks what came of it, in one round trip. The server takes what it can of a
+// value, and leaves out what it cannot have twice: to COMMIT or not is the caller's. The connection
+// must be one of OpenLoading.
+func LoadData(ctx context.Context, conn *sql.Conn, further string, r io.Reader) (Loaded, error) {
+	name := "ramaria-" + strconv.FormatUint(readers.Add(1), 10)
+	mysql.RegisterReaderHandler(name, func() io.Reader { return r })
+	defer mysql.DeregisterReaderHandler(name)
+	var done Loaded
+	row := conn.QueryRowContext(ctx, "START TRANSACTION; LOAD DATA LOCAL INFILE 'Reader::"+name+"' "+further+"; SELECT ROW_COUNT(), @@warning_count")
+	if err := row.Scan(&done.Rows, &done.Warnings); err != nil {
+		return Loaded{}, err
+	}
+	return done, nil
+}

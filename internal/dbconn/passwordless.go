@@ -1,0 +1,148 @@
+package dbconn
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Passwordless are accounts by which somebody without a password may log in, quoted, each with the
+// way that it has to do so.
+type Passwordless map[string]string
+
+// The ways in without a password.
+const (
+	byNothing = "no password"
+	bySocket  = "the operating system's user, over the socket"
+)
+
+// passwordPlugins are those of accounts with passwords: where theirs is empty, none is asked for.
+var passwordPlugins = []string{"", "mysql_native_password", "mysql_old_password", "ed25519", "parsec", "sha256_password", "caching_sha2_password"}
+
+// authentication is one way to log in; of MariaDB's, the account itself and each of auth_or, where
+// an empty one means the account's own.
+// https://mariadb.com/kb/en/mysql-global_priv-table/
+type authentication struct {
+	Plugin *string          `json:"plugin"`
+	Text   string           `json:"authentication_string"`
+	Or     []authentication `json:"auth_or"`
+	Locked bool             `json:"account_locked"`
+	IsRole bool             `json:"is_role"`
+}
+
+// open returns how somebody may log in without a password, "" if nobody can.
+func (a authentication) open() string {
+	if a.Locked || a.IsRole {
+		return ""
+	}
+	ways := a.Or
+	if len(ways) == 0 {
+		ways = []authentication{a}
+	}
+	found := ""
+	for _, w := range ways {
+		if w.Plugin == nil {
+			w = a
+		}
+		plugin := ""
+		if w.Plugin != nil {
+			plugin = *w.Plugin
+		}
+		switch {
+		case slices.Contains(passwordPlugins, plugin) && w.Text == "":
+			return byNothing
+		case plugin == "unix_socket", plugin == "auth_socket":
+			found = bySocket
+		}
+	}
+	return found
+}
+
+// Passwordless returns the accounts of a running server that need no password. It is for accounts
+// that may read the tables of the server itself, which a dump may have written to without the
+// server knowing it yet.
+func (d Dialect) Passwordless(ctx context.Context, db *sql.DB) (Passwordless, error) {
+	found := Passwordless{}
+	err := Query(ctx, db, d.Accounts, func(c []string) error {
+		var a authentication
+		if err := json.Unmarshal([]byte(c[2]), &a); err != nil {
+			return fmt.Errorf("read account %s: %w", printable(accountName(c[0], c[1])), err)
+		}
+		if way := a.open(); way != "" {
+			found[accountName(c[0], c[1])] = way
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for accounts without a password: %w", err)
+	}
+	return found, nil
+}
+
+func accountName(user, host string) string { return Quote(user) + "@" + Quote(host) }
+
+// LockNew locks the accounts that need no password and did need one before, or were not there, and
+// returns them.
+func (d Dialect) LockNew(ctx context.Context, db *sql.DB, before Passwordless) (Passwordless, error) {
+	found, err := d.Passwordless(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(found, func(name, way string) bool { return before[name] == way })
+	if len(found) == 0 {
+		return found, nil
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("lock accounts: %w", err)
+	}
+	defer conn.Close()
+	for _, statement := range []string{
+		"FLUSH PRIVILEGES", // a dump may have written to the tables
+		"SET SESSION sql_mode='NO_BACKSLASH_ESCAPES'",
+		"ALTER USER " + strings.Join(slices.Sorted(maps.Keys(found)), ", ") + " ACCOUNT LOCK",
+	} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return nil, fmt.Errorf("lock accounts: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// OverTCP are those that other users of the machine can log in by.
+func (p Passwordless) OverTCP() Passwordless {
+	p = maps.Clone(p)
+	maps.DeleteFunc(p, func(_, way string) bool { return way == bySocket })
+	return p
+}
+
+// String lists the accounts for people.
+func (p Passwordless) String() string {
+	const most = 5
+	names := slices.Sorted(maps.Keys(p))
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return printable(text)
+}
+
+// printable leaves out of a name what a terminal might obey.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
+}
+
+// LockedNote says that accounts were locked, and how they come to be used.
+func (p Passwordless) LockedNote() string {
+	return fmt.Sprintf("locked, since they need no password: %s; ALTER USER ... IDENTIFIED BY '...' ACCOUNT UNLOCK lets one in", p)
+}

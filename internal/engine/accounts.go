@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
+)
+
+// LockingOpen calls f, and locks the accounts without a password that there are then and were not
+// before, also when f fails: other users of the machine reach the port.
+func (e *Engine) LockingOpen(ctx context.Context, i *instance.Instance, f func() error) error {
+	db, err := dbconn.Open(i.Endpoint.Socket, i.Endpoint.Login, "")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	before, err := i.Server.Dialect().Passwordless(ctx, db)
+	if err != nil {
+		return err
+	}
+	err = f()
+	locked, lockErr := i.Server.Dialect().LockNew(context.WithoutCancel(ctx), db, before)
+	if len(locked) > 0 {
+		e.note("%s", locked.LockedNote())
+	}
+	return errors.Join(err, lockErr)
+}
+
+// noteOpen names the accounts without a password that a new instance has from where its data comes
+// from: those of a data directory stay as they are.
+func (e *Engine) noteOpen(ctx context.Context, i *instance.Instance) {
+	if len(i.Spec.From) == 0 {
+		return
+	}
+	open, err := openAccounts(ctx, i)
+	if err != nil {
+		e.note("warning: %s", err)
+	}
+	if open = open.OverTCP(); len(open) > 0 {
+		e.note("warning: every user of this machine can log in, over 127.0.0.1, by accounts without a password: %s\nhint: ALTER USER ... IDENTIFIED BY '...', or ALTER USER ... ACCOUNT LOCK", open)
+	}
+}
+
+func openAccounts(ctx context.Context, i *instance.Instance) (dbconn.Passwordless, error) {
+	db, err := dbconn.Open(i.Endpoint.Socket, i.Endpoint.Login, "")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	return i.Server.Dialect().Passwordless(ctx, db)
+}

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// prepared is what an instance is made from: nothing has been made yet.
+type prepared struct {
+	volume volume.Volume
+	image  *image.Lease
+	server *server.Server
+}
+
+// prepare finds the server and has the image built if it is not there.
+func (e *Engine) prepare(ctx context.Context, spec instance.Spec, stdin io.Reader) (_ *prepared, err error) {
+	if err := enoughFiles(); err != nil {
+		return nil, err
+	}
+	software, err := e.software(spec)
+	if err != nil {
+		return nil, err
+	}
+	srv, err := e.Finder().Find(ctx, software)
+	if err != nil {
+		return nil, err
+	}
+	if err := srv.CheckSet(spec.Set, spec.Log == instance.LogOff); err != nil {
+		return nil, RequestError{err}
+	}
+	v, err := e.openVolume(ctx, spec.Volume)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(e.sweep(ctx, v), e.sweepClaims(ctx)); err != nil {
+		return nil, err
+	}
+	img, err := e.ensure(ctx, v, srv, spec, stdin)
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{volume: v, image: img, server: srv}, nil
+}
+
+// BuildImage builds the image that spec asks for, if it is not there, and returns its id. stdin is
+// read for the source "-".
+func (e *Engine) BuildImage(ctx context.Context, spec instance.Spec, stdin io.Reader) (string, error) {
+	p, err := e.prepare(ctx, spec, stdin)
+	if err != nil {
+		return "", err
+	}
+	defer p.image.Release()
+	return p.image.ID, nil
+}
+
+// ensure returns the image that spec asks for.
+func (e *Engine) ensure(ctx context.Context, v volume.Volume, srv *server.Server, spec instance.Spec, stdin io.Reader) (_ *image.Lease, err error) {
+	images, err := e.Images(v)
+	if err != nil {
+		return nil, err
+	}
+	images.Instances = e.withData
+	recipe := image.Recipe{Server: srv, Key: spec.Key, Database: spec.Database, User: spec.User, Set: spec.Set, Unconfined: spec.Unconfined()}
+	recipe.From = slices.Clone(spec.From)
+	if i := slices.Index(recipe.From, image.StdinName); i >= 0 {
+		spool, err := images.Spool(ctx, stdin)
+		if err != nil {
+			return nil, err
+		}
+		defer spool.Close() //nolint:errcheck // the next command sweeps what is left
+		recipe.From[i] = spool.Path
+	}
+	return images.Ensure(ctx, recipe)
+}
+
+// create makes an instance, in the place of old if that is not nil: only once
+// the image is there is the old one stopped and removed.
+func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Order, stdin io.Reader) (*instance.Instance, error) {
+	err := checkParent(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.App.Password == "" {
+		if o.App, err = login(o.Spec); err != nil {
+			return nil, err
+		}
+	}
+	p, err := e.prepare(ctx, o.Spec, stdin)
+	if err != nil {
+		return nil, err
+	}
+	defer p.image.Release()
+	if old != nil {
+		if err := e.remove(ctx, old); err != nil {
+			return nil, err
+		}
+	}
+	o.Image, o.Server = p.image, p.server
+	i, err := e.instances(p.volume).Create(ctx, o)
+	if err != nil || image.SourceInstance(o.Spec.From) == "" {
+		return i, err
+	}
+	return i, e.forgetImage(ctx, i, p)
+}
+
+// login returns the application's account.
+func login(s instance.Spec) (dbconn.Login, error) {
+	l := dbconn.Login{User: s.User, Password: dbconn.NewPassword()}
+	if s.PasswordFile == "" {
+		return l, nil
+	}
+	b, err := os.ReadFile(s.PasswordFile)
+	if err != nil {
+		return l, fmt.Errorf("read password: %w\nhint: leave --password-file out for a random one", err)
+	}
+	l.Password = strings.TrimRight(string(b), "\r\n")
+	if l.Password == "" || strings.ContainsAny(l.Password, "\n\r\x00") {
+		return l, fmt.Errorf("read password %s: it must be one line that is not empty\nhint: leave --password-file out for a random one", s.PasswordFile)
+	}
+	return l, nil
+}

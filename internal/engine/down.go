@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// DownRequest asks for an instance to be stopped.
+type DownRequest struct {
+	Name string
+	// Remove has it removed as well, with its data.
+	Remove bool
+}
+
+// Down stops one instance, and removes it if that is asked for.
+func (e *Engine) Down(ctx context.Context, q DownRequest) error {
+	if r, err := e.Registry.Get(q.Name); err != nil {
+		return err
+	} else if r.Passing {
+		return fmt.Errorf("stop instance %s: it belongs to a `ramaria run`\nhint: end that command", q.Name)
+	}
+	lock, err := e.lockName(ctx, q.Name)
+	if err != nil {
+		return err
+	}
+	r, err := e.Registry.Get(q.Name)
+	if err == nil && q.Remove {
+		if err = e.remove(ctx, r); err == nil {
+			return lock.UnlockRemove()
+		}
+	} else if err == nil {
+		err = e.stop(ctx, r)
+	}
+	return errors.Join(err, lock.Unlock())
+}
+
+// lockName locks the name of an instance, and tells if that takes waiting.
+func (e *Engine) lockName(ctx context.Context, name string) (*sys.FileLock, error) {
+	return e.Registry.Lock(ctx, name, func() { e.note("waiting: another command is at work on instance %s", name) })
+}
+
+// remove stops an instance and removes it. Its data is not wanted any more, so
+// the server is not given the time to shut down.
+func (e *Engine) remove(ctx context.Context, r *instance.Record) error {
+	v, err := e.volumeOf(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := e.signal(ctx, r, syscall.SIGQUIT); err != nil {
+		return err
+	}
+	return e.instances(v).Remove(ctx, r)
+}
+
+// stop lets the supervisor shut its server down cleanly, and waits.
+func (e *Engine) stop(ctx context.Context, r *instance.Record) error {
+	return e.signal(ctx, r, syscall.SIGTERM)
+}
+
+// signal sends a signal to the supervisor of an instance, if there is one, and
+// waits until it is gone.
+func (e *Engine) signal(ctx context.Context, r *instance.Record, s syscall.Signal) error {
+	state, err := r.State()
+	if err != nil || !state.Phase.Alive() {
+		return err
+	}
+	if state.SupervisorPID == 0 {
+		return fmt.Errorf("stop instance %s: its supervisor lives, but has not said which process it is\nhint: try again; else fuser %s names it", r.Name, r.LockPath())
+	}
+	return endHolder(ctx, r.Name, r.LockPath(), state.SupervisorPID, s)
+}
+
+// endHolder sends a signal to the process that holds the lock of an instance, of which
+// only a number is known, and waits until it is gone.
+func endHolder(ctx context.Context, name, lock string, pid int, s syscall.Signal) error {
+	p, err := sys.OpenProcess(pid)
+	if err != nil && !errors.Is(err, sys.ErrNoProcess) {
+		return err
+	}
+	if err == nil {
+		defer p.Close()
+	}
+	if held, err := sys.Held(lock); err != nil || !held {
+		return err
+	}
+	// Only now is the number certain to mean the process that holds the lock, if it is one
+	// of this namespace.
+	if err != nil || !sys.HasOpen(pid, lock) {
+		if held, err := sys.Held(lock); err != nil || !held { // it has just ended
+			return err
+		}
+		return fmt.Errorf("stop instance %s: its supervisor runs where it cannot be reached from here, as in another container\nhint: ramaria down %s there", name, name)
+	}
+	if err := p.Signal(s); err != nil && !errors.Is(err, sys.ErrNoProcess) {
+		return fmt.Errorf("stop instance %s: %w", name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, server.StopTimeout)
+	defer cancel()
+	if err := p.WaitExit(ctx); err != nil {
+		return fmt.Errorf("stop instance %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// equip sees to it that an instance which is about to start has a server. Its programs
+// may be gone, since caches may be cleared at any time, homes moved, and packages
+// removed: its data is none the worse for that, and goes on under another server of
+// its series, which is found, or fetched, as for a new instance.
+func (e *Engine) equip(ctx context.Context, i *instance.Instance) error {
+	gone := i.Server.Missing()
+	if gone == "" {
+		return nil
+	}
+	srv, err := e.Substitute(ctx, i)
+	if err != nil && i.Server.Daemon.Missing() == "" {
+		return nil // it can start, and whoever needs the other program will say what is missing
+	}
+	if err != nil {
+		return fmt.Errorf("start instance %s: %s is not there any more (its data is): %w", i.Name, gone, err)
+	}
+	e.note("instance %s: %s is not there any more; it goes on with %s in %s", i.Name, gone, srv.Name(), srv.Dir)
+	i.Server = srv
+	return i.Save()
+}
+
+// Substitute finds a server in the place of an instance's, whose programs are gone.
+func (e *Engine) Substitute(ctx context.Context, i *instance.Instance) (*server.Server, error) {
+	old := i.Server
+	text := string(old.Flavour) + ":" + old.Version.Series()
+	if strings.Contains(i.Spec.Server, "/") {
+		text = i.Spec.Server // this one and no other was asked for
+	}
+	srv, err := e.Finder().Find(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if srv.Flavour != old.Flavour || srv.Version.Series() != old.Version.Series() || cmp.Compare(srv.Version.Patch, old.Version.Patch) < 0 {
+		return nil, fmt.Errorf("there is %s %s instead of %s, which wrote its data\nhint: put %s back, or make the instance anew: ramaria up %s --fresh (what it holds is lost)",
+			srv.Flavour, srv.Version, old.Version, old.Daemon.Path(), i.Name)
+	}
+	return srv, nil
+}

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// MarkRequest asks for the data that an instance has now to be kept under a label.
+type MarkRequest struct {
+	Name, Label string
+	// Replace replaces the mark of that label, if there is one.
+	Replace bool
+}
+
+// Marked tells of a new mark.
+type Marked struct {
+	// Ran says that the instance runs. Took is then how long it took, and Pause for how long the
+	// instance stood still.
+	Ran         bool
+	Took, Pause time.Duration
+}
+
+// Mark keeps the data that an instance has now, running or not.
+func (e *Engine) Mark(ctx context.Context, q MarkRequest) (out Marked, err error) {
+	if err := instance.CheckLabel(q.Label); err != nil {
+		return Marked{}, RequestError{err}
+	}
+	err = e.atInstance(ctx, q.Name, "mark", func(c *client.Client) error {
+		if err := e.tellPause(ctx, c); err != nil {
+			return err
+		}
+		m, err := c.Mark(ctx, client.MarkRequest{Label: q.Label, Replace: q.Replace})
+		if err != nil {
+			return err
+		}
+		out = Marked{Ran: true, Took: micros(m.Snapshot.TotalMicros), Pause: micros(m.Snapshot.PauseMicros)}
+		return nil
+	}, func(i *instance.Instance, s *instance.Store) error {
+		if err := s.Tidy(ctx, &i.Record); err != nil {
+			return err
+		}
+		_, err := s.Mark(ctx, &i.Record, q.Label, q.Replace, volume.How{})
+		return err
+	})
+	return out, err
+}
+
+// Unmark removes a mark of an instance, running or not.
+func (e *Engine) Unmark(ctx context.Context, name, label string) error {
+	if err := instance.CheckLabel(label); err != nil {
+		return RequestError{err}
+	}
+	return e.atInstance(ctx, name, "mark", func(c *client.Client) error { return c.DeleteMark(ctx, label) },
+		func(i *instance.Instance, s *instance.Store) error { return s.DeleteMark(ctx, &i.Record, label) })
+}

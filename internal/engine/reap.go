@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// reap cleans up after killed supervisors and builders. It looks at a few small
+// files only, so that every command can afford it.
+func (e *Engine) reap(ctx context.Context) error {
+	records, err := e.Registry.List()
+	if err != nil {
+		return err
+	}
+	errs := []error{e.Opener().Reclaim(ctx)}
+	for _, r := range records {
+		v, err := e.volumeOf(ctx, r)
+		if err != nil {
+			continue // its own commands will say what is wrong with it
+		}
+		errs = append(errs, e.instances(v).Reap(ctx, r))
+	}
+	return errors.Join(errs...)
+}
+
+// sweep removes from a volume what killed commands left half made. It is called
+// by the commands that make things, which hold up nobody with it.
+func (e *Engine) sweep(ctx context.Context, v volume.Volume) error {
+	images, err := e.Images(v)
+	if err != nil {
+		return err
+	}
+	return errors.Join(v.Sweep(ctx), images.Sweep(ctx), e.instances(v).Sweep(ctx))
+}

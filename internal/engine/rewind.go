@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/pool"
+)
+
+// RewindRequest asks for an instance to be put back to a mark.
+type RewindRequest struct{ Name, Label string }
+
+// Rewound tells of an instance that was put back.
+type Rewound struct {
+	Instance *instance.Instance
+	// Ran says that it ran before; it runs now.
+	Ran  bool
+	Took time.Duration
+}
+
+// Rewind puts an instance back to a mark, and starts it if it does not run.
+func (e *Engine) Rewind(ctx context.Context, q RewindRequest) (out Rewound, err error) {
+	if err := instance.CheckLabel(q.Label); err != nil {
+		return Rewound{}, RequestError{err}
+	}
+	err = e.atInstance(ctx, q.Name, "rewind", func(c *client.Client) error {
+		r, err := c.Rewind(ctx, q.Label)
+		out = Rewound{Ran: true, Took: micros(r.Micros)}
+		return err
+	}, func(i *instance.Instance, s *instance.Store) error {
+		began := time.Now()
+		err := e.rewindStopped(ctx, i, s, q.Label)
+		out = Rewound{Took: time.Since(began)}
+		return err
+	})
+	if err != nil {
+		return Rewound{}, err
+	}
+	out.Instance, err = e.Registry.Open(q.Name)
+	return out, err
+}
+
+// rewindStopped puts back an instance that does not run, whose name is locked, and starts it.
+func (e *Engine) rewindStopped(ctx context.Context, i *instance.Instance, s *instance.Store, label string) error {
+	before, err := i.State()
+	if err != nil {
+		return err
+	}
+	mark, err := i.ReadMark(label)
+	if err != nil {
+		return err
+	}
+	old, err := s.Rewind(ctx, &i.Record, label, func() error { return nil })
+	if err != nil {
+		return err
+	}
+	clean := context.WithoutCancel(ctx)
+	undo, err := pool.Rewound(i.PoolPath(), i.DataDir(), &mark)
+	if err == nil {
+		err = i.SaveState(instance.State{Phase: instance.Stopped, Since: time.Now()})
+	}
+	if err == nil {
+		err = e.start(ctx, i, false)
+	}
+	if err != nil {
+		if uerr := errors.Join(s.Unwind(clean, &i.Record, old), i.SaveState(before), undo()); uerr != nil {
+			return errors.Join(err, uerr)
+		}
+		e.note("instance %s has the data it had before", i.Name)
+		return err
+	}
+	return s.Discard(clean, old)
+}

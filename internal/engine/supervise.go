@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// Supervise starts the server of an instance, of which this process is the supervisor from then on:
+// the caller runs what it returns.
+func (e *Engine) Supervise(ctx context.Context, name string) (*supervisor.Supervisor, error) {
+	i, err := e.Registry.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	v, err := e.volumeOf(ctx, &i.Record)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.startSupervisor(ctx, i, v)
+	if errors.Is(err, supervisor.ErrRunning) {
+		return nil, fmt.Errorf("supervise instance %s: %w", name, err)
+	}
+	return s, err
+}
+
+func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v volume.Volume) (*supervisor.Supervisor, error) {
+	w, _ := e.progress()
+	runtime.GOMAXPROCS(max(1, usableCPUs/cpusPerProc))
+	return supervisor.Start(ctx, i, e.instances(v), supervisor.Options{
+		Keys: e.Places.Keys(),
+		Log:  slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
+	})
+}
+
+// usableCPUs is on how many CPUs Go runs at once by itself: those that there are, the quota of a
+// container, or what GOMAXPROCS says.
+var usableCPUs = runtime.GOMAXPROCS(0)
+
+// cpusPerProc is how many of them there are for each that a supervisor runs on at once. What it
+// does for a reset is short and waits for the server; with a second one Go's scheduler wakes a
+// thread at each such moment to look for more, which was half of its switches of context. That
+// was measured on two CPUs, where resets of three rows were no slower beside one of 10,000. From
+// eight on there is a second one again, for the many workers that such a machine has.
+const cpusPerProc = 4
+
+// superviseArgv is the command line of the supervisor of an instance.
+func (e *Engine) superviseArgv(name string) []string {
+	argv := []string{supervisor.Self(), "supervise", name}
+	if e.Home != "" {
+		argv = append(argv, "--home", e.Home)
+	}
+	return argv
+}

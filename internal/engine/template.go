@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/load"
+)
+
+// TemplateRequest asks for a database to be a template.
+type TemplateRequest struct {
+	// Name is the database's; with From what the name of a new one begins with.
+	Name string
+	// From are dumps, or directories of dumps, that are loaded into a new database unless
+	// there is a template of that name and key already.
+	From []string
+	// Key stands for what is loaded; "" is a hash of the files.
+	Key string
+	// Database is that of a dump of several which is loaded.
+	Database string
+}
+
+// AddTemplate makes a database of the instance that c leads to a template, as it is now or
+// loaded from dumps.
+func (e *Engine) AddTemplate(ctx context.Context, c *client.Client, q TemplateRequest) (client.Template, error) {
+	if len(q.From) > 0 {
+		return e.loadTemplate(ctx, c, q)
+	}
+	return c.PutTemplate(ctx, q.Name)
+}
+
+// loadTime is how long loading dumps may take.
+const loadTime = time.Hour
+
+// loadTemplate returns the template that the dumps make, and makes it unless it is there.
+func (e *Engine) loadTemplate(ctx context.Context, c *client.Client, q TemplateRequest) (client.Template, error) {
+	paths, key, err := image.Dumps(ctx, e.Memo, q.From)
+	if err != nil {
+		return client.Template{}, err
+	}
+	if q.Key != "" {
+		key = q.Key
+	}
+	if q.Database != "" {
+		key += " " + q.Database
+	}
+	claim, err := c.CreateTemplate(ctx, client.TemplateRequest{Name: q.Name, Key: key, WaitSeconds: loadTime.Seconds(), BuildSeconds: loadTime.Seconds()})
+	if err != nil || claim.State == client.StateReady {
+		return claim.Template, err
+	}
+	var t client.Template
+	if err = e.fillTemplate(ctx, c, q, claim, paths); err == nil {
+		t, err = c.PutTemplate(ctx, claim.Template.Name)
+	}
+	if err != nil { // it is another's turn
+		err = errors.Join(err, c.DeleteTemplate(context.WithoutCancel(ctx), claim.Template.Name))
+	}
+	return t, err
+}
+
+// fillTemplate loads dumps into the database of a template that is being built.
+func (e *Engine) fillTemplate(ctx context.Context, c *client.Client, q TemplateRequest, claim client.TemplateClaim, paths []string) error {
+	s, err := c.Status(ctx)
+	if err != nil {
+		return err
+	}
+	i, err := e.Registry.Open(s.Name)
+	if err != nil {
+		return err
+	}
+	if err := q.checkDatabases(claim.Template, paths); err != nil {
+		return err
+	}
+	d := claim.Database
+	to := load.Target{
+		Server: i.Server, Endpoint: dbconn.Endpoint{
+			Host: d.Host, Port: d.Port, Socket: d.Socket, Login: dbconn.Login{User: d.User, Password: d.Password}, Database: d.Name,
+		},
+		Rename: &dump.Rename{To: d.Name, From: q.Database, New: true, Hint: "--database NAME takes one of them; no template was made"},
+	}
+	return e.LockingOpen(ctx, i, func() error {
+		for _, path := range paths {
+			if err := loadInto(ctx, to, path); err != nil {
+				return e.BlameRoom(ctx, i, "the rest of "+filepath.Base(path), err)
+			}
+		}
+		return nil
+	})
+}
+
+// checkDatabases looks at dumps before anything is loaded: a template is one database.
+func (q TemplateRequest) checkDatabases(t client.Template, paths []string) error {
+	var names []string
+	for _, path := range paths {
+		s, err := summarize(path)
+		if err != nil {
+			return err
+		}
+		for _, name := range s.Databases {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	switch {
+	case q.Database != "" && len(names) > 0 && !slices.Contains(names, q.Database):
+		return RequestError{fmt.Errorf("load template %s: the dump holds no database %s, but %s\nhint: --database %s", t.Family, q.Database, strings.Join(names, ", "), names[0])}
+	case q.Database == "" && len(names) > 1:
+		return RequestError{fmt.Errorf("load template %s: the dump holds several databases: %s\nhint: ramaria template add %s --from ... --database %[3]s makes a template of one of them",
+			t.Family, strings.Join(names, ", "), names[0])}
+	}
+	return nil
+}
+
+func summarize(path string) (dump.Summary, error) {
+	r, err := dump.Open(path)
+	if err != nil {
+		return dump.Summary{}, err
+	}
+	defer r.Close()
+	return dump.Check(io.Discard, r, dump.Options{File: filepath.Base(path)})
+}
+
+// loadInto loads a dump into the target's database, and no other.
+func loadInto(ctx context.Context, to load.Target, path string) error {
+	r, err := dump.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = to.Load(ctx, filepath.Base(path), r)
+	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
+		fault.Hint = "mend the dump; no template was made"
+	}
+	return err
+}

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// UpRequest asks for an instance that runs.
+type UpRequest struct {
+	Name string
+	// Spec is what the instance is to be made of.
+	Spec instance.Spec
+	// Choices are the fields of Spec that are asked for. Of an instance that is there already
+	// they must be as they are, the others stay.
+	Choices Choices
+	// Fresh makes the instance again; what it holds is lost.
+	Fresh bool
+	// Stdin is read for the source "-".
+	Stdin io.Reader
+}
+
+// Up creates an instance if it is new, starts it unless it runs, and returns it.
+func (e *Engine) Up(ctx context.Context, q UpRequest) (*instance.Instance, error) {
+	if err := instance.CheckNew(q.Name); err != nil {
+		return nil, RequestError{err}
+	}
+	lock, err := e.lockName(ctx, q.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+
+	i, err := e.existing(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	created := i == nil
+	if created {
+		if i, err = e.create(ctx, nil, instance.Order{Name: q.Name, Spec: q.Spec}, q.Stdin); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.start(ctx, i, created); err != nil {
+		return nil, err
+	}
+	// The supervisor may have chosen another port.
+	if i, err = e.Registry.Open(q.Name); err != nil {
+		return nil, err
+	}
+	if created {
+		e.noteOpen(ctx, i)
+		e.noteLogout(i)
+	}
+	return i, nil
+}
+
+// existing returns the instance that is asked for if it is to go on as it is, nil if it is
+// to be made.
+func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance, error) {
+	r, err := e.Registry.Get(q.Name)
+	if errors.Is(err, instance.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	state, err := r.State()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := e.settled(r, q.Spec, q.Choices["volume"])
+	if err != nil {
+		return nil, err
+	}
+	if diff := q.Choices.Differences(r.Spec, spec); len(diff) > 0 && !q.Fresh {
+		return nil, RequestError{otherwiseError(q.Name, diff)}
+	}
+	if !q.Fresh && state.Phase != instance.Gone {
+		i, err := e.Registry.Open(q.Name)
+		if _, again := q.Choices["from"]; again && err == nil {
+			e.noteChanges(ctx, i)
+		}
+		return i, err
+	}
+	if state.Phase == instance.Gone {
+		e.note("instance %s: %s; making it again", q.Name, state.Reason)
+	}
+	return e.remake(ctx, r, q.Choices.Merge(r.Spec, spec), q.Stdin)
+}
+
+// otherwiseError says that an instance is not what is asked for.
+func otherwiseError(name string, diff []Difference) error {
+	made, goOn := "with other flags", ""
+	var lines, standing []string
+	for _, d := range diff {
+		lines = append(lines, d.String())
+		if d.Choice.Standing {
+			standing = append(standing, d.Choice.By)
+		}
+	}
+	slices.Sort(standing)
+	for _, by := range standing {
+		made, goOn = "otherwise", goOn+fmt.Sprintf("; %s= goes on with what it has", by)
+	}
+	return fmt.Errorf("start instance %s: it was made %s\n%s\nhint: ramaria up %s --fresh ... makes it anew with these, its data is lost; ramaria down %s --rm removes it%s",
+		name, made, strings.Join(lines, "\n"), name, name, goOn)
+}
+
+// remake makes an instance anew under its name; accounts and port stay.
+func (e *Engine) remake(ctx context.Context, r *instance.Record, spec instance.Spec, stdin io.Reader) (*instance.Instance, error) {
+	order := instance.Order{Name: r.Name, Spec: spec}
+	if old, err := e.Registry.Open(r.Name); err == nil {
+		order.Port = old.Endpoint.Port
+		if spec.User == r.Spec.User && spec.PasswordFile == r.Spec.PasswordFile {
+			order.App = old.Endpoint.Login
+		}
+	}
+	i, err := e.create(ctx, r, order, stdin)
+	return i, explainParent(err, r, spec)
+}
+
+// start starts the supervisor of an instance unless it runs. One that was just
+// created does not stay when it cannot start.
+func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) error {
+	state, err := i.State()
+	if err != nil && created {
+		return e.unmake(ctx, i, err)
+	}
+	if err != nil || state.Phase.Alive() {
+		return err
+	}
+	if err := e.equip(ctx, i); err != nil {
+		if created {
+			return e.unmake(ctx, i, err)
+		}
+		return err
+	}
+	if !created { // Create has just looked
+		v, err := e.volumeOf(ctx, &i.Record)
+		if err != nil {
+			return err
+		}
+		if err := volume.CheckRoom(v, instance.StartRoom, "starting instance "+i.Name); err != nil {
+			return err
+		}
+	}
+	if state.Phase == instance.Crashed {
+		e.note("instance %s was not shut down cleanly; its server recovers", i.Name)
+	}
+	// Whose child it is does not matter: this process ends before it.
+	_, err = supervisor.Spawn(ctx, i, e.superviseArgv(i.Name))
+	if err == nil {
+		return nil
+	}
+	if created {
+		return e.unmake(ctx, i, err)
+	}
+	switch {
+	case ctx.Err() != nil || strings.Contains(err.Error(), "\nhint: "):
+	case state.Phase == instance.Crashed:
+		err = fmt.Errorf("%w\nhint: its data did not survive the crash; ramaria up %s --fresh starts again from the clean image", err, i.Name)
+	default:
+		err = fmt.Errorf("%w\nhint: ramaria logs %s has the server's log; ramaria up %s --fresh starts again from the clean image", err, i.Name, i.Name)
+	}
+	return err
+}
+
+// unmake removes an instance that was just created and came to nothing.
+func (e *Engine) unmake(ctx context.Context, i *instance.Instance, cause error) error {
+	clean := context.WithoutCancel(ctx)
+	v, err := e.volumeOf(clean, &i.Record)
+	if err == nil {
+		err = e.instances(v).Remove(clean, &i.Record)
+	}
+	return errors.Join(cause, err)
+}
+
+// noteLogout tells that a new instance will not outlive the user's last session. That of a run
+// does not want to.
+func (e *Engine) noteLogout(i *instance.Instance) {
+	if i.Volume == string(volume.Shm) && e.Host.RemovesIPC(e.UID) {
+		e.note("note: systemd-logind empties your shared memory when your last session ends (RemoveIPC=yes), and instance %s goes with it\nhint: loginctl enable-linger keeps it, --volume disk does without shared memory", i.Name)
+	}
+}
+
+// noteChanges tells when the sources given again have changed since the instance
+// was made of them.
+func (e *Engine) noteChanges(ctx context.Context, i *instance.Instance) {
+	for _, f := range i.Spec.From {
+		if f == image.StdinName {
+			e.note("instance %s is there already: standard input was not read\nhint: --fresh makes it anew from it", i.Name)
+			return
+		}
+	}
+	r := image.Recipe{Server: i.Server, From: i.Spec.From, Key: i.Spec.Key, Database: i.Spec.Database, User: i.Spec.User, Set: i.Spec.Set}
+	if made, err := r.Made(ctx, e.Memo, i.Image); err == nil && !made {
+		e.note("instance %s: its source has changed since; it keeps the data it has\nhint: --fresh makes it anew", i.Name)
+	}
+}

@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// RemoveVolumeAt removes the volume at a directory, whose home may be gone; with force its
+// instances too, running or not.
+func (e *Engine) RemoveVolumeAt(ctx context.Context, dir string, force bool) (VolumeRemoved, error) {
+	what := "remove volume " + dir
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return VolumeRemoved{}, fmt.Errorf("%s: %w", what, err)
+	}
+	all, err := e.Opener().All()
+	if err != nil {
+		return VolumeRemoved{}, err
+	}
+	i := slices.IndexFunc(all, func(f volume.Found) bool { return f.Dir == dir })
+	switch {
+	case i < 0:
+		return VolumeRemoved{}, fmt.Errorf("%s: it is no volume in memory of yours\nhint: ramaria volume ls --all-homes", what)
+	case all[i].Ours:
+		return e.removeVolume(ctx, e.Opener().In(volume.Spec{Kind: all[i].Kind}, dir), force)
+	case all[i].Lives && all[i].Owner.Home != "":
+		return VolumeRemoved{}, fmt.Errorf("%s: it belongs to the home %s\nhint: ramaria --home %s volume rm %s", what, all[i].Owner.Home, all[i].Owner.Home, all[i].Kind)
+	case all[i].Lives:
+		return VolumeRemoved{}, fmt.Errorf("%s: it belongs to the state directory %s\nhint: XDG_STATE_HOME=%s ramaria volume rm %s", what, all[i].Owner.State, filepath.Dir(all[i].Owner.State), all[i].Kind)
+	}
+	return e.release(ctx, all[i], force)
+}
+
+// release removes a volume whose home is not there.
+func (e *Engine) release(ctx context.Context, f volume.Found, force bool) (VolumeRemoved, error) {
+	what := "remove volume " + f.Dir
+	names, err := volume.Instances(f.Dir)
+	if err != nil {
+		return VolumeRemoved{}, fmt.Errorf("%s: %w", what, err)
+	}
+	if len(names) > 0 && !force {
+		return VolumeRemoved{}, fmt.Errorf("%s: %w: it holds the instances %s\nhint: ramaria volume rm %s --force removes them too, running or not", what, volume.ErrInUse, strings.Join(names, ", "), f.Dir)
+	}
+	holders, err := volume.Holders(f.Dir)
+	if err != nil {
+		return VolumeRemoved{}, fmt.Errorf("%s: %w", what, err)
+	}
+	for _, h := range holders {
+		if h.Instance == "" {
+			return VolumeRemoved{}, fmt.Errorf("%s: %w: somebody holds %s\nhint: fuser -v %s names the process; end it, or wait for it", what, volume.ErrInUse, h.Path, h.Path)
+		}
+		if err := e.endLost(ctx, h); err != nil {
+			return VolumeRemoved{}, fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	u, _ := e.Opener().In(volume.Spec{Kind: f.Kind}, f.Dir).Usage() // only to tell
+	if err := e.Opener().Release(ctx, f, force); err != nil {
+		return VolumeRemoved{}, err
+	}
+	for _, name := range names {
+		e.removeSockets(filepath.Join(f.Dir, "instances", name), f.Owner.Registry)
+	}
+	return VolumeRemoved{Kind: f.Kind, Dir: f.Dir, Lost: true, Bytes: u.Memory}, nil
+}
+
+// endUnknown ends the supervisors in a volume that no record knows of.
+func (e *Engine) endUnknown(ctx context.Context, dir string) error {
+	holders, err := volume.Holders(dir)
+	for _, h := range holders {
+		if h.Instance != "" && err == nil {
+			err = e.endLost(ctx, h)
+		}
+	}
+	if errors.Is(err, syscall.EIO) { // it has failed, and is taken away for that
+		return nil
+	}
+	return err
+}
+
+// endLost ends a supervisor that no record knows of, by the number in its lock.
+func (e *Engine) endLost(ctx context.Context, h volume.Holder) error {
+	b, err := os.ReadFile(h.Path)
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		return fmt.Errorf("the supervisor of %s has not said which process it is\nhint: fuser -v %s", h.Instance, h.Path)
+	}
+	s := syscall.SIGTERM // a `ramaria run`, which clears up itself
+	if sys.HasArg(pid, "supervise") {
+		s = syscall.SIGQUIT
+	}
+	err = endHolder(ctx, h.Instance, h.Path, pid, s)
+	if errors.Is(err, syscall.EIO) {
+		return nil
+	}
+	return err
+}
+
+// removeSockets removes the directories of sockets, in /tmp, of what lay in dir.
+func (e *Engine) removeSockets(dir, registry string) {
+	run := host.RunDir(dir, e.UID, registry)
+	if filepath.Dir(run) == dir {
+		return
+	}
+	for _, path := range []string{run, run + "-api"} {
+		if err := os.RemoveAll(path); err != nil {
+			e.note("warning: %s", err)
+		}
+	}
+}
+
+// FoundVolume is a volume in RAM of any home; see docs/json.md, volume ls --all-homes.
+type FoundVolume struct {
+	Kind      volume.Kind `json:"kind"`
+	Dir       string      `json:"dir"`
+	Memory    int64       `json:"memory"`
+	Instances []string    `json:"instances"`
+	// Running are those of them whose supervisors live.
+	Running []string `json:"running"`
+	// Home is whose it is: "this", a --home or a state directory, "" if that is unknown.
+	Home string `json:"home,omitempty"`
+	// Lost says that this home cannot be found from here.
+	Lost  bool   `json:"lost,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// homeOf tells people whose a volume is.
+func homeOf(f volume.Found) string {
+	switch {
+	case f.Ours:
+		return "this"
+	case f.Owner.Home != "":
+		return f.Owner.Home
+	}
+	return f.Owner.State
+}
+
+// AllVolumes looks at the volumes in RAM of all homes.
+func (e *Engine) AllVolumes() ([]FoundVolume, error) {
+	found, err := e.Opener().All()
+	if err != nil {
+		return nil, err
+	}
+	all := []FoundVolume{}
+	for _, f := range found {
+		l := FoundVolume{Kind: f.Kind, Dir: f.Dir, Home: homeOf(f), Lost: !f.Ours && !f.Lives, Instances: []string{}, Running: []string{}}
+		names, err := volume.Instances(f.Dir)
+		l.Instances = append(l.Instances, names...)
+		holders, herr := volume.Holders(f.Dir)
+		for _, h := range holders {
+			if h.Instance != "" {
+				l.Running = append(l.Running, h.Instance)
+			}
+		}
+		u, uerr := e.Opener().In(volume.Spec{Kind: f.Kind}, f.Dir).Usage()
+		l.Memory = u.Memory
+		if err := errors.Join(err, herr); err != nil || f.Mounted && uerr != nil {
+			l.Error = errors.Join(err, uerr).Error()
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// ReleaseHint is the command that frees a volume whose home is not there.
+func (l FoundVolume) ReleaseHint() string {
+	hint := "ramaria volume rm " + l.Dir
+	if len(l.Instances) > 0 {
+		hint += " --force"
+	}
+	return hint
+}
+
+// doctorLost tells what homes that are gone have left in memory.
+func (e *Engine) doctorLost(context.Context) []Finding {
+	all, err := e.AllVolumes()
+	if err != nil {
+		return []Finding{{"volume", "note", err.Error(), ""}}
+	}
+	var out []Finding
+	for _, l := range all {
+		if !l.Lost {
+			continue
+		}
+		home := "a home that is not known"
+		if l.Home != "" {
+			home = "the home " + l.Home + ", which is not there (removed, or another container's)"
+		}
+		text := fmt.Sprintf("%s takes %s for %s", l.Dir, volume.FormatBytes(l.Memory), home)
+		if len(l.Running) > 0 {
+			text += "; running there: " + strings.Join(l.Running, ", ")
+		}
+		out = append(out, Finding{"volume", "note", text, l.ReleaseHint()})
+	}
+	return out
+}

@@ -1,0 +1,79 @@
+package reset_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/reset"
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+)
+
+// TestStatementsAtWork: a statement that has no transaction open, since it has written nothing yet
+// or knows none, does not write to the database after it was put back. A short one may end.
+func TestStatementsAtWork(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
+		le := l.lease("farm_1")
+		for _, tc := range []struct{ name, statement string }{
+			{"nothing is written yet", "INSERT INTO plain VALUES (60 + SLEEP(%s), 'late')"},
+			{"MyISAM", "UPDATE old SET b = 'late' WHERE SLEEP(%s) = 0"},
+			{"MyISAM, a new row", "INSERT INTO old SELECT a + 10 + SLEEP(%s), 'late' FROM old"},
+			{"a counter", "INSERT INTO counted (a) VALUES (SLEEP(%s))"},
+			{"DDL", "CREATE TABLE late AS SELECT SLEEP(%s) AS s"},
+		} {
+			for _, seconds := range []string{"0.03", "0.4"} {
+				t.Run(tc.name+" "+seconds, func(t *testing.T) {
+					le.t, l.t = t, t
+					conn := le.do("")
+					defer conn.Close()
+					var id uint64
+					if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+						t.Fatal(err)
+					}
+					ended := make(chan error, 1)
+					ctx := context.WithoutCancel(t.Context())
+					statement := fmt.Sprintf(tc.statement, seconds)
+					go func() {
+						_, err := conn.ExecContext(ctx, statement)
+						ended <- err
+					}()
+					l.arrives(id, statement)
+					res, err := le.Reset(ctx, l.session, &le.Database, reset.RestoreCounters)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := <-ended; err == nil && seconds == "0.4" {
+						t.Errorf("the statement went on, and succeeded; %+v", res)
+					}
+					le.check()
+					if diff := differences(le.asFresh, le.state()); diff != "" {
+						t.Errorf("%+v: it is not as it was:\n%s", res, diff)
+					}
+					if _, err := le.Reset(ctx, l.session, &le.Database, reset.RestoreCounters); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+		}
+	})
+}
+
+// arrives waits until the server is at work on what a connection was sent.
+func (l *lab) arrives(id uint64, statement string) {
+	l.t.Helper()
+	for range 1000 {
+		sessions, err := dbconn.Sessions(l.t.Context(), l.session.Conn)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if slices.ContainsFunc(sessions, func(s dbconn.Session) bool { return s.ID == id && s.Statement == statement }) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	l.t.Fatal("the statement does not arrive")
+}

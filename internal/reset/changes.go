@@ -1,0 +1,165 @@
+package reset
+
+import (
+	"cmp"
+	"maps"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/binlog"
+)
+
+// Changes are what happened to one database since it was last as its template.
+type Changes struct {
+	// Tables are those whose rows changed, by name.
+	Tables map[string]*TableChanges
+	// Statements says that there were statements that may have changed anything but rows.
+	Statements bool
+	// Touched has every name that those statements mention, in lower case, tables and
+	// others.
+	Touched map[string]bool
+	// Warnings are about what happened beside the database.
+	Warnings []string
+	// Incomplete says why the rest may not be all there was, "" if it is.
+	Incomplete string
+	// Prepared are the XA transactions that changed the database and wait for their
+	// verdict.
+	Prepared []binlog.XID
+	// Events counts the row events that were read, also those of transactions that wait
+	// for their end.
+	Events int
+	// Proven says what has changed for certain, "" if nothing has, or may not have.
+	Proven string
+
+	// version grows with each change and each loss of certainty.
+	version int
+}
+
+// TableChanges are the changes of one table's rows.
+type TableChanges struct {
+	// Rows are in the order of the log.
+	Rows []binlog.Change
+	// Bytes is what they take, in bytes of row images.
+	Bytes int
+	// NeedsRefill says that Rows are not, or may not be, what happened.
+	NeedsRefill bool
+}
+
+// maxTable is how many bytes of row images are kept of one table at most: a reset would
+// fill it from the template instead.
+const maxTable = 64 << 20
+
+func (c *Changes) table(name string) *TableChanges {
+	t := c.Tables[name]
+	if t == nil {
+		t = &TableChanges{}
+		if c.Tables == nil {
+			c.Tables = map[string]*TableChanges{}
+		}
+		c.Tables[name] = t
+	}
+	return t
+}
+
+// add takes in a change of rows.
+func (c *Changes) add(change binlog.Change) {
+	t := c.table(change.Map.Table)
+	c.proven("rows of " + change.Map.Table + " were changed")
+	if t.Bytes += change.Rows.Size(); t.Bytes > maxTable {
+		t.NeedsRefill = true
+	}
+	if t.NeedsRefill {
+		t.Rows = nil
+		return
+	}
+	t.Rows = append(t.Rows, change)
+}
+
+// refill makes what is known of a table's rows worthless.
+func (c *Changes) refill(table string) {
+	t := c.table(table)
+	t.NeedsRefill, t.Rows = true, nil
+	c.version++
+}
+
+// proven notes what has changed for certain.
+func (c *Changes) proven(what string) {
+	c.version++
+	if c.Proven == "" {
+		c.Proven = what
+	}
+}
+
+// changed says what has changed, or may have; "" for nothing.
+func (c *Changes) changed() string {
+	if why := cmp.Or(c.Proven, c.beyondRows()); why != "" || len(c.Tables) == 0 {
+		return why
+	}
+	return "rows of it may have been changed"
+}
+
+// beyondRows says what else has changed but rows, or may have; "" for nothing.
+func (c *Changes) beyondRows() string {
+	switch {
+	case c.Incomplete != "":
+		return c.Incomplete
+	case c.Statements:
+		return "its shape was changed, or may have been"
+	}
+	return ""
+}
+
+// follow adds what happened later.
+func (c *Changes) follow(later *Changes) {
+	for name, t := range later.Tables {
+		if t.NeedsRefill {
+			c.refill(name)
+		}
+		for _, change := range t.Rows {
+			c.add(change)
+		}
+	}
+	if later.Statements {
+		c.touch(later.Touched)
+	}
+	for _, text := range later.Warnings {
+		c.warn(text)
+	}
+	c.Events += later.Events
+	if later.Proven != "" {
+		c.proven(later.Proven)
+	}
+	if why := cmp.Or(c.Incomplete, later.Incomplete); why != "" {
+		c.incomplete(why)
+	}
+}
+
+// incomplete notes the first reason why all that is known is worthless.
+func (c *Changes) incomplete(why string) {
+	if c.Incomplete == "" {
+		c.Incomplete = why
+	}
+	c.Tables = nil
+	c.version++
+}
+
+// warn notes a statement about more than the database.
+func (c *Changes) warn(text string) {
+	const most = 20
+	if len(c.Warnings) < most {
+		c.Warnings = append(c.Warnings, text)
+	}
+}
+
+// touch notes a statement that may have changed the shape of the database, by the names
+// in it.
+func (c *Changes) touch(names map[string]bool) {
+	c.Statements = true
+	c.version++
+	if c.Touched == nil {
+		c.Touched = map[string]bool{}
+	}
+	maps.Copy(c.Touched, names)
+}
+
+// mentions reports whether a statement touched what has this name.
+func (c *Changes) mentions(name string) bool { return c.Touched[strings.ToLower(name)] }

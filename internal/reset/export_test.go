@@ -1,0 +1,56 @@
+package reset
+
+import "context"
+
+// What tests of the package's own parts need.
+var (
+	FirstWords = firstWords
+	EffectOf   = effectOf
+	SpeaksUTF8 = speaksUTF8
+)
+
+// Few is how many tables are asked for their counters one by one.
+const Few = few
+
+// Effects, as tests name them.
+const (
+	EffectUnknown    = unknown
+	EffectHarmless   = harmless
+	EffectStructural = structural
+	EffectWide       = wide
+	EffectDatabase   = database
+	EffectBegin      = begin
+	EffectCommit     = commit
+	EffectRollback   = rollback
+	EffectRollbackTo = rollbackTo
+	EffectSavepoint  = savepoint
+	EffectXACommit   = xaCommit
+	EffectXARollback = xaRollback
+	EffectXAOther    = xaOther
+)
+
+// Names are the names in a statement; true says that it may stand before a dot.
+func Names(sql string) map[string]bool {
+	list := map[string]bool{}
+	for _, n := range names(sql) {
+		list[n.text] = list[n.text] || n.qualifies
+	}
+	return list
+}
+
+// Verdicts returns what says, of what is known of a database now, that it has changed or that it
+// has not.
+func (j *Journal) Verdicts(name string) (changed func(what string), same func() bool) {
+	_, at := j.unverified(name)
+	return func(what string) { j.prove(name, at, what) }, func() bool { return j.settle(name, at) }
+}
+
+// Apply carries out a plan.
+func (r *Engine) Apply(ctx context.Context, s *Session, d *Database, p *Plan) error {
+	return r.apply(ctx, s, d, p, nil, RestoreCounters)
+}
+
+// Setting returns the statements that set counters.
+func (r *Engine) Setting(ctx context.Context, s *Session, name string, counters map[string]uint64) []string {
+	return r.setting(ctx, s, name, counters)
+}

@@ -1,0 +1,46 @@
+package reset_test
+
+import (
+	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+)
+
+// TestVerdictOfBefore: what a comparison finds of a template that was taken anew meanwhile is about
+// the one of before. It made the new one unusable.
+func TestVerdictOfBefore(t *testing.T) { servertest.Each(t, testVerdictOfBefore) }
+
+func testVerdictOfBefore(t *testing.T, want string) {
+	l := newLab(t, want, "shop", "CREATE TABLE t (a int);")
+	const doubt, verdict = "it may have changed", "its shape was changed"
+	doubted := func() (changed func(string), same func() bool) {
+		l.Journal.Watch("shop")
+		l.Journal.Invalidate("shop", doubt)
+		return l.Journal.Verdicts("shop")
+	}
+	expect := func(name, text string) {
+		if got := l.Journal.Changed("shop"); got != text {
+			t.Errorf("%s: changed is %q, want %q", name, got, text)
+		}
+	}
+
+	changed, _ := doubted()
+	changed(verdict)
+	expect("found to be another", verdict)
+	_, same := doubted()
+	if !same() {
+		t.Error("it is not settled that nothing has changed")
+	}
+	expect("found to be as it was", "")
+
+	changed, _ = doubted()
+	l.Journal.Watch("shop")
+	changed(verdict)
+	expect("taken anew", "")
+	_, same = doubted()
+	doubted()
+	if same() {
+		t.Error("what is doubted of the new one was settled by a comparison of the old one")
+	}
+	expect("taken anew, and doubted", doubt)
+}

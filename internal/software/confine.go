@@ -1,0 +1,38 @@
+package software
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+)
+
+// daemonType is the SELinux type of packaged database servers: programs of this
+// type may use /var/lib/mysql, not a directory in shared memory or a home.
+const daemonType = "mysqld_exec_t"
+
+// Confinement tells which security profile bears on the daemon at binary, in words
+// for people, and whether it keeps the daemon out of our volumes. Both are empty
+// for a daemon that nothing is said about. A packaged profile that is enforced
+// knows only /var/lib/mysql, so it is taken to confine without reading its rules.
+func Confinement(h host.Host, binary string) (profile string, confined bool) {
+	real, err := filepath.EvalSymlinks(binary)
+	if err != nil {
+		real = binary
+	}
+	if root, err := filepath.EvalSymlinks(h.Root); err == nil && h.Root != "" {
+		if inside, ok := strings.CutPrefix(real, strings.TrimSuffix(root, "/")+"/"); ok {
+			real = "/" + inside
+		}
+	}
+	for _, p := range h.AppArmorFor(real) {
+		if p.Enforced {
+			return "AppArmor profile " + p.Name, true
+		}
+		profile = "AppArmor profile " + p.Name + " (not enforced)"
+	}
+	if h.SELinuxEnforcing() && h.SELinuxType(real) == daemonType {
+		return "SELinux type " + daemonType, true
+	}
+	return profile, false
+}

@@ -1,0 +1,153 @@
+package software
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// daemonNames are the names of all daemons, new ones first: MariaDB's own say
+// that it is one, mysqld may be either.
+func daemonNames() []string {
+	var names []string
+	for _, f := range server.Families {
+		for _, n := range f.Daemons {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
+}
+
+// extraDirs are searched after PATH, since ordinary users' PATH has no sbin.
+var extraDirs = []string{"/sbin", "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin"}
+
+// installed goes through the daemons on PATH and in the usual directories, each
+// file once whatever its names.
+func (f *Finder) installed(ctx context.Context) iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		seen := map[string]bool{}
+		for _, name := range daemonNames() {
+			for _, dir := range f.searchDirs() {
+				path := filepath.Join(dir, name)
+				if !server.Executable(path) {
+					continue
+				}
+				real, err := filepath.EvalSymlinks(path)
+				if err != nil || seen[real] {
+					continue
+				}
+				seen[real] = true
+				if !yield(f.inspect(ctx, path, real)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (f *Finder) searchDirs() []string {
+	var dirs []string
+	for _, dir := range filepath.SplitList(f.getenv("PATH")) {
+		if filepath.IsAbs(dir) { // "." on PATH is nothing to run servers from
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, dir := range extraDirs {
+		dirs = append(dirs, filepath.Join(f.Host.Root, dir))
+	}
+	return dirs
+}
+
+// inspect looks at the daemon at path, a link to real.
+func (f *Finder) inspect(ctx context.Context, path, real string) candidate {
+	s, err := f.describe(ctx, path, real)
+	if err != nil {
+		return candidate{path: path, reason: err.Error()}
+	}
+	c := candidate{path: path, server: s}
+	if profile, confined := Confinement(f.Host, real); confined {
+		c.reason = profile + " keeps it out of ramaria's volumes"
+	}
+	return c
+}
+
+// describe makes the Server of a daemon that belongs to the system.
+func (f *Finder) describe(ctx context.Context, path, real string) (*server.Server, error) {
+	daemon := server.Program{Argv: []string{path}}
+	fam, version, err := probe(ctx, f.Memo, daemon)
+	if err != nil {
+		return nil, err
+	}
+	if err := fam.TooOld(version); err != nil {
+		return nil, err
+	}
+	s := &server.Server{Flavour: fam.Flavour, Version: version, Origin: server.OriginPath, Dir: filepath.Dir(path), Daemon: daemon}
+	prefix := filepath.Dir(filepath.Dir(real))
+	if err := findParts(s, prefix); err != nil {
+		return nil, err
+	}
+	dirs := append([]string{filepath.Dir(path), filepath.Join(prefix, "bin")}, f.searchDirs()...)
+	findPrograms(s, dirs)
+	return s, nil
+}
+
+// findPrograms fills in what there is of the programs besides the daemon.
+func findPrograms(s *server.Server, dirs []string) {
+	fam := s.Family()
+	s.Client = findProgram(dirs, fam.Clients)
+	s.Dumper = findProgram(dirs, fam.Dumpers)
+	s.LogReader = findProgram(dirs, fam.LogReaders)
+}
+
+func findProgram(dirs, names []string) server.Program {
+	for _, dir := range dirs {
+		for _, name := range names {
+			if path := filepath.Join(dir, name); server.Executable(path) {
+				return server.Program{Argv: []string{path}}
+			}
+		}
+	}
+	return server.Program{}
+}
+
+// atPath returns the server whose daemon the user named. A security profile is no
+// reason to refuse, since the user may have taught it about our volumes.
+func (f *Finder) atPath(ctx context.Context, text string) (*server.Server, error) {
+	path, err := filepath.Abs(text)
+	if err != nil {
+		return nil, fmt.Errorf("find server %s: %w", text, err)
+	}
+	if !server.Executable(path) {
+		return nil, fmt.Errorf("find server %s: there is no program at that path\nhint: ramaria server ls shows the servers of this machine", text)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, fmt.Errorf("find server %s: %w", text, err)
+	}
+	for c := range f.cached() { // those run through their own loader only
+		if c.server != nil && c.reason == "" && sameFile(c.server.Daemon.Path(), real) {
+			return c.server, nil
+		}
+	}
+	s, err := f.describe(ctx, path, real)
+	if err != nil {
+		return nil, fmt.Errorf("find server %s: %w\nhint: use --server mariadb or --server mysql", text, err)
+	}
+	if profile, confined := Confinement(f.Host, real); confined {
+		f.say("warning: %s may keep %s out of ramaria's volumes", profile, path)
+	}
+	return s, nil
+}
+
+func sameFile(a, b string) bool {
+	fa, errA := os.Stat(a)
+	fb, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(fa, fb)
+}

@@ -1,0 +1,244 @@
+// Package tests drives the real ramaria binary, in txtar scripts and in Go, against real
+// MariaDB and MySQL servers: script/*.txtar, each a test of its own with a home of its
+// own. No test may leave a process or a file of Ramaria behind.
+//
+// This file is the one table of all tests: Packages says how each package of the module is
+// tested, Suites and Once which scripts and tests of this package there are, on which servers,
+// and what of that `make test` runs. `make test-all` runs everything.
+package tests
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+)
+
+// Servers are those that everything must work on.
+var Servers = servertest.Servers
+
+// QuickResults is the first line of the results of a quick run.
+const QuickResults = "# quick"
+
+// Package is how a package is tested. TestRegistry checks that each with tests has a row.
+type Package struct {
+	// Path is below the module's.
+	Path string
+	// Race runs it under the race detector: its goroutines share memory.
+	Race bool
+	// Parallel is how many parallel tests run at once, if not as many as there are CPUs: they wait
+	// for servers more than they compute.
+	Parallel int
+	// Least is the least number of tests in a quick run as root, subtests and skipped ones
+	// included, since go test is content when a suite vanishes. Set it some way below the real one.
+	Least int
+	// Needed are regular expressions for tests that CI fails on when they are skipped, or gone: what
+	// needs root, a server or a kernel feature that CI has.
+	Needed []string
+	// Later are tests, in patterns as go test -skip has them, that only `make test-all` runs.
+	Later []string
+}
+
+// Packages are the packages with tests. They start in this order, the longest first.
+var Packages = []Package{
+	{Path: "tests", Parallel: 5, Least: 150, Needed: []string{
+		`TestScripts(/.*)?`,
+		`TestScriptsAsOrdinaryUser`,
+		`TestMatrix(/.*)?`,
+		`TestRegistry(OfPackages)?`,
+		`TestEverythingEqualsPlainLoad(/.*)?`,
+		`TestSamplesEqualPlainLoad(/.*)?`,
+		`TestDataDirectoryIsCopied(/.*)?`,
+		`TestKilledServerLosesNothing(/.*)?`,
+		`TestTornPageIsMended(/.*)?`,
+		`TestReadme`,
+		`TestBranch(UnderLoad|Family|ToOneName|HasItsOwnAccount|OfStoppedAndCrashed)(/.*)?`,
+		`TestNeverLeftStopped(/.*)?`,
+		`TestBranchesWaitForEachOther(/.*)?`,
+		`Test(Killed)?Rewind(/.*)?`,
+		`TestKilledReset(/.*)?`,
+		`TestClients(FromClone)?(/.*)?`,
+	}},
+	{Path: "internal/reset", Race: true, Least: 150, Needed: []string{`Test.*`}},
+	{Path: "internal/bench/scenario", Least: 70, Needed: []string{
+		`Test(SlowPlaceIsSlow|ThrottleGoesWithItsRow)`,
+		`TestWrongRowFailsTheRun(/.*)?`,
+	}},
+	{Path: "internal/pool", Race: true, Least: 25, Needed: []string{`Test.*`}},
+	{Path: "internal/load", Race: true, Least: 15, Needed: []string{`Test.*`}},
+	{Path: "internal/template", Race: true, Least: 30, Needed: []string{`Test.*`}},
+	{Path: "internal/dbconn", Least: 10, Needed: []string{`Test.*`}},
+	{Path: "internal/software", Race: true, Least: 30, Needed: []string{
+		`TestRealPackages`,
+		`TestRealPackagesWithoutRoot`,
+		`TestRealSuites(Run)?(/.*)?`,
+		`TestFetchDiskFull(/.*)?`,
+	}},
+	{Path: "internal/server", Race: true, Least: 30, Needed: []string{
+		`TestFreeze.*`,
+	}},
+	{Path: "tests/random", Parallel: 4, Least: 10, Needed: []string{`Test.*`}},
+	{Path: "tests/contract", Least: 5, Needed: []string{`Test.*`}},
+	{Path: "internal/dump", Least: 40, Needed: []string{`Test.*`}},
+	{Path: "internal/pack", Race: true, Least: 60, Needed: []string{`Test.*`}},
+	{Path: "ramariatest", Race: true, Least: 10, Needed: []string{`Test.*`}},
+	{Path: "internal/volume", Race: true, Least: 30, Needed: []string{
+		`TestAsOrdinaryUser`,
+		`TestFull(/.*)?`,
+		`TestMounted.*`,
+	}},
+	{Path: "internal/sys", Race: true, Least: 10, Needed: []string{
+		`TestRestrictSelf.*`,
+		`TestLiveCopy.*`,
+	}},
+	{Path: "internal/image", Race: true, Least: 25},
+	{Path: "internal/instance", Race: true, Least: 20},
+	{Path: "internal/supervisor", Race: true, Least: 8},
+	{Path: "internal/binlog", Least: 40, Needed: []string{`Test.*`}},
+	{Path: "internal/bench/report", Least: 30, Needed: []string{
+		`TestInBrowser(/.*)?`,
+		`TestLayoutFaultsAreSeen(/.*)?`,
+	}},
+	{Path: "internal/bench/lab", Least: 6},
+	{Path: "internal/fixture", Least: 12},
+	{Path: "internal/bench/runner", Least: 100, Needed: []string{`TestThrottleAsOrdinaryUser`}},
+	{Path: "internal/api", Race: true, Least: 1},
+	{Path: "internal/engine", Race: true, Least: 1},
+	{Path: "internal/cli", Least: 10},
+	{Path: "internal/host", Least: 6},
+	{Path: "internal/memo", Race: true, Least: 6},
+	{Path: "internal/metrics", Race: true, Least: 1},
+	{Path: "internal/progress", Race: true, Least: 1},
+	{Path: "client", Race: true, Least: 1},
+	{Path: "internal/volume/volumetest", Least: 1},
+	{Path: "internal/server/servertest", Least: 1},
+	{Path: "packaging/man", Least: 1},
+	{Path: "packaging/terminal", Least: 4},
+	{Path: "tests/leftovers", Least: 12, Needed: []string{
+		`TestCatches(Mount|LoopDevice)`,
+		`TestCatches(Volume|Process)(/.*)?`,
+	}},
+	{Path: "tests/matrix", Least: 5},
+	{Path: "tests/tally", Least: 20},
+	{Path: "tests/tearing", Least: 1},
+}
+
+// Suite is a row of the grid that tests/matrix prints.
+type Suite struct {
+	Name string
+	// Scripts are files of script/, without .txtar; Tests are functions of this package.
+	Scripts, Tests []string
+	// Versions are those of them that a quick run has on every server; Flavours those that it has
+	// besides where the flavour is another than the first server's.
+	Versions, Flavours []string
+}
+
+// Suites are those that run on every server.
+var Suites = []Suite{
+	{
+		Name: "lifecycle",
+		Scripts: []string{
+			"lifecycle", "run", "settings", "set-refused", "other-flags", "chosen", "names", "at-once", "account-removed", "log-off", "scratch", "buffer-pool", "reboot", "callers", "env", "quit", "large-log",
+			"odd-home", "new-home", "logout", "taken-away", "cleared-cache",
+		},
+		Tests:    []string{"TestLoginOverTCP", "TestApplicationCannotBlindTheSupervisor"},
+		Versions: []string{"lifecycle", "settings"},
+		Flavours: []string{
+			"set-refused", "account-removed", "log-off", "scratch", "buffer-pool", "env", "quit", "large-log", "odd-home",
+			"TestLoginOverTCP", "TestApplicationCannotBlindTheSupervisor",
+		},
+	},
+	{
+		Name: "image",
+		Scripts: []string{
+			"image", "image-save", "from-instance", "dumps", "dump-pack", "load", "template-dumps", "other-flavour", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
+			"datadir", "datadir-refused", "datadir-others", "confine", "passwordless",
+		},
+		Tests:    []string{"TestSamplesEqualPlainLoad", "TestEverythingEqualsPlainLoad", "TestDataDirectoryIsCopied"},
+		Versions: []string{"image", "objects", "TestEverythingEqualsPlainLoad"},
+		Flavours: []string{"load", "dumps", "template-dumps", "other-flavour", "client-command", "datadir", "datadir-refused", "confine", "passwordless", "TestDataDirectoryIsCopied"},
+	},
+	{
+		Name:    "branch",
+		Scripts: []string{"branch", "branch-events", "branch-faults", "kept"},
+		Tests: []string{
+			"TestBranchUnderLoad", "TestBranchFamily", "TestBranchToOneName", "TestBranchOpensNothingOfItsParent", "TestBranchHasItsOwnAccount",
+			"TestBranchOfStoppedAndCrashed", "TestBranchesWaitForEachOther",
+		},
+		Versions: []string{"branch"},
+		Flavours: []string{"branch-events", "TestBranchUnderLoad", "TestBranchHasItsOwnAccount"},
+	},
+	{
+		Name:     "mark",
+		Scripts:  []string{"mark", "rewind"},
+		Tests:    []string{"TestRewind"},
+		Versions: []string{"rewind"},
+		Flavours: []string{"mark"},
+	},
+	{
+		Name:     "reset",
+		Scripts:  []string{"db"},
+		Tests:    []string{"TestKilledReset"},
+		Versions: []string{"db"},
+	},
+	{
+		Name: "fault",
+		Scripts: []string{
+			"beyond-recovery", "broken-files", "wrong-uses", "disk-full", "full-volume", "load-full", "interrupt-build", "interrupt-run", "interrupt-up", "killed-run",
+			"killed-server", "killed-supervisor", "no-room",
+		},
+		Tests:    []string{"TestKilledServerLosesNothing", "TestKilledDirectoryIsRecovered", "TestTornPageIsMended", "TestKilledRewind", "TestNeverLeftStopped"},
+		Versions: []string{"killed-server"},
+		Flavours: []string{"beyond-recovery", "broken-files", "disk-full", "load-full", "TestKilledDirectoryIsRecovered", "TestTornPageIsMended"},
+	},
+}
+
+// Once are the scripts and tests that are about the machine, the command line or the
+// tests themselves, where another server would show nothing new.
+var Once = Suite{
+	Scripts: []string{"no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-fork", "bench-suite", "bench-output"},
+	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryOfPackages", "TestReadme", "TestClients", "TestClientsFromClone",
+		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace"},
+}
+
+// OrdinaryUser are the scripts that a quick run has as an ordinary user too, when root runs it:
+// the main path, and where rights, places or accounts make a difference.
+var OrdinaryUser = []string{
+	"lifecycle", "run", "env", "logout", "odd-home", "new-home", "image", "datadir", "confine", "passwordless", "branch", "rewind", "db", "wrong-uses", "disk-full",
+	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume", "volume-auto", "volume-user",
+}
+
+// On returns what of a suite runs on a server.
+func (s Suite) On(server string, quick bool) (scripts, tests []string) {
+	if server == Servers[0] || !quick {
+		return s.Scripts, s.Tests
+	}
+	pick := s.Versions
+	if flavour(server) != flavour(Servers[0]) {
+		pick = slices.Concat(s.Versions, s.Flavours)
+	}
+	left := func(name string) bool { return !slices.Contains(pick, name) }
+	return slices.DeleteFunc(slices.Clone(s.Scripts), left), slices.DeleteFunc(slices.Clone(s.Tests), left)
+}
+
+func flavour(server string) string {
+	name, _, _ := strings.Cut(server, ":")
+	return name
+}
+
+// Paths returns the names of the tests of a suite, as go test has them, on a server.
+func (s Suite) Paths(server string, quick bool) []string {
+	var list []string
+	prefix, scripts := "", "TestScripts/"
+	if server != Servers[0] {
+		prefix, scripts = "TestMatrix/"+server+"/"+s.Name+"/", ""
+	}
+	ofScripts, ofTests := s.On(server, quick)
+	for _, name := range ofScripts {
+		list = append(list, prefix+scripts+name)
+	}
+	for _, name := range ofTests {
+		list = append(list, prefix+name)
+	}
+	return list
+}

@@ -1,0 +1,86 @@
+package tests
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRegistry: each script and each test is in the table once, and what the table names is there.
+func TestRegistry(t *testing.T) {
+	named := map[string]int{}
+	for _, s := range append([]Suite{Once}, Suites...) {
+		for _, name := range s.Scripts {
+			named[name+".txtar"]++
+		}
+		for _, name := range s.Tests {
+			named[name]++
+		}
+	}
+	scripts, err := filepath.Glob("script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// #nosec G204 -- this program
+	cmd := exec.CommandContext(t.Context(), self, "-test.list", ".")
+	cmd.Env = append(os.Environ(), envBinary+"="+filepath.Join(binDir, "ramaria"))
+	tests, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(scripts, strings.Fields(string(tests))...) {
+		name = filepath.Base(name)
+		if named[name] != 1 {
+			t.Errorf("%s is named %d times in registry.go, want once", name, named[name])
+		}
+		delete(named, name)
+	}
+	for _, s := range Suites {
+		for _, name := range slices.Concat(s.Versions, s.Flavours) {
+			if !slices.Contains(s.Scripts, name) && !slices.Contains(s.Tests, name) {
+				t.Errorf("the quick run of suite %s has %s, which is none of it", s.Name, name)
+			}
+		}
+	}
+	for _, name := range OrdinaryUser {
+		if _, err := os.Stat(filepath.Join("script", name+".txtar")); err != nil {
+			t.Error(err)
+		}
+	}
+	for name := range named {
+		t.Errorf("registry.go names %s, which is not there", name)
+	}
+}
+
+// TestRegistryOfPackages: what Later names is there. That each package has a row tests/tally checks,
+// and that there are the tests which Needed names.
+func TestRegistryOfPackages(t *testing.T) {
+	for _, p := range Packages {
+		files, err := filepath.Glob(filepath.Join("..", p.Path, "*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("package %s has no tests (%v)", p.Path, err)
+		}
+		var text []byte
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = append(text, b...)
+		}
+		for _, pattern := range p.Later {
+			name, _, _ := strings.Cut(pattern, "/")
+			if !regexp.MustCompile(`(?m)^func ` + strings.Trim(name, "^$") + `\(t \*testing\.T\)`).Match(text) {
+				t.Errorf("package %s has no test %s", p.Path, name)
+			}
+		}
+	}
+}
