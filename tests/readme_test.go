@@ -69,7 +69,7 @@ type pageBlock struct{ commands, want string }
 // pageBlocks returns the blocks of shell commands of a page.
 func pageBlocks(page string) ([]pageBlock, error) {
 	var blocks []pageBlock
-	fence := regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$(\n*)")
+	fence := regexp.MustCompile("(?m)^```([a-z]*)\n((?:.*\n)*?)```$")
 	for _, m := range fence.FindAllStringSubmatchIndex(page, -1) {
 		language, body := page[m[2]:m[3]], page[m[4]:m[5]]
 		behind := strings.TrimLeft(page[m[1]:], "\n")
