@@ -121,12 +121,12 @@ func (b *build) prepare(ctx context.Context) error {
 // lay puts the first data directory in place: a copied one, that of another
 // image, or a fresh one.
 func (b *build) lay(ctx context.Context) error {
-	if len(b.sources) == 0 {
+	if len(b.inputs) == 0 {
 		return b.bootstrap(ctx)
 	}
-	switch first := b.sources[0]; first.kind {
+	switch first := b.inputs[0]; first.kind {
 	case kindDataDir:
-		if err := b.copyDataDir(ctx, first.path); err != nil || len(b.sources) == 1 && !b.older {
+		if err := b.copyDataDir(ctx, first.path); err != nil || len(b.inputs) == 1 && !b.older {
 			return err
 		}
 		return b.settle(ctx) // before a server loads the rest
@@ -357,7 +357,7 @@ func (b *build) trim(ctx context.Context) error {
 		if err := ctx.Err(); err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		if server.Transient(path) || b.Server.Spare(path, len(b.sources) == 0) {
+		if server.Transient(path) || b.Server.Spare(path, len(b.inputs) == 0) {
 			return root.Remove(path)
 		}
 		f, err := root.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)

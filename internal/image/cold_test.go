@@ -255,7 +255,7 @@ func TestRestoredByAny(t *testing.T) {
 		l.Release()
 	}
 	b := newBuild(t, s, "00000000000000ab")
-	b.sources = []source{{kind: kindImage, path: coldID}}
+	b.inputs = []input{{kind: kindImage, path: coldID}}
 	hot, _ := b.estimate(t.Context())
 	if err := s.Remove(t.Context(), coldID); err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func TestEnsureSaved(t *testing.T) {
 	s, said := coldStore(t)
 	putData(t, s)
 	v := saveAndForget(t, s)
-	p := &plan{id: coldID, Recipe: Recipe{Server: mariadb(10, 11, 14)}, sources: []source{{kind: kindDump, path: "/nosuch.sql", name: "nosuch.sql"}}}
+	p := &plan{id: coldID, Recipe: Recipe{Server: mariadb(10, 11, 14)}, inputs: []input{{kind: kindDump, path: "/nosuch.sql", name: "nosuch.sql"}}}
 	l, err := s.buildOnce(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)

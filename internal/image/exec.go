@@ -15,7 +15,7 @@ import (
 )
 
 // exec runs a command that fills the server.
-func (b *build) exec(ctx context.Context, s source) error {
+func (b *build) exec(ctx context.Context, s input) error {
 	if b.image.Database == "" {
 		b.image.Database = DefaultDatabase
 	}

@@ -90,7 +90,7 @@ func (b *build) takeInstance(ctx context.Context, name string, data InstanceData
 	if b.image.PageSize, err = pageSize(data.Dir); err != nil {
 		return err
 	}
-	b.sources[0].name = fmt.Sprintf("instance %s, %s", name, data.Time.Local().Format(time.DateTime))
+	b.inputs[0].name = fmt.Sprintf("instance %s, %s", name, data.Time.Local().Format(time.DateTime))
 	b.image.Origin = b.origin()
 	if b.image.Database = b.Database; b.image.Database == "" {
 		b.image.Database = data.Database

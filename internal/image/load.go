@@ -20,8 +20,8 @@ import (
 // load runs what must be loaded through a server on the data directory, which it
 // shuts down cleanly afterwards.
 func (b *build) load(ctx context.Context) (err error) {
-	var loads []source
-	for _, s := range b.sources {
+	var loads []input
+	for _, s := range b.inputs {
 		if s.kind == kindDump || s.kind == kindExec {
 			loads = append(loads, s)
 		}
@@ -95,7 +95,7 @@ func (b *build) endpoint(login dbconn.Login, database string) dbconn.Endpoint {
 }
 
 // startServer starts the build's server, with TCP only if a command needs it.
-func (b *build) startServer(ctx context.Context, loads []source) (*server.Process, error) {
+func (b *build) startServer(ctx context.Context, loads []input) (*server.Process, error) {
 	for _, s := range loads {
 		if s.kind == kindExec && b.port == 0 {
 			var err error
@@ -220,7 +220,7 @@ func analyze(ctx context.Context, db *sql.DB) error {
 }
 
 // loadDump loads one dump.
-func (b *build) loadDump(ctx context.Context, s source) error {
+func (b *build) loadDump(ctx context.Context, s input) error {
 	head, err := dump.Peek(s.path)
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ type loaded struct{ stem, database string }
 // without their tables, the one of the dump that made them (shop-data.sql belongs
 // to shop-schema.sql or shop.sql, else to what was loaded last); else one named
 // after the file. Only --database can choose a system database.
-func (b *build) databaseFor(s source, head dump.Head) (string, error) {
+func (b *build) databaseFor(s input, head dump.Head) (string, error) {
 	if b.Database != "" {
 		return b.Database, nil
 	}
@@ -285,7 +285,7 @@ func (b *build) databaseFor(s source, head dump.Head) (string, error) {
 }
 
 // madeFor returns the database of the dump that made the tables for rows, or "".
-func (b *build) madeFor(s source) string {
+func (b *build) madeFor(s input) string {
 	for _, l := range b.loaded {
 		if l.stem == stem(s.path) && l.database != "" {
 			return l.database

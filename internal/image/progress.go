@@ -8,7 +8,7 @@ import (
 )
 
 // dumpBar returns a progress bar in bytes of the file of a dump.
-func (b *build) dumpBar(s source) io.WriteCloser {
+func (b *build) dumpBar(s input) io.WriteCloser {
 	size := int64(-1)
 	if fi, err := os.Stat(s.path); err == nil {
 		size = fi.Size()

@@ -43,8 +43,8 @@ type Recipe struct {
 // plan is a recipe with its sources looked at and its id known.
 type plan struct {
 	Recipe
-	sources []source
-	id      string
+	inputs []input
+	id     string
 }
 
 // base returns the recipe of the empty server that dumps are loaded into.
@@ -56,11 +56,11 @@ func (r Recipe) base() Recipe {
 // it changed since it was last read. An image must be named by its full id: see
 // Store.fullID.
 func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
-	sources, err := parseSources(r.From)
+	inputs, err := parseSources(r.From)
 	if err != nil {
 		return nil, err
 	}
-	if r.Key != "" && !slices.ContainsFunc(sources, func(s source) bool { return s.kind == kindExec }) {
+	if r.Key != "" && !slices.ContainsFunc(inputs, func(s input) bool { return s.kind == kindExec }) {
 		return nil, usagef("use --key: no source needs it\nhint: leave --key out; it stands for what a command makes, --from exec:COMMAND")
 	}
 	h := sha256.New()
@@ -71,7 +71,7 @@ func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
 	if r.Database != "" {
 		fmt.Fprintf(h, "database %q\n", r.Database)
 	}
-	for _, s := range sources {
+	for _, s := range inputs {
 		switch s.kind {
 		case kindDump:
 			sum, err := hashFile(ctx, m, s.path)
@@ -97,16 +97,16 @@ func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
 			fmt.Fprintf(h, "instance %q %s\n", s.path, rand.Text())
 		}
 	}
-	return &plan{Recipe: r, sources: sources, id: hex.EncodeToString(h.Sum(nil)[:8])}, nil
+	return &plan{Recipe: r, inputs: inputs, id: hex.EncodeToString(h.Sum(nil)[:8])}, nil
 }
 
 // origin tells people what the image is built from.
 func (p *plan) origin() string {
-	if len(p.sources) == 0 {
+	if len(p.inputs) == 0 {
 		return "empty server"
 	}
 	var names []string
-	for _, s := range p.sources {
+	for _, s := range p.inputs {
 		names = append(names, s.name)
 	}
 	if len(names) > 4 {
@@ -117,7 +117,7 @@ func (p *plan) origin() string {
 
 // checkClient refuses a plan that loads dumps without a client to load them.
 func (p *plan) checkClient() error {
-	for _, s := range p.sources {
+	for _, s := range p.inputs {
 		if s.kind == kindDump && len(p.Server.Client.Argv) == 0 {
 			return fmt.Errorf("load %s: %w", filepath.Base(s.path), p.Server.NoClient())
 		}
@@ -136,11 +136,11 @@ func (r Recipe) ID(ctx context.Context, m memo.Store) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(p.sources) > 0 && p.sources[0].kind == kindInstance {
-		return "", fmt.Errorf("use source %s: %w", p.sources[0].name, errEachAnother)
+	if len(p.inputs) > 0 && p.inputs[0].kind == kindInstance {
+		return "", fmt.Errorf("use source %s: %w", p.inputs[0].name, errEachAnother)
 	}
-	if len(p.sources) == 1 && p.sources[0].kind == kindImage {
-		return p.sources[0].path, nil
+	if len(p.inputs) == 1 && p.inputs[0].kind == kindImage {
+		return p.inputs[0].path, nil
 	}
 	return p.id, nil
 }

@@ -38,7 +38,7 @@ func (b *build) checkRoom(ctx context.Context) error {
 
 func (b *build) estimate(ctx context.Context) (int64, error) {
 	need := int64(baseRoom)
-	for _, s := range b.sources {
+	for _, s := range b.inputs {
 		switch s.kind {
 		case kindDump:
 			fi, err := os.Stat(s.path)

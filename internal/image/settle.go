@@ -14,7 +14,7 @@ import (
 // settle starts the server once more with nothing to do: a copied directory is
 // recovered and upgraded, and the redo log becomes a new, small one.
 func (b *build) settle(ctx context.Context) error {
-	if len(b.sources) == 0 {
+	if len(b.inputs) == 0 {
 		return nil // bootstrap just did
 	}
 	if b.lastLog != "" {

@@ -33,7 +33,7 @@ func (e usageError) Is(target error) bool { return target == ErrUsage }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// kind is what a source is.
+// kind is what an input is.
 type kind string
 
 const (
@@ -45,8 +45,8 @@ const (
 	kindInstance kind = "instance"
 )
 
-// source is one thing that an image is built from.
-type source struct {
+// input is one thing that an image is built from, as it was found when it was looked at.
+type input struct {
 	kind kind
 	// path is the file, directory, command, image id or instance's name.
 	path string
@@ -98,8 +98,8 @@ func AbsSources(from []string) ([]string, error) {
 
 // parseSources reads --from arguments into sources, in the order in which they
 // are loaded.
-func parseSources(from []string) ([]source, error) {
-	var out []source
+func parseSources(from []string) ([]input, error) {
+	var out []input
 	for _, f := range from {
 		s, err := parseSource(f)
 		if err != nil {
@@ -115,7 +115,7 @@ func parseSources(from []string) ([]source, error) {
 	return out, nil
 }
 
-func parseSource(f string) ([]source, error) {
+func parseSource(f string) ([]input, error) {
 	switch {
 	case f == StdinName:
 		return nil, errors.New("use source -: standard input must be spooled first")
@@ -123,15 +123,15 @@ func parseSource(f string) ([]source, error) {
 		return nil, usagef("use source %s: there is no name\nhint: --from instance:NAME; ramaria ls shows the instances", f)
 	case strings.HasPrefix(f, InstancePrefix):
 		name := strings.TrimPrefix(f, InstancePrefix)
-		return []source{{kindInstance, name, "instance " + name}}, nil
+		return []input{{kindInstance, name, "instance " + name}}, nil
 	case strings.HasPrefix(f, execPrefix):
 		command := strings.TrimSpace(strings.TrimPrefix(f, execPrefix))
 		if command == "" {
 			return nil, usagef("use source %s: there is no command\nhint: --from 'exec:./migrate.sh' --key 42", f)
 		}
-		return []source{{kindExec, command, f}}, nil
+		return []input{{kindExec, command, f}}, nil
 	case namesImage(f):
-		return []source{{kindImage, f, "image " + f}}, nil
+		return []input{{kindImage, f, "image " + f}}, nil
 	}
 	fi, err := os.Stat(f)
 	switch {
@@ -142,11 +142,11 @@ func parseSource(f string) ([]source, error) {
 	case !fi.IsDir() && !fi.Mode().IsRegular():
 		return nil, irregularError(f, fi.Mode())
 	case !fi.IsDir() && strings.HasPrefix(filepath.Base(filepath.Dir(f)), ".build-"+spoolID):
-		return []source{{kindDump, f, "standard input"}}, nil
+		return []input{{kindDump, f, "standard input"}}, nil
 	case !fi.IsDir():
-		return []source{{kindDump, f, filepath.Base(f)}}, nil
+		return []input{{kindDump, f, filepath.Base(f)}}, nil
 	case server.LooksLikeDataDir(f):
-		return []source{{kindDataDir, f, "data directory " + f}}, nil
+		return []input{{kindDataDir, f, "data directory " + f}}, nil
 	}
 	files, err := dump.Dir(f)
 	if err == nil {
@@ -155,9 +155,9 @@ func parseSource(f string) ([]source, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []source
+	var out []input
 	for _, p := range files {
-		out = append(out, source{kindDump, p, filepath.Base(p)})
+		out = append(out, input{kindDump, p, filepath.Base(p)})
 	}
 	return out, nil
 }

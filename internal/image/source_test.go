@@ -43,19 +43,19 @@ func TestParseSources(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		from []string
-		want []source
+		want []input
 		err  string
 	}{
 		{name: "none"},
-		{name: "a dump", from: []string{at("shop.sql")}, want: []source{{kindDump, at("shop.sql"), "shop.sql"}}},
-		{name: "a directory, by name", from: []string{at("dumps")}, want: []source{{kindDump, at("dumps/a.sql.gz"), "a.sql.gz"}, {kindDump, at("dumps/b.sql"), "b.sql"}}},
-		{name: "a data directory", from: []string{at("data")}, want: []source{{kindDataDir, at("data"), "data directory " + at("data")}}},
-		{name: "an old data directory", from: []string{at("old")}, want: []source{{kindDataDir, at("old"), "data directory " + at("old")}}},
-		{name: "an image", from: []string{"0123456789abcdef"}, want: []source{{kindImage, "0123456789abcdef", "image 0123456789abcdef"}}},
-		{name: "a file named like an image", from: []string{at("abcdef01")}, want: []source{{kindDump, at("abcdef01"), "abcdef01"}}},
-		{name: "a command", from: []string{"exec: ./x --y "}, want: []source{{kindExec, "./x --y", "exec: ./x --y "}}},
-		{name: "standard input", from: []string{at(".build-spool-1/app.sql")}, want: []source{{kindDump, at(".build-spool-1/app.sql"), "standard input"}}},
-		{name: "a data directory and a dump", from: []string{at("data"), at("shop.sql")}, want: []source{
+		{name: "a dump", from: []string{at("shop.sql")}, want: []input{{kindDump, at("shop.sql"), "shop.sql"}}},
+		{name: "a directory, by name", from: []string{at("dumps")}, want: []input{{kindDump, at("dumps/a.sql.gz"), "a.sql.gz"}, {kindDump, at("dumps/b.sql"), "b.sql"}}},
+		{name: "a data directory", from: []string{at("data")}, want: []input{{kindDataDir, at("data"), "data directory " + at("data")}}},
+		{name: "an old data directory", from: []string{at("old")}, want: []input{{kindDataDir, at("old"), "data directory " + at("old")}}},
+		{name: "an image", from: []string{"0123456789abcdef"}, want: []input{{kindImage, "0123456789abcdef", "image 0123456789abcdef"}}},
+		{name: "a file named like an image", from: []string{at("abcdef01")}, want: []input{{kindDump, at("abcdef01"), "abcdef01"}}},
+		{name: "a command", from: []string{"exec: ./x --y "}, want: []input{{kindExec, "./x --y", "exec: ./x --y "}}},
+		{name: "standard input", from: []string{at(".build-spool-1/app.sql")}, want: []input{{kindDump, at(".build-spool-1/app.sql"), "standard input"}}},
+		{name: "a data directory and a dump", from: []string{at("data"), at("shop.sql")}, want: []input{
 			{kindDataDir, at("data"), "data directory " + at("data")}, {kindDump, at("shop.sql"), "shop.sql"},
 		}},
 		{name: "a dump and a data directory", from: []string{at("shop.sql"), at("data")}, err: "can only come first"},
@@ -63,8 +63,8 @@ func TestParseSources(t *testing.T) {
 		{name: "nothing there", from: []string{at("nosuch.sql")}, err: "there is no such file or directory"},
 		{name: "an empty directory", from: []string{at("empty")}, err: "there is no dump in this directory"},
 		{name: "no command", from: []string{"exec:  "}, err: "there is no command"},
-		{name: "an instance", from: []string{"instance:main"}, want: []source{{kindInstance, "main", "instance main"}}},
-		{name: "an instance and a dump", from: []string{"instance:main", at("shop.sql")}, want: []source{
+		{name: "an instance", from: []string{"instance:main"}, want: []input{{kindInstance, "main", "instance main"}}},
+		{name: "an instance and a dump", from: []string{"instance:main", at("shop.sql")}, want: []input{
 			{kindInstance, "main", "instance main"}, {kindDump, at("shop.sql"), "shop.sql"},
 		}},
 		{name: "a dump and an instance", from: []string{at("shop.sql"), "instance:main"}, err: "can only come first"},
@@ -78,7 +78,7 @@ func TestParseSources(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || !cmp.Equal(got, c.want, cmp.AllowUnexported(source{})) {
+			if err != nil || !cmp.Equal(got, c.want, cmp.AllowUnexported(input{})) {
 				t.Errorf("got %+v, %v, want %+v", got, err, c.want)
 			}
 		})
@@ -175,7 +175,7 @@ func TestOrigin(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for _, n := range []string{"a", "b", "c", "d", "e"} {
-		p.sources = append(p.sources, source{name: n})
+		p.inputs = append(p.inputs, input{name: n})
 	}
 	if got := p.origin(); got != "a, b, c, 2 more" {
 		t.Errorf("got %q", got)

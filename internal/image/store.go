@@ -75,8 +75,8 @@ func (s *Store) Ensure(ctx context.Context, r Recipe) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(p.sources) == 1 && p.sources[0].kind == kindImage {
-		return s.Get(ctx, p.sources[0].path, r.Server)
+	if len(p.inputs) == 1 && p.inputs[0].kind == kindImage {
+		return s.Get(ctx, p.inputs[0].path, r.Server)
 	}
 	l, err := s.lease(ctx, p.id)
 	if !errors.Is(err, ErrNotFound) {
