@@ -55,7 +55,7 @@ func (o *specFlags) add(cmd *cobra.Command) {
 
 // spec turns flags into what is written down.
 func (o *specFlags) spec() (instance.Spec, error) {
-	from, err := image.AbsSources(o.from)
+	from, err := image.AbsSources(image.ParseSources(o.from))
 	if err != nil {
 		return instance.Spec{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/engine"
+	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
@@ -32,7 +33,7 @@ func TestSpec(t *testing.T) {
 	t.Chdir(dir)
 	_, got := given(t, "--from", "a.sql", "--from", "exec:x", "--password-file", "pw", "--tmpdir", ".", "--server", "bin/mariadbd", "--set", "Max-Connections=5")
 	want := instance.Spec{
-		Server: filepath.Join(dir, "bin/mariadbd"), From: []string{filepath.Join(dir, "a.sql"), "exec:x"}, User: "app",
+		Server: filepath.Join(dir, "bin/mariadbd"), From: []image.Source{{Kind: image.FromPath, Name: filepath.Join(dir, "a.sql")}, {Kind: image.FromCommand, Name: "x"}}, User: "app",
 		PasswordFile: filepath.Join(dir, "pw"), Volume: "auto", TmpDir: dir, Set: map[string]string{"max_connections": "5"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -94,7 +95,7 @@ func TestMergeKnowsEveryFlag(t *testing.T) {
 	}
 	_, before := given(t, "--user", "joe", "--from", "/a.sql")
 	cmd, now := given(t, "--from", "/b.sql")
-	if got := choices(cmd).Merge(before, now); got.User != "joe" || !cmp.Equal(got.From, []string{"/b.sql"}) {
+	if got := choices(cmd).Merge(before, now); got.User != "joe" || !cmp.Equal(got.From, []image.Source{{Kind: image.FromPath, Name: "/b.sql"}}) {
 		t.Errorf("got %+v", got)
 	}
 }

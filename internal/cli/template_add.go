@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/engine"
+	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -57,7 +58,7 @@ func runTemplateAdd(ctx context.Context, a *app, o *templateAddOptions, name str
 	case o.database != "":
 		return usageError{errors.New("use --database: it chooses from what --from loads\nhint: add --from FILE")}
 	}
-	t, err := a.engine.AddTemplate(ctx, c, engine.TemplateRequest{Name: name, From: o.from, Key: o.key, Database: o.database})
+	t, err := a.engine.AddTemplate(ctx, c, engine.TemplateRequest{Name: name, From: image.ParseSources(o.from), Key: o.key, Database: o.database})
 	if err != nil {
 		return err
 	}

@@ -57,10 +57,14 @@ func fields(s instance.Spec) []field {
 		set = append(set, k+"="+v)
 	}
 	sort.Strings(set)
+	var from []string
+	for _, source := range s.From {
+		from = append(from, source.String())
+	}
 	return []field{
 		{"server", cmp.Or(s.Server, string(server.MariaDB)), func(to *instance.Spec) { to.Server = s.Server }},
 		// A key belongs to its source.
-		{"from", strings.Join(s.From, " "), func(to *instance.Spec) { to.From, to.Key = s.From, "" }},
+		{"from", strings.Join(from, " "), func(to *instance.Spec) { to.From, to.Key = s.From, "" }},
 		{"key", s.Key, func(to *instance.Spec) { to.Key = s.Key }},
 		{"database", s.Database, func(to *instance.Spec) { to.Database = s.Database }},
 		{"user", s.User, func(to *instance.Spec) { to.User = s.User }},

@@ -73,13 +73,13 @@ func (e *Engine) ensure(ctx context.Context, v volume.Volume, srv *server.Server
 	images.Instances = e.withData
 	recipe := image.Recipe{Server: srv, Key: spec.Key, Database: spec.Database, User: spec.User, Set: spec.Set, Unconfined: spec.Unconfined()}
 	recipe.From = slices.Clone(spec.From)
-	if i := slices.Index(recipe.From, image.StdinName); i >= 0 {
+	if i := slices.Index(recipe.From, image.Source{Kind: image.FromStdin}); i >= 0 {
 		spool, err := images.Spool(ctx, stdin)
 		if err != nil {
 			return nil, err
 		}
 		defer spool.Close() //nolint:errcheck // the next command sweeps what is left
-		recipe.From[i] = spool.Path
+		recipe.From[i] = image.Source{Kind: image.FromPath, Name: spool.Path}
 	}
 	return images.Ensure(ctx, recipe)
 }

@@ -23,7 +23,7 @@ type TemplateRequest struct {
 	Name string
 	// From are dumps, or directories of dumps, that are loaded into a new database unless
 	// there is a template of that name and key already.
-	From []string
+	From []image.Source
 	// Key stands for what is loaded; "" is a hash of the files.
 	Key string
 	// Database is that of a dump of several which is loaded.

@@ -196,7 +196,7 @@ func (e *Engine) noteLogout(i *instance.Instance) {
 // was made of them.
 func (e *Engine) noteChanges(ctx context.Context, i *instance.Instance) {
 	for _, f := range i.Spec.From {
-		if f == image.StdinName {
+		if f.Kind == image.FromStdin {
 			e.note("instance %s is there already: standard input was not read\nhint: --fresh makes it anew from it", i.Name)
 			return
 		}

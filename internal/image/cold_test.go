@@ -242,14 +242,14 @@ func TestRestoredByAny(t *testing.T) {
 	s, _ := coldStore(t)
 	putData(t, s)
 	saveAndForget(t, s)
-	if r, err := s.fullID(Recipe{From: []string{coldID[:7]}}); err != nil || r.From[0] != coldID {
+	if r, err := s.fullID(Recipe{From: ParseSources([]string{coldID[:7]})}); err != nil || r.From[0].Name != coldID {
 		t.Errorf("full id: %v, %v", r.From, err)
 	}
 	if _, err := s.Get(t.Context(), coldID, mariadb(11, 4, 1)); err == nil || !strings.Contains(err.Error(), "hint: --server ") {
 		t.Errorf("another series: %v", err)
 	}
 	nothingLeft(t, s)
-	if l, err := s.Ensure(t.Context(), Recipe{Server: mariadb(10, 11, 14), From: []string{coldID[:7]}}); err != nil {
+	if l, err := s.Ensure(t.Context(), Recipe{Server: mariadb(10, 11, 14), From: ParseSources([]string{coldID[:7]})}); err != nil {
 		t.Errorf("by its id: %v", err)
 	} else {
 		l.Release()

@@ -12,13 +12,13 @@ import (
 
 // Dumps returns the dumps that sources name, in the order in which they are to be loaded,
 // and a key that stands for their contents. Sources that are no dumps are an error.
-func Dumps(ctx context.Context, m memo.Store, from []string) (paths []string, key string, err error) {
-	sources, err := parseSources(from)
+func Dumps(ctx context.Context, m memo.Store, from []Source) (paths []string, key string, err error) {
+	inputs, err := look(from)
 	if err != nil {
 		return nil, "", err
 	}
 	h := sha256.New()
-	for _, s := range sources {
+	for _, s := range inputs {
 		if s.kind != kindDump {
 			return nil, "", usagef("use source %s: a template is loaded from dumps only\nhint: --from FILE.sql", s.name)
 		}

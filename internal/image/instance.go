@@ -16,9 +16,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// InstancePrefix marks a source that is an instance.
-const InstancePrefix = "instance:"
-
 // InstanceData is the data of an instance at one moment.
 type InstanceData struct {
 	// Dir is a data directory that nobody writes to, and Time is when it was what the
@@ -47,23 +44,10 @@ type InstanceData struct {
 // until use returns. use is called once, or not at all after an error.
 type Instances func(ctx context.Context, name string, use func(InstanceData) error) error
 
-// SourceInstance returns the name of the instance that --from arguments begin with, ""
-// if they do not.
-func SourceInstance(from []string) string {
-	if len(from) == 0 {
-		return ""
-	}
-	name, _ := strings.CutPrefix(from[0], InstancePrefix)
-	if name == from[0] {
-		return ""
-	}
-	return name
-}
-
 // copyInstance makes the data of an instance, as it is now, the data directory.
 func (b *build) copyInstance(ctx context.Context, name string) error {
 	if b.Instances == nil {
-		return usagef("use source %s%s: nobody here knows of instances\nhint: ramaria image build --from %s%s", InstancePrefix, name, InstancePrefix, name)
+		return usagef("use source %s%s: nobody here knows of instances\nhint: ramaria image build --from %s%s", instancePrefix, name, instancePrefix, name)
 	}
 	b.say("copying the data of instance %s\n", name)
 	err := b.Instances(ctx, name, func(data InstanceData) error { return b.takeInstance(ctx, name, data) })

@@ -57,7 +57,7 @@ func TestIrregularSources(t *testing.T) {
 		pipe: "a pipe", link: "a pipe", os.DevNull: "a device", filepath.Join(dir, "s.sql"): "a socket",
 	} {
 		within(t, path, func() {
-			_, err := Recipe{Server: mariadb(10, 11, 14), From: []string{path}}.ID(t.Context(), memo.Store{})
+			_, err := Recipe{Server: mariadb(10, 11, 14), From: ParseSources([]string{path})}.ID(t.Context(), memo.Store{})
 			if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "it is "+what) ||
 				!strings.HasSuffix(err.Error(), "\nhint: --from - reads standard input: zcat x.gz | ramaria up --from -") {
 				t.Errorf("%s: got %v", path, err)
@@ -78,7 +78,7 @@ func TestLinkedSource(t *testing.T) {
 	if err := os.Symlink("a.sql", link); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := parseSource(link); err != nil || len(s) != 1 || s[0].kind != kindDump {
+	if s, err := lookAtPath(link); err != nil || len(s) != 1 || s[0].kind != kindDump {
 		t.Errorf("got %v, %v", s, err)
 	}
 	if _, err := hashFile(t.Context(), memo.Store{}, link); err != nil {
@@ -111,14 +111,14 @@ func TestUsageErrors(t *testing.T) {
 		r    Recipe
 		want string
 	}{
-		{Recipe{From: []string{"/nosuch.sql"}}, "use source /nosuch.sql: there is no such file"},
-		{Recipe{From: []string{"exec:x"}}, "use source exec:x: what a command makes"},
-		{Recipe{From: []string{"exec:"}, Key: "1"}, "use source exec:: there is no command"},
-		{Recipe{From: []string{a}, Key: "1"}, "use --key: no source needs it"},
+		{Recipe{From: ParseSources([]string{"/nosuch.sql"})}, "use source /nosuch.sql: there is no such file"},
+		{Recipe{From: ParseSources([]string{"exec:x"})}, "use source exec:x: what a command makes"},
+		{Recipe{From: ParseSources([]string{"exec:"}), Key: "1"}, "use source exec:: there is no command"},
+		{Recipe{From: ParseSources([]string{a}), Key: "1"}, "use --key: no source needs it"},
 		{Recipe{Key: "1"}, "use --key: no source needs it"},
-		{Recipe{From: []string{"instance:"}}, "use source instance:: there is no name"},
-		{Recipe{From: []string{a, "instance:a"}}, "use source instance a: a data directory, an instance or an image can only"},
-		{Recipe{From: []string{a, "abcdef0123"}}, "use source image abcdef0123: a data directory, an instance or an image can only come first"},
+		{Recipe{From: ParseSources([]string{"instance:"})}, "use source instance:: there is no name"},
+		{Recipe{From: ParseSources([]string{a, "instance:a"})}, "use source instance a: a data directory, an instance or an image can only"},
+		{Recipe{From: ParseSources([]string{a, "abcdef0123"})}, "use source image abcdef0123: a data directory, an instance or an image can only come first"},
 	} {
 		c.r.Server = mariadb(10, 11, 14)
 		_, err := c.r.ID(t.Context(), memo.Store{})
@@ -126,7 +126,7 @@ func TestUsageErrors(t *testing.T) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
-	_, err := Recipe{Server: mariadb(10, 11, 14), From: []string{t.TempDir()}}.ID(t.Context(), memo.Store{})
+	_, err := Recipe{Server: mariadb(10, 11, 14), From: ParseSources([]string{t.TempDir()})}.ID(t.Context(), memo.Store{})
 	if err == nil || errors.Is(err, ErrUsage) {
 		t.Errorf("a directory without dumps: got %v", err)
 	}

@@ -25,8 +25,8 @@ const (
 // Recipe is what an image is built from.
 type Recipe struct {
 	Server *server.Server
-	// From holds the --from arguments, with absolute paths; none is an empty server.
-	From []string
+	// From are the sources, with absolute paths; none is an empty server.
+	From []Source
 	// Key stands for the content of exec: sources.
 	Key string
 	// Database is where dumps without USE go, and what applications get; "" is named
@@ -56,7 +56,7 @@ func (r Recipe) base() Recipe {
 // it changed since it was last read. An image must be named by its full id: see
 // Store.fullID.
 func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
-	inputs, err := parseSources(r.From)
+	inputs, err := look(r.From)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (r Recipe) Made(ctx context.Context, m memo.Store, id string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	if len(r.From) > 1 && len(r.From[0]) < idLength && namesImage(r.From[0]) {
+	if len(r.From) > 1 && r.From[0].isPrefix() {
 		return false, fmt.Errorf("compare with image %s: %s is only the beginning of an id", id, r.From[0])
 	}
 	return strings.HasPrefix(id, made), nil

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -33,15 +34,132 @@ func (e usageError) Is(target error) bool { return target == ErrUsage }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// SourceKind is what a source names.
+type SourceKind string
+
+const (
+	// FromPath is a file or a directory. Which of a dump, a directory of dumps or a data directory
+	// it is shows when it is looked at.
+	FromPath SourceKind = "path"
+	// FromStdin is standard input, which must be spooled before an image is built of it.
+	FromStdin SourceKind = "stdin"
+	// FromCommand is a command that fills the server.
+	FromCommand SourceKind = "command"
+	// FromImage is an image, by its id or the beginning of that.
+	FromImage SourceKind = "image"
+	// FromInstance is the data of an instance as it is now: each time another.
+	FromInstance SourceKind = "instance"
+)
+
+// Source is what an image is to be built from, as the user named it: a --from argument.
+type Source struct {
+	Kind SourceKind
+	// Name is the path, the command, the image's id or the instance's name.
+	Name string
+}
+
+const (
+	stdinName      = "-"
+	commandPrefix  = "exec:"
+	instancePrefix = "instance:"
+)
+
+// idLength is the number of letters of an image's id, and imageID what an id or
+// its beginning looks like.
+const idLength = 16
+
+var imageID = regexp.MustCompile(`^[0-9a-f]{6,16}$`)
+
+// ParseSources reads --from arguments. A file that is named like an image goes first; nothing
+// else is looked at.
+func ParseSources(args []string) []Source {
+	from := make([]Source, len(args))
+	for i, arg := range args {
+		from[i] = readSource(arg)
+		if from[i].Kind == FromImage {
+			if _, err := os.Stat(arg); !errors.Is(err, os.ErrNotExist) {
+				from[i].Kind = FromPath
+			}
+		}
+	}
+	return from
+}
+
+// readSource reads a source from its text alone.
+func readSource(text string) Source {
+	if text == stdinName {
+		return Source{Kind: FromStdin}
+	}
+	if name, ok := strings.CutPrefix(text, instancePrefix); ok {
+		return Source{FromInstance, name}
+	}
+	if command, ok := strings.CutPrefix(text, commandPrefix); ok {
+		return Source{FromCommand, command}
+	}
+	if imageID.MatchString(text) {
+		return Source{FromImage, text}
+	}
+	return Source{FromPath, text}
+}
+
+// AbsSources makes the paths among sources absolute, so that they mean the same from every
+// directory, and in a record, which holds sources as text.
+func AbsSources(from []Source) ([]Source, error) {
+	abs := slices.Clone(from)
+	for i, s := range abs {
+		if s.Kind != FromPath {
+			continue
+		}
+		var err error
+		if abs[i].Name, err = filepath.Abs(s.Name); err != nil {
+			return nil, fmt.Errorf("find source %s: %w", s, err)
+		}
+	}
+	return abs, nil
+}
+
+// String is the source as it is given to --from.
+func (s Source) String() string {
+	switch s.Kind {
+	case FromStdin:
+		return stdinName
+	case FromInstance:
+		return instancePrefix + s.Name
+	case FromCommand:
+		return commandPrefix + s.Name
+	}
+	return s.Name
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. Paths must be absolute: a relative one may
+// be taken for an image.
+func (s *Source) UnmarshalText(text []byte) error {
+	*s = readSource(string(text))
+	return nil
+}
+
+// SourceInstance returns the name of the instance that sources begin with, "" if they do not.
+func SourceInstance(from []Source) string {
+	if len(from) == 0 || from[0].Kind != FromInstance {
+		return ""
+	}
+	return from[0].Name
+}
+
+// isPrefix reports whether the source is an image that is named by the beginning of its id.
+func (s Source) isPrefix() bool { return s.Kind == FromImage && len(s.Name) < idLength }
+
 // kind is what an input is.
 type kind string
 
 const (
-	kindDump    kind = "dump"
-	kindDataDir kind = "datadir"
-	kindExec    kind = "exec"
-	kindImage   kind = "image"
-	// kindInstance is the data of an instance as it is now: each time another.
+	kindDump     kind = "dump"
+	kindDataDir  kind = "datadir"
+	kindExec     kind = "exec"
+	kindImage    kind = "image"
 	kindInstance kind = "instance"
 )
 
@@ -54,58 +172,15 @@ type input struct {
 	name string
 }
 
-// execPrefix marks a source that is a command.
-const execPrefix = "exec:"
-
-// StdinName is the source that is read from standard input.
-const StdinName = "-"
-
-// idLength is the number of letters of an image's id, and imageID what an id or
-// its beginning looks like.
-const idLength = 16
-
-var imageID = regexp.MustCompile(`^[0-9a-f]{6,16}$`)
-
-// namesImage reports whether a --from argument is an image's id, or its beginning:
-// a file of that name goes first.
-func namesImage(f string) bool {
-	if !imageID.MatchString(f) {
-		return false
-	}
-	_, err := os.Stat(f)
-	return errors.Is(err, os.ErrNotExist)
-}
-
-// AbsSources makes the paths among --from arguments absolute, so that they mean
-// the same from every directory.
-func AbsSources(from []string) ([]string, error) {
-	abs := make([]string, len(from))
-	for i, f := range from {
-		abs[i] = f
-		if f == StdinName || strings.HasPrefix(f, execPrefix) || strings.HasPrefix(f, InstancePrefix) {
-			continue
-		}
-		if namesImage(f) {
-			continue
-		}
-		var err error
-		if abs[i], err = filepath.Abs(f); err != nil {
-			return nil, fmt.Errorf("find source %s: %w", f, err)
-		}
-	}
-	return abs, nil
-}
-
-// parseSources reads --from arguments into sources, in the order in which they
-// are loaded.
-func parseSources(from []string) ([]input, error) {
+// look looks at sources, and returns what they are in the order in which it is loaded.
+func look(from []Source) ([]input, error) {
 	var out []input
-	for _, f := range from {
-		s, err := parseSource(f)
+	for _, s := range from {
+		found, err := s.look()
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, s...)
+		out = append(out, found...)
 	}
 	for i, s := range out {
 		if i > 0 && (s.kind == kindDataDir || s.kind == kindImage || s.kind == kindInstance) {
@@ -115,24 +190,29 @@ func parseSources(from []string) ([]input, error) {
 	return out, nil
 }
 
-func parseSource(f string) ([]input, error) {
-	switch {
-	case f == StdinName:
+func (s Source) look() ([]input, error) {
+	switch s.Kind {
+	case FromStdin:
 		return nil, errors.New("use source -: standard input must be spooled first")
-	case f == InstancePrefix:
-		return nil, usagef("use source %s: there is no name\nhint: --from instance:NAME; ramaria ls shows the instances", f)
-	case strings.HasPrefix(f, InstancePrefix):
-		name := strings.TrimPrefix(f, InstancePrefix)
-		return []input{{kindInstance, name, "instance " + name}}, nil
-	case strings.HasPrefix(f, execPrefix):
-		command := strings.TrimSpace(strings.TrimPrefix(f, execPrefix))
-		if command == "" {
-			return nil, usagef("use source %s: there is no command\nhint: --from 'exec:./migrate.sh' --key 42", f)
+	case FromInstance:
+		if s.Name == "" {
+			return nil, usagef("use source %s: there is no name\nhint: --from instance:NAME; ramaria ls shows the instances", s)
 		}
-		return []input{{kindExec, command, f}}, nil
-	case namesImage(f):
-		return []input{{kindImage, f, "image " + f}}, nil
+		return []input{{kindInstance, s.Name, "instance " + s.Name}}, nil
+	case FromCommand:
+		command := strings.TrimSpace(s.Name)
+		if command == "" {
+			return nil, usagef("use source %s: there is no command\nhint: --from 'exec:./migrate.sh' --key 42", s)
+		}
+		return []input{{kindExec, command, s.String()}}, nil
+	case FromImage:
+		return []input{{kindImage, s.Name, "image " + s.Name}}, nil
 	}
+	return lookAtPath(s.Name)
+}
+
+// lookAtPath tells what a file or directory is.
+func lookAtPath(f string) ([]input, error) {
 	fi, err := os.Stat(f)
 	switch {
 	case errors.Is(err, os.ErrNotExist):

@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func TestParseSources(t *testing.T) {
+func TestLook(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"shop.sql": "", "dumps/b.sql": "", "dumps/a.sql.gz": "", "dumps/notes.txt": "", "empty/": "",
 		"data/ibdata1": "", "old/mysql/": "", "abcdef01": "", ".build-spool-1/app.sql": "",
@@ -71,7 +72,7 @@ func TestParseSources(t *testing.T) {
 		{name: "no instance", from: []string{"instance:"}, err: "there is no name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := parseSources(c.from)
+			got, err := look(ParseSources(c.from))
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), "\nhint: ") {
 					t.Errorf("got %v, want an error with %q and a hint", err, c.err)
@@ -88,10 +89,22 @@ func TestParseSources(t *testing.T) {
 func TestAbsSources(t *testing.T) {
 	dir := tree(t, map[string]string{"abcdef": ""})
 	t.Chdir(dir)
-	got, err := AbsSources([]string{"a.sql", "/b.sql", "-", "exec:x y", "instance:a", "0123456789ab", "abcdef"})
-	want := []string{filepath.Join(dir, "a.sql"), "/b.sql", "-", "exec:x y", "instance:a", "0123456789ab", filepath.Join(dir, "abcdef")}
+	got, err := AbsSources(ParseSources([]string{"a.sql", "/b.sql", "-", "exec:x y", "instance:a", "0123456789ab", "abcdef"}))
+	want := []Source{
+		{FromPath, filepath.Join(dir, "a.sql")}, {FromPath, "/b.sql"}, {Kind: FromStdin}, {FromCommand, "x y"}, {FromInstance, "a"},
+		{FromImage, "0123456789ab"}, {FromPath, filepath.Join(dir, "abcdef")},
+	}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("%v: %s", err, cmp.Diff(want, got))
+	}
+	// Records hold them as text, as they always did.
+	text, err := json.Marshal(got)
+	if want := `["` + dir + `/a.sql","/b.sql","-","exec:x y","instance:a","0123456789ab","` + dir + `/abcdef"]`; err != nil || string(text) != want {
+		t.Errorf("got %s, %v, want %s", text, err, want)
+	}
+	var read []Source
+	if err := json.Unmarshal(text, &read); err != nil || !cmp.Equal(read, want) {
+		t.Errorf("read again: %v: %s", err, cmp.Diff(want, read))
 	}
 }
 
@@ -105,11 +118,11 @@ func TestRecipeID(t *testing.T) {
 		"a.sql": "CREATE TABLE t (a INT);", "copy/a.sql": "CREATE TABLE t (a INT);", "b.sql": "CREATE TABLE t (a INT);",
 		"c.sql": "CREATE TABLE t (b INT);", "data/ibdata1": "x", "data2/ibdata1": "x", "data3/ibdata1": "y",
 	})
-	at := func(names ...string) []string {
+	at := func(names ...string) []Source {
 		for i, n := range names {
 			names[i] = filepath.Join(dir, n)
 		}
-		return names
+		return ParseSources(names)
 	}
 	id := func(r Recipe) string {
 		t.Helper()
@@ -132,7 +145,7 @@ func TestRecipeID(t *testing.T) {
 		"another directory":    {{From: at("data")}, {From: at("data2")}},
 		"a setting of the run": {{From: at("a.sql")}, {From: at("a.sql"), Set: map[string]string{"max_connections": "9"}}},
 		"another account":      {{From: at("a.sql")}, {From: at("a.sql"), User: "joe"}},
-		"an image is itself":   {{From: []string{"0123456789abcdef"}}, {From: []string{"0123456789abcdef"}, Database: "x"}},
+		"an image is itself":   {{From: ParseSources([]string{"0123456789abcdef"})}, {From: ParseSources([]string{"0123456789abcdef"}), Database: "x"}},
 	}
 	for name, r := range same {
 		if id(r[0]) != id(r[1]) {
@@ -149,10 +162,10 @@ func TestRecipeID(t *testing.T) {
 		"the database":      {From: at("a.sql"), Database: "x"},
 		"a shaping setting": {From: at("a.sql"), Set: map[string]string{"sql_mode": "ANSI"}},
 		"the version":       {From: at("a.sql"), Server: mariadb(10, 11, 15)},
-		"a command":         {From: []string{"exec:x"}, Key: "1"},
-		"its text":          {From: []string{"exec:y"}, Key: "1"},
-		"its key":           {From: []string{"exec:x"}, Key: "2"},
-		"its account":       {From: []string{"exec:x"}, Key: "1", User: "joe"},
+		"a command":         {From: ParseSources([]string{"exec:x"}), Key: "1"},
+		"its text":          {From: ParseSources([]string{"exec:y"}), Key: "1"},
+		"its key":           {From: ParseSources([]string{"exec:x"}), Key: "2"},
+		"its account":       {From: ParseSources([]string{"exec:x"}), Key: "1", User: "joe"},
 		"a data directory":  {From: at("data")},
 		"its files":         {From: at("data3")},
 	}
@@ -164,7 +177,7 @@ func TestRecipeID(t *testing.T) {
 		}
 		seen[got] = name
 	}
-	if _, err := (Recipe{Server: mariadb(10, 11, 14), From: []string{"exec:x"}}).ID(t.Context(), memo.Store{}); err == nil || !strings.Contains(err.Error(), "\nhint: add --key") {
+	if _, err := (Recipe{Server: mariadb(10, 11, 14), From: ParseSources([]string{"exec:x"})}).ID(t.Context(), memo.Store{}); err == nil || !strings.Contains(err.Error(), "\nhint: add --key") {
 		t.Errorf("exec without a key: got %v", err)
 	}
 }

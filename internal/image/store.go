@@ -89,17 +89,17 @@ func (s *Store) Ensure(ctx context.Context, r Recipe) (*Lease, error) {
 // the id of what is made from it must not depend on how much was typed. An image
 // can only come first.
 func (s *Store) fullID(r Recipe) (Recipe, error) {
-	if len(r.From) == 0 || len(r.From[0]) >= idLength || !namesImage(r.From[0]) {
+	if len(r.From) == 0 || !r.From[0].isPrefix() {
 		return r, nil
 	}
-	if _, err := parseSources(r.From); err != nil {
+	if _, err := look(r.From); err != nil {
 		return r, err
 	}
-	id, err := s.find(r.From[0])
+	id, err := s.find(r.From[0].Name)
 	if err != nil {
 		return r, err
 	}
-	r.From = append([]string{id}, r.From[1:]...)
+	r.From = append([]Source{{FromImage, id}}, r.From[1:]...)
 	return r, nil
 }
 

@@ -140,7 +140,7 @@ func TestImagePrefix(t *testing.T) {
 	a := filepath.Join(tree(t, map[string]string{"a.sql": "SELECT 1;"}), "a.sql")
 	ids := map[string]bool{}
 	for _, from := range []string{id, id[:6], id[:15]} {
-		r, err := s.fullID(Recipe{Server: mariadb(10, 11, 14), From: []string{from, a}})
+		r, err := s.fullID(Recipe{Server: mariadb(10, 11, 14), From: ParseSources([]string{from, a})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,10 +161,10 @@ func TestImagePrefix(t *testing.T) {
 	if len(ids) != 1 {
 		t.Errorf("%d images of one recipe", len(ids))
 	}
-	if _, err := s.fullID(Recipe{From: []string{"fedcba"}}); !errors.Is(err, ErrNotFound) {
+	if _, err := s.fullID(Recipe{From: ParseSources([]string{"fedcba"})}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("no such image: got %v", err)
 	}
-	if l, err := s.Ensure(t.Context(), Recipe{Server: mariadb(10, 11, 14), From: []string{id}}); err == nil {
+	if l, err := s.Ensure(t.Context(), Recipe{Server: mariadb(10, 11, 14), From: ParseSources([]string{id})}); err == nil {
 		l.Release()
 		t.Error("an image of no flavour suits MariaDB")
 	}
@@ -188,7 +188,7 @@ func TestMade(t *testing.T) {
 		{name: "loaded into an image", from: []string{id, a}, id: id},
 		{name: "cannot be told", from: []string{id[:6], a}, id: id, err: true},
 	} {
-		got, err := Recipe{Server: mariadb(10, 11, 14), From: c.from}.Made(t.Context(), memo.Store{Dir: t.TempDir()}, c.id)
+		got, err := Recipe{Server: mariadb(10, 11, 14), From: ParseSources(c.from)}.Made(t.Context(), memo.Store{Dir: t.TempDir()}, c.id)
 		if got != c.want || (err != nil) != c.err {
 			t.Errorf("%s: %v, %v", c.name, got, err)
 		}

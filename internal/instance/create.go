@@ -76,7 +76,7 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 		return nil, fmt.Errorf("make instance %s: %w", name, err)
 	}
 	spec := parent.Spec
-	spec.From, spec.Key, spec.Port, spec.PasswordFile = []string{image.InstancePrefix + parent.Name}, "", 0, ""
+	spec.From, spec.Key, spec.Port, spec.PasswordFile = []image.Source{{Kind: image.FromInstance, Name: parent.Name}}, "", 0, ""
 	i := s.blank(name, spec)
 	i.Server, i.Origin, i.PageSize = parent.Server, "branch of "+parent.Name, parent.PageSize
 	i.Endpoint.Login = dbconn.Login{User: parent.Endpoint.User, Password: dbconn.NewPassword()}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -28,11 +29,11 @@ const Format = 1
 
 // Spec is what was asked for: the flags of `ramaria up`, normalised.
 type Spec struct {
-	Server   string   `json:"server,omitempty"`
-	From     []string `json:"from,omitempty"`
-	Key      string   `json:"key,omitempty"`
-	Database string   `json:"database,omitempty"`
-	User     string   `json:"user,omitempty"`
+	Server   string         `json:"server,omitempty"`
+	From     []image.Source `json:"from,omitempty"`
+	Key      string         `json:"key,omitempty"`
+	Database string         `json:"database,omitempty"`
+	User     string         `json:"user,omitempty"`
 	// PasswordFile is where the password was read from; records hold no secrets.
 	PasswordFile string            `json:"password_file,omitempty"`
 	Port         int               `json:"port,omitempty"`
