@@ -43,8 +43,8 @@ func onVolumes(t *testing.T, f func(t *testing.T, volume string)) {
 	}
 }
 
-// stoodStill is how `branch` and `mark` say what they cost.
-var stoodStill = regexp.MustCompile(`stood still for ([0-9.]+(?:µs|ms|s))$`)
+// pausedFor is how `branch` and `mark` say what they cost.
+var pausedFor = regexp.MustCompile(`paused for ([0-9.]+(?:µs|ms|s))$`)
 
 // branch branches an instance, and returns the branch's DSN and for how long the parent
 // stood still.
@@ -54,7 +54,7 @@ func (h *house) branch(parent, name string) (dsn string, pause time.Duration) {
 	if err != nil {
 		h.t.Fatalf("branch: %v: %s", err, talk)
 	}
-	if m := stoodStill.FindStringSubmatch(talk); m != nil {
+	if m := pausedFor.FindStringSubmatch(talk); m != nil {
 		if pause, err = time.ParseDuration(m[1]); err != nil {
 			h.t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestBranchUnderLoad(t *testing.T) {
 			t.Errorf("the parent: %v", err)
 		}
 		slices.Sort(pauses)
-		t.Logf("%d branches; the parent stood still for %s in the middle, %s at the 9th tenth, %s at most; %v commits of each writer and %d statements of DDL meanwhile",
+		t.Logf("%d branches; the parent was paused for %s in the middle, %s at the 9th tenth, %s at most; %v commits of each writer and %d statements of DDL meanwhile",
 			n, pauses[n/2], pauses[n*9/10], pauses[n-1], told, statements)
 		if !t.Failed() {
 			l.checkCanFail(t)

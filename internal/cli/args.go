@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -67,6 +68,15 @@ func onlyOthers(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
+// someOrAll wants names, or --all: what is to be done with them says verb, and list is the
+// command that lists them.
+func someOrAll(verb string, names []string, all bool, list string) error {
+	if all == (len(names) > 0) {
+		return usageError{fmt.Errorf("%s: name some, or use --all\nhint: %s", verb, list)}
+	}
+	return nil
+}
+
 // nameArg returns the instance that is meant.
 func nameArg(args []string) string {
 	if len(args) == 0 {
@@ -104,10 +114,23 @@ func (a *app) told() *instance.Record {
 	return nil
 }
 
-// completeNames completes the names of instances in a shell.
-func (a *app) completeNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || a.open(cmd) != nil {
+// completeNames completes the name of an instance, the only argument, in a shell.
+func (a *app) completeNames(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.completeManyNames(cmd, args, word)
+}
+
+// completeOneName completes the name of an instance as the value of a flag.
+func (a *app) completeOneName(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	return a.completeManyNames(cmd, nil, word)
+}
+
+// completeManyNames completes names of instances that are not among the arguments yet.
+func (a *app) completeManyNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if a.open(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveError
 	}
 	records, err := a.engine.Registry.List()
 	if err != nil {
@@ -117,5 +140,41 @@ func (a *app) completeNames(cmd *cobra.Command, args []string, _ string) ([]stri
 	for i, r := range records {
 		names[i] = r.Name
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return without(names, args), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeMarks completes the name of an instance, then labels of its marks.
+func (a *app) completeMarks(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.completeNames(cmd, args, word)
+	}
+	if a.open(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	r, err := a.engine.Registry.Get(args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	marks, err := r.Marks()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	labels := make([]string, len(marks))
+	for i, m := range marks {
+		labels[i] = m.Label
+	}
+	return without(labels, args[1:]), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeMark completes the name of an instance and one label.
+func (a *app) completeMark(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.completeMarks(cmd, args, word)
+}
+
+// without returns the words that are not among those given already.
+func without(words, given []string) []string {
+	return slices.DeleteFunc(words, func(w string) bool { return slices.Contains(given, w) })
 }

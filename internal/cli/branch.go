@@ -10,11 +10,11 @@ import (
 )
 
 func newBranch(a *app) *cobra.Command {
-	return &cobra.Command{
+	return a.named(&cobra.Command{
 		Use:   "branch NAME NEW",
 		Short: "Start a new instance on the data that another one has now",
 		Long: `Start a new instance on the data that another one has now, and print its DSN. The
-other one goes on; it stands still for some milliseconds while its files are cloned.
+other one goes on, after a pause of some milliseconds in which its files are cloned.
 On volumes xfs and zram that takes no longer for large data than for small, and no
 room; on others the data is copied, and the pause is told beforehand.
 
@@ -29,7 +29,7 @@ every transaction that was acknowledged before the moment of the copy.`,
 			return runBranch(cmd.Context(), a, args[0], args[1])
 		},
 		ValidArgsFunction: a.completeNames,
-	}
+	})
 }
 
 func runBranch(ctx context.Context, a *app, name, branch string) error {
@@ -38,7 +38,7 @@ func runBranch(ctx context.Context, a *app, name, branch string) error {
 		return err
 	}
 	if b.Ran {
-		a.say("branched %s to %s in %s; %s stood still for %s", name, branch, short(b.Ready), name, short(b.Pause))
+		a.say("branched %s to %s in %s; %s was paused for %s", name, branch, short(b.Ready), name, short(b.Pause))
 	} else {
 		a.say("branched %s, which does not run, to %s", name, branch)
 	}

@@ -164,7 +164,7 @@ in a blink, gone without a trace.
 			root.AddCommand(c)
 		}
 	}
-	group("main", newUp(a), newRun(a), newDown(a), newLs(a), newStatus(a), newEnv(a), newSQL(a), newLoad(a), newLogs(a))
+	group("main", newUp(a), newRun(a), newDown(a), newRm(a), newLs(a), newStatus(a), newEnv(a), newSQL(a), newLoad(a), newLogs(a))
 	group("main", newBranch(a), newMark(a), newRewind(a))
 	group("main", newTemplate(a), newDB(a))
 	group("parts", newImage(a), newVolume(a), newServer(a))

@@ -40,7 +40,8 @@ func newDBNew(a *app) *cobra.Command {
 		Short: "Clone a template, and print the URL of the clone",
 		Example: `  URL=$(ramaria db new shop)
   ramaria db new shop --name shop_test --ttl 10m`,
-		Args: exactArgs(1, "the name of a template"),
+		ValidArgsFunction: o.templateArg(a),
+		Args:              exactArgs(1, "the name of a template"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if ttl < 0 || wait < 0 {
 				return usageError{fmt.Errorf("clone %s: --ttl %s, --wait %s: that is in the past\nhint: --ttl 1h --wait 1m", args[0], ttl, wait)}
@@ -65,7 +66,7 @@ func newDBNew(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&r.Name, "name", "", "`NAME` of the clone (default: the template's with a number)")
 	cmd.Flags().DurationVar(&ttl, "ttl", time.Hour, "it is dropped when it was not used for so long")
 	cmd.Flags().DurationVar(&wait, "wait", time.Minute, "for how long to wait while as many clones are in use as ramaria db pool allows")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON, with its account")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with the account")
 	return cmd
 }
 
@@ -111,6 +112,7 @@ func newDBEach(a *app, use, short string, f func(ctx context.Context, c *client.
 			}
 			return nil
 		},
+		ValidArgsFunction: o.complete(a, cloneNames),
 	}
 	o.add(a, cmd)
 	return cmd
@@ -163,19 +165,56 @@ func newDBBack(a *app, use, done, short string, f func(*client.Client, context.C
 		}
 		return nil
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON, a line each")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON, one line for each clone")
 	cmd.Flags().BoolVar(&keepCounters, "keep-counters", false, "let AUTO_INCREMENT be where only rows are undone, as DELETE does: that takes less time")
 	return cmd
 }
 
 func newDBDrop(a *app) *cobra.Command {
-	return newDBEach(a, "drop", "Release clones: drop their accounts and connections and return the databases to the pool", func(ctx context.Context, c *client.Client, name string) error {
-		if err := c.DropDatabase(ctx, name); err != nil {
+	var o at
+	var all bool
+	cmd := &cobra.Command{
+		Use:     "drop NAME...",
+		Aliases: []string{"rm"},
+		Short:   "Release clones: drop their accounts and connections and return the databases to the pool",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runDBDrop(cmd.Context(), a, o, args, all)
+		},
+		ValidArgsFunction: o.complete(a, cloneNames),
+	}
+	o.add(a, cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "all clones except those that ramaria db keep has kept")
+	return cmd
+}
+
+func runDBDrop(ctx context.Context, a *app, o at, names []string, all bool) error {
+	if err := someOrAll("drop clones", names, all, "ramaria db ls"); err != nil {
+		return err
+	}
+	c, err := o.client(a)
+	if err != nil {
+		return err
+	}
+	if all {
+		list, err := c.Databases(ctx)
+		if err != nil {
 			return err
 		}
-		a.say("dropped %s", name)
-		return nil
-	})
+		for _, d := range list {
+			if !d.Kept {
+				names = append(names, d.Name)
+			}
+		}
+	}
+	var errs []error
+	for _, name := range names {
+		err := c.DropDatabase(ctx, name)
+		if err == nil {
+			a.say("dropped %s", name)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 func newDBKeep(a *app) *cobra.Command {
@@ -233,7 +272,7 @@ func newDBPool(a *app) *cobra.Command {
 	o.add(a, cmd)
 	cmd.Flags().IntVar(&most, "max-databases", 0, "the `NUMBER` of clones that may be in use at a time; further requests wait their turn")
 	cmd.Flags().IntVar(&spare, "spare", 0, "the `NUMBER` of clones of each template that are made ahead of requests")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
 	return cmd
 }
 
@@ -273,6 +312,6 @@ func newDBLs(a *app) *cobra.Command {
 		},
 	}
 	o.add(a, cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "list as JSON, with the accounts")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with the accounts")
 	return cmd
 }

@@ -20,7 +20,7 @@ func newDoctor(a *app) *cobra.Command {
 			return runDoctor(cmd.Context(), a, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
 	return cmd
 }
 

@@ -20,40 +20,58 @@ func newDown(a *app) *cobra.Command {
 	var o downOptions
 	cmd := &cobra.Command{
 		Use:   "down [NAME...]",
-		Short: "Stop instances; with --rm remove them and their data",
+		Short: "Stop instances; they keep their data",
+		Long: `Stop instances: main, or those that are named. They keep their data, and ramaria up starts
+them again; with --rm the data goes too, as by ramaria rm.`,
 		Example: `  ramaria down
-  ramaria down shop --rm
-  ramaria down a b
+  ramaria down shop
   ramaria down --all --rm`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && !o.all {
+				args = []string{nameArg(nil)}
+			}
 			return runDown(cmd.Context(), a, args, o)
 		},
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.completeManyNames,
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "all instances")
-	cmd.Flags().BoolVar(&o.rm, "rm", false, "remove the instance and its data as well")
-	return cmd
+	cmd.Flags().BoolVar(&o.rm, "rm", false, "remove the instances and their data as well")
+	return a.named(cmd)
 }
 
-func runDown(ctx context.Context, a *app, args []string, o downOptions) error {
-	names := args
-	if len(names) == 0 {
-		names = []string{nameArg(nil)}
+func newRm(a *app) *cobra.Command {
+	o := downOptions{rm: true}
+	cmd := &cobra.Command{
+		Use:   "rm NAME...",
+		Short: "Stop instances and remove them with their data",
+		Example: `  ramaria rm shop
+  ramaria rm --all`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := someOrAll("remove instances", args, o.all, "ramaria ls"); err != nil {
+				return err
+			}
+			return runDown(cmd.Context(), a, args, o)
+		},
+		ValidArgsFunction: a.completeManyNames,
 	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "all instances")
+	return a.named(cmd)
+}
+
+func runDown(ctx context.Context, a *app, names []string, o downOptions) error {
 	for _, name := range names { // before any is stopped
 		if err := instance.CheckName(name); err != nil {
 			return usageError{err}
 		}
 	}
 	if o.all {
-		if len(args) > 0 {
+		if len(names) > 0 {
 			return usageError{errors.New("stop instances: either names or --all\nhint: ramaria down --all")}
 		}
 		records, err := a.engine.Registry.List()
 		if err != nil {
 			return err
 		}
-		names = nil
 		for _, r := range records {
 			if !r.Passing { // it belongs to a `ramaria run`
 				names = append(names, r.Name)

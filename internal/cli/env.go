@@ -11,7 +11,7 @@ import (
 )
 
 func newEnv(a *app) *cobra.Command {
-	return &cobra.Command{
+	return a.named(&cobra.Command{
 		Use:   "env [NAME]",
 		Short: "Print the variables by which programs find an instance, for eval",
 		Long: `Print the variables by which programs find an instance, for eval. The servers' own
@@ -29,7 +29,7 @@ Without NAME it is main, and under ramaria run the instance of that.`,
 			}
 			return runEnv(a, nameArg(args))
 		},
-	}
+	})
 }
 
 func runEnv(a *app, name string) error {

@@ -73,7 +73,7 @@ func newImageLs(a *app) *cobra.Command {
 			return runImageLs(cmd.Context(), a, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
 	return cmd
 }
 
@@ -197,6 +197,18 @@ func runImageLs(ctx context.Context, a *app, asJSON bool) error {
 	}
 	t.print(a.stdout)
 	return nil
+}
+
+// completeImages completes ids of images.
+func (a *app) completeImages(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if a.open(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	_, ids, err := a.findImages(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return without(ids, args), cobra.ShellCompDirectiveNoFileComp
 }
 
 // imageIDs is what the beginning of an image's id looks like.

@@ -23,6 +23,7 @@ func newImageRm(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runImageRm(cmd.Context(), a, args, o)
 		},
+		ValidArgsFunction: a.completeImages,
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "all images that are not in use")
 	cmd.Flags().BoolVar(&o.hot, "hot", false, "only in the volumes: frees memory, and what is saved stays")
@@ -31,8 +32,8 @@ func newImageRm(a *app) *cobra.Command {
 }
 
 func runImageRm(ctx context.Context, a *app, ids []string, o imageRmOptions) error {
-	if o.all == (len(ids) > 0) {
-		return usageError{errors.New("remove images: name some, or use --all\nhint: ramaria image ls")}
+	if err := someOrAll("remove images", ids, o.all, "ramaria image ls"); err != nil {
+		return err
 	}
 	if err := checkIDs(ids...); err != nil {
 		return err

@@ -24,6 +24,12 @@ ID may be the beginning of an id.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runImageSave(cmd.Context(), a, args[0])
 		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.completeImages(cmd, args, word)
+		},
 	}
 }
 

@@ -48,10 +48,16 @@ says which. --own-names loads each into the database that the dump names, as a c
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runLoad(cmd.Context(), a, &o, args[0], args[1], args[2:])
 		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 1 {
+				return nil, cobra.ShellCompDirectiveDefault // files
+			}
+			return a.completeNames(cmd, args, word)
+		},
 	}
 	cmd.Flags().StringVar(&o.database, "database", "", "`NAME` of the database in the dumps that is loaded, where they hold several")
 	cmd.Flags().BoolVar(&o.ownNames, "own-names", false, "load each database of the dumps under the name that it has there")
-	return cmd
+	return a.named(cmd)
 }
 
 func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string, files []string) error {

@@ -31,7 +31,7 @@ func newLogs(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as the log grows, also across restarts")
-	return cmd
+	return a.named(cmd)
 }
 
 func runLogs(ctx context.Context, a *app, name string, follow bool) error {

@@ -26,7 +26,7 @@ func newLs(a *app) *cobra.Command {
 			return runLs(cmd.Context(), a, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
 	return cmd
 }
 
@@ -185,8 +185,8 @@ func newStatus(a *app) *cobra.Command {
 			return runStatus(a, a.meant(args), asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-	return cmd
+	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
+	return a.named(cmd)
 }
 
 func runStatus(a *app, name string, asJSON bool) error {

@@ -21,32 +21,78 @@ type markOptions struct {
 func newMark(a *app) *cobra.Command {
 	var o markOptions
 	cmd := &cobra.Command{
-		Use:   "mark NAME [LABEL]",
-		Short: "Keep the data that an instance has now, for ramaria rewind; without LABEL list what is kept",
+		Use:   "mark NAME LABEL",
+		Short: "Keep the data that an instance has now, for ramaria rewind",
 		Long: `Keep the data that an instance has now under a label, inside the instance; ramaria
 rewind puts it back. On volumes xfs and zram that takes milliseconds and no room; on
-others the data is copied. Without LABEL the marks of the instance are listed.`,
+others the data is copied.
+
+Deprecated, but answered: ramaria mark NAME for ramaria mark ls NAME, and --rm for
+ramaria mark rm. An instance that is itself called ls or rm is named by -i.`,
 		Example: `  ramaria mark shop before-migration
-  ramaria rewind shop before-migration`,
+  ramaria rewind shop before-migration
+  ramaria mark ls shop
+  ramaria mark rm shop before-migration`,
 		Args: oneOrTwoArgs("the name of an instance, and a label"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return runMarks(a, args[0], o)
+				return runMarkAlone(a, args[0], o)
 			}
 			return runMark(cmd.Context(), a, args[0], args[1], o)
 		},
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.completeMark,
 	}
 	cmd.Flags().BoolVar(&o.replace, "replace", false, "replace the mark of that label, if there is one")
-	cmd.Flags().BoolVar(&o.rm, "rm", false, "remove the mark of that label")
-	cmd.Flags().BoolVar(&o.asJSON, "json", false, "list as JSON")
-	return cmd
+	cmd.Flags().BoolVar(&o.rm, "rm", false, "deprecated: ramaria mark rm NAME LABEL")
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "deprecated: ramaria mark ls NAME --json")
+	cmd.AddCommand(newMarkLs(a), newMarkRm(a))
+	return a.named(cmd)
 }
 
-func runMarks(a *app, name string, o markOptions) error {
+// runMarkAlone is ramaria mark without a label: the former way to list.
+func runMarkAlone(a *app, name string, o markOptions) error {
 	if o.replace || o.rm {
-		return usageError{fmt.Errorf("mark instance %s: there is no label\nhint: ramaria mark %s LABEL", name, name)}
+		return usageError{fmt.Errorf("mark instance %s: the label is missing\nhint: ramaria mark %s LABEL", name, name)}
 	}
+	return runMarkLs(a, name, o.asJSON)
+}
+
+func runMark(ctx context.Context, a *app, name, label string, o markOptions) error {
+	if o.rm && o.replace {
+		return usageError{errors.New("mark: either --rm or --replace\nhint: ramaria mark --help")}
+	}
+	if o.rm {
+		return runMarkRm(ctx, a, name, []string{label})
+	}
+	m, err := a.engine.Mark(ctx, engine.MarkRequest{Name: name, Label: label, Replace: o.replace})
+	if err != nil {
+		return err
+	}
+	if m.Ran {
+		a.say("marked %s as %s in %s; it was paused for %s", name, label, short(m.Took), short(m.Pause))
+	} else {
+		a.say("marked %s, which does not run, as %s", name, label)
+	}
+	return nil
+}
+
+func newMarkLs(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "ls [NAME]",
+		Short: "List the marks of an instance, the oldest first",
+		Long:  "List the marks of an instance, the oldest first.\n\n" + whichOne,
+		Args:  maxArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runMarkLs(a, a.meant(args), asJSON)
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
+	return a.named(cmd)
+}
+
+func runMarkLs(a *app, name string, asJSON bool) error {
 	r, err := a.engine.Registry.Get(name)
 	if err != nil {
 		return err
@@ -55,7 +101,7 @@ func runMarks(a *app, name string, o markOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.asJSON {
+	if asJSON {
 		if marks == nil {
 			marks = []instance.Mark{}
 		}
@@ -73,25 +119,48 @@ func runMarks(a *app, name string, o markOptions) error {
 	return nil
 }
 
-func runMark(ctx context.Context, a *app, name, label string, o markOptions) error {
-	if o.rm && o.replace {
-		return usageError{errors.New("mark: either --rm or --replace\nhint: ramaria mark --help")}
+func newMarkRm(a *app) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "rm NAME LABEL...",
+		Short: "Remove marks of an instance",
+		Example: `  ramaria mark rm shop before-migration
+  ramaria mark rm shop --all`,
+		Args: minArgs(1, "the name of an instance, and labels or --all"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, labels := args[0], args[1:]
+			if err := someOrAll("remove marks of instance "+name, labels, all, "ramaria mark ls "+name); err != nil {
+				return err
+			}
+			if all {
+				r, err := a.engine.Registry.Get(name)
+				if err != nil {
+					return err
+				}
+				marks, err := r.Marks()
+				if err != nil {
+					return err
+				}
+				for _, m := range marks {
+					labels = append(labels, m.Label)
+				}
+			}
+			return runMarkRm(cmd.Context(), a, name, labels)
+		},
+		ValidArgsFunction: a.completeMarks,
 	}
-	if o.rm {
+	cmd.Flags().BoolVar(&all, "all", false, "all marks of the instance")
+	return a.named(cmd)
+}
+
+func runMarkRm(ctx context.Context, a *app, name string, labels []string) error {
+	var errs []error
+	for _, label := range labels {
 		err := a.engine.Unmark(ctx, name, label)
 		if err == nil {
 			a.say("removed mark %s of %s", label, name)
 		}
-		return err
+		errs = append(errs, err)
 	}
-	m, err := a.engine.Mark(ctx, engine.MarkRequest{Name: name, Label: label, Replace: o.replace})
-	if err != nil {
-		return err
-	}
-	if m.Ran {
-		a.say("marked %s as %s in %s; it stood still for %s", name, label, short(m.Took), short(m.Pause))
-	} else {
-		a.say("marked %s, which does not run, as %s", name, label)
-	}
-	return nil
+	return errors.Join(errs...)
 }

@@ -14,6 +14,9 @@ import (
 // timeFormat is how moments are shown to people, in local time.
 const timeFormat = "2006-01-02 15:04:05"
 
+// printJSONFlag is the help of --json of a command that reads.
+const printJSONFlag = "print JSON"
+
 // printJSON writes an answer for programs.
 func (a *app) printJSON(v any) error {
 	e := json.NewEncoder(a.stdout)

@@ -10,7 +10,7 @@ import (
 )
 
 func newRewind(a *app) *cobra.Command {
-	return &cobra.Command{
+	return a.named(&cobra.Command{
 		Use:   "rewind NAME LABEL",
 		Short: "Put an instance back to a mark, whatever happened since",
 		Long: `Put an instance back to a mark, whatever happened since: changed rows, any DDL, DROP
@@ -19,12 +19,12 @@ instance held is lost; the mark stays, and so do marks that were made after it. 
 instance that does not run is started.`,
 		Example: `  ramaria mark shop clean
   ./break-everything; ramaria rewind shop clean`,
-		Args: exactArgs(2, "the name of an instance and a label (ramaria mark NAME lists them)"),
+		Args: exactArgs(2, "the name of an instance and a label (ramaria mark ls NAME)"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRewind(cmd.Context(), a, args[0], args[1])
 		},
-		ValidArgsFunction: a.completeNames,
-	}
+		ValidArgsFunction: a.completeMark,
+	})
 }
 
 func runRewind(ctx context.Context, a *app, name, label string) error {

@@ -31,7 +31,7 @@ func newServerLs(a *app) *cobra.Command {
 			return runServerLs(cmd.Context(), a, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
 	return cmd
 }
 

@@ -28,7 +28,7 @@ func newSQL(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringArrayVarP(&execute, "execute", "e", nil, "run `STATEMENT` and exit; repeatable")
-	return cmd
+	return a.named(cmd)
 }
 
 // runSQL becomes the client, so that the terminal, signals and the exit status

@@ -2,12 +2,11 @@ package cli
 
 import (
 	"context"
-	"os"
+	"errors"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -25,30 +24,6 @@ ramaria template add takes it as it is then.`,
 	return cmd
 }
 
-// at says which instance is meant by a command about databases.
-type at struct{ name string }
-
-func (o *at) add(a *app, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.name, "in", "", "`NAME` of the instance (default: the one of "+client.EnvVar+", or main)")
-	_ = cmd.RegisterFlagCompletionFunc("in", a.completeNames)
-}
-
-// client returns a client of the instance, which must run.
-func (o *at) client(a *app) (*client.Client, error) {
-	if o.name == "" && os.Getenv(client.EnvVar) != "" {
-		return client.FromEnv()
-	}
-	var args []string
-	if o.name != "" {
-		args = []string{o.name}
-	}
-	i, err := a.engine.Running(nameArg(args))
-	if err != nil {
-		return nil, err
-	}
-	return client.New(i.APISocket()), nil
-}
-
 func newTemplateLs(a *app) *cobra.Command {
 	var o at
 	var asJSON bool
@@ -59,7 +34,7 @@ func newTemplateLs(a *app) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return runTemplateLs(cmd.Context(), a, o, asJSON) },
 	}
 	o.add(a, cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "list as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
 	return cmd
 }
 
@@ -96,22 +71,40 @@ func runTemplateLs(ctx context.Context, a *app, o at, asJSON bool) error {
 
 func newTemplateRm(a *app) *cobra.Command {
 	var o at
+	var all bool
 	cmd := &cobra.Command{
-		Use:   "rm TEMPLATE",
-		Short: "Make a template an ordinary database again",
-		Args:  exactArgs(1, "the name of a template"),
+		Use:   "rm TEMPLATE...",
+		Short: "Make templates ordinary databases again",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := o.client(a)
-			if err != nil {
-				return err
-			}
-			if err := c.DeleteTemplate(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			a.say("%s is a template no more; the database stays", args[0])
-			return nil
+			return runTemplateRm(cmd.Context(), a, o, args, all)
 		},
+		ValidArgsFunction: o.complete(a, templateNames),
 	}
 	o.add(a, cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "all templates of the instance")
 	return cmd
+}
+
+func runTemplateRm(ctx context.Context, a *app, o at, names []string, all bool) error {
+	if err := someOrAll("remove templates", names, all, "ramaria template ls"); err != nil {
+		return err
+	}
+	c, err := o.client(a)
+	if err != nil {
+		return err
+	}
+	if all {
+		if names, err = templateNames(ctx, c); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, name := range names {
+		err := c.DeleteTemplate(ctx, name)
+		if err == nil {
+			a.say("%s is a template no more; the database stays", name)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }

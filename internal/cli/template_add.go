@@ -42,7 +42,7 @@ several, --database says which.`,
 	cmd.Flags().StringArrayVar(&o.from, "from", nil, "`FILE` that is loaded: a dump (.sql, .sql.gz, .sql.zst, .sql.xz) or a directory of dumps; repeatable")
 	cmd.Flags().StringVar(&o.database, "database", "", "`NAME` of the database in the dumps that is loaded, where they hold several")
 	cmd.Flags().StringVar(&o.key, "key", "", "`TEXT` that stands for what is loaded (default: a hash of the files)")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print it as JSON")
+	cmd.Flags().BoolVar(&o.json, "json", false, printJSONFlag)
 	return cmd
 }
 

@@ -38,7 +38,7 @@ anew. Data in RAM lives until ` + "`ramaria down --rm`" + ` or a reboot.`,
 	}
 	o.add(cmd)
 	cmd.Flags().BoolVar(&o.fresh, "fresh", false, "start again from the clean image; what the instance holds is lost")
-	return cmd
+	return a.named(cmd)
 }
 
 func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOptions) error {

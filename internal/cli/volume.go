@@ -41,7 +41,7 @@ func newVolumeLs(a *app) *cobra.Command {
 			return runVolumeLs(cmd.Context(), a, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
 	cmd.Flags().BoolVar(&allHomes, "all-homes", false, "those in memory of all your homes, also of homes that were removed")
 	return cmd
 }
@@ -135,6 +135,12 @@ func newVolumeGrow(a *app) *cobra.Command {
 		Args:    exactArgs(2, "a kind and a size"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runVolumeGrow(cmd.Context(), a, args[0], args[1])
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.completeKinds(cmd, args, word)
 		},
 	}
 }

@@ -29,27 +29,28 @@ ramaria volume ls --all-homes has it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runVolumeRm(cmd.Context(), a, args, o)
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if a.open(cmd) != nil {
-				return nil, cobra.ShellCompDirectiveError
-			}
-			var kinds []string
-			for _, k := range a.engine.KindsThere() {
-				if !slices.Contains(args, string(k)) {
-					kinds = append(kinds, string(k))
-				}
-			}
-			return kinds, cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: a.completeKinds,
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "all volumes that are there")
 	cmd.Flags().BoolVar(&o.force, "force", false, "with the instances that lie there, running or not; what they hold is lost")
 	return cmd
 }
 
+// completeKinds completes kinds of volumes that are there.
+func (a *app) completeKinds(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if a.open(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var kinds []string
+	for _, k := range a.engine.KindsThere() {
+		kinds = append(kinds, string(k))
+	}
+	return without(kinds, args), cobra.ShellCompDirectiveNoFileComp
+}
+
 func runVolumeRm(ctx context.Context, a *app, args []string, o volumeRmOptions) error {
-	if o.all == (len(args) > 0) {
-		return usageError{errors.New("remove volumes: name some, or use --all\nhint: ramaria volume ls")}
+	if err := someOrAll("remove volumes", args, o.all, "ramaria volume ls"); err != nil {
+		return err
 	}
 	kinds := a.engine.KindsThere()
 	var dirs []string

@@ -66,7 +66,7 @@ func (e *Engine) tellPause(ctx context.Context, c *client.Client) error {
 	}
 	expected := time.Duration(s.Snapshot.ExpectedPauseMicros) * time.Microsecond
 	if !s.Volume.Reflink && expected >= longPause {
-		e.note("volume %s copies: %s will stand still for about %s (%s of data); on volume xfs it would be milliseconds",
+		e.note("volume %s copies: %s will be paused for about %s (%s of data); on volume xfs it would be milliseconds",
 			s.Volume.Kind, s.Name, expected.Round(longPause), volume.FormatBytes(s.Snapshot.DataBytes))
 	}
 	return nil

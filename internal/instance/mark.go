@@ -49,7 +49,7 @@ func (r *Record) markRecord(label string) string { return r.MarkDir(label) + ".j
 func (r *Record) nextDir() string                { return filepath.Join(r.Dir, "data.next") }
 func (r *Record) newMarkDir(label string) string { return filepath.Join(r.marksDir(), ".new-"+label) }
 func (r *Record) noMark(label string) error {
-	return fmt.Errorf("use mark %s of instance %s: %w\nhint: ramaria mark %s lists its marks", label, r.Name, ErrNoMark, r.Name)
+	return fmt.Errorf("use mark %s of instance %s: %w\nhint: ramaria mark ls %s", label, r.Name, ErrNoMark, r.Name)
 }
 
 // Marks returns the marks of the instance, the oldest first.

@@ -38,8 +38,8 @@ func TestShown(t *testing.T) {
 }
 
 func TestHideTimes(t *testing.T) {
-	s := session{{"ramaria branch main try-it", []string{"branched main to try-it in 92.4ms; main stood still for 5.3ms"}, time.Second}}.hideTimes()
-	if want := "branched main to try-it in …; main stood still for …"; s[0].output[0] != want || s[0].took != 0 {
+	s := session{{"ramaria branch main try-it", []string{"branched main to try-it in 92.4ms; main was paused for 5.3ms"}, time.Second}}.hideTimes()
+	if want := "branched main to try-it in …; main was paused for …"; s[0].output[0] != want || s[0].took != 0 {
 		t.Errorf("without times: %+v, want %q", s[0], want)
 	}
 }
