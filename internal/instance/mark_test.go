@@ -55,10 +55,10 @@ func labels(t *testing.T, r *Record) (marks, hidden []string) {
 	return marks, hidden
 }
 
-var errStill = errors.New("it would not stop")
+var errFreeze = errors.New("it would not stop")
 
 // refuses is a server that cannot be stopped.
-var refuses = volume.How{Still: func(func(context.Context) error) error { return errStill }}
+var refuses = volume.How{Freeze: func(func(context.Context) error) error { return errFreeze }}
 
 // TestMarkReplaceFails: the old mark stays until there is a new one, whatever fails.
 func TestMarkReplaceFails(t *testing.T) {
@@ -70,7 +70,7 @@ func TestMarkReplaceFails(t *testing.T) {
 	if _, err := s.Mark(t.Context(), r, "m", false, volume.How{}); !errors.Is(err, ErrMarkExists) {
 		t.Errorf("a label that is taken: %v", err)
 	}
-	if _, err := s.Mark(t.Context(), r, "m", true, refuses); !errors.Is(err, errStill) {
+	if _, err := s.Mark(t.Context(), r, "m", true, refuses); !errors.Is(err, errFreeze) {
 		t.Errorf("a snapshot that fails: %v", err)
 	}
 	wantText(t, r.MarkDir("m"), "one")
@@ -144,9 +144,9 @@ func TestRewindPhases(t *testing.T) {
 	}
 	_, err := s.Rewind(t.Context(), r, "m", func() error {
 		wantText(t, onlyMatch(t, r.nextDir()+"*"), "marked") // all is prepared by now
-		return errStill
+		return errFreeze
 	})
-	if !errors.Is(err, errStill) {
+	if !errors.Is(err, errFreeze) {
 		t.Errorf("a server that does not stop: %v", err)
 	}
 	wantText(t, r.DataDir(), "now")
@@ -202,12 +202,12 @@ func TestSnapshotOfHardLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	stood := 0
-	still := volume.How{Still: func(rest func(context.Context) error) error {
+	freeze := volume.How{Freeze: func(rest func(context.Context) error) error {
 		stood++
 		setData(t, r, "last") // what is copied is how it is now
 		return rest(t.Context())
 	}}
-	if _, err := s.Mark(t.Context(), r, "m", false, still); err != nil {
+	if _, err := s.Mark(t.Context(), r, "m", false, freeze); err != nil {
 		t.Fatal(err)
 	}
 	wantText(t, r.MarkDir("m"), "last")

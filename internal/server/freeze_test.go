@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// envStillWriter is the file that a process of these tests, which plays the server,
+	// envWriter is the file that a process of these tests, which plays the server,
 	// writes to.
-	envStillWriter = "RAMARIA_TEST_STILL_WRITER"
-	// stillWrite is the size of each of its writes: milliseconds in shared memory.
-	stillWrite = 8 << 20
+	envWriter = "RAMARIA_TEST_WRITER"
+	// writeSize is the size of each of its writes: milliseconds in shared memory.
+	writeSize = 8 << 20
 	// freezeLimit is longer than anything that these tests wait for.
 	freezeLimit = 30 * time.Second
 )
 
 func init() {
-	path := os.Getenv(envStillWriter)
+	path := os.Getenv(envWriter)
 	if path == "" {
 		return
 	}
@@ -41,14 +41,14 @@ func init() {
 		}()
 	}
 	for fill := byte(1); ; fill++ {
-		if _, err := f.WriteAt(bytes.Repeat([]byte{fill}, stillWrite), 0); err != nil {
+		if _, err := f.WriteAt(bytes.Repeat([]byte{fill}, writeSize), 0); err != nil {
 			panic(err)
 		}
 	}
 }
 
-// stillProcess starts a process that writes all the time, and returns its file.
-func stillProcess(t *testing.T) (p *Process, path string) {
+// startWriter starts a process that writes all the time, and returns its file.
+func startWriter(t *testing.T) (p *Process, path string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "ramaria-test-")
 	if err != nil {
@@ -57,7 +57,7 @@ func stillProcess(t *testing.T) (p *Process, path string) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	path = filepath.Join(dir, "file")
 	p = &Process{cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), envStillWriter+"="+path)
+	p.cmd.Env = append(os.Environ(), envWriter+"="+path)
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -66,14 +66,14 @@ func stillProcess(t *testing.T) (p *Process, path string) {
 		close(p.done)
 	}()
 	t.Cleanup(p.Kill)
-	untilStill(t, "it writes", func() bool {
+	eventually(t, "it writes", func() bool {
 		fi, err := os.Stat(path)
-		return err == nil && fi.Size() == stillWrite
+		return err == nil && fi.Size() == writeSize
 	})
 	return p, path
 }
 
-func untilStill(t *testing.T, what string, ok func() bool) {
+func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(freezeLimit); !ok(); time.Sleep(100 * time.Microsecond) {
 		if time.Now().After(end) {
@@ -108,7 +108,7 @@ func whole(t *testing.T, path string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(b) == stillWrite && bytes.Count(b, b[:1]) == len(b)
+	return len(b) == writeSize && bytes.Count(b, b[:1]) == len(b)
 }
 
 // goesOn waits until the process has written again.
@@ -118,7 +118,7 @@ func goesOn(t *testing.T, p *Process, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	untilStill(t, "it goes on", func() bool {
+	eventually(t, "it goes on", func() bool {
 		fi, err := os.Stat(path)
 		return err == nil && fi.ModTime().After(was.ModTime())
 	})
@@ -129,9 +129,9 @@ func goesOn(t *testing.T, p *Process, path string) {
 
 // TestFreeze: no thread runs, and no write is half done.
 func TestFreeze(t *testing.T) {
-	p, path := stillProcess(t)
-	// Without Still there are writes half done, and the test can see them.
-	untilStill(t, "a write is half done", func() bool { return !whole(t, path) })
+	p, path := startWriter(t)
+	// Without Freeze there are writes half done, and the test can see them.
+	eventually(t, "a write is half done", func() bool { return !whole(t, path) })
 	for range 10 {
 		pause, err := p.Freeze(t.Context(), freezeLimit, func(context.Context) error {
 			if states := threadStates(t, p.PID()); strings.Trim(states, "T") != "" {
@@ -157,7 +157,7 @@ func TestFreeze(t *testing.T) {
 // TestFreezeWatchdog has copies that hang, and do not mind their context: the server goes
 // on while they still hang.
 func TestFreezeWatchdog(t *testing.T) {
-	p, path := stillProcess(t)
+	p, path := startWriter(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for _, c := range []struct {
@@ -199,7 +199,7 @@ func TestFreezeWatchdog(t *testing.T) {
 
 // TestFreezeWoken has somebody else let the server go on in the middle.
 func TestFreezeWoken(t *testing.T) {
-	p, path := stillProcess(t)
+	p, path := startWriter(t)
 	stopped := func() bool { return strings.Trim(threadStates(t, p.PID()), "T") == "" }
 	for name, again := range map[string]bool{"woken": false, "woken and stopped once more": true} {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestFreezeWoken(t *testing.T) {
 					if err := syscall.Kill(p.PID(), syscall.SIGSTOP); err != nil {
 						return err
 					}
-					untilStill(t, "it has stopped", stopped)
+					eventually(t, "it has stopped", stopped)
 				}
 				return nil
 			})
@@ -229,7 +229,7 @@ func TestFreezeWoken(t *testing.T) {
 
 // TestFreezeKilled has the server die in the middle, and before.
 func TestFreezeKilled(t *testing.T) {
-	p, _ := stillProcess(t)
+	p, _ := startWriter(t)
 	_, err := p.Freeze(t.Context(), freezeLimit, func(context.Context) error {
 		if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
 			return err

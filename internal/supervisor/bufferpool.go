@@ -70,8 +70,8 @@ func nextPool(b dbconn.BufferPool, reads int64, m host.Memory, data func() (int6
 	return next, nil
 }
 
-// tendBufferPool has the buffer pool be as large as the data and the memory want it.
-func (w *watch) tendBufferPool(ctx context.Context) error {
+// resizeBufferPool makes the buffer pool as large as the data needs and the memory allows.
+func (w *watch) resizeBufferPool(ctx context.Context) error {
 	if _, set := server.Setting(w.inst.Spec.Set, poolSetting); set {
 		return nil
 	}

@@ -60,7 +60,7 @@ func (s *Supervisor) snapshot(ctx context.Context, what string, take func(ctx co
 		s.flushLog(ctx)
 		limit := max(leastPause, patience*ExpectedPause(s.volume, size))
 		copying := time.Now()
-		return take(ctx, volume.How{Still: func(rest func(context.Context) error) error {
+		return take(ctx, volume.How{Freeze: func(rest func(context.Context) error) error {
 			cost.LiveMicros = time.Since(copying).Microseconds()
 			pause, err := s.proc.Freeze(ctx, limit, rest)
 			cost.PauseMicros = pause.Microseconds()

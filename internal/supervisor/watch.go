@@ -67,7 +67,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	w.note("cannot watch the volume", w.lookAtRoom())
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
-	w.note("cannot resize the buffer pool", w.tendBufferPool(ctx))
+	w.note("cannot resize the buffer pool", w.resizeBufferPool(ctx))
 	if w.looks++; w.looks%accountLooks == 0 && err == nil {
 		err = w.askAccount(ctx)
 	}

@@ -87,7 +87,7 @@ func (d *directory) clone(ctx context.Context, src, dst string, how How) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, w.end()) }()
-	if how.Still == nil {
+	if how.Freeze == nil {
 		err = sys.CopyTree(ctx, src, w.path, how.Filter)
 	} else {
 		err = copyLive(ctx, src, w.path, how)
@@ -116,7 +116,7 @@ func copyLive(ctx context.Context, src, dst string, how How) error {
 	if err := sys.RemoveTree(dst); err != nil {
 		return err
 	}
-	return how.Still(func(ctx context.Context) error { return sys.CopyTree(ctx, src, dst, how.Filter) })
+	return how.Freeze(func(ctx context.Context) error { return sys.CopyTree(ctx, src, dst, how.Filter) })
 }
 
 // followLive copies all of a directory beside the writers, then what they have changed
@@ -132,7 +132,7 @@ func followLive(ctx context.Context, src, dst string, how How) error {
 			break
 		}
 	}
-	if err := how.Still(live.Round); err != nil {
+	if err := how.Freeze(live.Round); err != nil {
 		return err
 	}
 	return live.Done()

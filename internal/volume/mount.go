@@ -129,7 +129,7 @@ func (m *Mount) leave(lock *sys.FileLock) error {
 	if there, err := sys.Mounted(m.dir); there || err != nil {
 		return errors.Join(err, lock.Unlock())
 	}
-	if elsewhere, err := m.mountedElsewhere(); elsewhere || err != nil {
+	if others, err := m.mountedInOthers(); others || err != nil {
 		return errors.Join(err, lock.Unlock())
 	}
 	_ = syscall.Rmdir(m.dir) // what is in it is not ours to judge: make and Destroy do
@@ -172,9 +172,9 @@ func (m *Mount) make(ctx context.Context, size int64) (err error) {
 	if err != nil {
 		return errors.Join(unfitFor(m.kind, err), m.reclaim(clean))
 	}
-	err = m.furnish(ctx, fsys, size)
+	err = m.provision(ctx, fsys, size)
 	if err == nil {
-		err = m.mountedHere() // before, lest one that is killed in between is unknown
+		err = m.noteNamespace() // before, lest one that is killed in between is unknown
 	}
 	if err == nil {
 		err = fsys.Attach(m.dir)
@@ -201,8 +201,8 @@ func (m *Mount) newFilesystem(ctx context.Context, size int64, memory host.Memor
 	return m.newZram(ctx, size, memory.Total)
 }
 
-// furnish puts into the new file system what every volume has, and makes its place.
-func (m *Mount) furnish(ctx context.Context, fsys *sys.Mount, size int64) error {
+// provision puts into the new file system what every volume has, and makes its place.
+func (m *Mount) provision(ctx context.Context, fsys *sys.Mount, size int64) error {
 	empty, err := sys.Statfs(fsys.Path())
 	if err != nil {
 		return err

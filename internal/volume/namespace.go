@@ -15,8 +15,8 @@ import (
 // mounted on it). So the lock file beside the mount point names the namespaces in which the
 // volume was mounted, one a line; the caller of what follows holds the lock.
 
-// mountedHere notes that the volume has been mounted in this namespace.
-func (m *Mount) mountedHere() error {
+// noteNamespace notes that the volume has been mounted in this namespace.
+func (m *Mount) noteNamespace() error {
 	here, err := sys.MountNamespace()
 	if err != nil {
 		return err
@@ -24,9 +24,9 @@ func (m *Mount) mountedHere() error {
 	return os.WriteFile(m.dir+lockSuffix, []byte(strings.Join(append(m.namespaces(here), here), "\n")), 0o600)
 }
 
-// mountedElsewhere reports whether other namespaces may have the volume mounted, after it was
+// mountedInOthers reports whether other namespaces may have the volume mounted, after it was
 // found that this one does not.
-func (m *Mount) mountedElsewhere() (bool, error) {
+func (m *Mount) mountedInOthers() (bool, error) {
 	here, err := sys.MountNamespace()
 	if err != nil {
 		return false, err

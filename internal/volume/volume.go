@@ -57,10 +57,10 @@ type Volume interface {
 type How struct {
 	// Filter says what stays out; nil is nothing.
 	Filter sys.Filter
-	// Still calls its argument, which copies what has changed since it was copied
+	// Freeze calls its argument, which copies what has changed since it was copied
 	// first, while nobody writes to the source. An error of its own counts as one of the
 	// copy. nil says that nobody writes anyway.
-	Still func(clone func(ctx context.Context) error) error
+	Freeze func(clone func(ctx context.Context) error) error
 }
 
 // ErrInUse says that a volume cannot be taken away.
