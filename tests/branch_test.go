@@ -48,7 +48,7 @@ var pausedFor = regexp.MustCompile(`paused for ([0-9.]+(?:µs|ms|s))$`)
 
 // branch branches an instance, and returns the branch's DSN and for how long the parent
 // stood still.
-func (h *house) branch(parent, name string) (dsn string, pause time.Duration) {
+func (h *testHome) branch(parent, name string) (dsn string, pause time.Duration) {
 	h.t.Helper()
 	out, talk, err := h.try("branch", parent, name)
 	if err != nil {
@@ -74,7 +74,7 @@ func TestBranchUnderLoad(t *testing.T) {
 		}
 	}
 	onVolumes(t, func(t *testing.T, volume string) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		l := newLoad(h, "parent", volume)
 		l.make(t)
 		stop, _ := l.start(t)

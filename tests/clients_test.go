@@ -25,7 +25,7 @@ func TestClients(t *testing.T) {
 			if _, err := exec.LookPath(c.needs); err != nil {
 				t.Skipf("SKIPPED, UNTESTED: the %s client: %v", c.name, err)
 			}
-			h := newHouseOf(t, cmp.Or(os.Getenv(envServer), c.server))
+			h := newTestHomeOf(t, cmp.Or(os.Getenv(envServer), c.server))
 			cmd := exec.CommandContext(t.Context(), "sh", filepath.Join("..", "clients", c.name, "test.sh"))
 			cmd.Env = append(os.Environ(), envServer+"="+series(h.srv), "RAMARIA_BIN="+filepath.Join(binDir, "ramaria"), "RAMARIA_HOME="+h.home,
 				"RAMARIA_NO_FETCH=1", "RAMARIA_VOLUME="+testVolume, "RAMARIA_SERVER="+series(h.srv))

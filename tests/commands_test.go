@@ -135,7 +135,7 @@ func cmdSays(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pattern, err := regexp.Compile(args[1])
 	ts.Check(err)
-	b := ts.Value(benchKey{}).(*bench)
+	b := ts.Value(homeKey{}).(*scriptHome)
 	j := b.running[args[0]]
 	if j == nil {
 		ts.Fatalf("no job %s", args[0])
@@ -155,7 +155,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: start NAME COMMAND...")
 	}
-	b := ts.Value(benchKey{}).(*bench)
+	b := ts.Value(homeKey{}).(*scriptHome)
 	if b.running[args[0]] != nil {
 		ts.Fatalf("%s runs already", args[0])
 	}
@@ -212,7 +212,7 @@ func cmdEnded(ts *testscript.TestScript, neg bool, args []string) {
 	case <-time.After(patience):
 		ts.Fatalf("%s still runs after %s", args[0], patience)
 	}
-	delete(ts.Value(benchKey{}).(*bench).running, args[0])
+	delete(ts.Value(homeKey{}).(*scriptHome).running, args[0])
 	_, _ = ts.Stdout().Write(j.out.Bytes()) // buffers
 	_, _ = ts.Stderr().Write([]byte(j.errs.String()))
 	if errors.Is(j.err, exec.ErrWaitDelay) {
@@ -224,7 +224,7 @@ func cmdEnded(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func theJob(ts *testscript.TestScript, name string) *job {
-	j := ts.Value(benchKey{}).(*bench).running[name]
+	j := ts.Value(homeKey{}).(*scriptHome).running[name]
 	if j == nil {
 		ts.Fatalf("no job %s", name)
 	}
@@ -233,7 +233,7 @@ func theJob(ts *testscript.TestScript, name string) *job {
 
 // cmdNothingLeft fails if there is a process, an instance, or anything half made.
 func cmdNothingLeft(ts *testscript.TestScript, neg bool, _ []string) {
-	b := ts.Value(benchKey{}).(*bench)
+	b := ts.Value(homeKey{}).(*scriptHome)
 	if !neg {
 		b.wait()
 	}

@@ -50,7 +50,7 @@ func sharedData(t *testing.T) string {
 // everything in them with what the client alone loads into a stock server.
 func TestSamplesEqualPlainLoad(t *testing.T) {
 	dir := sharedData(t)
-	h := newHouse(t)
+	h := newTestHome(t)
 	plain := newPlain(t, h.srv)
 	for _, sample := range samples {
 		t.Run(sample.name, func(t *testing.T) {
@@ -68,24 +68,24 @@ func TestSamplesEqualPlainLoad(t *testing.T) {
 // TestEverythingEqualsPlainLoad does the same with a dump that has one of
 // everything, and shows that the comparison notices differences.
 func TestEverythingEqualsPlainLoad(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	plain := newPlain(t, h.srv)
-	file := filepath.Join(t.TempDir(), "menagerie.sql")
-	if err := os.WriteFile(file, []byte(menagerie(h.srv)), 0o600); err != nil {
+	file := filepath.Join(t.TempDir(), "everything.sql")
+	if err := os.WriteFile(file, []byte(everything(h.srv)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	databases := []string{"menagerie", "annex"}
-	db, want := equalToPlain(t, h, plain, "menagerie", []string{file}, databases)
+	databases := []string{"zoo", "annex"}
+	db, want := equalToPlain(t, h, plain, "zoo", []string{file}, databases)
 
 	for name, change := range map[string][2]string{
-		"a row changed":         {"UPDATE menagerie.animal SET weight = weight + 1 WHERE id = 17", "rows menagerie.animal"},
-		"a row deleted":         {"DELETE FROM menagerie.gate WHERE n = 5", "rows menagerie.gate"},
-		"a trigger dropped":     {"DROP TRIGGER menagerie.keeper_up2", "TRIGGER menagerie.keeper_up2"},
-		"a routine made":        {"CREATE FUNCTION menagerie.more() RETURNS int DETERMINISTIC RETURN 1", "FUNCTION menagerie.more"},
-		"an event made":         {"CREATE EVENT menagerie.more ON SCHEDULE EVERY 1 DAY DO DELETE FROM menagerie.diary", "EVENT menagerie.more"},
-		"a view replaced":       {"CREATE OR REPLACE VIEW menagerie.poor AS SELECT id, wage FROM menagerie.keeper", "TABLE menagerie.poor"},
+		"a row changed":         {"UPDATE zoo.animal SET weight = weight + 1 WHERE id = 17", "rows zoo.animal"},
+		"a row deleted":         {"DELETE FROM zoo.gate WHERE n = 5", "rows zoo.gate"},
+		"a trigger dropped":     {"DROP TRIGGER zoo.keeper_up2", "TRIGGER zoo.keeper_up2"},
+		"a routine made":        {"CREATE FUNCTION zoo.more() RETURNS int DETERMINISTIC RETURN 1", "FUNCTION zoo.more"},
+		"an event made":         {"CREATE EVENT zoo.more ON SCHEDULE EVERY 1 DAY DO DELETE FROM zoo.diary", "EVENT zoo.more"},
+		"a view replaced":       {"CREATE OR REPLACE VIEW zoo.poor AS SELECT id, wage FROM zoo.keeper", "TABLE zoo.poor"},
 		"a comment changed":     {"ALTER TABLE annex.elsewhere COMMENT 'x'", "TABLE annex.elsewhere"},
-		"AUTO_INCREMENT raised": {"ALTER TABLE menagerie.animal AUTO_INCREMENT = 2000000", "information_schema.TABLES"},
+		"AUTO_INCREMENT raised": {"ALTER TABLE zoo.animal AUTO_INCREMENT = 2000000", "information_schema.TABLES"},
 		"a collation changed":   {"ALTER DATABASE annex COLLATE latin1_bin", "information_schema.SCHEMATA"},
 	} {
 		exe(t, db, change[0])
@@ -98,7 +98,7 @@ func TestEverythingEqualsPlainLoad(t *testing.T) {
 
 // equalToPlain loads the files both ways and compares; again after the instance
 // was stopped and started. It returns a connection to the instance and what is in it.
-func equalToPlain(t *testing.T, h *house, plain *plainServer, name string, files, databases []string) (*sql.DB, description) {
+func equalToPlain(t *testing.T, h *testHome, plain *plainServer, name string, files, databases []string) (*sql.DB, description) {
 	t.Helper()
 	plain.load(databases[0], files...)
 	want := describeAll(t, plain.db, databases)
@@ -131,14 +131,14 @@ func equalToPlain(t *testing.T, h *house, plain *plainServer, name string, files
 // server, one that was stopped and one that was killed: the same content, and not a
 // byte or a time of the source changed.
 func TestDataDirectoryIsCopied(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	plain := newPlain(t, h.srv)
-	file := filepath.Join(t.TempDir(), "menagerie.sql")
-	if err := os.WriteFile(file, []byte(menagerie(h.srv)), 0o600); err != nil {
+	file := filepath.Join(t.TempDir(), "everything.sql")
+	if err := os.WriteFile(file, []byte(everything(h.srv)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	plain.load("", file)
-	databases := []string{"menagerie", "annex"}
+	databases := []string{"zoo", "annex"}
 	for _, test := range []struct {
 		name string
 		end  func()
@@ -149,7 +149,7 @@ func TestDataDirectoryIsCopied(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			h.during(t)
 			plain.during(t)
-			exe(t, plain.db, "INSERT INTO menagerie.diary SELECT CONCAT('"+test.name+"', seq) FROM "+numbers(20000))
+			exe(t, plain.db, "INSERT INTO zoo.diary SELECT CONCAT('"+test.name+"', seq) FROM "+numbers(20000))
 			want := describeAll(t, plain.db, databases)
 			test.end()
 			before := listFiles(t, plain.dataDir())

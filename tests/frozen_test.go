@@ -21,7 +21,7 @@ const slowFiles = 10000
 // slow makes the next snapshots of an instance long: a file with two names means that
 // all is copied while the server stands still, and the number of files that it takes a
 // large part of a second.
-func (h *house) slow(volume, name string) {
+func (h *testHome) slow(volume, name string) {
 	h.t.Helper()
 	dir := filepath.Join(h.instanceDir(volume, name), "data", "slow")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -54,7 +54,7 @@ func states(pid int) (all string) {
 
 // gone waits until the processes of an instance have ended, be it that nobody has asked
 // after them yet: where process 1 is lazy that takes seconds.
-func (h *house) gone(p pids) {
+func (h *testHome) gone(p pids) {
 	h.t.Helper()
 	h.until("both processes are gone", func() bool { return strings.Trim(states(p.Server)+states(p.Supervisor), "Z") == "" })
 }
@@ -65,7 +65,7 @@ const beginTries = 5
 
 // begin starts a command that takes a snapshot, `branch PARENT NEW` or `mark PARENT
 // LABEL`, and returns when the server stands still.
-func (h *house) begin(server int, args ...string) (cmd *exec.Cmd, talk *bytes.Buffer) {
+func (h *testHome) begin(server int, args ...string) (cmd *exec.Cmd, talk *bytes.Buffer) {
 	h.t.Helper()
 	for range beginTries {
 		cmd, talk = exec.Command(filepath.Join(binDir, "ramaria"), args...), &bytes.Buffer{}
@@ -99,7 +99,7 @@ func (h *house) begin(server int, args ...string) (cmd *exec.Cmd, talk *bytes.Bu
 }
 
 // killStill runs a command and kills it while the server stands still.
-func (h *house) killStill(server int, args ...string) {
+func (h *testHome) killStill(server int, args ...string) {
 	h.t.Helper()
 	for range beginTries {
 		cmd, talk := h.begin(server, args...)
@@ -129,7 +129,7 @@ func (h *house) killStill(server int, args ...string) {
 const heard = 500 * time.Millisecond
 
 // undo removes what a branch or mark command made, and reports whether it was there.
-func (h *house) undo(args []string) bool {
+func (h *testHome) undo(args []string) bool {
 	h.t.Helper()
 	remove := []string{"mark", args[1], args[2], "--rm"}
 	if args[0] == "branch" {
@@ -150,7 +150,7 @@ func (h *house) undo(args []string) bool {
 const notThere = 3
 
 // nothingOf waits until there is nothing of a branch or mark that was never finished.
-func (h *house) nothingOf(volume, name string) {
+func (h *testHome) nothingOf(volume, name string) {
 	h.t.Helper()
 	var left []string
 	h.until("nothing is left of "+name, func() bool {
@@ -169,7 +169,7 @@ func (h *house) nothingOf(volume, name string) {
 // server stands still.
 func TestNeverLeftStopped(t *testing.T) {
 	onVolumes(t, func(t *testing.T, volume string) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		l := newLoad(h, "parent", volume)
 		l.make(t)
 		h.slow(volume, "parent")
@@ -200,7 +200,7 @@ func TestNeverLeftStopped(t *testing.T) {
 }
 
 // endSupervisor ends the supervisor of an instance in the middle of a branch.
-func (h *house) endSupervisor(l *load, sig syscall.Signal, phase string) {
+func (h *testHome) endSupervisor(l *load, sig syscall.Signal, phase string) {
 	h.t.Helper()
 	p := h.pids(l.name)
 	_, wait := l.start(h.t)
@@ -229,7 +229,7 @@ func (h *house) endSupervisor(l *load, sig syscall.Signal, phase string) {
 // TestBranchesWaitForEachOther: while a snapshot is taken another one waits.
 func TestBranchesWaitForEachOther(t *testing.T) {
 	onVolumes(t, func(t *testing.T, volume string) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.upSmall("parent", volume)
 		h.slow(volume, "parent")
 		first, talk := h.begin(h.pids("parent").Server, "branch", "parent", "first")

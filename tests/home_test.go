@@ -14,22 +14,22 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
-// house is a home for tests that are Go programs, as scripts have one: the real
+// testHome is a home for tests that are Go programs, as scripts have one: the real
 // binary, the shared server, and at the end nothing may be left.
-type house struct {
-	*bench
+type testHome struct {
+	*scriptHome
 	t   *testing.T
 	srv *server.Server
 }
 
-// newHouse makes a home that is cleared away with the test.
-func newHouse(t *testing.T) *house {
+// newTestHome makes a home that is cleared away with the test.
+func newTestHome(t *testing.T) *testHome {
 	t.Helper()
-	return newHouseOf(t, wanted())
+	return newTestHomeOf(t, wanted())
 }
 
-// newHouseOf is newHouse with another server.
-func newHouseOf(t *testing.T, want string) *house {
+// newTestHomeOf is newTestHome with another server.
+func newTestHomeOf(t *testing.T, want string) *testHome {
 	t.Helper()
 	srv := servertest.Find(t, want)
 	dir, err := os.MkdirTemp("", "rh-")
@@ -40,9 +40,9 @@ func newHouseOf(t *testing.T, want string) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{bench: &bench{home: dir, places: places, t: t}, t: t}
+	h := &testHome{scriptHome: &scriptHome{home: dir, places: places, t: t}, t: t}
 	t.Cleanup(h.close)
-	if err := furnish(places, dir, srv); err != nil {
+	if err := populate(places, dir, srv); err != nil {
 		t.Fatal(err)
 	}
 	f := servertest.Finder(t)
@@ -54,7 +54,7 @@ func newHouseOf(t *testing.T, want string) *house {
 }
 
 // during makes a subtest the one that fails until it ends.
-func (h *house) during(t *testing.T) {
+func (h *testHome) during(t *testing.T) {
 	outer := h.t
 	h.t = t
 	t.Cleanup(func() { h.t = outer })
@@ -62,10 +62,10 @@ func (h *house) during(t *testing.T) {
 
 // daemon is the path of the shared server, for --server: one that is installed may
 // be of another version.
-func (h *house) daemon() string { return h.srv.Daemon.Argv[len(h.srv.Daemon.Argv)-1] }
+func (h *testHome) daemon() string { return h.srv.Daemon.Argv[len(h.srv.Daemon.Argv)-1] }
 
 // try runs ramaria and returns what it wrote to stdout and stderr.
-func (h *house) try(args ...string) (out, talk string, err error) {
+func (h *testHome) try(args ...string) (out, talk string, err error) {
 	cmd := exec.CommandContext(h.t.Context(), filepath.Join(binDir, "ramaria"), args...)
 	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1", "RAMARIA_VOLUME="+testVolume, "RAMARIA_SERVER="+series(h.srv))
 	var o, e bytes.Buffer
@@ -75,7 +75,7 @@ func (h *house) try(args ...string) (out, talk string, err error) {
 }
 
 // ramaria runs a command that must succeed, and returns its stdout.
-func (h *house) ramaria(args ...string) string {
+func (h *testHome) ramaria(args ...string) string {
 	h.t.Helper()
 	out, talk, err := h.try(args...)
 	if err != nil {
@@ -86,7 +86,7 @@ func (h *house) ramaria(args ...string) string {
 
 // logs are the ends of what the servers of all instances have logged: their volumes go with the
 // test.
-func (h *house) logs() string {
+func (h *testHome) logs() string {
 	const most = 6000
 	var b strings.Builder
 	for _, root := range []string{h.places.Shm, filepath.Join(h.places.Mounts, "*")} {

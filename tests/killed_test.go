@@ -42,7 +42,7 @@ const (
 // load, time and again: each time `ramaria up` must bring back every acknowledged
 // commit, no half transaction, and tables that check clean.
 func TestKilledServerLosesNothing(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	k := newKilled(h, os.Getenv(envKillSet))
 	kills := killsWanted(t)
 	bad := map[string]int{}
@@ -88,7 +88,7 @@ const copies, lessCopies = 2, 1
 // a killed server that had a binary log. The copy leaves the log out, and recovery
 // must find every acknowledged commit all the same.
 func TestKilledDirectoryIsRecovered(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	k := newKilled(h, "")
 	n := fewer(copies, lessCopies)
 	if os.Getenv(envKills) != "" {
@@ -125,7 +125,7 @@ type killed struct {
 
 const killedName = "killed"
 
-func newKilled(h *house, set string) *killed {
+func newKilled(h *testHome, set string) *killed {
 	k := &killed{load: newLoad(h, killedName, cmp.Or(os.Getenv(envKillVolume), "shm")), set: set}
 	k.begin(h.t)
 	return k

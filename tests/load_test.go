@@ -43,14 +43,14 @@ type acks [killWriters]int
 
 // load is an instance that several connections write to.
 type load struct {
-	h            *house
+	h            *testHome
 	name, volume string
 	db           *sql.DB
 	// acked is the last number that each writer was told is committed.
 	acked [killWriters]atomic.Int64
 }
 
-func newLoad(h *house, name, volume string) *load {
+func newLoad(h *testHome, name, volume string) *load {
 	l := &load{h: h, name: name, volume: volume}
 	h.t.Cleanup(func() {
 		if l.db != nil {
@@ -64,7 +64,7 @@ func newLoad(h *house, name, volume string) *load {
 func (l *load) dir() string { return l.h.instanceDir(l.volume, l.name) }
 
 // instanceDir is the directory of an instance in a volume.
-func (h *house) instanceDir(volume, name string) string {
+func (h *testHome) instanceDir(volume, name string) string {
 	root := filepath.Join(h.places.Mounts, volume)
 	if volume == "shm" {
 		root = h.places.Shm

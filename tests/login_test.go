@@ -12,7 +12,7 @@ import (
 // TestLoginOverTCP logs in as clients do: with TLS and without, at once and after the
 // server forgot whom it has seen, which on MySQL takes an exchange by RSA.
 func TestLoginOverTCP(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	dsn, err := url.Parse(h.ramaria("up"))
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestLoginOverTCP(t *testing.T) {
 
 // TestApplicationCannotBlindTheSupervisor tries the ways to write what is not logged.
 func TestApplicationCannotBlindTheSupervisor(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	h.ramaria("up")
 	statements := []string{
 		"SET SESSION sql_log_bin=0", "SET GLOBAL sql_log_bin=0", "SET GLOBAL binlog_format='STATEMENT'", "SET SESSION binlog_format='STATEMENT'",

@@ -11,7 +11,7 @@ import (
 
 // inNamespace runs a shell script with root's rights in namespaces of its own, as in a
 // container that shares /dev/shm and /run with this machine, and returns what it wrote.
-func (h *house) inNamespace(script string, flags ...string) string {
+func (h *testHome) inNamespace(script string, flags ...string) string {
 	h.t.Helper()
 	cmd := exec.CommandContext(h.t.Context(), "unshare", append(flags, "sh", "-euc", script)...)
 	cmd.Env = append(os.Environ(), "PATH="+binDir+":"+os.Getenv("PATH"), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1", "RAMARIA_SERVER="+series(h.srv))
@@ -22,15 +22,15 @@ func (h *house) inNamespace(script string, flags ...string) string {
 	return string(out)
 }
 
-// newSharedHouse is a house of a machine that can make namespaces.
-func newSharedHouse(t *testing.T) *house {
+// newSharedHouse is a testHome of a machine that can make namespaces.
+func newSharedHouse(t *testing.T) *testHome {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED, UNTESTED: containers take root")
 	}
 	if out, err := exec.Command("unshare", "-m", "-p", "-f", "--mount-proc", "true").CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED, UNTESTED: unshare: %v: %s", err, out)
 	}
-	return newHouse(t)
+	return newTestHome(t)
 }
 
 // ramKinds are the kinds of volumes in RAM that this machine has.

@@ -41,7 +41,7 @@ func runPage(t *testing.T, page string) {
 	if err != nil {
 		t.Fatalf("%s: %v", page, err)
 	}
-	h := newHouse(t)
+	h := newTestHome(t)
 	cmd := exec.CommandContext(t.Context(), "bash", "-e")
 	cmd.Stdin = strings.NewReader(pageScript(blocks))
 	cmd.Dir = pageFiles(t)

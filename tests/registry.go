@@ -119,7 +119,7 @@ var Packages = []Package{
 		`TestCatches(Volume|Process)(/.*)?`,
 	}},
 	{Path: "tests/matrix", Least: 5},
-	{Path: "tests/tally", Least: 20},
+	{Path: "tests/gotest", Least: 20},
 	{Path: "tests/tearing", Least: 1},
 }
 

@@ -60,7 +60,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestRegistryOfPackages: what Later names is there. That each package has a row tests/tally checks,
+// TestRegistryOfPackages: what Later names is there. That each package has a row tests/gotest checks,
 // and that there are the tests which Needed names.
 func TestRegistryOfPackages(t *testing.T) {
 	for _, p := range Packages {

@@ -56,7 +56,7 @@ func (o *outcome) report(t *testing.T) {
 	t.Attr(secondsAttr, strconv.FormatFloat(o.elapsed, 'f', 1, 64))
 }
 
-// secondsAttr is the attribute by which a test says what it took elsewhere; tests/tally knows it.
+// secondsAttr is the attribute by which a test says what it took elsewhere; tests/gotest knows it.
 const secondsAttr = "seconds"
 
 // run returns how the tests ended: "TestX", and "TestScripts/x". An error is that of the program:

@@ -13,7 +13,7 @@ import (
 // TestKilledReset kills the supervisor in the middle of resets, at random moments, by
 // every way that a reset takes. The next reset makes the database again.
 func TestKilledReset(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	db := h.upSmall("main", testVolume)
 	h.exec(db, "CREATE DATABASE shop", "CREATE TABLE shop.item (id int PRIMARY KEY, name varchar(40))",
 		"INSERT INTO shop.item SELECT 1 + a.n + 10 * b.n + 100 * c.n, 'x' FROM "+digits("a")+", "+digits("b")+", "+digits("c"))

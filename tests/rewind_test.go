@@ -67,7 +67,7 @@ var autoIncrement = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
 // picture describes everything in a server that clients can see: definitions, contents
 // by checksum, accounts.
-func (h *house) picture(db *sql.DB) (lines []string) {
+func (h *testHome) picture(db *sql.DB) (lines []string) {
 	h.t.Helper()
 	rows := func(query string) (all [][]string) {
 		found, err := db.QueryContext(h.t.Context(), query)
@@ -123,7 +123,7 @@ func (h *house) picture(db *sql.DB) (lines []string) {
 // TestRewind goes back and forward between marks, across anything.
 func TestRewind(t *testing.T) {
 	onVolumes(t, func(t *testing.T, volume string) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		dsn := h.ramaria("up", "main", "--server", h.daemon(), "--volume", volume)
 		db := openDSN(t, dsn)
 		h.exec(db, dialect(h.srv, rewindData...)...)
@@ -186,7 +186,7 @@ func TestRewind(t *testing.T) {
 }
 
 // ruin overwrites files of a server that does not run.
-func (h *house) ruin(volume, name string) {
+func (h *testHome) ruin(volume, name string) {
 	h.t.Helper()
 	data := filepath.Join(h.instanceDir(volume, name), "data")
 	files := []string{filepath.Join(data, "ibdata1"), filepath.Join(data, "shop/customer.ibd")}
@@ -216,7 +216,7 @@ func (h *house) ruin(volume, name string) {
 func TestKilledRewind(t *testing.T) {
 	kills := fewer(6, 4)
 	onVolumes(t, func(t *testing.T, volume string) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		db := h.upSmall("main", volume)
 		h.ramaria("mark", "main", "one")
 		h.exec(db, "INSERT INTO t VALUES (2)")

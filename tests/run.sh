@@ -61,7 +61,7 @@ empty=$below/empty
 run_tests() {
 	mkdir "$empty" || return 1
 	# shellcheck disable=SC2086 # the variables hold lists of words
-	RAMARIA_TEST_EMPTY=$empty TMPDIR=$below go run ./tests/tally ${V:+-v} $guards $race -report "$report" -results "$results" -profile "$profile"
+	RAMARIA_TEST_EMPTY=$empty TMPDIR=$below go run ./tests/gotest ${V:+-v} $guards $race -report "$report" -results "$results" -profile "$profile"
 	status=$?
 	rm -rf "$empty"
 	return $status

@@ -33,7 +33,7 @@ const otherUser = 64321
 // TestScripts runs every script as the user who runs the tests.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	c := newCast(t)
+	c := newScriptServers(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "script",
 		Setup:               func(env *testscript.Env) error { return setUp(env, c) },
@@ -108,7 +108,7 @@ func TestScriptsAsOrdinaryUser(t *testing.T) {
 const userParallel = 2
 
 // setUp gives a script a home of its own, with the shared server in its cache.
-func setUp(env *testscript.Env, c *cast) error {
+func setUp(env *testscript.Env, c *scriptServers) error {
 	srv := c.srv
 	home, err := os.MkdirTemp("", "rs-")
 	if err != nil {
@@ -122,10 +122,10 @@ func setUp(env *testscript.Env, c *cast) error {
 	if err != nil {
 		return err
 	}
-	b := &bench{home: home, places: places, t: env.T().(reporter), running: map[string]*job{}, cast: c}
-	env.Values[benchKey{}] = b
+	b := &scriptHome{home: home, places: places, t: env.T().(reporter), running: map[string]*job{}, servers: c}
+	env.Values[homeKey{}] = b
 	env.Defer(b.close)
-	if err := furnish(places, home, srv); err != nil {
+	if err := populate(places, home, srv); err != nil {
 		return err
 	}
 	env.Setenv("PATH", binDir+":"+env.Getenv("PATH"))
@@ -156,7 +156,7 @@ func setUp(env *testscript.Env, c *cast) error {
 
 // condition answers the [conditions] of the scripts, of which [other], [older] and
 // [newer] say that there is a server to `have`.
-func (c *cast) condition(name string) (bool, error) {
+func (c *scriptServers) condition(name string) (bool, error) {
 	switch name {
 	case string(server.MariaDB), string(server.MySQL):
 		return c.srv.Flavour == server.Flavour(name), nil

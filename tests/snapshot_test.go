@@ -25,14 +25,14 @@ import (
 const family, smallFamily = 8, 4
 
 // upSmall starts an instance with a small buffer pool and a row.
-func (h *house) upSmall(name, volume string) *sql.DB {
+func (h *testHome) upSmall(name, volume string) *sql.DB {
 	h.t.Helper()
 	db := openDSN(h.t, h.ramaria("up", name, "--server", h.daemon(), "--volume", volume, "--set", killPool))
 	h.exec(db, "CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1)")
 	return db
 }
 
-func (h *house) exec(db *sql.DB, statements ...string) {
+func (h *testHome) exec(db *sql.DB, statements ...string) {
 	h.t.Helper()
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {
@@ -42,7 +42,7 @@ func (h *house) exec(db *sql.DB, statements ...string) {
 }
 
 // rows compares the numbers in the table t.
-func (h *house) rows(what string, db *sql.DB, want string) {
+func (h *testHome) rows(what string, db *sql.DB, want string) {
 	h.t.Helper()
 	got, err := column(h.t.Context(), db, "SELECT a FROM t ORDER BY a")
 	if err != nil || strings.Join(got, " ") != want {
@@ -51,7 +51,7 @@ func (h *house) rows(what string, db *sql.DB, want string) {
 }
 
 // pids are the processes of an instance.
-func (h *house) pids(name string) (p pids) {
+func (h *testHome) pids(name string) (p pids) {
 	h.t.Helper()
 	if err := json.Unmarshal([]byte(h.ramaria("status", name, "--json")), &p); err != nil {
 		h.t.Fatal(err)
@@ -60,7 +60,7 @@ func (h *house) pids(name string) (p pids) {
 }
 
 // until waits for a condition.
-func (h *house) until(what string, ok func() bool) {
+func (h *testHome) until(what string, ok func() bool) {
 	h.t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -73,7 +73,7 @@ func (h *house) until(what string, ok func() bool) {
 // many of one parent.
 func TestBranchFamily(t *testing.T) {
 	onVolumes(t, func(t *testing.T, volume string) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		parent := h.upSmall("parent", volume)
 		dbs := map[string]*sql.DB{"parent": parent}
 		open := func(from, name string) {
@@ -132,7 +132,7 @@ var pssLine = regexp.MustCompile(`(?m)^Pss: +(\d+) kB`)
 
 // memory is what the processes of an instance take, in KB: pages that several share
 // count by their share.
-func (h *house) memory(name string) (kb int64) {
+func (h *testHome) memory(name string) (kb int64) {
 	h.t.Helper()
 	p := h.pids(name)
 	for _, pid := range []int{p.Server, p.Supervisor} {
@@ -153,7 +153,7 @@ func (h *house) memory(name string) (kb int64) {
 // TestBranchToOneName: of two commands that want one name, one gets it.
 func TestBranchToOneName(t *testing.T) {
 	onVolumes(t, func(t *testing.T, volume string) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.upSmall("parent", volume)
 		for _, stopped := range []bool{false, true} {
 			if stopped {
@@ -189,7 +189,7 @@ func TestBranchOpensNothingOfItsParent(t *testing.T) {
 		t.Skipf("SKIPPED, UNTESTED: tracing takes root and strace (%v)", err)
 	}
 	onVolumes(t, func(t *testing.T, volume string) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		parent := h.upSmall("parent", volume)
 		log := filepath.Join(h.instanceDir(volume, "parent"), "data", "ramaria-bin.000001")
 		supervisor := h.pids("parent").Supervisor
@@ -276,7 +276,7 @@ func identity(t *testing.T, path string) string {
 // TestBranchHasItsOwnAccount: the parent's password does not open the branch.
 func TestBranchHasItsOwnAccount(t *testing.T) {
 	onVolumes(t, func(t *testing.T, volume string) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		h.upSmall("parent", volume)
 		dsn, _ := h.branch("parent", "child")
 		child, err := url.Parse(dsn)
@@ -307,7 +307,7 @@ func TestBranchHasItsOwnAccount(t *testing.T) {
 // TestBranchOfStoppedAndCrashed branches what does not run.
 func TestBranchOfStoppedAndCrashed(t *testing.T) {
 	onVolumes(t, func(t *testing.T, volume string) {
-		h := newHouse(t)
+		h := newTestHome(t)
 		db := h.upSmall("parent", volume)
 		h.ramaria("down", "parent")
 		dsn, _ := h.branch("parent", "of-stopped")
@@ -324,7 +324,7 @@ func TestBranchOfStoppedAndCrashed(t *testing.T) {
 }
 
 // kill kills a process of an instance, and waits until both are gone.
-func (h *house) kill(name string, which func(pids) int) {
+func (h *testHome) kill(name string, which func(pids) int) {
 	h.t.Helper()
 	p := h.pids(name)
 	var handles []*sys.Process

@@ -71,7 +71,7 @@ func dblwrFiles(t *testing.T, data string) []string {
 // instance that is made from a copy of that directory. Where the doublewrite buffer
 // is wiped too, the damage must show.
 func TestTornPageIsMended(t *testing.T) {
-	h := newHouse(t)
+	h := newTestHome(t)
 	set := ""
 	if h.srv.Flavour == server.MySQL {
 		set = "log_error_verbosity=3" // or its log does not tell of mended pages

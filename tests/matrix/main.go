@@ -18,11 +18,11 @@ import (
 	"github.com/ramaria-db/ramaria/tests"
 )
 
-// testsPackage is the package of all suites, as tests/tally's results have it.
+// testsPackage is the package of all suites, as tests/gotest's results have it.
 const testsPackage = "tests"
 
 func main() {
-	results := flag.String("results", "bin/test-results.txt", "the `file` that tests/tally wrote")
+	results := flag.String("results", "bin/test-results.txt", "the `file` that tests/gotest wrote")
 	flag.Parse()
 	b, err := os.ReadFile(*results)
 	if err != nil {

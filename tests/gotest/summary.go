@@ -39,8 +39,8 @@ type ending struct {
 	seconds float64
 }
 
-// tally counts tests by how they ended.
-type tally struct {
+// summary counts tests by how they ended.
+type summary struct {
 	out     io.Writer
 	verbose bool
 
@@ -58,8 +58,8 @@ type tally struct {
 	broken  map[string]struct{} // packages with a failed test
 }
 
-func newTally(out io.Writer, verbose bool) *tally {
-	return &tally{
+func newSummary(out io.Writer, verbose bool) *summary {
+	return &summary{
 		out: out, verbose: verbose,
 		ran: map[string]int{}, output: map[name][]string{}, running: map[string][]name{},
 		skips: map[name]string{}, fails: map[name][]string{}, ended: map[name]ending{}, seconds: map[name]float64{}, broken: map[string]struct{}{},
@@ -67,7 +67,7 @@ func newTally(out io.Writer, verbose bool) *tally {
 }
 
 // read takes in all events. A line that is none is shown as it is.
-func (t *tally) read(r io.Reader) error {
+func (t *summary) read(r io.Reader) error {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -87,7 +87,7 @@ func (t *tally) read(r io.Reader) error {
 	}
 }
 
-func (t *tally) take(e event) {
+func (t *summary) take(e event) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	n := name{e.Package, e.Test}
@@ -111,7 +111,7 @@ func (t *tally) take(e event) {
 	}
 }
 
-func (t *tally) takeOutput(n name, text string) {
+func (t *summary) takeOutput(n name, text string) {
 	for _, frame := range []string{"=== RUN", "=== PAUSE", "=== CONT", "=== NAME", "=== ATTR"} {
 		if strings.HasPrefix(text, frame) {
 			return
@@ -123,7 +123,7 @@ func (t *tally) takeOutput(n name, text string) {
 	t.output[n] = append(t.output[n], text)
 }
 
-func (t *tally) end(n name, e ending) {
+func (t *summary) end(n name, e ending) {
 	t.ran[n.pkg]++
 	t.ended[n] = e
 	t.running[n.pkg] = slices.DeleteFunc(t.running[n.pkg], func(m name) bool { return m == n })
@@ -147,7 +147,7 @@ func (t *tally) end(n name, e ending) {
 // endPackage counts what a package's end leaves open: tests that a panic or a
 // time-out ended, and a failure that is no test's (it does not build, or its
 // TestMain says so).
-func (t *tally) endPackage(e event) {
+func (t *summary) endPackage(e event) {
 	for _, n := range slices.Clone(t.running[e.Package]) {
 		t.end(n, ending{action: "fail"})
 	}
@@ -179,7 +179,7 @@ func lastOf(lines []string, most int) []string {
 	return slices.Clone(lines[max(0, len(lines)-most):])
 }
 
-func (t *tally) writeReport(w io.Writer, problems []string) {
+func (t *summary) writeReport(w io.Writer, problems []string) {
 	if len(t.fails) > 0 {
 		fmt.Fprintln(w, "failed tests:")
 	}
@@ -202,7 +202,7 @@ func (t *tally) writeReport(w io.Writer, problems []string) {
 }
 
 // results are the tests that ended, a line "ACTION PACKAGE TEST SECONDS" each.
-func (t *tally) results(quick bool) string {
+func (t *summary) results(quick bool) string {
 	var b strings.Builder
 	if quick {
 		fmt.Fprintln(&b, tests.QuickResults)

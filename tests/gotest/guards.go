@@ -59,7 +59,7 @@ func newGuards(table []tests.Package, o options) (guards, error) {
 
 // problems names the guards that the run breaks. A pattern that no test answers to
 // breaks too: a test that was renamed would no longer be guarded.
-func (g guards) problems(t *tally) []string {
+func (g guards) problems(t *summary) []string {
 	var list []string
 	for pkg, least := range g.rows {
 		if count := t.ran[module+pkg]; count < least {
@@ -86,7 +86,7 @@ func (g guards) problems(t *tally) []string {
 }
 
 // vanished names the packages that have tests and ran none.
-func (t *tally) vanished(packages []string) []string {
+func (t *summary) vanished(packages []string) []string {
 	var list []string
 	for _, pkg := range packages {
 		if t.ran[pkg] == 0 {

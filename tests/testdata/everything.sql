@@ -3,9 +3,9 @@
 /*!40103 SET @OLD_TIME_ZONE=@@TIME_ZONE, TIME_ZONE='+00:00' */;
 /*!40014 SET @OLD_FOREIGN_KEY_CHECKS=@@FOREIGN_KEY_CHECKS, FOREIGN_KEY_CHECKS=0 */;
 /*!40101 SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_AUTO_VALUE_ON_ZERO' */;
-DROP DATABASE IF EXISTS `menagerie`;
-CREATE DATABASE `menagerie` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci */;
-USE `menagerie`;
+DROP DATABASE IF EXISTS `zoo`;
+CREATE DATABASE `zoo` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci */;
+USE `zoo`;
 
 CREATE TABLE `keeper` (
   `id` int unsigned NOT NULL AUTO_INCREMENT COMMENT 'it''s a "key"',
@@ -113,9 +113,9 @@ CREATE VIEW `poor` AS SELECT `id`, `wage` FROM `keeper` WHERE `wage` < 10 WITH C
 
 CREATE DATABASE `annex` DEFAULT CHARACTER SET latin1;
 USE `annex`;
-CREATE TABLE `elsewhere` (`animal` bigint NOT NULL, `when` year DEFAULT NULL, KEY `animal` (`animal`), CONSTRAINT `across` FOREIGN KEY (`animal`) REFERENCES `menagerie`.`animal` (`id`)) ENGINE=InnoDB;
+CREATE TABLE `elsewhere` (`animal` bigint NOT NULL, `when` year DEFAULT NULL, KEY `animal` (`animal`), CONSTRAINT `across` FOREIGN KEY (`animal`) REFERENCES `zoo`.`animal` (`id`)) ENGINE=InnoDB;
 INSERT INTO `elsewhere` VALUES (1,2024),(2,NULL);
-USE `menagerie`;
+USE `zoo`;
 /*!40101 SET SQL_MODE=@OLD_SQL_MODE */;
 /*!40014 SET FOREIGN_KEY_CHECKS=@OLD_FOREIGN_KEY_CHECKS */;
 /*!40103 SET TIME_ZONE=@OLD_TIME_ZONE */;

@@ -53,7 +53,7 @@ func readUsed(dir string) []used {
 
 // profile says where the time went: all packages, and the slowest tests by what they took
 // without their subtests.
-func (t *tally) profile(usage string) string {
+func (t *summary) profile(usage string) string {
 	var b strings.Builder
 	var user, system time.Duration
 	row := func(path, wall string, user, system time.Duration, tests int) {
@@ -79,7 +79,7 @@ func (t *tally) profile(usage string) string {
 
 // own is what each test took without its subtests. Parallel subtests do not count for the test
 // that they are of.
-func (t *tally) own() map[name]float64 {
+func (t *summary) own() map[name]float64 {
 	own := map[name]float64{}
 	for n, e := range t.ended {
 		own[n] += e.seconds + t.seconds[n]

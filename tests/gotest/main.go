@@ -1,9 +1,9 @@
-// Command tally runs the tests of the table of package tests by `go test -json`, shows what go
+// Command gotest runs the tests of the table of package tests by `go test -json`, shows what go
 // test says, and counts. It fails where go test would not: when a suite vanished unseen (a
 // package that has tests ran none, fewer than the least number of its row, or has no row) and,
 // on CI, when a test was skipped that must not be.
 //
-//	tally [-race] [-v] [-root] [-ci] [-report FILE] [-results FILE] [-profile FILE] [PACKAGE...]
+//	gotest [-race] [-v] [-root] [-ci] [-report FILE] [-results FILE] [-profile FILE] [PACKAGE...]
 //
 // Without packages (internal/dump) it runs all.
 // RAMARIA_TEST_QUICK=1 leaves out what the table leaves for later. Packages whose row says so run
@@ -60,7 +60,7 @@ func main() {
 	flag.StringVar(&o.profile, "profile", "", "write where the time went to this `file`")
 	flag.Parse()
 	if err := run(o, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "tally:", err)
+		fmt.Fprintln(os.Stderr, "gotest:", err)
 		os.Exit(1)
 	}
 }
@@ -77,13 +77,13 @@ func run(o options, only []string) error {
 	if err != nil {
 		return err
 	}
-	usage, err := os.MkdirTemp("", "tally-")
+	usage, err := os.MkdirTemp("", "gotest-")
 	if err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
 	defer os.RemoveAll(usage)
 
-	t := newTally(os.Stdout, o.verbose)
+	t := newSummary(os.Stdout, o.verbose)
 	testErr := goTests(t, o, table, usage)
 	problems := append(t.vanished(packages), guards.problems(t)...)
 
@@ -110,7 +110,7 @@ func run(o options, only []string) error {
 }
 
 // goTests runs the packages with the race detector, and beside them those without.
-func goTests(t *tally, o options, table []tests.Package, usage string) error {
+func goTests(t *summary, o options, table []tests.Package, usage string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -145,7 +145,7 @@ func goTests(t *tally, o options, table []tests.Package, usage string) error {
 }
 
 // goTest feeds the events of go test to t.
-func goTest(t *tally, env, args []string) error {
+func goTest(t *summary, env, args []string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Env, cmd.Stderr = env, os.Stderr
 	out, err := cmd.StdoutPipe()

@@ -19,8 +19,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
-// cast are the servers that scripts play with.
-type cast struct {
+// scriptServers are the servers that scripts run.
+type scriptServers struct {
 	// srv is the one that ramaria takes.
 	srv *server.Server
 	// others are those that a script may have beside it: OTHER is of the other flavour,
@@ -28,9 +28,9 @@ type cast struct {
 	others map[string]*server.Server
 }
 
-func newCast(t *testing.T) *cast {
+func newScriptServers(t *testing.T) *scriptServers {
 	t.Helper()
-	c := &cast{srv: servertest.Find(t, wanted()), others: map[string]*server.Server{}}
+	c := &scriptServers{srv: servertest.Find(t, wanted()), others: map[string]*server.Server{}}
 	if os.Geteuid() != 0 {
 		return c // TestScriptsAsOrdinaryUser has but one copied
 	}
@@ -77,8 +77,8 @@ func cmdHave(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: have OTHER|OLDER|NEWER")
 	}
-	b := ts.Value(benchKey{}).(*bench)
-	s := b.cast.others[args[0]]
+	b := ts.Value(homeKey{}).(*scriptHome)
+	s := b.servers.others[args[0]]
 	if s == nil {
 		ts.Fatalf("no server is %s here: ask [%s] first", args[0], strings.ToLower(args[0]))
 	}
@@ -89,13 +89,13 @@ func cmdHave(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0]+"_NAME", s.Name())
 }
 
-// cmdOwnImages takes away the image that furnish put there: for scripts that want to see
+// cmdOwnImages takes away the image that populate put there: for scripts that want to see
 // the empty server made, or that count images.
 func cmdOwnImages(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: own-images")
 	}
-	ts.Check(os.RemoveAll(coldDir(ts.Value(benchKey{}).(*bench).places)))
+	ts.Check(os.RemoveAll(coldDir(ts.Value(homeKey{}).(*scriptHome).places)))
 }
 
 func coldDir(p host.Places) string { return filepath.Join(p.Cache, "images") }
@@ -109,10 +109,10 @@ func install(p host.Places, srv *server.Server) error {
 	return errors.Join(os.MkdirAll(p.Servers(), 0o755), os.Symlink(software, filepath.Join(p.Servers(), srv.Name())))
 }
 
-// furnish puts the server into a home. One that was chosen, which takes part in the
+// populate puts the server into a home. One that was chosen, which takes part in the
 // matrix, comes with its empty image saved, since that takes MySQL seconds to make, and so
 // does every one in a quick run; else every home on the default server makes its own.
-func furnish(p host.Places, home string, srv *server.Server) error {
+func populate(p host.Places, home string, srv *server.Server) error {
 	// The accounts that root's servers run under pass through the home.
 	if err := errors.Join(os.Chmod(home, 0o755), install(p, srv)); err != nil || !chosen() && !servertest.Quick() {
 		return err

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// executeArg makes tally the program of go test -exec.
+	// executeArg makes gotest the program of go test -exec.
 	executeArg = "execute"
 	// envRoot is the directory of the module, and envUsage that of what packages have used.
-	envRoot  = "RAMARIA_TALLY_ROOT"
-	envUsage = "RAMARIA_TALLY_USAGE"
+	envRoot  = "RAMARIA_GOTEST_ROOT"
+	envUsage = "RAMARIA_GOTEST_USAGE"
 	// notRun is the exit status where the test could not be run.
 	notRun = 2
 )
@@ -33,12 +33,12 @@ const (
 func execute(argv []string) int {
 	here, err := os.Getwd()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "tally:", err)
+		fmt.Fprintln(os.Stderr, "gotest:", err)
 		return notRun
 	}
 	path, err := filepath.Rel(os.Getenv(envRoot), here)
 	if err != nil || len(argv) == 0 {
-		fmt.Fprintln(os.Stderr, "tally: only go test runs this:", err)
+		fmt.Fprintln(os.Stderr, "gotest: only go test runs this:", err)
 		return notRun
 	}
 	argv = append(argv, flagsOf(path)...)
@@ -50,7 +50,7 @@ func execute(argv []string) int {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, "tally:", err)
+		fmt.Fprintln(os.Stderr, "gotest:", err)
 		return notRun
 	}
 	// go test asks for stacks when the time is over.
@@ -65,7 +65,7 @@ func execute(argv []string) int {
 	if state := cmd.ProcessState; state != nil {
 		u := used{path: path, wall: time.Since(began), user: state.UserTime(), system: state.SystemTime()}
 		if err := u.write(os.Getenv(envUsage)); err != nil {
-			fmt.Fprintln(os.Stderr, "tally:", err)
+			fmt.Fprintln(os.Stderr, "gotest:", err)
 		}
 	}
 	var exit *exec.ExitError
@@ -75,7 +75,7 @@ func execute(argv []string) int {
 	case errors.As(err, &exit) && exit.ExitCode() > 0:
 		return exit.ExitCode()
 	}
-	fmt.Fprintln(os.Stderr, "tally:", err)
+	fmt.Fprintln(os.Stderr, "gotest:", err)
 	return notRun
 }
 

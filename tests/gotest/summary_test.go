@@ -23,9 +23,9 @@ func events(lines ...string) string {
 	return b.String()
 }
 
-func count(t *testing.T, lines ...string) *tally {
+func count(t *testing.T, lines ...string) *summary {
 	t.Helper()
-	tl := newTally(&bytes.Buffer{}, false)
+	tl := newSummary(&bytes.Buffer{}, false)
 	if err := tl.read(strings.NewReader(events(lines...))); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestCounts(t *testing.T) {
 
 func TestShowsFailuresAndSkips(t *testing.T) {
 	var out, report bytes.Buffer
-	tl := newTally(&out, false)
+	tl := newSummary(&out, false)
 	err := tl.read(strings.NewReader("not json\n" + events(
 		"run a Good", "output a Good chatter\n", "pass a Good",
 		"run a Bad", "output a Bad === RUN Bad\n", "output a Bad the cause\n", "fail a Bad",
@@ -215,7 +215,7 @@ func TestPackagesWithTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{module + "tests/tally"}, got); diff != "" {
+	if diff := cmp.Diff([]string{module + "tests/gotest"}, got); diff != "" {
 		t.Error(diff) // go test runs in the package's own directory
 	}
 }

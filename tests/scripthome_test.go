@@ -23,17 +23,17 @@ import (
 // settle is how long a process that was told to end may take.
 const settle = 10 * time.Second
 
-// bench is what one script works on, and how it is cleared away.
-type bench struct {
+// scriptHome is what one script works on, and how it is cleared away.
+type scriptHome struct {
 	home    string
 	places  host.Places
 	t       reporter
 	env     *testscript.Env
 	running map[string]*job
-	cast    *cast // of scripts
+	servers *scriptServers // of scripts
 }
 
-type benchKey struct{}
+type homeKey struct{}
 
 // reporter is what testscript passes on of a *testing.T.
 type reporter interface {
@@ -43,7 +43,7 @@ type reporter interface {
 }
 
 // ramariaAtEnd runs a command that clears away.
-func (b *bench) ramariaAtEnd(args ...string) {
+func (b *scriptHome) ramariaAtEnd(args ...string) {
 	cmd := exec.Command(filepath.Join(binDir, "ramaria"), args...)
 	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+b.home)
 	if out, err := cmd.CombinedOutput(); err != nil && !b.t.Failed() {
@@ -54,7 +54,7 @@ func (b *bench) ramariaAtEnd(args ...string) {
 // close removes everything, and fails the test if a process lives on, a file is where
 // none should be, or a volume stays mounted. Of a test that failed the files are kept,
 // except those in volumes that are mounted.
-func (b *bench) close() {
+func (b *scriptHome) close() {
 	failed := b.t.Failed()
 	if failed {
 		b.ramariaAtEnd("down", "--all")
@@ -86,7 +86,7 @@ func (b *bench) close() {
 
 // unmount takes all mounted volumes of the home away, and fails the test if something
 // of them stays.
-func (b *bench) unmount() {
+func (b *scriptHome) unmount() {
 	if b.places.Mounts == "" {
 		return
 	}
@@ -108,7 +108,7 @@ func (b *bench) unmount() {
 }
 
 // mounted are the directories of the volumes that are mounted.
-func (b *bench) mounted() []string {
+func (b *scriptHome) mounted() []string {
 	return entries(b.places.Mounts, func(name string) bool {
 		there, err := sys.Mounted(filepath.Join(b.places.Mounts, name))
 		return there || err != nil
@@ -116,14 +116,14 @@ func (b *bench) mounted() []string {
 }
 
 // wait gives processes that were told to end the time for it.
-func (b *bench) wait() {
+func (b *scriptHome) wait() {
 	for end := time.Now().Add(settle); len(b.processes()) > 0 && time.Now().Before(end); {
 		time.Sleep(untilPause)
 	}
 }
 
 // left lists what must not be there when no instance exists and no command runs.
-func (b *bench) left() []string {
+func (b *scriptHome) left() []string {
 	var list []string
 	owner, _, err := volume.FindOwner(context.Background(), host.Host{}, b.places.State, b.home, false)
 	if err != nil {
@@ -169,7 +169,7 @@ func entries(dir string, want func(name string) bool) []string {
 
 // processes returns those that name the home or the volume in an argument, other
 // than the jobs of the script itself.
-func (b *bench) processes() []int {
+func (b *scriptHome) processes() []int {
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		return nil
@@ -188,7 +188,7 @@ func (b *bench) processes() []int {
 	return pids
 }
 
-func (b *bench) isJob(pid int) bool {
+func (b *scriptHome) isJob(pid int) bool {
 	for _, j := range b.running {
 		if j.cmd.Process.Pid == pid {
 			return true

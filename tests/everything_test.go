@@ -9,11 +9,11 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-//go:embed testdata/menagerie.sql
-var menagerieSQL string
+//go:embed testdata/everything.sql
+var everythingSQL string
 
-// menagerie returns a dump with one of everything, and some thousand rows.
-func menagerie(srv *server.Server) string {
+// everything returns a dump with one of everything, and some thousand rows.
+func everything(srv *server.Server) string {
 	const keepers, animals, fed = 40, 900, 3000
 	r := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- the same at each run
 	var b strings.Builder
@@ -44,7 +44,7 @@ func menagerie(srv *server.Server) string {
 		fmt.Fprintf(&b, "INSERT INTO `ticket` VALUES (%d,%d.5);\n", i, r.IntN(50))
 	}
 	b.WriteString("COMMIT;\nSET autocommit=1;\n")
-	return strings.Replace(strings.Join(dialect(srv, strings.SplitAfter(menagerieSQL, "\n")...), ""), "-- ROWS\n", b.String(), 1)
+	return strings.Replace(strings.Join(dialect(srv, strings.SplitAfter(everythingSQL, "\n")...), ""), "-- ROWS\n", b.String(), 1)
 }
 
 // comma separates rows.
