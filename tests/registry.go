@@ -45,7 +45,7 @@ var Packages = []Package{
 		`TestScripts(/.*)?`,
 		`TestScriptsAsOrdinaryUser`,
 		`TestMatrix(/.*)?`,
-		`TestRegistry(OfPackages)?`,
+		`TestRegistry(InDocs|OfPackages)?`,
 		`TestEverythingEqualsPlainLoad(/.*)?`,
 		`TestSamplesEqualPlainLoad(/.*)?`,
 		`TestDataDirectoryIsCopied(/.*)?`,
@@ -197,7 +197,7 @@ var Suites = []Suite{
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
 	Scripts: []string{"no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-fork", "bench-suite", "bench-output"},
-	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryOfPackages", "TestReadme", "TestClients", "TestClientsFromClone",
+	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestReadme", "TestClients", "TestClientsFromClone",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace"},
 }
 

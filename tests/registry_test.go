@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestRegistry: each script and each test is in the table once, and what the table names is there.
@@ -57,6 +60,30 @@ func TestRegistry(t *testing.T) {
 	}
 	for name := range named {
 		t.Errorf("registry.go names %s, which is not there", name)
+	}
+}
+
+// update writes the part of docs/testing.md that comes from the table.
+var update = flag.Bool("update", false, "write golden files")
+
+// TestRegistryInDocs: docs/testing.md ends with what the table leaves for `make test-all`.
+func TestRegistryInDocs(t *testing.T) {
+	const page, heading = "../docs/testing.md", "\n## What waits for `make test-all`\n"
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(b), heading)
+	intro, _, _ := strings.Cut(rest, "\nOn ")
+	want := before + heading + strings.TrimRight(intro, "\n") + "\n\n" + strings.TrimRight(Later(), "\n") + "\n"
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(b)); diff != "" {
+		t.Errorf("docs/testing.md is not what registry.go says: go test ./tests -run '^TestRegistryInDocs$' -update\n%s", diff)
 	}
 }
 
