@@ -55,7 +55,12 @@ matrix: ## Print the grid of the last make test: suites and servers
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Check format, layers and style
+	@go run ./tests/layers -quiet
 	$(GOLANGCI) run ./...
+
+.PHONY: layers
+layers: ## Print the packages layer by layer and check their imports (WRITE=1 writes the rules)
+	@go run ./tests/layers $(if $(WRITE),-write)
 
 .PHONY: format
 format: $(GOLANGCI) ## Format the source

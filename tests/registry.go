@@ -114,6 +114,7 @@ var Packages = []Package{
 	{Path: "internal/server/servertest", Least: 1},
 	{Path: "packaging/man", Least: 1},
 	{Path: "packaging/terminal", Least: 4},
+	{Path: "tests/layers", Least: 12, Needed: []string{`Test.*`}},
 	{Path: "tests/leftovers", Least: 12, Needed: []string{
 		`TestCatches(Mount|LoopDevice)`,
 		`TestCatches(Volume|Process)(/.*)?`,
