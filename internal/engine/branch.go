@@ -2,13 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/instance"
-	"github.com/ramaria-db/ramaria/internal/pool"
+	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -33,10 +31,6 @@ func (e *Engine) Branch(ctx context.Context, q BranchRequest) (out Branched, err
 		return Branched{}, RequestError{err}
 	}
 	err = e.atInstance(ctx, q.Name, "branch", func(c *client.Client) error {
-		if i, err := e.Registry.Open(q.Name); err == nil && i.Server.Daemon.Missing() != "" {
-			return fmt.Errorf("branch %s: its server runs, but %s is not there any more, for another one to start\nhint: ramaria down %s, and ramaria up %s, which finds another server and keeps the data",
-				q.Name, i.Server.Daemon.Missing(), q.Name, q.Name)
-		}
 		if err := e.tellPause(ctx, c); err != nil {
 			return err
 		}
@@ -61,26 +55,17 @@ func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond 
 
 // branchStopped branches an instance that does not run, whose name is locked.
 func (e *Engine) branchStopped(ctx context.Context, parent *instance.Instance, s *instance.Store, name string) (*instance.Instance, error) {
-	// Before waiting for the lock, which is held if name is the parent's own.
-	if _, err := e.Registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
-		return nil, errors.Join(instance.TakenError(name), err)
-	}
-	lock, err := e.lockName(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Unlock()
-	if _, err := e.Registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
-		return nil, errors.Join(instance.TakenError(name), err)
-	}
-	i, err := s.Branch(ctx, parent, name, volume.How{}, func(i *instance.Instance) error {
-		return pool.Inherit(parent.PoolPath(), i.PoolPath())
-	})
-	if err == nil {
-		err = e.start(ctx, i, true)
-	}
-	if err != nil {
-		return nil, errors.Join(err, lock.UnlockRemove()) // nobody waits for a name that came to nothing
-	}
-	return e.Registry.Open(name)
+	return supervisor.Branching{
+		Store: s, Parent: parent, Lock: e.lockName,
+		Copy: func(ctx context.Context, _ string, take func(context.Context, volume.How) error) error {
+			return take(ctx, volume.How{})
+		},
+		Start: func(ctx context.Context, i *instance.Instance) error {
+			if err := e.equip(ctx, i); err != nil {
+				return err
+			}
+			_, err := supervisor.Spawn(ctx, i, e.superviseArgv(i.Name))
+			return err
+		},
+	}.Branch(ctx, name)
 }

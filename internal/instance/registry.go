@@ -86,9 +86,12 @@ func (g Registry) Get(name string) (*Record, error) {
 	return &r, nil
 }
 
-// TakenError says that there is an instance of a name already.
+// ErrTaken says that there is an instance of a name already.
+var ErrTaken = errors.New("there is one of that name")
+
+// TakenError is ErrTaken of a name.
 func TakenError(name string) error {
-	return fmt.Errorf("make instance %s: there is one of that name\nhint: another name, or ramaria down %s --rm", name, name)
+	return fmt.Errorf("make instance %s: %w\nhint: another name, or ramaria down %s --rm", name, ErrTaken, name)
 }
 
 // Open returns the instance called name with what it was made of.

@@ -84,48 +84,24 @@ func (s *Supervisor) flushLog(ctx context.Context) {
 
 // Branch implements api.Instance: a new instance with the data of this one, and with a
 // supervisor of its own that runs when Branch returns.
-func (s *Supervisor) Branch(ctx context.Context, r client.BranchRequest) (_ client.Branch, err error) {
+func (s *Supervisor) Branch(ctx context.Context, r client.BranchRequest) (client.Branch, error) {
 	began := time.Now()
-	if err := instance.CheckNew(r.Name); err != nil {
+	if err := checkProgram(s.inst); err != nil {
 		return client.Branch{}, err
 	}
-	if r.Name == s.inst.Name { // its lock may be held for as long as this process lives
-		return client.Branch{}, api.As(api.ErrExists, instance.TakenError(r.Name))
+	var cost client.Snapshot
+	i, err := Branching{
+		Store: s.store, Parent: s.inst, Lock: s.lockName, Start: s.spawn,
+		Copy: func(ctx context.Context, what string, take func(context.Context, volume.How) error) (err error) {
+			cost, err = s.snapshot(ctx, what, take)
+			return err
+		},
+	}.Branch(ctx, r.Name)
+	if errors.Is(err, instance.ErrTaken) {
+		err = api.As(api.ErrExists, err)
 	}
-	lock, err := s.lockName(ctx, r.Name)
 	if err != nil {
 		return client.Branch{}, err
-	}
-	defer func() {
-		if err != nil {
-			// Nobody waits for a name that came to nothing.
-			err = errors.Join(err, lock.UnlockRemove())
-			return
-		}
-		_ = lock.Unlock() // closing a descriptor that was only locked
-	}()
-	if _, err := s.store.Registry.Get(r.Name); !errors.Is(err, instance.ErrNotFound) {
-		_ = lock.Unlock() // not to be removed: it is the other one's
-		return client.Branch{}, errors.Join(api.As(api.ErrExists, instance.TakenError(r.Name)), err)
-	}
-	var i *instance.Instance
-	cost, err := s.snapshot(ctx, "instance "+r.Name, func(ctx context.Context, how volume.How) error {
-		i, err = s.store.Branch(ctx, s.inst, r.Name, how, func(i *instance.Instance) error {
-			return pool.Inherit(s.inst.PoolPath(), i.PoolPath())
-		})
-		return err
-	})
-	if err != nil {
-		return client.Branch{}, err
-	}
-	if err := s.spawn(ctx, i); err != nil {
-		return client.Branch{}, errors.Join(err, s.store.Remove(context.WithoutCancel(ctx), &i.Record))
-	}
-	// The supervisor may have chosen another port.
-	if now, err := s.store.Registry.Open(r.Name); err == nil {
-		i = now
-	} else {
-		s.log.Error("cannot read the new instance, which runs", "error", err)
 	}
 	s.counters.branches.Add(1)
 	return client.Branch{
