@@ -77,8 +77,8 @@ func (t *summary) profile(usage string) string {
 	return b.String()
 }
 
-// own is what each test took without its subtests. Parallel subtests do not count for the test
-// that they are of.
+// own is what each test took without its subtests. go test does not count parallel subtests for
+// the test that they are of, which then took nothing itself.
 func (t *summary) own() map[name]float64 {
 	own := map[name]float64{}
 	for n, e := range t.ended {
@@ -86,6 +86,9 @@ func (t *summary) own() map[name]float64 {
 		if i := strings.LastIndexByte(n.test, '/'); i > 0 {
 			own[name{n.pkg, n.test[:i]}] -= e.seconds
 		}
+	}
+	for n := range own {
+		own[n] = max(own[n], 0)
 	}
 	return own
 }
