@@ -176,10 +176,12 @@ func TestWrongRowFailsTheRun(t *testing.T) {
 				_, err := (&runner.Runner{Warmup: -1, Rounds: 2}).Run(t.Context(), runner.Scenario{Name: "x", Unit: runner.PerSecond, Cases: []runner.Case{c}})
 				return err
 			}
+			if err := run(tc.Case); err != nil {
+				t.Fatalf("no row is wrong: %v", err)
+			}
+			tc.server.conn.Close()
+			tc.server.db.Close()
 			for name, statement := range tamperings {
-				if err := run(tc.Case); err != nil {
-					t.Fatalf("nobody touched it: %v", err)
-				}
 				tampered := tc.Case
 				tampered.Check = func(ctx context.Context) error {
 					if err := tc.server.exec(ctx, statement); err != nil {
