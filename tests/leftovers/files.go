@@ -32,7 +32,7 @@ func (l Looker) files() ([]Thing, error) {
 			continue // not there, or not ours to read
 		}
 		for _, e := range entries {
-			if l.ours(e.Name()) || strings.HasPrefix(e.Name(), ".ramaria") {
+			if (l.ours(e.Name()) || strings.HasPrefix(e.Name(), ".ramaria")) && !l.ofOthers(e) {
 				found = walk(found, filepath.Join(place, e.Name()), true)
 			}
 		}

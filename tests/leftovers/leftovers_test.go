@@ -153,7 +153,10 @@ func TestCatchesProcess(t *testing.T) {
 // start starts a process in a group of its own and returns what ends that group.
 func start(t *testing.T, cmd *exec.Cmd) (remove func()) {
 	t.Helper()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,8 @@ var names = []string{"ramaria", "wheatfs"}
 type Looker struct {
 	// Below are directories that belong to the tests alone.
 	Below []string
+	// UID is whose things are looked for outside of Below; root, the zero value, asks for everybody's.
+	UID uint32
 }
 
 // Look returns everything that is ours now, old and new.

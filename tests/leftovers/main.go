@@ -49,7 +49,7 @@ func main() {
 }
 
 func run(snapshot, check string, below []string) error {
-	l := Looker{Below: below}
+	l := Looker{Below: below, UID: uint32(os.Geteuid())}
 	switch {
 	case (snapshot == "") == (check == ""):
 		return errors.New("give either -snapshot FILE or -check FILE")

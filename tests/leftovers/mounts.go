@@ -22,7 +22,7 @@ func (l Looker) mounts() ([]Thing, error) {
 			continue
 		}
 		point, kind, source := left[4], strings.TrimPrefix(right[0], "fuse."), right[1]
-		if l.ours(point) || l.ours(kind) || l.ours(source) {
+		if (l.ours(point) || l.ours(kind) || l.ours(source)) && !l.mountOfOthers(right[len(right)-1]) {
 			// The mount's number tells a new mount from an old one on the same point.
 			found = append(found, Thing{Mount, left[0] + " " + point, kind + " from " + source})
 		}
@@ -34,6 +34,9 @@ func (l Looker) mounts() ([]Thing, error) {
 // cannot be seen lies in a mount of somebody's own, as those of Ramaria do, or was
 // deleted: it counts too.
 func (l Looker) loops() ([]Thing, error) {
+	if l.UID != 0 {
+		return nil, nil
+	}
 	backings, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
 		return nil, fmt.Errorf("list loop devices: %w", err)
@@ -58,6 +61,9 @@ func (l Looker) loops() ([]Thing, error) {
 // was not there before counts. One that is not set up holds nothing, and is what the
 // kernel has from the start.
 func (l Looker) zrams() ([]Thing, error) {
+	if l.UID != 0 {
+		return nil, nil
+	}
 	sizes, err := filepath.Glob("/sys/block/zram*/disksize")
 	if err != nil {
 		return nil, fmt.Errorf("list zram devices: %w", err)

@@ -31,7 +31,7 @@ func (l Looker) processes() ([]Thing, error) {
 		dir := "/proc/" + e.Name()
 		b, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		args := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
-		if l.oursProcess(dir, args) {
+		if l.oursProcess(dir, args) && !l.processOfOthers(dir) {
 			found = append(found, Thing{Process, fmt.Sprintf("%d started at tick %s", pid, start), strings.Join(args, " ")})
 		}
 	}
