@@ -80,7 +80,7 @@ func TestNoServer(t *testing.T) {
 		want   string
 	}{
 		"no socket":  {tempSocket(t), true, "there is no such socket\nhint: ramaria ls"},
-		"stale":      {stale, true, "nobody listens on the socket any more\nhint: ramaria ls"},
+		"stale":      {stale, true, "nothing listens on the socket now\nhint: ramaria ls"},
 		"a file":     {file, false, "it is not one\nhint: ramaria env"},
 		"hangs up":   {hangsUp, false, "it hung up before it answered"},
 		"broken way": {file + "/api.sock", false, "not a directory"},

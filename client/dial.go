@@ -35,7 +35,7 @@ func noServer(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		cause = "there is no such socket"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		cause = "nobody listens on the socket any more"
+		cause = "nothing listens on the socket now"
 	default:
 		return err
 	}

@@ -12,7 +12,7 @@ var ErrNoServer = errors.New("no instance answers")
 
 // The codes of errors. New ones may come.
 const (
-	CodeInvalid     = "invalid"     // the request makes no sense
+	CodeInvalid     = "invalid"     // the request is invalid
 	CodeNotFound    = "not_found"   // no such mark, template or database, or no such path
 	CodeMethod      = "bad_method"  // the path has no such method
 	CodeExists      = "exists"      // the name or label is taken

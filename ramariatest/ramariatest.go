@@ -109,7 +109,7 @@ func (d *Database) keep(ctx context.Context) {
 		d.t.Logf("ramariatest: keep %s, as the test failed: %v", d.Name, err)
 		return
 	}
-	d.t.Logf("ramariatest: the test failed, so its database is kept, as it is now:\n\t%s\n\t%s\nhint: ramaria db drop %s, when it is of no use any more", d.URL, d.DSN, d.Name)
+	d.t.Logf("ramariatest: the test failed, so its database is kept, as it is now:\n\t%s\n\t%s\nhint: ramaria db drop %s, when it is no longer needed", d.URL, d.DSN, d.Name)
 }
 
 // process is what the tests of a process share.

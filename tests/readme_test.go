@@ -135,7 +135,7 @@ func pageFiles(t *testing.T) string {
 // leaveOutWhatVaries replaces what differs from run to run and from machine to machine.
 func leaveOutWhatVaries(text string) string {
 	for _, r := range []struct{ pattern, with string }{
-		{`(?m)^(volume|making an empty|restored image) .*\n`, ""}, // which volume, and whether the server's image is there, or saved
+		{`(?m)^(volume|initializing|restored image) .*\n`, ""}, // which volume, and whether the server's image is there, or saved
 		{`://(\w+?)(_[0-9a-f]{12})?:\w+@127\.0\.0\.1:\d+/`, "://$1:PASSWORD@HOST/"},
 		{`\b(mariadb|mysql)-\d+\.\d+\.\d+`, "SERVER"},
 		{`\b[0-9a-f]{16}\b`, "ID"},

@@ -36,7 +36,7 @@ func TestKilledReset(t *testing.T) {
 		h.gone(p)
 		h.ramaria("up", "main")
 		_, talk, err := h.try("db", "reset", "mine")
-		if err != nil || !strings.Contains(talk, "by reclone: the server was started anew") {
+		if err != nil || !strings.Contains(talk, "by reclone: the server was restarted") {
 			t.Errorf("kill %d: %v %s", n, err, talk)
 		}
 		if got := h.picture(db); strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -66,9 +66,9 @@ var errorCases = map[string]struct {
 }{
 	"not found": {
 		fmt.Errorf("rewind to %q: %w\nhint: ramaria status", "a", ErrNotFound), 404,
-		client.ErrorDetail{Code: "not_found", Message: `rewind to "a": it does not exist`, Hint: "ramaria status"},
+		client.ErrorDetail{Code: "not_found", Message: `rewind to "a": not found`, Hint: "ramaria status"},
 	},
-	"exists":      {ErrExists, 409, client.ErrorDetail{Code: "exists", Message: "it exists already"}},
+	"exists":      {ErrExists, 409, client.ErrorDetail{Code: "exists", Message: "already exists"}},
 	"changed":     {fmt.Errorf("reset: %w", ErrChanged), 409, client.ErrorDetail{Code: "changed", Message: "reset: it was changed"}},
 	"lost":        {As(ErrLost, errors.New("gone")), 409, client.ErrorDetail{Code: "lost", Message: "gone"}},
 	"no log":      {As(ErrNoLog, errors.New("off")), 409, client.ErrorDetail{Code: "no_log", Message: "off"}},
@@ -78,7 +78,7 @@ var errorCases = map[string]struct {
 	"full":        {fmt.Errorf("lease: %w", ErrFull), 503, client.ErrorDetail{Code: "full", Message: "lease: the pool is full"}},
 	"unavailable": {ErrUnavailable, 503, client.ErrorDetail{Code: "unavailable", Message: "the server does not run"}},
 	"internal":    {errors.New("disk on fire"), 500, client.ErrorDetail{Code: "internal", Message: "disk on fire"}},
-	"no text":     {errors.New(""), 500, client.ErrorDetail{Code: "internal", Message: "this should not happen"}},
+	"no text":     {errors.New(""), 500, client.ErrorDetail{Code: "internal", Message: "internal error"}},
 	"joined":      {errors.Join(errors.New("first"), ErrBusy), 409, client.ErrorDetail{Code: "busy", Message: "first\nthe instance is busy"}},
 }
 

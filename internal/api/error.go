@@ -11,21 +11,21 @@ import (
 )
 
 // What an Instance's errors match, each with an HTTP status and a code of its own. An
-// error that wraps one reads `make mark "x": it exists already`; As keeps a text that
+// error that wraps one reads `make mark "x": already exists`; As keeps a text that
 // has nothing to add.
 var (
-	ErrNotFound    = errors.New("it does not exist")       // 404 not_found
-	ErrExists      = errors.New("it exists already")       // 409 exists
+	ErrNotFound    = errors.New("not found")               // 404 not_found
+	ErrExists      = errors.New("already exists")          // 409 exists
 	ErrChanged     = errors.New("it was changed")          // 409 changed
 	ErrLost        = errors.New("the savepoint is lost")   // 409 lost
-	ErrNoLog       = errors.New("there is no binary log")  // 409 no_log
-	ErrInvalid     = errors.New("it makes no sense")       // 400 invalid
-	ErrNoRoom      = errors.New("there is no room for it") // 507 no_room; *volume.NoRoomError too
+	ErrNoLog       = errors.New("no binary log")           // 409 no_log
+	ErrInvalid     = errors.New("invalid request")         // 400 invalid
+	ErrNoRoom      = errors.New("no room")                 // 507 no_room; *volume.NoRoomError too
 	ErrBusy        = errors.New("the instance is busy")    // 409 busy
 	ErrFull        = errors.New("the pool is full")        // 503 full
 	ErrUnavailable = errors.New("the server does not run") // 503 unavailable
-	errOther       = errors.New("it is another instance")  // 409 other
-	errInternal    = errors.New("this should not happen")  // 500 internal
+	errOther       = errors.New("another instance")        // 409 other
+	errInternal    = errors.New("internal error")          // 500 internal
 )
 
 // kinds are the answers to errors, the first match first.

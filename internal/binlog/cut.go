@@ -2,7 +2,7 @@ package binlog
 
 import "slices"
 
-// cut says what is left of the images of a rows event when it is turned round: of a row that is
+// cut says what is left of the images of a rows event when it is inverted: of a row that is
 // looked for the columns of the key, of one that is updated those that the update changed. The
 // rest stays in the log, which is most of a wide row.
 type cut struct {

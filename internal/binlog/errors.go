@@ -6,7 +6,7 @@ import (
 )
 
 // ErrNotFull says that a rows event has other columns before than after: it was written under
-// another binlog_row_image than FULL, and cannot be turned round.
+// another binlog_row_image than FULL, and cannot be inverted.
 var ErrNotFull = errors.New("not a full row image")
 
 // GoneError says that a log can no longer be followed without perhaps missing something:

@@ -86,7 +86,7 @@ func nameArg(args []string) string {
 }
 
 // whichOne says in helps what meant does.
-const whichOne = "Without NAME it is the instance of RAMARIA_API, which ramaria run and ramaria env set,\nor main."
+const whichOne = "Without NAME: the instance of RAMARIA_API, which ramaria run and ramaria env set, or main."
 
 // meant is the instance that a command is about which looks at one, or uses it, as those
 // about databases do: the one that is named, or that RAMARIA_API leads to, or main. In a

@@ -71,8 +71,8 @@ func newBench(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [SCENARIO...] [-- COMMAND...]",
 		Short: "Measure on this machine: stock, by hand, ramaria, side by side",
-		Long: "Measure on this machine, side by side, in rounds that take turns. The answer of every round is\n" +
-			"checked. Ctrl-C keeps what was measured. Without a scenario it lists them.\n\nScenarios:\n" + benchAbout(),
+		Long: "Measure on this machine, side by side, in rounds that take turns. Every round's result is\n" +
+			"checked. Ctrl-C keeps what was measured. Without a scenario, list them.\n\nScenarios:\n" + benchAbout(),
 		Example: `  ramaria bench cycle fork --report out.html
   ramaria bench all --quick
   ramaria bench oltp --place disk --place ramaria --threads 1,8,64
@@ -99,13 +99,13 @@ func newBench(a *app) *cobra.Command {
 	f.StringVar(&o.server, "server", "", "server `SOFTWARE`, as for up")
 	f.StringVar(&o.disk, "disk", "", "`DIR` on the disk to compare with (default: the cache directory)")
 	f.IntVar(&o.rounds, "rounds", 0, "counted rounds (default: chosen per scenario)")
-	f.DurationVar(&o.time, "time", 10*time.Minute, "at most this long per scenario, its preparation included; what goes on for half as long again is cut off. Without it one round of every row is ended, however long that takes")
+	f.DurationVar(&o.time, "time", 10*time.Minute, "limit per scenario, preparation included; a round that exceeds it by half is cut off. Unless it is given, one round of every row is finished, however long that takes")
 	f.StringSliceVar(&o.options.Places, "place", nil, "only these `PLACES`: "+strings.Join(lab.PlaceNames(), ", "))
 	f.StringSliceVar(&o.volumes, "volume", nil, "`VOLUMES` of ramaria's rows (default: as for up)")
 	f.IntSliceVar(&o.options.Threads, "threads", nil, "`NUMBERS` of threads of oltp (default 1,2,4,8,16,32,64)")
 	f.Float64Var(&o.options.Scale, "scale", 1, "multiply the sizes of data by this")
 	f.StringVar(&o.options.Dump, "dump", "", "your own dump `FILE`, for cycle, fork, load and suite")
-	f.BoolVar(&o.options.Quick, "quick", false, "small, short, and without what takes long to prepare: all of it in five minutes; of a scenario named, every row at least once")
+	f.BoolVar(&o.options.Quick, "quick", false, "small data, few rounds, nothing that takes long to prepare: all in five minutes; a scenario that is named has every row at least once")
 	o.output.flags(f)
 	o.output.saveFlag(f)
 	cmd.AddCommand(newBenchCompare(a), newBenchReport(a), newBenchFsync(a))
@@ -167,7 +167,7 @@ func runBench(ctx context.Context, a *app, names []string, o benchOptions) (err 
 func (o *benchOptions) kinds(names []string) ([]scenario.Kind, error) {
 	for _, n := range names {
 		if !slices.Contains(benchNames(), n) {
-			return nil, fmt.Errorf("run scenario %q: there is none of that name\nhint: ramaria bench %s", n, strings.Join(benchNames(), " "))
+			return nil, fmt.Errorf("run scenario %q: not found\nhint: ramaria bench %s", n, strings.Join(benchNames(), " "))
 		}
 	}
 	suite := slices.Contains(names, benchSuite) || len(names) == 0

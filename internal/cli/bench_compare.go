@@ -22,15 +22,15 @@ func newBenchCompare(a *app) *cobra.Command {
 	var o benchCompareOptions
 	cmd := &cobra.Command{
 		Use:   "compare A.json B.json",
-		Short: "Tell what changed between two runs, and what is only noise",
-		Long: `Tell what changed between two runs of ramaria bench, and what is only noise. A and B are raw
+		Short: "Show what changed between two runs, and what is noise",
+		Long: `Show what changed between two runs of ramaria bench, and what is noise. A and B are raw
 results; one of them may be - for stdin. Rows are matched by scenario and name. Where a file
 has several runs of a scenario, their rounds count together.
 
 A row is better or worse if the Mann-Whitney U test tells the rounds of A and B apart (p below
-0.05), the interval of 95 % around the ratio does not contain 1, and the medians differ by 2 % or
-more. Everything else is noise. Ten rounds a side tell much, three tell nothing. With
-many rows a few seem changed by chance: the last line says how many, measure those again.
+0.05), the 95 % interval of the ratio does not contain 1, and the medians differ by at least
+2 %. Everything else is noise. Ten rounds a side tell much, three tell nothing. Of many rows
+a few seem changed by chance: the last line says how many; measure those again.
 
 The exit status is 0 whatever changed; with --fail-worse it is 1 if a row is worse, or if no row
 could be compared.`,
@@ -95,7 +95,7 @@ func (a *app) readResults(ctx context.Context, name string) ([]runner.Result, er
 	} else {
 		f, err := os.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("read results %s: there is no such file\nhint: ramaria bench --save %s writes it", name, name)
+			return nil, fmt.Errorf("read results %s: no such file\nhint: ramaria bench --save %s writes it", name, name)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read results: %w", err)

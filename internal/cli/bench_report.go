@@ -13,9 +13,8 @@ func newBenchReport(a *app) *cobra.Command {
 	var o benchOutput
 	cmd := &cobra.Command{
 		Use:   "report RESULTS.jsonl...",
-		Short: "Make a report of results that were saved",
-		Long: `Make a report of results that were saved, of one run or of several: nothing is measured. - is
-stdin.`,
+		Short: "Make a report of saved results",
+		Long:  `Make a report of saved results, of one run or several, without measuring. - is stdin.`,
 		Example: `  ramaria bench report results.jsonl --report out.html
   ramaria bench report monday.jsonl tuesday.jsonl --format md`,
 		Args: minArgs(1, "files of results"),

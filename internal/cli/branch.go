@@ -15,13 +15,14 @@ func newBranch(a *app) *cobra.Command {
 		Short: "Start a new instance on the data that another one has now",
 		Long: `Start a new instance on the data that another one has now, and print its DSN. The
 other one goes on, after a pause of some milliseconds in which its files are cloned.
-On volumes xfs and zram that takes no longer for large data than for small, and no
-room; on others the data is copied, and the pause is told beforehand.
+On volumes xfs and zram the pause does not grow with the data, and the branch takes
+no room at first; on other volumes the data is copied, and the command says
+beforehand for how long it will pause the server.
 
-A branch has its own accounts, port and server id, and shares nothing with its parent
-but blocks that neither has changed: each can be stopped and removed without the
-other, and one that is made inside of ramaria run stays when that has ended. It sees
-every transaction that was acknowledged before the moment of the copy.`,
+A branch has its own accounts, port and server id, and shares with its parent only
+blocks that neither has changed: either can be stopped and removed without the other,
+and a branch made inside ramaria run outlives that run. It has every transaction that
+was acknowledged before the copy.`,
 		Example: `  ramaria branch shop try-the-migration
   ramaria branch main "pr-$NUMBER"`,
 		Args: exactArgs(2, "the name of an instance and a new name"),

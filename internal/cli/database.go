@@ -15,15 +15,15 @@ import (
 func newDB(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "db",
-		Short: "Make, reset and drop clones of templates, each with an account of its own",
-		Long: `Make, reset and drop clones of templates, each with an account of its own.
+		Short: "Make, reset and release clones of templates, each with its own account",
+		Long: `Make, reset and release clones of templates, each with its own account.
 
-A clone is a database of one's own for one test. Its reset puts back what the test
-changed, at a cost that follows the changes and not the size of the database: rows, by the
-binary log turned round; tables, views, routines and the rest from the template.
+A clone is a database for one test. Its reset undoes what the test changed; the cost
+follows the changes, not the size of the database. Rows are undone by inverted row events
+of the binary log; tables, views, routines and the rest come from the template.
 
-Rows that several tests begin with, such as fixtures, are inserted once, and a savepoint is
-set behind them; rollback then undoes what came after it, and reset all of it.`,
+Insert rows that several tests begin with, such as fixtures, once, and set a savepoint
+behind them: rollback undoes what came after it, reset undoes all.`,
 	}
 	onlyOthers(cmd)
 	cmd.AddCommand(newDBNew(a), newDBReset(a), newDBSavepoint(a), newDBRollback(a), newDBKeep(a), newDBDrop(a), newDBLs(a), newDBPool(a))
@@ -37,14 +37,14 @@ func newDBNew(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "new TEMPLATE",
-		Short: "Clone a template, and print the URL of the clone",
+		Short: "Clone a template and print the URL of the clone",
 		Example: `  URL=$(ramaria db new shop)
   ramaria db new shop --name shop_test --ttl 10m`,
 		ValidArgsFunction: o.templateArg(a),
 		Args:              exactArgs(1, "the name of a template"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if ttl < 0 || wait < 0 {
-				return usageError{fmt.Errorf("clone %s: --ttl %s, --wait %s: that is in the past\nhint: --ttl 1h --wait 1m", args[0], ttl, wait)}
+				return usageError{fmt.Errorf("clone %s: --ttl %s, --wait %s: must not be negative\nhint: --ttl 1h --wait 1m", args[0], ttl, wait)}
 			}
 			c, err := o.client(a)
 			if err != nil {
@@ -64,8 +64,8 @@ func newDBNew(a *app) *cobra.Command {
 	}
 	o.add(a, cmd)
 	cmd.Flags().StringVar(&r.Name, "name", "", "`NAME` of the clone (default: the template's with a number)")
-	cmd.Flags().DurationVar(&ttl, "ttl", time.Hour, "it is dropped when it was not used for so long")
-	cmd.Flags().DurationVar(&wait, "wait", time.Minute, "for how long to wait while as many clones are in use as ramaria db pool allows")
+	cmd.Flags().DurationVar(&ttl, "ttl", time.Hour, "drop it when it has not been used for this long")
+	cmd.Flags().DurationVar(&wait, "wait", time.Minute, "wait for up to this long while all clones that ramaria db pool allows are in use")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with the account")
 	return cmd
 }
@@ -88,7 +88,7 @@ func newDatabase(ctx context.Context, a *app, c *client.Client, r client.Databas
 	if !errors.As(err, &e) || e.Code != client.CodeFull {
 		return d, err
 	}
-	a.say("as many clones are in use as the pool allows: waiting up to %s for one (ramaria db ls shows them, ramaria db drop NAME ends one)", wait)
+	a.say("all clones that the pool allows are in use: waiting up to %s for one (ramaria db ls shows them, ramaria db drop NAME releases one)", wait)
 	r.WaitSeconds = (wait - silent).Seconds()
 	return c.NewDatabase(ctx, r)
 }
@@ -119,17 +119,17 @@ func newDBEach(a *app, use, short string, f func(ctx context.Context, c *client.
 }
 
 func newDBReset(a *app) *cobra.Command {
-	return newDBBack(a, "reset", "reset", "Put clones back to what their template holds", (*client.Client).ResetDatabase)
+	return newDBBack(a, "reset", "reset", "reset", "Put clones back to what their template holds", (*client.Client).ResetDatabase)
 }
 
 func newDBRollback(a *app) *cobra.Command {
-	cmd := newDBBack(a, "rollback", "rolled back", "Put clones back to their savepoint", (*client.Client).RollbackDatabase)
+	cmd := newDBBack(a, "rollback", "roll back", "rolled back", "Put clones back to their savepoint", (*client.Client).RollbackDatabase)
 	cmd.Aliases = []string{"rewind"} // the former name
 	return cmd
 }
 
 func newDBSavepoint(a *app) *cobra.Command {
-	cmd := newDBEach(a, "savepoint", "Set the savepoint of clones, behind fixtures and the like, for ramaria db rollback", func(ctx context.Context, c *client.Client, name string) error {
+	cmd := newDBEach(a, "savepoint", "Set the savepoint of clones, after fixtures for example, for ramaria db rollback", func(ctx context.Context, c *client.Client, name string) error {
 		if err := c.SetSavepoint(ctx, name); err != nil {
 			return err
 		}
@@ -140,8 +140,8 @@ func newDBSavepoint(a *app) *cobra.Command {
 	return cmd
 }
 
-// newDBBack is a command that has f put clones back; done is what it says then.
-func newDBBack(a *app, use, done, short string, f func(*client.Client, context.Context, string, client.ResetMode) (client.Reset, error)) *cobra.Command {
+// newDBBack is a command that puts clones back by f: undo and done are its verb in what it says.
+func newDBBack(a *app, use, undo, done, short string, f func(*client.Client, context.Context, string, client.ResetMode) (client.Reset, error)) *cobra.Command {
 	var asJSON, keepCounters bool
 	cmd := newDBEach(a, use, short, func(ctx context.Context, c *client.Client, name string) error {
 		counters := client.RestoreCounters
@@ -155,18 +155,21 @@ func newDBBack(a *app, use, done, short string, f func(*client.Client, context.C
 		if asJSON {
 			return a.printJSON(r)
 		}
-		why := ""
-		if r.Why != "" {
-			why = ": " + r.Why
+		switch {
+		case r.Way == "noop":
+			a.say("nothing to %s in %s (%s)", undo, name, micros(r.Micros))
+		case r.Why != "":
+			a.say("%s %s in %s by %s: %s", done, name, micros(r.Micros), r.Way, r.Why)
+		default:
+			a.say("%s %s in %s by %s", done, name, micros(r.Micros), r.Way)
 		}
-		a.say("%s %s in %s by %s%s", done, name, micros(r.Micros), r.Way, why)
 		for _, w := range r.Warnings {
 			a.say("  %s", w)
 		}
 		return nil
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON, one line for each clone")
-	cmd.Flags().BoolVar(&keepCounters, "keep-counters", false, "let AUTO_INCREMENT be where only rows are undone, as DELETE does: that takes less time")
+	cmd.Flags().BoolVar(&keepCounters, "keep-counters", false, "leave AUTO_INCREMENT where it is when only rows are undone, as DELETE does: faster")
 	return cmd
 }
 
@@ -218,7 +221,7 @@ func runDBDrop(ctx context.Context, a *app, o at, names []string, all bool) erro
 }
 
 func newDBKeep(a *app) *cobra.Command {
-	short := "Take clones out of the pool, so that they stay as they are until they are dropped, and print their URLs"
+	short := "Take clones out of the pool and print their URLs: they stay as they are until they are dropped"
 	return newDBEach(a, "keep", short, func(ctx context.Context, c *client.Client, name string) error {
 		d, err := c.KeepDatabase(ctx, name)
 		if err != nil {
@@ -235,7 +238,7 @@ func newDBPool(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "pool",
-		Short:   "Show the limits of the pool of clones, and change them",
+		Short:   "Show or change the limits of the pool of clones",
 		Example: "  ramaria db pool --max-databases 200 --spare 8",
 		Args:    maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -270,8 +273,8 @@ func newDBPool(a *app) *cobra.Command {
 		},
 	}
 	o.add(a, cmd)
-	cmd.Flags().IntVar(&most, "max-databases", 0, "the `NUMBER` of clones that may be in use at a time; further requests wait their turn")
-	cmd.Flags().IntVar(&spare, "spare", 0, "the `NUMBER` of clones of each template that are made ahead of requests")
+	cmd.Flags().IntVar(&most, "max-databases", 0, "`NUMBER` of clones that may be in use at a time; more requests wait for their turn")
+	cmd.Flags().IntVar(&spare, "spare", 0, "`NUMBER` of clones of each template that are made ahead of requests")
 	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
 	return cmd
 }

@@ -25,10 +25,10 @@ func newDemo(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "See what ramaria does on this machine, in a minute",
-		Long: `See what ramaria does on this machine, in a minute: the same server with the same
-generated data (5302 rows), brought up in the stock way on disk and by ramaria in
-RAM, a second one branched from it while it runs, and a hundred changes put back, as
-tables. Nothing of it stays, but the server software if it was fetched.`,
+		Long: `See what ramaria does on this machine, in a minute. It measures a server with generated
+data (5302 rows): brought up in the stock way on disk, by ramaria in RAM, as a branch of
+a running one, and a hundred changes undone. Nothing stays behind but fetched server
+software.`,
 		Args: maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), a)

@@ -13,8 +13,8 @@ func newDoctor(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what this machine allows, and what to change",
-		Long:  "Tell what this machine allows, and what to change. The exit status is 1 if something\nkeeps instances from running.",
+		Short: "Show what this machine allows, and what to change",
+		Long:  "Show what this machine allows, and what to change. The exit status is 1 if something\nkeeps instances from running.",
 		Args:  maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDoctor(cmd.Context(), a, asJSON)

@@ -24,7 +24,7 @@ import (
 func newDump(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump",
-		Short: "Work on dumps, without any server",
+		Short: "Rewrite dumps, without a server",
 	}
 	onlyOthers(cmd)
 	cmd.AddCommand(newDumpPack(a))
@@ -41,18 +41,18 @@ func newDumpPack(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pack IN -o OUT",
 		Short: "Rewrite a dump so that any client loads it faster",
-		Long: `Rewrite a dump so that any client loads it faster, into any server. Rows go into larger
-statements and one transaction for each table; the keys of tables of more than 4 MB are made behind
-their rows. What is loaded stays the same: schema, rows, counters, views, routines, triggers,
-events. What is not understood is left as it is.
+		Long: `Rewrite a dump so that any client loads it faster, into any server: rows in larger
+statements, one transaction per table, and the keys of tables of more than 4 MB added
+behind their rows. What is loaded stays the same: schema, rows, counters, views,
+routines, triggers, events. What pack does not understand it leaves as it is.
 
-IN may be compressed (gzip, zstd, xz); - is stdin. OUT is compressed if its name ends in .zst; -
-is stdout. OUT appears when it is whole: after an error, of which a dump that is cut short is one,
-what was there is still there.
+IN may be compressed (gzip, zstd, xz); - is stdin. OUT is compressed if its name ends in
+.zst; - is stdout. OUT is replaced when the new file is whole: after an error, or of a
+dump that is cut short, the old one is still there.
 
-Load OUT where IN would be loaded first: into an empty server, or over the same tables. MySQL
-refuses to drop a key for a while that a foreign key of another, older table needs; if such
-a table comes later in the dump, and is there from before, remove it first.`,
+Load OUT where IN would be loaded first: into an empty server, or over the same tables.
+MySQL refuses to drop a key that a foreign key of another, older table needs; if such a
+table exists already and comes later in the dump, drop it first.`,
 		Example: `  ramaria dump pack shop.sql.gz -o shop.packed.sql.zst
   mysqldump shop | ramaria dump pack - -o - | mysql elsewhere`,
 		Args: exactArgs(1, "the dump to be packed, - for stdin"),
@@ -61,7 +61,7 @@ a table comes later in the dump, and is there from before, remove it first.`,
 		},
 	}
 	cmd.Flags().StringVarP(&o.out, "output", "o", "", "`FILE` to write: plain, or compressed if it ends in .zst; - for stdout")
-	cmd.Flags().StringVar(&o.maxStatement, "max-statement", "1M", "`SIZE` up to which rows are merged into one statement, at most 16M")
+	cmd.Flags().StringVar(&o.maxStatement, "max-statement", "1M", "merge rows into statements of up to `SIZE`, at most 16M")
 	return cmd
 }
 
@@ -79,7 +79,7 @@ func runDumpPack(ctx context.Context, a *app, in string, o *packFlags) error {
 		return err
 	}
 	if to, err := os.Stat(o.out); err == nil && info != nil && os.SameFile(info, to) && to.Mode().IsRegular() {
-		return usageError{fmt.Errorf("pack %s: that is also what is to be written\nhint: -o another file", in)}
+		return usageError{fmt.Errorf("pack %s: input and output are the same file\nhint: -o another file", in)}
 	}
 	name, bar := a.dumpBar("packing", in, info)
 	began := time.Now()
@@ -107,11 +107,11 @@ func (o *packFlags) options() (pack.Options, error) {
 	case size < 1 || size > pack.MaxStatement:
 		return pack.Options{}, usageError{fmt.Errorf("--max-statement %s: statements are of 1 byte to %d MB, the most that a server takes by default", o.maxStatement, pack.MaxStatement>>20)}
 	case o.out == "":
-		return pack.Options{}, usageError{errors.New("dump pack: say where to\nhint: -o packed.sql.zst, or -o - for stdout")}
+		return pack.Options{}, usageError{errors.New("dump pack: -o is missing\nhint: -o packed.sql.zst, or -o - for stdout")}
 	}
 	for _, ending := range []string{".gz", ".xz", ".bz2", ".zip"} {
 		if strings.HasSuffix(strings.ToLower(o.out), ending) {
-			return pack.Options{}, usageError{fmt.Errorf("write %s: packed dumps are written plain or in zstd\nhint: -o packed.sql.zst", o.out)}
+			return pack.Options{}, usageError{fmt.Errorf("write %s: a packed dump is written plain or as zstd\nhint: -o packed.sql.zst", o.out)}
 		}
 	}
 	return pack.Options{Statement: int(size)}, nil
@@ -129,7 +129,7 @@ func inputInfo(in string) (fs.FileInfo, error) {
 	info, err := os.Stat(in)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("open dump %s: there is no such file\nhint: name a file, or - for standard input", in)
+		return nil, fmt.Errorf("open dump %s: no such file\nhint: name a file, or - for standard input", in)
 	case err != nil:
 		return nil, fmt.Errorf("open dump: %w", err)
 	case info.IsDir():

@@ -17,7 +17,7 @@ func newEnv(a *app) *cobra.Command {
 		Long: `Print the variables by which programs find an instance, for eval. The servers' own
 clients (mysql, mariadb, mysqldump, ...) take account and socket from them too.
 
-Without NAME it is main, and under ramaria run the instance of that.`,
+Without NAME: main, or under ramaria run the instance of that run.`,
 		Example:           `  eval "$(ramaria env)"; mysql -e 'SELECT 1'`,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,

@@ -24,7 +24,7 @@ const (
 
 	exitRunFailed     = 125 // `run` itself failed
 	exitRunCannotExec = 126 // the command cannot be executed
-	exitRunNotFound   = 127 // there is no such command
+	exitRunNotFound   = 127 // command not found
 )
 
 // statusError is an error that only says how to exit.
@@ -32,7 +32,7 @@ type statusError int
 
 func (e statusError) Error() string { return "exit status " + strconv.Itoa(int(e)) }
 
-// usageError is a command line that makes no sense.
+// usageError is a command line that cannot be carried out as written.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }

@@ -35,9 +35,9 @@ type specFlags struct {
 
 func (o *specFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.server, "server", "", "server `SOFTWARE`: mariadb, mysql, one of a series (mariadb:11.8, mysql:9.7), or the path of a mariadbd or mysqld (RAMARIA_SERVER; default: any MariaDB that is found, else fetched)")
+	f.StringVar(&o.server, "server", "", "server `SOFTWARE`: mariadb, mysql, a series (mariadb:11.8, mysql:9.7), or the path of a mariadbd or mysqld (RAMARIA_SERVER; default: any MariaDB that is found, else one is fetched)")
 	f.StringArrayVar(&o.from, "from", nil, "`SOURCE` of the data: a dump (.sql, .sql.gz, .sql.zst, .sql.xz, or - for stdin), a directory of dumps, a stopped server's data directory, an image id, instance:NAME (as it is now), or exec:COMMAND; repeatable")
-	f.StringVar(&o.key, "key", "", "`TEXT` that stands for what exec:COMMAND makes: another key, another image")
+	f.StringVar(&o.key, "key", "", "`TEXT` that identifies the result of exec:COMMAND: another key, another image")
 	f.StringVar(&o.database, "database", "", "`NAME` of the database for applications, and for dumps without USE (default: named after the dump, else \"app\")")
 	f.StringVar(&o.user, "user", image.DefaultUser, "`NAME` of the application's account")
 	f.StringVar(&o.passwordFile, "password-file", "", "`FILE` with the application's password (default: a random one)")
@@ -45,9 +45,9 @@ func (o *specFlags) add(cmd *cobra.Command) {
 	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv(envVolume), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")
 	f.StringVar(&o.tmpdir, "tmpdir", "", "`DIR` for temporary tables and sorts (default: a tmpfs of the instance's own on xfs and zram, else in the volume)")
 	f.StringArrayVar(&o.set, "set", nil, "server setting `NAME=VALUE`, over ramaria's own; repeatable")
-	f.StringVar(&o.log, "log", instance.LogOn, "`on or off`: whether the server keeps a binary log; without one it writes less, and templates, clones and their resets are not possible")
+	f.StringVar(&o.log, "log", instance.LogOn, "binary log `on|off`: without one the server writes less, but has no templates, clones or resets")
 	_ = cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions([]string{instance.LogOn, instance.LogOff}, cobra.ShellCompDirectiveNoFileComp))
-	f.StringVar(&o.confine, "confine", instance.ConfineOn, "`on or off`: whether the server reaches its own files only, and what --set names; off is whatever its account may")
+	f.StringVar(&o.confine, "confine", instance.ConfineOn, "confinement `on|off`: on, the server reaches only its own files and what --set names; off, whatever its account may")
 	_ = cmd.RegisterFlagCompletionFunc("confine", cobra.FixedCompletions([]string{instance.ConfineOn, instance.ConfineOff}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("password-file") // fails only for flags that are not there
 	_ = cmd.MarkFlagDirname("tmpdir")
@@ -70,7 +70,7 @@ func (o *specFlags) spec() (instance.Spec, error) {
 		return instance.Spec{}, usageError{fmt.Errorf("use port %d: ports are 0 to 65535\nhint: --port 0 takes any free one", o.port)}
 	}
 	if least := (host.Host{}).LeastPort(); o.port > 0 && o.port < least {
-		return instance.Spec{}, usageError{fmt.Errorf("use port %d: servers do not run as root, who alone may use it\nhint: --port 0 takes any free one; 3306 is the usual one", o.port)}
+		return instance.Spec{}, usageError{fmt.Errorf("use port %d: servers do not run as root, and only root may use it\nhint: --port 0 takes any free one; 3306 is the usual one", o.port)}
 	}
 	if o.log != instance.LogOn && o.log != instance.LogOff {
 		return instance.Spec{}, usageError{fmt.Errorf("use --log %s: it is on or off\nhint: --log off", o.log)}

@@ -17,15 +17,15 @@ import (
 func newImage(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Build, list, save and remove images: clean data directories that instances are cloned from",
-		Long: `Build, list, save and remove images: clean data directories that instances are cloned from.
+		Short: "Build, list, save and remove images: the data directories that instances are cloned from",
+		Long: `Build, list, save and remove images: the data directories that instances are cloned from.
 
-Images stay until they are removed, or until a new one needs room: the least recently
-used go when all together would take more than RAMARIA_IMAGE_LIMIT (a size such as 2G;
-by default half of the volume), never one that an instance is a clone of.
+Images stay until they are removed, or until a new one needs room: if all together would
+take more than RAMARIA_IMAGE_LIMIT (a size such as 2G; default: half of the volume), the
+least recently used are removed, never one that an instance is a clone of.
 
-A volume in RAM forgets its images at a reboot. One that was saved comes back by
-itself when it is asked for: unpacked from disk instead of built.`,
+A volume in RAM loses its images at a reboot. A saved one is then unpacked from disk
+instead of built, when it is asked for.`,
 	}
 	onlyOthers(cmd)
 	cmd.AddCommand(newImageBuild(a), newImageLs(a), newImageSave(a), newImageRm(a))
@@ -36,7 +36,7 @@ func newImageBuild(a *app) *cobra.Command {
 	var o specFlags
 	cmd := &cobra.Command{
 		Use:     "build",
-		Short:   "Build an image, if it is not there, and print its id",
+		Short:   "Build an image unless it exists, and print its id",
 		Example: `  ramaria up --from "$(ramaria image build --from shop.sql)"`,
 		Args:    maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

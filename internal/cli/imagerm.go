@@ -19,15 +19,15 @@ func newImageRm(a *app) *cobra.Command {
 	var o imageRmOptions
 	cmd := &cobra.Command{
 		Use:   "rm ID...",
-		Short: "Remove images that no instance uses, also where they are saved",
+		Short: "Remove images that no instance uses, saved ones too",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runImageRm(cmd.Context(), a, args, o)
 		},
 		ValidArgsFunction: a.completeImages,
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "all images that are not in use")
-	cmd.Flags().BoolVar(&o.hot, "hot", false, "only in the volumes: frees memory, and what is saved stays")
-	cmd.Flags().BoolVar(&o.saved, "saved", false, "only where they are saved")
+	cmd.Flags().BoolVar(&o.hot, "hot", false, "only from volumes: frees memory and keeps what is saved")
+	cmd.Flags().BoolVar(&o.saved, "saved", false, "only the saved files")
 	return cmd
 }
 
@@ -39,7 +39,7 @@ func runImageRm(ctx context.Context, a *app, ids []string, o imageRmOptions) err
 		return err
 	}
 	if o.hot && o.saved {
-		return usageError{errors.New("remove images: --hot and --saved together are neither\nhint: leave both out to remove everything of an image")}
+		return usageError{errors.New("remove images: --hot and --saved exclude each other\nhint: without both, an image is removed everywhere")}
 	}
 	if err := a.sweepImages(ctx); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 func newImageSave(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "save ID",
-		Short: "Save an image to disk, from where it comes back by itself, and print the file",
-		Long: `Save an image to disk, and print the file. Once its volume has lost the image, as at a
+		Short: "Save an image to disk, where a reboot does not reach it, and print the file",
+		Long: `Save an image to disk and print the file. When its volume has lost the image, as at a
 reboot, up, run and image build unpack the file instead of building the image again.
 ID may be the beginning of an id.`,
 		Args: exactArgs(1, "the id of an image, or its beginning"),
@@ -57,7 +57,7 @@ func runImageSave(ctx context.Context, a *app, prefix string) error {
 		var damage *image.DamagedError
 		switch {
 		case err == nil:
-			a.say("image %s is saved already (%s), and the file is whole", ids[0], volume.FormatBytes(p.saved.Size))
+			a.say("image %s is saved already (%s); the file is intact", ids[0], volume.FormatBytes(p.saved.Size))
 		case errors.As(err, &damage) && len(p.stores) > 0:
 			a.say("the saved image %s is damaged (%v): saving it again", ids[0], damage.Err)
 			if err := image.ColdIn(a.engine.Places).Remove(ids[0]); err != nil {

@@ -31,12 +31,12 @@ func newLoad(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load NAME DATABASE FILE...",
 		Short: "Load dumps into a running instance, faster than any client",
-		Long: `Load dumps into a database of a running instance, which is made if there is none of that
-name, by several connections. - is stdin; files may be compressed (gzip, zstd, xz).
+		Long: `Load dumps into a database of a running instance, by several connections. The database
+is created if it does not exist. - is stdin; files may be compressed (gzip, zstd, xz).
 
-What the dump holds is what a plain client would load. A dump that names its database itself
-(USE, CREATE DATABASE) goes to DATABASE all the same; of one that holds several, --database
-says which. --own-names loads each into the database that the dump names, as a client does.`,
+The result is what a plain client would load. A dump that names its own database (USE,
+CREATE DATABASE) is loaded into DATABASE all the same; if it holds several, --database
+chooses one. --own-names loads each under the name that the dump gives it, as a client does.`,
 		Example: `  ramaria load main shop shop.sql.gz
   mysqldump -h prod shop | ramaria load main shop -`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -55,14 +55,14 @@ says which. --own-names loads each into the database that the dump names, as a c
 			return a.completeNames(cmd, args, word)
 		},
 	}
-	cmd.Flags().StringVar(&o.database, "database", "", "`NAME` of the database in the dumps that is loaded, where they hold several")
-	cmd.Flags().BoolVar(&o.ownNames, "own-names", false, "load each database of the dumps under the name that it has there")
+	cmd.Flags().StringVar(&o.database, "database", "", "load only the database `NAME` of the dumps, if they hold several")
+	cmd.Flags().BoolVar(&o.ownNames, "own-names", false, "load each database under the name that the dump gives it")
 	return a.named(cmd)
 }
 
 func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string, files []string) error {
 	if o.ownNames && o.database != "" {
-		return usageError{errors.New("use --database and --own-names: the one takes a database out of the dump, the other all of them\nhint: leave one of them out")}
+		return usageError{errors.New("use --database and --own-names: they exclude each other\nhint: --database loads one database of the dump, --own-names all")}
 	}
 	debug.SetMemoryLimit(dumpMemory)
 	i, err := a.engine.Running(name)
@@ -116,7 +116,7 @@ func (a *app) loadFile(ctx context.Context, to load.Target, file string) error {
 	}
 	took := time.Since(began)
 	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
-		fault.Hint = "mend the dump and load it again; what stands before the fault was loaded"
+		fault.Hint = "correct the dump and load it again; the statements before the fault were loaded"
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("load %s: interrupted after %s: %w\nhint: what was loaded stays: remove it, or load the dump again if it begins with DROP", name, volume.FormatBytes(sum.Bytes), err)
@@ -126,9 +126,9 @@ func (a *app) loadFile(ctx context.Context, to load.Target, file string) error {
 	}
 	if others := slices.DeleteFunc(slices.Clone(sum.Databases), func(db string) bool { return db == to.Endpoint.Database }); len(others) > 0 {
 		if to.Rename != nil {
-			a.say("note: %s names its database itself (%s); it went to %s all the same (--own-names goes where it says)", name, strings.Join(others, ", "), to.Endpoint.Database)
+			a.say("note: %s names its own database (%s); it was loaded into %s (--own-names keeps its name)", name, strings.Join(others, ", "), to.Endpoint.Database)
 		} else {
-			a.say("note: %s names its databases itself, and went there: %s", name, strings.Join(others, ", "))
+			a.say("note: %s names its own databases and was loaded into them: %s", name, strings.Join(others, ", "))
 		}
 	}
 	a.say("loaded %s: %s in %.2f s, %s/s", name, volume.FormatBytes(sum.Bytes), took.Seconds(), volume.FormatBytes(int64(float64(sum.Bytes)/took.Seconds())))

@@ -20,17 +20,16 @@ func newLogs(a *app) *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "logs [NAME]",
-		Short: "Print the server's log of the present or last run",
-		Long: "Print the server's log of the present or last run. Beside it, in the instance's directory,\n" +
-			"lies server.log.old: the log of the run before, or, once that of this run has passed 16 MB,\n" +
-			"what this run wrote before that.\n\n" + whichOne,
+		Short: "Print the server's log of the current or last run",
+		Long: "Print the server's log of the current or last run. server.log.old in the instance's directory\n" +
+			"is the log of the run before, or, once this run's log has passed 16 MB, its earlier part.\n\n" + whichOne,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runLogs(cmd.Context(), a, a.meant(args), follow)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as the log grows, also across restarts")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing as the log grows, also across restarts")
 	return a.named(cmd)
 }
 

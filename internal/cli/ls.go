@@ -177,8 +177,8 @@ func newStatus(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:               "status [NAME]",
-		Short:             "Tell how an instance is; exit status 3 unless it runs",
-		Long:              "Tell how an instance is; the exit status is 3 unless it runs.\n\n" + whichOne,
+		Short:             "Show the state of an instance; exit status 3 unless it runs",
+		Long:              "Show the state of an instance. The exit status is 3 unless it runs.\n\n" + whichOne,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(_ *cobra.Command, args []string) error {

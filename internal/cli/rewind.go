@@ -14,9 +14,9 @@ func newRewind(a *app) *cobra.Command {
 		Use:   "rewind NAME LABEL",
 		Short: "Put an instance back to a mark, whatever happened since",
 		Long: `Put an instance back to a mark, whatever happened since: changed rows, any DDL, DROP
-DATABASE, a crash. Connections are closed; the DSN, which is printed, stays. What the
-instance held is lost; the mark stays, and so do marks that were made after it. An
-instance that does not run is started.`,
+DATABASE, a crash. Connections are closed; the DSN stays and is printed. What the
+instance held is lost; the mark stays, and so do newer marks. An instance that does
+not run is started.`,
 		Example: `  ramaria mark shop clean
   ./break-everything; ramaria rewind shop clean`,
 		Args: exactArgs(2, "the name of an instance and a label (ramaria mark ls NAME)"),

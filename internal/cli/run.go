@@ -22,17 +22,19 @@ func newRun(a *app) *cobra.Command {
 	var o specFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
-		Short: "Run a command with a private instance, which is gone afterwards",
-		Long: `Run a command with a private instance. The command finds it by the usual variables
-(DATABASE_URL, MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER, MYSQL_PWD,
-MYSQL_DATABASE, ...); mysql, mariadb and their tools connect to it as well. The exit status is the command's: 125 if ramaria itself failed,
-126 if the command cannot be executed, 127 if it is not found, 128+N after signal N.
-The instance is gone afterwards, also on Ctrl-C.`,
+		Short: "Run a command with a private instance, removed afterwards",
+		Long: `Run a command with a private instance, and remove the instance afterwards, also on
+Ctrl-C. The command finds it by the usual variables (DATABASE_URL, MYSQL_HOST,
+MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER, MYSQL_PWD, MYSQL_DATABASE, ...); mysql,
+mariadb and their tools connect to it as well.
+
+The exit status is the command's; 125 if ramaria itself failed, 126 if the command
+cannot be executed, 127 if it is not found, 128+N after signal N.`,
 		Example: `  ramaria run -- pytest
   ramaria run --from schema.sql --from fixtures.sql -- npm test`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				a.say("ramaria: run: there is no command\nhint: ramaria run -- COMMAND")
+				a.say("ramaria: run: no command is given\nhint: ramaria run -- COMMAND")
 				return statusError(exitRunFailed)
 			}
 			return runRun(cmd.Context(), a, args, &o)
@@ -57,7 +59,7 @@ func runRun(ctx context.Context, a *app, argv []string, o *specFlags) error {
 			a.say("ramaria: run %s: it is not a program that uid %d may execute\nhint: ls -l %s; a script needs chmod +x, or its shell: ramaria run -- sh SCRIPT", argv[0], a.engine.UID, shellWord(argv[0]))
 			return statusError(exitRunCannotExec)
 		}
-		a.say("ramaria: run %s: there is no such command\nhint: ramaria run -- sh -c '...' takes what a shell understands", argv[0])
+		a.say("ramaria: run %s: command not found\nhint: ramaria run -- sh -c '...' takes what a shell understands", argv[0])
 		return statusError(exitRunNotFound)
 	}
 	status, err := a.runWith(ctx, path, argv, o)

@@ -25,7 +25,7 @@ func newServerLs(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "ls",
-		Short: "List the servers that are installed or fetched, and what could be fetched",
+		Short: "List installed and fetched servers, and what can be fetched",
 		Args:  maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runServerLs(cmd.Context(), a, asJSON)

@@ -43,7 +43,7 @@ func runSQL(ctx context.Context, a *app, name string, execute []string) error {
 	}
 	if gone := i.Server.Client.Missing(); gone != "" {
 		if i.Server, err = a.engine.Substitute(ctx, i); err != nil {
-			return fmt.Errorf("open client: %s is not there any more: %w", gone, err)
+			return fmt.Errorf("open client: %s no longer exists: %w", gone, err)
 		}
 	}
 	config, err := sys.MemFile("client.cnf", []byte(i.Endpoint.ClientConfig()))

@@ -13,10 +13,10 @@ import (
 func newTemplate(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "template",
-		Short: "Make databases of a running instance templates, which ramaria db new clones",
-		Long: `Make databases of a running instance templates, which ramaria db new clones.
+		Short: "Make templates of databases, for ramaria db new to clone",
+		Long: `Make templates of databases in a running instance; ramaria db new clones them.
 
-A template stays an ordinary database. Once it is changed no clones are made of it until
+A template stays an ordinary database. After a change to it no clones are made until
 ramaria template add takes it as it is then.`,
 	}
 	onlyOthers(cmd)
@@ -60,7 +60,7 @@ func runTemplateLs(ctx context.Context, a *app, o at, asJSON bool) error {
 		switch {
 		case e.Changed != "":
 			state = "changed: " + e.Changed
-		case e.Tables == 0: // the server was started anew
+		case e.Tables == 0: // the server was restarted
 			tables, size, state = "-", "-", "not used yet"
 		}
 		t.row(e.Name, tables, size, strconv.Itoa(e.Leases), strconv.Itoa(e.Spare), e.Made.Local().Format(timeFormat), state)
@@ -102,7 +102,7 @@ func runTemplateRm(ctx context.Context, a *app, o at, names []string, all bool) 
 	for _, name := range names {
 		err := c.DeleteTemplate(ctx, name)
 		if err == nil {
-			a.say("%s is a template no more; the database stays", name)
+			a.say("%s is no longer a template; the database stays", name)
 		}
 		errs = append(errs, err)
 	}

@@ -28,10 +28,10 @@ func newTemplateAdd(a *app) *cobra.Command {
 		Short: "Make a database a template as it is now, or load one from dumps",
 		Long: `Make a database a template as it is now, or load one from dumps, and print its name.
 
-With --from the dumps are loaded into a new database, whose name begins with NAME, unless
-there is a template of that name and key already. Several at once are right: one loads,
-the others wait. A dump may name its database itself (USE, CREATE DATABASE); of one that holds
-several, --database says which.`,
+With --from, the dumps are loaded into a new database, whose name begins with NAME, unless
+a template of that name and key exists. Several commands may do this at once: one loads,
+the others wait. A dump may name its own database (USE, CREATE DATABASE); if it holds
+several, --database chooses one.`,
 		Example: `  ramaria up --from shop.sql && ramaria template add shop
   T=$(ramaria template add shop --from schema.sql --from fixtures.sql)
   ramaria db new "$T"`,
@@ -39,9 +39,9 @@ several, --database says which.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runTemplateAdd(cmd.Context(), a, &o, args[0]) },
 	}
 	o.add(a, cmd)
-	cmd.Flags().StringArrayVar(&o.from, "from", nil, "`FILE` that is loaded: a dump (.sql, .sql.gz, .sql.zst, .sql.xz) or a directory of dumps; repeatable")
-	cmd.Flags().StringVar(&o.database, "database", "", "`NAME` of the database in the dumps that is loaded, where they hold several")
-	cmd.Flags().StringVar(&o.key, "key", "", "`TEXT` that stands for what is loaded (default: a hash of the files)")
+	cmd.Flags().StringArrayVar(&o.from, "from", nil, "`FILE` to load: a dump (.sql, .sql.gz, .sql.zst, .sql.xz) or a directory of dumps; repeatable")
+	cmd.Flags().StringVar(&o.database, "database", "", "load only the database `NAME` of the dumps, if they hold several")
+	cmd.Flags().StringVar(&o.key, "key", "", "`TEXT` that identifies what is loaded (default: a hash of the files)")
 	cmd.Flags().BoolVar(&o.json, "json", false, printJSONFlag)
 	return cmd
 }
@@ -54,9 +54,9 @@ func runTemplateAdd(ctx context.Context, a *app, o *templateAddOptions, name str
 	switch {
 	case len(o.from) > 0:
 	case o.key != "":
-		return usageError{errors.New("use --key: it stands for what --from loads\nhint: add --from FILE")}
+		return usageError{errors.New("use --key: it needs --from\nhint: add --from FILE")}
 	case o.database != "":
-		return usageError{errors.New("use --database: it chooses from what --from loads\nhint: add --from FILE")}
+		return usageError{errors.New("use --database: it needs --from\nhint: add --from FILE")}
 	}
 	t, err := a.engine.AddTemplate(ctx, c, engine.TemplateRequest{Name: name, From: image.ParseSources(o.from), Key: o.key, Database: o.database})
 	if err != nil {

@@ -23,9 +23,9 @@ func newUp(a *app) *cobra.Command {
 		Long: `Create an instance if it is new, start it, and print its DSN, alone on a line:
 mysql://USER:PASSWORD@127.0.0.1:PORT/DATABASE
 
-An instance that runs is left as it is; one that was stopped starts with its data.
-Flags that differ from those it was made with are an error, unless --fresh makes it
-anew. Data in RAM lives until ` + "`ramaria down --rm`" + ` or a reboot.`,
+A running instance is left as it is; a stopped one starts with its data. Flags that
+differ from those it was made with are an error, unless --fresh makes it again. Data
+in RAM lives until ` + "`ramaria rm`" + ` or a reboot.`,
 		Example: `  ramaria up
   ramaria up shop --from shop.sql.gz
   zcat huge.sql.gz | ramaria up --from -

@@ -18,10 +18,11 @@ func newVolume(a *app) *cobra.Command {
 		Use:   "volume",
 		Short: "List, grow and remove volumes: the areas, normally in RAM, where data lives",
 		Long: `List, grow and remove volumes: the areas, normally in RAM, where data lives. There is at most
-one of each kind; what needs one makes it (--volume KIND, or auto, which chooses).
+one of each kind; the first command that needs one makes it (--volume KIND, or auto, which
+chooses).
 
-Volumes stay until they are removed or the machine is rebooted, with the images in
-them, so that the next instance is there at once.`,
+Volumes stay, with their images, until they are removed or the machine reboots, so that the
+next instance starts at once.`,
 	}
 	onlyOthers(cmd)
 	cmd.AddCommand(newVolumeLs(a), newVolumeGrow(a), newVolumeRm(a))
@@ -32,7 +33,7 @@ func newVolumeLs(a *app) *cobra.Command {
 	var asJSON, allHomes bool
 	cmd := &cobra.Command{
 		Use:   "ls",
-		Short: "List the volumes that are there",
+		Short: "List the volumes",
 		Args:  maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if allHomes {
@@ -42,7 +43,7 @@ func newVolumeLs(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
-	cmd.Flags().BoolVar(&allHomes, "all-homes", false, "those in memory of all your homes, also of homes that were removed")
+	cmd.Flags().BoolVar(&allHomes, "all-homes", false, "volumes in memory of all your homes, also of homes that were removed")
 	return cmd
 }
 
@@ -130,7 +131,7 @@ func (a *app) listVolume(ctx context.Context, kind volume.Kind) volumeListing {
 func newVolumeGrow(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "grow KIND SIZE",
-		Short:   "Raise the limit of a mounted volume, while instances run in it",
+		Short:   "Raise the limit of a mounted volume while instances run in it",
 		Example: `  ramaria volume grow xfs 8G`,
 		Args:    exactArgs(2, "a kind and a size"),
 		RunE: func(cmd *cobra.Command, args []string) error {

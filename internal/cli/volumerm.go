@@ -19,10 +19,10 @@ func newVolumeRm(a *app) *cobra.Command {
 	var o volumeRmOptions
 	cmd := &cobra.Command{
 		Use:   "rm KIND|DIR...",
-		Short: "Remove volumes with their images, and give their memory back",
-		Long: `Remove volumes with their images, and give their memory back: those of this home by
-their kind, and one that a removed home has left by its directory, as
-ramaria volume ls --all-homes has it.`,
+		Short: "Remove volumes with their images and free their memory",
+		Long: `Remove volumes with their images and free their memory. Name a volume of this home by
+its kind, and one that a removed home has left by its directory, as
+ramaria volume ls --all-homes shows it.`,
 		Example: `  ramaria volume rm xfs
   ramaria volume rm /dev/shm/ramaria-1000-0f109677
   ramaria volume rm --all --force`,
@@ -31,8 +31,8 @@ ramaria volume ls --all-homes has it.`,
 		},
 		ValidArgsFunction: a.completeKinds,
 	}
-	cmd.Flags().BoolVar(&o.all, "all", false, "all volumes that are there")
-	cmd.Flags().BoolVar(&o.force, "force", false, "with the instances that lie there, running or not; what they hold is lost")
+	cmd.Flags().BoolVar(&o.all, "all", false, "all volumes")
+	cmd.Flags().BoolVar(&o.force, "force", false, "remove the instances in them too, running or not; their data is lost")
 	return cmd
 }
 

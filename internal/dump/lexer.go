@@ -142,7 +142,7 @@ func (l *lexer) unfinished() error {
 		return nil
 	}
 	return &Error{Line: l.openLine, Msg: "the dump ends in the middle of " + what + " that begins in this line",
-		Hint: "the file is cut short, or a quote is missing: make the dump again, or mend that line"}
+		Hint: "the file is cut short, or a quote is missing: make the dump again, or correct that line"}
 }
 
 // at returns b[i], or 0 behind the end.

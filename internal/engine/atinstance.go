@@ -25,6 +25,9 @@ func (e *Engine) atInstance(ctx context.Context, name, verb string, running func
 	}
 	if state.Phase == instance.Running || state.Phase == instance.Starting {
 		err := running(client.New(i.APISocket()))
+		if err != nil && ctx.Err() != nil {
+			return fmt.Errorf("%s instance %s: interrupted: %w", verb, name, ctx.Err())
+		}
 		if !errors.Is(err, client.ErrNoServer) {
 			return err
 		}

@@ -147,7 +147,7 @@ func (e *Engine) doctorLimits(context.Context) []Finding {
 
 func (e *Engine) doctorConfinement(context.Context) []Finding {
 	if why := server.Unconfinable(); why != "" {
-		return []Finding{{"confine", "note", "servers are not confined: " + why + ". A dump, or whoever may log in with every right, reaches what the servers' account may",
+		return []Finding{{"confine", "note", "servers are not confined: " + why + ". A dump, or an account with every right, reaches what the servers' account may",
 			"Linux 5.19 or later with landlock among those of /sys/kernel/security/lsm (lsm= at boot)"}}
 	}
 	return []Finding{{"confine", "ok", "servers reach their own files only (Landlock)", ""}}

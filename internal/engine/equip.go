@@ -24,9 +24,9 @@ func (e *Engine) equip(ctx context.Context, i *instance.Instance) error {
 		return nil // it can start, and whoever needs the other program will say what is missing
 	}
 	if err != nil {
-		return fmt.Errorf("start instance %s: %s is not there any more (its data is): %w", i.Name, gone, err)
+		return fmt.Errorf("start instance %s: %s no longer exists (its data does): %w", i.Name, gone, err)
 	}
-	e.note("instance %s: %s is not there any more; it goes on with %s in %s", i.Name, gone, srv.Name(), srv.Dir)
+	e.note("instance %s: %s no longer exists; it goes on with %s in %s", i.Name, gone, srv.Name(), srv.Dir)
 	i.Server = srv
 	return i.Save()
 }
@@ -43,7 +43,7 @@ func (e *Engine) Substitute(ctx context.Context, i *instance.Instance) (*server.
 		return nil, err
 	}
 	if srv.Flavour != old.Flavour || srv.Version.Series() != old.Version.Series() || cmp.Compare(srv.Version.Patch, old.Version.Patch) < 0 {
-		return nil, fmt.Errorf("there is %s %s instead of %s, which wrote its data\nhint: put %s back, or make the instance anew: ramaria up %s --fresh (what it holds is lost)",
+		return nil, fmt.Errorf("there is %s %s instead of %s, which wrote its data\nhint: put %s back, or make the instance again: ramaria up %s --fresh (what it holds is lost)",
 			srv.Flavour, srv.Version, old.Version, old.Daemon.Path(), i.Name)
 	}
 	return srv, nil

@@ -79,12 +79,12 @@ func explainParent(err error, r *instance.Record, spec instance.Spec) error {
 	if serr != nil {
 		return errors.Join(err, serr)
 	}
-	parent := "there is no instance " + no.name + " any more"
+	parent := "instance " + no.name + " no longer exists"
 	if no.gone {
 		parent = "instance " + no.name + " went with its volume"
 	}
 	if state.Phase != instance.Gone {
-		return explainedError{no, fmt.Sprintf("make instance %s anew: it is a copy of instance %s, and %s\nhint: ramaria up %s goes on with the data it has", r.Name, no.name, parent, r.Name)}
+		return explainedError{no, fmt.Sprintf("make instance %s again: it is a copy of instance %s, and %s\nhint: ramaria up %s goes on with the data it has", r.Name, no.name, parent, r.Name)}
 	}
 	hint := fmt.Sprintf("make %s again first (ramaria up %s --from SOURCE), or ramaria up %s --fresh --from SOURCE, or ramaria down %s --rm", no.name, no.name, r.Name, r.Name)
 	if no.gone {
@@ -185,7 +185,7 @@ func (e *Engine) forgetImage(ctx context.Context, i *instance.Instance, p *prepa
 		err = images.Discard(context.WithoutCancel(ctx), p.image)
 	}
 	if err != nil {
-		e.note("warning: image %s, which nobody needs, is still there: %s", p.image.ID, err)
+		e.note("warning: image %s, which nothing uses, is still there: %s", p.image.ID, err)
 	}
 	return nil
 }

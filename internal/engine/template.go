@@ -140,7 +140,7 @@ func loadInto(ctx context.Context, to load.Target, path string) error {
 	defer r.Close()
 	_, err = to.Load(ctx, filepath.Base(path), r)
 	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
-		fault.Hint = "mend the dump; no template was made"
+		fault.Hint = "correct the dump; no template was made"
 	}
 	return err
 }

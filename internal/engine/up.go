@@ -111,7 +111,7 @@ func otherwiseError(name string, diff []Difference) error {
 	for _, by := range standing {
 		made, goOn = "otherwise", goOn+fmt.Sprintf("; %s= goes on with what it has", by)
 	}
-	return fmt.Errorf("start instance %s: it was made %s\n%s\nhint: ramaria up %s --fresh ... makes it anew with these, its data is lost; ramaria down %s --rm removes it%s",
+	return fmt.Errorf("start instance %s: it was made %s\n%s\nhint: ramaria up %s --fresh ... makes it again with these flags and loses its data; ramaria down %s --rm removes it%s",
 		name, made, strings.Join(lines, "\n"), name, name, goOn)
 }
 
@@ -197,12 +197,12 @@ func (e *Engine) noteLogout(i *instance.Instance) {
 func (e *Engine) noteChanges(ctx context.Context, i *instance.Instance) {
 	for _, f := range i.Spec.From {
 		if f.Kind == image.FromStdin {
-			e.note("instance %s is there already: standard input was not read\nhint: --fresh makes it anew from it", i.Name)
+			e.note("instance %s is there already: standard input was not read\nhint: --fresh makes it again from it", i.Name)
 			return
 		}
 	}
 	r := image.Recipe{Server: i.Server, From: i.Spec.From, Key: i.Spec.Key, Database: i.Spec.Database, User: i.Spec.User, Set: i.Spec.Set}
 	if made, err := r.Made(ctx, e.Memo, i.Image); err == nil && !made {
-		e.note("instance %s: its source has changed since; it keeps the data it has\nhint: --fresh makes it anew", i.Name)
+		e.note("instance %s: its source has changed since; it keeps the data it has\nhint: --fresh makes it again", i.Name)
 	}
 }

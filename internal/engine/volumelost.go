@@ -58,7 +58,7 @@ func (e *Engine) release(ctx context.Context, f volume.Found, force bool) (Volum
 	}
 	for _, h := range holders {
 		if h.Instance == "" {
-			return VolumeRemoved{}, fmt.Errorf("%s: %w: somebody holds %s\nhint: fuser -v %s names the process; end it, or wait for it", what, volume.ErrInUse, h.Path, h.Path)
+			return VolumeRemoved{}, fmt.Errorf("%s: %w: a process holds %s\nhint: fuser -v %s names the process; end it, or wait for it", what, volume.ErrInUse, h.Path, h.Path)
 		}
 		if err := e.endLost(ctx, h); err != nil {
 			return VolumeRemoved{}, fmt.Errorf("%s: %w", what, err)

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNoVolume says that there is no volume of a kind.
-var ErrNoVolume = errors.New("there is none")
+var ErrNoVolume = errors.New("not found")
 
 // VolumeRemoved tells what the removal of a volume gave back.
 type VolumeRemoved struct {

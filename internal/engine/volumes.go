@@ -73,7 +73,8 @@ func (e *Engine) autoMkfs(ctx context.Context) ([]string, error) {
 	return argv, err
 }
 
-// openVolume opens the volume that --volume names; auto chooses and says which.
+// openVolume opens the volume that --volume names; auto chooses, and says which when it makes one, or
+// when there is none in RAM.
 func (e *Engine) openVolume(ctx context.Context, text string) (volume.Volume, error) {
 	if text == "" {
 		text = string(volume.Auto)
@@ -87,8 +88,9 @@ func (e *Engine) openVolume(ctx context.Context, text string) (volume.Volume, er
 	}
 	o := e.Opener()
 	o.MkfsXFS = e.autoMkfs
+	before := e.KindsThere()
 	v, why, err := o.Choose(ctx)
-	if err == nil {
+	if err == nil && (v.Kind() == volume.Disk || !slices.Contains(before, v.Kind())) {
 		e.note("%s", why)
 	}
 	return v, err

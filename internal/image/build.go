@@ -46,7 +46,7 @@ func (s *Store) buildOnce(ctx context.Context, p *plan) (*Lease, error) {
 	return s.once(ctx, p.id, "another process is building the image of "+p.origin(), func() (*Lease, error) {
 		l, err := s.restore(ctx, p.id)
 		if damage, ok := isDamaged(err); ok {
-			s.say("saved image %s cannot be used (%v), so it is made anew; ramaria image rm --saved %s removes it\n", p.id, damage.Err, p.id)
+			s.say("saved image %s cannot be used (%v): building it again; ramaria image rm --saved %s removes it\n", p.id, damage.Err, p.id)
 		} else if !errors.Is(err, ErrNotFound) {
 			return l, err
 		}
@@ -157,7 +157,7 @@ func (b *build) cloneImage(ctx context.Context, l *Lease) error {
 }
 
 func (b *build) bootstrap(ctx context.Context) error {
-	b.say("making an empty %s %s\n", b.Server.Flavour, b.Server.Version)
+	b.say("initializing %s %s\n", b.Server.Flavour, b.Server.Version)
 	b.image.Database = b.Database
 	c := b.start(server.Bootstrap, 0)
 	config, err := b.config(c)

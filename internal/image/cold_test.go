@@ -304,7 +304,7 @@ func TestEnsureSaved(t *testing.T) {
 	if _, err := s.buildOnce(t.Context(), p); !errors.Is(err, server.ErrNoClient) {
 		t.Errorf("damaged: %v", err)
 	}
-	if got := said.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "(it is cut short), so it is made anew; ramaria image rm --saved "+coldID) {
+	if got := said.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "(it is cut short): building it again; ramaria image rm --saved "+coldID) {
 		t.Errorf("said %q", got)
 	}
 	nothingLeft(t, s)

@@ -47,7 +47,7 @@ type Instances func(ctx context.Context, name string, use func(InstanceData) err
 // copyInstance makes the data of an instance, as it is now, the data directory.
 func (b *build) copyInstance(ctx context.Context, name string) error {
 	if b.Instances == nil {
-		return usagef("use source %s%s: nobody here knows of instances\nhint: ramaria image build --from %s%s", instancePrefix, name, instancePrefix, name)
+		return usagef("use source %s%s: the source of an instance is not known here\nhint: ramaria image build --from %s%s", instancePrefix, name, instancePrefix, name)
 	}
 	b.say("copying the data of instance %s\n", name)
 	err := b.Instances(ctx, name, func(data InstanceData) error { return b.takeInstance(ctx, name, data) })

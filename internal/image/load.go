@@ -246,7 +246,7 @@ func (b *build) loadDump(ctx context.Context, s input) error {
 		if errors.Is(err, load.ErrServerGone) {
 			fault.Msg += "\n" + server.LogTail(b.logPath())
 		}
-		fault.Hint = "mend the dump, or choose the server it was made for with --server; no image was kept"
+		fault.Hint = "correct the dump, or choose the server it was made for with --server; no image was kept"
 	}
 	if err != nil {
 		return err

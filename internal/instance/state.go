@@ -152,7 +152,7 @@ func (r *Record) State() (State, error) {
 		if _, err := r.readMade(); missing(err) && r.Strayed {
 			return State{Phase: Gone, Since: r.Created, Reason: strayedReason}, nil
 		} else if missing(err) {
-			return State{Phase: Gone, Since: r.Created, Reason: "its directory in the " + r.Volume + " volume is not there any more, as after " + r.emptier()}, nil
+			return State{Phase: Gone, Since: r.Created, Reason: "its directory in the " + r.Volume + " volume is gone, as after " + r.emptier()}, nil
 		}
 		return State{Phase: Stopped, Since: r.Created}, nil
 	case told == damaged:

@@ -88,7 +88,7 @@ func (p *Pool) claimTemplate(ctx context.Context, r TemplateRequest) (Claim, err
 		case <-p.life.Done():
 			return Claim{}, ErrClosed
 		case <-timer.C:
-			return Claim{}, fmt.Errorf("%w: somebody else was building it for %s, and may until %s\nhint: try again, and wait for longer", ErrInUse, wait, other.expires.Format(time.TimeOnly))
+			return Claim{}, fmt.Errorf("%w: another process has been building it for %s, and may until %s\nhint: try again with a longer wait", ErrInUse, wait, other.expires.Format(time.TimeOnly))
 		}
 	}
 }

@@ -131,7 +131,7 @@ func (p *Pool) enter(ctx context.Context, wait time.Duration, then func()) error
 	}
 	p.queue = slices.Delete(p.queue, i, i+1)
 	if errors.Is(err, ErrFull) {
-		err = fmt.Errorf("%w: all %d databases of max_databases were in use for %s\nhint: ramaria db drop NAME ends one that ramaria db ls shows; ramaria db pool --max-databases %d allows more",
+		err = fmt.Errorf("%w: all %d databases of max_databases were in use for %s\nhint: ramaria db drop NAME releases one that ramaria db ls shows; ramaria db pool --max-databases %d allows more",
 			err, p.limits.MaxDatabases, wait, 2*p.limits.MaxDatabases)
 	}
 	return err

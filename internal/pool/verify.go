@@ -28,7 +28,7 @@ func (p *Pool) prove(ctx context.Context, s *reset.Session, shape *template.Shap
 			done(err)
 		}
 		if err != nil && p.life.Err() == nil {
-			p.config.Log.Warn("cannot read the rows of a template; if the binary log is lost, nobody can tell whether it was changed", "template", shape.Name, "error", err)
+			p.config.Log.Warn("cannot read the rows of a template; if the binary log is lost, a change of it goes unseen", "template", shape.Name, "error", err)
 		}
 	})
 	return nil

@@ -119,7 +119,7 @@ func (s *Session) restore(ctx context.Context, statements []string) error {
 	return nil
 }
 
-// reopen has the server open tables anew when they are used next, so that counters show that it
+// reopen has the server reopen tables when they are used next, so that counters show that it
 // hides (see server.HidesCounters). To use a table is not enough: a session takes one that is open
 // already, unless another does that now.
 func (s *Session) reopen(ctx context.Context, name string, tables []string) error {
@@ -131,7 +131,7 @@ func (s *Session) reopen(ctx context.Context, name string, tables []string) erro
 		list[i] = dbconn.QuoteName(name) + "." + dbconn.QuoteName(table)
 	}
 	if err := s.exec(ctx, "FLUSH LOCAL TABLES "+strings.Join(list, ", ")); err != nil {
-		return fmt.Errorf("open tables anew: %w", err)
+		return fmt.Errorf("reopen tables: %w", err)
 	}
 	return nil
 }

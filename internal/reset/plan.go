@@ -262,7 +262,7 @@ func (m *maker) weigh(t *template.Table, c *TableChanges) {
 		}
 		n, err := change.Map.Count(change.Rows)
 		if err != nil || !change.Map.SameShape(c.Rows[0].Map) {
-			m.refill(t.Name, "the rows of "+t.Name+" cannot be turned round")
+			m.refill(t.Name, "the rows of "+t.Name+" cannot be inverted")
 			return
 		}
 		rows += n

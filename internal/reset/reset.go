@@ -41,7 +41,7 @@ type Database struct {
 type Engine struct {
 	Server  *server.Server
 	Journal *Journal
-	// ServerID is written into events that are turned round.
+	// ServerID is written into inverted events.
 	ServerID uint32
 	// DB opens connections that look at what a session waits for; nil for none.
 	DB *sql.DB

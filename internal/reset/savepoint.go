@@ -98,7 +98,7 @@ func (r *Engine) releaseSavepoint(d *Database) {
 // RollBack puts a database back to its savepoint, by undoing what happened to its rows since. Where
 // that cannot be done it resets it to its template, and returns ErrSavepointLost and what that took.
 func (r *Engine) RollBack(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
-	why := errors.New("there is none")
+	why := errors.New("none is set")
 	if d.savepoint != nil {
 		var res Result
 		warnings, err := r.Unlocked(ctx, s, d, func() (err error) {

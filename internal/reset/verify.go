@@ -64,7 +64,7 @@ func (r *Engine) Unchanged(ctx context.Context, s *Session, shape *template.Shap
 			return nil
 		}
 	}
-	return fmt.Errorf("compare template %s with what it was: somebody is changing it: %s", shape.Name, r.Journal.Changed(shape.Name))
+	return fmt.Errorf("compare template %s with what it was: another connection is changing it: %s", shape.Name, r.Journal.Changed(shape.Name))
 }
 
 // differs says what of a template is not as it was, "" for nothing, as far as the log leaves that open.

@@ -68,7 +68,7 @@ func settingHint(path string) string {
 	tail := LogTail(path)
 	for _, refusal := range []string{"unknown variable", "unknown option", "Error while setting value", "ambiguous option", "Unknown suffix"} {
 		if strings.Contains(tail, refusal) {
-			return "\nhint: mend what --set gives, or leave it out (up --fresh repeats what it is not given anew: ramaria down --rm first); the server's manual lists the options of its version"
+			return "\nhint: correct --set, or leave it out (up --fresh repeats the flags that it is not given: ramaria down --rm first); the server's manual lists the options of its version"
 		}
 	}
 	return ""

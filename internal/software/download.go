@@ -23,7 +23,7 @@ const (
 )
 
 // ErrStalled says that a download brought no byte for StallTimeout.
-var ErrStalled = errors.New("the server sends nothing any more")
+var ErrStalled = errors.New("the server stopped sending")
 
 // ErrChecksum says that what was downloaded is not what was pinned.
 var ErrChecksum = errors.New("wrong checksum")

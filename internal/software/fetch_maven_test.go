@@ -83,7 +83,7 @@ func TestFetchJarFails(t *testing.T) {
 			w.Write(content[:1])
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
-		}, want: []string{"sends nothing any more", "no network"}, is: ErrStalled, tries: downloadTries},
+		}, want: []string{"stopped sending", "no network"}, is: ErrStalled, tries: downloadTries},
 		"cut off": {handle: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
 			w.Write(content[:half])

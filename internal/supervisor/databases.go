@@ -64,7 +64,7 @@ func withPool[T any](s *Supervisor, f func(*pool.Pool) (T, error)) (T, error) {
 
 // needsLog refuses what rests on the log that the server does not keep.
 func (s *Supervisor) needsLog() error {
-	hint := fmt.Sprintf("ramaria up %s --log on --fresh makes it anew, and its data is lost; ramaria mark and ramaria rewind work without a log", s.inst.Name)
+	hint := fmt.Sprintf("ramaria up %s --log on --fresh makes it again, and its data is lost; ramaria mark and ramaria rewind work without a log", s.inst.Name)
 	if s.inst.Passing {
 		hint = "leave --log off out of ramaria run"
 	}

@@ -41,7 +41,7 @@ func putLogAside(path, old string) error {
 		return fmt.Errorf("read the server's log: %w", err)
 	}
 	if err := f.Truncate(0); err != nil {
-		return fmt.Errorf("begin the server's log anew: %w", err)
+		return fmt.Errorf("truncate the server's log: %w", err)
 	}
 	if err := os.WriteFile(old+newSuffix, text[:n], 0o600); err != nil {
 		return fmt.Errorf("the server's log up to now is lost: %w", errors.Join(err, os.Remove(old+newSuffix)))

@@ -43,3 +43,18 @@ func (s *Supervisor) scratchWarning() string {
 	}
 	return fmt.Sprintf("the server's temporary files take %s of %s; sorts and temporary tables that need more fail\nhint: --tmpdir DIR of a directory with more room, with --fresh", volume.FormatBytes(used), volume.FormatBytes(size))
 }
+
+// explainTmpDir adds to the error of a start that the server's account may not enter the directory
+// of --tmpdir, where that is so.
+func (s *Supervisor) explainTmpDir(err error) error {
+	dir := s.inst.Spec.TmpDir
+	if err == nil || dir == "" || s.inst.Account == (server.Account{}) {
+		return err
+	}
+	shut := s.inst.Account.KeptOut(dir)
+	if shut == "" {
+		return err
+	}
+	return fmt.Errorf("use --tmpdir %s: the server runs as uid %d, which may not enter %s: %w\nhint: chmod o+x %s, or --tmpdir of a directory that uid %d may enter",
+		dir, s.inst.Account.UID, shut, err, server.ShellQuote(shut), s.inst.Account.UID)
+}

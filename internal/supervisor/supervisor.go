@@ -195,7 +195,7 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		// session of one's own has the settings that one gave it.
 		s.db.SetMaxOpenConns(1)
 	}
-	return s.proc.Ready(ctx, s.db, s.inst.Socket(), s.inst.LogPath())
+	return s.explainTmpDir(s.proc.Ready(ctx, s.db, s.inst.Socket(), s.inst.LogPath()))
 }
 
 // choosePort settles the TCP port: the one asked for, or the last one, or any.

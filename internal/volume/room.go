@@ -85,7 +85,7 @@ func (e *NoRoomError) hint() string {
 	more := exactSize(roundUp(e.Size+max(1, e.Need-e.Free), suggestUnit))
 	switch {
 	case traits[e.Kind].mounted && e.Bound == ByLimit:
-		return fmt.Sprintf("ramaria volume grow %s %s makes it larger, ramaria image rm --all --hot frees images that nobody uses, or %s", e.Kind, more, drop)
+		return fmt.Sprintf("ramaria volume grow %s %s makes it larger, ramaria image rm --all --hot frees unused images, or %s", e.Kind, more, drop)
 	case e.Bound == ByLimit:
 		return fmt.Sprintf("--volume %s:%s, or %s", e.Kind, more, drop)
 	case e.Bound == ByInodes:
@@ -93,7 +93,7 @@ func (e *NoRoomError) hint() string {
 	case e.Kind == Disk:
 		return "--home DIR on a larger disk, or " + drop
 	case e.Bound == ByMemory:
-		return "--volume disk, or " + drop + "; ramaria image rm --all --hot frees images that nobody uses"
+		return "--volume disk, or " + drop + "; ramaria image rm --all --hot frees unused images"
 	case e.Bound == ByCgroup:
 		return fmt.Sprintf("raise the limit by %s or more (docker run --memory, systemd MemoryMax), or --volume disk, or %s",
 			FormatBytes(max(suggestUnit, e.Need-e.Free)), drop)

@@ -25,7 +25,7 @@ const (
 )
 
 // errCommand says that a command cannot be run.
-var errCommand = errors.New("there is no such command")
+var errCommand = errors.New("command not found")
 
 // CheckCommand returns an error if a command cannot be run.
 func CheckCommand(argv []string) error {

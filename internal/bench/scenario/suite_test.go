@@ -115,7 +115,7 @@ func TestCheckCommand(t *testing.T) {
 	if err := os.WriteFile(plain, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"sh": "", "no-such-program": "there is no such command", plain: "permission denied", t.TempDir(): "directory"} {
+	for name, want := range map[string]string{"sh": "", "no-such-program": "command not found", plain: "permission denied", t.TempDir(): "directory"} {
 		err := CheckCommand([]string{name})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("command %s: %v, want %q", name, err, want)
