@@ -45,7 +45,7 @@ const (
 //
 // A call takes as long as the instance takes, unless its context ends first; the
 // instance is told then, and gives up what it was doing. Its errors are *Error where
-// the instance answered, and match ErrNoServer where nobody did.
+// the instance answered, and match ErrNoServer where none did.
 type Client struct {
 	conns *conns
 }

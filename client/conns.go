@@ -61,7 +61,7 @@ type answer struct {
 //
 // A kept connection may have been closed by an instance that ended, and another
 // instance may be there by now. Then the request is sent once more, on a new
-// connection; but only if it is certain that nobody has acted on it.
+// connection; but only if it is certain that the server has not acted on it.
 func (p *conns) exchange(req *http.Request) (answer, error) {
 	var out bytes.Buffer // all at once, so that Write tells whether anything was sent
 	if err := req.Write(&out); err != nil {

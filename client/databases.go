@@ -11,7 +11,7 @@ import (
 type Template struct {
 	// Name is the database's.
 	Name string `json:"name"`
-	// Made is when the database was made a template, or taken anew, the last time.
+	// Made is when the database was made a template, or taken again, the last time.
 	Made time.Time `json:"made"`
 	// Tables is how many there are. After a restart of the server this, Bytes and Changed are
 	// not known, and zero, until the template is used.
@@ -52,7 +52,7 @@ type TemplateRequest struct {
 	// Key stands for all that the content depends on, such as a hash of the sources: 1 to
 	// 1024 bytes. With another key it is another template.
 	Key string `json:"key"`
-	// WaitSeconds is for how long to wait while somebody else builds it, in seconds; 0 is
+	// WaitSeconds is for how long to wait while another process builds it, in seconds; 0 is
 	// five minutes.
 	WaitSeconds float64 `json:"wait_s,omitempty"`
 	// BuildSeconds is for how long the caller may build it, in seconds; 0 is ten minutes.
@@ -107,7 +107,7 @@ type Database struct {
 type Reset struct {
 	// Way is how it was done, the cheapest first: noop (nothing had been written), rewind
 	// (what was written was undone), refill (tables that were written to were filled
-	// anew), reclone (the database was made anew).
+	// again), reclone (the database was made again).
 	Way string `json:"way"`
 	// Micros is how long it took, in microseconds.
 	Micros int64 `json:"micros"`
@@ -124,8 +124,8 @@ func (c *Client) Templates(ctx context.Context) ([]Template, error) {
 	return t, err
 }
 
-// PutTemplate makes the database of that name a template, or takes one anew as it is
-// now. One that does not exist is CodeNotFound; one that somebody is changing, or that
+// PutTemplate makes the database of that name a template, or takes one again as it is
+// now. One that does not exist is CodeNotFound; one that is being changed, or that
 // is a clone itself, CodeBusy.
 func (c *Client) PutTemplate(ctx context.Context, name string) (Template, error) {
 	var t Template
@@ -148,9 +148,9 @@ func (c *Client) Databases(ctx context.Context) ([]Database, error) {
 }
 
 // CreateTemplate returns the template with a name and a key, and waits for it while
-// somebody else builds it. Where there is none the caller is to build it: to fill the
+// another process builds it. Where there is none the caller is to build it: to fill the
 // database of the answer, and then to call PutTemplate, or DeleteTemplate if that fails.
-// That somebody else took too long is CodeBusy.
+// CodeBusy says that the other process took too long.
 func (c *Client) CreateTemplate(ctx context.Context, r TemplateRequest) (TemplateClaim, error) {
 	var t TemplateClaim
 	err := c.call(ctx, http.MethodPost, "/v1/templates", r, &t)

@@ -10,7 +10,7 @@ import (
 )
 
 // dial connects to the socket at path, having looked at who owns it. A socket may
-// lie in /tmp, where anyone can make one and wait for whoever is misled to it.
+// lie in /tmp, where anyone can make one and wait for a client that is misled to it.
 func dial(ctx context.Context, path string) (net.Conn, error) {
 	if err := checkFile(path); err != nil {
 		return nil, noServer(err)
@@ -28,7 +28,7 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 	return c, nil
 }
 
-// noServer makes an error ErrNoServer where its cause is that nobody listens.
+// noServer makes an error ErrNoServer where its cause is that nothing listens.
 func noServer(err error) error {
 	var cause string
 	switch {

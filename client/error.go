@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// ErrNoServer says that no instance is there to ask: there is no socket, nobody
+// ErrNoServer says that no instance is there to ask: there is no socket, nothing
 // listens on it, or nothing says where it is.
 var ErrNoServer = errors.New("no instance answers")
 

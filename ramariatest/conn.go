@@ -41,7 +41,7 @@ type conn struct {
 	// ended is why the connection was cut.
 	ended atomic.Pointer[error]
 
-	turn chan struct{} // holds one element while somebody is at it; it guards the rest
+	turn chan struct{} // holds one element while a goroutine is at it; it guards the rest
 	// since is how many resets there had been when the connection was last known to be alive.
 	since int64
 	// dirty says that there may be a transaction: only the server knows.
@@ -65,7 +65,7 @@ func (c *conn) call(f func() error) error {
 	})
 }
 
-// alone runs f while nobody else works on the connection.
+// alone runs f while no other works on the connection.
 func (c *conn) alone(f func() error) error {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
@@ -141,7 +141,7 @@ func (c *conn) cut(why error) {
 	}
 }
 
-// discard ends a connection that nobody is to use any more, and what the driver has of it.
+// discard ends a connection that is not to be used again, and what the driver has of it.
 func (c *conn) discard() {
 	c.cut(errTestOver)
 	late := time.NewTimer(settleWait)

@@ -34,7 +34,7 @@
 //
 // A database that a test is done with waits for the next one, as a reset costs less than
 // a new database: at most four in a process, none for longer than twenty seconds.
-// Go calls nobody when a test process ends, so those that wait then are kept by the
+// Go calls nothing when a test process ends, so those that wait then are kept by the
 // instance until their TTL, a minute, has run out. Where many packages are tested at
 // once, let [Main] give them back:
 //

@@ -11,7 +11,7 @@ import (
 )
 
 // maxIdle is how many databases of a process may wait for the next test. Tests that follow
-// each other need one for each that runs at once, and nobody gives back those that wait
+// each other need one for each that runs at once, and those that wait are not given back
 // when the process ends.
 const maxIdle = 4
 
@@ -140,7 +140,7 @@ func (l *lease) end() {
 	l.timer.Stop()
 }
 
-// drop gives a database back that nobody uses.
+// drop gives a database back that no test uses.
 func (l *lease) drop(ctx context.Context) error {
 	l.end()
 	return l.all.api.DropDatabase(ctx, l.Name)

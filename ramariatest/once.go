@@ -5,7 +5,7 @@ import "context"
 // once does something once for all tests of a process. The others wait, each for no
 // longer than its own context.
 type once[T any] struct {
-	turn  chan struct{} // holds one element while somebody is at it
+	turn  chan struct{} // holds one element while a goroutine is at it
 	done  bool
 	value T
 	err   error

@@ -13,7 +13,7 @@ import (
 const EnvKeep = "RAMARIA_KEEP"
 
 // DefaultTTL is for how long a database outlives its test process, and DebugTTL the same
-// where the process is run by a debugger, which stops it for as long as somebody thinks.
+// where the process is run by a debugger, which stops it for as long as its user thinks.
 const (
 	DefaultTTL = time.Minute
 	DebugTTL   = time.Hour
@@ -48,7 +48,7 @@ func Template(name string, source ...Source) Option {
 	}
 }
 
-// TTL is for how long the database is kept once nobody renews it: a running test process
+// TTL is for how long the database is kept once it is not renewed: a running test process
 // does, so it matters when that is killed, or stopped for longer than this. The least is
 // three seconds; 0 is DefaultTTL, or DebugTTL in a debugger.
 func TTL(d time.Duration) Option {

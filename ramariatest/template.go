@@ -46,7 +46,7 @@ func loadTemplate(ctx context.Context, api *client.Client, o options) (string, e
 }
 
 // buildTemplate has the template built by the caller's function, unless it is there or
-// somebody else has built it meanwhile.
+// another process has built it meanwhile.
 func buildTemplate(ctx context.Context, api *client.Client, o options) (_ string, err error) {
 	claim, err := api.CreateTemplate(ctx, client.TemplateRequest{
 		Name: o.template, Key: o.source.key, WaitSeconds: buildTimeout.Seconds(), BuildSeconds: buildTimeout.Seconds(),
@@ -78,7 +78,7 @@ func buildTemplate(ctx context.Context, api *client.Client, o options) (_ string
 	return name, nil
 }
 
-// fill runs the caller's function; then nobody is connected any more.
+// fill runs the caller's function; then no connection is left.
 func fill(ctx context.Context, d client.Database, o options) error {
 	pool, err := newPool(d, o.params)
 	if err != nil {

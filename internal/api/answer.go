@@ -56,7 +56,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	refusal := refusalOf(err)
 	if refusal.status == http.StatusInternalServerError {
 		if ctx := r.Context(); ctx.Err() != nil {
-			// Whatever it is, it comes of that. Nobody reads the answer, unless it was
+			// Whatever it is, it comes of that. The client does not read the answer, unless it was
 			// the supervisor that ended the context.
 			h.log.Info("request given up", "method", r.Method, "path", r.URL.Path, "error", err)
 			refusal = refusalOf(As(ErrUnavailable, fmt.Errorf("answer %s %s: given up: %w", r.Method, r.URL.Path, context.Cause(ctx))))

@@ -74,7 +74,7 @@ func listen(path string) (_ net.Listener, err error) {
 	return l, nil
 }
 
-// removeStale removes a socket that nobody listens on.
+// removeStale removes a socket that no process listens on.
 func removeStale(path string) error {
 	fi, err := os.Lstat(path)
 	if err != nil {

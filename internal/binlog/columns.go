@@ -156,7 +156,7 @@ func decimal(meta *reader) int32 {
 
 // stringSize is that of CHAR and BINARY, behind which ENUM and SET hide: the first byte
 // of the metadata is the real type. A CHAR's length has ten bits; the upper two are in
-// the type's byte, turned round.
+// the type's byte, in reverse order.
 func stringSize(meta *reader) int32 {
 	real, n := meta.uint(1), meta.uint(1)
 	switch real {

@@ -63,7 +63,7 @@ type Event struct {
 // Pos returns where the event begins.
 func (e *Event) Pos() Position { return Position{e.File, e.Offset} }
 
-// Skippable reports whether an event of a kind nobody here knows may be passed over,
+// Skippable reports whether an event of an unknown kind may be passed over,
 // since its writer says so.
 func (e *Event) Skippable() bool { return e.Flags&flagIgnorable != 0 }
 

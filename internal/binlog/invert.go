@@ -268,7 +268,7 @@ func (w *inverter) beginEvent(id uint64, kind RowKind, r Rows) {
 	}
 	w.body = le.AppendUint16(w.body, flags)
 	if r.v2 {
-		w.body = le.AppendUint16(w.body, 2) // no extra data: partitions are found anew
+		w.body = le.AppendUint16(w.body, 2) // no extra data: partitions are found again
 	}
 	w.body = appendPacked(w.body, uint64(r.width))
 	if kind != Write {

@@ -106,7 +106,7 @@ func (m *TableMap) unknown() bool {
 func bit(b []byte, i int) bool { return b[i>>3]&(1<<(i&7)) != 0 }
 
 // mostMaps bounds what Maps remembers; servers give a table a new number whenever they
-// open it anew.
+// open it again.
 const mostMaps = 4096
 
 // Maps remembers table maps, so that the same one, which stands before every statement's

@@ -313,7 +313,7 @@ func (t *Tail) quiet() (bool, error) {
 	return false, nil
 }
 
-// linked returns *GoneError if the current file was removed. It looks at the file anew.
+// linked returns *GoneError if the current file was removed. It looks at the file again.
 func (t *Tail) linked() error {
 	if err := t.log.stat(&t.st); err != nil {
 		return err

@@ -90,7 +90,7 @@ const whichOne = "Without NAME: the instance of RAMARIA_API, which ramaria run a
 
 // meant is the instance that a command is about which looks at one, or uses it, as those
 // about databases do: the one that is named, or that RAMARIA_API leads to, or main. In a
-// script under `ramaria run` main would be somebody else's.
+// script under `ramaria run` main would be another one.
 func (a *app) meant(args []string) string {
 	if len(args) > 0 || os.Getenv(client.EnvVar) == "" {
 		return nameArg(args)

@@ -119,7 +119,7 @@ func (a *app) progress(name string) func(done, total int, row string) {
 			bar.ChangeMax(total)
 		}
 		bar.Describe(name + ": " + row)
-		// What a bar cannot draw is nobody's loss.
+		// A bar that cannot be drawn does no harm.
 		_ = bar.Set(done)
 		if done >= total {
 			_ = bar.Finish()

@@ -183,7 +183,7 @@ func (a *app) pack(ctx context.Context, in, name string, bar io.Writer, out stri
 	return sum, f.Size, err
 }
 
-// callersUmask returns the permissions that nobody is to have.
+// callersUmask returns the permissions that new files are not to have.
 func (a *app) callersUmask() fs.FileMode {
 	if a.engine.UID == 0 {
 		return fs.FileMode(a.umask)

@@ -112,7 +112,7 @@ func (t *tail) print() error {
 	return err
 }
 
-// rest prints what the copy of the log has beyond what was printed, and begins anew.
+// rest prints what the copy of the log has beyond what was printed, and starts over.
 func (t *tail) rest() error {
 	at, err := t.f.Seek(0, io.SeekCurrent)
 	if err != nil {

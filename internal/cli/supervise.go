@@ -42,7 +42,7 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 		a.say("ramaria: %s", err)
 	}
 	err = s.Run(ctx)
-	// Whoever is not told finds out when the process has ended.
+	// A service manager that is not told sees the process end.
 	_ = supervisor.Notify(context.WithoutCancel(ctx), "STOPPING=1")
 	if quit.Err() != nil {
 		return errors.Join(err, s.Kill())

@@ -36,7 +36,7 @@ func (s Session) Lock() Lock {
 }
 
 // RowLockHolders returns the connections whose transactions hold locks on rows of a database that
-// the transaction of a connection waits for. The server's dictionary is another database: whoever
+// the transaction of a connection waits for. The server's dictionary is another database: a session that
 // makes or drops a table has some of its rows locked.
 func (d Dialect) RowLockHolders(ctx context.Context, conn *sql.Conn, waits uint64, database string) ([]uint64, error) {
 	var list []uint64

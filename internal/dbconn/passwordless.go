@@ -11,8 +11,8 @@ import (
 	"unicode"
 )
 
-// Passwordless are accounts by which somebody without a password may log in, quoted, each with the
-// way that it has to do so.
+// Passwordless are accounts that can log in without a password, quoted, each with its
+// way in.
 type Passwordless map[string]string
 
 // The ways in without a password.
@@ -35,7 +35,7 @@ type authentication struct {
 	IsRole bool             `json:"is_role"`
 }
 
-// open returns how somebody may log in without a password, "" if nobody can.
+// open returns how the account can log in without a password, "" if it cannot.
 func (a authentication) open() string {
 	if a.Locked || a.IsRole {
 		return ""

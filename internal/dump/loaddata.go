@@ -22,7 +22,7 @@ const (
 //
 // The row is one of Statement.Rows, in an sql_mode without ANSI_QUOTES and NO_BACKSLASH_ESCAPES.
 // LOAD DATA must name the client's character set: utf8mb4, utf8 or latin1. With LOCAL it makes
-// warnings of what an INSERT fails with, and leaves rows out; whoever sends it must look at them.
+// warnings of what an INSERT fails with, and leaves rows out; its sender must look at them.
 // See https://mariadb.com/kb/en/load-data-infile/, READ_INFO::read_field in sql/sql_load.cc, and
 // TestLoadDataEqualsInsert.
 func AppendFields(to, row []byte, columns []Column) ([]byte, bool) {

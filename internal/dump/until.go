@@ -6,7 +6,7 @@ import (
 )
 
 // Until reads r until ctx ends, and fails with its error then: a statement may be so large that
-// whoever reads a dump by statements is told nothing for a long time.
+// a reader of statements is told nothing for a long time.
 func Until(ctx context.Context, r io.Reader) io.Reader { return untilReader{ctx, r} }
 
 type untilReader struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// atInstance has running done through the API of an instance that runs, or stopped
+// atInstance calls running with the API of an instance that runs, or stopped
 // with the files of one that does not, while no other command is at work on it. verb
 // says what is to be done.
 func (e *Engine) atInstance(ctx context.Context, name, verb string, running func(*client.Client) error, stopped func(*instance.Instance, *instance.Store) error) error {
@@ -60,7 +60,7 @@ func (e *Engine) atInstance(ctx context.Context, name, verb string, running func
 // longPause is from when on an expected pause is told beforehand.
 const longPause = 100 * time.Millisecond
 
-// tellPause says for how long the server of an instance is going to stand still, if
+// tellPause says for how long the server of an instance will be paused, if
 // that is worth knowing.
 func (e *Engine) tellPause(ctx context.Context, c *client.Client) error {
 	s, err := c.Status(ctx)

@@ -21,7 +21,7 @@ func (e *Engine) equip(ctx context.Context, i *instance.Instance) error {
 	}
 	srv, err := e.Substitute(ctx, i)
 	if err != nil && i.Server.Daemon.Missing() == "" {
-		return nil // it can start, and whoever needs the other program will say what is missing
+		return nil // it can start, and the command that needs the other program says what is missing
 	}
 	if err != nil {
 		return fmt.Errorf("start instance %s: %s no longer exists (its data does): %w", i.Name, gone, err)

@@ -19,7 +19,7 @@ type MarkRequest struct {
 // Marked tells of a new mark.
 type Marked struct {
 	// Ran says that the instance runs. Took is then how long it took, and Pause for how long the
-	// instance stood still.
+	// instance was paused.
 	Ran         bool
 	Took, Pause time.Duration
 }

@@ -57,12 +57,12 @@ func (e *Engine) Open(ctx context.Context, makes bool) error {
 	return e.reap(ctx)
 }
 
-// checkOwner refuses the state directory of another user, as root with the --home of somebody else has
+// checkOwner refuses the state directory of another user, as root with the --home of another user has
 // it: its owner could not read what root leaves there, and every command of theirs would fail.
 func (e *Engine) checkOwner() error {
 	fi, err := os.Stat(e.Places.State)
 	if err != nil {
-		return nil //nolint:nilerr // whoever makes it, or reads in it, says what is wrong
+		return nil //nolint:nilerr // making it, or reading in it, says what is wrong
 	}
 	owner := int(fi.Sys().(*syscall.Stat_t).Uid)
 	if owner == e.UID {

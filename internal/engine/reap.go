@@ -26,7 +26,7 @@ func (e *Engine) reap(ctx context.Context) error {
 }
 
 // sweep removes from a volume what killed commands left half made. It is called
-// by the commands that make things, which hold up nobody with it.
+// by the commands that make things, which can take the time.
 func (e *Engine) sweep(ctx context.Context, v volume.Volume) error {
 	images, err := e.Images(v)
 	if err != nil {

@@ -115,7 +115,7 @@ func otherwiseError(name string, diff []Difference) error {
 		name, made, strings.Join(lines, "\n"), name, name, goOn)
 }
 
-// remake makes an instance anew under its name; accounts and port stay.
+// remake makes an instance again under its name; accounts and port stay.
 func (e *Engine) remake(ctx context.Context, r *instance.Record, spec instance.Spec, stdin io.Reader) (*instance.Instance, error) {
 	order := instance.Order{Name: r.Name, Spec: spec}
 	if old, err := e.Registry.Open(r.Name); err == nil {

@@ -124,7 +124,7 @@ func (e *Engine) Volumes(ctx context.Context) ([]volume.Volume, error) {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		if err != nil { // one that has failed stands in nobody's way
+		if err != nil { // one that has failed does not stop the others
 			e.note("warning: %s", err)
 			continue
 		}

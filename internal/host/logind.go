@@ -14,7 +14,7 @@ const lastSystemID = 999
 
 // RemovesIPC reports whether systemd-logind empties the shared memory of a user who is logged in
 // when the last session ends: RemoveIPC=yes, the default of most distributions, for people who
-// do not linger. It spares root and the system's accounts, and whoever never had a session, as
+// do not linger. It spares root and the system's accounts, and users that never had a session, as
 // in most containers. See logind.conf(5) and loginctl(1).
 func (h Host) RemovesIPC(uid int) bool {
 	last := lastSystemID

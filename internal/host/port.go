@@ -18,7 +18,7 @@ func (h Host) LeastPort() int {
 }
 
 // OutgoingPorts is the range of TCP ports, both ends included, that the kernel gives to
-// whoever asks for any, such as outgoing connections; see ip_local_port_range in ip-sysctl.
+// programs that ask for any, such as outgoing connections; see ip_local_port_range in ip-sysctl.
 func (h Host) OutgoingPorts() (first, last int) {
 	if n := h.numbers(portSettings + "ip_local_port_range"); len(n) == 2 {
 		return n[0], n[1]

@@ -71,7 +71,7 @@ func (s *session) untold(sets []setting, further string) []string {
 }
 
 // follow carries out what other sessions were told meanwhile. Bulk says that what comes fills an
-// empty table, which nobody else does.
+// empty table, which no other does.
 func (s *session) follow(ctx context.Context, sets []setting, database string, bulk bool) error {
 	if database != "" && s.database != database {
 		if err := s.exec(ctx, "USE "+dbconn.QuoteName(database)); err != nil {

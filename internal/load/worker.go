@@ -61,7 +61,7 @@ func (l *loader) finish(ctx context.Context, s *session, c *chunk, err error) {
 	defer l.lock.Unlock()
 	if s != nil && t.outstanding == 1 && t.ended && t.keys != "" && l.fault == nil && ctx.Err() == nil {
 		keys := t.keys
-		l.lock.Unlock() // nobody else is at this table
+		l.lock.Unlock() // no other worker is at this table
 		err := s.alter(ctx, keys)
 		if err != nil {
 			l.fail(l.refused(err, t.line, []byte(keys)))

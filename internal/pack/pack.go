@@ -83,7 +83,7 @@ type packer struct {
 	out          writer
 	session      session
 
-	database string // the current one; "" for that of whoever loads the dump
+	database string // the current one; "" for that of the client that loads the dump
 	tables   map[dump.TableName]*table
 	// watched are the tables that the dump has made triggers on.
 	watched map[dump.TableName]bool

@@ -10,7 +10,7 @@ import (
 type setting uint8
 
 const (
-	initial setting = iota // as whoever loads the dump has it
+	initial setting = iota // as the client that loads the dump has it
 	off
 	on
 	unknown

@@ -10,7 +10,7 @@ import (
 
 // Plain shows what a terminal would obey instead of showing it: control characters other than
 // newline and tab, and bytes that are no UTF-8, are written as \x1b and the like. Names and
-// texts of a dump, or of a server that loaded one, are whatever somebody made them.
+// texts of a dump, or of a server that loaded one, can hold anything.
 func Plain(s string) string {
 	if strings.IndexFunc(s, obeyed) < 0 {
 		return s

@@ -11,7 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// Transient reports whether a file, by its path below a data directory, is made anew by
+// Transient reports whether a file, by its path below a data directory, is recreated by
 // each server, or only meaningful where it was: a clone does without.
 func Transient(rel string) bool {
 	dir, name := filepath.Split(rel)

@@ -119,7 +119,7 @@ func redoMaker(dir string) Maker {
 }
 
 // readPart returns n bytes at off of a regular file, or for n = 0 what it begins with;
-// nil if it is another kind of file or has no such bytes. It waits for nobody (fifo(7)).
+// nil if it is another kind of file or has no such bytes. It waits for no writer (fifo(7)).
 func readPart(path string, off int64, n int) []byte {
 	const enough = 1 << 10 // for one line
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)

@@ -8,7 +8,7 @@ import (
 )
 
 // Family is all that Ramaria knows of one flavour of server: a fact that depends on the
-// flavour, or on the version, is a field here or a row of one, and whoever needs it asks
+// flavour, or on the version, is a field here or a row of one, and code that needs it asks
 // the Server. Another version is another row with its golden file; nothing outside
 // mariadb.go and mysql.go says which flavour it is about.
 type Family struct {
@@ -56,7 +56,7 @@ type Family struct {
 	// cascades is the first version that logs the rows that foreign keys change, the zero
 	// Version if none does.
 	cascades Version
-	// hidden says that a table's counter can be another once the table is opened anew, and that
+	// hidden says that a table's counter can be another once the table is reopened, and that
 	// information_schema tells an old one until then.
 	hidden bool
 
@@ -144,7 +144,7 @@ func (s *Server) FillsAtOnce() bool {
 	return f.bulk != (Version{}) && s.Version.Compare(f.bulk) >= 0
 }
 
-// HidesCounters reports whether an AUTO_INCREMENT shows only when the table is opened anew: MySQL's
+// HidesCounters reports whether an AUTO_INCREMENT shows only when the table is reopened: MySQL's
 // after an insert that failed though it gave the very value that was next, and met a lock or a
 // unique key; and in information_schema that of a table that the server has forgotten meanwhile.
 func (s *Server) HidesCounters() bool { return s.Family().hidden }

@@ -12,7 +12,7 @@ import (
 )
 
 // Own gives path to the account and sets its mode. The zero account leaves the
-// owner as it is. Nobody else may write to the directory that path lies in.
+// owner as it is. No other account may write to the directory that path lies in.
 func (a Account) Own(path string, mode fs.FileMode) error {
 	if err := os.Chmod(path, mode); err != nil { //nolint:forbidigo // for what lies in a directory of ours
 		return fmt.Errorf("set mode: %w", err)

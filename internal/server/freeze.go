@@ -16,9 +16,9 @@ const stopPatience = 5 * time.Second
 
 var (
 	// ErrFrozenTooLong says that a server was let go on before what was to be done
-	// while it stood still was done.
+	// while it was frozen was done.
 	ErrFrozenTooLong = errors.New("the server was stopped for too long and goes on")
-	// ErrWoken says that somebody else let a stopped server go on.
+	// ErrWoken says that another process let a stopped server go on.
 	ErrWoken = errors.New("another process let the stopped server go on")
 )
 

@@ -35,7 +35,7 @@ var mariadbFamily = Family{
 			"sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
 			// What is read from a template is not locked.
 			"tx_isolation": "'READ-COMMITTED'",
-			// Whoever holds a lock is an application's session; it is ended, not waited for.
+			// The holder of a lock is an application's session; it is ended, not waited for.
 			"lock_wait_timeout": "1", "innodb_lock_wait_timeout": "1",
 		},
 	},
@@ -54,7 +54,7 @@ var mariadbFamily = Family{
 	dataDir: dataDir{mark: "mysql/*.frm", versionFiles: []string{"mariadb_upgrade_info", "mysql_upgrade_info"}},
 	profile: mariadbProfile,
 	// What mariadb-install-db runs, in its order. The help texts are half of its work
-	// and most of an empty server's rows; nobody asks a throw-away server for HELP.
+	// and most of an empty server's rows; a throw-away server is not asked for HELP.
 	bootstrap: []bootstrapFile{
 		{names: []string{"mariadb_system_tables.sql", "mysql_system_tables.sql"}},
 		{names: []string{"mariadb_performance_tables.sql", "mysql_performance_tables.sql"}},

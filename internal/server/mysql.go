@@ -47,7 +47,7 @@ var mysqlFamily = Family{
 			"sql_require_primary_key": "OFF",
 		},
 	},
-	// Not SYSTEM_USER: without it nobody drops what a dump made for a definer who has it,
+	// Not SYSTEM_USER: without it no account drops what a dump made for a definer who has it,
 	// such as root@localhost.
 	withheld: []privilege{
 		// These four, and no others, can set sql_log_bin or purge logs.

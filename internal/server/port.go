@@ -17,7 +17,7 @@ const (
 	portTries = 50
 )
 
-// FreePort returns a TCP port on loopback that nobody used just now. Another
+// FreePort returns a TCP port on loopback that was free just now. Another
 // process may take it before a server does; see PortTaken.
 //
 // It is none of those that the kernel hands out to anybody: a server that restarts, or an

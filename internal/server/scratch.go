@@ -12,7 +12,7 @@ import (
 
 // Scratch is a tmpfs of a server's own for its temporary files: what sorts and temporary tables
 // write needs neither a file system's journal nor a copy for clones, and both cost. It is mounted
-// for the server process alone, so that it is gone with it: there is nothing to clean up, whoever
+// for the server process alone, so that it is gone with it: there is nothing to clean up, whatever process
 // is killed.
 type Scratch struct {
 	// Dir is the directory that it is mounted at, for the server alone.

@@ -25,7 +25,7 @@ type apt struct {
 }
 
 // update fetches the package lists and returns what was wrong with them. That is no
-// failure yet: a source of somebody else's may be broken while ours works.
+// failure yet: a third party's source may be broken while ours works.
 func (a *apt) update(ctx context.Context, limit time.Duration, at func(float64)) (complaint error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

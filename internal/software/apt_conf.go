@@ -15,7 +15,7 @@ import (
 const (
 	// listRetries and listTimeout are for package lists: how often apt asks a source
 	// again that does not answer, and how long it waits for an answer, or the next
-	// bytes. A source of somebody else's that is down holds up every fetch, and one
+	// bytes. A third party's source that is down holds up every fetch, and one
 	// of ours that is down for longer than that leaves the other methods.
 	listRetries = 1
 	listTimeout = 10 * time.Second

@@ -9,11 +9,11 @@ import (
 )
 
 // Of the machine's configuration apt gets how to reach the network (proxies, certificates, time
-// limits), and where sources, keys and preferences lie. Whatever else somebody has set, hooks above
+// limits), and where sources, keys and preferences lie. Whatever else is set, hooks above
 // all, is about the machine's own packages.
 var (
 	aptKept = regexp.MustCompile(`(?i)^(Acquire|Dir::Etc|APT::Sandbox)::|^(Dir|RootDir|APT::Default-Release) `)
-	// aptUnsafe are those that take what nobody signed, or believe a server that is not whom it says
+	// aptUnsafe are those that take what is not signed, or believe a server that is not whom it says
 	// it is: for all sources or for one host.
 	aptUnsafe = regexp.MustCompile(`(?i)^Acquire::(.*::)?(Allow(Insecure|Weak|DowngradeToInsecure)\w*|Verify-(Peer|Host)|gpgv|cdrom|IndexTargets|Languages|GzipIndexes)\b`)
 )

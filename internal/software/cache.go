@@ -122,7 +122,7 @@ func readDescription(dir, file string, d any, format *int, wanted int) error {
 	return nil
 }
 
-// trusted refuses a directory that somebody else could have put a program into.
+// trusted refuses a directory that another user could have put a program into.
 func trusted(dir string) error {
 	fi, err := os.Stat(dir)
 	if err != nil {

@@ -183,7 +183,7 @@ func (b *brake) wait(ctx context.Context) error {
 	default:
 	}
 	switch late := time.Since(b.asked); {
-	case b.obeys.Load(): // nobody keeps it from that any more
+	case b.obeys.Load(): // nothing keeps it from that now
 	case late > trxTime:
 		return b.kill(ctx, "KILL CONNECTION", b.writers)
 	case late > brakeTime:

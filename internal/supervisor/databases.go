@@ -48,7 +48,7 @@ func (s *Supervisor) closePool() {
 	}
 }
 
-// withPool has f done with the pool of the running server.
+// withPool calls f with the pool of the running server.
 func withPool[T any](s *Supervisor, f func(*pool.Pool) (T, error)) (T, error) {
 	p := s.pool.Load()
 	if p == nil {

@@ -12,7 +12,7 @@ const (
 	// memory as the data does, and grows without an end: MariaDB writes a dozen lines and more for
 	// each table that is cloned.
 	mostLog = 16 << 20
-	// mostKept is how much of it is kept, in bytes: all of it, unless nobody looked for long.
+	// mostKept is how much of it is kept, in bytes: all of it, unless the log was not looked at for long.
 	mostKept = 2 * mostLog
 	// meanwhile is how much is read, in bytes, of what the server writes behind that at the time.
 	meanwhile = 1 << 20

@@ -79,7 +79,7 @@ func Spawn(ctx context.Context, i *instance.Instance, argv []string) (*exec.Cmd,
 	}
 }
 
-// Report tells whoever spawned this supervisor how the start went. It does nothing
+// Report tells the command that spawned this supervisor how the start went. It does nothing
 // in a process that was not spawned.
 func Report(err error) {
 	var st syscall.Stat_t
@@ -92,7 +92,7 @@ func Report(err error) {
 	if err != nil {
 		said.Error = strings.TrimSpace(err.Error())
 	}
-	// Nobody to tell: the command that spawned this one was killed.
+	// No one to tell: the command that spawned this one was killed.
 	_ = json.NewEncoder(f).Encode(said)
 }
 

@@ -22,6 +22,6 @@ func (s *Supervisor) saveState() error {
 }
 
 // gone reports whether the instance's directory was taken away, by hand or with its volume. What
-// lies under its name since then, if anything, was made anew and is another supervisor's: no
+// lies under its name since then, if anything, was made again and is another supervisor's: no
 // file there may be written or removed any more.
 func (s *Supervisor) gone() bool { return !s.lock.Named() }

@@ -30,7 +30,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// portTries is how often a free port is chosen anew when another process took it
+// portTries is how often another free port is chosen when another process took it
 // between the choice and the server's start.
 const portTries = 5
 
@@ -111,7 +111,7 @@ func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o O
 	if err := s.openPool(); err != nil {
 		s.log.Error("templates and leases cannot be used", "error", err)
 	}
-	// Only now: whoever rewound a stopped instance may want back what it held.
+	// Only now: the user who rewound a stopped instance may want back what it held.
 	if err := store.Tidy(ctx, &i.Record); err != nil {
 		s.log.Error("cannot remove what was left half made", "error", err)
 	}
@@ -338,7 +338,7 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 	if err := s.enter(instance.State{Phase: instance.Stopping, SupervisorPID: os.Getpid(), ServerPID: s.proc.PID()}); err != nil {
 		s.log.Error("cannot write state", "error", err)
 	}
-	// The clean shutdown waits for nobody's connection, our own least of all.
+	// The clean shutdown waits for no connection, our own least of all.
 	s.closePool()
 	s.closeDB()
 	return errors.Join(s.proc.Stop(ctx), s.ended())

@@ -24,7 +24,7 @@ type task struct {
 	done chan error
 }
 
-// run does the task, unless whoever wanted it has gone.
+// run does the task, unless its caller has gone.
 func (t task) run(ctx context.Context) {
 	if err := t.ctx.Err(); err != nil {
 		t.done <- err
@@ -44,7 +44,7 @@ func (t task) run(ctx context.Context) {
 
 var errEnding = errors.New("the instance is being stopped")
 
-// do has f done when its turn comes, and waits for it.
+// do calls f when its turn comes, and waits for it.
 func (s *Supervisor) do(ctx context.Context, f func(ctx, life context.Context) error) error {
 	t := task{ctx, f, make(chan error, 1)}
 	select {

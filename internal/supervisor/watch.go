@@ -58,7 +58,7 @@ type watch struct {
 func (w *watch) look(ctx context.Context) time.Duration {
 	began := time.Now()
 	if w.gone() {
-		// Nobody can find it any more.
+		// No command can find it now.
 		w.killedFor = "its directory was taken away, by hand or with its volume"
 		w.log.Error(w.killedFor)
 		w.proc.Kill()
@@ -185,7 +185,7 @@ func (w *watch) purge(ctx context.Context) error {
 		return err
 	}
 	if len(files) <= keepBinlogs {
-		w.purged = "" // RESET MASTER begins the numbers anew
+		w.purged = "" // RESET MASTER restarts the numbers
 		return nil
 	}
 	upTo := files[len(files)-keepBinlogs]

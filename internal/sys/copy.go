@@ -173,7 +173,7 @@ func recopyData(ctx context.Context, dst, src int, size int64) error {
 		}
 		if off < start {
 			err := PunchHole(dst, off, start-off)
-			if errors.Is(err, unix.EOPNOTSUPP) { // ramfs: begin anew
+			if errors.Is(err, unix.EOPNOTSUPP) { // ramfs: start over
 				if err := unix.Ftruncate(dst, 0); err != nil {
 					return fmt.Errorf("set size: %w", err)
 				}

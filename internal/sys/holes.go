@@ -117,7 +117,7 @@ func digHoles(fd int, size int64) error {
 		if err != nil {
 			return err
 		}
-		// Room that fallocate(2) set aside and nobody wrote to reads as a hole, but is
+		// Room that fallocate(2) set aside and was not written to reads as a hole, but is
 		// held: servers make their files in this way.
 		if gap := start - start%holeBlock - off; gap > 0 {
 			if err := PunchHole(fd, off, gap); err != nil {

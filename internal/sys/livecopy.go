@@ -25,7 +25,7 @@ var ErrHardLinks = errors.New("files with several names cannot be followed")
 // what the source is, as CopyTree would, and costs what has changed since the last
 // one. So the writers have to be stopped for the last round only.
 //
-// Where blocks can be shared, files that changed are shared anew as a whole: the
+// Where blocks can be shared, files that changed are shared again as a whole: the
 // kernel passes over extents that are the same already, which is 50 times faster than
 // sharing them (0.3 against 15 microseconds each, XFS on Linux 6.18). A file in
 // fragments after many copies costs no long pause then.

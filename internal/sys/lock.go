@@ -63,8 +63,8 @@ func tryLock(path string, mode LockMode, patience time.Duration) (*FileLock, err
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	// Whoever held the lock before may have removed the file: a lock on a file
-	// that has no name any more excludes nobody.
+	// The last holder of the lock may have removed the file: a lock on a file
+	// that has lost its name excludes no other process.
 	var mine, named unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &mine); err != nil {
 		f.Close()
@@ -77,7 +77,7 @@ func tryLock(path string, mode LockMode, patience time.Duration) (*FileLock, err
 	return &FileLock{f: f}, nil
 }
 
-// shared reports whether nobody holds the lock on f exclusively. It probes as Held
+// shared reports whether no process holds the lock on f exclusively. It probes as Held
 // does, and lets go at once.
 func shared(f *os.File) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil && unix.Flock(int(f.Fd()), unix.LOCK_UN) == nil
@@ -141,7 +141,7 @@ func (l *FileLock) Unlock() error {
 	return err
 }
 
-// UnlockRemove removes the file and then lets go of the lock, so that nobody can
+// UnlockRemove removes the file and then lets go of the lock, so that no process can
 // take a lock on the old file and believe it to be the new one.
 func (l *FileLock) UnlockRemove() error {
 	if l == nil || l.f == nil {

@@ -36,7 +36,7 @@ func CheckLoop() error {
 }
 
 // LoopDevice makes the file a block device, with direct I/O where the file system of
-// the file can. The device is taken away by the kernel once nobody has it open and
+// the file can. The device is taken away by the kernel once no process has it open and
 // nothing is mounted from it (autoclear): closing what is returned, or dying, leaves
 // none behind. Source of the calls: loop(4).
 func LoopDevice(file *os.File) (*os.File, error) {

@@ -13,7 +13,7 @@ import (
 
 // Mount is a file system that is mounted and has no place yet: only this process can
 // reach it, and it vanishes with the process unless Attach gives it a place. What it
-// is made on vanishes with it. So whoever makes one may be killed at any moment and
+// is made on vanishes with it. So its maker may be killed at any moment and
 // leaves nothing (fsmount(2), Linux 5.2).
 type Mount struct{ fd int }
 
@@ -23,7 +23,7 @@ const dataOnly = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATT
 // NewMount makes a file system of a kind. Options are as in mount(8), "name" or
 // "name=value"; those after "?" are left out where the kernel does not know them.
 // It serves data and nothing else: no program, no device and no access time; and no link in it
-// is followed (Linux 5.14), so that whoever writes to it leads nobody elsewhere.
+// is followed (Linux 5.14), so that what is written to it leads nowhere else.
 func NewMount(kind string, options ...string) (*Mount, error) {
 	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // AttachPrivately is Attach for the calling thread and the processes that it starts from then on:
-// nobody else sees the file system there, and it is gone with the last of them, however that ends.
+// no other process sees the file system there, and it is gone with the last of them, however that ends.
 // The caller's goroutine must be locked to its thread, and never unlocked (mount_namespaces(7)).
 //
 // The thread has mounts of its own then, and keeps alive what others unmount, unless the machine

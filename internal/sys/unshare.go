@@ -19,12 +19,12 @@ func IsUnfinished(name string) bool {
 }
 
 // Unshare puts a copy that shares no blocks with any other file in the place of the
-// regular file name below root, with its owner, mode and holes. Nobody may have it open
+// regular file name below root, with its owner, mode and holes. No process may have it open
 // for writing. FALLOC_FL_UNSHARE_RANGE is not enough: XFS goes on treating a file that
 // was once cloned as one with shared blocks, and looks each write up in a tree.
 //
-// A file of more than most bytes is not worth it. One that is not uid's own, or has several names, is left alone too: whoever may write to
-// root could have put it there to have somebody else's file copied.
+// A file of more than most bytes is not worth it. One that is not uid's own, or has several names, is left alone too: an account that may write to
+// root could have put it there to have another user's file copied.
 func Unshare(ctx context.Context, root *os.Root, name string, uid int, most int64) (err error) {
 	in, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

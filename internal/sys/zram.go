@@ -18,7 +18,7 @@ import (
 var ErrNoZram = errors.New("this kernel has no zram devices")
 
 // Zram is a compressed block device in RAM. Unlike a loop device it stays until it
-// is removed, whoever dies, so that its number must be written down before it holds
+// is removed, whichever process dies, so that its number must be written down before it holds
 // anything. See https://docs.kernel.org/admin-guide/blockdev/zram.html
 type Zram struct{ Number int }
 

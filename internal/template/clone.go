@@ -53,7 +53,7 @@ func (s *statements) run() error {
 	return err
 }
 
-// ErrExists says that a database was to be made that is there: it is somebody else's.
+// ErrExists says that a database was to be made that is there and not ours.
 var ErrExists = errors.New("it is there already")
 
 // errStays says that what was made of a clone is still there.
@@ -126,7 +126,7 @@ func (s *Shape) clone(ctx context.Context, conn *sql.Conn, name string, files *F
 	}
 	defer func() {
 		if err != nil {
-			// Whoever gave up waiting must not leave half a database.
+			// A caller that gave up waiting must not leave half a database.
 			err = fmt.Errorf("clone %s to %s: %w", s.Name, name, err)
 			if derr := Drop(context.WithoutCancel(ctx), conn, name, s.dataDir()); derr != nil {
 				err = fmt.Errorf("%w; and %w: %w", err, errStays, derr)
@@ -234,7 +234,7 @@ const few = 300
 func (s *Shape) fillAgain(ctx context.Context, conn *sql.Conn, name string, tables []string) error {
 	run := statements{ctx: ctx, conn: conn}
 	// MySQL keeps the counter of a table through DISCARD and IMPORT, and does not show it until the
-	// table is opened anew. A new table has none.
+	// table is reopened. A new table has none.
 	counted := s.Counted()
 	for _, table := range tables {
 		if s.byFile(s.Table(table), s.Files) && slices.Contains(counted, table) {
@@ -247,7 +247,7 @@ func (s *Shape) fillAgain(ctx context.Context, conn *sql.Conn, name string, tabl
 		return fmt.Errorf("refill tables of %s: %w", name, err)
 	}
 	tables, err := s.transport(ctx, conn, name, tables, s.Files)
-	if err != nil { // whoever makes the database again does without, if that does not work at all
+	if err != nil { // making the database again does without, if that does not work at all
 		return fmt.Errorf("refill tables of %s: %w", name, err)
 	}
 	for _, table := range tables {

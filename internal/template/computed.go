@@ -57,7 +57,7 @@ func (s *Shape) computesSame(ctx context.Context, conn *sql.Conn, t *Table, c Co
 		if ctx.Err() != nil {
 			return false, err
 		}
-		return true, nil // with partitions or a full-text index there is no such copy, and nobody can tell
+		return true, nil // with partitions or a full-text index there is no such copy, and it is not known
 	}
 	if _, err := conn.ExecContext(ctx, "INSERT INTO "+copyOf+" ("+columns+") SELECT "+columns+" FROM "+own); err != nil { // #nosec G202 -- as above
 		return false, err

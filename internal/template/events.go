@@ -10,9 +10,9 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
-// Events fire by themselves: in a template they would change it, and in a clone that is nobody's
+// Events fire by themselves: in a template they would change it, and in a spare clone
 // yet make it useless. So a template's are disabled while it is one, and clones get those that fire
-// when somebody gets the clone.
+// when the clone is handed out.
 
 // The states of an event, as SHOW CREATE EVENT writes them behind PRESERVE. The third kind, which is
 // disabled on replicas, neither fires nor is ours.
@@ -129,7 +129,7 @@ func Pause(ctx context.Context, conn *sql.Conn, name string, events []string) er
 	return alterEvents(ctx, conn, name, events, enabled, disabled)
 }
 
-// Resume enables events that Pause disabled. Those that are gone, or that somebody changed, stay so.
+// Resume enables events that Pause disabled. Those that are gone, or were changed, stay so.
 func Resume(ctx context.Context, conn *sql.Conn, name string, events []string) error {
 	return alterEvents(ctx, conn, name, events, disabled, enabled)
 }

@@ -30,7 +30,7 @@ type Files struct {
 	small int64 // what apart returns
 
 	// export is held while the template's tables are: two sessions that export the same wait for
-	// each other in the server, which looks like somebody else's lock.
+	// each other in the server, which looks like another connection's lock.
 	export sync.Mutex
 
 	// copied, of a test, is called when the copies are there and not imported yet.
@@ -129,7 +129,7 @@ func (f *Files) removeMetadata(name string, tables []string) {
 }
 
 // smallFile is the largest file, in bytes, whose copy shares no blocks with it. The server reads all
-// of a tablespace that it imports and writes it anew, since each page has the tablespace's number:
+// of a tablespace that it imports and rewrites it, since each page has the tablespace's number:
 // with nothing to be shared in the end, copies in the page cache make a clone of small tables take
 // 0.9 of the time on XFS. From a megabyte on there is no gain.
 const smallFile = 1 << 20

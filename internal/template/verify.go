@@ -140,9 +140,9 @@ func (v *verifier) database() dbconn.Question {
 
 // repairCounters sets the counters that differ.
 //
-// MariaDB forgets a table that nobody has open when it knows more of them than
+// MariaDB forgets a table that no connection has open when it knows more of them than
 // table_definition_cache says, also between the DISCARD and the IMPORT of its tablespace. It
-// reads the table anew for the import then, and passes over AUTO_INCREMENT, since there is no
+// rereads the table for the import then, and passes over AUTO_INCREMENT, since there is no
 // file yet: the counter in memory stays 0, and an INSERT fails with 1467, until the table is
 // opened once more. Others differ since the template's own counter moved, which leaves no trace.
 func (v *verifier) repairCounters(ctx context.Context, conn *sql.Conn) error {

@@ -91,7 +91,7 @@ func (p *Data) Ready(ctx context.Context) error {
 	return p.err
 }
 
-// ReadyForImage is ready for rows that have an image of the data: nobody makes databases for one.
+// ReadyForImage is ready for rows that have an image of the data, which need no databases.
 func (p *Data) ReadyForImage(ctx context.Context) error {
 	err := p.Ready(ctx)
 	if err == nil && len(p.Missing) > 0 {
@@ -179,7 +179,7 @@ func (p *Data) File(shape fixture.Shape) (string, error) {
 	return p.Lab.DumpFile("fixture-"+shape.String(), func(w io.Writer) error { return fixture.World{}.WriteDump(w, shape) })
 }
 
-// ReloadScript is the path of a file for one session of the client, that makes all anew: drop,
+// ReloadScript is the path of a file for one session of the client, that makes all again: drop,
 // create, load. as is the database to be given.
 func (p *Data) ReloadScript(as string, shape fixture.Shape) (string, error) {
 	dump, err := p.File(shape)

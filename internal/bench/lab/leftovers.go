@@ -16,7 +16,7 @@ import (
 )
 
 // A lab is the directory bench-NUMBER, and beside it bench-NUMBER.lock, which its process
-// holds from before the directory is made until after it is gone: a lock that nobody holds
+// holds from before the directory is made until after it is gone: a lock that no process holds
 // is that of a process that was killed. The file names the process.
 const (
 	labName = "bench-%d" // as os.CreateTemp has it
@@ -39,7 +39,7 @@ func lockedDir(parent string) (string, *sys.FileLock, error) {
 		}
 		lock, err := sys.TryLock(path, sys.Exclusive)
 		if errors.Is(err, sys.ErrLocked) {
-			continue // somebody takes it for what was left, and removes it
+			continue // another process takes it for what was left, and removes it
 		}
 		if err != nil {
 			return "", nil, err
@@ -65,7 +65,7 @@ func there(path string) bool {
 }
 
 // removeLeftovers removes the labs below parent whose processes were killed, with all that
-// these had begun. It looks at nobody else's.
+// these had begun. It looks at no others.
 func removeLeftovers(ctx context.Context, exe, parent string, h host.Host) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {

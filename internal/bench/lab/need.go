@@ -158,7 +158,7 @@ func UnlessFull(fits func() error, c runner.Case) runner.Case {
 }
 
 // SetOnlyRow has a scenario measure a row that takes all of its room. Where that is not there the row
-// says so: nobody can run it, which is no failure of a run of all scenarios.
+// says so: it cannot run, which is no failure of a run of all scenarios.
 func (l *Lab) SetOnlyRow(r Need, row runner.Case, s *runner.Scenario) {
 	l.NeedIfFits(r).SetIn(s)
 	s.Cases = []runner.Case{UnlessFull(func() error { return l.Fits(r) }, row)}

@@ -112,7 +112,7 @@ func (l *Lab) storageOf(ctx context.Context, dir string, inRAM bool) (Storage, e
 }
 
 // AddWritten has what was written to a device among the measures of a round, where that is
-// known: in RAM nothing is, and of a disk without a device that counts nobody can tell.
+// known: in RAM nothing is, and of a disk without a device that counts it is unknown.
 func AddWritten(beside map[string]float64, name string, n int64, inRAM bool, on runner.Device) {
 	if inRAM || on.Exists() {
 		beside[name] = float64(n)

@@ -88,7 +88,7 @@ func (m *SyncMount) Remove() error {
 
 func (m *SyncMount) unmount() error {
 	err := sys.Unmount(m.dir, false)
-	if err != nil { // somebody looks at it: it goes with the last one
+	if err != nil { // a process looks at it: it goes with the last one
 		err = sys.Unmount(m.dir, true)
 	}
 	return err

@@ -136,7 +136,7 @@ func (l *Lab) StartSysbench(ctx context.Context, name, workload string, d Sysben
 	return l.StartSysbenchAt(ctx, i.Endpoint, name, workload, d, seconds)
 }
 
-// StartSysbenchAt is StartSysbench on any server; name is one that nobody else uses.
+// StartSysbenchAt is StartSysbench on any server; name is one that nothing else uses.
 func (l *Lab) StartSysbenchAt(ctx context.Context, e dbconn.Endpoint, name, workload string, d SysbenchData, seconds int) (func() (float64, error), error) {
 	wait, err := l.StartSysbenchRun(ctx, SysbenchRun{Endpoint: e, Name: name, Workload: workload, Data: d, Seconds: seconds})
 	if err != nil {

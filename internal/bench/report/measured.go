@@ -14,7 +14,7 @@ import (
 const dateFormat = "2 January 2006, 15:04 MST"
 
 // measuredOf says when results were measured, from the first to the last, and by which versions
-// of ramaria; "" if none of them says so. It is theirs, whoever makes the report, and whenever.
+// of ramaria; "" if none of them says so. It is theirs, not that of the ramaria that makes the report.
 func measuredOf(results []runner.Result) string {
 	var times []time.Time
 	for i := range results {

@@ -162,7 +162,7 @@ func comparisonNotes(list []Difference) []string {
 		machines = machines || slices.ContainsFunc(d.Differs, func(f Fact) bool {
 			return slices.ContainsFunc(machineFacts, func(m machineFact) bool { return m.name == f.Name })
 		})
-		// The first row is what the others are measured against: nobody meant to change it.
+		// The first row is what the others are measured against: it was not meant to change.
 		alone := len(list) == i+1 || list[i+1].Scenario != d.Scenario
 		if !known[d.Scenario] && !alone && (d.Verdict == Better || d.Verdict == Worse) {
 			notes = append(notes, fmt.Sprintf("%s: %q, which the other rows are compared with, changed itself: it may be the machine", d.Scenario, d.Row))

@@ -47,7 +47,7 @@ func BranchScenario(l *lab.Lab) runner.Scenario {
 	}
 }
 
-// branchConclusion says what a branch costs beyond what nobody can avoid, and what the
+// branchConclusion says what a branch costs beyond what is inevitable, and what the
 // size of the data does.
 func branchConclusion(r *runner.Result) string {
 	m := medians(r)

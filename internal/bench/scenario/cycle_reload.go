@@ -44,7 +44,7 @@ func (d *cycleRows) packs(name, base string) runner.Case {
 }
 
 // reloads is a row of several workers, each with a database of its own, called prefix and its
-// number, that is made anew by a recipe on the server that begin has.
+// number, that is made again by a recipe on the server that begin has.
 func (d *cycleRows) reloads(c runner.Case, prefix string, recipe func(ctx context.Context, database string) (string, error), begin func(context.Context) (lab.ShellClient, dbconn.Endpoint, error)) runner.Case {
 	type worker struct {
 		database, recipe string

@@ -119,7 +119,7 @@ func (b *bareLoad) workload(workload string) runner.Case {
 	}
 }
 
-// loggedWorkload runs on an instance that has no templates, so that nobody reads its log.
+// loggedWorkload runs on an instance that has no templates, so that its log is not read.
 func loggedWorkload(f *lab.TemplateServer, workload string) runner.Case {
 	return runner.Case{
 		Name: RowLog(workload), Ours: true, Base: RowNoLog(workload), Settings: "ramaria's settings, no template",
@@ -147,7 +147,7 @@ func (w *watchedLoad) workload(workload string) runner.Case {
 			}
 			return err
 		},
-		// The first run wears the rows in, as those of the other cases are, which nobody puts back:
+		// The first run wears the rows in, as those of the other cases are, which are not put back:
 		// rows that were just inserted lie closer, and took 6 % longer to change.
 		Round: func(ctx context.Context) (s runner.Sample, err error) {
 			for range 2 {

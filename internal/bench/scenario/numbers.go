@@ -120,7 +120,7 @@ type numbersServer struct {
 	db   *sql.DB
 	conn *sql.Conn
 	pid  int
-	logs bool // it has a binary log that nobody else purges
+	logs bool // it has a binary log that nothing else purges
 }
 
 // open starts the server and connects.

@@ -17,7 +17,7 @@ type effort struct {
 
 // numbersConclusion says what RAM gains over a stock server on disk, what of that the disk alone
 // would give with relaxed settings, and what the server computes meanwhile. What binds it is not
-// said: nobody measured the client, nor what else the machine did.
+// said: the client was not measured, nor what else the machine did.
 func numbersConclusion(r *runner.Result, places []lab.Place, e effort) string {
 	first := map[string]*runner.Row{} // the first measured one by the name of the place
 	var best, own *runner.Row         // in RAM, and of ramaria's there

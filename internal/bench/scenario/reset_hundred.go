@@ -19,7 +19,7 @@ var hundredChanges = []lab.Change{
 // RowHundred is the reset of a HundredScenario.
 const RowHundred = "ramaria db reset"
 
-// HundredScenario puts a hundred changed rows back, and loads the fixture anew.
+// HundredScenario puts a hundred changed rows back, and loads the fixture again.
 func HundredScenario(l *lab.Lab) runner.Scenario {
 	const cycles = 20
 	settings := l.Settings()

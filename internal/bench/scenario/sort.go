@@ -268,7 +268,7 @@ func (o *sorting) busy(q sortQuery, r *runner.Row) float64 {
 
 // conclusion says what the places give against the first, and whether that one waits for its
 // device: it does if files reach it, and the same work is faster with them in RAM, beyond noise.
-// Where nobody counted what is written there is no cause to tell. How busy
+// Where what is written was not counted there is no cause to tell. How busy
 // the processors are is told, but proves nothing on a machine that has other work.
 func (o *sorting) conclusion(r *runner.Result) string {
 	var parts []string

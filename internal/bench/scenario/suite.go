@@ -123,7 +123,7 @@ func suiteAgain(l *lab.Lab, at lab.Place, command []string) string {
 func cores() float64 { return float64(runtime.NumCPU()) }
 
 const (
-	// waitedLittle is the part of the time that nobody would call waiting for the disk.
+	// waitedLittle is the part of the time that does not count as waiting for the disk.
 	waitedLittle = 0.05
 	// allBusy is the part of the processors' time from which on something is bound by them.
 	allBusy = 0.8
@@ -167,7 +167,7 @@ func suiteConclusion(r *runner.Result, at []lab.Place) string {
 
 // waitsFor says what the command waits for: what the same server waits less when only its disk
 // is another, it waited for the disk. hand may be nil: nothing is known of the disk then. Only
-// all processors together bind a command of which nobody knows how much of it runs at once.
+// all processors together bind a command of which it is unknown how much of it runs at once.
 func waitsFor(r *runner.Result, disk, hand *runner.Row) string {
 	waited := math.NaN()
 	if hand != nil {

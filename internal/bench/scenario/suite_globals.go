@@ -82,7 +82,7 @@ func (g globals) restore(ctx context.Context, db *sql.DB) error {
 		for _, name := range changed {
 			_, err := db.ExecContext(ctx, "SET GLOBAL "+name+" = ?", g[name])
 			if dbconn.FixedVariable(err) {
-				fixed = append(fixed, name) // nobody has set it
+				fixed = append(fixed, name) // it was not set
 			} else if err != nil {
 				errs = append(errs, fmt.Errorf("put back global variable %s: %w", name, err))
 			}

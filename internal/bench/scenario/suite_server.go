@@ -104,7 +104,7 @@ const (
 		"UNION ALL SELECT CONCAT('ROLE IF EXISTS ', QUOTE(user)) FROM mysql.user WHERE host = ''" // MariaDB's roles
 )
 
-// fresh drops what the last run left behind, and makes its database anew: with the user's
+// fresh drops what the last run left behind, and makes its database again: with the user's
 // dump, if there is one. Branches stay as they are.
 func (s *suiteServer) fresh(ctx context.Context) error {
 	// First: a server may be read-only.
@@ -171,7 +171,7 @@ func (s *suiteServer) dropAccounts(ctx context.Context) error {
 	return nil
 }
 
-// dropDatabases makes all databases anew that the server had, and drops the others.
+// dropDatabases makes all databases again that the server had, and drops the others.
 func (s *suiteServer) dropDatabases(ctx context.Context) error {
 	databases, err := lab.TextsOf(ctx, s.db, listDatabases)
 	if err != nil {

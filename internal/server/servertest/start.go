@@ -156,7 +156,7 @@ func (r *Running) start(t testing.TB) error {
 // Kill ends the server as kill -9 does.
 func (r *Running) Kill() { r.proc.Kill() }
 
-// Restart starts a killed server anew on its data directory.
+// Restart starts a killed server again on its data directory.
 func (r *Running) Restart(t testing.TB) {
 	t.Helper()
 	if err := r.configure(server.Run); err != nil {
