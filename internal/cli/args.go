@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,11 +12,16 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
+// does is the path of a command without the program's name, which begins every error.
+func does(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
 // maxArgs refuses more than n arguments.
 func maxArgs(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return usageError{fmt.Errorf("%s: unexpected %q\nhint: %s --help", cmd.CommandPath(), args[n], cmd.CommandPath())}
+			return usageError{fmt.Errorf("%s: unexpected %q\nhint: %s --help", does(cmd), args[n], cmd.CommandPath())}
 		}
 		return nil
 	}
@@ -25,7 +31,7 @@ func maxArgs(n int) cobra.PositionalArgs {
 func exactArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usageError{fmt.Errorf("%s: it takes %s\nhint: %s --help", cmd.CommandPath(), what, cmd.CommandPath())}
+			return usageError{fmt.Errorf("%s: expected %s\nhint: %s --help", does(cmd), what, cmd.CommandPath())}
 		}
 		return nil
 	}
@@ -63,7 +69,7 @@ func onlyOthers(cmd *cobra.Command) {
 		if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
 			hint = cmd.CommandPath() + " " + like[0]
 		}
-		return usageError{fmt.Errorf("there is no command %q\nhint: %s", cmd.CommandPath()+" "+args[0], hint)}
+		return usageError{fmt.Errorf("unknown command %q\nhint: %s", cmd.CommandPath()+" "+args[0], hint)}
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
