@@ -74,6 +74,6 @@ func checkProgram(parent *instance.Instance) error {
 	if gone == "" {
 		return nil
 	}
-	return fmt.Errorf("branch %s: its server runs, but %s is not there any more, for another one to start\nhint: ramaria down %s, and ramaria up %s, which finds another server and keeps the data",
+	return fmt.Errorf("branch %s: its server runs, but %s, which a branch would start, no longer exists\nhint: ramaria down %s, and ramaria up %s, which finds another server and keeps the data",
 		parent.Name, gone, parent.Name, parent.Name)
 }
