@@ -20,7 +20,7 @@ type BranchRequest struct {
 type Branched struct {
 	URL string
 	// Ran says that the parent runs. Ready is then how long it took until the branch answered, and
-	// Pause for how long the parent stood still.
+	// Pause for how long the parent was paused.
 	Ran          bool
 	Ready, Pause time.Duration
 }

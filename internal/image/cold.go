@@ -140,7 +140,7 @@ func (c Cold) Sweep() error {
 	for _, path := range locks {
 		lock, err := sys.TryLock(path, sys.Exclusive)
 		if errors.Is(err, sys.ErrLocked) {
-			continue // somebody saves
+			continue // another process saves
 		}
 		if err == nil {
 			work := c.workPath(strings.TrimPrefix(filepath.Base(path), ".lock-"))

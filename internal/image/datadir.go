@@ -18,7 +18,7 @@ import (
 )
 
 // walkDataDir calls file for each regular file and directory below dir that
-// belongs into an image, with its path relative to dir. What a server makes anew
+// belongs into an image, with its path relative to dir. What a server recreates
 // is left out: sockets, pid files, temporary tablespaces, binary and relay logs,
 // and what would make a copied replica replicate. A file that lies elsewhere
 // (symbolic links, DATA DIRECTORY) is an error: a server on the copy would write
@@ -54,7 +54,7 @@ func walkDataDir(dir string, file func(rel string, d fs.DirEntry) error) error {
 }
 
 // notInImage reports whether a regular file, by its path relative to the data directory, is made
-// anew by each server, or is one of its logs.
+// again by each server, or is one of its logs.
 func notInImage(logs map[string]bool, rel string) bool {
 	return server.Transient(rel) || logs[rel]
 }

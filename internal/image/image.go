@@ -50,7 +50,7 @@ type Image struct {
 func (m *Image) DataDir() string { return filepath.Join(m.dir, "data") }
 
 // usedPath is a file whose modification time is the last use, and whose lock is
-// held, shared, by whoever clones the image at the moment.
+// held, shared, by the process that clones the image.
 func (m *Image) usedPath() string { return filepath.Join(m.dir, "used") }
 
 // LastUse is when the image was last asked for.

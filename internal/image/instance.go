@@ -18,7 +18,7 @@ import (
 
 // InstanceData is the data of an instance at one moment.
 type InstanceData struct {
-	// Dir is a data directory that nobody writes to, and Time is when it was what the
+	// Dir is a data directory that no process writes to, and Time is when it was what the
 	// instance held.
 	Dir  string
 	Time time.Time
@@ -27,10 +27,10 @@ type InstanceData struct {
 	Clean  bool
 	// Supervisor and App are the instance's accounts, which an image must not hold.
 	Supervisor, App dbconn.Login
-	// Leases are its clones of templates with their accounts, which are nobody's business
+	// Leases are its clones of templates with their accounts, which do not matter
 	// but the instance's.
 	Leases map[string]dbconn.Login
-	// Kept are those of them that somebody has kept, which are data; only their accounts
+	// Kept are those of them that were kept, which are data; only their accounts
 	// are not.
 	Kept map[string]dbconn.Login
 	// Wake enables events that are disabled while their database is a template, which it is
@@ -139,7 +139,7 @@ func (s *Store) Discard(ctx context.Context, l *Lease) error {
 	l.Release()
 	err := s.Remove(ctx, l.ID)
 	if errors.Is(err, errInUse) || errors.Is(err, ErrNotFound) {
-		return nil // somebody else has found a use for it, or has removed it
+		return nil // another process has found a use for it, or has removed it
 	}
 	return err
 }

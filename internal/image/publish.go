@@ -10,7 +10,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// once returns the image with this id, which do makes unless somebody else has
+// once returns the image with this id, which do makes unless another process has
 // done it meanwhile. One process makes it; the others wait, and say what for.
 func (s *Store) once(ctx context.Context, id, waiting string, do func() (*Lease, error)) (l *Lease, err error) {
 	lock, err := sys.Lock(ctx, s.lockPath(id), sys.Exclusive, func() { s.say("waiting: %s\n", waiting) })

@@ -16,7 +16,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// DefaultDatabase and DefaultUser are what applications get when nobody chose.
+// DefaultDatabase and DefaultUser are what applications get by default.
 const (
 	DefaultDatabase = "app"
 	DefaultUser     = "app"

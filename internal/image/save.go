@@ -53,7 +53,7 @@ func (s *Store) Save(ctx context.Context, id string) (_ *Saved, err error) {
 // the device: after a power cut it is whole or not there.
 func (s *Store) save(ctx context.Context, m *Image, c Cold) (err error) {
 	work := c.workPath(m.ID)
-	// A killed saver may have left a part, which nobody has open: we hold its lock.
+	// A killed saver may have left a part, which no process has open: we hold its lock.
 	if err := os.Remove(work); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

@@ -255,7 +255,7 @@ func irregularError(name string, mode fs.FileMode) error {
 }
 
 // openRegular opens a file for reading, and refuses anything else that has come to
-// stand under its name, without waiting for whoever writes to it (fifo(7)).
+// stand under its name, without waiting for its writer (fifo(7)).
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if err != nil {

@@ -177,7 +177,7 @@ func (s *Store) look(ctx context.Context, id string) (*Image, error) {
 	return v.Image(ctx)
 }
 
-// lease locks an image against removal and marks it used. Whoever looks whether it
+// lease locks an image against removal and marks it used. A process that looks whether it
 // may be removed is waited for.
 func (s *Store) lease(ctx context.Context, id string) (*Lease, error) {
 	m, err := read(s.imageDir(id))
@@ -319,7 +319,7 @@ func (s *Store) sweepHot(ctx context.Context) error {
 		}
 		lock, err := sys.TryLock(s.lockPath(id), sys.Exclusive)
 		if errors.Is(err, sys.ErrLocked) {
-			continue // somebody builds
+			continue // another process builds
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("sweep images: %w", err))

@@ -97,7 +97,7 @@ type Made struct {
 	ServerID uint32 `json:"server_id"`
 	// Supervisor is the account of Ramaria itself.
 	Supervisor dbconn.Login `json:"supervisor"`
-	// Endpoint is for applications. Its port is chosen anew at a start when it is
+	// Endpoint is for applications. Another port is chosen at a start when it is
 	// taken and was not asked for.
 	Endpoint dbconn.Endpoint `json:"endpoint"`
 }

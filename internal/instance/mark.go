@@ -29,7 +29,7 @@ type Mark struct {
 }
 
 // RewindRoom is what a server must find, in bytes, to start on a mark: it makes its
-// temporary tablespace and its logs anew. What the instance held is still there then.
+// temporary tablespace and its logs again. What the instance held is still there then.
 const RewindRoom = 32 << 20
 
 var (
@@ -181,7 +181,7 @@ func (s *Store) DeleteMark(ctx context.Context, r *Record, label string) error {
 	return s.Volume.Remove(context.WithoutCancel(ctx), r.markRecord(label))
 }
 
-// checkData refuses to take for data what somebody has emptied: every data directory
+// checkData refuses to take for data what was emptied: every data directory
 // has the tables of the server itself.
 func (r *Record) checkData() error {
 	if !server.HoldsSystemTables(r.DataDir()) {
@@ -214,7 +214,7 @@ func (s *Store) Rewind(ctx context.Context, r *Record, label string, stop func()
 		return "", errors.Join(err, s.Volume.Remove(context.WithoutCancel(ctx), next))
 	}
 	err = sys.Exchange(next, r.DataDir())
-	if missing(err) { // somebody has removed it: then there is nothing to give back
+	if missing(err) { // it was removed: then there is nothing to give back
 		return "", os.Rename(next, r.DataDir())
 	}
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *Store) Unwind(ctx context.Context, r *Record, old string) error {
 }
 
 // Tidy removes what an interrupted branch, mark or rewind left, in the volume and in
-// the instance's directory. The caller holds the instance: nobody else marks or rewinds
+// the instance's directory. The caller holds the instance: no other command marks or rewinds
 // it.
 func (s *Store) Tidy(ctx context.Context, r *Record) error {
 	errs := []error{s.Volume.Sweep(ctx), s.Sweep(ctx)}

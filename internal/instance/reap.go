@@ -13,7 +13,7 @@ import (
 )
 
 // ConfigArg is the argument by which a server process is known to be that of the
-// instance: nobody else starts one with it.
+// instance: no other command starts one with it.
 func (r *Record) ConfigArg() string { return "--defaults-file=" + r.ConfigPath() }
 
 // PoolPath is the file with the instance's templates and leases.

@@ -142,7 +142,7 @@ func (r *Record) State() (State, error) {
 		return r.untold(told), nil
 	}
 	if !alive {
-		// Nobody writes it any more: it may have been ending when it was read.
+		// No process writes it now: it may have been ending when it was read.
 		if s, told, err = r.readState(); err != nil {
 			return State{}, err
 		}

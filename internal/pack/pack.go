@@ -188,7 +188,7 @@ func (p *packer) statement(st *dump.Statement) error {
 }
 
 // lock has LOCK TABLES and UNLOCK TABLES left out: START TRANSACTION would release the locks, and
-// keys could not be made under them. Who loads a dump locks out nobody but those who would read
+// keys could not be made under them. A session that loads a dump locks out only those that would read
 // half of a table, and these see nothing of it before the COMMIT. It returns false for an UNLOCK
 // TABLES of other locks.
 func (p *packer) lock(text []byte) bool {

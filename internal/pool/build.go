@@ -27,7 +27,7 @@ const (
 	nameBytes = 5
 )
 
-// build is a database that somebody fills, to make it a template. It is under Pool.mu.
+// build is a database that a client fills, to make it a template. It is under Pool.mu.
 type build struct {
 	family, key string
 	expires     time.Time
@@ -42,7 +42,7 @@ type build struct {
 // depends on is in the key.
 type TemplateRequest struct {
 	Family, Key string
-	// Wait is for how long to wait while somebody else builds it, 0 for DefaultBuildWait;
+	// Wait is for how long to wait while another client builds it, 0 for DefaultBuildWait;
 	// Build for how long the caller may build it, 0 for DefaultBuild.
 	Wait, Build time.Duration
 }
@@ -58,7 +58,7 @@ type Claim struct {
 	Expires time.Time
 }
 
-// ClaimTemplate returns the template with a key, and waits for it while somebody else
+// ClaimTemplate returns the template with a key, and waits for it while another client
 // builds it. Where there is none the caller is to build it.
 func (p *Pool) ClaimTemplate(ctx context.Context, r TemplateRequest) (Claim, error) {
 	r.Family = p.fold(r.Family)
@@ -106,7 +106,7 @@ func (p *Pool) claim(ctx context.Context, r TemplateRequest) (c Claim, _ *build,
 			t.used = time.Now()
 			c := Claim{Template: p.template(t)}
 			p.mu.Unlock()
-			// After a restart nobody knows yet whether it is there at all.
+			// After a restart it is not known yet whether it is there at all.
 			shape, err := p.shape(ctx, s, t.name)
 			if err == nil {
 				if err = p.engine.Unchanged(ctx, s, shape); err == nil {
@@ -130,7 +130,7 @@ func (p *Pool) claim(ctx context.Context, r TemplateRequest) (c Claim, _ *build,
 				return Claim{}, b, nil
 			}
 		}
-		// No name comes twice: whoever took too long must not end the next one's build.
+		// No name comes twice: a client that took too long must not end the next one's build.
 		name := suffixed(r.Family, "_"+random(nameBytes))
 		if p.taken(name) {
 			p.mu.Unlock()
@@ -147,7 +147,7 @@ func (p *Pool) claim(ctx context.Context, r TemplateRequest) (c Claim, _ *build,
 	}
 }
 
-// errTooLate says that somebody's build was given up.
+// errTooLate says that a build was given up.
 var errTooLate = fmt.Errorf("%w: its build was given up, or took too long", ErrNotFound)
 
 // begin makes the database of a build.
@@ -165,7 +165,7 @@ func (p *Pool) begin(ctx context.Context, s *reset.Session, name string, b *buil
 		b.made = true
 		err = p.save()
 	}
-	if err != nil && p.builds[name] == b { // the database, if there is one, is somebody else's
+	if err != nil && p.builds[name] == b { // the database, if there is one, is another client's
 		delete(p.builds, name)
 		close(b.done)
 	}
@@ -174,7 +174,7 @@ func (p *Pool) begin(ctx context.Context, s *reset.Session, name string, b *buil
 		return dbconn.Endpoint{}, err
 	}
 	_, err = s.Conn.ExecContext(context.WithoutCancel(ctx), "CREATE DATABASE "+dbconn.QuoteName(name))
-	if err = errors.Join(err, ctx.Err()); err != nil { // or nobody is there to build it
+	if err = errors.Join(err, ctx.Err()); err != nil { // or its client has gone
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.builds[name] == b {
@@ -236,7 +236,7 @@ func (p *Pool) dropBuilt(name string) {
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if err == nil { // from now on somebody else's may be called so
+		if err == nil { // from now on another database may be called so
 			delete(p.builds, name)
 			err = p.save()
 		}
@@ -246,7 +246,7 @@ func (p *Pool) dropBuilt(name string) {
 	})
 }
 
-// prune removes what is left of a family beside its newest template: nobody asks for the
+// prune removes what is left of a family beside its newest template: no client asks for the
 // keys of old sources any more. The caller holds p.mu.
 func (p *Pool) prune(newest *tmpl) {
 	if newest.family == "" {

@@ -44,7 +44,7 @@ func (p *Pool) resume(name string) {
 	})
 }
 
-// resumeNow is resume, while nobody makes the database a template again, and pauses them.
+// resumeNow is resume, while the database is not made a template again, and pauses them.
 func (p *Pool) resumeNow(s *reset.Session, name string) error {
 	p.reading.Lock()
 	defer p.reading.Unlock()
@@ -67,7 +67,7 @@ func (p *Pool) resumeNow(s *reset.Session, name string) error {
 	return p.save()
 }
 
-// wake makes the events that fire in a clone that somebody gets.
+// wake makes the events that fire in a clone that is handed out.
 func (p *Pool) wake(ctx context.Context, l *lease) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,7 +2,7 @@ package pool
 
 import "time"
 
-// DefaultIdle is for how long at least spare clones stay that nobody asks for: each makes
+// DefaultIdle is for how long at least spare clones stay that are not asked for: each makes
 // information_schema slower for everybody who asks it about all databases, as many frameworks do.
 const DefaultIdle = 10 * time.Second
 
@@ -19,13 +19,13 @@ func (p *Pool) made(from string, took time.Duration) {
 	}
 }
 
-// idle reports whether nobody has had or asked for a clone of a template for so long that spare ones
+// idle reports whether no client has had or asked for a clone of a template for so long that spare ones
 // are not worth what they cost others. The caller holds p.mu.
 func (p *Pool) idle(t *tmpl) bool {
 	return !p.inUse(t) && time.Since(t.used) > p.config.Idle+worth*t.took
 }
 
-// inUse reports whether somebody has a clone of a template, or waits for one. Those that are kept are
+// inUse reports whether a client has a clone of a template, or waits for one. Those that are kept are
 // out of the pool. The caller holds p.mu.
 func (p *Pool) inUse(t *tmpl) bool {
 	for _, l := range p.leases {

@@ -35,12 +35,12 @@ type lease struct {
 	// pooled says that the name was chosen, so that the database may serve others after it.
 	pooled bool
 
-	// mu is held by whoever works on the database.
+	// mu is held while the database is worked on.
 	mu       sync.Mutex
 	database reset.Database
 	gone     bool
 
-	// The rest is under Pool.mu. It is ready once it was made, spare while it is nobody's, and
+	// The rest is under Pool.mu. It is ready once it was made, spare while it is not leased, and
 	// kept when it is to stay whatever happens.
 	expires            time.Time
 	ready, spare, kept bool
@@ -73,7 +73,7 @@ var nameRule = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
 // longestName is the longest that a server takes.
 const longestName = 64
 
-// undoTime is how long undoing what failed may take, whoever has gone away meanwhile.
+// undoTime is how long undoing what failed may take, although its client may have gone away.
 const undoTime = time.Minute
 
 // never is when spare leases expire, and those that are kept.
@@ -124,7 +124,7 @@ func (p *Pool) newDatabase(ctx context.Context, r Request) (Lease, error) {
 			return p.leaseOf(l), nil
 		}
 	}
-	// Nobody is there to have it, or it cannot be written down.
+	// Its client has gone, or it cannot be written down.
 	p.leave()
 	l.expires = never
 	if t := p.templates[l.Template]; t != nil && l.pooled && l.database.Asleep {
@@ -152,7 +152,7 @@ func (p *Pool) named(ctx context.Context, r Request, wait time.Duration) (*lease
 	return l, err
 }
 
-// make makes a clone that is nobody's yet, with the name or a chosen one.
+// make makes a clone that is not leased yet, with the name or a chosen one.
 func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error) {
 	s, done, err := p.session(ctx)
 	if err != nil {
@@ -200,7 +200,7 @@ func (p *Pool) provision(ctx context.Context, s *reset.Session, l *lease, f func
 	defer cancel()
 	var removed error
 	if errors.Is(err, template.ErrExists) {
-		// Somebody else made it meanwhile: it must not be ours to remove, whatever becomes of the
+		// Another client made it meanwhile: it must not be ours to remove, whatever becomes of the
 		// account.
 		if err := p.revoke(undo, s, l); err != nil {
 			p.config.Log.Error("cannot remove an account", "database", l.Name, "error", err)
@@ -221,7 +221,7 @@ func (p *Pool) provision(ctx context.Context, s *reset.Session, l *lease, f func
 	return errors.Join(err, removed)
 }
 
-// newLease is a lease that is not ready; one without a name of its own is nobody's.
+// newLease is a lease that is not ready; one without a name of its own is not leased.
 func newLease(from, name string, pooled bool) *lease {
 	return &lease{
 		Name: name, Template: from, pooled: pooled, spare: pooled, expires: never,
@@ -332,7 +332,7 @@ func (p *Pool) remove(ctx context.Context, s *reset.Session, l *lease) error {
 	return p.erase(ctx, s, l)
 }
 
-// eraseTries is how often a database is removed that a lock of somebody unknown keeps: MariaDB's event
+// eraseTries is how often a database is removed that the lock of an unknown connection keeps: MariaDB's event
 // scheduler has its own table locked while it begins an event.
 const eraseTries = 3
 
@@ -353,7 +353,7 @@ func (p *Pool) erase(ctx context.Context, s *reset.Session, l *lease) error {
 
 // revoke removes the account of a lease, and ends its connections.
 func (p *Pool) revoke(ctx context.Context, s *reset.Session, l *lease) error {
-	// In this order: nobody logs in again in between.
+	// In this order: no connection logs in again in between.
 	err := p.unlocked(ctx, s, l, func() error {
 		_, err := s.Conn.ExecContext(ctx, p.config.Server.Dialect().EndLeaseSQL(l.Login))
 		return err
@@ -374,7 +374,7 @@ func (p *Pool) unlocked(ctx context.Context, s *reset.Session, l *lease, f func(
 	return err
 }
 
-// find returns a lease, locked, once nobody else works on it.
+// find returns a lease, locked, once no other request works on it.
 func (p *Pool) find(name string) (*lease, error) {
 	name = p.fold(name)
 	p.mu.Lock()

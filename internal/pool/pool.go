@@ -27,7 +27,7 @@ import (
 const (
 	// sessions is how many databases can be worked on at the same time.
 	sessions = 8
-	// readInterval is how often the log is read while nobody asks: the server may then
+	// readInterval is how often the log is read while no reset asks: the server may then
 	// remove it up to there.
 	readInterval = 200 * time.Millisecond
 	// expireInterval is how often leases are looked at.
@@ -67,7 +67,7 @@ type Config struct {
 	FoldsNames bool
 	// Limits are those of an instance that has none of its own yet.
 	Limits Limits
-	// Idle is for how long at least spare clones stay that nobody asks for, 0 for DefaultIdle.
+	// Idle is for how long at least spare clones stay that are not asked for, 0 for DefaultIdle.
 	Idle time.Duration
 	// Room is how many bytes can still be written, nil for any number.
 	Room func() (int64, error)
@@ -82,7 +82,7 @@ type Pool struct {
 	end    context.CancelFunc
 	behind sync.WaitGroup
 
-	// reading is held by whoever reads the shape of a template.
+	// reading is held while a request reads the shape of a template.
 	reading sync.Mutex
 
 	mu        sync.Mutex
@@ -106,8 +106,8 @@ type Pool struct {
 	unwanted []*lease
 	counters counters
 
-	// free are the sessions that nobody works with, the one that was used last behind the
-	// others, and busy has a place for each that somebody does.
+	// free are the sessions that are not in use, the one that was used last behind the
+	// others, and busy has a place for each that is.
 	free []*reset.Session
 	busy chan struct{}
 }
@@ -135,7 +135,7 @@ func Open(config Config) (*Pool, error) {
 	return p, nil
 }
 
-// leftovers reports whether the last run left databases that nobody has a claim to.
+// leftovers reports whether the last run left databases that no lease or build owns.
 func (p *Pool) leftovers() bool {
 	for _, l := range p.leases {
 		if l.spare {
@@ -233,7 +233,7 @@ func (p *Pool) start() error {
 	return nil
 }
 
-// every has f done at that interval, until Close.
+// every calls f at that interval, until Close.
 func (p *Pool) every(interval time.Duration, f func()) {
 	p.behind.Go(func() {
 		ticks := time.NewTicker(interval)

@@ -53,7 +53,7 @@ func (p *Pool) measure() (room int64, known bool) {
 }
 
 // spares is how many spare clones of a template there are, with those that are being made and for
-// which nobody waits. The caller holds p.mu.
+// which no request waits. The caller holds p.mu.
 func (t *tmpl) spares() int { return len(t.ready) + max(0, t.making-len(t.waiting)) }
 
 // spareBytes is what the spare clones of all templates take, in bytes. The caller holds p.mu.
@@ -72,7 +72,7 @@ func (p *Pool) byUse() []*tmpl {
 // allowed is what the spare clones of all templates may take, in bytes: one part in so many of the
 // room that there would be without them. The caller holds p.mu.
 func (p *Pool) allowed(share float64) float64 {
-	return (float64(p.room) + p.spareBytes()) / share // more than there are numbers for, where nobody measures
+	return (float64(p.room) + p.spareBytes()) / share // more than there are numbers for, where room is not measured
 }
 
 // fits is how many spare clones of a template there may be for all to take no more than one part in
@@ -83,7 +83,7 @@ func (p *Pool) fits(t *tmpl, share float64) int {
 }
 
 // trim removes spare clones that take more than their part of the room, of the template first that
-// nobody has asked for the longest, unless others are being removed: how much room there is then is
+// no client has asked for the longest, unless others are being removed: how much room there is then is
 // known only when they are gone. The caller holds p.mu.
 func (p *Pool) trim() {
 	if len(p.unwanted) > 0 {
@@ -99,7 +99,7 @@ func (p *Pool) trim() {
 	}
 }
 
-// discard removes a lease that is nobody's, in the background. The caller holds p.mu.
+// discard removes a lease that is not handed out, in the background. The caller holds p.mu.
 func (p *Pool) discard(l *lease) {
 	l.spare = true
 	if p.life.Err() != nil {

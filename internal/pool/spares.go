@@ -40,7 +40,7 @@ type tmpl struct {
 	// took is how long it took to make the last clone.
 	took time.Duration
 
-	// ready are leases that are nobody's. waiting are those who want one, in the order in
+	// ready are leases that are not handed out. waiting are those who want one, in the order in
 	// which they came, and making is how many are being made.
 	ready   []*lease
 	waiting []chan clone
@@ -50,7 +50,7 @@ type tmpl struct {
 	pause time.Duration
 }
 
-// clone is what somebody who waits for a lease gets.
+// clone is what a request that waits for a lease gets.
 type clone struct {
 	*lease
 	err error
@@ -95,7 +95,7 @@ func (p *Pool) SetLimits(l Limits) error {
 	return nil
 }
 
-// ticket is somebody's place in the queue: when it is their turn then is called, if it is
+// ticket is a request's place in the queue: when it is their turn then is called, if it is
 // not nil, under Pool.mu, and turn closed.
 type ticket struct {
 	turn chan struct{}
@@ -169,7 +169,7 @@ func (p *Pool) take(ctx context.Context, name string, wait time.Duration) (*leas
 	}
 	var t *tmpl
 	mine := make(chan clone, 1)
-	// Whose turn it is waits for a clone from that moment on, so that nobody comes first who
+	// Whose turn it is waits for a clone from that moment on, so that no request comes first that
 	// came later.
 	err := p.enter(ctx, wait, func() {
 		if t = p.templates[name]; t == nil {
@@ -234,7 +234,7 @@ func (p *Pool) deal(t *tmpl) {
 		t.waiting[0] <- clone{lease: l}
 		t.waiting = t.waiting[1:]
 	}
-	// One after the other while nobody waits for more: they are then numbered as they are
+	// One after the other while no request waits for more: they are then numbered as they are
 	// handed out, and leave the rest of the machine to the tests.
 	for p.missing(t, p.spare(t)) > 0 && t.making < min(makers, max(1, len(t.waiting))) {
 		p.work(t, func() (*lease, error) { return p.make(p.life, t.name, "") })
@@ -250,7 +250,7 @@ func (p *Pool) missing(t *tmpl, spare int) int {
 	return len(t.waiting) + spare - len(t.ready) - t.making
 }
 
-// spare is how many clones of a template there should be that nobody asked for. The caller
+// spare is how many clones of a template there should be ahead of requests. The caller
 // holds p.mu.
 func (p *Pool) spare(t *tmpl) int {
 	if !p.clonable(t) || time.Now().Before(t.rests) || p.idle(t) {
@@ -285,7 +285,7 @@ func (p *Pool) work(t *tmpl, job func() (*lease, error)) {
 	})
 }
 
-// addSpare puts a lease among those that are nobody's. The caller holds p.mu.
+// addSpare puts a lease among those that are not handed out. The caller holds p.mu.
 func (p *Pool) addSpare(t *tmpl, l *lease) {
 	l.spare = true
 	if p.templates[t.name] != t {

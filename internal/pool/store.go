@@ -40,7 +40,7 @@ type leaseRecord struct {
 	Template   string       `json:"template"`
 	Login      dbconn.Login `json:"login"`
 	TTLSeconds float64      `json:"ttl_s"`
-	// Expires is zero for one that is nobody's: the next run removes it.
+	// Expires is zero for one that is not handed out: the next run removes it.
 	Expires time.Time `json:"expires"`
 	Pooled  bool      `json:"pooled,omitempty"`
 	Kept    bool      `json:"kept,omitempty"`

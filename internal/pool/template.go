@@ -25,7 +25,7 @@ type Template struct {
 	Tables      int
 	// Bytes is about what its tables take.
 	Bytes int64
-	// Leases is how many clones of it somebody has, and Spare how many are ready for others.
+	// Leases is how many clones of it are leased, and Spare how many are ready for others.
 	Leases, Spare int
 	// Changed says why it can make no clones any more, "" if it can. It, Tables and Bytes
 	// are not known after a restart until the template is used.
@@ -35,7 +35,7 @@ type Template struct {
 // shapeTries is how often the shape of a database is read that changes meanwhile.
 const shapeTries = 3
 
-// PutTemplate makes a database a template, or makes one anew that was changed. What it
+// PutTemplate makes a database a template, or makes one again that was changed. What it
 // holds now is what its clones will begin with.
 func (p *Pool) PutTemplate(ctx context.Context, name string) (Template, error) {
 	t, err := p.putTemplate(ctx, p.fold(name))
@@ -101,7 +101,7 @@ func (p *Pool) putTemplate(ctx context.Context, name string) (Template, error) {
 	return p.template(t), nil
 }
 
-// readShape reads the shape of a database that nobody changes meanwhile, and watches it.
+// readShape reads the shape of a database that does not change meanwhile, and watches it.
 func (p *Pool) readShape(ctx context.Context, s *reset.Session, name string) (*template.Shape, error) {
 	shape, err := p.tryShape(ctx, s, name)
 	if err != nil {
@@ -160,7 +160,7 @@ func (p *Pool) tryShape(ctx context.Context, s *reset.Session, name string) (*te
 	}
 }
 
-// shape returns the shape of a template. After a restart it is read anew: what the
+// shape returns the shape of a template. After a restart it is read again: what the
 // database holds then is the template.
 func (p *Pool) shape(ctx context.Context, s *reset.Session, name string) (*template.Shape, error) {
 	known := func() (*tmpl, *template.Shape) {
@@ -252,7 +252,7 @@ func (p *Pool) size(shape *template.Shape) int64 {
 	return max(tables, files)
 }
 
-// leasesOf is how many clones of a template somebody has. The caller holds p.mu.
+// leasesOf is how many clones of a template are leased. The caller holds p.mu.
 func (p *Pool) leasesOf(t *tmpl) (n int) {
 	for _, l := range p.leases {
 		if l.Template == t.name && !l.spare {

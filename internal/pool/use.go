@@ -63,7 +63,7 @@ func (p *Pool) resetBy(ctx context.Context, name string, f func(*reset.Session, 
 	return res, err
 }
 
-// onLease has f work on a database that somebody has, whose time to live begins anew.
+// onLease calls f with a leased database, whose time to live starts over.
 func (p *Pool) onLease(ctx context.Context, name string, f func(*reset.Session, *lease) error) error {
 	l, err := p.find(name)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *Pool) onLease(ctx context.Context, name string, f func(*reset.Session, 
 	return err
 }
 
-// notKept refuses a lease that is to stay as it is. Nobody follows what happens to it.
+// notKept refuses a lease that is to stay as it is. The journal does not follow it.
 func (p *Pool) notKept(l *lease) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,14 +94,14 @@ func (p *Pool) notKept(l *lease) error {
 	return nil
 }
 
-// renew begins the time to live of a lease anew. The caller holds p.mu.
+// renew starts the time to live of a lease over. The caller holds p.mu.
 func (p *Pool) renew(l *lease) {
 	if !l.kept {
 		l.expires = time.Now().Add(l.TTL)
 	}
 }
 
-// with has f done with a lease that nobody works on, under p.mu, and returns it.
+// with calls f, under p.mu, with a lease that no request works on, and returns it.
 func (p *Pool) with(name string, f func(*lease) error) (Lease, error) {
 	l, err := p.find(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *Pool) with(name string, f func(*lease) error) (Lease, error) {
 	return p.leaseOf(l), err
 }
 
-// Database returns a lease, whose time to live begins anew.
+// Database returns a lease, whose time to live starts over.
 func (p *Pool) Database(name string) (Lease, error) {
 	return p.with(name, func(l *lease) error {
 		p.renew(l)
@@ -219,7 +219,7 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 	return p.save()
 }
 
-// expire ends the leases whose time has run out and that nobody works on, and builds.
+// expire ends the leases whose time has run out and that no request works on, and builds.
 func (p *Pool) expire(now time.Time) {
 	p.mu.Lock()
 	var over []*lease
@@ -254,7 +254,7 @@ func (p *Pool) expireOne(l *lease) {
 	if l.spare {
 		if ours, err := p.ours(l); err == nil && !ours {
 			// The data is from another time, such as a mark's: whose database that is, or
-			// will be, nobody knows.
+			// will be is not known.
 			l.gone = true
 			p.mu.Lock()
 			defer p.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 //
 // On MySQL all are (2 ms for 100 tables instead of 1): of a table that the server has forgotten,
 // since it knows more than table_definition_cache says, information_schema tells the number that
-// was given last for the one that comes next, until somebody opens the table.
+// was given last for the one that comes next, until a connection opens the table.
 const few = 6
 
 // askCounters asks for AUTO_INCREMENT of the tables of a database that have it above 1. The
@@ -137,7 +137,7 @@ func (s *Session) reopen(ctx context.Context, name string, tables []string) erro
 }
 
 // settle puts back the counters of a database that show only now, after the given tables were
-// altered or made again: MySQL opens the tables anew that a foreign key ties to them, and finds
+// altered or made again: MySQL reopens the tables that a foreign key ties to them, and finds
 // in the dictionary what an insert that failed left there (see server.HidesCounters). Some it opens
 // at once and others when it comes to that, so all of them are opened here.
 func (r *Engine) settle(ctx context.Context, s *Session, d *Database, altered map[string]uint64) error {
@@ -170,7 +170,7 @@ func (r *Engine) settle(ctx context.Context, s *Session, d *Database, altered ma
 		}
 		altered = moved(want, have)
 		for table := range altered {
-			if set[table] { // somebody inserts, and no ALTER goes below that
+			if set[table] { // another connection inserts, and no ALTER goes below that
 				return fmt.Errorf("put counters back: that of %s moves", table)
 			}
 			set[table] = true

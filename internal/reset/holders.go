@@ -36,7 +36,7 @@ func (u *unlocker) clear(ctx context.Context, conn *sql.Conn, list []dbconn.Sess
 }
 
 // passes reports whether anything is at work that lets go of its locks by itself. The purge of
-// deleted rows keeps nobody from reading a template, and is asked for where others are wanted.
+// deleted rows keeps no connection from reading a template, and is asked for where others are wanted.
 func (u *unlocker) passes(ctx context.Context, conn *sql.Conn, list []dbconn.Session, supervisor string, purge bool) (bool, error) {
 	there, err := u.leaving(ctx, conn)
 	if err != nil || there {
@@ -49,7 +49,7 @@ func (u *unlocker) passes(ctx context.Context, conn *sql.Conn, list []dbconn.Ses
 		return true, nil
 	}
 	work, err := u.Server.Dialect().InnoDBWork(ctx, conn)
-	// One that cannot go on since somebody reads what was deleted is at work all the time.
+	// One that cannot go on since a connection reads what was deleted is at work all the time.
 	moves := work.Purge != "" && work.Purge != u.purge
 	u.purge = work.Purge
 	return work.RollsBack || purge && moves, err
@@ -67,7 +67,7 @@ func (u *unlocker) leaving(ctx context.Context, conn *sql.Conn) (bool, error) {
 	return false, nil
 }
 
-// rows ends the connections that hold locks on rows that the session waits for: nobody but the
+// rows ends the connections that hold locks on rows that the session waits for: only the
 // database's own account has anything to commit there, and no session of ours waits for long.
 func (u *unlocker) rows(ctx context.Context, conn *sql.Conn, list []dbconn.Session, supervisor string) error {
 	if time.Since(u.rowsAsked) < rowLooks {

@@ -55,7 +55,7 @@ func OpenJournal(dir, base string) (*Journal, error) {
 }
 
 // open goes to the beginning of the newest file. What stands there is read again by the
-// next Read; whoever is watched must be marked.
+// next Read; a database that is watched must be marked.
 func (j *Journal) open() error {
 	files, err := j.logFiles()
 	if err != nil {
@@ -79,7 +79,7 @@ func (j *Journal) logFiles() ([]string, error) {
 }
 
 // Recover looks in the files before the newest for transactions that are prepared: those that the
-// server had when it was started anew. What cannot be read there is not known, as if it were gone.
+// server had when it was restarted. What cannot be read there is not known, as if it were gone.
 func (j *Journal) Recover(list []binlog.XID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -201,7 +201,7 @@ func (j *Journal) Return(name string, taken *Changes) {
 	defer j.mu.Unlock()
 	if c := j.watched[name]; c != nil {
 		taken.follow(c)
-		taken.Prepared = nil // Take finds them anew
+		taken.Prepared = nil // Take finds them again
 		j.watched[name] = taken
 	}
 }
@@ -253,8 +253,8 @@ func (j *Journal) Format() *binlog.Format {
 	return j.format
 }
 
-// read is Read. An error is one of the log, after which nobody can be sure of anything;
-// the log is followed anew from where it stands. One of a single event costs no more than that.
+// read is Read. An error is one of the log, after which nothing is certain;
+// the log is followed again from where it stands. One of a single event costs no more than that.
 func (j *Journal) read() {
 	for tries := 0; ; tries++ {
 		if j.tail == nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // known does what is to be done about a lock of which the server tells who holds it. On the database
-// itself that is nobody's to keep, and whoever has it is ended: at once if the connection is idle,
-// and after longestWork if it is at work. One on the template or on everything is somebody's own
+// itself that no connection may keep, and its holder is ended: at once if the connection is idle,
+// and after longestWork if it is at work. One on the template or on everything is another connection's own
 // affair: what waits for it is ended.
 func (u *unlocker) known(ctx context.Context, conn *sql.Conn, list []dbconn.Session, lock *dbconn.MetadataLock, supervisor string) error {
 	if time.Since(u.began) >= longestPassing {

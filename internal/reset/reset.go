@@ -26,7 +26,7 @@ type Database struct {
 	// sequences are where they stood at the savepoint that it is put back to, nil for those of Shape.
 	sequences map[string]template.SequenceState
 
-	// Asleep says that it has no events that fire, since nobody has it.
+	// Asleep says that it has no events that fire, since it is not leased.
 	Asleep bool
 
 	// foreign are prepared XA transactions that are known to be had by connections of others.
@@ -49,7 +49,7 @@ type Engine struct {
 	Leased func(user string) bool
 
 	sampling sampling
-	// verifying is held by whoever compares a template with what it was.
+	// verifying is held while a reset compares a template with what it was.
 	verifying sync.Mutex
 	strangers strangers
 }
@@ -67,7 +67,7 @@ func (r *Engine) Clone(ctx context.Context, s *Session, shape *template.Shape, n
 	return r.watched(ctx, s, shape, name, shape.Clone)
 }
 
-// CloneAsleep is Clone of one that nobody has yet.
+// CloneAsleep is Clone of one that is not leased yet.
 func (r *Engine) CloneAsleep(ctx context.Context, s *Session, shape *template.Shape, name string) (map[string]uint64, error) {
 	return r.watched(ctx, s, shape, name, shape.CloneAsleep)
 }
@@ -118,7 +118,7 @@ func (r *Engine) Reset(ctx context.Context, s *Session, d *Database, c Counters)
 	return res, nil
 }
 
-// failed says that a database is not as it should be, and leaves the warnings, which nobody was
+// failed says that a database is not as it should be, and leaves the warnings, which no client was
 // told, to the next who puts it back.
 func (r *Engine) failed(d *Database, warnings []string, why string) {
 	r.Journal.Return(d.Name, &Changes{Warnings: warnings})
@@ -175,7 +175,7 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 		again("it was changed while it was put back")
 	}
 	if err == nil && plan.Way == Reclone && r.Journal.Changed(d.Name) != "" {
-		// Whether that was before it was made or after, nobody can tell.
+		// Whether that was before it was made or after is not known.
 		r.Journal.Invalidate(d.Name, "it was changed while it was made again")
 	}
 	if err == nil && d.Asleep && plan.Structure { // which made them again
@@ -339,7 +339,7 @@ func (r *Engine) apply(ctx context.Context, s *Session, d *Database, p *Plan, co
 	if !r.Server.HidesCounters() {
 		return nil
 	}
-	// Of tables that were filled or compared nobody has kept which were made again.
+	// Which of the tables that were filled or compared were made again was not kept.
 	for _, set := range []map[string]bool{p.NeedsRefill, p.Suspect} {
 		for table := range set {
 			altered[table] = d.Counters[table]
@@ -374,7 +374,7 @@ func (r *Engine) undo(ctx context.Context, s *Session, d *Database, p *Plan, res
 
 // keys tells the primary keys of the tables of a shape. Those of tables with columns that only the
 // log shows, as MariaDB's of unique texts, are none, nor are those of tables with columns that are
-// computed: which of them are computed anew for a row of which an event has a part only is each
+// computed: which of them are computed again for a row of which an event has a part only is each
 // server's own affair, and an index or a CHECK would be wrong by it.
 func keys(shape *template.Shape) func(*binlog.TableMap) []int {
 	return func(m *binlog.TableMap) []int {

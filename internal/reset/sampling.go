@@ -7,7 +7,7 @@ import (
 )
 
 // samples is how many pages of each index the server reads for the statistics of a table whose
-// counter is put back, at most. It calculates them anew then, although neither table nor index
+// counter is put back, at most. It calculates them again then, although neither table nor index
 // has changed: at the usual 8 pages that is half of all that a small reset takes.
 const samples = 1
 

@@ -25,7 +25,7 @@ const (
 	longestOther = 80 * time.Millisecond
 	longestOwn   = 2 * time.Second
 	fewLooks     = 5
-	// longestWork is for how long whoever holds the lock may go on with a statement.
+	// longestWork is for how long the holder of the lock may go on with a statement.
 	longestWork = 50 * time.Millisecond
 	// sparingLooks is how often nothing else must have been seen before connections are ended that may hold
 	// nothing, and longestSparing how long they are spared on a server that is never at rest.
@@ -36,7 +36,7 @@ const (
 	// machine that takes its time.
 	longestPassing = 10 * time.Second
 	// rowLooks is how often the holders of locks on rows are asked for: MariaDB's answer is a copy
-	// that is renewed only if nobody has asked for a tenth of a second.
+	// that is renewed only if it was not asked for in a tenth of a second.
 	rowLooks = 120 * time.Millisecond
 )
 
@@ -97,7 +97,7 @@ func (r *Engine) Unlocked(ctx context.Context, s *Session, d *Database, f func()
 		if err == nil || !dbconn.WaitedForLock(err) {
 			return u.warnings, err
 		}
-		// It ran out by itself, between two looks or since nobody could look.
+		// It ran out by itself, between two looks or since no look was possible.
 		return u.warnings, u.locked("it was waited for until that ran out", err)
 	}
 	// It may have been ended just as it went on, and the next statement would be in its place.

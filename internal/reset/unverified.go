@@ -3,7 +3,7 @@ package reset
 import "maps"
 
 // Proven reports, after reading the log to its end, what of a database has changed with
-// certainty; "" if nothing has, or nobody can tell yet.
+// certainty; "" if nothing has, or it is not known yet.
 func (j *Journal) Proven(name string) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -30,7 +30,7 @@ func (r *Engine) Prove(ctx context.Context, s *Session, shape *template.Shape) e
 	return nil
 }
 
-// Certain returns an error if a template is for certain not what it was. It asks nobody.
+// Certain returns an error if a template is for certain not what it was. It asks no server.
 func (r *Engine) Certain(name string) error {
 	if why := r.Journal.Proven(name); why != "" {
 		return fmt.Errorf("%w: %s\nhint: ramaria template add %s takes it as it is now", ErrTemplateChanged, why, name)

@@ -16,9 +16,9 @@ import (
 
 // An XA transaction that was prepared and has changed no row is not in the log, or without rows (where
 // it wrote to tables that know no transactions), keeps its locks,
-// and belongs to nobody once its connection is gone. The server tells its name, not its database.
+// and belongs to no connection once its connection is gone. The server tells its name, not its database.
 // What is rolled back is therefore whatever is prepared, has no rows in the log, and belongs to no
-// connection of somebody else's: no row is lost by that. An application that prepares a
+// other connection: no row is lost by that. An application that prepares a
 // transaction that only read, leaves its connection, and decides from another, meets "unknown XID"
 // if a clone is reset in between.
 
@@ -86,7 +86,7 @@ func (s *strangers) lost(losses int) bool {
 	return losses != was
 }
 
-// left returns those of the prepared transactions that somebody left who changed no rows.
+// left returns those of the prepared transactions that were left and changed no rows.
 func (r *Engine) left(ctx context.Context, s *Session, user string, list []binlog.XID) ([]binlog.XID, error) {
 	if r.strangers.lost(r.Journal.Losses()) {
 		r.strangers.add(list)
@@ -108,10 +108,10 @@ func (r *Engine) left(ctx context.Context, s *Session, user string, list []binlo
 const heldPoll = 2 * time.Millisecond
 
 // release rolls back those of the prepared transactions that changed no row and belong to the user
-// of a database or to nobody. One that has done nothing at all MariaDB shows in no list of
+// of a database or to no account. One that has done nothing at all MariaDB shows in no list of
 // transactions while its connection has it. So where one is still had after workPatience, which is
 // more than an application takes from PREPARE to its verdict, all connections of the user are
-// ended: release reports that. What stays then is somebody else's, and no reason to end them again.
+// ended: release reports that. What stays then is another account's, and no reason to end them again.
 func (r *Engine) release(ctx context.Context, s *Session, d *Database, names []binlog.XID) (ended bool, err error) {
 	var suspects map[string]bool // those that have been had all the time
 	for since := time.Now(); ; {

@@ -32,7 +32,7 @@ const (
 	leastPause = 5 * time.Second
 )
 
-// ExpectedPause is for how long a server is expected to stand still for a snapshot of
+// ExpectedPause is for how long a server is expected to pause for a snapshot of
 // size bytes of data.
 func ExpectedPause(v volume.Volume, size int64) time.Duration {
 	if v.Shares() {
@@ -226,7 +226,7 @@ func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client
 	}
 	out.ReadyMicros = time.Since(starting).Microseconds()
 	s.behind.Go(func() {
-		// A large directory takes its time to remove; nobody waits for that.
+		// A large directory takes its time to remove; no request waits for that.
 		if err := s.store.Discard(context.WithoutCancel(ctx), old); err != nil {
 			s.log.Error("cannot remove what was rewound", "error", err)
 		}

@@ -107,7 +107,7 @@ const (
 )
 
 // copyLive copies a directory that is written to: beside the writers what can be, and
-// all of it while they stand still where files have several names.
+// all of it while they are frozen where files have several names.
 func copyLive(ctx context.Context, src, dst string, how How) error {
 	err := followLive(ctx, src, dst, how)
 	if !errors.Is(err, sys.ErrHardLinks) {
@@ -120,7 +120,7 @@ func copyLive(ctx context.Context, src, dst string, how How) error {
 }
 
 // followLive copies all of a directory beside the writers, then what they have changed
-// meanwhile, and then, while they stand still, the rest.
+// meanwhile, and then, while they are frozen, the rest.
 func followLive(ctx context.Context, src, dst string, how How) error {
 	live := sys.NewLiveCopy(src, dst, how.Filter)
 	for range liveRounds {

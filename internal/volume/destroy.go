@@ -144,7 +144,7 @@ func (o *Opener) reclaimIn(ctx context.Context, mounts string) error {
 	return errors.Join(errs...)
 }
 
-// reclaimKilled does the work of Reclaim for one kind, unless somebody is at it.
+// reclaimKilled does the work of Reclaim for one kind, unless another process is at it.
 func (m *Mount) reclaimKilled(ctx context.Context) error {
 	if there, err := sys.Mounted(m.dir); there || err != nil {
 		return err

@@ -37,7 +37,7 @@ type directory struct {
 
 var _ Volume = (*directory)(nil)
 
-// openDir makes the directory, or takes the one that is there if nobody else can
+// openDir makes the directory, or takes the one that is there if no other user can
 // have put anything in it.
 func (o *Opener) openDir(spec Spec, dir string) (*directory, error) {
 	dir, err := filepath.Abs(dir)
@@ -94,7 +94,7 @@ func checkDir(dir string, mode fs.FileMode) error {
 	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("%s: it is not a directory, or a symbolic link to one\nhint: look at it with ls -ld %s, and remove it if it is not yours to keep", dir, dir)
 	case errors.Is(err, fs.ErrPermission):
-		// Closed to us: then it is somebody else's, or has an odd mode.
+		// Closed to us: then it is another user's, or has an odd mode.
 		fi, lerr := os.Lstat(dir)
 		if lerr != nil {
 			return fmt.Errorf("%s: %w", dir, lerr)

@@ -220,7 +220,7 @@ func (m *Mount) provision(ctx context.Context, fsys *sys.Mount, size int64) erro
 		if err := os.Mkdir(path, dirMode()); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		if err := os.Chmod(path, dirMode()); err != nil { //nolint:forbidigo // nobody else reaches the file system yet
+		if err := os.Chmod(path, dirMode()); err != nil { //nolint:forbidigo // no other process reaches the file system yet
 			return err
 		}
 	}

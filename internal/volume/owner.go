@@ -38,7 +38,7 @@ const (
 var errForeign = errors.New("it belongs to another home")
 
 // ReadOwner returns the owner of the volume at dir, the zero Owner if it has none. One that
-// cannot be understood is nobody's that is known here: /dev/shm is open to everybody, and what
+// cannot be understood has no owner that is known here: /dev/shm is open to everybody, and what
 // another user has put there may be anything, a FIFO that waits for ever too.
 func ReadOwner(dir string) (w Owner, err error) {
 	fault := func(err error) (Owner, error) {
@@ -84,7 +84,7 @@ func (o *Opener) foreign(dir string) bool {
 	return err != nil || w.Registry != "" && w.Registry != o.Owner.Registry
 }
 
-// claim makes the volume at dir this registry's, if it is nobody's.
+// claim makes the volume at dir this registry's, if it has no owner.
 func (o *Opener) claim(dir string) error {
 	w, err := ReadOwner(dir)
 	if err == nil && w.Registry == "" && o.Owner.Registry != "" {
@@ -127,7 +127,7 @@ func (o *Opener) writeOwner(dir string) error {
 func (o *Opener) place(kind Kind) string {
 	var usual, own string
 	switch kind {
-	case Disk: // it lies in the home: whoever has that has the volume
+	case Disk: // it lies in the home: the owner of that owns the volume
 		return o.Places.Disk
 	case Shm:
 		usual, own = o.Places.Shm, o.apart(o.Places.Shm)

@@ -57,7 +57,7 @@ func readRegistry(h host.Host, state string) (id, known string, err error) {
 	}
 	var r registry
 	if json.Unmarshal(b, &r) != nil || r.Format != ownerFormat {
-		return "", "", nil //nolint:nilerr // a damaged one is made anew
+		return "", "", nil //nolint:nilerr // a damaged one is made again
 	}
 	here, err := bind(h, state)
 	if err != nil {

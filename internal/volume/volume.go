@@ -2,7 +2,7 @@
 // and instances, knows how much room it has, and copies whole data directories
 // fast. It keeps one invariant: below its directory a tree is there whole or
 // not at all. Half a copy is never seen under its name, and what a killed process
-// leaves behind lies under names that Sweep finds and nobody else uses.
+// leaves behind lies under names that Sweep finds and nothing else uses.
 package volume
 
 import (
@@ -58,8 +58,8 @@ type How struct {
 	// Filter says what stays out; nil is nothing.
 	Filter sys.Filter
 	// Freeze calls its argument, which copies what has changed since it was copied
-	// first, while nobody writes to the source. An error of its own counts as one of the
-	// copy. nil says that nobody writes anyway.
+	// first, while no process writes to the source. An error of its own counts as one of the
+	// copy. nil says that no process writes.
 	Freeze func(clone func(ctx context.Context) error) error
 }
 

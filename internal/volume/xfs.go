@@ -82,7 +82,7 @@ func (m *Mount) mkfs(ctx context.Context, on *os.File, size int64) error {
 	if err != nil {
 		return err
 	}
-	// rmapbt is for repair, which nobody does in RAM; -K because the device is empty.
+	// rmapbt is for repair, which is not done in RAM; -K because the device is empty.
 	argv = append(argv[:len(argv):len(argv)], "-q", "-f", "-K", "-m", "crc=1,reflink=1,rmapbt=0",
 		"-d", fmt.Sprintf("size=%d", xfsSize(size)), "-l", fmt.Sprintf("size=%d", xfsLog), "/proc/self/fd/3")
 	var said bytes.Buffer

@@ -38,7 +38,7 @@ type zramRecord struct {
 const zramTable = 256
 
 // recordSuffix ends the names of records: that of the volume, and beside it those of
-// volumes that were removed by force while somebody still used them.
+// volumes that were removed by force while a process still used them.
 const recordSuffix = ".device"
 
 func (m *Mount) recordPath() string { return m.dir + recordSuffix }
@@ -140,7 +140,7 @@ func (m *Mount) reclaim(ctx context.Context) error {
 }
 
 // setAside gives the record of a device that is still in use another name, so that
-// the volume can be made anew and a later command takes the device away.
+// the volume can be made again and a later command takes the device away.
 func (m *Mount) setAside(path string) error {
 	r, ok, err := m.readZram(path)
 	if err != nil || !ok || path != m.recordPath() {
@@ -188,7 +188,7 @@ func (r zramRecord) remove(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// One of another size is somebody else's, who was given the number.
+		// One of another size belongs to another process, which was given the number.
 		if size != 0 && size != r.Size {
 			continue
 		}
