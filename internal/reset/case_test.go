@@ -63,6 +63,8 @@ var cases = []struct {
 	{"counter of an empty table", "BEGIN\nINSERT INTO empty_one VALUES (), ()\nROLLBACK", "noop rewind"},
 	{"counter set", "ALTER TABLE counted AUTO_INCREMENT = 5000", "refill"},
 
+	{"keys disabled", "ALTER TABLE old DISABLE KEYS", "refill"},
+	{"keys disabled, rows inserted", "ALTER TABLE old DISABLE KEYS\nINSERT INTO old VALUES (7, 'x')\nALTER TABLE plain DISABLE KEYS", "refill"},
 	{"truncate", "TRUNCATE TABLE toy\nTRUNCATE plain", "refill"},
 	{"truncate and fill", "TRUNCATE TABLE plain\nINSERT INTO plain VALUES (1, 'another')\nUPDATE visit SET who = who + 50 ORDER BY who DESC", "refill"},
 	{"create table", "CREATE TABLE extra (a int)\nINSERT INTO extra VALUES (1)\nCREATE TABLE extra2 AS SELECT * FROM plain\nCREATE TABLE extra3 LIKE plain", "refill"},

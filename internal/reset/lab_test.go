@@ -106,7 +106,28 @@ func (l *lease) dump() string {
 	if err := l.session.Conn.QueryRowContext(l.t.Context(), "SHOW CREATE DATABASE "+dbconn.QuoteName(l.Name)).Scan(&name, &create); err != nil {
 		l.t.Fatal(err)
 	}
-	return create + "\n" + l.srv.Dump(l.t, l.Name)
+	return create + "\n" + l.srv.Dump(l.t, l.Name) + "\n" + strings.Join(l.indexes(), "\n")
+}
+
+// indexes are those of all tables, and which of them are disabled, which no definition shows.
+func (l *lease) indexes() (list []string) {
+	l.t.Helper()
+	rows, err := l.session.Conn.QueryContext(l.t.Context(), "SELECT CONCAT_WS(' ', TABLE_NAME, INDEX_NAME, COMMENT) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = '"+l.Name+"' ORDER BY 1")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			l.t.Fatal(err)
+		}
+		list = append(list, line)
+	}
+	if err := rows.Err(); err != nil {
+		l.t.Fatal(err)
+	}
+	return list
 }
 
 // checksums are those of all tables.

@@ -39,9 +39,10 @@ type Plan struct {
 	// Suspect names by their definitions.
 	Structure bool
 	Suspect   map[string]bool
-	// Remake says that these are to be made again though they look right: MariaDB shows no default of
-	// a column with AUTO_INCREMENT, and inserts it.
-	Remake bool
+	// Remake names those to make again though their definitions are the template's. No definition
+	// shows a default of a column with AUTO_INCREMENT, which MariaDB inserts, or disabled keys, which
+	// MySQL leaves disabled in a table that is emptied.
+	Remake map[string]bool
 	// ReadOnly says that the database may be read only.
 	ReadOnly bool
 	// Rollback are the XA transactions to be rolled back.
@@ -98,7 +99,7 @@ func MakeRows(c *Changes, shape *template.Shape, cascadesLogged bool) Plan {
 }
 
 func makePlan(c *Changes, shape *template.Shape, cascadesLogged, rowsOnly bool) Plan {
-	p := Plan{Way: Noop, Rollback: c.Prepared, Warnings: c.Warnings, NeedsRefill: map[string]bool{}, Suspect: map[string]bool{}}
+	p := Plan{Way: Noop, Rollback: c.Prepared, Warnings: c.Warnings, NeedsRefill: map[string]bool{}, Suspect: map[string]bool{}, Remake: map[string]bool{}}
 	m := maker{changes: c, shape: shape, plan: &p, rowsOnly: rowsOnly}
 	if why := m.mustReclone(); why != "" {
 		p.Way, p.Why = Reclone, why
@@ -194,10 +195,11 @@ func (m *maker) statements() {
 	}
 	m.plan.Structure = true
 	m.plan.ReadOnly = m.changes.mentions("read") // ALTER DATABASE ... READ ONLY
-	m.plan.Remake = m.changes.mentions("default")
+	defaults, disabled := m.changes.mentions("default"), m.changes.mentions("keys")
 	for _, t := range m.shape.Tables {
 		if m.changes.mentions(t.Name) {
 			m.plan.Suspect[t.Name] = true
+			m.plan.Remake[t.Name] = defaults || disabled && t.Engine != "InnoDB" // which disables none
 			m.refill(t.Name, "a statement may have changed "+t.Name)
 		}
 	}

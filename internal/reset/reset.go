@@ -419,9 +419,7 @@ func (r *Engine) fill(ctx context.Context, s *Session, d *Database, p *Plan) err
 		return err
 	}
 	repair := d.Shape.Compare(have, p.NeedsRefill)
-	if p.Remake {
-		repair.Again(p.Suspect)
-	}
+	repair.Again(p.Remake)
 	p.dropUndo(repair.Remake)
 	return d.Shape.Repair(ctx, s.Conn, d.Name, repair)
 }
