@@ -1,10 +1,10 @@
-// Package client talks to a running Ramaria instance: it asks how the instance is,
-// branches it, marks its data and rewinds it to a mark, and gets databases that are
-// clones of templates. It needs nothing but the standard library, and keeps one
-// invariant: it sends no request to a socket that neither the caller nor root owns.
+// Package client talks to a running Ramaria instance: it reads its state, branches it,
+// marks its data, rewinds it to a mark, and leases databases that are clones of
+// templates. It needs only the standard library, and keeps one invariant: it sends no
+// request to a socket that neither the caller nor root owns.
 //
 // Its types are the JSON of the HTTP API. Fields are added, never renamed or given
-// another meaning; a client passes over those that it does not know.
+// another meaning; a client ignores those that it does not know.
 package client
 
 import (
@@ -74,7 +74,7 @@ func (c *Client) Socket() string { return c.conns.socket }
 // then has a connection of its own.
 func (c *Client) Close() { c.conns.close() }
 
-// Status tells how the instance is.
+// Status returns the state of the instance.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var s Status
 	err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s)
@@ -127,7 +127,7 @@ func (c *Client) Marks(ctx context.Context) ([]Mark, error) {
 	return m, err
 }
 
-// Mark remembers the data that the instance has now. A label that is taken is
+// Mark keeps the data that the instance has now under a label. A label that is taken is
 // CodeExists, unless the request says to replace.
 func (c *Client) Mark(ctx context.Context, r MarkRequest) (Mark, error) {
 	var m Mark
@@ -135,12 +135,12 @@ func (c *Client) Mark(ctx context.Context, r MarkRequest) (Mark, error) {
 	return m, err
 }
 
-// DeleteMark forgets a mark; one that does not exist is CodeNotFound.
+// DeleteMark removes a mark; one that does not exist is CodeNotFound.
 func (c *Client) DeleteMark(ctx context.Context, label string) error {
 	return c.call(ctx, http.MethodDelete, markPath(label), nil, nil)
 }
 
-// Rewind gives the instance the data back that it had at the mark, and keeps the
+// Rewind puts the instance back to the data that it had at the mark, and keeps the
 // mark. Connections to the server break. A mark that does not exist is CodeNotFound.
 func (c *Client) Rewind(ctx context.Context, label string) (Rewind, error) {
 	var r Rewind

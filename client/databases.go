@@ -214,7 +214,7 @@ const (
 	KeepCounters    ResetMode = "keep"
 )
 
-// ResetDatabase makes a database as its template is. One that does not exist is
+// ResetDatabase puts a database back to its template. One that does not exist is
 // CodeNotFound, one whose template was changed CodeChanged.
 func (c *Client) ResetDatabase(ctx context.Context, name string, mode ResetMode) (Reset, error) {
 	return c.putBack(ctx, name, "/reset", mode)
@@ -229,9 +229,9 @@ func (c *Client) putBack(ctx context.Context, name, action string, mode ResetMod
 	return r, err
 }
 
-// SetSavepoint has RollbackDatabase put a database back to what is committed in it now, until the
-// next ResetDatabase; a savepoint takes the place of the one before. A database of which more than
-// rows was changed is CodeChanged: it can have no savepoint.
+// SetSavepoint sets the savepoint of a database to what is committed in it now. RollbackDatabase goes
+// back to it, until the next ResetDatabase or SetSavepoint. A database of which more than rows was
+// changed is CodeChanged: it can have no savepoint.
 func (c *Client) SetSavepoint(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodPost, databasePath(name)+"/savepoint", nil, nil)
 }
@@ -256,8 +256,8 @@ func (c *Client) RewindDatabase(ctx context.Context, name string, mode ResetMode
 	return c.RollbackDatabase(ctx, name, mode)
 }
 
-// DropDatabase ends the use of a database: its user and their connections are gone. One
-// that does not exist is CodeNotFound.
+// DropDatabase releases a database: its account and connections are dropped, and the database
+// returns to the pool. One that does not exist is CodeNotFound.
 func (c *Client) DropDatabase(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodDelete, databasePath(name), nil, nil)
 }

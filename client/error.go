@@ -16,8 +16,8 @@ const (
 	CodeNotFound    = "not_found"   // no such mark, template or database, or no such path
 	CodeMethod      = "bad_method"  // the path has no such method
 	CodeExists      = "exists"      // the name or label is taken
-	CodeChanged     = "changed"     // the template was changed since it was made one, or the database that is to be marked, beyond its rows, or is kept as it is
-	CodeLost        = "lost"        // the database has no mark, or could not be put back to it: it is as its template
+	CodeChanged     = "changed"     // the template was changed since it was made one; or the database cannot have a savepoint, or is kept
+	CodeLost        = "lost"        // the database has no savepoint, or could not be rolled back to it: it was reset to its template
 	CodeNoLog       = "no_log"      // the instance keeps no binary log (--log off), without which nothing can be cloned or reset
 	CodeOther       = "other"       // the instance is not the one that is wanted
 	CodeBusy        = "busy"        // something else is going on; the same request can succeed later

@@ -16,7 +16,7 @@
 // next run finds its templates ready. `ramaria down tests --rm` removes it.
 // RAMARIA_INSTANCE is another name than tests, RAMARIA_BIN the program, if it is not the
 // ramaria in PATH; ramaria's own variables, such as RAMARIA_SERVER=mysql:9.7, choose the
-// server. An instance that is there and is another is an error.
+// server. An instance that runs another server is an error.
 //
 // # What is isolated
 //
