@@ -46,7 +46,7 @@ export class Connections {
   #addPool(pool) {
     pool.on('connection', (connection) => this.#addConnection(connection, true))
     if (typeof pool.promise === 'function') return // mysql2
-    // A pool of mariadb wraps a connection anew each time, and may hand it out before it tells of it.
+    // A pool of mariadb wraps a connection again each time, and may hand it out before it tells of it.
     const get = pool.getConnection
     pool.getConnection = (...args) => {
       const result = get.apply(pool, args)

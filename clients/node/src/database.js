@@ -50,7 +50,7 @@ export class Database {
     return { warnings: [], ...answer }
   }
 
-  // keep lets the database stay as it is, for somebody to look at; release does not touch it
+  // keep lets the database stay as it is, to be looked at; release does not touch it
   // any more.
   async keep() {
     this.#take(await this.#client.call('POST', `${this.#path}/keep`))

@@ -52,7 +52,7 @@ export class Http {
       req.on('error', (err) => {
         // A kept connection may have been closed by an instance that ended. The system call says that
         // the instance did not read the request; of one that hung up later ("socket hang up", without
-        // a system call) nobody knows whether it acted on it.
+        // a system call) it is unknown whether it acted on it.
         err.unseen = req.reusedSocket && err.syscall !== undefined && ['EPIPE', 'ECONNRESET'].includes(err.code)
         reject(err)
       })

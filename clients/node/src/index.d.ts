@@ -97,7 +97,7 @@ export class Database implements Endpoint {
   mark(): Promise<void>
   /** Makes it as it was at its mark; the error code `lost` says that it was reset instead. */
   rewind(): Promise<Reset>
-  /** Lets it stay as it is, for somebody to look at. */
+  /** Lets it stay as it is, to be looked at. */
   keep(): Promise<this>
   /** Ends the lease. */
   release(): Promise<void>
@@ -115,7 +115,7 @@ export interface Reset {
 
 /** What an instance, or the ramaria command, answers when it does not do what it was asked. */
 export class RamariaError extends Error {
-  /** The API's (not_found, busy, full, ...), no_server where nobody answered, or command where a command failed. */
+  /** The API's (not_found, busy, full, ...), no_server where no instance answered, or command where a command failed. */
   code: string
   /** What to do about it, normally a command. */
   hint?: string

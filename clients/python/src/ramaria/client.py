@@ -28,7 +28,7 @@ class Client:
     It may be used by several threads at once, and in a child that was forked. Connections are
     kept open between calls, which makes a reset cost what the server needs for it. A call
     takes as long as the instance takes. Its errors are ApiError where the instance answered,
-    and NoInstance where nobody did.
+    and NoInstance where none did.
     """
 
     def __init__(self, socket: str) -> None:
@@ -56,7 +56,7 @@ class Client:
         return self.call("GET", "/v1/templates")
 
     def put_template(self, name: str) -> Dict[str, Any]:
-        """Makes an existing database a template, takes one anew, or finishes its build."""
+        """Makes an existing database a template, takes one again, or finishes its build."""
         return self.call("PUT", _template_path(name))
 
     def delete_template(self, name: str) -> None:
@@ -183,7 +183,7 @@ class _Connection(http.client.HTTPConnection):
             return True
         except OSError:
             pass
-        return False  # it was closed, or something came that nobody asked for
+        return False  # it was closed, or something came unasked
 
 
 def _error_of(status: int, answer: bytes) -> RamariaError:

@@ -89,7 +89,7 @@ class Database:
         return self._put_back("/rewind", counters)
 
     def renew(self) -> None:
-        """Begins its time to live anew, as a reset does."""
+        """Starts its time to live over, as a reset does."""
         self.expires_at = self.client.call("GET", self._path()).get("expires_at")
 
     def keep(self) -> str:

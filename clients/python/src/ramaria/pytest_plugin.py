@@ -85,7 +85,7 @@ def ramaria_db(request: pytest.FixtureRequest, ramaria_server: Client, _ramaria_
         database.close()
         return
     database.reset()
-    # Only now: one that could not be reset is nobody's, and the next test gets another.
+    # Only now: one that could not be reset is not used again, and the next test gets another.
     _ramaria_leases[template] = database
 
 

@@ -42,7 +42,7 @@ class Template:
 
     @classmethod
     def existing(cls, name: str) -> Template:
-        """A template that somebody made with `ramaria template add`."""
+        """A template made with `ramaria template add`."""
         return cls(name, lambda client: name)
 
     @classmethod

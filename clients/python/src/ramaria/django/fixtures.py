@@ -1,7 +1,7 @@
 """Loads fixtures for the second time by the statements of the first.
 
 After a reset a database is as it was, so what `loaddata` did once is right again: the rows need
-not be read, compared and checked anew. It is not done where somebody could tell: where a signal of
+not be read, compared and checked again. It is not done where it could be noticed: where a signal of
 saving has listeners, where a key was chosen by the server, or where a statement does not do to as
 many rows as it did.
 """
@@ -83,7 +83,7 @@ class Recording:
         return True
 
     def may_stand(self) -> bool:
-        """Tells whether nobody can tell what `loaddata` did from what it would do now."""
+        """Tells whether what `loaddata` did looks the same as what it would do now."""
         return self.repeatable and not any(signal.has_listeners(model) for signal in (pre_save, post_save, m2m_changed) for model in self.models)
 
     def _saving(self, sender: Any, instance: Any, **kwargs: Any) -> None:

@@ -33,7 +33,7 @@ def uninstall() -> None:
     """Undoes install."""
     for connection in connections.all():
         if isinstance(connection.creation, CreationMixin):
-            if ENTRY in connection.settings_dict:  # a mirror, which nobody destroys
+            if ENTRY in connection.settings_dict:  # a mirror, which is not destroyed
                 connection.creation.restore()
             connection.creation = connection.creation.replaced(connection)
     for name, original in _originals.items():

@@ -28,7 +28,7 @@ _classes: Dict[str, Type[Any]] = {}
 # own does, unless the class has `reset_sequences`.
 _moved: Set[str] = set()
 
-# What a database holds after `migrate`, and one of which nobody knows.
+# What a database holds after `migrate`, and one of which that is unknown.
 EMPTY, UNKNOWN = object(), object()
 
 # What a class may have of its own, to write rows before fixtures are loaded or after a flush.

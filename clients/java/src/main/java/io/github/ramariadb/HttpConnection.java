@@ -108,7 +108,7 @@ final class HttpConnection implements AutoCloseable {
         channel.write(out);
       }
       // A reset is what a Unix socket says that was closed with something unread in it; after
-      // an end of the stream nobody knows what was read.
+      // an end of the stream it is unknown what was read.
       in.mark(1);
       in.read();
       in.reset();

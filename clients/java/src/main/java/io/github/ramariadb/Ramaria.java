@@ -52,7 +52,7 @@ public final class Ramaria implements AutoCloseable {
       if (!e.code().equals("not_found")) {
         throw e;
       }
-      ready.remove(template, name); // somebody removed it, or the instance was made anew
+      ready.remove(template, name); // it was removed, or the instance was made again
       return lease(prepare(template));
     }
   }

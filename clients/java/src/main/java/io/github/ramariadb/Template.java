@@ -22,7 +22,7 @@ public final class Template {
     /**
      * Creates tables and rows. Connections that the database handed out are closed afterwards.
      *
-     * @throws Exception if it fails; the next caller then tries anew
+     * @throws Exception if it fails; the next caller then tries again
      */
     void fill(Schema database) throws Exception;
   }
@@ -51,7 +51,7 @@ public final class Template {
    * A template that a function fills.
    *
    * @param key stands for everything that the content depends on, at most 1024 bytes: with another
-   *     key it is filled anew; {@link #keyOf} makes one of files
+   *     key it is filled again; {@link #keyOf} makes one of files
    */
   public static Template build(String name, String key, Filler filler) {
     return new Template(name, List.of(), key, filler);
