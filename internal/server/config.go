@@ -31,6 +31,8 @@ type Config struct {
 	ServerID uint32
 	// NoLog is a server that keeps no binary log, so that nothing can be reset.
 	NoLog bool
+	// Durability is what a power failure may take; "" is InRAM.
+	Durability Durability
 	// MostPool is how many bytes the buffer pool may grow to while the server runs; 0 says nothing.
 	MostPool int64
 	// PageSize is InnoDB's page size in bytes; 0 is the server's default.
@@ -63,7 +65,7 @@ func (s *Server) Render(c Config) (string, error) {
 	fmt.Fprintf(&b, "# Written by ramaria for %s %s at each start; change settings with --set.\n[%sd]\n", s.Flavour, s.Version, s.Flavour)
 	seen := map[string]bool{}
 	for _, r := range s.Family().profile {
-		if !r.applies(s.Version, c.Stage, c.Volume, c.NoLog) {
+		if !r.applies(s.Version, c.Stage, c.Volume, cmp.Or(c.Durability, InRAM), c.NoLog) {
 			continue
 		}
 		if _, taken := Setting(c.Set, r.unless); taken {
@@ -104,7 +106,7 @@ func (s *Server) Render(c Config) (string, error) {
 func (s *Server) Settings(stage Stage, volume string) []string {
 	var list []string
 	for _, r := range s.Family().profile {
-		if r.applies(s.Version, stage, volume, false) && !strings.HasPrefix(r.value, "{") {
+		if r.applies(s.Version, stage, volume, InRAM, false) && !strings.HasPrefix(r.value, "{") {
 			list = append(list, r.name+"="+r.value)
 		}
 	}
@@ -184,7 +186,7 @@ var shaping = map[string]bool{
 func (s *Server) Shape(set map[string]string) []string {
 	values := map[string]string{}
 	for _, r := range s.Family().profile {
-		if r.shapes && r.applies(s.Version, Build, "", false) && !strings.HasPrefix(r.value, "{") {
+		if r.shapes && r.applies(s.Version, Build, "", InRAM, false) && !strings.HasPrefix(r.value, "{") {
 			values[r.name] = r.value
 		}
 	}

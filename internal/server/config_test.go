@@ -230,6 +230,41 @@ func TestRenderCPUs(t *testing.T) {
 }
 
 // TestSetting finds what the user says of an option by any name that servers take for it.
+// TestRenderDurability: the rows that rest on data in RAM are of that level alone, and no row names
+// a level that there is not.
+func TestRenderDurability(t *testing.T) {
+	for _, srv := range []*Server{testServer(Version{10, 11, 14}), testMySQL(Version{9, 7, 4})} {
+		byDefault, err := srv.Render(Config{Stage: Run, Volume: "xfs"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			level Durability
+			has   bool
+		}{{InRAM, true}, {"another", false}} {
+			got, err := srv.Render(Config{Stage: Run, Volume: "xfs", Durability: c.level})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (got == byDefault) != c.has {
+				t.Errorf("%s, level %s: as by default: %v", srv.Name(), c.level, !c.has)
+			}
+			for _, line := range []string{"\nsync_binlog = 0\n", "\nbinlog_checksum = NONE\n"} {
+				if strings.Contains(got, line) != c.has {
+					t.Errorf("%s, level %s: %q is there: %v", srv.Name(), c.level, line, !c.has)
+				}
+			}
+		}
+		for _, r := range srv.Family().profile {
+			for _, level := range strings.Fields(r.durability) {
+				if Durability(level) != InRAM {
+					t.Errorf("%s: %s has a row for level %q", srv.Name(), r.name, level)
+				}
+			}
+		}
+	}
+}
+
 func TestSetting(t *testing.T) {
 	for name, want := range map[string]bool{
 		"innodb_buffer_pool_size": true, "loose_innodb_buffer_pool_size": true, "loose_skip_innodb_buffer_pool_size": true,

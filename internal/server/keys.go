@@ -43,7 +43,7 @@ func (s *Server) WriteKeys(kept, runDir string, account Account) error {
 // uses reports whether the option file of an instance has a row with this fact.
 func (s *Server) uses(fact string) bool {
 	for _, r := range s.Family().profile {
-		if r.value == fact && r.applies(s.Version, Run, "", false) {
+		if r.value == fact && r.applies(s.Version, Run, "", InRAM, false) {
 			return true
 		}
 	}

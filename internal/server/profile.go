@@ -39,6 +39,8 @@ type setting struct {
 	stages Stage
 	// volumes limits it to kinds of volume, by name and a space each; empty is all.
 	volumes string
+	// durability limits it to levels of durability, by name and a space each; empty is all.
+	durability string
 	// since and until limit it to a range of versions: since <= v < until; the
 	// zero Version is no limit.
 	since, until Version
@@ -56,6 +58,13 @@ type setting struct {
 	// why is written into my.cnf above the line.
 	why string
 }
+
+// Durability is a level of what a power failure may take, by which rows of the profile are chosen.
+type Durability string
+
+// InRAM is the level of data in RAM: a power failure takes everything, the death of the server
+// nothing that was acknowledged.
+const InRAM Durability = "ram"
 
 // logUse is whether a row is about servers that keep a binary log.
 type logUse int
@@ -107,12 +116,13 @@ const BinlogFileSize = 16 << 20
 var machineCPUs = runtime.NumCPU()
 
 // applies reports whether the row is part of a start; noLog is one without a binary log.
-func (r setting) applies(v Version, stage Stage, volume string, noLog bool) bool {
+func (r setting) applies(v Version, stage Stage, volume string, d Durability, noLog bool) bool {
 	switch {
 	case r.stages&stage == 0,
 		r.log == logged && noLog,
 		r.log == unlogged && !noLog,
 		r.volumes != "" && !slices.Contains(strings.Fields(r.volumes), volume),
+		r.durability != "" && !slices.Contains(strings.Fields(r.durability), string(d)),
 		r.since != (Version{}) && v.Compare(r.since) < 0,
 		r.until != (Version{}) && v.Compare(r.until) >= 0,
 		r.cpus > 0 && machineCPUs > r.cpus:

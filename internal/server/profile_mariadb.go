@@ -62,11 +62,11 @@ var mariadbProfile = slices.Concat(pathSettings, []setting{
 	{name: "binlog_format", value: "ROW", stages: Run, fixed: true, log: logged, why: "row images can be inverted, statements cannot"},
 	{name: "binlog_row_image", value: "FULL", stages: Run, fixed: true, log: logged, why: "an inverted update needs the whole row as it was"},
 	{name: "binlog_annotate_row_events", value: "OFF", stages: Run, log: logged, why: "the statement texts are not read"},
-	{name: "binlog_checksum", value: "NONE", stages: Run, log: logged, why: "RAM does not rot"},
+	{name: "binlog_checksum", value: "NONE", stages: Run, durability: "ram", log: logged, why: "RAM does not rot"},
 	{name: "log_bin_compress", value: "OFF", stages: Run, fixed: true, log: logged, why: "the log is read as it is written"},
 	{name: "max_binlog_size", value: "16M", stages: Run, fixed: true, log: logged, why: "small files, since the supervisor purges whole ones"},
 	{name: "binlog_cache_size", value: "256K", stages: Run, log: logged, why: "a transaction that is larger goes through a temporary file: with the default of 32K each INSERT of a thousand rows did, nearly half of what the log costs it in processor time"},
-	{name: "sync_binlog", value: "0", stages: Run, log: logged, why: "the log is in RAM"},
+	{name: "sync_binlog", value: "0", stages: Run, durability: "ram", log: logged, why: "the log is in RAM"},
 	{name: "max_delayed_threads", value: "0", stages: Run, log: logged, why: "INSERT DELAYED inserts at once: its rows would come after the reset of the database"},
 	{name: "log_bin_trust_function_creators", value: "ON", stages: Run, log: logged, why: "with a binary log the application could otherwise make no function or trigger"},
 }, logOnly(performanceSettings(MariaDB)))

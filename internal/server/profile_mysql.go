@@ -69,7 +69,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "binlog_row_value_options", value: "", stages: Run, fixed: true, log: logged, why: "as above, for JSON"},
 	{name: "binlog_transaction_compression", value: "OFF", stages: Run, since: Version{8, 0, 20}, fixed: true, log: logged, why: "the log is read as it is written"},
 	{name: "binlog_rows_query_log_events", value: "OFF", stages: Run, log: logged, why: "the statement texts are not read"},
-	{name: "binlog_checksum", value: "NONE", stages: Run, log: logged, why: "RAM does not rot"},
+	{name: "binlog_checksum", value: "NONE", stages: Run, durability: "ram", log: logged, why: "RAM does not rot"},
 	{name: "binlog_expire_logs_auto_purge", value: "OFF", stages: Run, since: Version{8, 0, 29}, fixed: true, log: logged, why: "the supervisor purges"},
 	{name: "binlog_expire_logs_seconds", value: "0", stages: Run, until: Version{8, 0, 29}, fixed: true, log: logged, why: "the supervisor purges"},
 	{name: "gtid_mode", value: "OFF", stages: Run, log: logged, fixed: true, why: "some packages switch it on; inverted changes have no GTID of their own"},
@@ -77,6 +77,6 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "enforce_gtid_consistency", value: "OFF", stages: Run, why: "goes with gtid_mode"},
 	{name: "max_binlog_size", value: "16M", stages: Run, fixed: true, log: logged, why: "small files, since the supervisor purges whole ones"},
 	{name: "binlog_cache_size", value: "256K", stages: Run, log: logged, why: "a transaction that is larger goes through a temporary file: with the default of 32K each INSERT of a thousand rows did, nearly half of what the log costs it in processor time"},
-	{name: "sync_binlog", value: "0", stages: Run, log: logged, why: "the log is in RAM"},
+	{name: "sync_binlog", value: "0", stages: Run, durability: "ram", log: logged, why: "the log is in RAM"},
 	{name: "log_bin_trust_function_creators", value: "ON", stages: Run, log: logged, why: "with a binary log the application could otherwise make no function or trigger"},
 }, performanceSettings(MySQL))
