@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/metrics"
 	"github.com/ramaria-db/ramaria/internal/reset"
@@ -227,7 +228,7 @@ func (p *Pool) start() error {
 	if room, known := p.measure(); known {
 		p.room = room
 	}
-	p.every(readInterval, j.Read)
+	p.every(readInterval, func() { j.Read() })
 	// Apart from that, since databases are removed one after the other, which takes its time.
 	p.every(expireInterval, p.maintain)
 	return nil
@@ -249,14 +250,16 @@ func (p *Pool) every(interval time.Duration, f func()) {
 	})
 }
 
-// ReadLog takes in what the binary log has, so that the server may remove it.
-func (p *Pool) ReadLog() {
+// ReadLog takes in what the binary log has, and returns up to where: the server may remove what is
+// before. The zero Position is that of a pool that reads no log yet.
+func (p *Pool) ReadLog() binlog.Position {
 	p.mu.Lock()
 	j := p.journal
 	p.mu.Unlock()
-	if j != nil {
-		j.Read()
+	if j == nil {
+		return binlog.Position{}
 	}
+	return j.Read()
 }
 
 // session returns a session for the caller alone, and what gives it back: with an error

@@ -239,11 +239,16 @@ func (j *Journal) Changed(name string) string {
 
 const notWatched = "it was not watched"
 
-// Read takes in what the log has, so that it may be purged up to there.
-func (j *Journal) Read() {
+// Read takes in what the log has, and returns up to where: so far it may be purged. After a fault of
+// the log, which is then followed anew from its newest file, that is the zero Position.
+func (j *Journal) Read() binlog.Position {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.read()
+	if j.tail == nil {
+		return binlog.Position{}
+	}
+	return j.tail.Pos()
 }
 
 // Format returns the log's format description, nil before the first Read.

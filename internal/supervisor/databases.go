@@ -19,6 +19,9 @@ import (
 // rests on the log.
 func (s *Supervisor) noLog() bool { return s.inst.Spec.Log == instance.LogOff }
 
+// poolConsumer is the pool as a consumer of the binary log: its journal.
+const poolConsumer = "pool"
+
 // openPool begins to keep the templates and leases of the server that runs now.
 func (s *Supervisor) openPool() error {
 	if s.noLog() {
@@ -38,11 +41,13 @@ func (s *Supervisor) openPool() error {
 	if old := s.pool.Swap(p); old != nil {
 		old.Close()
 	}
+	s.logs.Set(poolConsumer, p.ReadLog)
 	return nil
 }
 
 // closePool ends what goes on in the server for templates and leases.
 func (s *Supervisor) closePool() {
+	s.logs.Remove(poolConsumer)
 	if p := s.pool.Swap(nil); p != nil {
 		p.Close()
 	}

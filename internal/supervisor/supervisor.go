@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/api"
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
@@ -54,6 +55,8 @@ type Supervisor struct {
 	counters counters
 	// pool has the templates and leases; nil while no server runs.
 	pool atomic.Pointer[pool.Pool]
+	// logs are those who read the server's binary log, which is kept for the slowest of them.
+	logs binlog.Consumers
 
 	// The goroutine that calls Start, Run and Stop alone touches what follows. state is
 	// what state.json says.

@@ -174,8 +174,8 @@ func RoomWarnings(v volume.Volume, u volume.Usage) []string {
 	return nil
 }
 
-// purge lets the server remove all but the newest binary log files, once the pool has
-// read what they say.
+// purge lets the server remove all but the newest binary log files, and those that a
+// consumer of the log needs.
 func (w *watch) purge(ctx context.Context) error {
 	if w.noLog() {
 		return nil
@@ -188,12 +188,12 @@ func (w *watch) purge(ctx context.Context) error {
 		w.purged = "" // RESET MASTER restarts the numbers
 		return nil
 	}
-	upTo := files[len(files)-keepBinlogs]
-	if upTo == w.purged {
+	if files[len(files)-keepBinlogs] == w.purged {
 		return nil
 	}
-	if p := w.pool.Load(); p != nil {
-		p.ReadLog()
+	upTo := files[len(files)-max(keepBinlogs, w.logs.Needed(files))]
+	if upTo == w.purged || upTo == files[0] { // a consumer needs the rest
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
