@@ -32,9 +32,8 @@ type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error // the result of Wait; set before done is closed
-	// scratch is where its temporary files lie, nil if that is an ordinary directory, and
-	// scratchErr why.
-	scratch    *scratch
+	// scratchErr is why its temporary files lie in an ordinary directory though they were to
+	// have a Scratch.
 	scratchErr error
 	// Confined says that it reaches nothing but its own files; see Config.Unconfined.
 	Confined bool
@@ -59,7 +58,8 @@ func (s *Server) Start(config string, c Config, account Account, dir string, log
 }
 
 // StartScratch is Start with temporary files in a tmpfs of the server's own. Where that cannot be
-// mounted, as in a container that may not, they lie in the directory itself: see ScratchErr.
+// mounted, as in a container that may not, they lie in the directory itself: see ScratchErr. A
+// Scratch is for one server; nil is Start.
 func (s *Server) StartScratch(config string, c Config, account Account, dir string, log *os.File, syncing Syncing, scratch *Scratch) (*Process, error) {
 	return s.launch(s.command(config, account, dir, nil, nil, log), s.confinement(config, c), account, syncing, scratch)
 }
@@ -115,11 +115,11 @@ func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, sync
 		runtime.LockOSThread()
 		// Before anything that forbids mounts.
 		if tmp != nil {
-			p.scratch, p.scratchErr = tmp.attach(account, s.ScratchDirs())
+			p.scratchErr = tmp.attach(account, s.ScratchDirs())
 		}
 		if rules != nil {
 			if err := sys.RestrictSelf(*rules); err != nil {
-				p.scratch.close()
+				tmp.release()
 				started <- err
 				return
 			}
@@ -131,11 +131,11 @@ func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, sync
 		err := cmd.Start()
 		started <- err
 		if err != nil {
-			p.scratch.close()
+			tmp.release()
 			return
 		}
 		p.err = cmd.Wait()
-		p.scratch.close()
+		tmp.release()
 		close(p.done)
 	}()
 	if err := <-started; err != nil {

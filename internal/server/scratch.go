@@ -22,27 +22,27 @@ type Scratch struct {
 	// Volume is the volume that the server lies in, and Volumes the directory of the places of
 	// all: the server sees no other, and so keeps none that is taken away.
 	Volume, Volumes string
+
+	mu    sync.Mutex
+	mount *sys.Mount // nil before its server has been started, and once that has ended
 }
 
-// scratch is one that is mounted.
-type scratch struct {
-	mu    sync.Mutex
-	mount *sys.Mount // nil once the server has ended
-}
+// Path is the server's tmpdir.
+func (c *Scratch) Path() string { return c.Dir }
 
 // ScratchDirs are the directories that a server expects in its tmpdir.
 func (s *Server) ScratchDirs() []string { return s.Family().scratchDirs }
 
-// attach mounts it for the calling thread and the server that this starts. The goroutine must stay
+// attach mounts it for the calling thread and the one server that this starts. The goroutine must stay
 // locked to the thread.
-func (c *Scratch) attach(account Account, dirs []string) (_ *scratch, err error) {
+func (c *Scratch) attach(account Account, dirs []string) error {
 	uid, gid := account.UID, account.GID
 	if account == (Account{}) {
 		uid, gid = os.Geteuid(), os.Getegid()
 	}
 	m, err := sys.NewMount("tmpfs", fmt.Sprintf("size=%d", c.Size), fmt.Sprintf("uid=%d", uid), fmt.Sprintf("gid=%d", gid), "mode=0700", "nr_inodes=0", "?noswap")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, name := range dirs {
 		if err == nil {
@@ -54,9 +54,12 @@ func (c *Scratch) attach(account Account, dirs []string) (_ *scratch, err error)
 	}
 	if err != nil {
 		_ = m.Close() // only a descriptor
-		return nil, err
+		return err
 	}
-	return &scratch{mount: m}, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mount = m
+	return nil
 }
 
 // hides reports whether what is mounted at place is another volume.
@@ -64,28 +67,33 @@ func (c *Scratch) hides(place string) bool {
 	return place != c.Volume && strings.HasPrefix(place, c.Volumes+string(filepath.Separator))
 }
 
-// close lets it go; the kernel frees it with the last file that is open in it.
-func (s *scratch) close() {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_ = s.mount.Close() // only a descriptor
-	s.mount = nil
+// Close lets it go, as the end of its server does. It may be called more than once.
+func (c *Scratch) Close() error {
+	c.release()
+	return nil
 }
 
-// ScratchUsage is how many bytes of temporary files the server has in its Scratch, and how many
-// there may be; ok is false if it has none, or there is no server.
-func (p *Process) ScratchUsage() (used, size int64, ok bool) {
-	if p == nil || p.scratch == nil {
+// release lets it go, if there is one; the kernel frees it with the last file that is open in it.
+func (c *Scratch) release() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mount != nil {
+		_ = c.mount.Close() // only a descriptor
+		c.mount = nil
+	}
+}
+
+// Usage is how many bytes of temporary files its server has, and how many there may be; ok is
+// false if it could not be mounted, or there is no server.
+func (c *Scratch) Usage() (used, size int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mount == nil {
 		return 0, 0, false
 	}
-	p.scratch.mu.Lock()
-	defer p.scratch.mu.Unlock()
-	if p.scratch.mount == nil {
-		return 0, 0, false
-	}
-	fs, err := sys.Statfs(p.scratch.mount.Path())
+	fs, err := sys.Statfs(c.mount.Path())
 	return fs.Size - fs.Avail, fs.Size, err == nil
 }

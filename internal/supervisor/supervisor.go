@@ -60,9 +60,10 @@ type Supervisor struct {
 
 	// The goroutine that calls Start, Run and Stop alone touches what follows. state is
 	// what state.json says.
-	proc  *server.Process
-	db    *sql.DB
-	state instance.State
+	proc   *server.Process
+	tmpDir TmpDir // of proc, or of the start that failed
+	db     *sql.DB
+	state  instance.State
 	// killedFor is why this supervisor killed its server, "" if it did not.
 	killedFor string
 }
@@ -141,7 +142,7 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 	err := s.enter(instance.State{Phase: phase, Reason: cause.Error()})
 	s.closePool()
 	s.closeDB()
-	return errors.Join(err, s.closeAPI(), s.lock.Unlock())
+	return errors.Join(err, s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
 }
 
 // startServer starts the server process and waits until it is ready, with a new
@@ -155,6 +156,9 @@ func (s *Supervisor) startServer(ctx context.Context) error {
 	}
 	for try := 1; ; try++ {
 		if err := s.choosePort(ctx); err != nil {
+			return err
+		}
+		if err := s.openTmpDir(); err != nil {
 			return err
 		}
 		if err := s.writeFiles(); err != nil {
@@ -178,7 +182,8 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		return fmt.Errorf("open server log: %w", err)
 	}
 	defer log.Close()
-	proc, err := s.inst.Server.StartScratch(s.inst.ConfigPath(), s.config(), s.inst.Account, s.inst.Dir, log, server.Unsynced, s.scratch())
+	scratch, _ := s.tmpDir.(*server.Scratch) // that one is for the server process alone to see
+	proc, err := s.inst.Server.StartScratch(s.inst.ConfigPath(), s.config(), s.inst.Account, s.inst.Dir, log, server.Unsynced, scratch)
 	if err != nil {
 		return err // after a rewind s.proc is the old one, and has ended
 	}
@@ -217,11 +222,11 @@ func (s *Supervisor) choosePort(ctx context.Context) (err error) {
 // one left.
 func (s *Supervisor) writeFiles() error {
 	i := s.inst
-	if err := server.MakeDirs(i.Account, i.RunDir, i.TmpDir(), i.FilesDir()); err != nil {
+	if err := server.MakeDirs(i.Account, i.RunDir, s.tmpDir.Path(), i.FilesDir()); err != nil {
 		return err
 	}
 	for _, name := range i.Server.ScratchDirs() { // for where there is no scratch
-		if err := server.MakeDirs(i.Account, filepath.Join(i.TmpDir(), name)); err != nil {
+		if err := server.MakeDirs(i.Account, filepath.Join(s.tmpDir.Path(), name)); err != nil {
 			return err
 		}
 	}
@@ -269,7 +274,7 @@ func removeIn(path string, names ...string) (err error) {
 func (s *Supervisor) config() server.Config {
 	i := s.inst
 	return server.Config{
-		Stage: server.Run, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: i.TmpDir(), FilesDir: i.FilesDir(),
+		Stage: server.Run, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: s.tmpDir.Path(), FilesDir: i.FilesDir(),
 		InitFile: initFile(i), Port: i.Endpoint.Port, ServerID: i.ServerID, MostPool: s.mostPool(), NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
 	}
 }
@@ -352,7 +357,7 @@ func (s *Supervisor) Kill() error {
 	s.closePool()
 	s.proc.Kill()
 	s.closeDB()
-	return errors.Join(s.closeAPI(), s.lock.Unlock())
+	return errors.Join(s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
 }
 
 // ended notes how the server ended and lets go of the instance.
@@ -368,7 +373,7 @@ func (s *Supervisor) ended() error {
 	}
 	s.closePool()
 	s.closeDB()
-	return errors.Join(s.enter(st), s.closeAPI(), s.lock.Unlock())
+	return errors.Join(s.enter(st), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
 }
 
 // crashReason is why the server ended, in the words of state.json.

@@ -102,7 +102,7 @@ func (w *watch) tell() {
 	if w.brake != "" {
 		warnings = []string{w.brake} // it says what room says, and more
 	}
-	if text := w.scratchWarning(); text == "" || w.tmp == "" {
+	if text := w.tmpWarning(); text == "" || w.tmp == "" {
 		w.tmp = text // then it stays: its numbers change with every write
 	}
 	if w.tmp != "" {
