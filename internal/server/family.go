@@ -21,6 +21,10 @@ type Family struct {
 	// what a later release wrote.
 	steps  []string
 	strict string
+	// words are parts of statements that no other flavour knows.
+	words []string
+	// Stock is for measuring it beside other servers.
+	Stock StockFacts
 	// VersionMark is part of what --version says after the number; "" fits all, and comes last.
 	VersionMark string
 	// Daemons, Clients, Dumpers and LogReaders are the names of the programs, new ones

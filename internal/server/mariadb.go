@@ -9,6 +9,12 @@ import (
 // mariadbFamily is MariaDB.
 var mariadbFamily = Family{
 	Flavour: MariaDB, Name: "MariaDB", VersionMark: "MariaDB",
+	words: []string{"uca1400_", "WITH SYSTEM VERSIONING"},
+	Stock: StockFacts{
+		FreshBytes: 192 << 20, ResidentBytes: 160 << 20,
+		Engines:   []Engine{{"Aria", "aria_pagecache_buffer_size"}, {"MyISAM", "key_buffer_size"}},
+		Temporary: TemporaryTables{Cache: "aria_pagecache_buffer_size"},
+	},
 	// Its makers still care for 10.6.
 	Oldest: Version{Major: 10, Minor: 6},
 

@@ -5,6 +5,13 @@ import "github.com/ramaria-db/ramaria/internal/dbconn"
 // mysqlFamily is MySQL, and what is made of it and says its version as it does.
 var mysqlFamily = Family{
 	Flavour: MySQL, Name: "MySQL",
+	words: []string{"utf8mb4_0900_", "caching_sha2_password"},
+	Stock: StockFacts{
+		Logs: true, FreshBytes: 256 << 20, ResidentBytes: 600 << 20,
+		Engines: []Engine{{"MyISAM", "key_buffer_size"}},
+		// https://dev.mysql.com/doc/refman/en/innodb-temporary-tablespace.html
+		Temporary: TemporaryTables{Dir: "innodb_temp_tablespaces_dir"},
+	},
 	// 8.0 is what most people still run; 5.7 has another dictionary, and before 8.0.14
 	// there is no SESSION_VARIABLES_ADMIN to withhold.
 	Oldest: Version{8, 0, 14},

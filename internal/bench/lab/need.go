@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -173,18 +172,8 @@ func (l *Lab) SharedMemoryOfRAM(files int64) int64 {
 	return l.SharedMemoryOf(Place{Name: PlaceRamaria, Ramaria: true, Kind: kind}, files)
 }
 
-// FreshBytes is what a data directory of a stock server takes at most: measured, and rounded up.
-func (l *Lab) FreshBytes() int64 {
-	if l.Server.Flavour == server.MySQL {
-		return 256 << 20
-	}
-	return 192 << 20
-}
+// FreshBytes is what a data directory of a stock server takes at most.
+func (l *Lab) FreshBytes() int64 { return l.Server.Family().Stock.FreshBytes }
 
-// ResidentBytes is the memory of a server's process when it has done some work, likewise.
-func (l *Lab) ResidentBytes() int64 {
-	if l.Server.Flavour == server.MySQL {
-		return 600 << 20
-	}
-	return 160 << 20
-}
+// ResidentBytes is the memory of a server's process when it has done some work, at most.
+func (l *Lab) ResidentBytes() int64 { return l.Server.Family().Stock.ResidentBytes }

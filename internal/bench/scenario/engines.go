@@ -11,7 +11,6 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 const (
@@ -98,18 +97,19 @@ func (o *engines) scenario() runner.Scenario {
 
 // names are the engines that the server has.
 func (o *engines) names() []string {
-	if o.lab.Server.Flavour == server.MariaDB {
-		return []string{enginesBase, enginesMemory, "Aria", "MyISAM"}
+	names := []string{enginesBase, enginesMemory}
+	for _, e := range o.lab.Server.Family().Stock.Engines {
+		names = append(names, e.Name)
 	}
-	return []string{enginesBase, enginesMemory, "MyISAM"}
+	return names
 }
 
 // caches are settings by which every engine has the room that its rows take.
 func (o *engines) caches() map[string]string {
 	size := fmt.Sprint(max(int64(o.rows)*engineRowBytes, 64<<20))
-	set := map[string]string{"innodb_buffer_pool_size": fmt.Sprint(max(3*int64(o.rows)*engineRowBytes, 128<<20)), "key_buffer_size": size}
-	if o.lab.Server.Flavour == server.MariaDB {
-		set["aria_pagecache_buffer_size"] = size
+	set := map[string]string{"innodb_buffer_pool_size": fmt.Sprint(max(3*int64(o.rows)*engineRowBytes, 128<<20))}
+	for _, e := range o.lab.Server.Family().Stock.Engines {
+		set[e.Cache] = size
 	}
 	return set
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 const (
@@ -264,7 +263,7 @@ func numbersSettings(l *lab.Lab, rows int, published string) map[string]string {
 	settings["table"] = describeNumbers
 	settings["seed"] = fmt.Sprint(numbersSeed)
 	settings["binary log"] = "off in stock servers, as they come; on in ramaria's, not synced, unless the row says --log off"
-	if l.Server.Flavour == server.MySQL {
+	if l.Server.Family().Stock.Logs {
 		settings["binary log"] = "on and synced in stock servers, as they come; on in ramaria's, not synced, unless the row says --log off"
 	}
 	return settings

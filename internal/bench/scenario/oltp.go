@@ -11,7 +11,6 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 const (
@@ -82,8 +81,8 @@ func newOltp(l *lab.Lab) *oltp {
 func (o *oltp) scenario() runner.Scenario {
 	settings := o.lab.Settings()
 	settings["data"] = fmt.Sprintf("%d tables of %d rows, %s", lab.SysbenchTables, o.data.Rows, runner.Bytes.Format(float64(o.data.Size())))
-	if o.lab.Server.Flavour == server.MariaDB {
-		settings["binary log"] = "ramaria's rows write one, stock MariaDB does not"
+	if !o.lab.Server.Family().Stock.Logs {
+		settings["binary log"] = "ramaria's rows write one, stock " + o.lab.Server.Family().Name + " does not"
 	}
 	settings[runner.Published] = "at most 700 transactions a second on an SSD, 1400 on PCIe flash, 1700 there with atomic writes; p99 with 8 threads 34, 13 and 12 ms, without checksums 13 ms, on tmpfs 10 ms"
 	settings["workload"] = readWrite + ": 14 reads, 4 writes and a commit, all of it random"

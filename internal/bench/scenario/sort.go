@@ -14,7 +14,6 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -34,7 +33,7 @@ const (
 	sortBuffer  = "262144" // the default of MySQL
 	memoryTable = "16384"  // the least that a server takes
 	smallPool   = "32M"
-	smallCache  = "8M" // of Aria, in which MariaDB has its temporary tables
+	smallCache  = "8M" // of temporary tables on disk, where they have one of their own
 )
 
 // sortQuery is what the rows of a SortScenario ask.
@@ -97,10 +96,12 @@ func (o *sorting) scenario() runner.Scenario {
 	settings["session"] = "sort_buffer_size=" + sortBuffer + ", tmp_table_size and max_heap_table_size=" + memoryTable
 	settings["server"] += ", innodb_buffer_pool_size=" + smallPool
 	settings["tmpdir"] = "files of sorts and temporary tables"
-	if l.Server.Flavour == server.MySQL {
-		settings["tmpdir"] = "files of sorts; temporary tables are InnoDB's, and innodb_temp_tablespaces_dir is in the same place"
-	} else {
-		settings["server"] += ", aria_pagecache_buffer_size=" + smallCache
+	temporary := l.Server.Family().Stock.Temporary
+	if temporary.Dir != "" {
+		settings["tmpdir"] = "files of sorts; temporary tables are InnoDB's, and " + temporary.Dir + " is in the same place"
+	}
+	if temporary.Cache != "" {
+		settings["server"] += ", " + temporary.Cache + "=" + smallCache
 	}
 	s := runner.Scenario{
 		Name: "sort", Rounds: 5, Unit: runner.PerSecond, Settings: settings,

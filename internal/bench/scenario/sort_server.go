@@ -47,8 +47,8 @@ type sortPlace struct {
 func (o *sorting) newPlaces() []*sortPlace {
 	var list []*sortPlace
 	set := map[string]string{"innodb_buffer_pool_size": smallPool}
-	if o.lab.Server.Flavour == server.MariaDB {
-		set["aria_pagecache_buffer_size"] = smallCache
+	if cache := o.lab.Server.Family().Stock.Temporary.Cache; cache != "" {
+		set[cache] = smallCache
 	}
 	add := func(s lab.Place, where, says string, synced bool) {
 		s = s.With(set)
@@ -142,14 +142,12 @@ func (p *sortPlace) startStock(ctx context.Context) (e dbconn.Endpoint, err erro
 	if s.Tmp, err = p.makeTmp(ctx); err != nil {
 		return e, err
 	}
-	if l.Server.Flavour == server.MySQL {
-		// Its temporary tables are not in tmpdir:
-		// https://dev.mysql.com/doc/refman/en/innodb-temporary-tablespace.html
+	if variable := l.Server.Family().Stock.Temporary.Dir; variable != "" {
 		dir := filepath.Join(s.Tmp, "innodb")
 		if err := server.MakeDirs(l.Account, dir); err != nil {
 			return e, err
 		}
-		s.Set["innodb_temp_tablespaces_dir"] = dir
+		s.Set[variable] = dir
 	}
 	if p.Rate > 0 {
 		if s.Throttle, err = runner.NewThrottle(l.Host, s.Tmp, p.Rate); err != nil {
