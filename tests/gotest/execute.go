@@ -44,7 +44,9 @@ func execute(argv []string) int {
 	argv = append(argv, flagsOf(path)...)
 	// The signal at the death of this program is of the thread that starts the other.
 	runtime.LockOSThread()
-	signal.Ignore(os.Interrupt) // the test gets it too
+	// The test gets an interrupt too. One that this program ignored would be ignored by all that it
+	// starts, ramaria too.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

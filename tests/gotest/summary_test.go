@@ -197,8 +197,10 @@ func TestExecute(t *testing.T) {
 	if list := readUsed(usage); len(list) != 1 || list[0].path != "tests/leftovers" {
 		t.Errorf("used: %v", list)
 	}
-	if got := execute([]string{"sh", "-c", "kill -9 $$"}); got != notRun {
-		t.Errorf("killed: status %d", got)
+	for _, signal := range []string{"KILL", "INT"} {
+		if got := execute([]string{"sh", "-c", "kill -" + signal + " $$"}); got != notRun {
+			t.Errorf("SIG%s: status %d: was it ignored?", signal, got)
+		}
 	}
 }
 
