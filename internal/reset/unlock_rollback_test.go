@@ -30,7 +30,7 @@ func TestRollbackThatTakesLong(t *testing.T) {
 				le.t, l.t = t, t
 				le.pool.SetMaxIdleConns(0)
 				closeNow(le.do("DROP TABLE IF EXISTS big\nCREATE TABLE big (id int PRIMARY KEY AUTO_INCREMENT, b varchar(100), KEY (b)) ENGINE=innodb\nINSERT INTO big (b) VALUES ('x')\n" +
-					strings.Repeat("INSERT INTO big (b) SELECT CONCAT(id, 'y') FROM big\n", 17)))
+					strings.Repeat("INSERT INTO big (b) SELECT CONCAT(id, 'y') FROM big\n", 15)))
 				tc.lock()
 				warnings, err := l.Unlocked(t.Context(), l.session, &reset.Database{Name: le.Name, User: le.User, Shape: l.shape}, func() error {
 					_, err := l.session.Conn.ExecContext(t.Context(), "DROP TABLE IF EXISTS `farm_1`.big, `farm`.absent")
