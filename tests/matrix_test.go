@@ -9,7 +9,7 @@ import (
 )
 
 // matrixParallel is how many tests of one server run at once.
-const matrixParallel = 2
+const matrixParallel = 3
 
 // TestMatrix runs the suites on every server but the first, which the other tests are
 // about, by running this program again for each server: TestMatrix/SERVER/SUITE/NAME. A quick

@@ -27,7 +27,7 @@ type Package struct {
 	// Race runs it under the race detector: its goroutines share memory.
 	Race bool
 	// Parallel is how many parallel tests run at once, if not as many as there are CPUs: they wait
-	// for servers more than they compute.
+	// for servers, for registries, or for tests that they run again, more than they compute.
 	Parallel int
 	// Least is the least number of tests in a quick run as root, subtests and skipped ones
 	// included, since go test is content when a suite vanishes. Set it some way below the real one.
@@ -41,7 +41,7 @@ type Package struct {
 
 // Packages are the packages with tests. They start in this order, the longest first.
 var Packages = []Package{
-	{Path: "tests", Parallel: 5, Least: 150, Needed: []string{
+	{Path: "tests", Parallel: 8, Least: 200, Needed: []string{
 		`TestScripts(/.*)?`,
 		`TestScriptsAsOrdinaryUser`,
 		`TestMatrix(/.*)?`,
@@ -59,14 +59,20 @@ var Packages = []Package{
 		`TestKilledReset(/.*)?`,
 		`TestClients(FromClone)?(/.*)?`,
 	}},
-	{Path: "internal/reset", Race: true, Least: 150, Needed: []string{`Test.*`}},
-	{Path: "internal/bench/scenario", Least: 70, Needed: []string{
-		`Test(SlowPlaceIsSlow|ThrottleGoesWithItsRow)`,
-		`TestWrongRowFailsTheRun(/.*)?`,
-	}},
-	{Path: "internal/pool", Race: true, Least: 25, Needed: []string{`Test.*`}},
-	{Path: "internal/load", Race: true, Least: 15, Needed: []string{`Test.*`}},
-	{Path: "internal/template", Race: true, Least: 30, Needed: []string{`Test.*`}},
+	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
+	{
+		Path: "internal/bench/scenario", Least: 85, Needed: []string{
+			`Test(SlowPlaceIsSlow|ThrottleGoesWithItsRow)`,
+			`TestWrongRowFailsTheRun(/.*)?`,
+		},
+		// The scripts bench-* and these tests have each scenario on MariaDB.
+		Later: []string{
+			`TestOltpOnRealServers/mysql:9.7`, `TestLoadOnRealServers/mysql:9.7`, `TestSortOnRealServers/mysql:9.7`, `TestEnginesOnRealServers/mysql:9.7`,
+		},
+	},
+	{Path: "internal/pool", Race: true, Least: 120, Needed: []string{`Test.*`}},
+	{Path: "internal/load", Race: true, Least: 180, Needed: []string{`Test.*`}},
+	{Path: "internal/template", Race: true, Least: 100, Needed: []string{`Test.*`}},
 	{Path: "internal/dbconn", Least: 24, Needed: []string{`Test.*`}},
 	{Path: "internal/software", Race: true, Least: 80, Needed: []string{
 		`TestRealPackages`,
@@ -78,11 +84,11 @@ var Packages = []Package{
 		`TestFreeze.*`,
 	}},
 	{Path: "tests/random", Parallel: 4, Least: 10, Needed: []string{`Test.*`}},
-	{Path: "tests/contract", Least: 5, Needed: []string{`Test.*`}},
-	{Path: "internal/dump", Least: 40, Needed: []string{`Test.*`}},
-	{Path: "internal/pack", Race: true, Least: 60, Needed: []string{`Test.*`}},
+	{Path: "tests/contract", Least: 6, Needed: []string{`Test.*`}},
+	{Path: "internal/dump", Least: 400, Needed: []string{`Test.*`}},
+	{Path: "internal/pack", Least: 80, Needed: []string{`Test.*`}},
 	{Path: "ramariatest", Race: true, Least: 40, Needed: []string{`Test.*`}},
-	{Path: "internal/volume", Race: true, Least: 30, Needed: []string{
+	{Path: "internal/volume", Least: 150, Needed: []string{
 		`TestAsOrdinaryUser`,
 		`TestFull(/.*)?`,
 		`TestMounted.*`,
@@ -92,7 +98,7 @@ var Packages = []Package{
 		`TestLiveCopy.*`,
 	}},
 	{Path: "internal/image", Race: true, Least: 60},
-	{Path: "internal/instance", Race: true, Least: 32},
+	{Path: "internal/instance", Least: 32},
 	{Path: "internal/supervisor", Race: true, Least: 10},
 	{Path: "internal/binlog", Least: 100, Needed: []string{`Test.*`}},
 	{Path: "internal/bench/report", Least: 34, Needed: []string{
@@ -106,11 +112,11 @@ var Packages = []Package{
 	{Path: "internal/engine", Race: true, Least: 4},
 	{Path: "internal/cli", Least: 22},
 	{Path: "internal/host", Least: 45},
-	{Path: "internal/memo", Race: true, Least: 7},
-	{Path: "internal/metrics", Race: true, Least: 1},
-	{Path: "internal/progress", Race: true, Least: 3},
+	{Path: "internal/memo", Least: 7},
+	{Path: "internal/metrics", Least: 1},
+	{Path: "internal/progress", Least: 3},
 	{Path: "client", Race: true, Least: 15},
-	{Path: "internal/volume/volumetest", Least: 1},
+	{Path: "internal/volume/volumetest", Least: 15},
 	{Path: "internal/server/servertest", Least: 12},
 	{Path: "packaging/man", Least: 1},
 	{Path: "packaging/terminal", Least: 3},
