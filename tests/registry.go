@@ -70,7 +70,7 @@ var Packages = []Package{
 			`TestOltpOnRealServers/mysql:9.7`, `TestLoadOnRealServers/mysql:9.7`, `TestSortOnRealServers/mysql:9.7`, `TestEnginesOnRealServers/mysql:9.7`,
 		},
 	},
-	{Path: "internal/pool", Race: true, Least: 120, Needed: []string{`Test.*`}},
+	{Path: "internal/pool", Race: true, Least: 130, Needed: []string{`Test.*`}},
 	{Path: "internal/load", Race: true, Least: 180, Needed: []string{`Test.*`}},
 	{Path: "internal/template", Race: true, Least: 100, Needed: []string{`Test.*`}},
 	{Path: "internal/dbconn", Least: 24, Needed: []string{`Test.*`}},

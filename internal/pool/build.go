@@ -103,7 +103,7 @@ func (p *Pool) claim(ctx context.Context, r TemplateRequest) (c Claim, _ *build,
 	for {
 		p.mu.Lock()
 		if t := p.keyed(r); t != nil {
-			t.used = time.Now()
+			p.spares.touch(t.supply)
 			c := Claim{Template: p.template(t)}
 			p.mu.Unlock()
 			// After a restart it is not known yet whether it is there at all.
@@ -191,7 +191,7 @@ func (p *Pool) begin(ctx context.Context, s *reset.Session, name string, b *buil
 // The caller holds p.mu.
 func (p *Pool) keyed(r TemplateRequest) *tmpl {
 	for _, t := range p.templates {
-		if t.family == r.Family && t.key == r.Key && (t.shape == nil || p.engine.Certain(t.name) == nil) {
+		if t.family == r.Family && t.key == r.Key && (p.spares.view(t.supply).shape == nil || p.engine.Certain(t.name) == nil) {
 			return t
 		}
 	}
@@ -253,12 +253,14 @@ func (p *Pool) prune(newest *tmpl) {
 		return
 	}
 	var old []*tmpl
+	used := map[string]time.Time{}
 	for _, t := range p.templates {
-		if t != newest && t.family == newest.family && len(t.waiting) == 0 && t.making == 0 && p.leasesOf(t) == 0 {
-			old = append(old, t)
+		v := p.spares.view(t.supply)
+		if t != newest && t.family == newest.family && !v.busy && p.leases.count(t.name) == 0 {
+			old, used[t.name] = append(old, t), v.used
 		}
 	}
-	slices.SortFunc(old, func(a, b *tmpl) int { return b.used.Compare(a.used) })
+	slices.SortFunc(old, func(a, b *tmpl) int { return used[b.name].Compare(used[a.name]) })
 	for _, t := range old[min(len(old), keepOlder):] {
 		err := p.deleteTemplate(t.name)
 		if err == nil {

@@ -33,9 +33,7 @@ func (p *Pool) Meanwhile(ctx context.Context, from, name string) (err error) {
 		return err
 	}
 	l := newLease(from, name, false)
-	p.mu.Lock()
-	p.leases[name] = l
-	p.mu.Unlock()
+	p.leases.claim(l)
 	return p.provision(ctx, s, l, func() error {
 		_, err := p.engine.Clone(ctx, s, shape, name)
 		return err

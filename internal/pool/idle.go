@@ -11,42 +11,31 @@ const DefaultIdle = 10 * time.Second
 const worth = 500
 
 // made notes how long it took to make a clone.
-func (p *Pool) made(from string, took time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if t := p.templates[from]; t != nil {
+func (s *spares) made(from string, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.of[from]; t != nil {
 		t.took = took
 	}
 }
 
-// idle reports whether no client has had or asked for a clone of a template for so long that spare ones
-// are not worth what they cost others. The caller holds p.mu.
-func (p *Pool) idle(t *tmpl) bool {
-	return !p.inUse(t) && time.Since(t.used) > p.config.Idle+worth*t.took
+// isIdle reports whether no client has had or asked for a clone of a template for so long that spare ones
+// are not worth what they cost others. The caller holds s.mu.
+func (s *spares) isIdle(t *supply) bool {
+	return !s.inUse(t) && time.Since(t.used) > s.idle+worth*t.took
 }
 
-// inUse reports whether a client has a clone of a template, or waits for one. Those that are kept are
-// out of the pool. The caller holds p.mu.
-func (p *Pool) inUse(t *tmpl) bool {
-	for _, l := range p.leases {
-		if l.Template == t.name && !l.spare && !l.kept {
-			return true
-		}
-	}
-	return len(t.waiting) > 0
-}
+// inUse reports whether a client has a clone of a template, or waits for one. The caller holds s.mu.
+func (s *spares) inUse(t *supply) bool { return s.leases.inUse(t.name) || len(t.waiting) > 0 }
 
-// trimIdle removes the spare clones of templates that are idle. The caller holds p.mu.
-func (p *Pool) trimIdle(now time.Time) {
-	for _, t := range p.templates {
+// trimIdle removes the spare clones of templates that are idle. The caller holds s.mu.
+func (s *spares) trimIdle(now time.Time) {
+	for _, t := range s.of {
 		switch {
-		case p.inUse(t):
+		case s.inUse(t):
 			t.used = now
-		case p.idle(t):
-			for _, l := range t.ready {
-				p.discard(l)
-			}
-			t.ready = nil
+		case s.isIdle(t):
+			s.empty(t)
 		}
 	}
 }

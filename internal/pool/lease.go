@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -24,27 +23,6 @@ const (
 	DefaultTTL  = time.Hour
 	DefaultWait = time.Minute
 )
-
-// lease is a clone of a template with an account of its own.
-type lease struct {
-	Name     string
-	Template string
-	Login    dbconn.Login
-	TTL      time.Duration
-
-	// pooled says that the name was chosen, so that the database may serve others after it.
-	pooled bool
-
-	// mu is held while the database is worked on.
-	mu       sync.Mutex
-	database reset.Database
-	gone     bool
-
-	// The rest is under Pool.mu. It is ready once it was made, spare while it is not leased, and
-	// kept when it is to stay whatever happens.
-	expires            time.Time
-	ready, spare, kept bool
-}
 
 // Lease is a database that one test has for itself.
 type Lease struct {
@@ -76,9 +54,6 @@ const longestName = 64
 // undoTime is how long undoing what failed may take, although its client may have gone away.
 const undoTime = time.Minute
 
-// never is when spare leases expire, and those that are kept.
-var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // NewDatabase hands out a clone of a template with an account that may do anything in it.
 // While the pool is full it waits its turn.
 func (p *Pool) NewDatabase(ctx context.Context, r Request) (Lease, error) {
@@ -87,9 +62,7 @@ func (p *Pool) NewDatabase(ctx context.Context, r Request) (Lease, error) {
 	if err != nil {
 		return Lease{}, fmt.Errorf("make a database from template %s: %w", r.Template, err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.counters.leases.Observe(time.Since(began))
+	p.counters.lease(time.Since(began))
 	return l, nil
 }
 
@@ -115,44 +88,61 @@ func (p *Pool) newDatabase(ctx context.Context, r Request) (Lease, error) {
 		return Lease{}, err
 	}
 	err = p.wake(ctx, l)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l.TTL = cmp.Or(r.TTL, DefaultTTL)
-	l.expires = time.Now().Add(l.TTL)
 	if err = cmp.Or(err, ctx.Err()); err == nil {
-		if err = p.save(); err == nil {
-			return p.leaseOf(l), nil
+		out := p.leases.begin(l, cmp.Or(r.TTL, DefaultTTL))
+		if err = p.saveNow(); err == nil {
+			return out, nil
 		}
 	}
-	// Its client has gone, or it cannot be written down.
-	p.leave()
-	l.expires = never
-	if t := p.templates[l.Template]; t != nil && l.pooled && l.database.Asleep {
-		p.addSpare(t, l)
-	} else {
-		p.discard(l)
+	// Its request has ended, or it cannot be written down.
+	l.mu.Lock()
+	cancelled := p.leases.cancel(l)
+	l.mu.Unlock()
+	if cancelled {
+		p.queue.leave()
+		p.spares.giveBack(l, l.pooled && l.database.Asleep)
 	}
 	return Lease{}, err
 }
 
-// named makes a clone with a name that was wished for.
-func (p *Pool) named(ctx context.Context, r Request, wait time.Duration) (*lease, error) {
+// take returns a clone that was made ahead of time, or the next one that is made: requests get them
+// in the order in which they came.
+func (p *Pool) take(ctx context.Context, name string, wait time.Duration) (*lease, error) {
 	p.mu.Lock()
-	err := p.enter(ctx, wait, nil)
+	err := p.start()
+	if err == nil && p.templates[name] == nil {
+		err = noTemplate(name)
+	}
 	p.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	l, err := p.make(ctx, r.Template, r.Name)
+	var t *supply
+	mine := make(chan clone, 1)
+	// It waits for a clone from the moment of its turn on, so that none comes first that came later.
+	if err := p.queue.enter(ctx, wait, func() { t = p.spares.wait(name, mine) }); err != nil {
+		return nil, err
+	}
+	l, err := p.spares.get(ctx, t, mine)
 	if err != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.leave()
+		p.queue.leave()
 	}
 	return l, err
 }
 
-// make makes a clone that is not leased yet, with the name or a chosen one.
+// named makes a clone with a name that was wished for.
+func (p *Pool) named(ctx context.Context, r Request, wait time.Duration) (*lease, error) {
+	if err := p.queue.enter(ctx, wait, nil); err != nil {
+		return nil, err
+	}
+	l, err := p.make(ctx, r.Template, r.Name)
+	if err != nil {
+		p.queue.leave()
+	}
+	return l, err
+}
+
+// make makes a clone that no test holds yet, with the name or a chosen one.
 func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error) {
 	s, done, err := p.session(ctx)
 	if err != nil {
@@ -171,19 +161,47 @@ func (p *Pool) make(ctx context.Context, from, name string) (_ *lease, err error
 	err = p.provision(ctx, s, l, func() error {
 		began := time.Now()
 		counters, err := p.engine.CloneAsleep(ctx, s, shape, l.Name)
-		p.made(from, time.Since(began))
+		p.spares.made(from, time.Since(began))
 		l.database = reset.Database{Name: l.Name, User: l.Login.User, Shape: shape, Counters: counters, Asleep: true}
 		return err
 	})
 	return l, err
 }
 
+// Pool makes the clones that spares ask for.
+var _ maker = (*Pool)(nil)
+
+func (p *Pool) makeSpare(from string) (*lease, error) { return p.make(p.life, from, "") }
+
+func (p *Pool) restore(l *lease) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, done, err := p.session(p.life)
+	if err != nil {
+		return err
+	}
+	err = p.provision(p.life, s, l, func() error {
+		_, err := p.engine.Reset(p.life, s, &l.database, reset.RestoreCounters)
+		return err
+	})
+	done(err)
+	return err
+}
+
+func (p *Pool) removeSpare(l *lease) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return p.drop(p.life, l, false)
+}
+
+// certain and changed are called once a session was had, so that there are journal and engine.
+func (p *Pool) certain(template string) error  { return p.engine.Certain(template) }
+func (p *Pool) changed(database string) string { return p.journal.Changed(database) }
+
 // provision writes a lease down, makes its account, and then, by f, its database: a database
 // without the account in the file is not ours to remove, whatever it is called.
 func (p *Pool) provision(ctx context.Context, s *reset.Session, l *lease, f func() error) error {
-	p.mu.Lock()
-	err := p.save()
-	p.mu.Unlock()
+	err := p.saveNow()
 	if err == nil {
 		_, err = s.Conn.ExecContext(ctx, p.config.Server.Dialect().LeaseSQL(l.Login, l.Name))
 	}
@@ -191,9 +209,7 @@ func (p *Pool) provision(ctx context.Context, s *reset.Session, l *lease, f func
 		err = f()
 	}
 	if err == nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		l.ready = true
+		p.leases.made(l)
 		return nil
 	}
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
@@ -210,23 +226,12 @@ func (p *Pool) provision(ctx context.Context, s *reset.Session, l *lease, f func
 	} else {
 		removed = p.remove(undo, s, l)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if removed == nil {
-		l.gone = true
-		delete(p.leases, l.Name)
-		return errors.Join(err, p.save())
+		p.leases.end(l)
+		return errors.Join(err, p.saveNow())
 	}
-	l.ready, l.spare, l.expires = true, true, time.Time{} // it is tried again
+	p.leases.retry(l)
 	return errors.Join(err, removed)
-}
-
-// newLease is a lease that is not ready; one without a name of its own is not leased.
-func newLease(from, name string, pooled bool) *lease {
-	return &lease{
-		Name: name, Template: from, pooled: pooled, spare: pooled, expires: never,
-		Login: dbconn.Login{User: leaseUser + random(userBytes), Password: dbconn.NewPassword()},
-	}
 }
 
 // leaseUser is what the names of the accounts of leases begin with.
@@ -257,20 +262,14 @@ func (p *Pool) reserve(ctx context.Context, s *reset.Session, from, wanted strin
 		l := newLease(from, name, wanted == "")
 		l.mu.Lock()
 		p.mu.Lock()
-		taken := p.taken(name)
-		if !taken {
-			p.leases[name] = l
-		}
+		free := !p.taken(name) && p.leases.claim(l)
 		p.mu.Unlock()
-		if !taken {
+		if free {
 			there, err := exists(ctx, s, name)
 			if err == nil && !there {
 				return l, nil
 			}
-			p.mu.Lock()
-			delete(p.leases, name)
-			p.mu.Unlock()
-			l.gone = true
+			p.leases.end(l)
 			l.mu.Unlock()
 			if err != nil {
 				return nil, err
@@ -292,7 +291,7 @@ func (p *Pool) fold(name string) string {
 
 // taken reports whether a name is that of a lease or a template. The caller holds p.mu.
 func (p *Pool) taken(name string) bool {
-	return p.leases[name] != nil || p.templates[name] != nil || p.builds[name] != nil
+	return p.leases.taken(name) || p.templates[name] != nil || p.builds[name] != nil
 }
 
 // exists reports whether the server has a database.
@@ -377,18 +376,8 @@ func (p *Pool) unlocked(ctx context.Context, s *reset.Session, l *lease, f func(
 // find returns a lease, locked, once no other request works on it.
 func (p *Pool) find(name string) (*lease, error) {
 	name = p.fold(name)
-	p.mu.Lock()
-	l := p.leases[name]
-	p.mu.Unlock()
-	if l != nil {
-		l.mu.Lock()
-		p.mu.Lock()
-		there := !l.gone && l.ready && !l.spare
-		p.mu.Unlock()
-		if there {
-			return l, nil
-		}
-		l.mu.Unlock()
+	if l := p.leases.find(name); l != nil {
+		return l, nil
 	}
 	return nil, fmt.Errorf("database %s: %w\nhint: ramaria db ls lists the clones of templates; ramaria db new TEMPLATE makes one", name, ErrNotFound)
 }

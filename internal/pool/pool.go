@@ -10,24 +10,21 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
-	"github.com/ramaria-db/ramaria/internal/metrics"
 	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
 const (
-	// sessions is how many databases can be worked on at the same time.
-	sessions = 8
 	// readInterval is how often the log is read while no reset asks: the server may then
 	// remove it up to there.
 	readInterval = 200 * time.Millisecond
@@ -37,9 +34,9 @@ const (
 
 // What errors match.
 var (
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = errors.New("there is none")
 	ErrTaken    = errors.New("the name is taken")
-	ErrInvalid  = errors.New("invalid request")
+	ErrInvalid  = errors.New("it makes no sense")
 	ErrInUse    = errors.New("it is in use")
 	ErrKept     = errors.New("it is kept as it is")
 	ErrFull     = errors.New("the pool is full")
@@ -76,6 +73,10 @@ type Config struct {
 
 // Pool has the templates and leases of one running server. It may be used by several
 // goroutines.
+//
+// It is made of parts that each have an invariant and a lock: queue says whose turn it is, spares has
+// what is made ahead, leases says who has what, sessions has the connections. Locks are taken in the
+// order lease.mu, Pool.mu, queue.mu, spares.mu, leases.mu, where more than one is.
 type Pool struct {
 	config Config
 	// life ends with Close; behind is what goes on until then.
@@ -83,34 +84,66 @@ type Pool struct {
 	end    context.CancelFunc
 	behind sync.WaitGroup
 
-	// reading is held while a request reads the shape of a template.
+	queue    *queue
+	spares   *spares
+	leases   *leases
+	sessions *sessions
+	counters *counters
+
+	// reading is held while the shape of a template is read.
 	reading sync.Mutex
 
+	// mu guards the templates, and the file: what is in it is saved in the order of the changes.
 	mu        sync.Mutex
 	db        *sql.DB // nil until there is something to do
 	journal   *reset.Journal
 	engine    *reset.Engine
 	templates map[string]*tmpl
-	leases    map[string]*lease
 	builds    map[string]*build
 	// paused are the events that were enabled before their database became a template, by database.
 	paused map[string][]string
 	limits Limits
-	// used is how many leases count for the limit, and queue those who wait for their turn.
-	used  int
-	queue []*ticket
 	// closed says that the file is the next run's.
 	closed bool
-	// room is how many bytes may be written, as of the last time that it could be measured, and
-	// unwanted has what is being removed.
-	room     int64
-	unwanted []*lease
-	counters counters
+}
 
-	// free are the sessions that are not in use, the one that was used last behind the
-	// others, and busy has a place for each that is.
-	free []*reset.Session
-	busy chan struct{}
+// Limits bound a Pool.
+type Limits struct {
+	// MaxDatabases is how many leases there may be at a time. Those that are kept do not
+	// count, nor do spare ones.
+	MaxDatabases int `json:"max_databases"`
+	// Spare is how many clones of each template are made ahead of requests, if there is
+	// room for them.
+	Spare int `json:"spare"`
+}
+
+// DefaultLimits are those of a new instance.
+var DefaultLimits = Limits{MaxDatabases: 64, Spare: 2}
+
+// Limits returns the limits.
+func (p *Pool) Limits() Limits {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.limits
+}
+
+// SetLimits changes the limits. Leases that are over them stay.
+func (p *Pool) SetLimits(l Limits) error {
+	if l.MaxDatabases < 1 || l.Spare < 0 {
+		return fmt.Errorf("change the limits of the pool: %w: max_databases must be at least 1, and spare at least 0", ErrInvalid)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.limits
+	p.limits = l
+	if err := p.save(); err != nil {
+		p.limits = before
+		return err
+	}
+	old := p.spares.setLimits(l)
+	p.queue.setLimit(l.MaxDatabases)
+	p.spares.adjust(old)
+	return nil
 }
 
 // Open takes over the templates and leases of the last run; they are made again when they
@@ -126,7 +159,7 @@ func Open(config Config) (*Pool, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if err := p.start(); err != nil {
-				p.config.Log.Error("cannot remove databases that no lease owns", "error", err)
+				p.config.Log.Error("cannot remove databases that are nobody's", "error", err)
 			}
 			for _, name := range p.orphans() {
 				p.resume(name)
@@ -138,12 +171,7 @@ func Open(config Config) (*Pool, error) {
 
 // leftovers reports whether the last run left databases that no lease or build owns.
 func (p *Pool) leftovers() bool {
-	for _, l := range p.leases {
-		if l.spare {
-			return true
-		}
-	}
-	return len(p.builds)+len(p.orphans()) > 0
+	return p.leases.spares() || len(p.builds)+len(p.orphans()) > 0
 }
 
 // orphans are the databases with events that were enabled, and that are templates no more.
@@ -160,19 +188,24 @@ func unopened(config Config) *Pool {
 	life, end := context.WithCancel(context.Background())
 	config.Idle = cmp.Or(config.Idle, DefaultIdle)
 	config.Limits.MaxDatabases = cmp.Or(config.Limits.MaxDatabases, DefaultLimits.MaxDatabases)
-	return &Pool{
-		config: config, counters: counters{resets: map[reset.Way]*metrics.Histogram{}}, life: life, end: end, limits: config.Limits,
-		templates: map[string]*tmpl{}, leases: map[string]*lease{}, builds: map[string]*build{}, paused: map[string][]string{}, busy: make(chan struct{}, sessions),
+	p := &Pool{
+		config: config, life: life, end: end, limits: config.Limits,
+		queue: newQueue(life, config.Limits.MaxDatabases), leases: newLeases(config.Endpoint), sessions: newSessions(), counters: newCounters(),
+		templates: map[string]*tmpl{}, builds: map[string]*build{}, paused: map[string][]string{},
 	}
+	p.spares = &spares{
+		maker: p, leases: p.leases, life: life, run: p.behind.Go, log: config.Log, idle: config.Idle,
+		limits: config.Limits, of: map[string]*supply{},
+	}
+	return p
 }
 
 // Close lets the server go. Databases stay, with what is in them.
 func (p *Pool) Close() {
 	p.end()
+	// What begins something in the background holds one of these locks, and begins nothing after.
 	p.mu.Lock()
-	for _, t := range p.templates {
-		t.refuse(ErrClosed)
-	}
+	p.spares.refuse(ErrClosed)
 	p.mu.Unlock()
 	p.behind.Wait()
 	p.mu.Lock()
@@ -186,10 +219,7 @@ func (p *Pool) Close() {
 	}
 	p.closed = true
 	p.journal.Close()
-	for _, s := range p.free {
-		s.Conn.Close()
-	}
-	p.free = nil
+	p.sessions.close()
 	p.db.Close()
 	p.db = nil
 }
@@ -211,8 +241,8 @@ func (p *Pool) start() error {
 		j.Close()
 		return err
 	}
-	db.SetMaxOpenConns(2 * sessions) // each may have another look at what it waits for
-	db.SetMaxIdleConns(sessions)
+	db.SetMaxOpenConns(2 * maxSessions) // each may have another look at what it waits for
+	db.SetMaxIdleConns(maxSessions)
 	j.Read() // what stands there is about nothing that is watched
 	r := &reset.Engine{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID, DB: db, Leased: leased}
 	conn, err := db.Conn(p.life)
@@ -225,8 +255,15 @@ func (p *Pool) start() error {
 		return fmt.Errorf("begin to follow the server: %w", err)
 	}
 	p.db, p.journal, p.engine = db, j, r
+	p.sessions.open = func(ctx context.Context) (*reset.Session, error) {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return reset.NewSession(p.config.Server, conn), nil
+	}
 	if room, known := p.measure(); known {
-		p.room = room
+		p.spares.setRoom(room)
 	}
 	p.every(readInterval, func() { j.Read() })
 	// Apart from that, since databases are removed one after the other, which takes its time.
@@ -250,6 +287,24 @@ func (p *Pool) every(interval time.Duration, f func()) {
 	})
 }
 
+// maintain compares templates that may have changed, ends leases whose time has run out, and keeps
+// as many spare clones as there is room for.
+func (p *Pool) maintain() {
+	p.verify()
+	room, known := p.measure()
+	p.spares.maintain(time.Now(), room, known)
+	p.expire(time.Now())
+}
+
+// measure returns how much room there is, in bytes, if that can be known.
+func (p *Pool) measure() (room int64, known bool) {
+	if p.config.Room == nil {
+		return math.MaxInt64, true
+	}
+	room, err := p.config.Room()
+	return max(0, room), err == nil
+}
+
 // ReadLog takes in what the binary log has, and returns up to where: the server may remove what is
 // before. The zero Position is that of a pool that reads no log yet.
 func (p *Pool) ReadLog() binlog.Position {
@@ -262,62 +317,14 @@ func (p *Pool) ReadLog() binlog.Position {
 	return j.Read()
 }
 
-// session returns a session for the caller alone, and what gives it back: with an error
-// it is not used again.
+// session returns a session for the caller alone, and the function that gives it back: with an
+// error it is not used again.
 func (p *Pool) session(ctx context.Context) (*reset.Session, func(error), error) {
 	p.mu.Lock()
 	err := p.start()
-	db := p.db
 	p.mu.Unlock()
 	if err != nil {
 		return nil, nil, err
 	}
-	select {
-	case p.busy <- struct{}{}:
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-	s := p.lastUsed()
-	if s == nil {
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			<-p.busy
-			return nil, nil, fmt.Errorf("connect to the server: %w", err)
-		}
-		s = reset.NewSession(p.config.Server, conn)
-	}
-	return s, func(err error) {
-		defer func() { <-p.busy }()
-		if err == nil && p.keep(s) {
-			return
-		}
-		// It may be in the middle of something: the driver is to close it.
-		_ = s.Conn.Raw(func(any) error { return driver.ErrBadConn })
-		s.Conn.Close()
-	}, nil
-}
-
-// lastUsed takes the free session that was used last, nil if there is none: what its thread in
-// the server needs is in the processor's caches most likely.
-func (p *Pool) lastUsed() *reset.Session {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last := len(p.free) - 1
-	if last < 0 {
-		return nil
-	}
-	s := p.free[last]
-	p.free = p.free[:last]
-	return s
-}
-
-// keep makes a session free for others, unless there will be none.
-func (p *Pool) keep(s *reset.Session) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
-	}
-	p.free = append(p.free, s)
-	return true
+	return p.sessions.take(ctx)
 }

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // house is a server with the database shop, and a pool.
 type house struct {
 	*pool.Pool
-	t      *testing.T
+	t      testing.TB
 	srv    *servertest.Running
 	config pool.Config
 	root   *sql.DB
@@ -39,7 +39,7 @@ const schema = `CREATE DATABASE shop; USE shop;
 	INSERT INTO sale (item) VALUES (1), (1), (2);
 	CREATE VIEW sold AS SELECT name FROM item JOIN sale ON item.id = sale.item;`
 
-func newHouse(t *testing.T, want string) *house {
+func newHouse(t testing.TB, want string) *house {
 	t.Helper()
 	srv := servertest.Start(t, servertest.Find(t, want))
 	srv.Load(t, schema)

@@ -24,116 +24,71 @@ const (
 	longestRest = time.Minute
 )
 
-// maintain compares templates that may have changed, ends leases whose time has run out, and keeps
-// as many spare clones as there is room for. Where the room cannot be measured, the last measurement
-// counts.
-func (p *Pool) maintain() {
-	p.verify()
-	room, known := p.measure()
-	p.mu.Lock()
-	p.trimIdle(time.Now())
-	if known {
-		p.room = room
-		p.trim()
-		for _, t := range p.byUse() {
-			p.deal(t)
-		}
-	}
-	p.mu.Unlock()
-	p.expire(time.Now())
+// setRoom says how many bytes may be written.
+func (s *spares) setRoom(room int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.room = room
 }
 
-// measure returns how much room there is, in bytes, if that can be known.
-func (p *Pool) measure() (room int64, known bool) {
-	if p.config.Room == nil {
-		return math.MaxInt64, true
+// maintain removes clones that are idle, and keeps as many of the others as there is room for. Where
+// the room is not known, the last measurement counts.
+func (s *spares) maintain(now time.Time, room int64, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trimIdle(now)
+	if known {
+		s.room = room
+		s.trim()
+		for _, t := range s.byUse() {
+			s.deal(t)
+		}
 	}
-	room, err := p.config.Room()
-	return max(0, room), err == nil
 }
 
 // spares is how many spare clones of a template there are, with those that are being made and for
-// which no request waits. The caller holds p.mu.
-func (t *tmpl) spares() int { return len(t.ready) + max(0, t.making-len(t.waiting)) }
+// which no request waits. The caller holds spares.mu.
+func (t *supply) spares() int { return len(t.ready) + max(0, t.making-len(t.waiting)) }
 
-// spareBytes is what the spare clones of all templates take, in bytes. The caller holds p.mu.
-func (p *Pool) spareBytes() (bytes float64) {
-	for _, t := range p.templates {
+// bytes is what the spare clones of all templates take. The caller holds s.mu.
+func (s *spares) bytes() (bytes float64) {
+	for _, t := range s.of {
 		bytes += float64(t.spares()) * float64(t.size)
 	}
 	return bytes
 }
 
-// byUse returns the templates, the one first that was asked for last. The caller holds p.mu.
-func (p *Pool) byUse() []*tmpl {
-	return slices.SortedFunc(maps.Values(p.templates), func(a, b *tmpl) int { return b.used.Compare(a.used) })
+// byUse returns the templates, the one first that was asked for last. The caller holds s.mu.
+func (s *spares) byUse() []*supply {
+	return slices.SortedFunc(maps.Values(s.of), func(a, b *supply) int { return b.used.Compare(a.used) })
 }
 
 // allowed is what the spare clones of all templates may take, in bytes: one part in so many of the
-// room that there would be without them. The caller holds p.mu.
-func (p *Pool) allowed(share float64) float64 {
-	return (float64(p.room) + p.spareBytes()) / share // more than there are numbers for, where room is not measured
+// room that there would be without them. The caller holds s.mu.
+func (s *spares) allowed(share float64) float64 {
+	return (float64(s.room) + s.bytes()) / share // more than there are numbers for, where room is not measured
 }
 
 // fits is how many spare clones of a template there may be for all to take no more than one part in
-// so many of the room, those of others staying as they are. The caller holds p.mu.
-func (p *Pool) fits(t *tmpl, share float64) int {
-	more := (p.allowed(share) - p.spareBytes()) / float64(max(1, t.size))
-	return max(0, t.spares()+int(math.Floor(min(more, float64(p.limits.MaxDatabases)))))
+// so many of the room, those of others staying as they are. The caller holds s.mu.
+func (s *spares) fits(t *supply, share float64) int {
+	more := (s.allowed(share) - s.bytes()) / float64(max(1, t.size))
+	return max(0, t.spares()+int(math.Floor(min(more, float64(s.limits.MaxDatabases)))))
 }
 
 // trim removes spare clones that take more than their part of the room, of the template first that
 // no client has asked for the longest, unless others are being removed: how much room there is then is
-// known only when they are gone. The caller holds p.mu.
-func (p *Pool) trim() {
-	if len(p.unwanted) > 0 {
+// known only when they are gone. The caller holds s.mu.
+func (s *spares) trim() {
+	if len(s.unwanted) > 0 {
 		return
 	}
-	excess := p.spareBytes() - p.allowed(keepShare)
-	for _, t := range slices.Backward(p.byUse()) {
+	excess := s.bytes() - s.allowed(keepShare)
+	for _, t := range slices.Backward(s.byUse()) {
 		for len(t.ready) > 0 && excess > 0 {
-			p.discard(t.ready[0])
+			s.discard(t.ready[0])
 			t.ready = t.ready[1:]
 			excess -= float64(t.size)
 		}
 	}
-}
-
-// discard removes a lease that is not handed out, in the background. The caller holds p.mu.
-func (p *Pool) discard(l *lease) {
-	l.spare = true
-	if p.life.Err() != nil {
-		return // it is in the file, and removed by the next run
-	}
-	p.unwanted = append(p.unwanted, l)
-	if len(p.unwanted) == 1 { // one after the other: sessions are for those who wait
-		p.behind.Go(p.removeUnwanted)
-	}
-}
-
-// removeUnwanted removes the leases that were discarded, until there is none.
-func (p *Pool) removeUnwanted() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.unwanted) > 0 && p.life.Err() == nil {
-		l := p.unwanted[0]
-		p.mu.Unlock()
-		l.mu.Lock()
-		if err := p.drop(p.life, l, false); err != nil && p.life.Err() == nil {
-			p.config.Log.Error("cannot remove a spare database", "database", l.Name, "error", err)
-		}
-		l.mu.Unlock()
-		p.mu.Lock()
-		p.unwanted = p.unwanted[1:]
-	}
-}
-
-// rest has no clone made unasked for a while after an error, and as before after none.
-func (t *tmpl) rest(err error) {
-	if err == nil {
-		t.pause, t.rests = 0, time.Time{}
-		return
-	}
-	t.pause = min(max(firstRest, 2*t.pause), longestRest)
-	t.rests = time.Now().Add(t.pause)
 }

@@ -55,7 +55,7 @@ func (p *Pool) save() error {
 	if p.config.Gone != nil && p.config.Gone() {
 		return nil
 	}
-	r := record{Templates: []templateRecord{}, Leases: []leaseRecord{}, Paused: p.paused}
+	r := record{Templates: []templateRecord{}, Leases: p.leases.records(), Paused: p.paused}
 	for name, b := range p.builds {
 		if b.made {
 			r.Builds = append(r.Builds, name)
@@ -66,21 +66,20 @@ func (p *Pool) save() error {
 		r.Limits = &p.limits
 	}
 	for name, t := range p.templates {
-		r.Templates = append(r.Templates, templateRecord{name, t.family, t.key, t.made, t.used})
-	}
-	for _, l := range p.leases {
-		expires := l.expires
-		if l.spare || !l.ready {
-			expires = time.Time{}
-		}
-		r.Leases = append(r.Leases, leaseRecord{l.Name, l.Template, l.Login, l.TTL.Seconds(), expires, l.pooled, l.kept})
+		r.Templates = append(r.Templates, templateRecord{name, t.family, t.key, t.made, p.spares.view(t.supply).used})
 	}
 	slices.SortFunc(r.Templates, func(a, b templateRecord) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(r.Leases, func(a, b leaseRecord) int { return strings.Compare(a.Name, b.Name) })
 	if err := instance.WriteJSON(p.config.File, r); err != nil {
 		return fmt.Errorf("write down templates and leases: %w", err)
 	}
 	return nil
+}
+
+// saveNow is save for a caller that does not hold p.mu.
+func (p *Pool) saveNow() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.save()
 }
 
 // load reads the file, if there is one.
@@ -98,20 +97,16 @@ func (p *Pool) load() error {
 	}
 	if r.Limits != nil {
 		p.limits = *r.Limits
+		p.queue.setLimit(p.limits.MaxDatabases)
+		p.spares.setLimits(p.limits)
 	}
 	for _, t := range r.Templates {
-		p.templates[t.Name] = &tmpl{name: t.Name, family: t.Family, key: t.Key, made: t.Made, used: t.Used}
+		p.templates[t.Name] = &tmpl{name: t.Name, family: t.Family, key: t.Key, made: t.Made, supply: &supply{name: t.Name, used: t.Used}}
+		p.spares.add(p.templates[t.Name].supply)
 	}
 	for _, l := range r.Leases {
-		ttl, expires := time.Duration(l.TTLSeconds*float64(time.Second)), l.Expires
-		if !l.Kept && !expires.IsZero() {
-			p.used++
-			// When it was last used is written down when the run ends; this one may not have.
-			expires = later(expires, time.Now().Add(ttl))
-		}
-		p.leases[l.Name] = &lease{
-			Name: l.Name, Template: l.Template, Login: l.Login, TTL: ttl, expires: expires, ready: true,
-			pooled: l.Pooled, kept: l.Kept, spare: expires.IsZero(),
+		if p.leases.load(l) {
+			p.queue.occupy()
 		}
 	}
 	for _, name := range r.Builds {
@@ -128,14 +123,7 @@ func Left(file string) (left, kept map[string]dbconn.Login, wake func(context.Co
 	if err := p.load(); err != nil {
 		return nil, nil, nil, err
 	}
-	left, kept = map[string]dbconn.Login{}, map[string]dbconn.Login{}
-	for name, l := range p.leases {
-		if l.kept {
-			kept[name] = l.Login
-		} else {
-			left[name] = l.Login
-		}
-	}
+	left, kept = p.leases.logins()
 	wake = func(ctx context.Context, conn *sql.Conn) error {
 		for name, events := range p.paused {
 			if err := template.Resume(ctx, conn, name, events); err != nil && !errors.Is(err, template.ErrNoDatabase) {
@@ -154,14 +142,11 @@ func Inherit(from, to string) error {
 	if err := p.load(); err != nil {
 		return err
 	}
-	if len(p.leases)+len(p.paused) == 0 {
+	if !p.leases.inherit() && len(p.paused) == 0 {
 		return nil
 	}
 	clear(p.templates)
 	clear(p.builds) // what they left is a database like any other: there is no telling whose
-	for _, l := range p.leases {
-		l.spare = !l.kept
-	}
 	p.config.File = to
 	return p.save()
 }
@@ -199,11 +184,7 @@ func Rewound(file, dataDir string, mark *instance.Mark) (undo func() error, err 
 			continue
 		}
 		delete(p.templates, name)
-		for _, l := range p.leases {
-			if l.Template == name { // the next run removes it if it is there, and forgets it if not
-				l.spare, l.kept = true, false
-			}
-		}
+		p.leases.disown(name)
 	}
 	clear(p.builds)
 	return undo, p.save()

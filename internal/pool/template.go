@@ -32,6 +32,15 @@ type Template struct {
 	Changed string
 }
 
+// tmpl is a template, under Pool.mu but for its supply, which is under spares.mu.
+type tmpl struct {
+	name   string
+	made   time.Time
+	supply *supply
+	// family and key are what it was asked for by, "" for one that was not.
+	family, key string
+}
+
 // shapeTries is how often the shape of a database is read that changes meanwhile.
 const shapeTries = 3
 
@@ -50,8 +59,7 @@ func (p *Pool) putTemplate(ctx context.Context, name string) (Template, error) {
 		return Template{}, fmt.Errorf("%w: it belongs to the server", ErrInvalid)
 	}
 	p.mu.Lock()
-	_, leased := p.leases[name]
-	b := p.builds[name]
+	leased, b := p.leases.taken(name), p.builds[name]
 	p.mu.Unlock()
 	if b != nil && b.over {
 		return Template{}, errTooLate
@@ -80,24 +88,22 @@ func (p *Pool) putTemplate(ctx context.Context, name string) (Template, error) {
 	}
 	t, known := p.templates[name]
 	if !known {
-		t = &tmpl{name: name}
+		t = &tmpl{name: name, supply: &supply{name: name}}
 		p.templates[name] = t
 	}
 	p.built(t)
-	t.shape, t.size, t.made, t.used = shape, size, time.Now(), time.Now()
-	t.rest(nil)
+	t.made = time.Now()
+	p.spares.renew(t.supply, shape, size)
 	if err := p.save(); err != nil {
 		if !known {
 			delete(p.templates, name)
 		}
 		return Template{}, err
 	}
-	for _, l := range t.ready { // they are as it was before
-		p.discard(l)
-	}
-	t.ready = nil
+	p.spares.add(t.supply)
+	p.spares.clear(t.supply) // they are as it was before
 	p.prune(t)
-	p.deal(t)
+	p.spares.fill(t.supply)
 	return p.template(t), nil
 }
 
@@ -111,7 +117,7 @@ func (p *Pool) readShape(ctx context.Context, s *reset.Session, name string) (*t
 			p.journal.Forget(name)
 			p.resume(name)
 		} else { // what happened to it before is forgotten by now
-			p.journal.Invalidate(name, "taking it again failed")
+			p.journal.Invalidate(name, "it was to be taken anew, which failed")
 		}
 	}
 	return shape, err
@@ -155,7 +161,7 @@ func (p *Pool) tryShape(ctx context.Context, s *reset.Session, name string) (*te
 			return shape, nil
 		}
 		if try == shapeTries {
-			return nil, fmt.Errorf("%w: another connection is changing it: %s", ErrInUse, why)
+			return nil, fmt.Errorf("%w: somebody is changing it: %s", ErrInUse, why)
 		}
 	}
 }
@@ -163,16 +169,7 @@ func (p *Pool) tryShape(ctx context.Context, s *reset.Session, name string) (*te
 // shape returns the shape of a template. After a restart it is read again: what the
 // database holds then is the template.
 func (p *Pool) shape(ctx context.Context, s *reset.Session, name string) (*template.Shape, error) {
-	known := func() (*tmpl, *template.Shape) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		t := p.templates[name]
-		if t == nil {
-			return nil, nil
-		}
-		return t, t.shape
-	}
-	t, shape := known()
+	t, shape := p.spares.find(name)
 	if t == nil {
 		return nil, noTemplate(name)
 	}
@@ -181,7 +178,7 @@ func (p *Pool) shape(ctx context.Context, s *reset.Session, name string) (*templ
 	}
 	p.reading.Lock()
 	defer p.reading.Unlock()
-	switch t, shape = known(); {
+	switch t, shape = p.spares.find(name); {
 	case t == nil:
 		return nil, noTemplate(name)
 	case shape != nil:
@@ -192,9 +189,7 @@ func (p *Pool) shape(ctx context.Context, s *reset.Session, name string) (*templ
 		return nil, err
 	}
 	size := p.size(shape)
-	p.mu.Lock()
-	t.shape, t.size = shape, size
-	p.mu.Unlock()
+	p.spares.setShape(t, shape, size)
 	return shape, nil
 }
 
@@ -228,14 +223,15 @@ func (p *Pool) Templates() []Template {
 
 // template is what callers get to know of a template. The caller holds p.mu.
 func (p *Pool) template(t *tmpl) Template {
-	out := Template{Name: t.name, Family: t.family, Key: t.key, Made: t.made, Leases: p.leasesOf(t), Spare: len(t.ready)}
-	if t.shape == nil {
+	v := p.spares.view(t.supply)
+	out := Template{Name: t.name, Family: t.family, Key: t.key, Made: t.made, Leases: p.leases.count(t.name), Spare: v.ready}
+	if v.shape == nil {
 		if p.lost(t.name) {
 			out.Changed = "its database is gone"
 		}
 		return out
 	}
-	out.Tables, out.Bytes, out.Changed = len(t.shape.Tables), t.size, p.journal.Proven(t.name)
+	out.Tables, out.Bytes, out.Changed = len(v.shape.Tables), v.size, p.journal.Proven(t.name)
 	return out
 }
 
@@ -250,16 +246,6 @@ func (p *Pool) size(shape *template.Shape) int64 {
 		files, _ = sys.DiskUsage(filepath.Join(p.config.DataDir, shape.Name))
 	}
 	return max(tables, files)
-}
-
-// leasesOf is how many clones of a template are leased. The caller holds p.mu.
-func (p *Pool) leasesOf(t *tmpl) (n int) {
-	for _, l := range p.leases {
-		if l.Template == t.name && !l.spare {
-			n++
-		}
-	}
-	return n
 }
 
 func noTemplate(name string) error {
@@ -289,23 +275,19 @@ func (p *Pool) deleteTemplate(name string) error {
 	if t == nil {
 		return noTemplate(name)
 	}
-	for _, l := range p.leases {
-		if l.Template == name && !l.spare {
-			return fmt.Errorf("remove template %s: %w: the database %s is a clone of it\nhint: ramaria db drop %s", name, ErrInUse, l.Name, l.Name)
-		}
-	}
-	if len(t.waiting) > 0 {
+	switch clone, waited := p.spares.end(t.supply); {
+	case clone != "":
+		return fmt.Errorf("remove template %s: %w: the database %s is a clone of it\nhint: ramaria db drop %s", name, ErrInUse, clone, clone)
+	case waited:
 		return fmt.Errorf("remove template %s: %w: a clone of it is being made", name, ErrInUse)
 	}
 	delete(p.templates, name)
 	if err := p.save(); err != nil {
 		p.templates[name] = t
+		p.spares.add(t.supply)
 		return err
 	}
-	for _, l := range t.ready {
-		p.discard(l)
-	}
-	t.ready = nil
+	p.spares.clear(t.supply)
 	if p.journal != nil {
 		p.journal.Forget(name)
 	}

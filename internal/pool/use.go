@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/reset"
@@ -57,8 +55,6 @@ func (p *Pool) resetBy(ctx context.Context, name string, f func(*reset.Session, 
 		return ResetResult{}, err
 	}
 	res.Took = time.Since(began)
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.counters.reset(res.Way, res.Took)
 	return res, err
 }
@@ -78,63 +74,46 @@ func (p *Pool) onLease(ctx context.Context, name string, f func(*reset.Session, 
 		err = f(s, l)
 	}
 	done(err)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.renew(l)
+	p.leases.renew(l)
 	return err
 }
 
 // notKept refuses a lease that is to stay as it is. The journal does not follow it.
 func (p *Pool) notKept(l *lease) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if l.kept {
+	if p.leases.isKept(l) {
 		return fmt.Errorf("the database %s: %w", l.Name, ErrKept)
 	}
 	return nil
 }
 
-// renew starts the time to live of a lease over. The caller holds p.mu.
-func (p *Pool) renew(l *lease) {
-	if !l.kept {
-		l.expires = time.Now().Add(l.TTL)
-	}
-}
-
-// with calls f, under p.mu, with a lease that no request works on, and returns it.
-func (p *Pool) with(name string, f func(*lease) error) (Lease, error) {
+// Database returns a lease, whose time to live begins again.
+func (p *Pool) Database(name string) (Lease, error) {
 	l, err := p.find(name)
 	if err != nil {
 		return Lease{}, err
 	}
 	defer l.mu.Unlock()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	err = f(l)
-	return p.leaseOf(l), err
-}
-
-// Database returns a lease, whose time to live starts over.
-func (p *Pool) Database(name string) (Lease, error) {
-	return p.with(name, func(l *lease) error {
-		p.renew(l)
-		return nil
-	})
+	return p.leases.renew(l), nil
 }
 
 // Keep takes a lease out of the pool, so that it stays as it is until it is dropped.
 func (p *Pool) Keep(name string) (Lease, error) {
-	return p.with(name, func(l *lease) error {
-		if l.kept {
-			return nil
-		}
-		l.kept, l.expires = true, never
-		p.leave()
-		if p.journal != nil {
-			p.journal.Forget(l.Name) // there is no end to what may happen to it
-		}
-		return p.save()
-	})
+	l, err := p.find(name)
+	if err != nil {
+		return Lease{}, err
+	}
+	defer l.mu.Unlock()
+	out, held := p.leases.keep(l)
+	if !held {
+		return out, nil
+	}
+	p.queue.leave()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.journal != nil {
+		p.journal.Forget(l.Name) // there is no end to what may happen to it
+	}
+	return out, p.save()
 }
 
 // current makes sure that what is known of a lease, which is locked, is about the present run of
@@ -144,9 +123,9 @@ func (p *Pool) current(ctx context.Context, s *reset.Session, l *lease) error {
 	if err != nil || l.database.Shape == shape {
 		return err
 	}
-	why := "its template was made again"
+	why := "its template was made anew"
 	if l.database.Shape == nil {
-		why = "the server was restarted"
+		why = "the server was started anew"
 		p.journal.Watch(l.Name)
 		// The instance may have been put back to a mark from before the lease.
 		if _, err := s.Conn.ExecContext(ctx, p.config.Server.Dialect().LeaseSQL(l.Login, l.Name)); err != nil {
@@ -181,7 +160,7 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 	var next *lease
 	if err = p.revoke(undo, s, l); err == nil {
 		if again {
-			next = p.reuse(l)
+			next = p.spares.reuse(l)
 		}
 		if next == nil {
 			err = p.erase(undo, s, l)
@@ -194,40 +173,23 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 		// more time in this one. The lease is over also without it.
 		_, err := s.Conn.ExecContext(undo, p.config.Server.Dialect().LeaseSQL(next.Login, next.Name))
 		done(err)
-		p.mu.Lock()
-		p.workOn(next)
-		p.mu.Unlock()
+		p.spares.workOn(next)
 	}
 	if err != nil {
 		p.journal.Invalidate(l.Name, "it was half removed")
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if l.spare {
-			l.expires = time.Time{} // it is tried again
-		}
+		p.leases.retry(l)
 		return fmt.Errorf("drop %s: %w", l.Name, err)
 	}
-	l.gone = true
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if next == nil {
-		delete(p.leases, l.Name)
+	if p.leases.end(l) {
+		p.queue.leave()
 	}
-	if !l.kept && !l.spare {
-		p.leave()
-	}
-	return p.save()
+	return p.saveNow()
 }
 
 // expire ends the leases whose time has run out and that no request works on, and builds.
 func (p *Pool) expire(now time.Time) {
+	over := p.leases.expired(now)
 	p.mu.Lock()
-	var over []*lease
-	for _, l := range p.leases {
-		if l.ready && now.After(l.expires) {
-			over = append(over, l)
-		}
-	}
 	for name, b := range p.builds {
 		if now.After(b.expires) {
 			p.config.Log.Warn("a template was not built in time, and is removed", "template", name)
@@ -239,10 +201,7 @@ func (p *Pool) expire(now time.Time) {
 		if !l.mu.TryLock() {
 			continue // in use, which renews it
 		}
-		p.mu.Lock()
-		still := !l.gone && now.After(l.expires)
-		p.mu.Unlock()
-		if still {
+		if p.leases.isExpired(l, now) {
 			p.expireOne(l)
 		}
 		l.mu.Unlock()
@@ -251,23 +210,21 @@ func (p *Pool) expire(now time.Time) {
 
 // expireOne ends a lease whose time has run out, or that the last run left.
 func (p *Pool) expireOne(l *lease) {
-	if l.spare {
+	spare := p.leases.isSpare(l)
+	if spare {
 		if ours, err := p.ours(l); err == nil && !ours {
 			// The data is from another time, such as a mark's: whose database that is, or
 			// will be is not known.
-			l.gone = true
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			delete(p.leases, l.Name)
-			if err := p.save(); err != nil {
+			p.leases.end(l)
+			if err := p.saveNow(); err != nil {
 				p.config.Log.Error("cannot write down that a database is not ours", "database", l.Name, "error", err)
 			}
 			return
 		}
 	} else {
-		p.config.Log.Info("a database was not used for its time to live, and is removed", "database", l.Name, "ttl", l.TTL)
+		p.config.Log.Info("a database was not used for its time to live, and is removed", "database", l.Name, "ttl", l.ttl)
 	}
-	if err := p.drop(p.life, l, !l.spare); err != nil && p.life.Err() == nil {
+	if err := p.drop(p.life, l, !spare); err != nil && p.life.Err() == nil {
 		p.config.Log.Error("cannot remove a database whose time has run out", "database", l.Name, "error", err)
 	}
 }
@@ -285,26 +242,4 @@ func (p *Pool) ours(l *lease) (bool, error) {
 }
 
 // Databases lists the leases by name.
-func (p *Pool) Databases() []Lease {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	list := make([]Lease, 0, len(p.leases))
-	for _, l := range p.leases {
-		if l.ready && !l.spare {
-			list = append(list, p.leaseOf(l))
-		}
-	}
-	slices.SortFunc(list, func(a, b Lease) int { return strings.Compare(a.Name, b.Name) })
-	return list
-}
-
-// leaseOf is what callers get to know of a lease. The caller holds p.mu.
-func (p *Pool) leaseOf(l *lease) Lease {
-	e := p.config.Endpoint
-	e.Login, e.Database = l.Login, l.Name
-	out := Lease{Name: l.Name, Template: l.Template, Endpoint: e, Expires: l.expires, Kept: l.kept}
-	if l.kept {
-		out.Expires = time.Time{}
-	}
-	return out
-}
+func (p *Pool) Databases() []Lease { return p.leases.list() }

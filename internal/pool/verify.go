@@ -40,8 +40,8 @@ func (p *Pool) verify() {
 	p.mu.Lock()
 	var open []*template.Shape
 	for _, t := range p.templates {
-		if t.shape != nil && p.journal.Proven(t.name) == "" && p.journal.Changed(t.name) != "" {
-			open = append(open, t.shape)
+		if shape := p.spares.view(t.supply).shape; shape != nil && p.journal.Proven(t.name) == "" && p.journal.Changed(t.name) != "" {
+			open = append(open, shape)
 		}
 	}
 	p.mu.Unlock()
