@@ -2,14 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"regexp"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/progress"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -77,105 +73,10 @@ func newImageLs(a *app) *cobra.Command {
 	return cmd
 }
 
-// imageListing is what `image ls` says of one image in one place.
-type imageListing struct {
-	*image.Image
-	Volume  volume.Kind `json:"volume"`
-	LastUse time.Time   `json:"last_use"`
-	InUse   bool        `json:"in_use"`
-	// Saved is the file that it is saved in, of SavedSize bytes.
-	Saved     string `json:"saved,omitempty"`
-	SavedSize int64  `json:"saved_size,omitempty"`
-}
-
-// noVolume is the kind of volume of an image that is only saved.
-const noVolume volume.Kind = "-"
-
-// imagePlaces is where one image is: in the volumes of stores, and in a file.
-type imagePlaces struct {
-	stores []*image.Store
-	hot    []*image.Image // by store
-	saved  *image.Saved   // nil if it is not
-}
-
-// findImages looks into all volumes and the cold store. ids are in the order of the
-// listing: those in volumes as their stores list them, then those only saved.
-func (a *app) findImages(ctx context.Context) (found map[string]*imagePlaces, ids []string, err error) {
-	vols, err := a.engine.Volumes(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	found = map[string]*imagePlaces{}
-	at := func(id string) *imagePlaces {
-		if found[id] == nil {
-			found[id] = &imagePlaces{}
-			ids = append(ids, id)
-		}
-		return found[id]
-	}
-	for _, v := range vols {
-		s, err := a.engine.Images(v)
-		if err != nil {
-			return nil, nil, err
-		}
-		images, err := s.List()
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, m := range images {
-			p := at(m.ID)
-			p.stores, p.hot = append(p.stores, s), append(p.hot, m)
-		}
-	}
-	saved, err := image.ColdIn(a.engine.Places).List()
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, v := range saved {
-		at(v.ID).saved = v
-	}
-	return found, ids, nil
-}
-
-// listings are the rows of one image.
-func (a *app) listings(ctx context.Context, p *imagePlaces) ([]imageListing, error) {
-	var out []imageListing
-	for i, m := range p.hot {
-		out = append(out, imageListing{Image: m, Volume: p.stores[i].Volume.Kind(), LastUse: m.LastUse(), InUse: a.engine.ImageInUse(m.ID)})
-	}
-	if p.saved == nil {
-		return out, nil
-	}
-	if len(p.hot) == 0 {
-		m, err := p.saved.Image(ctx)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, imageListing{Image: m, Volume: noVolume, LastUse: p.saved.Time})
-	}
-	for i := range out {
-		out[i].Saved, out[i].SavedSize = p.saved.Path, p.saved.Size
-	}
-	return out, nil
-}
-
 func runImageLs(ctx context.Context, a *app, asJSON bool) error {
-	found, ids, err := a.findImages(ctx)
+	all, err := a.engine.ListImages(ctx)
 	if err != nil {
 		return err
-	}
-	all := []imageListing{}
-	for _, id := range ids {
-		rows, err := a.listings(ctx, found[id])
-		var damage *image.DamagedError
-		if errors.As(err, &damage) {
-			a.say("%v", damage) // the others are there nevertheless
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		all = append(all, rows...)
 	}
 	if asJSON {
 		return a.printJSON(all)
@@ -204,23 +105,9 @@ func (a *app) completeImages(cmd *cobra.Command, args []string, _ string) ([]str
 	if a.open(cmd) != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	_, ids, err := a.findImages(cmd.Context())
+	ids, err := a.engine.ImageIDs(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	return without(ids, args), cobra.ShellCompDirectiveNoFileComp
-}
-
-// imageIDs is what the beginning of an image's id looks like.
-var imageIDs = regexp.MustCompile(`^[0-9a-f]{1,16}$`)
-
-// checkIDs refuses what is no beginning of an id: an empty one, of a variable that was
-// not set, would mean every image.
-func checkIDs(ids ...string) error {
-	for _, id := range ids {
-		if !imageIDs.MatchString(id) {
-			return usageError{fmt.Errorf("use image %q: it is not the id of an image, nor its beginning\nhint: ramaria image ls", id)}
-		}
-	}
-	return nil
 }

@@ -2,15 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ramaria-db/ramaria/internal/image"
-	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 func newImageSave(a *app) *cobra.Command {
@@ -34,45 +28,10 @@ ID may be the beginning of an id.`,
 }
 
 func runImageSave(ctx context.Context, a *app, prefix string) error {
-	if err := checkIDs(prefix); err != nil {
-		return err
-	}
-	if err := image.ColdIn(a.engine.Places).Sweep(); err != nil {
-		return err
-	}
-	found, ids, err := a.findImages(ctx)
+	path, err := a.engine.SaveImage(ctx, prefix)
 	if err != nil {
 		return err
 	}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, prefix) })
-	switch {
-	case len(ids) == 0:
-		return fmt.Errorf("save image %s: %w\nhint: ramaria image ls", prefix, image.ErrNotFound)
-	case len(ids) > 1:
-		return fmt.Errorf("save image %s: %d images begin like this\nhint: ramaria image ls", prefix, len(ids))
-	}
-	p := found[ids[0]]
-	if p.saved != nil {
-		err := p.saved.Verify(ctx)
-		var damage *image.DamagedError
-		switch {
-		case err == nil:
-			a.say("image %s is saved already (%s); the file is intact", ids[0], volume.FormatBytes(p.saved.Size))
-		case errors.As(err, &damage) && len(p.stores) > 0:
-			a.say("the saved image %s is damaged (%v): saving it again", ids[0], damage.Err)
-			if err := image.ColdIn(a.engine.Places).Remove(ids[0]); err != nil {
-				return err
-			}
-			p.saved = nil
-		default:
-			return err
-		}
-	}
-	if p.saved == nil {
-		if p.saved, err = p.stores[0].Save(ctx, ids[0]); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintln(a.stdout, p.saved.Path)
+	fmt.Fprintln(a.stdout, path)
 	return nil
 }
