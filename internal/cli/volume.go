@@ -2,14 +2,10 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -47,26 +43,8 @@ func newVolumeLs(a *app) *cobra.Command {
 	return cmd
 }
 
-// volumeListing is what `volume ls` says of one volume; see docs/json.md.
-type volumeListing struct {
-	Kind      volume.Kind  `json:"kind"`
-	Dir       string       `json:"dir"`
-	Size      int64        `json:"size"`
-	Used      int64        `json:"used"`
-	Free      int64        `json:"free"`
-	Bound     volume.Bound `json:"bound,omitempty"`
-	Memory    int64        `json:"memory"`
-	Instances []string     `json:"instances"`
-	Images    []string     `json:"images"`
-	// Error is why nothing else can be told.
-	Error string `json:"error,omitempty"`
-}
-
 func runVolumeLs(ctx context.Context, a *app, asJSON bool) error {
-	all := []volumeListing{}
-	for _, kind := range a.engine.KindsThere() {
-		all = append(all, a.listVolume(ctx, kind))
-	}
+	all := a.engine.ListVolumes(ctx)
 	if asJSON {
 		return a.printJSON(all)
 	}
@@ -92,42 +70,6 @@ func runVolumeLs(ctx context.Context, a *app, asJSON bool) error {
 	return nil
 }
 
-// listVolume looks at one volume. One that has failed is listed with the reason.
-func (a *app) listVolume(ctx context.Context, kind volume.Kind) volumeListing {
-	l := volumeListing{Kind: kind, Dir: a.engine.Opener().At(kind).Dir(), Instances: []string{}, Images: []string{}}
-	err := func() error {
-		v, err := a.engine.Opener().Open(ctx, volume.Spec{Kind: kind})
-		if err != nil {
-			return err
-		}
-		u, err := v.Usage()
-		if err != nil {
-			return err
-		}
-		l.Size, l.Used, l.Free, l.Bound, l.Memory = u.Size, u.Used, u.Free, u.Bound, u.Memory
-		entries, err := os.ReadDir(filepath.Join(v.Dir(), "instances"))
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			l.Instances = append(l.Instances, e.Name())
-		}
-		s, err := a.engine.Images(v)
-		if err != nil {
-			return err
-		}
-		images, err := s.List()
-		for _, m := range images {
-			l.Images = append(l.Images, m.ID)
-		}
-		return err
-	}()
-	if err != nil {
-		l.Error = err.Error()
-	}
-	return l
-}
-
 func newVolumeGrow(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "grow KIND SIZE",
@@ -151,29 +93,7 @@ func runVolumeGrow(ctx context.Context, a *app, kind, size string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if spec.Kind == volume.Shm || spec.Kind == volume.Disk {
-		return usageError{fmt.Errorf("grow volume %s: it has no limit of its own\nhint: its size is that of the file system at %s", kind, a.engine.Opener().At(spec.Kind).Dir())}
-	}
-	o := a.engine.Opener()
-	there, err := o.There(spec.Kind)
-	if err != nil {
-		return err
-	}
-	if !there {
-		return fmt.Errorf("grow volume %s: %w\nhint: ramaria volume ls", kind, engine.ErrNoVolume)
-	}
-	old, err := o.At(spec.Kind).Usage()
-	if err != nil {
-		return err
-	}
-	if spec.Size < old.Size {
-		return usageError{fmt.Errorf("grow volume %s: it has %s already, and cannot shrink\nhint: ramaria volume rm %s, then --volume %s", kind, volume.FormatBytes(old.Size), kind, spec)}
-	}
-	v, err := o.Open(ctx, spec)
-	if err != nil {
-		return err
-	}
-	u, err := v.Usage()
+	u, err := a.engine.GrowVolume(ctx, spec)
 	if err != nil {
 		return err
 	}
