@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// InstanceListing tells of one instance; see docs/json.md, ls and status. Fields are added, never
+// changed.
+type InstanceListing struct {
+	Name     string         `json:"name"`
+	Phase    instance.Phase `json:"phase"`
+	Since    time.Time      `json:"since"`
+	Reason   string         `json:"reason,omitempty"`
+	Warnings []string       `json:"warnings,omitempty"`
+	Server   string         `json:"server,omitempty"`
+	Volume   string         `json:"volume"`
+	Dir      string         `json:"dir"`
+	DataDir  string         `json:"datadir"`
+	// Size is what its files hold, in bytes. Blocks that it shares with its image, its
+	// parent or its marks count in each of them: see volume ls for what is taken.
+	Size     int64     `json:"size"`
+	Image    string    `json:"image,omitempty"`
+	Origin   string    `json:"origin,omitempty"`
+	Host     string    `json:"host,omitempty"`
+	Port     int       `json:"port,omitempty"`
+	Socket   string    `json:"socket,omitempty"`
+	User     string    `json:"user,omitempty"`
+	Database string    `json:"database,omitempty"`
+	Created  time.Time `json:"created"`
+	// Log is off for a server without a binary log, else on.
+	Log string `json:"log,omitempty"`
+	// Marks are what ramaria rewind can go back to, the oldest first.
+	Marks []instance.Mark `json:"marks,omitempty"`
+	// API is the socket of its HTTP API while it runs.
+	API string `json:"api,omitempty"`
+	// Passing instances belong to a `ramaria run`.
+	Passing       bool    `json:"passing,omitempty"`
+	SupervisorPID int     `json:"supervisor_pid,omitempty"`
+	ServerPID     int     `json:"server_pid,omitempty"`
+	ReadySeconds  float64 `json:"ready_seconds,omitempty"`
+	// Confined says that the running server reaches nothing but its own files; Unconfined says
+	// why it does not.
+	Confined   bool   `json:"confined,omitempty"`
+	Unconfined string `json:"unconfined,omitempty"`
+}
+
+// ListInstances returns all instances. One whose record cannot be read is left out with a note.
+func (e *Engine) ListInstances() ([]InstanceListing, error) {
+	records, err := e.Registry.List()
+	if err != nil {
+		return nil, err
+	}
+	broken, err := e.Registry.Broken()
+	for _, name := range broken {
+		_, err := e.Registry.Get(name)
+		e.note("warning: %s", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := []InstanceListing{}
+	for _, r := range records {
+		l, err := e.list(r)
+		if err != nil && l.Name == "" {
+			return nil, err
+		}
+		if err != nil { // one damaged file must not hide the others
+			e.note("warning: %s", err)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// Status returns one instance.
+func (e *Engine) Status(name string) (InstanceListing, error) {
+	r, err := e.Registry.Get(name)
+	if err != nil {
+		return InstanceListing{}, err
+	}
+	return e.list(r)
+}
+
+// list gathers what the files say of one instance: beside an error, what could be read.
+func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
+	state, err := r.State()
+	if err != nil {
+		return InstanceListing{}, err
+	}
+	l := InstanceListing{
+		Name: r.Name, Phase: state.Phase, Since: state.Since, Reason: state.Reason, Volume: r.Volume, Dir: r.Dir, DataDir: r.DataDir(),
+		Created: r.Created, Passing: r.Passing,
+	}
+	if state.Phase == instance.Gone {
+		return l, nil
+	}
+	if state.Phase.Alive() {
+		l.Confined, l.Unconfined = state.Confined, unconfined(r, state)
+		l.Warnings, l.SupervisorPID, l.ServerPID, l.ReadySeconds = state.Warnings, state.SupervisorPID, state.ServerPID, state.ReadySeconds
+	}
+	i, err := e.Registry.Open(r.Name)
+	if err != nil {
+		return l, err
+	}
+	l.Server, l.Image, l.Origin, l.Log = i.Server.Name(), i.Image, i.Origin, i.Spec.LogUse()
+	l.Host, l.Port, l.Socket, l.User, l.Database = i.Endpoint.Host, i.Endpoint.Port, i.Endpoint.Socket, i.Endpoint.User, i.Endpoint.Database
+	if state.Phase.Alive() {
+		l.API = r.APISocket()
+	}
+	if l.Marks, err = r.Marks(); err != nil {
+		return InstanceListing{}, err
+	}
+	l.Size, err = sys.DiskUsage(r.Dir)
+	return l, err
+}
+
+// unconfined says why a running server is not confined, "" if it is.
+func unconfined(r *instance.Record, s instance.State) string {
+	switch why := server.Unconfinable(); {
+	case s.Confined:
+		return ""
+	case r.Spec.Unconfined():
+		return "--confine off"
+	case why != "":
+		return why
+	}
+	return "an older ramaria started it"
+}
