@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/engine"
 )
 
 type benchCompareOptions struct {
@@ -103,7 +104,7 @@ func (a *app) readResults(ctx context.Context, name string) ([]runner.Result, er
 		defer f.Close()
 		r = f
 	}
-	results, err := runner.ReadJSON(interruptible(ctx, r))
+	results, err := runner.ReadJSON(engine.Interruptible(ctx, r))
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("read results %s: interrupted: %w", name, ctx.Err())
 	}

@@ -3,20 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/dbconn"
-	"github.com/ramaria-db/ramaria/internal/dump"
-	"github.com/ramaria-db/ramaria/internal/load"
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -65,81 +57,19 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 		return usageError{errors.New("use --database and --own-names: they exclude each other\nhint: --database loads one database of the dump, --own-names all")}
 	}
 	debug.SetMemoryLimit(dumpMemory)
-	i, err := a.engine.Running(name)
-	if err != nil {
-		return err
-	}
-	if why := dbconn.UnfitName(database); why != "" {
-		return usageError{fmt.Errorf("load into database %q: it %s", database, why)}
-	}
-	for _, file := range files { // before anything is loaded
-		if _, err := inputInfo(file); err != nil {
-			return err
-		}
-	}
-	to := load.Target{Server: i.Server, Endpoint: i.Endpoint}
-	to.Endpoint.Database = database
-	var made bool
-	if err := a.engine.Write(ctx, i, "database "+database, func() (err error) {
-		made, err = to.CreateDatabase(ctx)
-		return err
-	}); err != nil {
-		return err
-	}
-	if !o.ownNames {
-		to.Rename = &dump.Rename{
-			To: database, From: o.database, New: made,
-			Hint: "--database NAME loads one of them into " + database + ", --own-names each under its own name; what stands before was loaded",
-		}
-	}
-	return a.engine.LockingOpen(ctx, i, func() error {
-		for _, file := range files {
-			if err := a.loadFile(ctx, to, file); err != nil {
-				return a.engine.BlameRoom(ctx, i, "the rest of "+filepath.Base(file), err)
-			}
-		}
-		return nil
+	return a.engine.Load(ctx, engine.LoadRequest{
+		Name: name, Database: database, From: o.database, OwnNames: o.ownNames, Files: files, Stdin: a.stdin, Loaded: a.sayLoaded,
 	})
 }
 
-// loadFile loads one dump and says what was loaded.
-func (a *app) loadFile(ctx context.Context, to load.Target, file string) error {
-	info, err := inputInfo(file)
-	if err != nil {
-		return err
+// sayLoaded tells of a dump that was loaded.
+func (a *app) sayLoaded(l engine.Loaded) {
+	switch {
+	case len(l.Named) == 0:
+	case l.OwnNames:
+		a.say("note: %s names its own databases and was loaded into them: %s", l.Name, strings.Join(l.Named, ", "))
+	default:
+		a.say("note: %s names its own database (%s); it was loaded into %s (--own-names keeps its name)", l.Name, strings.Join(l.Named, ", "), l.Database)
 	}
-	name, bar := a.dumpBar("loading", file, info)
-	began := time.Now()
-	sum, err := loadFrom(ctx, to, file, name, info, bar)
-	if err := bar.Close(); err != nil {
-		return err
-	}
-	took := time.Since(began)
-	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
-		fault.Hint = "correct the dump and load it again; the statements before the fault were loaded"
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("load %s: interrupted after %s: %w\nhint: what was loaded stays: remove it, or load the dump again if it begins with DROP", name, volume.FormatBytes(sum.Bytes), err)
-	}
-	if err != nil {
-		return err
-	}
-	if others := slices.DeleteFunc(slices.Clone(sum.Databases), func(db string) bool { return db == to.Endpoint.Database }); len(others) > 0 {
-		if to.Rename != nil {
-			a.say("note: %s names its own database (%s); it was loaded into %s (--own-names keeps its name)", name, strings.Join(others, ", "), to.Endpoint.Database)
-		} else {
-			a.say("note: %s names its own databases and was loaded into them: %s", name, strings.Join(others, ", "))
-		}
-	}
-	a.say("loaded %s: %s in %.2f s, %s/s", name, volume.FormatBytes(sum.Bytes), took.Seconds(), volume.FormatBytes(int64(float64(sum.Bytes)/took.Seconds())))
-	return nil
-}
-
-func loadFrom(ctx context.Context, to load.Target, file, name string, info fs.FileInfo, bar io.Writer) (dump.Summary, error) {
-	r, err := openDump(ctx, file, name, info, bar)
-	if err != nil {
-		return dump.Summary{}, err
-	}
-	defer r.Close()
-	return to.Load(ctx, name, r)
+	a.say("loaded %s: %s in %.2f s, %s/s", l.Name, volume.FormatBytes(l.Bytes), l.Took.Seconds(), volume.FormatBytes(int64(float64(l.Bytes)/l.Took.Seconds())))
 }

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/progress"
+)
+
+// Stdin is the path that stands for standard input.
+const Stdin = "-"
+
+// dumpFile is a dump that is there to be read.
+type dumpFile struct {
+	// name is what it is called, and path where it is, Stdin for standard input.
+	name, path string
+	stdin      io.Reader
+	// info is nil for a standard input that is no file, or is closed.
+	info fs.FileInfo
+}
+
+// findDump looks at a dump.
+func findDump(path string, stdin io.Reader) (dumpFile, error) {
+	if path == Stdin {
+		d := dumpFile{name: "stdin", path: path, stdin: stdin}
+		if f, ok := stdin.(*os.File); ok {
+			if info, err := f.Stat(); err == nil { // else reading it will tell
+				d.info = info
+			}
+		}
+		return d, nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return dumpFile{}, fmt.Errorf("open dump %s: no such file\nhint: name a file, or - for standard input", path)
+	case err != nil:
+		return dumpFile{}, fmt.Errorf("open dump: %w", err)
+	case info.IsDir():
+		return dumpFile{}, fmt.Errorf("open dump %s: it is a directory\nhint: name the files in it", path)
+	}
+	return dumpFile{name: filepath.Base(path), path: path, info: info}, nil
+}
+
+// regular reports whether the dump, or standard input, is a regular file.
+func (d dumpFile) regular() bool { return d.info != nil && d.info.Mode().IsRegular() }
+
+// open opens the dump; what is read goes to watch as well. One that is no file ends with ctx.
+func (d dumpFile) open(ctx context.Context, watch io.Writer) (*dump.Reader, error) {
+	if d.path == Stdin {
+		return dump.NewReader(io.TeeReader(Interruptible(ctx, d.stdin), watch), d.name)
+	}
+	if d.regular() {
+		return dump.OpenWatched(d.path, watch)
+	}
+	f, err := os.Open(d.path)
+	if err != nil {
+		return nil, fmt.Errorf("open dump: %w", err)
+	}
+	return dump.NewReader(io.TeeReader(Interruptible(ctx, f), watch), d.name)
+}
+
+// bar returns a bar for reading the dump; none without a terminal, where the line at the end is
+// enough.
+func (e *Engine) bar(does string, d dumpFile) io.WriteCloser {
+	size := int64(-1)
+	if d.path != Stdin && d.regular() {
+		size = d.info.Size()
+	}
+	w, terminal := e.progress()
+	return progress.Quiet(w, terminal, does+" "+d.name, size)
+}
+
+// Interruptible reads r until ctx ends. A read of a pipe cannot be interrupted: it goes on
+// until the program ends, which is soon.
+func Interruptible(ctx context.Context, r io.Reader) io.Reader {
+	out, in := io.Pipe()
+	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
+	go func() {
+		_, err := io.CopyBuffer(in, struct{ io.Reader }{r}, make([]byte, pipeSize))
+		in.CloseWithError(err)
+	}()
+	return out
+}
+
+// pipeSize is the size of reads from a pipe, in bytes.
+const pipeSize = 256 << 10

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/load"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// LoadRequest asks for dumps to be loaded into a database of a running instance.
+type LoadRequest struct {
+	Name string
+	// Database is where they go; it is made if it is not there.
+	Database string
+	// From is the database in the dumps that is loaded, where they hold several.
+	From string
+	// OwnNames loads each database of the dumps under the name that it has there.
+	OwnNames bool
+	// Files are the dumps in the order in which they are loaded; Stdin ("-") is Stdin.
+	Files []string
+	Stdin io.Reader
+	// Loaded is called after each dump.
+	Loaded func(Loaded)
+}
+
+// Loaded tells of one dump that was loaded.
+type Loaded struct {
+	// Name is what the dump is called.
+	Name     string
+	Database string
+	OwnNames bool
+	// Named are the other databases that the dump names.
+	Named []string
+	Bytes int64
+	Took  time.Duration
+}
+
+// Load loads dumps into a running instance, as fast as that goes.
+func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
+	i, err := e.Running(q.Name)
+	if err != nil {
+		return err
+	}
+	if why := dbconn.UnfitName(q.Database); why != "" {
+		return RequestError{fmt.Errorf("load into database %q: it %s", q.Database, why)}
+	}
+	for _, file := range q.Files { // before anything is loaded
+		if _, err := findDump(file, q.Stdin); err != nil {
+			return err
+		}
+	}
+	to := load.Target{Server: i.Server, Endpoint: i.Endpoint}
+	to.Endpoint.Database = q.Database
+	var made bool
+	if err := e.Write(ctx, i, "database "+q.Database, func() (err error) {
+		made, err = to.CreateDatabase(ctx)
+		return err
+	}); err != nil {
+		return err
+	}
+	if !q.OwnNames {
+		to.Rename = &dump.Rename{
+			To: q.Database, From: q.From, New: made,
+			Hint: "--database NAME loads one of them into " + q.Database + ", --own-names each under its own name; what stands before was loaded",
+		}
+	}
+	return e.LockingOpen(ctx, i, func() error {
+		for _, file := range q.Files {
+			l, err := e.loadFile(ctx, q, to, file)
+			if err != nil {
+				return e.BlameRoom(ctx, i, "the rest of "+filepath.Base(file), err)
+			}
+			q.Loaded(l)
+		}
+		return nil
+	})
+}
+
+// loadFile loads one dump.
+func (e *Engine) loadFile(ctx context.Context, q LoadRequest, to load.Target, file string) (Loaded, error) {
+	d, err := findDump(file, q.Stdin)
+	if err != nil {
+		return Loaded{}, err
+	}
+	bar := e.bar("loading", d)
+	began := time.Now()
+	sum, err := loadFrom(ctx, to, d, bar)
+	if err := bar.Close(); err != nil {
+		return Loaded{}, err
+	}
+	took := time.Since(began)
+	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
+		fault.Hint = "correct the dump and load it again; the statements before the fault were loaded"
+	}
+	if ctx.Err() != nil {
+		return Loaded{}, fmt.Errorf("load %s: interrupted after %s: %w\nhint: what was loaded stays: remove it, or load the dump again if it begins with DROP", d.name, volume.FormatBytes(sum.Bytes), err)
+	}
+	return Loaded{
+		Name: d.name, Database: q.Database, OwnNames: q.OwnNames, Bytes: sum.Bytes, Took: took,
+		Named: slices.DeleteFunc(slices.Clone(sum.Databases), func(db string) bool { return db == q.Database }),
+	}, err
+}
+
+func loadFrom(ctx context.Context, to load.Target, d dumpFile, bar io.Writer) (dump.Summary, error) {
+	r, err := d.open(ctx, bar)
+	if err != nil {
+		return dump.Summary{}, err
+	}
+	defer r.Close()
+	return to.Load(ctx, d.name, r)
+}

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/pack"
+)
+
+// PackRequest asks for a dump to be rewritten so that it loads faster.
+type PackRequest struct {
+	// In is the dump, and Out the file that is written; Stdin ("-") is Stdin, or Stdout.
+	In, Out string
+	Options pack.Options
+	// Mode is the mode of Out where In has none of its own.
+	Mode   fs.FileMode
+	Stdin  io.Reader
+	Stdout io.Writer
+}
+
+// Packed tells of a dump that was packed.
+type Packed struct {
+	pack.Summary
+	// Name is what In is called.
+	Name string
+	// Size is that of Out, in bytes.
+	Size int64
+	Took time.Duration
+}
+
+// Pack rewrites a dump. Out appears when it is whole.
+func (e *Engine) Pack(ctx context.Context, q PackRequest) (Packed, error) {
+	in, err := findDump(q.In, q.Stdin)
+	if err != nil {
+		return Packed{}, err
+	}
+	if to, err := os.Stat(q.Out); err == nil && in.info != nil && os.SameFile(in.info, to) && to.Mode().IsRegular() {
+		return Packed{}, RequestError{fmt.Errorf("pack %s: input and output are the same file\nhint: -o another file", q.In)}
+	}
+	bar := e.bar("packing", in)
+	began := time.Now()
+	p, err := q.pack(ctx, in, bar)
+	if err := bar.Close(); err != nil {
+		return Packed{}, err
+	}
+	p.Name, p.Took = in.name, time.Since(began)
+	if ctx.Err() != nil {
+		return Packed{}, fmt.Errorf("pack %s: interrupted: %w", in.name, ctx.Err())
+	}
+	return p, err
+}
+
+// pack packs and keeps what was written.
+func (q PackRequest) pack(ctx context.Context, in dumpFile, bar io.Writer) (p Packed, err error) {
+	r, err := in.open(ctx, bar)
+	if err != nil {
+		return p, err
+	}
+	defer r.Close()
+	if q.Out == Stdin {
+		p.Summary, err = pack.Pack(ctx, q.Stdout, r, in.name, q.Options)
+		p.Size = p.Bytes
+		return p, err
+	}
+	// Who may not read the one may not read the other.
+	mode := q.Mode
+	if in.regular() {
+		mode = in.info.Mode().Perm() & 0o666
+	}
+	f, err := pack.Create(q.Out, mode)
+	if err != nil {
+		return p, err
+	}
+	defer f.Close()
+	if p.Summary, err = pack.Pack(ctx, f, r, in.name, q.Options); err != nil {
+		return p, err
+	}
+	if err := ctx.Err(); err != nil {
+		return p, err
+	}
+	err = f.Keep()
+	p.Size = f.Size
+	return p, err
+}
