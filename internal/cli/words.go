@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
+	"strconv"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 // words is what an error says on the terminal. What Go's libraries say of their own accord is put
@@ -54,19 +56,26 @@ func within(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// What the standard library says of a flag's value that it cannot read.
-var (
-	badNumber   = regexp.MustCompile(`strconv\.Parse(?:Int|Uint|Float): parsing .*: invalid syntax$|strconv\.Atoi: parsing .*: invalid syntax$`)
-	largeNumber = regexp.MustCompile(`strconv\.\w+: parsing .*: value out of range$`)
-	badBool     = regexp.MustCompile(`strconv\.ParseBool: parsing .*: invalid syntax$`)
-	badDuration = regexp.MustCompile(`time: (?:invalid duration|missing unit in duration|unknown unit) .*$`)
-)
-
 // flagWords puts what is wrong with a flag's value in words.
 func flagWords(err error) string {
-	text := err.Error()
-	text = badNumber.ReplaceAllString(text, "it is not a number")
-	text = largeNumber.ReplaceAllString(text, "the number is too large")
-	text = badBool.ReplaceAllString(text, "it is neither true nor false")
-	return badDuration.ReplaceAllString(text, "it is not a time such as 90s, 10m or 2h")
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err.Error()
+	}
+	cause := errors.Unwrap(invalid)
+	var number *strconv.NumError
+	var why string
+	switch {
+	case invalid.GetFlag().Value.Type() == "duration":
+		why = "it is not a time such as 90s, 10m or 2h"
+	case !errors.As(cause, &number):
+		return err.Error()
+	case errors.Is(number, strconv.ErrRange):
+		why = "the number is too large"
+	case number.Func == "ParseBool":
+		why = "it is neither true nor false"
+	default:
+		why = "it is not a number"
+	}
+	return strings.TrimSuffix(err.Error(), cause.Error()) + why
 }
