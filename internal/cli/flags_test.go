@@ -60,7 +60,7 @@ func TestDifferences(t *testing.T) {
 	} {
 		cmd, now := given(t, c.args...)
 		var got []string
-		for _, d := range choices(cmd).Differences(was, now) {
+		for _, d := range givenOptions(cmd).Differences(was, now) {
 			got = append(got, d.String())
 		}
 		if !cmp.Equal(got, c.want) {
@@ -79,8 +79,8 @@ func TestMergeKnowsEveryFlag(t *testing.T) {
 	_, was := given(t)
 	for flag, value := range values {
 		cmd, now := given(t, "--"+flag, value)
-		got := choices(cmd).Merge(was, now)
-		if diff := choices(cmd).Differences(was, now); len(diff) != 1 {
+		got := givenOptions(cmd).Merge(was, now)
+		if diff := givenOptions(cmd).Differences(was, now); len(diff) != 1 {
 			t.Errorf("--%s: the difference is %v", flag, diff)
 		}
 		if !cmp.Equal(got, now) {
@@ -95,7 +95,7 @@ func TestMergeKnowsEveryFlag(t *testing.T) {
 	}
 	_, before := given(t, "--user", "joe", "--from", "/a.sql")
 	cmd, now := given(t, "--from", "/b.sql")
-	if got := choices(cmd).Merge(before, now); got.User != "joe" || !cmp.Equal(got.From, []image.Source{{Kind: image.FromPath, Name: "/b.sql"}}) {
+	if got := givenOptions(cmd).Merge(before, now); got.User != "joe" || !cmp.Equal(got.From, []image.Source{{Kind: image.FromPath, Name: "/b.sql"}}) {
 		t.Errorf("got %+v", got)
 	}
 }

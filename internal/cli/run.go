@@ -81,7 +81,7 @@ func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFl
 	}
 	err = a.engine.Run(ctx, engine.RunRequest{Spec: spec, Stdin: a.stdin}, func(i *instance.Instance) (err error) {
 		a.warnOwnOptions()
-		status, err = runCommand(ctx, path, argv, append(forCommand(os.Environ(), i.Spec), supervisor.Env(i)...), a)
+		status, err = runCommand(ctx, path, argv, append(commandEnv(os.Environ(), i.Spec), supervisor.Env(i)...), a)
 		return err
 	})
 	return status, err

@@ -42,7 +42,7 @@ func runSQL(ctx context.Context, a *app, name string, execute []string) error {
 		return fmt.Errorf("open client: %w; or use any client with $(ramaria env)", i.Server.NoClient())
 	}
 	if gone := i.Server.Client.Missing(); gone != "" {
-		if i.Server, err = a.engine.Substitute(ctx, i); err != nil {
+		if i.Server, err = a.engine.ReplacementServer(ctx, i); err != nil {
 			return fmt.Errorf("open client: %s no longer exists: %w", gone, err)
 		}
 	}

@@ -49,7 +49,7 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 	if err != nil {
 		return err
 	}
-	i, err := a.engine.Up(ctx, engine.UpRequest{Name: name, Spec: spec, Choices: choices(cmd), Fresh: o.fresh, Stdin: a.stdin})
+	i, err := a.engine.Up(ctx, engine.UpRequest{Name: name, Spec: spec, Options: givenOptions(cmd), Fresh: o.fresh, Stdin: a.stdin})
 	if err != nil {
 		return err
 	}

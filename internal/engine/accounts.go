@@ -8,9 +8,9 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
-// LockingOpen calls f, and locks the accounts without a password that there are then and were not
+// LockNewAccounts calls f, and locks the accounts without a password that there are then and were not
 // before, also when f fails: other users of the machine reach the port.
-func (e *Engine) LockingOpen(ctx context.Context, i *instance.Instance, f func() error) error {
+func (e *Engine) LockNewAccounts(ctx context.Context, i *instance.Instance, f func() error) error {
 	db, err := dbconn.Open(i.Endpoint.Socket, i.Endpoint.Login, "")
 	if err != nil {
 		return err
@@ -28,13 +28,13 @@ func (e *Engine) LockingOpen(ctx context.Context, i *instance.Instance, f func()
 	return errors.Join(err, lockErr)
 }
 
-// noteOpen names the accounts without a password that a new instance has from where its data comes
+// notePasswordless names the accounts without a password that a new instance has from where its data comes
 // from: those of a data directory stay as they are.
-func (e *Engine) noteOpen(ctx context.Context, i *instance.Instance) {
+func (e *Engine) notePasswordless(ctx context.Context, i *instance.Instance) {
 	if len(i.Spec.From) == 0 {
 		return
 	}
-	open, err := openAccounts(ctx, i)
+	open, err := passwordlessAccounts(ctx, i)
 	if err != nil {
 		e.note("warning: %s", err)
 	}
@@ -43,7 +43,7 @@ func (e *Engine) noteOpen(ctx context.Context, i *instance.Instance) {
 	}
 }
 
-func openAccounts(ctx context.Context, i *instance.Instance) (dbconn.Passwordless, error) {
+func passwordlessAccounts(ctx context.Context, i *instance.Instance) (dbconn.Passwordless, error) {
 	db, err := dbconn.Open(i.Endpoint.Socket, i.Endpoint.Login, "")
 	if err != nil {
 		return nil, err

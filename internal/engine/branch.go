@@ -30,8 +30,8 @@ func (e *Engine) Branch(ctx context.Context, q BranchRequest) (out Branched, err
 	if err := instance.CheckNew(q.New); err != nil {
 		return Branched{}, RequestError{err}
 	}
-	err = e.atInstance(ctx, q.Name, "branch", func(c *client.Client) error {
-		if err := e.tellPause(ctx, c); err != nil {
+	err = e.onlineOrOffline(ctx, q.Name, "branch", func(c *client.Client) error {
+		if err := e.notePause(ctx, c); err != nil {
 			return err
 		}
 		b, err := c.Branch(ctx, client.BranchRequest{Name: q.New})
@@ -61,7 +61,7 @@ func (e *Engine) branchStopped(ctx context.Context, parent *instance.Instance, s
 			return take(ctx, volume.How{})
 		},
 		Start: func(ctx context.Context, i *instance.Instance) error {
-			if err := e.equip(ctx, i); err != nil {
+			if err := e.ensureServer(ctx, i); err != nil {
 				return err
 			}
 			_, err := supervisor.Spawn(ctx, i, e.superviseArgv(i.Name))

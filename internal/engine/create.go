@@ -25,7 +25,7 @@ type prepared struct {
 
 // prepare finds the server and has the image built if it is not there.
 func (e *Engine) prepare(ctx context.Context, spec instance.Spec, stdin io.Reader) (_ *prepared, err error) {
-	if err := enoughFiles(); err != nil {
+	if err := checkFileLimit(); err != nil {
 		return nil, err
 	}
 	software, err := e.software(spec)
@@ -43,7 +43,7 @@ func (e *Engine) prepare(ctx context.Context, spec instance.Spec, stdin io.Reade
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(e.sweep(ctx, v), e.sweepClaims(ctx)); err != nil {
+	if err := errors.Join(e.sweep(ctx, v), e.sweepTempMarks(ctx)); err != nil {
 		return nil, err
 	}
 	img, err := e.ensure(ctx, v, srv, spec, stdin)
@@ -70,7 +70,7 @@ func (e *Engine) ensure(ctx context.Context, v volume.Volume, srv *server.Server
 	if err != nil {
 		return nil, err
 	}
-	images.Instances = e.withData
+	images.Instances = e.withInstanceData
 	recipe := image.Recipe{Server: srv, Key: spec.Key, Database: spec.Database, User: spec.User, Set: spec.Set, Unconfined: spec.Unconfined()}
 	recipe.From = slices.Clone(spec.From)
 	if i := slices.Index(recipe.From, image.Source{Kind: image.FromStdin}); i >= 0 {

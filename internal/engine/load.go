@@ -60,7 +60,7 @@ func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
 	to := load.Target{Server: i.Server, Endpoint: i.Endpoint}
 	to.Endpoint.Database = q.Database
 	var made bool
-	if err := e.Write(ctx, i, "database "+q.Database, func() (err error) {
+	if err := e.RetryReadOnly(ctx, i, "database "+q.Database, func() (err error) {
 		made, err = to.CreateDatabase(ctx)
 		return err
 	}); err != nil {
@@ -72,11 +72,11 @@ func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
 			Hint: "--database NAME loads one of them into " + q.Database + ", --own-names each under its own name; what stands before was loaded",
 		}
 	}
-	return e.LockingOpen(ctx, i, func() error {
+	return e.LockNewAccounts(ctx, i, func() error {
 		for _, file := range q.Files {
 			l, err := e.loadFile(ctx, q, to, file)
 			if err != nil {
-				return e.BlameRoom(ctx, i, "the rest of "+filepath.Base(file), err)
+				return e.ExplainNoRoom(ctx, i, "the rest of "+filepath.Base(file), err)
 			}
 			q.Loaded(l)
 		}

@@ -29,8 +29,8 @@ func (e *Engine) Mark(ctx context.Context, q MarkRequest) (out Marked, err error
 	if err := instance.CheckLabel(q.Label); err != nil {
 		return Marked{}, RequestError{err}
 	}
-	err = e.atInstance(ctx, q.Name, "mark", func(c *client.Client) error {
-		if err := e.tellPause(ctx, c); err != nil {
+	err = e.onlineOrOffline(ctx, q.Name, "mark", func(c *client.Client) error {
+		if err := e.notePause(ctx, c); err != nil {
 			return err
 		}
 		m, err := c.Mark(ctx, client.MarkRequest{Label: q.Label, Replace: q.Replace})
@@ -54,6 +54,6 @@ func (e *Engine) Unmark(ctx context.Context, name, label string) error {
 	if err := instance.CheckLabel(label); err != nil {
 		return RequestError{err}
 	}
-	return e.atInstance(ctx, name, "mark", func(c *client.Client) error { return c.DeleteMark(ctx, label) },
+	return e.onlineOrOffline(ctx, name, "mark", func(c *client.Client) error { return c.DeleteMark(ctx, label) },
 		func(i *instance.Instance, s *instance.Store) error { return s.DeleteMark(ctx, &i.Record, label) })
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/ramaria-db/ramaria/internal/software"
 )
 
-// parentPatience is how long another command may be at work on an instance that data is
+// parentTimeout is how long another command may be at work on an instance that data is
 // to be taken from. It must end: that command may itself wait for the instance that is
 // being made of the data.
-const parentPatience = time.Minute
+const parentTimeout = time.Minute
 
 // noParentError says that the instance is not there which data is to be taken from.
 type noParentError struct {
@@ -68,8 +68,8 @@ func checkParent(o instance.Order) error {
 	return RequestError{fmt.Errorf("make instance %s: it cannot be made of itself\nhint: ramaria mark %s LABEL keeps its data, and ramaria rewind %s LABEL puts it back", o.Name, o.Name, o.Name)}
 }
 
-// explainParent tells of an instance that cannot be made again, since it was made of
-// Substitute one, what became of the two.
+// explainParent tells of an instance that cannot be made again, because it was made of another one
+// that is gone, what became of the two.
 func explainParent(err error, r *instance.Record, spec instance.Spec) error {
 	var no noParentError
 	if !errors.As(err, &no) || !slices.Equal(r.Spec.From, spec.From) {
@@ -123,25 +123,25 @@ func (e *Engine) software(spec instance.Spec) (string, error) {
 	return cmp.Or(spec.Server, i.Spec.Server, fmt.Sprintf("%s:%s", i.Server.Flavour, i.Server.Version.Series())), nil
 }
 
-// withData calls use with the data of an instance as it is now: a mark of one that runs,
+// withInstanceData calls use with the data of an instance as it is now: a mark of one that runs,
 // or the data directory of one that does not, which cannot start meanwhile. It is an
 // image.Instances.
-func (e *Engine) withData(ctx context.Context, name string, use func(image.InstanceData) error) error {
+func (e *Engine) withInstanceData(ctx context.Context, name string, use func(image.InstanceData) error) error {
 	i, err := e.parent(name)
 	if err != nil {
 		return err
 	}
 	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	patience := time.AfterFunc(parentPatience, func() {
-		cancel(fmt.Errorf("use source instance:%s: another command has been at work on it for %s\nhint: ramaria status %s", name, parentPatience, name))
+	patience := time.AfterFunc(parentTimeout, func() {
+		cancel(fmt.Errorf("use source instance:%s: another command has been at work on it for %s\nhint: ramaria status %s", name, parentTimeout, name))
 	})
 	defer patience.Stop()
-	err = e.atInstance(waiting, i.Name, "copy", func(c *client.Client) error {
+	err = e.onlineOrOffline(waiting, i.Name, "copy", func(c *client.Client) error {
 		patience.Stop()
-		err := e.withMark(ctx, name, c, use)
+		err := e.withTempMark(ctx, name, c, use)
 		if errors.Is(err, client.ErrNoServer) {
-			patience.Reset(parentPatience) // it has just ended: its name is going to be waited for
+			patience.Reset(parentTimeout) // it has just ended: its name is going to be waited for
 		}
 		return err
 	}, func(i *instance.Instance, _ *instance.Store) error {
@@ -153,7 +153,7 @@ func (e *Engine) withData(ctx context.Context, name string, use func(image.Insta
 		if state.Phase == instance.Crashed {
 			e.note("instance %s was not shut down cleanly; its data is recovered in the copy", name)
 		}
-		data, err := dataOf(i, i.DataDir(), time.Now())
+		data, err := instanceData(i, i.DataDir(), time.Now())
 		if err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (e *Engine) withData(ctx context.Context, name string, use func(image.Insta
 	return err
 }
 
-func dataOf(i *instance.Instance, dir string, at time.Time) (image.InstanceData, error) {
+func instanceData(i *instance.Instance, dir string, at time.Time) (image.InstanceData, error) {
 	leases, kept, wake, err := pool.Left(i.PoolPath())
 	return image.InstanceData{
 		Dir: dir, Time: at, Server: i.Server, Supervisor: i.Supervisor, App: i.Endpoint.Login, Leases: leases, Kept: kept, Wake: wake, Database: i.Endpoint.Database,
@@ -190,4 +190,4 @@ func (e *Engine) forgetImage(ctx context.Context, i *instance.Instance, p *prepa
 	return nil
 }
 
-var _ image.Instances = (*Engine)(nil).withData
+var _ image.Instances = (*Engine)(nil).withInstanceData

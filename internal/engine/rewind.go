@@ -26,7 +26,7 @@ func (e *Engine) Rewind(ctx context.Context, q RewindRequest) (out Rewound, err 
 	if err := instance.CheckLabel(q.Label); err != nil {
 		return Rewound{}, RequestError{err}
 	}
-	err = e.atInstance(ctx, q.Name, "rewind", func(c *client.Client) error {
+	err = e.onlineOrOffline(ctx, q.Name, "rewind", func(c *client.Client) error {
 		r, err := c.Rewind(ctx, q.Label)
 		out = Rewound{Ran: true, Took: micros(r.Micros)}
 		return err

@@ -63,6 +63,6 @@ func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Insta
 		}
 	}()
 	defer func() { stop(); <-watching }()
-	e.noteOpen(ctx, i)
+	e.notePasswordless(ctx, i)
 	return use(i)
 }

@@ -88,10 +88,10 @@ func (e *Engine) fillTemplate(ctx context.Context, c *client.Client, q TemplateR
 		},
 		Rename: &dump.Rename{To: d.Name, From: q.Database, New: true, Hint: "--database NAME takes one of them; no template was made"},
 	}
-	return e.LockingOpen(ctx, i, func() error {
+	return e.LockNewAccounts(ctx, i, func() error {
 		for _, path := range paths {
 			if err := loadInto(ctx, to, path); err != nil {
-				return e.BlameRoom(ctx, i, "the rest of "+filepath.Base(path), err)
+				return e.ExplainNoRoom(ctx, i, "the rest of "+filepath.Base(path), err)
 			}
 		}
 		return nil

@@ -19,9 +19,9 @@ type UpRequest struct {
 	Name string
 	// Spec is what the instance is to be made of.
 	Spec instance.Spec
-	// Choices are the fields of Spec that are asked for. Of an instance that is there already
-	// they must be as they are, the others stay.
-	Choices Choices
+	// Options are the options that set fields of Spec. An instance that is there already must have
+	// been made with the same values; its other fields stay.
+	Options Options
 	// Fresh makes the instance again; what it holds is lost.
 	Fresh bool
 	// Stdin is read for the source "-".
@@ -57,7 +57,7 @@ func (e *Engine) Up(ctx context.Context, q UpRequest) (*instance.Instance, error
 		return nil, err
 	}
 	if created {
-		e.noteOpen(ctx, i)
+		e.notePasswordless(ctx, i)
 		e.noteLogout(i)
 	}
 	return i, nil
@@ -77,16 +77,16 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 	if err != nil {
 		return nil, err
 	}
-	spec, err := e.settled(r, q.Spec, q.Choices["volume"])
+	spec, err := e.keepSatisfied(r, q.Spec, q.Options["volume"])
 	if err != nil {
 		return nil, err
 	}
-	if diff := q.Choices.Differences(r.Spec, spec); len(diff) > 0 && !q.Fresh {
-		return nil, RequestError{otherwiseError(q.Name, diff)}
+	if diff := q.Options.Differences(r.Spec, spec); len(diff) > 0 && !q.Fresh {
+		return nil, RequestError{optionsDifferError(q.Name, diff)}
 	}
 	if !q.Fresh && state.Phase != instance.Gone {
 		i, err := e.Registry.Open(q.Name)
-		if _, again := q.Choices["from"]; again && err == nil {
+		if _, again := q.Options["from"]; again && err == nil {
 			e.noteChanges(ctx, i)
 		}
 		return i, err
@@ -94,17 +94,17 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 	if state.Phase == instance.Gone {
 		e.note("instance %s: %s; making it again", q.Name, state.Reason)
 	}
-	return e.remake(ctx, r, q.Choices.Merge(r.Spec, spec), q.Stdin)
+	return e.remake(ctx, r, q.Options.Merge(r.Spec, spec), q.Stdin)
 }
 
-// otherwiseError says that an instance is not what is asked for.
-func otherwiseError(name string, diff []Difference) error {
+// optionsDifferError says that an instance is not what is asked for.
+func optionsDifferError(name string, diff []Difference) error {
 	made, goOn := "with other flags", ""
 	var lines, standing []string
 	for _, d := range diff {
 		lines = append(lines, d.String())
-		if d.Choice.Standing {
-			standing = append(standing, d.Choice.By)
+		if d.Option.Default {
+			standing = append(standing, d.Option.Name)
 		}
 	}
 	slices.Sort(standing)
@@ -138,7 +138,7 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 	if err != nil || state.Phase.Alive() {
 		return err
 	}
-	if err := e.equip(ctx, i); err != nil {
+	if err := e.ensureServer(ctx, i); err != nil {
 		if created {
 			return e.unmake(ctx, i, err)
 		}

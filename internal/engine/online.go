@@ -11,10 +11,9 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// atInstance calls running with the API of an instance that runs, or stopped
-// with the files of one that does not, while no other command is at work on it. verb
-// says what is to be done.
-func (e *Engine) atInstance(ctx context.Context, name, verb string, running func(*client.Client) error, stopped func(*instance.Instance, *instance.Store) error) error {
+// onlineOrOffline calls online with the API of an instance that runs, or offline with the files of
+// one that does not run and whose name is locked meanwhile. verb says what is to be done.
+func (e *Engine) onlineOrOffline(ctx context.Context, name, verb string, online func(*client.Client) error, offline func(*instance.Instance, *instance.Store) error) error {
 	i, err := e.Registry.Open(name)
 	if err != nil {
 		return err
@@ -24,7 +23,7 @@ func (e *Engine) atInstance(ctx context.Context, name, verb string, running func
 		return err
 	}
 	if state.Phase == instance.Running || state.Phase == instance.Starting {
-		err := running(client.New(i.APISocket()))
+		err := online(client.New(i.APISocket()))
 		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("%s instance %s: interrupted: %w", verb, name, ctx.Err())
 		}
@@ -45,7 +44,7 @@ func (e *Engine) atInstance(ctx context.Context, name, verb string, running func
 		return err
 	}
 	if state.Phase.Alive() {
-		if err := running(client.New(i.APISocket())); err != nil {
+		if err := online(client.New(i.APISocket())); err != nil {
 			return fmt.Errorf("%s instance %s: %w", verb, name, err)
 		}
 		return nil
@@ -54,15 +53,15 @@ func (e *Engine) atInstance(ctx context.Context, name, verb string, running func
 	if err != nil {
 		return err
 	}
-	return stopped(i, e.instances(v))
+	return offline(i, e.instances(v))
 }
 
-// longPause is from when on an expected pause is told beforehand.
+// longPause is from when on an expected pause is noted beforehand.
 const longPause = 100 * time.Millisecond
 
-// tellPause says for how long the server of an instance will be paused, if
-// that is worth knowing.
-func (e *Engine) tellPause(ctx context.Context, c *client.Client) error {
+// notePause notes for how long a snapshot is expected to pause the server of an instance, from
+// longPause on.
+func (e *Engine) notePause(ctx context.Context, c *client.Client) error {
 	s, err := c.Status(ctx)
 	if err != nil {
 		return err

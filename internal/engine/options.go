@@ -13,16 +13,17 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// Choice tells what asks for a field of a spec.
-type Choice struct {
-	// By is what the user knows it by: a flag, a variable of the environment.
-	By string
-	// Standing says that it was not given with this request: it is for all that are made.
-	Standing bool
+// Option is a flag, or a variable of the environment, that sets a field of a spec.
+type Option struct {
+	// Name is that of the flag or variable.
+	Name string
+	// Default says that it is a variable: it was not given with this request, and is meant for
+	// instances that are going to be made.
+	Default bool
 }
 
-// Choices are the fields of a spec that are asked for, by their names; see Fields.
-type Choices map[string]Choice
+// Options are the options that are given, by the fields that they set; see Fields.
+type Options map[string]Option
 
 // Fields are the names of the fields of a spec.
 func Fields() []string {
@@ -33,21 +34,21 @@ func Fields() []string {
 	return names
 }
 
-// Difference is a field of an instance that was made otherwise than is asked for.
+// Difference is a field that an option sets to another value than the instance was made with.
 type Difference struct {
-	Choice   Choice
+	Option   Option
 	Was, Now string
 }
 
 func (d Difference) String() string {
-	return fmt.Sprintf("  %s: made with %q, now %q", d.Choice.By, d.Was, d.Now)
+	return fmt.Sprintf("  %s: made with %q, now %q", d.Option.Name, d.Was, d.Now)
 }
 
 // field is one field of a spec: its value as people compare it, and how another
 // spec takes it over.
 type field struct {
 	name, value string
-	give        func(to *instance.Spec)
+	copyTo      func(to *instance.Spec)
 }
 
 // fields are all fields of a spec.
@@ -78,33 +79,31 @@ func fields(s instance.Spec) []field {
 	}
 }
 
-// Differences returns what is asked for and differs from what an instance was made with. What is
-// not asked for is as it was.
-func (c Choices) Differences(was, now instance.Spec) []Difference {
+// Differences returns the fields that options set in now and that differ from was.
+func (o Options) Differences(was, now instance.Spec) []Difference {
 	var diff []Difference
 	before, after := fields(was), fields(now)
 	for i, f := range after {
-		if choice, asked := c[f.name]; asked && f.value != before[i].value {
-			diff = append(diff, Difference{Choice: choice, Was: before[i].value, Now: f.value})
+		if option, given := o[f.name]; given && f.value != before[i].value {
+			diff = append(diff, Difference{Option: option, Was: before[i].value, Now: f.value})
 		}
 	}
 	return diff
 }
 
-// Merge returns was with what is asked for replaced.
-func (c Choices) Merge(was, now instance.Spec) instance.Spec {
+// Merge returns was with the fields that options set taken from now.
+func (o Options) Merge(was, now instance.Spec) instance.Spec {
 	for _, f := range fields(now) {
-		if _, asked := c[f.name]; asked {
-			f.give(&was)
+		if _, given := o[f.name]; given {
+			f.copyTo(&was)
 		}
 	}
 	return was
 }
 
-// settled returns now, with what the instance fulfils already as it was asked for
-// when it was made: RAMARIA_SERVER=mariadb has no quarrel with a MariaDB 11.8. asked is what asks for
-// a volume.
-func (e *Engine) settled(r *instance.Record, now instance.Spec, asked Choice) (instance.Spec, error) {
+// keepSatisfied returns now, with the server and the volume as the instance was made with where
+// that satisfies now: a MariaDB 11.8 satisfies RAMARIA_SERVER=mariadb. option sets the volume.
+func (e *Engine) keepSatisfied(r *instance.Record, now instance.Spec, option Option) (instance.Spec, error) {
 	fulfils := func() (bool, error) { return software.Narrower(r.Spec.Server, now.Server) }
 	if i, err := e.Registry.Open(r.Name); err == nil { // else it is gone, and only its record tells
 		fulfils = func() (bool, error) { return software.Fulfils(i.Server, now.Server) }
@@ -120,13 +119,13 @@ func (e *Engine) settled(r *instance.Record, now instance.Spec, asked Choice) (i
 	if err != nil {
 		return now, RequestError{err}
 	}
-	lies := want.Kind == volume.Auto || string(want.Kind) == r.Volume
+	there := want.Kind == volume.Auto || string(want.Kind) == r.Volume
 	switch {
-	case asked.Standing && !lies:
+	case option.Default && !there:
 		// Where data lies changes nothing of what a test sees: the variable is for what is made.
-		e.note("note: instance %s lies in volume %s; %s=%s is for new ones", r.Name, r.Volume, asked.By, now.Volume)
+		e.note("note: instance %s lies in volume %s; %s=%s is for new ones", r.Name, r.Volume, option.Name, now.Volume)
 		fallthrough
-	case asked.Standing, want.Size == 0 && lies:
+	case option.Default, want.Size == 0 && there:
 		now.Volume = r.Spec.Volume
 	}
 	return now, nil

@@ -10,16 +10,15 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// equip sees to it that an instance which is about to start has a server. Its programs
-// may be gone, since caches may be cleared at any time, homes moved, and packages
-// removed: its data is none the worse for that, and goes on under another server of
-// its series, which is found, or fetched, as for a new instance.
-func (e *Engine) equip(ctx context.Context, i *instance.Instance) error {
+// ensureServer gives an instance that is about to start another server if the programs of its own
+// are gone: caches are cleared, homes moved and packages removed. The data is unharmed and goes on
+// under another server of its series, which is found, or fetched, as for a new instance.
+func (e *Engine) ensureServer(ctx context.Context, i *instance.Instance) error {
 	gone := i.Server.Missing()
 	if gone == "" {
 		return nil
 	}
-	srv, err := e.Substitute(ctx, i)
+	srv, err := e.ReplacementServer(ctx, i)
 	if err != nil && i.Server.Daemon.Missing() == "" {
 		return nil // it can start, and the command that needs the other program says what is missing
 	}
@@ -31,8 +30,8 @@ func (e *Engine) equip(ctx context.Context, i *instance.Instance) error {
 	return i.Save()
 }
 
-// Substitute finds a server in the place of an instance's, whose programs are gone.
-func (e *Engine) Substitute(ctx context.Context, i *instance.Instance) (*server.Server, error) {
+// ReplacementServer finds a server for an instance whose own programs are gone.
+func (e *Engine) ReplacementServer(ctx context.Context, i *instance.Instance) (*server.Server, error) {
 	old := i.Server
 	text := string(old.Flavour) + ":" + old.Version.Series()
 	if strings.Contains(i.Spec.Server, "/") {

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// ExplainNoRoom returns the error of a load, or, if the load failed because the instance's volume
+// is full, a *volume.NoRoomError with the numbers: the server says no more than that a statement
+// was interrupted, or that it is read-only. Call it before anything is undone.
+func (e *Engine) ExplainNoRoom(ctx context.Context, i *instance.Instance, what string, err error) error {
+	if err == nil || ctx.Err() != nil || !dbconn.Starved(err) {
+		return err
+	}
+	v, verr := e.volumeOf(ctx, &i.Record)
+	if verr != nil {
+		return err
+	}
+	u, uerr := v.Usage()
+	if uerr != nil {
+		return err
+	}
+	least := supervisor.ReadOnlyBelow(v, u)
+	if u.Free > least {
+		return err
+	}
+	return &volume.NoRoomError{What: what, Kind: v.Kind(), Dir: v.Dir(), Need: 2 * least, Usage: u, Err: err}
+}
+
+// writableTimeout is how long a supervisor may take to find that a volume has room again and to
+// clear read_only, and writablePoll how often RetryReadOnly tries.
+const (
+	writableTimeout = 3 * time.Second
+	writablePoll    = 50 * time.Millisecond
+)
+
+// RetryReadOnly calls write, and calls it again while the server is read-only though its volume has
+// room again: the supervisor clears read_only within a second or so. It returns ExplainNoRoom's
+// error.
+func (e *Engine) RetryReadOnly(ctx context.Context, i *instance.Instance, what string, write func() error) error {
+	for until := time.Now().Add(writableTimeout); ; {
+		err := e.ExplainNoRoom(ctx, i, what, write())
+		var full *volume.NoRoomError
+		if !dbconn.ReadOnly(err) || errors.As(err, &full) || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(writablePoll):
+		}
+	}
+}
