@@ -212,7 +212,7 @@ var Once = Suite{
 // the main path, and where rights, places or accounts make a difference.
 var OrdinaryUser = []string{
 	"lifecycle", "run", "env", "logout", "odd-home", "new-home", "image", "datadir", "confine", "passwordless", "branch", "rewind", "db", "wrong-uses", "disk-full",
-	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume", "volume-auto", "volume-user",
+	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume-user",
 }
 
 // On returns what of a suite runs on a server.

@@ -62,17 +62,19 @@ func TestShowsFailuresAndSkips(t *testing.T) {
 		"run a Good", "output a Good chatter\n", "pass a Good",
 		"run a Bad", "output a Bad === RUN Bad\n", "output a Bad the cause\n", "fail a Bad",
 		"run a Off", "output a Off     x_test.go:1: SKIPPED: needs root\n", "output a Off --- SKIP: Off (0.00s)\n", "skip a Off",
+		"run a Far", "output a Far     r_test.go:2: x.go:3: SKIPPED: no XFS\n", "output a Far     --- SKIP: Inner (0.1s)\n", "output a Far \n", "output a Far --- SKIP: Far (0.00s)\n", "skip a Far",
 		"output a  FAIL a 0.1s\n", "fail a")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "not json\nthe cause\n    x_test.go:1: SKIPPED: needs root\n--- SKIP: Off (0.00s)\nFAIL a 0.1s\n"
+	want := "not json\nthe cause\n    x_test.go:1: SKIPPED: needs root\n--- SKIP: Off (0.00s)\n" +
+		"    r_test.go:2: x.go:3: SKIPPED: no XFS\n    --- SKIP: Inner (0.1s)\n\n--- SKIP: Far (0.00s)\nFAIL a 0.1s\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
 	tl.writeReport(&report, []string{"something vanished"})
-	want = "failed tests:\n  " + module + "a Bad:\n    the cause\nskipped tests:\n  " + module + "a Off: x_test.go:1: SKIPPED: needs root\n" +
-		"problem: something vanished\n1 passed, 2 failed, 1 skipped\n"
+	want = "failed tests:\n  " + module + "a Bad:\n    the cause\nskipped tests:\n  " + module + "a Far: r_test.go:2: x.go:3: SKIPPED: no XFS\n" +
+		"  " + module + "a Off: x_test.go:1: SKIPPED: needs root\nproblem: something vanished\n1 passed, 2 failed, 2 skipped\n"
 	if diff := cmp.Diff(want, report.String()); diff != "" {
 		t.Error(diff)
 	}
