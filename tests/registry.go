@@ -86,6 +86,7 @@ var Packages = []Package{
 	{Path: "tests/random", Parallel: 4, Least: 10, Needed: []string{`Test.*`}},
 	{Path: "tests/contract", Least: 6, Needed: []string{`Test.*`}},
 	{Path: "internal/dump", Least: 400, Needed: []string{`Test.*`}},
+	{Path: "internal/dumpfile", Least: 25, Needed: []string{`Test.*`}},
 	{Path: "internal/pack", Least: 80, Needed: []string{`Test.*`}},
 	{Path: "ramariatest", Race: true, Least: 40, Needed: []string{`Test.*`}},
 	{Path: "internal/volume", Least: 150, Needed: []string{

@@ -1,6 +1,5 @@
-// Package dump reads SQL dumps: it decompresses them, splits them into
-// statements as the mariadb client does in its binary mode, refuses what must
-// not run, and tells what a dump holds.
+// Package dump reads the text of SQL dumps: it splits it into statements as the mariadb
+// client does in its binary mode, refuses what must not run, and tells what a dump holds.
 //
 // The invariant: a statement is given out only after all of it was scanned, and rows
 // of a larger INSERT only after they were. What is refused (client commands, a dump

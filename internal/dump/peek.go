@@ -26,16 +26,7 @@ type Head struct {
 
 // Peek reads as much of a dump as it takes to tell whether it is schema or data.
 // It finds no faults in the dump but those that keep it from being read.
-func Peek(path string) (Head, error) {
-	r, err := Open(path)
-	if err != nil {
-		return Head{}, err
-	}
-	h, err := peek(r, path)
-	return h, errors.Join(err, r.Close())
-}
-
-func peek(r io.Reader, file string) (Head, error) {
+func Peek(r io.Reader, file string) (Head, error) {
 	f := newSplitter(io.LimitReader(r, PeekLimit), file, peekBuffer, func([]byte) error { return nil })
 	var h Head
 	var s Summary

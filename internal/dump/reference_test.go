@@ -2,7 +2,11 @@ package dump
 
 import (
 	"bytes"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
+	"testing"
 )
 
 // span is where a statement lies in a dump: its first byte, and its delimiter.
@@ -107,4 +111,34 @@ func reference(data []byte) (spans []span, bad bool) {
 		spans = append(spans, span{from, len(data)})
 	}
 	return spans, bad || inString != 0 || mlComment
+}
+
+// TestSamplesByReference compares the statements of the sample dumps with the reference.
+func TestSamplesByReference(t *testing.T) {
+	dir := "../../../shared/data"
+	if s := os.Getenv("RAMARIA_SHARED"); s != "" {
+		dir = filepath.Join(s, "data")
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) == 0 {
+		t.Skipf("SKIPPED: no sample dumps in %s (set RAMARIA_SHARED)", dir)
+	}
+	for _, p := range paths {
+		t.Run(filepath.Base(p), func(t *testing.T) {
+			text, err := os.ReadFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Check(io.Discard, bytes.NewReader(text), Options{File: p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if spans, bad := reference(text); bad || int64(len(spans)) != s.Statements {
+				t.Errorf("%d statements, the reference has %d", s.Statements, len(spans))
+			}
+		})
+	}
 }

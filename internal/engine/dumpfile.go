@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/progress"
 )
 
@@ -52,18 +52,18 @@ func findDump(path string, stdin io.Reader) (dumpFile, error) {
 func (d dumpFile) regular() bool { return d.info != nil && d.info.Mode().IsRegular() }
 
 // open opens the dump; what is read goes to watch as well. One that is no file ends with ctx.
-func (d dumpFile) open(ctx context.Context, watch io.Writer) (*dump.Reader, error) {
+func (d dumpFile) open(ctx context.Context, watch io.Writer) (*dumpfile.Reader, error) {
 	if d.path == Stdin {
-		return dump.NewReader(io.TeeReader(Interruptible(ctx, d.stdin), watch), d.name)
+		return dumpfile.NewReader(io.TeeReader(Interruptible(ctx, d.stdin), watch), d.name)
 	}
 	if d.regular() {
-		return dump.OpenWatched(d.path, watch)
+		return dumpfile.OpenWatched(d.path, watch)
 	}
 	f, err := os.Open(d.path)
 	if err != nil {
 		return nil, fmt.Errorf("open dump: %w", err)
 	}
-	return dump.NewReader(io.TeeReader(Interruptible(ctx, f), watch), d.name)
+	return dumpfile.NewReader(io.TeeReader(Interruptible(ctx, f), watch), d.name)
 }
 
 // bar returns a bar for reading the dump; none without a terminal, where the line at the end is

@@ -13,6 +13,7 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/load"
 )
@@ -123,7 +124,7 @@ func (q TemplateRequest) checkDatabases(t client.Template, paths []string) error
 }
 
 func summarize(path string) (dump.Summary, error) {
-	r, err := dump.Open(path)
+	r, err := dumpfile.Open(path)
 	if err != nil {
 		return dump.Summary{}, err
 	}
@@ -133,7 +134,7 @@ func summarize(path string) (dump.Summary, error) {
 
 // loadInto loads a dump into the target's database, and no other.
 func loadInto(ctx context.Context, to load.Target, path string) error {
-	r, err := dump.Open(path)
+	r, err := dumpfile.Open(path)
 	if err != nil {
 		return err
 	}

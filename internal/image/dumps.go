@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/memo"
 )
 
@@ -26,7 +26,7 @@ func Dumps(ctx context.Context, m memo.Store, from []Source) (paths []string, ke
 		if err != nil {
 			return nil, "", err
 		}
-		fmt.Fprintf(h, "dump %s %q\n", sum, dump.DatabaseName(s.path))
+		fmt.Fprintf(h, "dump %s %q\n", sum, dumpfile.DatabaseName(s.path))
 		paths = append(paths, s.path)
 	}
 	return paths, hex.EncodeToString(h.Sum(nil)), nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/load"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -221,7 +222,7 @@ func analyze(ctx context.Context, db *sql.DB) error {
 
 // loadDump loads one dump.
 func (b *build) loadDump(ctx context.Context, s input) error {
-	head, err := dump.Peek(s.path)
+	head, err := dumpfile.Peek(s.path)
 	if err != nil {
 		return err
 	}
@@ -236,7 +237,7 @@ func (b *build) loadDump(ctx context.Context, s input) error {
 	}
 	bar := b.dumpBar(s)
 	defer bar.Close()
-	f, err := dump.OpenWatched(s.path, bar)
+	f, err := dumpfile.OpenWatched(s.path, bar)
 	if err != nil {
 		return err
 	}
@@ -272,7 +273,7 @@ func (b *build) databaseFor(s input, head dump.Head) (string, error) {
 	if b.Database != "" {
 		return b.Database, nil
 	}
-	name := dump.DatabaseName(s.path)
+	name := dumpfile.DatabaseName(s.path)
 	if head.Data {
 		if made := b.madeFor(s); made != "" {
 			name = made
@@ -299,7 +300,7 @@ func (b *build) madeFor(s input) string {
 
 // stem is what the names of a schema's dump and its rows' dump have in common.
 func stem(path string) string {
-	name := dump.DatabaseName(path)
+	name := dumpfile.DatabaseName(path)
 	for _, suffix := range []string{"schema", "structure", "data", "rows"} {
 		if s, ok := strings.CutSuffix(name, suffix); ok {
 			if t := strings.TrimRight(s, "-_."); t != "" && t != s {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/memo"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -78,7 +78,7 @@ func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
 			if err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(h, "dump %s %q\n", sum, dump.DatabaseName(s.path))
+			fmt.Fprintf(h, "dump %s %q\n", sum, dumpfile.DatabaseName(s.path))
 		case kindDataDir:
 			sum, err := hashDataDir(ctx, m, s.path)
 			if err != nil {

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/memo"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -228,9 +229,9 @@ func lookAtPath(f string) ([]input, error) {
 	case server.LooksLikeDataDir(f):
 		return []input{{kindDataDir, f, "data directory " + f}}, nil
 	}
-	files, err := dump.Dir(f)
+	files, err := dumpfile.Dir(f)
 	if err == nil {
-		files, err = dump.Order(files)
+		files, err = dumpfile.Order(files)
 	}
 	if err != nil {
 		return nil, err

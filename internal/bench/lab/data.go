@@ -13,6 +13,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/fixture"
 )
 
@@ -102,7 +103,7 @@ func (p *Data) ReadyForImage(ctx context.Context) error {
 
 // Unpack writes the dump as the client reads it, and finds out which databases are its.
 func (p *Data) Unpack() (err error) {
-	in, err := dump.Open(p.Path)
+	in, err := dumpfile.Open(p.Path)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (p *Data) Unpack() (err error) {
 		return fmt.Errorf("it holds the system database %s, which is each server's own\nhint: mysqldump --databases NAME... instead of --all-databases", p.names[i])
 	}
 	if sum.NeedsDatabase || len(sum.Databases) == 0 {
-		if p.Database = dump.DatabaseName(p.Path); dbconn.UnfitName(p.Database) != "" {
+		if p.Database = dumpfile.DatabaseName(p.Path); dbconn.UnfitName(p.Database) != "" {
 			p.Database = "app"
 		}
 	}

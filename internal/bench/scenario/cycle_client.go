@@ -7,7 +7,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/fixture"
 )
 
@@ -53,7 +53,7 @@ func (d *cycleRows) file(shape fixture.Shape) func(context.Context) (string, err
 func (d *cycleRows) script(text string, shape fixture.Shape) string {
 	database, dumped := lab.FixtureDatabase, shape.String()+".sql"
 	if d.data.Path != "" {
-		database = dump.DatabaseName(d.data.Path)
+		database = dumpfile.DatabaseName(d.data.Path)
 		dumped = database + ".sql" // the client reads it unpacked
 	}
 	return strings.NewReplacer("CLIENT", string(d.lab.Server.Flavour), "DATABASE", database, "DUMP", dumped).Replace(text)

@@ -1,4 +1,4 @@
-package dump
+package dumpfile
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
 )
 
 // endings are the names by which a directory's dumps are known.
@@ -38,7 +40,7 @@ func Dir(path string) ([]string, error) {
 		}
 	}
 	if len(dumps) == 0 {
-		return nil, &Error{File: path, Msg: "there is no dump in this directory",
+		return nil, &dump.Error{File: path, Msg: "there is no dump in this directory",
 			Hint: "put files named " + strings.Join(endings, ", ") + " there, or name the dump itself"}
 	}
 	return dumps, nil
@@ -55,11 +57,11 @@ func foreign(path string, entries []os.DirEntry) error {
 		bare := trimEnding(name)
 		switch {
 		case name == "@.json":
-			return &Error{File: path, Msg: "this is a dump of MySQL Shell, whose rows are not in the .sql files", Hint: "ramaria up, and util.loadDump(\"" + path + "\") of mysqlsh at the address that ramaria env prints; or dump with mysqldump"}
+			return &dump.Error{File: path, Msg: "this is a dump of MySQL Shell, whose rows are not in the .sql files", Hint: "ramaria up, and util.loadDump(\"" + path + "\") of mysqlsh at the address that ramaria env prints; or dump with mysqldump"}
 		case names["metadata"] && name != bare && (strings.HasSuffix(bare, "-schema") || strings.HasSuffix(bare, "-schema-create")):
-			return &Error{File: path, Msg: "this is a directory of mydumper, whose files mean something by their names", Hint: "ramaria up; eval \"$(ramaria env)\"; myloader --defaults-file=\"$MYSQL_HOME/my.cnf\" -d " + path}
+			return &dump.Error{File: path, Msg: "this is a directory of mydumper, whose files mean something by their names", Hint: "ramaria up; eval \"$(ramaria env)\"; myloader --defaults-file=\"$MYSQL_HOME/my.cnf\" -d " + path}
 		case name != bare && names[bare+".txt"]:
-			return &Error{File: path, Msg: "the rows of " + name + " seem to lie in " + bare + ".txt, as mysqldump --tab writes them", Hint: "load " + name + " alone (--from " + filepath.Join(path, name) + "), and then the rows by LOAD DATA LOCAL; or dump without --tab"}
+			return &dump.Error{File: path, Msg: "the rows of " + name + " seem to lie in " + bare + ".txt, as mysqldump --tab writes them", Hint: "load " + name + " alone (--from " + filepath.Join(path, name) + "), and then the rows by LOAD DATA LOCAL; or dump without --tab"}
 		}
 	}
 	return nil

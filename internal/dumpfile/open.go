@@ -1,4 +1,4 @@
-package dump
+package dumpfile
 
 import (
 	"bufio"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
 )
 
 const (
@@ -100,7 +102,7 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 		}
 		d.text = z
 	case bytes.HasPrefix(magic, []byte("PK\x03\x04")), bytes.HasPrefix(magic, []byte("BZh")):
-		return nil, &Error{File: name, Msg: "this is a zip or bzip2 file; dumps are read plain, or gzip, zstd or xz compressed",
+		return nil, &dump.Error{File: name, Msg: "this is a zip or bzip2 file; dumps are read plain, or gzip, zstd or xz compressed",
 			Hint: "unpack it first"}
 	}
 	if err := d.skipMark(); err != nil {
@@ -123,7 +125,7 @@ func (d *Reader) skipMark() error {
 		return err
 	}
 	if bytes.HasPrefix(mark, []byte{0xff, 0xfe}) || bytes.HasPrefix(mark, []byte{0xfe, 0xff}) {
-		return &Error{File: d.name, Msg: "this is UTF-16 text, which no server reads",
+		return &dump.Error{File: d.name, Msg: "this is UTF-16 text, which no server reads",
 			Hint: "iconv -f UTF-16 -t UTF-8 " + d.name + " > dump.sql"}
 	}
 	return nil
@@ -136,7 +138,7 @@ func (d *Reader) Name() string { return d.name }
 func (d *Reader) Compression() Compression { return d.kind }
 
 // Read returns the next bytes of text. A compressed file that is cut short or
-// damaged gives an *Error.
+// damaged gives a *dump.Error.
 func (d *Reader) Read(p []byte) (int, error) {
 	n, err := d.text.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -151,13 +153,13 @@ func (d *Reader) fault(err error) error {
 	case d.kind == Plain || errors.As(err, &damaged):
 		return fmt.Errorf("read dump %s: %w", d.name, err)
 	case errors.Is(err, errWindow):
-		return &Error{File: d.name, Msg: fmt.Sprintf("unpacking this %s file would take more than %d MB of memory", d.kind, maxWindow>>20),
+		return &dump.Error{File: d.name, Msg: fmt.Sprintf("unpacking this %s file would take more than %d MB of memory", d.kind, maxWindow>>20),
 			Hint: fmt.Sprintf("unpack it first: %s -dc %s > dump.sql", d.kind, d.name)}
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		return &Error{File: d.name, Msg: fmt.Sprintf("the file is cut short: its %s data ends in the middle", d.kind),
+		return &dump.Error{File: d.name, Msg: fmt.Sprintf("the file is cut short: its %s data ends in the middle", d.kind),
 			Hint: "copy or make the dump again"}
 	default:
-		return &Error{File: d.name, Msg: fmt.Sprintf("the %s data is damaged: %v", d.kind, err),
+		return &dump.Error{File: d.name, Msg: fmt.Sprintf("the %s data is damaged: %v", d.kind, err),
 			Hint: "copy or make the dump again"}
 	}
 }

@@ -1,4 +1,4 @@
-package dump
+package dumpfile
 
 import (
 	"bytes"
@@ -18,6 +18,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 	"go.uber.org/goleak"
+
+	"github.com/ramaria-db/ramaria/internal/dump"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -125,7 +127,7 @@ func TestNewReaderFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := NewReader(bytes.NewReader(c.in), "x")
 			if err == nil {
-				_, err = Check(io.Discard, io.LimitReader(r, 1<<30), Options{})
+				_, err = dump.Check(io.Discard, io.LimitReader(r, 1<<30), dump.Options{})
 				r.Close()
 			}
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
@@ -225,4 +227,15 @@ func TestOpen(t *testing.T) {
 	if d := cmp.Diff("SELECT 1;", string(got)); d != "" || r.Name() != p {
 		t.Error(d, r.Name())
 	}
+}
+
+// oddReader gives its bytes in pieces of size, size+3, size+6, ... up to 97.
+type oddReader struct {
+	r    io.Reader
+	size int
+}
+
+func (o *oddReader) Read(p []byte) (int, error) {
+	o.size = o.size%97 + 3
+	return o.r.Read(p[:min(len(p), o.size)])
 }
