@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Template is a database of which clones can be made.
+// Template is a database that leases are cloned from.
 type Template struct {
 	// Name is the database's.
 	Name string `json:"name"`
@@ -30,7 +30,7 @@ type Template struct {
 	Changed string `json:"changed,omitempty"`
 }
 
-// DatabaseRequest asks for a database.
+// DatabaseRequest asks for a lease.
 type DatabaseRequest struct {
 	// Template is the name of the template whose clone it is to be.
 	Template string `json:"template"`
@@ -75,16 +75,16 @@ type TemplateClaim struct {
 	Database *Database `json:"database,omitempty"`
 }
 
-// Limits bound what databases are made.
+// Limits bound the pool of leases.
 type Limits struct {
-	// MaxDatabases is how many may be in use at a time. Those that are kept do not count.
+	// MaxDatabases is how many leases may be in use at a time. Those that are kept do not count.
 	MaxDatabases int `json:"max_databases"`
 	// Spare is how many clones of each template are made ahead of requests, if there is
 	// room for them.
 	Spare int `json:"spare"`
 }
 
-// Database is a clone of a template that its caller has for itself, and how an
+// Database is a lease: a clone of a template that its caller has for itself, and how an
 // application reaches it. Its user can do anything in it, and nothing elsewhere.
 type Database struct {
 	Name string `json:"name"`
@@ -97,13 +97,13 @@ type Database struct {
 	// URL has all of it but the socket: mysql://USER:PASSWORD@HOST:PORT/NAME.
 	URL      string `json:"url"`
 	Template string `json:"template"`
-	// Expires is when it is dropped, unless it is used before; zero if it is kept.
+	// Expires is when the lease ends, unless it is used before; zero if it is kept.
 	Expires time.Time `json:"expires_at,omitzero"`
 	// Kept says that it stays until it is dropped.
 	Kept bool `json:"kept,omitempty"`
 }
 
-// Reset is what it took to make a database as its template is, or as it was at its savepoint.
+// Reset is what it took to put a lease back to its template, or to its savepoint.
 type Reset struct {
 	// Way is how it was done, the cheapest first: noop (nothing had been written), rewind
 	// (what was written was undone), refill (tables that were written to were filled
@@ -113,7 +113,7 @@ type Reset struct {
 	Micros int64 `json:"micros"`
 	// Why says why it was not a cheaper way.
 	Why string `json:"why,omitempty"`
-	// Warnings are what the caller should know: it is as the template is all the same.
+	// Warnings are what the caller should know: the lease is as it should be all the same.
 	Warnings []string `json:"warnings"`
 }
 
@@ -140,7 +140,7 @@ func (c *Client) DeleteTemplate(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodDelete, templatePath(name), nil, nil)
 }
 
-// Databases lists the databases that were made from templates.
+// Databases lists the leases.
 func (c *Client) Databases(ctx context.Context) ([]Database, error) {
 	var d []Database
 	err := c.call(ctx, http.MethodGet, "/v1/databases", nil, &d)
@@ -157,21 +157,21 @@ func (c *Client) CreateTemplate(ctx context.Context, r TemplateRequest) (Templat
 	return t, err
 }
 
-// Limits returns the limits of the pool of databases.
+// Limits returns the limits of the pool of leases.
 func (c *Client) Limits(ctx context.Context) (Limits, error) {
 	var l Limits
 	err := c.call(ctx, http.MethodGet, "/v1/pool", nil, &l)
 	return l, err
 }
 
-// SetLimits changes them. Databases that are over them stay.
+// SetLimits changes them. Leases that are over them stay.
 func (c *Client) SetLimits(ctx context.Context, l Limits) (Limits, error) {
 	var out Limits
 	err := c.call(ctx, http.MethodPut, "/v1/pool", l, &out)
 	return out, err
 }
 
-// Database returns one database, and renews its time to live. One that does not exist is
+// Database returns one lease, and renews its time to live. One that does not exist is
 // CodeNotFound.
 func (c *Client) Database(ctx context.Context, name string) (Database, error) {
 	var d Database
@@ -179,7 +179,7 @@ func (c *Client) Database(ctx context.Context, name string) (Database, error) {
 	return d, err
 }
 
-// KeepDatabase takes a database out of the pool: it stays as it is until it is dropped.
+// KeepDatabase takes a lease out of the pool: it stays as it is until it is dropped.
 // One that does not exist is CodeNotFound.
 func (c *Client) KeepDatabase(ctx context.Context, name string) (Database, error) {
 	var d Database
@@ -194,7 +194,7 @@ func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 	return b, err
 }
 
-// NewDatabase hands out a clone of a template. A template that does not exist is
+// NewDatabase leases a clone of a template. A template that does not exist is
 // CodeNotFound, one that was changed CodeChanged, a name that is taken CodeExists, a
 // volume that cannot hold it CodeNoRoom, and a pool that stays full CodeFull.
 func (c *Client) NewDatabase(ctx context.Context, r DatabaseRequest) (Database, error) {
@@ -203,7 +203,7 @@ func (c *Client) NewDatabase(ctx context.Context, r DatabaseRequest) (Database, 
 	return d, err
 }
 
-// ResetMode says what becomes of AUTO_INCREMENT when a database is put back.
+// ResetMode says what becomes of AUTO_INCREMENT when a lease is put back.
 type ResetMode string
 
 // What may become of counters. With KeepCounters they stay where they are, as DELETE leaves them,
@@ -214,7 +214,7 @@ const (
 	KeepCounters    ResetMode = "keep"
 )
 
-// ResetDatabase puts a database back to its template. One that does not exist is
+// ResetDatabase puts a lease back to its template. One that does not exist is
 // CodeNotFound, one whose template was changed CodeChanged.
 func (c *Client) ResetDatabase(ctx context.Context, name string, mode ResetMode) (Reset, error) {
 	return c.putBack(ctx, name, "/reset", mode)
@@ -229,14 +229,14 @@ func (c *Client) putBack(ctx context.Context, name, action string, mode ResetMod
 	return r, err
 }
 
-// SetSavepoint sets the savepoint of a database to what is committed in it now. RollbackDatabase goes
-// back to it, until the next ResetDatabase or SetSavepoint. A database of which more than rows was
+// SetSavepoint sets the savepoint of a lease to what is committed in it now. RollbackDatabase goes
+// back to it, until the next ResetDatabase or SetSavepoint. A lease of which more than rows was
 // changed is CodeChanged: it can have no savepoint.
 func (c *Client) SetSavepoint(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodPost, databasePath(name)+"/savepoint", nil, nil)
 }
 
-// RollbackDatabase puts a database back to its savepoint, and keeps the savepoint. That it has none,
+// RollbackDatabase puts a lease back to its savepoint, and keeps the savepoint. That it has none,
 // or that undoing rows is not enough, is CodeLost: then it was reset to its template, and has none.
 func (c *Client) RollbackDatabase(ctx context.Context, name string, mode ResetMode) (Reset, error) {
 	return c.putBack(ctx, name, "/rollback", mode)
@@ -256,7 +256,7 @@ func (c *Client) RewindDatabase(ctx context.Context, name string, mode ResetMode
 	return c.RollbackDatabase(ctx, name, mode)
 }
 
-// DropDatabase releases a database: its account and connections are dropped, and the database
+// DropDatabase releases a lease: its account and connections are dropped, and the database
 // returns to the pool. One that does not exist is CodeNotFound.
 func (c *Client) DropDatabase(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodDelete, databasePath(name), nil, nil)
