@@ -33,15 +33,26 @@ export class Database {
     return this.#putBack('reset')
   }
 
-  // mark has rewind come back to what is committed now, until the next reset. There is one mark.
-  async mark() {
-    await this.#client.call('POST', `${this.#path}/mark`)
+  // setSavepoint makes what is committed now the savepoint, to which rollBack returns until the next
+  // reset. A lease has one savepoint.
+  async setSavepoint() {
+    await this.#client.call('POST', `${this.#path}/savepoint`)
   }
 
-  // rewind makes the database as it was at its mark. An error with the code lost says that there
-  // is none, or no way back by rows: then it was reset.
+  // rollBack puts the database back to its savepoint. An error with the code lost says that it has
+  // none, or that undoing rows does not lead back to it: then it was reset.
+  rollBack() {
+    return this.#putBack('rollback')
+  }
+
+  // mark is the former name of setSavepoint.
+  mark() {
+    return this.setSavepoint()
+  }
+
+  // rewind is the former name of rollBack.
   rewind() {
-    return this.#putBack('rewind')
+    return this.rollBack()
   }
 
   async #putBack(how) {

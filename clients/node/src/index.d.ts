@@ -93,9 +93,13 @@ export class Database implements Endpoint {
   use<T extends object>(connection: T): T
   /** Makes it as its template is. */
   reset(): Promise<Reset>
-  /** Has rewind come back to what is committed now, until the next reset. There is one mark. */
+  /** Makes what is committed now the savepoint, to which rollBack returns until the next reset. */
+  setSavepoint(): Promise<void>
+  /** Puts it back to its savepoint; the error code `lost` says that it was reset instead. */
+  rollBack(): Promise<Reset>
+  /** The former name of setSavepoint. */
   mark(): Promise<void>
-  /** Makes it as it was at its mark; the error code `lost` says that it was reset instead. */
+  /** The former name of rollBack. */
   rewind(): Promise<Reset>
   /** Lets it stay as it is, to be looked at. */
   keep(): Promise<this>

@@ -51,8 +51,8 @@ test('a database is reset, kept and released', async (t) => {
     'POST /v1/databases': () => [201, lease],
     'GET /v1/databases/shop_1': () => [200, lease],
     'POST /v1/databases/shop_1/reset': () => [200, { way: 'noop', micros: 7, news: 1 }],
-    'POST /v1/databases/shop_1/mark': () => [204],
-    'POST /v1/databases/shop_1/rewind': () => [409, { error: { code: 'lost', message: 'the mark is lost' } }],
+    'POST /v1/databases/shop_1/savepoint': () => [204],
+    'POST /v1/databases/shop_1/rollback': () => [409, { error: { code: 'lost', message: 'the savepoint is lost' } }],
     'POST /v1/databases/shop_1/keep': () => [200, { ...lease, expires_at: undefined }],
     'DELETE /v1/databases/shop_1': () => [204],
   })
@@ -64,8 +64,10 @@ test('a database is reset, kept and released', async (t) => {
   assert.equal(db.expires.toISOString(), '2026-11-21T14:00:01.000Z')
   assert.deepEqual(await db.reset(), { way: 'noop', micros: 7, news: 1, warnings: [] })
   assert.equal(calls[1].body, undefined)
-  assert.equal(await db.mark(), undefined)
-  await assert.rejects(db.rewind(), { code: 'lost' })
+  for (const [set, back] of [['setSavepoint', 'rollBack'], ['mark', 'rewind']]) {
+    assert.equal(await db[set](), undefined)
+    await assert.rejects(db[back](), { code: 'lost' })
+  }
   await db.release()
   await db.release()
   const other = await client.database('shop_1')

@@ -136,10 +136,10 @@ test('the plain calls', async (t) => {
     times.push(performance.now() - start)
   }
   t.diagnostic(`reset of an unchanged database: median ${median(times)} ms of ${rounds}`)
-  await db.mark()
-  assert.equal((await db.rewind()).way, 'noop')
+  await db.setSavepoint()
+  assert.equal((await db.rollBack()).way, 'noop')
   await db.reset()
-  await assert.rejects(db.rewind(), { code: 'lost' })
+  await assert.rejects(db.rollBack(), { code: 'lost' })
   assert.equal((await client.database(db.name)).url, db.url)
   await db.keep()
   await db.release()

@@ -34,16 +34,17 @@ def test_counters_may_be_left(real, driver):
         assert insert() == 2
         db.reset()
         assert insert() == 1
-        db.mark()
+        db.set_savepoint()
         assert insert() == 2
-        db.rewind(counters=False)
+        db.roll_back(counters=False)
         assert insert() == 3
-        db.rewind()
+        db.roll_back()
         assert insert() == 2
 
 
-def test_marks(real, driver):
-    template = Template.from_callable(lambda db: db.connection().cursor().execute("CREATE TABLE t (id int PRIMARY KEY)"), name="marks", key="1")
+@pytest.mark.parametrize(("set_savepoint", "roll_back"), [("set_savepoint", "roll_back"), ("mark", "rewind")])
+def test_savepoints(real, driver, set_savepoint, roll_back):
+    template = Template.from_callable(lambda db: db.connection().cursor().execute("CREATE TABLE t (id int PRIMARY KEY)"), name="savepoints", key="1")
     with real.database(template) as db:
         cursor = db.connection(driver).cursor()
 
@@ -56,15 +57,15 @@ def test_marks(real, driver):
             db.connection(driver).commit()
 
         insert(1)
-        db.mark()
+        getattr(db, set_savepoint)()
         for _ in range(2):
             insert(2)
             assert rows() == [1, 2]
-            assert db.rewind()["way"] == "rewind" and rows() == [1]
+            assert getattr(db, roll_back)()["way"] == "rewind" and rows() == [1]
         db.reset()
         assert rows() == []
         with pytest.raises(ramaria.ApiError) as error:
-            db.rewind()
+            getattr(db, roll_back)()
         assert error.value.code == "lost"
 
 

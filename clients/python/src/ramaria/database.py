@@ -1,4 +1,4 @@
-"""A database that its caller has for itself."""
+"""Leases: databases that their callers have for themselves."""
 
 from __future__ import annotations
 
@@ -73,20 +73,28 @@ class Database:
         """
         return self._put_back("/reset", counters)
 
-    def mark(self) -> None:
-        """Has rewind() come back to what is committed now, until the next reset().
+    def set_savepoint(self) -> None:
+        """Makes what is committed now the savepoint, to which roll_back() returns until the next reset().
 
-        For rows that several tests begin with. There is one mark: another takes its place.
+        For rows that several tests begin with. A lease has one savepoint: another takes its place.
         """
-        self.client.call("POST", self._path("/mark"))
+        self.client.call("POST", self._path("/savepoint"))
+
+    def roll_back(self, counters: bool = True) -> Dict[str, Any]:
+        """Puts the database back to its savepoint, and tells how. All else as in reset().
+
+        An ApiError whose code is `lost` says that the lease has no savepoint, or that undoing rows
+        does not lead back to it: then the database was reset to its template.
+        """
+        return self._put_back("/rollback", counters)
+
+    def mark(self) -> None:
+        """The former name of set_savepoint()."""
+        self.set_savepoint()
 
     def rewind(self, counters: bool = True) -> Dict[str, Any]:
-        """Makes the database as it was at its mark, and tells how. All else as in reset().
-
-        An ApiError whose code is `lost` says that there is no mark, or no way back to it by rows
-        alone: then the database was reset to its template.
-        """
-        return self._put_back("/rewind", counters)
+        """The former name of roll_back()."""
+        return self.roll_back(counters)
 
     def renew(self) -> None:
         """Starts its time to live over, as a reset does."""

@@ -112,12 +112,12 @@ class CreationMixin:
         self._put_back("/reset", counters)
 
     def mark(self) -> None:
-        """Has rewind() come back to what is committed now."""
-        self._ask("/mark")
+        """Makes what is committed now the savepoint, to which rewind() returns."""
+        self._ask("/savepoint")
 
     def rewind(self, counters: bool = True) -> None:
-        """Makes the database as it was at its mark, or all but counters. The connection stays open."""
-        self._put_back("/rewind", counters)
+        """Puts the database back to its savepoint, or all but counters. The connection stays open."""
+        self._put_back("/rollback", counters)
 
     def _put_back(self, action: str, counters: bool) -> None:
         connection = self.connection.connection

@@ -24,17 +24,30 @@ public final class Database extends Schema implements AutoCloseable {
     return putBack("/reset");
   }
 
-  /** Has {@link #rewind} come back to what is committed now, until the next reset. There is one mark. */
-  public void mark() {
-    api.call("POST", path() + "/mark", null);
+  /**
+   * Makes what is committed now the savepoint, to which {@link #rollBack} returns until the next reset.
+   * A lease has one savepoint.
+   */
+  public void setSavepoint() {
+    api.call("POST", path() + "/savepoint", null);
   }
 
   /**
-   * Makes it as it was at its mark. An exception with the code {@code lost} says that there is none, or
-   * no way back by rows: then it was reset. Connections as for {@link #reset}.
+   * Puts it back to its savepoint. An exception with the code {@code lost} says that it has none, or that
+   * undoing rows does not lead back to it: then it was reset. Connections as for {@link #reset}.
    */
+  public Reset rollBack() {
+    return putBack("/rollback");
+  }
+
+  /** The former name of {@link #setSavepoint}. */
+  public void mark() {
+    setSavepoint();
+  }
+
+  /** The former name of {@link #rollBack}. */
   public Reset rewind() {
-    return putBack("/rewind");
+    return rollBack();
   }
 
   private Reset putBack(String how) {

@@ -153,16 +153,18 @@ class DatabaseTest {
   }
 
   @Test
-  void rewindsToItsMark() throws SQLException {
+  void rollsBackToItsSavepoint() throws SQLException {
     try (Database db = ramaria.lease(SHOP); Connection c = db.dataSource().getConnection()) {
       execute(c, INSERT);
-      db.mark();
+      db.setSavepoint();
       execute(c, "DELETE FROM item");
-      assertEquals("rewind", db.rewind().way());
+      assertEquals("rewind", db.rollBack().way());
       assertEquals(4, count(c));
+      db.mark(); // the former names
+      assertEquals("noop", db.rewind().way());
       db.reset();
       assertEquals(3, count(c));
-      assertEquals("lost", assertThrows(RamariaException.class, db::rewind).code());
+      assertEquals("lost", assertThrows(RamariaException.class, db::rollBack).code());
     }
   }
 
