@@ -34,9 +34,9 @@ const (
 
 // What errors match.
 var (
-	ErrNotFound = errors.New("there is none")
+	ErrNotFound = errors.New("not found")
 	ErrTaken    = errors.New("the name is taken")
-	ErrInvalid  = errors.New("it makes no sense")
+	ErrInvalid  = errors.New("invalid request")
 	ErrInUse    = errors.New("it is in use")
 	ErrKept     = errors.New("it is kept as it is")
 	ErrFull     = errors.New("the pool is full")
@@ -159,7 +159,7 @@ func Open(config Config) (*Pool, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if err := p.start(); err != nil {
-				p.config.Log.Error("cannot remove databases that are nobody's", "error", err)
+				p.config.Log.Error("cannot remove databases that no lease owns", "error", err)
 			}
 			for _, name := range p.orphans() {
 				p.resume(name)

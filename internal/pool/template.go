@@ -117,7 +117,7 @@ func (p *Pool) readShape(ctx context.Context, s *reset.Session, name string) (*t
 			p.journal.Forget(name)
 			p.resume(name)
 		} else { // what happened to it before is forgotten by now
-			p.journal.Invalidate(name, "it was to be taken anew, which failed")
+			p.journal.Invalidate(name, "taking it again failed")
 		}
 	}
 	return shape, err
@@ -161,7 +161,7 @@ func (p *Pool) tryShape(ctx context.Context, s *reset.Session, name string) (*te
 			return shape, nil
 		}
 		if try == shapeTries {
-			return nil, fmt.Errorf("%w: somebody is changing it: %s", ErrInUse, why)
+			return nil, fmt.Errorf("%w: another connection is changing it: %s", ErrInUse, why)
 		}
 	}
 }

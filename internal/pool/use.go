@@ -123,9 +123,9 @@ func (p *Pool) current(ctx context.Context, s *reset.Session, l *lease) error {
 	if err != nil || l.database.Shape == shape {
 		return err
 	}
-	why := "its template was made anew"
+	why := "its template was made again"
 	if l.database.Shape == nil {
-		why = "the server was started anew"
+		why = "the server was restarted"
 		p.journal.Watch(l.Name)
 		// The instance may have been put back to a mark from before the lease.
 		if _, err := s.Conn.ExecContext(ctx, p.config.Server.Dialect().LeaseSQL(l.Login, l.Name)); err != nil {

@@ -240,7 +240,7 @@ func (j *Journal) Changed(name string) string {
 const notWatched = "it was not watched"
 
 // Read takes in what the log has, and returns up to where: so far it may be purged. After a fault of
-// the log, which is then followed anew from its newest file, that is the zero Position.
+// the log, which is then followed again from its newest file, that is the zero Position.
 func (j *Journal) Read() binlog.Position {
 	j.mu.Lock()
 	defer j.mu.Unlock()

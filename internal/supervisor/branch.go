@@ -43,7 +43,7 @@ func (b Branching) Branch(ctx context.Context, name string) (*instance.Instance,
 		return nil, errors.Join(instance.TakenError(name), err)
 	}
 	if err := b.make(ctx, name); err != nil {
-		return nil, errors.Join(err, lock.UnlockRemove()) // nobody waits for a name that came to nothing
+		return nil, errors.Join(err, lock.UnlockRemove()) // no command waits for a name that came to nothing
 	}
 	// The supervisor may have chosen another port.
 	return b.Store.Registry.Open(name)
