@@ -157,11 +157,7 @@ func (a *app) completeMarks(cmd *cobra.Command, args []string, word string) ([]s
 	if a.open(cmd) != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	r, err := a.engine.Registry.Get(args[0])
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	marks, err := r.Marks()
+	marks, err := a.engine.Marks(args[0])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

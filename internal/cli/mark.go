@@ -93,11 +93,7 @@ func newMarkLs(a *app) *cobra.Command {
 }
 
 func runMarkLs(a *app, name string, asJSON bool) error {
-	r, err := a.engine.Registry.Get(name)
-	if err != nil {
-		return err
-	}
-	marks, err := r.Marks()
+	marks, err := a.engine.Marks(name)
 	if err != nil {
 		return err
 	}
@@ -133,11 +129,7 @@ func newMarkRm(a *app) *cobra.Command {
 				return err
 			}
 			if all {
-				r, err := a.engine.Registry.Get(name)
-				if err != nil {
-					return err
-				}
-				marks, err := r.Marks()
+				marks, err := a.engine.Marks(name)
 				if err != nil {
 					return err
 				}

@@ -49,6 +49,15 @@ func (e *Engine) Mark(ctx context.Context, q MarkRequest) (out Marked, err error
 	return out, err
 }
 
+// Marks returns the marks of an instance, the oldest first.
+func (e *Engine) Marks(name string) ([]instance.Mark, error) {
+	r, err := e.Registry.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	return r.Marks()
+}
+
 // Unmark removes a mark of an instance, running or not.
 func (e *Engine) Unmark(ctx context.Context, name, label string) error {
 	if err := instance.CheckLabel(label); err != nil {
