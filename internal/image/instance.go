@@ -125,7 +125,7 @@ func (b *build) checkInstanceRoom(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if rel, err := filepath.Rel(b.Volume.Dir(), dir); err == nil && filepath.IsLocal(rel) && b.Volume.Shares() {
+	if volume.SharesWith(b.Volume, dir) {
 		size = 0
 	}
 	if err := b.evict(ctx, size+baseRoom); err != nil {

@@ -64,7 +64,7 @@ func (s *Store) Create(ctx context.Context, o Order) (*Instance, error) {
 	if i.Endpoint.Port == 0 {
 		i.Endpoint.Port = o.Port
 	}
-	return i, s.make(ctx, i, img.Size, func() error { return s.Volume.Clone(ctx, img.DataDir(), i.DataDir()) })
+	return i, s.make(ctx, i, img.DataDir(), img.Size, func() error { return s.Volume.Clone(ctx, img.DataDir(), i.DataDir()) })
 }
 
 // Branch makes an instance called name from the data of parent as it is now. how says
@@ -86,7 +86,7 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 		return nil, fmt.Errorf("make instance %s: %w", name, err)
 	}
 	how.Filter = server.CloneFilter
-	return i, s.make(ctx, i, size, func() error {
+	return i, s.make(ctx, i, parent.DataDir(), size, func() error {
 		err := s.Volume.Snapshot(ctx, parent.DataDir(), i.DataDir(), how)
 		if err == nil && settle != nil {
 			err = settle(i)
@@ -112,10 +112,10 @@ func (s *Store) blank(name string, spec Spec) *Instance {
 	return i
 }
 
-// make makes the instance's files; clone fills the data directory, with size bytes of
-// data. When it fails nothing is left.
-func (s *Store) make(ctx context.Context, i *Instance, size int64, clone func() error) (err error) {
-	if err := CheckClone(s.Volume, size, StartRoom, "instance "+i.Name); err != nil {
+// make makes the instance's files; clone fills the data directory with the size bytes of
+// data that src holds. When it fails nothing is left.
+func (s *Store) make(ctx context.Context, i *Instance, src string, size int64, clone func() error) (err error) {
+	if err := volume.CheckCopy(s.Volume, src, size, StartRoom, "instance "+i.Name); err != nil {
 		return err
 	}
 	if err := checkFree(i.Dir); err != nil {
@@ -154,15 +154,6 @@ func (s *Store) make(ctx context.Context, i *Instance, size int64, clone func() 
 		return err
 	}
 	return s.Registry.Put(&i.Record)
-}
-
-// CheckClone returns a *volume.NoRoomError unless a clone of size bytes of data, and
-// extra bytes beyond it, fit in the volume.
-func CheckClone(v volume.Volume, size, extra int64, what string) error {
-	if v.Shares() {
-		size = 0
-	}
-	return volume.CheckRoom(v, size+extra, what)
 }
 
 // Remove removes a stopped instance with all its files, and its record last. It

@@ -17,7 +17,7 @@ func TestHeldStays(t *testing.T) {
 		{"sweep", func(ctx context.Context, s *Store, _ *Instance) error { return s.Sweep(ctx) }, nil},
 		{"remove", func(ctx context.Context, s *Store, i *Instance) error { return s.Remove(ctx, &i.Record) }, ErrHeld},
 		{"make", func(ctx context.Context, s *Store, i *Instance) error {
-			return s.make(ctx, i, 0, func() error { return nil })
+			return s.make(ctx, i, "", 0, func() error { return nil })
 		}, ErrHeld},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -131,7 +131,7 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 	if m.Size, err = sys.DiskUsage(r.DataDir()); err != nil {
 		return Mark{}, fmt.Errorf("mark instance %s: %w", r.Name, err)
 	}
-	if err := CheckClone(s.Volume, m.Size, 0, "mark "+label); err != nil {
+	if err := volume.CheckCopy(s.Volume, r.DataDir(), m.Size, 0, "mark "+label); err != nil {
 		return Mark{}, err
 	}
 	if err := os.MkdirAll(r.marksDir(), 0o700); err != nil {
@@ -203,7 +203,7 @@ func (s *Store) Rewind(ctx context.Context, r *Record, label string, stop func()
 	if err != nil {
 		return "", fmt.Errorf("rewind instance %s: %w", r.Name, err)
 	}
-	if err := CheckClone(s.Volume, size, RewindRoom, "rewinding instance "+r.Name); err != nil {
+	if err := volume.CheckCopy(s.Volume, r.MarkDir(label), size, RewindRoom, "rewinding instance "+r.Name); err != nil {
 		return "", err
 	}
 	next := r.nextDir() + rand.Text()

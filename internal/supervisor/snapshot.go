@@ -10,6 +10,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -34,17 +35,19 @@ const (
 
 // ExpectedPause is for how long a server is expected to pause for a snapshot of
 // size bytes of data.
-func ExpectedPause(v volume.Volume, size int64) time.Duration {
-	if v.Shares() {
+func ExpectedPause(v volume.Volume, size int64) time.Duration { return expectedPause(v.Shares(), size) }
+
+func expectedPause(shares bool, size int64) time.Duration {
+	if shares {
 		return sharedPause
 	}
 	return sharedPause + time.Duration(float64(size)/copyRate*float64(time.Second))
 }
 
 // snapshot calls take, in turn with everything else that is done to the server, with
-// how to copy the data directory while the server runs, and tells what it cost. what is
-// made of it, for people.
-func (s *Supervisor) snapshot(ctx context.Context, what string, take func(ctx context.Context, how volume.How) error) (cost client.Snapshot, err error) {
+// how to copy the data directory to a target while the server runs, and tells what it cost.
+// what is made of it, for people.
+func (s *Supervisor) snapshot(ctx context.Context, what string, to volume.Target, take func(ctx context.Context, how volume.How) error) (cost client.Snapshot, err error) {
 	began := time.Now()
 	err = s.do(ctx, func(ctx, _ context.Context) error {
 		size, err := sys.DiskUsage(s.inst.DataDir())
@@ -54,11 +57,16 @@ func (s *Supervisor) snapshot(ctx context.Context, what string, take func(ctx co
 		cost.DataBytes = size
 		// Before the log is flushed: in a volume that is full to the last block that
 		// would be the end of the server.
-		if err := instance.CheckClone(s.volume, size, snapshotRoom, what); err != nil {
+		if err := volume.CheckCopy(to, s.inst.DataDir(), size, snapshotRoom, what); err != nil {
 			return err
 		}
+		if to != s.volume {
+			if err := volume.CheckRoom(s.volume, snapshotRoom, what); err != nil {
+				return err
+			}
+		}
 		s.flushLog(ctx)
-		limit := max(leastPause, patience*ExpectedPause(s.volume, size))
+		limit := max(leastPause, patience*expectedPause(volume.SharesWith(to, s.inst.DataDir()), size))
 		copying := time.Now()
 		return take(ctx, volume.How{Freeze: func(rest func(context.Context) error) error {
 			cost.LiveMicros = time.Since(copying).Microseconds()
@@ -69,6 +77,15 @@ func (s *Supervisor) snapshot(ctx context.Context, what string, take func(ctx co
 	})
 	cost.TotalMicros = time.Since(began).Microseconds()
 	return cost, err
+}
+
+// SnapshotTo makes dst, below the directory of the target, a copy of the data directory as it is at
+// one moment. The target may be another volume, or a directory outside of all.
+func (s *Supervisor) SnapshotTo(ctx context.Context, to volume.Target, dst string) (client.Snapshot, error) {
+	return s.snapshot(ctx, "the data of instance "+s.inst.Name, to, func(ctx context.Context, how volume.How) error {
+		how.Filter = server.CloneFilter
+		return to.Snapshot(ctx, s.inst.DataDir(), dst, how)
+	})
 }
 
 // flushLog has the server write out its redo log. Commits are there already, but what
@@ -93,7 +110,7 @@ func (s *Supervisor) Branch(ctx context.Context, r client.BranchRequest) (client
 	i, err := Branching{
 		Store: s.store, Parent: s.inst, Lock: s.lockName, Start: s.spawn,
 		Copy: func(ctx context.Context, what string, take func(context.Context, volume.How) error) (err error) {
-			cost, err = s.snapshot(ctx, what, take)
+			cost, err = s.snapshot(ctx, what, s.volume, take)
 			return err
 		},
 	}.Branch(ctx, r.Name)
@@ -151,7 +168,7 @@ func markOf(m instance.Mark) client.Mark {
 // Mark implements api.Instance.
 func (s *Supervisor) Mark(ctx context.Context, r client.MarkRequest) (client.Mark, error) {
 	var m instance.Mark
-	cost, err := s.snapshot(ctx, "mark "+r.Label, func(ctx context.Context, how volume.How) (err error) {
+	cost, err := s.snapshot(ctx, "mark "+r.Label, s.volume, func(ctx context.Context, how volume.How) (err error) {
 		m, err = s.store.Mark(ctx, &s.inst.Record, r.Label, r.Replace, how)
 		return err
 	})

@@ -25,7 +25,7 @@ const (
 )
 
 // directory is a volume that is a directory: the kinds shm and disk as they are, and the
-// others by way of Mount.
+// others by way of Mount. Outside gives out one as what is no volume.
 type directory struct {
 	kind Kind
 	size int64 // limit in bytes, 0 for the default
@@ -165,7 +165,7 @@ func (d *directory) walk() (Usage, error) {
 	if fsys.FreeInodes == 0 {
 		u.Free, u.Bound = 0, ByInodes
 	}
-	if d.kind != Disk {
+	if traits[d.kind].ram {
 		u.Memory = used
 		total, err := d.boundByMemory(&u)
 		if err != nil {
@@ -199,4 +199,4 @@ func (d *directory) boundByMemory(u *Usage) (total int64, err error) {
 }
 
 // Shares implements Volume.
-func (d *directory) Shares() bool { return d.kind == Disk && sys.CanReflink(d.dir) }
+func (d *directory) Shares() bool { return !traits[d.kind].ram && sys.CanReflink(d.dir) }

@@ -20,7 +20,7 @@ type NoRoomError struct {
 
 // CheckRoom returns a *NoRoomError unless need more bytes fit in v. Call it before
 // copying: a control group over its limit does not answer with an error, it kills.
-func CheckRoom(v Volume, need int64, what string) error {
+func CheckRoom(v Target, need int64, what string) error {
 	u, err := v.Usage()
 	if err != nil {
 		return err
@@ -60,8 +60,8 @@ func (e *NoRoomError) Unwrap() error { return e.Err }
 
 // Error names what does not fit, the numbers, what binds, and how to get more.
 func (e *NoRoomError) Error() string {
-	return fmt.Sprintf("no room for %s in volume %s: it needs %s, free are %s of %s, bound by %s\nhint: %s",
-		e.What, e.Kind, FormatBytes(e.Need), FormatBytes(e.Free), FormatBytes(e.Size), e.bound(), e.hint())
+	return fmt.Sprintf("no room for %s in %s: it needs %s, free are %s of %s, bound by %s\nhint: %s",
+		e.What, place(e.Kind, e.Dir), FormatBytes(e.Need), FormatBytes(e.Free), FormatBytes(e.Size), e.bound(), e.hint())
 }
 
 func (e *NoRoomError) bound() string {
@@ -84,6 +84,8 @@ func (e *NoRoomError) hint() string {
 	const drop = "ramaria down NAME --rm for an instance you no longer need (ramaria ls shows them)"
 	more := exactSize(roundUp(e.Size+max(1, e.Need-e.Free), suggestUnit))
 	switch {
+	case e.Kind == outside:
+		return "remove what is no longer needed from the file system of " + e.Dir + ", or use a directory on a larger one"
 	case traits[e.Kind].mounted && e.Bound == ByLimit:
 		return fmt.Sprintf("ramaria volume grow %s %s makes it larger, ramaria image rm --all --hot frees unused images, or %s", e.Kind, more, drop)
 	case e.Bound == ByLimit:

@@ -26,6 +26,9 @@ const (
 	Disk Kind = "disk"
 	// Auto leaves the choice to Choose.
 	Auto Kind = "auto"
+
+	// outside is no volume: see Opener.Outside.
+	outside Kind = "directory"
 )
 
 // Kinds are all kinds, the one that Choose likes best first.

@@ -19,16 +19,7 @@ import (
 // Volume is an area for images/ and instances/. All methods may be called at the
 // same time, from several processes too.
 type Volume interface {
-	// Kind tells which kind it is.
-	Kind() Kind
-	// Dir is the absolute path of the directory; images/ and instances/ are in it.
-	Dir() string
-	// Usage measures the room. Where the volume is not a file system of its own it
-	// walks all files: about 1 ms for a thousand.
-	Usage() (Usage, error)
-	// Shares reports whether clones within the volume share blocks with their source:
-	// then they take no time and no room, however large it is.
-	Shares() bool
+	Target
 	// Clone makes dst, which must lie below Dir and not exist while its parent
 	// does, a faithful copy of the directory src, which may lie anywhere: contents,
 	// holes, modes, times, links, user attributes, and owners when root. Sockets
@@ -36,14 +27,6 @@ type Volume interface {
 	// is fs.ErrExist. A full volume is a *NoRoomError. Nothing is synced: on disk a
 	// clone is only safe from a power cut after sys.SyncFS.
 	Clone(ctx context.Context, src, dst string) error
-	// Snapshot is Clone of a directory that a process writes to: see How.
-	Snapshot(ctx context.Context, src, dst string, how How) error
-	// Remove removes the file or tree path, below Dir. It disappears at once; a
-	// path that does not exist is no error; one outside Dir is refused.
-	Remove(ctx context.Context, path string) error
-	// Sweep removes what killed processes left half made or half removed, never
-	// the work of living ones.
-	Sweep(ctx context.Context) error
 	// Destroy takes the volume away with all its images, and gives its memory back. One
 	// that holds instances, or is in use otherwise, is ErrInUse, unless force says that
 	// they are lost anyway. It may be called more than once.
@@ -51,6 +34,30 @@ type Volume interface {
 	// Close lets go of what the volume holds in this process; the data stays. It
 	// may be called more than once.
 	Close() error
+}
+
+// Target is what snapshots go to: a Volume, where images/ and instances/ are in its directory, or
+// a directory outside of all volumes (Opener.Outside).
+type Target interface {
+	// Kind tells which kind it is.
+	Kind() Kind
+	// Dir is the absolute path of the directory.
+	Dir() string
+	// Usage measures the room. Where it is not a file system of its own it walks all files:
+	// about 1 ms for a thousand.
+	Usage() (Usage, error)
+	// Shares reports whether clones within it share blocks with their source: then they
+	// take no time and no room, however large it is. See SharesWith.
+	Shares() bool
+	// Snapshot is Volume.Clone of a directory that a process writes to: see How. The
+	// source may lie in another volume, or in none.
+	Snapshot(ctx context.Context, src, dst string, how How) error
+	// Remove removes the file or tree path, below Dir. It disappears at once; a
+	// path that does not exist is no error; one outside Dir is refused.
+	Remove(ctx context.Context, path string) error
+	// Sweep removes what killed processes left half made or half removed, never
+	// the work of living ones.
+	Sweep(ctx context.Context) error
 }
 
 // How is how a snapshot is taken.
