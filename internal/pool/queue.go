@@ -62,7 +62,7 @@ func (q *queue) enter(ctx context.Context, wait time.Duration, then func()) erro
 	}
 	q.waiting = slices.Delete(q.waiting, i, i+1)
 	if errors.Is(err, ErrFull) {
-		err = fmt.Errorf("%w: all %d databases of max_databases were in use for %s\nhint: ramaria db drop NAME ends one that ramaria db ls shows; ramaria db pool --max-databases %d allows more",
+		err = fmt.Errorf("%w: all %d databases of max_databases were in use for %s\nhint: ramaria db drop NAME releases one that ramaria db ls shows; ramaria db pool --max-databases %d allows more",
 			err, q.limit, wait, 2*q.limit)
 	}
 	return err
