@@ -69,8 +69,8 @@ type brake struct {
 // brakes reports whether a volume needs one: servers on disk are left as they are everywhere.
 func brakes(v volume.Volume) bool { return v.Kind() != volume.Disk }
 
-// ReadOnlyBelow is the room, in bytes, that a volume must have for servers in it to write: with
-// less they are made read-only, and write again when there is half as much more.
+// ReadOnlyBelow is the room, in bytes, that a volume must have for read-only servers in it to write
+// again, and for a server to start as one that writes. They become read-only at two thirds of it.
 func ReadOnlyBelow(v volume.Volume, u volume.Usage) int64 {
 	if !brakes(v) {
 		return leastBrake

@@ -39,6 +39,9 @@ func main() {
 	if len(faults) > 0 {
 		os.Exit(1)
 	}
+	if !*quiet {
+		fmt.Println("all imports lead downwards")
+	}
 }
 
 // run returns what is wrong with the layers of the module at root.

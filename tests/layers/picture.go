@@ -59,7 +59,7 @@ func picture(l *list, m *module) string {
 		}
 	}
 	b.WriteString(rule)
-	fmt.Fprintf(&b, "%d packages in %d layers; %d imports\n", len(m.packages), len(l.layers), arrows)
+	fmt.Fprintf(&b, "%d packages in %d layers, 1 at the top; %d imports; files and lines without tests\n", len(m.packages), len(l.layers), arrows)
 	return b.String()
 }
 
