@@ -15,8 +15,12 @@ import (
 const (
 	// watchInterval is the least time between two looks at room and memory.
 	watchInterval = time.Second
-	// watchShare bounds what looking costs: at most one part in this many of the time.
+	// watchShare bounds what looking costs: at most one part in this many of the time, unless
+	// that would be longer than watchMost and one part in busyShare: on a busy machine a look takes
+	// long and costs little, and what it finds is wanted all the same.
 	watchShare = 500
+	watchMost  = 5 * time.Second
+	busyShare  = 10
 	// WarnShare is the part of the volume at which a warning appears.
 	WarnShare = 0.9
 	// fullRoom is the room, in bytes, at which a volume counts as full: the server
@@ -26,8 +30,8 @@ const (
 	keepBinlogs = 2
 	// roomStep is by how many percent the room must change to be spoken of again.
 	roomStep = 5
-	// accountLooks is every how many looks the watch asks after its own account.
-	accountLooks = 5
+	// accountInterval is the least time between two questions after the supervisor's own account.
+	accountInterval = 5 * time.Second
 )
 
 // accountWarning is said when the application has removed the supervisor's account.
@@ -47,8 +51,9 @@ type watch struct {
 	tmp string
 	// brake is what the brake has to say, "" for nothing.
 	brake string
-	// looks counts; refused says that the server knows the account no more.
-	looks   int
+	// asked is when the watch last asked after its account; refused says that the server knows it
+	// no more.
+	asked   time.Time
 	refused bool
 	// trouble is the last error of each thing looked at, said once.
 	trouble map[string]string
@@ -68,17 +73,23 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
 	w.note("cannot resize the buffer pool", w.resizeBufferPool(ctx))
-	if w.looks++; w.looks%accountLooks == 0 && err == nil {
+	if time.Since(w.asked) >= accountInterval && err == nil {
+		w.asked = time.Now()
 		err = w.askAccount(ctx)
 	}
 	w.refused = w.refused || dbconn.AccountLost(err)
 	w.tell()
-	next := max(watchInterval, watchShare*time.Since(began))
+	next := pauseAfter(time.Since(began))
 	// Not counted in that: copying a full log would have the next look wait for long.
 	if !w.gone() {
 		w.note("cannot put the server's log aside", putLogAside(w.inst.LogPath(), w.inst.OldLogPath()))
 	}
 	return next
+}
+
+// pauseAfter is how long to wait after a look that took so long.
+func pauseAfter(took time.Duration) time.Duration {
+	return max(watchInterval, min(watchShare*took, max(watchMost, busyShare*took)))
 }
 
 // note logs an error, once for as long as it stays the same.

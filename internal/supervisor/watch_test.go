@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -134,5 +135,20 @@ func TestPurgeIgnoresOthers(t *testing.T) {
 	w := &watch{Supervisor: &Supervisor{inst: i}, purged: "ramaria-bin.000009"}
 	if err := w.purge(t.Context()); err != nil || w.purged != "" {
 		t.Errorf("%v, purged %q", err, w.purged)
+	}
+}
+
+// TestPauseAfter: looking costs little where it is cheap, and goes on where it takes long.
+func TestPauseAfter(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{
+		0:                      time.Second,
+		2 * time.Millisecond:   time.Second,
+		4 * time.Millisecond:   2 * time.Second,
+		100 * time.Millisecond: 5 * time.Second,
+		2 * time.Second:        20 * time.Second,
+	} {
+		if got := pauseAfter(took); got != want {
+			t.Errorf("after %s: %s, want %s", took, got, want)
+		}
 	}
 }
