@@ -3,6 +3,7 @@ package reset_test
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,7 +113,7 @@ func (l *lease) dump() string {
 // indexes are those of all tables, and which of them are disabled, which no definition shows.
 func (l *lease) indexes() (list []string) {
 	l.t.Helper()
-	rows, err := l.session.Conn.QueryContext(l.t.Context(), "SELECT CONCAT_WS(' ', TABLE_NAME, INDEX_NAME, COMMENT) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = '"+l.Name+"' ORDER BY 1")
+	rows, err := l.session.Conn.QueryContext(l.t.Context(), "SELECT CONCAT_WS(' ', TABLE_NAME, INDEX_NAME, COMMENT) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = '"+l.Name+"'")
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -127,6 +128,7 @@ func (l *lease) indexes() (list []string) {
 	if err := rows.Err(); err != nil {
 		l.t.Fatal(err)
 	}
+	slices.Sort(list) // names may differ by case alone
 	return list
 }
 
