@@ -136,8 +136,8 @@ type Suite struct {
 	Name string
 	// Scripts are files of script/, without .txtar; Tests are functions of this package.
 	Scripts, Tests []string
-	// Versions are those of them that a quick run has on every server; Flavours those that it has
-	// besides where the flavour is another than the first server's.
+	// Versions are those of them that a quick run has on the last server of each flavour too; Flavours
+	// those that it has besides where the flavour is another than the first server's.
 	Versions, Flavours []string
 }
 
@@ -152,7 +152,7 @@ var Suites = []Suite{
 		Tests:    []string{"TestLoginOverTCP", "TestApplicationCannotBlindTheSupervisor"},
 		Versions: []string{"lifecycle", "settings"},
 		Flavours: []string{
-			"set-refused", "account-removed", "log-off", "scratch", "buffer-pool", "env", "quit", "large-log", "odd-home",
+			"set-refused", "account-removed", "log-off", "scratch", "buffer-pool", "env",
 			"TestLoginOverTCP", "TestApplicationCannotBlindTheSupervisor",
 		},
 	},
@@ -174,7 +174,7 @@ var Suites = []Suite{
 			"TestBranchOfStoppedAndCrashed", "TestBranchesWaitForEachOther",
 		},
 		Versions: []string{"branch"},
-		Flavours: []string{"branch-events", "TestBranchUnderLoad", "TestBranchHasItsOwnAccount"},
+		Flavours: []string{"branch-events", "TestBranchHasItsOwnAccount"},
 	},
 	{
 		Name:     "mark",
@@ -197,7 +197,7 @@ var Suites = []Suite{
 		},
 		Tests:    []string{"TestKilledServerLosesNothing", "TestKilledDirectoryIsRecovered", "TestTornPageIsMended", "TestKilledRewind", "TestNeverLeftStopped"},
 		Versions: []string{"killed-server"},
-		Flavours: []string{"beyond-recovery", "broken-files", "disk-full", "load-full", "TestKilledDirectoryIsRecovered", "TestTornPageIsMended"},
+		Flavours: []string{"beyond-recovery", "disk-full", "load-full", "TestKilledDirectoryIsRecovered", "TestTornPageIsMended"},
 	},
 }
 
@@ -221,12 +221,21 @@ func (s Suite) On(server string, quick bool) (scripts, tests []string) {
 	if server == Servers[0] || !quick {
 		return s.Scripts, s.Tests
 	}
+	if !lastOfFlavour(server) {
+		return nil, nil
+	}
 	pick := s.Versions
 	if flavour(server) != flavour(Servers[0]) {
 		pick = slices.Concat(s.Versions, s.Flavours)
 	}
 	left := func(name string) bool { return !slices.Contains(pick, name) }
 	return slices.DeleteFunc(slices.Clone(s.Scripts), left), slices.DeleteFunc(slices.Clone(s.Tests), left)
+}
+
+// lastOfFlavour reports whether no later version of a server's flavour is tested.
+func lastOfFlavour(server string) bool {
+	after := Servers[slices.Index(Servers, server)+1:]
+	return !slices.ContainsFunc(after, func(other string) bool { return flavour(other) == flavour(server) })
 }
 
 func flavour(server string) string {

@@ -107,7 +107,12 @@ func grid(ended map[string]string, quick bool) (text string, ok bool) {
 	for _, s := range tests.Suites {
 		fmt.Fprint(w, s.Name)
 		for _, server := range tests.Servers {
-			c := count(ended, s.Paths(server, quick))
+			paths := s.Paths(server, quick)
+			if len(paths) == 0 {
+				fmt.Fprint(w, "\tin test-all")
+				continue
+			}
+			c := count(ended, paths)
 			ok = ok && c.failed == 0
 			fmt.Fprint(w, "\t", c)
 		}
