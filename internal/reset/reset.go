@@ -227,7 +227,7 @@ func (s *Session) End(ctx context.Context, user string) error {
 // that, nil if they are yet to be asked for, or not to be, and the names of all transactions that
 // are prepared.
 func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c Counters, names *[]binlog.XID) (map[string]uint64, error) {
-	var ended []uint64
+	var asked, ended []uint64 // asked are the threads of the last answer
 	var counters map[string]uint64
 	if c == RestoreCounters {
 		counters = map[string]uint64{}
@@ -252,15 +252,26 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 		case len(open) == 0 && atWork.done():
 			return counters, nil
 		case len(open) == 0:
+			asked = nil
 			if err := atWork.end(ctx, s); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		if ended == nil {
+			// Two answers in a row must have it: one may be wrong about an idle session.
+			var threads, twice []uint64
 			for _, t := range open {
-				ended = append(ended, t.Thread)
+				threads = append(threads, t.Thread)
+				if slices.Contains(asked, t.Thread) {
+					twice = append(twice, t.Thread)
+				}
 			}
+			asked = threads
+			if len(twice) == 0 {
+				continue
+			}
+			ended = twice
 			if err := s.kill(ctx, slices.Clone(ended)); err != nil {
 				return nil, err
 			}
