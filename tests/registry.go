@@ -100,7 +100,7 @@ var Packages = []Package{
 	}},
 	{Path: "internal/image", Race: true, Least: 60},
 	{Path: "internal/instance", Least: 32},
-	{Path: "internal/supervisor", Race: true, Least: 10},
+	{Path: "internal/supervisor", Race: true, Least: 10, Needed: []string{`TestSnapshotOutside(/.*)?`}},
 	{Path: "internal/binlog", Least: 100, Needed: []string{`Test.*`}},
 	{Path: "internal/bench/report", Least: 34, Needed: []string{
 		`TestInBrowser(/.*)?`,
