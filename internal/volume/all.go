@@ -24,7 +24,8 @@ type Found struct {
 	Owner Owner
 	// Ours says that it is this registry's, and Lives that its owner's can be found.
 	Ours, Lives bool
-	// Mounted is false of a zram device whose volume is not mounted.
+	// Mounted is false of zram devices whose volume is not mounted: of a maker that was killed, or
+	// in use by another mount namespace when the volume was taken away.
 	Mounted bool
 }
 
@@ -59,8 +60,18 @@ func (o *Opener) All() ([]Found, error) {
 			if err != nil {
 				return nil, fmt.Errorf("list volumes: %w", err)
 			}
-			if traits[kind].mounted && (there || kind == Zram && exists(dir+recordSuffix)) {
-				all = append(all, o.found(kind, dir, there))
+			if !there && kind == Zram {
+				// A device that was in use when its volume was taken away has a record with its number.
+				records, err := sys.Glob(home, string(Zram)+"*"+recordSuffix)
+				if err != nil {
+					return nil, fmt.Errorf("list volumes: %w", err)
+				}
+				if len(records) > 0 {
+					all = append(all, o.found(kind, dir, false))
+				}
+			}
+			if there && traits[kind].mounted {
+				all = append(all, o.found(kind, dir, true))
 			}
 		}
 	}
