@@ -37,11 +37,22 @@ func TestStatementsAtWork(t *testing.T) {
 					ended := make(chan error, 1)
 					ctx := context.WithoutCancel(t.Context())
 					statement := fmt.Sprintf(tc.statement, seconds)
-					go func() {
-						_, err := conn.ExecContext(ctx, statement)
-						ended <- err
-					}()
-					l.arrives(id, statement)
+					for try := 0; ; try++ {
+						go func() {
+							_, err := conn.ExecContext(ctx, statement)
+							ended <- err
+						}()
+						if l.arrives(id, statement, ended) {
+							break
+						}
+						// It was over before this machine looked.
+						if try == 20 {
+							t.Fatal("the statement is never seen")
+						}
+						if _, err := le.Reset(ctx, l.session, &le.Database, reset.RestoreCounters); err != nil {
+							t.Fatal(err)
+						}
+					}
 					res, err := le.Reset(ctx, l.session, &le.Database, reset.RestoreCounters)
 					if err != nil {
 						t.Fatal(err)
@@ -62,18 +73,25 @@ func TestStatementsAtWork(t *testing.T) {
 	})
 }
 
-// arrives waits until the server is at work on what a connection was sent.
-func (l *lab) arrives(id uint64, statement string) {
+// arrives waits until the server is at work on what a connection was sent; false says that it
+// has ended before it was seen.
+func (l *lab) arrives(id uint64, statement string, ended <-chan error) bool {
 	l.t.Helper()
-	for range 1000 {
+	for {
 		sessions, err := dbconn.Sessions(l.t.Context(), l.session.Conn)
 		if err != nil {
 			l.t.Fatal(err)
 		}
 		if slices.ContainsFunc(sessions, func(s dbconn.Session) bool { return s.ID == id && s.Statement == statement }) {
-			return
+			return true
 		}
-		time.Sleep(time.Millisecond)
+		select {
+		case err := <-ended:
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			return false
+		case <-time.After(time.Millisecond):
+		}
 	}
-	l.t.Fatal("the statement does not arrive")
 }
