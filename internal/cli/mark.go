@@ -27,7 +27,7 @@ func newMark(a *app) *cobra.Command {
 rewind puts it back. On volumes xfs and zram that takes milliseconds and no room; on
 others the data is copied.
 
-Deprecated, but answered: ramaria mark NAME for ramaria mark ls NAME, and --rm for
+Deprecated, but accepted: ramaria mark NAME for ramaria mark ls NAME, and --rm for
 ramaria mark rm. An instance that is itself called ls or rm is named by -i.`,
 		Example: `  ramaria mark shop before-migration
   ramaria rewind shop before-migration
