@@ -60,7 +60,7 @@ func answering(status int, contentType, body string) http.HandlerFunc {
 	}
 }
 
-// TestNoServer tells nobody there from somebody who fails.
+// TestNoServer tells a socket on which no server listens from a server that fails.
 func TestNoServer(t *testing.T) {
 	stale := tempSocket(t)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: stale, Net: "unix"})

@@ -145,7 +145,7 @@ func TestRestart(t *testing.T) {
 		}
 		old.end()
 		if err := call(t.Context(), c); !errors.Is(err, ErrNoServer) {
-			t.Errorf("%s, with nobody there: %v", name, err)
+			t.Errorf("%s, without a server: %v", name, err)
 		}
 		again := begin(t, socket, empty)
 		if err := call(t.Context(), c); err != nil || again.asked.Load() != 1 {

@@ -160,7 +160,7 @@ func TestIdle(t *testing.T) {
 func TestGivesUp(t *testing.T) {
 	t.Parallel()
 	f, ls := startFake(t)
-	f.mu.Lock() // nobody answers
+	f.mu.Lock() // the fake server does not answer
 	defer f.mu.Unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()

@@ -49,7 +49,7 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "remove instances and images: %v\n%s", err, out)
 		code = 1
 	}
-	// TestLeftovers leaves a transaction of which nobody can tell database/sql that it is over.
+	// TestLeftovers leaves a transaction open, and database/sql cannot be told that it is over.
 	if err := goleak.Find(goleak.IgnoreAnyFunction("database/sql.(*Tx).awaitDone")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -117,7 +117,7 @@ func needServer(t *testing.T) {
 
 // fakeT is a test that may fail, be skipped and end when its caller wants.
 type fakeT struct {
-	testing.TB // for the methods that nobody calls
+	testing.TB // for the methods that the test does not call
 	ctx        context.Context
 	cleanups   []func()
 	failed     bool

@@ -260,7 +260,7 @@ func TestLeftovers(t *testing.T) {
 		if n := ask[int](t, db, "SELECT COUNT(*) FROM orders WHERE item <> 'x'"); n != 3 {
 			t.Errorf("%d rows", n)
 		}
-		exe(t, db, "DROP TABLE orders") // nobody holds a lock
+		exe(t, db, "DROP TABLE orders") // no connection holds a lock
 	})
 	if d := time.Since(begin); d > 5*time.Second {
 		t.Errorf("the next test waited for %v", d)

@@ -42,7 +42,7 @@ func (t *tx) Commit() error {
 	return t.end(errRolledBack, func() error { return t.inner.Commit() })
 }
 
-// Rollback of what a reset has rolled back is done already.
+// Rollback does nothing where a reset has already rolled the transaction back.
 func (t *tx) Rollback() error {
 	return t.end(nil, func() error { return t.inner.Rollback() })
 }

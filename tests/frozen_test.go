@@ -52,8 +52,8 @@ func states(pid int) (all string) {
 	return all
 }
 
-// gone waits until the processes of an instance have ended, be it that nobody has asked
-// after them yet: where process 1 is lazy that takes seconds.
+// gone waits until the processes of an instance have ended, also those whose parent has not
+// waited for them yet: if process 1 is slow, that takes seconds.
 func (h *testHome) gone(p pids) {
 	h.t.Helper()
 	h.until("both processes are gone", func() bool { return strings.Trim(states(p.Server)+states(p.Supervisor), "Z") == "" })
@@ -146,7 +146,7 @@ func (h *testHome) undo(args []string) bool {
 	return true
 }
 
-// notThere is the exit code of a command about something that there is none of.
+// notThere is the exit status of a command whose object does not exist.
 const notThere = 3
 
 // nothingOf waits until there is nothing of a branch or mark that was never finished.

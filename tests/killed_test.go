@@ -131,7 +131,7 @@ func newKilled(h *testHome, set string) *killed {
 	return k
 }
 
-// begin makes the instance anew.
+// begin removes the instance and makes it again.
 func (k *killed) begin(t *testing.T) {
 	t.Helper()
 	var args []string

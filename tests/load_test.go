@@ -87,7 +87,7 @@ func (l *load) tell(n acks) {
 	}
 }
 
-// make makes the instance, anew if there is one, and its tables.
+// make makes the instance and its tables; it replaces an instance that exists.
 func (l *load) make(t *testing.T, args ...string) {
 	t.Helper()
 	l.open(t, l.h.ramaria(append([]string{"up", l.name, "--server", l.h.daemon(), "--fresh", "--volume", l.volume, "--set", killPool}, args...)...))

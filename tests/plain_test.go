@@ -19,7 +19,7 @@ import (
 // character_set_server=utf8mb4, which packaged servers have, on a data directory
 // that only the server's own bootstrap SQL went into; dumps are loaded by nothing
 // but the client. Its account has the name of the one that Ramaria loads by, since
-// a definer that a dump leaves out is whoever loads it.
+// the server fills in the loading account where a dump leaves the definer out.
 type plainServer struct {
 	t       *testing.T
 	srv     *server.Server

@@ -62,7 +62,7 @@ var rewindRuin = []string{
 	"CREATE TABLE more.t (a INT)",
 }
 
-// autoIncrement is reckoned anew from the rows at every start of a server.
+// autoIncrement matches the counter, which the server computes from the rows at every start.
 var autoIncrement = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
 // picture describes everything in a server that clients can see: definitions, contents

@@ -38,7 +38,7 @@ else
 	echo 'SKIPPED: no C compiler, so the tests run without the race detector'
 fi
 
-# Tests of mounted volumes need mkfs.xfs, which is fetched where there is none.
+# Tests of mounted volumes need mkfs.xfs, which is fetched if it is missing.
 if tools=$(go run ./tests/tools); then
 	[ -z "$tools" ] || export PATH="$tools:$PATH"
 else

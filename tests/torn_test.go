@@ -114,7 +114,7 @@ func TestTornPageIsMended(t *testing.T) {
 		lost bool
 	}{{mendable, false}, {lost, true}} {
 		if test.lost && h.srv.Flavour == server.MySQL {
-			// It makes pages anew by the redo log alone if they are new since the checkpoint,
+			// It rebuilds pages from the redo log alone if they are new since the checkpoint,
 			// and waits for ever for others: the damage need not show, or end.
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 )
 
-// TestRefusals sends what makes no sense. None of it reaches the Instance.
+// TestRefusals sends invalid requests. None of them reaches the Instance.
 func TestRefusals(t *testing.T) {
 	const branch, marks, ct = "/v1/branch", "/v1/marks", jsonType
 	const templates, databases, pool = "/v1/templates", "/v1/databases", "/v1/pool"

@@ -112,7 +112,7 @@ func (t *Tail) Pos() Position {
 	return Position{t.log.name, t.next}
 }
 
-// Next reads the next event into e. It returns false if there is none yet; asking again
+// Next reads the next event into e. It returns false if the log has no further event yet; asking again
 // costs no more than two fstat(2). The event's bytes hold until the next call.
 //
 // An error stays: *GoneError, *CorruptError, *NotUnderstoodError where all that follows is

@@ -52,7 +52,7 @@ func TestHeed(t *testing.T) {
 	if said.String() != "" {
 		t.Errorf("it says %q at the first signal", said.String())
 	}
-	time.Sleep(50 * time.Millisecond) // in which whoever heeds only one signal lets go of the next
+	time.Sleep(50 * time.Millisecond) // in which a handler of only one signal lets go of the next
 	interrupt()
 	const want = "ramaria: cleaning up; once more ends at once, and leaves what is there\n"
 	for end := time.Now().Add(time.Minute); said.String() != want; time.Sleep(time.Millisecond) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTail has a log go on, be put aside by a start, and be cut, with lines before each that were
+// TestTail follows a log that grows, is put aside by a start, and is cut, with lines before each that were
 // not printed yet: all are, in their order and once.
 func TestTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "server.log")

@@ -21,8 +21,8 @@ func (a *app) warnOwnOptions() {
 	}
 }
 
-// elsewhere returns the option of an option file that leads client programs to a server, ""
-// if there is none.
+// elsewhere returns the option of an option file that leads client programs to a server, or ""
+// if no line does.
 func elsewhere(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -20,9 +20,9 @@ func client(t *testing.T, srv *servertest.Running, dump []byte) []string {
 	args := append(slices.Clone(srv.Mysql), "--binary-mode", "--force", "--verbose", "--default-character-set=utf8mb4")
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.WaitDelay = 5 * time.Second
-	cmd.Env = []string{"LC_ALL=C"} // no MYSQL_* of whoever runs the tests
+	cmd.Env = []string{"LC_ALL=C"} // no MYSQL_* variables of the user who runs the tests
 	cmd.Stdin = bytes.NewReader(dump)
-	out, err := cmd.Output() // the statements fail, and nobody minds
+	out, err := cmd.Output() // the statements fail, as they may
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ type Error struct {
 	// Line counts from 1 in the decompressed text; 0 when the fault has no line.
 	Line int
 	// Statement is the beginning of the statement concerned, printable UTF-8 of
-	// at most MaxHead bytes; empty when there is none.
+	// at most MaxHead bytes, or empty.
 	Statement string
 	// Msg says what is wrong; Hint what to do.
 	Msg, Hint string

@@ -69,7 +69,7 @@ func (s *Scanner) firstField(row []byte) (literal, rest []byte) {
 	return s.fieldIn(row[bytes.IndexByte(row, '(')+1:])
 }
 
-// nextField returns the literal behind a comma, nil if there is none.
+// nextField returns the literal behind a comma, or nil.
 func (s *Scanner) nextField(b []byte) (literal, rest []byte) {
 	if b = b[spaces(b, 0):]; at(b, 0) != ',' {
 		return nil, nil

@@ -50,8 +50,8 @@ const (
 	autoFetchPause = time.Hour
 )
 
-// autoMkfs is mkfs for auto, which must not keep anybody waiting who has asked for
-// nothing: a fetch has little time, and after one that failed there is none for a while.
+// autoMkfs is mkfs for auto, which must not keep a user waiting who has asked for
+// nothing: a fetch has little time, and after a failed one Ramaria does not try again for a while.
 func (e *Engine) autoMkfs(ctx context.Context) ([]string, error) {
 	f := e.Finder()
 	f.NoFetch = true
@@ -74,7 +74,7 @@ func (e *Engine) autoMkfs(ctx context.Context) ([]string, error) {
 }
 
 // openVolume opens the volume that --volume names; auto chooses, and says which when it makes one, or
-// when there is none in RAM.
+// when no volume in RAM is possible.
 func (e *Engine) openVolume(ctx context.Context, text string) (volume.Volume, error) {
 	if text == "" {
 		text = string(volume.Auto)

@@ -220,7 +220,7 @@ func TestBarIsTalk(t *testing.T) {
 	}
 }
 
-// TestRestoredOwner: files belong to the account, and to nobody else meanwhile.
+// TestRestoredOwner: restored files belong to the account, at no moment to another.
 func TestRestoredOwner(t *testing.T) {
 	account := serverAccount(t)
 	s, _ := coldStore(t)

@@ -45,7 +45,7 @@ func walked(t *testing.T, dir string) ([]string, error) {
 	return got, err
 }
 
-// TestWalkDataDir: data comes along; logs and what a server makes anew do not, at
+// TestWalkDataDir: data is copied; logs and files that a server recreates are not, at
 // the top only.
 func TestWalkDataDir(t *testing.T) {
 	dir := tree(t, map[string]string{

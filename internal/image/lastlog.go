@@ -60,7 +60,7 @@ func (b *build) copyLog(ctx context.Context, dir, name string) (err error) {
 }
 
 // lastLog returns the name of the binary log of a data directory and that of its last
-// file, "" if there is none that was in use when its server was killed.
+// file, or "" if no log was in use when its server was killed.
 func lastLog(dir string) (base, last string, err error) {
 	logs, err := listLogs(dir)
 	if err != nil {

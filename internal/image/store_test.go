@@ -48,7 +48,7 @@ func putImage(t *testing.T, s *Store, id string) {
 	l.Release()
 }
 
-// TestPublishedIsLeased: between building and cloning nobody can remove the image.
+// TestPublishedIsLeased: between building and cloning the image cannot be removed.
 func TestPublishedIsLeased(t *testing.T) {
 	s := newStore(t)
 	const id = "00000000000000aa"

@@ -175,7 +175,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestBrokenRecords: a record that cannot be read is in nobody's way.
+// TestBrokenRecords: a record that cannot be read does not disturb other instances.
 func TestBrokenRecords(t *testing.T) {
 	s := newStore(t)
 	good := s.put(t, "good", false)

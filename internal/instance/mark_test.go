@@ -129,7 +129,7 @@ func onlyMatch(t *testing.T, pattern string) string {
 	return list[0]
 }
 
-// TestRewindPhases has a rewind fail, or end, between its phases.
+// TestRewindPhases makes a rewind fail, or end, between its phases.
 func TestRewindPhases(t *testing.T) {
 	s, r := markStore(t, "marked")
 	if _, err := s.Mark(t.Context(), r, "m", false, volume.How{}); err != nil {
@@ -195,7 +195,7 @@ func TestRewindPhases(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfHardLinks: files with several names are copied while nobody writes.
+// TestSnapshotOfHardLinks: files with several names are copied while the server is stopped.
 func TestSnapshotOfHardLinks(t *testing.T) {
 	s, r := markStore(t, "one")
 	if err := os.Link(filepath.Join(r.DataDir(), "file"), filepath.Join(r.DataDir(), "same")); err != nil {

@@ -115,7 +115,7 @@ func TestRefusedRows(t *testing.T) {
 }
 
 // TestFilledAtOnce looks at what the server is told: where it fills an empty table in one go, one
-// session fills each that is small, with the checks off, and nobody does anything else so.
+// session fills each small table with the checks off, and nothing else is done with them off.
 func TestFilledAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *stand) {
 		var text strings.Builder

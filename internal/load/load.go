@@ -25,8 +25,8 @@ type Target struct {
 	Rename *dump.Rename
 }
 
-// CreateDatabase makes the database of the endpoint if there is none of that name, and reports
-// whether there was none.
+// CreateDatabase makes the database of the endpoint if it does not exist, and reports
+// whether it made it.
 func (t Target) CreateDatabase(ctx context.Context) (bool, error) {
 	db, err := dbconn.Open(t.Endpoint.Socket, t.Endpoint.Login, "")
 	if err != nil {

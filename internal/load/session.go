@@ -48,7 +48,7 @@ type facts struct {
 }
 
 // charset returns the character set in which LOAD DATA can take over strings: no backslash is
-// part of another character, and nothing is converted on the way; "" if there is none. MySQL
+// part of another character, and nothing is converted on the way; "" if no set qualifies. MySQL
 // warns of utf8 each time; of what is in it, all but characters of four bytes is utf8mb4.
 func (f facts) charset(rows []byte) string {
 	if f.client != f.connection || strings.Contains(f.mode, "NO_BACKSLASH_ESCAPES") || strings.Contains(f.mode, "ANSI_QUOTES") {

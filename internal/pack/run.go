@@ -19,7 +19,7 @@ type table struct {
 	// fresh says that nothing is in it yet, mode what session.modes was when it was made.
 	fresh bool
 	mode  int
-	// dropped says that there is none.
+	// dropped says that the table was dropped.
 	dropped bool
 }
 
@@ -127,7 +127,7 @@ func (p *packer) decide(many bool) {
 	}
 }
 
-// start begins a transaction if there is none.
+// start begins a transaction unless one is open.
 func (p *packer) start() {
 	p.out.use(";")
 	if p.session.own() {

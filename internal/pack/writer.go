@@ -39,7 +39,7 @@ func (w *writer) statement(text []byte, delimiter string) {
 // own writes a statement that is not the dump's.
 func (w *writer) own(text string) { w.statement([]byte(text), ";") }
 
-// use has a delimiter end the next statement.
+// use ends the next statement with a delimiter.
 func (w *writer) use(delimiter string) {
 	if delimiter != w.delimiter {
 		w.write([]byte("DELIMITER " + delimiter + "\n"))

@@ -59,7 +59,7 @@ type Claim struct {
 }
 
 // ClaimTemplate returns the template with a key, and waits for it while another client
-// builds it. Where there is none the caller is to build it.
+// builds it. If no such template exists, the caller must build it.
 func (p *Pool) ClaimTemplate(ctx context.Context, r TemplateRequest) (Claim, error) {
 	r.Family = p.fold(r.Family)
 	c, err := p.claimTemplate(ctx, r)
@@ -187,7 +187,7 @@ func (p *Pool) begin(ctx context.Context, s *reset.Session, name string, b *buil
 	return e, nil
 }
 
-// keyed returns the template with a key that is still what it was, nil if there is none.
+// keyed returns the template with a key that is still what it was, or nil.
 // The caller holds p.mu.
 func (p *Pool) keyed(r TemplateRequest) *tmpl {
 	for _, t := range p.templates {

@@ -111,7 +111,7 @@ func TestEvents(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		for name, n := range before {
 			if name != named.Name && (h.count(name) != n || strings.Contains(h.events(name), "PRESERVE ENABLE COMMENT")) {
-				t.Errorf("%s, which nobody has: %d rows, then %d, %s", name, n, h.count(name), h.events(name))
+				t.Errorf("%s, which is not leased: %d rows, then %d, %s", name, n, h.count(name), h.events(name))
 			}
 		}
 		l, db = h.lease(pool.Request{Template: "timed"})

@@ -371,7 +371,7 @@ func TestHandoutRoom(t *testing.T) {
 		{"room for two", 160, 3, 2, false},
 		{"a byte short of one", 79, 2, 0, false},
 		{"no room", 0, 2, 0, false},
-		{"nobody asks", 1000, 2, 0, true},
+		{"no request", 1000, 2, 0, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

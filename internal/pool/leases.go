@@ -108,7 +108,7 @@ func (ls *leases) begin(l *lease, ttl time.Duration) Lease {
 }
 
 // find returns the lease of that name that a test holds, or that is kept, locked, once no other
-// request works on it; nil if there is none.
+// request works on it, or nil.
 func (ls *leases) find(name string) *lease {
 	ls.mu.Lock()
 	l := ls.byName[name]

@@ -82,8 +82,8 @@ func wrote(name, table string) string {
 	return strings.Replace(read(name), "SELECT * FROM item WHERE id = 1 FOR UPDATE", "INSERT INTO "+table+" VALUES (5, 1)", 1)
 }
 
-// TestPreparedLeft: what a lease left prepared, with or without rows, goes at its reset and at its
-// end, and nobody else's.
+// TestPreparedLeft: a transaction that a lease left prepared, with or without rows, is rolled back at its
+// reset and at its end; those of others stay.
 func TestPreparedLeft(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		h := newHouse(t, want)
@@ -136,7 +136,7 @@ func TestPreparedLeft(t *testing.T) {
 	})
 }
 
-// TestPreparedAfterLoss: once the log was lost nobody knows what a prepared transaction changed, so
+// TestPreparedAfterLoss: once the log is lost, what a prepared transaction changed is unknown, so
 // that it stays.
 func TestPreparedAfterLoss(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
@@ -155,8 +155,8 @@ func TestPreparedAfterLoss(t *testing.T) {
 	})
 }
 
-// TestPreparedBeforeRestart: what a lease had prepared when the server, or what follows it, was
-// started anew is found in the log of before, and goes at the reset; nobody else's does.
+// TestPreparedBeforeRestart: what a lease had prepared when the server, or the reader of its log, was
+// restarted is found in the older log and rolled back at the reset; transactions of others stay.
 func TestPreparedBeforeRestart(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		for _, flush := range []string{"DO 0", "FLUSH BINARY LOGS"} {
@@ -232,7 +232,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 			writable(a.Name, inA)
 		}
 		h.try(inA, "ALTER DATABASE READ ONLY = 1")
-		h.exec(h.root, h.resetLogs()) // nobody has seen that
+		h.exec(h.root, h.resetLogs()) // the journal has not seen that
 		h.clean(a.Name, "shop")
 		writable(a.Name, inA)
 		h.try(inA, "ALTER DATABASE READ ONLY = 1")

@@ -104,7 +104,7 @@ func TestQueueFaults(t *testing.T) {
 	}
 }
 
-// TestQueueEnds: nobody has a turn once the pool is closed, and who waits is told.
+// TestQueueEnds: once the pool is closed no request gets a turn, and those that wait fail.
 func TestQueueEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		life, end := context.WithCancel(t.Context())

@@ -18,7 +18,7 @@ import (
 )
 
 // narrow has the pool of a house in a volume of so many bytes without its clones, less than none
-// for one of which nobody knows; it returns that number, which may be changed.
+// for a volume of unknown size; it returns that number, which may be changed.
 func (h *house) narrow(bytes int64) *atomic.Int64 {
 	h.t.Helper()
 	h.Close()
@@ -27,7 +27,7 @@ func (h *house) narrow(bytes int64) *atomic.Int64 {
 	h.config.Room = func() (int64, error) {
 		room := base.Load()
 		if room < 0 {
-			return 0, errors.New("nobody knows")
+			return 0, errors.New("size unknown")
 		}
 		clones, err := filepath.Glob(filepath.Join(h.config.DataDir, "s*_[0-9]*"))
 		for _, dir := range clones {
@@ -94,7 +94,7 @@ func TestRoom(t *testing.T) {
 			want string // how many there are of each in the end
 		}{
 			{"more than enough", 1 << 40, "2 2"},
-			{"nobody knows how much there is", -1, "2 2"},
+			{"unknown", -1, "2 2"},
 			{"too little to make any, and enough to keep them", 5 * all, "2 2"},
 			{"none", 0, "0 0"},
 			{"just not enough for one", 8*small - 1, "0 0"},
@@ -162,7 +162,7 @@ func TestTrimmed(t *testing.T) {
 	h.stocked(8)
 	size := h.Templates()[0].Bytes
 	room.Store(14 * size) // for three
-	letGo := h.hold()     // nobody can remove any
+	letGo := h.hold()     // no clone can be removed
 	for range 10 {
 		h.Maintain()
 	}

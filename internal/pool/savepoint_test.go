@@ -58,9 +58,9 @@ func TestSavepoint(t *testing.T) {
 		h.open()
 		lost(reset.Reclone)
 		save()
-		h.put("shop") // taken anew
+		h.put("shop") // taken again
 		lost(reset.Reclone)
-		if err := h.SetSavepoint(t.Context(), "nobody"); !errors.Is(err, pool.ErrNotFound) {
+		if err := h.SetSavepoint(t.Context(), "missing"); !errors.Is(err, pool.ErrNotFound) {
 			t.Errorf("a savepoint in no lease: %v", err)
 		}
 
@@ -78,7 +78,7 @@ func TestSavepoint(t *testing.T) {
 		}
 		h.back(a.Name, reset.Noop)
 
-		// Whoever has the database next has the template's.
+		// The next lease of the database has the template's.
 		save()
 		if err := h.SetLimits(pool.Limits{MaxDatabases: 64, Spare: 1}); err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestSavepoint(t *testing.T) {
 	})
 }
 
-// TestKeepCounters lets a counter be, and has whoever gets the database next begin with the template's.
+// TestKeepCounters leaves a counter as it is; the next lease of the database begins with the template's.
 func TestKeepCounters(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		h := newHouse(t, want)

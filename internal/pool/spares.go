@@ -151,7 +151,7 @@ func (s *spares) view(t *supply) supplyView {
 	return supplyView{t.shape, t.size, t.used, len(t.ready), t.making+len(t.waiting) > 0}
 }
 
-// refuse has all who wait get an error.
+// refuse makes all waiting requests fail.
 func (s *spares) refuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

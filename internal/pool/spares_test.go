@@ -114,7 +114,7 @@ func TestSpares(t *testing.T) {
 		if got, want := h.state(l.Name), h.state("shop"); got != want {
 			t.Errorf("a spare clone was changed by others, and handed out:\n%s\nwant:\n%s", got, want)
 		}
-		// A template that is taken anew has no old clones.
+		// A template that is taken again has no old clones.
 		h.exec(h.root, "INSERT INTO shop.item (name) VALUES ('more')")
 		if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop"}); !errors.Is(err, reset.ErrTemplateChanged) {
 			t.Errorf("a clone of a template that was changed: %v", err)
@@ -180,7 +180,7 @@ func TestSparesAtOnce(t *testing.T) {
 	h.stocked(3)
 }
 
-// TestSparesAfterRestart has no clones left that are nobody's.
+// TestSparesAfterRestart: after a restart no clones are left without an owner.
 func TestSparesAfterRestart(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		h := newHouse(t, want)
@@ -326,7 +326,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestRenew has every use of a lease begin its time anew, and a kept one live on.
+// TestRenew: every use of a lease renews its time to live, and a kept one lives on.
 func TestRenew(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
 	h.put("shop")
@@ -342,7 +342,7 @@ func TestRenew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h.soon("the one that nobody used gone", func() bool { return len(h.databases("shop_")) == 2 })
+	h.soon("the unused one gone", func() bool { return len(h.databases("shop_")) == 2 })
 	if _, err := h.Database(left.Name); !errors.Is(err, pool.ErrNotFound) {
 		t.Errorf("a lease whose time has run out: %v", err)
 	}

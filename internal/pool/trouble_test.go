@@ -39,7 +39,7 @@ func TestLateBuilder(t *testing.T) {
 	r.Build = 0
 	b := h.claim(r) // waits until the other's turn has ended
 	if b.Build == nil {
-		t.Fatal("it is there, though nobody has finished it")
+		t.Fatal("it is there, though its builder has not finished it")
 	}
 	h.exec(h.root, "CREATE TABLE "+b.Template.Name+".half (id int)")
 	if _, err := h.PutTemplate(t.Context(), a.Template.Name); !errors.Is(err, pool.ErrNotFound) {
@@ -83,7 +83,7 @@ func TestPutCancelled(t *testing.T) {
 	cancel()
 	for range 10 {
 		if _, err := h.PutTemplate(gone, "shop"); err == nil {
-			t.Fatal("it was put though nobody waited for it")
+			t.Fatal("it was put though its request had ended")
 		}
 	}
 	if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop"}); !errors.Is(err, reset.ErrTemplateChanged) {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestConcurrent commits while the lease is put back. What comes before a reset or in it
-// may survive it, but not the next one that nobody disturbs.
+// may survive it, but not the next reset without writes beside it.
 func TestConcurrent(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))

@@ -85,7 +85,7 @@ func TestHiddenCounters(t *testing.T) {
 						t.Fatal(err)
 					}
 					le.Asleep = false
-					le.check() // the dump opens tables anew
+					le.check() // the dump opens tables again
 					conn.Close()
 				}
 			})

@@ -202,7 +202,7 @@ func plain(r rune) bool {
 const longestName = 64 * 4
 
 // quotedName returns the name behind the quote that sql begins with, and the length of both
-// quotes and it, 0 if there is none. Brackets are quotes to MariaDB in one of its modes.
+// quotes and it, or 0. Brackets are quotes to MariaDB in one of its modes.
 func quotedName(sql string) (name string, length int) {
 	quote := sql[0]
 	if quote == '[' {

@@ -284,7 +284,7 @@ func TestLostLog(t *testing.T) {
 						if !errors.Is(err, reset.ErrTemplateChanged) {
 							t.Fatal(err)
 						}
-						l.Journal.Watch("farm") // whoever looked at it says that it is right
+						l.Journal.Watch("farm") // as after a comparison that found it right
 						_, err = le.Reset(t.Context(), l.session, &le.Database, reset.RestoreCounters)
 						if err != nil {
 							t.Fatal(err)

@@ -119,7 +119,7 @@ func TestUntoldLocks(t *testing.T) {
 	})
 }
 
-// TestLockThatEnds waits for a lock that nobody can hold for long, longer than for those of others: on
+// TestLockThatEnds waits for a lock that is never held for long, longer than for other locks: on
 // the database where the server does not tell who has it, on the template where it is a lease.
 func TestLockThatEnds(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
@@ -146,8 +146,8 @@ func TestLockThatEnds(t *testing.T) {
 	})
 }
 
-// TestLockThatRunsOut has nobody look what stands in the way: what waited until its time ran out says
-// so, as what was ended does.
+// TestLockThatRunsOut does not look for the lock's holder: a statement whose wait timed out says
+// so, as one whose connection was ended does.
 func TestLockThatRunsOut(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))

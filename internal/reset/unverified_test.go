@@ -6,7 +6,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
-// TestVerdictOfBefore: what a comparison finds of a template that was taken anew meanwhile is about
+// TestVerdictOfBefore: the result of a comparison of a template that was taken again meanwhile is about
 // the one of before. It made the new one unusable.
 func TestVerdictOfBefore(t *testing.T) { servertest.Each(t, testVerdictOfBefore) }
 
@@ -36,11 +36,11 @@ func testVerdictOfBefore(t *testing.T, want string) {
 	changed, _ = doubted()
 	l.Journal.Watch("shop")
 	changed(verdict)
-	expect("taken anew", "")
+	expect("taken again", "")
 	_, same = doubted()
 	doubted()
 	if same() {
 		t.Error("what is doubted of the new one was settled by a comparison of the old one")
 	}
-	expect("taken anew, and doubted", doubt)
+	expect("taken again, and doubted", doubt)
 }

@@ -14,7 +14,7 @@ type walkMoves struct {
 	*rand.Rand
 	schema  *walkSchema
 	flavour server.Flavour
-	// n numbers what is made anew.
+	// n numbers new objects.
 	n int
 }
 

@@ -96,7 +96,7 @@ func newWalkSchema(r *rand.Rand, flavour server.Flavour) walkSchema {
 	s.add(r, b, "parent", "id "+auto, "", "InnoDB")
 	s.add(r, b, "child", "id "+auto+", p int NULL", key("p", "parent"), "InnoDB")
 	s.add(r, b, "grandchild", "id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, p int NULL, q int NULL", key("p", "child")+key("q", "parent"), "InnoDB")
-	// MySQL has no key to itself with ON UPDATE CASCADE that works: nobody has.
+	// ON UPDATE CASCADE of a key to its own table does not work in MySQL, so neither flavour gets one.
 	s.add(r, b, "self", "id int PRIMARY KEY, p int NULL", fmt.Sprintf(", KEY (p), FOREIGN KEY (p) REFERENCES self (id) ON DELETE %s", pick(r, "CASCADE", "SET NULL")), "InnoDB")
 	s.add(r, b, "bare", "id int", "", "InnoDB")
 	s.add(r, b, "isam", "id "+auto, "", "MyISAM")

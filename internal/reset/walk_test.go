@@ -304,7 +304,7 @@ func (w *walk) back(other *walk, dump, toSavepoint bool, chance int) reset.Way {
 	if w.done = nil; toSavepoint {
 		w.done = []string{"-- from a savepoint"}
 	}
-	// Whoever had a transaction open is gone, and sees that at its next statement.
+	// A connection with an open transaction was ended, and sees that at its next statement.
 	for i := range w.walkers {
 		c := &w.walkers[i]
 		if c.inside && c.conn != nil {

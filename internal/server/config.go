@@ -278,7 +278,7 @@ func Setting(set map[string]string, option string) (value string, is bool) {
 	return "", false
 }
 
-// flag is what a hint says of the flag to use instead of --set, "" where there is none.
+// flag is what a hint says of the flag to use instead of --set, or "".
 func (r setting) flag() string {
 	if r.log == logged && flagFor[r.name] == "" {
 		return ", or --log off, which keeps no binary log and can reset nothing"

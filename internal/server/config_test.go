@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestRender compares the option file of each stage, on each kind of volume, for
 // each series that has rows of its own, with a golden file.
@@ -169,7 +169,7 @@ func TestCheckSet(t *testing.T) {
 			t.Errorf("%s: got %v, want an error that hints at --log off", name, err)
 		}
 	}
-	// Without a log these are the server's own business; that there is none is not.
+	// Without a log these may be set; the log itself may not be switched on.
 	if err := s.CheckSet(map[string]string{"binlog_format": "MIXED", "max_binlog_size": "1M"}, true); err != nil {
 		t.Error(err)
 	}
@@ -208,7 +208,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// onCPUs has the profile be that of a machine with so many CPUs.
+// onCPUs makes the profile that of a machine with that many CPUs.
 func onCPUs(t *testing.T, n int) {
 	has := machineCPUs
 	t.Cleanup(func() { machineCPUs = has })

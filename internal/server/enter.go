@@ -7,7 +7,7 @@ import (
 )
 
 // KeptOut returns the first directory on the way to dir, or dir itself, that an account may not
-// enter by its mode, "" if there is none. It knows nothing of access control lists: it serves to
+// enter by its mode, or "". It knows nothing of access control lists: it serves to
 // explain a failure, not to foresee one.
 func (a Account) KeptOut(dir string) string {
 	var way []string

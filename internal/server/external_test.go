@@ -53,7 +53,7 @@ func TestLogTailHasNoPasswords(t *testing.T) {
 	}
 }
 
-// TestKeptRSA: the key is made once, and made anew when it cannot be read.
+// TestKeptRSA: the key is made once, and again when it cannot be read.
 func TestKeptRSA(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	first, err := keptRSA(dir)

@@ -95,7 +95,7 @@ type privilege struct {
 // Families are all that there are.
 var Families = []*Family{&mariadbFamily, &mysqlFamily}
 
-// FamilyOf returns the family of a flavour, nil if there is none.
+// FamilyOf returns the family of a flavour, or nil if the flavour is unknown.
 func FamilyOf(f Flavour) *Family {
 	for _, fam := range Families {
 		if fam.Flavour == f {

@@ -53,7 +53,7 @@ func (s *Server) uses(fact string) bool {
 // pair is an RSA key, in DER: PKCS #8 and PKIX.
 type pair struct{ private, public []byte }
 
-// keptRSA returns the key of dir, and makes it if there is none: 0.1 s. Of two processes
+// keptRSA returns the key of dir, and makes it if it does not exist: 0.1 s. Of two processes
 // that do so at once the last one's stays, and both are good.
 func keptRSA(dir string) (pair, error) {
 	path := filepath.Join(dir, "rsa.pem")

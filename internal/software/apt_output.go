@@ -91,7 +91,7 @@ func parseStatus(line []byte) (done float64, ok bool) {
 // maxComplaints is how many lines of apt's are shown.
 const maxComplaints = 4
 
-// complaints returns the errors in what apt said or, if there is none, the warnings.
+// complaints returns the errors in the output of apt or, without errors, the warnings.
 func complaints(talk string) string {
 	for _, prefix := range []string{"E: ", "W: "} {
 		var lines []string

@@ -165,8 +165,8 @@ func aptOfMachine(t *testing.T, text string) {
 	t.Setenv("APT_CONFIG", path)
 }
 
-// TestFetchPackagesSigned: what the machine's configuration says to take though nobody signed it
-// is not taken, nor is a server believed whose certificate nobody vouches for.
+// TestFetchPackagesSigned: packages that the machine's configuration accepts unsigned
+// are refused, and so is a mirror whose certificate no known authority has signed.
 func TestFetchPackagesSigned(t *testing.T) {
 	repo := repository(t, mariadbPackages[0], "10.11.77")
 	handler := http.FileServer(http.Dir(repo))

@@ -97,7 +97,7 @@ func TestFetchOnceAtOnce(t *testing.T) {
 		t.Errorf("%d of %d found it:\n%s", n, len(out), all)
 	}
 	if !strings.Contains(all, "waiting for it") {
-		t.Errorf("nobody said that it waits:\n%s", all)
+		t.Errorf("no process said that it waits:\n%s", all)
 	}
 	if diff := cmp.Diff([]string{"mariadb-11.4.5"}, m.cacheNames()); diff != "" {
 		t.Errorf("cache: %s", diff)

@@ -192,10 +192,10 @@ func TestRealSuitesRun(t *testing.T) {
 
 // TestRealJar fetches the real jar into the shared directory, unless it is there.
 func TestRealJar(t *testing.T) {
-	checkReal(t, servertest.Find(t, "mariadb:11.4.5"), "maven", "11.4", "log reader") // there is none in it
+	checkReal(t, servertest.Find(t, "mariadb:11.4.5"), "maven", "11.4", "log reader") // the jar has none
 }
 
-// TestRealPackagesWithoutRoot fetches as an ordinary user, anew every time.
+// TestRealPackagesWithoutRoot fetches as an ordinary user, without a cache.
 func TestRealPackagesWithoutRoot(t *testing.T) {
 	t.Parallel()
 	if f := otherUser(); f != nil { // the other process
@@ -212,7 +212,7 @@ func TestRealPackagesWithoutRoot(t *testing.T) {
 	asNobody(t)
 }
 
-// TestRealTools fetches each tool as an ordinary user, anew every time, on a machine
+// TestRealTools fetches each tool as an ordinary user, without a cache, on a machine
 // that seems to have none, and uses it.
 func TestRealTools(t *testing.T) {
 	t.Parallel()
@@ -303,7 +303,7 @@ func finderIn(home string) *software.Finder {
 	}
 }
 
-// needReal skips a test that fetches the distribution's packages anew.
+// needReal skips a test that fetches the distribution's packages without a cache.
 func needReal(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("apt-get"); err != nil {

@@ -67,7 +67,7 @@ func debianOf(t *testing.T, version string) *debian {
 	return d
 }
 
-// unsigned lets apt take what nobody signed.
+// unsigned lets apt take unsigned packages.
 const unsigned = `Acquire::AllowInsecureRepositories "true";
 APT::Get::AllowUnauthenticated "true";
 `
@@ -145,7 +145,7 @@ func TestFetchSuiteFails(t *testing.T) {
 		"no keys": {"mysql", func(m *machine) { m.keys += "none" }, []string{
 			"debian-sid: not available: Debian's keys are not on this machine", "of the package debian-archive-keyring",
 		}},
-		"nobody signed it": {"mysql", func(m *machine) { m.apt = strings.ReplaceAll(m.apt, unsigned, "") }, []string{"debian-sid: ", "is not signed"}},
+		"unsigned": {"mysql", func(m *machine) { m.apt = strings.ReplaceAll(m.apt, unsigned, "") }, []string{"debian-sid: ", "is not signed"}},
 		"not reachable": {"mysql", func(m *machine) { m.mirror = "http://" + closedPort(t) + "/debian" }, []string{
 			"since there seems to be no network", "debian-sid: ", "hint: install MySQL's own packages",
 		}},

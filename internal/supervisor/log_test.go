@@ -87,6 +87,6 @@ func TestPutLogAside(t *testing.T) {
 		t.Errorf("what was put aside cannot be written: %v", err)
 	}
 	if len(read(path)) != 0 || !bytes.Equal(read(old), []byte(second)) {
-		t.Error("the log did not begin anew, or what was put aside before is gone")
+		t.Error("the log did not begin again, or the log put aside before is gone")
 	}
 }

@@ -94,7 +94,7 @@ func TestRoomIsSaidInSteps(t *testing.T) {
 	if len(w.state.Warnings) != 1 || w.state.Warnings[0] != accountWarning {
 		t.Errorf("without an account: %q", w.state.Warnings)
 	}
-	// What lies under the name anew is left alone.
+	// A new instance of the same name is left alone.
 	if err := os.RemoveAll(i.Dir); err != nil {
 		t.Fatal(err)
 	}

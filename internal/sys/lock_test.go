@@ -54,7 +54,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestLockExcludes has many take, remove and retake one lock: a lock on a file
+// TestLockExcludes lets many goroutines take, remove and retake one lock: a lock on a file
 // that another has removed must not count.
 func TestLockExcludes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
@@ -89,8 +89,8 @@ func TestLockExcludes(t *testing.T) {
 	}
 }
 
-// TestProbesDoNotDisturb: whoever looks whether a lock is held must not keep
-// anybody from taking it.
+// TestProbesDoNotDisturb: a process that looks whether a lock is held must not keep
+// another from taking it.
 func TestProbesDoNotDisturb(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {

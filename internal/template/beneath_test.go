@@ -60,7 +60,7 @@ func TestCopyTablesBeneath(t *testing.T) {
 			}
 		})
 	}
-	// A FIFO holds nobody up.
+	// A FIFO does not block.
 	data := t.TempDir()
 	if err := errors.Join(os.Mkdir(filepath.Join(data, "shop"), 0o700), os.Mkdir(filepath.Join(data, "shop_1"), 0o700), syscall.Mkfifo(filepath.Join(data, "shop", "t.cfg"), 0o600)); err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
-// TestReadBesideNeighbour reads, and clones, a database while a table of another one is locked by
-// whoever makes it: what one lease does costs no other one.
+// TestReadBesideNeighbour reads, and clones, a database while a statement that creates a table of
+// another one locks that table: what one lease does costs no other one.
 func TestReadBesideNeighbour(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		srv, conn, _ := start(t, want)
@@ -35,7 +35,7 @@ func TestReadBesideNeighbour(t *testing.T) {
 		}()
 		for sleeping, end := 0, time.Now().Add(time.Minute); sleeping == 0; time.Sleep(10 * time.Millisecond) {
 			if err := conn.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep'").Scan(&sleeping); err != nil || time.Now().After(end) {
-				t.Fatalf("nobody sleeps: %v", err)
+				t.Fatalf("no connection sleeps: %v", err)
 			}
 		}
 		shape, err := template.Read(t.Context(), conn, "zoo")

@@ -56,7 +56,7 @@ func testRefillByFile(t *testing.T, want string) {
 	}
 	run(t, conn, "INSERT INTO shop_1.item (name) VALUES ('next'); INSERT INTO shop_1.bare VALUES (1, 'next')")
 
-	// No counter is behind the one that is shown, which a table that is opened anew would show.
+	// No counter is behind the one that is shown, which a table that is opened again would show.
 	run(t, conn, "USE shop_1; INSERT INTO item (name) SELECT a FROM bare LIMIT 2000; CREATE TRIGGER late BEFORE INSERT ON item FOR EACH ROW SET NEW.name = 'x'; DROP TRIGGER late")
 	if err := shape.Refill(t.Context(), conn, "shop_1", []string{"item"}); err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func testRefillByFile(t *testing.T, want string) {
 	shown := counter(t, conn, "shop_1.item")
 	run(t, conn, "USE shop_1; FLUSH TABLES item; CREATE TRIGGER late BEFORE INSERT ON item FOR EACH ROW SET NEW.name = 'x'; DROP TRIGGER late")
 	if got := counter(t, conn, "shop_1.item"); got != shown {
-		t.Errorf("the next number is %d, and %d once the table is opened anew", shown, got)
+		t.Errorf("the next number is %d, and %d once the table is opened again", shown, got)
 	}
 }
 

@@ -119,7 +119,7 @@ type Object struct {
 	Collation string `json:"collation,omitempty"`
 }
 
-// Table returns the table of a name, nil if there is none.
+// Table returns the table of a name, or nil.
 func (s *Shape) Table(name string) *Table {
 	i, found := slices.BinarySearchFunc(s.Tables, name, func(t Table, name string) int { return strings.Compare(t.Name, name) })
 	if !found {

@@ -11,8 +11,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// TestMountedServesDataOnly: whoever may write to a volume, as a server's account may, makes no
-// link there that leads anybody elsewhere, and no program that anybody runs.
+// TestMountedServesDataOnly: an account that may write to a volume, as a server's may, makes no
+// link there that is followed, and no program that can be run.
 func TestMountedServesDataOnly(t *testing.T) {
 	for _, kind := range mountedKinds {
 		t.Run(string(kind), func(t *testing.T) {

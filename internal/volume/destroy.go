@@ -127,7 +127,7 @@ func (o *Opener) Reclaim(ctx context.Context) error {
 func (o *Opener) reclaimIn(ctx context.Context, mounts string) error {
 	entries, err := os.ReadDir(mounts)
 	if err != nil {
-		return nil //nolint:nilerr // there is none, or it is not ours to read
+		return nil //nolint:nilerr // the directory is missing, or not ours to read
 	}
 	if len(entries) == 0 {
 		removePlaces(mounts)

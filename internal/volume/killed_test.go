@@ -87,7 +87,7 @@ func TestMountedMakerKilled(t *testing.T) {
 			p := mountedPlaces(t)
 			o := &volume.Opener{Places: p}
 			loops, zrams := loopsOver(t), zramDevices(t)
-			start := time.Now() // how long it takes when nobody is killed
+			start := time.Now() // how long it takes when no process is killed
 			if err := openKind(t, p, volume.Spec{Kind: kind, Size: smallSize}).Destroy(t.Context(), false); err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +210,7 @@ func TestMountedAtOnce(t *testing.T) {
 	}
 }
 
-// TestMountedDestroyRacesOpen opens and destroys at the same time: whoever opens gets
+// TestMountedDestroyRacesOpen opens and destroys at the same time: an opener gets
 // a volume or is told that it vanishes, and nothing is ever made in the bare place.
 func TestMountedDestroyRacesOpen(t *testing.T) {
 	for _, kind := range []volume.Kind{volume.Tmpfs, volume.XFS} {
@@ -246,7 +246,7 @@ func TestMountedDestroyRacesOpen(t *testing.T) {
 	}
 }
 
-// TestLoopDevicesTaken has others take every loop device that is free just then.
+// TestLoopDevicesTaken opens a volume while others take every free loop device.
 func TestLoopDevicesTaken(t *testing.T) {
 	p := mountedPlaces(t)
 	var wg sync.WaitGroup

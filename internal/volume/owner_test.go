@@ -159,7 +159,7 @@ func TestOwners(t *testing.T) {
 }
 
 // TestOwnerOfOthers has another user put something in the place of a volume before there is one:
-// nobody is kept waiting by it, nor led elsewhere.
+// Ramaria neither waits for it nor follows it.
 func TestOwnerOfOthers(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"fifo":    func(path string) error { return syscall.Mkfifo(path, 0o644) },

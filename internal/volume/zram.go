@@ -87,7 +87,7 @@ func (m *Mount) addZram(ctx context.Context, size int64) (z sys.Zram, err error)
 	return z, z.SetUp(size, zramAlgorithms...)
 }
 
-// readZram reads a record; ok is false if it tells nothing: there is none, it was cut
+// readZram reads a record; ok is false if it says nothing: the file is missing, was cut
 // short, or it is from before a reboot.
 func (m *Mount) readZram(path string) (r zramRecord, ok bool, err error) {
 	b, err := os.ReadFile(path)

@@ -44,7 +44,7 @@ def create_database(body):
 
 
 def wait_briefly(body):
-    # One request comes after the other: nobody ends what this one waits for.
+    # Requests are sent one after the other: no other request ends what this one waits for.
     if number(body.get("wait_s", 0), 0, 3600):
         body["wait_s"] = WAIT
 

@@ -178,8 +178,8 @@ func reason(output []string) string {
 	return strings.Join(kept, " ")
 }
 
-// failLines is how much of a failed test's output the report repeats. Whoever reads
-// a long log, or only what was kept of its end, need not look for the cause.
+// failLines is how much of a failed test's output the report repeats, so that a
+// reader of a long log, or of its end alone, finds the cause.
 const failLines = 30
 
 func lastOf(lines []string, most int) []string {

@@ -53,7 +53,7 @@ func (p *place) fault(whose string, q *place) string {
 }
 
 // cycle returns the packages of a cycle of imports, the first once more at the end; nil if
-// there is none.
+// no package is in one.
 func cycle(m *module) []string {
 	imports := map[string][]string{}
 	for _, p := range m.packages {

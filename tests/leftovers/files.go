@@ -44,7 +44,7 @@ func (l Looker) files() ([]Thing, error) {
 }
 
 // walk adds root and what is below it, down to fileDepth. The test directories
-// themselves are not leftovers: whoever made them removes them.
+// themselves are not leftovers: their maker removes them.
 func walk(found []Thing, root string, withRoot bool) []Thing {
 	//nolint:errcheck // walk's function returns nothing but nil and SkipDir
 	filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

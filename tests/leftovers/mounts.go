@@ -57,7 +57,7 @@ func (l Looker) loops() ([]Thing, error) {
 	return found, nil
 }
 
-// zrams reads the zram devices that are set up. They carry nobody's name: each that
+// zrams reads the zram devices that are set up. They carry no name: each that
 // was not there before counts. One that is not set up holds nothing, and is what the
 // kernel has from the start.
 func (l Looker) zrams() ([]Thing, error) {

@@ -15,7 +15,7 @@ import (
 // is no leftover of theirs.
 
 // ofOthers tells that a file with a name of ours belongs to a user whom the Looker does not
-// look for. A file that is gone is nobody's.
+// look for. A file that is gone belongs to no one.
 func (l Looker) ofOthers(e fs.DirEntry) bool {
 	if l.UID == 0 {
 		return false

@@ -54,7 +54,7 @@ func (l *looker) definition(name, full string) {
 }
 
 // versioned lists the columns of a table with system versions, and their times, which are columns
-// that nobody sees.
+// that are invisible.
 func (l *looker) versioned(columns []string) string {
 	if l.blind.times {
 		return list(columns) + ", row_end > '2037-12-31'"

@@ -132,7 +132,7 @@ func measure(dir string, tries int, direct, shared bool) (err error) {
 	return nil
 }
 
-// prepare writes the file anew. Of a shared one every page lies in several pieces, some of
+// prepare rewrites the file. Of a shared one every page lies in several pieces, some of
 // which must be moved when they are written to.
 func prepare(path string, shared bool) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

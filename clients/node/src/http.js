@@ -17,7 +17,7 @@ export class Http {
     this.socket = socket
   }
 
-  // call resolves to the JSON of the answer, undefined if there is none.
+  // call resolves to the JSON of the answer, or to undefined.
   async call(method, path, body) {
     if (!this.#trusted) checkOwner(this.socket)
     this.#trusted = true

@@ -81,7 +81,7 @@ for (const [name, make] of Object.entries(drivers)) {
     })
 
     test('a connection that is ended says why', async () => {
-      await one.query("XA START 'left'") // which nobody can roll back so
+      await one.query("XA START 'left'") // which a plain ROLLBACK cannot end
       await one.query(add)
       await db.reset()
       await assert.rejects(one.query(add), { message: killed })

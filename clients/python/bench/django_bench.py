@@ -23,7 +23,7 @@ from ramaria import instance
 
 INSTANCE = f"django-bench-{os.getpid()}"
 
-# Python keeps what it has compiled, as it does for most people: else every run compiles Django anew.
+# Python keeps its compiled files, as by default: else every run compiles Django again.
 OWN = {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")}
 
 

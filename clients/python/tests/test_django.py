@@ -154,7 +154,7 @@ from shop.models import Item
 
 
 class Skipping(TransactionTestCase):
-    # Django from 5.2 on loads fixtures before the first test, also where there is none.
+    # Django from 5.2 on loads fixtures before the first test, even if the class has no test.
     fixtures = ["two"]
     reset_sequences = True
 

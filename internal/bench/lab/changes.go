@@ -42,7 +42,7 @@ func MakeChanges(ctx context.Context, conn Executor, changes []Change) error {
 
 // ChangesIn returns three changes that a test might make in a clone of the user's data: the
 // removal of three rows of a table whose rows no other refers to, or at least of one where that
-// goes well. ErrUnavailable says that there is none.
+// goes well. ErrUnavailable says that no table allows it.
 func ChangesIn(ctx context.Context, conn *sql.Conn, database string) ([]Change, error) {
 	const query = `SELECT t.table_name, GROUP_CONCAT(s.column_name ORDER BY s.seq_in_index SEPARATOR '\n')
 		FROM information_schema.tables t JOIN information_schema.statistics s ON s.table_schema = t.table_schema AND s.table_name = t.table_name

@@ -67,7 +67,7 @@ func (p *Data) Describe(settings map[string]string) map[string]string {
 	return settings
 }
 
-// NotApplicableError is the reason why a row makes no sense with the user's dump: ErrUnavailable
+// NotApplicableError is the reason why a row cannot be measured with the user's dump: ErrUnavailable
 // that is not the machine's fault.
 type NotApplicableError string
 

@@ -58,8 +58,8 @@ func (l *Lab) WriteDump(name, text string) (string, error) {
 	return path, nil
 }
 
-// DumpFile returns the path of a dump in the lab, which write makes if there is none of that
-// name yet. No other user may read it: it may be the user's own.
+// DumpFile returns the path of a dump in the lab, which write makes if it does not exist
+// yet. No other user may read it: it may be the user's own.
 func (l *Lab) DumpFile(name string, write func(io.Writer) error) (_ string, err error) {
 	path := filepath.Join(l.Dir, name+".sql")
 	if _, err := os.Stat(path); err == nil {

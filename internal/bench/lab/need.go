@@ -54,7 +54,7 @@ func (l *Lab) Room(s runner.Scenario, scalable bool) error {
 	return l.shmRoom(s, scalable)
 }
 
-// shmRoom looks at /dev/shm. Where there is none, the rows that would be in it say so.
+// shmRoom looks at /dev/shm. If it is missing, the rows that would be in it say so.
 func (l *Lab) shmRoom(s runner.Scenario, scalable bool) error {
 	dir, fs, err := l.shmFS()
 	if err == nil && fs.Avail < s.Shm {
@@ -143,7 +143,7 @@ func (l *Lab) NeedIfFits(r Need) Need {
 	return r
 }
 
-// UnlessFull has a row be unavailable where there is too little room for those that share it; it
+// UnlessFull makes a row unavailable where there is too little room for those that share it; it
 // is looked at once, before the first of them.
 func UnlessFull(fits func() error, c runner.Case) runner.Case {
 	prepare := c.Prepare

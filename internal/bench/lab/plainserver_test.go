@@ -23,7 +23,7 @@ func TestWithoutLog(t *testing.T) {
 	}
 }
 
-// TestHandshakeHasALimit: for a server that is not there, or says nothing, nobody waits for ever.
+// TestHandshakeHasALimit: the lab does not wait for ever for a server that is not there or is silent.
 func TestHandshakeHasALimit(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	limited := func(want string) {

@@ -44,7 +44,7 @@ func (l *Lab) Opener() (*volume.Opener, error) {
 }
 
 // RAMKind is the volume in RAM that instances get unless told otherwise: by the user, who
-// names the first that is to be measured. ErrUnavailable says that there is none.
+// names the first that is to be measured. ErrUnavailable says that this machine has none.
 func (l *Lab) RAMKind(ctx context.Context) (volume.Kind, error) {
 	if list := l.Options.Volumes; len(list) > 0 {
 		i := slices.IndexFunc(list, func(k volume.Kind) bool { return k != volume.Disk })

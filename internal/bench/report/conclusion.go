@@ -49,7 +49,7 @@ type comparison struct {
 }
 
 // bestOf finds the best row of those that are compared with the first; on curves, of those
-// that stand at the same X as a point of the first curve. Only where there is none, it is
+// that stand at the same X as a point of the first curve. If no row is, it is
 // the best of those that are compared with another row.
 func bestOf(r *runner.Result) (best comparison, ok bool) {
 	take := func(c comparison) {

@@ -74,7 +74,7 @@ func anyMeasured(curves []curve) bool {
 	})
 }
 
-// at returns the point of a curve at x; its y is NaN if there is none.
+// at returns the point of a curve at x, or one whose y is NaN.
 func (c curve) at(x float64) point {
 	for _, p := range c.points {
 		if p.x == x {
@@ -84,7 +84,7 @@ func (c curve) at(x float64) point {
 	return point{x: x, y: math.NaN()}
 }
 
-// last returns the last point that was measured; its y is NaN if there is none.
+// last returns the last point that was measured, or one whose y is NaN.
 func (c curve) last() point {
 	last := point{y: math.NaN()}
 	for _, p := range c.points {

@@ -47,7 +47,7 @@ type endLabel struct {
 	curve curve
 	place int // in the list of curves
 	lines []string
-	last  point // the last that was measured; its y is NaN if there is none
+	last  point // the last that was measured; its y is NaN without one
 	y     float64
 }
 

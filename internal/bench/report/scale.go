@@ -39,7 +39,7 @@ func wantsLog(medians []float64) bool {
 	return lo > 0 && hi > logFrom*lo
 }
 
-// bounds returns the smallest and the largest finite value; both are 0 if there is none.
+// bounds returns the smallest and the largest finite value, or 0 and 0 if no value is finite.
 func bounds(values []float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, v := range values {

@@ -160,7 +160,7 @@ func (t *terminal) legend(r *runner.Result, s scale, measured bool) {
 	t.line(paintSoft, text)
 }
 
-// valueLabel is the median, "" if there is none.
+// valueLabel is the median, or "" for a row without figures.
 func valueLabel(r *runner.Result, row runner.Row) string {
 	if row.Count == 0 || !finite(row.Median) {
 		return ""

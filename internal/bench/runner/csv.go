@@ -11,7 +11,7 @@ import (
 var csvHead = []string{"scenario", "row", "unit", "median", "p99", "min", "max", "iqr", "ratio", "base", "series", "x", "rounds", "note"}
 
 // WriteCSV writes a line a row, for a spreadsheet, after one of names if head says so: RFC 4180,
-// numbers in the unit, never rounded, and nothing where there is none.
+// numbers in the unit, never rounded; a missing number is an empty field.
 func (r *Result) WriteCSV(w io.Writer, head bool) error {
 	lines := csv.NewWriter(w)
 	var rows [][]string

@@ -16,7 +16,7 @@ const SchemaVersion = 1
 const settingRow = "row"
 
 // line is one row in the raw results. Numbers are in the unit, never rounded;
-// null where there is none.
+// or null.
 type line struct {
 	Schema      int               `json:"schema"`
 	Scenario    string            `json:"scenario"`

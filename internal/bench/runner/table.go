@@ -95,7 +95,7 @@ func FormatRounds(row Row) string {
 	return fmt.Sprintf("%d x %d", row.Rounds, row.Count/row.Rounds)
 }
 
-// FormatRatio shows a ratio as "13.5x", and as "-" where there is none.
+// FormatRatio shows a ratio as "13.5x", and NaN as "-".
 func FormatRatio(ratio float64) string {
 	if math.IsNaN(ratio) {
 		return "-"

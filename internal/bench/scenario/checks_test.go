@@ -22,7 +22,7 @@ var uncheckedCases = map[string]string{
 	"reset, " + RowLease: "every lease of a round is checked before it ends, which is in the round",
 }
 
-// TestEveryCaseIsChecked: no figure comes from work whose answer nobody looked at.
+// TestEveryCaseIsChecked: no figure comes from work whose answer was not checked.
 func TestEveryCaseIsChecked(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range append(slices.Clone(Kinds), SuiteKind([]string{"true"})) {
@@ -163,7 +163,7 @@ func TestClonesAreChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	same("nobody touched it", true)
+	same("unchanged", true)
 	do(lease.Conn, "CREATE TABLE more (a INT)")
 	same("a table more", false)
 	do(lease.Conn, "DROP TABLE more")

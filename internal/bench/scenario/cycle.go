@@ -127,7 +127,7 @@ func (d *cycleRows) diskPlace(set map[string]string) lab.Place {
 }
 
 // ramPlace is RAM by hand: a ramfs, as in the published measurements, and where
-// there is none shared memory.
+// no ramfs is possible, shared memory.
 func (d *cycleRows) ramPlace() lab.Place {
 	s := lab.Place{Name: lab.PlaceRAMByHand, Row: "RAM", About: "stock settings, data directory in shared memory", Parent: lab.ShmDir, Set: d.data.Set()}
 	if os.Geteuid() == 0 {
@@ -166,7 +166,7 @@ func (d *cycleRows) begin(ctx context.Context, r *lab.PlacedServer) (lab.ShellCl
 	return d.lab.ShellClient(r.Endpoint, filepath.Join(d.lab.Dir, r.Name+".cnf"))
 }
 
-// cycles has workers go through whole cycles for the time of a round, and returns how many
+// cycles lets workers go through whole cycles for the time of a round, and returns how many
 // they did in a second, all together.
 func (d *cycleRows) cycles(ctx context.Context, workers int, cycle func(ctx context.Context, worker int) error) (runner.Sample, error) {
 	limit := cycleTime

@@ -96,7 +96,7 @@ func TestSystemSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// TestDumpFile keeps no half of a dump, and lets nobody else read it.
+// TestDumpFile keeps no half of a dump, and lets no other user read it.
 func TestDumpFile(t *testing.T) {
 	l := &lab.Lab{Dir: t.TempDir()}
 	full := errors.New("no space")

@@ -111,7 +111,7 @@ func (d *filesDir) round(ctx context.Context, sync bool) (runner.Sample, error) 
 	return sample, err
 }
 
-// flush has the disk take what is in the page cache; the next round does not pay for it then.
+// flush writes the page cache to the disk, so that the next round does not pay for it.
 func (d *filesDir) flush() error {
 	if d.place.inRAM() {
 		return nil

@@ -101,7 +101,7 @@ func branchedKind(l *lab.Lab) volume.Kind {
 	return kind
 }
 
-// fittingParent has a parent look for room first where a branch is a copy.
+// fittingParent makes a parent look for room first where a branch is a copy.
 func fittingParent(l *lab.Lab, p *parent, data lab.SysbenchData) *parent {
 	fill := p.make
 	p.make = func(ctx context.Context, kind volume.Kind) (*dataset, error) {

@@ -38,8 +38,8 @@ func spread(r *runner.Result, factor float64) {
 	}
 }
 
-// TestUnknownDeviceTellsNothing: on a disk whose device is not known, as below an overlay, nobody
-// measured what is written, and nothing follows from it.
+// TestUnknownDeviceTellsNothing: on a disk whose device is not known, as below an overlay, the bench
+// cannot measure the writes, and concludes nothing from them.
 func TestUnknownDeviceTellsNothing(t *testing.T) {
 	l := filesLab(t, lab.PlaceDisk, lab.PlaceRAMByHand)
 	l.Host = hostWith(t, "20 1 0:30 / / rw - overlay overlay rw\n")

@@ -65,7 +65,7 @@ func TestGlobalsArePutBack(t *testing.T) {
 		if changed, err := before.changed(t.Context(), db, moving); err != nil || len(changed) > 0 {
 			t.Errorf("still changed are %q, %v", changed, err)
 		}
-		// What cannot be set was set by nobody.
+		// A variable that cannot be set was not changed by the suite.
 		before["version"] = "another"
 		if err := before.restore(t.Context(), db); err != nil {
 			t.Error(err)

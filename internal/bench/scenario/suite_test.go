@@ -104,7 +104,7 @@ func awaitGone(t *testing.T, path string) {
 	t.Errorf("process %d still runs", pid)
 }
 
-// zombie tells a process that has ended, and that nobody has waited for yet.
+// zombie reports whether a process has ended and its parent has not yet waited for it.
 func zombie(pid int) bool {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	return err != nil || strings.Contains(string(text), ") Z ")

@@ -169,7 +169,7 @@ func TestOltpMissesNoRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.Check(t.Context()); err != nil {
-		t.Errorf("nobody touched it: %v", err)
+		t.Errorf("unchanged: %v", err)
 	}
 	for _, statement := range []string{"DELETE FROM sbtest5 WHERE id = 3", "DELETE FROM sbtest1 ORDER BY id DESC LIMIT 1"} {
 		tamper(t, o.servers[0], oltpDatabase, statement)
@@ -239,7 +239,7 @@ func TestSortIsChecked(t *testing.T) {
 	}
 	for _, q := range sortQueries {
 		if err := check(q); err != nil {
-			t.Errorf("nobody touched it: %v", err)
+			t.Errorf("unchanged: %v", err)
 		}
 	}
 	disorder := grouped
@@ -300,7 +300,7 @@ func TestEnginesMustAgree(t *testing.T) {
 	}
 	for _, w := range engineWorks {
 		if err := errors.Join(check(inno, w), check(memory, w)); err != nil {
-			t.Errorf("nobody touched it: %v", err)
+			t.Errorf("unchanged: %v", err)
 		}
 	}
 	// All of them, the first too, and all in the same way.

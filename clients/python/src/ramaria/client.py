@@ -106,7 +106,7 @@ class Client:
             idle.pop().close()
 
     def call(self, method: str, path: str, body: Optional[Dict[str, Any]] = None) -> Any:
-        """Makes one request, and returns the answer's JSON (None if there is none)."""
+        """Makes one request, and returns the answer's JSON, or None."""
         data = None if body is None else json.dumps(body).encode()
         try:
             status, answer = self._exchange(method, path, data)
@@ -166,7 +166,7 @@ class _Connection(http.client.HTTPConnection):
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             sock.connect(self._path)
-            # A socket may lie where anyone can make one and wait for whoever is misled to it.
+            # Where any user can make a socket, another user may be listening on this one.
             peer = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
             owner = struct.unpack("3i", peer)[1]
             if owner not in (0, os.geteuid()):

@@ -1,4 +1,4 @@
-"""Finds the instance to ask, and starts it where there is none."""
+"""Finds the instance to ask, and starts one if none runs."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ final class HttpConnection implements AutoCloseable {
   }
 
   /**
-   * Refuses a process of another user: a socket may lie in /tmp, and whoever made it there would learn
+   * Refuses a process of another user: a socket may lie in /tmp, and its maker would learn
    * what is asked and answer with a database of their own.
    */
   private static void checkPeer(SocketChannel channel) throws IOException {

@@ -25,7 +25,7 @@ public final class Ramaria implements AutoCloseable {
    * by {@code RAMARIA_INSTANCE} or {@code tests}, with the program {@code RAMARIA_BIN} or
    * {@code ramaria}. The instance stays up, so that the next run finds its templates ready.
    *
-   * @throws RamariaException if there is none and none can be started, or, with the code {@code other},
+   * @throws RamariaException if no instance runs and none can be started, or, with the code {@code other},
    *     if it is another than {@code RAMARIA_INSTANCE} and {@code RAMARIA_SERVER} choose
    */
   public static Ramaria connect() {

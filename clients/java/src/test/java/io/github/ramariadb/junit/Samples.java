@@ -49,7 +49,7 @@ final class Samples {
     }
   }
 
-  /** Finds the database as the template is, changes it, and sees nobody else's change. */
+  /** Finds the database as the template is, changes it, and sees no other test's change. */
   private static void change(Connection c) throws SQLException {
     assertEquals(3, count(c));
     try (Statement s = c.createStatement()) {
