@@ -1,0 +1,90 @@
+package reset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+)
+
+// End ends all connections of a user, and waits until they are gone.
+func (s *Session) End(ctx context.Context, user string) error {
+	threads, err := s.connections(ctx, user)
+	if err != nil {
+		return err
+	}
+	return s.kill(ctx, threads)
+}
+
+// endTransactions ends the connections that have a transaction open: it could still
+// commit, holds locks, or shows what is gone. It returns the counters as they are after
+// that, nil if they are yet to be asked for, or not to be, and the names of all transactions that
+// are prepared.
+func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c Counters, names *[]binlog.XID) (map[string]uint64, error) {
+	var asked, ended []uint64 // asked are the threads of the last answer
+	var counters map[string]uint64
+	if c == RestoreCounters {
+		counters = map[string]uint64{}
+	}
+	atWork := statements{user: d.User}
+	for {
+		*names = (*names)[:0]
+		ask := []dbconn.Question{atWork.ask(), prepared(names)}
+		if counters != nil {
+			clear(counters)
+			ask = append(ask, askCounters(r.Server, d.Name, d.Shape, counters)...)
+		}
+		open, err := r.Server.Dialect().OpenTransactions(ctx, s.Conn, d.User, ask...)
+		switch {
+		case errors.Is(err, dbconn.ErrUnseen):
+			return nil, errors.Join(s.End(ctx, d.User), dbconn.Ask(ctx, s.Conn, prepared(names)))
+		case err != nil && counters != nil && ctx.Err() == nil:
+			counters = nil // a table of the shape is gone, and will be there again
+			continue
+		case err != nil:
+			return nil, err
+		case len(open) == 0 && atWork.done():
+			return counters, nil
+		case len(open) == 0:
+			asked = nil
+			if err := atWork.end(ctx, s); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if ended == nil {
+			// Two answers in a row must have it: one may be wrong about an idle session.
+			var threads, twice []uint64
+			for _, t := range open {
+				threads = append(threads, t.Thread)
+				if slices.Contains(asked, t.Thread) {
+					twice = append(twice, t.Thread)
+				}
+			}
+			asked = threads
+			if len(twice) == 0 {
+				continue
+			}
+			ended = twice
+			if err := s.kill(ctx, slices.Clone(ended)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		// MariaDB forgets a connection before InnoDB has let go of its transaction. One that
+		// is prepared would be rolled back in name only until then, and keep its locks for
+		// good.
+		if !slices.ContainsFunc(open, func(t dbconn.Transaction) bool { return slices.Contains(ended, t.Thread) }) {
+			return counters, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for transactions to end: %w", ctx.Err())
+		case <-time.After(gonePoll):
+		}
+	}
+}
