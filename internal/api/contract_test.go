@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
@@ -215,7 +216,7 @@ func TestNames(t *testing.T) {
 // TestDatabaseNames does the same for names of databases, and of new ones.
 func TestDatabaseNames(t *testing.T) {
 	c := loadContract(t)
-	long, wide := strings.Repeat("x", MaxDatabase), strings.Repeat("é", MaxDatabase)
+	long, wide := strings.Repeat("x", dbconn.MaxName), strings.Repeat("é", dbconn.MaxName)
 	for _, name := range []string{"a", "A_9", "a-b", "é", " ", ".", "`", "%2f", "a\n", "a/b", "/", "a\x00", "", long, long + "x", wide, wide + "é"} {
 		text, err := json.Marshal(name)
 		if err != nil {

@@ -3,12 +3,12 @@ package api
 import (
 	"context"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 const (
@@ -20,13 +20,7 @@ const (
 	MaxKey = 1024
 	// MaxDatabases bounds what the limits of the pool can be set to.
 	MaxDatabases = 10_000
-	// MaxDatabase is the length of the longest name of a database, in characters, from
-	// the servers' manuals, "Identifier Length Limits" and "Identifier Names".
-	MaxDatabase = 64
 )
-
-// newName is what a new database's name must keep: it needs no quotes anywhere.
-var newName = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
 
 func (h *handler) templates(ctx context.Context, _ request) (any, error) {
 	t, err := h.instance.Templates(ctx)
@@ -60,8 +54,8 @@ func (h *handler) newDatabase(ctx context.Context, r request) (any, error) {
 	if err := checkDatabase("template", req.Template); err != nil {
 		return nil, err
 	}
-	if req.Name != "" && !newName.MatchString(req.Name) {
-		return nil, invalid("use name %q: it must have 1 to %d of A-Z, a-z, 0-9 and _", req.Name, MaxDatabase)
+	if req.Name != "" && !dbconn.PlainName(req.Name) {
+		return nil, invalid("use name %q: it must have 1 to %d of A-Z, a-z, 0-9 and _", req.Name, dbconn.MaxName)
 	}
 	if err := checkSeconds("ttl_s", req.TTLSeconds, MaxTTL, "a year"); err != nil {
 		return nil, err
@@ -85,8 +79,8 @@ func (h *handler) createTemplate(ctx context.Context, r request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !newName.MatchString(req.Name) {
-		return nil, invalid("use name %q: it must have 1 to %d of A-Z, a-z, 0-9 and _", req.Name, MaxDatabase)
+	if !dbconn.PlainName(req.Name) {
+		return nil, invalid("use name %q: it must have 1 to %d of A-Z, a-z, 0-9 and _", req.Name, dbconn.MaxName)
 	}
 	if len(req.Key) == 0 || len(req.Key) > MaxKey {
 		return nil, invalid("use a key of %d bytes: it must have 1 to %d", len(req.Key), MaxKey)
@@ -191,8 +185,8 @@ func checkDatabase(what, name string) error {
 	switch {
 	case name == "":
 		return invalid("read request: its %s is missing", what)
-	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > MaxDatabase || strings.ContainsAny(name, "/\x00"):
-		return invalid("use %s %q: it must have 1 to %d characters, none of them / or NUL", what, name, MaxDatabase)
+	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > dbconn.MaxName || strings.ContainsAny(name, "/\x00"):
+		return invalid("use %s %q: it must have 1 to %d characters, none of them / or NUL", what, name, dbconn.MaxName)
 	}
 	return nil
 }

@@ -70,8 +70,8 @@ func (p *Pool) ClaimTemplate(ctx context.Context, r TemplateRequest) (Claim, err
 }
 
 func (p *Pool) claimTemplate(ctx context.Context, r TemplateRequest) (Claim, error) {
-	if !nameRule.MatchString(r.Family) || r.Key == "" || r.Wait < 0 || r.Build < 0 {
-		return Claim{}, fmt.Errorf("%w: a name of 1 to %d letters, digits and _, and a key", ErrInvalid, longestName)
+	if !dbconn.PlainName(r.Family) || r.Key == "" || r.Wait < 0 || r.Build < 0 {
+		return Claim{}, fmt.Errorf("%w: a name of 1 to %d letters, digits and _, and a key", ErrInvalid, dbconn.MaxName)
 	}
 	wait := cmp.Or(r.Wait, DefaultBuildWait)
 	timer := time.NewTimer(wait)

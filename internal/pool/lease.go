@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -44,13 +43,6 @@ type Request struct {
 	Wait time.Duration
 }
 
-// nameRule is what names of databases must keep: they must not need quotes anywhere, and
-// a name chosen from theirs must fit as well.
-var nameRule = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
-
-// longestName is the longest that a server takes.
-const longestName = 64
-
 // undoTime is how long undoing what failed may take, although its client may have gone away.
 const undoTime = time.Minute
 
@@ -71,11 +63,11 @@ func (p *Pool) newDatabase(ctx context.Context, r Request) (Lease, error) {
 	if r.TTL < 0 || r.Wait < 0 {
 		return Lease{}, fmt.Errorf("%w: a time to live of %s, a wait of %s", ErrInvalid, r.TTL, r.Wait)
 	}
-	if r.Name != "" && (!nameRule.MatchString(r.Name) || dbconn.SystemSchema(r.Name)) {
-		return Lease{}, fmt.Errorf("%w: the name %q: 1 to %d letters, digits and _, and none of the server's own", ErrInvalid, r.Name, longestName)
+	if r.Name != "" && (!dbconn.PlainName(r.Name) || dbconn.SystemSchema(r.Name)) {
+		return Lease{}, fmt.Errorf("%w: the name %q: 1 to %d letters, digits and _, and none of the server's own", ErrInvalid, r.Name, dbconn.MaxName)
 	}
 	if !grantable(r.Name) {
-		return Lease{}, fmt.Errorf("%w: the name %q: at most %d characters, of which _ counts twice", ErrInvalid, r.Name, longestName)
+		return Lease{}, fmt.Errorf("%w: the name %q: at most %d characters, of which _ counts twice", ErrInvalid, r.Name, dbconn.MaxName)
 	}
 	var l *lease
 	var err error
@@ -304,10 +296,10 @@ func exists(ctx context.Context, s *reset.Session, name string) (bool, error) {
 	return n > 0, err
 }
 
-// suffixed is a name, made to keep nameRule and to be granted, with something behind it.
+// suffixed is a name, made to be a dbconn.PlainName and to be granted, with something behind it.
 func suffixed(name, suffix string) string {
 	base := strings.Map(func(c rune) rune {
-		if nameRule.MatchString(string(c)) {
+		if dbconn.PlainName(string(c)) {
 			return c
 		}
 		return '_'
@@ -320,7 +312,7 @@ func suffixed(name, suffix string) string {
 
 // grantable reports whether rights on a database of that name, and on no other, can be given to
 // an account: _ stands for any character where that is done, and takes two to be meant.
-func grantable(name string) bool { return len(dbconn.GrantPattern(name)) <= longestName }
+func grantable(name string) bool { return len(dbconn.GrantPattern(name)) <= dbconn.MaxName }
 
 // remove removes the account and the database of a lease.
 func (p *Pool) remove(ctx context.Context, s *reset.Session, l *lease) error {

@@ -192,7 +192,7 @@ func Rewound(file, dataDir string, mark *instance.Mark) (undo func() error, err 
 
 // lost reports whether the database of a template is not there, as far as files tell.
 func (p *Pool) lost(name string) bool {
-	if !nameRule.MatchString(name) { // its directory is called otherwise
+	if !dbconn.PlainName(name) { // its directory is called otherwise
 		return false
 	}
 	dir, err := os.OpenRoot(p.config.DataDir)

@@ -242,7 +242,7 @@ func (p *Pool) size(shape *template.Shape) int64 {
 	for _, t := range shape.Tables {
 		tables += t.Bytes
 	}
-	if nameRule.MatchString(shape.Name) { // its directory has the same
+	if dbconn.PlainName(shape.Name) { // its directory has the same
 		files, _ = sys.DiskUsage(filepath.Join(p.config.DataDir, shape.Name))
 	}
 	return max(tables, files)
