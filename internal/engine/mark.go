@@ -63,6 +63,11 @@ func (e *Engine) Unmark(ctx context.Context, name, label string) error {
 	if err := instance.CheckLabel(label); err != nil {
 		return RequestError{err}
 	}
-	return e.onlineOrOffline(ctx, name, "mark", func(c *client.Client) error { return c.DeleteMark(ctx, label) },
+	return e.deleteMark(ctx, name, label)
+}
+
+// deleteMark is Unmark with a label of ours.
+func (e *Engine) deleteMark(ctx context.Context, name, label string) error {
+	return e.onlineOrOffline(ctx, name, "unmark", func(c *client.Client) error { return c.DeleteMark(ctx, label) },
 		func(i *instance.Instance, s *instance.Store) error { return s.DeleteMark(ctx, &i.Record, label) })
 }

@@ -113,8 +113,7 @@ func (e *Engine) removeMark(ctx context.Context, name, label string) error {
 	if _, err := e.parent(name); errors.Is(err, instance.ErrNotFound) {
 		return nil
 	}
-	err := e.onlineOrOffline(ctx, name, "unmark", func(c *client.Client) error { return c.DeleteMark(ctx, label) },
-		func(i *instance.Instance, s *instance.Store) error { return s.DeleteMark(ctx, &i.Record, label) })
+	err := e.deleteMark(ctx, name, label)
 	var answer *client.Error
 	if errors.Is(err, instance.ErrNoMark) || errors.As(err, &answer) && answer.Code == client.CodeNotFound {
 		return nil

@@ -70,16 +70,7 @@ func TestByFile(t *testing.T) { servertest.Each(t, testByFile) }
 func testByFile(t *testing.T, want string) {
 	srv := servertest.Start(t, servertest.Find(t, want))
 	srv.Load(t, "CREATE DATABASE shop; USE shop;\n"+withNumbers(servertest.Flavoured(srv.Server, files)))
-	db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := unlogged(t, srv)
 	if err := template.Analyze(t.Context(), conn, "shop"); err != nil {
 		t.Fatal(err)
 	}

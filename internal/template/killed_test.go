@@ -43,16 +43,7 @@ func testKilledClone(t *testing.T, want string) {
 // next one. It returns how long the first took, and what the kill waited for.
 func cloneAndKill(t *testing.T, srv *servertest.Running) (took, wait time.Duration) {
 	t.Helper()
-	db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := unlogged(t, srv)
 	if err := template.Analyze(t.Context(), conn, "shop"); err != nil {
 		t.Fatal(err)
 	}

@@ -19,16 +19,7 @@ func testRefillByFile(t *testing.T, want string) {
 		"CREATE TABLE line (id int PRIMARY KEY, item int, FOREIGN KEY (item) REFERENCES item (id) ON DELETE CASCADE); INSERT INTO line SELECT seq, seq FROM "+numbers(2000)+";"+
 		"CREATE TABLE seen (id int AUTO_INCREMENT PRIMARY KEY); CREATE TRIGGER look AFTER INSERT ON line FOR EACH ROW INSERT INTO seen VALUES ();"+
 		"CREATE TABLE little (a int); INSERT INTO little VALUES (1);")
-	db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := unlogged(t, srv)
 	if err := template.Analyze(t.Context(), conn, "shop"); err != nil {
 		t.Fatal(err)
 	}

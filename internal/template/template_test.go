@@ -49,6 +49,12 @@ func start(t *testing.T, want string) (*servertest.Running, *sql.Conn, []string)
 			databases = append(databases, name)
 		}
 	}
+	return srv, unlogged(t, srv), databases
+}
+
+// unlogged opens a session whose statements are not logged.
+func unlogged(t *testing.T, srv *servertest.Running) *sql.Conn {
+	t.Helper()
 	db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +65,7 @@ func start(t *testing.T, want string) (*servertest.Running, *sql.Conn, []string)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return srv, conn, databases
+	return conn
 }
 
 func read(t *testing.T, conn *sql.Conn, name string) *template.Shape {
