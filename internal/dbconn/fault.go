@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/go-sql-driver/mysql"
@@ -92,8 +93,13 @@ func Starved(err error) bool {
 	return Gone(err) || ReadOnly(err) || numbered(err, 3, 1021, 1026, 1030, 1114, errInterrupted)
 }
 
-// ReadOnly reports whether a statement was refused since the server, or InnoDB, is read-only.
-func ReadOnly(err error) bool { return numbered(err, errReadOnly, 1836) }
+// ReadOnly reports whether a statement was refused since the server, or InnoDB, is read-only. Of the
+// number for options that forbid a statement only the text tells which option it was, in every
+// language: --read-only, --super-read-only.
+func ReadOnly(err error) bool {
+	var e *mysql.MySQLError
+	return numbered(err, 1836) || errors.As(err, &e) && e.Number == errReadOnly && strings.Contains(strings.ReplaceAll(e.Message, "_", "-"), "read-only")
+}
 
 // FixedVariable reports whether a variable was to be set that cannot be.
 func FixedVariable(err error) bool { return numbered(err, errFixed) }

@@ -12,9 +12,18 @@ import (
 )
 
 // ExplainNoRoom returns the error of a load, or, if the load failed because the instance's volume
-// is full, a *volume.NoRoomError with the numbers: the server says no more than that a statement
+// was full, a *volume.NoRoomError with the numbers: the server says no more than that a statement
 // was interrupted, or that it is read-only. Call it before anything is undone.
+//
+// The volume may have some room again by then, since logs are purged. A server that was read-only
+// in the middle of a load was so for want of room.
 func (e *Engine) ExplainNoRoom(ctx context.Context, i *instance.Instance, what string, err error) error {
+	return e.noRoom(ctx, i, what, err, func(free, least int64) bool { return dbconn.ReadOnly(err) || free <= 2*least })
+}
+
+// noRoom is ExplainNoRoom where full tells from the free bytes, and those below which servers are
+// read-only, whether it is for want of room.
+func (e *Engine) noRoom(ctx context.Context, i *instance.Instance, what string, err error, full func(free, least int64) bool) error {
 	if err == nil || ctx.Err() != nil || !dbconn.Starved(err) {
 		return err
 	}
@@ -27,10 +36,10 @@ func (e *Engine) ExplainNoRoom(ctx context.Context, i *instance.Instance, what s
 		return err
 	}
 	least := supervisor.ReadOnlyBelow(v, u)
-	if u.Free > least {
+	if !full(u.Free, least) {
 		return err
 	}
-	return &volume.NoRoomError{What: what, Kind: v.Kind(), Dir: v.Dir(), Need: 2 * least, Usage: u, Err: err}
+	return &volume.NoRoomError{What: what, Kind: v.Kind(), Dir: v.Dir(), Need: max(2*least, u.Free+least), Usage: u, Err: err}
 }
 
 // writableTimeout is how long a supervisor may take to find that a volume has room again and to
@@ -41,11 +50,11 @@ const (
 )
 
 // RetryReadOnly calls write, and calls it again while the server is read-only though its volume has
-// room again: the supervisor clears read_only within a second or so. It returns ExplainNoRoom's
-// error.
+// room again: the supervisor clears read_only within a second or so. Its error is as that of
+// ExplainNoRoom if the volume has no room.
 func (e *Engine) RetryReadOnly(ctx context.Context, i *instance.Instance, what string, write func() error) error {
 	for until := time.Now().Add(writableTimeout); ; {
-		err := e.ExplainNoRoom(ctx, i, what, write())
+		err := e.noRoom(ctx, i, what, write(), func(free, least int64) bool { return free <= least })
 		var full *volume.NoRoomError
 		if !dbconn.ReadOnly(err) || errors.As(err, &full) || time.Now().After(until) {
 			return err
