@@ -53,7 +53,7 @@ type TemplateRequest struct {
 	// 1024 bytes. With another key it is another template.
 	Key string `json:"key"`
 	// WaitSeconds is for how long to wait while another process builds it, in seconds; 0 is
-	// five minutes.
+	// fifteen minutes.
 	WaitSeconds float64 `json:"wait_s,omitempty"`
 	// BuildSeconds is for how long the caller may build it, in seconds; 0 is ten minutes.
 	// After that it is another's turn.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -25,6 +26,7 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/pool"
 )
 
 // contract is openapi.yaml, made strict: a field that it does not name is a fault
@@ -265,6 +267,25 @@ func TestLimits(t *testing.T) {
 	key := c.doc.Components.Schemas["TemplateRequest"].Value.Properties["key"].Value
 	if *key.MaxLength != MaxKey || key.MinLength != 1 {
 		t.Errorf("the longest key: the document says %d, the code %d", *key.MaxLength, MaxKey)
+	}
+}
+
+// TestDefaults holds the document's defaults against those of the pool, in seconds.
+func TestDefaults(t *testing.T) {
+	c := loadContract(t)
+	for _, tc := range []struct {
+		schema, field string
+		want          time.Duration
+	}{
+		{"DatabaseRequest", "ttl_s", pool.DefaultTTL},
+		{"DatabaseRequest", "wait_s", pool.DefaultWait},
+		{"TemplateRequest", "wait_s", pool.DefaultBuildWait},
+		{"TemplateRequest", "build_s", pool.DefaultBuild},
+	} {
+		got := c.doc.Components.Schemas[tc.schema].Value.Properties[tc.field].Value.Default
+		if got != tc.want.Seconds() {
+			t.Errorf("%s of %s: the document says %v, the pool %v", tc.field, tc.schema, got, tc.want.Seconds())
+		}
 	}
 }
 
