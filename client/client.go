@@ -19,11 +19,12 @@ import (
 	"os"
 )
 
-// EnvVar names the variable with the path of an instance's socket. `ramaria env`
+// EnvVar is the environment variable with the path of an instance's socket. `ramaria env`
 // prints it, and `ramaria run` sets it for its command.
 const EnvVar = "RAMARIA_API"
 
-// EnvInstance names the variable with an instance's name, which comes with EnvVar.
+// EnvInstance is the environment variable with the name of an instance. `ramaria env` prints it
+// together with EnvVar.
 const EnvInstance = "RAMARIA_INSTANCE"
 
 const (
@@ -36,28 +37,28 @@ const (
 	jsonType = "application/json"
 )
 
-// Client asks one instance, and may be used by several goroutines at once. It outlives
-// a restart of the instance.
+// Client talks to one instance. Several goroutines may use it at once. It outlives a restart of
+// the instance.
 //
-// Between two calls it keeps connections, which halves what a short call takes: at most
-// as many as calls were made at once, and MaxIdle. Close closes them. A Client that is
-// not closed leaves no goroutine, and its connections to the garbage collector.
+// Between calls it keeps connections open, which halves the time of a short call: at most as
+// many as there were calls at once, and at most MaxIdle. Close closes them. A Client that is
+// not closed leaks no goroutine, and the garbage collector closes its connections.
 //
-// A call takes as long as the instance takes, unless its context ends first; the
-// instance is told then, and gives up what it was doing. Its errors are *Error where
-// the instance answered, and match ErrNoServer where none did.
+// A call takes as long as the instance takes, unless its context ends first: the instance is
+// then told, and gives up what it was doing. Errors are *Error if the instance answered, and
+// match ErrNoServer if no instance did.
 type Client struct {
 	conns *conns
 }
 
-// New returns a client of the instance whose socket is at the path socket. It does
-// not connect yet.
+// New returns a client of the instance whose socket has the path socket. It does not connect
+// yet.
 func New(socket string) *Client {
 	return &Client{conns: &conns{socket: socket}}
 }
 
-// FromEnv returns a client of the instance that the variable RAMARIA_API names. Where
-// it is not set the error matches ErrNoServer.
+// FromEnv returns a client of the instance that the variable RAMARIA_API names. If the variable
+// is not set, the error matches ErrNoServer.
 func FromEnv() (*Client, error) {
 	socket := os.Getenv(EnvVar)
 	if socket == "" {
@@ -69,9 +70,9 @@ func FromEnv() (*Client, error) {
 // Socket returns the path of the instance's socket.
 func (c *Client) Socket() string { return c.conns.socket }
 
-// Close closes the connections that no call uses, and makes those under way close
-// theirs. It may be called more than once, and the Client be used afterwards: each call
-// then has a connection of its own.
+// Close closes the connections that no call uses; calls under way close theirs at their end.
+// Close may be called more than once, and the Client used afterwards: each call then opens a
+// connection of its own.
 func (c *Client) Close() { c.conns.close() }
 
 // Status returns the state of the instance.
@@ -81,24 +82,23 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-// Wanted is what is expected of an instance. Fields that are empty have no opinion.
+// Wanted says which instance a caller expects. An empty field matches any.
 type Wanted struct {
 	// Instance is its name.
 	Instance string
-	// Server is its software, as --server of ramaria up has it: mysql, mariadb:11.4, or the
-	// path of a daemon.
+	// Server is the software, in the form of `ramaria up --server`: mysql, mariadb:11.4, or the
+	// path of a mariadbd or mysqld.
 	Server string
 }
 
-// WantedFromEnv is what the variables say by which an instance is chosen where
-// RAMARIA_API does not name one: RAMARIA_INSTANCE and RAMARIA_SERVER. RAMARIA_VOLUME is for instances
-// that are made.
+// WantedFromEnv returns what the variables RAMARIA_INSTANCE and RAMARIA_SERVER ask for. They
+// choose an instance where RAMARIA_API names none. (RAMARIA_VOLUME only says where to make a
+// new one.)
 func WantedFromEnv() Wanted {
 	return Wanted{Instance: os.Getenv(EnvInstance), Server: os.Getenv("RAMARIA_SERVER")}
 }
 
-// Expect asks whether the instance is the one that is wanted: the error is CodeOther if
-// it is another.
+// Expect checks that the instance is the wanted one. If it is another, the error is CodeOther.
 func (c *Client) Expect(ctx context.Context, w Wanted) error {
 	query := url.Values{}
 	for key, value := range map[string]string{"instance": w.Instance, "server": w.Server} {
@@ -112,36 +112,38 @@ func (c *Client) Expect(ctx context.Context, w Wanted) error {
 	return c.call(ctx, http.MethodGet, "/v1/status?"+query.Encode(), nil, nil)
 }
 
-// Branch makes another running instance with the data that this one has now. A name
-// that is taken is CodeExists, a volume that cannot hold it CodeNoRoom.
+// Branch starts a new instance with the data that this one has now. The error is CodeExists if
+// the name is taken, and CodeNoRoom if the volume cannot hold the branch.
 func (c *Client) Branch(ctx context.Context, r BranchRequest) (Branch, error) {
 	var b Branch
 	err := c.call(ctx, http.MethodPost, "/v1/branch", r, &b)
 	return b, err
 }
 
-// Marks lists the instance's marks.
+// Marks lists the instance's marks, the oldest first.
 func (c *Client) Marks(ctx context.Context) ([]Mark, error) {
 	var m []Mark
 	err := c.call(ctx, http.MethodGet, "/v1/marks", nil, &m)
 	return m, err
 }
 
-// Mark keeps the data that the instance has now under a label. A label that is taken is
-// CodeExists, unless the request says to replace.
+// Mark keeps the data that the instance has now under a label. The error is CodeExists if the
+// label is taken and the request does not say to replace its mark, and CodeNoRoom if the volume
+// cannot hold the mark.
 func (c *Client) Mark(ctx context.Context, r MarkRequest) (Mark, error) {
 	var m Mark
 	err := c.call(ctx, http.MethodPost, "/v1/marks", r, &m)
 	return m, err
 }
 
-// DeleteMark removes a mark; one that does not exist is CodeNotFound.
+// DeleteMark removes a mark. The error is CodeNotFound if the mark does not exist.
 func (c *Client) DeleteMark(ctx context.Context, label string) error {
 	return c.call(ctx, http.MethodDelete, markPath(label), nil, nil)
 }
 
-// Rewind puts the instance back to the data that it had at the mark, and keeps the
-// mark. Connections to the server break. A mark that does not exist is CodeNotFound.
+// Rewind puts the instance back to the data that it had at the mark, and keeps the mark. It
+// restarts the server, which closes all connections. The error is CodeNotFound if the mark does
+// not exist.
 func (c *Client) Rewind(ctx context.Context, label string) (Rewind, error) {
 	var r Rewind
 	err := c.call(ctx, http.MethodPost, markPath(label)+"/rewind", nil, &r)

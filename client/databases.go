@@ -11,81 +11,80 @@ import (
 type Template struct {
 	// Name is the database's.
 	Name string `json:"name"`
-	// Made is when the database was made a template, or taken again, the last time.
+	// Made is when the database was last made a template.
 	Made time.Time `json:"made"`
-	// Tables is how many there are. After a restart of the server this, Bytes and Changed are
-	// not known, and zero, until the template is used.
+	// Tables is how many tables it has. After a restart of the server Tables, Bytes and Changed
+	// are unknown, and zero, until the template is used.
 	Tables int `json:"tables"`
-	// Bytes is the size of the data.
+	// Bytes is the size of the data, in bytes.
 	Bytes int64 `json:"bytes"`
-	// Family and Key are what it was asked for by; both are empty for a database that was made a
-	// template by its name.
+	// Family and Key are the name and key of its TemplateRequest; both are empty if PutTemplate
+	// made the template of a database.
 	Family string `json:"family,omitempty"`
 	Key    string `json:"key,omitempty"`
-	// Leases is how many databases are in use that were made from it.
+	// Leases is how many of its clones are leased.
 	Leases int `json:"leases"`
-	// Spare is how many are ready for those who ask.
+	// Spare is how many of its clones are ready for new leases.
 	Spare int `json:"spare"`
-	// Changed says why no clones can be made of it any more; it is empty if they can.
+	// Changed says why no more clones can be made of it; empty if they can.
 	Changed string `json:"changed,omitempty"`
 }
 
 // DatabaseRequest asks for a lease.
 type DatabaseRequest struct {
-	// Template is the name of the template whose clone it is to be.
+	// Template is the name of the template to clone.
 	Template string `json:"template"`
-	// Name of the new database: 1 to 64 of A-Z, a-z, 0-9 and _. One is chosen where it
-	// is empty.
+	// Name of the new database: 1 to 64 of A-Z, a-z, 0-9 and _. If it is empty, the pool
+	// chooses one.
 	Name string `json:"name,omitempty"`
-	// TTLSeconds is for how long the database is kept after it was last used, in seconds, a
-	// year at most; 0 is an hour.
+	// TTLSeconds is how long the lease lasts after its last use, in seconds, a year at most; 0
+	// is an hour.
 	TTLSeconds float64 `json:"ttl_s,omitempty"`
-	// WaitSeconds is for how long to wait while as many databases are in use as may be, in
-	// seconds; 0 is a minute.
+	// WaitSeconds is how long to wait while the pool is full, in seconds, an hour at most; 0 is
+	// a minute.
 	WaitSeconds float64 `json:"wait_s,omitempty"`
 }
 
-// TemplateRequest asks for a template that is made of something.
+// TemplateRequest asks for a template by name and key.
 type TemplateRequest struct {
 	// Name is 1 to 64 of A-Z, a-z, 0-9 and _. The template's own name begins with it.
 	Name string `json:"name"`
-	// Key stands for all that the content depends on, such as a hash of the sources: 1 to
-	// 1024 bytes. With another key it is another template.
+	// Key identifies the content, for example by a hash of the sources: 1 to 1024 bytes.
+	// Another key means another template.
 	Key string `json:"key"`
-	// WaitSeconds is for how long to wait while another process builds it, in seconds; 0 is
-	// fifteen minutes.
+	// WaitSeconds is how long to wait while another process builds the template, in seconds, an
+	// hour at most; 0 is fifteen minutes.
 	WaitSeconds float64 `json:"wait_s,omitempty"`
-	// BuildSeconds is for how long the caller may build it, in seconds; 0 is ten minutes.
-	// After that it is another's turn.
+	// BuildSeconds is how long the caller may build the template, in seconds, a year at most; 0
+	// is ten minutes. After that another process may build it.
 	BuildSeconds float64 `json:"build_s,omitempty"`
 }
 
 // The states of a TemplateClaim.
 const (
 	StateReady = "ready" // the template is there
-	StateBuild = "build" // the caller is to fill the database, and PutTemplate ends that
+	StateBuild = "build" // the caller must fill the database, and then call PutTemplate
 )
 
 // TemplateClaim is the answer to a TemplateRequest.
 type TemplateClaim struct {
 	State    string   `json:"state"`
 	Template Template `json:"template"`
-	// Database is the empty one that is to be filled, with the application's account, until
-	// it expires; nil in StateReady.
+	// Database is the empty database that the caller must fill before Expires, with the
+	// application's account; nil in StateReady.
 	Database *Database `json:"database,omitempty"`
 }
 
 // Limits bound the pool of leases.
 type Limits struct {
-	// MaxDatabases is how many leases may be in use at a time. Those that are kept do not count.
+	// MaxDatabases is how many leases may be in use at a time. Kept ones do not count.
 	MaxDatabases int `json:"max_databases"`
-	// Spare is how many clones of each template are made ahead of requests, if there is
-	// room for them.
+	// Spare is how many clones of each template are made ahead of requests, if there is room.
 	Spare int `json:"spare"`
 }
 
-// Database is a lease: a clone of a template that its caller has for itself, and how an
-// application reaches it. Its user can do anything in it, and nothing elsewhere.
+// Database is a lease, one caller's exclusive hold on a clone of a template, and how an
+// application reaches it. Its account can do anything in this database, and nothing in others.
 type Database struct {
 	Name string `json:"name"`
 	Host string `json:"host"`
@@ -97,23 +96,24 @@ type Database struct {
 	// URL has all of it but the socket: mysql://USER:PASSWORD@HOST:PORT/NAME.
 	URL      string `json:"url"`
 	Template string `json:"template"`
-	// Expires is when the lease ends, unless it is used before; zero if it is kept.
+	// Expires is when the lease ends if it is not used before; zero if it is kept.
 	Expires time.Time `json:"expires_at,omitzero"`
-	// Kept says that it stays until it is dropped.
+	// Kept says that the database stays until it is dropped.
 	Kept bool `json:"kept,omitempty"`
 }
 
-// Reset is what it took to put a lease back to its template, or to its savepoint.
+// Reset says how a lease was put back to its template or its savepoint.
 type Reset struct {
-	// Way is how it was done, the cheapest first: noop (nothing had been written), rewind
-	// (what was written was undone), refill (tables that were written to were filled
-	// again), reclone (the database was made again).
+	// Way is how it was done, the cheapest first: noop (nothing had changed), rewind (the
+	// changed rows were undone), refill (the changed tables were filled again), reclone (the
+	// database was cloned again).
 	Way string `json:"way"`
 	// Micros is how long it took, in microseconds.
 	Micros int64 `json:"micros"`
-	// Why says why it was not a cheaper way.
+	// Why says why a cheaper way was not possible.
 	Why string `json:"why,omitempty"`
-	// Warnings are what the caller should know: the lease is as it should be all the same.
+	// Warnings say what the caller should know, such as changes outside the database. The lease
+	// is as it should be all the same.
 	Warnings []string `json:"warnings"`
 }
 
@@ -124,18 +124,18 @@ func (c *Client) Templates(ctx context.Context) ([]Template, error) {
 	return t, err
 }
 
-// PutTemplate makes the database of that name a template, or takes one again as it is
-// now. One that does not exist is CodeNotFound; one that is being changed, or that
-// is a clone itself, CodeBusy.
+// PutTemplate makes the database of that name a template. If it is one already, its present
+// content becomes the template. The error is CodeNotFound if the database does not exist, and
+// CodeBusy if it is being changed or is itself a clone.
 func (c *Client) PutTemplate(ctx context.Context, name string) (Template, error) {
 	var t Template
 	err := c.call(ctx, http.MethodPut, templatePath(name), nil, &t)
 	return t, err
 }
 
-// DeleteTemplate makes a template a database like any other: its data stays. One that is
-// being built is given up, and its database removed. One that does not exist is
-// CodeNotFound, one with clones CodeBusy.
+// DeleteTemplate makes a template an ordinary database; its data stays. A template that is
+// being built is given up, and its database removed. The error is CodeNotFound if the template
+// does not exist, and CodeBusy if it has clones.
 func (c *Client) DeleteTemplate(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodDelete, templatePath(name), nil, nil)
 }
@@ -147,10 +147,10 @@ func (c *Client) Databases(ctx context.Context) ([]Database, error) {
 	return d, err
 }
 
-// CreateTemplate returns the template with a name and a key, and waits for it while
-// another process builds it. Where there is none the caller is to build it: to fill the
-// database of the answer, and then to call PutTemplate, or DeleteTemplate if that fails.
-// CodeBusy says that the other process took too long.
+// CreateTemplate returns the template with the request's name and key, and waits while another
+// process builds it. If it does not exist, the state of the answer is StateBuild and the caller
+// must build it: fill the database of the answer, then call PutTemplate, or DeleteTemplate if
+// that fails. The error is CodeBusy if another process took too long to build it.
 func (c *Client) CreateTemplate(ctx context.Context, r TemplateRequest) (TemplateClaim, error) {
 	var t TemplateClaim
 	err := c.call(ctx, http.MethodPost, "/v1/templates", r, &t)
@@ -164,39 +164,40 @@ func (c *Client) Limits(ctx context.Context) (Limits, error) {
 	return l, err
 }
 
-// SetLimits changes them. Leases that are over them stay.
+// SetLimits changes the limits of the pool of leases and returns the new ones. Leases above a
+// lowered limit stay. The error is CodeInvalid if a limit is out of range.
 func (c *Client) SetLimits(ctx context.Context, l Limits) (Limits, error) {
 	var out Limits
 	err := c.call(ctx, http.MethodPut, "/v1/pool", l, &out)
 	return out, err
 }
 
-// Database returns one lease, and renews its time to live. One that does not exist is
-// CodeNotFound.
+// Database returns a lease and renews its time to live. The error is CodeNotFound if the lease
+// does not exist.
 func (c *Client) Database(ctx context.Context, name string) (Database, error) {
 	var d Database
 	err := c.call(ctx, http.MethodGet, databasePath(name), nil, &d)
 	return d, err
 }
 
-// KeepDatabase takes a lease out of the pool: it stays as it is until it is dropped.
-// One that does not exist is CodeNotFound.
+// KeepDatabase takes a lease out of the pool: it stays as it is until it is dropped. The error
+// is CodeNotFound if the lease does not exist.
 func (c *Client) KeepDatabase(ctx context.Context, name string) (Database, error) {
 	var d Database
 	err := c.call(ctx, http.MethodPost, databasePath(name)+"/keep", nil, &d)
 	return d, err
 }
 
-// Metrics returns what the instance counts, in the text format of Prometheus.
+// Metrics returns the instance's metrics in the text format of Prometheus.
 func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 	var b []byte
 	err := c.call(ctx, http.MethodGet, "/metrics", nil, &b)
 	return b, err
 }
 
-// NewDatabase leases a clone of a template. A template that does not exist is
-// CodeNotFound, one that was changed CodeChanged, a name that is taken CodeExists, a
-// volume that cannot hold it CodeNoRoom, and a pool that stays full CodeFull.
+// NewDatabase leases a clone of a template. The error is CodeNotFound if the template does not
+// exist, CodeChanged if it was changed, CodeExists if the name is taken, CodeNoRoom if the
+// volume cannot hold the clone, and CodeFull if the pool stays full.
 func (c *Client) NewDatabase(ctx context.Context, r DatabaseRequest) (Database, error) {
 	var d Database
 	err := c.call(ctx, http.MethodPost, "/v1/databases", r, &d)
@@ -206,16 +207,16 @@ func (c *Client) NewDatabase(ctx context.Context, r DatabaseRequest) (Database, 
 // ResetMode says what becomes of AUTO_INCREMENT when a lease is put back.
 type ResetMode string
 
-// What may become of counters. With KeepCounters they stay where they are, as DELETE leaves them,
-// where rows alone are undone, which takes less time where they have moved; the next call that
-// restores them puts them back all the same. "" is RestoreCounters.
+// The modes of a reset; "" is RestoreCounters. KeepCounters leaves AUTO_INCREMENT as it is where
+// only rows are undone, which is faster if it has moved. A later call with RestoreCounters puts it
+// back all the same.
 const (
 	RestoreCounters ResetMode = "restore"
 	KeepCounters    ResetMode = "keep"
 )
 
-// ResetDatabase puts a lease back to its template. One that does not exist is
-// CodeNotFound, one whose template was changed CodeChanged.
+// ResetDatabase puts a lease back to its template. The error is CodeNotFound if the lease does
+// not exist, and CodeChanged if the template was changed.
 func (c *Client) ResetDatabase(ctx context.Context, name string, mode ResetMode) (Reset, error) {
 	return c.putBack(ctx, name, "/reset", mode)
 }
@@ -229,15 +230,16 @@ func (c *Client) putBack(ctx context.Context, name, action string, mode ResetMod
 	return r, err
 }
 
-// SetSavepoint sets the savepoint of a lease to what is committed in it now. RollbackDatabase goes
-// back to it, until the next ResetDatabase or SetSavepoint. A lease of which more than rows was
-// changed is CodeChanged: it can have no savepoint.
+// SetSavepoint sets the savepoint of a lease to what is committed in it now, for
+// RollbackDatabase. It lasts until the next ResetDatabase or SetSavepoint. The error is
+// CodeChanged if more than rows was changed in the lease: it can then have no savepoint.
 func (c *Client) SetSavepoint(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodPost, databasePath(name)+"/savepoint", nil, nil)
 }
 
-// RollbackDatabase puts a lease back to its savepoint, and keeps the savepoint. That it has none,
-// or that undoing rows is not enough, is CodeLost: then it was reset to its template, and has none.
+// RollbackDatabase puts a lease back to its savepoint, and keeps the savepoint. The error is
+// CodeLost if the lease has no savepoint, or if undoing rows is not enough: the lease was then
+// reset to its template and has no savepoint any more.
 func (c *Client) RollbackDatabase(ctx context.Context, name string, mode ResetMode) (Reset, error) {
 	return c.putBack(ctx, name, "/rollback", mode)
 }
@@ -256,8 +258,8 @@ func (c *Client) RewindDatabase(ctx context.Context, name string, mode ResetMode
 	return c.RollbackDatabase(ctx, name, mode)
 }
 
-// DropDatabase releases a lease: its account and connections are dropped, and the database
-// returns to the pool. One that does not exist is CodeNotFound.
+// DropDatabase releases a lease: it drops the lease's account and connections and returns the
+// database to the pool. The error is CodeNotFound if the lease does not exist.
 func (c *Client) DropDatabase(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodDelete, databasePath(name), nil, nil)
 }

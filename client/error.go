@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// ErrNoServer says that no instance is there to ask: there is no socket, nothing
-// listens on it, or nothing says where it is.
+// ErrNoServer says that no instance answered: its socket does not exist, nothing listens on it,
+// or RAMARIA_API does not name it.
 var ErrNoServer = errors.New("no instance answers")
 
 // The codes of errors. New ones may come.
@@ -21,7 +21,7 @@ const (
 	CodeNoLog       = "no_log"      // the instance keeps no binary log (--log off), without which nothing can be cloned or reset
 	CodeOther       = "other"       // the instance is not the one that is wanted
 	CodeBusy        = "busy"        // something else is going on; the same request can succeed later
-	CodeFull        = "full"        // all databases that there may be are in use
+	CodeFull        = "full"        // as many databases are in use as the pool allows
 	CodeTooLarge    = "too_large"   // the request's body is too large
 	CodeMediaType   = "bad_type"    // the request's body is not JSON
 	CodeNoRoom      = "no_room"     // the volume or the memory cannot hold it
@@ -29,7 +29,7 @@ const (
 	CodeInternal    = "internal"    // everything else
 )
 
-// Error is what an instance answers when it does not do what it was asked.
+// Error is the answer of an instance that refused a request, or failed to do it.
 type Error struct {
 	// Status is the HTTP status.
 	Status int
@@ -54,7 +54,7 @@ type ErrorBody struct {
 	Error ErrorDetail `json:"error"`
 }
 
-// ErrorDetail is what went wrong; see Error.
+// ErrorDetail says what went wrong; see Error.
 type ErrorDetail struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

@@ -2,7 +2,7 @@ package client
 
 import "time"
 
-// Status is how an instance is. Names are those of `ramaria status --json` where
+// Status is the state of an instance. Fields have the names of `ramaria status --json` where
 // they mean the same.
 type Status struct {
 	Name string `json:"name"`
@@ -12,7 +12,7 @@ type Status struct {
 	Since time.Time `json:"since"`
 	// Reason says why it crashed or did not start.
 	Reason string `json:"reason,omitempty"`
-	// Warnings are what the supervisor's watch has to say at present.
+	// Warnings say what is wrong at present, such as a volume that is nearly full.
 	Warnings []string `json:"warnings"`
 	// ReadySeconds is how long the server took from exec to its first answer.
 	ReadySeconds float64 `json:"ready_seconds"`
@@ -21,10 +21,10 @@ type Status struct {
 	Endpoint Endpoint         `json:"endpoint"`
 	Volume   Volume           `json:"volume"`
 	Snapshot SnapshotEstimate `json:"snapshot"`
-	// Log is on, or off for a server without a binary log: nothing can be cloned or reset then,
-	// and what asks for it is CodeNoLog.
+	// Log is on, or off for a server without a binary log, which has no templates or leases:
+	// calls about them return CodeNoLog.
 	Log string `json:"log"`
-	// Marks are in the order in which they were made.
+	// Marks are the instance's marks, the oldest first.
 	Marks    []Mark   `json:"marks"`
 	Counters Counters `json:"counters"`
 }
@@ -33,9 +33,9 @@ type Status struct {
 type Server struct {
 	// Flavour is mariadb or mysql.
 	Flavour string `json:"flavour"`
-	// Version is as in 10.11.19.
+	// Version is the server's, for example 10.11.19.
 	Version string `json:"version"`
-	// Path is the daemon's, "" where the instance does not tell.
+	// Path is that of the server's program; "" if the instance does not tell.
 	Path string `json:"path,omitempty"`
 }
 
@@ -52,17 +52,17 @@ type Endpoint struct {
 	URL string `json:"url"`
 }
 
-// Volume is the room in which an instance lives. It is shared with other instances.
+// Volume is where an instance lies. Other instances may lie in it too.
 type Volume struct {
 	// Kind is as --volume has it: xfs, shm, disk, ...
 	Kind string `json:"kind"`
 	// Dir is the volume's directory.
 	Dir string `json:"dir"`
-	// SizeBytes is the limit that applies.
+	// SizeBytes is the limit of the volume's size, in bytes.
 	SizeBytes int64 `json:"size_bytes"`
-	// UsedBytes is what the volume's files hold.
+	// UsedBytes is the size of the volume's files, in bytes.
 	UsedBytes int64 `json:"used_bytes"`
-	// FreeBytes is what can still be written.
+	// FreeBytes is how much can still be written, in bytes.
 	FreeBytes int64 `json:"free_bytes"`
 	// Bound is what will run out first: limit, file system, inodes, memory or cgroup.
 	Bound string `json:"bound"`
@@ -73,14 +73,13 @@ type Volume struct {
 
 // SnapshotEstimate is what a branch or a mark would cost now.
 type SnapshotEstimate struct {
-	// DataBytes is what would be copied, or shared where the volume can.
+	// DataBytes is how much would be copied, or shared if the volume can, in bytes.
 	DataBytes int64 `json:"data_bytes"`
-	// ExpectedPauseMicros is for how long the server would not write, in
-	// microseconds.
+	// ExpectedPauseMicros is how long the server would be paused, in microseconds.
 	ExpectedPauseMicros int64 `json:"expected_pause_micros"`
 }
 
-// Counters count what was done since the supervisor started.
+// Counters count what the instance has done since its supervisor started.
 type Counters struct {
 	Branches int64 `json:"branches"`
 	Marks    int64 `json:"marks"`
@@ -94,27 +93,27 @@ type BranchRequest struct {
 	Name string `json:"name"`
 }
 
-// Branch is a new instance that runs.
+// Branch is a new running instance.
 type Branch struct {
 	Name     string   `json:"name"`
 	Endpoint Endpoint `json:"endpoint"`
 	// API is the path of the new instance's own socket, for New.
 	API      string   `json:"api"`
 	Snapshot Snapshot `json:"snapshot"`
-	// ReadyMicros is how long all of it took, from the request to the first answer of
-	// the new server, in microseconds.
+	// ReadyMicros is the time from the request to the first answer of the new server, in
+	// microseconds.
 	ReadyMicros int64 `json:"ready_micros"`
 }
 
-// Snapshot is what a copy of a running server's data cost. Times are in microseconds.
+// Snapshot is what it cost to copy the data of a running server. Times are in microseconds.
 type Snapshot struct {
-	// LiveMicros is how long was copied beforehand, with the server at work.
+	// LiveMicros is the time of the copying before the pause, while the server worked.
 	LiveMicros int64 `json:"live_micros"`
-	// PauseMicros is for how long the server did not write.
+	// PauseMicros is how long the server was paused.
 	PauseMicros int64 `json:"pause_micros"`
-	// TotalMicros is how long the snapshot took altogether.
+	// TotalMicros is how long the whole snapshot took.
 	TotalMicros int64 `json:"total_micros"`
-	// DataBytes is what was copied or shared.
+	// DataBytes is how much was copied or shared, in bytes.
 	DataBytes int64 `json:"data_bytes"`
 }
 
@@ -122,7 +121,7 @@ type Snapshot struct {
 type MarkRequest struct {
 	// Label follows the rules of BranchRequest.Name.
 	Label string `json:"label"`
-	// Replace says that a mark with this label is to be replaced, not an error.
+	// Replace says to replace the mark with this label, if there is one.
 	Replace bool `json:"replace,omitempty"`
 }
 
@@ -130,18 +129,17 @@ type MarkRequest struct {
 type Mark struct {
 	Label   string    `json:"label"`
 	Created time.Time `json:"created"`
-	// DataBytes is the size of the data.
+	// DataBytes is the size of the data, in bytes.
 	DataBytes int64 `json:"data_bytes"`
-	// Snapshot is what making it cost, if that is known.
+	// Snapshot is what it cost to make the mark; nil if unknown.
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 }
 
 // Rewind is what going back to a mark cost. Times are in microseconds.
 type Rewind struct {
 	Label string `json:"label"`
-	// Micros is how long all of it took, from the request to the server's first
-	// answer.
+	// Micros is the time from the request to the server's first answer.
 	Micros int64 `json:"micros"`
-	// ReadyMicros is the part in which the server started.
+	// ReadyMicros is the part of Micros in which the server started.
 	ReadyMicros int64 `json:"ready_micros"`
 }

@@ -1,6 +1,6 @@
-// Package ramariatest gives each test a MySQL or MariaDB database of its own: a real
-// server's, full of what the test needs from the start, and put back in about a
-// millisecond when the test is done.
+// Package ramariatest gives each test a database of its own on a real MySQL or MariaDB
+// server, with the data that the test needs. When the test is done, the database is put
+// back in about a millisecond.
 //
 //	func TestOrder(t *testing.T) {
 //		t.Parallel()
@@ -10,33 +10,35 @@
 //
 // # Where the server comes from
 //
-// Where RAMARIA_API is set (`ramaria run -- go test ./...`, or `eval "$(ramaria env)"`),
-// its instance is used. Otherwise the first test of a process runs `ramaria up tests`,
-// which any number of processes may do at once. That instance stays up on purpose: the
-// next run finds its templates ready. `ramaria down tests --rm` removes it.
-// RAMARIA_INSTANCE is another name than tests, RAMARIA_BIN the program, if it is not the
-// ramaria in PATH; ramaria's own variables, such as RAMARIA_SERVER=mysql:9.7, choose the
-// server. An instance that runs another server is an error.
+// If RAMARIA_API is set (`ramaria run -- go test ./...`, or `eval "$(ramaria env)"`),
+// tests use that instance. Otherwise the first test of a process runs `ramaria up tests`,
+// which any number of processes may do at once. That instance stays up on purpose, so
+// that the next run finds its templates ready; `ramaria down tests --rm` removes it.
+//
+// RAMARIA_INSTANCE sets another name than tests, and RAMARIA_BIN the path of the ramaria
+// program if it is not in PATH. The variables of ramaria, such as
+// RAMARIA_SERVER=mysql:9.7, choose the server; an instance that runs another one is an
+// error.
 //
 // # What is isolated
 //
-// A database belongs to one test at a time, with an account that sees nothing else, and
-// has what its template has, AUTO_INCREMENT included. Connections are never handed from
-// one test to the next, so neither are variables of a session, temporary tables and
-// locks. What reaches beyond the database, such as CREATE USER, stays; the test's log
-// says so where the server's log tells.
+// A database belongs to one test at a time. Its account sees no other database, and it
+// starts with what its template has, AUTO_INCREMENT included. Connections are never
+// passed from one test to the next, nor are session variables, temporary tables and locks.
+// What a test changes outside of the database, for example by CREATE USER, stays; the
+// test's log names it where the binary log shows it.
 //
-// When a test ends, what it left open is rolled back and closed. That does not reach the
-// connections that it made by itself, with a DSN: it must close those, as the database
-// goes on to another test.
+// When a test ends, its open transactions are rolled back and its connections closed. A
+// test must itself close the connections that it opened by a DSN, since the database goes
+// to another test.
 //
 // # How long a database is kept
 //
-// A database that a test is done with waits for the next one, as a reset costs less than
-// a new database: at most four in a process, none for longer than twenty seconds.
-// Go calls nothing when a test process ends, so those that wait then are kept by the
-// instance until their TTL, a minute, has run out. Where many packages are tested at
-// once, let [Main] give them back:
+// When a test is done, its database waits for the next test, since a reset costs less than
+// a new database: at most four wait in a process, each for at most twenty seconds. Go
+// calls no function when a test process ends, so the instance keeps those that wait then
+// until their TTL, a minute, has run out. Where many packages are tested at once, let
+// [Main] release them:
 //
 //	func TestMain(m *testing.M) { ramariatest.Main(m) }
 package ramariatest

@@ -13,14 +13,14 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 )
 
-// EnvInstance names the variable with the name of the instance that is started where
-// RAMARIA_API is not set; EnvProgram the one with the path of the ramaria program.
+// Environment variables: EnvInstance has the name of the instance to start where RAMARIA_API
+// is not set, EnvProgram the path of the ramaria program.
 const (
 	EnvInstance = client.EnvInstance
 	EnvProgram  = "RAMARIA_BIN"
 )
 
-// DefaultInstance is the name of the instance that is started where nothing else is said.
+// DefaultInstance is the name of the instance to start where EnvInstance is not set.
 const DefaultInstance = "tests"
 
 // exitWait is for how long a program may take to end once it was told to.

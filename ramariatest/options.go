@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// EnvKeep names the variable that, set to 1, is the option Keep for all tests.
+// EnvKeep is the environment variable that, set to 1, turns the option Keep on for all tests.
 const EnvKeep = "RAMARIA_KEEP"
 
-// DefaultTTL is for how long a database outlives its test process, and DebugTTL the same
-// where the process is run by a debugger, which stops it for as long as its user thinks.
+// DefaultTTL is how long a database outlives its test process. DebugTTL is the same for a
+// process under a debugger, which may stop it for a long time.
 const (
 	DefaultTTL = time.Minute
 	DebugTTL   = time.Hour
@@ -22,7 +22,7 @@ const (
 // minTTL is the least that can be renewed in time.
 const minTTL = 3 * time.Second
 
-// An Option says what database New and NewDatabase are to give.
+// An Option sets what database New and NewDatabase return.
 type Option func(*options)
 
 type options struct {
@@ -33,12 +33,12 @@ type options struct {
 	params   string
 }
 
-// Template says of what the database is a copy: of the template with that name (A-Z, a-z,
-// 0-9 and _), which is made of source when it is not there. With no source it must be
-// there: `ramaria template add` has made it. Without the option the database is empty.
+// Template sets the template of the database, by name (A-Z, a-z, 0-9 and _). If the template
+// does not exist, it is made of source; without a source it must exist, as made by `ramaria
+// template add`. Without this option the database is empty.
 //
-// A template is made once for all tests, processes and runs that use the instance, and
-// made again where its source changed. Others wait meanwhile.
+// A template is made once for all tests, processes and runs that use the instance, and again
+// when its source changes. Tests that need it wait meanwhile.
 func Template(name string, source ...Source) Option {
 	return func(o *options) {
 		o.template, o.source = name, Source{}
@@ -48,21 +48,22 @@ func Template(name string, source ...Source) Option {
 	}
 }
 
-// TTL is for how long the database is kept once it is not renewed: a running test process
-// does, so it matters when that is killed, or stopped for longer than this. The least is
-// three seconds; 0 is DefaultTTL, or DebugTTL in a debugger.
+// TTL sets how long the instance keeps the database without a renewal. A running test process
+// renews it, so the TTL matters if the process is killed, or stopped for longer. At least three
+// seconds; 0 is DefaultTTL, or DebugTTL under a debugger.
 func TTL(d time.Duration) Option {
 	return func(o *options) { o.ttl = d }
 }
 
-// Keep keeps the database of a test that failed, and logs how to reach it. It stays until
-// `ramaria db drop`. So does the environment: RAMARIA_KEEP=1 go test -run TestOrder
+// Keep keeps the database of a failed test until `ramaria db drop`, and logs how to reach it.
+// RAMARIA_KEEP=1 in the environment does the same for all tests.
 func Keep() Option {
 	return func(o *options) { o.keep = true }
 }
 
-// Params are parameters of the driver's DSN, such as "parseTime=true&loc=UTC"; see
-// github.com/go-sql-driver/mysql. They count for the function of Build too.
+// Params sets parameters of the driver's DSN, such as "parseTime=true&loc=UTC"; see
+// github.com/go-sql-driver/mysql. They also apply to the database that the function of Build
+// fills.
 func Params(params string) Option {
 	return func(o *options) { o.params = params }
 }
@@ -74,15 +75,15 @@ type Source struct {
 	fill  func(context.Context, *sql.DB) error
 }
 
-// FromDump makes a template of dumps: .sql, .sql.gz, .sql.zst and .sql.xz files, and directories of
-// them. It is made again when their content changes. It takes the ramaria program, also
-// where RAMARIA_API is set.
+// FromDump makes a template of dumps: .sql, .sql.gz, .sql.zst and .sql.xz files, and
+// directories of them. When their content changes, the template is made again. FromDump runs
+// the ramaria program, even if RAMARIA_API is set.
 func FromDump(paths ...string) Source { return Source{dumps: paths} }
 
-// Build makes a template by a function that fills an empty database. The key must stand for
-// everything that the content depends on, such as a hash of the migrations; it has 1
-// to 1024 bytes. The account of the database that fill is given may do anything on the
-// server. An error of fill fails all tests of the process that use the template.
+// Build makes a template with a function that fills an empty database. The key, of 1 to 1024
+// bytes, must identify everything that the content depends on, for example by a hash of the
+// migrations. The account of the database that fill gets may do anything on the server. An
+// error of fill fails all tests of the process that use the template.
 func Build(key string, fill func(ctx context.Context, db *sql.DB) error) Source {
 	return Source{key: key, fill: fill}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 )
 
-// ErrReset is what errors match of connections and transactions that a reset of their
-// database put an end to.
+// ErrReset is matched by errors of connections and transactions that a reset of their database
+// ended.
 var ErrReset = errors.New("roll back or commit before the reset")
 
 var (

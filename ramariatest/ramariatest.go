@@ -16,25 +16,25 @@ import (
 // endTimeout is for how long what is done at the end of a test may take.
 const endTimeout = time.Minute
 
-// New returns a database for the test alone, as its template is. It is put back when the
-// test ends; its connections are closed then, and what they left open is rolled back. A
-// test that cannot have one fails at once.
+// New returns a database for this test alone, with the content of its template. When the test
+// ends, open transactions are rolled back, the connections closed, and the database is put
+// back. If there is no database to be had, the test fails at once.
 //
-// Whatever it has to wait for, it gives up when t.Context ends.
+// New stops waiting when t.Context ends.
 func New(t testing.TB, opts ...Option) *sql.DB {
 	t.Helper()
 	return NewDatabase(t, opts...).DB
 }
 
-// Database is the database of one test. Its account can do anything in it, and nothing
-// elsewhere. Name, Host, Port, Socket, User, Password and URL, which is
+// Database is the database of one test. Its account can do anything in it, and nothing in
+// others. Name, Host, Port, Socket, User, Password and URL,
 // mysql://USER:PASSWORD@HOST:PORT/NAME, are for programs that the test runs.
 type Database struct {
 	client.Database
-	// DB is what New returns.
+	// DB is the pool of connections that New returns.
 	DB *sql.DB
-	// DSN is the same for sql.Open("mysql", DSN), with the parameters of Params. Connections
-	// made by it are the test's to close, and to roll back before Reset.
+	// DSN is for sql.Open("mysql", DSN), with the parameters of Params. The test must close
+	// connections that it opens with it, and roll them back before Reset.
 	DSN string
 
 	t     testing.TB
@@ -42,7 +42,8 @@ type Database struct {
 	pool  *pool
 }
 
-// NewDatabase is New for a test that needs more than connections.
+// NewDatabase is New for a test that needs more than a *sql.DB: a DSN, a URL for another
+// program, or Reset.
 func NewDatabase(t testing.TB, opts ...Option) *Database {
 	t.Helper()
 	o := newOptions(opts)
@@ -59,9 +60,9 @@ func NewDatabase(t testing.TB, opts ...Option) *Database {
 	return d
 }
 
-// Reset puts the database back in the middle of a test. Connections stay; on those that have
-// a transaction open it is rolled back, and a sql.Tx then gives an error that matches
-// ErrReset.
+// Reset puts the database back in the middle of a test. Connections stay open. An open
+// transaction is rolled back, and its sql.Tx then returns an error that matches ErrReset. If
+// the reset fails, so does the test.
 func (d *Database) Reset() {
 	d.t.Helper()
 	if err := d.reset(d.t.Context()); err != nil {
@@ -177,9 +178,9 @@ func (p *process) release(ctx context.Context) error {
 	return ls.release(ctx)
 }
 
-// Main runs the tests of a package, and then gives back the databases that wait for
-// further tests. Called by TestMain, it makes room at once for tests of other packages. Its
-// result is m.Run's, which TestMain need not pass on.
+// Main runs the tests of a package and then releases the databases that wait for further tests,
+// so that tests of other packages can have them at once. Call it in TestMain. It returns the
+// result of m.Run, which TestMain need not pass on.
 func Main(m interface{ Run() int }) int {
 	code := m.Run()
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)

@@ -8,8 +8,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
-// LockNewAccounts calls f, and locks the accounts without a password that there are then and were not
-// before, also when f fails: other users of the machine reach the port.
+// LockNewAccounts calls f and then locks the accounts without a password that f has added, even
+// if f fails: other users of the machine can reach the port.
 func (e *Engine) LockNewAccounts(ctx context.Context, i *instance.Instance, f func() error) error {
 	db, err := dbconn.Open(i.Endpoint.Socket, i.Endpoint.Login, "")
 	if err != nil {

@@ -10,22 +10,24 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// BranchRequest asks for a new instance on the data that another one has now.
+// BranchRequest asks for a new instance, New, with the data that the instance Name has now.
 type BranchRequest struct {
 	Name string // of the parent
 	New  string
 }
 
-// Branched tells of a new branch.
+// Branched describes a new branch.
 type Branched struct {
 	URL string
-	// Ran says that the parent runs. Ready is then how long it took until the branch answered, and
-	// Pause for how long the parent was paused.
+	// Ran says that the parent was running. Ready is then the time until the branch answered,
+	// and Pause how long the parent was paused.
 	Ran          bool
 	Ready, Pause time.Duration
 }
 
-// Branch starts a new instance on the data that another one has now, running or not.
+// Branch starts a new instance with the data that another one has now, whether that one runs or
+// not. If it runs, errors are those of client.Client.Branch. Otherwise they match
+// instance.ErrNotFound, instance.ErrTaken or, for an invalid name, RequestError.
 func (e *Engine) Branch(ctx context.Context, q BranchRequest) (out Branched, err error) {
 	if err := instance.CheckNew(q.New); err != nil {
 		return Branched{}, RequestError{err}

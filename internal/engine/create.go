@@ -53,8 +53,8 @@ func (e *Engine) prepare(ctx context.Context, spec instance.Spec, stdin io.Reade
 	return &prepared{volume: v, image: img, server: srv}, nil
 }
 
-// BuildImage builds the image that spec asks for, if it is not there, and returns its id. stdin is
-// read for the source "-".
+// BuildImage builds the image that spec asks for, unless it exists, and returns its id. It
+// reads stdin for the source "-".
 func (e *Engine) BuildImage(ctx context.Context, spec instance.Spec, stdin io.Reader) (string, error) {
 	p, err := e.prepare(ctx, spec, stdin)
 	if err != nil {

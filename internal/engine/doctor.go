@@ -17,7 +17,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// Doctor looks at what this machine allows, and what to change.
+// Doctor checks what this machine allows, and says what to change.
 func (e *Engine) Doctor(ctx context.Context) []Finding {
 	var all []Finding
 	for _, look := range []func(context.Context) []Finding{
@@ -28,7 +28,7 @@ func (e *Engine) Doctor(ctx context.Context) []Finding {
 	return all
 }
 
-// Finding is one thing that doctor looked at.
+// Finding is the result of one check of Doctor.
 type Finding struct {
 	Topic string `json:"topic"`
 	// Level is ok, note or bad; bad keeps instances from running.

@@ -11,14 +11,14 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// DownRequest asks for an instance to be stopped.
+// DownRequest asks to stop an instance.
 type DownRequest struct {
 	Name string
-	// Remove has it removed as well, with its data.
+	// Remove says to remove the instance as well, with its data.
 	Remove bool
 }
 
-// Down stops one instance, and removes it if that is asked for.
+// Down stops an instance, and removes it if the request says so.
 func (e *Engine) Down(ctx context.Context, q DownRequest) error {
 	if r, err := e.Registry.Get(q.Name); err != nil {
 		return err

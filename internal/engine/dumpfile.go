@@ -13,7 +13,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/progress"
 )
 
-// Stdin is the path that stands for standard input.
+// Stdin is the path that means standard input.
 const Stdin = "-"
 
 // dumpFile is a dump that is there to be read.
@@ -77,8 +77,8 @@ func (e *Engine) bar(does string, d dumpFile) io.WriteCloser {
 	return progress.Quiet(w, terminal, does+" "+d.name, size)
 }
 
-// Interruptible reads r until ctx ends. A read of a pipe cannot be interrupted: it goes on
-// until the program ends, which is soon.
+// Interruptible returns a reader of r that fails once ctx ends. A read of a pipe cannot be
+// interrupted: it goes on in the background until the program ends.
 func Interruptible(ctx context.Context, r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })

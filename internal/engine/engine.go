@@ -14,16 +14,16 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// Engine serves one user's home. UID, and Home where the usual places are not meant, are set
-// before Open, which sets what stands below them.
+// Engine serves one user's home. Set UID, and Home for other places than the usual ones, before
+// Open; Open sets the fields below Listener.
 type Engine struct {
-	// UID is the user's, and Home the directory below which everything lies, "" for the usual
+	// UID is the user's id. Home is the directory below which everything lies, "" for the usual
 	// places.
 	UID  int
 	Home string
-	// Host is the machine; its zero value is this one.
+	// Host is the machine; the zero value is the one that the program runs on.
 	Host host.Host
-	// Listener hears what the use cases tell while they work; nil hears nothing.
+	// Listener gets notes and progress of use cases; may be nil.
 	Listener Listener
 
 	Places   host.Places
@@ -33,18 +33,18 @@ type Engine struct {
 	Owner    volume.Owner
 }
 
-// Listener hears what a use case tells while it works. Use cases that run at once may call
-// it at once.
+// Listener gets notes and progress of use cases while they work. Use cases that run at once may
+// call it at once.
 type Listener interface {
-	// Note takes a line that the user should read, which may be followed by one that begins
-	// with "hint: ".
+	// Note gets a line for the user, which a line that begins with "hint: " may follow.
 	Note(text string)
-	// Progress is where steps that take long show how far they are, and whether that is a
-	// terminal, on which a bar can be drawn.
+	// Progress returns where long steps write their progress, and whether that is a terminal,
+	// on which a bar can be drawn.
 	Progress() (w io.Writer, terminal bool)
 }
 
-// RequestError is a request that is invalid as it stands, whatever there is.
+// RequestError says that a request is invalid in itself, such as a malformed name, or does not
+// fit how the instance was made.
 type RequestError struct{ error }
 
 func (e RequestError) Unwrap() error { return e.error }

@@ -20,12 +20,12 @@ type ImageListing struct {
 	Volume  volume.Kind `json:"volume"`
 	LastUse time.Time   `json:"last_use"`
 	InUse   bool        `json:"in_use"`
-	// Saved is the file that it is saved in, of SavedSize bytes.
+	// Saved is the path of its saved file, SavedSize the size of that in bytes.
 	Saved     string `json:"saved,omitempty"`
 	SavedSize int64  `json:"saved_size,omitempty"`
 }
 
-// NoVolume is the kind of volume of an image that is only saved.
+// NoVolume is the volume kind of an image that is saved but in no volume.
 const NoVolume volume.Kind = "-"
 
 // imagePlaces is where one image is: in the volumes of stores, and in a file.
@@ -80,8 +80,8 @@ func (e *Engine) ImageIDs(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// ListImages returns the images in all volumes, the last used first, then those that are only
-// saved. A saved image that is damaged is left out with a note.
+// ListImages returns the images in all volumes, the last used first, followed by those that are
+// only saved. It leaves a damaged saved image out, with a note.
 func (e *Engine) ListImages(ctx context.Context) ([]ImageListing, error) {
 	found, ids, err := e.findImages(ctx)
 	if err != nil {
@@ -139,9 +139,9 @@ func checkImageIDs(ids ...string) error {
 	return nil
 }
 
-// RemoveImagesRequest asks for images to be removed.
+// RemoveImagesRequest asks to remove images.
 type RemoveImagesRequest struct {
-	// IDs are ids, or beginnings of ids. All stands for all images that no instance uses.
+	// IDs are ids of images, or beginnings of ids. All means all images that no instance uses.
 	IDs []string
 	All bool
 	// KeepHot keeps the images in volumes, KeepSaved the saved ones.
@@ -152,12 +152,12 @@ type RemoveImagesRequest struct {
 type RemovedImage struct {
 	ID   string
 	Size int64 // in bytes
-	// Saved says that it was the saved one.
+	// Saved says that the saved file was removed, not the image in a volume.
 	Saved bool
 }
 
-// RemoveImages removes images and returns those that it removed, also beside an error. A saved
-// image stays as long as one of that id in a volume has to.
+// RemoveImages removes images and returns those that it removed, together with an error if
+// others failed. It keeps a saved image as long as the image of that id in a volume must stay.
 func (e *Engine) RemoveImages(ctx context.Context, q RemoveImagesRequest) (removed []RemovedImage, err error) {
 	if err := checkImageIDs(q.IDs...); err != nil {
 		return nil, err
@@ -244,8 +244,9 @@ func (e *Engine) removeImage(ctx context.Context, id string, p *imagePlaces, q R
 	return true, append(removed, RemovedImage{ID: id, Size: p.saved.Size, Saved: true}), nil
 }
 
-// SaveImage saves the image whose id begins with prefix to disk, unless it is saved already, and
-// returns the path of the file. A saved file that is damaged is made again.
+// SaveImage saves the image whose id begins with prefix to disk and returns the path of the
+// file. A whole file that exists stays; a damaged one is written again. The error matches
+// image.ErrNotFound if no image has that prefix.
 func (e *Engine) SaveImage(ctx context.Context, prefix string) (path string, err error) {
 	if err := checkImageIDs(prefix); err != nil {
 		return "", err

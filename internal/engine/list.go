@@ -8,8 +8,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// InstanceListing tells of one instance; see docs/json.md, ls and status. Fields are added, never
-// changed.
+// InstanceListing describes one instance; see docs/json.md, ls and status. Fields are added,
+// never changed.
 type InstanceListing struct {
 	Name     string         `json:"name"`
 	Phase    instance.Phase `json:"phase"`
@@ -20,8 +20,8 @@ type InstanceListing struct {
 	Volume   string         `json:"volume"`
 	Dir      string         `json:"dir"`
 	DataDir  string         `json:"datadir"`
-	// Size is what its files hold, in bytes. Blocks that it shares with its image, its
-	// parent or its marks count in each of them: see volume ls for what is taken.
+	// Size is the size of its files, in bytes. Blocks that it shares with its image, its parent
+	// or its marks count in each of them; see volume ls for what is really taken.
 	Size     int64     `json:"size"`
 	Image    string    `json:"image,omitempty"`
 	Origin   string    `json:"origin,omitempty"`
@@ -33,7 +33,7 @@ type InstanceListing struct {
 	Created  time.Time `json:"created"`
 	// Log is off for a server without a binary log, else on.
 	Log string `json:"log,omitempty"`
-	// Marks are what ramaria rewind can go back to, the oldest first.
+	// Marks are the marks to which ramaria rewind can go back, the oldest first.
 	Marks []instance.Mark `json:"marks,omitempty"`
 	// API is the socket of its HTTP API while it runs.
 	API string `json:"api,omitempty"`
@@ -42,13 +42,14 @@ type InstanceListing struct {
 	SupervisorPID int     `json:"supervisor_pid,omitempty"`
 	ServerPID     int     `json:"server_pid,omitempty"`
 	ReadySeconds  float64 `json:"ready_seconds,omitempty"`
-	// Confined says that the running server reaches nothing but its own files; Unconfined says
-	// why it does not.
+	// Confined says that the running server reaches its own files only; Unconfined says why it
+	// does not.
 	Confined   bool   `json:"confined,omitempty"`
 	Unconfined string `json:"unconfined,omitempty"`
 }
 
-// ListInstances returns all instances. One whose record cannot be read is left out with a note.
+// ListInstances returns all instances. It leaves one whose record cannot be read out, with a
+// note.
 func (e *Engine) ListInstances() ([]InstanceListing, error) {
 	records, err := e.Registry.List()
 	if err != nil {

@@ -15,25 +15,26 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// LoadRequest asks for dumps to be loaded into a database of a running instance.
+// LoadRequest asks to load dumps into a database of a running instance.
 type LoadRequest struct {
 	Name string
-	// Database is where they go; it is made if it is not there.
+	// Database is the database to load into; it is made if it does not exist.
 	Database string
-	// From is the database in the dumps that is loaded, where they hold several.
+	// From is the database to load of dumps that hold several.
 	From string
-	// OwnNames loads each database of the dumps under the name that it has there.
+	// OwnNames loads each database of the dumps under its name in the dump.
 	OwnNames bool
-	// Files are the dumps in the order in which they are loaded; Stdin ("-") is Stdin.
+	// Files are the paths of the dumps, in the order of loading; the path Stdin ("-") is the
+	// field Stdin.
 	Files []string
 	Stdin io.Reader
 	// Loaded is called after each dump.
 	Loaded func(Loaded)
 }
 
-// Loaded tells of one dump that was loaded.
+// Loaded describes a dump that was loaded.
 type Loaded struct {
-	// Name is what the dump is called.
+	// Name names the dump in messages.
 	Name     string
 	Database string
 	OwnNames bool
@@ -43,7 +44,8 @@ type Loaded struct {
 	Took  time.Duration
 }
 
-// Load loads dumps into a running instance, as fast as that goes.
+// Load loads dumps into a running instance. The error matches NotRunningError if the instance
+// does not run, and RequestError if the database's name is invalid.
 func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
 	i, err := e.Running(q.Name)
 	if err != nil {

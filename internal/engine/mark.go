@@ -9,22 +9,24 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// MarkRequest asks for the data that an instance has now to be kept under a label.
+// MarkRequest asks to keep the data that an instance has now under a label.
 type MarkRequest struct {
 	Name, Label string
-	// Replace replaces the mark of that label, if there is one.
+	// Replace replaces a mark with that label.
 	Replace bool
 }
 
-// Marked tells of a new mark.
+// Marked describes a new mark.
 type Marked struct {
-	// Ran says that the instance runs. Took is then how long it took, and Pause for how long the
-	// instance was paused.
+	// Ran says that the instance was running. Took is then the time of the whole request, and
+	// Pause how long the instance was paused.
 	Ran         bool
 	Took, Pause time.Duration
 }
 
-// Mark keeps the data that an instance has now, running or not.
+// Mark keeps the data that an instance has now under a label, whether the instance runs or not.
+// If it runs, errors are those of client.Client.Mark. Otherwise they match
+// instance.ErrNotFound, instance.ErrMarkExists or, for an invalid label, RequestError.
 func (e *Engine) Mark(ctx context.Context, q MarkRequest) (out Marked, err error) {
 	if err := instance.CheckLabel(q.Label); err != nil {
 		return Marked{}, RequestError{err}
@@ -58,7 +60,9 @@ func (e *Engine) Marks(name string) ([]instance.Mark, error) {
 	return r.Marks()
 }
 
-// Unmark removes a mark of an instance, running or not.
+// Unmark removes a mark of an instance, whether the instance runs or not. If it runs, errors
+// are those of client.Client.DeleteMark. Otherwise they match instance.ErrNotFound or
+// instance.ErrNoMark.
 func (e *Engine) Unmark(ctx context.Context, name, label string) error {
 	if err := instance.CheckLabel(label); err != nil {
 		return RequestError{err}

@@ -14,8 +14,9 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// Open finds the user's places, and cleans up after what was killed. makes says that things
-// are going to be made; else nothing is written, and it also works where nothing can be.
+// Open finds the user's places, and cleans up after killed processes. makes says that the
+// caller is going to make something; otherwise Open writes nothing, and works on a read-only
+// system too.
 func (e *Engine) Open(ctx context.Context, makes bool) error {
 	var err error
 	if strings.ContainsAny(e.Home, ":;") {

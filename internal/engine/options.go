@@ -13,19 +13,19 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// Option is a flag, or a variable of the environment, that sets a field of a spec.
+// Option is a flag, or an environment variable, that sets a field of a spec.
 type Option struct {
-	// Name is that of the flag or variable.
+	// Name is the name of the flag or variable.
 	Name string
-	// Default says that it is a variable: it was not given with this request, and is meant for
-	// instances that are going to be made.
+	// Default says that it is a variable, which only sets the default for new instances and was
+	// not given with this request.
 	Default bool
 }
 
-// Options are the options that are given, by the fields that they set; see Fields.
+// Options are the given options, by the fields that they set; see Fields.
 type Options map[string]Option
 
-// Fields are the names of the fields of a spec.
+// Fields returns the names of the fields of a spec.
 func Fields() []string {
 	var names []string
 	for _, f := range fields(instance.Spec{}) {
@@ -34,7 +34,8 @@ func Fields() []string {
 	return names
 }
 
-// Difference is a field that an option sets to another value than the instance was made with.
+// Difference is a field of a spec that an option sets to another value than the one that the
+// instance was made with.
 type Difference struct {
 	Option   Option
 	Was, Now string
@@ -79,7 +80,8 @@ func fields(s instance.Spec) []field {
 	}
 }
 
-// Differences returns the fields that options set in now and that differ from was.
+// Differences returns the fields that options set and whose value in now differs from that in
+// was.
 func (o Options) Differences(was, now instance.Spec) []Difference {
 	var diff []Difference
 	before, after := fields(was), fields(now)
@@ -91,7 +93,7 @@ func (o Options) Differences(was, now instance.Spec) []Difference {
 	return diff
 }
 
-// Merge returns was with the fields that options set taken from now.
+// Merge returns was, with the fields that options set taken from now.
 func (o Options) Merge(was, now instance.Spec) instance.Spec {
 	for _, f := range fields(now) {
 		if _, given := o[f.name]; given {

@@ -11,9 +11,10 @@ import (
 	"github.com/ramaria-db/ramaria/internal/pack"
 )
 
-// PackRequest asks for a dump to be rewritten so that it loads faster.
+// PackRequest asks to rewrite a dump so that it loads faster.
 type PackRequest struct {
-	// In is the dump, and Out the file that is written; Stdin ("-") is Stdin, or Stdout.
+	// In is the path of the dump, Out that of the file to write; Stdin ("-") means the field
+	// Stdin or Stdout.
 	In, Out string
 	Options pack.Options
 	// Mode is the mode of Out where In has none of its own.
@@ -22,17 +23,17 @@ type PackRequest struct {
 	Stdout io.Writer
 }
 
-// Packed tells of a dump that was packed.
+// Packed describes a dump that was packed.
 type Packed struct {
 	pack.Summary
-	// Name is what In is called.
+	// Name names In in messages.
 	Name string
-	// Size is that of Out, in bytes.
+	// Size is the size of Out, in bytes.
 	Size int64
 	Took time.Duration
 }
 
-// Pack rewrites a dump. Out appears when it is whole.
+// Pack rewrites a dump so that any client loads it faster. Out appears once it is complete.
 func (e *Engine) Pack(ctx context.Context, q PackRequest) (Packed, error) {
 	in, err := findDump(q.In, q.Stdin)
 	if err != nil {

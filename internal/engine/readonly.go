@@ -11,12 +11,13 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// ExplainNoRoom returns the error of a load, or, if the load failed because the instance's volume
-// was full, a *volume.NoRoomError with the numbers: the server says no more than that a statement
-// was interrupted, or that it is read-only. Call it before anything is undone.
+// ExplainNoRoom returns err, the error of a load, or a *volume.NoRoomError with the numbers if
+// the load failed because the instance's volume was full: the server then says only that a
+// statement was interrupted, or that it is read-only. what names what was loaded. Call it
+// before anything is undone.
 //
-// The volume may have some room again by then, since logs are purged. A server that was read-only
-// in the middle of a load was so for want of room.
+// The volume may have some room again by then, since logs are purged. If the server was
+// read-only in the middle of a load, it lacked room.
 func (e *Engine) ExplainNoRoom(ctx context.Context, i *instance.Instance, what string, err error) error {
 	return e.noRoom(ctx, i, what, err, func(free, least int64) bool { return dbconn.ReadOnly(err) || free <= 2*least })
 }
@@ -49,9 +50,9 @@ const (
 	writablePoll    = 50 * time.Millisecond
 )
 
-// RetryReadOnly calls write, and calls it again while the server is read-only though its volume has
-// room again: the supervisor clears read_only within a second or so. Its error is as that of
-// ExplainNoRoom if the volume has no room.
+// RetryReadOnly calls write, and repeats it while the server is read-only although its volume
+// has room again: the supervisor clears read_only within about a second. If the volume has no
+// room, the error is that of ExplainNoRoom.
 func (e *Engine) RetryReadOnly(ctx context.Context, i *instance.Instance, what string, write func() error) error {
 	for until := time.Now().Add(writableTimeout); ; {
 		err := e.noRoom(ctx, i, what, write(), func(free, least int64) bool { return free <= least })

@@ -30,7 +30,8 @@ func (e *Engine) ensureServer(ctx context.Context, i *instance.Instance) error {
 	return i.Save()
 }
 
-// ReplacementServer finds a server for an instance whose own programs are gone.
+// ReplacementServer finds a server of the same series for an instance whose own programs are
+// gone.
 func (e *Engine) ReplacementServer(ctx context.Context, i *instance.Instance) (*server.Server, error) {
 	old := i.Server
 	text := string(old.Flavour) + ":" + old.Version.Series()

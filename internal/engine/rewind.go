@@ -10,18 +10,20 @@ import (
 	"github.com/ramaria-db/ramaria/internal/pool"
 )
 
-// RewindRequest asks for an instance to be put back to a mark.
+// RewindRequest asks to put an instance back to a mark.
 type RewindRequest struct{ Name, Label string }
 
-// Rewound tells of an instance that was put back.
+// Rewound describes an instance that was put back to a mark.
 type Rewound struct {
 	Instance *instance.Instance
-	// Ran says that it ran before; it runs now.
+	// Ran says that the instance was running before. It runs now in any case.
 	Ran  bool
 	Took time.Duration
 }
 
-// Rewind puts an instance back to a mark, and starts it if it does not run.
+// Rewind puts an instance back to a mark, and starts the instance if it does not run. If it
+// runs, errors are those of client.Client.Rewind. Otherwise they match instance.ErrNotFound,
+// instance.ErrNoMark or, for an invalid label, RequestError.
 func (e *Engine) Rewind(ctx context.Context, q RewindRequest) (out Rewound, err error) {
 	if err := instance.CheckLabel(q.Label); err != nil {
 		return Rewound{}, RequestError{err}

@@ -10,14 +10,15 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
-// RunRequest asks for a private instance, made of Spec.
+// RunRequest asks for a private instance made by Spec.
 type RunRequest struct {
 	Spec instance.Spec
 	// Stdin is read for the source "-".
 	Stdin io.Reader
 }
 
-// Run makes a private instance, whose supervisor is this process, calls use with it, and removes it.
+// Run makes a private instance with this process as its supervisor, calls use with it, and
+// removes the instance.
 func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Instance) error) (err error) {
 	var b [4]byte
 	if _, err := rand.Read(b[:]); err != nil {

@@ -6,12 +6,13 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
-// NotRunningError is the phase of an instance that must run for what was asked.
+// NotRunningError says that an instance must run for a request but does not. Its value is the
+// phase of the instance.
 type NotRunningError instance.Phase
 
 func (e NotRunningError) Error() string { return string(e) }
 
-// Running returns an instance that runs.
+// Running returns a running instance. Errors match instance.ErrNotFound and NotRunningError.
 func (e *Engine) Running(name string) (*instance.Instance, error) {
 	i, err := e.Registry.Open(name)
 	if err != nil {

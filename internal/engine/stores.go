@@ -10,7 +10,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// Finder looks for server software.
+// Finder returns a finder of server software.
 func (e *Engine) Finder() *software.Finder {
 	w, _ := e.progress()
 	return &software.Finder{Host: e.Host, Places: e.Places, Memo: e.Memo, Progress: w}
@@ -21,7 +21,7 @@ func (e *Engine) instances(v volume.Volume) *instance.Store {
 	return &instance.Store{Registry: e.Registry, Volume: v, Account: e.Account, UID: e.UID}
 }
 
-// Images are the images in a volume.
+// Images returns the store of the images in a volume.
 func (e *Engine) Images(v volume.Volume) (*image.Store, error) {
 	limit := int64(0)
 	if text := os.Getenv("RAMARIA_IMAGE_LIMIT"); text != "" {
@@ -52,8 +52,8 @@ func (e *Engine) ImageInUse(id string) bool {
 	return false
 }
 
-// Firsts returns the first usable server of each flavour in the list, by its index: the
-// one that --server FLAVOUR takes.
+// Firsts returns, for each flavour, the index in found of the first usable server: the one that
+// --server FLAVOUR takes.
 func Firsts(found []software.Found) map[server.Flavour]int {
 	first := map[server.Flavour]int{}
 	for i, f := range found {

@@ -12,8 +12,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// Supervise starts the server of an instance, of which this process is the supervisor from then on:
-// the caller runs what it returns.
+// Supervise starts the server of an instance, with this process as its supervisor. The caller
+// must call Run of the result.
 func (e *Engine) Supervise(ctx context.Context, name string) (*supervisor.Supervisor, error) {
 	i, err := e.Registry.Open(name)
 	if err != nil {

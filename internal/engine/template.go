@@ -18,21 +18,21 @@ import (
 	"github.com/ramaria-db/ramaria/internal/load"
 )
 
-// TemplateRequest asks for a database to be a template.
+// TemplateRequest asks to make a database a template.
 type TemplateRequest struct {
-	// Name is the database's; with From what the name of a new one begins with.
+	// Name is the name of the database. With From, the name of the new database begins with it.
 	Name string
-	// From are dumps, or directories of dumps, that are loaded into a new database unless
-	// there is a template of that name and key already.
+	// From are dumps, or directories of dumps, to load into a new database, unless a template
+	// of that name and key exists.
 	From []image.Source
-	// Key stands for what is loaded; "" is a hash of the files.
+	// Key identifies the content; "" means a hash of the files.
 	Key string
-	// Database is that of a dump of several which is loaded.
+	// Database is the database to load of a dump that holds several.
 	Database string
 }
 
-// AddTemplate makes a database of the instance that c leads to a template, as it is now or
-// loaded from dumps.
+// AddTemplate makes a database of the instance that c talks to a template: as the database is
+// now, or loaded from dumps.
 func (e *Engine) AddTemplate(ctx context.Context, c *client.Client, q TemplateRequest) (client.Template, error) {
 	if len(q.From) > 0 {
 		return e.loadTemplate(ctx, c, q)

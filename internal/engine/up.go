@@ -14,21 +14,22 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// UpRequest asks for an instance that runs.
+// UpRequest asks for a running instance.
 type UpRequest struct {
 	Name string
-	// Spec is what the instance is to be made of.
+	// Spec says what to make the instance of.
 	Spec instance.Spec
-	// Options are the options that set fields of Spec. An instance that is there already must have
-	// been made with the same values; its other fields stay.
+	// Options are the options that set fields of Spec. An existing instance must have been made
+	// with the same values of those fields; its other fields stay.
 	Options Options
-	// Fresh makes the instance again; what it holds is lost.
+	// Fresh makes the instance again from its image; what it holds is lost.
 	Fresh bool
 	// Stdin is read for the source "-".
 	Stdin io.Reader
 }
 
-// Up creates an instance if it is new, starts it unless it runs, and returns it.
+// Up creates an instance if it is new, starts it if it does not run, and returns it. The error
+// matches RequestError if options differ from those that the instance was made with.
 func (e *Engine) Up(ctx context.Context, q UpRequest) (*instance.Instance, error) {
 	if err := instance.CheckNew(q.Name); err != nil {
 		return nil, RequestError{err}

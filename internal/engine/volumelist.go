@@ -9,7 +9,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// VolumeListing is a volume of this home; see docs/json.md, volume ls.
+// VolumeListing describes a volume of this home, sizes in bytes; see docs/json.md, volume ls.
 type VolumeListing struct {
 	Kind      volume.Kind  `json:"kind"`
 	Dir       string       `json:"dir"`
@@ -20,11 +20,12 @@ type VolumeListing struct {
 	Memory    int64        `json:"memory"`
 	Instances []string     `json:"instances"`
 	Images    []string     `json:"images"`
-	// Error is why nothing else can be told.
+	// Error says why the other fields are unknown.
 	Error string `json:"error,omitempty"`
 }
 
-// ListVolumes looks at the volumes of this home. One that has failed is listed with the reason.
+// ListVolumes returns the volumes of this home. For a volume that has failed it gives the
+// reason.
 func (e *Engine) ListVolumes(ctx context.Context) []VolumeListing {
 	all := []VolumeListing{}
 	for _, kind := range e.KindsThere() {
@@ -66,8 +67,8 @@ func (e *Engine) listVolume(ctx context.Context, l *VolumeListing) error {
 	return err
 }
 
-// GrowVolume raises the limit of a mounted volume to the size of spec, while instances run in it,
-// and returns its usage.
+// GrowVolume raises the limit of a mounted volume to the size of spec, while instances run in
+// it, and returns its usage.
 func (e *Engine) GrowVolume(ctx context.Context, spec volume.Spec) (volume.Usage, error) {
 	kind := spec.Kind
 	o := e.Opener()

@@ -16,8 +16,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// RemoveVolumeAt removes the volume at a directory, whose home may be gone; with force its
-// instances too, running or not.
+// RemoveVolumeAt removes the volume in a directory, whose home may be gone; with force also
+// with its instances, even running ones.
 func (e *Engine) RemoveVolumeAt(ctx context.Context, dir string, force bool) (VolumeRemoved, error) {
 	what := "remove volume " + dir
 	dir, err := filepath.Abs(dir)
@@ -122,17 +122,18 @@ func (e *Engine) removeSockets(dir, registry string) {
 	}
 }
 
-// FoundVolume is a volume in RAM of any home; see docs/json.md, volume ls --all-homes.
+// FoundVolume describes a volume in RAM of any home, Memory in bytes; see docs/json.md, volume
+// ls --all-homes.
 type FoundVolume struct {
 	Kind      volume.Kind `json:"kind"`
 	Dir       string      `json:"dir"`
 	Memory    int64       `json:"memory"`
 	Instances []string    `json:"instances"`
-	// Running are those of them whose supervisors live.
+	// Running are those instances whose supervisors live.
 	Running []string `json:"running"`
-	// Home is whose it is: "this", a --home or a state directory, "" if that is unknown.
+	// Home is the home of the volume: "this", a --home or a state directory, "" if unknown.
 	Home string `json:"home,omitempty"`
-	// Lost says that this home cannot be found from here.
+	// Lost says that the home does not exist, as far as this process can see.
 	Lost  bool   `json:"lost,omitempty"`
 	Error string `json:"error,omitempty"`
 }
@@ -148,7 +149,7 @@ func homeOf(f volume.Found) string {
 	return f.Owner.State
 }
 
-// AllVolumes looks at the volumes in RAM of all homes.
+// AllVolumes lists the volumes in RAM of all homes of the user.
 func (e *Engine) AllVolumes() ([]FoundVolume, error) {
 	found, err := e.Opener().All()
 	if err != nil {
@@ -175,7 +176,7 @@ func (e *Engine) AllVolumes() ([]FoundVolume, error) {
 	return all, nil
 }
 
-// ReleaseHint is the command that frees a volume whose home is not there.
+// ReleaseHint returns the command that frees a volume whose home does not exist.
 func (l FoundVolume) ReleaseHint() string {
 	hint := "ramaria volume rm " + l.Dir
 	if len(l.Instances) > 0 {

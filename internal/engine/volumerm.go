@@ -13,23 +13,23 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// ErrNoVolume says that there is no volume of a kind.
+// ErrNoVolume says that there is no volume of the kind asked for.
 var ErrNoVolume = errors.New("not found")
 
-// VolumeRemoved tells what the removal of a volume gave back.
+// VolumeRemoved says what the removal of a volume freed.
 type VolumeRemoved struct {
 	Kind volume.Kind
 	Dir  string
-	// Lost says that it was of a home that is not there.
+	// Lost says that the home of the volume does not exist.
 	Lost bool
-	// Bytes is what came back: of memory, or of the disk for kind disk.
+	// Bytes is how many bytes were freed: of memory, or of the disk for kind disk.
 	Bytes int64
-	// Users are the processes that keep its memory until they have ended.
+	// Users are the processes that hold on to the volume's memory until they end.
 	Users []string
 }
 
-// RemoveVolume removes this home's volume of a kind, with its images; with force its instances
-// too, running or not.
+// RemoveVolume removes this home's volume of a kind, with its images; with force also with its
+// instances, even running ones. Without force a volume with instances is an error.
 func (e *Engine) RemoveVolume(ctx context.Context, kind volume.Kind, force bool) (VolumeRemoved, error) {
 	return e.removeVolume(ctx, e.Opener().At(kind), force)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// Opener opens volumes.
+// Opener returns an opener of this home's volumes.
 func (e *Engine) Opener() *volume.Opener {
 	return &volume.Opener{Host: e.Host, Places: e.Places, MkfsXFS: e.mkfs, Owner: e.Owner}
 }
@@ -115,7 +115,7 @@ func (e *Engine) volumeOf(ctx context.Context, r *instance.Record) (volume.Volum
 	return o.Open(ctx, spec)
 }
 
-// Volumes opens every volume that is there.
+// Volumes opens every volume that this home has.
 func (e *Engine) Volumes(ctx context.Context) ([]volume.Volume, error) {
 	var out []volume.Volume
 	o := e.Opener()
@@ -133,7 +133,7 @@ func (e *Engine) Volumes(ctx context.Context) ([]volume.Volume, error) {
 	return out, nil
 }
 
-// KindsThere are the kinds that there is a volume of.
+// KindsThere returns the kinds of which this home has a volume.
 func (e *Engine) KindsThere() []volume.Kind {
 	o := e.Opener()
 	return slices.DeleteFunc(slices.Clone(volume.Kinds), func(k volume.Kind) bool {

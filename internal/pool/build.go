@@ -13,7 +13,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
-// What a TemplateRequest means that does not say it.
+// Defaults of a TemplateRequest.
 const (
 	DefaultBuild     = 10 * time.Minute
 	DefaultBuildWait = 15 * time.Minute
@@ -38,28 +38,29 @@ type build struct {
 	made, over bool
 }
 
-// TemplateRequest asks for the template of a family that a key stands for: whatever it
-// depends on is in the key.
+// TemplateRequest asks for the template of a family and a key. The key identifies everything
+// that the content depends on.
 type TemplateRequest struct {
 	Family, Key string
-	// Wait is for how long to wait while another client builds it, 0 for DefaultBuildWait;
-	// Build for how long the caller may build it, 0 for DefaultBuild.
+	// Wait is how long to wait while another client builds the template, 0 for
+	// DefaultBuildWait; Build is how long the caller may build it, 0 for DefaultBuild.
 	Wait, Build time.Duration
 }
 
-// Claim is the answer: a template that is there, or an empty database that the caller is
-// to fill.
+// Claim is the answer to a TemplateRequest: a template, or an empty database that the caller
+// must fill.
 type Claim struct {
 	Template Template
-	// Build is how the application reaches the database, which PutTemplate then makes the
-	// template; nil if there is nothing to do. DeleteTemplate gives it up.
+	// Build is how the caller reaches the empty database; PutTemplate then makes it the
+	// template, DeleteTemplate gives it up. nil if Template is ready.
 	Build *dbconn.Endpoint
-	// Expires is when another may build it.
+	// Expires is when another client may build the template instead.
 	Expires time.Time
 }
 
-// ClaimTemplate returns the template with a key, and waits for it while another client
-// builds it. If no such template exists, the caller must build it.
+// ClaimTemplate returns the template with a key, and waits while another client builds it. If
+// no such template exists, the caller must build it. Errors match ErrInvalid (family or key),
+// ErrInUse (the wait was too short) and ErrClosed.
 func (p *Pool) ClaimTemplate(ctx context.Context, r TemplateRequest) (Claim, error) {
 	r.Family = p.fold(r.Family)
 	c, err := p.claimTemplate(ctx, r)

@@ -2,8 +2,8 @@ package pool
 
 import "time"
 
-// DefaultIdle is for how long at least spare clones stay that are not asked for: each makes
-// information_schema slower for everybody who asks it about all databases, as many frameworks do.
+// DefaultIdle is the least time that unused spare clones stay. Each of them slows down
+// questions to information_schema about all databases, as many frameworks ask.
 const DefaultIdle = 10 * time.Second
 
 // worth is for how many times as long as it takes to make one they stay beyond that: 5 s for a clone

@@ -17,37 +17,39 @@ import (
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
-// What a Request means that does not say it.
+// Defaults of a Request.
 const (
 	DefaultTTL  = time.Hour
 	DefaultWait = time.Minute
 )
 
-// Lease is a database that one test has for itself.
+// Lease is one test's exclusive hold on a clone of a template.
 type Lease struct {
 	Name, Template string
 	Endpoint       dbconn.Endpoint
-	// Expires is when it ends unless it is used; zero for one that is kept.
+	// Expires is when the lease ends if it is not used before; zero for a kept one.
 	Expires time.Time
 	Kept    bool
 }
 
-// Request asks for a database.
+// Request asks for a lease.
 type Request struct {
 	Template string
-	// Name of the database; "" for one that is chosen.
+	// Name of the database; "" lets the pool choose one.
 	Name string
-	// TTL is for how long it may lie unused; 0 for DefaultTTL.
+	// TTL is how long the lease lasts after its last use; 0 is DefaultTTL.
 	TTL time.Duration
-	// Wait is for how long to wait while the pool is full; 0 for DefaultWait.
+	// Wait is how long to wait while the pool is full; 0 is DefaultWait.
 	Wait time.Duration
 }
 
 // undoTime is how long undoing what failed may take, although its client may have gone away.
 const undoTime = time.Minute
 
-// NewDatabase hands out a clone of a template with an account that may do anything in it.
-// While the pool is full it waits its turn.
+// NewDatabase leases a clone of a template, with an account that may do anything in it. While
+// the pool is full, it waits its turn. Errors match ErrInvalid (name, TTL or wait), ErrNotFound
+// (the template), reset.ErrTemplateChanged, ErrTaken (the name), ErrFull (after the wait) and
+// ErrClosed.
 func (p *Pool) NewDatabase(ctx context.Context, r Request) (Lease, error) {
 	began := time.Now()
 	l, err := p.newDatabase(ctx, r)

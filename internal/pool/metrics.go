@@ -48,7 +48,8 @@ func (c *counters) write(w metrics.Writer) {
 	w.Histogram("ramaria_lease_seconds", &c.leases)
 }
 
-// WriteMetrics writes what a Pool has counted since the server was started.
+// WriteMetrics writes the pool's counters since the server started, and its present state, in
+// the text format of Prometheus.
 func (p *Pool) WriteMetrics(to io.Writer) {
 	w := metrics.Writer{Writer: to}
 	p.counters.write(w)

@@ -1,9 +1,9 @@
-// Package pool keeps the templates of an instance, and the leases: clones of templates
-// that one test has for itself, and that are put back when it is done.
+// Package pool keeps the templates of an instance, and its leases: clones of templates,
+// each of which one test holds exclusively until it is done.
 //
-// The invariant: a database that is handed out is as its template was, or is not handed
-// out. Whatever cannot be known to be so is made again: after a restart of the server,
-// after a reset that failed, after a log that cannot be read.
+// The invariant: a database is leased only if it equals its template. Where that is
+// uncertain (after a restart of the server, a failed reset, a log that cannot be read) the
+// pool clones the database again.
 package pool
 
 import (
@@ -32,42 +32,44 @@ const (
 	expireInterval = time.Second
 )
 
-// What errors match.
+// Errors of a Pool's methods match one of these, or one of package reset.
 var (
-	ErrNotFound = errors.New("not found")
-	ErrTaken    = errors.New("the name is taken")
-	ErrInvalid  = errors.New("invalid request")
-	ErrInUse    = errors.New("it is in use")
-	ErrKept     = errors.New("it is kept as it is")
-	ErrFull     = errors.New("the pool is full")
-	ErrClosed   = errors.New("the server is being stopped")
+	ErrNotFound = errors.New("not found")                   // no such template, lease or database
+	ErrTaken    = errors.New("the name is taken")           // by another database
+	ErrInvalid  = errors.New("invalid request")             // whatever the state of the pool
+	ErrInUse    = errors.New("it is in use")                // a template with clones, or one that is being built or changed
+	ErrKept     = errors.New("it is kept as it is")         // a kept lease has no savepoint
+	ErrFull     = errors.New("the pool is full")            // Limits.MaxDatabases leases are in use
+	ErrClosed   = errors.New("the server is being stopped") // Close was called
+
 	// ErrUnclonable says that a database cannot be a template.
 	ErrUnclonable = template.ErrUnclonable
 )
 
-// Config is the server that a Pool works on.
+// Config describes the server that a Pool works on.
 type Config struct {
 	Server *server.Server
-	// DataDir is the server's; Account owns what lies in it.
+	// DataDir is the server's data directory. Account owns the files in it.
 	DataDir string
 	Account server.Account
-	// File is where templates and leases are written down.
+	// File is where the pool records templates and leases.
 	File string
-	// Gone, nil for never, reports that what lies under File's name is another pool's by now.
+	// Gone reports that the path File now belongs to another pool; nil for never.
 	Gone func() bool
-	// Endpoint is that of the application's account; leases differ in login and database.
+	// Endpoint is that of the application's account. Leases have another login and database.
 	Endpoint dbconn.Endpoint
 	// Login is the supervisor's account.
 	Login    dbconn.Login
 	ServerID uint32
 	Log      *slog.Logger
-	// FoldsNames says that the server keeps names in lower case, however they are written.
+	// FoldsNames says that the server stores database names in lower case, however they are
+	// written.
 	FoldsNames bool
-	// Limits are those of an instance that has none of its own yet.
+	// Limits are those of an instance whose File has none yet.
 	Limits Limits
-	// Idle is for how long at least spare clones stay that are not asked for, 0 for DefaultIdle.
+	// Idle is the least time that unused spare clones stay; 0 is DefaultIdle.
 	Idle time.Duration
-	// Room is how many bytes can still be written, nil for any number.
+	// Room returns how many bytes can still be written; nil means no limit.
 	Room func() (int64, error)
 }
 
@@ -109,11 +111,10 @@ type Pool struct {
 
 // Limits bound a Pool.
 type Limits struct {
-	// MaxDatabases is how many leases there may be at a time. Those that are kept do not
-	// count, nor do spare ones.
+	// MaxDatabases is how many leases may be in use at a time. Kept leases and spare clones do
+	// not count.
 	MaxDatabases int `json:"max_databases"`
-	// Spare is how many clones of each template are made ahead of requests, if there is
-	// room for them.
+	// Spare is how many clones of each template are made ahead of requests, if there is room.
 	Spare int `json:"spare"`
 }
 
@@ -127,7 +128,8 @@ func (p *Pool) Limits() Limits {
 	return p.limits
 }
 
-// SetLimits changes the limits. Leases that are over them stay.
+// SetLimits changes the limits. Leases above a lowered limit stay. The error matches ErrInvalid
+// if a limit is out of range.
 func (p *Pool) SetLimits(l Limits) error {
 	if l.MaxDatabases < 1 || l.Spare < 0 {
 		return fmt.Errorf("change the limits of the pool: %w: max_databases must be at least 1, and spare at least 0", ErrInvalid)
@@ -146,8 +148,8 @@ func (p *Pool) SetLimits(l Limits) error {
 	return nil
 }
 
-// Open takes over the templates and leases of the last run; they are made again when they
-// are reset. A Pool without them costs nothing.
+// Open takes over the templates and leases that the last run recorded; each lease is cloned
+// again at its next reset. A Pool without templates costs nothing.
 func Open(config Config) (*Pool, error) {
 	p := unopened(config)
 	if err := p.load(); err != nil {
@@ -200,7 +202,8 @@ func unopened(config Config) *Pool {
 	return p
 }
 
-// Close lets the server go. Databases stay, with what is in them.
+// Close ends the pool's goroutines and connections; requests that wait fail with ErrClosed. The
+// databases stay as they are.
 func (p *Pool) Close() {
 	p.end()
 	// What begins something in the background holds one of these locks, and begins nothing after.
@@ -305,8 +308,8 @@ func (p *Pool) measure() (room int64, known bool) {
 	return max(0, room), err == nil
 }
 
-// ReadLog takes in what the binary log has, and returns up to where: the server may remove what is
-// before. The zero Position is that of a pool that reads no log yet.
+// ReadLog reads the binary log to its end and returns the position reached: the server may
+// purge the log up to there. A pool that reads no log yet returns the zero Position.
 func (p *Pool) ReadLog() binlog.Position {
 	p.mu.Lock()
 	j := p.journal

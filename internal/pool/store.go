@@ -115,9 +115,9 @@ func (p *Pool) load() error {
 	return nil
 }
 
-// Left returns the databases, with their accounts, of the leases that a file names, none
-// if there is no file; apart from the others those that are kept, which are data. wake enables the
-// events of what were templates in a copy of the data.
+// Left returns the databases that file records for leases, with their accounts: left has those
+// to remove from a copy of the data, kept those that are part of it. Both are empty if the file
+// does not exist. wake enables the events that had been paused in the templates of the copy.
 func Left(file string) (left, kept map[string]dbconn.Login, wake func(context.Context, *sql.Conn) error, err error) {
 	p := unopened(Config{File: file})
 	if err := p.load(); err != nil {
@@ -135,8 +135,9 @@ func Left(file string) (left, kept map[string]dbconn.Login, wake func(context.Co
 	return left, kept, wake, nil
 }
 
-// Inherit writes the file of an instance that begins with the data of another: it has no
-// templates, and what the other's leases left is removed once it runs, except what is kept.
+// Inherit writes the file of an instance that starts with a copy of another's data. The new
+// instance has no templates; once it runs, its pool removes the clones that the other had
+// leased, except kept ones.
 func Inherit(from, to string) error {
 	p := unopened(Config{File: from})
 	if err := p.load(); err != nil {
@@ -158,9 +159,11 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Rewound changes the file of an instance whose data, in dataDir, is that of another time, which is a
-// mark's unless mark is nil: what a key stood for may have been half built then, a database that was being built another's, and a
-// template may not have been there, nor its clones. It returns what undoes that.
+// Rewound adapts the file of an instance whose data directory, dataDir, now has the data of
+// another moment: that of mark, or, if mark is nil, that of the instance before a rewind that
+// failed. Templates lose their keys, since what a key stands for may have been half built at
+// that moment. Builds are forgotten, and so are templates, with their clones, whose database is
+// missing. undo writes the file back as it was.
 func Rewound(file, dataDir string, mark *instance.Mark) (undo func() error, err error) {
 	var before record
 	p := unopened(Config{File: file, DataDir: dataDir})

@@ -18,17 +18,17 @@ import (
 // Template is a database that others are cloned from.
 type Template struct {
 	Name string
-	// Family and Key are what it was asked for by, "" for a database that was made a
-	// template by its name.
+	// Family and Key are those of its TemplateRequest, "" for a template that PutTemplate made
+	// of a database.
 	Family, Key string
 	Made        time.Time
 	Tables      int
-	// Bytes is about what its tables take.
+	// Bytes is the approximate size of its tables, in bytes.
 	Bytes int64
-	// Leases is how many clones of it are leased, and Spare how many are ready for others.
+	// Leases is how many of its clones are leased, Spare how many are ready for new leases.
 	Leases, Spare int
-	// Changed says why it can make no clones any more, "" if it can. It, Tables and Bytes
-	// are not known after a restart until the template is used.
+	// Changed says why no more clones can be made of it, "" if they can. After a restart,
+	// Changed, Tables and Bytes are unknown until the template is used.
 	Changed string
 }
 
@@ -44,8 +44,10 @@ type tmpl struct {
 // shapeTries is how often the shape of a database is read that changes meanwhile.
 const shapeTries = 3
 
-// PutTemplate makes a database a template, or makes one again that was changed. What it
-// holds now is what its clones will begin with.
+// PutTemplate makes a database a template, with its present content. A template that was
+// changed becomes usable again. Errors match ErrNotFound, ErrInvalid (a database of the
+// server's own), ErrInUse (a clone, or a database that another connection is changing),
+// ErrUnclonable and ErrClosed.
 func (p *Pool) PutTemplate(ctx context.Context, name string) (Template, error) {
 	t, err := p.putTemplate(ctx, p.fold(name))
 	if err != nil {
@@ -252,8 +254,9 @@ func noTemplate(name string) error {
 	return fmt.Errorf("template %s: %w\nhint: ramaria template ls lists them, ramaria template add %[1]s makes one of a database", name, ErrNotFound)
 }
 
-// DeleteTemplate makes a template an ordinary database again, which stays as it is. One
-// that is being built is given up, and its database removed.
+// DeleteTemplate makes a template an ordinary database again; its data stays. A template that
+// is being built is given up, and its database removed. Errors match ErrNotFound and ErrInUse
+// (it has clones).
 func (p *Pool) DeleteTemplate(name string) error {
 	name = p.fold(name)
 	p.mu.Lock()

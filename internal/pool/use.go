@@ -9,21 +9,23 @@ import (
 	"github.com/ramaria-db/ramaria/internal/reset"
 )
 
-// ResetResult says how a database was put back.
+// ResetResult says how a database was put back, and how long that took.
 type ResetResult struct {
 	reset.Result
 	Took time.Duration
 }
 
-// Reset puts a database back to what its template was when it was made.
+// Reset puts a leased database back to its template, and renews the lease. Errors match
+// ErrNotFound, reset.ErrTemplateChanged and reset.ErrLocked.
 func (p *Pool) Reset(ctx context.Context, name string, c reset.Counters) (ResetResult, error) {
 	return p.resetBy(ctx, name, func(s *reset.Session, l *lease) (reset.Result, error) {
 		return p.engine.Reset(ctx, s, &l.database, c)
 	})
 }
 
-// SetSavepoint has RollBack put a database back to what it holds now, until the next Reset. An error
-// that is reset.ErrNoSavepoint says that it can have no savepoint as it is.
+// SetSavepoint sets the savepoint of a leased database to its present content, until the next
+// Reset or SetSavepoint, and renews the lease. Errors match ErrNotFound, ErrKept and
+// reset.ErrNoSavepoint.
 func (p *Pool) SetSavepoint(ctx context.Context, name string) error {
 	return p.onLease(ctx, name, func(s *reset.Session, l *lease) error {
 		if err := p.notKept(l); err != nil {
@@ -33,8 +35,9 @@ func (p *Pool) SetSavepoint(ctx context.Context, name string) error {
 	})
 }
 
-// RollBack puts a database back to its savepoint. An error that is reset.ErrSavepointLost says that it was
-// reset instead, and the result how.
+// RollBack puts a leased database back to its savepoint, and renews the lease. Errors match
+// ErrNotFound, ErrKept and reset.ErrSavepointLost. After the last the database was reset to its
+// template instead, and the result says how.
 func (p *Pool) RollBack(ctx context.Context, name string, c reset.Counters) (ResetResult, error) {
 	return p.resetBy(ctx, name, func(s *reset.Session, l *lease) (reset.Result, error) {
 		if err := p.notKept(l); err != nil {
@@ -86,7 +89,8 @@ func (p *Pool) notKept(l *lease) error {
 	return nil
 }
 
-// Database returns a lease, whose time to live begins again.
+// Database returns a lease and renews it. The error matches ErrNotFound if the lease does not
+// exist.
 func (p *Pool) Database(name string) (Lease, error) {
 	l, err := p.find(name)
 	if err != nil {
@@ -96,7 +100,8 @@ func (p *Pool) Database(name string) (Lease, error) {
 	return p.leases.renew(l), nil
 }
 
-// Keep takes a lease out of the pool, so that it stays as it is until it is dropped.
+// Keep takes a lease out of the pool: its database stays as it is until it is dropped. The
+// error matches ErrNotFound if the lease does not exist.
 func (p *Pool) Keep(name string) (Lease, error) {
 	l, err := p.find(name)
 	if err != nil {
@@ -137,8 +142,8 @@ func (p *Pool) current(ctx context.Context, s *reset.Session, l *lease) error {
 	return nil
 }
 
-// Drop ends a lease: its account and connections are gone. The database is removed, or
-// put back for those who come after.
+// Drop ends a lease: it drops the account and its connections, and removes the database or
+// resets it for the next lease. The error matches ErrNotFound if the lease does not exist.
 func (p *Pool) Drop(ctx context.Context, name string) error {
 	l, err := p.find(name)
 	if err != nil {

@@ -8,26 +8,25 @@ import (
 	"github.com/ramaria-db/ramaria/internal/binlog"
 )
 
-// Changes are what happened to one database since it was last as its template.
+// Changes are what happened to one database since it last equalled its template.
 type Changes struct {
-	// Tables are those whose rows changed, by name.
+	// Tables are the tables whose rows changed, by name.
 	Tables map[string]*TableChanges
-	// Statements says that there were statements that may have changed anything but rows.
+	// Statements says that there were statements that may have changed more than rows.
 	Statements bool
 	// Touched has every name that those statements mention, in lower case, tables and
 	// others.
 	Touched map[string]bool
-	// Warnings are about what happened beside the database.
+	// Warnings are about changes outside the database.
 	Warnings []string
-	// Incomplete says why the rest may not be all there was, "" if it is.
+	// Incomplete says why the other fields may not be complete, "" if they are.
 	Incomplete string
-	// Prepared are the XA transactions that changed the database and wait for their
-	// verdict.
+	// Prepared are the XA transactions that changed the database and are neither committed nor
+	// rolled back.
 	Prepared []binlog.XID
-	// Events counts the row events that were read, also those of transactions that wait
-	// for their end.
+	// Events counts the row events that were read, including those of open transactions.
 	Events int
-	// Proven says what has changed for certain, "" if nothing has, or may not have.
+	// Proven says what has certainly changed; "" if nothing has, or nothing is certain.
 	Proven string
 
 	// version grows with each change and each loss of certainty.
@@ -36,11 +35,11 @@ type Changes struct {
 
 // TableChanges are the changes of one table's rows.
 type TableChanges struct {
-	// Rows are in the order of the log.
+	// Rows are the changes, in the order of the log.
 	Rows []binlog.Change
-	// Bytes is what they take, in bytes of row images.
+	// Bytes is the size of the row images of Rows, in bytes.
 	Bytes int
-	// NeedsRefill says that Rows are not, or may not be, what happened.
+	// NeedsRefill says that Rows may not be all that changed in the table.
 	NeedsRefill bool
 }
 

@@ -1,7 +1,7 @@
-// Package reset puts a database back to what its template is, at a cost that follows
-// what was changed. DESIGN.md says how, and why it is right.
+// Package reset puts a database back to its template, at a cost that grows with what was
+// changed, not with the size of the database. DESIGN.md says how, and why it is right.
 //
-// Three parts, each of which can be read and tested by itself: the Journal follows the
-// binary log and keeps what happened to each database, Make decides on a Plan from that,
-// and Engine.Reset carries it out.
+// It has three parts, each of which can be read and tested by itself: the Journal follows
+// the binary log and records what happens to each database, Make decides on a Plan from
+// that record, and Engine.Reset carries the plan out.
 package reset

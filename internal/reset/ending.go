@@ -11,7 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
-// End ends all connections of a user, and waits until they are gone.
+// End ends all connections of a user, and waits until they have gone.
 func (s *Session) End(ctx context.Context, user string) error {
 	threads, err := s.connections(ctx, user)
 	if err != nil {

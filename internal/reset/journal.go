@@ -9,10 +9,10 @@ import (
 	"github.com/ramaria-db/ramaria/internal/binlog"
 )
 
-// Journal follows the binary log of a server, by plain reads of its files, and keeps what
-// happened to each database that is watched. It never guesses: where it cannot be sure to
-// know all, what it knows of the databases concerned is marked so, and of every database where
-// the log does not say which they are. It may be used by several goroutines.
+// Journal follows the binary log of a server by reading its files, and records what happens to
+// each watched database. It never guesses: where it may have missed something, it marks its
+// record of the database concerned as incomplete, or that of every database if the log does not
+// say which. Several goroutines may use it.
 type Journal struct {
 	dir, base string
 
@@ -45,7 +45,7 @@ type group struct {
 	schemas map[string]bool
 }
 
-// OpenJournal follows the log of the given base name in dir, from its newest file on.
+// OpenJournal follows the log with the given base name in dir, starting with its newest file.
 func OpenJournal(dir, base string) (*Journal, error) {
 	j := &Journal{dir: dir, base: base, watched: map[string]*Changes{}, files: map[string]int64{}, prepared: map[string]*group{}}
 	if err := j.open(); err != nil {
@@ -78,8 +78,8 @@ func (j *Journal) logFiles() ([]string, error) {
 	return files, err
 }
 
-// Recover looks in the files before the newest for transactions that are prepared: those that the
-// server had when it was restarted. What cannot be read there is not known, as if it were gone.
+// Recover looks in the older files of the log for transactions that are prepared, namely those
+// that the server had when it was restarted. What it cannot read there stays unknown.
 func (j *Journal) Recover(list []binlog.XID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -107,7 +107,7 @@ func (j *Journal) Recover(list []binlog.XID) {
 	}
 }
 
-// Close lets the files go.
+// Close closes the files of the log.
 func (j *Journal) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -117,15 +117,15 @@ func (j *Journal) Close() {
 	}
 }
 
-// Watch begins to keep what happens to a database from now on. What is not read yet
-// counts.
+// Watch starts to record what happens to a database. Events that are in the log but not yet
+// read count.
 func (j *Journal) Watch(name string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.watched[name] = &Changes{}
 }
 
-// Forget ends it.
+// Forget stops recording what happens to a database, and drops its record.
 func (j *Journal) Forget(name string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -133,7 +133,7 @@ func (j *Journal) Forget(name string) {
 	delete(j.files, name)
 }
 
-// Invalidate makes what is known of a database worthless: it is incomplete.
+// Invalidate marks the record of a database as incomplete, and why.
 func (j *Journal) Invalidate(name, why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -142,9 +142,9 @@ func (j *Journal) Invalidate(name, why string) {
 	}
 }
 
-// Take reads the log to its end and returns what happened to a database, and forgets it:
-// the caller puts it back, or calls Invalidate. It is complete for all that was acknowledged
-// before.
+// Take reads the log to its end and returns what happened to a database. It clears the record:
+// the caller must put the database back, or call Invalidate. The result has everything that the
+// server acknowledged before the call.
 func (j *Journal) Take(name string) *Changes {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -168,8 +168,8 @@ func (j *Journal) preparedIn(name string) (list []binlog.XID) {
 	return list
 }
 
-// Prepared returns, after reading the log to its end, the XA transactions that changed a database
-// and wait for their verdict.
+// Prepared reads the log to its end and returns the XA transactions that changed a database and
+// are neither committed nor rolled back.
 func (j *Journal) Prepared(name string) []binlog.XID {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -177,8 +177,8 @@ func (j *Journal) Prepared(name string) []binlog.XID {
 	return j.preparedIn(name)
 }
 
-// Logged reports, after reading the log to its end, whether a prepared XA transaction is in it
-// with rows that it has changed, wherever.
+// Logged reads the log to its end and reports whether it has a prepared XA transaction with
+// changes of rows, of any database.
 func (j *Journal) Logged(x binlog.XID) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -187,7 +187,7 @@ func (j *Journal) Logged(x binlog.XID) bool {
 	return g != nil && g.rows
 }
 
-// Losses returns how often something of the log could not be read.
+// Losses returns how many times part of the log could not be read.
 func (j *Journal) Losses() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -195,7 +195,7 @@ func (j *Journal) Losses() int {
 	return j.losses
 }
 
-// Return gives back what Take took, as what happened before all that it has noted since.
+// Return puts back what Take returned, in front of what was recorded since.
 func (j *Journal) Return(name string, taken *Changes) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -206,8 +206,8 @@ func (j *Journal) Return(name string, taken *Changes) {
 	}
 }
 
-// Events reads the log to its end and returns how many row events it has about a database
-// since it was last taken.
+// Events reads the log to its end and returns the number of row events of a database since its
+// last Take.
 func (j *Journal) Events(name string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -218,15 +218,15 @@ func (j *Journal) Events(name string) int {
 	return 0
 }
 
-// RolledBack says that an XA transaction was rolled back by a session that is not logged.
+// RolledBack tells the journal that a session without a log has rolled an XA transaction back.
 func (j *Journal) RolledBack(x binlog.XID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.prepared, x.String())
 }
 
-// Changed reports, after reading the log to its end, why a database is no longer what it
-// was when it was first watched, or may not be; "" if it is.
+// Changed reads the log to its end and returns why a database has changed, or may have, since
+// it was first watched; "" if it has not.
 func (j *Journal) Changed(name string) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -239,8 +239,9 @@ func (j *Journal) Changed(name string) string {
 
 const notWatched = "it was not watched"
 
-// Read takes in what the log has, and returns up to where: so far it may be purged. After a fault of
-// the log, which is then followed again from its newest file, that is the zero Position.
+// Read reads the log to its end and returns the position reached: the log may be purged up to
+// there. After an error of the log, Read returns the zero Position, and the journal goes on
+// with the newest file.
 func (j *Journal) Read() binlog.Position {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -251,7 +252,7 @@ func (j *Journal) Read() binlog.Position {
 	return j.tail.Pos()
 }
 
-// Format returns the log's format description, nil before the first Read.
+// Format returns the log's format description; nil before the first Read.
 func (j *Journal) Format() *binlog.Format {
 	j.mu.Lock()
 	defer j.mu.Unlock()

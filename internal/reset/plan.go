@@ -14,43 +14,43 @@ type Way string
 
 // The ways, the cheapest first.
 const (
-	// Noop: nothing happened.
+	// Noop: nothing had changed.
 	Noop Way = "noop"
-	// Undo: the changed rows are put back, by their row events inverted.
+	// Undo: inverted row events undo the changes of rows.
 	Undo Way = "rewind"
 	// Refill: some tables are filled from the template, or made again.
 	Refill Way = "refill"
-	// Reclone: the database is made again.
+	// Reclone: the whole database is cloned again.
 	Reclone Way = "reclone"
 )
 
-// Plan is what is to be done to put a database back. Nothing in it is about a session.
+// Plan says what to do to put a database back. It does not depend on a session.
 type Plan struct {
 	Way Way
-	// Why says why it is not a cheaper way, "" for Noop and Undo.
+	// Why says why a cheaper way is not possible; "" for Noop and Undo.
 	Why string
-	// Undo are the changes of rows to be undone, of each table in the order of the log.
+	// Undo are the changes of rows to undo, those of each table in the order of the log.
 	Undo []binlog.Change
-	// NeedsRefill are the tables whose rows are to be taken from the template.
+	// NeedsRefill are the tables to fill from the template.
 	NeedsRefill map[string]bool
-	// Sequences are those that moved.
+	// Sequences are the sequences to put back.
 	Sequences []string
-	// Structure says that the shape of the database is to be compared, of the tables that
-	// Suspect names by their definitions.
+	// Structure says to compare the shape of the database with the template's; of the tables in
+	// Suspect, by their definitions.
 	Structure bool
 	Suspect   map[string]bool
 	// Remake names those to make again though their definitions are the template's. No definition
 	// shows a default of a column with AUTO_INCREMENT, which MariaDB inserts, or disabled keys, which
 	// MySQL leaves disabled in a table that is emptied.
 	Remake map[string]bool
-	// ReadOnly says that the database may be read only.
+	// ReadOnly says that the database may have been made read-only.
 	ReadOnly bool
-	// Rollback are the XA transactions to be rolled back.
+	// Rollback are the XA transactions to roll back.
 	Rollback []binlog.XID
 	Warnings []string
 }
 
-// String is the plan in words.
+// String describes the plan in words.
 func (p Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s", p.Way)
@@ -86,14 +86,15 @@ func sorted(set map[string]bool) []string {
 	return list
 }
 
-// Make decides on the cheapest way that is right. cascadesLogged says that the server logs
-// what foreign keys change.
+// Make returns the cheapest plan that puts the database back. cascadesLogged says that the
+// server logs the rows that foreign keys change.
 func Make(c *Changes, shape *template.Shape, cascadesLogged bool) Plan {
 	return makePlan(c, shape, cascadesLogged, false)
 }
 
-// MakeRows is Make for a state that the template has not: changes of rows are undone even where
-// filling would be cheaper, and a plan that fills all the same is of no use.
+// MakeRows is Make for going back to a savepoint, whose rows the template does not have: it
+// undoes changes of rows even where filling would be cheaper. A plan that fills tables all the
+// same cannot be used.
 func MakeRows(c *Changes, shape *template.Shape, cascadesLogged bool) Plan {
 	return makePlan(c, shape, cascadesLogged, true)
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
-// Database is a clone of a template that is to be put back.
+// Database is a clone of a template, and what is needed to put it back.
 type Database struct {
 	Name string
-	// User is the account that uses it; its open transactions are ended.
+	// User is the account that uses it. A reset ends its open transactions.
 	User  string
 	Shape *template.Shape
-	// Counters are the AUTO_INCREMENT values above 1 that it began with, by table.
+	// Counters are the AUTO_INCREMENT values above 1 of the new clone, by table.
 	Counters map[string]uint64
 	// sequences are where they stood at the savepoint that it is put back to, nil for those of Shape.
 	sequences map[string]template.SequenceState
 
-	// Asleep says that it has no events that fire, since it is not leased.
+	// Asleep says that its events do not fire, because it is not leased.
 	Asleep bool
 
 	// foreign are prepared XA transactions that are known to be had by connections of others.
@@ -33,16 +33,18 @@ type Database struct {
 	savepoint *savepointState
 }
 
-// Engine puts databases of one server back. Its Journal watches their templates as well:
-// of a template that was changed no clone can be made, and nothing filled.
+// Engine puts databases of one server back. Its Journal watches the templates as well: a
+// template that was changed can no longer be cloned or filled from.
 type Engine struct {
 	Server  *server.Server
 	Journal *Journal
-	// ServerID is written into inverted events.
+	// ServerID is the server id that inverted events carry.
 	ServerID uint32
-	// DB opens connections that look at what a session waits for; nil for none.
+	// DB opens connections that find out what a session waits for; with nil the engine does not
+	// look.
 	DB *sql.DB
-	// Leased reports whether an account reaches no database but one of its own; nil for none.
+	// Leased reports whether an account can use its own database only; nil means that none is
+	// known to.
 	Leased func(user string) bool
 
 	sampling sampling
@@ -51,20 +53,22 @@ type Engine struct {
 	strangers strangers
 }
 
-// Result is what a Reset did.
+// Result says how a database was put back: the way, why no cheaper one, and what the caller
+// should know.
 type Result struct {
 	Way      Way
 	Why      string
 	Warnings []string
 }
 
-// Clone makes a database from its template and begins to watch it. It returns the
-// counters that it begins with.
+// Clone makes a database from its template and starts to watch it. It returns the
+// AUTO_INCREMENT values that the clone starts with, for Database.Counters. The error matches
+// ErrTemplateChanged if the template was changed.
 func (r *Engine) Clone(ctx context.Context, s *Session, shape *template.Shape, name string) (map[string]uint64, error) {
 	return r.watched(ctx, s, shape, name, shape.Clone)
 }
 
-// CloneAsleep is Clone of one that is not leased yet.
+// CloneAsleep is Clone for a database that is not leased yet: its events do not fire.
 func (r *Engine) CloneAsleep(ctx context.Context, s *Session, shape *template.Shape, name string) (map[string]uint64, error) {
 	return r.watched(ctx, s, shape, name, shape.CloneAsleep)
 }
@@ -88,18 +92,19 @@ func (r *Engine) watched(ctx context.Context, s *Session, shape *template.Shape,
 	return counters, nil
 }
 
-// Counters says what putting a database back does about AUTO_INCREMENT.
+// Counters says whether a reset puts AUTO_INCREMENT back.
 type Counters bool
 
-// What may become of counters. With KeepCounters they stay where they are, as DELETE leaves them,
-// where rows alone are undone; the next to restore them puts them back all the same.
+// KeepCounters leaves AUTO_INCREMENT as it is, as DELETE does, where only rows are undone. A later
+// reset with RestoreCounters puts it back all the same.
 const (
 	RestoreCounters Counters = false
 	KeepCounters    Counters = true
 )
 
-// Reset puts a database back to its template; a savepoint is gone. After an error the database is
-// not to be used: the next Reset makes it again.
+// Reset puts a database back to its template, and drops its savepoint. After an error the
+// database must not be used; the next Reset clones it again. Errors match ErrTemplateChanged
+// and ErrLocked.
 func (r *Engine) Reset(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
 	r.releaseSavepoint(d)
 	var res Result

@@ -21,20 +21,21 @@ type savepointState struct {
 
 // Errors of savepoints.
 var (
-	// ErrNoSavepoint says that the database can have no savepoint as it is: more than its rows has
-	// changed, and only changes of rows can be rolled back.
+	// ErrNoSavepoint says that the database can have no savepoint now: more than its rows has
+	// changed, and a rollback undoes rows only.
 	ErrNoSavepoint = errors.New("it can have no savepoint as it is")
-	// ErrSavepointLost says that a database could not be rolled back to its savepoint, or has none.
-	// It is as its template is then, and has no savepoint.
+	// ErrSavepointLost says that a database has no savepoint, or could not be rolled back to
+	// it. It was reset to its template, and has no savepoint any more.
 	ErrSavepointLost = errors.New("the savepoint is lost")
 )
 
 // savepointTries is how often a savepoint is tried while others write to the database.
 const savepointTries = 10
 
-// SetSavepoint sets the savepoint of a database: RollBack puts it back to what is committed in it
-// now, until the next Reset. There is one savepoint at a time, and none after an error. What
-// transactions that are open now commit later comes after it.
+// SetSavepoint sets the savepoint of a database to what is committed in it now; RollBack goes
+// back to it, until the next Reset. A transaction that is open now and commits later counts as
+// a change after the savepoint. A database has one savepoint at a time, and none after an
+// error, which matches ErrNoSavepoint if more than rows has changed.
 func (r *Engine) SetSavepoint(ctx context.Context, s *Session, d *Database) error {
 	for range savepointTries {
 		r.releaseSavepoint(d)
@@ -95,8 +96,9 @@ func (r *Engine) releaseSavepoint(d *Database) {
 	}
 }
 
-// RollBack puts a database back to its savepoint, by undoing what happened to its rows since. Where
-// that cannot be done it resets it to its template, and returns ErrSavepointLost and what that took.
+// RollBack puts a database back to its savepoint by undoing the changes of its rows since.
+// Where that is not possible, it resets the database to its template and returns
+// ErrSavepointLost, with the result of the reset.
 func (r *Engine) RollBack(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
 	why := errors.New("none is set")
 	if d.savepoint != nil {

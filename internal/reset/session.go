@@ -13,8 +13,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// Session is a connection by which databases are put back, of server.OpenUnlogged. It is
-// for one goroutine at a time.
+// Session is a connection for putting databases back, opened by server.OpenUnlogged. One
+// goroutine at a time may use it.
 type Session struct {
 	Conn   *sql.Conn
 	server *server.Server
@@ -24,7 +24,7 @@ type Session struct {
 	connection uint64
 }
 
-// NewSession makes a Session of a connection.
+// NewSession returns a Session over a connection.
 func NewSession(s *server.Server, conn *sql.Conn) *Session { return &Session{Conn: conn, server: s} }
 
 // id is the number of its connection.

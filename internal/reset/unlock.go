@@ -40,7 +40,8 @@ const (
 	rowLooks = 120 * time.Millisecond
 )
 
-// ErrLocked says that a lock of a session that has another account stands in the way.
+// ErrLocked says that a connection of another account holds a lock that keeps the database from
+// being put back.
 var ErrLocked = errors.New("a lock of another connection stands in the way")
 
 // unlocker looks, on a connection of its own, at what a session waits for while it works on a
@@ -71,8 +72,9 @@ type unlocker struct {
 	gaveUp   string
 }
 
-// Unlocked has f work on a database, in a session, and ends whatever holds locks on it meanwhile. It
-// returns what the caller is to be told of that.
+// Unlocked calls f, which works on a database in the session s, and meanwhile ends connections
+// whose locks stand in f's way. It returns warnings for the caller. The error matches ErrLocked
+// if a lock stayed.
 func (r *Engine) Unlocked(ctx context.Context, s *Session, d *Database, f func() error) ([]string, error) {
 	if r.DB == nil {
 		return nil, f()

@@ -2,8 +2,8 @@ package reset
 
 import "maps"
 
-// Proven reports, after reading the log to its end, what of a database has changed with
-// certainty; "" if nothing has, or it is not known yet.
+// Proven reads the log to its end and returns what has certainly changed in a database; "" if
+// nothing has, or nothing is certain.
 func (j *Journal) Proven(name string) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

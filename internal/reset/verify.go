@@ -8,14 +8,15 @@ import (
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
-// ErrTemplateChanged says that a template is not what it was.
+// ErrTemplateChanged says that a template is not as it was when it was made one.
 var ErrTemplateChanged = errors.New("the template was changed")
 
 // verifyTries is how often a template is compared that changes, or may have changed, meanwhile.
 const verifyTries = 5
 
-// Prove has checksums of a template's rows read, by which Unchanged tells later whether it is
-// still the same. It does nothing where the template may have changed since its shape was read.
+// Prove reads checksums of a template's rows, by which Unchanged can tell later whether the
+// template is still the same. It does nothing if the template may have changed since its shape
+// was read.
 func (r *Engine) Prove(ctx context.Context, s *Session, shape *template.Shape) error {
 	if r.Journal.Changed(shape.Name) != "" {
 		return nil
@@ -30,7 +31,7 @@ func (r *Engine) Prove(ctx context.Context, s *Session, shape *template.Shape) e
 	return nil
 }
 
-// Certain returns an error if a template is for certain not what it was. It asks no server.
+// Certain returns ErrTemplateChanged if a template has certainly changed. It sends no query.
 func (r *Engine) Certain(name string) error {
 	if why := r.Journal.Proven(name); why != "" {
 		return fmt.Errorf("%w: %s\nhint: ramaria template add %s takes it as it is now", ErrTemplateChanged, why, name)
@@ -38,9 +39,10 @@ func (r *Engine) Certain(name string) error {
 	return nil
 }
 
-// Unchanged returns an error if a template is not what it was. Where the log leaves that open (a
-// statement that may have been about the template, a log that was lost), the template is compared
-// with what it was: what others do on the server must not cost the template.
+// Unchanged returns ErrTemplateChanged if a template has changed. Where the log leaves that
+// open (a statement that may concern the template, a log that was lost), Unchanged compares the
+// template with its recorded shape and checksums, so that other work on the server does not
+// make it unusable.
 func (r *Engine) Unchanged(ctx context.Context, s *Session, shape *template.Shape) error {
 	if r.Journal.Changed(shape.Name) == "" {
 		return nil

@@ -48,7 +48,8 @@ func prepared(into *[]binlog.XID) dbconn.Question {
 	}}
 }
 
-// Begin notes the prepared transactions that there are before any clone is.
+// Begin records the XA transactions that are prepared before the first clone is made; they
+// belong to others.
 func (r *Engine) Begin(ctx context.Context, conn *sql.Conn) error {
 	var list []binlog.XID
 	if err := dbconn.Ask(ctx, conn, prepared(&list)); err != nil {
@@ -181,8 +182,8 @@ func (r *Engine) rollBack(ctx context.Context, s *Session, list []binlog.XID) (h
 // dropped: a connection that was ended lets go of its own a moment later.
 const dropTries = 3
 
-// Drop removes a database whose user has no connection any more, with the transactions that are
-// prepared in it.
+// Drop drops a database and rolls back the XA transactions that are prepared in it. Its user
+// must have no connection any more.
 func (r *Engine) Drop(ctx context.Context, s *Session, d *Database) error {
 	for try := 1; ; try++ {
 		var list []binlog.XID

@@ -15,17 +15,17 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// Found is a volume in RAM of any home: those of a home that was removed stay until they are
-// taken away.
+// Found is a volume in RAM of any home. Volumes of a home that was removed stay until they are
+// released.
 type Found struct {
 	Kind Kind
 	Dir  string
-	// Owner is its owner, the zero Owner for one without.
+	// Owner is the owner of the volume; the zero Owner if it has none.
 	Owner Owner
-	// Ours says that it is this registry's, and Lives that its owner's can be found.
+	// Ours says that it belongs to this registry, Lives that its owner's registry exists.
 	Ours, Lives bool
-	// Mounted is false of zram devices whose volume is not mounted: of a maker that was killed, or
-	// in use by another mount namespace when the volume was taken away.
+	// Mounted is false for a zram device whose volume is not mounted: its maker was killed, or
+	// another mount namespace used it when the volume was removed.
 	Mounted bool
 }
 
@@ -33,7 +33,7 @@ type Found struct {
 // home and of a registry.
 var shmName = regexp.MustCompile(`^ramaria-[0-9]+(-[0-9a-f]{8})?(-[0-9a-f]{12})?$`)
 
-// All returns the volumes in RAM of all homes of this user; of root's, where root asks.
+// All returns the volumes in RAM of all homes of this user; for root, those of root's homes.
 func (o *Opener) All() ([]Found, error) {
 	var all []Found
 	parent := filepath.Dir(o.Places.Shm)
@@ -105,8 +105,8 @@ func (o *Opener) found(kind Kind, dir string, mounted bool) Found {
 	return f
 }
 
-// Release takes a volume away that All has found, of an owner who cannot. One that holds
-// instances is ErrInUse, unless force.
+// Release removes a volume that All has found and whose owner no longer can. The error matches
+// ErrInUse if the volume holds instances and force is false.
 func (o *Opener) Release(ctx context.Context, f Found, force bool) error {
 	as := *o
 	as.Owner = f.Owner
@@ -118,13 +118,13 @@ func (o *Opener) Release(ctx context.Context, f Found, force bool) error {
 
 // Holder is a lock in a volume that a living process holds.
 type Holder struct {
-	// Path is the file, and Instance the instance whose supervisor it is, "" for who makes or
-	// copies something.
+	// Path is the lock's file. Instance is the name of the instance whose supervisor holds it,
+	// "" for a process that makes or copies something.
 	Path, Instance string
 }
 
-// Holders returns what living processes are at work on in the volume at dir, whatever the
-// namespaces that they run in.
+// Holders returns the locks in the volume at dir that living processes hold, in whatever
+// namespaces the processes run.
 func Holders(dir string) ([]Holder, error) {
 	var list []Holder
 	for _, pattern := range []string{"instances/*/lock", "images/.lock-*", "images/*/used", partialPrefix + "*" + lockSuffix, trashPrefix + "*" + lockSuffix} {
@@ -150,7 +150,7 @@ func Holders(dir string) ([]Holder, error) {
 	return list, nil
 }
 
-// Instances returns the names of the instances that lie in the volume at dir.
+// Instances returns the names of the instances in the volume at dir.
 func Instances(dir string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, "instances"))
 	if errors.Is(err, fs.ErrNotExist) {

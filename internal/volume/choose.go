@@ -12,14 +12,14 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// MinShm is the least size of shared memory, and of a memory limit, that Choose
-// takes, in bytes. Docker's default is 64 MB: one instance and little data.
+// MinShm is the least size of shared memory, and of a memory limit, with which Choose takes
+// shm, in bytes. Docker's default is 64 MB: one instance and little data.
 const MinShm = 256 << 20
 
-// Choose is --volume auto: xfs where it can be made, else shm if it is there and large
-// enough, else disk. why is one line for people that says which and for what reason.
-// The choice looks at what the machine can and at sizes, not at what is free just
-// now: the next command must find the instances of the last one.
+// Choose is --volume auto: xfs if it can be made, else shm if it exists and is large enough,
+// else disk. why is one line for people: which kind, and why. The choice depends on what the
+// machine can do and on sizes, not on what is free at the moment: the next command must find
+// the instances of the last one.
 func (o *Opener) Choose(ctx context.Context) (v Volume, why string, err error) {
 	_, why, err = o.choose(ctx, func(kind Kind) (err error) {
 		v, err = o.Open(ctx, Spec{Kind: kind})
@@ -31,7 +31,7 @@ func (o *Opener) Choose(ctx context.Context) (v Volume, why string, err error) {
 	return v, why, nil
 }
 
-// Foresee tells what Choose would take and say, and makes nothing.
+// Foresee returns what Choose would choose and say, and makes nothing.
 func (o *Opener) Foresee(ctx context.Context) (kind Kind, why string, err error) {
 	return o.choose(ctx, func(kind Kind) error { return o.Fit(ctx, kind) })
 }
@@ -79,9 +79,9 @@ func reason(err error) string {
 	return strings.TrimPrefix(line, ErrUnfit.Error()+": ")
 }
 
-// Fit returns an error, with a hint, if this machine or this user cannot have a volume
-// of a kind. It makes nothing and fetches nothing, so that what it has no objection to
-// may still turn out not to work.
+// Fit returns an error, with a hint, if this machine or this user cannot have a volume of a
+// kind. It makes and fetches nothing, so a kind without an error may still turn out not to
+// work.
 func (o *Opener) Fit(ctx context.Context, kind Kind) error {
 	switch kind {
 	case Disk:

@@ -76,8 +76,8 @@ func (m *Mount) unmount(force bool) error {
 	return fmt.Errorf("%w: %s works in %s\nhint: end it, or ramaria volume rm %s --force", ErrInUse, strings.Join(users, ", "), m.dir, m.kind)
 }
 
-// Users names processes that have a file below dir open or mapped, or work there: at
-// most a few, and only those that the caller may look at.
+// Users names processes that have a file below dir open or mapped, or have their working
+// directory there: a few at most, and only those that the caller may inspect.
 func Users(dir string) []string {
 	procs, err := sys.Glob("/proc", "[0-9]*")
 	if err != nil {
@@ -115,8 +115,8 @@ func uses(proc, dir string) bool {
 	return strings.Contains(string(maps), " "+dir+"/")
 }
 
-// Reclaim takes away what processes that were killed have left of volumes that are not
-// mounted. It looks at one small directory that normally is not there.
+// Reclaim removes what killed processes have left of volumes that are not mounted. It reads one
+// small directory, which normally does not exist.
 func (o *Opener) Reclaim(ctx context.Context) error {
 	if o.Places.Mounts == "" {
 		return nil

@@ -18,8 +18,8 @@ const (
 	inactivationPolls = 20
 )
 
-// Remove implements Volume. XFS would keep what a large tree held for up to half a
-// minute: blocks go back to the memory only when its log is written.
+// Remove implements Volume. After a large tree it writes XFS's log: only then does XFS give the
+// blocks back to memory, otherwise after up to half a minute.
 func (m *Mount) Remove(ctx context.Context, path string) error {
 	large := false
 	if traits[m.kind].shares {

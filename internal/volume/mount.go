@@ -16,10 +16,10 @@ import (
 
 // Mount is a volume that is a file system of its own: tmpfs, ramfs, xfs, zram.
 //
-// It is made without a place, with all that is in it at the beginning, and then
-// appears at its mount point at once: a maker that is killed before leaves nothing,
-// since the kernel takes mount, loop device and backing file with the process. Only
-// a zram device stays, whose number is therefore written down first (zram.go).
+// It is made without a mount point, with everything that it contains at first, and then appears
+// at its mount point at once. A maker that is killed before that leaves nothing behind, because
+// the kernel removes mount, loop device and backing file with the process. Only a zram device
+// stays; its number is therefore recorded first (zram.go).
 type Mount struct {
 	directory
 	opener *Opener
@@ -34,7 +34,7 @@ const (
 	placePause = time.Millisecond
 )
 
-// ErrUnfit says that this machine, or this user, cannot have a volume of that kind.
+// ErrUnfit says that this machine, or this user, cannot have a volume of the kind.
 var ErrUnfit = errors.New("not possible here")
 
 var errNotRoot = fmt.Errorf("%w: only root can mount\nhint: --volume shm", ErrUnfit)
@@ -332,8 +332,8 @@ func (m *Mount) Clone(ctx context.Context, src, dst string) error {
 	return m.Snapshot(ctx, src, dst, How{})
 }
 
-// Snapshot implements Volume. A ramfs has no limit that the kernel would keep: it takes
-// all memory, and the machine with it.
+// Snapshot implements Volume. Before it copies to a ramfs, for which the kernel keeps no limit,
+// it checks the room: a full ramfs takes all memory of the machine.
 func (m *Mount) Snapshot(ctx context.Context, src, dst string, how How) error {
 	if m.kind == Ramfs {
 		need, err := sys.DiskUsage(src)

@@ -7,9 +7,10 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// Outside returns a directory that is no volume, on whatever file system, as a target of snapshots.
-// It is made if need be, while its parent must be there, and closed to the writing of others. What
-// lies in it already stays; half made copies lie beside the whole ones, as in a volume.
+// Outside returns a directory on any file system, outside of all volumes, as a target of
+// snapshots. Its parent must exist; the directory itself is made if necessary, with no right
+// for others to write. Files that are in it stay. Unfinished copies lie beside the finished
+// ones, as in a volume.
 func (o *Opener) Outside(dir string) (Target, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -21,8 +22,8 @@ func (o *Opener) Outside(dir string) (Target, error) {
 	return newDirectory(o.Host, Spec{Kind: outside}, dir), nil
 }
 
-// SharesWith reports whether a copy of the directory src shares its blocks in t: such a copy needs
-// no room. It does within one file system only.
+// SharesWith reports whether a copy of the directory src in t shares its blocks and so needs no
+// room. That takes one file system for both.
 func SharesWith(t Target, src string) bool {
 	if !t.Shares() {
 		return false
@@ -31,8 +32,8 @@ func SharesWith(t Target, src string) bool {
 	return err == nil && same
 }
 
-// CheckCopy is CheckRoom for a copy of the directory src, which holds size bytes, and extra bytes
-// beside it.
+// CheckCopy is CheckRoom for a copy of the directory src, which holds size bytes, plus extra
+// bytes. A copy that shares its blocks with src needs no room.
 func CheckCopy(t Target, src string, size, extra int64, what string) error {
 	if SharesWith(t, src) {
 		size = 0

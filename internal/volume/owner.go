@@ -12,15 +12,15 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// Owner is the registry, the records of one state directory, that a volume belongs to. The
-// place of a volume in RAM follows from the user or the path of a home, which two
-// registries can have in common: other XDG directories, containers that share /dev/shm or
-// /run. What one of them does not know of may be a running server of the other.
+// Owner is the registry, the records of one state directory, that a volume belongs to. The path
+// of a volume in RAM follows from the user or from the path of a home, which two registries can
+// share: with other XDG directories, or in containers that share /dev/shm or /run. A directory
+// unknown to one registry may hold a running server of the other.
 type Owner struct {
 	Format int `json:"format"`
-	// Registry is the id of the registry: see FindOwner. "" owns nothing.
+	// Registry is the registry's id: see FindOwner. "" owns nothing.
 	Registry string `json:"registry"`
-	// State is its state directory, and Home the --home that it was named by, for people.
+	// State is the state directory, and Home the --home that named it, for people.
 	State string `json:"state"`
 	Home  string `json:"home,omitempty"`
 }
@@ -37,9 +37,9 @@ const (
 // errForeign says that a volume was taken by another registry while it was opened.
 var errForeign = errors.New("it belongs to another home")
 
-// ReadOwner returns the owner of the volume at dir, the zero Owner if it has none. One that
-// cannot be understood has no owner that is known here: /dev/shm is open to everybody, and what
-// another user has put there may be anything, a FIFO that waits for ever too.
+// ReadOwner returns the owner of the volume at dir, or the zero Owner if it has none. If the
+// owner's file cannot be understood, the Owner is that of no known registry: any user may write
+// to /dev/shm, and what is there may be anything, even a FIFO that blocks for ever.
 func ReadOwner(dir string) (w Owner, err error) {
 	fault := func(err error) (Owner, error) {
 		return Owner{}, fmt.Errorf("read the owner of volume %s: %w", dir, err)
@@ -148,8 +148,8 @@ func (o *Opener) apart(usual string) string {
 	return usual + "-" + o.Owner.Registry
 }
 
-// Ours reports whether what this registry's records say to lie in the volume at dir is this
-// registry's indeed. The records of a copied home name the volumes of the original.
+// Ours reports whether the volume at dir, which this registry's records name, really belongs to
+// this registry: the records of a copied home name the volumes of the original.
 func (o *Opener) Ours(kind Kind, dir string) bool {
 	if kind == Disk {
 		return dir == o.Places.Disk

@@ -33,9 +33,9 @@ type registry struct {
 	Inode  uint64 `json:"inode"`
 }
 
-// FindOwner returns the owner of what the registry of a state directory makes. One without
-// an id, or with that of a copied home, gets a new one if it may be made; otherwise
-// Owner.Registry is "", and copied tells of the latter.
+// FindOwner returns the owner that the registry of a state directory stands for. A registry
+// without an id, or with the id of the home that it was copied from, gets a new id if create is
+// true; otherwise Owner.Registry is "". copied reports a copied home.
 func FindOwner(ctx context.Context, h host.Host, state, home string, create bool) (w Owner, copied bool, err error) {
 	w = Owner{Format: ownerFormat, State: state, Home: home}
 	id, known, err := readRegistry(h, state)
@@ -109,8 +109,8 @@ func makeRegistry(ctx context.Context, h host.Host, state string) (id string, er
 	return r.ID, nil
 }
 
-// Lives reports whether the registry of an owner can be found from here. One that cannot
-// may be in a container, where its path means something else.
+// Lives reports whether the owner's registry exists, as far as this process can see. That of a
+// container may not be visible, or its path mean something else.
 func (w Owner) Lives(h host.Host) bool {
 	if w.State == "" || w.Registry == "" {
 		return false

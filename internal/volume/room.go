@@ -18,8 +18,9 @@ type NoRoomError struct {
 	Err error // what the kernel said, if it was tried; may be nil
 }
 
-// CheckRoom returns a *NoRoomError unless need more bytes fit in v. Call it before
-// copying: a control group over its limit does not answer with an error, it kills.
+// CheckRoom returns a *NoRoomError if v has less than need bytes free; what names what is to be
+// put there. Call it before copying: a control group that exceeds its limit kills processes
+// instead of returning an error.
 func CheckRoom(v Target, need int64, what string) error {
 	u, err := v.Usage()
 	if err != nil {
@@ -58,7 +59,7 @@ func (d *directory) fullError(src, dst string, cause error) error {
 // Unwrap returns what the kernel said.
 func (e *NoRoomError) Unwrap() error { return e.Err }
 
-// Error names what does not fit, the numbers, what binds, and how to get more.
+// Error names what does not fit, the numbers, what limits the room, and how to get more.
 func (e *NoRoomError) Error() string {
 	return fmt.Sprintf("no room for %s in %s: it needs %s, free are %s of %s, bound by %s\nhint: %s",
 		e.What, place(e.Kind, e.Dir), FormatBytes(e.Need), FormatBytes(e.Free), FormatBytes(e.Size), e.bound(), e.hint())

@@ -10,8 +10,8 @@ import (
 // units are powers of 1024, as the settings of the servers have them.
 const units = "KMGT"
 
-// ParseSize reads a size in bytes: a number, perhaps with a fraction, and K, M, G or
-// T for powers of 1024. A B or iB behind it changes nothing: 64M, 1.5GiB, 4096.
+// ParseSize parses a size in bytes: a number, with or without a fraction, and optionally K, M,
+// G or T, powers of 1024, optionally followed by B or iB: 64M, 1.5GiB, 4096.
 func ParseSize(s string) (int64, error) {
 	bad := func() (int64, error) {
 		return 0, fmt.Errorf("parse size %q: not a size\nhint: write it like 512M or 2G", s)
@@ -40,7 +40,7 @@ func ParseSize(s string) (int64, error) {
 	return int64(f * unit), nil
 }
 
-// FormatBytes writes a size for people, in powers of 1024: 12 B, 300 KB, 1.5 GB.
+// FormatBytes formats a size for people, in powers of 1024: 12 B, 300 KB, 1.5 GB.
 func FormatBytes(n int64) string {
 	if n < 0 {
 		return "-" + FormatBytes(-max(n, -math.MaxInt64))

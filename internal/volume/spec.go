@@ -48,13 +48,13 @@ var traits = map[Kind]struct {
 	Disk:  {},
 }
 
-// Mounted reports whether volumes of the kind are file systems of their own.
+// Mounted reports whether volumes of the kind are file systems of their own, which are mounted.
 func (k Kind) Mounted() bool { return traits[k].mounted }
 
-// Spec is what --volume says: a kind and a size limit in bytes. Size 0 is the
-// default: for volumes in RAM 1/DefaultRAMShare of the memory, for shm at most the
-// file system's size; for disk the file system's size. A mounted volume keeps the
-// largest size that it was opened with.
+// Spec is the value of --volume: a kind and a limit of the size in bytes. Size 0 means the
+// default: for volumes in RAM 1/DefaultRAMShare of the memory, for shm at most the size of its
+// file system, for disk the size of its file system. A mounted volume keeps the largest size
+// that it was opened with.
 type Spec struct {
 	Kind Kind
 	Size int64
@@ -69,7 +69,7 @@ func kindList() string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
-// ParseSpec reads KIND or KIND:SIZE, for example shm, xfs:2G, disk, auto.
+// ParseSpec parses KIND or KIND:SIZE, for example shm, xfs:2G, disk, auto.
 func ParseSpec(s string) (Spec, error) {
 	name, size, sized := strings.Cut(s, ":")
 	spec := Spec{Kind: Kind(name)}
@@ -92,7 +92,7 @@ func ParseSpec(s string) (Spec, error) {
 	return spec, nil
 }
 
-// String returns what ParseSpec reads.
+// String returns the form that ParseSpec parses.
 func (s Spec) String() string {
 	if s.Size == 0 {
 		return string(s.Kind)

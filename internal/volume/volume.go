@@ -16,81 +16,80 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// Volume is an area for images/ and instances/. All methods may be called at the
-// same time, from several processes too.
+// Volume is an area for images/ and instances/. All methods may be called at the same time,
+// also from several processes.
 type Volume interface {
 	Target
-	// Clone makes dst, which must lie below Dir and not exist while its parent
-	// does, a faithful copy of the directory src, which may lie anywhere: contents,
-	// holes, modes, times, links, user attributes, and owners when root. Sockets
-	// are left out. dst appears complete and at once, or not at all; an existing one
-	// is fs.ErrExist. A full volume is a *NoRoomError. Nothing is synced: on disk a
-	// clone is only safe from a power cut after sys.SyncFS.
+	// Clone copies the directory src, which may lie anywhere, to dst: contents, holes, modes,
+	// times, links, user attributes, and owners if root asks. Sockets are left out. dst must
+	// lie below Dir, and only its parent may exist. dst appears complete and at once, or not at
+	// all. Errors match fs.ErrExist if dst exists, and *NoRoomError if the volume is full.
+	// Nothing is synced: a clone on disk is safe from a power cut only after sys.SyncFS.
 	Clone(ctx context.Context, src, dst string) error
-	// Destroy takes the volume away with all its images, and gives its memory back. One
-	// that holds instances, or is in use otherwise, is ErrInUse, unless force says that
-	// they are lost anyway. It may be called more than once.
+	// Destroy removes the volume with all its images and gives its memory back. The error
+	// matches ErrInUse if the volume holds instances or is otherwise in use, unless force says
+	// to lose them. Destroy may be called more than once.
 	Destroy(ctx context.Context, force bool) error
-	// Close lets go of what the volume holds in this process; the data stays. It
-	// may be called more than once.
+	// Close releases what the volume holds in this process; the data stays. Close may be called
+	// more than once.
 	Close() error
 }
 
-// Target is what snapshots go to: a Volume, where images/ and instances/ are in its directory, or
-// a directory outside of all volumes (Opener.Outside).
+// Target is where snapshots go: a Volume, with images/ and instances/ in its directory, or a
+// directory outside of all volumes (Opener.Outside).
 type Target interface {
-	// Kind tells which kind it is.
+	// Kind returns the kind.
 	Kind() Kind
-	// Dir is the absolute path of the directory.
+	// Dir returns the absolute path of the directory.
 	Dir() string
-	// Usage measures the room. Where it is not a file system of its own it walks all files:
-	// about 1 ms for a thousand.
+	// Usage measures the room. If the target is not a file system of its own, it walks all
+	// files, about 1 ms for a thousand.
 	Usage() (Usage, error)
-	// Shares reports whether clones within it share blocks with their source: then they
-	// take no time and no room, however large it is. See SharesWith.
+	// Shares reports whether clones within it share blocks with their source: they then take
+	// next to no time and room, however large the source. See SharesWith.
 	Shares() bool
-	// Snapshot is Volume.Clone of a directory that a process writes to: see How. The
-	// source may lie in another volume, or in none.
+	// Snapshot is Volume.Clone of a directory that a process writes to: see How. The source may
+	// lie in another volume, or in none.
 	Snapshot(ctx context.Context, src, dst string, how How) error
-	// Remove removes the file or tree path, below Dir. It disappears at once; a
-	// path that does not exist is no error; one outside Dir is refused.
+	// Remove removes the file or tree at path, below Dir. The path disappears at once. A path
+	// that does not exist is no error; one outside Dir is.
 	Remove(ctx context.Context, path string) error
-	// Sweep removes what killed processes left half made or half removed, never
-	// the work of living ones.
+	// Sweep removes what killed processes have left half made or half removed, never the work
+	// of living ones.
 	Sweep(ctx context.Context) error
 }
 
-// How is how a snapshot is taken.
+// How says how to take a snapshot.
 type How struct {
-	// Filter says what stays out; nil is nothing.
+	// Filter says which files to leave out; nil leaves none out.
 	Filter sys.Filter
-	// Freeze calls its argument, which copies what has changed since it was copied
-	// first, while no process writes to the source. An error of its own counts as one of the
-	// copy. nil says that no process writes.
+	// Freeze calls its argument while no process writes to the source; the argument copies what
+	// has changed since the first copy. An error of Freeze itself fails the snapshot. nil means
+	// that no process writes to the source.
 	Freeze func(clone func(ctx context.Context) error) error
 }
 
-// ErrInUse says that a volume cannot be taken away.
+// ErrInUse says that a volume cannot be removed because instances or processes use it.
 var ErrInUse = errors.New("the volume is in use")
 
 // Usage is the room of a volume, in bytes.
 type Usage struct {
-	// Size is the limit that applies.
+	// Size is the limit, in bytes.
 	Size int64
-	// Used is what the files of this volume hold; holes count nothing, blocks that
-	// clones share count once. What was removed just now may still be in it.
+	// Used is the size of this volume's files: holes count nothing, blocks that clones share
+	// count once. Files that were removed a moment ago may still count.
 	Used int64
-	// Free is what can still be written: the least of what the limit, the file
-	// system and, for volumes in RAM, the machine and the control group leave.
+	// Free is how much can still be written: the least of what the limit, the file system and,
+	// for volumes in RAM, the machine and the control group leave.
 	Free int64
-	// Bound says which of them that is.
+	// Bound says which of those is the least.
 	Bound Bound
-	// Memory is the RAM that the volume takes, 0 for volumes on disk. Compression makes
-	// it less than Used, a file system's own structures more.
+	// Memory is the RAM that the volume takes, 0 for a volume on disk. Compression makes it
+	// less than Used, a file system's own structures make it more.
 	Memory int64
 }
 
-// Bound is what limits a volume's room.
+// Bound is what limits the room of a volume.
 type Bound string
 
 // The things that can run out first.
@@ -106,18 +105,19 @@ const (
 type Opener struct {
 	Host   host.Host
 	Places host.Places
-	// MkfsXFS finds the command line that mkfs.xfs is called by; nil looks for it
-	// where the system has its programs.
+	// MkfsXFS returns the command line of mkfs.xfs; nil looks in the system's directories of
+	// programs.
 	MkfsXFS func(ctx context.Context) ([]string, error)
-	// Owner is whose volumes are opened. Without one those of others are left alone too.
+	// Owner is the owner of the volumes to open. The zero Owner owns none; it too leaves
+	// volumes of others alone.
 	Owner Owner
 
 	// kernelName replaces the kernel's names of file systems in tests.
 	kernelName func(Kind) string
 }
 
-// Open opens the volume that spec names, and makes it if need be. Spec.Kind must not
-// be Auto: that is Choose's task, which also tells why.
+// Open opens the volume that spec names, and makes it if it does not exist. Spec.Kind must not
+// be Auto, for which Choose is. Errors match ErrUnfit.
 func (o *Opener) Open(ctx context.Context, spec Spec) (Volume, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("open volume: %w", err)
@@ -141,11 +141,11 @@ func (o *Opener) Open(ctx context.Context, spec Spec) (Volume, error) {
 	return nil, fmt.Errorf("open volume %s: %w", spec, errForeign)
 }
 
-// At returns the volume of a kind as it is, whether it has been made or not: for
-// removing things, which then are not there either.
+// At returns the volume of a kind without making it. It is for removing things: in a volume
+// that does not exist, they do not exist either.
 func (o *Opener) At(kind Kind) Volume { return o.In(Spec{Kind: kind}, o.place(kind)) }
 
-// In is At for a volume at a directory, where it may be that of a home which has moved.
+// In is At for a volume in another directory, such as that of a home which has moved.
 func (o *Opener) In(spec Spec, dir string) Volume {
 	if traits[spec.Kind].mounted {
 		return o.mountIn(spec.Kind, dir)
@@ -153,7 +153,7 @@ func (o *Opener) In(spec Spec, dir string) Volume {
 	return newDirectory(o.Host, spec, dir)
 }
 
-// There reports whether the volume of a kind has been made, without making it.
+// There reports whether the volume of a kind exists, without making it.
 func (o *Opener) There(kind Kind) (bool, error) {
 	switch {
 	case traits[kind].mounted && o.Places.Mounts == "":
