@@ -93,7 +93,7 @@ type Database struct {
 	Socket   string `json:"socket"`
 	User     string `json:"user"`
 	Password string `json:"password"`
-	// URL has all of it but the socket: mysql://USER:PASSWORD@HOST:PORT/NAME.
+	// URL has all of these but the socket: mysql://USER:PASSWORD@HOST:PORT/NAME.
 	URL      string `json:"url"`
 	Template string `json:"template"`
 	// Expires is when the lease ends if it is not used before; zero if it is kept.

@@ -48,7 +48,7 @@ type Endpoint struct {
 	User     string `json:"user"`
 	Password string `json:"password"`
 	Database string `json:"database"`
-	// URL has all of it but the socket: mysql://USER:PASSWORD@HOST:PORT/DATABASE.
+	// URL has all of these but the socket: mysql://USER:PASSWORD@HOST:PORT/DATABASE.
 	URL string `json:"url"`
 }
 

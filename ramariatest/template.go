@@ -28,7 +28,8 @@ func ensureTemplate(ctx context.Context, api *client.Client, o options) (string,
 	return o.template, nil
 }
 
-// loadTemplate has ramaria load dumps: it knows their format and compares their content.
+// loadTemplate loads dumps by the ramaria program, which knows their format and compares their
+// content.
 func loadTemplate(ctx context.Context, api *client.Client, o options) (string, error) {
 	args := []string{"template", "add", o.template, "--json"}
 	for _, path := range o.source.dumps {
@@ -45,7 +46,7 @@ func loadTemplate(ctx context.Context, api *client.Client, o options) (string, e
 	return t.Name, nil
 }
 
-// buildTemplate has the template built by the caller's function, unless it is there or
+// buildTemplate builds the template by the caller's function, unless it exists or
 // another process has built it meanwhile.
 func buildTemplate(ctx context.Context, api *client.Client, o options) (_ string, err error) {
 	claim, err := api.CreateTemplate(ctx, client.TemplateRequest{

@@ -38,7 +38,7 @@ const (
 // errBroken says that a writer's connection ended: the server is dead.
 var errBroken = errors.New("the connection broke")
 
-// acks has a number of commits for each writer.
+// acks is the number of commits of each writer.
 type acks [killWriters]int
 
 // load is an instance that several connections write to.
@@ -118,7 +118,7 @@ func (l *load) open(t *testing.T, dsn string) {
 	}
 }
 
-// start has all writers write, and returns when one has committed. stop ends them and
+// start starts all writers, and returns when one has committed. stop ends them and
 // wait waits until they have ended; both return what went wrong, or errBroken where the
 // server was killed meanwhile and nothing else went wrong.
 func (l *load) start(t *testing.T) (stop, wait func() error) {

@@ -69,7 +69,7 @@ func (h *testHome) until(what string, ok func() bool) {
 	}
 }
 
-// TestBranchFamily has branches of branches, branches that outlive their parents, and
+// TestBranchFamily makes branches of branches, branches that outlive their parents, and
 // many of one parent.
 func TestBranchFamily(t *testing.T) {
 	onVolumes(t, func(t *testing.T, volume string) {

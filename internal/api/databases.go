@@ -127,7 +127,7 @@ func (h *handler) resetDatabase(ctx context.Context, r request) (any, error) {
 	return putBack(ctx, r, h.instance.ResetDatabase)
 }
 
-// putBack has f put a database back.
+// putBack puts a database back by f.
 func putBack(ctx context.Context, r request, f func(context.Context, string, client.ResetMode) (client.Reset, error)) (any, error) {
 	if err := checkDatabase("database", r.name); err != nil {
 		return nil, err

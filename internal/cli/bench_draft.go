@@ -52,7 +52,7 @@ func (d *draft) partly() string {
 	return d.f.Name()
 }
 
-// keep has the file appear under its name.
+// keep makes the file appear under its name.
 func (d *draft) keep() error {
 	if d.direct {
 		return d.drop()

@@ -37,7 +37,7 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// exitOfAnswer has the status for errors of an instance's API, by code.
+// exitOfAnswer maps the codes of an instance's API to exit statuses.
 var exitOfAnswer = map[string]int{
 	client.CodeNoRoom: exitNoRoom, client.CodeNotFound: exitNotFound, client.CodeUnavailable: exitNotFound, client.CodeInvalid: exitUsage,
 }

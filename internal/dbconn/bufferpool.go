@@ -45,7 +45,7 @@ func ReadBufferPool(ctx context.Context, db *sql.DB) (b BufferPool, err error) {
 	return b, nil
 }
 
-// ResizeBufferPool has a server change the size of its buffer pool while it works.
+// ResizeBufferPool changes the size of a server's buffer pool while the server works.
 // https://mariadb.com/kb/en/setting-innodb-buffer-pool-size-dynamically/
 // https://dev.mysql.com/doc/refman/en/innodb-buffer-pool-resize.html
 func ResizeBufferPool(ctx context.Context, db *sql.DB, bytes int64) error {

@@ -15,7 +15,7 @@ const (
 	flushCapacity = 100_000
 )
 
-// FlushPages has a server write out the dirty pages of its buffer pool until no more than few are
+// FlushPages makes a server write out the dirty pages of its buffer pool until no more than few are
 // left, and waits for that, but not for longer than patience, and it is not begun, or ended, if may, unless
 // it is nil, does not allow it of the bytes of dirty pages that there are: what the server is about to
 // write then it still writes. It returns how many pages are left. The

@@ -10,7 +10,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
-// TestInnoDBWork has many rows rolled back, of a connection that was ended, and many purged.
+// TestInnoDBWork waits while many rows of an ended connection are rolled back, and many purged.
 func TestInnoDBWork(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		srv := servertest.Start(t, servertest.Find(t, want))

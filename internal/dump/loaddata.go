@@ -255,7 +255,7 @@ func appendHex(out, b []byte, i int) ([]byte, int, bool) {
 	return out, i, !odd && (high < 8 || utf8.Valid(out[start:]))
 }
 
-// hexDigit has the value of a digit and 1, or 0 for what is none.
+// hexDigit is the value of a digit plus 1, or 0 for a character that is no digit.
 var hexDigit = func() (t [256]byte) {
 	for i, c := range []byte("0123456789abcdef") {
 		t[c] = byte(i + 1)

@@ -207,7 +207,7 @@ func TestLoadDataEqualsInsert(t *testing.T) {
 	})
 }
 
-// randomRows has rows of all kinds of columns in both tables.
+// randomRows inserts rows of all kinds of columns into both tables.
 func (l *loader) randomRows() {
 	const rows, inserted = 4000, 200
 	r := rand.New(rand.NewPCG(1, 2))

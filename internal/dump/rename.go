@@ -9,8 +9,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
-// Rename has a dump of a database that it names itself (USE, CREATE DATABASE, names with the
-// database before them) go into another one. It is for one pass over one or several dumps.
+// Rename loads a dump of a database that it names itself (USE, CREATE DATABASE, names with the
+// database before them) into another one. It is for one pass over one or several dumps.
 //
 // What is qualified with the database's name loses it, which suits clones of the database too:
 // Target's current database is To. That goes by tokens, so a table or an alias of the same name

@@ -118,7 +118,7 @@ func joined(r io.Reader) ([]scanned, error) {
 	}
 }
 
-// TestRowsOfLargeStatement has an INSERT that is not held whole.
+// TestRowsOfLargeStatement scans an INSERT that is not held whole.
 func TestRowsOfLargeStatement(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("INSERT INTO t VALUES ")

@@ -42,8 +42,8 @@ func NewScanner(r io.Reader, file string) *Scanner {
 	return &Scanner{f: newSplitter(r, file, 0, nil)}
 }
 
-// ByRows has an INSERT or REPLACE that consists of a table, its columns if any, and literal
-// rows be given out by its rows, a large one in several parts.
+// ByRows returns an INSERT or REPLACE that consists of a table, its columns if any, and literal
+// rows by its rows, a large one in several parts.
 func (s *Scanner) ByRows() { s.f.inserts.on = true }
 
 // Next returns the next statement, io.EOF after the last, or an *Error for what

@@ -36,7 +36,7 @@ type Recipe struct {
 	User string
 	// Set holds the user's own settings.
 	Set map[string]string
-	// Unconfined has the build's servers reach whatever their account may. The image is the same.
+	// Unconfined lets the build's servers reach whatever their account may. The image is the same.
 	Unconfined bool
 }
 

@@ -29,7 +29,7 @@ type Registry struct {
 // runDir is the directory for sockets of an instance in dir.
 func (g Registry) runDir(dir string, uid int) string { return host.RunDir(dir, uid, g.ID) }
 
-// settle has a record speak of this registry's own volume.
+// settle points a record to this registry's own volume.
 func (g Registry) settle(r *Record) {
 	if g.Place == nil {
 		return

@@ -61,7 +61,7 @@ func (s *stand) shape(t *testing.T, table string) string {
 	return regexp.MustCompile(` AUTO_INCREMENT=\d+`).ReplaceAllString(strings.Join(s.strings(t, "SHOW CREATE TABLE d."+table), ""), "")
 }
 
-// TestRefusedRows has the server refuse a row in the middle.
+// TestRefusedRows loads a dump with a row in the middle that the server refuses.
 func TestRefusedRows(t *testing.T) {
 	each(t, func(t *testing.T, s *stand) {
 		for _, c := range faulty {
@@ -144,8 +144,8 @@ func TestFilledAtOnce(t *testing.T) {
 	})
 }
 
-// TestRowsBeforeFault has a row refused while another worker is at rows that stand before it:
-// those are not given up.
+// TestRowsBeforeFault: a row is refused while another worker loads rows that stand before it, and
+// those are loaded all the same.
 func TestRowsBeforeFault(t *testing.T) {
 	s := newStand(t, servertest.Find(t, ""))
 	const rows = 60_000

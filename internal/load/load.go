@@ -21,7 +21,7 @@ type Target struct {
 	// Server is what runs there: comments in statements are sent if its own client sends them.
 	Server   *server.Server
 	Endpoint dbconn.Endpoint
-	// Rename has dumps that name their database go to the endpoint's; nil leaves them alone.
+	// Rename sends dumps that name their own database to the endpoint's; nil leaves them alone.
 	Rename *dump.Rename
 }
 

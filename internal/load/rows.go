@@ -258,7 +258,7 @@ func (l *loader) numbering(t *table, st *dump.Statement) numbering {
 	return mixed
 }
 
-// inOrder has rows sent by the reader's own session, after all that stands before.
+// inOrder sends rows by the reader's own session, after all that stands before.
 func (l *loader) inOrder(ctx context.Context, t *table, st *dump.Statement, numbers numbering) error {
 	if err := l.leave(ctx); err != nil {
 		return err

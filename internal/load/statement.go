@@ -140,7 +140,7 @@ func (l *loader) whereabouts(ctx context.Context) error {
 	return nil
 }
 
-// set has a statement about the session carried out in every session.
+// set runs a statement about the session in every session.
 func (l *loader) set(ctx context.Context, st *dump.Statement, text string, class dump.StatementClass) error {
 	before := l.flushBatch
 	if class.Kind == dump.StatementUse {

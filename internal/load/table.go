@@ -69,7 +69,7 @@ func (l *loader) table(ctx context.Context, name dump.TableName) (*table, error)
 	return t, nil
 }
 
-// definition has the server tell what a table is, and returns its statement, "" for none.
+// definition asks the server for the statement that defines a table, "" for none.
 func (l *loader) definition(ctx context.Context, t *table) (string, error) {
 	var is, text string
 	if err := l.primary.conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+t.name.String()).Scan(&is, &text); err != nil {

@@ -123,7 +123,7 @@ func (l *loader) byData(c *chunk) bool {
 	return c.columns != nil && !l.noData.Load() && c.table.odd.Load() < maxOdd && c.facts.charset(nil) != ""
 }
 
-// follow has the session of a worker be as a chunk needs it.
+// follow sets the session of a worker up as a chunk needs it.
 func (l *loader) follow(ctx context.Context, s *session, c *chunk, bulk bool) error {
 	if err := s.follow(ctx, c.sets, c.database, bulk); err != nil {
 		return fmt.Errorf("load %s: prepare another connection: %w", l.name, err)

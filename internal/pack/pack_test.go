@@ -202,7 +202,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestStatementsInParts has statements that are never held whole.
+// TestStatementsInParts packs statements that are never held whole.
 func TestStatementsInParts(t *testing.T) {
 	for _, c := range []struct{ name, table, row string }{
 		{"numbers", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, b TEXT, KEY k (b(9))) ENGINE=InnoDB;\n", "(7,'%s')"},

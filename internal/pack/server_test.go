@@ -119,7 +119,7 @@ func TestLoadsTheSame(t *testing.T) {
 	})
 }
 
-// TestDifferenceIsSeen has the comparison above find what merging must not do.
+// TestDifferenceIsSeen: the comparison above finds what merging must not do.
 func TestDifferenceIsSeen(t *testing.T) {
 	srv := servertest.Start(t, servertest.Find(t, ""))
 	const head = "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, b INT);\nCREATE TABLE u (t INT PRIMARY KEY);\n"

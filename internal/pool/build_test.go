@@ -92,7 +92,7 @@ func TestClaim(t *testing.T) {
 	})
 }
 
-// TestClaimGivenUp has the next one build what a builder gave up, or took too long for.
+// TestClaimGivenUp: what a builder gave up, or took too long for, the next one builds.
 func TestClaimGivenUp(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
 	r := pool.TemplateRequest{Family: "app", Key: "v1"}

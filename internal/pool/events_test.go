@@ -11,7 +11,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
-// timed has an event that fires every second and others that do not, with settings of their own.
+// timed is a dump with an event that fires every second and others that do not, with settings of
+// their own.
 const timed = "CREATE DATABASE timed; USE timed;\n" +
 	"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY, a varchar(20));\n" +
 	"SET sql_mode = 'ANSI_QUOTES'; SET NAMES latin1; SET time_zone = '+03:00';\n" +
@@ -141,8 +142,8 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// TestEventsAtOnce has a database cease to be a template and become one again at once, over and over:
-// its events are neither enabled while it is one, nor forgotten.
+// TestEventsAtOnce makes a database cease to be a template and become one again at once, over and
+// over: its events are neither enabled while it is one, nor forgotten.
 func TestEventsAtOnce(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		h := newHouse(t, want)

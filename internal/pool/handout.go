@@ -93,7 +93,7 @@ func (s *spares) wanted(t *supply) int {
 // clonable reports whether clones of a template can be made, and put back. The caller holds s.mu.
 func (s *spares) clonable(t *supply) bool { return t.shape != nil && s.maker.changed(t.name) == "" }
 
-// work has a clone made in the background. The caller holds s.mu.
+// work makes a clone in the background. The caller holds s.mu.
 func (s *spares) work(t *supply, job func() (*lease, error)) {
 	t.making++
 	s.run(func() {
@@ -161,7 +161,7 @@ func (s *spares) reuse(l *lease) *lease {
 	return next
 }
 
-// workOn has the database of a lease put back that another has left.
+// workOn puts back the database of a lease that its test has left.
 func (s *spares) workOn(l *lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -237,7 +237,7 @@ func (s *shop) left() {
 	}
 }
 
-// walk has requests come and go while templates, limits and room change, and returns what broke the
+// walk lets requests come and go while templates, limits and room change, and returns what broke the
 // invariant. spoil, if it is not nil, is called now and then, by still.
 func walk(t *testing.T, seed uint64, spoil func(*shop)) (faults []error) {
 	t.Helper()

@@ -357,7 +357,8 @@ func (p *Pool) revoke(ctx context.Context, s *reset.Session, l *lease) error {
 	return s.End(ctx, l.Login.User)
 }
 
-// unlocked has f work on the database of a lease, and ends whatever holds locks on it meanwhile.
+// unlocked calls f, which works on the database of a lease, and ends whatever holds locks on it
+// meanwhile.
 func (p *Pool) unlocked(ctx context.Context, s *reset.Session, l *lease, f func() error) error {
 	d := &reset.Database{Name: l.Name, User: l.Login.User, Shape: l.database.Shape}
 	warnings, err := p.engine.Unlocked(ctx, s, d, f)

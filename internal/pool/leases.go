@@ -99,7 +99,7 @@ func (ls *leases) assign(l *lease) {
 	l.spare = false
 }
 
-// begin has a test hold a lease from now on, for ttl unless it is used.
+// begin starts a test's hold on a lease, which lasts for ttl after its last use.
 func (ls *leases) begin(l *lease, ttl time.Duration) Lease {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -139,7 +139,7 @@ func (ls *leases) renew(l *lease) Lease {
 	return ls.view(l)
 }
 
-// keep has a lease stay until it is dropped, and reports whether it was held, so that its place is
+// keep makes a lease stay until it is dropped, and reports whether it was held, so that its place is
 // free.
 func (ls *leases) keep(l *lease) (_ Lease, held bool) {
 	ls.mu.Lock()
@@ -175,7 +175,7 @@ func (ls *leases) free(l *lease) {
 	l.ready, l.spare = true, true
 }
 
-// retry has a lease that is spare, or was never made, removed once more by expired. Any other stays
+// retry lets expired remove once more a lease that is spare or was never made. Any other stays
 // until its time runs out.
 func (ls *leases) retry(l *lease) {
 	ls.mu.Lock()

@@ -154,7 +154,7 @@ func TestLeasesCheck(t *testing.T) {
 	}
 }
 
-// TestLeaseEndsOnce has a lease kept, cancelled and dropped at once: its place is free once.
+// TestLeaseEndsOnce keeps, cancels and drops a lease at once: its place is freed once.
 func TestLeaseEndsOnce(t *testing.T) {
 	ls := newLeases(dbconn.Endpoint{})
 	var mu sync.Mutex

@@ -219,8 +219,8 @@ func TestChangedTemplate(t *testing.T) {
 	_, _ = h.lease(pool.Request{Template: "shop"})
 }
 
-// TestLongNames has names as long as they may be, of which no more than 64 characters can be granted,
-// where each _ counts twice.
+// TestLongNames leases names of the greatest length, of which no more than 64 characters can be
+// granted, where each _ counts twice.
 func TestLongNames(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		h := newHouse(t, want)

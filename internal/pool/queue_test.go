@@ -36,7 +36,7 @@ func (o *turns) answer(n, turns int, err error) {
 	}
 }
 
-// TestQueue has requests come, give up and run out of time while places come and go.
+// TestQueue: requests come, give up and run out of time while places come and go.
 func TestQueue(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {

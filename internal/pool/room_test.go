@@ -17,8 +17,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// narrow has the pool of a house in a volume of so many bytes without its clones, less than none
-// for a volume of unknown size; it returns that number, which may be changed.
+// narrow puts the pool of a house into a volume with room for so many bytes besides its clones,
+// negative for a volume of unknown size; it returns that number, which may be changed.
 func (h *house) narrow(bytes int64) *atomic.Int64 {
 	h.t.Helper()
 	h.Close()
@@ -152,8 +152,8 @@ func TestRoomOfMany(t *testing.T) {
 	})
 }
 
-// TestTrimmed has as many clones removed as take too much, and no more before these are gone, since
-// their room is not there at once.
+// TestTrimmed: the pool removes as many clones as take too much room, and no more until these are
+// gone, since their room is not there at once.
 func TestTrimmed(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
 	room := h.narrow(1 << 40)

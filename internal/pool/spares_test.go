@@ -238,7 +238,7 @@ func TestCold(t *testing.T) {
 	}
 }
 
-// TestTurns has a full pool serve those who wait in the order in which they came.
+// TestTurns: a full pool serves waiting requests in the order in which they came.
 func TestTurns(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
 	h.limit(1, 1)

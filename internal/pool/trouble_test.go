@@ -117,8 +117,8 @@ func TestKeyAfterRestart(t *testing.T) {
 	}
 }
 
-// TestDataOfAnotherTime has databases of the user's where the pool had spare clones: a
-// mark is older than they are.
+// TestDataOfAnotherTime: after a rewind the user's databases have the names of the pool's spare
+// clones: the mark is older than they are.
 func TestDataOfAnotherTime(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
 	h.limit(64, 2)
@@ -241,8 +241,8 @@ func TestFewerSpare(t *testing.T) {
 	h.soon("two spare ones", func() bool { return h.Templates()[0].Spare == 2 && len(h.databases("shop_")) == 2 })
 }
 
-// TestShapeAndSessions has as many resets that wait for a template's shape as there are
-// sessions, and a template that is being made.
+// TestShapeAndSessions: as many resets wait for a template's shape as there are
+// sessions, while a template is being made.
 func TestShapeAndSessions(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
 	h.exec(h.root, "CREATE DATABASE other")

@@ -47,7 +47,7 @@ func (p *Pool) RollBack(ctx context.Context, name string, c reset.Counters) (Res
 	})
 }
 
-// resetBy has f put a database back, and counts that.
+// resetBy puts a database back by f, and counts that.
 func (p *Pool) resetBy(ctx context.Context, name string, f func(*reset.Session, *lease) (reset.Result, error)) (res ResetResult, err error) {
 	began := time.Now()
 	err = p.onLease(ctx, name, func(s *reset.Session, l *lease) (err error) {

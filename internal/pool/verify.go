@@ -12,7 +12,7 @@ import (
 // larger ones are read behind everybody's back.
 const provenAtOnce = 16 << 20
 
-// prove has the rows of a template read while it does not change.
+// prove reads the rows of a template while it does not change.
 func (p *Pool) prove(ctx context.Context, s *reset.Session, shape *template.Shape) error {
 	var bytes int64
 	for _, t := range shape.Tables {

@@ -119,7 +119,7 @@ func (s *Session) restore(ctx context.Context, statements []string) error {
 	return nil
 }
 
-// reopen has the server reopen tables when they are used next, so that counters show that it
+// reopen makes the server reopen tables at their next use, so that counters show that it
 // hides (see server.HidesCounters). To use a table is not enough: a session takes one that is open
 // already, unless another does that now.
 func (s *Session) reopen(ctx context.Context, name string, tables []string) error {

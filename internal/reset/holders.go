@@ -103,7 +103,7 @@ func (u *unlocker) end(ctx context.Context, conn *sql.Conn, list []dbconn.Sessio
 	return n, nil
 }
 
-// exec has a connection, or what it does, ended, and reports whether it was there.
+// exec ends a connection, or its statement, and reports whether it was there.
 func (u *unlocker) exec(ctx context.Context, conn *sql.Conn, text string, id uint64) (bool, error) {
 	// The session may go on before the answer is here.
 	_, err := conn.ExecContext(context.WithoutCancel(ctx), text+strconv.FormatUint(id, 10))

@@ -29,7 +29,7 @@ CREATE SEQUENCE s_last MAXVALUE 2 CACHE 10; DO NEXTVAL(s_last);
 CREATE TABLE uses (id int PRIMARY KEY DEFAULT NEXTVAL(s_used), a int);
 `
 
-// TestSequences has every sequence give the values that those of the template give, in a clone,
+// TestSequences: every sequence returns the values that those of the template return, in a clone,
 // after each reset, and those of the savepoint after each rollback.
 func TestSequences(t *testing.T) {
 	servertest.EachFrom(t, "mariadb", func(t *testing.T, want string) {

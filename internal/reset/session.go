@@ -96,7 +96,7 @@ func (s *Session) undo(ctx context.Context, changes []binlog.Change, f *binlog.F
 	return s.restore(ctx, restore)
 }
 
-// transaction has several lots of events carried out, all or none.
+// transaction applies several lots of events, all or none.
 func (s *Session) transaction(ctx context.Context, lots [][]byte) error {
 	if err := s.exec(ctx, "BEGIN"); err != nil {
 		return err
@@ -119,7 +119,7 @@ func binlogStatement(events []byte) string {
 	return b.String()
 }
 
-// binlog has events carried out. Its answer does not say that those of further statements
+// binlog applies events. Its answer does not say that those of further statements
 // follow, so that it must be sent alone, or in a block.
 func (s *Session) binlog(ctx context.Context, text string) error {
 	if err := s.exec(ctx, text); err != nil {

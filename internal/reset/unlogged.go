@@ -63,7 +63,7 @@ func (r *Engine) strayed(ctx context.Context, s *Session, d *Database) (bool, er
 // strayedWhy is what is said about that.
 const strayedWhy = "its shape was changed by a statement that failed, or was killed, and is not in the log"
 
-// compareAll has a plan compare the definitions of all tables.
+// compareAll makes a plan compare the definitions of all tables.
 func (p *Plan) compareAll(shape *template.Shape) {
 	p.Way, p.Why, p.Structure = Refill, strayedWhy, true
 	for _, t := range shape.Tables {

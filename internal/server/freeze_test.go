@@ -154,7 +154,7 @@ func TestFreeze(t *testing.T) {
 	goesOn(t, p, path)
 }
 
-// TestFreezeWatchdog has copies that hang, and do not mind their context: the server goes
+// TestFreezeWatchdog tests copies that hang and ignore their context: the server goes
 // on while they still hang.
 func TestFreezeWatchdog(t *testing.T) {
 	p, path := startWriter(t)
@@ -227,7 +227,7 @@ func TestFreezeWoken(t *testing.T) {
 	}
 }
 
-// TestFreezeKilled has the server die in the middle, and before.
+// TestFreezeKilled kills the server in the middle, and before.
 func TestFreezeKilled(t *testing.T) {
 	p, _ := startWriter(t)
 	_, err := p.Freeze(t.Context(), freezeLimit, func(context.Context) error {

@@ -319,7 +319,7 @@ func BenchmarkFindHot(b *testing.B) {
 	}
 }
 
-// TestCachedOrder has the distribution's server before a newer one that was
+// TestCachedOrder: the distribution's server comes before a newer one that was
 // fetched by name.
 func TestCachedOrder(t *testing.T) {
 	apt := candidate{server: &server.Server{Origin: methodApt, Version: server.Version{Major: 10, Minor: 11, Patch: 19}}}

@@ -18,7 +18,7 @@ type packages struct {
 var packagesOf = map[server.Flavour]packages{
 	server.MariaDB: {
 		// One name since Debian 12 and Ubuntu 23.04, one per series before. The last
-		// package has what writes dumps and reads logs, and scripts for which it wants Perl.
+		// package has the programs that write dumps and read logs, and scripts that need Perl.
 		names: [][]string{
 			{"mariadb-server-core", "mariadb-client-core", "mariadb-client"},
 			{"mariadb-server-core-10.11", "mariadb-client-core-10.11", "mariadb-client-10.11"},

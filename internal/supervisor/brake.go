@@ -144,7 +144,7 @@ func (b *brake) larger() string {
 	return "raise what binds"
 }
 
-// ask has the server become read-only, which it does once no transaction writes: see
+// ask makes the server read-only, which happens once no transaction writes: see
 // wait. It has a connection of its own, since that may take its time.
 func (b *brake) ask(ctx context.Context) {
 	asking := make(chan error, 1)
@@ -163,8 +163,8 @@ func (b *brake) ask(ctx context.Context) {
 	})
 }
 
-// flush has a server that is read-only write its dirty pages out: it has nothing to write any more
-// after that. Where there is no room for it, to have it write would end it now.
+// flush makes a read-only server write its dirty pages out: it has nothing to write any more
+// after that. Where there is no room for them, writing would end the server now.
 func (b *brake) flush(ctx context.Context, db *sql.DB) {
 	left, err := dbconn.FlushPages(ctx, db, 0, flushTime, b.roomFor)
 	if err != nil || left > 0 {

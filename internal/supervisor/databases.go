@@ -138,7 +138,7 @@ func (s *Supervisor) ResetDatabase(ctx context.Context, name string, c client.Re
 	return s.putBack(ctx, name, (*pool.Pool).Reset, c)
 }
 
-// putBack has f put a database back.
+// putBack puts a database back by f.
 func (s *Supervisor) putBack(ctx context.Context, name string, f func(*pool.Pool, context.Context, string, reset.Counters) (pool.ResetResult, error), c client.ResetMode) (client.Reset, error) {
 	return withPool(s, func(p *pool.Pool) (client.Reset, error) {
 		r, err := f(p, ctx, name, c == client.KeepCounters)

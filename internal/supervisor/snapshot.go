@@ -88,7 +88,7 @@ func (s *Supervisor) SnapshotTo(ctx context.Context, to volume.Target, dst strin
 	})
 }
 
-// flushLog has the server write out its redo log. Commits are there already, but what
+// flushLog makes the server write out its redo log. Commits are there already, but what
 // CREATE SEQUENCE writes comes with the next commit only: a copy without has a sequence
 // that cannot be used, as after a crash. Without it the snapshot is as good as a crash.
 func (s *Supervisor) flushLog(ctx context.Context) {

@@ -155,7 +155,7 @@ func TestLiveCopyRestedFile(t *testing.T) {
 	}
 }
 
-// TestLiveCopyBetween has changes at one point of a round: just before a name is looked
+// TestLiveCopyBetween changes files at one point of a round: just before a name is looked
 // at, when the names of its directory have been read already.
 func TestLiveCopyBetween(t *testing.T) {
 	t.Parallel() // it rests

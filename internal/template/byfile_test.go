@@ -107,7 +107,7 @@ func testByFile(t *testing.T, want string) {
 	sound(t, srv, conn, names)
 }
 
-// withNumbers has the numbers in place of FROM n.
+// withNumbers replaces FROM n by the numbers.
 func withNumbers(text string) string {
 	for _, n := range []int{1000, 2000, 500, 150, 60} {
 		text = strings.ReplaceAll(text, fmt.Sprintf(" FROM %d;", n), " FROM "+numbers(n)+";")

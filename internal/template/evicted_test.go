@@ -11,7 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
-// TestEvicted has the server forget a table between the two halves of its import, as it does
+// TestEvicted makes the server forget a table between the two halves of its import, as it does
 // when it knows more tables than table_definition_cache says.
 func TestEvicted(t *testing.T) { servertest.Each(t, testEvicted) }
 

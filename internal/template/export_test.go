@@ -5,10 +5,10 @@ import "slices"
 // Failed reports whether tables could once not be cloned by their files.
 func (f *Files) Failed() bool { return f.off.Load() }
 
-// Copied has f called whenever copies are there that are not imported yet.
+// Copied calls f whenever there are copies that are not imported yet.
 func (f *Files) Copied(call func()) { f.copied = call }
 
-// Made has f called whenever a clone is there that is not compared yet.
+// Made calls f whenever there is a clone that is not compared yet.
 func (s *Shape) Made(f func(name string)) { s.made = f }
 
 // Relocate returns the body of an object of one database for another, in which objects are there.

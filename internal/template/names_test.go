@@ -57,7 +57,7 @@ CREATE EVENT shop.soon ON SCHEDULE EVERY 1 DAY STARTS '2035-01-01 00:00:00' DO D
 CREATE VIEW shop.counted AS SELECT shop.logged() AS n, i.a FROM shop.item i;;
 `
 
-// TestNamed has the objects of a clone work: they read and write nothing but the clone.
+// TestNamed uses the objects of a clone: they read and write nothing but the clone.
 func TestNamed(t *testing.T) { servertest.Each(t, testNamed) }
 
 func testNamed(t *testing.T, want string) {

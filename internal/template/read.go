@@ -302,7 +302,7 @@ func sortViews(objects []Object) {
 	copy(views, sorted)
 }
 
-// Analyze has the server count again what the tables of a database hold, on which it is
+// Analyze makes the server count the rows of a database's tables again, by which it is
 // decided whether to undo changes or to fill a table.
 func Analyze(ctx context.Context, conn *sql.Conn, name string) error {
 	r := reader{ctx: ctx, conn: conn, shape: &Shape{Name: name}}

@@ -8,8 +8,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
-// TestRefillByFile has tables with rows and keys, without any key, with a trigger and with a foreign
-// key to them, filled again from the template's files.
+// TestRefillByFile fills tables with rows and keys, without any key, with a trigger and with a
+// foreign key to them, again from the template's files.
 func TestRefillByFile(t *testing.T) { servertest.Each(t, testRefillByFile) }
 
 func testRefillByFile(t *testing.T, want string) {

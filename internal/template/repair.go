@@ -50,7 +50,7 @@ func (s *Shape) Compare(have *Shape, needsRefill map[string]bool) Repair {
 // commented reports whether the options of a database have a comment, which only MariaDB knows.
 func commented(options string) bool { return strings.Contains(options, " COMMENT '") }
 
-// refill has the rows of a table put back. With triggers it is made again: they must not
+// refill puts the rows of a table back. A table with triggers is made again: they must not
 // see that.
 func (r *Repair) refill(s *Shape, table string) {
 	if len(s.triggers(table)) > 0 {

@@ -66,7 +66,7 @@ func Restart(ctx context.Context, conn *sql.Conn, name string, states map[string
 	return nil
 }
 
-// SettleSequences has each sequence of a database stand at the very value that comes next, and
+// SettleSequences sets each sequence of a database to the very value that comes next, and
 // returns the states, by name. A server takes many values into memory at once, and only what
 // comes behind them can be read: so the next one is taken, and given back.
 func SettleSequences(ctx context.Context, conn *sql.Conn, name string) (map[string]SequenceState, error) {

@@ -96,7 +96,7 @@ func (s *Shape) byFile(t *Table, f *Files) bool {
 	return f != nil && !f.off.Load() && t.Rows >= f.Rows && plainName.MatchString(s.Name) && t.transportable()
 }
 
-// exportTo has the files of tables copied to those of the database name, which are discarded.
+// exportTo copies the files of tables to those of the database name, which are discarded.
 func (s *Shape) exportTo(ctx context.Context, conn *sql.Conn, name string, list []string, each func(words, database, end string) string, f *Files) error {
 	f.export.Lock()
 	defer f.export.Unlock()

@@ -287,7 +287,7 @@ func TestLoopDevicesTaken(t *testing.T) {
 	wg.Wait()
 }
 
-// TestZramRecords has records that are not about a device of ours.
+// TestZramRecords reads records that are not about a device of ours.
 func TestZramRecords(t *testing.T) {
 	p := mountedPlaces(t)
 	boot, err := host.Host{}.BootID()

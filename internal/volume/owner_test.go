@@ -158,7 +158,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestOwnerOfOthers has another user put something in the place of a volume before there is one:
+// TestOwnerOfOthers: another user has put something in the place of a volume before it is made;
 // Ramaria neither waits for it nor follows it.
 func TestOwnerOfOthers(t *testing.T) {
 	for name, put := range map[string]func(path string) error{

@@ -20,7 +20,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/api"
 )
 
-// TestServerKeepsDocument has every call tested, those that cost much a few times only:
+// TestServerKeepsDocument tests every call, the expensive ones a few times only:
 // hooks.py says which.
 func TestServerKeepsDocument(t *testing.T) {
 	schemathesis(t) // nothing need be started without it

@@ -42,7 +42,7 @@ func (s software) offers(line string) (string, bool) {
 	return line, len(s.version) < 2 || s.version[0] > major || s.version[0] == major && s.version[1] >= minor
 }
 
-// grammar has the alternatives of each rule; one that counts more is there more often.
+// grammar is the alternatives of each rule; one with a larger weight is repeated.
 type grammar map[string][]string
 
 var weight = regexp.MustCompile(`^(\d+)\| `)

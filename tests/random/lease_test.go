@@ -155,7 +155,7 @@ func (l *lease) rest(ctx context.Context, s *session) {
 	}
 }
 
-// back has the database put back, to its template or its mark. A statement that was at work
+// back puts the database back, to its template or its mark. A statement that was at work
 // meanwhile and succeeded may have come after it: then it is put back once more.
 func (l *lease) back(ctx context.Context, s step) (said any, err error) {
 	for {

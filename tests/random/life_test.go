@@ -133,7 +133,7 @@ func (l *life) mischief(m mood) {
 	}
 }
 
-// oddMoment has connections busy, killed or cut when a database is put back.
+// oddMoment puts a database back while connections are busy, killed or cut.
 func (l *life) oddMoment() {
 	if !l.chance(25) {
 		return

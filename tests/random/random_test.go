@@ -58,7 +58,7 @@ var (
 	typesText string
 )
 
-// runner has leases live in one instance.
+// runner runs leases in one instance.
 type runner struct {
 	t         *testing.T
 	in        *instance
@@ -143,7 +143,7 @@ func newRunner(t *testing.T, want string, seed uint64) *runner {
 	return r
 }
 
-// epochOf has leases race for some time.
+// epochOf runs leases side by side for some time.
 func epochOf(t *testing.T, want string, seed uint64, length time.Duration) {
 	r := newRunner(t, want, seed)
 	if text := os.Getenv(envLease); text != "" {

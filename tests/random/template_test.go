@@ -79,7 +79,7 @@ func (in *instance) build(ctx context.Context, database string, statements []str
 	return in.settle(ctx, database)
 }
 
-// settle has the server write down counters: MariaDB forgets numbers that were given to no row
+// settle makes the server save counters: MariaDB forgets numbers that were given to no row
 // as soon as it drops the definition of the table from its cache.
 func (in *instance) settle(ctx context.Context, database string) error {
 	conn, err := in.db.Conn(ctx)

@@ -36,7 +36,7 @@ func (c ShellClient) File(ctx context.Context, database, path string) error {
 	return c.run(ctx, text, "--database="+database)
 }
 
-// Execute has statements carried out that the command line may show.
+// Execute runs statements that the command line may show.
 func (c ShellClient) Execute(ctx context.Context, statements string) error {
 	return c.run(ctx, nil, "--execute="+statements)
 }

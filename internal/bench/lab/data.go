@@ -163,7 +163,7 @@ func (p *Data) Drop(as string) string {
 	return Statements("DROP DATABASE IF EXISTS ", names)
 }
 
-// Statements has one statement for each name.
+// Statements returns one statement for each name.
 func Statements(verb string, names []string) string {
 	var b strings.Builder
 	for _, n := range names {

@@ -7,12 +7,12 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
-// What has a server write its dirty pages out. It leaves them in its pool as long as it has
-// room, and would write them during the rounds of others.
+// Limits of writing out a server's dirty pages. A server keeps them in its pool as long as it
+// has room, and would write them during the rounds of others.
 const (
 	// flushPatience is how long it may take, in a round: a disk that is held back gives no more.
 	flushPatience = 10 * time.Second
-	// flushedPages is how many dirty pages are none: those of statistics and of the purge come
+	// flushedPages is how many dirty pages count as none: those of statistics and of the purge come
 	// one by one.
 	flushedPages = 8
 )

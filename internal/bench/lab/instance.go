@@ -26,7 +26,7 @@ func (l *Lab) ServerFlag() string {
 	return string(l.Server.Flavour) + ":" + l.Server.Version.Series()
 }
 
-// Build has the image of these flags built, and returns its id.
+// Build builds the image of these flags, and returns its id.
 func (l *Lab) Build(ctx context.Context, volume string) (string, error) {
 	id, err := l.Run(ctx, append([]string{"image", "build"}, l.From(volume)...)...)
 	return strings.TrimSpace(id), err

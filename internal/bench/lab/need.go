@@ -87,7 +87,7 @@ func (l *Lab) shmFS() (string, sys.FS, error) {
 // Need is what a scenario takes at most, in bytes, as runner.Scenario has it.
 type Need struct{ Disk, Memory, Shm int64 }
 
-// SetIn has it stated in a scenario.
+// SetIn states it in a scenario.
 func (r Need) SetIn(s *runner.Scenario) { s.Disk, s.Memory, s.Shm = r.Disk, r.Memory, r.Shm }
 
 // AddServer counts what a server keeps in a place.
@@ -156,8 +156,8 @@ func UnlessFull(fits func() error, c runner.Case) runner.Case {
 	return c
 }
 
-// SetOnlyRow has a scenario measure a row that takes all of its room. Where that is not there the row
-// says so: it cannot run, which is no failure of a run of all scenarios.
+// SetOnlyRow makes a row that takes all of its room the scenario's only one. Without that room the
+// row says so: it cannot run, which is no failure of a run of all scenarios.
 func (l *Lab) SetOnlyRow(r Need, row runner.Case, s *runner.Scenario) {
 	l.NeedIfFits(r).SetIn(s)
 	s.Cases = []runner.Case{UnlessFull(func() error { return l.Fits(r) }, row)}

@@ -26,7 +26,7 @@ type PlacedServer struct {
 	Data   string
 	Device runner.Device
 	Storage
-	// tcp has a stock server listen on loopback as well; plain is the server then.
+	// TCP makes a stock server listen on loopback as well; plain is the server then.
 	TCP   bool
 	Plain *PlainServer
 

@@ -32,7 +32,7 @@ type PlainServer struct {
 	Tmp string
 	// throttle holds its disk back; nil does not.
 	Throttle *runner.Throttle
-	// tcp has it listen on loopback as well, at port; app is an account like that of an
+	// tcp makes it listen on loopback as well, at port; app is an account like that of an
 	// instance's application.
 	TCP   bool
 	Port  int

@@ -43,7 +43,7 @@ type Storage struct {
 // Describe says what the files lie on.
 func (s *Storage) Describe() string { return s.Description }
 
-// WithStorage has rows state what their files lie on, and what an fsync takes there: where is asked
+// WithStorage makes rows state what their files lie on, and what an fsync takes there: where is asked
 // once a row is prepared.
 func WithStorage(where func(context.Context) (Storage, error), cases ...runner.Case) []runner.Case {
 	for i, c := range cases {
@@ -111,7 +111,7 @@ func (l *Lab) storageOf(ctx context.Context, dir string, inRAM bool) (Storage, e
 	return s, ctx.Err()
 }
 
-// AddWritten has what was written to a device among the measures of a round, where that is
+// AddWritten adds what was written to a device to the measures of a round, where that is
 // known: in RAM nothing is, and of a disk without a device that counts it is unknown.
 func AddWritten(beside map[string]float64, name string, n int64, inRAM bool, on runner.Device) {
 	if inRAM || on.Exists() {

@@ -76,7 +76,7 @@ func (l *Lab) ramKinds(ctx context.Context) []volume.Kind {
 	return []volume.Kind{kind}
 }
 
-// PrepareImage has an image built on a kind of volume; one that this machine or user cannot
+// PrepareImage builds an image on a kind of volume; one that this machine or user cannot
 // have is ErrUnavailable.
 func (l *Lab) PrepareImage(ctx context.Context, kind volume.Kind, flags []string) error {
 	_, err := l.BuildImage(ctx, kind, flags)
@@ -93,7 +93,7 @@ func (l *Lab) BuildImage(ctx context.Context, kind volume.Kind, flags []string) 
 	return strings.TrimSpace(id), errors.Join(err, v.Close())
 }
 
-// ImageDirs has an image built, and returns its data directory, and one on the same volume for
+// ImageDirs builds an image, and returns its data directory, and one on the same volume for
 // a server by hand.
 func (l *Lab) ImageDirs(ctx context.Context, kind volume.Kind, flags []string) (image, bare string, err error) {
 	id, err := l.BuildImage(ctx, kind, flags)

@@ -105,7 +105,7 @@ func TestLayoutFaultsAreSeen(t *testing.T) {
 	}
 }
 
-// broken has every fault that the script looks for.
+// broken is a page with every fault that the script looks for.
 const broken = `<!DOCTYPE html><body style="margin:0"><div style="width:500px">wide</div>
 <svg class="plot" viewBox="0 0 300 200" width="300" height="200" font-size="12" font-family="DejaVu Sans, sans-serif">
 <text x="0" y="20" font-size="8">small</text><text x="260" y="40">far to the right</text>

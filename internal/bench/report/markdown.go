@@ -120,7 +120,7 @@ func writeOrigin(b *strings.Builder, s *section) {
 	}
 }
 
-// markdownRow has a dash for every figure that there is not; the reason stands below the
+// markdownRow writes a dash for every missing figure; the reason stands below the
 // table, where it does not make a column wide.
 func markdownRow(row tableRow, columns int) []string {
 	cells := []string{row.Name}

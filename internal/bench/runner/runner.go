@@ -32,7 +32,7 @@ type Runner struct {
 	// there was but time to warm up has the figures of that; one that came to nothing says so. 0
 	// means no bound.
 	MaxTime time.Duration
-	// Whole has all rows prepared and run once, and nothing cut off, whatever MaxTime says.
+	// Whole prepares and runs every row at least once, whatever MaxTime says.
 	Whole bool
 	// Progress, if not nil, is called before each case in each round with the number
 	// of such steps already done and the number of all of them; before that with 0 for

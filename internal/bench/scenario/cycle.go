@@ -145,7 +145,7 @@ func inRamfs(l *lab.Lab) (string, error) {
 	return v.Dir(), v.Close()
 }
 
-// begin has the data ready, and a server that is set up by hand.
+// begin prepares the data, and a server that is set up by hand.
 func (d *cycleRows) begin(ctx context.Context, r *lab.PlacedServer) (lab.ShellClient, error) {
 	if err := d.data.Ready(ctx); err != nil {
 		return lab.ShellClient{}, err

@@ -85,7 +85,7 @@ func (d *cycleRows) changedClones(name, base string, workers int) runner.Case {
 	}
 }
 
-// resets has the worker's lease reset in each cycle, after three changes.
+// resets resets the worker's lease in each cycle, after three changes.
 func (d *cycleRows) resets(name, base string, workers int) runner.Case {
 	var template string
 	var leases []*lab.Lease

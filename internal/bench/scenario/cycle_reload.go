@@ -12,7 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/fixture"
 )
 
-// hands has each worker's database dropped, made and loaded in each cycle, after three
+// hands drops, makes and loads each worker's database in each cycle, after three
 // changes by a connection that is kept.
 func (d *cycleRows) hands(name string) runner.Case {
 	h := &byHand{lab: d.lab, data: d.data}

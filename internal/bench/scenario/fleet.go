@@ -43,7 +43,7 @@ func newInstanceSet(l *lab.Lab) *instanceSet {
 	return &instanceSet{lab: l, size: fleetSize}
 }
 
-// scenario has a scenario measure the row, where the instances fit.
+// scenario makes a scenario measure the row, where the instances fit.
 func (f *instanceSet) scenario(s runner.Scenario, row runner.Case) runner.Scenario {
 	s.Settings, s.Beside = f.lab.Settings(), lab.FsyncBeside()
 	f.lab.SetOnlyRow(f.need(), lab.WithStorage(f.lab.VolumeStorage(volume.Shm), row)[0], &s)

@@ -46,12 +46,12 @@ func (d *cycleRows) ownLoad(name, script string, path func(context.Context) (str
 		})
 }
 
-// send has the client load a file.
+// send loads a file by the client.
 func (d *cycleRows) send(ctx context.Context, client lab.ShellClient, path string) error {
 	return client.File(ctx, d.data.Database, path)
 }
 
-// loadInto has ramaria load a file.
+// loadInto loads a file by ramaria load.
 func (d *cycleRows) loadInto(ctx context.Context, _ lab.ShellClient, path string) error {
 	args := []string{"load", d.instance.Name, d.data.Database, path}
 	if d.data.Database == "" {

@@ -30,7 +30,7 @@ func hostWith(t *testing.T, mountinfo string) host.Host {
 	return host.Host{Root: filepath.Dir(proc)}
 }
 
-// spread has the rounds of rows lie so far apart, by a factor each way.
+// spread moves the rounds of rows apart, by a factor each way.
 func spread(r *runner.Result, factor float64) {
 	for i := range r.Rows {
 		row := &r.Rows[i]

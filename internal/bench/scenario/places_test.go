@@ -19,7 +19,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
-// envFsyncChild has the test binary be the child that measures a directory's fsync.
+// envFsyncChild makes the test binary the child that measures a directory's fsync.
 const envFsyncChild = "RAMARIA_TEST_FSYNC_CHILD"
 
 func init() {

@@ -151,7 +151,7 @@ func (u *updates) update(ctx context.Context, list []anUpdate) (latencies []floa
 	return latencies, nil
 }
 
-// expect has the updates in what must be in the table.
+// expect adds the updates to what must be in the table.
 func (u *updates) expect(list []anUpdate) {
 	for _, one := range list {
 		n := u.n[one.id-1]

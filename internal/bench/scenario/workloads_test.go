@@ -317,7 +317,7 @@ func TestEnginesMustAgree(t *testing.T) {
 	}
 }
 
-// TestLoadOnRealServers has all the ways there are, and myloader where it is.
+// TestLoadOnRealServers loads in every way, by myloader where it is installed.
 func TestLoadOnRealServers(t *testing.T) {
 	own := filepath.Join(t.TempDir(), "own.sql")
 	if err := os.WriteFile(own, []byte("CREATE TABLE t (a INT PRIMARY KEY);\nINSERT INTO t VALUES (1), (2);\n"), 0o600); err != nil {
