@@ -175,7 +175,7 @@ func TestRewind(t *testing.T) {
 		rewind("one", "its files were ruined")
 
 		h.exec(db, "INSERT INTO shop.old VALUES (7, 'seven')")
-		if _, talk, err := h.try("mark", "main", "one"); err == nil || !strings.Contains(talk, "there is a mark of that label: one\nhint: ramaria mark main one --replace") {
+		if _, talk, err := h.try("mark", "main", "one"); err == nil || !strings.Contains(talk, "the label is taken: one\nhint: ramaria mark main one --replace") {
 			t.Errorf("a label that is taken: %v: %s", err, talk)
 		}
 		pictures["one"] = h.picture(db)

@@ -168,7 +168,7 @@ func TestBranchToOneName(t *testing.T) {
 			if (errs[0] == nil) == (errs[1] == nil) {
 				t.Errorf("parent stopped %v: both or neither got the name: %v: %q", stopped, errs, talk)
 			}
-			if lost := talk[0] + talk[1]; !strings.Contains(lost, "there is one of that name") {
+			if lost := talk[0] + talk[1]; !strings.Contains(lost, "the name is taken") {
 				t.Errorf("parent stopped %v: %q", stopped, lost)
 			}
 			h.rows("wanted", openDSN(t, h.ramaria("up", "wanted")), "1")

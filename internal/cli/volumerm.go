@@ -98,8 +98,8 @@ func (a *app) sayRemoved(v engine.VolumeRemoved) {
 		of = "disk"
 	}
 	if len(v.Users) > 0 {
-		a.say("removed volume %s; its memory comes back when these have ended: %s", name, strings.Join(v.Users, ", "))
+		a.say("removed volume %s; its memory is freed when these have ended: %s", name, strings.Join(v.Users, ", "))
 		return
 	}
-	a.say("removed volume %s, %s of %s came back", name, volume.FormatBytes(v.Bytes), of)
+	a.say("removed volume %s, %s of %s freed", name, volume.FormatBytes(v.Bytes), of)
 }

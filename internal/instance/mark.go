@@ -36,7 +36,7 @@ var (
 	// ErrNoMark says that an instance has no mark of a label.
 	ErrNoMark = errors.New("no such mark")
 	// ErrMarkExists says that it has one already.
-	ErrMarkExists = errors.New("there is a mark of that label")
+	ErrMarkExists = errors.New("the label is taken")
 )
 
 func (r *Record) marksDir() string { return filepath.Join(r.Dir, "marks") }

@@ -17,13 +17,13 @@ const MaxName = 40
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 
 // ErrName says that a name cannot be an instance's.
-var ErrName = errors.New("not a name")
+var ErrName = errors.New("invalid name")
 
 // CheckName refuses names that cannot be a directory or would surprise, as ErrName.
 func CheckName(name string) error {
 	if len(name) > MaxName || !validName.MatchString(name) {
 		if strings.Contains(name, ".sql") {
-			return fmt.Errorf("use instance name %q: %w, but that of a dump\nhint: ramaria up --from %s", name, ErrName, name)
+			return fmt.Errorf("use instance name %q: %w: it is that of a dump\nhint: ramaria up --from %s", name, ErrName, name)
 		}
 		return fmt.Errorf("use instance name %q: %w: it has 1 to %d of a-z, 0-9, - and _, and begins with a letter or digit\nhint: ramaria up my-shop", name, ErrName, MaxName)
 	}
@@ -39,7 +39,7 @@ func CheckNew(name string) error {
 		return err
 	}
 	if strings.HasPrefix(name, PassingPrefix) {
-		return fmt.Errorf("use instance name %q: %w for this: those that begin with %s belong to `ramaria run`\nhint: ramaria up my-shop", name, ErrName, PassingPrefix)
+		return fmt.Errorf("use instance name %q: %w: names that begin with %s belong to `ramaria run`\nhint: ramaria up my-shop", name, ErrName, PassingPrefix)
 	}
 	return nil
 }

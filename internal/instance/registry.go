@@ -87,7 +87,7 @@ func (g Registry) Get(name string) (*Record, error) {
 }
 
 // ErrTaken says that there is an instance of a name already.
-var ErrTaken = errors.New("there is one of that name")
+var ErrTaken = errors.New("the name is taken")
 
 // TakenError is ErrTaken of a name.
 func TakenError(name string) error {

@@ -239,7 +239,7 @@ func (m *Mount) makePlace(ctx context.Context) error {
 	}
 	entries, err := os.ReadDir(m.dir)
 	if err == nil && len(entries) > 0 {
-		err = fmt.Errorf("there is something in the directory that it belongs at, which nothing of ramaria's put there: %s\nhint: look at it, and move it away",
+		err = fmt.Errorf("its directory holds what ramaria did not put there: %s\nhint: look at it, and move it away",
 			filepath.Join(m.dir, entries[0].Name()))
 	}
 	return err

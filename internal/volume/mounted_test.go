@@ -284,7 +284,7 @@ func TestMountedFailed(t *testing.T) {
 			if errno != 0 {
 				t.Fatalf("shut XFS down: %v", errno)
 			}
-			want := fmt.Sprintf("its file system has failed: .*\nhint: ramaria volume rm %s --force takes it away, and what it holds is lost", kind)
+			want := fmt.Sprintf("its file system has failed: .*\nhint: ramaria volume rm %s --force removes it, and what it holds is lost", kind)
 			for what, f := range map[string]func() error{
 				"open": func() error {
 					_, err := (&volume.Opener{Places: p}).Open(t.Context(), volume.Spec{Kind: kind})

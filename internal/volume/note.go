@@ -44,7 +44,7 @@ func isFailed(err error) bool {
 }
 
 func (m *Mount) failed(err error) error {
-	return fmt.Errorf("its file system has failed: %w\nhint: ramaria volume rm %s --force takes it away, and what it holds is lost", err, m.kind)
+	return fmt.Errorf("its file system has failed: %w\nhint: ramaria volume rm %s --force removes it, and what it holds is lost", err, m.kind)
 }
 
 // newSuffix ends the name of a file that is not whole yet.
