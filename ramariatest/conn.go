@@ -154,7 +154,7 @@ func (c *conn) discard() {
 	}
 }
 
-// What follows is for database/sql.
+// The methods below implement interfaces of database/sql/driver.
 
 func (c *conn) Close() error {
 	c.turn <- struct{}{}

@@ -75,7 +75,7 @@ func describeAll(t *testing.T, pool *sql.DB, databases []string) description {
 	if _, err := conn.ExecContext(ctx, "SET SESSION sql_mode = @@sql_mode /*!80000 , information_schema_stats_expiry = 0 */"); err != nil {
 		t.Fatal(err)
 	}
-	// What SHOW CREATE VIEW says depends on the current database.
+	// The answer of SHOW CREATE VIEW depends on the current database.
 	if _, err := conn.ExecContext(ctx, "USE information_schema"); err != nil {
 		t.Fatal(err)
 	}

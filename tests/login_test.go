@@ -69,7 +69,7 @@ func TestApplicationCannotBlindTheSupervisor(t *testing.T) {
 			t.Errorf("%s: done: %s%s", s, out, talk)
 		}
 	}
-	// What it may do it may do without those rights.
+	// Everything that an application needs works without those rights.
 	for _, s := range []string{
 		"CREATE DATABASE other", "CREATE USER 'u'@'%' IDENTIFIED BY 'Xx-1234567'", "GRANT SELECT ON other.* TO 'u'@'%'",
 		"CREATE FUNCTION app.f() RETURNS INT NOT DETERMINISTIC RETURN 1", "CREATE TABLE app.t (a INT)", "CREATE TRIGGER app.g BEFORE INSERT ON app.t FOR EACH ROW SET NEW.a = 1",

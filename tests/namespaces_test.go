@@ -91,7 +91,7 @@ func TestContainersShareAHome(t *testing.T) {
 			t.Fatalf("after %s it says %q", command, got)
 		}
 	}
-	// What does not need the process works.
+	// Commands that do not need the process work.
 	if out := h.inNamespace("ramaria sql main -e 'SELECT 6*7'", "-m", "-p", "-f", "--mount-proc"); !strings.Contains(out, "42") {
 		t.Errorf("it says %s", out)
 	}

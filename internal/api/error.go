@@ -10,7 +10,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// What an Instance's errors match, each with an HTTP status and a code of its own. An
+// Errors that those of an Instance match, each with an HTTP status and a code of its own. An
 // error that wraps one reads `make mark "x": already exists`; As keeps a text that
 // has nothing to add.
 var (

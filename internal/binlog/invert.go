@@ -57,7 +57,8 @@ type TableCount struct {
 // not in any order, so that their rows can be gathered in few events: the events say that
 // foreign keys are not to be checked (and so not followed), and triggers do not fire.
 //
-// What the images lack the inverted ones lack too: the caller knows that the server computes it.
+// Columns that the images lack are missing in the inverted ones too: the caller knows that the
+// server computes it.
 //
 // Two changes of one table whose maps differ are an error, *CorruptError; so is every row
 // that cannot be split. *TooLargeError says that a row does not fit MaxBytes.

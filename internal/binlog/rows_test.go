@@ -194,7 +194,7 @@ func TestLacking(t *testing.T) {
 	if full := makeRows(t, UpdateRowsV2, 1, 4, ""); !full.Full() || !full.Has(3) {
 		t.Error("it has not all columns")
 	}
-	// What has other columns cannot stand in one event.
+	// Rows with different columns cannot stand in one event.
 	one := lack(rowsBody(DeleteRowsV2, 1, 4, "\x00\x05\x01a\x01"), DeleteRowsV2, 4, 1)
 	lacking, err := ParseRows(&Event{Type: DeleteRowsV2, Format: testFormat(t, false), Body: one})
 	if err != nil {

@@ -126,7 +126,7 @@ func (e *Event) RowsTable() (id uint64, ok bool) {
 // RowKind tells what a rows event did.
 type RowKind uint8
 
-// What rows events do.
+// Kinds of row events.
 const (
 	NotRows RowKind = iota
 	Write

@@ -74,7 +74,8 @@ func (o benchOutput) open(a *app) (_ *benchWriter, err error) {
 		if w.saved, err = newDraft(o.save, w.mode()); err != nil {
 			return nil, fmt.Errorf("save results: %w", err)
 		}
-		// Who is killed, or out of memory, after an hour has all scenarios until then there.
+		// If the bench is killed, or runs out of memory, after an hour, the finished scenarios are
+		// there.
 		if name := w.saved.partly(); name != "" {
 			a.say("results are in %s until the end", name)
 		}

@@ -137,7 +137,7 @@ func (c *creation) split(r *cursor) bool {
 			depth = depth[:n-1]
 		case n == 0 && (p.symbol(',') || i == len(body)):
 			in := body[start:i]
-			// What ends in an operator could become a comment when the next one is taken out.
+			// Text that ends in an operator could become a comment when the next one is taken out.
 			if p.versioned || len(in) == 0 || in[len(in)-1].kind == tokenSymbol && !in[len(in)-1].symbol(')') {
 				return false
 			}

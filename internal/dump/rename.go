@@ -12,7 +12,7 @@ import (
 // Rename loads a dump of a database that it names itself (USE, CREATE DATABASE, names with the
 // database before them) into another one. It is for one pass over one or several dumps.
 //
-// What is qualified with the database's name loses it, which suits clones of the database too:
+// Names qualified with the database's name lose it, which suits clones of the database too:
 // Target's current database is To. That goes by tokens, so a table or an alias of the same name
 // could be meant by a word before a dot: that is refused, never guessed.
 type Rename struct {
@@ -167,7 +167,7 @@ func (r *Rename) rewrite(st *Statement, columns bool, fault func(string, ...any)
 			begin -= 2
 		}
 		if mine := tok.isName() && (tok.kind != tokenString || st.Text[begin] == '"') && tok.name() == r.from; mine && !last.symbol('.') && !last.symbol('@') {
-			// What comes next tells what it is.
+			// The next token decides.
 			ahead := t
 			ahead.space()
 			switch next := at(ahead.b, 0); {

@@ -68,7 +68,7 @@ const (
 	JSONColumn
 )
 
-// What Counter returns if it is no field.
+// Results of Counter that are not the index of a field.
 const (
 	NoCounter      = -1 // the table has no AUTO_INCREMENT column
 	OmittedCounter = -2 // the rows do not have it

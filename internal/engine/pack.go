@@ -67,7 +67,7 @@ func (q PackRequest) pack(ctx context.Context, in dumpFile, bar io.Writer) (p Pa
 		p.Size = p.Bytes
 		return p, err
 	}
-	// Who may not read the one may not read the other.
+	// Users who may not read the dump may not read the packed one.
 	mode := q.Mode
 	if in.regular() {
 		mode = in.info.Mode().Perm() & 0o666

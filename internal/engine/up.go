@@ -157,7 +157,7 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 	if state.Phase == instance.Crashed {
 		e.note("instance %s was not shut down cleanly; its server recovers", i.Name)
 	}
-	// Whose child it is does not matter: this process ends before it.
+	// Its parent does not matter: this process ends first.
 	_, err = supervisor.Spawn(ctx, i, e.superviseArgv(i.Name))
 	if err == nil {
 		return nil

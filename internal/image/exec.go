@@ -33,7 +33,7 @@ func (b *build) exec(ctx context.Context, s input) error {
 	// Not of another instance, of which the caller's shell may have been told.
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "RAMARIA_API=") })
 	cmd.Env = slices.Concat(env, endpoint.Env(home))
-	// What a command prints is talk: stdout belongs to ramaria's own answer.
+	// The command's output goes to stderr: stdout belongs to ramaria's own answer.
 	cmd.Stdout, cmd.Stderr = b.Talk, b.Talk
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

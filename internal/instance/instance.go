@@ -46,7 +46,7 @@ type Spec struct {
 	Confine string `json:"confine,omitempty"`
 }
 
-// What --log takes.
+// Values of --log.
 const (
 	LogOn  = "on"
 	LogOff = "off"
@@ -55,7 +55,7 @@ const (
 // LogUse is LogOn or LogOff.
 func (s Spec) LogUse() string { return cmp.Or(s.Log, LogOn) }
 
-// What --confine takes.
+// Values of --confine.
 const (
 	ConfineOn  = "on"
 	ConfineOff = "off"

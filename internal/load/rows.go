@@ -8,7 +8,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dump"
 )
 
-// What tests make smaller.
+// Variables that tests make smaller.
 var (
 	// firstChunk and lastChunk are the sizes in bytes of the first chunk of a table and of
 	// those of a large one: small enough to be shared out early, large enough to be worth it.

@@ -27,7 +27,7 @@ func (s *session) exec(ctx context.Context, text string) error {
 // and be chosen as the victim.
 func (s *session) alter(ctx context.Context, text string) error {
 	ctx = context.WithoutCancel(ctx)
-	// What CREATE TABLE took in the mode of its time must not be refused now.
+	// A definition that CREATE TABLE accepted in another sql_mode must not be refused now.
 	if err := s.exec(ctx, "SET @ramaria_mode = @@sql_mode, sql_mode = ''"); err != nil {
 		return err
 	}

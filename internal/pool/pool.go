@@ -206,7 +206,7 @@ func unopened(config Config) *Pool {
 // databases stay as they are.
 func (p *Pool) Close() {
 	p.end()
-	// What begins something in the background holds one of these locks, and begins nothing after.
+	// Callers that start background work hold one of these locks, and start none afterwards.
 	p.mu.Lock()
 	p.spares.refuse(ErrClosed)
 	p.mu.Unlock()

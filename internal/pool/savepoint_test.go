@@ -98,7 +98,7 @@ func TestSavepoint(t *testing.T) {
 			t.Error("the database was not used again")
 		}
 
-		// What is kept stays as it is.
+		// A kept lease stays as it is.
 		a, inA = h.lease(pool.Request{Template: "shop"})
 		save()
 		if _, err := h.Keep(a.Name); err != nil {

@@ -101,7 +101,7 @@ func TestSpares(t *testing.T) {
 		if !seen {
 			t.Errorf("%s was not used again", a.Name)
 		}
-		// What somebody else changed is not handed out.
+		// A spare that another connection changed is not leased.
 		h.stocked(2)
 		for _, name := range h.databases("shop_") {
 			if !slices.ContainsFunc(h.Databases(), func(l pool.Lease) bool { return l.Name == name }) {

@@ -45,7 +45,7 @@ func (r *Engine) apply(ctx context.Context, s *Session, d *Database, p *Plan, co
 	if c == KeepCounters && len(p.NeedsRefill) == 0 && !p.Structure {
 		return r.undo(ctx, s, d, p, nil)
 	}
-	// What is to be done about counters that are known goes along with the undoing.
+	// Known counters are put back together with the rows.
 	known := counters != nil
 	altered := map[string]uint64{}
 	if known {

@@ -2,7 +2,7 @@ package reset
 
 import "context"
 
-// What tests of the package's own parts need.
+// Names that tests of the package's parts need.
 var (
 	FirstWords = firstWords
 	EffectOf   = effectOf

@@ -42,7 +42,8 @@ func (u *unlocker) passes(ctx context.Context, conn *sql.Conn, list []dbconn.Ses
 	if err != nil || there {
 		return true, err
 	}
-	// Who looks, as this does, holds nothing, and who waits may wait for the same.
+	// A session that looks, as this one does, holds no lock, and one that waits may wait for the
+	// same lock.
 	if slices.ContainsFunc(list, func(s dbconn.Session) bool {
 		return s.ID != u.me && s.User == supervisor && s.Command == "Query" && s.Lock() == dbconn.NoLock && !strings.HasPrefix(s.Statement, "SHOW ")
 	}) {

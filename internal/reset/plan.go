@@ -212,7 +212,7 @@ func (m *maker) statements() {
 	}
 }
 
-// What putting back costs, in microseconds, roughly and on the side of caution: by row
+// Costs of putting back, in microseconds, rough and rather too high: by row
 // undone, by row filled, and by table filled, by INSERT or from a file. Measured on MariaDB 10.11
 // and MySQL 9.7.
 const (

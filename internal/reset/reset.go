@@ -156,7 +156,7 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 		err = r.apply(ctx, s, d, &plan, counters, c)
 	}
 	again := func(why string) {
-		// What was done meanwhile goes with the database.
+		// Changes made meanwhile are dropped with the database.
 		meanwhile := r.Journal.Take(d.Name)
 		res.Warnings = append(res.Warnings, meanwhile.Warnings...)
 		plan = Plan{Way: Reclone, Why: why, Rollback: meanwhile.Prepared}

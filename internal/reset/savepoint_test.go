@@ -190,7 +190,7 @@ func TestKeepCounters(t *testing.T) {
 		}
 		le.reset()
 
-		// What MySQL hides of the counter of a parent shows once its child is made again.
+		// MySQL shows the hidden counter of a parent once its child is made again.
 		le.do("-INSERT INTO keeper (id, name) VALUES (4711, 'Ben')\nALTER TABLE animal COMMENT 'another'")
 		if res, err := le.Reset(t.Context(), l.session, &le.Database, reset.KeepCounters); err != nil || res.Way != reset.Refill {
 			t.Errorf("after DDL: %s (%s), %v", res.Way, res.Why, err)

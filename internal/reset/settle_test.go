@@ -42,7 +42,7 @@ func TestCountersAskedOnce(t *testing.T) {
 			t.Errorf("tables were asked %d times, want %d at most", n, tables+tied)
 		}
 		le.check()
-		// What a neighbour's failed insert left shows only now.
+		// Numbers that a neighbour's failed insert used show only now.
 		le.do("-INSERT INTO t2 (id, u) VALUES (3, 1)\nINSERT INTO t1 (u) VALUES (3)").Close()
 		le.reset()
 		for _, name := range []string{"t0", "t1", "t2"} {

@@ -23,11 +23,11 @@ func TestEffectOf(t *testing.T) {
 		"GRANT SELECT ON *.* TO x": reset.EffectWide, "CREATE USER x": reset.EffectWide, "SET PASSWORD FOR x = 'y'": reset.EffectWide, "SET DEFAULT ROLE x": reset.EffectWide,
 		"# a comment\n-- another\n/* third */ ALTER TABLE t ADD x int": reset.EffectStructural, "--\tx\nDROP TABLE t": reset.EffectStructural,
 		"/*!50003 CREATE*/ /*!50020 DEFINER=a@b*/ /*!50003 TRIGGER x */": reset.EffectStructural,
-		// What only some servers execute.
+		// Comments that only some servers execute.
 		"/*!999999 SET x = 1; */ ALTER TABLE t ADD x int": reset.EffectUnknown, "/*M!100000 DROP TEMPORARY */ ALTER TABLE t ADD x int": reset.EffectUnknown,
 		"DROP /*!80000 TEMPORARY */ TABLE t": reset.EffectUnknown, "/*!80000 ALTER TABLE t ADD x int */": reset.EffectUnknown,
 		"ALTER TABLE t /*!80000 ADD x int */": reset.EffectStructural,
-		// What hides another statement, or is none that we know.
+		// Statements that hide another one, or that we do not know.
 		"SET STATEMENT max_statement_time = 1 FOR ALTER TABLE t ADD x int": reset.EffectUnknown, "INSERT INTO t VALUES (1)": reset.EffectUnknown,
 		"BEGINNING": reset.EffectUnknown, "": reset.EffectUnknown, "/* no end": reset.EffectUnknown, "--": reset.EffectUnknown, "# no end": reset.EffectUnknown,
 		"DROPS TABLE t": reset.EffectUnknown, "CREATED": reset.EffectUnknown,

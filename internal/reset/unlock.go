@@ -162,7 +162,7 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 	} else if known != nil {
 		return true, u.known(ctx, conn, list, known, me.User)
 	}
-	// What is held on the template, or on everything, is not held by those who are here.
+	// Locks on the template, or on the whole server, are not held by connections in the clone.
 	template := u.d.Shape != nil && strings.Contains(me.Statement, dbconn.QuoteName(u.d.Shape.Name)+".")
 	here := lock == dbconn.TableLock && (!template || strings.Contains(me.Statement, dbconn.QuoteName(u.d.Name)))
 	passes, err := u.passes(ctx, conn, list, me.User, here && !template)

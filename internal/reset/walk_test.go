@@ -19,7 +19,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
-// What the environment says of random tests: a seed instead of the two that there are, and
+// Environment variables of random tests: a seed instead of the two that there are, and
 // how long to go on.
 const (
 	envSeed   = "RAMARIA_TEST_SEED"

@@ -17,7 +17,7 @@ import (
 // An XA transaction that was prepared and has changed no row is not in the log, or without rows (where
 // it wrote to tables that know no transactions), keeps its locks,
 // and belongs to no connection once its connection is gone. The server tells its name, not its database.
-// What is rolled back is therefore whatever is prepared, has no rows in the log, and belongs to no
+// So the reset rolls back whatever is prepared, has no rows in the log, and belongs to no
 // other connection: no row is lost by that. An application that prepares a
 // transaction that only read, leaves its connection, and decides from another, meets "unknown XID"
 // if a clone is reset in between.

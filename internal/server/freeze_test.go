@@ -188,7 +188,7 @@ func TestFreezeWatchdog(t *testing.T) {
 			if c.limit < freezeLimit && time.Since(began) < c.limit {
 				t.Error("it came too early")
 			}
-			// What is late of the one must not wake the server in the next.
+			// A late watchdog of one freeze must not wake the server in the next.
 			if _, err := p.Freeze(t.Context(), freezeLimit, func(context.Context) error { return nil }); err != nil {
 				t.Errorf("once more: %v", err)
 			}

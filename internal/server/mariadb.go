@@ -39,7 +39,7 @@ var mariadbFamily = Family{
 			// third less time.
 			"sql_log_bin": "0", "foreign_key_checks": "0", "unique_checks": "0", "check_constraint_checks": "0",
 			"sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
-			// What is read from a template is not locked.
+			// Reading from a template takes no locks.
 			"tx_isolation": "'READ-COMMITTED'",
 			// The holder of a lock is an application's session; it is ended, not waited for.
 			"lock_wait_timeout": "1", "innodb_lock_wait_timeout": "1",
@@ -59,7 +59,7 @@ var mariadbFamily = Family{
 
 	dataDir: dataDir{mark: "mysql/*.frm", versionFiles: []string{"mariadb_upgrade_info", "mysql_upgrade_info"}},
 	profile: mariadbProfile,
-	// What mariadb-install-db runs, in its order. The help texts are half of its work
+	// The scripts that mariadb-install-db runs, in its order. The help texts are half of its work
 	// and most of an empty server's rows; a throw-away server is not asked for HELP.
 	bootstrap: []bootstrapFile{
 		{names: []string{"mariadb_system_tables.sql", "mysql_system_tables.sql"}},

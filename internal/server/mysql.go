@@ -28,7 +28,7 @@ var mysqlFamily = Family{
 		CreateUsers: func(names, identified string) []string {
 			return []string{"DROP USER IF EXISTS " + names, "CREATE USER " + identified}
 		},
-		// What is in the string is no text.
+		// authentication_string holds bytes, not text.
 		Accounts: `SELECT User, Host, JSON_OBJECT('plugin', plugin, 'authentication_string', IF(COALESCE(authentication_string, '') = '', '', 'set'))
 			FROM mysql.user WHERE account_locked <> 'Y'`,
 		ObeyReadOnly: "CONNECTION_ADMIN",

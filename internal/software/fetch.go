@@ -30,7 +30,7 @@ const (
 
 // Fetch returns the server for want from the cache, and fetches it if it is not
 // there. Any number of processes may call it at once: one fetches, the others wait.
-// What is installed on the machine is not looked at.
+// It ignores servers that are installed on the machine.
 func (f *Finder) Fetch(ctx context.Context, text string) (*server.Server, error) {
 	f.PassedOver = nil
 	w, err := f.want(text)

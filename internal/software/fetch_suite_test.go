@@ -195,7 +195,7 @@ func (m *machine) fetchSid(text string) (*server.Server, error) {
 	return m.fetchSuite(m.t.Context(), suitesOf(w.family)[0], w, work, newProgress(nil, "", work))
 }
 
-// What the machine's owner has done to the machine's sources is about those.
+// TestFetchSuiteAlone: options of the machine's own sources apply to those sources only.
 func TestFetchSuiteAlone(t *testing.T) {
 	mirror, others := debianOf(t, "9.7.4"), debianOf(t, "9.7.9")
 	m := suiteMachine(t, mirror.URL)

@@ -78,7 +78,7 @@ func TestPutLogAside(t *testing.T) {
 	if aside(); len(read(path)) != 0 || !bytes.Equal(read(old), []byte(second)) {
 		t.Error("a large log was not put aside as it was, in a full volume")
 	}
-	// What cannot be written takes no room, and what is there stays.
+	// A line that cannot be written takes no room, and earlier lines stay.
 	write(second + "more")
 	if err := os.MkdirAll(filepath.Join(old+newSuffix, "taken"), 0o700); err != nil {
 		t.Fatal(err)

@@ -224,7 +224,7 @@ func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client
 			s.state = before // the server goes on, and the watch writes this again
 			return err
 		}
-		// What it holds is not wanted any more: no clean shutdown.
+		// Its data is about to be replaced, so there is no clean shutdown.
 		s.closePool()
 		s.proc.Kill()
 		s.closeDB()

@@ -36,7 +36,7 @@ var copiers = min(runtime.GOMAXPROCS(0), maxCopiers)
 // error. Blocks are shared instead of copied where the file system can. Symbolic
 // links inside src are never followed.
 //
-// What filter says is left out; nil leaves out nothing.
+// filter says what to leave out; nil leaves nothing out.
 //
 // dst stays closed to others (0700) until everything is in it. On error or when
 // ctx ends, a part of the copy stays in dst: removing it is the caller's task.

@@ -21,7 +21,7 @@ func (m *Mount) AttachPrivately(dir string, hide func(place string) bool) error 
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return failed(err)
 	}
-	// What is unmounted elsewhere goes here too; what is mounted here shows nowhere else.
+	// An unmount elsewhere takes effect here too; a mount here shows nowhere else.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return failed(err)
 	}

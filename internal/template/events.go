@@ -151,7 +151,7 @@ func alterEvents(ctx context.Context, conn *sql.Conn, name string, events []stri
 		if o.Kind != "EVENT" || !slices.Contains(events, o.Name) || o.Create[at:end] != from {
 			continue
 		}
-		// Who alters an event becomes its definer, unless another is named.
+		// The account that alters an event becomes its definer, unless another is named.
 		definer, _, _ := strings.Cut(strings.TrimPrefix(o.Create, "CREATE "), " EVENT "+dbconn.QuoteName(o.Name))
 		o.Create = "ALTER " + definer + " EVENT " + dbconn.QuoteName(o.Name) + " " + to
 		list = append(list, o)

@@ -93,7 +93,7 @@ func testNamed(t *testing.T, want string) {
 	if srv.Dump(t, "shop") != before {
 		t.Errorf("the template was changed:\n%s", srv.Dump(t, "shop"))
 	}
-	// What was dropped comes back with the clone's name.
+	// A dropped object comes back with the clone's name.
 	run(t, conn, "DROP TRIGGER inserted")
 	run(t, conn, "DROP PROCEDURE put")
 	if err := shape.Repair(t.Context(), conn, "c", shape.Compare(read(t, conn, "c"), nil)); err != nil {
@@ -102,7 +102,7 @@ func testNamed(t *testing.T, want string) {
 	if r := shape.Compare(read(t, conn, "c"), nil); !r.Empty() {
 		t.Errorf("a repaired clone needs repair: %+v", r)
 	}
-	// What cannot be told is refused, by name.
+	// A name that is ambiguous is refused, and named.
 	for _, body := range []string{"EXECUTE IMMEDIATE 'DELETE FROM shop.log'", "BEGIN SET @s = 'DELETE FROM shop.log'; PREPARE s FROM @s; EXECUTE s; END", "SELECT shop.log FROM item shop"} {
 		if strings.HasPrefix(body, "EXECUTE") && srv.Flavour != server.MariaDB {
 			continue

@@ -139,7 +139,7 @@ func TestOwners(t *testing.T) {
 			if len(seen) != len(openers) {
 				t.Errorf("the volumes are %v", seen)
 			}
-			// Who has made nothing sees none of them, and takes none away.
+			// A user who has made no volume sees none of them, and removes none.
 			none := &volume.Opener{Places: p}
 			if there, err := none.There(kind); there || err != nil {
 				t.Errorf("it is there for others: %v", err)

@@ -4,7 +4,7 @@
 //	leftovers -snapshot FILE            before the tests: note what is there already
 //	leftovers -check FILE -below DIR    after them: name what was not, and exit 1
 //
-// What was there before is never blamed, and nothing is ever ended or removed:
+// Things that were there before are never blamed, and nothing is ever ended or removed:
 // the report says what to look at. -below names a directory that belongs to the
 // tests alone (their TMPDIR; it may be given more than once): whatever is new and
 // lies in it, or refers to it, is a leftover. Elsewhere only what carries the name

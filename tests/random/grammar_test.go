@@ -95,7 +95,7 @@ type maker struct {
 	// lease is part of the names that the whole server shares.
 	lease string
 
-	// What the statement in the making is about.
+	// The objects of the statement that is being generated.
 	at      *table
 	column  *column
 	columns []*column

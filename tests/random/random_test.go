@@ -20,7 +20,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
-// What the environment says: for how long to go on, on each server; the seed, instead of a
+// Environment variables: for how long to go on, on each server; the seed, instead of a
 // fresh one; and the number of the only lease that is to live, which is alone then.
 const (
 	envRandom = "RAMARIA_TEST_RANDOM"

@@ -36,7 +36,7 @@ func (r *runner) shrink(ctx context.Context, name string, t *template, steps []s
 	for size := len(steps) / 2; size > 0 && time.Now().Before(end); {
 		dropped := false
 		for from := 0; from < len(steps) && time.Now().Before(end); {
-			// What came last is likeliest to matter: begin at the other end.
+			// The last steps matter most, so begin at the other end.
 			list := slices.Delete(slices.Clone(steps), from, min(from+size, len(steps)))
 			if fails(list) {
 				steps, dropped = list, true

@@ -36,7 +36,7 @@ func (in *instance) newTemplate(ctx context.Context, r *rand.Rand, g grammar, s 
 			return nil, fmt.Errorf("build %s: %w", database, err)
 		}
 	}
-	// What a sequence has cached only its own copy of the server's memory knows: no dump shows it.
+	// The values that a sequence has cached are in the server's memory only: no dump shows them.
 	if _, err := in.db.ExecContext(ctx, "FLUSH TABLES"); err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-// What an fsync of 4 KiB takes where the files of a row are, measured once before its first round
+// The time of an fsync of 4 KiB where the files of a row are, measured once before its first round
 // for a process that is held back as its server is.
 const (
 	FsyncMedian = "fsync p50"

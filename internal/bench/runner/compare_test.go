@@ -233,7 +233,7 @@ func TestOtherWork(t *testing.T) {
 	}
 }
 
-// What follows from a file alone: the rounds of its runs count together.
+// TestComparePutsRunsTogether: the rounds of all runs in one file count together.
 func TestComparePutsRunsTogether(t *testing.T) {
 	short := func(by float64) []Result { return one(Seconds, 2, []float64{by, 1.1 * by}) }
 	if d := Compare(short(1), short(3))[0]; d.Verdict != TooFew {

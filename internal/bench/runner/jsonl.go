@@ -82,7 +82,7 @@ type lineMeasure struct {
 func besideOf(measures []Measure, row Row) []lineMeasure {
 	var list []lineMeasure
 	for _, m := range measures {
-		// What JSON cannot express is left out: it must not cost the whole row.
+		// Numbers that JSON cannot express are left out, so that the rest of the row is written.
 		if v, told := row.Beside[m.Name]; told && number(v) != nil {
 			list = append(list, lineMeasure{m.Name, m.Unit, v})
 		}

@@ -14,7 +14,7 @@ import (
 	"slices"
 )
 
-// What ReadJSON takes at most, so that a wrong file cannot eat the memory.
+// Limits of ReadJSON, so that a wrong file cannot fill the memory.
 const (
 	// MaxLine is the length of a line, in bytes: of a row with three million samples.
 	MaxLine = 64 << 20

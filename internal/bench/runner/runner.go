@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What a Runner does when its fields are zero.
+// Defaults of a Runner.
 const (
 	DefaultWarmup = 1
 	DefaultRounds = 10

@@ -87,7 +87,7 @@ func (d *filesDir) round(ctx context.Context, sync bool) (runner.Sample, error) 
 	if err := os.Mkdir(d.here(), 0o700); err != nil {
 		return runner.Sample{}, err
 	}
-	// What others have left in the page cache is not this round's.
+	// The dirty pages of other rounds must not count for this one.
 	if err := d.flush(); err != nil {
 		return runner.Sample{}, err
 	}

@@ -58,7 +58,7 @@ func TestFilesScenario(t *testing.T) {
 			t.Errorf("%s: %g bytes are said to be written, of %d", name, got, size)
 		}
 	}
-	// What is synced is on the disk when the clock stops.
+	// Synced data is on the disk when the clock stops.
 	if got := rows["disk, fsync each"].Beside[filesTimedMeasure]; got < size {
 		t.Errorf("%g bytes are said to be synced, of %d", got, size)
 	}
@@ -151,7 +151,7 @@ func TestWrongFileFailsTheRun(t *testing.T) {
 			return err
 		},
 		"cut": func(d *filesDir) error { return os.Truncate(d.path(3), fileBytes-1) },
-		// What the round before wrote is no answer to this one.
+		// Files of the round before do not count for this one.
 		"stale": func(d *filesDir) error {
 			return os.WriteFile(d.path(3), randomBytes(d.rounds-2, d.count*fileStep+fileBytes)[3*fileStep:][:fileBytes], 0o600)
 		},

@@ -102,7 +102,7 @@ func (p *parent) snapshot(name string) runner.Case {
 			}
 			return runner.Sample{Value: float64(m.Snapshot.TotalMicros) / 1e6}, nil
 		},
-		// What was done after it is undone by it.
+		// The rewind undoes what was done after the mark.
 		Check: func(ctx context.Context) error {
 			const later = "made_after_the_mark"
 			err := p.lab.Exec(ctx, p.set.name, "CREATE TABLE "+later+" (n INT PRIMARY KEY)")

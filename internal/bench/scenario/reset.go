@@ -43,7 +43,7 @@ const (
 	wayRewind = "rewind"
 )
 
-// What is changed: an UPDATE, an INSERT into a table with a counter, a DELETE.
+// The changes: an UPDATE, an INSERT into a table with a counter, a DELETE.
 var (
 	worldChanges = []lab.Change{
 		{Statement: "UPDATE country SET population = population + 1 ORDER BY code LIMIT 1", Rows: 1},

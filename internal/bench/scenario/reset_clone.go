@@ -68,7 +68,7 @@ func spareRow(f *lab.TemplateServer, name, template string) runner.Case {
 					return runner.Sample{}, err
 				}
 			}
-			// What goes on in the background would be in the others' way.
+			// Work in the background would disturb the others.
 			return s, f.SetLimits(ctx, client.Limits{MaxDatabases: 64})
 		},
 		Cleanup: f.Stop,

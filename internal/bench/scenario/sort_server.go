@@ -85,7 +85,7 @@ func (p *sortPlace) prepare(ctx context.Context) error {
 	if !p.begun {
 		p.begun = true
 		if p.err = p.begin(ctx); p.err != nil {
-			// What is unavailable is not asked again, and takes no room meanwhile.
+			// An unavailable row is not tried again, and takes no room meanwhile.
 			p.err = errors.Join(p.err, p.close(context.WithoutCancel(ctx)))
 		}
 	}

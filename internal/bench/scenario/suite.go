@@ -17,7 +17,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
-// What is told beside the time of a suite.
+// Notes beside the time of a suite.
 const (
 	besideCommand = "processor time of the command"
 	besideServer  = "processor time of the server"

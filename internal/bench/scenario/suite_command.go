@@ -50,7 +50,7 @@ func (c *suiteCommand) run(ctx context.Context, env []string) (took, cpu time.Du
 	}
 	err = cmd.Wait()
 	took = time.Since(began)
-	// What it left running would be in the others' way. Mostly nothing was left.
+	// Processes that it left running would disturb the others. Mostly it left none.
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	if ctx.Err() != nil {
 		return 0, 0, ctx.Err()

@@ -132,7 +132,7 @@ func TestOltpThreads(t *testing.T) {
 		told int
 	}{
 		{lab.Options{}, 7*3 + 2 + 4, 8},
-		// Who names them gets the curves of all servers.
+		// A user who names them gets the curves of all servers.
 		{lab.Options{Threads: []int{4, 8, 8, 12}}, 3 * (3 + 2 + 4), 8},
 		{lab.Options{Threads: []int{2, 64, 2}}, 2 * (3 + 2 + 4), 2},
 		{lab.Options{Threads: []int{12, 4}}, 2 * (3 + 2 + 4), 4},
