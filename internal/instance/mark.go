@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +27,9 @@ type Mark struct {
 	// Paused are events that are enabled but for the time in which their database is a template:
 	// package pool knows them, and finds them here when the data is that of the mark again.
 	Paused map[string][]string `json:"paused,omitempty"`
+	// Leases are the clones that were there, with their accounts, as package pool writes them: some may
+	// have ended when the data is that of the mark again.
+	Leases json.RawMessage `json:"leases,omitempty"`
 }
 
 // RewindRoom is what a server must find, in bytes, to start on a mark: it makes its
@@ -70,7 +74,7 @@ func (r *Record) Marks() ([]Mark, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Paused = nil // not for those who list marks
+		m.Paused, m.Leases = nil, nil // not for those who list marks
 		marks = append(marks, m)
 	}
 	sort.SliceStable(marks, func(i, j int) bool { return marks[i].Created.Before(marks[j].Created) })
@@ -101,13 +105,17 @@ func (r *Record) readMark(label string) (Mark, error) {
 	return m, nil
 }
 
-// paused returns the events of Mark.Paused as they are now, none if that cannot be told.
-func (r *Record) paused() (map[string][]string, error) {
-	var pool struct{ Paused map[string][]string }
-	if err := ReadJSON(r.PoolPath(), &pool); err != nil && !missing(err) && !errors.Is(err, errDamaged) {
-		return nil, err
+// notePool writes down in a mark what the pool has now, nothing if that cannot be told.
+func (r *Record) notePool(m *Mark) error {
+	var pool struct {
+		Paused map[string][]string
+		Leases json.RawMessage
 	}
-	return pool.Paused, nil
+	if err := ReadJSON(r.PoolPath(), &pool); err != nil && !missing(err) && !errors.Is(err, errDamaged) {
+		return err
+	}
+	m.Paused, m.Leases = pool.Paused, pool.Leases
+	return nil
 }
 
 // Mark keeps the instance's data as it is now under a label. how says how to copy it
@@ -125,7 +133,7 @@ func (s *Store) Mark(ctx context.Context, r *Record, label string, replace bool,
 	}
 	m := Mark{Label: label, Created: time.Now()}
 	// Before the data: what is no template any more has its events enabled before that is written down.
-	if m.Paused, err = r.paused(); err != nil {
+	if err := r.notePool(&m); err != nil {
 		return Mark{}, fmt.Errorf("mark instance %s: %w", r.Name, err)
 	}
 	if m.Size, err = sys.DiskUsage(r.DataDir()); err != nil {

@@ -342,6 +342,30 @@ func (ls *leases) disown(template string) {
 	}
 }
 
+// again takes in the clones that data of another time has, where they have ended since: those that are kept
+// are there again, others are left to the next run. It returns the accounts of those whose names have gone
+// to other leases that clients have.
+func (ls *leases) again(clones []leaseRecord) (ended []dbconn.Login) {
+	for _, r := range clones {
+		ls.mu.Lock()
+		now := ls.byName[r.Name]
+		same := now != nil && now.Login.User == r.Login.User
+		out := now != nil && now.out()
+		ls.mu.Unlock()
+		switch {
+		case same:
+		case out:
+			ended = append(ended, r.Login)
+		default: // a spare clone that has the name is not in that data
+			if !r.Kept {
+				r.Expires = time.Time{}
+			}
+			ls.load(r)
+		}
+	}
+	return ended
+}
+
 // inherit leaves all clones but those that are kept to the next run, and reports whether there are any.
 func (ls *leases) inherit() bool {
 	ls.mu.Lock()

@@ -104,6 +104,8 @@ type Pool struct {
 	builds    map[string]*build
 	// paused are the events that were enabled before their database became a template, by database.
 	paused map[string][]string
+	// ended are the accounts of leases that have ended, and that came back with the data of a mark.
+	ended  []dbconn.Login
 	limits Limits
 	// closed says that the file is the next run's.
 	closed bool
@@ -158,14 +160,8 @@ func Open(config Config) (*Pool, error) {
 	}
 	if p.leftovers() { // to be removed, and put right, by and by
 		p.behind.Go(func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if err := p.start(); err != nil {
-				p.config.Log.Error("cannot remove databases that no lease owns", "error", err)
-			}
-			for _, name := range p.orphans() {
-				p.resume(name)
-			}
+			p.resumeOrphans()
+			p.revokeEnded()
 		})
 	}
 	return p, nil
@@ -173,7 +169,52 @@ func Open(config Config) (*Pool, error) {
 
 // leftovers reports whether the last run left databases that no lease or build owns.
 func (p *Pool) leftovers() bool {
-	return p.leases.spares() || len(p.builds)+len(p.orphans()) > 0
+	return p.leases.spares() || len(p.builds)+len(p.orphans())+len(p.ended) > 0
+}
+
+// resumeOrphans starts the pool, which removes the databases that no lease owns, and enables the events of
+// orphans.
+func (p *Pool) resumeOrphans() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.start(); err != nil {
+		p.config.Log.Error("cannot remove databases that no lease owns", "error", err)
+	}
+	for _, name := range p.orphans() {
+		p.resume(name)
+	}
+}
+
+// revokeEnded removes the accounts of leases that have ended, and that came back with the data of a mark.
+// What fails is left to the next run.
+func (p *Pool) revokeEnded() {
+	p.mu.Lock()
+	ended := p.ended
+	p.mu.Unlock()
+	if len(ended) == 0 {
+		return
+	}
+	s, done, err := p.session(p.life)
+	if err == nil {
+		for _, l := range ended {
+			if _, err = s.Conn.ExecContext(p.life, p.config.Server.Dialect().EndLeaseSQL(l)); err != nil {
+				break
+			}
+			if err = s.End(p.life, l.User); err != nil {
+				break
+			}
+		}
+		done(err)
+	}
+	if err == nil {
+		p.mu.Lock()
+		p.ended = nil
+		err = p.save()
+		p.mu.Unlock()
+	}
+	if err != nil && p.life.Err() == nil {
+		p.config.Log.Error("cannot remove the accounts of leases that have ended", "error", err)
+	}
 }
 
 // orphans are the databases with events that were enabled, and that are templates no more.

@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +26,8 @@ type record struct {
 	Builds []string `json:"builds,omitempty"`
 	// Paused are events that are enabled but for the time in which their database is a template.
 	Paused map[string][]string `json:"paused,omitempty"`
+	// Ended are accounts of leases that have ended, which are in the data of a mark.
+	Ended []dbconn.Login `json:"ended,omitempty"`
 }
 
 type templateRecord struct {
@@ -55,7 +58,7 @@ func (p *Pool) save() error {
 	if p.config.Gone != nil && p.config.Gone() {
 		return nil
 	}
-	r := record{Templates: []templateRecord{}, Leases: p.leases.records(), Paused: p.paused}
+	r := record{Templates: []templateRecord{}, Leases: p.leases.records(), Paused: p.paused, Ended: p.ended}
 	for name, b := range p.builds {
 		if b.made {
 			r.Builds = append(r.Builds, name)
@@ -95,6 +98,7 @@ func (p *Pool) load() error {
 	if r.Paused != nil {
 		p.paused = r.Paused
 	}
+	p.ended = r.Ended
 	if r.Limits != nil {
 		p.limits = *r.Limits
 		p.queue.setLimit(p.limits.MaxDatabases)
@@ -163,7 +167,8 @@ func later(a, b time.Time) time.Time {
 // another moment: that of mark, or, if mark is nil, that of the instance before a rewind that
 // failed. Templates lose their keys, since what a key stands for may have been half built at
 // that moment. Builds are forgotten, and so are templates, with their clones, whose database is
-// missing. undo writes the file back as it was.
+// missing. Clones of the mark that have ended since end again, but one that was kept is there again.
+// undo writes the file back as it was.
 func Rewound(file, dataDir string, mark *instance.Mark) (undo func() error, err error) {
 	var before record
 	p := unopened(Config{File: file, DataDir: dataDir})
@@ -172,10 +177,16 @@ func Rewound(file, dataDir string, mark *instance.Mark) (undo func() error, err 
 		return undo, err
 	}
 	was := len(p.paused)
+	var clones []leaseRecord
 	if mark != nil {
 		p.paused = mark.Paused
+		if len(mark.Leases) > 0 {
+			if err := json.Unmarshal(mark.Leases, &clones); err != nil {
+				return undo, fmt.Errorf("read the leases of mark %s: %w", mark.Label, err)
+			}
+		}
 	}
-	if len(p.templates)+len(p.builds)+was+len(p.paused) == 0 {
+	if len(p.templates)+len(p.builds)+was+len(p.paused)+len(clones) == 0 {
 		return undo, nil
 	}
 	if err := instance.ReadJSON(file, &before); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -190,6 +201,9 @@ func Rewound(file, dataDir string, mark *instance.Mark) (undo func() error, err 
 		p.leases.disown(name)
 	}
 	clear(p.builds)
+	if mark != nil {
+		p.ended = p.leases.again(clones)
+	}
 	return undo, p.save()
 }
 
