@@ -64,7 +64,7 @@ func withPool[T any](s *Supervisor, f func(*pool.Pool) (T, error)) (T, error) {
 		return none, s.notRunning()
 	}
 	v, err := f(p)
-	return v, poolError(err)
+	return v, poolError(err, s.pool.Load() != p)
 }
 
 // needsLog refuses what rests on the log that the server does not keep.
@@ -76,8 +76,9 @@ func (s *Supervisor) needsLog() error {
 	return api.As(api.ErrNoLog, fmt.Errorf("use templates of instance %s: it keeps no binary log (--log off), by which clones are made and reset\nhint: %s", s.inst.Name, hint))
 }
 
-// poolError makes an error of the pool one of the API.
-func poolError(err error) error {
+// poolError makes an error of the pool one of the API. ended says that the pool has been closed since it was
+// asked, with the server.
+func poolError(err error, ended bool) error {
 	for _, k := range []struct{ pool, api error }{
 		{pool.ErrNotFound, api.ErrNotFound}, {pool.ErrTaken, api.ErrExists}, {pool.ErrInvalid, api.ErrInvalid}, {pool.ErrUnclonable, api.ErrInvalid}, {pool.ErrInUse, api.ErrBusy}, {pool.ErrFull, api.ErrFull},
 		{pool.ErrClosed, api.ErrUnavailable}, {reset.ErrLocked, api.ErrBusy}, {reset.ErrTemplateChanged, api.ErrChanged}, {reset.ErrNoSavepoint, api.ErrChanged}, {pool.ErrKept, api.ErrChanged}, {reset.ErrSavepointLost, api.ErrLost},
@@ -85,6 +86,9 @@ func poolError(err error) error {
 		if errors.Is(err, k.pool) {
 			return api.As(k.api, err)
 		}
+	}
+	if err != nil && ended {
+		return api.As(api.ErrUnavailable, fmt.Errorf("the server was stopped or rewound meanwhile: %w\nhint: the same again, once it runs", err))
 	}
 	return err
 }

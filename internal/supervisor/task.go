@@ -37,7 +37,10 @@ func (t task) run(ctx context.Context) {
 	defer stop()
 	err := t.f(both, ctx)
 	if errors.Is(context.Cause(both), errEnding) && err != nil {
-		err = api.As(api.ErrUnavailable, errors.Join(errEnding, err))
+		if !errors.Is(err, errEnding) {
+			err = fmt.Errorf("%w: %w", errEnding, err)
+		}
+		err = api.As(api.ErrUnavailable, fmt.Errorf("%w\nhint: ramaria ls shows whether the instance is still there", err))
 	}
 	t.done <- err
 }
