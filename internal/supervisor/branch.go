@@ -32,7 +32,7 @@ func (b Branching) Branch(ctx context.Context, name string) (*instance.Instance,
 		return nil, err
 	}
 	if name == b.Parent.Name { // its lock may be held for as long as it is branched, or lives
-		return nil, instance.TakenError(name)
+		return nil, fmt.Errorf("make instance %s: %w by the instance to branch\nhint: ramaria branch %[1]s NEW, where NEW is another name", name, instance.ErrTaken)
 	}
 	lock, err := b.Lock(ctx, name)
 	if err != nil {
