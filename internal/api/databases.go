@@ -118,7 +118,7 @@ func (h *handler) setLimits(ctx context.Context, r request) (any, error) {
 		return nil, err
 	}
 	if req.MaxDatabases < 1 || req.MaxDatabases > MaxDatabases || req.Spare < 0 || req.Spare > MaxDatabases {
-		return nil, invalid("use max_databases %d and spare %d: they must be from 1, and from 0, to %d", req.MaxDatabases, req.Spare, MaxDatabases)
+		return nil, invalid("use max_databases %d and spare %d: they must be from 1, and from 0, to %d\nhint: ramaria db pool shows them", req.MaxDatabases, req.Spare, MaxDatabases)
 	}
 	return h.instance.SetLimits(ctx, req)
 }

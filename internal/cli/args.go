@@ -83,6 +83,9 @@ func someOrAll(verb string, names []string, all bool, list string) error {
 	return nil
 }
 
+// renamed says that what the command line has is answered, but has another name now.
+func (a *app) renamed(was, now string) { a.say("note: %s is now %s", was, now) }
+
 // nameArg returns the instance that is meant.
 func nameArg(args []string) string {
 	if len(args) == 0 {

@@ -101,6 +101,9 @@ func newDBEach(a *app, use, short string, f func(ctx context.Context, c *client.
 		Short: short,
 		Args:  minArgs(1, "names of databases that ramaria db new made"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if was := cmd.CalledAs(); was != cmd.Name() {
+				a.renamed("ramaria db "+was, cmd.CommandPath())
+			}
 			c, err := o.client(a)
 			if err != nil {
 				return err
@@ -168,7 +171,7 @@ func newDBBack(a *app, use, undo, done, short string, f func(*client.Client, con
 		}
 		return nil
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON, one line for each clone")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON, one object for each clone")
 	cmd.Flags().BoolVar(&keepCounters, "keep-counters", false, "leave AUTO_INCREMENT where it is when only rows are undone, as DELETE does: faster")
 	return cmd
 }

@@ -37,12 +37,18 @@ func (a *app) named(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// at says which instance is meant by a command about databases.
-type at struct{ name string }
+// at says which instance is meant by a command about databases; add makes it.
+type at struct {
+	name string
+	// given says whether it is named, if only by an empty name, and former whether by --in.
+	given, former func() bool
+}
 
 func (o *at) add(a *app, cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&o.name, "instance", "i", "", "`NAME` of the instance (default: the one of "+client.EnvVar+", or main)")
 	cmd.Flags().StringVar(&o.name, "in", "", "deprecated: the same as --instance `NAME`")
+	o.former = func() bool { return cmd.Flags().Changed("in") }
+	o.given = func() bool { return o.former() || cmd.Flags().Changed("instance") }
 	for _, flag := range []string{"instance", "in"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, a.completeOneName)
 	}
@@ -50,12 +56,15 @@ func (o *at) add(a *app, cmd *cobra.Command) {
 
 // client returns a client of the instance, which must run.
 func (o *at) client(a *app) (*client.Client, error) {
-	if o.name == "" && os.Getenv(client.EnvVar) != "" {
-		return client.FromEnv()
-	}
 	var args []string
-	if o.name != "" {
+	if o.former() {
+		a.renamed("--in", "-i")
+	}
+	switch {
+	case o.given():
 		args = []string{o.name}
+	case os.Getenv(client.EnvVar) != "":
+		return client.FromEnv()
 	}
 	i, err := a.engine.Running(nameArg(args))
 	if err != nil {

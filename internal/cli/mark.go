@@ -54,6 +54,7 @@ func runMarkAlone(a *app, name string, o markOptions) error {
 	if o.replace || o.rm {
 		return usageError{fmt.Errorf("mark instance %s: the label is missing\nhint: ramaria mark %s LABEL", name, name)}
 	}
+	a.renamed("ramaria mark NAME", "ramaria mark ls NAME")
 	return runMarkLs(a, name, o.asJSON)
 }
 
@@ -62,6 +63,7 @@ func runMark(ctx context.Context, a *app, name, label string, o markOptions) err
 		return usageError{errors.New("mark: either --rm or --replace\nhint: ramaria mark --help")}
 	}
 	if o.rm {
+		a.renamed("ramaria mark NAME LABEL --rm", "ramaria mark rm NAME LABEL")
 		return runMarkRm(ctx, a, name, []string{label})
 	}
 	m, err := a.engine.Mark(ctx, engine.MarkRequest{Name: name, Label: label, Replace: o.replace})

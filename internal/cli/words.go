@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/ramaria-db/ramaria/client"
 )
 
 // words is what an error says on the terminal. What Go's libraries say of their own accord is put
@@ -27,7 +30,24 @@ func (a *app) words(ctx context.Context, err error) string {
 	if errors.Is(err, fs.ErrPermission) && !strings.Contains(text, "\nhint: ") {
 		text += "\nhint: " + a.permissionHint(err)
 	}
+	if errors.Is(err, client.ErrNoServer) {
+		text = a.elsewhere(text)
+	}
 	return text
+}
+
+// elsewhere puts another hint to a text about a socket that RAMARIA_API names and where no instance answers:
+// what starts main does not help, since the variable stays.
+func (a *app) elsewhere(text string) string {
+	socket := os.Getenv(client.EnvVar)
+	if socket == "" || !strings.Contains(text, socket) {
+		return text
+	}
+	cause, _, _ := strings.Cut(text, "\nhint: ")
+	if r := a.told(); r != nil {
+		return cause + "\nhint: ramaria up " + r.Name
+	}
+	return cause + "\nhint: RAMARIA_API names that socket, of no instance of this home; unset RAMARIA_API, or name an instance by -i NAME"
 }
 
 // permissionHint tells what to do about a path that the user may not use: one of Ramaria's own places

@@ -84,7 +84,7 @@ func (p *Pool) onLease(ctx context.Context, name string, f func(*reset.Session, 
 // notKept refuses a lease that is to stay as it is. The journal does not follow it.
 func (p *Pool) notKept(l *lease) error {
 	if p.leases.isKept(l) {
-		return fmt.Errorf("the database %s: %w", l.Name, ErrKept)
+		return fmt.Errorf("the database %s: %w\nhint: ramaria db new %s makes another; ramaria db drop %[1]s removes this one", l.Name, ErrKept, l.Template)
 	}
 	return nil
 }

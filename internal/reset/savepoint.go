@@ -100,7 +100,7 @@ func (r *Engine) releaseSavepoint(d *Database) {
 // Where that is not possible, it resets the database to its template and returns
 // ErrSavepointLost, with the result of the reset.
 func (r *Engine) RollBack(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
-	why := errors.New("none is set")
+	why, hint := errors.New("none is set"), "ramaria db savepoint "+d.Name+" sets one"
 	if d.savepoint != nil {
 		var res Result
 		warnings, err := r.Unlocked(ctx, s, d, func() (err error) {
@@ -110,7 +110,7 @@ func (r *Engine) RollBack(ctx context.Context, s *Session, d *Database, c Counte
 		if res.Warnings = append(res.Warnings, warnings...); err == nil || ctx.Err() != nil {
 			return res, err
 		}
-		why = err
+		why, hint = err, "insert again what came before it, then ramaria db savepoint "+d.Name
 	}
 	res, err := r.Reset(ctx, s, d, c)
 	if err != nil {
@@ -119,7 +119,7 @@ func (r *Engine) RollBack(ctx context.Context, s *Session, d *Database, c Counte
 	for _, text := range res.Warnings {
 		why = fmt.Errorf("%w; %s", why, text)
 	}
-	return res, fmt.Errorf("roll %s back: %w, and the database as its template: %w", d.Name, ErrSavepointLost, why)
+	return res, fmt.Errorf("roll %s back: %w, and the database as its template: %w\nhint: %s", d.Name, ErrSavepointLost, why, hint)
 }
 
 // rollBackRows is RollBack as far as rows go. After an error the database is to be reset.
