@@ -3,6 +3,7 @@ package tests
 import (
 	"archive/zip"
 	"cmp"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +41,8 @@ func TestClients(t *testing.T) {
 }
 
 // TestClientsFromClone does what the READMEs say in a clean copy of the tree: it builds all
-// clients, installs them, and asks their ramaria who it is.
+// clients, installs them, and asks their ramaria who it is; of Go it runs the test on the
+// page about test suites.
 func TestClientsFromClone(t *testing.T) {
 	t.Parallel()
 	clone := filepath.Join(t.TempDir(), "clone")
@@ -78,6 +80,39 @@ func TestClientsFromClone(t *testing.T) {
 		}
 		return found[0]
 	}
+	t.Run("go", func(t *testing.T) {
+		page, err := os.ReadFile(filepath.Join("..", "docs", "howto", "fast-test-suite.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, section, _ := strings.Cut(string(page), "\n## Go\n")
+		block := func(language string) string {
+			t.Helper()
+			_, behind, found := strings.Cut(section, "```"+language+"\n")
+			text, _, closed := strings.Cut(behind, "```")
+			if !found || !closed {
+				t.Fatalf("the section on Go has no block of %s", language)
+			}
+			return text
+		}
+		app := pageFiles(t) // with shop.sql
+		err = errors.Join(os.Mkdir(filepath.Join(app, "testdata"), 0o700),
+			os.Rename(filepath.Join(app, "shop.sql"), filepath.Join(app, "testdata", "shop.sql")),
+			os.WriteFile(filepath.Join(app, "shop_test.go"), []byte(block("go")), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in(app, "go", "mod", "init", "example.com/shop")
+		in(app, "sh", "-ec", strings.ReplaceAll(block("bash"), "CLONE", clone))
+		h := newTestHome(t)
+		cmd := exec.CommandContext(t.Context(), "go", "test", "./...")
+		cmd.Dir = app
+		cmd.Env = append(os.Environ(), "PATH="+binDir+":"+os.Getenv("PATH"), "RAMARIA_BIN=", "RAMARIA_HOME="+h.home,
+			"RAMARIA_NO_FETCH=1", "RAMARIA_VOLUME="+testVolume, "RAMARIA_SERVER="+series(h.srv))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v:\n%s", err, out)
+		}
+	})
 	t.Run("python", func(t *testing.T) {
 		if _, err := exec.LookPath("python3"); err != nil {
 			t.Skipf("SKIPPED, UNTESTED: %v", err)
