@@ -177,6 +177,9 @@ a dump once; from then on a server with that data starts in a tenth of a second.
 
 // begin does what stands before each command.
 func (a *app) begin(cmd *cobra.Command) error {
+	if a.engine.Home == "" && cmd.Flags().Changed("home") { // of a variable that is not set
+		return usageError{errors.New("use home \"\": it is no directory\nhint: --home DIR, or leave it out for the usual places")}
+	}
 	if cmd.HasSubCommands() && !makesThings(cmd) {
 		return nil // it prints its help; bench has a subcommand and runs
 	}

@@ -84,7 +84,7 @@ func (o *packFlags) options() (pack.Options, error) {
 	case err != nil:
 		return pack.Options{}, usageError{fmt.Errorf("--max-statement: %w", err)}
 	case size < 1 || size > pack.MaxStatement:
-		return pack.Options{}, usageError{fmt.Errorf("--max-statement %s: statements are of 1 byte to %d MB, the most that a server takes by default", o.maxStatement, pack.MaxStatement>>20)}
+		return pack.Options{}, usageError{fmt.Errorf("--max-statement %s: statements are of 1 byte to %d MB, the most that a server takes by default\nhint: --max-statement 1M", o.maxStatement, pack.MaxStatement>>20)}
 	case o.out == "":
 		return pack.Options{}, usageError{errors.New("dump pack: -o is missing\nhint: -o packed.sql.zst, or -o - for stdout")}
 	}

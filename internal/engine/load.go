@@ -52,7 +52,7 @@ func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
 		return err
 	}
 	if why := dbconn.UnfitName(q.Database); why != "" {
-		return RequestError{fmt.Errorf("load into database %q: it %s", q.Database, why)}
+		return RequestError{fmt.Errorf("load into database %q: it %s\nhint: ramaria load %s DATABASE FILE, where DATABASE is another name", q.Database, why, q.Name)}
 	}
 	for _, file := range q.Files { // before anything is loaded
 		if _, err := findDump(file, q.Stdin); err != nil {

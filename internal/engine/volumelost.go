@@ -31,7 +31,7 @@ func (e *Engine) RemoveVolumeAt(ctx context.Context, dir string, force bool) (Vo
 	i := slices.IndexFunc(all, func(f volume.Found) bool { return f.Dir == dir })
 	switch {
 	case i < 0:
-		return VolumeRemoved{}, fmt.Errorf("%s: it is no volume in memory of yours\nhint: ramaria volume ls --all-homes", what)
+		return VolumeRemoved{}, fmt.Errorf("%s: %w: it is no volume in memory of yours\nhint: ramaria volume ls --all-homes", what, ErrNoVolume)
 	case all[i].Ours:
 		return e.removeVolume(ctx, e.Opener().In(volume.Spec{Kind: all[i].Kind}, dir), force)
 	case all[i].Lives && all[i].Owner.Home != "":
