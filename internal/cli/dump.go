@@ -38,12 +38,12 @@ func newDumpPack(a *app) *cobra.Command {
 		Short: "Rewrite a dump so that any client loads it faster",
 		Long: `Rewrite a dump so that any client loads it faster, into any server: rows in larger
 statements, one transaction per table, and the keys of tables of more than 4 MB added
-behind their rows. What is loaded stays the same: schema, rows, counters, views,
-routines, triggers, events. What pack does not understand it leaves as it is.
+behind their rows. The result of the load stays the same: schema, rows, counters, views,
+routines, triggers, events. Statements that pack does not understand it leaves as they are.
 
 IN may be compressed (gzip, zstd, xz); - is stdin. OUT is compressed if its name ends in
-.zst; - is stdout. OUT is replaced when the new file is whole: after an error, or of a
-dump that is cut short, the old one is still there.
+.zst; - is stdout. OUT is replaced once the new file is complete: after an error, or if IN
+is cut short, the old OUT is still there.
 
 Load OUT where IN would be loaded first: into an empty server, or over the same tables.
 MySQL refuses to drop a key that a foreign key of another, older table needs; if such a
