@@ -172,7 +172,28 @@ a dump once; from then on a server with that data starts in a tenth of a second.
 	root.AddCommand(newSupervise(a))
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")
+	strict(root)
 	return root
+}
+
+// strict has the commands that cobra brings refuse what they do not know, as all others do: they print a help
+// instead, which is taken for an answer where it is sourced.
+func strict(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			onlyOthers(c)
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if about, _, err := root.Find(args); len(args) > 0 && (err != nil || about == root) {
+					return usageError{fmt.Errorf("unknown command %q\nhint: ramaria --help", "ramaria "+args[0])}
+				}
+				return nil
+			}
+		}
+	}
 }
 
 // begin does what stands before each command.
