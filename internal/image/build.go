@@ -14,7 +14,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
-	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // build is one image in the making: a directory that becomes the image by a
@@ -382,8 +381,7 @@ func (b *build) trim(ctx context.Context) error {
 // explain adds to an error what cancelled the build, and keeps what the server
 // said where people can read it.
 func (b *build) explain(ctx context.Context, err error) error {
-	var full *volume.NoRoomError
-	if cause := context.Cause(ctx); errors.As(cause, &full) {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ctx.Err()) { // see watchRoom
 		return fmt.Errorf("build image of %s: %w", b.origin(), cause)
 	}
 	if ctx.Err() != nil {
