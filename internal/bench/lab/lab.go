@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,6 +113,9 @@ func (l *Lab) remove(ctx context.Context, force ...string) error {
 		_, err = l.Run(ctx, "image", "rm", "--all")
 		errs = append(errs, err)
 		_, err = l.Run(ctx, append([]string{"volume", "rm", "--all"}, force...)...)
+		if err == nil {
+			err = l.reclaim(ctx)
+		}
 		errs = append(errs, err)
 	}
 	dirs, err := l.HomeDirs()
@@ -123,6 +127,40 @@ func (l *Lab) remove(ctx context.Context, force ...string) error {
 	}
 	return os.RemoveAll(l.Dir)
 }
+
+// reclaimPatience is for how long a zram device may stay in use after its volume was removed: a
+// process with mounts of its own, such as a container that was started meanwhile, holds it.
+const reclaimPatience = time.Minute
+
+// reclaim waits until nothing of the volumes is left: without its home no command would ask for a device
+// that was in use.
+func (l *Lab) reclaim(ctx context.Context) error {
+	o, err := l.Opener()
+	if err != nil || o.Places.Mounts == "" {
+		return err
+	}
+	for end := time.Now().Add(reclaimPatience); ; {
+		if err := o.Reclaim(ctx); err != nil {
+			return err
+		}
+		switch _, err := os.Lstat(o.Places.Mounts); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case time.Now().After(end):
+			return fmt.Errorf("free the volumes below %s: a process with mounts of its own has one in use\nhint: ramaria volume ls --all-homes; the next ramaria bench tries again", o.Places.Mounts)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(reclaimPoll):
+		}
+	}
+}
+
+// reclaimPoll is the pause between two looks.
+const reclaimPoll = 50 * time.Millisecond
 
 // Run runs a ramaria command in the lab and returns its stdout.
 func (l *Lab) Run(ctx context.Context, args ...string) (string, error) {
