@@ -30,17 +30,17 @@ func (a *app) words(ctx context.Context, err error) string {
 	if errors.Is(err, fs.ErrPermission) && !strings.Contains(text, "\nhint: ") {
 		text += "\nhint: " + a.permissionHint(err)
 	}
-	if errors.Is(err, client.ErrNoServer) {
+	if errors.Is(err, client.ErrNoServer) || errors.Is(err, fs.ErrPermission) {
 		text = a.elsewhere(text)
 	}
 	return text
 }
 
-// elsewhere puts another hint to a text about a socket that RAMARIA_API names and where no instance answers:
-// what starts main does not help, since the variable stays.
+// elsewhere puts another hint to a text about a socket that RAMARIA_API names and where no instance answers, or
+// another user's: what starts main, or chooses another home, does not help, since the variable stays.
 func (a *app) elsewhere(text string) string {
 	socket := os.Getenv(client.EnvVar)
-	if socket == "" || !strings.Contains(text, socket) {
+	if socket == "" || !strings.Contains(text, "at "+socket+": ") {
 		return text
 	}
 	cause, _, _ := strings.Cut(text, "\nhint: ")
