@@ -85,7 +85,7 @@ func (d *cycleRows) changedClones(name, base string, workers int) runner.Case {
 	}
 }
 
-// resets resets the worker's lease in each cycle, after three changes.
+// resets puts the lease of a worker back in each cycle, after three changes.
 func (d *cycleRows) resets(name, base string, workers int) runner.Case {
 	var template string
 	var leases []*lab.Lease
