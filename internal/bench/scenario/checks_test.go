@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
@@ -26,7 +27,7 @@ var uncheckedCases = map[string]string{
 func TestEveryCaseIsChecked(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range append(slices.Clone(Kinds), SuiteKind([]string{"true"})) {
-		for _, c := range k.Make(workloadLab(t, lab.Options{})).Cases {
+		for _, c := range k.Make(labtest.Bare(t, lab.Options{})).Cases {
 			name := k.Name + ", " + c.Name
 			if uncheckedCases[k.Name] != "" {
 				name = k.Name
@@ -47,7 +48,7 @@ func TestEveryCaseIsChecked(t *testing.T) {
 // TestRunIsChecked: a ramaria that runs nothing, or a server without the data, is no answer.
 func TestRunIsChecked(t *testing.T) {
 	for said, right := range map[string]bool{`239\t4079\t984\n`: true, "": false, `0\t0\t0\n`: false, `239\t4079\t983\n`: false} {
-		l := workloadLab(t, lab.Options{})
+		l := labtest.Bare(t, lab.Options{})
 		l.Exe = filepath.Join(t.TempDir(), "ramaria")
 		if err := os.WriteFile(l.Exe, []byte("#!/bin/sh\ncase \"$1\" in run) printf '"+said+"';; esac\n"), 0o700); err != nil {
 			t.Fatal(err)
@@ -72,7 +73,7 @@ func TestRunIsChecked(t *testing.T) {
 func TestServersAreChecked(t *testing.T) {
 	for _, want := range []string{"mariadb:10.11", "mysql:9.7"} {
 		t.Run(want, func(t *testing.T) {
-			l := ramariaLab(t, want)
+			l := labtest.Real(t, want)
 			kind := volume.Shm
 			if o, err := l.Opener(); err == nil && o.Fit(t.Context(), branchKind) == nil {
 				kind = branchKind
@@ -135,7 +136,7 @@ func TestServersAreChecked(t *testing.T) {
 
 // TestClonesAreChecked: a table too many, a row that was lost, tables that are not filled.
 func TestClonesAreChecked(t *testing.T) {
-	l := ramariaLab(t, servertest.Servers[0])
+	l := labtest.Real(t, servertest.Servers[0])
 	path := filepath.Join(t.TempDir(), "own.sql")
 	write(t, path, "CREATE DATABASE own;\nUSE own;\nCREATE TABLE t (a INT PRIMARY KEY);\nINSERT INTO t VALUES (1), (2), (3);\n")
 	f := &lab.TemplateServer{Lab: l, Name: "clones", Settings: map[string]string{}, Flags: func(_ context.Context, kind volume.Kind) ([]string, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/bench/benchtest"
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -78,7 +79,7 @@ func TestFilesScenario(t *testing.T) {
 
 // TestFilesConclusion: a disk is no RAM, held back or not, and the first place has figures.
 func TestFilesConclusion(t *testing.T) {
-	l := &lab.Lab{Server: &server.Server{Flavour: server.MariaDB}, Host: hostWith(t, ""), Dir: t.TempDir(), Options: lab.Options{
+	l := &lab.Lab{Server: &server.Server{Flavour: server.MariaDB}, Host: labtest.Host(t, ""), Dir: t.TempDir(), Options: lab.Options{
 		Places: []string{"emulated:100", lab.PlaceDisk, lab.PlaceRamaria, lab.PlaceDisk, "emulated:100"}, Volumes: []volume.Kind{volume.Zram, volume.Tmpfs, volume.Zram},
 	}}
 	s := FilesScenario(l)
@@ -90,14 +91,14 @@ func TestFilesConclusion(t *testing.T) {
 	if got := strings.Join(names, "|"); got != want {
 		t.Fatalf("rows %s\nwant %s", got, want)
 	}
-	got := concluded(s, map[string]float64{"disk": 1, "disk, fsync": 20, "disk EMULATED": 0.1, "zram": 0.5, "zram, fsync": 2, "tmpfs": 0.8, "tmpfs, fsync": 1},
+	got := labtest.Concluded(s, map[string]float64{"disk": 1, "disk, fsync": 20, "disk EMULATED": 0.1, "zram": 0.5, "zram, fsync": 2, "tmpfs": 0.8, "tmpfs, fsync": 1},
 		map[string]map[string]float64{"disk": {runner.Written: 100, filesTimedMeasure: 25}})
 	const says = "with fsync tmpfs is 20.0 times as fast as the disk; without fsync zram is 2.00 times as fast; " +
 		"the page cache took the files without fsync: the disk had 25 % of them when the clock stopped."
 	if got != says {
 		t.Errorf("%s\nwant\n%s", got, says)
 	}
-	if got := concluded(s, map[string]float64{"tmpfs": 1}, nil); got != "" {
+	if got := labtest.Concluded(s, map[string]float64{"tmpfs": 1}, nil); got != "" {
 		t.Error(got)
 	}
 }
@@ -119,7 +120,7 @@ func TestSettingsAreNoPlace(t *testing.T) {
 			t.Errorf("row %d, %s: %d rounds, %s", i, row.Name, row.Rounds, row.Note)
 		}
 	}
-	l = workloadLab(t, lab.Options{Places: []string{lab.PlaceRelaxed, lab.PlaceDisk}})
+	l = labtest.Bare(t, lab.Options{Places: []string{lab.PlaceRelaxed, lab.PlaceDisk}})
 	relaxed := 0
 	cases := SortScenario(l).Cases
 	for _, c := range cases {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -17,7 +18,7 @@ import (
 // rows say how much data it is.
 func TestForkVolumes(t *testing.T) {
 	for _, kind := range []volume.Kind{volume.Tmpfs, volume.Disk} {
-		l := workloadLab(t, lab.Options{})
+		l := labtest.Bare(t, lab.Options{})
 		l.Options.Volumes = []volume.Kind{kind}
 		s := ForkScenario(l)
 		want := []string{RowStock, RowBare(kind), RowUp(kind), RowRun, "ramaria branch, 5302 rows", "ramaria branch, 25.0 MB", "ramaria branch, 250 MB", "ramaria branch, 2.05 GB"}
@@ -34,7 +35,7 @@ func TestForkVolumes(t *testing.T) {
 		if s.Shm != 0 {
 			t.Errorf("%s: it takes %d bytes of /dev/shm", kind, s.Shm)
 		}
-		said := concluded(s, map[string]float64{RowStock: 1, RowBare(kind): 0.05, RowUp(kind): 0.1}, nil)
+		said := labtest.Concluded(s, map[string]float64{RowStock: 1, RowBare(kind): 0.05, RowUp(kind): 0.1}, nil)
 		if !strings.Contains(said, "10.0 times faster") {
 			t.Errorf("%s: the conclusion is %q", kind, said)
 		}
@@ -43,7 +44,7 @@ func TestForkVolumes(t *testing.T) {
 
 // TestRoomToCopy: a branch that is a copy of more than fits is not available, and says why.
 func TestRoomToCopy(t *testing.T) {
-	l := workloadLab(t, lab.Options{})
+	l := labtest.Bare(t, lab.Options{})
 	l.Home = filepath.Join(l.Dir, "home")
 	if err := roomToCopy(t.Context(), l, volume.Shm, 1); err != nil {
 		t.Error(err)
@@ -66,7 +67,7 @@ func TestLoadVolume(t *testing.T) {
 		scenario func(*lab.Lab) runner.Scenario
 		want     string
 	}{{LoadScenario, "--volume shm --home"}, {LargeLoadScenario, "--volume shm:8G --home"}} {
-		l := workloadLab(t, lab.Options{})
+		l := labtest.Bare(t, lab.Options{})
 		l.Home, l.Exe = filepath.Join(l.Dir, "home"), filepath.Join(l.Dir, "ramaria")
 		if err := os.WriteFile(l.Exe, []byte("#!/bin/sh\necho \"$*\" >&2\nexit 1\n"), 0o700); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -15,8 +16,8 @@ import (
 // smallLab is a lab on a machine with so many MB of memory.
 func smallLab(t *testing.T, megabytes string) *lab.Lab {
 	t.Helper()
-	l := workloadLab(t, lab.Options{})
-	l.Home, l.Host = t.TempDir(), hostWith(t, "")
+	l := labtest.Bare(t, lab.Options{})
+	l.Home, l.Host = t.TempDir(), labtest.Host(t, "")
 	text := "MemTotal: " + megabytes + "000 kB\nMemAvailable: " + megabytes + "000 kB\n"
 	if err := os.WriteFile(filepath.Join(l.Host.Root, "proc", "meminfo"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -57,7 +58,7 @@ func TestRowsWithoutRoom(t *testing.T) {
 
 // TestBegin: a scenario finds no images of those before, and is refused when the room has gone.
 func TestBegin(t *testing.T) {
-	l := ramariaLab(t, servertest.Servers[0])
+	l := labtest.Real(t, servertest.Servers[0])
 	if _, err := l.Build(t.Context(), "shm"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,48 +1,20 @@
 package scenario
 
 import (
-	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/host"
 )
-
-// hostWith is a machine with these mounts, "" for none that can be read, and this one's memory.
-// It has no block device.
-func hostWith(t *testing.T, mountinfo string) host.Host {
-	t.Helper()
-	proc := filepath.Join(t.TempDir(), "proc")
-	memory, err := os.ReadFile("/proc/meminfo")
-	if err := errors.Join(err, os.MkdirAll(filepath.Join(proc, "self"), 0o755), os.WriteFile(filepath.Join(proc, "meminfo"), memory, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if mountinfo != "" {
-		if err := os.WriteFile(filepath.Join(proc, "self", "mountinfo"), []byte(mountinfo), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return host.Host{Root: filepath.Dir(proc)}
-}
-
-// spread moves the rounds of rows apart, by a factor each way.
-func spread(r *runner.Result, factor float64) {
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		row.Rounds, row.Samples = 3, []float64{row.Median / factor, row.Median, row.Median * factor}
-	}
-}
 
 // TestUnknownDeviceTellsNothing: on a disk whose device is not known, as below an overlay, the bench
 // cannot measure the writes, and concludes nothing from them.
 func TestUnknownDeviceTellsNothing(t *testing.T) {
 	l := filesLab(t, lab.PlaceDisk, lab.PlaceRAMByHand)
-	l.Host = hostWith(t, "20 1 0:30 / / rw - overlay overlay rw\n")
+	l.Host = labtest.Host(t, "20 1 0:30 / / rw - overlay overlay rw\n")
 	r, err := (&runner.Runner{Warmup: -1, Rounds: 1}).Run(t.Context(), FilesScenario(l))
 	if err != nil {
 		t.Fatal(err)
@@ -58,9 +30,9 @@ func TestUnknownDeviceTellsNothing(t *testing.T) {
 		t.Errorf("conclusion %q", r.Conclusion)
 	}
 
-	s := SortScenario(workloadLab(t, lab.Options{}))
+	s := SortScenario(labtest.Bare(t, lab.Options{}))
 	for name, ram := range map[string]float64{"gain": 4, "no gain": 1} {
-		got := concluded(s, map[string]float64{"ORDER BY": ram, "ORDER BY, tmpdir on disk": 1}, nil)
+		got := labtest.Concluded(s, map[string]float64{"ORDER BY": ram, "ORDER BY, tmpdir on disk": 1}, nil)
 		if got == "" || strings.Contains(got, "device") || strings.Contains(got, "cache") {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -70,13 +42,13 @@ func TestUnknownDeviceTellsNothing(t *testing.T) {
 // TestNoiseIsNoGain: what is better by the medians, and not in every round, is concluded nowhere.
 func TestNoiseIsNoGain(t *testing.T) {
 	const noise = "nothing that stands out from the noise"
-	l := workloadLab(t, lab.Options{})
+	l := labtest.Bare(t, lab.Options{})
 	r, places := placeResult(t, runner.PerSecond, []string{lab.PlaceDisk, lab.PlaceRAMByHand}, []float64{100, 130})
 	numbers := func() string { return numbersConclusion(&r, places, effort{1, 1, "rows"}) }
 	if got := numbers(); strings.Contains(got, noise) {
 		t.Error(got)
 	}
-	spread(&r, 1.2)
+	labtest.Spread(&r, 1.2)
 	if got := numbers(); !strings.Contains(got, noise) {
 		t.Error(got)
 	}
@@ -93,11 +65,11 @@ func TestNoiseIsNoGain(t *testing.T) {
 		"files":   {FilesScenario(l), map[string]float64{"disk": 13, "/dev/shm": 10, "disk, fsync": 13, "/dev/shm, fsync": 10}, nil, "is 1.3 times as fast as the disk; ", "gains " + noise},
 		"engines": {EnginesScenario(l), map[string]float64{"having: ": 10, "having: MEMORY": 13}, nil, "slower: 1.3 times in having", "the same within noise: having"},
 	} {
-		r := measured(tc.s, median(tc.medians, tc.beside))
+		r := labtest.Measured(tc.s, labtest.Median(tc.medians, tc.beside))
 		if got := tc.s.Conclusion(&r); !strings.Contains(got, tc.clearly) {
 			t.Errorf("%s: %s", name, got)
 		}
-		spread(&r, 1.2)
+		labtest.Spread(&r, 1.2)
 		if got := tc.s.Conclusion(&r); !strings.Contains(got, tc.noisy) || strings.Contains(got, tc.clearly) {
 			t.Errorf("%s, noisy: %s", name, got)
 		}

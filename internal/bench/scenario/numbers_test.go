@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -88,7 +89,7 @@ func placeResult(t *testing.T, unit runner.Unit, names []string, medians []float
 		places, figures[at.Row] = append(places, at), medians[i]
 		s.Cases = append(s.Cases, runner.Case{Name: at.Row})
 	}
-	return measured(s, func(row string) (runner.Sample, bool) {
+	return labtest.Measured(s, func(row string) (runner.Sample, bool) {
 		// A server computes 20 µs for each of 10,000.
 		return runner.Sample{Value: figures[row], Beside: map[string]float64{serverCPU: 0.2, lab.FsyncMedian: 0.0001}}, !math.IsNaN(figures[row])
 	}), places

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // TestDiskIsNotRAM: rows that are told to be in RAM are not measured on disk.
 func TestDiskIsNotRAM(t *testing.T) {
-	l := workloadLab(t, lab.Options{})
+	l := labtest.Bare(t, lab.Options{})
 	for _, tc := range []struct {
 		volumes []volume.Kind
 		want    volume.Kind
@@ -36,7 +37,7 @@ func TestDiskIsNotRAM(t *testing.T) {
 
 // TestSeveralCycles: one cycle is no measure, however short a round is.
 func TestSeveralCycles(t *testing.T) {
-	d := &cycleRows{lab: workloadLab(t, lab.Options{Quick: true})}
+	d := &cycleRows{lab: labtest.Bare(t, lab.Options{Quick: true})}
 	var done [cycleWorkers]int
 	if _, err := d.cycles(t.Context(), cycleWorkers, func(ctx context.Context, n int) error {
 		done[n]++

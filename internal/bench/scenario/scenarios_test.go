@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -12,14 +13,14 @@ import (
 // TestKinds makes every scenario: each says what it takes, and its rows have names of their own.
 func TestKinds(t *testing.T) {
 	for _, k := range append(append([]Kind{}, Kinds...), SuiteKind([]string{"true"})) {
-		s := k.Make(workloadLab(t, lab.Options{}))
+		s := k.Make(labtest.Bare(t, lab.Options{}))
 		if s.Name != k.Name {
 			t.Errorf("%s makes %s", k.Name, s.Name)
 		}
 		if s.Memory <= 0 || s.Memory > 16<<30 || s.Disk < 0 || s.Disk > 16<<30 || s.Shm < 0 || s.Shm > s.Memory {
 			t.Errorf("%s takes %d bytes of memory, %d of /dev/shm, and %d of the disk", k.Name, s.Memory, s.Shm, s.Disk)
 		}
-		shm := k.Make(workloadLab(t, lab.Options{Volumes: []volume.Kind{volume.Shm}, Places: []string{lab.PlaceRamaria}}))
+		shm := k.Make(labtest.Bare(t, lab.Options{Volumes: []volume.Kind{volume.Shm}, Places: []string{lab.PlaceRamaria}}))
 		if xfs := k.Name == "branch" || k.Name == "busy"; xfs != (shm.Shm == 0) && len(shm.Cases) > 0 {
 			t.Errorf("%s in /dev/shm takes %d bytes of it", k.Name, shm.Shm)
 		}
@@ -32,7 +33,7 @@ func TestKinds(t *testing.T) {
 // TestQuickIsSmall: what runs with `all --quick` prepares little, and so takes little room.
 func TestQuickIsSmall(t *testing.T) {
 	for _, k := range Kinds {
-		s := k.Make(workloadLab(t, lab.Options{Quick: true, Scale: 1}))
+		s := k.Make(labtest.Bare(t, lab.Options{Quick: true, Scale: 1}))
 		const most = 2_200 << 20 // cycle and the fleets have so many servers
 		if !k.Slow && (s.Memory > most || s.Disk > most) {
 			t.Errorf("%s --quick takes %d MB of memory and %d MB of the disk", k.Name, s.Memory>>20, s.Disk>>20)
@@ -45,7 +46,7 @@ func TestQuickIsSmall(t *testing.T) {
 func TestKindsTakeTheirFlags(t *testing.T) {
 	for _, k := range Kinds {
 		names := func(o lab.Options) string {
-			l := workloadLab(t, lab.Options{})
+			l := labtest.Bare(t, lab.Options{})
 			l.Options = o
 			s := k.Make(l)
 			var b strings.Builder
@@ -71,7 +72,7 @@ func TestKindsTakeTheirFlags(t *testing.T) {
 
 // TestRoom: what a scenario takes is there, or the error says of what there is too little.
 func TestRoom(t *testing.T) {
-	l := workloadLab(t, lab.Options{})
+	l := labtest.Bare(t, lab.Options{})
 	l.Home = t.TempDir()
 	const more = 1 << 60 // than any machine has
 	for want, s := range map[string]runner.Scenario{

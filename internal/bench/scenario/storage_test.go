@@ -5,24 +5,9 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
-
-// saysMedium fails the test if a row does not say what its files lie on, and what an fsync takes
-// there.
-func saysMedium(t *testing.T, rows map[string]runner.Row) {
-	t.Helper()
-	for name, row := range rows {
-		if row.Note != "" {
-			continue
-		}
-		_, lies, _ := strings.Cut(row.Settings, "; ")
-		disk := strings.Contains(name, "disk")
-		if disk && !strings.Contains(lies, " on ") || !disk && !strings.HasPrefix(lies, "tmpfs") || !(row.Beside[lab.FsyncMedian] > 0) || !(row.Beside[lab.FsyncTail] > 0) || !(row.Beside[lab.FsyncMean] > 0) {
-			t.Errorf("%s: settings %q, beside %v", name, row.Settings, row.Beside)
-		}
-	}
-}
 
 // TestDiskThatIsRAM: where the place on disk is memory the rows say so, and nothing is concluded
 // from a disk that there is not.
@@ -33,17 +18,17 @@ func TestDiskThatIsRAM(t *testing.T) {
 			continue
 		}
 		for place, silent := range map[string]bool{lab.PlaceDisk: true, lab.PlaceRAMByHand: false} {
-			l := workloadLab(t, lab.Options{Places: []string{place}})
-			l.Host = hostWith(t, tmpfs)
+			l := labtest.Bare(t, lab.Options{Places: []string{place}})
+			l.Host = labtest.Host(t, tmpfs)
 			s := k.Make(l)
-			r := measured(s, func(string) (runner.Sample, bool) { return runner.Sample{Value: 1}, true })
+			r := labtest.Measured(s, func(string) (runner.Sample, bool) { return runner.Sample{Value: 1}, true })
 			if got := s.Conclusion(&r); strings.Contains(got, " is in RAM (tmpfs): rows on it are on no disk, and nothing is concluded") != silent {
 				t.Errorf("%s --place %s: %q", k.Name, place, got)
 			}
 		}
 	}
 	l := filesLab(t, lab.PlaceDisk, lab.PlaceRAMByHand)
-	l.Host = hostWith(t, tmpfs)
+	l.Host = labtest.Host(t, tmpfs)
 	r, err := (&runner.Runner{Warmup: -1, Rounds: 1}).Run(t.Context(), FilesScenario(l))
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +42,7 @@ func TestDiskThatIsRAM(t *testing.T) {
 
 // TestMediumStays: the number of a loop device is another one in each run, and no difference.
 func TestMediumStays(t *testing.T) {
-	l := &lab.Lab{Host: hostWith(t, "20 1 7:3 / / rw - xfs /dev/loop3 rw\n")}
+	l := &lab.Lab{Host: labtest.Host(t, "20 1 7:3 / / rw - xfs /dev/loop3 rw\n")}
 	if got := l.DescribeStorage(t.TempDir(), true); got != "xfs on a loop device" {
 		t.Error(got)
 	}

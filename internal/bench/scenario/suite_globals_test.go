@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -21,7 +22,7 @@ func TestGlobalsArePutBack(t *testing.T) {
 		"innodb_io_capacity_max = 99999", "innodb_io_capacity = 88888",
 	}
 	servertest.Each(t, func(t *testing.T, want string) {
-		l := ramariaLab(t, want)
+		l := labtest.Real(t, want)
 		disk, err := lab.PlaceNamed(lab.PlaceDisk)
 		if err != nil {
 			t.Fatal(err)

@@ -1,23 +1,14 @@
 package scenario
 
 import (
-	"context"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
-
-// workloadLab is a lab that can make scenarios, and run none.
-func workloadLab(t *testing.T, o lab.Options) *lab.Lab {
-	t.Helper()
-	o.Volumes = append(o.Volumes, volume.Shm)
-	return &lab.Lab{Server: &server.Server{Flavour: server.MariaDB, Version: server.Version{Major: 10, Minor: 11}}, Host: hostWith(t, ""), Dir: t.TempDir(), Options: o}
-}
 
 // TestWorkloadScenarios makes them as the command does, with all kinds of options.
 func TestWorkloadScenarios(t *testing.T) {
@@ -28,7 +19,7 @@ func TestWorkloadScenarios(t *testing.T) {
 		"narrow":   {Places: []string{lab.PlaceRAMByHand}, Threads: []int{3}},
 		"all":      {Places: append(lab.PlaceNames()[:5], "emulated:500"), Volumes: []volume.Kind{volume.XFS, volume.Tmpfs}, Threads: []int{1, 2}},
 	} {
-		l := workloadLab(t, o)
+		l := labtest.Bare(t, o)
 		for _, s := range []runner.Scenario{OltpScenario(l), SortScenario(l), EnginesScenario(l)} {
 			names := map[string]bool{}
 			for _, c := range s.Cases {
@@ -54,7 +45,7 @@ func TestWorkloadScenarios(t *testing.T) {
 }
 
 func TestOltpRows(t *testing.T) {
-	s := OltpScenario(workloadLab(t, lab.Options{}))
+	s := OltpScenario(labtest.Bare(t, lab.Options{}))
 	byName := map[string]runner.Case{}
 	for _, c := range s.Cases {
 		byName[c.Name] = c
@@ -75,52 +66,9 @@ func TestOltpRows(t *testing.T) {
 	if unsummed != 1 || len(s.Cases) != 7*3+2+4 || s.Rounds < 4 {
 		t.Errorf("%d rows, %d of them without checksums", len(s.Cases), unsummed)
 	}
-	if small := OltpScenario(workloadLab(t, lab.Options{Scale: 0.1})); strings.Contains(small.Cases[len(small.Cases)-1].Name, "small pool") {
+	if small := OltpScenario(labtest.Bare(t, lab.Options{Scale: 0.1})); strings.Contains(small.Cases[len(small.Cases)-1].Name, "small pool") {
 		t.Error("the small pool holds all of the data and is told as small")
 	}
-}
-
-// concluded is what a scenario says of rows with such medians, by the beginnings of their names.
-func concluded(s runner.Scenario, medians map[string]float64, beside map[string]map[string]float64) string {
-	r := measured(s, median(medians, beside))
-	return s.Conclusion(&r)
-}
-
-// median finds a row's, and what is told beside it, by the longest beginning of its name.
-func median(medians map[string]float64, beside map[string]map[string]float64) func(row string) (runner.Sample, bool) {
-	return func(row string) (runner.Sample, bool) {
-		longest := ""
-		for name := range medians {
-			if strings.HasPrefix(row, name) && len(name) > len(longest) {
-				longest = name
-			}
-		}
-		return runner.Sample{Value: medians[longest], Beside: beside[longest]}, longest != ""
-	}
-}
-
-// measured is what a run of one round comes to, of which each row measures a sample, or is not
-// available.
-func measured(s runner.Scenario, of func(row string) (runner.Sample, bool)) runner.Result {
-	s.Conclusion, s.Cases = nil, slices.Clone(s.Cases)
-	for i, c := range s.Cases {
-		sample, there := of(c.Name)
-		s.Cases[i] = runner.Case{
-			Name: c.Name, Settings: c.Settings, Base: c.Base, Series: c.Series, X: c.X,
-			Prepare: func(context.Context) error {
-				if !there {
-					return runner.ErrUnavailable
-				}
-				return nil
-			},
-			Round: func(context.Context) (runner.Sample, error) { return sample, nil },
-		}
-	}
-	r, err := (&runner.Runner{Warmup: -1, Rounds: 1}).Run(context.Background(), s)
-	if err != nil {
-		panic(err)
-	}
-	return r
 }
 
 // TestOltpThreads: rows have names of their own, and the conclusion speaks of the number of
@@ -138,7 +86,7 @@ func TestOltpThreads(t *testing.T) {
 		{lab.Options{Threads: []int{12, 4}}, 2 * (3 + 2 + 4), 4},
 		{lab.Options{Threads: []int{64}, Places: []string{lab.PlaceRamaria, lab.PlaceRamaria}, Volumes: []volume.Kind{volume.Shm}}, 2, 64},
 	} {
-		o := newOltp(workloadLab(t, tc.o))
+		o := newOltp(labtest.Bare(t, tc.o))
 		if s := o.scenario(); len(s.Cases) != tc.rows || o.told != tc.told {
 			t.Errorf("%+v: %d rows, want %d; told are %d threads, want %d", tc.o, len(s.Cases), tc.rows, o.told, tc.told)
 		}
@@ -146,8 +94,8 @@ func TestOltpThreads(t *testing.T) {
 }
 
 func TestOltpConclusion(t *testing.T) {
-	s := OltpScenario(workloadLab(t, lab.Options{}))
-	got := concluded(s, map[string]float64{
+	s := OltpScenario(labtest.Bare(t, lab.Options{}))
+	got := labtest.Concluded(s, map[string]float64{
 		"stock, disk, ": 100, "stock, disk as if": 101, "stock, disk, small": 10, "stock, disk as if atomic (no doublewrite), small": 10,
 		"stock, /dev/shm": 150, "stock, /dev/shm, small": 40, "ramaria": 960, "ramaria, shm, 8": 300, "ramaria, shm, small": 9,
 	}, map[string]map[string]float64{"stock, disk, ": {tailLatency: 0.034}, "ramaria, shm, 8": {tailLatency: 0.010}})
@@ -158,17 +106,17 @@ func TestOltpConclusion(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got := concluded(s, map[string]float64{"stock": 100, "ramaria": 101}, nil); !strings.Contains(got, "RAM gains nothing that stands out") {
+	if got := labtest.Concluded(s, map[string]float64{"stock": 100, "ramaria": 101}, nil); !strings.Contains(got, "RAM gains nothing that stands out") {
 		t.Error(got)
 	}
-	if got := concluded(s, nil, nil); got != "" {
+	if got := labtest.Concluded(s, nil, nil); got != "" {
 		t.Error(got)
 	}
 }
 
 func TestSortConclusion(t *testing.T) {
-	s := SortScenario(workloadLab(t, lab.Options{Scale: 0.05}))
-	got := concluded(s, map[string]float64{"ORDER BY": 20_000, "ORDER BY, tmpdir on disk, mounted": 2000, "ORDER BY, ramaria": 20_400, "GROUP BY": 40_000, "GROUP BY, tmpdir on disk": 10_000},
+	s := SortScenario(labtest.Bare(t, lab.Options{Scale: 0.05}))
+	got := labtest.Concluded(s, map[string]float64{"ORDER BY": 20_000, "ORDER BY, tmpdir on disk, mounted": 2000, "ORDER BY, ramaria": 20_400, "GROUP BY": 40_000, "GROUP BY, tmpdir on disk": 10_000},
 		map[string]map[string]float64{"ORDER BY": {serverCPU: 1.9, coresBusy: 1, runner.Written: 0}, "GROUP BY, tmpdir on disk": {runner.Written: 1e9}})
 	want := "ORDER BY: tmpdir on disk has the processors 95 % busy; tmpdir on disk, mounted sync 0.10 times the rows, 0 % busy; tmpdir in /dev/shm 1.00 times the rows, 95 % busy; " +
 		"ramaria, shm 1.02 times the rows, 0 % busy: RAM gains nothing that stands out from the noise, the page cache holds the files and the processors bound it. " +
@@ -177,7 +125,7 @@ func TestSortConclusion(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got := concluded(s, nil, nil); got != "" {
+	if got := labtest.Concluded(s, nil, nil); got != "" {
 		t.Error(got)
 	}
 }
@@ -195,28 +143,28 @@ func TestSlowSyncIsNotWaitedFor(t *testing.T) {
 // TestEnginesAreWhereTheyAre: nothing that is on disk is told to be in RAM, and of several places
 // each is told by itself.
 func TestEnginesAreWhereTheyAre(t *testing.T) {
-	s := EnginesScenario(workloadLab(t, lab.Options{Places: []string{lab.PlaceDisk, lab.PlaceRAMByHand}}))
-	got := concluded(s, map[string]float64{"having: ": 1, "having: MEMORY, stock, /dev/shm": 0.5, "having: MEMORY, stock, disk": 0.25}, nil)
+	s := EnginesScenario(labtest.Bare(t, lab.Options{Places: []string{lab.PlaceDisk, lab.PlaceRAMByHand}}))
+	got := labtest.Concluded(s, map[string]float64{"having: ": 1, "having: MEMORY, stock, /dev/shm": 0.5, "having: MEMORY, stock, disk": 0.25}, nil)
 	want := "against InnoDB on disk (stock, disk), MEMORY is faster: 4.0 times in having. against InnoDB in RAM (stock, /dev/shm), MEMORY is faster: 2.0 times in having."
 	if !strings.HasPrefix(got, want) || strings.Contains(s.Title, "RAM") || strings.HasSuffix(s.Title, ", ") {
 		t.Errorf("%s\nwant\n%s\ntitle %q", got, want, s.Title)
 	}
 	for want, at := range map[string]string{", on disk": lab.PlaceDisk, ", in RAM": lab.PlaceRamaria} {
-		if s := EnginesScenario(workloadLab(t, lab.Options{Places: []string{at}})); !strings.HasSuffix(s.Title, want) {
+		if s := EnginesScenario(labtest.Bare(t, lab.Options{Places: []string{at}})); !strings.HasSuffix(s.Title, want) {
 			t.Errorf("%s: title %q", at, s.Title)
 		}
 	}
 }
 
 func TestEnginesConclusion(t *testing.T) {
-	s := EnginesScenario(workloadLab(t, lab.Options{}))
-	got := concluded(s, map[string]float64{"count, group by: ": 2, "count, group by: MEMORY": 1, "order by, limit: ": 1, "order by, limit: MEMORY": 1.5, "having: ": 1}, nil)
+	s := EnginesScenario(labtest.Bare(t, lab.Options{}))
+	got := labtest.Concluded(s, map[string]float64{"count, group by: ": 2, "count, group by: MEMORY": 1, "order by, limit: ": 1, "order by, limit: MEMORY": 1.5, "having: ": 1}, nil)
 	want := "against InnoDB in RAM, MEMORY is faster: 2.0 times in count, group by; slower: 1.5 times in order by, limit; the same within noise: having. " +
 		"MEMORY is empty after a restart, has no transactions and no foreign keys, and locks its tables as a whole."
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got := concluded(s, nil, nil); got != "" {
+	if got := labtest.Concluded(s, nil, nil); got != "" {
 		t.Error(got)
 	}
 }

@@ -2,125 +2,32 @@ package scenario
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/ramaria-db/ramaria/internal/bench/benchtest"
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
-	"github.com/ramaria-db/ramaria/internal/software"
-	"github.com/ramaria-db/ramaria/internal/volume"
 )
-
-// builds is the binary of this source, built once.
-var builds = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "rb-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "ramaria")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../../../cmd/ramaria")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, errors.New(string(out))
-	}
-	return os.ReadFile(path)
-})
-
-// ramariaLab is a lab with ramaria, a real server and the tools that scenarios use.
-func ramariaLab(t *testing.T, want string) *lab.Lab {
-	t.Helper()
-	srv := servertest.Find(t, want)
-	dir := benchtest.OnDisk(t)
-	binary, err := builds()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe := filepath.Join(dir, "ramaria")
-	if err := os.WriteFile(exe, binary, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var account server.Account
-	if os.Geteuid() == 0 {
-		account = server.Account{UID: host.ReservedID, GID: host.ReservedID}
-	}
-	l, err := lab.New(t.Context(), exe, dir, host.Host{}, servertest.Dir(t), srv, account)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	tools := servertest.Finder(t)
-	tools.NoFetch = os.Getenv(servertest.EnvOffline) == "1"
-	l.Sysbench = func(ctx context.Context) (server.Program, error) { return tools.Tool(ctx, software.Sysbench) }
-	l.Options.Volumes = []volume.Kind{volume.Shm}
-	return l
-}
-
-// runSmall runs a scenario once, and returns its rows by name.
-func runSmall(t *testing.T, s runner.Scenario) map[string]runner.Row {
-	t.Helper()
-	result, err := (&runner.Runner{Warmup: -1, Rounds: 1}).Run(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if result.Conclusion == "" {
-		t.Error("no conclusion")
-	}
-	t.Log(result.Conclusion)
-	rows := map[string]runner.Row{}
-	for _, row := range result.Rows {
-		rows[row.Name] = row
-		if row.Note == "" && !(row.Median > 0) {
-			t.Errorf("row %+v", row)
-		}
-	}
-	return rows
-}
-
-// leavesNothing fails the test if a scenario left servers' directories or mounts.
-func leavesNothing(t *testing.T, l *lab.Lab, pattern string) {
-	t.Helper()
-	shm, err := l.ShmPath()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range []string{l.Dir, shm} {
-		if left, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v, %v", left, err)
-		}
-	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil || strings.Contains(string(mounts), l.Dir) {
-		t.Errorf("left mounted below %s (%v)", l.Dir, err)
-	}
-}
 
 func TestOltpOnRealServers(t *testing.T) {
 	for _, want := range []string{"mariadb:10.11", "mysql:9.7"} {
 		t.Run(want, func(t *testing.T) {
-			l := ramariaLab(t, want)
+			l := labtest.Real(t, want)
 			l.Options.Scale, l.Options.Threads = 0.02, []int{2}
 			if l.Server.Flavour == server.MySQL { // which takes seconds to make its data directory
 				l.Options.Places = []string{lab.PlaceDisk}
 			}
 			o := newOltp(l)
 			o.seconds = 1
-			rows := runSmall(t, o.scenario())
-			saysMedium(t, rows)
+			rows := labtest.RunSmall(t, o.scenario())
+			labtest.SaysMedium(t, rows)
 			for name, row := range rows {
 				if row.Note != "" {
 					if !strings.Contains(name, "no checksums") || !strings.Contains(row.Note, "innodb_checksum_algorithm") {
@@ -138,33 +45,18 @@ func TestOltpOnRealServers(t *testing.T) {
 			if rows["stock, disk, 2 threads"].Rounds != 1 {
 				t.Errorf("rows %v", rows)
 			}
-			leavesNothing(t, l, "oltp-*")
+			labtest.LeavesNothing(t, l, "oltp-*")
 		})
-	}
-}
-
-// tamper runs a statement behind the back of a scenario.
-func tamper(t *testing.T, s interface {
-	Connect(database string) (*sql.DB, error)
-}, database, statement string) {
-	t.Helper()
-	db, err := s.Connect(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), statement); err != nil {
-		t.Fatal(err)
 	}
 }
 
 // TestOltpMissesNoRow: a server that has lost a row fails the check.
 func TestOltpMissesNoRow(t *testing.T) {
-	l := ramariaLab(t, os.Getenv(servertest.EnvServer))
+	l := labtest.Real(t, os.Getenv(servertest.EnvServer))
 	l.Options = lab.Options{Scale: 0.01, Places: []string{lab.PlaceDisk}, Threads: []int{1}, Quick: true}
 	o := newOltp(l)
 	c := o.scenario().Cases[0]
-	atEnd(t, c)
+	labtest.AtEnd(t, c)
 	if err := c.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -172,33 +64,23 @@ func TestOltpMissesNoRow(t *testing.T) {
 		t.Errorf("unchanged: %v", err)
 	}
 	for _, statement := range []string{"DELETE FROM sbtest5 WHERE id = 3", "DELETE FROM sbtest1 ORDER BY id DESC LIMIT 1"} {
-		tamper(t, o.servers[0], oltpDatabase, statement)
+		labtest.Tamper(t, o.servers[0], oltpDatabase, statement)
 		if err := c.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "sbtest") {
 			t.Errorf("%s: error %v, want one that names the table", statement, err)
 		}
 	}
 }
 
-// atEnd cleans a case up that no Runner does.
-func atEnd(t *testing.T, c runner.Case) {
-	t.Helper()
-	t.Cleanup(func() {
-		if err := c.Cleanup(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestSortOnRealServers(t *testing.T) {
 	for _, want := range []string{"mariadb:10.11", "mysql:9.7"} {
 		t.Run(want, func(t *testing.T) {
-			l := ramariaLab(t, want)
+			l := labtest.Real(t, want)
 			l.Options.Scale = 0.025
 			if l.Server.Flavour == server.MySQL {
 				l.Options.Places = []string{lab.PlaceDisk, lab.PlaceRAMByHand}
 			}
-			rows := runSmall(t, SortScenario(l))
-			saysMedium(t, rows)
+			rows := labtest.RunSmall(t, SortScenario(l))
+			labtest.SaysMedium(t, rows)
 			for name, row := range rows {
 				synced := strings.Contains(name, "mounted sync")
 				if row.Note != "" {
@@ -215,18 +97,18 @@ func TestSortOnRealServers(t *testing.T) {
 					t.Errorf("%s: %v %s", name, row.Beside[proof], proof)
 				}
 			}
-			leavesNothing(t, l, "sort-*")
+			labtest.LeavesNothing(t, l, "sort-*")
 		})
 	}
 }
 
 // TestSortIsChecked: other rows, rows in no order and a sort in memory fail the check.
 func TestSortIsChecked(t *testing.T) {
-	l := ramariaLab(t, os.Getenv(servertest.EnvServer))
+	l := labtest.Real(t, os.Getenv(servertest.EnvServer))
 	l.Options = lab.Options{Scale: 0.025, Places: []string{lab.PlaceRAMByHand}}
 	o := newSorting(l)
 	s, p := o.scenario(), o.places[0]
-	atEnd(t, s.Cases[0])
+	labtest.AtEnd(t, s.Cases[0])
 	if err := s.Cases[0].Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -269,24 +151,24 @@ func TestSortIsChecked(t *testing.T) {
 
 func TestEnginesOnRealServers(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
-		l := ramariaLab(t, want)
+		l := labtest.Real(t, want)
 		l.Options.Scale = 0.02
-		rows := runSmall(t, EnginesScenario(l))
-		saysMedium(t, rows)
+		rows := labtest.RunSmall(t, EnginesScenario(l))
+		labtest.SaysMedium(t, rows)
 		if n := len(engineWorks) * len((&engines{lab: l}).names()); len(rows) != n {
 			t.Errorf("%d rows, want %d", len(rows), n)
 		}
-		leavesNothing(t, l, "engines-*")
+		labtest.LeavesNothing(t, l, "engines-*")
 	})
 }
 
 // TestEnginesMustAgree: an engine that has another row fails the check of every query.
 func TestEnginesMustAgree(t *testing.T) {
-	l := ramariaLab(t, os.Getenv(servertest.EnvServer))
+	l := labtest.Real(t, os.Getenv(servertest.EnvServer))
 	l.Options = lab.Options{Scale: 0.01, Places: []string{lab.PlaceRAMByHand}}
 	o := newEngines(l)
 	s := o.scenario()
-	atEnd(t, s.Cases[0])
+	labtest.AtEnd(t, s.Cases[0])
 	inno, memory := o.tables[0], o.tables[1]
 	check := func(e *engine, w engineWork) error {
 		if err := e.prepare(t.Context()); err != nil {
@@ -305,9 +187,9 @@ func TestEnginesMustAgree(t *testing.T) {
 	}
 	// All of them, the first too, and all in the same way.
 	for _, e := range []*engine{inno, memory} {
-		tamper(t, inno, engineDatabase, "UPDATE rows_"+strings.ToLower(e.name)+" SET val = -val, name = ''")
+		labtest.Tamper(t, inno, engineDatabase, "UPDATE rows_"+strings.ToLower(e.name)+" SET val = -val, name = ''")
 	}
-	tamper(t, inno, engineDatabase, "DELETE FROM story WHERE id = 2")
+	labtest.Tamper(t, inno, engineDatabase, "DELETE FROM story WHERE id = 2")
 	for _, w := range engineWorks {
 		for _, e := range []*engine{inno, memory} {
 			if err := check(e, w); err == nil || !strings.Contains(err.Error(), e.name) {
@@ -325,13 +207,13 @@ func TestLoadOnRealServers(t *testing.T) {
 	}
 	for _, server := range []string{"mariadb:10.11", "mysql:9.7"} {
 		t.Run(server, func(t *testing.T) {
-			l := ramariaLab(t, server)
+			l := labtest.Real(t, server)
 			for dump, want := range map[string][]string{
 				"":  {RowLoadOneRow, RowLoadExtended, RowLoadPacked, RowLoadOpen, RowLoad, RowMyloader, RowLoadImage},
 				own: {RowLoadOwn, RowLoadPacked, RowLoad, RowLoadImage},
 			} {
 				l.Options.Dump = dump
-				rows := runSmall(t, LoadScenario(l))
+				rows := labtest.RunSmall(t, LoadScenario(l))
 				for _, name := range want {
 					row := rows[name]
 					if _, err := exec.LookPath(RowMyloader); name == RowMyloader && err != nil {
@@ -357,7 +239,7 @@ func TestLoadOnRealServers(t *testing.T) {
 
 // TestImageIsChecked: rows that are missing in what came from the image end the run.
 func TestImageIsChecked(t *testing.T) {
-	l := ramariaLab(t, servertest.Servers[0])
+	l := labtest.Real(t, servertest.Servers[0])
 	c := upRow(l.Fixture(), RowLoadImage, "")
 	round := c.Round
 	c.Round = func(ctx context.Context) (runner.Sample, error) {
