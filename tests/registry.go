@@ -67,9 +67,12 @@ var Packages = []Package{
 		},
 		// The scripts bench-* and these tests have each scenario on MariaDB.
 		Later: []string{
-			`TestOltpOnRealServers/mysql:9.7`, `TestLoadOnRealServers/mysql:9.7`, `TestSortOnRealServers/mysql:9.7`, `TestEnginesOnRealServers/mysql:9.7`,
+			`TestOltpOnRealServers/mysql:9.7`, `TestLoadOnRealServers/mysql:9.7`, `TestSortOnRealServers/mysql:9.7`,
 		},
 	},
+	{Path: "internal/bench/scenario/engines", Least: 4, Later: []string{`TestEnginesOnRealServers/mysql:9.7`}},
+	{Path: "internal/bench/scenario/suite", Least: 7},
+	{Path: "internal/bench/scenario/memory", Least: 1},
 	{Path: "internal/pool", Race: true, Least: 130, Needed: []string{`Test.*`}},
 	{Path: "internal/load", Race: true, Least: 180, Needed: []string{`Test.*`}},
 	{Path: "internal/template", Race: true, Least: 100, Needed: []string{`Test.*`}},

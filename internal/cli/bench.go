@@ -18,6 +18,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/suite"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -193,7 +194,7 @@ func (o *benchOptions) check() error {
 		return err
 	}
 	if len(o.command) > 0 {
-		if err := scenario.CheckCommand(o.command); err != nil {
+		if err := suite.CheckCommand(o.command); err != nil {
 			return err
 		}
 	}

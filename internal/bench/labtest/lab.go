@@ -90,3 +90,15 @@ func Host(t *testing.T, mountinfo string) host.Host {
 	}
 	return host.Host{Root: filepath.Dir(proc)}
 }
+
+// Small is a lab on a machine with so many MB of memory.
+func Small(t *testing.T, megabytes string) *lab.Lab {
+	t.Helper()
+	l := Bare(t, lab.Options{})
+	l.Home, l.Host = t.TempDir(), Host(t, "")
+	text := "MemTotal: " + megabytes + "000 kB\nMemAvailable: " + megabytes + "000 kB\n"
+	if err := os.WriteFile(filepath.Join(l.Host.Root, "proc", "meminfo"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}

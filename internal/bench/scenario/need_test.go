@@ -2,8 +2,6 @@ package scenario
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,21 +11,9 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
-// smallLab is a lab on a machine with so many MB of memory.
-func smallLab(t *testing.T, megabytes string) *lab.Lab {
-	t.Helper()
-	l := labtest.Bare(t, lab.Options{})
-	l.Home, l.Host = t.TempDir(), labtest.Host(t, "")
-	text := "MemTotal: " + megabytes + "000 kB\nMemAvailable: " + megabytes + "000 kB\n"
-	if err := os.WriteFile(filepath.Join(l.Host.Root, "proc", "meminfo"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
 // TestMemoryIsCountedOnce: servers are in what a scenario takes, and not in what is left beside.
 func TestMemoryIsCountedOnce(t *testing.T) {
-	l := smallLab(t, "1000")
+	l := labtest.Small(t, "1000")
 	for size, fits := range map[int64]bool{700e6: true, 900e6: false} {
 		if err := l.Room(runner.Scenario{Memory: size}, false); (err == nil) != fits {
 			t.Errorf("%d bytes: %v", size, err)
@@ -37,13 +23,7 @@ func TestMemoryIsCountedOnce(t *testing.T) {
 
 // TestRowsWithoutRoom: what a row alone needs refuses no scenario: the row says what is missing.
 func TestRowsWithoutRoom(t *testing.T) {
-	l := smallLab(t, "1000")
-	for _, s := range []runner.Scenario{FleetScenario(l), MemoryScenario(l)} {
-		err := s.Cases[0].Prepare(t.Context())
-		if refused := l.Room(s, false); refused != nil || !errors.Is(err, runner.ErrUnavailable) || !strings.Contains(err.Error(), "of memory are available") {
-			t.Errorf("%s: refused %v, row %v", s.Name, refused, err)
-		}
-	}
+	l := labtest.Small(t, "1000")
 	huge := lab.Need{Shm: 1 << 60}
 	if err := l.Fits(huge); !errors.Is(err, runner.ErrUnavailable) || !strings.Contains(err.Error(), "remount,size=") || l.NeedIfFits(huge) != (lab.Need{}) {
 		t.Errorf("%v, and it takes %+v", err, l.NeedIfFits(huge))

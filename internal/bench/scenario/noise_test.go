@@ -8,6 +8,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/engines"
 )
 
 // TestUnknownDeviceTellsNothing: on a disk whose device is not known, as below an overlay, the bench
@@ -63,7 +64,7 @@ func TestNoiseIsNoGain(t *testing.T) {
 			": the device holds it back.", noise + ", though the device is written to.",
 		},
 		"files":   {FilesScenario(l), map[string]float64{"disk": 13, "/dev/shm": 10, "disk, fsync": 13, "/dev/shm, fsync": 10}, nil, "is 1.3 times as fast as the disk; ", "gains " + noise},
-		"engines": {EnginesScenario(l), map[string]float64{"having: ": 10, "having: MEMORY": 13}, nil, "slower: 1.3 times in having", "the same within noise: having"},
+		"engines": {engines.Scenario(l), map[string]float64{"having: ": 10, "having: MEMORY": 13}, nil, "slower: 1.3 times in having", "the same within noise: having"},
 	} {
 		r := labtest.Measured(tc.s, labtest.Median(tc.medians, tc.beside))
 		if got := tc.s.Conclusion(&r); !strings.Contains(got, tc.clearly) {

@@ -5,6 +5,9 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/engines"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/memory"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/suite"
 )
 
 // Kind is a scenario as it is typed.
@@ -47,13 +50,13 @@ var Kinds = []Kind{
 	{Name: "update", About: "update rows by primary key, one at a time", Make: UpdateScenario, Flags: placed()},
 	{Name: "oltp", About: "sysbench, 1 to 64 threads: transactions a second and their p99", Make: OltpScenario, Flags: placed(FlagThreads)},
 	{Name: "sort", About: "large sorts and temporary tables, with tmpdir in several places", Make: SortScenario, Flags: placed()},
-	{Name: "engines", About: "the MEMORY engine against InnoDB in RAM", Make: EnginesScenario, Flags: placed()},
+	{Name: "engines", About: "the MEMORY engine against InnoDB in RAM", Make: engines.Scenario, Flags: placed()},
 	{Name: "load", About: "load a dump: the client, packed, ramaria load, myloader, an image of it", Make: LoadScenario, Flags: []string{FlagVolume, FlagDump}, OneVolume: true},
 	{Name: "loadlarge", About: "the same with 5 million rows, without the image", Make: LargeLoadScenario, Slow: true, Flags: []string{FlagVolume}, OneVolume: true},
 	{Name: "reset", About: "put a database back to its template", Make: ResetScenario, Flags: []string{FlagVolume}, OneVolume: true},
 	{Name: "run", About: "a private server around a command", Make: RunScenario},
-	{Name: "fleet", About: "20 instances started at once", Make: FleetScenario},
-	{Name: "memory", About: "memory of an idle instance", Make: MemoryScenario},
+	{Name: "fleet", About: "20 instances started at once", Make: memory.Fleet},
+	{Name: "memory", About: "memory of an idle instance", Make: memory.Scenario},
 	{Name: "branch", About: "snapshots, branches and rewinds of a running instance, small and of 2 GB", Make: BranchScenario, Slow: true},
 	{Name: "busy", About: "branches of a server under load", Make: BusyScenario, Slow: true},
 	{Name: "log", About: "what the binary log and the journal cost", Make: LogScenario, Slow: true, Flags: []string{FlagVolume}, OneVolume: true},
@@ -70,6 +73,6 @@ func placed(more ...string) []string {
 func SuiteKind(command []string) Kind {
 	return Kind{
 		Name: "suite", About: "your own test command, on each server in turn", Flags: []string{FlagPlace, FlagVolume, FlagDump},
-		Make: func(l *lab.Lab) runner.Scenario { return SuiteScenario(l, command) },
+		Make: func(l *lab.Lab) runner.Scenario { return suite.Scenario(l, command) },
 	}
 }

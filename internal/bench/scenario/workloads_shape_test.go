@@ -7,6 +7,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/engines"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -20,7 +21,7 @@ func TestWorkloadScenarios(t *testing.T) {
 		"all":      {Places: append(lab.PlaceNames()[:5], "emulated:500"), Volumes: []volume.Kind{volume.XFS, volume.Tmpfs}, Threads: []int{1, 2}},
 	} {
 		l := labtest.Bare(t, o)
-		for _, s := range []runner.Scenario{OltpScenario(l), SortScenario(l), EnginesScenario(l)} {
+		for _, s := range []runner.Scenario{OltpScenario(l), SortScenario(l), engines.Scenario(l)} {
 			names := map[string]bool{}
 			for _, c := range s.Cases {
 				if names[c.Name] {
@@ -137,34 +138,5 @@ func TestSlowSyncIsNotWaitedFor(t *testing.T) {
 		if err := p.patience(sortQueries[1]); (err == nil) != waits {
 			t.Errorf("fsync %v: %v", p50, err)
 		}
-	}
-}
-
-// TestEnginesAreWhereTheyAre: nothing that is on disk is told to be in RAM, and of several places
-// each is told by itself.
-func TestEnginesAreWhereTheyAre(t *testing.T) {
-	s := EnginesScenario(labtest.Bare(t, lab.Options{Places: []string{lab.PlaceDisk, lab.PlaceRAMByHand}}))
-	got := labtest.Concluded(s, map[string]float64{"having: ": 1, "having: MEMORY, stock, /dev/shm": 0.5, "having: MEMORY, stock, disk": 0.25}, nil)
-	want := "against InnoDB on disk (stock, disk), MEMORY is faster: 4.0 times in having. against InnoDB in RAM (stock, /dev/shm), MEMORY is faster: 2.0 times in having."
-	if !strings.HasPrefix(got, want) || strings.Contains(s.Title, "RAM") || strings.HasSuffix(s.Title, ", ") {
-		t.Errorf("%s\nwant\n%s\ntitle %q", got, want, s.Title)
-	}
-	for want, at := range map[string]string{", on disk": lab.PlaceDisk, ", in RAM": lab.PlaceRamaria} {
-		if s := EnginesScenario(labtest.Bare(t, lab.Options{Places: []string{at}})); !strings.HasSuffix(s.Title, want) {
-			t.Errorf("%s: title %q", at, s.Title)
-		}
-	}
-}
-
-func TestEnginesConclusion(t *testing.T) {
-	s := EnginesScenario(labtest.Bare(t, lab.Options{}))
-	got := labtest.Concluded(s, map[string]float64{"count, group by: ": 2, "count, group by: MEMORY": 1, "order by, limit: ": 1, "order by, limit: MEMORY": 1.5, "having: ": 1}, nil)
-	want := "against InnoDB in RAM, MEMORY is faster: 2.0 times in count, group by; slower: 1.5 times in order by, limit; the same within noise: having. " +
-		"MEMORY is empty after a restart, has no transactions and no foreign keys, and locks its tables as a whole."
-	if got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-	if got := labtest.Concluded(s, nil, nil); got != "" {
-		t.Error(got)
 	}
 }

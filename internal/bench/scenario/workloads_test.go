@@ -149,56 +149,6 @@ func TestSortIsChecked(t *testing.T) {
 	}
 }
 
-func TestEnginesOnRealServers(t *testing.T) {
-	servertest.Each(t, func(t *testing.T, want string) {
-		l := labtest.Real(t, want)
-		l.Options.Scale = 0.02
-		rows := labtest.RunSmall(t, EnginesScenario(l))
-		labtest.SaysMedium(t, rows)
-		if n := len(engineWorks) * len((&engines{lab: l}).names()); len(rows) != n {
-			t.Errorf("%d rows, want %d", len(rows), n)
-		}
-		labtest.LeavesNothing(t, l, "engines-*")
-	})
-}
-
-// TestEnginesMustAgree: an engine that has another row fails the check of every query.
-func TestEnginesMustAgree(t *testing.T) {
-	l := labtest.Real(t, os.Getenv(servertest.EnvServer))
-	l.Options = lab.Options{Scale: 0.01, Places: []string{lab.PlaceRAMByHand}}
-	o := newEngines(l)
-	s := o.scenario()
-	labtest.AtEnd(t, s.Cases[0])
-	inno, memory := o.tables[0], o.tables[1]
-	check := func(e *engine, w engineWork) error {
-		if err := e.prepare(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		if _, e.answer, err = e.do(t.Context(), w); err != nil {
-			t.Fatal(err)
-		}
-		return e.check(w)
-	}
-	for _, w := range engineWorks {
-		if err := errors.Join(check(inno, w), check(memory, w)); err != nil {
-			t.Errorf("unchanged: %v", err)
-		}
-	}
-	// All of them, the first too, and all in the same way.
-	for _, e := range []*engine{inno, memory} {
-		labtest.Tamper(t, inno, engineDatabase, "UPDATE rows_"+strings.ToLower(e.name)+" SET val = -val, name = ''")
-	}
-	labtest.Tamper(t, inno, engineDatabase, "DELETE FROM story WHERE id = 2")
-	for _, w := range engineWorks {
-		for _, e := range []*engine{inno, memory} {
-			if err := check(e, w); err == nil || !strings.Contains(err.Error(), e.name) {
-				t.Errorf("%s: error %v, want one that names the engine", w.name, err)
-			}
-		}
-	}
-}
-
 // TestLoadOnRealServers loads in every way, by myloader where it is installed.
 func TestLoadOnRealServers(t *testing.T) {
 	own := filepath.Join(t.TempDir(), "own.sql")

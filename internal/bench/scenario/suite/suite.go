@@ -1,4 +1,4 @@
-package scenario
+package suite
 
 import (
 	"context"
@@ -45,11 +45,11 @@ func CheckCommand(argv []string) error {
 	return nil
 }
 
-// SuiteScenario measures the user's own test command on a stock server on disk, on one in
+// Scenario measures the user's own test command on a stock server on disk, on one in
 // RAM by hand, and on ramaria, in turn. Before each run everything is dropped that the last
 // one made on the server, its global variables are put back, and the user's dump is loaded; none
 // of it is in the time.
-func SuiteScenario(l *lab.Lab, command []string) runner.Scenario {
+func Scenario(l *lab.Lab, command []string) runner.Scenario {
 	p := &lab.Data{Lab: l, Database: "app"}
 	settings := l.Settings()
 	settings["data"] = "an empty database"

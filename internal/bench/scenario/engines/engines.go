@@ -1,4 +1,4 @@
-package scenario
+package engines
 
 import (
 	"context"
@@ -53,9 +53,9 @@ type engine struct {
 	made    bool
 }
 
-// EnginesScenario measures the same queries on the same rows in RAM by the storage engine:
+// Scenario measures the same queries on the same rows in RAM by the storage engine:
 // whether MEMORY is what one wants when InnoDB is in RAM anyway.
-func EnginesScenario(l *lab.Lab) runner.Scenario { return newEngines(l).scenario() }
+func Scenario(l *lab.Lab) runner.Scenario { return newEngines(l).scenario() }
 
 func newEngines(l *lab.Lab) *engines {
 	return &engines{lab: l, rows: max(l.Options.Scaled(engineRows), engineGroups)}

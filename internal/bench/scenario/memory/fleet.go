@@ -1,4 +1,4 @@
-package scenario
+package memory
 
 import (
 	"context"
@@ -20,9 +20,9 @@ const (
 	quickFleet = 8
 )
 
-// FleetScenario measures how long many instances, started at once, take until the last one has
+// Fleet measures how long many instances, started at once, take until the last one has
 // answered.
-func FleetScenario(l *lab.Lab) runner.Scenario {
+func Fleet(l *lab.Lab) runner.Scenario {
 	f := newInstanceSet(l)
 	return f.scenario(runner.Scenario{
 		Name: "fleet", Rounds: 5, Title: fmt.Sprintf("%d instances started at once, until the last has answered", f.size), Unit: runner.Seconds,

@@ -1,4 +1,4 @@
-package scenario
+package memory
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
-// MemoryScenario measures the memory of idle instances, many at once: the
+// Scenario measures the memory of idle instances, many at once: the
 // largest PSS of a server and its supervisor together. Files in the volume are
 // not part of it.
-func MemoryScenario(l *lab.Lab) runner.Scenario {
+func Scenario(l *lab.Lab) runner.Scenario {
 	f := newInstanceSet(l)
 	return f.scenario(runner.Scenario{
 		Name: "memory", Rounds: 3, Title: fmt.Sprintf("PSS of an idle instance, server and supervisor, the largest of %d", f.size), Unit: runner.Bytes,
