@@ -67,9 +67,10 @@ var Packages = []Package{
 		},
 		// The scripts bench-* and these tests have each scenario on MariaDB.
 		Later: []string{
-			`TestOltpOnRealServers/mysql:9.7`, `TestLoadOnRealServers/mysql:9.7`, `TestSortOnRealServers/mysql:9.7`,
+			`TestOltpOnRealServers/mysql:9.7`, `TestLoadOnRealServers/mysql:9.7`,
 		},
 	},
+	{Path: "internal/bench/scenario/sort", Least: 5, Later: []string{`TestSortOnRealServers/mysql:9.7`}},
 	{Path: "internal/bench/scenario/engines", Least: 4, Later: []string{`TestEnginesOnRealServers/mysql:9.7`}},
 	{Path: "internal/bench/scenario/suite", Least: 7},
 	{Path: "internal/bench/scenario/memory", Least: 1},

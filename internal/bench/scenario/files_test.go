@@ -120,21 +120,6 @@ func TestSettingsAreNoPlace(t *testing.T) {
 			t.Errorf("row %d, %s: %d rounds, %s", i, row.Name, row.Rounds, row.Note)
 		}
 	}
-	l = labtest.Bare(t, lab.Options{Places: []string{lab.PlaceRelaxed, lab.PlaceDisk}})
-	relaxed := 0
-	cases := SortScenario(l).Cases
-	for _, c := range cases {
-		if !strings.HasSuffix(c.Name, "tmpdir on relaxed disk") {
-			continue
-		}
-		relaxed++
-		if err := c.Prepare(t.Context()); !errors.Is(err, runner.ErrUnavailable) || !strings.Contains(err.Error(), "--place disk is the same place") {
-			t.Errorf("%s: %v", c.Name, err)
-		}
-	}
-	if relaxed != len(sortQueries) || !strings.HasSuffix(cases[0].Base, "tmpdir on disk") {
-		t.Errorf("%d rows of the relaxed disk; the others are compared with %q", relaxed, cases[0].Base)
-	}
 }
 
 // TestWrongFileFailsTheRun: a file that is missing, too many, or not what was written.

@@ -9,6 +9,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/engines"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/sort"
 )
 
 // TestUnknownDeviceTellsNothing: on a disk whose device is not known, as below an overlay, the bench
@@ -31,7 +32,7 @@ func TestUnknownDeviceTellsNothing(t *testing.T) {
 		t.Errorf("conclusion %q", r.Conclusion)
 	}
 
-	s := SortScenario(labtest.Bare(t, lab.Options{}))
+	s := sort.Scenario(labtest.Bare(t, lab.Options{}))
 	for name, ram := range map[string]float64{"gain": 4, "no gain": 1} {
 		got := labtest.Concluded(s, map[string]float64{"ORDER BY": ram, "ORDER BY, tmpdir on disk": 1}, nil)
 		if got == "" || strings.Contains(got, "device") || strings.Contains(got, "cache") {
@@ -60,7 +61,7 @@ func TestNoiseIsNoGain(t *testing.T) {
 		clearly, noisy string
 	}{
 		"sort": {
-			SortScenario(l), map[string]float64{"ORDER BY": 130, "ORDER BY, tmpdir on disk": 100}, map[string]map[string]float64{"ORDER BY, tmpdir on disk": {runner.Written: 1e12}},
+			sort.Scenario(l), map[string]float64{"ORDER BY": 130, "ORDER BY, tmpdir on disk": 100}, map[string]map[string]float64{"ORDER BY, tmpdir on disk": {runner.Written: 1e12}},
 			": the device holds it back.", noise + ", though the device is written to.",
 		},
 		"files":   {FilesScenario(l), map[string]float64{"disk": 13, "/dev/shm": 10, "disk, fsync": 13, "/dev/shm, fsync": 10}, nil, "is 1.3 times as fast as the disk; ", "gains " + noise},

@@ -211,7 +211,7 @@ func (s *numbersServer) time(count counted, work func() error) (t timed, err err
 
 // beside are the measures of numbersBeside, with more.
 func (s *numbersServer) beside(t timed, more map[string]float64) map[string]float64 {
-	all := map[string]float64{serverCPU: t.cpu.Seconds()}
+	all := map[string]float64{lab.ServerCPU: t.cpu.Seconds()}
 	lab.AddFsync(all, s.Fsyncs)
 	lab.AddWritten(all, runner.Written, t.written, s.InRAM(), s.Device)
 	maps.Copy(all, more)
@@ -247,7 +247,7 @@ func (s *numbersServer) settle(ctx context.Context, statements ...string) error 
 
 // numbersBeside are the measures of both scenarios.
 func numbersBeside() []runner.Measure {
-	return append([]runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: serverCPU, Unit: runner.Seconds}}, lab.FsyncBeside()...)
+	return append([]runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: lab.ServerCPU, Unit: runner.Seconds}}, lab.FsyncBeside()...)
 }
 
 // numbersPlaces are the places of insert and update.

@@ -63,7 +63,7 @@ func numbersConclusion(r *runner.Result, places []lab.Place, e effort) string {
 		}
 		say("%s", text)
 	}
-	there, here := disk.Beside[serverCPU]/seconds(disk), best.Beside[serverCPU]/seconds(best)
+	there, here := disk.Beside[lab.ServerCPU]/seconds(disk), best.Beside[lab.ServerCPU]/seconds(best)
 	if there > 0 && here > 0 {
 		say("the server uses %.2f of a processor on disk, and %.2f in RAM", there, here)
 	}

@@ -91,7 +91,7 @@ func placeResult(t *testing.T, unit runner.Unit, names []string, medians []float
 	}
 	return labtest.Measured(s, func(row string) (runner.Sample, bool) {
 		// A server computes 20 µs for each of 10,000.
-		return runner.Sample{Value: figures[row], Beside: map[string]float64{serverCPU: 0.2, lab.FsyncMedian: 0.0001}}, !math.IsNaN(figures[row])
+		return runner.Sample{Value: figures[row], Beside: map[string]float64{lab.ServerCPU: 0.2, lab.FsyncMedian: 0.0001}}, !math.IsNaN(figures[row])
 	}), places
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/engines"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/memory"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/sort"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/suite"
 )
 
@@ -49,7 +50,7 @@ var Kinds = []Kind{
 	{Name: "insert", About: "insert rows, 1000 a statement", Make: InsertScenario, Flags: placed()},
 	{Name: "update", About: "update rows by primary key, one at a time", Make: UpdateScenario, Flags: placed()},
 	{Name: "oltp", About: "sysbench, 1 to 64 threads: transactions a second and their p99", Make: OltpScenario, Flags: placed(FlagThreads)},
-	{Name: "sort", About: "large sorts and temporary tables, with tmpdir in several places", Make: SortScenario, Flags: placed()},
+	{Name: "sort", About: "large sorts and temporary tables, with tmpdir in several places", Make: sort.Scenario, Flags: placed()},
 	{Name: "engines", About: "the MEMORY engine against InnoDB in RAM", Make: engines.Scenario, Flags: placed()},
 	{Name: "load", About: "load a dump: the client, packed, ramaria load, myloader, an image of it", Make: LoadScenario, Flags: []string{FlagVolume, FlagDump}, OneVolume: true},
 	{Name: "loadlarge", About: "the same with 5 million rows, without the image", Make: LargeLoadScenario, Slow: true, Flags: []string{FlagVolume}, OneVolume: true},

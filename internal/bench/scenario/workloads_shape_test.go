@@ -8,6 +8,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/engines"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/sort"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -21,7 +22,7 @@ func TestWorkloadScenarios(t *testing.T) {
 		"all":      {Places: append(lab.PlaceNames()[:5], "emulated:500"), Volumes: []volume.Kind{volume.XFS, volume.Tmpfs}, Threads: []int{1, 2}},
 	} {
 		l := labtest.Bare(t, o)
-		for _, s := range []runner.Scenario{OltpScenario(l), SortScenario(l), engines.Scenario(l)} {
+		for _, s := range []runner.Scenario{OltpScenario(l), sort.Scenario(l), engines.Scenario(l)} {
 			names := map[string]bool{}
 			for _, c := range s.Cases {
 				if names[c.Name] {
@@ -112,31 +113,5 @@ func TestOltpConclusion(t *testing.T) {
 	}
 	if got := labtest.Concluded(s, nil, nil); got != "" {
 		t.Error(got)
-	}
-}
-
-func TestSortConclusion(t *testing.T) {
-	s := SortScenario(labtest.Bare(t, lab.Options{Scale: 0.05}))
-	got := labtest.Concluded(s, map[string]float64{"ORDER BY": 20_000, "ORDER BY, tmpdir on disk, mounted": 2000, "ORDER BY, ramaria": 20_400, "GROUP BY": 40_000, "GROUP BY, tmpdir on disk": 10_000},
-		map[string]map[string]float64{"ORDER BY": {serverCPU: 1.9, coresBusy: 1, runner.Written: 0}, "GROUP BY, tmpdir on disk": {runner.Written: 1e9}})
-	want := "ORDER BY: tmpdir on disk has the processors 95 % busy; tmpdir on disk, mounted sync 0.10 times the rows, 0 % busy; tmpdir in /dev/shm 1.00 times the rows, 95 % busy; " +
-		"ramaria, shm 1.02 times the rows, 0 % busy: RAM gains nothing that stands out from the noise, the page cache holds the files and the processors bound it. " +
-		"GROUP BY: tmpdir on disk has the processors 0 % busy; tmpdir on disk, mounted sync 1.00 times the rows, 0 % busy; tmpdir in /dev/shm 4.00 times the rows, 0 % busy; " +
-		"ramaria, shm 4.00 times the rows, 0 % busy: the device holds it back."
-	if got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-	if got := labtest.Concluded(s, nil, nil); got != "" {
-		t.Error(got)
-	}
-}
-
-func TestSlowSyncIsNotWaitedFor(t *testing.T) {
-	o := &sorting{rows: sortRows}
-	for p50, waits := range map[float64]bool{0: true, 0.001: true, 0.008: false} {
-		p := &sortPlace{sorting: o, synced: true, fsyncs: []float64{p50}}
-		if err := p.patience(sortQueries[1]); (err == nil) != waits {
-			t.Errorf("fsync %v: %v", p50, err)
-		}
 	}
 }

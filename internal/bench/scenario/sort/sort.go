@@ -1,4 +1,4 @@
-package scenario
+package sort
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const (
 	sortRowBytes = 240
 )
 
-// Settings of all places of the SortScenario: buffers are so small that the files of a sort
+// Settings of all places of the scenario: buffers are so small that the files of a sort
 // and the temporary tables are written, as those of large data are on any server.
 const (
 	sortBuffer  = "262144" // the default of MySQL
@@ -36,7 +36,7 @@ const (
 	smallCache  = "8M" // of temporary tables on disk, where they have one of their own
 )
 
-// sortQuery is what the rows of a SortScenario ask.
+// sortQuery is what the rows of the scenario ask.
 type sortQuery struct {
 	name string
 	// text has the number of the last row that is asked for, in the place of %d.
@@ -62,7 +62,6 @@ var sortQueries = []sortQuery{
 const (
 	diskTables = "Created_tmp_disk_tables"
 	sortMerges = "Sort_merge_passes"
-	serverCPU  = "server CPU"
 	coresBusy  = "cores busy"
 )
 
@@ -78,9 +77,9 @@ type sorting struct {
 // asked is how many rows a query asks for.
 func (o *sorting) asked(q sortQuery) int { return o.rows / q.part }
 
-// SortScenario measures sorting and grouping by a text that is too long for memory, by the
+// Scenario measures sorting and grouping by a text that is too long for memory, by the
 // place of the files that this takes.
-func SortScenario(l *lab.Lab) runner.Scenario { return newSorting(l).scenario() }
+func Scenario(l *lab.Lab) runner.Scenario { return newSorting(l).scenario() }
 
 func newSorting(l *lab.Lab) *sorting {
 	o := &sorting{lab: l, rows: max(l.Options.Scaled(sortRows), minSortRows)}
@@ -106,7 +105,7 @@ func (o *sorting) scenario() runner.Scenario {
 	s := runner.Scenario{
 		Name: "sort", Rounds: 5, Unit: runner.PerSecond, Settings: settings,
 		Title:  fmt.Sprintf("rows a second ordered, or grouped, by a text, %d threads, by the place of temporary files", sortThreads),
-		Beside: []runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: serverCPU, Unit: runner.Seconds}, {Name: coresBusy, Unit: runner.Count}, {Name: sortMerges, Unit: runner.Count}, {Name: diskTables, Unit: runner.Count}},
+		Beside: []runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: lab.ServerCPU, Unit: runner.Seconds}, {Name: coresBusy, Unit: runner.Count}, {Name: sortMerges, Unit: runner.Count}, {Name: diskTables, Unit: runner.Count}},
 	}
 	s.Beside = append(s.Beside, lab.FsyncBeside()...)
 	s.Conclusion = l.IfDisk(slices.ContainsFunc(o.places, func(p *sortPlace) bool { return !p.InRAM() }), o.conclusion)
@@ -225,7 +224,7 @@ func (p *sortPlace) round(ctx context.Context, q sortQuery) (runner.Sample, erro
 	sample := runner.Sample{
 		Value: float64(len(p.conns)*p.sorting.asked(q)) / took.Seconds(),
 		Beside: map[string]float64{
-			serverCPU: p.moved[serverCPU], coresBusy: (p.moved[serverCPU] + p.moved[clientCPU]) / took.Seconds(),
+			lab.ServerCPU: p.moved[lab.ServerCPU], coresBusy: (p.moved[lab.ServerCPU] + p.moved[clientCPU]) / took.Seconds(),
 			sortMerges: p.moved[sortMerges], diskTables: p.moved[diskTables],
 		},
 	}
@@ -264,7 +263,7 @@ const fullyBusy = 0.8
 // one for each session of the server.
 func (o *sorting) busy(q sortQuery, r *runner.Row) float64 {
 	took := float64(sortThreads*o.asked(q)) / r.Median
-	return min(1, max(r.Beside[serverCPU]/(took*sortThreads), r.Beside[coresBusy]/float64(runtime.NumCPU())))
+	return min(1, max(r.Beside[lab.ServerCPU]/(took*sortThreads), r.Beside[coresBusy]/float64(runtime.NumCPU())))
 }
 
 // conclusion says what the places give against the first, and whether that one waits for its

@@ -1,4 +1,4 @@
-package scenario
+package sort
 
 import (
 	"bytes"
@@ -287,7 +287,7 @@ func (p *sortPlace) counters(ctx context.Context) (map[string]float64, error) {
 		}
 		c[name] = n
 	}
-	for name, pid := range map[string]int{serverCPU: p.pid, clientCPU: os.Getpid()} {
+	for name, pid := range map[string]int{lab.ServerCPU: p.pid, clientCPU: os.Getpid()} {
 		took, err := lab.CPUTime(pid)
 		if err != nil {
 			return nil, err
