@@ -61,15 +61,14 @@ var Packages = []Package{
 	}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
 	{
-		Path: "internal/bench/scenario", Least: 85, Needed: []string{
-			`Test(SlowPlaceIsSlow|ThrottleGoesWithItsRow)`,
-			`TestWrongRowFailsTheRun(/.*)?`,
-		},
+		Path: "internal/bench/scenario", Least: 62,
 		// The scripts bench-* and these tests have each scenario on MariaDB.
-		Later: []string{
-			`TestOltpOnRealServers/mysql:9.7`, `TestLoadOnRealServers/mysql:9.7`,
-		},
+		Later: []string{`TestOltpOnRealServers/mysql:9.7`, `TestLoadOnRealServers/mysql:9.7`},
 	},
+	{Path: "internal/bench/scenario/numbers", Least: 10, Needed: []string{
+		`Test(SlowPlaceIsSlow|ThrottleGoesWithItsRow)`,
+		`TestWrongRowFailsTheRun(/.*)?`,
+	}},
 	{Path: "internal/bench/scenario/sort", Least: 5, Later: []string{`TestSortOnRealServers/mysql:9.7`}},
 	{Path: "internal/bench/scenario/engines", Least: 4, Later: []string{`TestEnginesOnRealServers/mysql:9.7`}},
 	{Path: "internal/bench/scenario/suite", Least: 7},

@@ -1,4 +1,9 @@
 package lab
 
-// ServerCPU is the measure of the processor time of a server in a round.
-const ServerCPU = "server CPU"
+// Measures of several scenarios beside what they compare.
+const (
+	// ServerCPU is the processor time of a server in a round.
+	ServerCPU = "server CPU"
+	// TailLatency is what 99 % of the transactions took at most.
+	TailLatency = "p99 latency"
+)

@@ -164,7 +164,7 @@ func (d *filesDir) check(context.Context) error {
 func randomBytes(round uint64, n int) []byte {
 	b := make([]byte, 0, n+8)
 	for i := uint64(0); len(b) < n; i++ {
-		v := mix(streamRounds+round, i)
+		v := lab.Mix(lab.StreamRounds+round, i)
 		b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24), byte(v>>32), byte(v>>40), byte(v>>48), byte(v>>56))
 	}
 	return b

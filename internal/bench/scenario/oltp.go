@@ -33,8 +33,6 @@ const (
 	smallPoolSuffix = ", small pool"
 	// leastPool is the smallest buffer pool that every server takes, in bytes.
 	leastPool = 6 << 20
-	// tailLatency is the measure of what 99 % of the transactions took at most.
-	tailLatency = "p99 latency"
 	// toldThreads is the number of threads that the conclusion speaks of, or the nearest that is
 	// measured: that of the published comparison's latencies.
 	toldThreads = 8
@@ -91,7 +89,7 @@ func (o *oltp) scenario() runner.Scenario {
 	s := runner.Scenario{
 		Name: "oltp", Rounds: oltpRounds, Warm: true, Unit: runner.PerSecond, XName: "threads", Settings: settings,
 		Title:  "transactions of sysbench by the number of threads",
-		Beside: []runner.Measure{{Name: tailLatency, Unit: runner.Seconds}, {Name: runner.Written, Unit: runner.Bytes}},
+		Beside: []runner.Measure{{Name: lab.TailLatency, Unit: runner.Seconds}, {Name: runner.Written, Unit: runner.Bytes}},
 	}
 	s.Beside = append(s.Beside, lab.FsyncBeside()...)
 	for _, pool := range o.pools(settings) {
@@ -277,7 +275,7 @@ func (o *oltp) ramConclusion(r *runner.Result) string {
 func (o *oltp) tailConclusion(r *runner.Result) string {
 	var list []string
 	for i, p := range o.points {
-		p99, told := r.Rows[i].Beside[tailLatency]
+		p99, told := r.Rows[i].Beside[lab.TailLatency]
 		if p.large && p.threads == o.told && told {
 			list = append(list, r.Rows[i].Series+" "+runner.Seconds.Format(p99))
 		}

@@ -80,7 +80,7 @@ func (s *oltpServer) load(ctx context.Context, threads int) (runner.Sample, erro
 		}
 		return err
 	})
-	sample := runner.Sample{Value: report.Rate, Beside: map[string]float64{tailLatency: report.P99}}
+	sample := runner.Sample{Value: report.Rate, Beside: map[string]float64{lab.TailLatency: report.P99}}
 	lab.AddWritten(sample.Beside, runner.Written, written, s.InRAM(), s.Device)
 	lab.AddFsync(sample.Beside, s.Fsyncs)
 	return sample, err

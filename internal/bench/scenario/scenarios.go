@@ -7,6 +7,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/engines"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/memory"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/numbers"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/sort"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/suite"
 )
@@ -47,8 +48,8 @@ var Kinds = []Kind{
 	{Name: "cycle", About: "create a database, load a fixture, drop it: every way to do it, up to a reset", Make: CycleScenario, Flags: []string{FlagVolume, FlagDump}, OneVolume: true},
 	{Name: "fork", About: "a fresh server with data: initialised, copied, from an image, branched", Make: ForkScenario, Flags: []string{FlagVolume, FlagScale, FlagDump}},
 	{Name: "files", About: "make 1000 files of 102 KB, with and without fsync", Make: FilesScenario, Flags: placed()},
-	{Name: "insert", About: "insert rows, 1000 a statement", Make: InsertScenario, Flags: placed()},
-	{Name: "update", About: "update rows by primary key, one at a time", Make: UpdateScenario, Flags: placed()},
+	{Name: "insert", About: "insert rows, 1000 a statement", Make: numbers.Insert, Flags: placed()},
+	{Name: "update", About: "update rows by primary key, one at a time", Make: numbers.Update, Flags: placed()},
 	{Name: "oltp", About: "sysbench, 1 to 64 threads: transactions a second and their p99", Make: OltpScenario, Flags: placed(FlagThreads)},
 	{Name: "sort", About: "large sorts and temporary tables, with tmpdir in several places", Make: sort.Scenario, Flags: placed()},
 	{Name: "engines", About: "the MEMORY engine against InnoDB in RAM", Make: engines.Scenario, Flags: placed()},

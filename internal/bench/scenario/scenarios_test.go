@@ -7,6 +7,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/numbers"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -87,6 +89,39 @@ func TestRoom(t *testing.T) {
 		err := l.Room(s, Scalable(s.Name))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want one with %q", s, err, want)
+		}
+	}
+}
+
+// TestScenariosOfPlaces makes the scenarios as the command does, on a machine that has nothing.
+func TestScenariosOfPlaces(t *testing.T) {
+	for name, o := range map[string]lab.Options{
+		"standard": {},
+		"chosen":   {Places: []string{lab.PlaceRamaria, "emulated:100", lab.PlaceDisk}, Volumes: []volume.Kind{volume.Zram, volume.Tmpfs}, Scale: 0.01},
+		"huge":     {Scale: lab.MaxScale},
+		"tiny":     {Scale: 0.00001},
+	} {
+		l := &lab.Lab{Server: &server.Server{Flavour: server.MariaDB}, Dir: t.TempDir(), Options: o}
+		for _, s := range []runner.Scenario{FilesScenario(l), numbers.Insert(l), numbers.Update(l)} {
+			rows := map[string]bool{}
+			for _, c := range s.Cases {
+				if rows[c.Name] {
+					t.Errorf("%s, %s: two rows %q", name, s.Name, c.Name)
+				}
+				rows[c.Name] = true
+				if c.Settings == "" || !strings.HasPrefix(c.Command, "ramaria bench "+s.Name+" --place ") {
+					t.Errorf("%s, %s: row %q with settings %q, command %q", name, s.Name, c.Name, c.Settings, c.Command)
+				}
+				if err := c.Cleanup(t.Context()); err != nil {
+					t.Errorf("%s, %s: clean up %q that was not prepared: %v", name, s.Name, c.Name, err)
+				}
+			}
+			if err := s.Validate(); err != nil {
+				t.Errorf("%s, %s: %v", name, s.Name, err)
+			}
+			if s.Disk <= 0 || s.Memory <= 0 || s.Conclusion == nil || s.Title == "" {
+				t.Errorf("%s, %s: %d of disk, %d of memory, title %q", name, s.Name, s.Disk, s.Memory, s.Title)
+			}
 		}
 	}
 }

@@ -100,7 +100,7 @@ func TestOltpConclusion(t *testing.T) {
 	got := labtest.Concluded(s, map[string]float64{
 		"stock, disk, ": 100, "stock, disk as if": 101, "stock, disk, small": 10, "stock, disk as if atomic (no doublewrite), small": 10,
 		"stock, /dev/shm": 150, "stock, /dev/shm, small": 40, "ramaria": 960, "ramaria, shm, 8": 300, "ramaria, shm, small": 9,
-	}, map[string]map[string]float64{"stock, disk, ": {tailLatency: 0.034}, "ramaria, shm, 8": {tailLatency: 0.010}})
+	}, map[string]map[string]float64{"stock, disk, ": {lab.TailLatency: 0.034}, "ramaria, shm, 8": {lab.TailLatency: 0.010}})
 	want := "With 8 threads: stock, /dev/shm has 1.50 times the transactions of stock, disk; ramaria, shm 3.00 times; " +
 		"with the small pool stock, /dev/shm has 4.00 times the transactions of stock, disk; ramaria, shm 0.90 times; " +
 		"99 % of the transactions take at most: stock, disk 34.0 ms, ramaria, shm 10.0 ms; " +

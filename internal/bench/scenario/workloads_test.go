@@ -35,7 +35,7 @@ func TestOltpOnRealServers(t *testing.T) {
 					}
 					continue
 				}
-				if p99 := row.Beside[tailLatency]; !(p99 > 0 && p99 < 10) {
+				if p99 := row.Beside[lab.TailLatency]; !(p99 > 0 && p99 < 10) {
 					t.Errorf("%s: p99 of %v s", name, p99)
 				}
 				if disk := strings.Contains(name, "disk"); disk != (row.Beside[runner.Written] > 0) {

@@ -1,4 +1,4 @@
-package scenario
+package numbers
 
 import (
 	"math"
@@ -8,7 +8,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -123,35 +122,16 @@ func TestNumbersConclusion(t *testing.T) {
 	}
 }
 
-// TestScenariosOfPlaces makes the scenarios as the command does, on a machine that has nothing.
-func TestScenariosOfPlaces(t *testing.T) {
-	for name, o := range map[string]lab.Options{
-		"standard": {},
-		"chosen":   {Places: []string{lab.PlaceRamaria, "emulated:100", lab.PlaceDisk}, Volumes: []volume.Kind{volume.Zram, volume.Tmpfs}, Scale: 0.01},
-		"huge":     {Scale: lab.MaxScale},
-		"tiny":     {Scale: 0.00001},
-	} {
-		l := &lab.Lab{Server: &server.Server{Flavour: server.MariaDB}, Dir: t.TempDir(), Options: o}
-		for _, s := range []runner.Scenario{FilesScenario(l), InsertScenario(l), UpdateScenario(l)} {
-			rows := map[string]bool{}
-			for _, c := range s.Cases {
-				if rows[c.Name] {
-					t.Errorf("%s, %s: two rows %q", name, s.Name, c.Name)
-				}
-				rows[c.Name] = true
-				if c.Settings == "" || !strings.HasPrefix(c.Command, "ramaria bench "+s.Name+" --place ") {
-					t.Errorf("%s, %s: row %q with settings %q, command %q", name, s.Name, c.Name, c.Settings, c.Command)
-				}
-				if err := c.Cleanup(t.Context()); err != nil {
-					t.Errorf("%s, %s: clean up %q that was not prepared: %v", name, s.Name, c.Name, err)
-				}
-			}
-			if err := s.Validate(); err != nil {
-				t.Errorf("%s, %s: %v", name, s.Name, err)
-			}
-			if s.Disk <= 0 || s.Memory <= 0 || s.Conclusion == nil || s.Title == "" {
-				t.Errorf("%s, %s: %d of disk, %d of memory, title %q", name, s.Name, s.Disk, s.Memory, s.Title)
-			}
-		}
+// TestNoiseIsNoGain: what is better by the medians, and not in every round, is no gain.
+func TestNoiseIsNoGain(t *testing.T) {
+	const noise = "nothing that stands out from the noise"
+	r, places := placeResult(t, runner.PerSecond, []string{lab.PlaceDisk, lab.PlaceRAMByHand}, []float64{100, 130})
+	conclusion := func() string { return numbersConclusion(&r, places, effort{1, 1, "rows"}) }
+	if got := conclusion(); strings.Contains(got, noise) {
+		t.Error(got)
+	}
+	labtest.Spread(&r, 1.2)
+	if got := conclusion(); !strings.Contains(got, noise) {
+		t.Error(got)
 	}
 }

@@ -1,4 +1,4 @@
-package scenario
+package numbers
 
 import (
 	"context"
@@ -22,15 +22,15 @@ const (
 	updateMost = 1000
 )
 
-// UpdateScenario measures how many single rows a second one connection updates by their
+// Update measures how many single rows a second one connection updates by their
 // primary key, a commit after each.
-func UpdateScenario(l *lab.Lab) runner.Scenario {
+func Update(l *lab.Lab) runner.Scenario {
 	rows, count := wholeBulks(l.Options.Scaled(updateRows)), l.Options.Scaled(updateCount)
 	places := numbersPlaces(context.Background(), l)
 	s := runner.Scenario{
 		Name: "update", Rounds: 5, Unit: runner.PerSecond, Settings: numbersSettings(l, rows, "100,000 updates by primary key: 122 s on disk, 16 s in shared memory"),
 		Title:  fmt.Sprintf("%d random updates by primary key in a table of %d rows, a commit after each, one connection", count, rows),
-		Beside: append([]runner.Measure{{Name: tailLatency, Unit: runner.Seconds}}, numbersBeside()...),
+		Beside: append([]runner.Measure{{Name: lab.TailLatency, Unit: runner.Seconds}}, numbersBeside()...),
 		Conclusion: l.IfDisk(slices.ContainsFunc(places, lab.NotInRAM), func(r *runner.Result) string {
 			return numbersConclusion(r, places, effort{count, count, "updates"})
 		}),
@@ -73,7 +73,7 @@ type anUpdate struct {
 func (u *updates) sequence(round uint64) []anUpdate {
 	list := make([]anUpdate, u.count)
 	for i := range list {
-		v := mix(streamRounds+round, uint64(i))
+		v := lab.Mix(lab.StreamRounds+round, uint64(i))
 		list[i] = anUpdate{1 + int(v%uint64(u.want.rows)), 1 + int64(v>>32%updateMost)}
 	}
 	return list
@@ -129,7 +129,7 @@ func (u *updates) round(ctx context.Context) (runner.Sample, error) {
 	slices.Sort(latencies)
 	return runner.Sample{
 		Value:  float64(len(list)) / t.wall.Seconds(),
-		Beside: u.beside(t, map[string]float64{tailLatency: runner.NearestRank(latencies, 99)}),
+		Beside: u.beside(t, map[string]float64{lab.TailLatency: runner.NearestRank(latencies, 99)}),
 	}, nil
 }
 

@@ -1,4 +1,4 @@
-package scenario
+package numbers
 
 import (
 	"context"
@@ -81,7 +81,7 @@ func TestSlowPlaceIsSlow(t *testing.T) {
 	const rate = 100
 	l := realLab(t)
 	l.Options = lab.Options{Places: []string{lab.PlaceDisk, fmt.Sprint(lab.PlaceEmulated, rate)}, Scale: 0.003}
-	result, err := (&runner.Runner{Warmup: -1, Rounds: 2}).Run(t.Context(), UpdateScenario(l))
+	result, err := (&runner.Runner{Warmup: -1, Rounds: 2}).Run(t.Context(), Update(l))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestWrongRowFailsTheRun(t *testing.T) {
 func TestInsertOnRealServer(t *testing.T) {
 	l := realLab(t)
 	l.Options = lab.Options{Places: []string{lab.PlaceDisk, lab.PlaceRelaxed}, Scale: 0.005}
-	s := InsertScenario(l)
+	s := Insert(l)
 	result, err := (&runner.Runner{Rounds: 1}).Run(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestInsertOnRealServer(t *testing.T) {
 func TestInterruptedServers(t *testing.T) {
 	l := realLab(t)
 	l.Options = lab.Options{Places: []string{lab.PlaceDisk, "emulated:500"}, Scale: 0.01}
-	s := UpdateScenario(l)
+	s := Update(l)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	interrupted := errors.New("user pressed Ctrl-C")

@@ -1,4 +1,4 @@
-package scenario
+package numbers
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 // insertRows is the standard number of rows of a round: 2 to 5 seconds on a common disk.
 const insertRows = 500_000
 
-// InsertScenario measures how many rows a second one connection inserts in bulk, into a
+// Insert measures how many rows a second one connection inserts in bulk, into a
 // table that is empty at first.
-func InsertScenario(l *lab.Lab) runner.Scenario {
+func Insert(l *lab.Lab) runner.Scenario {
 	rows := wholeBulks(l.Options.Scaled(insertRows))
 	made := sync.OnceValue(func() numbersWork { return numbersOf(rows) })
 	places := numbersPlaces(context.Background(), l)

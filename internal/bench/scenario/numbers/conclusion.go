@@ -1,4 +1,4 @@
-package scenario
+package numbers
 
 import (
 	"fmt"

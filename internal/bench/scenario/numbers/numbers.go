@@ -1,4 +1,4 @@
-package scenario
+package numbers
 
 import (
 	"context"
@@ -23,8 +23,6 @@ const (
 	numbersRowBytes = 256
 	// numbersTextBytes is what a row takes in its statement.
 	numbersTextBytes = 64
-	// numbersSeed is what all of its contents follow from.
-	numbersSeed = 20120301
 )
 
 // numbersColumns say everything that the defaults of servers and of ramaria differ in.
@@ -38,22 +36,11 @@ const numbersColumns = `(
 // describeNumbers states the table with a result.
 const describeNumbers = "id INT AUTO_INCREMENT PRIMARY KEY, n INT, name VARCHAR(60) with a KEY; names of 16 to 47 characters in random order"
 
-// mix is the i-th number of a stream that all runs and machines have alike: the output
-// function of SplitMix64 (Steele, Lea and Flood, 2014) over a counter. The standard library
-// promises no stable sequence for numbers below a bound.
-func mix(stream, i uint64) uint64 {
-	z := numbersSeed + stream*0xd1342543de82ef95 + (i+1)*0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
-// The streams of the table's contents; those of rounds come after.
+// The streams of the table's contents, below lab.StreamRounds.
 const (
 	streamN uint64 = iota
 	streamName
 	streamTail
-	streamRounds
 )
 
 // numbersDistinct is how many rows there are before contents, but for the id, come again: so
@@ -61,12 +48,14 @@ const (
 const numbersDistinct = 500 * numbersBulk
 
 // numberAt and nameAt are the contents of a row by its id.
-func numberAt(id int) int64 { return int64(mix(streamN, uint64((id-1)%numbersDistinct)) % 1_000_000) }
+func numberAt(id int) int64 {
+	return int64(lab.Mix(streamN, uint64((id-1)%numbersDistinct)) % 1_000_000)
+}
 
 func nameAt(id int) string {
 	i := uint64((id - 1) % numbersDistinct)
-	tail := mix(streamTail, i)
-	return fmt.Sprintf("%016x%016x%016x", mix(streamName, i), tail, ^tail)[:16+tail%32]
+	tail := lab.Mix(streamTail, i)
+	return fmt.Sprintf("%016x%016x%016x", lab.Mix(streamName, i), tail, ^tail)[:16+tail%32]
 }
 
 // numbersSum is what a row adds to the checksum of the table.
@@ -261,7 +250,7 @@ func numbersSettings(l *lab.Lab, rows int, published string) map[string]string {
 	settings[runner.Published] = published
 	settings["data"] = fmt.Sprintf("%d rows", rows)
 	settings["table"] = describeNumbers
-	settings["seed"] = fmt.Sprint(numbersSeed)
+	settings["seed"] = fmt.Sprint(lab.Seed)
 	settings["binary log"] = "off in stock servers, as they come; on in ramaria's, not synced, unless the row says --log off"
 	if l.Server.Family().Stock.Logs {
 		settings["binary log"] = "on and synced in stock servers, as they come; on in ramaria's, not synced, unless the row says --log off"
