@@ -9,6 +9,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -57,7 +58,7 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case errors.As(err, &room):
 		return exitNoRoom
-	case errors.As(err, &usage), errors.As(err, &invalid), errors.Is(err, instance.ErrName), errors.Is(err, image.ErrUsage):
+	case errors.As(err, &usage), errors.As(err, &invalid), errors.Is(err, instance.ErrName), errors.Is(err, image.ErrUsage), errors.Is(err, software.ErrUsage):
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted

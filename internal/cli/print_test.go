@@ -11,6 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -47,6 +48,7 @@ func TestExitCode(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	wrap := func(err error) error { return fmt.Errorf("do it: %w", err) }
+	_, unknownServer := software.Fulfils(nil, "bogus")
 	for _, c := range []struct {
 		name string
 		ctx  context.Context
@@ -56,6 +58,7 @@ func TestExitCode(t *testing.T) {
 		{"any", t.Context(), errors.New("x"), 1},
 		{"usage", t.Context(), wrap(usageError{errors.New("x")}), 2},
 		{"a name", t.Context(), instance.CheckName("../x"), 2},
+		{"an unknown server", t.Context(), wrap(unknownServer), 2},
 		{"no instance", t.Context(), wrap(instance.ErrNotFound), 3},
 		{"no image", t.Context(), wrap(image.ErrNotFound), 3},
 		{"no room", t.Context(), wrap(&volume.NoRoomError{}), 4},

@@ -1,6 +1,7 @@
 package software
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -17,7 +18,19 @@ type want struct {
 	parts   int // how many parts of version count: 0 for any
 }
 
-// parseWant reads "", "mariadb", "mysql:9.7" or the path of a daemon.
+// ErrUsage is what an error matches (errors.Is) when the text that asks for a server cannot ask
+// for one: an unknown name, a malformed version, or one that Ramaria does not support.
+var ErrUsage = errors.New("wrong usage")
+
+// usageError is an error that matches ErrUsage and reads as it is.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error        { return e.error }
+func (e usageError) Is(target error) bool { return target == ErrUsage }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// parseWant reads "", "mariadb", "mysql:9.7" or the path of a daemon. Its errors match ErrUsage.
 func parseWant(s string) (want, error) {
 	if strings.Contains(s, "/") {
 		return want{text: s, path: s}, nil
@@ -29,13 +42,13 @@ func parseWant(s string) (want, error) {
 	w := want{text: s, family: server.FamilyOf(server.Flavour(flavour))}
 	switch {
 	case w.family == nil:
-		return want{}, fmt.Errorf("find server %s: unknown server\nhint: use --server mariadb, mysql, mariadb:10.11, or the path of a mariadbd or mysqld with a slash in it", s)
+		return want{}, usagef("find server %s: unknown server\nhint: use --server mariadb, mysql, mariadb:10.11, or the path of a mariadbd or mysqld with a slash in it", s)
 	case !versioned:
 		return w, nil
 	}
 	var err error
 	if w.version, err = server.ParseVersion(number); err != nil {
-		return want{}, fmt.Errorf("find server %s: %w\nhint: write the version as in %s", s, err, w.family.Example())
+		return want{}, usagef("find server %s: %w\nhint: write the version as in %s", s, err, w.family.Example())
 	}
 	w.parts = strings.Count(number, ".") + 1
 	// mariadb:10 leaves the series open, and mysql:8.0 the release.
@@ -47,7 +60,7 @@ func parseWant(s string) (want, error) {
 		newest.Minor = math.MaxInt
 	}
 	if newest.Compare(w.family.Oldest) < 0 {
-		return want{}, fmt.Errorf("find server %s: %s %s is older than %s, the oldest that ramaria supports\nhint: use --server %s, which fetches one if need be",
+		return want{}, usagef("find server %s: %s %s is older than %s, the oldest that ramaria supports\nhint: use --server %s, which fetches one if need be",
 			s, w.family.Name, number, w.family.Oldest.Series(), w.family.Flavour)
 	}
 	return w, nil

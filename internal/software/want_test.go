@@ -1,6 +1,7 @@
 package software
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestParseWant(t *testing.T) {
 	} {
 		w, err := parseWant(c.text)
 		if c.err != "" {
-			if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), "\nhint: ") {
+			if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), "\nhint: ") {
 				t.Errorf("%q: error %v", c.text, err)
 			}
 			continue
