@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -24,8 +26,8 @@ func newUp(a *app) *cobra.Command {
 mysql://USER:PASSWORD@127.0.0.1:PORT/DATABASE
 
 A running instance is left as it is; a stopped one starts with its data. Flags that
-differ from those it was made with are an error, unless --fresh makes it again. Data
-in RAM lives until ` + "`ramaria rm`" + ` or a reboot.`,
+differ from those it was made with are an error, unless --fresh makes it again, which
+loses its data and its marks. Data in RAM lives until ` + "`ramaria rm`" + ` or a reboot.`,
 		Example: `  ramaria up
   ramaria up shop --from shop.sql.gz
   zcat huge.sql.gz | ramaria up --from -
@@ -37,7 +39,7 @@ in RAM lives until ` + "`ramaria rm`" + ` or a reboot.`,
 		ValidArgsFunction: a.completeNames,
 	}
 	o.add(cmd)
-	cmd.Flags().BoolVar(&o.fresh, "fresh", false, "start again from the clean image; what the instance holds is lost")
+	cmd.Flags().BoolVar(&o.fresh, "fresh", false, "start again from the clean image; what the instance holds is lost, and its marks")
 	return a.named(cmd)
 }
 
@@ -49,10 +51,29 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 	if err != nil {
 		return err
 	}
-	i, err := a.engine.Up(ctx, engine.UpRequest{Name: name, Spec: spec, Options: givenOptions(cmd), Fresh: o.fresh, Stdin: a.stdin})
+	i, err := a.engine.Up(ctx, engine.UpRequest{Name: name, Spec: spec, Options: givenOptions(cmd), Fresh: o.fresh, Again: freshCommand(cmd, name), Stdin: a.stdin})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(a.stdout, i.Endpoint.URL())
 	return nil
+}
+
+// freshCommand is the command line of ramaria up with the flags that cmd was given, and --fresh,
+// for a shell.
+func freshCommand(cmd *cobra.Command, name string) string {
+	words := []string{cmd.CommandPath(), shellWord(name)}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name == "fresh" || f.Name == "instance" {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			words = append(words, "--"+f.Name, shellWord(v))
+		}
+	})
+	return strings.Join(append(words, "--fresh"), " ")
 }

@@ -22,8 +22,10 @@ type UpRequest struct {
 	// Options are the options that set fields of Spec. An existing instance must have been made
 	// with the same values of those fields; its other fields stay.
 	Options Options
-	// Fresh makes the instance again from its image; what it holds is lost.
+	// Fresh makes the instance again from its image; what it holds is lost, and its marks.
 	Fresh bool
+	// Again is the command that makes this request with Fresh, for a hint.
+	Again string
 	// Stdin is read for the source "-".
 	Stdin io.Reader
 }
@@ -83,7 +85,7 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 		return nil, err
 	}
 	if diff := q.Options.Differences(r.Spec, spec); len(diff) > 0 && !q.Fresh {
-		return nil, RequestError{optionsDifferError(q.Name, diff)}
+		return nil, RequestError{optionsDifferError(q, diff)}
 	}
 	if !q.Fresh && state.Phase != instance.Gone {
 		i, err := e.Registry.Open(q.Name)
@@ -99,7 +101,7 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 }
 
 // optionsDifferError says that an instance is not what is asked for.
-func optionsDifferError(name string, diff []Difference) error {
+func optionsDifferError(q UpRequest, diff []Difference) error {
 	made, goOn := "with other flags", ""
 	var lines, standing []string
 	for _, d := range diff {
@@ -112,8 +114,12 @@ func optionsDifferError(name string, diff []Difference) error {
 	for _, by := range standing {
 		made, goOn = "otherwise", goOn+fmt.Sprintf("; %s= goes on with what it has", by)
 	}
-	return fmt.Errorf("start instance %s: it was made %s\n%s\nhint: ramaria up %s --fresh ... makes it again with these flags and loses its data; ramaria down %s --rm removes it%s",
-		name, made, strings.Join(lines, "\n"), name, name, goOn)
+	from := ""
+	if slices.ContainsFunc(q.Spec.From, func(s image.Source) bool { return s.Kind == image.FromStdin }) {
+		from = ", from its standard input,"
+	}
+	return fmt.Errorf("start instance %s: it was made %s\n%s\nhint: %s makes it again with these flags%s and loses its data and marks; ramaria down %s --rm removes it%s",
+		q.Name, made, strings.Join(lines, "\n"), q.Again, from, q.Name, goOn)
 }
 
 // remake makes an instance again under its name; accounts and port stay.
