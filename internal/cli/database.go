@@ -108,12 +108,7 @@ func newDBEach(a *app, use, short string, f func(ctx context.Context, c *client.
 			if err != nil {
 				return err
 			}
-			for _, name := range args {
-				if err := f(cmd.Context(), c, name); err != nil {
-					return err
-				}
-			}
-			return nil
+			return eachOf(cmd.Context(), args, func(name string) error { return f(cmd.Context(), c, name) })
 		},
 		ValidArgsFunction: o.complete(a, cloneNames),
 	}
@@ -212,15 +207,13 @@ func runDBDrop(ctx context.Context, a *app, o at, names []string, all bool) erro
 			}
 		}
 	}
-	var errs []error
-	for _, name := range names {
+	return eachOf(ctx, names, func(name string) error {
 		err := c.DropDatabase(ctx, name)
 		if err == nil {
 			a.say("dropped %s", name)
 		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+		return err
+	})
 }
 
 func newDBKeep(a *app) *cobra.Command {

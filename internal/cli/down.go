@@ -78,20 +78,21 @@ func runDown(ctx context.Context, a *app, names []string, o downOptions) error {
 			}
 		}
 	}
-	var errs []error
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			continue
+	var done []string
+	return eachOf(ctx, names, func(name string) error {
+		if slices.Contains(done, name) {
+			return nil
 		}
+		done = append(done, name)
 		err := a.engine.Down(ctx, engine.DownRequest{Name: name, Remove: o.rm})
 		switch {
 		case err != nil:
-			errs = append(errs, err)
+			return err
 		case o.rm:
 			a.say("removed instance %s", name)
 		default:
 			a.say("stopped instance %s", name)
 		}
-	}
-	return errors.Join(errs...)
+		return nil
+	})
 }

@@ -50,6 +50,10 @@ func exitCode(ctx context.Context, err error) int {
 	var room *volume.NoRoomError
 	var idle engine.NotRunningError
 	var answer *client.Error
+	var many manyError
+	if errors.As(err, &many) {
+		return exitCode(ctx, many[0])
+	}
 	if errors.As(err, &answer) {
 		if status, ok := exitOfAnswer[answer.Code]; ok {
 			return status

@@ -44,5 +44,9 @@ func runImageRm(ctx context.Context, a *app, ids []string, o imageRmOptions) err
 		}
 		a.say("removed %simage %s, %s", saved, r.ID, volume.FormatBytes(r.Size))
 	}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return several(joined.Unwrap())
+	}
 	return err
 }

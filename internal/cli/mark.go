@@ -148,13 +148,11 @@ func newMarkRm(a *app) *cobra.Command {
 }
 
 func runMarkRm(ctx context.Context, a *app, name string, labels []string) error {
-	var errs []error
-	for _, label := range labels {
+	return eachOf(ctx, labels, func(label string) error {
 		err := a.engine.Unmark(ctx, name, label)
 		if err == nil {
 			a.say("removed mark %s of %s", label, name)
 		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+		return err
+	})
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,9 @@ func TestExitCode(t *testing.T) {
 		{"an unknown server", t.Context(), wrap(unknownServer), 2},
 		{"no instance", t.Context(), wrap(instance.ErrNotFound), 3},
 		{"no image", t.Context(), wrap(image.ErrNotFound), 3},
+		{"several, the first of which decides", t.Context(), eachOf(t.Context(), []string{"x", "../x"}, func(name string) error {
+			return cmp.Or(instance.CheckName(name), wrap(instance.ErrNotFound))
+		}), 3},
 		{"no room", t.Context(), wrap(&volume.NoRoomError{}), 4},
 		{"interrupted", over, wrap(context.Canceled), 130},
 		{"no room, which interrupted", over, wrap(&volume.NoRoomError{}), 4},

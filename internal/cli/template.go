@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -98,13 +97,11 @@ func runTemplateRm(ctx context.Context, a *app, o at, names []string, all bool) 
 			return err
 		}
 	}
-	var errs []error
-	for _, name := range names {
+	return eachOf(ctx, names, func(name string) error {
 		err := c.DeleteTemplate(ctx, name)
 		if err == nil {
 			a.say("%s is no longer a template; the database stays", name)
 		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+		return err
+	})
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,7 +84,7 @@ func runVolumeRm(ctx context.Context, a *app, args []string, o volumeRmOptions) 
 	for _, dir := range dirs {
 		done(a.engine.RemoveVolumeAt(ctx, dir, o.force))
 	}
-	return errors.Join(errs...)
+	return several(errs)
 }
 
 // sayRemoved tells what the removal of a volume gave back.
