@@ -30,6 +30,7 @@ var (
 // app is what every command works with.
 type app struct {
 	engine engine.Engine
+	args   []string // the command line, without the program's name
 
 	stdin    io.Reader
 	stdout   *output
@@ -47,7 +48,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := heed(stderr)
 	defer stop()
 	out := &output{w: stdout}
-	a := &app{stdin: stdin, stdout: out, stderr: stderr, inherited: sys.HoldInherited()}
+	a := &app{args: args, stdin: stdin, stdout: out, stderr: stderr, inherited: sys.HoldInherited()}
 	a.engine = engine.Engine{UID: os.Geteuid(), Listener: a}
 	if a.engine.UID == 0 {
 		// Servers of root run under another account, which must be able to reach its

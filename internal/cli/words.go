@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/engine"
 )
 
 // words is what an error says on the terminal. What Go's libraries say of their own accord is put
@@ -27,6 +28,9 @@ func (a *app) words(ctx context.Context, err error) string {
 		}
 		text = strings.ReplaceAll(text, canceled, "interrupted")
 	}
+	if errors.Is(err, engine.ErrVolumeRemoved) {
+		text += "\nhint: " + a.sameCommand() + " makes the volume again"
+	}
 	if errors.Is(err, fs.ErrPermission) && !strings.Contains(text, "\nhint: ") {
 		text += "\nhint: " + a.permissionHint(err)
 	}
@@ -34,6 +38,15 @@ func (a *app) words(ctx context.Context, err error) string {
 		text = a.elsewhere(text)
 	}
 	return text
+}
+
+// sameCommand is the command line once more, for a shell.
+func (a *app) sameCommand() string {
+	words := []string{"ramaria"}
+	for _, arg := range a.args {
+		words = append(words, shellWord(arg))
+	}
+	return strings.Join(words, " ")
 }
 
 // elsewhere puts another hint to a text about a socket that RAMARIA_API names and where no instance answers, or

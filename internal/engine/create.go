@@ -19,8 +19,10 @@ import (
 // prepared is what an instance is made from: nothing has been made yet.
 type prepared struct {
 	volume volume.Volume
-	image  *image.Lease
-	server *server.Server
+	// standing is the volume as it was opened.
+	standing standing
+	image    *image.Lease
+	server   *server.Server
 }
 
 // prepare finds the server and has the image built if it is not there.
@@ -43,6 +45,8 @@ func (e *Engine) prepare(ctx context.Context, spec instance.Spec, stdin io.Reade
 	if err != nil {
 		return nil, err
 	}
+	found := stand(v.Kind(), v.Dir())
+	defer func() { err = found.explain(ctx, err) }()
 	if err := errors.Join(e.sweep(ctx, v), e.sweepTempMarks(ctx)); err != nil {
 		return nil, err
 	}
@@ -50,7 +54,7 @@ func (e *Engine) prepare(ctx context.Context, spec instance.Spec, stdin io.Reade
 	if err != nil {
 		return nil, err
 	}
-	return &prepared{volume: v, image: img, server: srv}, nil
+	return &prepared{volume: v, standing: found, image: img, server: srv}, nil
 }
 
 // BuildImage builds the image that spec asks for, unless it exists, and returns its id. It
@@ -86,9 +90,8 @@ func (e *Engine) ensure(ctx context.Context, v volume.Volume, srv *server.Server
 
 // create makes an instance, in the place of old if that is not nil: only once
 // the image is there is the old one stopped and removed.
-func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Order, stdin io.Reader) (*instance.Instance, error) {
-	err := checkParent(o)
-	if err != nil {
+func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Order, stdin io.Reader) (_ *instance.Instance, err error) {
+	if err := checkParent(o); err != nil {
 		return nil, err
 	}
 	if o.App.Password == "" {
@@ -101,6 +104,7 @@ func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Or
 		return nil, err
 	}
 	defer p.image.Release()
+	defer func() { err = p.standing.explain(ctx, err) }()
 	if old != nil {
 		if err := e.remove(ctx, old); err != nil {
 			return nil, err

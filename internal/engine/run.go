@@ -48,9 +48,10 @@ func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Insta
 	if err != nil {
 		return err
 	}
+	found := standOf(i)
 	s, err := e.startSupervisor(ctx, i, v)
 	if err != nil {
-		return err
+		return found.explain(ctx, err)
 	}
 	defer func() { err = errors.Join(err, s.Kill()) }()
 	watched, stop := context.WithCancel(context.WithoutCancel(ctx))

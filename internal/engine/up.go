@@ -52,8 +52,9 @@ func (e *Engine) Up(ctx context.Context, q UpRequest) (*instance.Instance, error
 			return nil, err
 		}
 	}
+	found := standOf(i)
 	if err := e.start(ctx, i, created); err != nil {
-		return nil, err
+		return nil, found.explain(ctx, err)
 	}
 	// The supervisor may have chosen another port.
 	if i, err = e.Registry.Open(q.Name); err != nil {
