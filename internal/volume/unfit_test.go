@@ -148,7 +148,7 @@ func TestPlaceTaken(t *testing.T) {
 	}{
 		{name: "empty directory", put: func(_ *testing.T, dir string) error { return os.Mkdir(dir, 0o755) }},
 		{name: "what a killed clone left", put: func(_ *testing.T, dir string) error { return os.MkdirAll(dir+"/.partial-x/y", 0o755) }},
-		{name: "directory", put: func(_ *testing.T, dir string) error { return os.MkdirAll(dir+"/precious", 0o755) }, want: "there is something in the directory"},
+		{name: "directory", put: func(_ *testing.T, dir string) error { return os.MkdirAll(dir+"/precious", 0o755) }, want: "what ramaria did not put there"},
 		{name: "file", put: func(_ *testing.T, dir string) error { return os.WriteFile(dir, nil, 0o600) }, want: "it is not a directory"},
 		{name: "link", put: func(t *testing.T, dir string) error { return os.Symlink(t.TempDir(), dir) }, want: "symbolic link"},
 		{name: "foreign mount", put: func(t *testing.T, dir string) error {
