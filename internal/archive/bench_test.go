@@ -1,0 +1,41 @@
+package archive
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+// BenchmarkAppend appends what a group of commits writes, on the disk of /var/tmp.
+func BenchmarkAppend(b *testing.B) {
+	for _, size := range []int{300, 2000, 20000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			dir, err := os.MkdirTemp("/var/tmp", "archive-")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
+			l, err := CreateLog(OSDisk{dir}, testID)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer l.Close()
+			data := content(0, 0, size)
+			var p Position
+			took := make([]time.Duration, 0, b.N)
+			for b.Loop() {
+				began := time.Now()
+				if err := l.Append(p, data); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(began))
+				p.Offset += int64(size)
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50_us")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99_us")
+		})
+	}
+}

@@ -1,0 +1,265 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+)
+
+// Log is the log of an epoch as its one writer has it. Its methods are for one goroutine.
+type Log struct {
+	disk Disk
+	id   LogID
+	end  Position
+
+	segment File
+	number  uint64 // of segment, or of the one that comes next if that is nil
+	at      int64  // where the next frame goes
+	block   []byte
+	most    int // of payload in a frame
+
+	// next is the segment after this one, which is made while this one is filled; hurry is closed
+	// when it is waited for.
+	next    chan made
+	hurry   chan struct{}
+	closing sync.Once
+}
+
+// made is a segment that is ready, or why it is not.
+type made struct {
+	file File
+	err  error
+}
+
+// CreateLog begins the log of an epoch that has none, at the beginning of its first file.
+func CreateLog(d Disk, id LogID) (*Log, error) {
+	if err := d.Mkdir("log"); err != nil {
+		return nil, fmt.Errorf("create log: %w", err)
+	}
+	if err := d.Mkdir(id.dir()); err != nil {
+		return nil, fmt.Errorf("create log: %w", err)
+	}
+	if err := errors.Join(d.SyncDir("."), d.SyncDir("log")); err != nil {
+		return nil, fmt.Errorf("create log: %w", err)
+	}
+	return newLog(d, id, Position{}, 1), nil
+}
+
+// OpenLog goes on with a log where ReadLog says that it ends. What is there is not written to again:
+// the last frame may be torn, and is followed by a new segment.
+func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
+	list, err := id.segments(d)
+	if err != nil {
+		return nil, err
+	}
+	next := uint64(1)
+	if len(list) > 0 {
+		next = list[len(list)-1] + 1
+	}
+	return newLog(d, id, end, next), nil
+}
+
+func newLog(d Disk, id LogID, end Position, next uint64) *Log {
+	l := &Log{disk: d, id: id, end: end, number: next, block: newBuffer(), most: int(min(MaxPayload, segmentSize-BlockSize-frameHeader))}
+	l.prepare()
+	return l
+}
+
+// End is where the log ends: all before it lasts.
+func (l *Log) End() Position { return l.end }
+
+// ErrGap says that bytes were to be appended that do not follow the end of the log.
+var ErrGap = errors.New("they do not follow the end of the archived log")
+
+// Append writes bytes of the server's log from a position on, which must be the end of this one or
+// the beginning of the next file, and returns when they last. After an error none of them count, and
+// the next Append writes to a new segment.
+func (l *Log) Append(p Position, b []byte) error {
+	if p != l.end && p != (Position{File: l.end.File + 1}) {
+		return fmt.Errorf("append to the log at %s, which ends at %s: %w", p, l.end, ErrGap)
+	}
+	for {
+		n := min(len(b), l.most)
+		if err := l.put(frame{kind: frameData, at: p, payload: b[:n]}); err != nil {
+			return fmt.Errorf("append to the log: %w", err)
+		}
+		p.Offset += int64(n)
+		l.end = p
+		if b = b[n:]; len(b) == 0 {
+			return nil
+		}
+	}
+}
+
+// Cut shortens the log to a position in its last file: the server has shortened its own.
+func (l *Log) Cut(p Position) error {
+	if p.File != l.end.File || l.end.Before(p) {
+		return fmt.Errorf("cut the log at %s, which ends at %s: %w", p, l.end, ErrGap)
+	}
+	if err := l.put(frame{kind: frameCut, at: p}); err != nil {
+		return fmt.Errorf("cut the log: %w", err)
+	}
+	l.end = p
+	return nil
+}
+
+// put writes a frame behind the last one.
+func (l *Log) put(f frame) error {
+	size := frameSize(len(f.payload))
+	if l.segment == nil || l.at+size > segmentSize {
+		if err := l.turn(); err != nil {
+			return err
+		}
+	}
+	f.segment = l.number
+	if err := l.segment.WriteSync(f.encode(l.block, l.id.key()), l.at); err != nil {
+		// Whether the frame is there, or will be, is not known. What comes next says it again.
+		_ = l.segment.Close()
+		l.segment = nil
+		l.number++
+		return err
+	}
+	l.at += size
+	return nil
+}
+
+// turn goes to the next segment.
+func (l *Log) turn() error {
+	m := l.made()
+	if m.err != nil {
+		l.prepare() // once more: there may be room by then
+		return m.err
+	}
+	if l.segment != nil {
+		if err := l.segment.Close(); err != nil {
+			return errors.Join(err, m.file.Close())
+		}
+		l.number++
+	}
+	l.segment, l.at = m.file, BlockSize
+	l.prepare()
+	return nil
+}
+
+// following is the number of the next segment.
+func (l *Log) following() uint64 {
+	if l.segment == nil {
+		return l.number
+	}
+	return l.number + 1
+}
+
+// prepare makes the next segment ready.
+func (l *Log) prepare() {
+	next, hurry := make(chan made, 1), make(chan struct{})
+	l.next, l.hurry = next, hurry
+	n := l.following()
+	beside(func() {
+		f, err := l.id.makeSegment(l.disk, n, hurry)
+		next <- made{f, err}
+	})
+}
+
+// made waits for the next segment.
+func (l *Log) made() made {
+	select {
+	case m := <-l.next:
+		return m
+	default:
+	}
+	close(l.hurry)
+	return <-l.next
+}
+
+const (
+	// makeStep is how much of a segment is written in one go, in bytes, and makePause the time
+	// between two until the segment is waited for: a sync of all of it holds up the synchronous
+	// writes of commits for tens of milliseconds.
+	makeStep  = 512 << 10
+	makePause = 20 * time.Millisecond
+)
+
+// makeSegment makes a segment that is written from end to end, and lasts before it has its name.
+func (id LogID) makeSegment(d Disk, n uint64, hurry <-chan struct{}) (_ File, err error) {
+	name := id.segment(n)
+	f, err := d.Create(name + newSuffix)
+	if err != nil {
+		return nil, fmt.Errorf("make segment: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("make segment: %w", err), f.Close())
+		}
+	}()
+	if _, err := f.WriteAt(id.header(n), 0); err != nil {
+		return nil, err
+	}
+	zeros := make([]byte, min(makeStep, segmentSize))
+	for at := int64(BlockSize); at < segmentSize; {
+		n, err := f.WriteAt(zeros[:min(makeStep-at%makeStep, segmentSize-at)], at)
+		if err != nil {
+			return nil, err
+		}
+		if at += int64(n); at == segmentSize {
+			break
+		}
+		if err := f.Sync(); err != nil {
+			return nil, err
+		}
+		select {
+		case <-hurry:
+		case <-time.After(makePause):
+		}
+	}
+	if err := f.Sync(); err != nil {
+		return nil, err
+	}
+	if err := d.Rename(name+newSuffix, name); err != nil {
+		return nil, err
+	}
+	return f, d.SyncDir(id.dir())
+}
+
+// Close ends the use of the log; it may be called twice.
+func (l *Log) Close() (err error) {
+	l.closing.Do(func() {
+		if m := l.made(); m.err == nil {
+			err = m.file.Close()
+		}
+		if l.segment != nil {
+			err = errors.Join(err, l.segment.Close())
+		}
+	})
+	return err
+}
+
+// Prune removes the segments that hold nothing from a position on. The last one with frames stays.
+func Prune(d Disk, id LogID, from Position) error {
+	list, err := id.segments(d)
+	if err != nil {
+		return err
+	}
+	for i, n := range list {
+		if i+1 == len(list) {
+			break
+		}
+		// What it holds ends where the next one begins.
+		next, ok, err := id.first(d, list[i+1])
+		if err != nil {
+			return err
+		}
+		if !ok || from.Before(next) {
+			break
+		}
+		if err := d.Remove(id.segment(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("prune the log: %w", err)
+		}
+		// One at a time, oldest first: numbers that are there always follow each other.
+		if err := d.SyncDir(id.dir()); err != nil {
+			return fmt.Errorf("prune the log: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,349 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"syscall"
+	"testing"
+)
+
+var cuts = flag.Int("cuts", 0, "how often TestPowerCuts cuts the power; 0 for 10000, or 800 in a quick run")
+
+var testID = LogID{Archive: [16]byte{1, 2, 3}, Epoch: 7}
+
+// small makes segments that fill within a few appends, one step after the other.
+func small(t *testing.T) {
+	size, aside := segmentSize, beside
+	segmentSize, beside = 12*BlockSize, func(f func()) { f() }
+	t.Cleanup(func() { segmentSize, beside = size, aside })
+}
+
+// content is what the server wrote into a file of its log from an offset on.
+func content(file uint32, at int64, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		x := (uint64(file)<<32 + uint64(at) + uint64(i)) * 0x9e3779b97f4a7c15
+		b[i] = byte(x >> 56)
+	}
+	return b
+}
+
+// files is a Sink that keeps what it gets.
+type files struct {
+	m map[uint32][]byte
+}
+
+func (f *files) WriteAt(file uint32, b []byte, at int64) error {
+	if f.m == nil {
+		f.m = map[uint32][]byte{}
+	}
+	f.m[file] = put(f.m[file], b, int(at))
+	return nil
+}
+
+func (f *files) Truncate(file uint32, size int64) error {
+	if int64(len(f.m[file])) > size {
+		f.m[file] = f.m[file][:size]
+	}
+	return nil
+}
+
+// history is a log as its writer has seen it, over several lives.
+type history struct {
+	m   *model
+	rng *rand.Rand
+	// from is where pruning may have come to; sizes are those of the server's files, and acked is
+	// the end of what Append has returned for.
+	asked Position
+	sizes map[uint32]int64
+	acked Position
+	// tried is where the log may end instead, if a cut was tried; more says that bytes behind acked
+	// were tried.
+	tried *Position
+	more  Position
+}
+
+// check reads the log after a restart, and compares.
+func (h *history) check() (Position, error) {
+	var got files
+	from, end, err := ReadLog(h.m, testID, &got)
+	if err != nil {
+		return end, err
+	}
+	switch {
+	case h.asked.Before(from):
+		return end, fmt.Errorf("it begins at %s, and was pruned to %s only", from, h.asked)
+	case end.Before(h.acked) && (h.tried == nil || end.Before(*h.tried)):
+		return end, fmt.Errorf("it ends at %s, and %s was acknowledged", end, h.acked)
+	case h.acked.Before(end) && h.more.Before(end):
+		return end, fmt.Errorf("it ends at %s, and no more than %s was tried", end, h.more)
+	}
+	for file := from.File; file <= end.File; file++ {
+		begin, size := int64(0), h.sizes[file]
+		if file == from.File {
+			begin = from.Offset
+		}
+		if file == end.File {
+			size = end.Offset
+		}
+		if begin == size {
+			continue // the segment before had all of it
+		}
+		if int64(len(got.m[file])) != size {
+			return end, fmt.Errorf("file %d has %d bytes, not %d", file, len(got.m[file]), size)
+		}
+		if want := content(file, begin, int(size-begin)); !bytes.Equal(got.m[file][begin:], want) {
+			return end, fmt.Errorf("file %d is not what was written", file)
+		}
+	}
+	return end, nil
+}
+
+// live is one life of the writer: it ends with an error, normally that of a power cut.
+func (h *history) live() error {
+	end, err := h.check()
+	if err != nil {
+		return err
+	}
+	var l *Log
+	if err := h.again(func() (err error) {
+		if names, _ := h.m.Names(testID.dir()); len(names) == 0 {
+			l, err = CreateLog(h.m, testID)
+		} else {
+			l, err = OpenLog(h.m, testID, end)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	defer l.Close()
+	h.acked, h.more, h.tried = end, end, nil
+	h.sizes[end.File] = end.Offset
+	for {
+		switch h.rng.IntN(12) {
+		case 0: // the server shortens its log
+			p := h.acked
+			p.Offset -= h.rng.Int64N(min(p.Offset, 3000) + 1)
+			if p == h.acked {
+				continue
+			}
+			h.tried = &p
+			if err := h.again(func() error { return l.Cut(p) }); err != nil {
+				return err
+			}
+			h.acked, h.more, h.tried = p, p, nil
+			h.sizes[p.File] = p.Offset
+		case 1:
+			p := Position{h.acked.File, h.rng.Int64N(h.acked.Offset + 1)}
+			if h.asked.Before(p) {
+				h.asked = p
+			}
+			if err := h.again(func() error { return Prune(h.m, testID, p) }); err != nil {
+				return err
+			}
+		default:
+			p := h.acked
+			if p.Offset > 0 && h.rng.IntN(6) == 0 {
+				p = Position{File: p.File + 1}
+			}
+			n := 1 + h.rng.IntN(5*BlockSize)
+			if h.rng.IntN(8) == 0 {
+				n *= 6 // more than a frame, and than a segment
+			}
+			h.more = Position{p.File, p.Offset + int64(n)}
+			b := content(p.File, p.Offset, n)
+			if err := h.again(func() error {
+				if l.End() != h.acked && l.End() != p { // the first of its frames were there
+					return l.Append(l.End(), b[l.End().Offset-p.Offset:])
+				}
+				return l.Append(p, b)
+			}); err != nil {
+				return err
+			}
+			h.acked = h.more
+			h.sizes[p.File] = p.Offset + int64(n)
+		}
+	}
+}
+
+// again tries what fails for a while, as the writer of a full disk does.
+func (h *history) again(f func() error) (err error) {
+	for range 100 {
+		if err = f(); err == nil || errors.Is(err, errCut) {
+			return err
+		}
+		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EIO) {
+			return err
+		}
+	}
+	return err
+}
+
+// lives runs a few lives of a log on a disk whose power is cut, and returns the first thing that is
+// wrong.
+func lives(seed uint64, met map[string]int, set func(*model)) error {
+	m := newModel(seed)
+	set(m)
+	h := &history{m: m, rng: m.rng, sizes: map[uint32]int64{}}
+	for range 4 {
+		m.left = m.rng.IntN(120)
+		if err := h.live(); !errors.Is(err, errCut) {
+			return err
+		}
+		m.restart()
+	}
+	_, err := h.check()
+	for what, n := range m.met {
+		met[what] += n
+	}
+	return err
+}
+
+// faults has calls fail for a while.
+func faults(m *model) {
+	m.fail = func(string, string) error {
+		switch m.rng.IntN(60) {
+		case 0:
+			return syscall.EIO
+		case 1:
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+}
+
+// TestPowerCuts cuts the power at every call that writes, with and without faults before: what was
+// acknowledged is there, in order, and what was not is there whole frame by frame or not at all.
+func TestPowerCuts(t *testing.T) {
+	small(t)
+	met := map[string]int{}
+	n := *cuts
+	if n == 0 && os.Getenv("RAMARIA_TEST_QUICK") == "1" {
+		n = 800
+	}
+	for seed := range uint64(cmp.Or(n, 10_000) / 4) {
+		set := func(*model) {}
+		if seed%2 == 1 {
+			set = faults
+		}
+		if err := lives(seed, met, set); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+	for _, call := range []string{"mkdir", "create", "write", "writesync", "sync", "rename", "remove", "syncdir"} {
+		if met[call] == 0 {
+			t.Errorf("the power was never cut in %s: %v", call, met)
+		}
+	}
+	t.Log(met)
+}
+
+// TestLyingDisks: a disk that does not keep its promises is found out.
+func TestLyingDisks(t *testing.T) {
+	small(t)
+	for name, set := range map[string]func(*model){
+		"a synchronous write does not last":     func(m *model) { m.lies.writeSync = true },
+		"a sync does not last":                  func(m *model) { m.lies.sync = true },
+		"a sync of the directory does not last": func(m *model) { m.lies.syncDir = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(200) {
+				if err := lives(seed, map[string]int{}, set); err != nil {
+					t.Logf("seed %d: %v", seed, err)
+					return
+				}
+			}
+			t.Error("nothing was lost in 200 histories")
+		})
+	}
+}
+
+// written is a log of three segments.
+func written(t *testing.T) (*model, *Log) {
+	t.Helper()
+	small(t)
+	m := newModel(1)
+	l, err := CreateLog(m, testID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	for i := range int64(30) {
+		if err := l.Append(Position{0, i * 1000}, content(0, i*1000, 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m, l
+}
+
+// TestFlippedBit: rot in the middle is not taken for the end; that of the last frame, behind which
+// nothing stands, cannot be told from a write that was cut off.
+func TestFlippedBit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		segment uint64
+		at      int64
+		damaged bool
+	}{
+		"in a payload":                {1, 2*BlockSize + 300, true},
+		"in a frame's header":         {1, 3*BlockSize + 20, true},
+		"in the last of a segment":    {1, 11*BlockSize + 300, true},
+		"in a segment's header":       {2, 9, true},
+		"in the middle of the last":   {3, 2*BlockSize + 300, true},
+		"in the padding":              {1, 2*BlockSize + 2000, false},
+		"in the last frame there is":  {3, 8*BlockSize + 300, false},
+		"where nothing was written":   {3, 11*BlockSize + 300, false},
+		"in a segment not yet in use": {4, 5*BlockSize + 300, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, _ := written(t)
+			m.flip(testID.segment(tc.segment), tc.at)
+			_, end, err := ReadLog(m, testID, &files{})
+			var damaged *DamagedError
+			if errors.As(err, &damaged) != tc.damaged {
+				t.Errorf("it ends at %s, %v", end, err)
+			}
+			if tc.damaged && damaged != nil && damaged.File == "" {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestMissingSegment: one that is gone, and not from the beginning.
+func TestMissingSegment(t *testing.T) {
+	m, _ := written(t)
+	if err := m.Remove(testID.segment(2)); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *DamagedError
+	if _, _, err := ReadLog(m, testID, Discard); !errors.As(err, &damaged) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestForeignSegment: one of another epoch or archive is not read as this one's.
+func TestForeignSegment(t *testing.T) {
+	m, l := written(t)
+	other := LogID{testID.Archive, testID.Epoch + 1}
+	if err := m.Mkdir(other.dir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Rename(testID.segment(3), other.segment(1)); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *DamagedError
+	if _, _, err := ReadLog(m, other, Discard); !errors.As(err, &damaged) {
+		t.Errorf("got %v", err)
+	}
+	if err := l.Append(Position{0, 31000}, content(0, 31000, 10)); !errors.Is(err, ErrGap) {
+		t.Errorf("a gap: %v", err)
+	}
+	if err := l.Cut(Position{0, 31000}); !errors.Is(err, ErrGap) {
+		t.Errorf("a cut behind the end: %v", err)
+	}
+}

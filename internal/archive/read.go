@@ -1,0 +1,193 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Sink takes a log as it is read: the files that the server wrote, by their numbers.
+type Sink interface {
+	// WriteAt writes bytes of a file. They follow those before, or say some of them again.
+	WriteAt(file uint32, b []byte, at int64) error
+	// Truncate shortens a file, of which nothing may have been written.
+	Truncate(file uint32, size int64) error
+}
+
+// Discard is a Sink for who wants to know only where a log ends, and that it is whole.
+var Discard Sink = discard{}
+
+type discard struct{}
+
+func (discard) WriteAt(uint32, []byte, int64) error { return nil }
+func (discard) Truncate(uint32, int64) error        { return nil }
+
+// ReadLog gives the log of an epoch to a sink, from its oldest segment on, and returns where it
+// begins and where it ends. A frame that is not whole ends the log if nothing comes behind it, since
+// then nobody was told that it lasts; anywhere else it is a *DamagedError, as is a part that is
+// missing.
+func ReadLog(d Disk, id LogID, to Sink) (from, end Position, err error) {
+	list, err := id.segments(d)
+	if err != nil {
+		return from, end, err
+	}
+	r := &logReader{disk: d, id: id, to: to}
+	for _, n := range list {
+		if err := r.segment(n); err != nil {
+			return from, end, err
+		}
+	}
+	return r.from, r.end, nil
+}
+
+// logReader reads segment after segment.
+type logReader struct {
+	disk Disk
+	id   LogID
+	to   Sink
+
+	some      bool // a frame was read
+	from, end Position
+}
+
+func (r *logReader) segment(n uint64) (err error) {
+	f, err := r.disk.Open(r.id.segment(n))
+	if err != nil {
+		return fmt.Errorf("read segment: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := r.id.checkHeader(f, n); err != nil {
+		return err
+	}
+	s := &scan{file: f, id: r.id, number: n, block: newBuffer()}
+	for first := true; ; first = false {
+		at := s.at
+		fr, ok, err := s.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if why := r.follows(fr, first); why != "" {
+			return &DamagedError{File: r.id.segment(n), Offset: max(at, BlockSize), Reason: why}
+		}
+		if err := r.take(fr); err != nil {
+			return err
+		}
+	}
+	at, more, err := s.more()
+	if err != nil {
+		return err
+	}
+	if more {
+		return &DamagedError{File: r.id.segment(n), Offset: s.at, Reason: fmt.Sprintf("a frame is not whole, and another stands behind it, at byte %d", at)}
+	}
+	return nil
+}
+
+// follows says why a frame cannot come next, or "". The first of a segment may say again what
+// the one before has: its writer was told that it does not last.
+func (r *logReader) follows(f frame, first bool) string {
+	switch {
+	case f.kind != frameData && f.kind != frameCut:
+		return fmt.Sprintf("a frame of kind %d", f.kind)
+	case !r.some || f.at == r.end:
+		return ""
+	case f.kind == frameData && f.at == Position{File: r.end.File + 1}:
+		return ""
+	case f.at.File == r.end.File && f.at.Before(r.end) && (first || f.kind == frameCut):
+		return ""
+	}
+	return fmt.Sprintf("it goes on at %s, and the log before it ends at %s", f.at, r.end)
+}
+
+func (r *logReader) take(f frame) error {
+	if !r.some {
+		r.some, r.from, r.end = true, f.at, f.at
+	}
+	if f.at.Before(r.from) { // cut to what was pruned
+		r.from = f.at
+	}
+	if f.at.File == r.end.File && f.at.Before(r.end) {
+		if err := r.to.Truncate(f.at.File, f.at.Offset); err != nil {
+			return err
+		}
+	}
+	r.end = f.at
+	if len(f.payload) == 0 {
+		return nil
+	}
+	r.end.Offset += int64(len(f.payload))
+	return r.to.WriteAt(f.at.File, f.payload, f.at.Offset)
+}
+
+// scan reads the frames of a segment.
+type scan struct {
+	file   File
+	id     LogID
+	number uint64
+	at     int64 // of the next frame; 0 before the first
+	block  []byte
+}
+
+// next reads the next frame; ok is false where there is none that is whole. The payload holds until
+// the next call.
+func (s *scan) next() (f frame, ok bool, err error) {
+	s.at = max(s.at, BlockSize)
+	if s.at+BlockSize > segmentSize {
+		return f, false, nil
+	}
+	if err := s.read(s.block[:BlockSize], s.at); err != nil {
+		return f, false, err
+	}
+	n, ok := frameLength(s.block, s.number)
+	size := frameSize(n)
+	if !ok || s.at+size > segmentSize {
+		return f, false, nil
+	}
+	if err := s.read(s.block[BlockSize:size], s.at+BlockSize); err != nil {
+		return f, false, err
+	}
+	if !f.decode(s.block[:size], s.number, s.id.key()) {
+		return f, false, nil
+	}
+	s.at += size
+	return f, true, nil
+}
+
+// more looks for a whole frame behind the place where none was.
+func (s *scan) more() (at int64, is bool, err error) {
+	for at := s.at + BlockSize; at+BlockSize <= segmentSize; at += BlockSize {
+		behind := *s
+		behind.at = at
+		if _, is, err := behind.next(); is || err != nil {
+			return at, is, err
+		}
+	}
+	return 0, false, nil
+}
+
+// read reads blocks; those behind the end of the file are zeros.
+func (s *scan) read(b []byte, at int64) error {
+	n, err := s.file.ReadAt(b, at)
+	if errors.Is(err, io.EOF) {
+		clear(b[n:])
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", s.id.segment(s.number), err)
+	}
+	return nil
+}
+
+// first is the position of the first frame of a segment; ok is false if it has none.
+func (id LogID) first(d Disk, n uint64) (p Position, ok bool, err error) {
+	f, err := d.Open(id.segment(n))
+	if err != nil {
+		return p, false, fmt.Errorf("read segment: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	fr, ok, err := (&scan{file: f, id: id, number: n, block: newBuffer()}).next()
+	return fr.at, ok, err
+}
