@@ -1,0 +1,282 @@
+// Package shipper follows the binary log of a server, as files, and appends what is new to an
+// archive; whoever waits for that is told how far it lasts.
+//
+// The invariant: a position is passed to Acks only after archive.Log.Append has returned for all
+// of the server's log before it.
+package shipper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// Acks takes how far the log lasts. Its methods are called by one goroutine.
+type Acks interface {
+	// Start says that a file begins, and that all files before it last.
+	Start(file string) error
+	// Ack says that a file lasts up to an offset.
+	Ack(file string, offset int64) error
+}
+
+// Log is what is appended to; *archive.Log is one.
+type Log interface {
+	End() archive.Position
+	Append(p archive.Position, b []byte) error
+	Cut(p archive.Position) error
+}
+
+var _ Log = (*archive.Log)(nil)
+
+// Shipper ships the log of one server.
+type Shipper struct {
+	// Dir is the directory of the log, and Base what the server calls it: Base.000001.
+	Dir, Base string
+	Log       Log
+	// Acks is told how far the log lasts; nil if no commit waits for that.
+	Acks Acks
+	// Interval is how long bytes may wait until they are appended; 0 not at all.
+	Interval time.Duration
+	// Trouble is called with the error of an attempt to append, and with nil when one has succeeded
+	// after that. Until then commits wait.
+	Trouble func(error)
+
+	shipped atomic.Pointer[archive.Position]
+}
+
+const (
+	// lookAfter is the longest time without a look at the log, and whether another file has begun.
+	lookAfter = 50 * time.Millisecond
+	// retryAfter is the pause after an append that has failed.
+	retryAfter = 200 * time.Millisecond
+)
+
+// ErrOther says that the server's log is not the one that the archive goes on from.
+var ErrOther = errors.New("the server's log is not the one that the archive has")
+
+// Shipped is how far the log has been shipped.
+func (s *Shipper) Shipped() archive.Position {
+	if p := s.shipped.Load(); p != nil {
+		return *p
+	}
+	return s.Log.End()
+}
+
+// name is a file of the log.
+func (s *Shipper) name(n uint32) string { return fmt.Sprintf("%s.%06d", s.Base, n) }
+func (s *Shipper) path(n uint32) string { return filepath.Join(s.Dir, s.name(n)) }
+
+// Catch ships what there is, of a server that does not run, and returns how many bytes that was. The
+// log must have what the archive has: ErrOther if it does not.
+func (s *Shipper) Catch(ctx context.Context) (int64, error) {
+	r := &run{Shipper: s, buf: make([]byte, archive.MaxPayload)}
+	defer r.close()
+	if err := r.open(s.Log.End()); err != nil {
+		return 0, err
+	}
+	var total int64
+	for ctx.Err() == nil {
+		n, err := r.step(ctx)
+		if err != nil {
+			return total, err
+		}
+		total += int64(n)
+		if n > 0 {
+			continue
+		}
+		if more, err := r.turn(); err != nil || !more {
+			return total, err
+		}
+	}
+	return total, ctx.Err()
+}
+
+// Run ships until ctx ends. It has a thread of its own.
+func (s *Shipper) Run(ctx context.Context) (err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	w, err := sys.NewFileWatch()
+	if err != nil {
+		return err
+	}
+	r := &run{Shipper: s, acks: s.Acks, watch: w, buf: make([]byte, archive.MaxPayload)}
+	defer func() {
+		r.close()
+		err = errors.Join(err, w.Close())
+	}()
+	if err := r.open(s.Log.End()); err != nil {
+		return err
+	}
+	if err := r.start(); err != nil {
+		return err
+	}
+	var waited time.Time
+	for ctx.Err() == nil {
+		n, err := r.step(ctx)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			if s.Interval > 0 {
+				if err := pause(ctx, s.Interval); err != nil {
+					return nil
+				}
+			}
+			continue
+		}
+		if time.Since(waited) >= lookAfter {
+			waited = time.Now()
+			if more, err := r.turn(); err != nil {
+				return err
+			} else if more {
+				if err := r.start(); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if err := w.Wait(lookAfter); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run is a Shipper at work.
+type run struct {
+	*Shipper
+	acks  Acks // nil while no commit waits
+	watch *sys.FileWatch
+	file  *os.File
+	at    archive.Position
+	buf   []byte
+}
+
+// open opens the file that the archive ends in.
+func (r *run) open(p archive.Position) error {
+	if p.File == 0 { // nothing is archived yet
+		p.File = 1
+	}
+	f, err := sys.OpenIn(r.Dir, r.name(p.File))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("follow the binary log: %w: %s is not there", ErrOther, r.name(p.File))
+	}
+	if err != nil {
+		return fmt.Errorf("follow the binary log: %w", err)
+	}
+	fi, err := f.Stat()
+	if err == nil && fi.Size() < p.Offset {
+		err = fmt.Errorf("%w: %s has %d bytes, and the archive has %d of it", ErrOther, r.name(p.File), fi.Size(), p.Offset)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("follow the binary log: %w", err), f.Close())
+	}
+	r.close()
+	r.file, r.at = f, p
+	if r.watch != nil {
+		return r.watch.Watch(r.path(p.File))
+	}
+	return nil
+}
+
+// start tells of the file that is followed now.
+func (r *run) start() error {
+	if r.acks == nil {
+		return nil
+	}
+	if err := r.acks.Start(r.name(r.at.File)); err != nil {
+		return fmt.Errorf("follow the binary log: %w", err)
+	}
+	return nil
+}
+
+// turn goes to the next file if there is one and all of this one has been shipped: a server begins
+// a file after it has ended the one before.
+func (r *run) turn() (bool, error) {
+	if _, err := os.Lstat(r.path(r.at.File + 1)); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("follow the binary log: %w", err)
+	}
+	if n, err := r.file.ReadAt(r.buf[:1], r.at.Offset); n > 0 {
+		return false, nil
+	} else if !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("follow the binary log: %w", err)
+	}
+	return true, r.open(archive.Position{File: r.at.File + 1})
+}
+
+// step ships what the file has that is new, at most a buffer full, and returns how many bytes that
+// was.
+func (r *run) step(ctx context.Context) (int, error) {
+	n, err := r.file.ReadAt(r.buf, r.at.Offset)
+	if n == 0 {
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if err != nil {
+			err = fmt.Errorf("follow the binary log: %w", err)
+		}
+		return 0, err
+	}
+	if err := r.append(ctx, r.buf[:n]); err != nil {
+		return 0, err
+	}
+	r.at.Offset += int64(n)
+	at := r.at
+	r.shipped.Store(&at)
+	if r.acks != nil {
+		if err := r.acks.Ack(r.name(at.File), at.Offset); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// append tries until the bytes last, or ctx ends.
+func (r *run) append(ctx context.Context, b []byte) error {
+	for failed := false; ; failed = true {
+		err := r.Log.Append(r.at, b)
+		if err == nil {
+			if failed && r.Trouble != nil {
+				r.Trouble(nil)
+			}
+			return nil
+		}
+		if errors.Is(err, archive.ErrGap) {
+			return err
+		}
+		if r.Trouble != nil {
+			r.Trouble(err)
+		}
+		if err := pause(ctx, retryAfter); err != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func (r *run) close() {
+	if r.file != nil {
+		_ = r.file.Close() // it was only read
+		r.file = nil
+	}
+}
