@@ -298,7 +298,7 @@ func killed(t *testing.T, srv *servertest.Running, through func(*archive.Log) sh
 	srv.Kill()
 	cancel()
 	group.Wait()
-	<-shipped // with what it says of a server that is gone
+	_ = <-shipped // it speaks of a server that is gone
 	files := sink{t.TempDir()}
 	from, end, err := archive.ReadLog(disk, id, files)
 	if err != nil {
