@@ -298,7 +298,9 @@ func killed(t *testing.T, srv *servertest.Running, through func(*archive.Log) sh
 	srv.Kill()
 	cancel()
 	group.Wait()
-	_ = <-shipped // it speaks of a server that is gone
+	if err := <-shipped; err != nil {
+		t.Log("of the server that is gone:", err)
+	}
 	files := sink{t.TempDir()}
 	from, end, err := archive.ReadLog(disk, id, files)
 	if err != nil {
