@@ -239,7 +239,8 @@ func TestCatchesVolume(t *testing.T) {
 				}
 				text := v.Dir()
 				if tc.thing == Loop || tc.thing == Zram {
-					text = string(tc.thing) + " " + device(t, v.Dir()) + " "
+					// Other tests have devices of this number before and after.
+					text = string(tc.thing) + " " + device(t, v.Dir()) + " " + diskSequence(filepath.Base(device(t, v.Dir()))) + " "
 				}
 				return text, func() {
 					if err := v.Destroy(context.Background(), true); err != nil {

@@ -51,7 +51,7 @@ func (l Looker) loops() ([]Thing, error) {
 		_, err = os.Stat(backing)
 		if l.ours(backing) || err != nil {
 			name := strings.Split(file, "/")[3]
-			found = append(found, Thing{Loop, "/dev/" + name, "over " + backing})
+			found = append(found, Thing{Loop, "/dev/" + name + " " + diskSequence(name), "over " + backing})
 		}
 	}
 	return found, nil
@@ -72,8 +72,19 @@ func (l Looker) zrams() ([]Thing, error) {
 	for _, file := range sizes {
 		b, err := os.ReadFile(file)
 		if size := strings.TrimSpace(string(b)); err == nil && size != "0" {
-			found = append(found, Thing{Zram, "/dev/" + strings.Split(file, "/")[3], size + " bytes"})
+			name := strings.Split(file, "/")[3]
+			found = append(found, Thing{Zram, "/dev/" + name + " " + diskSequence(name), size + " bytes"})
 		}
 	}
 	return found, nil
+}
+
+// diskSequence tells a block device from an earlier one of its name: "disk 42". See
+// https://docs.kernel.org/admin-guide/abi-stable.html (sysfs-block, diskseq)
+func diskSequence(name string) string {
+	b, err := os.ReadFile(filepath.Join("/sys/block", name, "diskseq"))
+	if err != nil {
+		return "disk" // before Linux 5.15, or gone meanwhile
+	}
+	return "disk " + strings.TrimSpace(string(b))
 }
