@@ -101,6 +101,12 @@ func (b *scriptHome) unmount() {
 		if left, _ = filepath.Glob(b.places.Mounts + "*"); len(left) == 0 || time.Now().After(end) { // the pattern is right
 			break
 		}
+		// Those of another registry of the home, which may be gone, its own commands leave alone.
+		for _, dir := range left {
+			if dir != b.places.Mounts && len(entries(dir, func(name string) bool { return strings.HasPrefix(name, "zram") && strings.HasSuffix(name, ".device") })) > 0 {
+				b.ramariaAtEnd("volume", "rm", filepath.Join(dir, "zram"), "--force")
+			}
+		}
 	}
 	for _, dir := range left {
 		b.t.Errorf("left behind: %s with %q", dir, entries(dir, func(string) bool { return true }))
