@@ -74,8 +74,8 @@ func (l *Log) End() Position { return l.end }
 var ErrGap = errors.New("they do not follow the end of the archived log")
 
 // Append writes bytes of the server's log from a position on, which must be the end of this one or
-// the beginning of the next file, and returns when they last. After an error none of them count, and
-// the next Append writes to a new segment.
+// the beginning of the next file, and returns when they last. After an error End says how many of them
+// last, none if they fit one frame (MaxPayload); the next Append writes to a new segment.
 func (l *Log) Append(p Position, b []byte) error {
 	if p != l.end && p != (Position{File: l.end.File + 1}) {
 		return fmt.Errorf("append to the log at %s, which ends at %s: %w", p, l.end, ErrGap)

@@ -33,7 +33,6 @@ type Acks interface {
 type Log interface {
 	End() archive.Position
 	Append(p archive.Position, b []byte) error
-	Cut(p archive.Position) error
 }
 
 var _ Log = (*archive.Log)(nil)

@@ -128,12 +128,16 @@ func (l *Lab) remove(ctx context.Context, force ...string) error {
 	return os.RemoveAll(l.Dir)
 }
 
-// reclaimPatience is for how long a zram device may stay in use after its volume was removed: a
-// process with mounts of its own, such as a container that was started meanwhile, holds it.
-const reclaimPatience = time.Minute
+const (
+	// reclaimPatience is for how long a zram device may stay in use after its volume was removed: a
+	// process with mounts of its own, such as a container that was started meanwhile, holds it.
+	reclaimPatience = time.Minute
+	// reclaimPoll is the pause between two looks.
+	reclaimPoll = 50 * time.Millisecond
+)
 
-// reclaim waits until nothing of the volumes is left: without its home no command would ask for a device
-// that was in use.
+// reclaim waits until nothing of the volumes is left: without its home no command would ask for a
+// device that was in use.
 func (l *Lab) reclaim(ctx context.Context) error {
 	o, err := l.Opener()
 	if err != nil || o.Places.Mounts == "" {
@@ -158,9 +162,6 @@ func (l *Lab) reclaim(ctx context.Context) error {
 		}
 	}
 }
-
-// reclaimPoll is the pause between two looks.
-const reclaimPoll = 50 * time.Millisecond
 
 // Run runs a ramaria command in the lab and returns its stdout.
 func (l *Lab) Run(ctx context.Context, args ...string) (string, error) {
