@@ -111,7 +111,7 @@ var Packages = []Package{
 		`TestInBrowser(/.*)?`,
 		`TestLayoutFaultsAreSeen(/.*)?`,
 	}},
-	{Path: "internal/bench/lab", Least: 7},
+	{Path: "internal/bench/lab", Least: 7, Needed: []string{`TestRemoveWaitsForDevices`}},
 	{Path: "internal/fixture", Least: 20},
 	{Path: "internal/bench/runner", Least: 120, Needed: []string{`TestThrottleAsOrdinaryUser`}},
 	{Path: "internal/api", Race: true, Least: 100},
