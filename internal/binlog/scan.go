@@ -1,0 +1,256 @@
+package binlog
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// scanChunk is how much Scan reads at a time, in bytes. Of an event that is larger no more is
+// kept.
+const scanChunk = 1 << 20
+
+// Extent is what a file of a log holds, complete or cut off anywhere.
+type Extent struct {
+	// End is where the last group ends that is whole, or what stands between groups; the bytes
+	// from there to Size are an incomplete last group. It is 0 if not even the format
+	// description is whole.
+	End int64
+	// Size is how many bytes the file has.
+	Size int64
+	// Groups is how many groups there are, First and Last are the times of the first and the last,
+	// zero if there are none.
+	Groups      int64
+	First, Last time.Time
+	// Ended says that a STOP or ROTATE event stands at End: the server wrote no more.
+	Ended bool
+	// Torn says what is incomplete behind End, nil if End is Size.
+	Torn error
+	// Format is the file's, nil if that is not whole.
+	Format *Format
+	// GTIDs is the state of MariaDB's GTIDs at End: the last of each domain and server, the last of
+	// each domain behind its others.
+	GTIDs GTIDs
+}
+
+// GroupKind is what a group is.
+type GroupKind uint8
+
+// Kinds of groups.
+const (
+	// Transaction is one that was committed, or rows of tables that know no transactions.
+	Transaction GroupKind = iota
+	// Statement is DDL and the like, which commits by itself.
+	Statement
+	// Prepared is an XA transaction that a later group commits or rolls back.
+	Prepared
+)
+
+// Group is what a server applies as a whole: a transaction, DDL, a prepared XA transaction.
+type Group struct {
+	// Start and End are where it begins and where the next does, in bytes.
+	Start, End int64
+	// Time is when it was committed: MySQL's to the microsecond. MariaDB's is that of its last event,
+	// in seconds, for which SET timestamp counts.
+	Time time.Time
+	Kind GroupKind
+	// GTID is MariaDB's.
+	GTID GTID
+}
+
+// Scan reads a file of a log from an event on, the first at offset 4, to its end. Every event must
+// have the length that it says and the checksum that the file promises.
+//
+// A file that was cut off is no error: its last group, or its last event, is not whole, and Extent
+// says so. A fault with more behind it than what one write that was cut off leaves is a
+// *CorruptError. What cannot be replayed is a *NotUnderstoodError: an encrypted log, or an INCIDENT,
+// by which a server says that it lost events.
+//
+// each, unless nil, is called for every group that is whole. An error of its own ends the scan and
+// is returned, with the Extent of what came before that group.
+func Scan(path string, from int64, each func(Group) error) (Extent, error) {
+	dir, name := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	l, err := openLog(dir, name)
+	if errors.Is(err, errNotYet) {
+		return noFormat(dir, name)
+	}
+	if err != nil {
+		return Extent{}, fmt.Errorf("scan binary log: %w", err)
+	}
+	defer l.f.Close()
+	var st syscall.Stat_t
+	if err := l.stat(&st); err != nil {
+		return Extent{}, err
+	}
+	s := &scan{l: l, at: max(from, int64(len(magic))), each: each, ext: Extent{Size: st.Size, Format: l.format}}
+	if s.at > st.Size {
+		return s.ext, fmt.Errorf("scan binary log: %w", &GoneError{Pos: s.pos(), Reason: fmt.Sprintf("the file has only %d bytes", st.Size)})
+	}
+	s.ext.End = s.at
+	err = s.run()
+	if err != nil {
+		err = fmt.Errorf("scan binary log: %w", err)
+	}
+	return s.ext, err
+}
+
+// scan is one reading of a file.
+type scan struct {
+	l    *logFile
+	at   int64 // of the next event
+	ext  Extent
+	each func(Group) error
+
+	buf   []byte // the file from bufAt on
+	bufAt int64
+
+	group    Group
+	progress progress
+	// committed is when a group was committed, as its first event says; zero if that does not.
+	committed time.Time
+}
+
+// progress is how far a group has come.
+type progress uint8
+
+const (
+	// between groups.
+	between progress = iota
+	// undecided is a group whose next statement tells what it is.
+	undecided
+	// alone is a group of one statement and what stands before it.
+	alone
+	// inside a transaction, up to what commits it.
+	inside
+)
+
+func (s *scan) pos() Position { return Position{s.l.name, s.at} }
+
+func (s *scan) corrupt(what, format string, args ...any) error {
+	return &CorruptError{s.pos(), what, fmt.Sprintf(format, args...)}
+}
+
+func (s *scan) run() error {
+	for s.at < s.ext.Size {
+		var e Event
+		fault, err := s.event(&e)
+		if err != nil {
+			return err
+		}
+		if fault != nil {
+			return s.torn(e.Length, fault)
+		}
+		if s.ext.Ended {
+			return s.corrupt("binary log", "it goes on after its last event")
+		}
+		if err := s.take(&e); err != nil {
+			return err
+		}
+	}
+	if s.progress != between && s.ext.Torn == nil {
+		s.ext.Torn = s.corrupt("transaction", "it has no end")
+	}
+	return nil
+}
+
+// event reads the next event. Its body is what fits the buffer, the beginning of it. A fault is that
+// it is not what it must be; its length is set where it can be told.
+func (s *scan) event(e *Event) (fault, err error) {
+	have := s.ext.Size - s.at
+	b, err := s.bytes(min(have, headerLen))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) < headerLen {
+		return s.corrupt("event", "a header of %d bytes", len(b)), nil
+	}
+	n, err := eventLen(b, s.l.format)
+	if err != nil {
+		return located(err, s.pos()), nil
+	}
+	e.Type, e.Length, e.Offset, e.Format = EventType(b[4]), n, s.at, s.l.format
+	e.Timestamp, e.ServerID, e.Flags = le.Uint32(b), le.Uint32(b[5:]), le.Uint16(b[17:])
+	if end := le.Uint32(b[13:]); end != 0 && end != uint32(s.at+n) {
+		e.Length = 0
+		return s.corrupt(e.Type.String()+" event", "length %d, but it ends at %d", n, end), nil
+	}
+	if n > have {
+		return s.corrupt(e.Type.String()+" event", "%d bytes of %d", have, n), nil
+	}
+	if b, err = s.bytes(min(n, scanChunk)); err != nil {
+		return nil, err
+	}
+	if s.at == int64(len(magic)) {
+		e.Body = b[headerLen:]
+		return nil, nil // it was read, and its checksum minds a flag
+	}
+	e.Body = b[headerLen:]
+	if !s.l.format.Checksum {
+		return nil, nil
+	}
+	var want uint32
+	sum := crc32.ChecksumIEEE(b[:min(int64(len(b)), n-checksumLen)])
+	if n <= int64(len(b)) {
+		want = le.Uint32(b[n-checksumLen:])
+		e.Body = e.Body[:len(e.Body)-checksumLen]
+	} else if sum, want, err = s.sum(sum, int64(len(b)), n); err != nil {
+		return nil, err
+	}
+	if sum != want {
+		return s.corrupt(e.Type.String()+" event", "checksum %08x, not %08x", sum, want), nil
+	}
+	return nil, nil
+}
+
+// sum goes on with the checksum of an event of n bytes that does not fit the buffer, of which so
+// many are summed, and reads the one that it ends in.
+func (s *scan) sum(sum uint32, done, n int64) (got, want uint32, err error) {
+	b := make([]byte, scanChunk)
+	for done < n-checksumLen {
+		b = b[:min(int64(cap(b)), n-checksumLen-done)]
+		if err := s.l.read(b, s.at+done); err != nil {
+			return 0, 0, err
+		}
+		sum = crc32.Update(sum, crc32.IEEETable, b)
+		done += int64(len(b))
+	}
+	var tail [checksumLen]byte
+	if err := s.l.read(tail[:], s.at+n-checksumLen); err != nil {
+		return 0, 0, err
+	}
+	return sum, le.Uint32(tail[:]), nil
+}
+
+// bytes returns n bytes from the next event on, at most scanChunk.
+func (s *scan) bytes(n int64) ([]byte, error) {
+	if off := s.at - s.bufAt; off >= 0 && off+n <= int64(len(s.buf)) {
+		return s.buf[off : off+n], nil
+	}
+	if s.buf == nil {
+		s.buf = make([]byte, scanChunk)
+	}
+	s.buf = s.buf[:min(s.ext.Size-s.at, scanChunk)]
+	s.bufAt = s.at
+	if err := s.l.read(s.buf, s.at); err != nil {
+		return nil, err
+	}
+	return s.buf[:n], nil
+}
+
+// take goes on behind an event that is whole.
+func (s *scan) take(e *Event) error {
+	if err := s.follow(e); err != nil {
+		return err
+	}
+	s.at += e.Length
+	if s.progress == between {
+		s.ext.End = s.at
+	}
+	return nil
+}
