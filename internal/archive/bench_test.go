@@ -1,4 +1,4 @@
-package archive
+package archive_test
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
 )
 
 // BenchmarkAppend appends what a group of commits writes, on the disk of /var/tmp.
@@ -17,13 +19,13 @@ func BenchmarkAppend(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer os.RemoveAll(dir)
-			l, err := CreateLog(OSDisk{dir}, testID)
+			l, err := archive.CreateLog(archive.OSDisk{Dir: dir}, testID)
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer l.Close()
 			data := content(0, 0, size)
-			var p Position
+			var p archive.Position
 			took := make([]time.Duration, 0, b.N)
 			for b.Loop() {
 				began := time.Now()

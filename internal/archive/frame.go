@@ -83,8 +83,19 @@ func (f *frame) encode(b []byte, key uint32) []byte {
 // frameSum is the checksum of a frame with n bytes of payload. The key keeps frames of another
 // archive or epoch, in a segment that is used again, from being taken for this one's.
 func frameSum(b []byte, n int, key uint32) uint32 {
-	sum := crc32.Update(key, castagnoli, b[:36])
-	return crc32.Update(sum, castagnoli, b[frameHeader:frameHeader+n])
+	return Sum(key, b[:36], b[frameHeader:frameHeader+n])
+}
+
+// Key is what the checksums of a log, or of a base backup, begin with: that of the archive's id and
+// of the number of the epoch, or of the base.
+func Key(archive [16]byte, n uint32) uint32 { return Sum(0, le.AppendUint32(archive[:], n)) }
+
+// Sum goes on with a checksum, CRC-32C, over parts.
+func Sum(sum uint32, parts ...[]byte) uint32 {
+	for _, b := range parts {
+		sum = crc32.Update(sum, castagnoli, b)
+	}
+	return sum
 }
 
 // frameLength returns how many bytes of payload the frame that b begins with has; ok is false if

@@ -1,4 +1,4 @@
-package archive
+package archive_test
 
 import (
 	"bytes"
@@ -10,17 +10,18 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/archive/archivetest"
 )
 
 var cuts = flag.Int("cuts", 0, "how often TestPowerCuts cuts the power; 0 for 10000, or 800 in a quick run")
 
-var testID = LogID{Archive: [16]byte{1, 2, 3}, Epoch: 7}
+var testID = archive.LogID{Archive: [16]byte{1, 2, 3}, Epoch: 7}
 
 // small makes segments that fill within a few appends, one step after the other.
 func small(t *testing.T) {
-	size, aside := segmentSize, beside
-	segmentSize, beside = 12*BlockSize, func(f func()) { f() }
-	t.Cleanup(func() { segmentSize, beside = size, aside })
+	t.Cleanup(archive.SetSegments(12*archive.BlockSize, func(f func()) { f() }))
 }
 
 // content is what the server wrote into a file of its log from an offset on.
@@ -42,7 +43,7 @@ func (f *files) WriteAt(file uint32, b []byte, at int64) error {
 	if f.m == nil {
 		f.m = map[uint32][]byte{}
 	}
-	f.m[file] = put(f.m[file], b, int(at))
+	f.m[file] = archivetest.Put(f.m[file], b, int(at))
 	return nil
 }
 
@@ -55,23 +56,23 @@ func (f *files) Truncate(file uint32, size int64) error {
 
 // history is a log as its writer has seen it, over several lives.
 type history struct {
-	m   *model
+	m   *archivetest.Model
 	rng *rand.Rand
 	// from is where pruning may have come to; sizes are those of the server's files, and acked is
 	// the end of what Append has returned for.
-	asked Position
+	asked archive.Position
 	sizes map[uint32]int64
-	acked Position
+	acked archive.Position
 	// tried is where the log may end instead, if a cut was tried; more says that bytes behind acked
 	// were tried.
-	tried *Position
-	more  Position
+	tried *archive.Position
+	more  archive.Position
 }
 
 // check reads the log after a restart, and compares.
-func (h *history) check() (Position, error) {
+func (h *history) check() (archive.Position, error) {
 	var got files
-	from, end, err := ReadLog(h.m, testID, &got)
+	from, end, err := archive.ReadLog(h.m, testID, &got)
 	if err != nil {
 		return end, err
 	}
@@ -110,12 +111,12 @@ func (h *history) live() error {
 	if err != nil {
 		return err
 	}
-	var l *Log
+	var l *archive.Log
 	if err := h.again(func() (err error) {
-		if names, _ := h.m.Names(testID.dir()); len(names) == 0 {
-			l, err = CreateLog(h.m, testID)
+		if names, _ := h.m.Names(testID.Dir()); len(names) == 0 {
+			l, err = archive.CreateLog(h.m, testID)
 		} else {
-			l, err = OpenLog(h.m, testID, end)
+			l, err = archive.OpenLog(h.m, testID, end)
 		}
 		return err
 	}); err != nil {
@@ -139,23 +140,23 @@ func (h *history) live() error {
 			h.acked, h.more, h.tried = p, p, nil
 			h.sizes[p.File] = p.Offset
 		case 1:
-			p := Position{h.acked.File, h.rng.Int64N(h.acked.Offset + 1)}
+			p := archive.Position{File: h.acked.File, Offset: h.rng.Int64N(h.acked.Offset + 1)}
 			if h.asked.Before(p) {
 				h.asked = p
 			}
-			if err := h.again(func() error { return Prune(h.m, testID, p) }); err != nil {
+			if err := h.again(func() error { return archive.Prune(h.m, testID, p) }); err != nil {
 				return err
 			}
 		default:
 			p := h.acked
 			if p.Offset > 0 && h.rng.IntN(6) == 0 {
-				p = Position{File: p.File + 1}
+				p = archive.Position{File: p.File + 1}
 			}
-			n := 1 + h.rng.IntN(5*BlockSize)
+			n := 1 + h.rng.IntN(5*archive.BlockSize)
 			if h.rng.IntN(8) == 0 {
 				n *= 6 // more than a frame, and than a segment
 			}
-			h.more = Position{p.File, p.Offset + int64(n)}
+			h.more = archive.Position{File: p.File, Offset: p.Offset + int64(n)}
 			b := content(p.File, p.Offset, n)
 			if err := h.again(func() error {
 				if l.End() != h.acked && l.End() != p { // the first of its frames were there
@@ -174,7 +175,7 @@ func (h *history) live() error {
 // again tries what fails for a while, as the writer of a full disk does.
 func (h *history) again(f func() error) (err error) {
 	for range 100 {
-		if err = f(); err == nil || errors.Is(err, errCut) {
+		if err = f(); err == nil || errors.Is(err, archivetest.ErrCut) {
 			return err
 		}
 		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EIO) {
@@ -186,28 +187,28 @@ func (h *history) again(f func() error) (err error) {
 
 // lives runs a few lives of a log on a disk whose power is cut, and returns the first thing that is
 // wrong.
-func lives(seed uint64, met map[string]int, set func(*model)) error {
-	m := newModel(seed)
+func lives(seed uint64, met map[string]int, set func(*archivetest.Model)) error {
+	m := archivetest.New(seed)
 	set(m)
-	h := &history{m: m, rng: m.rng, sizes: map[uint32]int64{}}
+	h := &history{m: m, rng: m.Rand, sizes: map[uint32]int64{}}
 	for range 4 {
-		m.left = m.rng.IntN(120)
-		if err := h.live(); !errors.Is(err, errCut) {
+		m.Left = m.Rand.IntN(120)
+		if err := h.live(); !errors.Is(err, archivetest.ErrCut) {
 			return err
 		}
-		m.restart()
+		m.Restart()
 	}
 	_, err := h.check()
-	for what, n := range m.met {
+	for what, n := range m.Met {
 		met[what] += n
 	}
 	return err
 }
 
 // faults has calls fail for a while.
-func faults(m *model) {
-	m.fail = func(string, string) error {
-		switch m.rng.IntN(60) {
+func faults(m *archivetest.Model) {
+	m.Fail = func(string, string) error {
+		switch m.Rand.IntN(60) {
 		case 0:
 			return syscall.EIO
 		case 1:
@@ -227,7 +228,7 @@ func TestPowerCuts(t *testing.T) {
 		n = 800
 	}
 	for seed := range uint64(cmp.Or(n, 10_000) / 4) {
-		set := func(*model) {}
+		set := func(*archivetest.Model) {}
 		if seed%2 == 1 {
 			set = faults
 		}
@@ -246,10 +247,10 @@ func TestPowerCuts(t *testing.T) {
 // TestLyingDisks: a disk that does not keep its promises is found out.
 func TestLyingDisks(t *testing.T) {
 	small(t)
-	for name, set := range map[string]func(*model){
-		"a synchronous write does not last":     func(m *model) { m.lies.writeSync = true },
-		"a sync does not last":                  func(m *model) { m.lies.sync = true },
-		"a sync of the directory does not last": func(m *model) { m.lies.syncDir = true },
+	for name, set := range map[string]func(*archivetest.Model){
+		"a synchronous write does not last":     func(m *archivetest.Model) { m.Lies.WriteSync = true },
+		"a sync does not last":                  func(m *archivetest.Model) { m.Lies.Sync = true },
+		"a sync of the directory does not last": func(m *archivetest.Model) { m.Lies.SyncDir = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(200) {
@@ -264,17 +265,17 @@ func TestLyingDisks(t *testing.T) {
 }
 
 // written is a log of three segments.
-func written(t *testing.T) (*model, *Log) {
+func written(t *testing.T) (*archivetest.Model, *archive.Log) {
 	t.Helper()
 	small(t)
-	m := newModel(1)
-	l, err := CreateLog(m, testID)
+	m := archivetest.New(1)
+	l, err := archive.CreateLog(m, testID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
 	for i := range int64(30) {
-		if err := l.Append(Position{0, i * 1000}, content(0, i*1000, 1000)); err != nil {
+		if err := l.Append(archive.Position{File: 0, Offset: i * 1000}, content(0, i*1000, 1000)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -289,21 +290,21 @@ func TestFlippedBit(t *testing.T) {
 		at      int64
 		damaged bool
 	}{
-		"in a payload":                {1, 2*BlockSize + 300, true},
-		"in a frame's header":         {1, 3*BlockSize + 20, true},
-		"in the last of a segment":    {1, 11*BlockSize + 300, true},
+		"in a payload":                {1, 2*archive.BlockSize + 300, true},
+		"in a frame's header":         {1, 3*archive.BlockSize + 20, true},
+		"in the last of a segment":    {1, 11*archive.BlockSize + 300, true},
 		"in a segment's header":       {2, 9, true},
-		"in the middle of the last":   {3, 2*BlockSize + 300, true},
-		"in the padding":              {1, 2*BlockSize + 2000, false},
-		"in the last frame there is":  {3, 8*BlockSize + 300, false},
-		"where nothing was written":   {3, 11*BlockSize + 300, false},
-		"in a segment not yet in use": {4, 5*BlockSize + 300, false},
+		"in the middle of the last":   {3, 2*archive.BlockSize + 300, true},
+		"in the padding":              {1, 2*archive.BlockSize + 2000, false},
+		"in the last frame there is":  {3, 8*archive.BlockSize + 300, false},
+		"where nothing was written":   {3, 11*archive.BlockSize + 300, false},
+		"in a segment not yet in use": {4, 5*archive.BlockSize + 300, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, _ := written(t)
-			m.flip(testID.segment(tc.segment), tc.at)
-			_, end, err := ReadLog(m, testID, &files{})
-			var damaged *DamagedError
+			m.Flip(testID.SegmentName(tc.segment), tc.at)
+			_, end, err := archive.ReadLog(m, testID, &files{})
+			var damaged *archive.DamagedError
 			if errors.As(err, &damaged) != tc.damaged {
 				t.Errorf("it ends at %s, %v", end, err)
 			}
@@ -317,11 +318,11 @@ func TestFlippedBit(t *testing.T) {
 // TestMissingSegment: one that is gone, and not from the beginning.
 func TestMissingSegment(t *testing.T) {
 	m, _ := written(t)
-	if err := m.Remove(testID.segment(2)); err != nil {
+	if err := m.Remove(testID.SegmentName(2)); err != nil {
 		t.Fatal(err)
 	}
-	var damaged *DamagedError
-	if _, _, err := ReadLog(m, testID, Discard); !errors.As(err, &damaged) {
+	var damaged *archive.DamagedError
+	if _, _, err := archive.ReadLog(m, testID, archive.Discard); !errors.As(err, &damaged) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -329,21 +330,21 @@ func TestMissingSegment(t *testing.T) {
 // TestForeignSegment: one of another epoch or archive is not read as this one's.
 func TestForeignSegment(t *testing.T) {
 	m, l := written(t)
-	other := LogID{testID.Archive, testID.Epoch + 1}
-	if err := m.Mkdir(other.dir()); err != nil {
+	other := archive.LogID{Archive: testID.Archive, Epoch: testID.Epoch + 1}
+	if err := m.Mkdir(other.Dir()); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Rename(testID.segment(3), other.segment(1)); err != nil {
+	if err := m.Rename(testID.SegmentName(3), other.SegmentName(1)); err != nil {
 		t.Fatal(err)
 	}
-	var damaged *DamagedError
-	if _, _, err := ReadLog(m, other, Discard); !errors.As(err, &damaged) {
+	var damaged *archive.DamagedError
+	if _, _, err := archive.ReadLog(m, other, archive.Discard); !errors.As(err, &damaged) {
 		t.Errorf("got %v", err)
 	}
-	if err := l.Append(Position{0, 31000}, content(0, 31000, 10)); !errors.Is(err, ErrGap) {
+	if err := l.Append(archive.Position{File: 0, Offset: 31000}, content(0, 31000, 10)); !errors.Is(err, archive.ErrGap) {
 		t.Errorf("a gap: %v", err)
 	}
-	if err := l.Cut(Position{0, 31000}); !errors.Is(err, ErrGap) {
+	if err := l.Cut(archive.Position{File: 0, Offset: 31000}); !errors.Is(err, archive.ErrGap) {
 		t.Errorf("a cut behind the end: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package archive
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"path"
 	"strconv"
@@ -38,10 +37,7 @@ type LogID struct {
 }
 
 // key makes the checksums of this log differ from those of others.
-func (id LogID) key() uint32 {
-	b := le.AppendUint32(id.Archive[:], id.Epoch)
-	return crc32.Checksum(b, castagnoli)
-}
+func (id LogID) key() uint32 { return Key(id.Archive, id.Epoch) }
 
 // dir is where the segments of the log lie.
 func (id LogID) dir() string { return fmt.Sprintf("log/%06d", id.Epoch) }
@@ -58,7 +54,7 @@ func (id LogID) header(n uint64) []byte {
 	copy(b[8:], id.Archive[:])
 	le.PutUint32(b[24:], id.Epoch)
 	le.PutUint64(b[32:], n)
-	le.PutUint32(b[40:], crc32.Checksum(b[:40], castagnoli))
+	le.PutUint32(b[40:], Sum(0, b[:40]))
 	return b
 }
 

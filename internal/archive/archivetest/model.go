@@ -1,4 +1,6 @@
-package archive
+// Package archivetest gives tests of packages above archive a disk that forgets what was not synced,
+// as a power failure does.
+package archivetest
 
 import (
 	"errors"
@@ -9,37 +11,40 @@ import (
 	"path"
 	"slices"
 	"sync"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
 )
 
-// errCut is what everything returns after the power was cut.
-var errCut = errors.New("the power is cut")
+// ErrCut is what everything returns after the power was cut.
+var ErrCut = errors.New("the power is cut")
 
 // sector is the unit, in bytes, that a disk writes as a whole.
 const sector = 512
 
-// model is a Disk that forgets. Until it is synced, each sector that was written may be there after
-// a power cut or not, in any combination, and each name too. What lies below is faults a test asks for.
-type model struct {
-	mu  sync.Mutex
-	rng *rand.Rand
-	// inodes by number: what is in the cache, and what may be on the plate.
-	dirs map[string]*modelDir
-	// left is how many calls go on until the power is cut; negative for ever.
-	left  int
-	calls int
-	cut   bool
-	// kind of call that was cut, for the count of what was met
-	met map[string]int
+// Model is a Disk that forgets. Until it is synced, each sector that was written may be there after
+// a power cut or not, in any combination, and each name too.
+type Model struct {
+	// Rand decides; a test may draw from it too, between the calls.
+	Rand *rand.Rand
+	// Left is how many calls go on until the power is cut; negative for ever.
+	Left int
+	// Met counts the kinds of calls in which the power was cut.
+	Met map[string]int
+	// Lies are promises that this disk does not keep, for negative controls.
+	Lies struct{ WriteSync, Sync, SyncDir bool }
+	// Fail returns the error of a call, nil for none.
+	Fail func(call, name string) error
 
-	// Negative controls: promises that this disk does not keep.
-	lies struct{ writeSync, sync, syncDir bool }
-	// fail returns the error of a call, nil for none; full says that nothing more fits.
-	fail func(call, name string) error
+	mu   sync.Mutex
+	dirs map[string]*dir
+	cut  bool
 }
 
-// modelDir has the names as they are, and those that may be there after a cut: for each name the
+var _ archive.Disk = (*Model)(nil)
+
+// dir has the names as they are, and those that may be there after a cut: for each name the
 // states since the last SyncDir.
-type modelDir struct {
+type dir struct {
 	now    map[string]*inode
 	states map[string][]*inode // nil for not there; the first is what lasts
 }
@@ -51,41 +56,41 @@ type inode struct {
 	unsure map[int][][]byte // by sector, oldest first, without what lasts
 }
 
-func newModel(seed uint64) *model {
-	m := &model{rng: rand.New(rand.NewPCG(seed, 27)), dirs: map[string]*modelDir{}, left: -1, met: map[string]int{}}
-	m.dirs["."] = newModelDir()
+// New returns an empty disk.
+func New(seed uint64) *Model {
+	m := &Model{Rand: rand.New(rand.NewPCG(seed, 27)), dirs: map[string]*dir{}, Left: -1, Met: map[string]int{}}
+	m.dirs["."] = newDir()
 	return m
 }
 
-func newModelDir() *modelDir {
-	return &modelDir{now: map[string]*inode{}, states: map[string][]*inode{}}
+func newDir() *dir {
+	return &dir{now: map[string]*inode{}, states: map[string][]*inode{}}
 }
 
 // call counts a call, and cuts the power when its time has come: during says what a write in flight
 // leaves behind.
-func (m *model) call(what, name string, during func()) error {
+func (m *Model) call(what, name string, during func()) error {
 	if m.cut {
-		return errCut
+		return ErrCut
 	}
-	if m.left == 0 {
+	if m.Left == 0 {
 		m.cut = true
-		m.met[what]++
-		if during != nil && m.rng.IntN(2) == 0 {
+		m.Met[what]++
+		if during != nil && m.Rand.IntN(2) == 0 {
 			during()
 		}
-		return errCut
+		return ErrCut
 	}
-	m.left--
-	m.calls++
-	if m.fail != nil {
-		if err := m.fail(what, name); err != nil {
+	m.Left--
+	if m.Fail != nil {
+		if err := m.Fail(what, name); err != nil {
 			return &fs.PathError{Op: what, Path: name, Err: err}
 		}
 	}
 	return nil
 }
 
-func (m *model) dir(name string) (*modelDir, string, error) {
+func (m *Model) dir(name string) (*dir, string, error) {
 	d := m.dirs[path.Dir(name)]
 	if d == nil {
 		return nil, "", &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
@@ -94,7 +99,7 @@ func (m *model) dir(name string) (*modelDir, string, error) {
 }
 
 // set gives a name another meaning.
-func (d *modelDir) set(name string, to *inode) {
+func (d *dir) set(name string, to *inode) {
 	if d.states[name] == nil {
 		d.states[name] = []*inode{d.now[name]}
 	}
@@ -106,24 +111,25 @@ func (d *modelDir) set(name string, to *inode) {
 	}
 }
 
-// Mkdir lasts at once: the parent's sync is not what is tried here.
-func (m *model) Mkdir(name string) error {
+// Mkdir implements archive.Disk. It lasts at once: the parent's sync is not what is tried here.
+func (m *Model) Mkdir(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.call("mkdir", name, nil); err != nil {
 		return err
 	}
 	if m.dirs[name] == nil {
-		m.dirs[name] = newModelDir()
+		m.dirs[name] = newDir()
 	}
 	return nil
 }
 
-func (m *model) Names(dir string) ([]string, error) {
+// Names implements archive.Disk.
+func (m *Model) Names(dir string) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.cut {
-		return nil, errCut
+		return nil, ErrCut
 	}
 	var names []string
 	if d := m.dirs[dir]; d != nil {
@@ -135,7 +141,8 @@ func (m *model) Names(dir string) ([]string, error) {
 	return names, nil
 }
 
-func (m *model) Create(name string) (File, error) {
+// Create implements archive.Disk.
+func (m *Model) Create(name string) (archive.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.call("create", name, nil); err != nil {
@@ -147,14 +154,15 @@ func (m *model) Create(name string) (File, error) {
 	}
 	i := &inode{unsure: map[int][][]byte{}}
 	d.set(base, i)
-	return &modelFile{m, i, name}, nil
+	return &file{m, i, name}, nil
 }
 
-func (m *model) Open(name string) (File, error) {
+// Open implements archive.Disk.
+func (m *Model) Open(name string) (archive.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.cut {
-		return nil, errCut
+		return nil, ErrCut
 	}
 	d, base, err := m.dir(name)
 	if err != nil {
@@ -163,10 +171,11 @@ func (m *model) Open(name string) (File, error) {
 	if d.now[base] == nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return &modelFile{m, d.now[base], name}, nil
+	return &file{m, d.now[base], name}, nil
 }
 
-func (m *model) Rename(from, to string) error {
+// Rename implements archive.Disk.
+func (m *Model) Rename(from, to string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.call("rename", to, nil); err != nil {
@@ -189,7 +198,8 @@ func (m *model) Rename(from, to string) error {
 	return nil
 }
 
-func (m *model) Remove(name string) error {
+// Remove implements archive.Disk.
+func (m *Model) Remove(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.call("remove", name, nil); err != nil {
@@ -206,27 +216,28 @@ func (m *model) Remove(name string) error {
 	return nil
 }
 
-func (m *model) SyncDir(dir string) error {
+// SyncDir implements archive.Disk.
+func (m *Model) SyncDir(dir string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.call("syncdir", dir, nil); err != nil {
 		return err
 	}
-	if d := m.dirs[dir]; d != nil && !m.lies.syncDir {
+	if d := m.dirs[dir]; d != nil && !m.Lies.SyncDir {
 		clear(d.states)
 	}
 	return nil
 }
 
-// restart is the disk after a power cut, as the next process finds it.
-func (m *model) restart() {
+// Restart is the disk after a power cut, as the next process finds it.
+func (m *Model) Restart() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen := map[*inode]bool{}
 	for _, d := range m.dirs {
 		for name, states := range d.states {
 			delete(d.now, name)
-			if i := states[m.rng.IntN(len(states))]; i != nil {
+			if i := states[m.Rand.IntN(len(states))]; i != nil {
 				d.now[name] = i
 			}
 		}
@@ -234,11 +245,11 @@ func (m *model) restart() {
 		for _, i := range d.now {
 			if !seen[i] {
 				seen[i] = true
-				i.forget(m.rng)
+				i.forget(m.Rand)
 			}
 		}
 	}
-	m.cut, m.left = false, -1
+	m.cut, m.Left = false, -1
 }
 
 // forget makes of a file what a power cut leaves of it.
@@ -246,14 +257,15 @@ func (i *inode) forget(rng *rand.Rand) {
 	data := slices.Clone(i.lasts)
 	for n, versions := range i.unsure {
 		if k := rng.IntN(len(versions) + 1); k > 0 {
-			data = put(data, versions[k-1], n*sector)
+			data = Put(data, versions[k-1], n*sector)
 		}
 	}
 	i.data, i.lasts = data, slices.Clone(data)
 	clear(i.unsure)
 }
 
-func put(data, b []byte, at int) []byte {
+// Put writes b into data, which grows where it must.
+func Put(data, b []byte, at int) []byte {
 	if grow := at + len(b) - len(data); grow > 0 {
 		data = append(data, make([]byte, grow)...)
 	}
@@ -263,7 +275,7 @@ func put(data, b []byte, at int) []byte {
 
 // write puts bytes into the cache.
 func (i *inode) write(b []byte, at int64) {
-	i.data = put(i.data, b, int(at))
+	i.data = Put(i.data, b, int(at))
 	for n := int(at) / sector; n*sector < int(at)+len(b); n++ {
 		end := min((n+1)*sector, len(i.data))
 		i.unsure[n] = append(i.unsure[n], slices.Clone(i.data[n*sector:end]))
@@ -274,23 +286,23 @@ func (i *inode) write(b []byte, at int64) {
 func (i *inode) settle(at int64, n int) {
 	for s := int(at) / sector; s*sector < int(at)+n; s++ {
 		if v := i.unsure[s]; len(v) > 0 {
-			i.lasts = put(i.lasts, v[len(v)-1], s*sector)
+			i.lasts = Put(i.lasts, v[len(v)-1], s*sector)
 			delete(i.unsure, s)
 		}
 	}
 }
 
-type modelFile struct {
-	m    *model
+type file struct {
+	m    *Model
 	i    *inode
 	name string
 }
 
-func (f *modelFile) ReadAt(b []byte, at int64) (int, error) {
+func (f *file) ReadAt(b []byte, at int64) (int, error) {
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
 	if f.m.cut {
-		return 0, errCut
+		return 0, ErrCut
 	}
 	if at >= int64(len(f.i.data)) {
 		return 0, io.EOF
@@ -302,7 +314,7 @@ func (f *modelFile) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
-func (f *modelFile) WriteAt(b []byte, at int64) (int, error) {
+func (f *file) WriteAt(b []byte, at int64) (int, error) {
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
 	if err := f.m.call("write", f.name, func() { f.i.write(b, at) }); err != nil {
@@ -312,47 +324,47 @@ func (f *modelFile) WriteAt(b []byte, at int64) (int, error) {
 	return len(b), nil
 }
 
-func (f *modelFile) WriteSync(b []byte, at int64) error {
+func (f *file) WriteSync(b []byte, at int64) error {
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
-	if at%BlockSize != 0 || len(b)%BlockSize != 0 {
+	if at%archive.BlockSize != 0 || len(b)%archive.BlockSize != 0 {
 		return fmt.Errorf("write %d bytes at %d: not aligned", len(b), at)
 	}
 	if err := f.m.call("writesync", f.name, func() { f.i.write(b, at) }); err != nil {
-		if !errors.Is(err, errCut) && f.m.rng.IntN(2) == 0 {
+		if !errors.Is(err, ErrCut) && f.m.Rand.IntN(2) == 0 {
 			f.i.write(b, at) // it failed, and is there
 		}
 		return err
 	}
 	f.i.write(b, at)
-	if !f.m.lies.writeSync {
+	if !f.m.Lies.WriteSync {
 		f.i.settle(at, len(b))
 	}
 	return nil
 }
 
-func (f *modelFile) Sync() error {
+func (f *file) Sync() error {
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
 	if err := f.m.call("sync", f.name, nil); err != nil {
 		return err
 	}
-	if !f.m.lies.sync {
+	if !f.m.Lies.Sync {
 		f.i.settle(0, len(f.i.data))
 	}
 	return nil
 }
 
-func (f *modelFile) Size() (int64, error) {
+func (f *file) Size() (int64, error) {
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
 	return int64(len(f.i.data)), nil
 }
 
-func (f *modelFile) Close() error { return nil }
+func (f *file) Close() error { return nil }
 
-// flip changes a bit of a file for good.
-func (m *model) flip(name string, at int64) {
+// Flip changes a bit of a file for good.
+func (m *Model) Flip(name string, at int64) {
 	i := m.dirs[path.Dir(name)].now[path.Base(name)]
 	i.data[at] ^= 4
 	if int(at) < len(i.lasts) {
