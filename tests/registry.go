@@ -106,6 +106,7 @@ var Packages = []Package{
 	{Path: "internal/supervisor", Race: true, Least: 10, Needed: []string{`TestSnapshotOutside(/.*)?`}},
 	{Path: "internal/binlog", Least: 100, Needed: []string{`Test.*`}},
 	{Path: "internal/archive", Least: 12, Needed: []string{`Test.*`}},
+	{Path: "internal/basebackup", Race: true, Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/shipper", Race: true, Least: 2, Needed: []string{`Test.*`}},
 	{Path: "internal/bench/report", Least: 34, Needed: []string{
 		`TestInBrowser(/.*)?`,

@@ -3,6 +3,7 @@ package sys
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -110,6 +111,15 @@ func (d *Dir) Modified() (int64, error) {
 		return 0, &os.PathError{Op: "stat", Path: d.path, Err: err}
 	}
 	return st.Mtim.Nano(), nil
+}
+
+// Mode is the permission bits of d.
+func (d *Dir) Mode() (fs.FileMode, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(d.fd, &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: d.path, Err: err}
+	}
+	return fs.FileMode(st.Mode) & fs.ModePerm, nil
 }
 
 // Remove removes the file of one name in d, or the link itself. One that is not there is no error.
