@@ -2,7 +2,9 @@ package binlog
 
 import (
 	"bytes"
+	"fmt"
 	"hash/crc32"
+	"os"
 )
 
 // Flavour is who writes a log.
@@ -98,4 +100,19 @@ func (f *Format) Event() []byte {
 	b[n-1] = 0
 	le.PutUint32(b[n:], crc32.ChecksumIEEE(b[:n]))
 	return b
+}
+
+// MarkClosed takes the mark from a file of a log that its server still writes to it. That is no part of
+// a checksum.
+func MarkClosed(f *os.File) error {
+	const at = 4 + 17
+	var b [1]byte
+	if _, err := f.ReadAt(b[:], at); err != nil {
+		return fmt.Errorf("read binary log: %w", err)
+	}
+	b[0] &^= flagInUse
+	if _, err := f.WriteAt(b[:], at); err != nil {
+		return fmt.Errorf("write binary log: %w", err)
+	}
+	return nil
 }

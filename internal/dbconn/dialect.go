@@ -26,4 +26,10 @@ type Dialect struct {
 	Detached string
 	// ReadOnlyDatabases says that a single database can be made read only.
 	ReadOnlyDatabases bool
+	// Applier is how it speaks of replicas.
+	Applier ApplierWords
+	// GTIDState is the global variable with which GTIDs the binary log goes on from, "" if it has none.
+	GTIDState string
+	// AppliedGTIDs is the global variable of those that an applier has applied, "" if it notes none.
+	AppliedGTIDs string
 }

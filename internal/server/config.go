@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -54,11 +56,18 @@ func KeyPath(runDir string) string { return filepath.Join(runDir, "key.pem") }
 func rsaKeyPath(runDir string) string    { return filepath.Join(runDir, "rsa.pem") }
 func rsaPublicPath(runDir string) string { return filepath.Join(runDir, "rsa-public.pem") }
 
+// RelayLog is the path of the relay log of a Replay, below its tmpdir: of its files but for the
+// number behind the dot, and of its index but for ".index".
+func RelayLog(tmpDir string) string { return filepath.Join(tmpDir, "relay", "relay") }
+
 // Render returns the option file of one start: every line under its reason. It
 // fails on a --set that Ramaria itself relies on.
 func (s *Server) Render(c Config) (string, error) {
 	if err := s.CheckSet(c.Set, c.NoLog); err != nil {
 		return "", err
+	}
+	if c.Stage == Replay {
+		c.Set = s.withoutLog(c.Set)
 	}
 	facts := c.facts(s)
 	var b strings.Builder
@@ -99,6 +108,23 @@ func (s *Server) Render(c Config) (string, error) {
 		fmt.Fprintf(&b, "\n# set by --set\n%s\n", line)
 	}
 	return b.String(), nil
+}
+
+// logWords begin the names of options about logs and replication, and notReplayed are others that a Replay
+// has its own for, or no use.
+var (
+	logWords    = []string{"binlog_", "encrypt_binlog", "gtid_", "log_bin", "log_replica_", "log_slave_", "max_binlog_", "max_relay_", "relay_", "replica_", "replicate_", "report_", "rpl_", "slave_", "source_", "master_", "sync_", "wsrep_", "group_replication_", "expire_logs_"}
+	notReplayed = map[string]bool{"event_scheduler": true, "read_only": true, "super_read_only": true, "init_connect": true, "max_connections": true, "server_id": true, "innodb_flush_log_at_trx_commit": true, "innodb_doublewrite": true, "innodb_fast_shutdown": true}
+)
+
+// withoutLog are the settings that a Replay takes over.
+func (s *Server) withoutLog(set map[string]string) map[string]string {
+	set = maps.Clone(set)
+	maps.DeleteFunc(set, func(name, _ string) bool {
+		name = optionMeant(name)
+		return notReplayed[name] || slices.ContainsFunc(logWords, func(word string) bool { return strings.HasPrefix(name, word) })
+	})
+	return set
 }
 
 // Settings are the options of a start on a kind of volume that are the same wherever it is on this machine, as
@@ -148,6 +174,10 @@ func (c Config) facts(s *Server) map[string]string {
 		factRSA:             rsaPublicPath(c.RunDir),
 		factPageSize:        "",
 		factTempTablespaces: filepath.Join(c.TmpDir, tempTablespaces),
+		factRelayLog:        RelayLog(c.TmpDir),
+		factRelayIndex:      RelayLog(c.TmpDir) + ".index",
+		factRelayInfo:       RelayLog(c.TmpDir) + ".info",
+		factSourceInfo:      filepath.Join(filepath.Dir(RelayLog(c.TmpDir)), "source.info"),
 
 		factServerID: strconv.FormatUint(uint64(max(1, c.ServerID)), 10),
 	}

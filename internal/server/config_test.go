@@ -21,7 +21,7 @@ func TestRender(t *testing.T) {
 		testServer(Version{10, 11, 14}), testServer(Version{11, 4, 9}), testServer(Version{11, 8, 6}),
 		testMySQL(Version{8, 0, 19}), testMySQL(Version{8, 0, 42}), testMySQL(Version{8, 4, 5}), testMySQL(Version{9, 7, 4}),
 	} {
-		for stage, name := range map[Stage]string{Run: "run", Build: "build", Bootstrap: "bootstrap"} {
+		for stage, name := range map[Stage]string{Run: "run", Build: "build", Bootstrap: "bootstrap", Replay: "replay"} {
 			for _, volume := range []string{"shm", "xfs", "disk"} {
 				if stage != Run && volume != "shm" {
 					continue

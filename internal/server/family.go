@@ -43,6 +43,8 @@ type Family struct {
 	dialect  dbconn.Dialect
 	withheld []privilege
 	readOnly Version
+	// replica is the first version that says REPLICA for SLAVE, the zero Version if none does.
+	replica Version
 
 	// block returns a statement that carries out others, one after the other, up to the first
 	// that fails; nil if the server has none outside of a stored program.
@@ -116,6 +118,9 @@ func (s *Server) Dialect() dbconn.Dialect {
 		if s.Version.Compare(p.since) >= 0 {
 			d.Withheld = append(d.Withheld, p.name)
 		}
+	}
+	if f.replica != (Version{}) && s.Version.Compare(f.replica) >= 0 {
+		d.Applier = dbconn.ReplicaWords
 	}
 	d.ReadOnlyDatabases = f.readOnly != (Version{}) && s.Version.Compare(f.readOnly) >= 0
 	return d

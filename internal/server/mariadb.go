@@ -26,6 +26,9 @@ var mariadbFamily = Family{
 	upgrader:   upgrader{name: "mariadb-upgrade", calls: []string{"mariadb", "mariadb-check"}},
 
 	dialect: dbconn.Dialect{
+		// The one of 10.6 to 11.8; its REPLICA is a synonym since 10.5.
+		Applier:   dbconn.ApplierWords{Source: "MASTER", Option: "MASTER", Replica: "SLAVE", Column: "Slave", NoGTID: "MASTER_USE_GTID=no"},
+		GTIDState: "gtid_binlog_state", AppliedGTIDs: "gtid_slave_pos",
 		CreateUsers:  func(_, identified string) []string { return []string{"CREATE OR REPLACE USER " + identified} },
 		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",
 		ObeyReadOnly: "READ_ONLY ADMIN",

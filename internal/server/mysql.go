@@ -25,6 +25,7 @@ var mysqlFamily = Family{
 	LogReaders: []string{"mysqlbinlog"},
 
 	dialect: dbconn.Dialect{
+		Applier: dbconn.SlaveWords,
 		CreateUsers: func(names, identified string) []string {
 			return []string{"DROP USER IF EXISTS " + names, "CREATE USER " + identified}
 		},
@@ -67,6 +68,8 @@ var mysqlFamily = Family{
 
 	cascades: Version{9, 6, 0},
 	readOnly: Version{8, 0, 22},
+	// https://dev.mysql.com/doc/relnotes/mysql/8.0/en/news-8-0-23.html
+	replica: Version{8, 0, 23},
 	// It takes 8 ms a table whatever there is in it, and then a fifth of INSERT ... SELECT. Releases before
 	// 8.0.29 do not describe columns that were added at once (INSTANT).
 	transports: 5000, transportsSince: Version{9, 7, 0},

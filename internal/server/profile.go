@@ -19,11 +19,14 @@ const (
 	Bootstrap
 	// Stock is a server as it comes, for comparison: only paths are set.
 	Stock
+	// Replay applies a log to a data directory that is thrown away should that not succeed: no
+	// binary log, no network, no events, the relay log below TmpDir (see RelayLog).
+	Replay
 )
 
 // always is every stage with settings of ours; paths is every stage.
 const (
-	always = Run | Build | Bootstrap
+	always = Run | Build | Bootstrap | Replay
 	paths  = always | Stock
 )
 
@@ -99,6 +102,10 @@ const (
 
 	factMostPool        = "{most_pool}"
 	factTempTablespaces = "{temp_tablespaces}"
+	factRelayLog        = "{relay_log}"
+	factRelayIndex      = "{relay_index}"
+	factRelayInfo       = "{relay_info}"
+	factSourceInfo      = "{source_info}"
 )
 
 // BinlogName is the base name of the binary log, relative to the data directory:
@@ -137,7 +144,7 @@ var pathSettings = []setting{
 	{name: "socket", value: factSocket, stages: paths, fixed: true, why: "in the instance's directory, which only its owner can enter"},
 	{name: "pid_file", value: factPidFile, stages: paths, fixed: true, why: "beside the socket, so that no clone inherits it"},
 	{name: "tmpdir", value: factTmpDir, stages: paths, fixed: true, why: "temporary tables and sorts stay where --tmpdir says, by default in the instance's own directory, on xfs and zram in a tmpfs mounted there for the server alone"},
-	{name: "init_file", value: factInitFile, stages: Run | Build | Stock, fixed: true, why: "sets up the supervisor's and the application's account before anybody can connect"},
+	{name: "init_file", value: factInitFile, stages: Run | Build | Stock | Replay, fixed: true, why: "sets up the supervisor's and the application's account before anybody can connect"},
 	{name: "lc_messages_dir", value: factMessages, stages: paths, fixed: true, why: "the error messages of this very server, wherever it was unpacked"},
 	{name: "character_sets_dir", value: factCharsets, stages: paths, fixed: true, why: "the character sets of this very server"},
 	{name: "plugin_dir", value: factPlugins, stages: paths, fixed: true, why: "the plugins of this very server"},

@@ -12,6 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Running is a server that one test has for itself, without any database of the
@@ -40,6 +41,27 @@ type Running struct {
 // files are kept and their path is said.
 func Start(t testing.TB, s *server.Server) *Running {
 	t.Helper()
+	return start(t, s, func(r *Running) error {
+		if err := r.configure(server.Bootstrap); err != nil {
+			return err
+		}
+		return r.bootstrap(t.Context())
+	})
+}
+
+// StartOn is Start on a copy of a data directory.
+func StartOn(t testing.TB, s *server.Server, dataDir string) *Running {
+	t.Helper()
+	return start(t, s, func(r *Running) error {
+		if err := errors.Join(os.Remove(r.DataDir()), sys.CopyTree(t.Context(), dataDir, r.DataDir(), nil)); err != nil {
+			return err
+		}
+		return r.Account.Own(r.DataDir(), 0o700)
+	})
+}
+
+func start(t testing.TB, s *server.Server, lay func(*Running) error) *Running {
+	t.Helper()
 	if len(s.Client.Argv) == 0 {
 		t.Fatalf("%s in %s has no client", s.Name(), s.Dir)
 	}
@@ -58,10 +80,7 @@ func Start(t testing.TB, s *server.Server) *Running {
 	if err := errors.Join(os.Chmod(dir, 0o711), server.MakeDirs(r.Account, r.path("data"), r.path("run"), r.path("tmp"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.configure(server.Bootstrap); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.bootstrap(t.Context()); err != nil {
+	if err := lay(r); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.configure(server.Run); err != nil {
@@ -155,6 +174,14 @@ func (r *Running) start(t testing.TB) error {
 
 // Kill ends the server as kill -9 does.
 func (r *Running) Kill() { r.proc.Kill() }
+
+// Stop shuts the server down cleanly.
+func (r *Running) Stop(t testing.TB) {
+	t.Helper()
+	if err := r.proc.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // Restart starts a killed server again on its data directory.
 func (r *Running) Restart(t testing.TB) {

@@ -1,0 +1,125 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// Job replays logs into a data directory that was shut down cleanly.
+type Job struct {
+	// Server is that which wrote the logs, and Account the one that it runs under.
+	Server  *server.Server
+	Account server.Account
+	// Dir is a directory of the caller's, which Account may pass through (0711). It holds the log of
+	// the server, and meanwhile relay logs; room for all logs is needed, where blocks cannot be shared.
+	Dir string
+	// RunDir is where the socket is to be, since Dir may be too long a path for that; "" is Dir/run.
+	RunDir string
+	// DataDir belongs to Account, and Volume is the kind of volume that it lies in.
+	DataDir, Volume string
+	// PageSize and Set are as in server.Config. What Set has about logs and replication is passed over.
+	PageSize int
+	Set      map[string]string
+	// Unconfined is as in server.Config.
+	Unconfined bool
+	// Logs are the files, in order. Those of several epochs may follow each other.
+	Logs []Log
+	// Progress, unless nil, is told now and then how many bytes of the logs are applied.
+	Progress func(done, total int64)
+}
+
+// Log is a part of a file of a binary log.
+type Log struct {
+	// Path is the file, as the server wrote it. No server can write to its directory.
+	Path string
+	// From and To are where groups end (binlog.Group), or what stands between them. From is 4 or 0 but
+	// for the first file; 0 for To is the end of the last group that is whole.
+	From, To int64
+	// Given says that the file may be used up, which saves a copy.
+	Given bool
+}
+
+// Result is what was done.
+type Result struct {
+	// Groups and Bytes are how much was applied, and Seconds how long that took, with start and
+	// shutdown of the server.
+	Groups, Bytes int64
+	Seconds       float64
+	// GTIDState is the state with which MariaDB's next log must begin (dbconn.Dialect.SeedGTIDs), ""
+	// if it has none.
+	GTIDState string
+}
+
+// Run applies the logs. Errors are *binlog.CorruptError for a log that is damaged, before anything was
+// applied, and *ApplyError where the server could not apply what it reads.
+func (j *Job) Run(ctx context.Context) (Result, error) {
+	r, err := j.run(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("replay binary log: %w", err)
+	}
+	return r, nil
+}
+
+// run is the whole of a replay, step by step.
+func (j *Job) run(ctx context.Context) (_ Result, err error) {
+	began := time.Now()
+	plan, err := j.plan(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if plan.groups > 0 {
+		if err := j.apply(ctx, plan); err != nil {
+			return Result{}, err
+		}
+	}
+	return Result{Groups: plan.groups, Bytes: plan.bytes, Seconds: time.Since(began).Seconds(), GTIDState: plan.gtids.String()}, nil
+}
+
+// apply has a server apply what is planned.
+func (j *Job) apply(ctx context.Context, p *plan) (err error) {
+	s := &session{Job: j, plan: p, admin: dbconn.Login{User: adminUser(), Password: dbconn.NewPassword()}}
+	defer func() {
+		err = errors.Join(err, s.clear())
+	}()
+	for _, step := range []func(context.Context) error{
+		s.prepare, s.layRelayLog, s.start, s.takeRelayLog, s.wait, s.forget, s.removeAdmin, s.stop, s.removeTraces,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Job) runDir() string {
+	if j.RunDir != "" {
+		return j.RunDir
+	}
+	return filepath.Join(j.Dir, "run")
+}
+
+func (j *Job) tmpDir() string  { return filepath.Join(j.Dir, "replay-tmp") }
+func (j *Job) logPath() string { return filepath.Join(j.Dir, "replay.log") }
+
+// adminUser is a name that no account has.
+func adminUser() string { return "replay_" + dbconn.NewPassword()[:8] }
+
+// names are what lies in a directory.
+func names(dir string) (map[string]bool, error) {
+	d, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	list := map[string]bool{}
+	for _, e := range d {
+		list[e.Name()] = true
+	}
+	return list, nil
+}

@@ -1,0 +1,246 @@
+package replay
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// serverID is the number of the server that applies: one of its own, since an applier passes over what it
+// takes for its own. The profile has it apply that too.
+const serverID = 4294967294
+
+// poll is how often the applier is asked how far it is.
+const poll = 50 * time.Millisecond
+
+// session is a Job at work.
+type session struct {
+	*Job
+	plan  *plan
+	admin dbconn.Login
+	proc  *server.Process
+	db    *sql.DB
+	// before are the names in the data directory, as they were.
+	before map[string]bool
+	// applied are the GTIDs that a replica had applied before, quoted.
+	applied string
+}
+
+// ApplyError says that the server could not apply what the log has.
+type ApplyError struct {
+	// Path and Offset are where the transaction begins, or one before it: several are applied at once.
+	Path   string
+	Offset int64
+	// Errno is the server's number, and Text what it says, mostly with the statement.
+	Errno int
+	Text  string
+}
+
+func (e *ApplyError) Error() string {
+	return fmt.Sprintf("apply %s from %d on: error %d: %s", e.Path, e.Offset, e.Errno, e.Text)
+}
+
+// prepare makes the directories and files of a start.
+func (s *session) prepare(context.Context) (err error) {
+	if s.before, err = names(s.DataDir); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(s.tmpDir()); err != nil {
+		return fmt.Errorf("remove what an earlier replay left: %w", err)
+	}
+	if err := server.MakeDirs(s.Account, s.runDir()); err != nil {
+		return err
+	}
+	// It is the caller's until the relay log is there.
+	if err := os.Mkdir(s.tmpDir(), 0o711); err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	return nil
+}
+
+// config is what the server is started with.
+func (s *session) config() server.Config {
+	return server.Config{
+		Stage: server.Replay, Volume: s.Volume, DataDir: s.DataDir, RunDir: s.runDir(), TmpDir: s.tmpDir(), InitFile: filepath.Join(s.runDir(), "init.sql"),
+		ServerID: serverID, PageSize: s.PageSize, Set: s.Set, Unconfined: s.Unconfined,
+	}
+}
+
+// start starts the server and waits for its first answer.
+func (s *session) start(ctx context.Context) error {
+	if err := s.Account.Own(s.tmpDir(), 0o700); err != nil {
+		return err
+	}
+	c := s.config()
+	text, err := s.Server.Render(c)
+	if err != nil {
+		return err
+	}
+	option := filepath.Join(s.runDir(), "my.cnf")
+	err = errors.Join(server.WritePrivate(option, []byte(text), s.Account), server.WritePrivate(c.InitFile, []byte(s.Server.Dialect().AdminSQL(s.admin)), s.Account))
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("open server log: %w", err)
+	}
+	defer log.Close()
+	if s.proc, err = s.Server.Start(option, c, s.Account, s.Dir, log, server.Unsynced); err != nil {
+		return err
+	}
+	socket := server.SocketPath(s.runDir())
+	if s.db, err = dbconn.Open(socket, s.admin, ""); err != nil {
+		return err
+	}
+	return s.proc.Ready(ctx, s.db, socket, s.logPath())
+}
+
+func (s *session) exec(ctx context.Context, statement string) error {
+	if _, err := s.db.ExecContext(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}
+
+// takeRelayLog makes the server a replica with that relay log, and starts its applier.
+func (s *session) takeRelayLog(ctx context.Context) error {
+	d, last := s.Server.Dialect(), len(s.plan.parts)-1
+	if d.AppliedGTIDs != "" {
+		if err := s.db.QueryRowContext(ctx, "SELECT QUOTE(@@GLOBAL."+d.AppliedGTIDs+")").Scan(&s.applied); err != nil {
+			return fmt.Errorf("read %s: %w", d.AppliedGTIDs, err)
+		}
+	}
+	if err := s.exec(ctx, d.ApplyFrom(relayName(0), s.plan.parts[0].From)); err != nil {
+		return err
+	}
+	return s.exec(ctx, d.StartApplier(relayName(last), s.plan.parts[last].to))
+}
+
+// wait waits until all is applied.
+func (s *session) wait(ctx context.Context) error {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.proc.Done():
+			return s.died()
+		case <-tick.C:
+		}
+		state, err := s.Server.Dialect().ApplierState(ctx, s.db)
+		if err != nil {
+			select {
+			case <-s.proc.Done():
+				return s.died()
+			default:
+				return err
+			}
+		}
+		at := partOf(state.File, len(s.plan.parts))
+		if state.Errno != 0 {
+			return s.failed(state, at)
+		}
+		if s.Progress != nil {
+			s.Progress(s.done(at, state.Pos), s.plan.bytes)
+		}
+		if !state.Running {
+			if last := len(s.plan.parts) - 1; at == last && state.Pos < s.plan.parts[last].to || at >= 0 && at < last {
+				return fmt.Errorf("the applier stopped at %s:%d\n%s", s.plan.parts[at].Path, state.Pos, server.LogTail(s.logPath()))
+			}
+			return nil
+		}
+	}
+}
+
+// done is how many bytes are applied at a position in part at.
+func (s *session) done(at int, pos int64) (n int64) {
+	if at < 0 {
+		return 0
+	}
+	for _, p := range s.plan.parts[:at] {
+		n += p.to - p.From
+	}
+	return n + max(0, min(pos, s.plan.parts[at].to)-s.plan.parts[at].From)
+}
+
+func (s *session) failed(state dbconn.ApplierState, at int) error {
+	e := &ApplyError{Errno: state.Errno, Text: state.Text, Offset: state.Pos}
+	if at >= 0 {
+		e.Path = s.plan.parts[at].Path
+	}
+	if tail := server.LogTail(s.logPath()); tail != "" {
+		e.Text += "\n" + tail
+	}
+	return e
+}
+
+func (s *session) died() error {
+	return fmt.Errorf("the server ended: %s\n%s", server.Cause(s.proc.Exit()), server.LogTail(s.logPath()))
+}
+
+// forget makes the server no replica, or the one that it was.
+func (s *session) forget(ctx context.Context) error {
+	d := s.Server.Dialect()
+	if err := s.exec(ctx, d.ForgetSource()); err != nil || d.AppliedGTIDs == "" {
+		return err
+	}
+	return s.exec(ctx, "SET GLOBAL "+d.AppliedGTIDs+" = "+s.applied)
+}
+
+// removeAdmin removes the session's own account, whose last statement that is.
+func (s *session) removeAdmin(ctx context.Context) error {
+	return s.exec(ctx, s.Server.Dialect().EndAdminSQL(s.admin))
+}
+
+// stop shuts the server down cleanly. It would wait for a session that is there.
+func (s *session) stop(ctx context.Context) error {
+	if err := s.db.Close(); err != nil {
+		return err
+	}
+	if err := s.proc.Stop(ctx); err != nil {
+		return fmt.Errorf("shut down: %s\n%s", server.Cause(err), server.LogTail(s.logPath()))
+	}
+	return nil
+}
+
+// removeTraces removes from the data directory what the server made for itself.
+func (s *session) removeTraces(context.Context) (err error) {
+	root, err := os.OpenRoot(s.DataDir)
+	if err != nil {
+		return fmt.Errorf("remove traces: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	after, err := names(s.DataDir)
+	if err != nil {
+		return err
+	}
+	for name := range after {
+		if !s.before[name] && server.Transient(name) {
+			err = errors.Join(err, root.Remove(name))
+		}
+	}
+	return err
+}
+
+// clear ends what still runs, and removes what is of no use any more.
+func (s *session) clear() (err error) {
+	if s.db != nil {
+		_ = s.db.Close() // the server may be gone
+	}
+	if s.proc != nil {
+		s.proc.Kill()
+	}
+	for _, path := range []string{s.tmpDir(), s.runDir()} {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
+}
