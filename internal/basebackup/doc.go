@@ -2,8 +2,7 @@
 // another one it writes only the pages that have changed.
 //
 // Its invariant: a base that Write has returned for is restored by its index and the packs that this
-// names, every page compared with the hash that was taken when it was read, or Restore and Check fail
-// and name the place. It relies on what archive.Disk promises, and on a directory that nothing writes
+// names, as the pages were when they were read, or Restore and Check fail and name the place. It relies on what archive.Disk promises, and on a directory that nothing writes
 // to meanwhile: that of a server that was shut down.
 //
 // DESIGN.md has the reasons, docs/formats.md the formats.

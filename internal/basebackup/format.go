@@ -2,9 +2,11 @@ package basebackup
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"path"
@@ -75,6 +77,8 @@ type writer struct {
 	at   int64
 	n    uint32
 	key  uint32
+	// heads goes over the heads of all blocks: what an index knows a pack by.
+	heads hash.Hash
 	// loose is how many bytes were written since the last sync.
 	loose int
 }
@@ -89,7 +93,7 @@ func (p part) create(d archive.Disk, length int64) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{part: p, file: f, key: p.key()}
+	w := &writer{part: p, file: f, key: p.key(), heads: sha256.New()}
 	if err := w.write(p.header(length)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -117,6 +121,7 @@ func (w *writer) block(b []byte, raw int) error {
 	le.PutUint32(b[12:], uint32(len(b)-blockHead))
 	le.PutUint32(b[16:], archive.Sum(w.key, b[blockHead:]))
 	le.PutUint32(b[20:], archive.Sum(w.key, b[:20]))
+	_, _ = w.heads.Write(b[:blockHead]) // never fails
 	w.n++
 	return w.write(b)
 }
@@ -138,6 +143,7 @@ type reader struct {
 	at     int64 // of the next block
 	n      uint32
 	key    uint32
+	heads  hash.Hash // as that of a writer
 	buf    *bufio.Reader
 }
 
@@ -158,7 +164,7 @@ func (p part) open(d archive.Disk) (_ *reader, err error) {
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	r := &reader{part: p, file: f, key: p.key()}
+	r := &reader{part: p, file: f, key: p.key(), heads: sha256.New()}
 	if r.size, err = f.Size(); err != nil {
 		return nil, fmt.Errorf("read %s: %w", p.name(), err)
 	}
@@ -213,6 +219,7 @@ func (r *reader) next() (i blockInfo, ok bool, err error) {
 		i.raw > blockSize || i.stored > mostStored {
 		return i, false, r.part.damaged(i.at, "no block %d begins there", r.n)
 	}
+	_, _ = r.heads.Write(b[:])
 	r.at += blockHead + int64(i.stored)
 	r.n++
 	return i, true, nil

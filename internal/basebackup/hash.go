@@ -3,6 +3,7 @@ package basebackup
 import (
 	"bytes"
 	"crypto/sha256"
+	"hash"
 )
 
 // pageHash is the first half of the SHA-256 of a page. By it a page is taken for one that an earlier
@@ -17,6 +18,12 @@ func hashOf(page []byte) (h pageHash) {
 	sum := sha256.Sum256(page)
 	copy(h[:], sum[:])
 	return h
+}
+
+// sumOf is what a hash has come to so far.
+func sumOf(h hash.Hash) (sum pageHash) {
+	copy(sum[:], h.Sum(nil))
+	return sum
 }
 
 var zeros [PageSize]byte

@@ -18,6 +18,9 @@ type packInfo struct {
 	id    uint32
 	pages uint32
 	size  int64 // in bytes
+	// heads is the first half of the SHA-256 of the heads of its blocks, which hold the checksums of
+	// these: the pack, and no other attempt at a base of this number.
+	heads pageHash
 }
 
 // entry is a file or a directory.

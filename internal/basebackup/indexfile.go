@@ -11,7 +11,7 @@ import (
 )
 
 // encode is the contents of an index. Numbers are varints, signed ones zigzag: the count of packs, and
-// of each id, pages, bytes; the count of entries, and of each length and bytes of the path, mode (bit 9
+// of each id, pages, bytes, 16 bytes of hash; the count of entries, and of each length and bytes of the path, mode (bit 9
 // for a directory), time (signed), and for a file its size and runs of pages until there are as many
 // as the size says: pack (its place in the list of packs from 1; 0 for pages of zeros), count, and
 // for pages in a pack the number of the first, as the signed difference to where the run before it in
@@ -25,6 +25,7 @@ func (x *Index) encode() []byte {
 		b = binary.AppendUvarint(b, uint64(p.id))
 		b = binary.AppendUvarint(b, uint64(p.pages))
 		b = binary.AppendUvarint(b, uint64(p.size))
+		b = append(b, p.heads[:]...)
 	}
 	ended := make([]int64, len(x.packs)+1)
 	b = binary.AppendUvarint(b, uint64(len(x.entries)))
@@ -129,7 +130,8 @@ func (x *Index) decode(b []byte) error {
 	c := &contents{b: b}
 	x.packs = make([]packInfo, c.count())
 	for i := range x.packs {
-		x.packs[i] = packInfo{uint32(c.number()), uint32(c.number()), int64(c.number())}
+		x.packs[i] = packInfo{id: uint32(c.number()), pages: uint32(c.number()), size: int64(c.number())}
+		copy(x.packs[i].heads[:], c.take(len(pageHash{})))
 		if id := x.packs[i].id; id == 0 || i > 0 && id <= x.packs[i-1].id || id > x.id {
 			c.fail()
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/archive"
 )
 
-// Check reads all packs of a base, and compares each page with its hash, without writing. What is not
-// as it was written is an *archive.DamagedError. progress, which may be nil, gets the bytes that were
+// Check reads all packs of a base, also what this one does not need of them, and compares each page with
+// its hash, without writing. What is not as it was written is an *archive.DamagedError. progress, which may be nil, gets the bytes that were
 // compared so far, of Index.Size.
 func Check(ctx context.Context, d archive.Disk, x *Index, progress func(done int64)) error {
 	return x.read(ctx, d, progress, true, func() sink { return nothing{} })
@@ -68,7 +68,7 @@ type job struct {
 // workers decompress, compare and give on.
 type reading struct {
 	x    *Index
-	all  bool // also of blocks that this base does not need the checksum is compared
+	all  bool // blocks that this base does not need are read too, and hashes of pages compared
 	free chan *job
 	work chan *job
 
@@ -122,6 +122,9 @@ func (r *reading) pack(ctx context.Context, d archive.Disk, info packInfo, list 
 		if !ok {
 			if first != info.pages {
 				return p.damaged(f.at, "it has %d pages, not %d", first, info.pages)
+			}
+			if sumOf(f.heads) != info.heads {
+				return p.damaged(0, "it is another pack than base %d was written with", r.x.id)
 			}
 			return nil
 		}
@@ -192,7 +195,7 @@ func (r *reading) give(raw []byte, j *job, to sink) error {
 		run := along(list)
 		e, n := &r.x.entries[list[0].entry], int64(list[0].page)
 		b := raw[(list[0].n-j.first)*PageSize:][:run*PageSize]
-		for k := range run {
+		for k := 0; r.all && k < run; k++ {
 			if hashOf(b[k*PageSize:][:PageSize]) != e.pages[n+int64(k)].hash {
 				return j.part.damaged(j.info.at, "the block holds another page %d of %s than was read", n+int64(k), e.path)
 			}

@@ -15,7 +15,7 @@ import (
 // Restore writes the files of a base below dir, which must be an empty directory, with their modes and
 // times; holes and pages of zeros come back as holes. They belong to the caller, and are not synced.
 // progress, which may be nil, gets the bytes that were restored so far, of Index.Size. What is not as it
-// was written is an *archive.DamagedError; after an error dir holds a part.
+// was written is an *archive.DamagedError, by checksums and without the hashes that Check compares; after an error dir holds a part.
 func Restore(ctx context.Context, d archive.Disk, x *Index, dir string, progress func(done int64)) (err error) {
 	defer func() {
 		if err != nil {

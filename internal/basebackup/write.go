@@ -278,7 +278,7 @@ func (w *write) finish(prev *Index) error {
 	if w.pack != nil {
 		pack := w.pack
 		w.pack = nil // closed below
-		known = append(known, packInfo{w.x.id, w.pages, pack.at})
+		known = append(known, packInfo{w.x.id, w.pages, pack.at, sumOf(pack.heads)})
 		w.written.Bytes = pack.at
 		if err := pack.finish(w.disk); err != nil {
 			return err

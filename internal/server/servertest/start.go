@@ -183,7 +183,7 @@ func (r *Running) Stop(t testing.TB) {
 	}
 }
 
-// Restart starts a killed server again on its data directory.
+// Restart starts a stopped or killed server again on its data directory.
 func (r *Running) Restart(t testing.TB) {
 	t.Helper()
 	if err := r.configure(server.Run); err != nil {
