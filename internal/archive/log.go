@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Log is the log of an epoch as its one writer has it. Its methods are for one goroutine.
+// Log is the log of an epoch as its one writer has it. Its methods but Lasts are for one goroutine.
 type Log struct {
 	disk Disk
 	id   LogID
@@ -19,6 +20,9 @@ type Log struct {
 	at      int64  // where the next frame goes
 	block   []byte
 	most    int // of payload in a frame
+
+	// lasts is the place behind the last frame that lasts, for readers beside the writer.
+	lasts atomic.Pointer[Place]
 
 	// next is the segment after this one, which is made while this one is filled; hurry is closed
 	// when it is waited for.
@@ -50,7 +54,7 @@ func CreateLog(d Disk, id LogID) (*Log, error) {
 // OpenLog goes on with a log where ReadLog says that it ends. What is there is not written to again:
 // the last frame may be torn, and is followed by a new segment.
 func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
-	list, err := id.segments(d)
+	list, err := id.Segments(d)
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +67,17 @@ func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
 
 func newLog(d Disk, id LogID, end Position, next uint64) *Log {
 	l := &Log{disk: d, id: id, end: end, number: next, block: newBuffer(), most: int(min(MaxPayload, segmentSize-BlockSize-frameHeader))}
+	l.lasts.Store(&Place{Segment: next})
 	l.prepare()
 	return l
 }
 
 // End is where the log ends: all before it lasts.
 func (l *Log) End() Position { return l.end }
+
+// Lasts is the place behind the last frame that lasts: what a Tail may read. It may be called beside
+// the writer.
+func (l *Log) Lasts() Place { return *l.lasts.Load() }
 
 // ErrGap says that bytes were to be appended that do not follow the end of the log.
 var ErrGap = errors.New("they do not follow the end of the archived log")
@@ -122,6 +131,7 @@ func (l *Log) put(f frame) error {
 		return err
 	}
 	l.at += size
+	l.lasts.Store(&Place{l.number, l.at})
 	return nil
 }
 
@@ -237,7 +247,7 @@ func (l *Log) Close() (err error) {
 
 // Prune removes the segments that hold nothing from a position on. The last one with frames stays.
 func Prune(d Disk, id LogID, from Position) error {
-	list, err := id.segments(d)
+	list, err := id.Segments(d)
 	if err != nil {
 		return err
 	}

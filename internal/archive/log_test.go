@@ -67,6 +67,8 @@ type history struct {
 	// were tried.
 	tried *archive.Position
 	more  archive.Position
+	// after is called after each thing that the writer has done; nil for nothing.
+	after func(*archive.Log) error
 }
 
 // check reads the log after a restart, and compares.
@@ -126,6 +128,11 @@ func (h *history) live() error {
 	h.acked, h.more, h.tried = end, end, nil
 	h.sizes[end.File] = end.Offset
 	for {
+		if h.after != nil {
+			if err := h.after(l); err != nil {
+				return err
+			}
+		}
 		switch h.rng.IntN(12) {
 		case 0: // the server shortens its log
 			p := h.acked

@@ -27,7 +27,7 @@ func (discard) Truncate(uint32, int64) error        { return nil }
 // then nobody was told that it lasts; anywhere else it is a *DamagedError, as is a part that is
 // missing.
 func ReadLog(d Disk, id LogID, to Sink) (from, end Position, err error) {
-	list, err := id.segments(d)
+	list, err := id.Segments(d)
 	if err != nil {
 		return from, end, err
 	}
@@ -81,7 +81,7 @@ func (r *logReader) segment(n uint64) (err error) {
 		return err
 	}
 	if more {
-		return &DamagedError{File: r.id.segment(n), Offset: s.at, Reason: fmt.Sprintf("a frame is not whole, and another stands behind it, at byte %d", at)}
+		return s.torn(at)
 	}
 	return nil
 }
@@ -166,6 +166,11 @@ func (s *scan) more() (at int64, is bool, err error) {
 		}
 	}
 	return 0, false, nil
+}
+
+// torn is the error of a frame that is not whole, with another one behind it.
+func (s *scan) torn(behind int64) error {
+	return &DamagedError{File: s.id.segment(s.number), Offset: s.at, Reason: fmt.Sprintf("a frame is not whole, and another stands behind it, at byte %d", behind)}
 }
 
 // read reads blocks; those behind the end of the file are zeros.

@@ -58,8 +58,8 @@ func (id LogID) header(n uint64) []byte {
 	return b
 }
 
-// segments returns the numbers of the segments of a log, which follow each other.
-func (id LogID) segments(d Disk) ([]uint64, error) {
+// Segments returns the numbers of the segments of a log, which follow each other.
+func (id LogID) Segments(d Disk) ([]uint64, error) {
 	names, err := d.Names(id.dir())
 	if err != nil {
 		return nil, fmt.Errorf("list segments: %w", err)
