@@ -49,6 +49,9 @@ type Shipper struct {
 	// Trouble is called with the error of an attempt to append, and with nil when one has succeeded
 	// after that. Until then commits wait.
 	Trouble func(error)
+	// Appended is called after each append, when those who wait for it were told; nil for nobody. It
+	// must return at once.
+	Appended func()
 
 	shipped atomic.Pointer[archive.Position]
 }
@@ -238,6 +241,9 @@ func (r *run) step(ctx context.Context) (int, error) {
 		if err := r.acks.Ack(r.name(at.File), at.Offset); err != nil {
 			return n, err
 		}
+	}
+	if r.Appended != nil {
+		r.Appended()
 	}
 	return n, nil
 }

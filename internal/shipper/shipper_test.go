@@ -165,6 +165,29 @@ func TestCommitsWait(t *testing.T) {
 	})
 }
 
+// TestAppended: who follows the archive hears of all that was appended.
+func TestAppended(t *testing.T) {
+	dir := t.TempDir()
+	for n, size := range []int{archive.MaxPayload + 5, 7} {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("log.%06d", n+1)), make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log, err := archive.CreateLog(archive.OSDisk{Dir: t.TempDir()}, archive.LogID{Epoch: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	var heard []archive.Place
+	s := &shipper.Shipper{Dir: dir, Base: "log", Log: log, Appended: func() { heard = append(heard, log.Lasts()) }}
+	if _, err := s.Catch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(heard) != 3 || heard[2] != log.Lasts() {
+		t.Errorf("heard of %v; it lasts to %s", heard, log.Lasts())
+	}
+}
+
 // TestOtherLog: a log that is shorter than the archive, or lacks the file, is another server's, and
 // nothing of it is appended.
 func TestOtherLog(t *testing.T) {
