@@ -1,0 +1,143 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+)
+
+// log makes the segments again.
+func (d *Download) log(ctx context.Context, id [16]byte, m *manifest, pieces []piece) error {
+	if err := d.clearLogs(id); err != nil {
+		return err
+	}
+	list := make([]Object, len(pieces))
+	for n, p := range pieces {
+		list[n] = Object{p.name(), p.size}
+	}
+	l := &logDown{Download: d, manifest: m}
+	err := fetch(ctx, d.Store, list, func(n int, b []byte) error {
+		p, err := decodePart(pieces[n].span, id, b)
+		if err != nil {
+			return err
+		}
+		d.progress(int64(len(b)))
+		return l.take(archive.LogID{Archive: id, Epoch: p.epoch}, p)
+	})
+	if err == nil {
+		return l.finish()
+	}
+	if l.segment != nil {
+		err = errors.Join(err, l.segment.Abort())
+	}
+	return err
+}
+
+// clearLogs removes what an earlier attempt has left: the bucket may have pruned it since.
+func (d *Download) clearLogs(id [16]byte) error {
+	ids, err := archive.Logs(d.To, id)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		dir := logPrefix + fmt.Sprintf("%06d", id.Epoch)
+		names, err := d.To.Names(dir)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := d.To.Remove(dir + "/" + name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// logDown takes the parts of logs in their order.
+type logDown struct {
+	*Download
+	manifest *manifest
+	id       archive.LogID
+	segment  *archive.Rebuild // nil before the first
+	// end is the end of the log so far, and blocks are those of its segment.
+	end    archive.Place
+	blocks []byte
+}
+
+// take puts a part into its segment.
+func (l *logDown) take(id archive.LogID, p *part) error {
+	if l.segment == nil || id != l.id || p.segment != l.end.Segment {
+		if err := l.turn(id, p); err != nil {
+			return err
+		}
+	}
+	before := p.from - archive.BlockSize
+	if before > int64(len(l.blocks)) {
+		return &DamagedError{p.name(), fmt.Sprintf("the parts before it end at %s", l.end)}
+	}
+	if before > 0 && archive.Sum(0, l.blocks[:before]) != p.before {
+		return &DamagedError{p.name(), "the parts before it are of another log: two machines have written to this prefix"}
+	}
+	if err := l.segment.Put(p.blocks, p.from); errors.Is(err, archive.ErrFrames) {
+		return &DamagedError{p.name(), err.Error()}
+	} else if err != nil {
+		return err
+	}
+	l.blocks = append(l.blocks[:before], p.blocks...)
+	l.end = p.end()
+	return nil
+}
+
+// turn goes to another segment, or another log. What stands before the part must be what it says.
+func (l *logDown) turn(id archive.LogID, p *part) error {
+	next := p.segment
+	switch {
+	case p.from != archive.BlockSize:
+		return &DamagedError{p.name(), "the beginning of its segment is missing"}
+	case l.segment != nil && id == l.id:
+		if p.after != l.end || p.before != archive.Sum(0, l.blocks) {
+			return &DamagedError{p.name(), fmt.Sprintf("it goes on at %s, and the parts before it end at %s", p.after, l.end)}
+		}
+		next = l.end.Segment + 1
+	case p.after != archive.Place{} && !l.manifest.starts(p.span):
+		return &DamagedError{p.name(), fmt.Sprintf("it goes on at %s, and there is nothing before it", p.after)}
+	}
+	if err := l.finish(); err != nil {
+		return err
+	}
+	// Segments without a frame are there too: their numbers follow each other.
+	for ; ; next++ {
+		r, err := archive.NewRebuild(l.To, id, next)
+		if err != nil {
+			return err
+		}
+		l.segment = r
+		if next == p.segment {
+			break
+		}
+		if err := l.finish(); err != nil {
+			return err
+		}
+	}
+	l.id, l.end, l.blocks = id, archive.Place{Segment: p.segment, Offset: archive.BlockSize}, l.blocks[:0]
+	return nil
+}
+
+// starts reports whether a segment is the first one of its log that is needed.
+func (m *manifest) starts(s span) bool {
+	return slices.Contains(m.Logs, logStart{s.epoch, s.segment})
+}
+
+// finish ends the segment.
+func (l *logDown) finish() error {
+	if l.segment == nil {
+		return nil
+	}
+	err := l.segment.Finish()
+	l.segment = nil
+	return err
+}

@@ -1,0 +1,234 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+)
+
+// Needs is what a local manifest names.
+type Needs struct {
+	// Files are paths in the archive, of one directory and a name: base/000001.pack. They never
+	// change once they are there.
+	Files []string
+	// Epochs are those whose logs it takes, sorted. Later ones are always taken.
+	Epochs []uint32
+}
+
+// Mirror keeps a bucket equal to a local archive.
+type Mirror struct {
+	// Archive is the id of the local archive, and Local where it lies.
+	Archive [16]byte
+	Local   archive.Disk
+	Store   Store
+	// Needs says what the local manifest names.
+	Needs func(manifest []byte) (Needs, error)
+	// Lasts says how far the log of an epoch may be read: what archive.Log.Lasts returns for the one
+	// that is written, the zero place for one that is about to be, archive.All for all others. nil
+	// means that nothing is written.
+	Lasts func(epoch uint32) archive.Place
+	// Linger is how long bytes wait for others before they go up together; 0 for DefaultLinger.
+	Linger time.Duration
+
+	once sync.Once
+	wake chan struct{}
+	// dirty is when the oldest bytes lasted that were not read yet, in nanoseconds; 0 if there are
+	// none.
+	dirty   atomic.Int64
+	mu      sync.Mutex
+	changed chan struct{} // closed when something below has changed; guarded by mu, as all of it
+	state   state
+}
+
+// state is how far a mirror has come.
+type state struct {
+	up   Status
+	errs [2]error // of the log, of the files
+	// asked counts those who wait for what lasted when they asked, and served is whom that holds for.
+	asked, served int
+	// gap says that the log waits for a manifest which no longer needs what was pruned on the local
+	// disk before it was in the bucket.
+	gap bool
+	// starts are of the manifest in the bucket; nil before one is known.
+	starts map[uint32]uint64
+	// flying is when the oldest bytes lasted that were read and are not yet in the bucket; zero if
+	// there are none.
+	flying time.Time
+}
+
+// Status is how far the bucket is behind.
+type Status struct {
+	// Epoch and Uploaded are the end of the log in the bucket.
+	Epoch    uint32           `json:"epoch"`
+	Uploaded archive.Position `json:"uploaded"`
+	// Lag is how long the oldest byte that lasts on the local disk has waited for the bucket.
+	Lag time.Duration `json:"lag"`
+	// LogBytes is how many bytes of the server's log went up, and SentBytes those of the objects with
+	// them; FileBytes are those of base backups and manifests. All are since the start of this process.
+	LogBytes  int64 `json:"log_bytes"`
+	SentBytes int64 `json:"sent_bytes"`
+	FileBytes int64 `json:"file_bytes"`
+	// Manifest says when a manifest last went up, or was found to be there.
+	Manifest time.Time `json:"manifest"`
+	// Err is why the last attempt failed; nil when all is well.
+	Err error `json:"-"`
+}
+
+const (
+	// DefaultLinger leaves half of a second for the upload, so that the bucket is a second behind at
+	// most; each upload costs money, whatever its size.
+	DefaultLinger = 500 * time.Millisecond
+	// lookAfter is the longest time without a look at the archive: it may have another manifest.
+	lookAfter = time.Second
+	// retryFirst and retryLast are the pauses after calls that have failed.
+	retryFirst = 50 * time.Millisecond
+	retryLast  = 5 * time.Second
+	// refusedAfter is the pause after finding what only a human can change.
+	refusedAfter = 30 * time.Second
+)
+
+func (m *Mirror) init() {
+	m.once.Do(func() {
+		m.wake = make(chan struct{}, 1)
+		m.changed = make(chan struct{})
+		if m.Linger == 0 {
+			m.Linger = DefaultLinger
+		}
+	})
+}
+
+// Notify says that more of the log lasts. It returns at once.
+func (m *Mirror) Notify() {
+	m.init()
+	if m.dirty.Load() == 0 {
+		m.dirty.CompareAndSwap(0, time.Now().UnixNano())
+	}
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Status says how far the bucket is behind.
+func (m *Mirror) Status() Status {
+	m.init()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.state.up
+	s.Err = errors.Join(m.state.errs[:]...)
+	if at := m.state.flying; !at.IsZero() {
+		s.Lag = time.Since(at)
+	} else if at := m.dirty.Load(); at != 0 {
+		s.Lag = time.Since(time.Unix(0, at))
+	}
+	return s
+}
+
+// set changes the state, and tells who waits for that.
+func (m *Mirror) set(f func(*state)) {
+	m.mu.Lock()
+	f(&m.state)
+	close(m.changed)
+	m.changed = make(chan struct{})
+	m.mu.Unlock()
+}
+
+// until waits for a state.
+func (m *Mirror) until(ctx context.Context, f func(*state) bool) error {
+	for {
+		m.mu.Lock()
+		is, changed := f(&m.state), m.changed
+		m.mu.Unlock()
+		if is {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// What a mirror is at when a call fails.
+const (
+	atLog = iota
+	atFiles
+)
+
+// Check makes the prefix this archive's, or says why it cannot be: ErrForeign if something else is
+// there. It tries once.
+func (m *Mirror) Check(ctx context.Context) error { return m.claim(ctx) }
+
+// Run mirrors until ctx ends, whatever happens to the bucket or on the way there: it tries again.
+func (m *Mirror) Run(ctx context.Context) {
+	m.init()
+	if m.again(ctx, atLog, m.claim) != nil {
+		return
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return m.again(ctx, atLog, m.followLog) })
+	g.Go(func() error { return m.again(ctx, atFiles, m.followFiles) })
+	_ = g.Wait() // ctx has ended
+}
+
+// Catch mirrors what there is now, and returns.
+func (m *Mirror) Catch(ctx context.Context) error {
+	m.init()
+	if err := m.claim(ctx); err != nil {
+		return err
+	}
+	g, all := errgroup.WithContext(ctx)
+	log, done := context.WithCancel(all)
+	g.Go(func() error {
+		if err := m.followLog(log); log.Err() == nil {
+			return err
+		}
+		return nil
+	})
+	g.Go(func() error {
+		defer done()
+		if err := (&files{Mirror: m}).sync(all); err != nil {
+			return err
+		}
+		return m.caughtUp(all)
+	})
+	return g.Wait()
+}
+
+// again calls f until it succeeds or ctx ends.
+func (m *Mirror) again(ctx context.Context, at int, f func(context.Context) error) error {
+	for wait := retryFirst; ; wait = min(2*wait, retryLast) {
+		err := f(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		m.set(func(s *state) { s.errs[at] = err })
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, ErrForeign) || errors.Is(err, ErrOther) {
+			wait = refusedAfter
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,156 @@
+package bucket
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// s3 is a Store in a bucket.
+type s3 struct {
+	core minio.Core
+	at   Location
+	// anonymous says that no credentials were found.
+	anonymous func() bool
+	// idle closes the connections that no call uses.
+	idle func()
+}
+
+// Open returns the store at a location. Nothing is asked of the service yet. Credentials come from
+// the AWS_* or MINIO_* environment, the AWS credentials file, or the machine's role, when they are
+// needed.
+func Open(l Location) (Store, error) {
+	host, secure, err := l.host()
+	if err != nil {
+		return nil, err
+	}
+	creds := credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{}, &credentials.EnvMinio{}, &credentials.FileAWSCredentials{}, &credentials.IAM{},
+	})
+	transport, err := minio.DefaultTransport(secure)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", l, err)
+	}
+	client, err := minio.New(host, &minio.Options{
+		Creds: creds, Secure: secure, Region: l.region(), Transport: transport,
+		MaxRetries: 1, // the mirror tries again, for as long as it takes
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", l, err)
+	}
+	return &s3{core: minio.Core{Client: client}, at: l, idle: transport.CloseIdleConnections, anonymous: func() bool {
+		v, err := creds.GetWithContext(client.CredContext())
+		return err == nil && v.AccessKeyID == ""
+	}}, nil
+}
+
+const (
+	// patience is how long a call may take, and slowest how many bytes a second it must move at least.
+	patience = 20 * time.Second
+	slowest  = 128 << 10
+	// patienceList is for all pages of a listing.
+	patienceList = 10 * time.Minute
+)
+
+var errSlow = errors.New("the service did not answer in time")
+
+// within bounds the time of a call: a connection may hang for ever.
+func within(ctx context.Context, d time.Duration, size int64) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d+time.Duration(size)*time.Second/slowest, errSlow)
+}
+
+// key is the name of an object in the bucket.
+func (s *s3) key(name string) string {
+	if s.at.Prefix == "" {
+		return name
+	}
+	return s.at.Prefix + "/" + name
+}
+
+// Put implements Store. The service checks what it gets by its MD5: all services know that one.
+func (s *s3) Put(ctx context.Context, name string, b []byte) error {
+	ctx, stop := within(ctx, patience, int64(len(b)))
+	defer stop()
+	_, err := s.core.Client.PutObject(ctx, s.at.Bucket, s.key(name), bytes.NewReader(b), int64(len(b)), minio.PutObjectOptions{
+		ContentType: "application/octet-stream", SendContentMd5: true, DisableContentSha256: true, DisableMultipart: true,
+	})
+	return s.fault(ctx, "put", name, err)
+}
+
+// Get implements Store.
+func (s *s3) Get(ctx context.Context, name string) ([]byte, error) {
+	ctx, stop := within(ctx, patience, MaxObject)
+	defer stop()
+	body, _, _, err := s.core.GetObject(ctx, s.at.Bucket, s.key(name), minio.GetObjectOptions{})
+	if err != nil {
+		return nil, s.fault(ctx, "get", name, err)
+	}
+	b, err := io.ReadAll(io.LimitReader(body, MaxObject+1))
+	if err = errors.Join(err, body.Close()); err != nil {
+		return nil, s.fault(ctx, "get", name, err)
+	}
+	if len(b) > MaxObject {
+		return nil, s.fault(ctx, "get", name, fmt.Errorf("it has more than %d bytes", MaxObject))
+	}
+	return b, nil
+}
+
+// List implements Store.
+func (s *s3) List(ctx context.Context, prefix, after string) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		ctx, stop := within(ctx, patienceList, 0)
+		defer stop()
+		opts := minio.ListObjectsOptions{Prefix: s.key(prefix), Recursive: true}
+		if after != "" {
+			opts.StartAfter = s.key(after)
+		}
+		for o := range s.core.ListObjectsIter(ctx, s.at.Bucket, opts) {
+			if o.Err != nil {
+				yield(Object{}, s.fault(ctx, "list", prefix, o.Err))
+				return
+			}
+			if !yield(Object{strings.TrimPrefix(o.Key, s.key("")), o.Size}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Remove implements Store.
+func (s *s3) Remove(ctx context.Context, name string) error {
+	ctx, stop := within(ctx, patience, 0)
+	defer stop()
+	return s.fault(ctx, "remove", name, s.core.RemoveObject(ctx, s.at.Bucket, s.key(name), minio.RemoveObjectOptions{}))
+}
+
+// fault says what failed, without what a service or proxy may repeat of the request.
+func (s *s3) fault(ctx context.Context, verb, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	what := fmt.Sprintf("%s s3://%s/%s", verb, s.at.Bucket, s.key(name))
+	var answer minio.ErrorResponse
+	switch {
+	case errors.Is(context.Cause(ctx), errSlow):
+		return fmt.Errorf("%s: %w", what, errSlow)
+	case !errors.As(err, &answer):
+		return fmt.Errorf("%s: %w", what, err)
+	case answer.Code == minio.NoSuchKey:
+		return fmt.Errorf("%s: %w", what, fs.ErrNotExist)
+	case answer.Code == minio.NoSuchBucket:
+		return fmt.Errorf("%s: the bucket does not exist\nhint: make it, or give another in --archive", what)
+	case answer.StatusCode == http.StatusForbidden && s.anonymous():
+		return fmt.Errorf("%s: %s, and no credentials were found\nhint: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write ~/.aws/credentials", what, answer.Code)
+	}
+	return fmt.Errorf("%s: %s (%d)", what, answer.Code, answer.StatusCode)
+}
