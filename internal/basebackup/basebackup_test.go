@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -28,7 +29,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var testID = [16]byte{1, 2, 3}
 
-const page = basebackup.PageSize
+const (
+	page          = basebackup.PageSize
+	headerAndHead = 44 + 24 // of a file, and of its first block
+)
 
 // noise is n bytes that hardly compress.
 func noise(seed uint64, n int) []byte {
@@ -73,7 +77,7 @@ func tree(t testing.TB, dir string, skip func(string) bool) map[string]string {
 		m[rel] = fmt.Sprint(fi.Mode(), fi.ModTime().UnixNano())
 		if !d.IsDir() {
 			b, err := os.ReadFile(path)
-			m[rel] += fmt.Sprintf(" %d %x", len(b), fnv(b))
+			m[rel] += fmt.Sprintf(" %d %x", len(b), crc32.ChecksumIEEE(b))
 			return err
 		}
 		return nil
@@ -81,14 +85,6 @@ func tree(t testing.TB, dir string, skip func(string) bool) map[string]string {
 		t.Fatal(err)
 	}
 	return m
-}
-
-func fnv(b []byte) (h uint64) {
-	h = 14695981039346656037
-	for _, c := range b {
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	return h
 }
 
 func write(t testing.TB, d archive.Disk, id uint32, dir string, prev *basebackup.Index, skip func(string) bool) (*basebackup.Index, basebackup.Written) {
@@ -148,12 +144,12 @@ func odd(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []int64{3*page + 100, 40 * page, 4000*page - 10} {
+	for _, at := range []int64{3*page + 100, 40 * page, 400*page - 10} {
 		if _, err := f.WriteAt(noise(uint64(at), 300), at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(f.Truncate(9000*page+5), f.Chmod(0o400), f.Close()); err != nil {
+	if err := errors.Join(f.Truncate(900*page+5), f.Chmod(0o400), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Date(2001, 2, 3, 4, 5, 6, 789, time.UTC)
@@ -333,7 +329,14 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	d := archivetest.New(1)
+	dir, d := t.TempDir(), archivetest.New(1)
+	put(t, dir, "sparse", nil)
+	if err := os.Truncate(filepath.Join(dir, "sparse"), 4<<40+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := basebackup.Write(t.Context(), d, testID, 1, dir, nil, nil); err == nil || !strings.Contains(err.Error(), "sparse: it has 4398046511105 bytes") {
+		t.Errorf("a sparse file of 4 TB: %v", err)
+	}
 	for _, id := range []uint32{0, 3, 4} {
 		x, _ := write(t, d, 4, t.TempDir(), nil, nil)
 		if _, _, err := basebackup.Write(t.Context(), d, testID, id, t.TempDir(), x, nil); err == nil {
@@ -384,13 +387,13 @@ func TestDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		size, _ := f.Size()
-		step := max(1, size/400)
-		for at, n := int64(0), 0; at < size; at, n = at+step, n+1 {
-			if at == 200 { // all of header and first head, and places everywhere
-				step = max(1, size/400)
-			} else if at < 200 {
-				step = 1
+		var places []int64
+		for at := range size { // all of the header and of the first head, and places everywhere
+			if at < headerAndHead || at%max(1, size/100) == 0 || at == size-1 {
+				places = append(places, at)
 			}
+		}
+		for n, at := range places {
 			d.Flip(tc.file, at)
 			var damaged *archive.DamagedError
 			if err := check(tc.id); !errors.As(err, &damaged) || damaged.File != tc.file || damaged.Offset > at || damaged.Reason == "" {

@@ -103,6 +103,7 @@ func BenchmarkBase(b *testing.B) {
 	}
 	b.Run("changed 1 percent", func(b *testing.B) {
 		var w basebackup.Written
+		last := full
 		for b.Loop() {
 			b.StopTimer()
 			for range benchPages / 100 {
@@ -118,7 +119,7 @@ func BenchmarkBase(b *testing.B) {
 			}
 			id++
 			b.StartTimer()
-			_, w = write(b, d, id, data, full, nil)
+			last, w = write(b, d, id, data, last, nil)
 		}
 		report(b, w)
 	})

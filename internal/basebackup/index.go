@@ -41,7 +41,11 @@ type page struct {
 	n    uint32
 }
 
-func pagesOf(size int64) int64 { return (size + PageSize - 1) / PageSize }
+// mostPages is how many pages a file has at most, holes included: 4 TB. A hole costs memory too, and
+// a server's account can make one of any size. It is less in tests only.
+var mostPages int64 = 1 << 28
+
+func pagesOf(size int64) int64 { return size/PageSize + min(size%PageSize, 1) }
 
 // bytesOf is how many bytes of page n the file has: the last page of a file may be shorter.
 func (e *entry) bytesOf(n int64) int64 { return min(PageSize, e.size-n*PageSize) }

@@ -167,9 +167,6 @@ func (x *Index) decode(b []byte) error {
 	return c.err
 }
 
-// mostPages is how many pages a file has at most: 16 TB, the largest of most file systems.
-const mostPages = 1 << 30
-
 func (x *Index) decodeRuns(c *contents, e *entry, ended []int64, budget int64) int64 {
 	e.size = int64(c.number())
 	all := pagesOf(e.size)

@@ -129,6 +129,9 @@ func send(ctx context.Context, to chan<- *chunk, c *chunk) error {
 func (w *write) read(ctx context.Context, dir string, skip func(rel string) bool) error {
 	var c *chunk
 	err := walk{skip, func(ctx context.Context, e entry, f *os.File) error {
+		if pagesOf(e.size) > mostPages {
+			return fmt.Errorf("it has %d bytes, and at most %d can be backed up", e.size, mostPages*PageSize)
+		}
 		if !e.dir {
 			e.pages = make([]page, pagesOf(e.size))
 		}
