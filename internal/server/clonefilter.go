@@ -34,6 +34,9 @@ func Transient(rel string) bool {
 		strings.HasPrefix(name, "master-") && strings.HasSuffix(name, ".info")
 }
 
+// IsLog reports whether a file, by its path below a data directory, belongs to the binary log.
+func IsLog(rel string) bool { return strings.HasPrefix(rel, BinlogName+".") }
+
 // LogDecides reports whether a killed server's binary log has to be there when it recovers:
 // else it rolls back, without a word, what it had acknowledged a moment before.
 func (s *Server) LogDecides() bool { return s.Family().logDecides }

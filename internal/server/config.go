@@ -63,7 +63,7 @@ func RelayLog(tmpDir string) string { return filepath.Join(tmpDir, "relay", "rel
 // Render returns the option file of one start: every line under its reason. It
 // fails on a --set that Ramaria itself relies on.
 func (s *Server) Render(c Config) (string, error) {
-	if err := s.CheckSet(c.Set, c.NoLog); err != nil {
+	if err := s.CheckSet(c.Set, c.NoLog, c.Durability); err != nil {
 		return "", err
 	}
 	if c.Stage == Replay {
@@ -261,8 +261,8 @@ func optionName(s string) bool {
 
 // CheckSet refuses settings that Ramaria itself relies on, those that put data outside of the
 // instance, and to take away the address, which would have the server listen on all of them. noLog is an instance without
-// a binary log, whose settings Ramaria does not rely on.
-func (s *Server) CheckSet(set map[string]string, noLog bool) error {
+// a binary log, whose settings Ramaria does not rely on; on some it relies for durable instances alone.
+func (s *Server) CheckSet(set map[string]string, noLog bool, level Durability) error {
 	if v, ok := set["bind_address"]; ok && v == "" {
 		return errors.New("use --set bind_address: it has no value\nhint: --set bind_address=127.0.0.1, or leave it out")
 	}
@@ -270,8 +270,12 @@ func (s *Server) CheckSet(set map[string]string, noLog bool) error {
 		if dataElsewhere[optionMeant(name)] && set[name] != "" && !filepath.IsLocal(set[name]) {
 			return fmt.Errorf("use --set %s=%s: data would lie outside of the instance, where neither branches nor marks have it\nhint: leave it out%s", name, set[name], flagFor["datadir"])
 		}
+		if level.Durable() && filtersLog[optionMeant(name)] {
+			return fmt.Errorf("use --set %s: what the log leaves out would be lost\nhint: leave it out, or --durable", name)
+		}
 		for _, r := range s.Family().profile {
-			if r.fixed && (r.name == name || r.name == optionMeant(name)) && (r.log != logged || !noLog) {
+			relied := r.fixed && (r.durability == "" || slices.Contains(strings.Fields(r.durability), string(level))) || r.pledged && level.Durable()
+			if relied && (r.name == name || optionMeant(r.name) == optionMeant(name)) && (r.log != logged || !noLog) {
 				return fmt.Errorf("use --set %s: ramaria relies on its own value (%s)\nhint: leave it out%s", name, r.why, r.flag())
 			}
 		}
@@ -321,6 +325,9 @@ var dataElsewhere = map[string]bool{
 	"innodb_data_home_dir": true, "innodb_log_group_home_dir": true, "innodb_undo_directory": true, "innodb_doublewrite_dir": true,
 	"aria_log_dir_path": true, "rocksdb_datadir": true, "chroot": true,
 }
+
+// filtersLog are the options by which the binary log leaves out changes.
+var filtersLog = map[string]bool{"binlog_do_db": true, "binlog_ignore_db": true}
 
 // flagFor names the flag to use instead of --set, for the options that have one.
 var flagFor = map[string]string{

@@ -49,6 +49,11 @@ func TestRender(t *testing.T) {
 						t.Fatal(err)
 					}
 					golden(t, name+"-log-off.cnf", got)
+					c.NoLog, c.Durability = false, Acknowledged
+					if got, err = srv.Render(c); err != nil {
+						t.Fatal(err)
+					}
+					golden(t, name+"-durable.cnf", got)
 				})
 			}
 		}
@@ -159,34 +164,45 @@ func TestNormalSet(t *testing.T) {
 func TestCheckSet(t *testing.T) {
 	s := testServer(Version{10, 11, 14})
 	for name, hint := range map[string]string{"datadir": "--volume", "port": "--port N", "tmpdir": "--tmpdir DIR", "binlog_format": "leave it out", "socket": "leave it out"} {
-		err := s.CheckSet(map[string]string{name: "x"}, false)
+		err := s.CheckSet(map[string]string{name: "x"}, false, InRAM)
 		if err == nil || !strings.Contains(err.Error(), "\nhint: ") || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%s: got %v, want an error that hints at %q", name, err, hint)
 		}
 	}
 	for _, name := range []string{"log_bin", "skip_log_bin", "disable_log_bin", "loose_log_bin", "loose_skip_log_bin", "enable_binlog_row_image"} {
-		if err := s.CheckSet(map[string]string{name: "x"}, false); err == nil || !strings.Contains(err.Error(), "--log off") {
+		if err := s.CheckSet(map[string]string{name: "x"}, false, InRAM); err == nil || !strings.Contains(err.Error(), "--log off") {
 			t.Errorf("%s: got %v, want an error that hints at --log off", name, err)
 		}
 	}
 	// Without a log these may be set; the log itself may not be switched on.
-	if err := s.CheckSet(map[string]string{"binlog_format": "MIXED", "max_binlog_size": "1M"}, true); err != nil {
+	if err := s.CheckSet(map[string]string{"binlog_format": "MIXED", "max_binlog_size": "1M"}, true, InRAM); err != nil {
 		t.Error(err)
 	}
-	if s.CheckSet(map[string]string{"log_bin": "x"}, true) == nil {
+	if s.CheckSet(map[string]string{"log_bin": "x"}, true, InRAM) == nil {
 		t.Error("a log in spite of --log off is not refused")
 	}
 	for value, fits := range map[string]bool{"": true, ".": true, "./undo": true, "undo": true, "/undo": false, "../undo": false, "a/../../undo": false} {
 		for _, name := range []string{"innodb_undo_directory", "loose_innodb_undo_directory"} {
-			if err := s.CheckSet(map[string]string{name: value}, false); (err == nil) != fits {
+			if err := s.CheckSet(map[string]string{name: value}, false, InRAM); (err == nil) != fits {
 				t.Errorf("--set %s=%s: %v", name, value, err)
 			}
 		}
 	}
-	if s.CheckSet(map[string]string{"bind_address": ""}, false) == nil {
+	for _, srv := range []*Server{s, testMySQL(Version{9, 7, 4})} {
+		for _, name := range []string{"innodb_flush_log_at_trx_commit", "innodb_doublewrite", "binlog_ignore_db", "loose_binlog_do_db"} {
+			if srv.CheckSet(map[string]string{name: "x"}, false, InRAM) != nil || srv.CheckSet(map[string]string{name: "x"}, false, Delayed) == nil {
+				t.Errorf("%s, --set %s: want it refused of durable instances alone", srv.Name(), name)
+			}
+		}
+	}
+	mysql := testMySQL(Version{9, 7, 4})
+	if mysql.CheckSet(map[string]string{"rpl_semi_sync_source_timeout": "1"}, false, Acknowledged) == nil || mysql.CheckSet(map[string]string{"rpl_semi_sync_source_timeout": "1"}, false, InRAM) != nil {
+		t.Error("--set rpl_semi_sync_source_timeout: want it refused where commits wait, and there alone")
+	}
+	if s.CheckSet(map[string]string{"bind_address": ""}, false, InRAM) == nil {
 		t.Error("an empty address is not refused")
 	}
-	if err := s.CheckSet(map[string]string{"max_connections": "1", "innodb_buffer_pool_size": "1G"}, false); err != nil {
+	if err := s.CheckSet(map[string]string{"max_connections": "1", "innodb_buffer_pool_size": "1G"}, false, InRAM); err != nil {
 		t.Error(err)
 	}
 }
@@ -241,7 +257,7 @@ func TestRenderDurability(t *testing.T) {
 		for _, c := range []struct {
 			level Durability
 			has   bool
-		}{{InRAM, true}, {"another", false}} {
+		}{{InRAM, true}, {Acknowledged, false}, {Delayed, false}} {
 			got, err := srv.Render(Config{Stage: Run, Volume: "xfs", Durability: c.level})
 			if err != nil {
 				t.Fatal(err)
@@ -249,15 +265,17 @@ func TestRenderDurability(t *testing.T) {
 			if (got == byDefault) != c.has {
 				t.Errorf("%s, level %s: as by default: %v", srv.Name(), c.level, !c.has)
 			}
-			for _, line := range []string{"\nsync_binlog = 0\n", "\nbinlog_checksum = NONE\n"} {
-				if strings.Contains(got, line) != c.has {
-					t.Errorf("%s, level %s: %q is there: %v", srv.Name(), c.level, line, !c.has)
+			for line, has := range map[string]bool{
+				"\nbinlog_checksum = NONE\n": !c.level.Durable(), "\nbinlog_checksum = CRC32\n": c.level.Durable(), "rpl_semi_sync_": c.level == Acknowledged,
+			} {
+				if strings.Contains(got, line) != has {
+					t.Errorf("%s, level %s: %q is there: %v", srv.Name(), c.level, line, !has)
 				}
 			}
 		}
 		for _, r := range srv.Family().profile {
 			for _, level := range strings.Fields(r.durability) {
-				if Durability(level) != InRAM {
+				if d := Durability(level); d != InRAM && !d.Durable() {
 					t.Errorf("%s: %s has a row for level %q", srv.Name(), r.name, level)
 				}
 			}

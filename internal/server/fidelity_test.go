@@ -65,7 +65,7 @@ func TestFidelity(t *testing.T) {
 			case strings.HasPrefix(name, performance+"_"):
 				set[performance] = "ON"
 			case slices.Contains(stays, name):
-			case own(r.Server, name) && r.CheckSet(map[string]string{name: "x"}, true) == nil:
+			case own(r.Server, name) && r.CheckSet(map[string]string{name: "x"}, true, server.InRAM) == nil:
 				set[name] = plain[name]
 			}
 		}

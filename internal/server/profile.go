@@ -52,8 +52,9 @@ type setting struct {
 	// shapes says that the value is built into the files, so that it belongs to
 	// the identity of an image.
 	shapes bool
-	// fixed says that --set may not change it, since Ramaria itself relies on it.
-	fixed bool
+	// fixed says that --set may not change it, since Ramaria itself relies on it; pledged the same of
+	// durable instances.
+	fixed, pledged bool
 	// log limits it to servers with a binary log, or to those without; anyLog is all.
 	log logUse
 	// unless names an option by which --set takes over what the row is a part of.
@@ -68,6 +69,19 @@ type Durability string
 // InRAM is the level of data in RAM: a power failure takes everything, the death of the server
 // nothing that was acknowledged.
 const InRAM Durability = "ram"
+
+// Levels of durable instances, whose log is archived. With Acknowledged a commit is answered when
+// the archive has acknowledged it; with Delayed the archive follows.
+const (
+	Acknowledged Durability = "acknowledged"
+	Delayed      Durability = "delayed"
+)
+
+// durable are the levels of durable instances, as a row names them.
+const durable = string(Acknowledged + " " + Delayed)
+
+// Durable reports whether the log is archived.
+func (d Durability) Durable() bool { return d == Acknowledged || d == Delayed }
 
 // logUse is whether a row is about servers that keep a binary log.
 type logUse int
