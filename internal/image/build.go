@@ -200,7 +200,7 @@ func (b *build) copyDataDir(ctx context.Context, dir string) error {
 	if b.image.Database == "" {
 		b.image.Database = onlyDatabase(b.dataDir())
 	}
-	if err := giveTree(b.dataDir(), b.Account); err != nil {
+	if err := b.Account.GiveTree(b.dataDir()); err != nil {
 		return err
 	}
 	return b.keepLastLog(ctx, dir)
@@ -257,24 +257,6 @@ func takeDir(dir string, account server.Account) error {
 	// In this order: the account could change the mode of what it owns.
 	if err := errors.Join(os.Lchown(dir, os.Geteuid(), os.Getegid()), os.Chmod(dir, 0o700)); err != nil { //nolint:forbidigo // it lies in a directory of ours
 		return fmt.Errorf("take %s: %w", dir, err)
-	}
-	return nil
-}
-
-// giveTree gives a directory of the caller's and all in it to an account, the
-// directory last: until then the account cannot reach what is walked over.
-func giveTree(dir string, account server.Account) error {
-	if account == (server.Account{}) {
-		return nil
-	}
-	err := walkRoot(dir, func(root *os.Root, path string, _ fs.DirEntry) error {
-		return root.Lchown(path, account.UID, account.GID)
-	})
-	if err == nil {
-		err = os.Lchown(dir, account.UID, account.GID)
-	}
-	if err != nil {
-		return fmt.Errorf("give %s to uid %d: %w", dir, account.UID, err)
 	}
 	return nil
 }

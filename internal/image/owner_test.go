@@ -106,7 +106,7 @@ func TestGiveTreeLinks(t *testing.T) {
 	if err := os.Symlink(victim, filepath.Join(dir, "linkdir")); err != nil {
 		t.Fatal(err)
 	}
-	if err := giveTree(dir, account); err != nil {
+	if err := account.GiveTree(dir); err != nil {
 		t.Fatal(err)
 	}
 	if uids, _ := owners(t, dir); len(uids) != 1 || !uids[account.UID] {
@@ -127,7 +127,7 @@ func TestTrimIsOurs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := giveTree(b.dataDir(), account); err != nil {
+	if err := account.GiveTree(b.dataDir()); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(b.dataDir(), 0o777); err != nil {

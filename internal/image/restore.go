@@ -68,7 +68,7 @@ func (s *Store) unpackInto(ctx context.Context, a *archive, dir string, m *Image
 // and tells its present size.
 func (s *Store) fill(ctx context.Context, a *archive, dir string, m *Image) error {
 	data := filepath.Join(dir, dataName)
-	// Root's until all is in it: see giveTree.
+	// Root's until all is in it: see GiveTree.
 	if err := errors.Join(os.MkdirAll(dir, 0o711), os.Mkdir(data, 0o700)); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (s *Store) fill(ctx context.Context, a *archive, dir string, m *Image) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := giveTree(data, s.Account); err != nil {
+	if err := s.Account.GiveTree(data); err != nil {
 		return err
 	}
 	if err := os.Chmod(data, top); err != nil { //nolint:forbidigo // it lies in a directory of ours

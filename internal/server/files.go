@@ -26,6 +26,31 @@ func (a Account) Own(path string, mode fs.FileMode) error {
 	return nil
 }
 
+// GiveTree gives a directory of the caller's and all in it to the account, the directory last: until
+// then the account cannot reach what is walked over. The zero account leaves it as it is.
+func (a Account) GiveTree(dir string) error {
+	if a == (Account{}) {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("give %s to uid %d: %w", dir, a.UID, err)
+	}
+	err = fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || path == "." {
+			return err
+		}
+		return root.Lchown(path, a.UID, a.GID)
+	})
+	if err = errors.Join(err, root.Close()); err == nil {
+		err = os.Lchown(dir, a.UID, a.GID)
+	}
+	if err != nil {
+		return fmt.Errorf("give %s to uid %d: %w", dir, a.UID, err)
+	}
+	return nil
+}
+
 // MakeDirs makes directories that only account can enter. One that is there
 // already must be its own, or the caller's: some lie in shared places.
 func MakeDirs(account Account, dirs ...string) error {
