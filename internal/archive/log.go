@@ -52,11 +52,14 @@ func CreateLog(d Disk, id LogID) (*Log, error) {
 }
 
 // OpenLog goes on with a log where ReadLog says that it ends. What is there is not written to again:
-// the last frame may be torn, and is followed by a new segment.
+// the last frame may be torn, and is followed by a new segment. One that has nothing yet is begun.
 func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
 	list, err := id.Segments(d)
 	if err != nil {
 		return nil, err
+	}
+	if len(list) == 0 && end == (Position{}) {
+		return CreateLog(d, id)
 	}
 	next := uint64(1)
 	if len(list) > 0 {

@@ -31,6 +31,53 @@ func ReadLog(d Disk, id LogID, to Sink) (from, end Position, err error) {
 	if err != nil {
 		return from, end, err
 	}
+	return readSegments(d, id, list, to)
+}
+
+// ReadLogFrom is ReadLog without the segments that hold nothing of a file or of later ones.
+func ReadLogFrom(d Disk, id LogID, file uint32, to Sink) (from, end Position, err error) {
+	list, err := id.segments(d)
+	if err != nil {
+		return from, end, err
+	}
+	i, err := lastFrom(d, id, list, func(p Position) bool { return p.File < file || p == Position{File: file} })
+	if err != nil {
+		return from, end, err
+	}
+	return readSegments(d, id, list[max(0, i):], to)
+}
+
+// EndOf returns where the log of an epoch ends, zero if there is none of it. It reads no more than the
+// last segment that has some.
+func EndOf(d Disk, id LogID) (Position, error) {
+	list, err := id.segments(d)
+	if err != nil {
+		return Position{}, err
+	}
+	i, err := lastFrom(d, id, list, func(Position) bool { return true })
+	if err != nil || i < 0 {
+		return Position{}, err
+	}
+	_, end, err := readSegments(d, id, list[i:], Discard)
+	return end, err
+}
+
+// lastFrom is the index of the last segment whose first frame is at a place that wanted accepts, -1 if
+// there is none. What comes after that place is in that segment and later ones.
+func lastFrom(d Disk, id LogID, list []uint64, wanted func(Position) bool) (int, error) {
+	for i := len(list) - 1; i >= 0; i-- {
+		p, ok, err := id.first(d, list[i])
+		if err != nil {
+			return 0, err
+		}
+		if ok && wanted(p) {
+			return i, nil
+		}
+	}
+	return -1, nil
+}
+
+func readSegments(d Disk, id LogID, list []uint64, to Sink) (from, end Position, err error) {
 	r := &logReader{disk: d, id: id, to: to}
 	for _, n := range list {
 		if err := r.segment(n); err != nil {

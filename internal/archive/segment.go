@@ -32,7 +32,7 @@ const (
 
 // LogID says whose log a segment belongs to.
 type LogID struct {
-	Archive [16]byte
+	Archive ID
 	Epoch   uint32
 }
 

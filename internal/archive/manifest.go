@@ -1,0 +1,307 @@
+package archive
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+const (
+	manifestName  = "manifest.json"
+	manifestMagic = "ramaria archive 1 "
+	// mostManifest bounds a manifest, in bytes: some hundred per base and epoch.
+	mostManifest = 64 << 20
+)
+
+// ID is the name of an archive, which its segments and bases carry too.
+type ID [16]byte
+
+// NewID returns an ID that no other archive has.
+func NewID() (id ID) {
+	_, _ = rand.Read(id[:]) // it never fails
+	return id
+}
+
+// String returns 32 hexadecimal digits.
+func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (id *ID) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(id)) {
+		return fmt.Errorf("parse archive id %q: it has not 32 digits", text)
+	}
+	_, err := hex.Decode(id[:], text)
+	return err
+}
+
+// Manifest says what of an archive belongs together. It is replaced as a whole: what it names lasts
+// before it does, and what it does not name any more is removed after that.
+type Manifest struct {
+	ID ID `json:"id"`
+	// Instance is the name of the instance when the archive was made.
+	Instance string    `json:"instance"`
+	Created  time.Time `json:"created"`
+	// Server is what wrote it last: flavour:version.
+	Server string `json:"server"`
+	// Epochs are in order; the last one goes on. Bases are in order of their ids.
+	Epochs []Epoch `json:"epochs"`
+	Bases  []Base  `json:"bases"`
+	// NextBase is the id of the base that is made next. Ids are not used twice.
+	NextBase uint32 `json:"next_base"`
+	// ReplayRate and RestoreRate are what was measured, in bytes a second: of the log that is
+	// applied, and of files of a base that are restored. 0 before.
+	ReplayRate  float64 `json:"replay_rate,omitempty"`
+	RestoreRate float64 `json:"restore_rate,omitempty"`
+}
+
+// Epoch is the life of one binary log, which begins with its first file. It begins where a base
+// was made, or where the epoch before ended.
+type Epoch struct {
+	Number uint32    `json:"number"`
+	Began  time.Time `json:"began"`
+	// Base is the base that the epoch begins with, 0 if it goes on from the end of the epoch
+	// before.
+	Base uint32 `json:"base,omitempty"`
+	// End is where it ended; nil while it goes on.
+	End *Position `json:"end,omitempty"`
+	// GTIDState is what the state of a MariaDB server's log is at its beginning.
+	GTIDState string `json:"gtid_state,omitempty"`
+}
+
+// Base is a base backup: the files of a data directory as they are after all of the log before a
+// position.
+type Base struct {
+	ID    uint32 `json:"id"`
+	Epoch uint32 `json:"epoch"`
+	// At is the end of a transaction, or zero for the beginning of the epoch.
+	At Position `json:"at"`
+	// Time is when the data was like that.
+	Time time.Time `json:"time"`
+	// Size is what its files hold, Stored what was written for it, both in bytes.
+	Size   int64 `json:"size"`
+	Stored int64 `json:"stored"`
+	// Packs are the bases whose files it needs, its own among them.
+	Packs []uint32 `json:"packs"`
+	// Verified is when it was last restored, replayed to the end and compared; zero if never.
+	Verified time.Time `json:"verified,omitzero"`
+	// Outside says what of the data is outside of the promise.
+	Outside []string `json:"outside,omitempty"`
+}
+
+// ErrNoArchive says that a directory holds no archive.
+var ErrNoArchive = errors.New("there is no archive")
+
+// ReadManifest reads the manifest: ErrNoArchive if there is none, a *DamagedError if it is not as
+// it was written.
+func ReadManifest(d Disk) (*Manifest, error) {
+	f, err := d.Open(manifestName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read manifest: %w", ErrNoArchive)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	text, err := readAll(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	return ParseManifest(text)
+}
+
+func readAll(f File) ([]byte, error) {
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	if size > mostManifest {
+		return nil, &DamagedError{File: manifestName, Reason: fmt.Sprintf("it has %d bytes", size)}
+	}
+	text := make([]byte, size)
+	n, err := f.ReadAt(text, 0)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return text[:n], err
+}
+
+// ParseManifest reads the text of a manifest.
+func ParseManifest(text []byte) (*Manifest, error) {
+	damaged := func(format string, args ...any) error {
+		return &DamagedError{File: manifestName, Reason: fmt.Sprintf(format, args...)}
+	}
+	head, body, ok := bytes.Cut(text, []byte("\n"))
+	sum, ours := bytes.CutPrefix(head, []byte(manifestMagic))
+	if !ok || !ours {
+		return nil, damaged("it does not begin with %q", manifestMagic)
+	}
+	if want := fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)); string(sum) != want {
+		return nil, damaged("its checksum is %s, and says %s", want, sum)
+	}
+	var m Manifest
+	if err := json.Unmarshal(body, &m); err != nil {
+		return nil, damaged("%v", err)
+	}
+	if err := m.check(); err != nil {
+		return nil, damaged("%v", err)
+	}
+	return &m, nil
+}
+
+// Text is what the file holds.
+func (m *Manifest) Text() ([]byte, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	body, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	body = append(body, '\n')
+	return append(fmt.Appendf(nil, "%s%08x\n", manifestMagic, crc32.Checksum(body, castagnoli)), body...), nil
+}
+
+// check finds what no manifest says.
+func (m *Manifest) check() error {
+	for i, e := range m.Epochs {
+		switch last := i+1 == len(m.Epochs); {
+		case i > 0 && e.Number <= m.Epochs[i-1].Number:
+			return fmt.Errorf("epoch %d follows epoch %d", e.Number, m.Epochs[i-1].Number)
+		case e.End == nil && !last:
+			return fmt.Errorf("epoch %d has no end, and is not the last", e.Number)
+		}
+	}
+	for i, b := range m.Bases {
+		switch {
+		case i > 0 && b.ID <= m.Bases[i-1].ID:
+			return fmt.Errorf("base %d follows base %d", b.ID, m.Bases[i-1].ID)
+		case m.epoch(b.Epoch) == nil:
+			return fmt.Errorf("base %d is of epoch %d, which is not there", b.ID, b.Epoch)
+		}
+	}
+	return nil
+}
+
+func (m *Manifest) epoch(number uint32) *Epoch {
+	for i := range m.Epochs {
+		if m.Epochs[i].Number == number {
+			return &m.Epochs[i]
+		}
+	}
+	return nil
+}
+
+// Write replaces the manifest. After an error either may be there, and the caller must read it again
+// before it acts on it.
+func (m *Manifest) Write(d Disk) error {
+	text, err := m.Text()
+	if err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	if err := WriteFile(d, manifestName, text); err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	return nil
+}
+
+// WriteFile replaces a file at the top of the directory by one that lasts.
+func WriteFile(d Disk, name string, text []byte) error {
+	f, err := d.Create(name + newSuffix)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(text, 0)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := d.Rename(name+newSuffix, name); err != nil {
+		return err
+	}
+	return d.SyncDir(".")
+}
+
+// Last is the epoch that goes on, nil if none has begun.
+func (m *Manifest) Last() *Epoch {
+	if len(m.Epochs) == 0 {
+		return nil
+	}
+	return &m.Epochs[len(m.Epochs)-1]
+}
+
+// LogID says whose the log of an epoch is.
+func (m *Manifest) LogID(epoch uint32) LogID { return LogID{Archive: m.ID, Epoch: epoch} }
+
+// Begin adds an epoch, which begins with a base or, without one, goes on from end, the end of the
+// epoch before. It returns its number.
+func (m *Manifest) Begin(e Epoch, end *Position) uint32 {
+	e.Number = 1
+	if last := m.Last(); last != nil {
+		e.Number = last.Number + 1
+		if last.End == nil {
+			last.End = end
+		}
+	}
+	m.Epochs = append(m.Epochs, e)
+	return e.Number
+}
+
+// Add adds a base, and gives its id to none that is made later.
+func (m *Manifest) Add(b Base) {
+	m.Bases = append(m.Bases, b)
+	m.NextBase = b.ID + 1
+}
+
+// Clone returns a copy that can be changed by itself.
+func (m *Manifest) Clone() *Manifest {
+	c := *m
+	c.Epochs, c.Bases = slices.Clone(m.Epochs), slices.Clone(m.Bases)
+	return &c
+}
+
+// Part is the part of an epoch's log that is to be replayed.
+type Part struct {
+	Epoch Epoch
+	// From is where it begins: zero for the beginning.
+	From Position
+}
+
+// Newest is the base that recovery begins with, and what of the log is to be replayed onto it: the
+// rest of the epoch that it was made in, and the epochs that go on from there. It is an error if no
+// base leads to the end of the last epoch.
+func (m *Manifest) Newest() (Base, []Part, error) {
+	for i := len(m.Bases) - 1; i >= 0; i-- {
+		parts := m.from(m.Bases[i])
+		if n := len(parts); n > 0 && parts[n-1].Epoch.Number == m.Last().Number {
+			return m.Bases[i], parts, nil
+		}
+	}
+	return Base{}, nil, &DamagedError{File: manifestName, Reason: "it names no base that the last epoch goes on from"}
+}
+
+// from is what goes on from a base without a break.
+func (m *Manifest) from(b Base) (parts []Part) {
+	for _, e := range m.Epochs {
+		switch {
+		case e.Number == b.Epoch:
+			parts = append(parts, Part{Epoch: e, From: b.At})
+		case e.Number > b.Epoch && e.Base == 0:
+			parts = append(parts, Part{Epoch: e})
+		case e.Number > b.Epoch: // it begins with other data
+			return parts
+		}
+	}
+	return parts
+}
