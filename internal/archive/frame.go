@@ -16,7 +16,8 @@ const MaxPayload = 1<<20 - frameHeader
 
 const (
 	frameMagic  = 0x6d724652 // "RFrm"
-	frameHeader = 40
+	frameHeader = 48
+	sumAt       = frameHeader - 4 // of the checksum
 )
 
 // Position is a place in the log of an epoch: a file by its number, and bytes from its beginning.
@@ -49,6 +50,8 @@ type frame struct {
 	kind    frameKind
 	segment uint64
 	at      Position
+	// total is how many bytes the log has before at.
+	total   int64
 	payload []byte
 }
 
@@ -63,7 +66,7 @@ var (
 )
 
 // encode writes a frame into b, which has frameSize bytes or more, and returns them.
-// The layout, little endian: magic 4, kind 4, segment 8, file 4, length 4, offset 8, reserved 4,
+// The layout, little endian: magic 4, kind 4, segment 8, file 4, length 4, offset 8, total 8, reserved 4,
 // CRC-32C 4 of all before and of the payload; then the payload, and zeros up to a whole block.
 func (f *frame) encode(b []byte, key uint32) []byte {
 	b = b[:frameSize(len(f.payload))]
@@ -73,17 +76,18 @@ func (f *frame) encode(b []byte, key uint32) []byte {
 	le.PutUint32(b[16:], f.at.File)
 	le.PutUint32(b[20:], uint32(len(f.payload)))
 	le.PutUint64(b[24:], uint64(f.at.Offset))
-	le.PutUint32(b[32:], 0)
+	le.PutUint64(b[32:], uint64(f.total))
+	le.PutUint32(b[40:], 0)
 	n := copy(b[frameHeader:], f.payload)
 	clear(b[frameHeader+n:])
-	le.PutUint32(b[36:], frameSum(b, n, key))
+	le.PutUint32(b[sumAt:], frameSum(b, n, key))
 	return b
 }
 
 // frameSum is the checksum of a frame with n bytes of payload. The key keeps frames of another
 // archive or epoch, in a segment that is used again, from being taken for this one's.
 func frameSum(b []byte, n int, key uint32) uint32 {
-	return Sum(key, b[:36], b[frameHeader:frameHeader+n])
+	return Sum(key, b[:sumAt], b[frameHeader:frameHeader+n])
 }
 
 // Key is what the checksums of a log, or of a base backup, begin with: that of the archive's id and
@@ -112,11 +116,12 @@ func frameLength(b []byte, segment uint64) (n int, ok bool) {
 // The payload is part of b.
 func (f *frame) decode(b []byte, segment uint64, key uint32) (ok bool) {
 	n, ok := frameLength(b, segment)
-	if !ok || frameSize(n) > int64(len(b)) || le.Uint32(b[36:]) != frameSum(b, n, key) {
+	if !ok || frameSize(n) > int64(len(b)) || le.Uint32(b[sumAt:]) != frameSum(b, n, key) {
 		return false
 	}
 	f.kind, f.segment = frameKind(le.Uint32(b[4:])), segment
 	f.at = Position{le.Uint32(b[16:]), int64(le.Uint64(b[24:]))}
+	f.total = int64(le.Uint64(b[32:]))
 	f.payload = b[frameHeader : frameHeader+n]
 	return true
 }

@@ -9,11 +9,17 @@ import (
 	"time"
 )
 
-// Log is the log of an epoch as its one writer has it. Its methods but Lasts are for one goroutine.
+// Log is the log of an epoch as its one writer has it. Its methods but Lasts, Total and TotalAt are for
+// one goroutine.
 type Log struct {
 	disk Disk
 	id   LogID
 	end  Position
+	// total is how many bytes the log has before end, and starts how many it has before each file that
+	// was written to since it was opened.
+	total  int64
+	starts map[uint32]int64
+	mu     sync.Mutex // guards writes of total and starts, and reads by others
 
 	segment File
 	number  uint64 // of segment, or of the one that comes next if that is nil
@@ -48,7 +54,7 @@ func CreateLog(d Disk, id LogID) (*Log, error) {
 	if err := errors.Join(d.SyncDir("."), d.SyncDir("log")); err != nil {
 		return nil, fmt.Errorf("create log: %w", err)
 	}
-	return newLog(d, id, Position{}, 1), nil
+	return newLog(d, id, 1), nil
 }
 
 // OpenLog goes on with a log where ReadLog says that it ends. What is there is not written to again:
@@ -61,18 +67,44 @@ func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
 	if len(list) == 0 && end == (Position{}) {
 		return CreateLog(d, id)
 	}
+	there, total, err := EndOf(d, id)
+	if err != nil {
+		return nil, err
+	}
+	if there != end {
+		return nil, fmt.Errorf("open log at %s: it ends at %s", end, there)
+	}
 	next := uint64(1)
 	if len(list) > 0 {
 		next = list[len(list)-1] + 1
 	}
-	return newLog(d, id, end, next), nil
+	l := newLog(d, id, next)
+	l.end, l.total = end, total
+	l.starts[end.File] = total - end.Offset
+	return l, nil
 }
 
-func newLog(d Disk, id LogID, end Position, next uint64) *Log {
-	l := &Log{disk: d, id: id, end: end, number: next, block: newBuffer(), most: int(min(MaxPayload, segmentSize-BlockSize-frameHeader))}
+func newLog(d Disk, id LogID, next uint64) *Log {
+	l := &Log{disk: d, id: id, number: next, block: newBuffer(), most: int(min(MaxPayload, segmentSize-BlockSize-frameHeader)), starts: map[uint32]int64{}}
 	l.lasts.Store(&Place{Segment: next})
 	l.prepare()
 	return l
+}
+
+// Total is how many bytes the log has, those included that were pruned.
+func (l *Log) Total() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.total
+}
+
+// TotalAt is how many bytes the log has before a position in a file that was written to since the log
+// was opened.
+func (l *Log) TotalAt(p Position) (n int64, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	start, known := l.starts[p.File]
+	return start + p.Offset, known
 }
 
 // End is where the log ends: all before it lasts.
@@ -94,9 +126,15 @@ func (l *Log) Append(p Position, b []byte) error {
 	}
 	for {
 		n := min(len(b), l.most)
-		if err := l.put(frame{kind: frameData, at: p, payload: b[:n]}); err != nil {
+		if err := l.put(frame{kind: frameData, at: p, total: l.total, payload: b[:n]}); err != nil {
 			return fmt.Errorf("append to the log: %w", err)
 		}
+		l.mu.Lock()
+		if p.Offset == 0 {
+			l.starts[p.File] = l.total
+		}
+		l.total += int64(n)
+		l.mu.Unlock()
 		p.Offset += int64(n)
 		l.end = p
 		if b = b[n:]; len(b) == 0 {
@@ -110,10 +148,13 @@ func (l *Log) Cut(p Position) error {
 	if p.File != l.end.File || l.end.Before(p) {
 		return fmt.Errorf("cut the log at %s, which ends at %s: %w", p, l.end, ErrGap)
 	}
-	if err := l.put(frame{kind: frameCut, at: p}); err != nil {
+	total := l.total - (l.end.Offset - p.Offset)
+	if err := l.put(frame{kind: frameCut, at: p, total: total}); err != nil {
 		return fmt.Errorf("cut the log: %w", err)
 	}
-	l.end = p
+	l.mu.Lock()
+	l.end, l.total = p, total
+	l.mu.Unlock()
 	return nil
 }
 

@@ -36,7 +36,7 @@ func ReadLog(d Disk, id LogID, to Sink) (from, end Position, err error) {
 
 // ReadLogFrom is ReadLog without the segments that hold nothing of a file or of later ones.
 func ReadLogFrom(d Disk, id LogID, file uint32, to Sink) (from, end Position, err error) {
-	list, err := id.segments(d)
+	list, err := id.Segments(d)
 	if err != nil {
 		return from, end, err
 	}
@@ -47,19 +47,24 @@ func ReadLogFrom(d Disk, id LogID, file uint32, to Sink) (from, end Position, er
 	return readSegments(d, id, list[max(0, i):], to)
 }
 
-// EndOf returns where the log of an epoch ends, zero if there is none of it. It reads no more than the
-// last segment that has some.
-func EndOf(d Disk, id LogID) (Position, error) {
-	list, err := id.segments(d)
+// EndOf returns where the log of an epoch ends, zero if there is none of it, and how many bytes it has up
+// to there, pruned ones included. It reads no more than the last segment that has some.
+func EndOf(d Disk, id LogID) (end Position, total int64, err error) {
+	list, err := id.Segments(d)
 	if err != nil {
-		return Position{}, err
+		return end, 0, err
 	}
 	i, err := lastFrom(d, id, list, func(Position) bool { return true })
 	if err != nil || i < 0 {
-		return Position{}, err
+		return end, 0, err
 	}
-	_, end, err := readSegments(d, id, list[i:], Discard)
-	return end, err
+	r := &logReader{disk: d, id: id, to: Discard}
+	for _, n := range list[i:] {
+		if err := r.segment(n); err != nil {
+			return end, 0, err
+		}
+	}
+	return r.end, r.total, nil
 }
 
 // lastFrom is the index of the last segment whose first frame is at a place that wanted accepts, -1 if
@@ -95,6 +100,7 @@ type logReader struct {
 
 	some      bool // a frame was read
 	from, end Position
+	total     int64 // bytes before end
 }
 
 func (r *logReader) segment(n uint64) (err error) {
@@ -161,7 +167,7 @@ func (r *logReader) take(f frame) error {
 			return err
 		}
 	}
-	r.end = f.at
+	r.end, r.total = f.at, f.total+int64(len(f.payload))
 	if len(f.payload) == 0 {
 		return nil
 	}
