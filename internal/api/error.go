@@ -19,6 +19,7 @@ var (
 	ErrChanged     = errors.New("it was changed")          // 409 changed
 	ErrLost        = errors.New("the savepoint is lost")   // 409 lost
 	ErrNoLog       = errors.New("no binary log")           // 409 no_log
+	ErrDurable     = errors.New("the instance is durable") // 409 durable
 	ErrInvalid     = errors.New("invalid request")         // 400 invalid
 	ErrNoRoom      = errors.New("no room")                 // 507 no_room; *volume.NoRoomError too
 	ErrBusy        = errors.New("the instance is busy")    // 409 busy
@@ -39,6 +40,7 @@ var kinds = []struct {
 	{ErrChanged, http.StatusConflict, client.CodeChanged},
 	{ErrLost, http.StatusConflict, client.CodeLost},
 	{ErrNoLog, http.StatusConflict, client.CodeNoLog},
+	{ErrDurable, http.StatusConflict, client.CodeDurable},
 	{errOther, http.StatusConflict, client.CodeOther},
 	{ErrInvalid, http.StatusBadRequest, client.CodeInvalid},
 	{instance.ErrName, http.StatusBadRequest, client.CodeInvalid},

@@ -170,7 +170,7 @@ a dump once; from then on a server with that data starts in a tenth of a second.
 	group("main", newTemplate(a), newDB(a))
 	group("parts", newImage(a), newVolume(a), newServer(a))
 	group("more", newDump(a), newDemo(a), newDoctor(a), newBench(a))
-	root.AddCommand(newSupervise(a))
+	root.AddCommand(newSupervise(a), newMakeBase(a))
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")
 	strict(root)

@@ -31,6 +31,9 @@ type specFlags struct {
 	set          []string
 	log          string
 	confine      string
+
+	durable, recoverWithin, history string
+	archive                         []string
 }
 
 func (o *specFlags) add(cmd *cobra.Command) {
@@ -49,6 +52,11 @@ func (o *specFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions([]string{instance.LogOn, instance.LogOff}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.confine, "confine", instance.ConfineOn, "confinement `on|off`: on, the server reaches only its own files and what --set names; off, whatever its account may")
 	_ = cmd.RegisterFlagCompletionFunc("confine", cobra.FixedCompletions([]string{instance.ConfineOn, instance.ConfineOff}, cobra.ShellCompDirectiveNoFileComp))
+	f.StringVar(&o.durable, "durable", "", "archive the binary log on a disk: a commit is answered when it is there; with =`INTERVAL` (1s) at most so much is lost, and commits do not wait")
+	f.Lookup("durable").NoOptDefVal = instance.DurableCommit
+	f.StringArrayVar(&o.archive, "archive", nil, "`DIR` of the archive of a durable instance, on a disk (default: below the state directory)")
+	f.StringVar(&o.recoverWithin, "recover-within", "", "`TIME` that recovery of a durable instance may take: base backups are made in time for that (default 30s)")
+	f.StringVar(&o.history, "history", "", "`TIME` for which a durable instance can be restored as it was (default 7d)")
 	_ = cmd.MarkFlagFilename("password-file") // fails only for flags that are not there
 	_ = cmd.MarkFlagDirname("tmpdir")
 }
@@ -81,6 +89,9 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	}
 	if o.log == instance.LogOff {
 		s.Log = o.log
+	}
+	if err := o.archived(&s); err != nil {
+		return instance.Spec{}, err
 	}
 	switch o.confine {
 	case instance.ConfineOn:

@@ -38,7 +38,7 @@ func (e *Engine) prepare(ctx context.Context, spec instance.Spec, stdin io.Reade
 	if err != nil {
 		return nil, err
 	}
-	if err := srv.CheckSet(spec.Set, spec.Log == instance.LogOff); err != nil {
+	if err := srv.CheckSet(spec.Set, spec.Log == instance.LogOff, levelOf(spec)); err != nil {
 		return nil, RequestError{err}
 	}
 	v, err := e.openVolume(ctx, spec.Volume)
@@ -99,6 +99,9 @@ func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Or
 			return nil, err
 		}
 	}
+	if err := e.checkDurable(o.Name, o.Spec, old != nil && levelOf(old.Spec).Durable()); err != nil {
+		return nil, err
+	}
 	p, err := e.prepare(ctx, o.Spec, stdin)
 	if err != nil {
 		return nil, err
@@ -112,8 +115,14 @@ func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Or
 	}
 	o.Image, o.Server = p.image, p.server
 	i, err := e.instances(p.volume).Create(ctx, o)
-	if err != nil || image.SourceInstance(o.Spec.From) == "" {
-		return i, err
+	if err != nil {
+		return nil, err
+	}
+	if err := e.beginArchive(ctx, i); err != nil {
+		return nil, e.unmake(ctx, i, err)
+	}
+	if image.SourceInstance(o.Spec.From) == "" {
+		return i, nil
 	}
 	return i, e.forgetImage(ctx, i, p)
 }

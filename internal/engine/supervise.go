@@ -34,8 +34,8 @@ func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v vo
 	w, _ := e.progress()
 	runtime.GOMAXPROCS(max(1, usableCPUs/cpusPerProc))
 	return supervisor.Start(ctx, i, e.instances(v), supervisor.Options{
-		Keys: e.Places.Keys(),
-		Log:  slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
+		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec),
+		Log: slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
 	})
 }
 

@@ -88,6 +88,14 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 	if diff := q.Options.Differences(r.Spec, spec); len(diff) > 0 && !q.Fresh {
 		return nil, RequestError{optionsDifferError(q, diff)}
 	}
+	durable := levelOf(r.Spec).Durable() && !q.Fresh
+	if durable && state.Phase == instance.Gone {
+		e.note("instance %s: %s; recovering it from its archive", q.Name, state.Reason)
+		return e.recover(ctx, instance.Order{Name: q.Name, Spec: r.Spec})
+	}
+	if durable && !state.Phase.Alive() {
+		return e.existingDurable(ctx, r)
+	}
 	if !q.Fresh && state.Phase != instance.Gone {
 		i, err := e.Registry.Open(q.Name)
 		if _, again := q.Options["from"]; again && err == nil {

@@ -67,6 +67,21 @@ func (s *Store) Create(ctx context.Context, o Order) (*Instance, error) {
 	return i, s.make(ctx, i, img.DataDir(), img.Size, func() error { return s.Volume.Clone(ctx, img.DataDir(), i.DataDir()) })
 }
 
+// Recover makes the instance of an order again from its archive: fill, which gets the instance as made
+// says that it was, makes its data directory, of size bytes at most.
+func (s *Store) Recover(ctx context.Context, o Order, made Made, size int64, fill func(context.Context, *Instance) error) (*Instance, error) {
+	i := s.blank(o.Name, o.Spec)
+	socket := i.Endpoint.Socket
+	i.Passing = o.Passing
+	made.Account, made.Server = s.Account, o.Server
+	i.Made = made
+	i.Endpoint.Socket = socket
+	if o.Spec.Port != 0 {
+		i.Endpoint.Port = o.Spec.Port
+	}
+	return i, s.make(ctx, i, "", size, func() error { return fill(ctx, i) })
+}
+
 // Branch makes an instance called name from the data of parent as it is now. how says
 // how to copy it while parent's server runs; the zero value is for one that does not.
 // The new instance has its own accounts, port and server id. settle, if not nil, does what
@@ -76,6 +91,8 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 		return nil, fmt.Errorf("make instance %s: %w", name, err)
 	}
 	spec := parent.Spec
+	// A branch is thrown away: it has no archive.
+	spec.Durable, spec.Archive, spec.RecoverWithin, spec.History = "", nil, "", ""
 	spec.From, spec.Key, spec.Port, spec.PasswordFile = []image.Source{{Kind: image.FromInstance, Name: parent.Name}}, "", 0, ""
 	i := s.blank(name, spec)
 	i.Server, i.Origin, i.PageSize = parent.Server, "branch of "+parent.Name, parent.PageSize

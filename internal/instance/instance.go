@@ -44,6 +44,35 @@ type Spec struct {
 	Log string `json:"log,omitempty"`
 	// Confine is ConfineOff, or "" for a server that reaches its own files only.
 	Confine string `json:"confine,omitempty"`
+	// Durable is DurableCommit, or the time that may be lost ("1s"), or "" for an instance that is
+	// not durable. The rest is about durable instances: where their archives are, the first of them a
+	// directory, in how much time they are to be recovered, and how long what they were is kept.
+	Durable       string   `json:"durable,omitempty"`
+	Archive       []string `json:"archive,omitempty"`
+	RecoverWithin string   `json:"recover_within,omitempty"`
+	History       string   `json:"history,omitempty"`
+}
+
+// DurableCommit is the value of --durable by which no acknowledged commit is lost.
+const DurableCommit = "commit"
+
+// Durability is the level of what a power failure may take, and how long commits may wait to be
+// archived.
+func (s Spec) Durability() (server.Durability, time.Duration) {
+	switch d, err := time.ParseDuration(s.Durable); {
+	case s.Durable == "":
+		return server.InRAM, 0
+	case err == nil && d > 0:
+		return server.Delayed, d
+	}
+	return server.Acknowledged, 0
+}
+
+// Durable says which state of its archive the data of an instance is.
+type Durable struct {
+	// Archive is the archive's id, and Epoch the life of the binary log that the data belongs to.
+	Archive string `json:"archive"`
+	Epoch   uint32 `json:"epoch"`
 }
 
 // Values of --log.
@@ -93,6 +122,8 @@ type Made struct {
 	Server   *server.Server `json:"server"`
 	PageSize int            `json:"page_size,omitempty"`
 	Account  server.Account `json:"account"`
+	// Durable says what of an archive the data is; nil for an instance that is not durable.
+	Durable *Durable `json:"durable,omitempty"`
 	// ServerID is the server's number in binary logs, another one in each instance.
 	ServerID uint32 `json:"server_id"`
 	// Supervisor is the account of Ramaria itself.

@@ -24,7 +24,7 @@ const poolConsumer = "pool"
 
 // openPool begins to keep the templates and leases of the server that runs now.
 func (s *Supervisor) openPool() error {
-	if s.noLog() {
+	if s.noLog() || s.durable() {
 		return nil
 	}
 	i := s.inst
@@ -60,6 +60,9 @@ func withPool[T any](s *Supervisor, f func(*pool.Pool) (T, error)) (T, error) {
 		var none T
 		if s.noLog() {
 			return none, s.needsLog()
+		}
+		if s.durable() {
+			return none, s.needsThrownAway()
 		}
 		return none, s.notRunning()
 	}
@@ -206,7 +209,7 @@ func (s *Supervisor) SetLimits(_ context.Context, l client.Limits) (client.Limit
 // Metrics implements api.Instance.
 func (s *Supervisor) Metrics(context.Context) ([]byte, error) {
 	var b bytes.Buffer
-	if s.noLog() {
+	if s.noLog() || s.durable() {
 		err := s.writeMetrics(&b)
 		return b.Bytes(), err
 	}

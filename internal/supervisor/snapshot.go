@@ -198,6 +198,9 @@ func notFound(err error) error {
 
 // Rewind implements api.Instance. Connections are closed; accounts and port stay.
 func (s *Supervisor) Rewind(ctx context.Context, label string) (client.Rewind, error) {
+	if s.durable() {
+		return client.Rewind{}, s.refuseDurable("rewind", fmt.Sprintf("its archive goes forward only\nhint: ramaria restore %s --at TIME --as NAME makes another instance as it was then", s.inst.Name))
+	}
 	began := time.Now()
 	out := client.Rewind{Label: label}
 	err := s.do(ctx, func(ctx, life context.Context) error { return s.rewind(ctx, life, label, &out) })

@@ -24,6 +24,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -43,6 +44,8 @@ type Supervisor struct {
 	log    *slog.Logger
 	argv   func(name string) []string
 	keys   string
+	// archiveDir is the archive's directory, "" for an instance that is not durable.
+	archiveDir string
 
 	lock   *sys.FileLock
 	listen net.Listener
@@ -60,7 +63,11 @@ type Supervisor struct {
 
 	// The goroutine that calls Start, Run and Stop alone touches what follows. state is
 	// what state.json says.
-	proc   *server.Process
+	proc *server.Process
+	// keeper follows the log into the archive; nil for an instance that is not durable.
+	keeper *durable.Keeper
+	// basing is held while a base backup is made.
+	basing sync.Mutex
 	tmpDir TmpDir // of proc, or of the start that failed
 	db     *sql.DB
 	state  instance.State
@@ -75,6 +82,8 @@ type Options struct {
 	Argv func(name string) []string
 	// Keys is the directory of keys that all servers of the user share.
 	Keys string
+	// Archive is the directory of the archive of a durable instance.
+	Archive string
 }
 
 // ErrRunning says that the instance has a supervisor already.
@@ -85,7 +94,7 @@ var ErrRunning = errors.New("the instance is running already")
 // is that of the volume in which the instance lies.
 func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o Options) (_ *Supervisor, err error) {
 	s := &Supervisor{
-		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys,
+		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys, archiveDir: o.Archive,
 		tasks: make(chan task), over: make(chan struct{}),
 	}
 	s.lock, err = sys.TryLock(i.LockPath(), sys.Exclusive)
@@ -109,7 +118,13 @@ func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o O
 	if err := s.openAPI(); err != nil {
 		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
+	if err := s.openArchive(ctx); err != nil {
+		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
 	if err := s.startServer(ctx); err != nil {
+		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	if err := s.serveArchive(); err != nil {
 		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	if err := s.openPool(); err != nil {
@@ -142,7 +157,7 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 	err := s.enter(instance.State{Phase: phase, Reason: cause.Error()})
 	s.closePool()
 	s.closeDB()
-	return errors.Join(err, s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
+	return errors.Join(err, s.stopArchive(context.WithoutCancel(ctx)), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
 }
 
 // startServer starts the server process and waits until it is ready, with a new
@@ -240,7 +255,11 @@ func (s *Supervisor) writeFiles() error {
 	if err := os.Remove(i.OldLogPath() + newSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove what was left of putting a log aside: %w", err)
 	}
-	sql := i.Server.Dialect().InitSQL(i.Supervisor, i.Endpoint.Login, i.Endpoint.Database, brakes(s.volume))
+	database := i.Endpoint.Database
+	if s.durable() { // what no log has would be missing after a recovery
+		database = ""
+	}
+	sql := i.Server.Dialect().InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume))
 	if err := server.WritePrivate(initFile(i), []byte(sql), i.Account); err != nil {
 		return err
 	}
@@ -273,8 +292,9 @@ func removeIn(path string, names ...string) (err error) {
 // config is what a start of the server is configured by.
 func (s *Supervisor) config() server.Config {
 	i := s.inst
+	level, _ := i.Spec.Durability()
 	return server.Config{
-		Stage: server.Run, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: s.tmpDir.Path(), FilesDir: i.FilesDir(),
+		Stage: server.Run, Durability: level, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: s.tmpDir.Path(), FilesDir: i.FilesDir(),
 		InitFile: initFile(i), Port: i.Endpoint.Port, ServerID: i.ServerID, MostPool: s.mostPool(), NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
 	}
 }
@@ -349,6 +369,13 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 	// The clean shutdown waits for no connection, our own least of all.
 	s.closePool()
 	s.closeDB()
+	if s.keeper != nil && s.keeper.Trouble() != nil {
+		// A server that shuts down answers the commits that wait, and these are not on disk.
+		s.killedFor = "the log could not be archived when it was to stop: its server was killed, and recovers at its next start"
+		s.log.Warn(s.killedFor)
+		s.proc.Kill()
+		return s.ended()
+	}
 	return errors.Join(s.proc.Stop(ctx), s.ended())
 }
 
@@ -357,7 +384,7 @@ func (s *Supervisor) Kill() error {
 	s.closePool()
 	s.proc.Kill()
 	s.closeDB()
-	return errors.Join(s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
+	return errors.Join(s.stopArchive(context.Background()), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
 }
 
 // ended notes how the server ended and lets go of the instance.
@@ -373,6 +400,10 @@ func (s *Supervisor) ended() error {
 	}
 	s.closePool()
 	s.closeDB()
+	err := s.stopArchive(context.Background())
+	if err != nil {
+		s.log.Error("the archive lacks the end of the log", "error", err) // the next start archives it
+	}
 	return errors.Join(s.enter(st), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
 }
 

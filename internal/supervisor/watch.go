@@ -119,6 +119,9 @@ func (w *watch) tell() {
 	if w.tmp != "" {
 		warnings = append(warnings, w.tmp)
 	}
+	if text := w.archiveWarning(); text != "" {
+		warnings = append(warnings, text)
+	}
 	if w.refused {
 		warnings = append(warnings, accountWarning)
 	}

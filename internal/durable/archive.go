@@ -1,0 +1,261 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/basebackup"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+const (
+	// lockName is the file whose lock the process holds that writes to the archive.
+	lockName = "lock"
+	// madeName is the copy of instance.json: with it an instance has its accounts and its port
+	// again. Its passwords are why the archive is the user's alone.
+	madeName = "instance.json"
+	// lockPatience is how long another process may be at work on an archive.
+	lockPatience = 10 * time.Second
+)
+
+// Archive is an archive that this process may write to.
+type Archive struct {
+	Dir      string
+	Disk     archive.Disk
+	Manifest *archive.Manifest
+	lock     *sys.FileLock
+}
+
+// ErrInUse says that another process writes to an archive.
+var ErrInUse = errors.New("another process writes to it")
+
+// Exists reports whether a directory holds an archive.
+func Exists(dir string) bool {
+	_, err := archive.ReadManifest(archive.OSDisk{Dir: dir})
+	return !errors.Is(err, archive.ErrNoArchive)
+}
+
+// Read reads the manifest of an archive that others may write to.
+func Read(dir string) (*archive.Manifest, error) {
+	m, err := archive.ReadManifest(archive.OSDisk{Dir: dir})
+	if err != nil {
+		return nil, explain(dir, err)
+	}
+	return m, nil
+}
+
+func explain(dir string, err error) error { return fmt.Errorf("open archive %s: %w", dir, err) }
+
+// Open opens an archive and locks it. The error matches archive.ErrNoArchive and ErrInUse.
+func Open(ctx context.Context, dir string) (_ *Archive, err error) {
+	d := archive.OSDisk{Dir: dir}
+	if _, err := archive.ReadManifest(d); err != nil { // a lock file is not to be left where no archive is
+		return nil, explain(dir, err)
+	}
+	lock, err := lockDir(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	m, err := archive.ReadManifest(d)
+	if err != nil {
+		return nil, errors.Join(explain(dir, err), lock.Unlock())
+	}
+	return &Archive{Dir: dir, Disk: d, Manifest: m, lock: lock}, nil
+}
+
+func lockDir(ctx context.Context, dir string) (*sys.FileLock, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, lockPatience, ErrInUse)
+	defer cancel()
+	lock, err := sys.Lock(limited, filepath.Join(dir, lockName), sys.Exclusive, nil)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		err = fmt.Errorf("%w\nhint: fuser -v %s names it", ErrInUse, filepath.Join(dir, lockName))
+	}
+	if err != nil {
+		return nil, explain(dir, err)
+	}
+	return lock, nil
+}
+
+// Create makes an archive, without bases and epochs, in a directory that is not there yet or is
+// empty. Its manifest is not written before Begin.
+func Create(ctx context.Context, dir, instance string) (_ *Archive, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make archive: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("make archive: %w", err)
+	}
+	for _, e := range entries {
+		if !leftover(e.Name()) {
+			return nil, fmt.Errorf("make archive in %s: it is not empty\nhint: --archive DIR, a directory of its own", dir)
+		}
+	}
+	if err := os.Chmod(dir, 0o700); err != nil { //nolint:forbidigo // the user's own directory, which no server can write to
+		return nil, fmt.Errorf("make archive: %w", err)
+	}
+	lock, err := lockDir(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	m := &archive.Manifest{ID: archive.NewID(), Instance: instance, Created: time.Now(), NextBase: 1}
+	a := &Archive{Dir: dir, Disk: archive.OSDisk{Dir: dir}, Manifest: m, lock: lock}
+	if err := syncAbove(dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("make archive: %w", err), a.Close())
+	}
+	return a, nil
+}
+
+// leftover reports whether a name is one of an archive that never got its manifest.
+func leftover(name string) bool {
+	switch name {
+	case lockName, madeName, madeName + ".new", "base", "log":
+		return true
+	}
+	return false
+}
+
+// syncAbove makes the names last that lead to a directory.
+func syncAbove(dir string) error {
+	for up := filepath.Dir(dir); ; up = filepath.Dir(up) {
+		f, err := os.Open(up)
+		if errors.Is(err, fs.ErrPermission) {
+			return nil // not made by this user
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+		if up == filepath.Dir(up) {
+			return nil
+		}
+	}
+}
+
+// Close lets the archive go. It may be called twice.
+func (a *Archive) Close() error { return a.lock.Unlock() }
+
+// Save writes the manifest. After an error it is as the disk has it.
+func (a *Archive) save(change func(*archive.Manifest)) error {
+	next := a.Manifest.Clone()
+	change(next)
+	if err := next.Write(a.Disk); err != nil {
+		if m, rerr := archive.ReadManifest(a.Disk); rerr == nil {
+			a.Manifest = m
+		}
+		return err
+	}
+	a.Manifest = next
+	return nil
+}
+
+// SaveMade keeps what instance.json says.
+func (a *Archive) SaveMade(m instance.Made) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err == nil {
+		err = archive.WriteFile(a.Disk, madeName, text)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s of the archive: %w", madeName, err)
+	}
+	return nil
+}
+
+// Made is what SaveMade has kept.
+func (a *Archive) Made() (m instance.Made, err error) {
+	err = instance.ReadJSON(filepath.Join(a.Dir, madeName), &m)
+	return m, err
+}
+
+// Begin makes a base of the data of an instance whose server does not run, and begins an epoch with
+// it, which the instance belongs to from then on. Before, the server runs once to make the accounts
+// and the database, which are in no log then.
+func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys string) error {
+	s := &Snapshot{
+		Instance: i, DataDir: i.DataDir(), Dir: i.Dir, RunDir: i.RunDir, TmpDir: i.TmpDir(), Volume: i.Volume, Keys: keys, Database: i.Endpoint.Database,
+	}
+	outside, err := s.start(ctx)
+	if err != nil {
+		return fmt.Errorf("make a base backup: %w", err)
+	}
+	if err := removeLog(i.DataDir()); err != nil {
+		return fmt.Errorf("make a base backup: %w", err)
+	}
+	b, err := a.writeBase(ctx, i.DataDir(), nil)
+	if err != nil {
+		return err
+	}
+	b.Outside = outside
+	end, err := a.end()
+	if err != nil {
+		return err
+	}
+	next := a.Manifest.Clone()
+	epoch := next.Begin(archive.Epoch{Began: time.Now(), Base: b.ID}, &end)
+	i.Durable = &instance.Durable{Archive: a.Manifest.ID.String(), Epoch: epoch}
+	if err := a.SaveMade(i.Made); err != nil {
+		return err
+	}
+	return a.save(func(m *archive.Manifest) {
+		m.Begin(archive.Epoch{Began: time.Now(), Base: b.ID}, &end)
+		b.Epoch = epoch
+		m.Add(b)
+		m.Server = i.Server.Name()
+	})
+}
+
+// removeLog removes the binary log of a data directory.
+func removeLog(path string) (err error) {
+	dir, err := sys.OpenDir(path)
+	if err != nil {
+		return err
+	}
+	defer dir.CloseWith(&err)
+	names, err := dir.Names()
+	for _, name := range names {
+		if server.IsLog(name) {
+			err = errors.Join(err, dir.Remove(name))
+		}
+	}
+	return err
+}
+
+// end is where the log of the last epoch ends; zero without one.
+func (a *Archive) end() (archive.Position, error) {
+	last := a.Manifest.Last()
+	if last == nil {
+		return archive.Position{}, nil
+	}
+	if last.End != nil {
+		return *last.End, nil
+	}
+	end, _, err := archive.EndOf(a.Disk, a.Manifest.LogID(last.Number))
+	return end, err
+}
+
+// writeBase writes a data directory as the next base. It is not in the manifest yet.
+func (a *Archive) writeBase(ctx context.Context, dir string, prev *basebackup.Index) (archive.Base, error) {
+	id := max(1, a.Manifest.NextBase)
+	x, w, err := basebackup.Write(ctx, a.Disk, a.Manifest.ID, id, dir, prev, leaveOut)
+	if err != nil {
+		return archive.Base{}, fmt.Errorf("make a base backup: %w", err)
+	}
+	return archive.Base{ID: id, Time: time.Now(), Size: x.Size(), Stored: w.Bytes, Packs: x.Packs()}, nil
+}
+
+// leaveOut says what a base does without: what each server makes again, and the log, which the
+// archive has.
+func leaveOut(rel string) bool {
+	return server.Transient(rel) || server.IsLog(rel)
+}

@@ -1,0 +1,162 @@
+package durable
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/basebackup"
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// Snapshot is a copy of a running instance's data directory, its log included, from which a base
+// backup is to be made.
+type Snapshot struct {
+	Instance *instance.Instance
+	// DataDir is the copy. Dir is a directory of the caller's that takes what a server needs beside it,
+	// RunDir where its socket is, and TmpDir the server's tmpdir.
+	DataDir, Dir, RunDir, TmpDir string
+	// Volume is the kind of volume that it lies in.
+	Volume string
+	// Keys is the directory of keys that all servers of the user share.
+	Keys string
+	// Database is made if it is not there, unless it is "".
+	Database string
+}
+
+// Prove starts a server on the snapshot, which rolls forward what its log has, checks it, and shuts it
+// down cleanly. What is left is a base: the data as it is after all of the log before at.
+func (s *Snapshot) Prove(ctx context.Context) (at archive.Position, outside []string, err error) {
+	at, err = logEnd(s.DataDir)
+	if err != nil {
+		return at, nil, fmt.Errorf("prove snapshot: %w", err)
+	}
+	if outside, err = s.start(ctx); err != nil {
+		return at, nil, fmt.Errorf("prove snapshot: %w", err)
+	}
+	return at, outside, nil
+}
+
+// logEnd is where the last whole transaction ends in the log of a data directory.
+func logEnd(dir string) (archive.Position, error) {
+	files, err := binlog.Files(dir, server.BinlogName)
+	if err != nil || len(files) == 0 {
+		return archive.Position{}, errors.Join(err, errors.New("it has no binary log"))
+	}
+	last := files[len(files)-1]
+	x, err := binlog.Scan(filepath.Join(dir, last), 4, nil)
+	if err != nil {
+		return archive.Position{}, err
+	}
+	n, err := fileNumber(last)
+	return archive.Position{File: n, Offset: x.End}, err
+}
+
+func fileNumber(name string) (n uint32, err error) {
+	_, err = fmt.Sscanf(name, server.BinlogName+".%d", &n)
+	return n, err
+}
+
+// start is the proof: it returns what of the data is outside of the promise.
+func (s *Snapshot) start(ctx context.Context) (outside []string, err error) {
+	i := s.Instance
+	if err := server.MakeDirs(i.Account, s.RunDir, s.TmpDir); err != nil {
+		return nil, err
+	}
+	for _, name := range i.Server.ScratchDirs() {
+		if err := server.MakeDirs(i.Account, filepath.Join(s.TmpDir, name)); err != nil {
+			return nil, err
+		}
+	}
+	init := filepath.Join(s.RunDir, "init.sql")
+	sql := i.Server.Dialect().InitSQL(i.Supervisor, i.Endpoint.Login, s.Database, false)
+	if err := server.WritePrivate(init, []byte(sql), i.Account); err != nil {
+		return nil, err
+	}
+	c := server.Config{
+		Stage: server.Run, Volume: s.Volume, DataDir: s.DataDir, RunDir: s.RunDir, TmpDir: s.TmpDir, InitFile: init, ServerID: i.ServerID,
+		PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
+	}
+	text, err := i.Server.Render(c)
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(s.RunDir, "my.cnf")
+	if err := server.WritePrivate(config, []byte(text), i.Account); err != nil {
+		return nil, err
+	}
+	logPath := filepath.Join(s.Dir, "server.log")
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	if err := i.Server.WriteKeys(s.Keys, s.RunDir, i.Account); err != nil {
+		return nil, err
+	}
+	p, err := i.Server.Start(config, c, i.Account, s.Dir, log, server.Unsynced)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Kill()
+	db, err := dbconn.Open(server.SocketPath(s.RunDir), i.Supervisor, "")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	if err := p.Ready(ctx, db, server.SocketPath(s.RunDir), logPath); err != nil {
+		return nil, err
+	}
+	if outside, err = outsideOf(ctx, db); err != nil {
+		return nil, err
+	}
+	return outside, p.Stop(ctx)
+}
+
+// outsideOf lists tables whose engine does not roll back: what a killed server had done to them may be
+// half done.
+func outsideOf(ctx context.Context, db *sql.DB) (list []string, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT CONCAT(table_schema, '.', table_name, ' (', engine, ')') FROM information_schema.tables
+		WHERE table_type = 'BASE TABLE' AND engine NOT IN ('InnoDB') AND table_schema NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema') ORDER BY 1`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	return list, rows.Err()
+}
+
+// Base writes a proven snapshot into the archive as a base, of which the manifest does not know yet. prev is the
+// base before, whose pages it needs not write again; 0 for none. It is called by another process than
+// the one that holds the archive.
+func (s *Snapshot) Base(ctx context.Context, dir string, id archive.ID, number, prev uint32) (archive.Base, error) {
+	d := archive.OSDisk{Dir: dir}
+	var before *basebackup.Index
+	if prev != 0 {
+		x, err := basebackup.ReadIndex(d, id, prev)
+		if err != nil {
+			return archive.Base{}, err
+		}
+		if !x.Worn() {
+			before = x
+		}
+	}
+	x, w, err := basebackup.Write(ctx, d, id, number, s.DataDir, before, leaveOut)
+	if err != nil {
+		return archive.Base{}, err
+	}
+	return archive.Base{ID: number, Size: x.Size(), Stored: w.Bytes, Packs: x.Packs()}, nil
+}

@@ -1,0 +1,249 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/shipper"
+)
+
+// Keeper follows the log of a running instance into its archive.
+type Keeper struct {
+	Archive  *Archive
+	Instance *instance.Instance
+	Log      *slog.Logger
+
+	log    *archive.Log
+	ship   *shipper.Shipper
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu      sync.Mutex
+	trouble error
+	ended   error
+}
+
+// lastPatience is how long archiving what a server wrote last may take. What is not archived then the
+// next start archives, if its data is still in RAM.
+const lastPatience = 10 * time.Second
+
+// ErrBehind says that what an instance has in RAM lacks some of what the archive has.
+var ErrBehind = errors.New("its data in RAM is not what the archive has")
+
+// Keep begins to keep an instance whose server does not run yet: what is in its log and not in the
+// archive is archived. The error matches ErrBehind if the instance is to be recovered.
+func Keep(ctx context.Context, a *Archive, i *instance.Instance, log *slog.Logger) (_ *Keeper, err error) {
+	k := &Keeper{Archive: a, Instance: i, Log: log}
+	epoch, err := a.epochOf(i)
+	if err != nil {
+		return nil, err
+	}
+	id := a.Manifest.LogID(epoch)
+	end, _, err := archive.EndOf(a.Disk, id)
+	if err != nil {
+		return nil, err
+	}
+	if k.log, err = archive.OpenLog(a.Disk, id, end); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, k.log.Close())
+		}
+	}()
+	k.ship = &shipper.Shipper{Dir: i.DataDir(), Base: server.BinlogName, Log: k.log, Trouble: k.troubled}
+	files, err := binlog.Files(i.DataDir(), server.BinlogName)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 && end == (archive.Position{}) {
+		return k, nil // its first start
+	}
+	if _, err := k.ship.Catch(ctx); errors.Is(err, shipper.ErrOther) {
+		return nil, fmt.Errorf("%w: %w", ErrBehind, err)
+	} else if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// epochOf is the epoch that the data of an instance belongs to, if that is the one that goes on.
+func (a *Archive) epochOf(i *instance.Instance) (uint32, error) {
+	last := a.Manifest.Last()
+	switch {
+	case i.Durable == nil || i.Durable.Archive != a.Manifest.ID.String():
+		return 0, fmt.Errorf("%w: the archive in %s is another instance's", ErrBehind, a.Dir)
+	case last == nil || last.Number != i.Durable.Epoch:
+		return 0, fmt.Errorf("%w: it is of epoch %d", ErrBehind, i.Durable.Epoch)
+	}
+	return last.Number, nil
+}
+
+// Serve follows the log of the server that runs now, until Stop or until it ends. At the level Acknowledged
+// commits go on when the log is archived; interval is how long they may wait for that at the level Delayed.
+func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-chan struct{}) error {
+	if err := k.trim(); err != nil {
+		return err
+	}
+	k.ship.Interval = interval
+	var a *acks
+	if level == server.Acknowledged {
+		a = &acks{socket: k.Instance.Socket(), login: k.Instance.Supervisor, gone: gone}
+		k.ship.Acks = a
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	k.cancel, k.done = cancel, make(chan struct{})
+	go func() {
+		defer close(k.done)
+		err := k.ship.Run(ctx)
+		if a != nil {
+			err = errors.Join(err, a.close())
+		}
+		select {
+		case <-gone:
+			return // what it wrote last Stop archives
+		default:
+		}
+		if err != nil && ctx.Err() == nil {
+			k.Log.Error("the archive does not follow the log any more, and commits wait", "error", err)
+			k.mu.Lock()
+			k.ended = err
+			k.mu.Unlock()
+		}
+	}()
+	return nil
+}
+
+// trim shortens the archived log where the server has shortened its own when it started: by a
+// transaction that was not whole.
+func (k *Keeper) trim() error {
+	end := k.log.End()
+	if end == (archive.Position{}) {
+		return nil
+	}
+	path := filepath.Join(k.Instance.DataDir(), fmt.Sprintf("%s.%06d", server.BinlogName, end.File))
+	fi, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("follow the binary log: %w: %s is not there", shipper.ErrOther, filepath.Base(path))
+	}
+	if err != nil {
+		return fmt.Errorf("follow the binary log: %w", err)
+	}
+	if fi.Size() >= end.Offset {
+		return nil
+	}
+	return k.log.Cut(archive.Position{File: end.File, Offset: fi.Size()})
+}
+
+// Needs is the position in the server's log from which on the archive still needs it.
+func (k *Keeper) Needs() binlog.Position {
+	p := k.ship.Shipped()
+	return binlog.Position{File: fmt.Sprintf("%s.%06d", server.BinlogName, max(1, p.File)), Offset: p.Offset}
+}
+
+// Trouble is why the log cannot be archived at present; nil if it can.
+func (k *Keeper) Trouble() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return errors.Join(k.ended, k.trouble)
+}
+
+func (k *Keeper) troubled(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err != nil && k.trouble == nil {
+		k.Log.Error("the log cannot be archived, and commits wait", "error", err)
+	}
+	if err == nil && k.trouble != nil {
+		k.Log.Info("the log is archived again")
+	}
+	k.trouble = err
+}
+
+// Stop ends following the log of a server that has ended: what it wrote last is archived.
+func (k *Keeper) Stop(ctx context.Context) error {
+	if k.cancel == nil {
+		return nil
+	}
+	k.cancel()
+	<-k.done
+	k.cancel = nil
+	ctx, cancel := context.WithTimeout(ctx, lastPatience)
+	defer cancel()
+	if _, err := k.ship.Catch(ctx); err != nil {
+		return fmt.Errorf("archive what the server wrote last: %w", err)
+	}
+	return nil
+}
+
+// Close stops, if need be, and lets the archive go. It may be called twice.
+func (k *Keeper) Close() error {
+	if k.cancel != nil {
+		k.cancel()
+		<-k.done
+		k.cancel = nil
+	}
+	return errors.Join(k.log.Close(), k.Archive.Close())
+}
+
+// Fits says why what an instance has in RAM, whose server does not run, is not all that its archive
+// has; "" if it is.
+func Fits(dir string, m *archive.Manifest, i *instance.Instance) (why string, err error) {
+	a := &Archive{Dir: dir, Disk: archive.OSDisk{Dir: dir}, Manifest: m}
+	epoch, err := a.epochOf(i)
+	if err != nil {
+		return err.Error(), nil //nolint:nilerr // it is the answer
+	}
+	end, _, err := archive.EndOf(a.Disk, m.LogID(epoch))
+	if err != nil || end == (archive.Position{}) {
+		return "", err
+	}
+	name := fmt.Sprintf("%s.%06d", server.BinlogName, end.File)
+	fi, err := os.Lstat(filepath.Join(i.DataDir(), name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("its log lacks %s, which the archive has", name), nil
+	case err != nil:
+		return "", fmt.Errorf("compare the log with the archive: %w", err)
+	case fi.Size() < end.Offset:
+		return fmt.Sprintf("%s of its log has %d bytes, and the archive has %d of it", name, fi.Size(), end.Offset), nil
+	}
+	return "", nil
+}
+
+// BaseNumber is what a new base is called.
+type BaseNumber struct {
+	ID           archive.ID
+	Number, Prev uint32
+}
+
+// NextBase is what the next base is called.
+func (k *Keeper) NextBase() BaseNumber {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := k.Archive.Manifest
+	n := BaseNumber{ID: m.ID, Number: max(1, m.NextBase)}
+	if len(m.Bases) > 0 {
+		n.Prev = m.Bases[len(m.Bases)-1].ID
+	}
+	return n
+}
+
+// AddBase has the manifest know a base that lasts, of the epoch that goes on.
+func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	b.Epoch = k.Archive.Manifest.Last().Number
+	return b, k.Archive.save(func(m *archive.Manifest) { m.Add(b) })
+}

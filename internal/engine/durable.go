@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/durable"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// levelOf is what a power failure may take of an instance.
+func levelOf(spec instance.Spec) server.Durability {
+	level, _ := spec.Durability()
+	return level
+}
+
+// archiveDir is the directory of an instance's archive, "" for one that is not durable.
+func (e *Engine) archiveDir(name string, spec instance.Spec) string {
+	switch {
+	case !levelOf(spec).Durable():
+		return ""
+	case len(spec.Archive) > 0:
+		return spec.Archive[0]
+	}
+	return filepath.Join(e.Places.State, "archives", name)
+}
+
+// checkDurable refuses a durable instance that could not keep its promise. fresh says that an archive of
+// it goes on with other data.
+func (e *Engine) checkDurable(name string, spec instance.Spec, fresh bool) error {
+	dir := e.archiveDir(name, spec)
+	if dir == "" {
+		return nil
+	}
+	if spec.Log == instance.LogOff {
+		return RequestError{errors.New("make a durable instance with --log off: what is archived is its log\nhint: leave --log off out")}
+	}
+	if err := inRAM(dir); err != nil {
+		return RequestError{err}
+	}
+	if !fresh && durable.Exists(dir) {
+		return RequestError{fmt.Errorf("make instance %s: %s holds the archive of an earlier one\nhint: ramaria restore %s --as %s makes it again as it was; --archive DIR leaves it alone; rm -r %s loses it", name, dir, dir, name, dir)}
+	}
+	return nil
+}
+
+// inRAM refuses an archive that a power failure would take. The directory may not exist yet.
+func inRAM(dir string) error {
+	for there := dir; ; there = filepath.Dir(there) {
+		fs, err := sys.Statfs(there)
+		if err != nil && there != filepath.Dir(there) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if fs.RAM {
+			return fmt.Errorf("keep the archive in %s: that lies in memory, and goes with the power\nhint: --archive DIR, on a disk", dir)
+		}
+		return nil
+	}
+}
+
+// beginArchive makes the first base of an instance that was just made, and has it belong to its
+// archive.
+func (e *Engine) beginArchive(ctx context.Context, i *instance.Instance) (err error) {
+	dir := e.archiveDir(i.Name, i.Spec)
+	if dir == "" {
+		return nil
+	}
+	a, err := durable.Open(ctx, dir)
+	if errors.Is(err, archive.ErrNoArchive) {
+		a, err = durable.Create(ctx, dir, i.Name)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	if err := a.Begin(ctx, i, e.Places.Keys()); err != nil {
+		return err
+	}
+	return i.Save()
+}
+
+// recover makes an instance again from its archive, after its data in RAM was lost.
+func (e *Engine) recover(ctx context.Context, o instance.Order) (_ *instance.Instance, err error) {
+	dir := e.archiveDir(o.Name, o.Spec)
+	began := time.Now()
+	a, err := durable.Open(ctx, dir)
+	if err != nil {
+		return nil, fmt.Errorf("recover instance %s: %w", o.Name, err)
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	plan, err := durable.Latest(a.Manifest)
+	if err != nil {
+		return nil, fmt.Errorf("recover instance %s: %w", o.Name, err)
+	}
+	i, r, err := e.fill(ctx, a, o, plan, func(i *instance.Instance, r durable.Recovered) error { return a.GoOn(i, r) })
+	if err != nil {
+		return nil, fmt.Errorf("recover instance %s: %w", o.Name, err)
+	}
+	e.note("recovered instance %s in %s: a base of %s, and %s of its log%s", o.Name, time.Since(began).Round(10*time.Millisecond),
+		volume.FormatBytes(r.Restored), volume.FormatBytes(r.Replayed), until(r.Time))
+	return i, nil
+}
+
+func until(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return ", up to " + t.Local().Format(time.DateTime)
+}
+
+// fill makes an instance of what an archive holds. goOn is called when its data is there, before it
+// becomes an instance.
+func (e *Engine) fill(ctx context.Context, a *durable.Archive, o instance.Order, plan durable.Plan, goOn func(*instance.Instance, durable.Recovered) error) (_ *instance.Instance, r durable.Recovered, err error) {
+	if err := checkFileLimit(); err != nil {
+		return nil, r, err
+	}
+	made, err := a.Made()
+	if err != nil {
+		return nil, r, err
+	}
+	old := &instance.Instance{Record: instance.Record{Name: o.Name, Spec: o.Spec}, Made: made}
+	o.Server = made.Server
+	if made.Server.Missing() != "" {
+		if o.Server, err = e.ReplacementServer(ctx, old); err != nil {
+			return nil, r, err
+		}
+	}
+	v, err := e.openVolume(ctx, o.Spec.Volume)
+	if err != nil {
+		return nil, r, err
+	}
+	if err := errors.Join(e.sweep(ctx, v), e.sweepTempMarks(ctx)); err != nil {
+		return nil, r, err
+	}
+	i, err := e.instances(v).Recover(ctx, o, made, plan.Base.Size, func(ctx context.Context, i *instance.Instance) (err error) {
+		if r, err = a.Fill(ctx, i, plan, e.recovering(plan)); err != nil {
+			return err
+		}
+		return goOn(i, r)
+	})
+	return i, r, err
+}
+
+// recovering shows how a recovery gets on.
+func (e *Engine) recovering(durable.Plan) durable.Progress { return nil }
+
+// existingDurable returns a durable instance that does not run and is to go on. Where its data in RAM is
+// not what its archive has, it is recovered: the archive has all that was acknowledged.
+func (e *Engine) existingDurable(ctx context.Context, r *instance.Record) (*instance.Instance, error) {
+	i, err := e.Registry.Open(r.Name)
+	if err != nil {
+		return nil, err
+	}
+	ok, why, err := e.fits(i)
+	if err != nil || ok {
+		return i, err
+	}
+	e.note("instance %s: %s; recovering it from its archive", r.Name, why)
+	if err := e.remove(ctx, r); err != nil {
+		return nil, err
+	}
+	return e.recover(ctx, instance.Order{Name: r.Name, Spec: r.Spec})
+}
+
+// fits reports whether what a durable instance has in RAM is all that its archive has.
+func (e *Engine) fits(i *instance.Instance) (bool, string, error) {
+	dir := e.archiveDir(i.Name, i.Spec)
+	if dir == "" {
+		return true, "", nil
+	}
+	m, err := durable.Read(dir)
+	if err != nil {
+		return false, "", fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	why, err := durable.Fits(dir, m, i)
+	return why == "" && err == nil, why, err
+}
+
+// MakeBase makes a base backup as a supervisor has ordered it: this is the process that does the work.
+func (e *Engine) MakeBase(ctx context.Context, o supervisor.BaseOrder) (archive.Base, error) {
+	i, err := e.Registry.Open(o.Name)
+	if err != nil {
+		return archive.Base{}, err
+	}
+	s := &durable.Snapshot{
+		Instance: i, DataDir: filepath.Join(o.Dir, "data"), Dir: o.Dir, RunDir: o.RunDir, TmpDir: filepath.Join(o.Dir, "tmp"), Volume: i.Volume, Keys: e.Places.Keys(),
+	}
+	taken := time.Now()
+	at, outside, err := s.Prove(ctx)
+	if err != nil {
+		return archive.Base{}, err
+	}
+	b, err := s.Base(ctx, o.Archive, o.ID, o.Base, o.Prev)
+	b.At, b.Time, b.Outside = at, taken, outside
+	return b, err
+}
