@@ -11,10 +11,14 @@ import (
 )
 
 const (
-	// replicaID is the server id by which acknowledgements come: above those that instances get.
-	replicaID = 4294967294
+	// replicaID and those after it, replicaIDs of them, are the server ids by which acknowledgements
+	// come: above those that instances get.
+	replicaID  = 4294967200
+	replicaIDs = 16
 	// connectAgain is the pause after a connection that could not be made.
 	connectAgain = 100 * time.Millisecond
+	// connectPatience is how long one attempt may take.
+	connectPatience = 10 * time.Second
 )
 
 // acks lets the commits of a server go on, as a semi-synchronous replica of it. A connection that
@@ -25,6 +29,10 @@ type acks struct {
 	gone   <-chan struct{}
 	now    *semisync.Replica
 	file   string
+	// turns counts the connections. Each has another server id than the one before: of one id a server
+	// waits until the old one has gone, and MariaDB lets one that went before its ack receiver had seen it
+	// go only when another comes.
+	turns uint32
 }
 
 var _ shipper.Acks = (*acks)(nil)
@@ -47,16 +55,21 @@ func (a *acks) Start(file string) error {
 	}
 }
 
+// connect makes a connection before the one that there was is closed, so that the server always has one.
 func (a *acks) connect() error {
-	_ = a.close() // of a connection that ends, or has ended
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), connectPatience)
 	defer cancel()
-	r, err := semisync.Connect(ctx, a.socket, a.login, replicaID)
+	a.turns++
+	r, err := semisync.Connect(ctx, a.socket, a.login, replicaID+a.turns%replicaIDs)
 	if err != nil {
 		return err
 	}
+	if err := r.Start(a.file, 4); err != nil {
+		return errors.Join(err, r.Close())
+	}
+	_ = a.close() // of one that ends, or has ended
 	a.now = r
-	return r.Start(a.file, 4)
+	return nil
 }
 
 // Ack implements shipper.Acks.

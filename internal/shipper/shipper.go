@@ -86,7 +86,11 @@ func (s *Shipper) Catch(ctx context.Context) (int64, error) {
 	if err := r.open(s.Log.End()); err != nil {
 		return 0, err
 	}
-	var total int64
+	return r.catchUp(ctx)
+}
+
+// catchUp ships what there is now, up to the last file.
+func (r *run) catchUp(ctx context.Context) (total int64, err error) {
 	for ctx.Err() == nil {
 		n, err := r.step(ctx)
 		if err != nil {
@@ -111,7 +115,7 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r := &run{Shipper: s, acks: s.Acks, watch: w, buf: make([]byte, archive.MaxPayload)}
+	r := &run{Shipper: s, watch: w, buf: make([]byte, archive.MaxPayload)}
 	defer func() {
 		r.close()
 		err = errors.Join(err, w.Close())
@@ -119,6 +123,14 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 	if err := r.open(s.Log.End()); err != nil {
 		return err
 	}
+	// Commits wait until the connection for acknowledgements is there: with the last file.
+	if _, err := r.catchUp(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	r.acks = s.Acks
 	if err := r.start(); err != nil {
 		return err
 	}
@@ -191,12 +203,16 @@ func (r *run) open(p archive.Position) error {
 	return nil
 }
 
-// start tells of the file that is followed now.
+// start tells of the file that is followed now, and how much of it lasts.
 func (r *run) start() error {
 	if r.acks == nil {
 		return nil
 	}
-	if err := r.acks.Start(r.name(r.at.File)); err != nil {
+	err := r.acks.Start(r.name(r.at.File))
+	if err == nil && r.at.Offset > 0 {
+		err = r.acks.Ack(r.name(r.at.File), r.at.Offset)
+	}
+	if err != nil {
 		return fmt.Errorf("follow the binary log: %w", err)
 	}
 	return nil
