@@ -76,7 +76,7 @@ func (t *Tail) At() Place { return t.at }
 func (t *Tail) Next(limit Place) (Slice, error) {
 	for {
 		if t.scan == nil {
-			if there, err := t.open(t.at.Segment); err != nil || !there {
+			if there, err := t.open(t.at.Segment, limit); err != nil || !there {
 				return Slice{}, err
 			}
 		}
@@ -89,14 +89,15 @@ func (t *Tail) Next(limit Place) (Slice, error) {
 		if err != nil || len(s.Blocks) > 0 || !ended {
 			return s, err
 		}
-		if there, err := t.turn(); err != nil || !there {
+		if there, err := t.turn(limit); err != nil || !there {
 			return s, err
 		}
 	}
 }
 
-// open opens a segment, 0 for the oldest; it says false if there is none yet.
-func (t *Tail) open(n uint64) (bool, error) {
+// open opens a segment, 0 for the oldest; it says false if there is nothing to read in it yet. Before
+// the writer has used it, it may be made again, as another file.
+func (t *Tail) open(n uint64, limit Place) (bool, error) {
 	list, err := t.id.Segments(t.disk)
 	if err != nil || len(list) == 0 {
 		return false, err
@@ -107,7 +108,7 @@ func (t *Tail) open(n uint64) (bool, error) {
 	if n < list[0] {
 		return false, fmt.Errorf("follow the log: segment %d: %w", n, ErrPruned)
 	}
-	if n > list[len(list)-1] {
+	if n > list[len(list)-1] || !(Place{n, BlockSize}).Before(limit) {
 		return false, nil
 	}
 	f, err := t.disk.Open(t.id.segment(n))
@@ -172,14 +173,14 @@ func (t *Tail) read(limit Place) (Slice, error) {
 }
 
 // turn goes to the next segment; it says false if that is not there yet.
-func (t *Tail) turn() (bool, error) {
+func (t *Tail) turn(limit Place) (bool, error) {
 	if at, more, err := t.scan.more(); err != nil {
 		return false, err
 	} else if more {
 		return false, t.scan.torn(at)
 	}
 	last := t.scan
-	there, err := t.open(t.at.Segment + 1)
+	there, err := t.open(t.at.Segment+1, limit)
 	if there {
 		err = last.file.Close()
 	}

@@ -13,17 +13,20 @@ import (
 // copied is a log as a tail has read it, over several lives of the writer.
 type copied struct {
 	at     archive.Place
+	tail   *archive.Tail // nil for a new one
 	slices []archive.Slice
 	gaps   int
 }
 
 // follow reads what is there for a tail, from where the last one came to.
 func (c *copied) follow(d archive.Disk, limit archive.Place) error {
-	t := archive.NewTail(d, testID, c.at)
-	defer t.Close()
+	if c.tail == nil {
+		c.tail = archive.NewTail(d, testID, c.at)
+	}
 	for {
-		s, err := t.Next(limit)
+		s, err := c.tail.Next(limit)
 		if errors.Is(err, archive.ErrPruned) { // begin with the oldest there is
+			c.close()
 			*c = copied{gaps: c.gaps + 1}
 			return c.follow(d, limit)
 		}
@@ -35,6 +38,14 @@ func (c *copied) follow(d archive.Disk, limit archive.Place) error {
 		}
 		c.slices = append(c.slices, s)
 		c.at = archive.Place{s.Segment, s.To}
+	}
+}
+
+// close ends the use of the tail: the next one goes on where it was.
+func (c *copied) close() {
+	if c.tail != nil {
+		c.tail.Close()
+		c.tail = nil
 	}
 }
 
@@ -120,6 +131,9 @@ func TestTail(t *testing.T) {
 			if m.Rand.IntN(3) > 0 {
 				return nil
 			}
+			if m.Rand.IntN(4) == 0 {
+				c.close()
+			}
 			return c.follow(m, l.Lasts())
 		}}
 		for range 4 {
@@ -127,6 +141,7 @@ func TestTail(t *testing.T) {
 			if err := h.live(); !errors.Is(err, archivetest.ErrCut) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
+			c.close()
 			m.Restart()
 			if m.Rand.IntN(2) == 0 {
 				if err := c.follow(m, archive.All); err != nil {
@@ -137,6 +152,7 @@ func TestTail(t *testing.T) {
 		if err := c.follow(m, archive.All); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		c.close()
 		if len(c.slices) == 0 {
 			lost++
 			continue
