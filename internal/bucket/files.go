@@ -5,14 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 )
@@ -24,12 +20,6 @@ type files struct {
 	up    *manifest
 	stale bool
 }
-
-// atOnce is how many chunks are uploaded, or objects removed, at the same time.
-const (
-	chunksAtOnce  = 2
-	removesAtOnce = 8
-)
 
 // followFiles brings each manifest to the bucket, until ctx ends.
 func (m *Mirror) followFiles(ctx context.Context) error {
@@ -51,6 +41,9 @@ func (f *files) sync(ctx context.Context) error {
 		if err := f.load(ctx); err != nil {
 			return fmt.Errorf("mirror the manifest: %w", err)
 		}
+	}
+	if err := f.compact(ctx); err != nil {
+		return err
 	}
 	next, err := f.next()
 	if err != nil {
@@ -186,126 +179,4 @@ func (f *files) publish(ctx context.Context, next *manifest) (bool, error) {
 func (f *files) still(next *manifest) (bool, error) {
 	raw, err := f.manifest()
 	return err == nil && bytes.Equal(raw, next.Manifest), err
-}
-
-// upload uploads the chunks of a file that are not in the bucket yet, and writes down their sums.
-func (f *files) upload(ctx context.Context, to *file) (err error) {
-	for _, have := range f.up.Files {
-		if have.Name == to.Name {
-			*to = have // a file never changes
-			return nil
-		}
-	}
-	there := map[string]int64{}
-	for o, err := range f.Store.List(ctx, to.Name+"/", "") {
-		if err != nil {
-			return err
-		}
-		there[o.Name] = o.Size
-	}
-	local, err := f.Local.Open(to.Name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, local.Close()) }()
-	if to.Size, err = local.Size(); err != nil {
-		return err
-	}
-	to.Chunk = chunkSize
-	to.Sums = make([]string, (to.Size+to.Chunk-1)/to.Chunk)
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(chunksAtOnce)
-	for n := range to.Sums {
-		g.Go(func() error {
-			if err := f.after(ctx); err != nil {
-				return err
-			}
-			b := make([]byte, min(to.Chunk, to.Size-int64(n)*to.Chunk))
-			if _, err := local.ReadAt(b, int64(n)*to.Chunk); err != nil && !errors.Is(err, io.EOF) {
-				return err
-			}
-			to.Sums[n] = hexSum(b)
-			name := chunkName(to.Name, n, to.Sums[n])
-			if size, ok := there[name]; ok && size == int64(len(b)) {
-				return nil
-			}
-			if err := f.again(ctx, atFiles, func(ctx context.Context) error { return f.Store.Put(ctx, name, b) }); err != nil {
-				return err
-			}
-			f.set(func(s *state) { s.up.FileBytes += int64(len(b)) })
-			return nil
-		})
-	}
-	return g.Wait()
-}
-
-// after lets the log go first: chunks wait, for a while, as long as it is behind.
-func (f *files) after(ctx context.Context) error {
-	for range 20 {
-		if f.Status().Lag <= 2*f.Linger {
-			break
-		}
-		if err := pause(ctx, f.Linger); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
-
-// prune removes what the manifest in the bucket does not need.
-func (f *files) prune(ctx context.Context) error {
-	if f.up.Format == 0 {
-		return nil
-	}
-	keep := map[string]bool{}
-	dirs := map[string]bool{}
-	for _, file := range f.up.Files {
-		dir, _, _ := strings.Cut(file.Name, "/")
-		dirs[dir+"/"] = true
-		for n, sum := range file.Sums {
-			keep[chunkName(file.Name, n, sum)] = true
-		}
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(removesAtOnce)
-	remove := func(name string) {
-		g.Go(func() error { return f.Store.Remove(ctx, name) })
-	}
-	for dir := range dirs {
-		for o, err := range f.Store.List(ctx, dir, "") {
-			if err != nil {
-				return errors.Join(err, g.Wait())
-			}
-			if !keep[o.Name] {
-				remove(o.Name)
-			}
-		}
-	}
-	for o, err := range f.Store.List(ctx, logPrefix, "") {
-		if err != nil {
-			return errors.Join(err, g.Wait())
-		}
-		s, ok := parseSpan(o.Name)
-		if !ok {
-			continue
-		}
-		if f.up.needs(s) {
-			if i := len(f.up.Logs); i == 0 || s.epoch >= f.up.Logs[i-1].Epoch {
-				break // all that comes is later
-			}
-			continue
-		}
-		remove(o.Name)
-	}
-	return g.Wait()
-}
-
-// needs reports whether a part is needed. Logs that begin after the manifest are.
-func (m *manifest) needs(s span) bool {
-	for _, l := range m.Logs {
-		if l.Epoch == s.epoch {
-			return s.segment >= l.Segment
-		}
-	}
-	return len(m.Logs) == 0 || s.epoch > m.Logs[len(m.Logs)-1].Epoch
 }

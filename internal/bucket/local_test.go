@@ -47,7 +47,7 @@ type named struct {
 func needsOf(b []byte) (Needs, error) {
 	var n named
 	err := json.Unmarshal(b, &n)
-	return Needs{n.Files, n.Epochs}, err
+	return Needs{Files: n.Files, Epochs: n.Epochs}, err
 }
 
 func newLocal(t testing.TB) *local {

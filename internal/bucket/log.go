@@ -187,6 +187,9 @@ func (u *logUp) put(ctx context.Context, s archive.Slice) error {
 		return err
 	}
 	if u.after.Segment != s.Segment {
+		if u.after.Segment > 0 {
+			u.ended(u.id, u.after.Segment)
+		}
 		u.sum = 0
 	}
 	u.sum = archive.Sum(u.sum, s.Blocks)

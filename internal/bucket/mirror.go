@@ -19,6 +19,9 @@ type Needs struct {
 	Files []string
 	// Epochs are those whose logs it takes, sorted. Later ones are always taken.
 	Epochs []uint32
+	// From is where in the log of an epoch that begins; without it, at its beginning. A mirror takes
+	// all that the local archive has.
+	From map[uint32]archive.Position
 }
 
 // Mirror keeps a bucket equal to a local archive.
@@ -55,6 +58,8 @@ type state struct {
 	// gap says that the log waits for a manifest which no longer needs what was pruned on the local
 	// disk before it was in the bucket.
 	gap bool
+	// whole are segments that will get no other part.
+	whole []span
 	// starts are of the manifest in the bucket; nil before one is known.
 	starts map[uint32]uint64
 	// flying is when the oldest bytes lasted that were read and are not yet in the bucket; zero if
@@ -164,7 +169,10 @@ const (
 
 // Check makes the prefix this archive's, or says why it cannot be: ErrForeign if something else is
 // there. It tries once.
-func (m *Mirror) Check(ctx context.Context) error { return m.claim(ctx) }
+func (m *Mirror) Check(ctx context.Context) error {
+	m.init()
+	return m.claim(ctx)
+}
 
 // Run mirrors until ctx ends, whatever happens to the bucket or on the way there: it tries again.
 func (m *Mirror) Run(ctx context.Context) {

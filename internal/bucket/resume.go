@@ -94,23 +94,23 @@ func (u *logUp) behind(ctx context.Context, name string) (*span, error) {
 func (u *logUp) compare(p *part) error {
 	var before uint32
 	if p.from > archive.BlockSize {
-		b, err := u.local(p.segment, archive.BlockSize, p.from)
+		s, err := u.local(span{u.id.Epoch, p.segment, archive.BlockSize, p.from})
 		if err != nil {
 			return err
 		}
-		if before = archive.Sum(0, b); before != p.before {
+		if before = archive.Sum(0, s.Blocks); before != p.before {
 			return fmt.Errorf("what object %s follows is not in segment %d: %w", p.name(), p.segment, ErrOther)
 		}
 	}
-	b, err := u.local(p.segment, p.from, p.to)
+	s, err := u.local(p.span)
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(b, p.blocks) {
+	if !bytes.Equal(s.Blocks, p.blocks) {
 		return fmt.Errorf("what object %s holds is not in segment %d: %w", p.name(), p.segment, ErrOther)
 	}
 	u.begin(p.end())
-	u.after, u.last, u.sum = p.end(), p.name(), archive.Sum(before, b)
+	u.after, u.last, u.sum = p.end(), p.name(), archive.Sum(before, s.Blocks)
 	u.set(func(s *state) {
 		s.up.Epoch = u.id.Epoch
 		if s.flying.IsZero() { // if there is more, it has waited since then, at the longest
@@ -118,18 +118,6 @@ func (u *logUp) compare(p *part) error {
 		}
 	})
 	return nil
-}
-
-// local reads blocks of a local segment; fewer if there are not as many, whole.
-func (u *logUp) local(segment uint64, from, to int64) ([]byte, error) {
-	t := archive.NewTail(u.Local, u.id, archive.Place{Segment: segment, Offset: from})
-	s, err := t.Next(archive.Place{Segment: segment, Offset: to})
-	err = errors.Join(err, t.Close())
-	var damaged *archive.DamagedError
-	if errors.As(err, &damaged) {
-		return s.Blocks, nil
-	}
-	return s.Blocks, err
 }
 
 // restart begins the log in the bucket again with the oldest local segment. First the manifest must
