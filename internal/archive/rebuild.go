@@ -56,6 +56,15 @@ func (r *Rebuild) Put(blocks []byte, at int64) error {
 	return nil
 }
 
+// Begins is where in the server's log the blocks of a slice begin.
+func (id LogID) Begins(blocks []byte, segment uint64) (Position, error) {
+	var f frame
+	if len(blocks) < BlockSize || !f.decode(blocks, segment, id.key()) {
+		return Position{}, ErrFrames
+	}
+	return f.at, nil
+}
+
 // Finish gives the segment its name; it lasts then.
 func (r *Rebuild) Finish() error {
 	name := r.id.segment(r.number)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func filled(t *testing.T) (*local, *memory) {
 	l := newLocal(t)
 	s := newMemory()
 	l.append(1000)
-	l.base(map[string][]byte{"base/000001.pack": pack(l, chunkSize+5), "base/000001.index": pack(l, 10)})
+	l.base(map[string][]byte{"base/000001.pack": pack(l, 5000), "base/000001.index": pack(l, 10)})
 	for i := range 5 {
 		l.append(3000)
 		if err := l.mirror(s).Catch(t.Context()); err != nil {
@@ -43,7 +44,7 @@ func TestFlippedBit(t *testing.T) {
 	_, s := filled(t)
 	for _, name := range s.names("") {
 		whole := s.objects[name]
-		for _, at := range []int{0, 5, 20, 42, len(whole) / 2, len(whole) - 1} {
+		for _, at := range []int{0, 5, 20, 42, len(whole) - 1} {
 			if at >= len(whole) {
 				continue
 			}
@@ -86,6 +87,29 @@ func TestMissingObject(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		s.objects[name] = whole
+	}
+}
+
+// TestMissingSegment: so is all of a segment.
+func TestMissingSegment(t *testing.T) {
+	l := newLocal(t)
+	s := newMemory()
+	l.base(map[string][]byte{})
+	grow(l, 40<<20)
+	if err := l.mirror(s).Catch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for segment := range uint64(2) {
+		gone := map[string][]byte{}
+		for _, name := range s.names(segmentPrefix(1, segment+1)) {
+			gone[name] = s.objects[name]
+			delete(s.objects, name)
+		}
+		var damaged *DamagedError
+		if _, err := download(t, s); !errors.As(err, &damaged) {
+			t.Errorf("segment %d: %v", segment+1, err)
+		}
+		maps.Copy(s.objects, gone)
 	}
 }
 
@@ -257,6 +281,42 @@ func TestDownloadGoesOn(t *testing.T) {
 	if _, err := d.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("into an archive: %v", err)
 	}
+
+	// The bucket may have pruned since what the first attempt has fetched.
+	to = archive.OSDisk{Dir: t.TempDir()}
+	grow(l, 40<<20)
+	if err := l.mirror(s).Catch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.set(func(_ int, call, name string) error {
+		if name == s.lastPart(2) {
+			return archive.ErrGap
+		}
+		return nil
+	}, nil)
+	if _, err := (&Download{Store: s, To: to}).Run(t.Context()); !errors.Is(err, archive.ErrGap) {
+		t.Fatal(err)
+	}
+	s.set(nil, nil)
+	grow(l, 40<<20)
+	l.base(map[string][]byte{"base/000001.pack": nil})
+	if err := archive.Prune(l.disk, l.id, l.log.End()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.mirror(s).Catch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&Download{Store: s, To: to}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := equal(l.disk, to); err != nil {
+		t.Error(err)
+	}
+}
+
+func (m *memory) lastPart(epoch uint32) string {
+	names := m.names(logDir(epoch))
+	return names[len(names)-1]
 }
 
 // fetchTriesFor bounds the attempts for a test.

@@ -17,7 +17,8 @@ type Download struct {
 	Store Store
 	// To is an empty directory, or one that a Download which did not end has left.
 	To archive.Disk
-	// Trim says what of a manifest is wanted, and what that needs; nil for all of it.
+	// Trim says what of a manifest is wanted, and what that needs; nil for all of it. What was trimmed
+	// must not be mirrored to the same place: it would remove the rest there.
 	Trim func(manifest []byte) ([]byte, Needs, error)
 	// Progress is told how many bytes have come, and how many it takes; nil if nobody asks.
 	Progress func(done, total int64)
@@ -77,6 +78,7 @@ func (d *Download) begin(id [16]byte) error {
 		}
 		return err
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == restoringName+newSuffix }) // cut off here
 	if len(names) > 0 {
 		return fmt.Errorf("the directory is not empty: it has %s: %w", names[0], fs.ErrExist)
 	}
@@ -85,12 +87,15 @@ func (d *Download) begin(id [16]byte) error {
 
 // all fetches what a manifest needs, and then writes that.
 func (d *Download) all(ctx context.Context, id [16]byte) error {
-	m, err := d.manifest(ctx, id)
+	m, from, err := d.manifest(ctx, id)
 	if err != nil {
 		return err
 	}
 	pieces, err := m.pieces(ctx, d.Store)
 	if err != nil {
+		return err
+	}
+	if pieces, err = d.trim(ctx, id, m, pieces, from); err != nil {
 		return err
 	}
 	d.done, d.total = 0, 0
@@ -112,36 +117,36 @@ func (d *Download) all(ctx context.Context, id [16]byte) error {
 	return writeFile(d.To, manifestName, m.Manifest)
 }
 
-// manifest reads that of the bucket, and trims it.
-func (d *Download) manifest(ctx context.Context, id [16]byte) (*manifest, error) {
+// manifest reads that of the bucket, and trims it; logs are needed from positions on.
+func (d *Download) manifest(ctx context.Context, id [16]byte) (*manifest, map[uint32]archive.Position, error) {
 	m, err := loadManifest(ctx, d.Store)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no %s: its first base backup was not complete: %w", manifestName, ErrNothing)
+		return nil, nil, fmt.Errorf("no %s: its first base backup was not complete: %w", manifestName, ErrNothing)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if m.Archive != hexID(id) {
-		return nil, &DamagedError{manifestName, fmt.Sprintf("it is of archive %s, and %s of %s", m.Archive, ownerName, hexID(id))}
+		return nil, nil, &DamagedError{manifestName, fmt.Sprintf("it is of archive %s, and %s of %s", m.Archive, ownerName, hexID(id))}
 	}
 	for _, f := range m.Files {
 		if err := f.check(); err != nil {
-			return nil, &DamagedError{manifestName, err.Error()}
+			return nil, nil, &DamagedError{manifestName, err.Error()}
 		}
 	}
 	if d.Trim == nil {
-		return m, nil
+		return m, nil, nil
 	}
 	raw, needs, err := d.Trim(m.Manifest)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m.Manifest = raw
 	m.Files = slices.DeleteFunc(m.Files, func(f file) bool { return !slices.Contains(needs.Files, f.Name) })
 	if len(needs.Epochs) > 0 {
 		m.Logs = slices.DeleteFunc(m.Logs, func(l logStart) bool { return l.Epoch < slices.Min(needs.Epochs) })
 	}
-	return m, nil
+	return m, needs.From, nil
 }
 
 // check refuses what no mirror writes.

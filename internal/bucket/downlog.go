@@ -36,6 +36,67 @@ func (d *Download) log(ctx context.Context, id [16]byte, m *manifest, pieces []p
 	return err
 }
 
+// trim leaves out the segments that hold nothing of what is needed: those before one that begins
+// where that does, or before it.
+func (d *Download) trim(ctx context.Context, id [16]byte, m *manifest, pieces []piece, from map[uint32]archive.Position) ([]piece, error) {
+	var out []piece
+	for len(pieces) > 0 {
+		epoch := pieces[0].epoch
+		n := slices.IndexFunc(pieces, func(p piece) bool { return p.epoch != epoch })
+		if n < 0 {
+			n = len(pieces)
+		}
+		keep := pieces[:n]
+		if p, ok := from[epoch]; ok {
+			start, err := d.start(ctx, archive.LogID{Archive: id, Epoch: epoch}, keep, p)
+			if err != nil {
+				return nil, err
+			}
+			keep = keep[start:]
+			m.Logs = slices.DeleteFunc(m.Logs, func(l logStart) bool { return l.Epoch == epoch })
+			m.Logs = append(m.Logs, logStart{epoch, keep[0].segment})
+		}
+		out = append(out, keep...)
+		pieces = pieces[n:]
+	}
+	return out, nil
+}
+
+// start is the first piece of the last segment that begins at a position or before it. What the
+// log holds from the position on is in that segment and those after it: whatever a cut took back, the
+// log says again behind the cut. Positions may go back there, so that it need not be the last one.
+func (d *Download) start(ctx context.Context, id archive.LogID, list []piece, from archive.Position) (int, error) {
+	var firsts []int // of the segments
+	for i, p := range list {
+		if p.from == archive.BlockSize {
+			firsts = append(firsts, i)
+		}
+	}
+	start := 0
+	for lo, hi := 1, len(firsts); lo < hi; {
+		mid := (lo + hi) / 2
+		s := list[firsts[mid]].span
+		b, err := get(ctx, d.Store, s.name())
+		if err != nil {
+			return 0, err
+		}
+		p, err := decodePart(s, id.Archive, b)
+		if err != nil {
+			return 0, err
+		}
+		at, err := id.Begins(p.blocks, s.segment)
+		if err != nil {
+			return 0, &DamagedError{s.name(), err.Error()}
+		}
+		if from.Before(at) {
+			hi = mid
+		} else {
+			lo, start = mid+1, firsts[mid]
+		}
+	}
+	return start, nil
+}
+
 // clearLogs removes what an earlier attempt has left: the bucket may have pruned it since.
 func (d *Download) clearLogs(id [16]byte) error {
 	ids, err := archive.Logs(d.To, id)

@@ -99,14 +99,14 @@ type measured struct {
 }
 
 // measure mirrors a stream to a service whose calls take a time.
-func measure(t testing.TB, wait time.Duration, text bool) (r measured) {
+func measure(t testing.TB, wait, d time.Duration, text bool) (r measured) {
 	l := newLocal(t)
 	s := newMemory()
 	s.set(func(int, string, string) error { time.Sleep(wait); return nil }, nil)
 	m := l.mirror(s)
 	m.Linger = 0
 	stop := start(t, m)
-	n, list := stream(l, m, 5*time.Second, text)
+	n, list := stream(l, m, d, text)
 	caught(t, m)
 	stop()
 	lags := s.lags(list)
@@ -125,7 +125,7 @@ func measure(t testing.TB, wait time.Duration, text bool) (r measured) {
 func TestLagAndBytes(t *testing.T) {
 	for name, text := range map[string]bool{"text": true, "encrypted": false} {
 		t.Run(name, func(t *testing.T) {
-			r := measure(t, 60*time.Millisecond, text) // as far as a service is
+			r := measure(t, 60*time.Millisecond, 3*time.Second, text) // as far as a service is
 			t.Logf("%+v", r)
 			if r.ratio > 1.1 {
 				t.Errorf("%.3f bytes went up for one of log", r.ratio)
@@ -142,7 +142,7 @@ func BenchmarkLag(b *testing.B) {
 	for _, wait := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond} {
 		b.Run(fmt.Sprint(wait), func(b *testing.B) {
 			for b.Loop() {
-				r := measure(b, wait, true)
+				r := measure(b, wait, 5*time.Second, true)
 				b.ReportMetric(float64(r.p50.Milliseconds()), "p50_ms")
 				b.ReportMetric(float64(r.p99.Milliseconds()), "p99_ms")
 				b.ReportMetric(r.ratio, "bytes_up/byte")

@@ -35,6 +35,9 @@ func readFile(d archive.Disk, name string) (b []byte, err error) {
 	return b, nil
 }
 
+// newSuffix is of files in the making.
+const newSuffix = ".new"
+
 // newFile is a file that gets its name when it is whole.
 type newFile struct {
 	archive.File
@@ -43,7 +46,7 @@ type newFile struct {
 }
 
 func createFile(d archive.Disk, name string) (*newFile, error) {
-	f, err := d.Create(name + ".new")
+	f, err := d.Create(name + newSuffix)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +58,7 @@ func (f *newFile) finish() error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := f.disk.Rename(f.name+".new", f.name); err != nil {
+	if err := f.disk.Rename(f.name+newSuffix, f.name); err != nil {
 		return err
 	}
 	return f.disk.SyncDir(path.Dir(f.name))

@@ -1,7 +1,9 @@
 package bucket
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -119,7 +121,7 @@ func TestKilledAtEveryCall(t *testing.T) {
 				case 1:
 					l.append(1 + l.rng.IntN(5000))
 				}
-				if n == 12 {
+				if n == 2 || n == 12 {
 					l.base(map[string][]byte{"base/000002.pack": pack(l, 5000), "base/000001.index": nil})
 				}
 			}
@@ -131,33 +133,57 @@ func TestKilledAtEveryCall(t *testing.T) {
 	}
 }
 
-// beginning checks that an archive is the local one as it once was.
+// beginning checks that an archive is the local one as it once was: what a manifest names, and a
+// beginning of the log, frame by frame, that goes as far as the manifest at least.
 func beginning(l *local, to archive.OSDisk) error {
-	x, y := read{}, read{}
-	if _, _, err := archive.ReadLog(l.disk, l.id, x); err != nil {
-		return err
-	}
-	_, end, err := archive.ReadLog(to, l.id, y)
-	if err != nil {
-		return err
-	}
 	raw, err := readFile(to, manifestName)
 	if err != nil {
 		return err
 	}
-	needs, err := needsOf(raw)
+	var is named
+	if err := json.Unmarshal(raw, &is); err != nil {
+		return err
+	}
+	for _, name := range is.Files {
+		f, err := to.Open(name)
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	_, end, err := archive.ReadLog(to, archive.LogID{Archive: testArchive, Epoch: is.Epochs[0]}, archive.Discard)
 	if err != nil {
 		return err
 	}
-	for _, name := range needs.Files {
-		if _, err := to.Open(name); err != nil {
-			return err
-		}
+	if end.Before(is.At) {
+		return fmt.Errorf("the base backup is of %s, and the log ends at %s", is.At, end)
 	}
-	if end == (archive.Position{}) {
-		return errors.New("there is no log")
+	x, err := frames(l.disk, l.id)
+	if err != nil {
+		return err
+	}
+	y, err := frames(to, l.id)
+	if err != nil {
+		return err
+	}
+	if !bytes.HasPrefix(x, y) {
+		return errors.New("the log is not a beginning of the local one")
 	}
 	return nil
+}
+
+// frames are those of all segments.
+func frames(d archive.Disk, id archive.LogID) ([]byte, error) {
+	t := archive.NewTail(d, id, archive.Place{})
+	defer t.Close()
+	var all []byte
+	for {
+		s, err := t.Next(archive.All)
+		if err != nil || len(s.Blocks) == 0 {
+			return all, err
+		}
+		all = append(all, s.Blocks...)
+	}
 }
 
 // TestBadStore: calls that fail, with and without an effect, and a service that is away for a while
@@ -242,6 +268,7 @@ func TestCuts(t *testing.T) {
 		if i%3 == 0 { // all is killed
 			stop()
 			l.restart()
+			l.restart() // a segment without a frame
 			m = l.mirror(s)
 			stop = start(t, m)
 		}
@@ -286,6 +313,53 @@ func TestPruned(t *testing.T) {
 	}
 	grow(l, 20<<20)
 	caught(t, m)
+	restored(t, l, s)
+}
+
+// TestManifestChanges: a manifest is replaced while its files go up. It never comes to the bucket.
+func TestManifestChanges(t *testing.T) {
+	l := newLocal(t)
+	s := newMemory()
+	l.append(100)
+	l.base(map[string][]byte{"base/000001.pack": pack(l, 3*chunkSize)})
+	var seen []string
+	once, changed := false, make(chan struct{})
+	s.set(func(_ int, call, name string) error {
+		switch {
+		case call == "put" && name == manifestName:
+			seen = append(seen, name)
+		case call == "put" && strings.HasPrefix(name, "base/000001.pack/000002") && !once:
+			once = true
+			l.base(map[string][]byte{"base/000002.pack": pack(l, 100)})
+			if err := l.disk.Remove("base/000001.pack"); err != nil {
+				t.Error(err)
+			}
+			close(changed)
+		}
+		return nil
+	}, nil)
+	m := l.mirror(s)
+	start(t, m)
+	<-changed
+	published(t, l, s)
+	caught(t, m)
+	if len(seen) != 1 {
+		t.Errorf("%d manifests went up", len(seen))
+	}
+	for range 100 {
+		if len(s.names("base/000001")) == 0 {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if names := s.names("base/"); len(names) != 1 {
+		t.Errorf("the bucket has %v", names)
+	}
+	restored(t, l, s)
+
+	// Another file of the same name and length.
+	l.base(map[string][]byte{"base/000002.pack": pack(l, 100), "base/000003.pack": pack(l, 10)})
+	published(t, l, s)
 	restored(t, l, s)
 }
 
@@ -412,14 +486,28 @@ func TestOther(t *testing.T) {
 			l.append(100)
 		},
 		"long ago": func(l *local, s *memory) {
-			l.append(100)
-			l.append(50)
+			same := l.events(50)
+			add := func(b []byte) {
+				if err := l.log.Append(l.log.End(), b); err != nil {
+					l.t.Fatal(err)
+				}
+			}
+			add(l.events(100))
 			if err := l.mirror(s).Catch(l.t.Context()); err != nil {
 				l.t.Fatal(err)
 			}
-			lose(l, 2)
-			l.append(100)
-			l.append(50)
+			add(same)
+			if err := l.mirror(s).Catch(l.t.Context()); err != nil {
+				l.t.Fatal(err)
+			}
+			// A log that differs before the last part only.
+			twin := newLocal(l.t)
+			if err := twin.log.Append(archive.Position{File: 1}, l.events(1000)); err != nil {
+				l.t.Fatal(err)
+			}
+			l.dir, l.disk, l.log, twin.log = twin.dir, twin.disk, twin.log, l.log
+			add(l.events(100))
+			add(same)
 		},
 		"a later epoch": func(l *local, s *memory) {
 			s.objects[span{2, 1, 4096, 8192}.name()] = []byte("x")
@@ -431,7 +519,9 @@ func TestOther(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLocal(t)
 			s := newMemory()
-			l.append(1000)
+			if err := l.log.Append(archive.Position{File: 1}, l.events(1000)); err != nil {
+				t.Fatal(err)
+			}
 			if err := l.mirror(s).Catch(t.Context()); err != nil {
 				t.Fatal(err)
 			}
