@@ -8,8 +8,9 @@ import (
 // Flags of MariaDB's GTID event: Gtid_log_event,
 // https://github.com/MariaDB/server/blob/11.8/sql/log_event.h
 const (
-	flagStandalone = 0x01
-	flagPreparedXA = 0x40
+	flagStandalone    = 0x01
+	flagTransactional = 0x04
+	flagPreparedXA    = 0x40
 )
 
 // follow finds out what an event is to the group that it stands in.
@@ -68,6 +69,7 @@ func (s *scan) begin(e *Event) error {
 	if e.Type != MariaGTIDEvent {
 		s.open(undecided)
 		s.committed = commitTime(e)
+		s.group.plain, s.group.rows, s.group.clock = true, s.at+e.Length, clockOf(e)
 		return nil
 	}
 	gtid, flags, err := parseMariaGTID(e)
@@ -76,6 +78,7 @@ func (s *scan) begin(e *Event) error {
 	}
 	s.open(inside)
 	s.group.GTID = gtid
+	s.group.plain, s.group.rows = flags&flagTransactional != 0, s.at+e.Length
 	if flags&flagStandalone != 0 {
 		s.progress = alone
 	}
@@ -101,22 +104,31 @@ func commitTime(e *Event) time.Time {
 // within reports whether the event is the last of its group.
 func (s *scan) within(e *Event) (ends bool, err error) {
 	switch e.Type {
-	case XIDEvent, TransactionPayloadEvent:
+	case XIDEvent:
+		s.group.xid = s.at
+		s.group.plain = s.group.plain && s.progress == inside
+		return true, nil
+	case TransactionPayloadEvent:
+		s.group.plain = false
 		return true, nil
 	case XAPrepareEvent:
-		s.group.Kind = Prepared
+		s.group.Kind, s.group.plain = Prepared, false
 		if len(e.Body) > 0 && e.Body[0] != 0 {
 			s.group.Kind = Transaction // one phase
 		}
 		return true, nil
 	case QueryEvent:
-		return s.query(e)
+		ends, err := s.query(e)
+		s.group.plain = s.group.plain && s.group.rows == s.at+e.Length
+		return ends, err
 	case QueryCompressedEvent, ExecuteLoadQueryEvent:
+		s.group.plain = false
 		return s.progress != inside && s.statement(), nil
 	}
 	if s.progress == undecided && (e.Type == TableMapEvent || e.Type.Rows() != NotRows) {
 		s.progress = inside
 	}
+	s.group.plain = s.group.plain && s.progress == inside && e.isPlain()
 	return false, nil
 }
 
@@ -129,7 +141,7 @@ func (s *scan) statement() bool {
 // query is a statement that was logged as text.
 func (s *scan) query(e *Event) (ends bool, err error) {
 	if s.progress == alone {
-		return s.statement(), nil
+		return s.single(e)
 	}
 	text, err := queryText(e)
 	if err != nil {
@@ -137,12 +149,23 @@ func (s *scan) query(e *Event) (ends bool, err error) {
 	}
 	if s.progress == undecided {
 		if isWord(text, "BEGIN") || begins(text, "XA START") {
+			if s.at == s.group.rows {
+				s.group.rows += e.Length
+			}
 			s.progress = inside
 			return false, nil
 		}
-		return s.statement(), nil
+		return s.single(e)
 	}
 	return isWord(text, "COMMIT") || begins(text, "ROLLBACK") && !begins(text, "ROLLBACK TO"), nil
+}
+
+// single notes that the group is one statement.
+func (s *scan) single(e *Event) (ends bool, err error) {
+	if s.statements != nil {
+		err = s.statements(e)
+	}
+	return s.statement(), err
 }
 
 // end notes a group whose last event is e.

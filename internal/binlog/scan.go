@@ -59,6 +59,13 @@ type Group struct {
 	Kind GroupKind
 	// GTID is MariaDB's.
 	GTID GTID
+
+	// Of a group of nothing but rows, which an XID commits: where the rows begin and end. plain is
+	// false for all others.
+	rows, xid int64
+	plain     bool
+	// clock is MySQL's.
+	clock clock
 }
 
 // Scan reads a file of a log from an event on, the first at offset 4, to its end. Every event must
@@ -72,32 +79,45 @@ type Group struct {
 // each, unless nil, is called for every group that is whole. An error of its own ends the scan and
 // is returned, with the Extent of what came before that group.
 func Scan(path string, from int64, each func(Group) error) (Extent, error) {
+	s, ext, err := openScan(path, from)
+	if s != nil {
+		defer s.l.f.Close()
+		s.each = each
+		err = s.run()
+		ext = s.ext
+	}
+	if err != nil {
+		err = fmt.Errorf("scan binary log: %w", err)
+	}
+	return ext, err
+}
+
+// openScan opens a file to read it from an event on. If not even its format description is whole,
+// there is no scan, and no error either.
+func openScan(path string, from int64) (*scan, Extent, error) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
 		dir = "."
 	}
 	l, err := openLog(dir, name)
 	if errors.Is(err, errNotYet) {
-		return noFormat(dir, name)
+		ext, err := noFormat(dir, name)
+		return nil, ext, err
 	}
 	if err != nil {
-		return Extent{}, fmt.Errorf("scan binary log: %w", err)
+		return nil, Extent{}, err
 	}
-	defer l.f.Close()
+	s := &scan{l: l, at: max(from, int64(len(magic)))}
 	var st syscall.Stat_t
-	if err := l.stat(&st); err != nil {
-		return Extent{}, err
+	if err = l.stat(&st); err == nil && s.at > st.Size {
+		err = &GoneError{Pos: s.pos(), Reason: fmt.Sprintf("the file has only %d bytes", st.Size)}
 	}
-	s := &scan{l: l, at: max(from, int64(len(magic))), each: each, ext: Extent{Size: st.Size, Format: l.format}}
-	if s.at > st.Size {
-		return s.ext, fmt.Errorf("scan binary log: %w", &GoneError{Pos: s.pos(), Reason: fmt.Sprintf("the file has only %d bytes", st.Size)})
-	}
-	s.ext.End = s.at
-	err = s.run()
 	if err != nil {
-		err = fmt.Errorf("scan binary log: %w", err)
+		l.f.Close()
+		return nil, Extent{}, err
 	}
-	return s.ext, err
+	s.ext = Extent{End: s.at, Size: st.Size, Format: l.format}
+	return s, Extent{}, nil
 }
 
 // scan is one reading of a file.
@@ -106,6 +126,8 @@ type scan struct {
 	at   int64 // of the next event
 	ext  Extent
 	each func(Group) error
+	// statements, unless nil, is called for QUERY events that are groups of their own.
+	statements func(*Event) error
 
 	buf   []byte // the file from bufAt on
 	bufAt int64

@@ -2,7 +2,6 @@ package binlog
 
 import (
 	"bytes"
-	"fmt"
 	"hash/crc32"
 	"io"
 
@@ -103,12 +102,12 @@ func (s *scan) whole(off, n int64, head []byte) (bool, error) {
 func noFormat(dir, name string) (Extent, error) {
 	f, err := sys.OpenIn(dir, name)
 	if err != nil {
-		return Extent{}, fmt.Errorf("scan binary log: %w", err)
+		return Extent{}, err
 	}
 	defer f.Close()
 	fi, err := f.Stat()
 	if err != nil {
-		return Extent{}, fmt.Errorf("scan binary log: %w", err)
+		return Extent{}, err
 	}
 	pos := Position{File: name}
 	return Extent{Size: fi.Size(), Torn: &CorruptError{pos, "binary log", "its format description is not whole"}}, nil

@@ -33,6 +33,7 @@ type Running struct {
 	Config  server.Config
 
 	dir  string
+	set  map[string]string
 	proc *server.Process
 }
 
@@ -41,7 +42,7 @@ type Running struct {
 // files are kept and their path is said.
 func Start(t testing.TB, s *server.Server) *Running {
 	t.Helper()
-	return start(t, s, func(r *Running) error {
+	return start(t, s, nil, func(r *Running) error {
 		if err := r.configure(server.Bootstrap); err != nil {
 			return err
 		}
@@ -49,10 +50,10 @@ func Start(t testing.TB, s *server.Server) *Running {
 	})
 }
 
-// StartOn is Start on a copy of a data directory.
-func StartOn(t testing.TB, s *server.Server, dataDir string) *Running {
+// StartOn is Start on a copy of a data directory, with settings.
+func StartOn(t testing.TB, s *server.Server, dataDir string, set map[string]string) *Running {
 	t.Helper()
-	return start(t, s, func(r *Running) error {
+	return start(t, s, set, func(r *Running) error {
 		if err := errors.Join(os.Remove(r.DataDir()), sys.CopyTree(t.Context(), dataDir, r.DataDir(), nil)); err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func StartOn(t testing.TB, s *server.Server, dataDir string) *Running {
 	})
 }
 
-func start(t testing.TB, s *server.Server, lay func(*Running) error) *Running {
+func start(t testing.TB, s *server.Server, set map[string]string, lay func(*Running) error) *Running {
 	t.Helper()
 	if len(s.Client.Argv) == 0 {
 		t.Fatalf("%s in %s has no client", s.Name(), s.Dir)
@@ -69,7 +70,7 @@ func start(t testing.TB, s *server.Server, lay func(*Running) error) *Running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Running{Server: s, dir: dir}
+	r := &Running{Server: s, dir: dir, set: set}
 	t.Cleanup(func() { r.clear(t) })
 	if os.Geteuid() == 0 {
 		r.Account.UID, r.Account.GID = host.ReservedID, host.ReservedID
@@ -136,7 +137,7 @@ func (r *Running) path(name string) string { return filepath.Join(r.dir, name) }
 
 // configure writes the files of one start.
 func (r *Running) configure(stage server.Stage) error {
-	r.Config = server.Config{Stage: stage, Volume: "disk", DataDir: r.path("data"), RunDir: r.path("run"), TmpDir: r.path("tmp")}
+	r.Config = server.Config{Stage: stage, Volume: "disk", DataDir: r.path("data"), RunDir: r.path("run"), TmpDir: r.path("tmp"), Set: r.set}
 	if stage == server.Run {
 		r.Config.InitFile = r.path("init.sql")
 		app := dbconn.Login{User: "app", Password: dbconn.NewPassword()}

@@ -1,0 +1,333 @@
+package binlog
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// What Merge makes one transaction of: so many, or so many bytes of rows, at most.
+const (
+	mergeGroups = 256
+	mergeBytes  = 1 << 20
+)
+
+// Merged is what Merge wrote.
+type Merged struct {
+	// Groups is how many there were, and Read their bytes.
+	Groups, Read int64
+	// Written is how many bytes were written, 0 if there was no group.
+	Written int64
+	// Places are where what was written comes from, in order.
+	Places []Place
+	// GTIDs is the state of MariaDB's behind the last group.
+	GTIDs GTIDs
+}
+
+// Place is where a group that was written stands in the file, or the first of several that were made one.
+type Place struct{ Written, Read int64 }
+
+// Merge copies the groups of a file of a log from one offset to another, for an applier that is to be done
+// with all of them before anything is read: transactions of nothing but rows that follow each other become
+// one, up to a limit, which spares the applier what each costs beside its rows. Events stay as they are,
+// with what they say of their place; only what MySQL's say of each other is counted afresh. What stands
+// between groups is left out.
+//
+// 0 for to is the end of the last group that is whole. Both must be where groups end, or between them.
+// Errors are those of Scan. statement, unless nil, is called for statements of the kind Statement.
+func Merge(w io.Writer, path string, from, to int64, statement func(*Query) error) (Merged, error) {
+	s, ext, err := openScan(path, 0)
+	m := &merger{s: s, w: w, from: max(from, int64(len(magic))), to: to}
+	if s != nil {
+		defer s.l.f.Close()
+		s.each = m.take
+		if statement != nil {
+			s.statements = func(e *Event) error {
+				if s.group.Start < m.from || to > 0 && s.group.Start >= to {
+					return nil
+				}
+				q, err := ParseQuery(e)
+				if err != nil {
+					return err
+				}
+				return statement(&q)
+			}
+		}
+		if err = s.run(); errors.Is(err, errMerged) {
+			err = nil
+		}
+		ext = s.ext
+	}
+	if err == nil && max(m.from, to) > max(ext.End, int64(len(magic))) {
+		err = fmt.Errorf("it is to be read from %d to %d, and its last transaction that is whole ends at %d", m.from, to, ext.End)
+	}
+	if err == nil {
+		err = m.flush()
+	}
+	if err != nil {
+		return Merged{}, fmt.Errorf("read binary log %s: %w", path, err)
+	}
+	m.out.GTIDs = ext.GTIDs
+	return m.out, nil
+}
+
+// errMerged ends the scan behind the last group that is wanted.
+var errMerged = errors.New("that is all")
+
+// merger is one copying of a file.
+type merger struct {
+	s        *scan
+	w        io.Writer
+	from, to int64
+	out      Merged
+
+	// head, rows and xid are the parts of the transaction that is being made, of count groups; the
+	// head is that of the last of them, whose GTID it gets.
+	head, rows, xid []byte
+	count           int
+	first           Group
+	// after is what the transaction must come after, by its new number.
+	after int64
+
+	numbers numbers
+}
+
+// take is called for every group.
+func (m *merger) take(g Group) error {
+	switch {
+	case g.Start < m.from && m.from < g.End, g.Start < m.to && m.to < g.End:
+		return fmt.Errorf("it is to be read from %d to %d, and a transaction is from %d to %d", m.from, m.to, g.Start, g.End)
+	case m.to > 0 && g.Start >= m.to:
+		return errMerged
+	case g.Start < m.from:
+		return nil
+	}
+	if m.out.Groups == 0 {
+		if err := m.begin(); err != nil {
+			return err
+		}
+	}
+	m.out.Groups++
+	m.out.Read += g.End - g.Start
+	size := int(g.xid - g.rows)
+	if !g.plain || size > mergeBytes {
+		return m.copy(g)
+	}
+	if m.count == mergeGroups || len(m.rows)+size > mergeBytes || m.count > 0 && !m.joins(g) {
+		if err := m.flush(); err != nil {
+			return err
+		}
+	}
+	return m.add(g, size)
+}
+
+// begin writes what a file begins with, as that of a server which closed it.
+func (m *merger) begin() error {
+	if err := m.write(magic); err != nil {
+		return err
+	}
+	return m.write(m.s.l.format.raw)
+}
+
+// joins reports whether a group may be one with those before it: of the same domain and server.
+func (m *merger) joins(g Group) bool {
+	return g.GTID.Domain == m.first.GTID.Domain && g.GTID.Server == m.first.GTID.Server && (g.clock == clock{}) == (m.first.clock == clock{})
+}
+
+// add makes a group a part of the transaction.
+func (m *merger) add(g Group, size int) (err error) {
+	if m.count == 0 {
+		m.first, m.after = g, 0
+		m.numbers.next++
+	}
+	m.count++
+	m.after = max(m.after, m.numbers.add(g.clock))
+	if m.head, err = m.s.append(m.head[:0], g.Start, g.rows); err != nil {
+		return err
+	}
+	was := len(m.rows)
+	if m.rows, err = m.s.append(m.rows, g.rows, g.rows+int64(size)); err != nil {
+		return err
+	}
+	for b := m.rows[was:]; len(b) > 0; {
+		n := le.Uint32(b[9:])
+		m.trust(b[:n])
+		b = b[n:]
+	}
+	m.xid, err = m.s.append(m.xid[:0], g.xid, g.End)
+	return err
+}
+
+// flush writes the transaction, if there is one.
+func (m *merger) flush() error {
+	if m.count == 0 {
+		return nil
+	}
+	m.out.Places = append(m.out.Places, Place{m.out.Written, m.first.Start})
+	m.number(m.head, m.first.clock)
+	err := errors.Join(m.write(m.head), m.write(m.rows), m.write(m.xid))
+	m.rows, m.count = m.rows[:0], 0
+	return err
+}
+
+// copy writes a group as it is.
+func (m *merger) copy(g Group) error {
+	if err := m.flush(); err != nil {
+		return err
+	}
+	m.out.Places = append(m.out.Places, Place{m.out.Written, g.Start})
+	m.numbers.next++
+	m.after = m.numbers.add(g.clock)
+	for at := g.Start; at < g.End; {
+		var err error
+		if m.head, err = m.s.append(m.head[:0], at, at+headerLen); err != nil {
+			return err
+		}
+		n := int64(le.Uint32(m.head[9:]))
+		if n > mostWhole {
+			if _, err = io.Copy(sink{m}, io.NewSectionReader(m.s.l.f, at, n)); err != nil {
+				return err
+			}
+			at += n
+			continue
+		}
+		if m.head, err = m.s.append(m.head, at+headerLen, at+n); err != nil {
+			return err
+		}
+		if at == g.Start {
+			m.number(m.head, g.clock)
+		}
+		m.trust(m.head)
+		if err := m.write(m.head); err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}
+
+// mostWhole is the longest event, in bytes, that is read as a whole.
+const mostWhole = 64 << 20
+
+// trust has the applier leave foreign keys alone in a rows event of a server that logs the rows which they
+// change. It would find out by itself what they change, and for REPLACE MySQL 9.7 itself does otherwise.
+// https://dev.mysql.com/doc/refman/9.6/en/create-table-foreign-keys.html
+func (m *merger) trust(b []byte) {
+	const at, noForeignKeys, logsForeignKeys = headerLen + 6, 1 << 1, 1 << 4
+	t := EventType(b[4])
+	if m.s.l.format.Flavour != MySQL || t.Rows() == NotRows && t != PartialUpdateRowsEvent || len(b) < at+2 || b[at]&logsForeignKeys == 0 || b[at]&noForeignKeys != 0 {
+		return
+	}
+	b[at] |= noForeignKeys
+	m.sum(b)
+}
+
+// sum gives an event that was changed its checksum.
+func (m *merger) sum(b []byte) {
+	if m.s.l.format.Checksum {
+		n := le.Uint32(b[9:]) - checksumLen
+		le.PutUint32(b[n:], crc32.ChecksumIEEE(b[:n]))
+	}
+}
+
+// sink is a merger as what is written to.
+type sink struct{ m *merger }
+
+func (s sink) Write(b []byte) (int, error) { return len(b), s.m.write(b) }
+
+func (m *merger) write(b []byte) error {
+	n, err := m.w.Write(b)
+	m.out.Written += int64(n)
+	return err
+}
+
+// append appends a part of the file, from the buffer if it is there.
+func (s *scan) append(b []byte, from, to int64) ([]byte, error) {
+	if from >= s.bufAt && to <= s.bufAt+int64(len(s.buf)) {
+		return append(b, s.buf[from-s.bufAt:to-s.bufAt]...), nil
+	}
+	n := len(b)
+	b = append(b, make([]byte, to-from)...)
+	return b, s.l.read(b[n:], from)
+}
+
+// clock is MySQL's logical clock: by it an applier knows which transactions can be applied at once. sequence
+// is the transaction's number, and committed that of the last which it depends on.
+// https://dev.mysql.com/blog-archive/improving-the-parallel-applier-with-writeset-based-dependency-tracking/
+type clock struct{ committed, sequence int64 }
+
+// Where the clock stands in the body of a GTID event, behind flags, source, number and the kind of clock.
+const (
+	clockKindAt = 1 + 16 + 8
+	clockAt     = clockKindAt + 1
+	clockKind   = 2
+)
+
+// clockOf reads the clock; zero of an event that has none, or a tagged GTID, which is written otherwise.
+func clockOf(e *Event) clock {
+	if e.Type == TaggedGTIDEvent || len(e.Body) < clockAt+16 || e.Body[clockKindAt] != clockKind {
+		return clock{}
+	}
+	return clock{int64(le.Uint64(e.Body[clockAt:])), int64(le.Uint64(e.Body[clockAt+8:]))}
+}
+
+// number gives the transaction whose first event b begins with its new number.
+func (m *merger) number(b []byte, was clock) {
+	if was == (clock{}) {
+		return
+	}
+	at := headerLen + clockAt
+	le.PutUint64(b[at:], uint64(m.after))
+	le.PutUint64(b[at+8:], uint64(m.numbers.next))
+	m.sum(b)
+}
+
+// numbers counts transactions afresh, from 1 on and without gaps: at a gap an applier waits for all that
+// is at work.
+type numbers struct {
+	// next is the number of the transaction that is being made.
+	next int64
+	// is are the new numbers of those from first on.
+	is    []int64
+	first int64
+}
+
+// add notes that the transaction being made has another with that clock in it, and returns up to which
+// others must come before it. What depends on another of the same transaction may depend on any before that:
+// a clock says no more than the last.
+func (n *numbers) add(c clock) int64 {
+	if c == (clock{}) {
+		return 0
+	}
+	if len(n.is) == 0 {
+		n.first = c.sequence
+	}
+	after := int64(0)
+	if at := c.committed - n.first; at >= 0 {
+		after = n.next - 1 // of what is not known all before it
+		if at < int64(len(n.is)) {
+			after = n.is[at]
+		}
+	}
+	if c.sequence-n.first != int64(len(n.is)) {
+		// They do not follow each other: what comes is to wait for all that was.
+		n.first, n.is, after = c.sequence, n.is[:0], n.next-1
+	}
+	n.is = append(n.is, n.next)
+	return min(after, n.next-1)
+}
+
+// isPlain reports whether an event changes rows, or is a note beside it. Of MariaDB it must be under all checks:
+// without them it fills an empty table in one go, which is not to meet other changes in the same transaction.
+// https://mariadb.com/kb/en/innodb-insert/ (MDEV-24621)
+func (e *Event) isPlain() bool {
+	const noForeignKeys, noUniqueness = 1 << 1, 1 << 2
+	switch {
+	case e.Type == TableMapEvent, e.Type == RowsQueryEvent, e.Type == AnnotateRowsEvent:
+		return true
+	case e.Type.Rows() == NotRows && !e.Type.hasTable(), len(e.Body) < 8:
+		return false
+	}
+	return e.Format.Flavour == MySQL || e.Body[6]&(noForeignKeys|noUniqueness) == 0
+}

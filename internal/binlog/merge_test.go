@@ -1,0 +1,200 @@
+package binlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+)
+
+// eventsOf are the events of a log that are not about groups, as they are but for what Merge may change, and
+// how many groups there are.
+func eventsOf(t *testing.T, path string) (events []string, groups int) {
+	t.Helper()
+	dir, name := filepath.Split(path)
+	tail, err := OpenTail(dir, Position{File: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tail.Close()
+	// It stands elsewhere than its events say, so they are read one by one.
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := tail.log.format
+	for at := int64(len(magic)) + tail.log.first; at < int64(len(b)); {
+		e, err := ParseEvent(b[at:], f)
+		if err != nil {
+			t.Fatalf("at %d: %v", at, err)
+		}
+		at += e.Length
+		switch e.Type {
+		case GTIDEvent, AnonymousGTIDEvent, MariaGTIDEvent:
+			groups++
+			continue
+		case XIDEvent, GTIDListEvent, PreviousGTIDsEvent, BinlogCheckpointEvent, RotateEvent, StopEvent:
+			continue
+		case QueryEvent:
+			if q, err := ParseQuery(&e); err != nil || q.Is("BEGIN") {
+				continue
+			}
+		}
+		body := bytes.Clone(e.Body)
+		if e.Type.Rows() != NotRows {
+			body[6] &^= 2 // no foreign keys
+		}
+		events = append(events, fmt.Sprintf("%s %d %d %08x", e.Type, e.Timestamp, e.Flags, crc32.ChecksumIEEE(body)))
+	}
+	return events, groups
+}
+
+// merge merges a part of a file into another.
+func merge(t *testing.T, path string, from, to int64) (string, Merged) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), filepath.Base(path))
+	var b bytes.Buffer
+	m, err := Merge(&b, path, from, to, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(out, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if m.Written != int64(b.Len()) {
+		t.Errorf("%d bytes written, and %d said", b.Len(), m.Written)
+	}
+	return out, m
+}
+
+// TestMerge: all that a log says of rows and statements is there after, in order, in fewer groups.
+func TestMerge(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		r, l := writeScanned(t, want)
+		for i := range 100 {
+			r.exec(fmt.Sprintf("INSERT INTO t (s) VALUES ('row %d')", i))
+		}
+		path := filepath.Join(r.dir, r.pos().File)
+		r.exec("FLUSH BINARY LOGS")
+		for _, path := range []string{l.path, path} {
+			out, m := merge(t, path, 0, 0)
+			wantEvents, wantGroups := eventsOf(t, path)
+			events, groups := eventsOf(t, out)
+			if diff := cmp.Diff(wantEvents, events); diff != "" || len(events) == 0 {
+				t.Errorf("events (-log +merged):\n%s", diff)
+			}
+			if m.Groups != int64(wantGroups) || groups > wantGroups || len(m.Places) != groups {
+				t.Errorf("%d groups, read %d, written %d, %d places", wantGroups, m.Groups, groups, len(m.Places))
+			}
+			if path != l.path && groups > 2 {
+				t.Errorf("%d groups of a hundred rows", groups)
+			}
+			// The places lead to groups.
+			for _, p := range m.Places {
+				if _, err := Scan(path, p.Read, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		_, part := merge(t, l.path, l.ends[1], l.ends[4])
+		if part.Groups != 3 || part.Read != l.ends[4]-l.ends[1] {
+			t.Errorf("three groups: %+v", part)
+		}
+		if _, none := merge(t, l.path, 0, 4); none.Groups != 0 || none.Written != 0 {
+			t.Errorf("no groups: %+v", none)
+		}
+		for _, at := range [][2]int64{{l.ends[2] - 1, 0}, {0, l.ends[2] + 1}, {0, int64(len(l.b)) + 100}} {
+			if m, err := Merge(new(bytes.Buffer), l.path, at[0], at[1], nil); err == nil {
+				t.Errorf("from %d to %d: %+v", at[0], at[1], m)
+			}
+		}
+		var made []string
+		if _, err := Merge(new(bytes.Buffer), l.path, 0, l.ends[6], func(q *Query) error {
+			made = append(made, string(q.SQL[:min(len(q.SQL), 12)]))
+			return nil
+		}); err != nil || !cmp.Equal(made, []string{"CREATE TABLE", "CREATE DEFIN"}) {
+			t.Errorf("statements %q, %v", made, err)
+		}
+		b := bytes.Clone(l.b)
+		b[l.ends[3]-30]++
+		bad := filepath.Join(t.TempDir(), "log.000001")
+		if err := os.WriteFile(bad, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var corrupt *CorruptError
+		if _, err := Merge(new(bytes.Buffer), bad, 0, 0, nil); !errors.As(err, &corrupt) {
+			t.Errorf("damaged: %v", err)
+		}
+	})
+}
+
+// TestMergeLongEvents: what does not fit the buffer is copied as it is.
+func TestMergeLongEvents(t *testing.T) {
+	l := longLog(t)
+	out, m := merge(t, l.path, 0, 0)
+	want, _ := eventsOf(t, l.path)
+	got, groups := eventsOf(t, out)
+	if !cmp.Equal(want, got) || groups != 3 || m.Groups != 3 {
+		t.Errorf("%d groups, %q; want %q", groups, got, want)
+	}
+}
+
+// TestMergedOrder: whatever is made one, nothing comes before what its clock says that it depends on.
+func TestMergedOrder(t *testing.T) {
+	for seed := range uint64(200) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		first := 1 + rnd.Int64N(3)*1000
+		const groups = 300
+		var n numbers
+		in := make([]int64, groups)  // the new number of each
+		after := map[int64]int64{}   // by new number
+		committed := map[int]clock{} // the old clocks
+		for i := range groups {
+			seq := first + int64(i)
+			c := clock{max(0, seq-1-rnd.Int64N(1+rnd.Int64N(60))), seq}
+			if i == 0 || rnd.IntN(4) == 0 {
+				n.next++
+			}
+			after[n.next] = max(after[n.next], n.add(c))
+			in[i], committed[i] = n.next, c
+		}
+		for i := range groups {
+			for k := range i {
+				if first+int64(k) <= committed[i].committed && in[k] != in[i] && in[k] > after[in[i]] {
+					t.Fatalf("seed %d: %d depends on %d, now in %d, and may begin after %d", seed, i, k, in[k], after[in[i]])
+				}
+			}
+			if after[in[i]] >= in[i] {
+				t.Fatalf("seed %d: %d comes after %d", seed, in[i], after[in[i]])
+			}
+		}
+	}
+}
+
+func BenchmarkMerge(b *testing.B) {
+	l := newLog(b, b.TempDir(), "log.000001", 0, true)
+	clocked := make([]byte, 42)
+	clocked[clockKindAt] = clockKind
+	for i := uint64(1); len(l.b) < 64<<20; i++ {
+		le.PutUint64(clocked[clockAt:], i-1)
+		le.PutUint64(clocked[clockAt+8:], i)
+		l.add(AnonymousGTIDEvent, string(clocked)).add(QueryEvent, string(make([]byte, queryPostLen+1))+"BEGIN")
+		l.add(TableMapEvent, string(make([]byte, 40))).add(UpdateRowsV2, string(make([]byte, 100))).add(XIDEvent, "12345678")
+	}
+	l.save(b)
+	b.SetBytes(int64(len(l.b)))
+	for b.Loop() {
+		var w bytes.Buffer
+		if m, err := Merge(&w, l.path, 0, 0, nil); err != nil || m.Groups == 0 {
+			b.Fatal(m, err)
+		}
+	}
+}
