@@ -1,7 +1,12 @@
-// Package replay applies a binary log to a data directory, by the server's own applier: the files
-// become the relay log of a server that is started for nothing else, and the data directory is then
-// that of a server that took the same writes.
+// Package replay applies a binary log to a data directory, by the server's own applier: the log becomes
+// the relay log of a server that is started for nothing else, and the data directory is then that of a
+// server that took the same writes.
 //
-// All or nothing: a data directory that a Job failed on, or was killed on, is of no use, and a log
-// that is damaged is refused before anything is applied.
+// All or nothing: a data directory that a Job failed on, or was killed on, is of no use, and a log that
+// is damaged is refused before anything is applied. So nothing is synced, and transactions of nothing but
+// rows are applied several at once (binlog.Merge).
+//
+// What no log has is not replayed: SET PERSIST, CREATE SERVER, plugins and components, rows of MEMORY
+// tables (a server that starts empties them), statements with the log off, and how far an AUTO_INCREMENT
+// went for rows that were rolled back.
 package replay

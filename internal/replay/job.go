@@ -18,7 +18,7 @@ type Job struct {
 	Server  *server.Server
 	Account server.Account
 	// Dir is a directory of the caller's, which Account may pass through (0711). It holds the log of
-	// the server, and meanwhile relay logs; room for all logs is needed, where blocks cannot be shared.
+	// the server, and meanwhile a copy of the logs, which is mostly smaller.
 	Dir string
 	// RunDir is where the socket is to be, since Dir may be too long a path for that; "" is Dir/run.
 	RunDir string
@@ -42,8 +42,6 @@ type Log struct {
 	// From and To are where groups end (binlog.Group), or what stands between them. From is 4 or 0 but
 	// for the first file; 0 for To is the end of the last group that is whole.
 	From, To int64
-	// Given says that the file may be used up, which saves a copy.
-	Given bool
 }
 
 // Result is what was done.
@@ -70,26 +68,28 @@ func (j *Job) Run(ctx context.Context) (Result, error) {
 // run is the whole of a replay, step by step.
 func (j *Job) run(ctx context.Context) (_ Result, err error) {
 	began := time.Now()
-	plan, err := j.plan(ctx)
-	if err != nil {
-		return Result{}, err
-	}
-	if plan.groups > 0 {
-		if err := j.apply(ctx, plan); err != nil {
-			return Result{}, err
-		}
-	}
-	return Result{Groups: plan.groups, Bytes: plan.bytes, Seconds: time.Since(began).Seconds(), GTIDState: plan.gtids.String()}, nil
-}
-
-// apply has a server apply what is planned.
-func (j *Job) apply(ctx context.Context, p *plan) (err error) {
-	s := &session{Job: j, plan: p, admin: dbconn.Login{User: adminUser(), Password: dbconn.NewPassword()}}
+	s := &session{Job: j, admin: dbconn.Login{User: adminUser(), Password: dbconn.NewPassword()}}
 	defer func() {
 		err = errors.Join(err, s.clear())
 	}()
+	if err := s.prepare(); err != nil {
+		return Result{}, err
+	}
+	if err := s.layRelayLog(ctx); err != nil {
+		return Result{}, err
+	}
+	if s.plan.groups > 0 {
+		if err := s.apply(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	return Result{Groups: s.plan.groups, Bytes: s.plan.bytes, Seconds: time.Since(began).Seconds(), GTIDState: s.plan.gtids.String()}, nil
+}
+
+// apply has the server apply the relay log, and leave nothing else.
+func (s *session) apply(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		s.prepare, s.layRelayLog, s.start, s.takeRelayLog, s.wait, s.forget, s.removeAdmin, s.stop, s.removeTraces,
+		s.start, s.noteEvents, s.takeRelayLog, s.wait, s.forget, s.putEventsBack, s.removeAdmin, s.stop, s.removeTraces,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -1,81 +1,124 @@
 package replay
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
+
+// plan is what is applied: the relay log, a file for each of the logs that has something.
+type plan struct {
+	parts []part
+	// groups are how many there are, and bytes theirs.
+	groups, bytes int64
+	gtids         binlog.GTIDs
+}
+
+// part is a file of the relay log, and what it is made of.
+type part struct {
+	path string
+	binlog.Merged
+}
+
+// relayName is the name of the file with part i.
+func relayName(i int) string { return fmt.Sprintf("%s.%06d", filepath.Base(server.RelayLog("")), i+1) }
+
+// source is where in the logs a position in part i comes from.
+func (p *plan) source(i int, pos int64) (path string, offset int64) {
+	places := p.parts[i].Places
+	at := sort.Search(len(places), func(k int) bool { return places[k].Written > pos })
+	if at == 0 {
+		at = 1
+	}
+	return p.parts[i].path, places[at-1].Read
+}
+
+// part is the one that a file of the relay log has; ok is false behind the last.
+func (p *plan) part(name string) (i int, ok bool) {
+	for i := range p.parts {
+		if relayName(i) == filepath.Base(name) {
+			return i, true
+		}
+	}
+	return len(p.parts), false
+}
+
+// done is how many bytes of the logs are applied when the applier has come to a position in part i.
+func (p *plan) done(i int, pos int64) (n int64) {
+	for k := range min(i, len(p.parts)) {
+		n += p.parts[k].Read
+	}
+	if i < len(p.parts) {
+		n += int64(float64(p.parts[i].Read) * float64(pos) / float64(p.parts[i].Written))
+	}
+	return min(n, p.bytes)
+}
+
+// layRelayLog reads the logs, all of them, and makes a relay log of them: a fault in the middle is to be found
+// before anything is applied.
+func (s *session) layRelayLog(ctx context.Context) error {
+	base := server.RelayLog(s.tmpDir())
+	dir := filepath.Dir(base)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("make relay log: %w", err)
+	}
+	var index strings.Builder
+	for i, l := range s.Logs {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if i > 0 && l.From > firstEvent {
+			return fmt.Errorf("%s: it is to be applied from %d on, but is not the first", l.Path, l.From)
+		}
+		path := filepath.Join(dir, relayName(len(s.plan.parts)))
+		if err := s.lay(l, path); err != nil {
+			return err
+		}
+		if n := len(s.plan.parts); n > 0 && s.plan.parts[n-1].path == l.Path {
+			index.WriteString(path + "\n")
+		}
+	}
+	if err := server.WritePrivate(base+".index", []byte(index.String()), s.Account); err != nil {
+		return err
+	}
+	// From now on the server may write there.
+	return s.Account.Own(dir, 0o700)
+}
 
 // firstEvent is where the first event of a file begins.
 const firstEvent = 4
 
-// plan is what of the logs is to be applied.
-type plan struct {
-	parts  []part
-	groups int64
-	// bytes are those of all parts.
-	bytes int64
-	gtids binlog.GTIDs
-}
-
-// part is what of one file is to be applied: groups from From on, the last of which ends at to.
-type part struct {
-	Log
-	to int64
-}
-
-// errEnough ends a scan behind what is to be applied.
-var errEnough = errors.New("that is all")
-
-// plan reads the logs, all of them: a fault in the middle is to be found before anything is applied.
-func (j *Job) plan(ctx context.Context) (*plan, error) {
-	p := &plan{}
-	for i, l := range j.Logs {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		l.From = max(l.From, firstEvent)
-		if l.From != firstEvent && i > 0 {
-			return nil, fmt.Errorf("%s: it is to be applied from %d on, but is not the first", l.Path, l.From)
-		}
-		if err := p.read(l); err != nil {
-			return nil, err
-		}
+// lay makes a file of the relay log, unless there is nothing for it.
+func (s *session) lay(l Log, path string) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("make relay log: %w", err)
 	}
-	return p, nil
-}
-
-// read reads a file. It is read from its beginning even if less of it is needed, since only so MariaDB's
-// GTIDs are known.
-func (p *plan) read(l Log) error {
-	q := part{Log: l}
-	ext, err := binlog.Scan(l.Path, firstEvent, func(g binlog.Group) error {
-		switch {
-		case g.Start < l.From && l.From < g.End, g.Start < l.To && l.To < g.End:
-			return fmt.Errorf("%s: it is to be applied from %d to %d, and a transaction is from %d to %d", l.Path, l.From, l.To, g.Start, g.End)
-		case l.To > 0 && g.Start >= l.To:
-			return errEnough
-		case g.Start < l.From:
-			return nil
-		}
-		q.to = g.End
-		p.groups++
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := bufio.NewWriterSize(f, 1<<20)
+	m, err := binlog.Merge(w, l.Path, l.From, l.To, s.note)
+	if err != nil {
 		return err
 	}
-	if max(l.From, l.To) > ext.End {
-		return fmt.Errorf("%s: it is to be applied from %d to %d, and its last transaction that is whole ends at %d", l.Path, l.From, l.To, ext.End)
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("make relay log: %w", err)
 	}
-	for _, g := range ext.GTIDs {
-		p.gtids.Add(g)
+	for _, g := range m.GTIDs {
+		s.plan.gtids.Add(g)
 	}
-	if q.to > 0 {
-		p.parts = append(p.parts, q)
-		p.bytes += q.to - q.From
+	if m.Groups == 0 {
+		return os.Remove(path)
 	}
-	return nil
+	s.plan.parts = append(s.plan.parts, part{l.Path, m})
+	s.plan.groups += m.Groups
+	s.plan.bytes += m.Read
+	return s.Account.Own(path, 0o600)
 }

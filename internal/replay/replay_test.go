@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// logging are the settings of a server whose log is replayed.
-var logging = map[string]string{"binlog_checksum": "CRC32"}
+// logging are the settings of a server whose log is replayed. An event would make a difference at any time.
+var logging = map[string]string{"binlog_checksum": "CRC32", "event_scheduler": "OFF"}
 
 // twin is a server that writes, and its data directory as it was before.
 type twin struct {
@@ -32,13 +32,11 @@ type twin struct {
 	from string
 }
 
-// newTwin starts a server, runs statements that base has, and copies its data directory.
-func newTwin(t *testing.T, want, statements string) *twin {
+// newTwin starts a server, runs a file of statements that base is to have, and copies its data directory.
+func newTwin(t *testing.T, want, file string) *twin {
 	t.Helper()
 	w := &twin{Running: servertest.Start(t, servertest.Find(t, want)), base: filepath.Join(openDir(t), "data")}
-	if statements != "" {
-		w.Load(t, servertest.Flavoured(w.Server, statements))
-	}
+	w.Load(t, text(t, w.Server, file))
 	w.Stop(t)
 	filter := func(rel string, _ fs.FileMode) (bool, error) {
 		return strings.HasPrefix(rel, server.BinlogName) || server.Transient(rel), nil
@@ -113,7 +111,7 @@ func (w *twin) replay(t *testing.T, logs []Log) (*servertest.Running, Result) {
 		said, _ := os.ReadFile(j.logPath())
 		t.Fatalf("%v\n%s", err, said)
 	}
-	return servertest.StartOn(t, w.Server, j.DataDir), r
+	return servertest.StartOn(t, w.Server, j.DataDir, logging), r
 }
 
 // query returns what a server answers, a line a row.
@@ -150,7 +148,13 @@ func state(t *testing.T, r *servertest.Running) map[string]string {
 		c := strings.Split(line, " | ")
 		name := dbconn.QuoteName(c[0]) + "." + dbconn.QuoteName(c[1])
 		add(c[2]+" "+name, "SHOW CREATE TABLE "+name)
-		if c[2] != "VIEW" {
+		switch {
+		case c[2] == "VIEW":
+		case strings.Contains(s[c[2]+" "+name], " array)"):
+			// MySQL's checksum of a table with an index of many values is another each time.
+			columns := query(t, r, "SELECT GROUP_CONCAT(CONCAT('`', column_name, '`') ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = "+dbconn.Quote(c[0])+" AND table_name = "+dbconn.Quote(c[1]))
+			add("rows "+name, "SELECT "+columns[0]+" FROM "+name)
+		default:
 			add("checksum "+name, "CHECKSUM TABLE "+name+" EXTENDED")
 			add("rows "+name, "SELECT COUNT(*) FROM "+name)
 		}
@@ -198,14 +202,25 @@ func equal(t *testing.T, want, got map[string]string) {
 	}
 }
 
-func TestReplay(t *testing.T) {
+// text is a file of statements for a server's flavour.
+func text(t *testing.T, s *server.Server, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return servertest.Flavoured(s, string(b))
+}
+
+// TestReplayEqualsTwin replays all kinds of writes, and compares everything with the server that made them.
+func TestReplayEqualsTwin(t *testing.T) {
 	servertest.EachAlways(t, func(t *testing.T, want string) {
-		w := newTwin(t, want, "CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY AUTO_INCREMENT, s TEXT) ENGINE=InnoDB; INSERT INTO shop.t (s) VALUES ('base');")
-		w.Load(t, "USE shop; INSERT INTO t (s) VALUES ('a'), ('b'); FLUSH BINARY LOGS; CREATE TABLE u SELECT * FROM t; UPDATE t SET s='c' WHERE id=2; DELETE FROM u WHERE id=1")
+		w := newTwin(t, want, "base.sql")
+		w.Load(t, text(t, w.Server, "writes.sql"))
 		before := state(t, w.Running)
 		w.Kill()
 		got, r := w.replay(t, w.logs(t))
-		if r.Groups != 4 || r.Bytes == 0 || r.Seconds == 0 || (r.GTIDState != "") != (w.Flavour == server.MariaDB) {
+		if r.Groups < 100 || r.Bytes == 0 || r.Seconds == 0 || (r.GTIDState != "") != (w.Flavour == server.MariaDB) {
 			t.Errorf("result %+v", r)
 		}
 		equal(t, before, state(t, got))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -23,12 +24,15 @@ const poll = 50 * time.Millisecond
 // session is a Job at work.
 type session struct {
 	*Job
-	plan  *plan
+	plan  plan
 	admin dbconn.Login
 	proc  *server.Process
 	db    *sql.DB
 	// before are the names in the data directory, as they were.
 	before map[string]bool
+	// changes are what the log does to events, in order, and events the states that they come to.
+	changes []dump.EventChange
+	events  eventStates
 	// applied are the GTIDs that a replica had applied before, quoted.
 	applied string
 }
@@ -48,7 +52,7 @@ func (e *ApplyError) Error() string {
 }
 
 // prepare makes the directories and files of a start.
-func (s *session) prepare(context.Context) (err error) {
+func (s *session) prepare() (err error) {
 	if s.before, err = names(s.DataDir); err != nil {
 		return err
 	}
@@ -118,10 +122,10 @@ func (s *session) takeRelayLog(ctx context.Context) error {
 			return fmt.Errorf("read %s: %w", d.AppliedGTIDs, err)
 		}
 	}
-	if err := s.exec(ctx, d.ApplyFrom(relayName(0), s.plan.parts[0].From)); err != nil {
+	if err := s.exec(ctx, d.ApplyFrom(relayName(0), firstEvent)); err != nil {
 		return err
 	}
-	return s.exec(ctx, d.StartApplier(relayName(last), s.plan.parts[last].to))
+	return s.exec(ctx, d.StartApplier(relayName(last), s.plan.parts[last].Written))
 }
 
 // wait waits until all is applied.
@@ -145,37 +149,29 @@ func (s *session) wait(ctx context.Context) error {
 				return err
 			}
 		}
-		at := partOf(state.File, len(s.plan.parts))
+		i, within := s.plan.part(state.File)
 		if state.Errno != 0 {
-			return s.failed(state, at)
+			return s.failed(state)
 		}
 		if s.Progress != nil {
-			s.Progress(s.done(at, state.Pos), s.plan.bytes)
+			s.Progress(s.plan.done(i, state.Pos), s.plan.bytes)
 		}
-		if !state.Running {
-			if last := len(s.plan.parts) - 1; at == last && state.Pos < s.plan.parts[last].to || at >= 0 && at < last {
-				return fmt.Errorf("the applier stopped at %s:%d\n%s", s.plan.parts[at].Path, state.Pos, server.LogTail(s.logPath()))
-			}
-			return nil
+		if state.Running {
+			continue
 		}
+		if last := len(s.plan.parts) - 1; within && (i < last || state.Pos < s.plan.parts[last].Written) {
+			path, offset := s.plan.source(i, state.Pos)
+			return fmt.Errorf("the applier stopped at %s:%d\n%s", path, offset, server.LogTail(s.logPath()))
+		}
+		return nil
 	}
 }
 
-// done is how many bytes are applied at a position in part at.
-func (s *session) done(at int, pos int64) (n int64) {
-	if at < 0 {
-		return 0
-	}
-	for _, p := range s.plan.parts[:at] {
-		n += p.to - p.From
-	}
-	return n + max(0, min(pos, s.plan.parts[at].to)-s.plan.parts[at].From)
-}
-
-func (s *session) failed(state dbconn.ApplierState, at int) error {
-	e := &ApplyError{Errno: state.Errno, Text: state.Text, Offset: state.Pos}
-	if at >= 0 {
-		e.Path = s.plan.parts[at].Path
+// failed says at what the applier failed.
+func (s *session) failed(state dbconn.ApplierState) error {
+	e := &ApplyError{Errno: state.Errno, Text: state.Text}
+	if i, ok := s.plan.part(state.File); ok {
+		e.Path, e.Offset = s.plan.source(i, state.Pos)
 	}
 	if tail := server.LogTail(s.logPath()); tail != "" {
 		e.Text += "\n" + tail

@@ -1,0 +1,171 @@
+package replay
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// An applier makes every event that the log creates or alters one that is disabled on replicas, whatever it
+// was. So the states are followed in the statements, and put back.
+
+// note notes what a statement of the log does to events.
+func (s *session) note(q *binlog.Query) error {
+	c, ok := dump.ParseEvent(q.SQL)
+	if !ok {
+		return nil
+	}
+	for _, name := range []*dump.TableName{&c.Event, &c.To} {
+		if name.Database == "" && name.Name != "" {
+			name.Database = q.Schema
+		}
+	}
+	s.changes = append(s.changes, c)
+	return nil
+}
+
+// eventStates are the states of all events, by database and name.
+type eventStates map[string]map[string]dump.EventState
+
+// names of events are in any case, those of databases as the server takes them.
+func (s *session) eventKey(n dump.TableName) (database, name string) {
+	database = n.Database
+	if server.FoldsNames(s.Set) {
+		database = strings.ToLower(database)
+	}
+	return database, strings.ToLower(n.Name)
+}
+
+func (s *session) setState(states eventStates, n dump.TableName, state dump.EventState) {
+	database, name := s.eventKey(n)
+	if states[database] == nil {
+		states[database] = map[string]dump.EventState{}
+	}
+	states[database][name] = state
+}
+
+// readEvents asks for the states of all events.
+func (s *session) readEvents(ctx context.Context) (eventStates, error) {
+	states := eventStates{}
+	err := dbconn.Query(ctx, s.db, "SELECT event_schema, event_name, status FROM information_schema.events", func(c []string) error {
+		state := dump.EventReplicaDisabled
+		switch c[2] {
+		case "ENABLED":
+			state = dump.EventEnabled
+		case "DISABLED":
+			state = dump.EventDisabled
+		}
+		s.setState(states, dump.TableName{Database: c[0], Name: c[1]}, state)
+		return nil
+	})
+	return states, err
+}
+
+// noteEvents remembers the states of events before the log.
+func (s *session) noteEvents(ctx context.Context) (err error) {
+	if len(s.changes) > 0 {
+		s.events, err = s.readEvents(ctx)
+	}
+	return err
+}
+
+// follow carries out what a statement does to the states.
+func (s *session) follow(c dump.EventChange) {
+	database, name := s.eventKey(c.Event)
+	is, there := s.events[database][name]
+	switch c.Action {
+	case dump.CreateEvent:
+		if there && c.IfMissing {
+			return
+		}
+		if c.State == "" {
+			c.State = dump.EventEnabled
+		}
+	case dump.DropEvent:
+		delete(s.events[database], name)
+		return
+	case dump.DropEvents:
+		delete(s.events, database)
+		return
+	case dump.AlterEvent:
+		if c.State == "" {
+			c.State = is
+		}
+	}
+	if c.To != (dump.TableName{}) {
+		delete(s.events[database], name)
+		c.Event = c.To
+	}
+	s.setState(s.events, c.Event, c.State)
+}
+
+// putEventsBack gives events the state that they have where the log was written.
+func (s *session) putEventsBack(ctx context.Context) error {
+	if len(s.changes) == 0 {
+		return nil
+	}
+	for _, c := range s.changes {
+		s.follow(c)
+	}
+	now, err := s.readEvents(ctx)
+	if err != nil {
+		return err
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for database, events := range now {
+		for name, is := range events {
+			want, known := s.events[database][name]
+			if is != dump.EventReplicaDisabled || want == is {
+				continue
+			}
+			if !known {
+				err = errors.New("no statement of the log says how it was made")
+			} else {
+				err = alterEvent(ctx, conn, database, name, want)
+			}
+			if err != nil {
+				return fmt.Errorf("put back event %s of %s: %w", name, database, err)
+			}
+		}
+	}
+	return nil
+}
+
+// alterEvent changes the state of an event, and nothing else: all that a session gives an event that it
+// alters is as that has it.
+func alterEvent(ctx context.Context, conn *sql.Conn, database, name string, state dump.EventState) error {
+	var mode, zone, client, connection, definer, originator string
+	err := conn.QueryRowContext(ctx, "SELECT sql_mode, time_zone, character_set_client, collation_connection, definer, originator FROM information_schema.events WHERE event_schema = ? AND event_name = ?",
+		database, name).Scan(&mode, &zone, &client, &connection, &definer, &originator)
+	if err != nil {
+		return err
+	}
+	quoted := dbconn.QuoteName(definer)
+	if at := strings.LastIndexByte(definer, '@'); at >= 0 {
+		quoted = dbconn.QuoteName(definer[:at]) + "@" + dbconn.QuoteName(definer[at+1:])
+	}
+	for _, text := range []string{
+		"SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES', character_set_client = " + client + ", collation_connection = " + connection,
+		"SET SESSION time_zone = " + dbconn.Quote(zone),
+		"SET GLOBAL server_id = " + originator,
+		"SET SESSION sql_mode = " + dbconn.Quote(mode),
+		"ALTER DEFINER = " + quoted + " EVENT " + dbconn.QuoteName(database) + "." + dbconn.QuoteName(name) + " " + string(state),
+		"SET SESSION sql_mode = DEFAULT, character_set_client = utf8mb4, collation_connection = DEFAULT, time_zone = DEFAULT",
+	} {
+		if _, err := conn.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return nil
+}
