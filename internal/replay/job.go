@@ -42,6 +42,8 @@ type Log struct {
 	// From and To are where groups end (binlog.Group), or what stands between them. From is 4 or 0 but
 	// for the first file; 0 for To is the end of the last group that is whole.
 	From, To int64
+	// Given says that the file may be used up, as soon as it was read, which saves room.
+	Given bool
 }
 
 // Result is what was done.

@@ -111,6 +111,11 @@ func (s *session) lay(l Log, path string) (err error) {
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("make relay log: %w", err)
 	}
+	if l.Given {
+		if err := os.Remove(l.Path); err != nil {
+			return fmt.Errorf("remove a log that was read: %w", err)
+		}
+	}
 	for _, g := range m.GTIDs {
 		s.plan.gtids.Add(g)
 	}
