@@ -136,6 +136,36 @@ func (c *Client) Mark(ctx context.Context, r MarkRequest) (Mark, error) {
 	return m, err
 }
 
+// Backup makes a base backup of a durable instance, in its archive. The error is CodeDurable if the
+// instance is not durable.
+func (c *Client) Backup(ctx context.Context) (Backup, error) {
+	var b Backup
+	err := c.call(ctx, http.MethodPost, "/v1/backups", nil, &b)
+	return b, err
+}
+
+// Backups returns the base backups that the archive of a durable instance has, the oldest first.
+func (c *Client) Backups(ctx context.Context) ([]Backup, error) {
+	var b []Backup
+	err := c.call(ctx, http.MethodGet, "/v1/backups", nil, &b)
+	return b, err
+}
+
+// VerifyBackups recovers beside a durable instance what its archive has, and compares the two. A
+// difference is an error.
+func (c *Client) VerifyBackups(ctx context.Context) (Verification, error) {
+	var v Verification
+	err := c.call(ctx, http.MethodPost, "/v1/backups/verify", nil, &v)
+	return v, err
+}
+
+// PruneBackups removes from the archive of a durable instance what its history does not need.
+func (c *Client) PruneBackups(ctx context.Context) (Pruned, error) {
+	var p Pruned
+	err := c.call(ctx, http.MethodPost, "/v1/backups/prune", nil, &p)
+	return p, err
+}
+
 // DeleteMark removes a mark. The error is CodeNotFound if the mark does not exist.
 func (c *Client) DeleteMark(ctx context.Context, label string) error {
 	return c.call(ctx, http.MethodDelete, markPath(label), nil, nil)

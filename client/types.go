@@ -24,6 +24,8 @@ type Status struct {
 	// Log is on, or off for a server without a binary log, which has no templates or leases:
 	// calls about them return CodeNoLog.
 	Log string `json:"log"`
+	// Durable says what a durable instance promises; nil for one that is not durable.
+	Durable *Durable `json:"durable,omitempty"`
 	// Marks are the instance's marks, the oldest first.
 	Marks    []Mark   `json:"marks"`
 	Counters Counters `json:"counters"`
@@ -133,6 +135,67 @@ type Mark struct {
 	DataBytes int64 `json:"data_bytes"`
 	// Snapshot is what it cost to make the mark; nil if unknown.
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
+}
+
+// Backup is a base backup of a durable instance.
+type Backup struct {
+	ID   uint32    `json:"id"`
+	Time time.Time `json:"time"`
+	// Position is up to where it has the log: EPOCH:FILE:OFFSET.
+	Position string `json:"position"`
+	// DataBytes is the size of its files, and StoredBytes what was written for it: what an earlier one
+	// has is not written again.
+	DataBytes   int64 `json:"data_bytes"`
+	StoredBytes int64 `json:"stored_bytes"`
+	// Outside are tables that do not roll back, and are outside of the promise.
+	Outside []string `json:"outside,omitempty"`
+	// Snapshot is what it cost the server; nil if unknown.
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+}
+
+// Verification is a comparison of a durable instance with what its archive gives.
+type Verification struct {
+	Time time.Time `json:"time"`
+	// Position is up to where the log was replayed: EPOCH:FILE:OFFSET.
+	Position string `json:"position"`
+	// Tables is how many were compared.
+	Tables int `json:"tables"`
+	// RestoredBytes of a base's files took RestoreMicros, and ReplayedBytes of the log ReplayMicros.
+	RestoredBytes int64 `json:"restored_bytes"`
+	ReplayedBytes int64 `json:"replayed_bytes"`
+	RestoreMicros int64 `json:"restore_micros"`
+	ReplayMicros  int64 `json:"replay_micros"`
+}
+
+// Pruned is what was removed from an archive.
+type Pruned struct {
+	// Backups is how many base backups, and Epochs how many lives of a log.
+	Backups int `json:"backups"`
+	Epochs  int `json:"epochs"`
+}
+
+// Durable is what a durable instance promises at present.
+type Durable struct {
+	// Level is commit, or the time that may be lost.
+	Level string `json:"level"`
+	// Archive is the directory of its archive, and RoomBytes what can still be written there.
+	Archive   string `json:"archive"`
+	RoomBytes int64  `json:"room_bytes"`
+	// Position is up to where the log is archived: EPOCH:FILE:OFFSET.
+	Position string `json:"position"`
+	// Backups is how many base backups there are; the newest was made at LastBackup, and SinceBytes of the
+	// log came after it.
+	Backups    int       `json:"backups"`
+	LastBackup time.Time `json:"last_backup"`
+	SinceBytes int64     `json:"since_bytes"`
+	// RecoverSeconds is how long a recovery would take, and RecoverWithinSeconds how long it may.
+	RecoverSeconds       float64 `json:"recover_seconds"`
+	RecoverWithinSeconds float64 `json:"recover_within_seconds"`
+	HistorySeconds       float64 `json:"history_seconds"`
+	// Verified is when what the archive gives was last compared with the instance; nil if never.
+	Verified *time.Time `json:"verified,omitempty"`
+	// Outside is what is outside of the promise.
+	Outside []string `json:"outside"`
 }
 
 // Rewind is what going back to a mark cost. Times are in microseconds.

@@ -31,13 +31,17 @@ func (o op) ask(h http.Handler) exchange {
 
 // ops has each call of the API, by its operationId.
 var ops = map[string]op{
-	"getStatus":    {"GET", "/v1/status", ""},
-	"createBranch": {"POST", "/v1/branch", `{"name":"shop-2"}`},
-	"listMarks":    {"GET", "/v1/marks", ""},
-	"createMark":   {"POST", "/v1/marks", `{"label":"a","replace":true}`},
-	"deleteMark":   {"DELETE", "/v1/marks/a", ""},
-	"rewindToMark": {"POST", "/v1/marks/a/rewind", ""},
-	"getDocument":  {"GET", "/v1/openapi.yaml", ""},
+	"getStatus":     {"GET", "/v1/status", ""},
+	"createBranch":  {"POST", "/v1/branch", `{"name":"shop-2"}`},
+	"listMarks":     {"GET", "/v1/marks", ""},
+	"createMark":    {"POST", "/v1/marks", `{"label":"a","replace":true}`},
+	"deleteMark":    {"DELETE", "/v1/marks/a", ""},
+	"rewindToMark":  {"POST", "/v1/marks/a/rewind", ""},
+	"listBackups":   {"GET", "/v1/backups", ""},
+	"createBackup":  {"POST", "/v1/backups", ""},
+	"verifyBackups": {"POST", "/v1/backups/verify", ""},
+	"pruneBackups":  {"POST", "/v1/backups/prune", ""},
+	"getDocument":   {"GET", "/v1/openapi.yaml", ""},
 
 	"listTemplates":    {"GET", "/v1/templates", ""},
 	"putTemplate":      {"PUT", "/v1/templates/shop", ""},
@@ -71,6 +75,7 @@ var errorCases = map[string]struct {
 	"exists":      {ErrExists, 409, client.ErrorDetail{Code: "exists", Message: "already exists"}},
 	"changed":     {fmt.Errorf("reset: %w", ErrChanged), 409, client.ErrorDetail{Code: "changed", Message: "reset: it was changed"}},
 	"lost":        {As(ErrLost, errors.New("gone")), 409, client.ErrorDetail{Code: "lost", Message: "gone"}},
+	"durable":     {As(ErrDurable, errors.New("it is")), 409, client.ErrorDetail{Code: "durable", Message: "it is"}},
 	"no log":      {As(ErrNoLog, errors.New("off")), 409, client.ErrorDetail{Code: "no_log", Message: "off"}},
 	"invalid":     {As(ErrInvalid, errors.New("no\nhint: yes\nor so")), 400, client.ErrorDetail{Code: "invalid", Message: "no", Hint: "yes\nor so"}},
 	"no room":     {As(ErrNoRoom, errors.New("full")), 507, client.ErrorDetail{Code: "no_room", Message: "full"}},
@@ -160,6 +165,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 	want := map[string][]int{
 		"getStatus": {400, 409, 500, 503}, "listMarks": {400, 500, 503}, "getDocument": {400, 500},
 		"createBranch": {400, 409, 413, 415, 500, 503, 507}, "createMark": {400, 409, 413, 415, 500, 503, 507},
+		"listBackups": {400, 409, 500, 503}, "createBackup": {400, 409, 500, 503, 507}, "verifyBackups": {400, 409, 500, 503, 507}, "pruneBackups": {400, 409, 500, 503},
 		"deleteMark": {400, 404, 409, 500, 503}, "rewindToMark": {400, 404, 409, 500, 503, 507},
 		"listTemplates": {400, 409, 500, 503}, "listDatabases": {400, 409, 500, 503},
 		"putTemplate": {400, 404, 409, 500, 503}, "deleteTemplate": {400, 404, 409, 500, 503},

@@ -32,6 +32,12 @@ type Instance interface {
 	DeleteMark(ctx context.Context, label string) error
 	Rewind(ctx context.Context, label string) (client.Rewind, error)
 
+	// Backup and the like are about the archive of a durable instance.
+	Backup(ctx context.Context) (client.Backup, error)
+	Backups(ctx context.Context) ([]client.Backup, error)
+	VerifyBackups(ctx context.Context) (client.Verification, error)
+	PruneBackups(ctx context.Context) (client.Pruned, error)
+
 	// Templates and databases get names of 1 to 64 characters, without / and NUL: a name
 	// in a statement is to be quoted, and is none of a file.
 	Templates(ctx context.Context) ([]client.Template, error)
@@ -127,6 +133,10 @@ func (h *handler) routes() []route {
 		{http.MethodPost, "/v1/marks", http.StatusCreated, true, h.mark},
 		{http.MethodDelete, "/v1/marks/{label}", http.StatusNoContent, false, h.deleteMark},
 		{http.MethodPost, "/v1/marks/{label}/rewind", http.StatusOK, false, h.rewind},
+		{http.MethodGet, "/v1/backups", http.StatusOK, false, h.backups},
+		{http.MethodPost, "/v1/backups", http.StatusCreated, false, h.backup},
+		{http.MethodPost, "/v1/backups/verify", http.StatusOK, false, h.verifyBackups},
+		{http.MethodPost, "/v1/backups/prune", http.StatusOK, false, h.pruneBackups},
 		{http.MethodGet, "/v1/templates", http.StatusOK, false, h.templates},
 		{http.MethodPost, "/v1/templates", http.StatusOK, true, h.createTemplate},
 		{http.MethodPut, "/v1/templates/{name}", http.StatusOK, false, h.putTemplate},
@@ -217,6 +227,21 @@ func (h *handler) rewind(ctx context.Context, r request) (any, error) {
 		return nil, err
 	}
 	return h.instance.Rewind(ctx, r.label)
+}
+
+func (h *handler) backups(ctx context.Context, _ request) (any, error) {
+	b, err := h.instance.Backups(ctx)
+	return list(b), err
+}
+
+func (h *handler) backup(ctx context.Context, _ request) (any, error) { return h.instance.Backup(ctx) }
+
+func (h *handler) verifyBackups(ctx context.Context, _ request) (any, error) {
+	return h.instance.VerifyBackups(ctx)
+}
+
+func (h *handler) pruneBackups(ctx context.Context, _ request) (any, error) {
+	return h.instance.PruneBackups(ctx)
 }
 
 // text is an answer that is not JSON.

@@ -29,6 +29,10 @@ type fake struct {
 	marks  []client.Mark
 	rewind client.Rewind
 
+	backup       client.Backup
+	verification client.Verification
+	pruned       client.Pruned
+
 	templates []client.Template
 	databases []client.Database
 	reset     client.Reset
@@ -62,11 +66,20 @@ func full() *fake {
 			Endpoint: endpoint,
 			Volume:   client.Volume{Kind: "shm", Dir: "/dev/shm/ramaria-0", SizeBytes: 7, UsedBytes: 8, FreeBytes: 9, Bound: "limit", Reflink: true},
 			Snapshot: client.SnapshotEstimate{DataBytes: 10, ExpectedPauseMicros: 11}, Log: "on",
+			Durable: &client.Durable{
+				Level: "commit", Archive: "/a", RoomBytes: 1, Position: "1:2:3", Backups: 4, LastBackup: at, SinceBytes: 5, RecoverSeconds: 6.5,
+				RecoverWithinSeconds: 30, HistorySeconds: 3600, Verified: &at, Outside: []string{"a.b (MyISAM)"},
+			},
 			Marks:    marks,
 			Counters: client.Counters{Branches: 12, Marks: 13, Rewinds: 14},
 		},
 		branch: client.Branch{Name: "shop-2", Endpoint: endpoint, API: "/run/api.sock", Snapshot: snapshot, ReadyMicros: 15},
 		marks:  marks,
+		backup: client.Backup{ID: 3, Time: at, Position: "1:2:3", DataBytes: 4, StoredBytes: 5, Outside: []string{"a.b (MyISAM)"}, Snapshot: &snapshot},
+		verification: client.Verification{
+			Time: at, Position: "1:2:3", Tables: 6, RestoredBytes: 7, ReplayedBytes: 8, RestoreMicros: 9, ReplayMicros: 10,
+		},
+		pruned: client.Pruned{Backups: 11, Epochs: 12},
 		rewind: client.Rewind{Label: "a", Micros: 16, ReadyMicros: 17},
 
 		templates: []client.Template{template, {Name: "zoo-é", Made: at}},
@@ -117,6 +130,22 @@ func (f *fake) DeleteMark(ctx context.Context, label string) error {
 
 func (f *fake) Rewind(ctx context.Context, label string) (client.Rewind, error) {
 	return f.rewind, f.call(ctx, "rewind "+label)
+}
+
+func (f *fake) Backup(ctx context.Context) (client.Backup, error) {
+	return f.backup, f.call(ctx, "backup")
+}
+
+func (f *fake) Backups(ctx context.Context) ([]client.Backup, error) {
+	return []client.Backup{f.backup}, f.call(ctx, "backups")
+}
+
+func (f *fake) VerifyBackups(ctx context.Context) (client.Verification, error) {
+	return f.verification, f.call(ctx, "verify")
+}
+
+func (f *fake) PruneBackups(ctx context.Context) (client.Pruned, error) {
+	return f.pruned, f.call(ctx, "prune")
 }
 
 func (f *fake) Templates(ctx context.Context) ([]client.Template, error) {

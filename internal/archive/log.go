@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -315,5 +316,37 @@ func Prune(d Disk, id LogID, from Position) error {
 			return fmt.Errorf("prune the log: %w", err)
 		}
 	}
+	return nil
+}
+
+// PruneEpochs removes the logs of the epochs before one.
+func PruneEpochs(d Disk, before uint32) error {
+	names, err := d.Names("log")
+	if err != nil {
+		return fmt.Errorf("prune the log: %w", err)
+	}
+	for _, name := range names {
+		n, err := strconv.ParseUint(name, 10, 32)
+		if err != nil || n >= uint64(before) {
+			continue
+		}
+		if err := removeDir(d, "log/"+name); err != nil {
+			return fmt.Errorf("prune the log: %w", err)
+		}
+	}
+	return d.SyncDir("log")
+}
+
+func removeDir(d Disk, dir string) error {
+	names, err := d.Names(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := d.Remove(dir + "/" + name); err != nil {
+			return err
+		}
+	}
+	_ = d.Remove(dir) // an empty directory is in nobody's way
 	return nil
 }

@@ -59,10 +59,20 @@ type Manifest struct {
 	Bases  []Base  `json:"bases"`
 	// NextBase is the id of the base that is made next. Ids are not used twice.
 	NextBase uint32 `json:"next_base"`
+	// Verified is when all was last restored, replayed and compared with the instance, and up to where;
+	// nil if never.
+	Verified *Verified `json:"verified,omitempty"`
 	// ReplayRate and RestoreRate are what was measured, in bytes a second: of the log that is
 	// applied, and of files of a base that are restored. 0 before.
 	ReplayRate  float64 `json:"replay_rate,omitempty"`
 	RestoreRate float64 `json:"restore_rate,omitempty"`
+}
+
+// Verified is a comparison of what the archive gives with the instance itself.
+type Verified struct {
+	Time  time.Time `json:"time"`
+	Epoch uint32    `json:"epoch"`
+	At    Position  `json:"at"`
 }
 
 // Epoch is the life of one binary log, which begins with its first file. It begins where a base
@@ -75,6 +85,8 @@ type Epoch struct {
 	Base uint32 `json:"base,omitempty"`
 	// End is where it ended; nil while it goes on.
 	End *Position `json:"end,omitempty"`
+	// Total is how many bytes its log has up to there.
+	Total int64 `json:"total,omitempty"`
 	// GTIDState is what the state of a MariaDB server's log is at its beginning.
 	GTIDState string `json:"gtid_state,omitempty"`
 }
@@ -91,10 +103,10 @@ type Base struct {
 	// Size is what its files hold, Stored what was written for it, both in bytes.
 	Size   int64 `json:"size"`
 	Stored int64 `json:"stored"`
+	// Total is how many bytes the log of the epoch has before At.
+	Total int64 `json:"total"`
 	// Packs are the bases whose files it needs, its own among them.
 	Packs []uint32 `json:"packs"`
-	// Verified is when it was last restored, replayed to the end and compared; zero if never.
-	Verified time.Time `json:"verified,omitzero"`
 	// Outside says what of the data is outside of the promise.
 	Outside []string `json:"outside,omitempty"`
 }
@@ -245,13 +257,13 @@ func (m *Manifest) Last() *Epoch {
 func (m *Manifest) LogID(epoch uint32) LogID { return LogID{Archive: m.ID, Epoch: epoch} }
 
 // Begin adds an epoch, which begins with a base or, without one, goes on from end, the end of the
-// epoch before. It returns its number.
-func (m *Manifest) Begin(e Epoch, end *Position) uint32 {
+// epoch before, whose log has total bytes up to there. It returns its number.
+func (m *Manifest) Begin(e Epoch, end Position, total int64) uint32 {
 	e.Number = 1
 	if last := m.Last(); last != nil {
 		e.Number = last.Number + 1
 		if last.End == nil {
-			last.End = end
+			last.End, last.Total = &end, total
 		}
 	}
 	m.Epochs = append(m.Epochs, e)
@@ -289,6 +301,24 @@ func (m *Manifest) Newest() (Base, []Part, error) {
 		}
 	}
 	return Base{}, nil, &DamagedError{File: manifestName, Reason: "it names no base that the last epoch goes on from"}
+}
+
+// Since is how many bytes of the log come after a base, if the last epoch, which goes on, has total.
+// It is -1 if the base does not lead there.
+func (m *Manifest) Since(b Base, total int64) int64 {
+	parts := m.from(b)
+	if n := len(parts); n == 0 || parts[n-1].Epoch.Number != m.Last().Number {
+		return -1
+	}
+	n := -b.Total
+	for _, p := range parts {
+		if p.Epoch.End == nil {
+			n += total
+		} else {
+			n += p.Epoch.Total
+		}
+	}
+	return n
 }
 
 // from is what goes on from a base without a break.

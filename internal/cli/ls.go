@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/progress"
@@ -125,6 +127,9 @@ func (a *app) printStatus(l engine.InstanceListing) {
 			line("log", "off: no templates, clones or resets")
 		}
 	}
+	if l.Durable != nil {
+		printDurable(line, *l.Durable)
+	}
 	if len(l.Marks) > 0 {
 		labels := make([]string, len(l.Marks))
 		for i, m := range l.Marks {
@@ -143,12 +148,36 @@ func (a *app) printStatus(l engine.InstanceListing) {
 	}
 }
 
+// printDurable prints what a durable instance promises.
+func printDurable(line func(name, format string, args ...any), d client.Durable) {
+	promise := "no acknowledged commit is lost"
+	if d.Level != instance.DurableCommit {
+		promise = "at most " + d.Level + " of commits are lost"
+	}
+	line("durable", "yes: %s", promise)
+	line("archive", "%s, %s free; %d base backups, the last one %s", d.Archive, volume.FormatBytes(d.RoomBytes), d.Backups, progress.Ago(d.LastBackup))
+	line("recovery", "about %s now, with %s of log since then (--recover-within %s)", short(seconds(d.RecoverSeconds)), volume.FormatBytes(d.SinceBytes), seconds(d.RecoverWithinSeconds))
+	verified := "never"
+	if d.Verified != nil {
+		verified = progress.Ago(*d.Verified)
+	}
+	line("verified", "%s", verified)
+	if len(d.Outside) > 0 {
+		line("outside", "of the promise: %s", strings.Join(d.Outside, ", "))
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
 // statusHint is the next command for an instance that does not run.
 func (a *app) statusHint(l engine.InstanceListing) string {
 	switch l.Phase {
 	case instance.Crashed:
 		return fmt.Sprintf("ramaria up %s recovers it; ramaria up %s --fresh starts again from the clean image; ramaria logs %s has the log", l.Name, l.Name, l.Name)
 	case instance.Gone:
+		if l.Durable != nil {
+			return fmt.Sprintf("ramaria up %s recovers it from its archive", l.Name)
+		}
 		return fmt.Sprintf("ramaria up %s makes it again; ramaria down %s --rm forgets it", l.Name, l.Name)
 	case instance.Stopped:
 		return fmt.Sprintf("ramaria up %s starts it", l.Name)

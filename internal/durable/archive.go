@@ -185,7 +185,7 @@ func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys string) 
 	s := &Snapshot{
 		Instance: i, DataDir: i.DataDir(), Dir: i.Dir, RunDir: i.RunDir, TmpDir: i.TmpDir(), Volume: i.Volume, Keys: keys, Database: i.Endpoint.Database,
 	}
-	outside, err := s.start(ctx)
+	outside, err := s.prove(ctx)
 	if err != nil {
 		return fmt.Errorf("make a base backup: %w", err)
 	}
@@ -197,18 +197,18 @@ func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys string) 
 		return err
 	}
 	b.Outside = outside
-	end, err := a.end()
+	end, total, err := a.end()
 	if err != nil {
 		return err
 	}
 	next := a.Manifest.Clone()
-	epoch := next.Begin(archive.Epoch{Began: time.Now(), Base: b.ID}, &end)
+	epoch := next.Begin(archive.Epoch{Began: time.Now(), Base: b.ID}, end, total)
 	i.Durable = &instance.Durable{Archive: a.Manifest.ID.String(), Epoch: epoch}
 	if err := a.SaveMade(i.Made); err != nil {
 		return err
 	}
 	return a.save(func(m *archive.Manifest) {
-		m.Begin(archive.Epoch{Began: time.Now(), Base: b.ID}, &end)
+		m.Begin(archive.Epoch{Began: time.Now(), Base: b.ID}, end, total)
 		b.Epoch = epoch
 		m.Add(b)
 		m.Server = i.Server.Name()
@@ -231,17 +231,16 @@ func removeLog(path string) (err error) {
 	return err
 }
 
-// end is where the log of the last epoch ends; zero without one.
-func (a *Archive) end() (archive.Position, error) {
+// end is where the log of the last epoch ends, and how many bytes it has; zero without one.
+func (a *Archive) end() (archive.Position, int64, error) {
 	last := a.Manifest.Last()
 	if last == nil {
-		return archive.Position{}, nil
+		return archive.Position{}, 0, nil
 	}
 	if last.End != nil {
-		return *last.End, nil
+		return *last.End, last.Total, nil
 	}
-	end, _, err := archive.EndOf(a.Disk, a.Manifest.LogID(last.Number))
-	return end, err
+	return archive.EndOf(a.Disk, a.Manifest.LogID(last.Number))
 }
 
 // writeBase writes a data directory as the next base. It is not in the manifest yet.

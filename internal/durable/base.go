@@ -38,10 +38,39 @@ func (s *Snapshot) Prove(ctx context.Context) (at archive.Position, outside []st
 	if err != nil {
 		return at, nil, fmt.Errorf("prove snapshot: %w", err)
 	}
-	if outside, err = s.start(ctx); err != nil {
+	if outside, err = s.prove(ctx); err != nil {
 		return at, nil, fmt.Errorf("prove snapshot: %w", err)
 	}
 	return at, outside, nil
+}
+
+func (s *Snapshot) prove(ctx context.Context) (outside []string, err error) {
+	r, err := s.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	if outside, err = outsideOf(ctx, r.db); err != nil {
+		return nil, err
+	}
+	return outside, r.stop(ctx)
+}
+
+// running is a server on a snapshot.
+type running struct {
+	process *server.Process
+	db      *sql.DB
+	log     *os.File
+}
+
+// stop shuts it down cleanly.
+func (r *running) stop(ctx context.Context) error { return r.process.Stop(ctx) }
+
+// close ends it, if it still runs.
+func (r *running) close() {
+	_ = r.db.Close()
+	r.process.Kill()
+	_ = r.log.Close()
 }
 
 // logEnd is where the last whole transaction ends in the log of a data directory.
@@ -64,8 +93,8 @@ func fileNumber(name string) (n uint32, err error) {
 	return n, err
 }
 
-// start is the proof: it returns what of the data is outside of the promise.
-func (s *Snapshot) start(ctx context.Context) (outside []string, err error) {
+// start starts a server that only this process reaches.
+func (s *Snapshot) start(ctx context.Context) (_ *running, err error) {
 	i := s.Instance
 	if err := server.MakeDirs(i.Account, s.RunDir, s.TmpDir); err != nil {
 		return nil, err
@@ -97,27 +126,28 @@ func (s *Snapshot) start(ctx context.Context) (outside []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
+	defer func() {
+		if err != nil {
+			_ = log.Close()
+		}
+	}()
 	if err := i.Server.WriteKeys(s.Keys, s.RunDir, i.Account); err != nil {
 		return nil, err
 	}
-	p, err := i.Server.Start(config, c, i.Account, s.Dir, log, server.Unsynced)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Kill()
 	db, err := dbconn.Open(server.SocketPath(s.RunDir), i.Supervisor, "")
 	if err != nil {
 		return nil, err
 	}
-	defer db.Close()
+	p, err := i.Server.Start(config, c, i.Account, s.Dir, log, server.Unsynced)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	r := &running{process: p, db: db, log: log}
 	if err := p.Ready(ctx, db, server.SocketPath(s.RunDir), logPath); err != nil {
+		r.close()
 		return nil, err
 	}
-	if outside, err = outsideOf(ctx, db); err != nil {
-		return nil, err
-	}
-	return outside, p.Stop(ctx)
+	return r, nil
 }
 
 // outsideOf lists tables whose engine does not roll back: what a killed server had done to them may be
@@ -139,14 +169,14 @@ func outsideOf(ctx context.Context, db *sql.DB) (list []string, err error) {
 	return list, rows.Err()
 }
 
-// Base writes a proven snapshot into the archive as a base, of which the manifest does not know yet. prev is the
-// base before, whose pages it needs not write again; 0 for none. It is called by another process than
-// the one that holds the archive.
-func (s *Snapshot) Base(ctx context.Context, dir string, id archive.ID, number, prev uint32) (archive.Base, error) {
+// Base writes a proven snapshot into the archive as a base, of which the manifest does not know yet: pages that
+// the base before has are not written again. It is called by another process than the one that holds the
+// archive.
+func (s *Snapshot) Base(ctx context.Context, dir string, o BaseOrder) (archive.Base, error) {
 	d := archive.OSDisk{Dir: dir}
 	var before *basebackup.Index
-	if prev != 0 {
-		x, err := basebackup.ReadIndex(d, id, prev)
+	if o.Prev != 0 {
+		x, err := basebackup.ReadIndex(d, o.Archive, o.Prev)
 		if err != nil {
 			return archive.Base{}, err
 		}
@@ -154,9 +184,9 @@ func (s *Snapshot) Base(ctx context.Context, dir string, id archive.ID, number, 
 			before = x
 		}
 	}
-	x, w, err := basebackup.Write(ctx, d, id, number, s.DataDir, before, leaveOut)
+	x, w, err := basebackup.Write(ctx, d, o.Archive, o.Number, s.DataDir, before, leaveOut)
 	if err != nil {
 		return archive.Base{}, err
 	}
-	return archive.Base{ID: number, Size: x.Size(), Stored: w.Bytes, Packs: x.Packs()}, nil
+	return archive.Base{ID: o.Number, Size: x.Size(), Stored: w.Bytes, Packs: x.Packs()}, nil
 }

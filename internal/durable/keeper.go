@@ -23,13 +23,18 @@ type Keeper struct {
 	Archive  *Archive
 	Instance *instance.Instance
 	Log      *slog.Logger
+	Policy   Policy
+	// Seed is the state of GTIDs that the log of an epoch that begins is to begin with, "" for none.
+	Seed string
 
 	log    *archive.Log
 	ship   *shipper.Shipper
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu      sync.Mutex
+	manifest sync.Mutex // guards Archive.Manifest, and is held while that is written
+
+	mu      sync.Mutex // guards what follows
 	trouble error
 	ended   error
 }
@@ -43,8 +48,8 @@ var ErrBehind = errors.New("its data in RAM is not what the archive has")
 
 // Keep begins to keep an instance whose server does not run yet: what is in its log and not in the
 // archive is archived. The error matches ErrBehind if the instance is to be recovered.
-func Keep(ctx context.Context, a *Archive, i *instance.Instance, log *slog.Logger) (_ *Keeper, err error) {
-	k := &Keeper{Archive: a, Instance: i, Log: log}
+func Keep(ctx context.Context, a *Archive, i *instance.Instance, policy Policy, log *slog.Logger) (_ *Keeper, err error) {
+	k := &Keeper{Archive: a, Instance: i, Log: log, Policy: policy}
 	epoch, err := a.epochOf(i)
 	if err != nil {
 		return nil, err
@@ -68,7 +73,8 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, log *slog.Logge
 		return nil, err
 	}
 	if len(files) == 0 && end == (archive.Position{}) {
-		return k, nil // its first start
+		k.Seed = a.Manifest.Last().GTIDState // its first start
+		return k, nil
 	}
 	if _, err := k.ship.Catch(ctx); errors.Is(err, shipper.ErrOther) {
 		return nil, fmt.Errorf("%w: %w", ErrBehind, err)
@@ -152,6 +158,14 @@ func (k *Keeper) Needs() binlog.Position {
 	return binlog.Position{File: fmt.Sprintf("%s.%06d", server.BinlogName, max(1, p.File)), Offset: p.Offset}
 }
 
+// PositionText is a position in the log of the epoch that goes on, as commands take it.
+func (k *Keeper) PositionText(p archive.Position) string {
+	return PositionText(k.Instance.Durable.Epoch, p)
+}
+
+// PositionText is a position as commands take it: EPOCH:FILE:OFFSET.
+func PositionText(epoch uint32, p archive.Position) string { return fmt.Sprintf("%d:%s", epoch, p) }
+
 // Trouble is why the log cannot be archived at present; nil if it can.
 func (k *Keeper) Trouble() error {
 	k.mu.Lock()
@@ -220,30 +234,4 @@ func Fits(dir string, m *archive.Manifest, i *instance.Instance) (why string, er
 		return fmt.Sprintf("%s of its log has %d bytes, and the archive has %d of it", name, fi.Size(), end.Offset), nil
 	}
 	return "", nil
-}
-
-// BaseNumber is what a new base is called.
-type BaseNumber struct {
-	ID           archive.ID
-	Number, Prev uint32
-}
-
-// NextBase is what the next base is called.
-func (k *Keeper) NextBase() BaseNumber {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	m := k.Archive.Manifest
-	n := BaseNumber{ID: m.ID, Number: max(1, m.NextBase)}
-	if len(m.Bases) > 0 {
-		n.Prev = m.Bases[len(m.Bases)-1].ID
-	}
-	return n
-}
-
-// AddBase has the manifest know a base that lasts, of the epoch that goes on.
-func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	b.Epoch = k.Archive.Manifest.Last().Number
-	return b, k.Archive.save(func(m *archive.Manifest) { m.Add(b) })
 }

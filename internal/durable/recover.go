@@ -259,15 +259,16 @@ func (s *fileSink) close() error {
 // GoOn ends the epoch that was recovered from, and begins the one that an instance with that data
 // belongs to.
 func (a *Archive) GoOn(i *instance.Instance, r Recovered) error {
-	end := r.End
-	err := a.save(func(m *archive.Manifest) {
-		i.Durable = &instance.Durable{Archive: m.ID.String(), Epoch: m.Begin(archive.Epoch{Began: time.Now(), GTIDState: r.GTIDState}, &end)}
-		if s := r.RestoreTime.Seconds(); s > 0 && r.Restored > 0 {
-			m.RestoreRate = float64(r.Restored) / s
-		}
-		if s := r.ReplayTime.Seconds(); s > 0 && r.Replayed > rateSample {
-			m.ReplayRate = float64(r.Replayed) / s
-		}
+	end, total, err := a.end()
+	if err != nil {
+		return fmt.Errorf("begin an epoch: %w", err)
+	}
+	if r.End.File == end.File { // what is behind it was not whole
+		total -= end.Offset - r.End.Offset
+	}
+	err = a.save(func(m *archive.Manifest) {
+		i.Durable = &instance.Durable{Archive: m.ID.String(), Epoch: m.Begin(archive.Epoch{Began: time.Now(), GTIDState: r.GTIDState}, r.End, total)}
+		r.rates(m)
 	})
 	if err != nil {
 		return fmt.Errorf("begin an epoch: %w", err)
@@ -275,5 +276,18 @@ func (a *Archive) GoOn(i *instance.Instance, r Recovered) error {
 	return nil
 }
 
-// rateSample is how much of the log must be replayed, in bytes, for a rate.
-const rateSample = 4 << 20
+// Samples that are smaller say nothing of a rate, in bytes.
+const (
+	restoreSample = 32 << 20
+	replaySample  = 4 << 20
+)
+
+// rates notes how fast a recovery was.
+func (r Recovered) rates(m *archive.Manifest) {
+	if s := r.RestoreTime.Seconds(); s > 0 && r.Restored >= restoreSample {
+		m.RestoreRate = float64(r.Restored) / s
+	}
+	if s := (r.ReplayTime - overhead/2).Seconds(); s > 0 && r.Replayed >= replaySample {
+		m.ReplayRate = float64(r.Replayed) / s
+	}
+}

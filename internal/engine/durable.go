@@ -30,6 +30,11 @@ func (e *Engine) archiveDir(name string, spec instance.Spec) string {
 	case len(spec.Archive) > 0:
 		return spec.Archive[0]
 	}
+	return e.defaultArchive(name)
+}
+
+// defaultArchive is where the archive of an instance is unless --archive says otherwise.
+func (e *Engine) defaultArchive(name string) string {
 	return filepath.Join(e.Places.State, "archives", name)
 }
 
@@ -187,21 +192,25 @@ func (e *Engine) fits(i *instance.Instance) (bool, string, error) {
 	return why == "" && err == nil, why, err
 }
 
-// MakeBase makes a base backup as a supervisor has ordered it: this is the process that does the work.
-func (e *Engine) MakeBase(ctx context.Context, o supervisor.BaseOrder) (archive.Base, error) {
+// MakeBase makes a base backup, or a comparison, as a supervisor has ordered it: this is the process that
+// does the work.
+func (e *Engine) MakeBase(ctx context.Context, o supervisor.BaseOrder) (done supervisor.BaseDone, err error) {
 	i, err := e.Registry.Open(o.Name)
 	if err != nil {
-		return archive.Base{}, err
+		return done, err
 	}
 	s := &durable.Snapshot{
 		Instance: i, DataDir: filepath.Join(o.Dir, "data"), Dir: o.Dir, RunDir: o.RunDir, TmpDir: filepath.Join(o.Dir, "tmp"), Volume: i.Volume, Keys: e.Places.Keys(),
 	}
-	taken := time.Now()
 	at, outside, err := s.Prove(ctx)
 	if err != nil {
-		return archive.Base{}, err
+		return done, err
 	}
-	b, err := s.Base(ctx, o.Archive, o.ID, o.Base, o.Prev)
-	b.At, b.Time, b.Outside = at, taken, outside
-	return b, err
+	if o.Verify {
+		done.Verification, err = s.Verify(ctx, o.Archive, at)
+		return done, err
+	}
+	done.Base, err = s.Base(ctx, o.Archive, o.Base)
+	done.Base.At, done.Base.Time, done.Base.Outside = at, o.Time, outside
+	return done, err
 }

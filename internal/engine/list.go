@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -33,6 +35,8 @@ type InstanceListing struct {
 	Created  time.Time `json:"created"`
 	// Log is off for a server without a binary log, else on.
 	Log string `json:"log,omitempty"`
+	// Durable says what a durable instance promises; ls leaves it out.
+	Durable *client.Durable `json:"durable,omitempty"`
 	// Marks are the marks to which ramaria rewind can go back, the oldest first.
 	Marks []instance.Mark `json:"marks,omitempty"`
 	// API is the socket of its HTTP API while it runs.
@@ -83,7 +87,16 @@ func (e *Engine) Status(name string) (InstanceListing, error) {
 	if err != nil {
 		return InstanceListing{}, err
 	}
-	return e.list(r)
+	l, err := e.list(r)
+	if err != nil {
+		return l, err
+	}
+	if dir := e.archiveDir(name, r.Spec); dir != "" {
+		if l.Durable, err = durable.Describe(dir, r.Spec); err != nil {
+			l.Warnings, err = append(l.Warnings, "its archive cannot be used: "+err.Error()), nil
+		}
+	}
+	return l, err
 }
 
 // list gathers what the files say of one instance: beside an error, what could be read.

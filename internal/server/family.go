@@ -54,7 +54,9 @@ type Family struct {
 	sampling string
 	// transports is from how many rows on importing a table's file is faster than filling a table,
 	// and transportsSince the first version that was seen to import whatever it exports.
-	transports      int64
+	transports int64
+	// replays is how many bytes of a log its applier was seen to apply in a second.
+	replays         float64
 	transportsSince Version
 	// bulk is the first version that was seen to fill an empty table in one go, the zero Version
 	// if none does.
@@ -164,6 +166,9 @@ func (s *Server) KeepsComments() bool {
 	f := s.Family()
 	return f.comments != (Version{}) && s.Version.Compare(f.comments) >= 0
 }
+
+// ReplayRate is how many bytes of its log a server of the family can be expected to apply in a second.
+func (f *Family) ReplayRate() float64 { return f.replays }
 
 // TransportsFrom returns from how many rows on a table is best copied by its file (FLUSH TABLES ...
 // FOR EXPORT, IMPORT TABLESPACE), 0 if it never is.

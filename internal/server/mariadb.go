@@ -52,7 +52,7 @@ var mariadbFamily = Family{
 	withheld: []privilege{{name: "SUPER"}, {name: "BINLOG ADMIN"}},
 
 	// On world, of 984, 4079 and 239 rows, it takes half the time of INSERT ... SELECT.
-	transports: 400, bulk: Version{10, 11, 0},
+	replays: 40 << 20, transports: 400, bulk: Version{10, 11, 0},
 	// https://mariadb.com/kb/en/begin-end/
 	block: func(statements ...string) string {
 		return "BEGIN NOT ATOMIC " + strings.Join(statements, "; ") + "; END"

@@ -11,8 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -20,53 +24,67 @@ import (
 
 // BaseOrder is what the process that makes a base backup is told, on its standard input.
 type BaseOrder struct {
-	// Name is the instance's, Dir the directory with the snapshot, RunDir for the socket of the
-	// server that proves it.
+	// Name is the instance's, Dir the directory with the snapshot, taken at Time, and RunDir is for the
+	// socket of the server that proves it.
 	Name, Dir, RunDir string
-	// Archive is the archive's directory, ID its id, Base the id of the new base, Prev that of the one
-	// before.
-	Archive    string
-	ID         archive.ID
-	Base, Prev uint32
+	Time              time.Time
+	// Archive is the archive's directory, and Base what the base is to be called.
+	Archive string
+	Base    durable.BaseOrder
+	// Verify says to compare the snapshot with what the archive gives, instead.
+	Verify bool
 }
 
-// MakeBase makes a base backup while the server works: of a snapshot, by a process of its own.
-func (s *Supervisor) MakeBase(ctx context.Context) (archive.Base, error) {
+// baseGrace is how long that process may take to end when it is told to.
+const baseGrace = 10 * time.Second
+
+// BaseDone is what that process answers.
+type BaseDone struct {
+	Base         archive.Base
+	Verification durable.Verification
+}
+
+// notDurable refuses what only durable instances have.
+func (s *Supervisor) notDurable(what string) error {
+	return api.As(api.ErrDurable, fmt.Errorf("%s of instance %s: it is not durable, and has no archive\nhint: ramaria up NAME --durable makes one that is; ramaria mark keeps data in RAM", what, s.inst.Name))
+}
+
+// snapshotOf takes a snapshot for a base backup, log included, and has another process work on it: that
+// is long, and must not be in the way of commits.
+func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (done BaseDone, cost client.Snapshot, err error) {
 	if s.keeper == nil {
-		return archive.Base{}, errors.New("the instance is not durable")
+		return done, cost, s.notDurable("make " + what)
 	}
 	s.basing.Lock()
 	defer s.basing.Unlock()
 	dir := filepath.Join(s.inst.Dir, "base")
-	if err := s.volume.Remove(ctx, dir); err != nil {
-		return archive.Base{}, err
+	if err := s.volume.Remove(ctx, dir); err != nil { // of one that was cut off
+		return done, cost, err
 	}
-	defer func() { _ = s.volume.Remove(context.WithoutCancel(ctx), dir) }() // the next one, or the next start, removes it
 	if err := os.Mkdir(dir, 0o711); err != nil {
-		return archive.Base{}, fmt.Errorf("make a base backup: %w", err)
+		return done, cost, err
 	}
-	if _, err := s.snapshot(ctx, "a base backup", s.volume, func(ctx context.Context, how volume.How) error {
+	order := BaseOrder{Name: s.inst.Name, Dir: dir, RunDir: s.inst.RunDir + "-base", Archive: s.archiveDir, Base: s.keeper.NextBase(), Verify: verify}
+	defer func() {
+		err = errors.Join(err, s.volume.Remove(context.WithoutCancel(ctx), dir), sys.RemoveTree(order.RunDir), sys.RemoveTree(order.RunDir+"-verify"))
+	}()
+	cost, err = s.snapshot(ctx, what, s.volume, func(ctx context.Context, how volume.How) error {
 		how.Filter = server.CloneFilter
 		return s.volume.Snapshot(ctx, s.inst.DataDir(), filepath.Join(dir, "data"), how)
-	}); err != nil {
-		return archive.Base{}, fmt.Errorf("make a base backup: %w", err)
-	}
-	o := s.keeper.NextBase()
-	order := BaseOrder{Name: s.inst.Name, Dir: dir, RunDir: s.inst.RunDir + "-base", Archive: s.archiveDir, ID: o.ID, Base: o.Number, Prev: o.Prev}
-	defer func() { _ = sys.RemoveTree(order.RunDir) }()
-	b, err := s.runBase(ctx, order)
+	})
 	if err != nil {
-		return archive.Base{}, fmt.Errorf("make a base backup: %w", err)
+		return done, cost, err
 	}
-	return s.keeper.AddBase(b)
+	order.Time = time.Now()
+	done, err = s.runBase(ctx, order)
+	return done, cost, err
 }
 
-// runBase runs the process that proves a snapshot and writes it into the archive. It is another one, since
-// its work is long and must not be in the way of commits.
-func (s *Supervisor) runBase(ctx context.Context, o BaseOrder) (b archive.Base, err error) {
+// runBase runs the process that an order is for.
+func (s *Supervisor) runBase(ctx context.Context, o BaseOrder) (done BaseDone, err error) {
 	text, err := json.Marshal(o)
 	if err != nil {
-		return b, err
+		return done, err
 	}
 	argv := s.argv(s.inst.Name)
 	argv[1] = "make-base"                                 // instead of supervise
@@ -75,10 +93,86 @@ func (s *Supervisor) runBase(ctx context.Context, o BaseOrder) (b archive.Base, 
 	cmd.Stdin = bytes.NewReader(text)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	// Its server ends with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = baseGrace
 	if err := cmd.Run(); err != nil {
-		return b, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+		if ctx.Err() != nil {
+			return done, ctx.Err()
+		}
+		return done, errors.New(strings.TrimPrefix(strings.TrimSpace(said.String()), "ramaria: "))
 	}
-	err = json.Unmarshal(out.Bytes(), &b)
-	return b, err
+	err = json.Unmarshal(out.Bytes(), &done)
+	return done, err
+}
+
+// Backup implements api.Instance.
+func (s *Supervisor) Backup(ctx context.Context) (client.Backup, error) {
+	done, cost, err := s.snapshotOf(ctx, "a base backup", false)
+	if err != nil {
+		return client.Backup{}, fmt.Errorf("back up instance %s: %w", s.inst.Name, err)
+	}
+	b, err := s.keeper.AddBase(done.Base)
+	if err != nil {
+		return client.Backup{}, fmt.Errorf("back up instance %s: %w", s.inst.Name, err)
+	}
+	out := backupOf(b)
+	out.Snapshot = &cost
+	return out, nil
+}
+
+// VerifyBackups implements api.Instance.
+func (s *Supervisor) VerifyBackups(ctx context.Context) (client.Verification, error) {
+	done, _, err := s.snapshotOf(ctx, "a comparison with the archive", true)
+	if err != nil {
+		return client.Verification{}, fmt.Errorf("verify the archive of instance %s: %w", s.inst.Name, err)
+	}
+	v := done.Verification
+	if len(v.Differences) > 0 {
+		err := fmt.Errorf("verify the archive of instance %s: what it gives differs from the instance: %s\nhint: ramaria backup %s begins with what the instance has", s.inst.Name, strings.Join(v.Differences, "; "), s.inst.Name)
+		s.log.Error(err.Error())
+		return client.Verification{}, err
+	}
+	if err := s.keeper.SetVerified(v); err != nil {
+		return client.Verification{}, err
+	}
+	return client.Verification{
+		Time: v.Time, Position: s.keeper.PositionText(v.At), Tables: v.Tables,
+		RestoredBytes: v.Recovered.Restored, ReplayedBytes: v.Recovered.Replayed,
+		RestoreMicros: v.Recovered.RestoreTime.Microseconds(), ReplayMicros: v.Recovered.ReplayTime.Microseconds(),
+	}, nil
+}
+
+// PruneBackups implements api.Instance.
+func (s *Supervisor) PruneBackups(ctx context.Context) (client.Pruned, error) {
+	if s.keeper == nil {
+		return client.Pruned{}, s.notDurable("prune the archive")
+	}
+	s.basing.Lock()
+	defer s.basing.Unlock()
+	p, err := s.keeper.Prune(ctx)
+	return client.Pruned{Backups: p.Bases, Epochs: p.Epochs}, err
+}
+
+// Backups implements api.Instance.
+func (s *Supervisor) Backups(context.Context) ([]client.Backup, error) {
+	if s.keeper == nil {
+		return nil, s.notDurable("list backups")
+	}
+	m, err := durable.Read(s.archiveDir)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]client.Backup, 0, len(m.Bases))
+	for _, b := range m.Bases {
+		out = append(out, backupOf(b))
+	}
+	return out, nil
+}
+
+func backupOf(b archive.Base) client.Backup {
+	return client.Backup{
+		ID: b.ID, Time: b.Time, Position: durable.PositionText(b.Epoch, b.At), DataBytes: b.Size, StoredBytes: b.Stored, Outside: b.Outside,
+	}
 }

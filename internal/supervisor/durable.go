@@ -24,7 +24,7 @@ func (s *Supervisor) openArchive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.keeper, err = durable.Keep(ctx, a, s.inst, s.log); err != nil {
+	if s.keeper, err = durable.Keep(ctx, a, s.inst, durable.PolicyOf(s.inst.Spec, s.inst.Server.Family()), s.log); err != nil {
 		return errors.Join(err, a.Close())
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/api"
+	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -323,6 +324,12 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	if err != nil {
 		return client.Status{}, err
 	}
+	var promise *client.Durable
+	if s.durable() {
+		if promise, err = durable.Describe(s.archiveDir, i.Spec); err != nil {
+			return client.Status{}, err
+		}
+	}
 	return client.Status{
 		Name: i.Name, Phase: string(st.Phase), Since: st.Since, Reason: st.Reason, Warnings: st.Warnings, ReadySeconds: st.ReadySeconds,
 		Server:   client.Server{Flavour: string(i.Server.Flavour), Version: i.Server.Version.String(), Path: i.Server.Daemon.Path()},
@@ -333,6 +340,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		},
 		Log:      i.Spec.LogUse(),
 		Snapshot: client.SnapshotEstimate{DataBytes: size, ExpectedPauseMicros: ExpectedPause(s.volume, size).Microseconds()},
+		Durable:  promise,
 		Marks:    marks,
 		Counters: client.Counters{Branches: s.counters.branches.Load(), Marks: s.counters.marks.Load(), Rewinds: s.counters.rewinds.Load()},
 	}, nil

@@ -260,6 +260,9 @@ func (s *Supervisor) writeFiles() error {
 		database = ""
 	}
 	sql := i.Server.Dialect().InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume))
+	if s.keeper != nil && s.keeper.Seed != "" {
+		sql = i.Server.Dialect().SeedGTIDs(s.keeper.Seed) + ";\n" + sql
+	}
 	if err := server.WritePrivate(initFile(i), []byte(sql), i.Account); err != nil {
 		return err
 	}
@@ -307,6 +310,9 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	served := make(chan error, 1)
 	serving, stop := context.WithCancel(ctx)
 	go func() { served <- api.Serve(serving, s.listen, api.Handler(s, s.log), s.log) }()
+	if s.keeper != nil {
+		s.behind.Go(func() { s.archivist(serving) })
+	}
 	s.look(ctx)
 	close(s.over) // requests that wait for their turn are told
 	stop()

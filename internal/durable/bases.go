@@ -1,0 +1,85 @@
+package durable
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+)
+
+// BaseOrder is what a new base is called, and whose.
+type BaseOrder struct {
+	Archive archive.ID
+	// Number is its id, Prev that of the one before, 0 for none.
+	Number, Prev uint32
+}
+
+// NextBase is what the next base is called.
+func (k *Keeper) NextBase() BaseOrder {
+	k.manifest.Lock()
+	defer k.manifest.Unlock()
+	m := k.Archive.Manifest
+	o := BaseOrder{Archive: m.ID, Number: max(1, m.NextBase)}
+	if len(m.Bases) > 0 {
+		o.Prev = m.Bases[len(m.Bases)-1].ID
+	}
+	return o
+}
+
+// AddBase has the manifest know a base that lasts, of the epoch that goes on.
+func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
+	total, known := k.log.TotalAt(b.At)
+	if !known {
+		return b, fmt.Errorf("add a base at %s: the log has no such file", b.At)
+	}
+	k.manifest.Lock()
+	defer k.manifest.Unlock()
+	b.Epoch, b.Total = k.Archive.Manifest.Last().Number, total
+	return b, k.Archive.save(func(m *archive.Manifest) { m.Add(b) })
+}
+
+// newest is the base that recovery would begin with, and how many bytes of the log come after it.
+func (k *Keeper) newest() (b archive.Base, since int64, ok bool) {
+	b, _, err := k.Archive.Manifest.Newest()
+	if err != nil {
+		return b, 0, false
+	}
+	return b, k.Archive.Manifest.Since(b, k.log.Total()), true
+}
+
+// Due reports whether a base is to be made, so that recovery does not take too long.
+func (k *Keeper) Due() bool {
+	k.manifest.Lock()
+	defer k.manifest.Unlock()
+	b, since, ok := k.newest()
+	return !ok || k.Policy.Due(k.Archive.Manifest, b, since)
+}
+
+// VerifyDue reports whether the last comparison is too long ago.
+func (k *Keeper) VerifyDue(every time.Duration) bool {
+	k.manifest.Lock()
+	defer k.manifest.Unlock()
+	last := k.Archive.Manifest.Created
+	if v := k.Archive.Manifest.Verified; v != nil {
+		last = v.Time
+	}
+	return time.Since(last) > every
+}
+
+// Prune removes what the history does not need.
+func (k *Keeper) Prune(context.Context) (Pruned, error) {
+	k.manifest.Lock()
+	defer k.manifest.Unlock()
+	return k.Archive.prune(k.Policy.Keep(k.Archive.Manifest, time.Now()))
+}
+
+// SetVerified notes that the archive gave what the instance had, and how fast.
+func (k *Keeper) SetVerified(v Verification) error {
+	k.manifest.Lock()
+	defer k.manifest.Unlock()
+	return k.Archive.save(func(m *archive.Manifest) {
+		m.Verified = &archive.Verified{Time: v.Time, Epoch: m.Last().Number, At: v.At}
+		v.Recovered.rates(m)
+	})
+}

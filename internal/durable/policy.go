@@ -1,0 +1,136 @@
+package durable
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+)
+
+// Policy says when bases are made, and how long what they lead to is kept.
+type Policy struct {
+	// RecoverWithin is how long recovery may take, and History how far back the instance can be
+	// restored; 0 is the default.
+	RecoverWithin, History time.Duration
+	// Replays is how many bytes of the log the server's applier is expected to apply in a second, until
+	// that was measured.
+	Replays float64
+}
+
+// Defaults of a Policy.
+const (
+	DefaultRecoverWithin = 30 * time.Second
+	DefaultHistory       = 7 * 24 * time.Hour
+)
+
+const (
+	// restores is how many bytes a second of a base's files are expected to be restored, until that was
+	// measured.
+	restores = 300 << 20
+	// overhead is what a recovery takes beyond that: starts of servers.
+	overhead = 1500 * time.Millisecond
+	// leastLog is how much log there must be for another base, in bytes: with less nothing is won.
+	leastLog = 16 << 20
+	// dueShare is the part of the time for recovery at which a base is begun, since the log grows while
+	// it is made.
+	dueShare = 0.7
+)
+
+// rates are those of a manifest, or what is expected.
+func (p Policy) rates(m *archive.Manifest) (restore, replay float64) {
+	restore, replay = restores, p.Replays
+	if m.RestoreRate > 0 {
+		restore = m.RestoreRate
+	}
+	if m.ReplayRate > 0 {
+		replay = m.ReplayRate
+	}
+	return restore, replay
+}
+
+// Recovery is how long it would take to recover from a base with so many bytes of log behind it.
+func (p Policy) Recovery(m *archive.Manifest, b archive.Base, since int64) time.Duration {
+	return overhead + p.restore(m, b) + p.replay(m, since)
+}
+
+func (p Policy) restore(m *archive.Manifest, b archive.Base) time.Duration {
+	rate, _ := p.rates(m)
+	return seconds(float64(b.Size) / rate)
+}
+
+func (p Policy) replay(m *archive.Manifest, since int64) time.Duration {
+	_, rate := p.rates(m)
+	return seconds(float64(since) / rate)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// within is RecoverWithin, or its default.
+func (p Policy) within() time.Duration {
+	if p.RecoverWithin > 0 {
+		return p.RecoverWithin
+	}
+	return DefaultRecoverWithin
+}
+
+// history is History, or its default.
+func (p Policy) history() time.Duration {
+	if p.History > 0 {
+		return p.History
+	}
+	return DefaultHistory
+}
+
+// Due reports whether a base is to be made, with so many bytes of log behind the last one.
+func (p Policy) Due(m *archive.Manifest, b archive.Base, since int64) bool {
+	if since < leastLog {
+		return false
+	}
+	// Restoring takes its time whatever is done; a log of the least length does, too.
+	left := max(p.within()-overhead-p.restore(m, b), p.replay(m, leastLog))
+	return float64(p.replay(m, since)) >= dueShare*float64(left)
+}
+
+const (
+	// allFor is for how long every base is kept; beyond that one an hour for a day, then one a day.
+	// The log leads from each to any later moment, so that fewer of them cost time, and no history.
+	allFor    = time.Hour
+	hourlyFor = 24 * time.Hour
+)
+
+// Keep returns the bases that are kept: the newest, the one that the history begins with, those after
+// that which are not thinned out, and those that an epoch begins with.
+func (p Policy) Keep(m *archive.Manifest, now time.Time) []archive.Base {
+	first := 0 // the last base that is no younger than the history
+	for i, b := range m.Bases {
+		if !b.Time.After(now.Add(-p.history())) {
+			first = i
+		}
+	}
+	var kept []archive.Base
+	var slot time.Time // of the last one that was kept
+	for i, b := range m.Bases[min(first, len(m.Bases)):] {
+		s := slotOf(b.Time, now)
+		if i == 0 || first+i == len(m.Bases)-1 || !s.Equal(slot) || begins(m, b) {
+			kept = append(kept, b)
+			slot = s
+		}
+	}
+	return kept
+}
+
+// slotOf is the time of which one base is kept.
+func slotOf(t, now time.Time) time.Time {
+	switch age := now.Sub(t); {
+	case age <= allFor:
+		return t
+	case age <= hourlyFor:
+		return t.Truncate(time.Hour)
+	}
+	return t.Truncate(24 * time.Hour)
+}
+
+// begins reports whether an epoch begins with a base.
+func begins(m *archive.Manifest, b archive.Base) bool {
+	return slices.ContainsFunc(m.Epochs, func(e archive.Epoch) bool { return e.Base == b.ID })
+}

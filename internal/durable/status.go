@@ -1,0 +1,62 @@
+package durable
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// PolicyOf is the policy that an instance was made with.
+func PolicyOf(spec instance.Spec, family *server.Family) Policy {
+	within, _ := time.ParseDuration(spec.RecoverWithin) // 0, the default, if there is none
+	history, _ := time.ParseDuration(spec.History)
+	return Policy{RecoverWithin: within, History: history, Replays: family.ReplayRate()}
+}
+
+// Describe says what the archive of an instance promises, by its files alone: the instance may be gone.
+func Describe(dir string, spec instance.Spec) (*client.Durable, error) {
+	m, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	fs, err := sys.Statfs(dir)
+	if err != nil {
+		return nil, err
+	}
+	flavour, _, _ := strings.Cut(m.Server, "-")
+	family := server.FamilyOf(server.Flavour(flavour))
+	if family == nil {
+		return nil, explain(dir, fmt.Errorf("there are no servers called %q", m.Server))
+	}
+	p := PolicyOf(spec, family)
+	d := &client.Durable{
+		Level: spec.Durable, Archive: dir, RoomBytes: fs.Avail, Backups: len(m.Bases), RecoverWithinSeconds: p.within().Seconds(), HistorySeconds: p.history().Seconds(),
+		Outside: []string{},
+	}
+	if v := m.Verified; v != nil {
+		d.Verified = &v.Time
+	}
+	last := m.Last()
+	if last == nil {
+		return d, nil
+	}
+	end, total, err := archive.EndOf(archive.OSDisk{Dir: dir}, m.LogID(last.Number))
+	if err != nil {
+		return nil, explain(dir, err)
+	}
+	d.Position = PositionText(last.Number, end)
+	b, _, err := m.Newest()
+	if err != nil {
+		return nil, explain(dir, err)
+	}
+	d.LastBackup, d.SinceBytes = b.Time, m.Since(b, total)
+	d.RecoverSeconds = p.Recovery(m, b, d.SinceBytes).Seconds()
+	d.Outside = append(d.Outside, b.Outside...)
+	return d, nil
+}

@@ -1,0 +1,162 @@
+package durable
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+)
+
+// Verification is a comparison of an instance with what its archive gives.
+type Verification struct {
+	// At is up to where the log was replayed, and Time when the snapshot was taken that it was compared
+	// with.
+	At        archive.Position
+	Time      time.Time
+	Recovered Recovered
+	Tables    int
+	// Differences are what differs; none is what is hoped for.
+	Differences []string
+}
+
+// mostDifferences bounds how many are told.
+const mostDifferences = 20
+
+// Verify recovers from the archive what a snapshot, which was proven, has up to its end, and compares
+// the two. The archive may be written to meanwhile.
+func (s *Snapshot) Verify(ctx context.Context, dir string, at archive.Position) (v Verification, err error) {
+	m, err := Read(dir)
+	if err != nil {
+		return v, err
+	}
+	a := &Archive{Dir: dir, Disk: archive.OSDisk{Dir: dir}, Manifest: m}
+	plan, err := Latest(m)
+	if err != nil {
+		return v, err
+	}
+	plan.Until = Until{Epoch: m.Last().Number, At: at}
+	other := *s.Instance
+	other.Dir = filepath.Join(s.Dir, "verify")
+	other.RunDir = s.RunDir + "-verify"
+	if err := os.Mkdir(other.Dir, 0o711); err != nil {
+		return v, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(other.RunDir)) }()
+	if v.Recovered, err = a.Fill(ctx, &other, plan, nil); err != nil {
+		return v, err
+	}
+	v.At, v.Time = at, time.Now()
+	copied := *s
+	copied.Instance, copied.Dir, copied.DataDir, copied.RunDir, copied.TmpDir = &other, other.Dir, other.DataDir(), other.RunDir, filepath.Join(other.Dir, "tmp")
+	v.Tables, v.Differences, err = s.compare(ctx, &copied)
+	return v, err
+}
+
+// compare starts servers on two data directories and compares what they hold.
+func (s *Snapshot) compare(ctx context.Context, other *Snapshot) (tables int, differences []string, err error) {
+	ours, err := s.start(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer ours.close()
+	theirs, err := other.start(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer theirs.close()
+	a, err := describe(ctx, ours.db)
+	if err != nil {
+		return 0, nil, err
+	}
+	b, err := describe(ctx, theirs.db)
+	if err != nil {
+		return 0, nil, err
+	}
+	for name, was := range a {
+		if is, there := b[name]; !there {
+			differences = append(differences, name+" is missing")
+		} else if is != was {
+			differences = append(differences, name+" differs")
+		}
+		if strings.HasPrefix(name, tablePrefix) {
+			tables++
+		}
+	}
+	for name := range b {
+		if _, there := a[name]; !there {
+			differences = append(differences, name+" should not be there")
+		}
+	}
+	if err := errors.Join(ours.stop(ctx), theirs.stop(ctx)); err != nil {
+		return 0, nil, err
+	}
+	return tables, differences[:min(len(differences), mostDifferences)], nil
+}
+
+const tablePrefix = "table "
+
+// counter is what moves without a trace in the log, as when a transaction is rolled back.
+var counter = regexp.MustCompile(` AUTO_INCREMENT=[0-9]+`)
+
+// described are queries of a name and a text each, of everything that an application makes.
+var described = map[string]string{
+	"schema ":  "SELECT schema_name, CONCAT(default_character_set_name, default_collation_name) FROM information_schema.schemata",
+	"view ":    "SELECT CONCAT(table_schema, '.', table_name), CONCAT(view_definition, definer, security_type) FROM information_schema.views WHERE table_schema <> 'sys'",
+	"trigger ": "SELECT CONCAT(trigger_schema, '.', trigger_name), CONCAT(event_object_table, action_timing, event_manipulation, action_statement, definer) FROM information_schema.triggers WHERE trigger_schema <> 'sys'",
+	"routine ": "SELECT CONCAT(routine_schema, '.', routine_name), CONCAT(routine_type, COALESCE(routine_definition, ''), definer, sql_mode) FROM information_schema.routines WHERE routine_schema <> 'sys'",
+	"event ":   "SELECT CONCAT(event_schema, '.', event_name), CONCAT(event_definition, definer, status) FROM information_schema.events",
+	"account ": "SELECT CONCAT(user, '@', host), '' FROM mysql.user",
+}
+
+// describe is everything that an application makes, by name.
+func describe(ctx context.Context, db *sql.DB) (map[string]string, error) {
+	out := map[string]string{}
+	for kind, query := range described {
+		if err := eachRow(ctx, db, query, func(name, text string) { out[kind+name] = text }); err != nil {
+			return nil, err
+		}
+	}
+	var tables []string
+	const query = `SELECT table_schema, table_name FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'SEQUENCE')
+		AND table_schema NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')`
+	if err := eachRow(ctx, db, query, func(schema, table string) {
+		tables = append(tables, dbconn.QuoteName(schema)+"."+dbconn.QuoteName(table))
+	}); err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		// The name, and after it the sum or the statement.
+		if err := eachRow(ctx, db, "CHECKSUM TABLE "+t, func(_, sum string) { out[tablePrefix+t] = sum }); err != nil {
+			return nil, err
+		}
+		if err := eachRow(ctx, db, "SHOW CREATE TABLE "+t, func(_, text string) { out["definition of "+t] = counter.ReplaceAllString(text, "") }); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// eachRow calls f with the first two columns of every row.
+func eachRow(ctx context.Context, db *sql.DB, query string, f func(first, second string)) error {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var a, b sql.NullString
+		if err := rows.Scan(&a, &b); err != nil {
+			return fmt.Errorf("%s: %w", query, err)
+		}
+		f(a.String, b.String)
+	}
+	return rows.Err()
+}
