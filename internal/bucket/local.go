@@ -13,7 +13,7 @@ import (
 func (m *Mirror) manifest() ([]byte, error) { return readFile(m.Local, manifestName) }
 
 // maxManifest is how large a manifest is at most, in bytes.
-const maxManifest = 8 << 20
+const maxManifest = 12 << 20
 
 func readFile(d archive.Disk, name string) (b []byte, err error) {
 	f, err := d.Open(name)
