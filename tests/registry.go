@@ -109,6 +109,7 @@ var Packages = []Package{
 	{Path: "internal/basebackup", Race: true, Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/durable", Least: 4, Needed: []string{`Test.*`}},
 	{Path: "internal/bucket", Race: true, Least: 30, Needed: []string{`Test.*`}},
+	{Path: "internal/bucket/s3", Race: true, Least: 12, Needed: []string{`Test.*`}},
 	{Path: "internal/shipper", Race: true, Least: 2, Needed: []string{`Test.*`}},
 	{Path: "internal/replay", Least: 5, Needed: []string{`Test.*`}},
 	{Path: "internal/bench/report", Least: 34, Needed: []string{

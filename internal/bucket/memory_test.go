@@ -29,6 +29,9 @@ func newMemory() *memory {
 	return &memory{objects: map[string][]byte{}, put: map[string]time.Time{}}
 }
 
+// NewMemory is for tests from outside.
+func NewMemory() Store { return newMemory() }
+
 func (m *memory) call(ctx context.Context, call, name string, f func()) error {
 	m.mu.Lock()
 	m.calls++

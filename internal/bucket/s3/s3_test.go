@@ -1,20 +1,29 @@
-package bucket
+package s3
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"go.uber.org/goleak"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/bucket"
+	"github.com/ramaria-db/ramaria/internal/bucket/storetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "c2VjcmV0LXNlY3JldC1zZWNyZXQ"
 
@@ -45,7 +54,7 @@ func account(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 }
 
-func open(t *testing.T, where string) Store {
+func open(t *testing.T, where string) *Store {
 	t.Helper()
 	l, err := ParseURL(where)
 	if err != nil {
@@ -55,96 +64,74 @@ func open(t *testing.T, where string) Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.(*s3).idle)
+	t.Cleanup(s.Close)
 	return s
 }
 
-// TestS3 mirrors to a service and restores from it, with a base backup of more than 64 MB.
-func TestS3(t *testing.T) {
+// TestMirror mirrors to a service and restores from it, with a base backup of more than 64 MB.
+func TestMirror(t *testing.T) {
 	s := open(t, service(t))
-	l := newLocal(t)
-	m := l.mirror(s)
+	local := archive.OSDisk{Dir: t.TempDir()}
+	id := archive.LogID{Archive: [16]byte{7}, Epoch: 1}
+	log, err := archive.CreateLog(local, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	m := &bucket.Mirror{
+		Archive: id.Archive, Local: local, Store: s, Lasts: func(uint32) archive.Place { return log.Lasts() },
+		Needs: func([]byte) (bucket.Needs, error) { return bucket.Needs{Files: []string{"base/000001.pack"}}, nil },
+	}
 	if err := m.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	start(t, m)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); m.Run(ctx) }()
+	defer func() { stop(); <-done }()
+	noise := rand.NewChaCha8([32]byte{})
+	event := make([]byte, 1<<20)
 	for range 30 {
-		l.append(1 + l.rng.IntN(1<<20))
+		_, _ = noise.Read(event)
+		if err := log.Append(log.End(), event[:1+noise.Uint64()%(1<<20)]); err != nil {
+			t.Fatal(err)
+		}
 		m.Notify()
 	}
-	l.base(map[string][]byte{"base/000001.pack": pack(l, 70<<20), "base/000001.index": pack(l, 100)})
-	published(t, l, s)
-	l.append(200)
-	caught(t, m)
-	restored(t, l, s)
-	if err := m.Status().Err; err != nil {
-		t.Error(err)
+	pack := make([]byte, 70<<20)
+	_, _ = noise.Read(pack)
+	if err := os.Mkdir(filepath.Join(local.Dir, "base"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"base/000001.pack": pack, "manifest.json": []byte("it")} {
+		if err := os.WriteFile(filepath.Join(local.Dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Append(log.End(), event[:100]); err != nil {
+		t.Fatal(err)
+	}
+	for st := m.Status(); st.Manifest.IsZero() || st.Uploaded != log.End(); st = m.Status() {
+		if st.Err != nil {
+			t.Fatal(st.Err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	to := archive.OSDisk{Dir: t.TempDir()}
+	if got, err := (&bucket.Download{Store: s, To: to}).Run(t.Context()); err != nil || got != id.Archive {
+		t.Fatal(got, err)
+	}
+	if b, err := os.ReadFile(filepath.Join(to.Dir, "base/000001.pack")); err != nil || !bytes.Equal(b, pack) {
+		t.Errorf("the file differs: %v", err)
+	}
+	from, end, err := archive.ReadLog(to, id, archive.Discard)
+	if err != nil || from != (archive.Position{}) || end != log.End() {
+		t.Errorf("the log goes from %s to %s, %v", from, end, err)
 	}
 }
 
-// TestStores: what the memory of the tests does, the service does.
-func TestStores(t *testing.T) {
-	for name, s := range map[string]Store{"memory": newMemory(), "s3": open(t, service(t))} {
-		t.Run(name, func(t *testing.T) {
-			ctx := t.Context()
-			if _, err := s.Get(ctx, "a"); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("get what is not there: %v", err)
-			}
-			if err := s.Remove(ctx, "a"); err != nil {
-				t.Errorf("remove what is not there: %v", err)
-			}
-			for i := range 1100 { // more than a page
-				if err := s.Put(ctx, fmt.Sprintf("log/%04d", i), []byte{byte(i)}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, name := range []string{"logs", "a/b", "empty"} {
-				if err := s.Put(ctx, name, nil); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if b, err := s.Get(ctx, "empty"); err != nil || len(b) != 0 {
-				t.Errorf("got %v, %v", b, err)
-			}
-			if err := s.Put(ctx, "log/0007", []byte("again")); err != nil {
-				t.Fatal(err)
-			}
-			if b, err := s.Get(ctx, "log/0007"); err != nil || string(b) != "again" {
-				t.Errorf("got %q, %v", b, err)
-			}
-			list := func(prefix, after string) (names []string) {
-				for o, err := range s.List(ctx, prefix, after) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					names = append(names, fmt.Sprint(o.Name, " ", o.Size))
-				}
-				return names
-			}
-			if got := list("log/", ""); len(got) != 1100 || got[0] != "log/0000 1" || got[7] != "log/0007 5" || got[1099] != "log/1099 1" {
-				t.Errorf("%d objects, the last %s", len(got), got[len(got)-1])
-			}
-			if got := list("log/", "log/1097"); len(got) != 2 || got[0] != "log/1098 1" {
-				t.Errorf("%v", got)
-			}
-			if got := list("", "log/2"); len(got) != 1 || got[0] != "logs 0" {
-				t.Errorf("%v", got)
-			}
-			for o, err := range s.List(ctx, "", "") { // and no more
-				if err != nil || o.Name != "a/b" {
-					t.Error(o, err)
-				}
-				break
-			}
-			if err := s.Remove(ctx, "log/0007"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.Get(ctx, "log/0007"); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("get what was removed: %v", err)
-			}
-		})
-	}
-}
+// TestStore: it does what a mirror expects of a store.
+func TestStore(t *testing.T) { storetest.Run(t, open(t, service(t))) }
 
 // TestErrorsOfServices: they say what to do, and nothing of credentials.
 func TestErrorsOfServices(t *testing.T) {

@@ -1,4 +1,8 @@
-package bucket
+// Package s3 is the store of a bucket in AWS S3, or in a service that speaks its protocol. It alone
+// imports a client of that.
+//
+// Its invariant: credentials get into requests only, never into an error, a log or a file.
+package s3
 
 import (
 	"bytes"
@@ -14,10 +18,12 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/ramaria-db/ramaria/internal/bucket"
 )
 
-// s3 is a Store in a bucket.
-type s3 struct {
+// Store is a prefix of a bucket.
+type Store struct {
 	core minio.Core
 	at   Location
 	// anonymous says that no credentials were found.
@@ -29,7 +35,7 @@ type s3 struct {
 // Open returns the store at a location. Nothing is asked of the service yet. Credentials come from
 // the AWS_* or MINIO_* environment, the AWS credentials file, or the machine's role, when they are
 // needed.
-func Open(l Location) (Store, error) {
+func Open(l Location) (*Store, error) {
 	host, secure, err := l.host()
 	if err != nil {
 		return nil, err
@@ -48,11 +54,13 @@ func Open(l Location) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", l, err)
 	}
-	return &s3{core: minio.Core{Client: client}, at: l, idle: transport.CloseIdleConnections, anonymous: func() bool {
+	return &Store{core: minio.Core{Client: client}, at: l, idle: transport.CloseIdleConnections, anonymous: func() bool {
 		v, err := creds.GetWithContext(client.CredContext())
 		return err == nil && v.AccessKeyID == ""
 	}}, nil
 }
+
+var _ bucket.Store = (*Store)(nil)
 
 const (
 	// patience is how long a call may take, and slowest how many bytes a second it must move at least.
@@ -69,16 +77,19 @@ func within(ctx context.Context, d time.Duration, size int64) (context.Context, 
 	return context.WithTimeoutCause(ctx, d+time.Duration(size)*time.Second/slowest, errSlow)
 }
 
+// Close ends the use of the store.
+func (s *Store) Close() { s.idle() }
+
 // key is the name of an object in the bucket.
-func (s *s3) key(name string) string {
+func (s *Store) key(name string) string {
 	if s.at.Prefix == "" {
 		return name
 	}
 	return s.at.Prefix + "/" + name
 }
 
-// Put implements Store. The service checks what it gets by its MD5: all services know that one.
-func (s *s3) Put(ctx context.Context, name string, b []byte) error {
+// Put implements bucket.Store. The service checks what it gets by its MD5: all services know that one.
+func (s *Store) Put(ctx context.Context, name string, b []byte) error {
 	ctx, stop := within(ctx, patience, int64(len(b)))
 	defer stop()
 	_, err := s.core.Client.PutObject(ctx, s.at.Bucket, s.key(name), bytes.NewReader(b), int64(len(b)), minio.PutObjectOptions{
@@ -87,27 +98,27 @@ func (s *s3) Put(ctx context.Context, name string, b []byte) error {
 	return s.fault(ctx, "put", name, err)
 }
 
-// Get implements Store.
-func (s *s3) Get(ctx context.Context, name string) ([]byte, error) {
-	ctx, stop := within(ctx, patience, MaxObject)
+// Get implements bucket.Store.
+func (s *Store) Get(ctx context.Context, name string) ([]byte, error) {
+	ctx, stop := within(ctx, patience, bucket.MaxObject)
 	defer stop()
 	body, _, _, err := s.core.GetObject(ctx, s.at.Bucket, s.key(name), minio.GetObjectOptions{})
 	if err != nil {
 		return nil, s.fault(ctx, "get", name, err)
 	}
-	b, err := io.ReadAll(io.LimitReader(body, MaxObject+1))
+	b, err := io.ReadAll(io.LimitReader(body, bucket.MaxObject+1))
 	if err = errors.Join(err, body.Close()); err != nil {
 		return nil, s.fault(ctx, "get", name, err)
 	}
-	if len(b) > MaxObject {
-		return nil, s.fault(ctx, "get", name, fmt.Errorf("it has more than %d bytes", MaxObject))
+	if len(b) > bucket.MaxObject {
+		return nil, s.fault(ctx, "get", name, fmt.Errorf("it has more than %d bytes", bucket.MaxObject))
 	}
 	return b, nil
 }
 
-// List implements Store.
-func (s *s3) List(ctx context.Context, prefix, after string) iter.Seq2[Object, error] {
-	return func(yield func(Object, error) bool) {
+// List implements bucket.Store.
+func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[bucket.Object, error] {
+	return func(yield func(bucket.Object, error) bool) {
 		ctx, stop := within(ctx, patienceList, 0)
 		defer stop()
 		opts := minio.ListObjectsOptions{Prefix: s.key(prefix), Recursive: true}
@@ -116,25 +127,25 @@ func (s *s3) List(ctx context.Context, prefix, after string) iter.Seq2[Object, e
 		}
 		for o := range s.core.ListObjectsIter(ctx, s.at.Bucket, opts) {
 			if o.Err != nil {
-				yield(Object{}, s.fault(ctx, "list", prefix, o.Err))
+				yield(bucket.Object{}, s.fault(ctx, "list", prefix, o.Err))
 				return
 			}
-			if !yield(Object{strings.TrimPrefix(o.Key, s.key("")), o.Size}, nil) {
+			if !yield(bucket.Object{Name: strings.TrimPrefix(o.Key, s.key("")), Size: o.Size}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// Remove implements Store.
-func (s *s3) Remove(ctx context.Context, name string) error {
+// Remove implements bucket.Store.
+func (s *Store) Remove(ctx context.Context, name string) error {
 	ctx, stop := within(ctx, patience, 0)
 	defer stop()
 	return s.fault(ctx, "remove", name, s.core.RemoveObject(ctx, s.at.Bucket, s.key(name), minio.RemoveObjectOptions{}))
 }
 
 // fault says what failed, without what a service or proxy may repeat of the request.
-func (s *s3) fault(ctx context.Context, verb, name string, err error) error {
+func (s *Store) fault(ctx context.Context, verb, name string, err error) error {
 	if err == nil {
 		return nil
 	}
