@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -27,7 +28,8 @@ type acks struct {
 	socket string
 	login  dbconn.Login
 	gone   <-chan struct{}
-	now    *semisync.Replica
+	now    atomic.Pointer[semisync.Replica]
+	hungUp atomic.Bool
 	file   string
 	// turns counts the connections. Each has another server id than the one before: of one id a server
 	// waits until the old one has gone, and MariaDB lets one that went before its ack receiver had seen it
@@ -43,6 +45,9 @@ var errServerGone = errors.New("the server has ended")
 func (a *acks) Start(file string) error {
 	a.file = file
 	for {
+		if a.hungUp.Load() {
+			return errServerGone
+		}
 		err := a.connect()
 		if err == nil {
 			return nil
@@ -67,16 +72,19 @@ func (a *acks) connect() error {
 	if err := r.Start(a.file, 4); err != nil {
 		return errors.Join(err, r.Close())
 	}
-	_ = a.close() // of one that ends, or has ended
-	a.now = r
+	if old := a.now.Swap(r); old != nil {
+		_ = old.Close() // it ends, or has ended
+	}
 	return nil
 }
 
 // Ack implements shipper.Acks.
 func (a *acks) Ack(file string, offset int64) error {
 	for {
-		if err := a.now.Ack(file, uint64(offset)); err == nil {
-			return nil
+		if r := a.now.Load(); r != nil {
+			if err := r.Ack(file, uint64(offset)); err == nil {
+				return nil
+			}
 		}
 		if err := a.Start(file); err != nil {
 			return err
@@ -84,11 +92,15 @@ func (a *acks) Ack(file string, offset int64) error {
 	}
 }
 
-func (a *acks) close() error {
-	if a.now == nil {
-		return nil
+// hangUp ends the connection for good. A server that shuts down waits for the thread that sends its log
+// to us, and that waits for us to read, which we never do.
+func (a *acks) hangUp() {
+	a.hungUp.Store(true)
+	a.close()
+}
+
+func (a *acks) close() {
+	if r := a.now.Swap(nil); r != nil {
+		_ = r.Close() // of a server that ends there is nothing to tell
 	}
-	err := a.now.Close()
-	a.now = nil
-	return err
 }

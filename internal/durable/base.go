@@ -173,7 +173,7 @@ func outsideOf(ctx context.Context, db *sql.DB) (list []string, err error) {
 // the base before has are not written again. It is called by another process than the one that holds the
 // archive.
 func (s *Snapshot) Base(ctx context.Context, dir string, o BaseOrder) (archive.Base, error) {
-	d := archive.OSDisk{Dir: dir}
+	d := paced{archive.OSDisk{Dir: dir}}
 	var before *basebackup.Index
 	if o.Prev != 0 {
 		x, err := basebackup.ReadIndex(d, o.Archive, o.Prev)

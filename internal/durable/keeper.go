@@ -29,6 +29,7 @@ type Keeper struct {
 
 	log    *archive.Log
 	ship   *shipper.Shipper
+	acks   *acks // nil if no commit waits
 	cancel context.CancelFunc
 	done   chan struct{}
 
@@ -103,18 +104,18 @@ func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-c
 		return err
 	}
 	k.ship.Interval = interval
-	var a *acks
+	k.acks = nil
 	if level == server.Acknowledged {
-		a = &acks{socket: k.Instance.Socket(), login: k.Instance.Supervisor, gone: gone}
-		k.ship.Acks = a
+		k.acks = &acks{socket: k.Instance.Socket(), login: k.Instance.Supervisor, gone: gone}
+		k.ship.Acks = k.acks
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	k.cancel, k.done = cancel, make(chan struct{})
 	go func() {
 		defer close(k.done)
 		err := k.ship.Run(ctx)
-		if a != nil {
-			err = errors.Join(err, a.close())
+		if k.acks != nil {
+			k.acks.close()
 		}
 		select {
 		case <-gone:
@@ -150,6 +151,13 @@ func (k *Keeper) trim() error {
 		return nil
 	}
 	return k.log.Cut(archive.Position{File: end.File, Offset: fi.Size()})
+}
+
+// HangUp ends the connection by which commits go on: the server shuts down.
+func (k *Keeper) HangUp() {
+	if k.acks != nil {
+		k.acks.hangUp()
+	}
 }
 
 // Needs is the position in the server's log from which on the archive still needs it.

@@ -97,7 +97,12 @@ func (s *Supervisor) runBase(ctx context.Context, o BaseOrder) (done BaseDone, e
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = baseGrace
-	if err := cmd.Run(); err != nil {
+	err = cmd.Start()
+	if err == nil {
+		sys.Background(cmd.Process.Pid)
+		err = cmd.Wait()
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return done, ctx.Err()
 		}

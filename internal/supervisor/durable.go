@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/durable"
@@ -77,4 +81,38 @@ func (s *Supervisor) refuseDurable(what, why string) error {
 // needsThrownAway refuses the pool: what its resets do is in no log.
 func (s *Supervisor) needsThrownAway() error {
 	return s.refuseDurable("use templates", fmt.Sprintf("resets are in no log, so that recovery could not repeat them\nhint: ramaria branch %s NAME takes milliseconds, and has templates", s.inst.Name))
+}
+
+// hangUpInterval is the time between two looks at whether a server has begun to shut down.
+const hangUpInterval = 50 * time.Millisecond
+
+// hangUpInTime ends the connection by which commits go on when the server has begun to shut down, and no
+// sooner, until the function that it returns is called.
+func (s *Supervisor) hangUpInTime() (stop func()) {
+	if s.keeper == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		ticker := time.NewTicker(hangUpInterval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				s.hangUpIfShutting()
+			}
+		}
+	})
+	return func() { close(done); group.Wait() }
+}
+
+// hangUpIfShutting ends that connection if the server takes no new ones any more: its socket is removed
+// first of all.
+func (s *Supervisor) hangUpIfShutting() {
+	if _, err := os.Lstat(s.inst.Socket()); errors.Is(err, fs.ErrNotExist) {
+		s.keeper.HangUp()
+	}
 }

@@ -382,7 +382,10 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 		s.proc.Kill()
 		return s.ended()
 	}
-	return errors.Join(s.proc.Stop(ctx), s.ended())
+	stopHanging := s.hangUpInTime()
+	err := s.proc.Stop(ctx)
+	stopHanging()
+	return errors.Join(err, s.ended())
 }
 
 // Kill ends the server at once, for an instance that goes with it.

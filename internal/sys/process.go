@@ -80,6 +80,13 @@ func (p *Process) Close() error {
 	return err
 }
 
+// backgroundNice is the niceness of what may take its time.
+const backgroundNice = 10
+
+// Background has the process group of a process that was just started give way to others. What goes wrong
+// with that costs speed.
+func Background(pid int) { _ = unix.Setpriority(unix.PRIO_PGRP, pid, backgroundNice) }
+
 // HasArg reports whether the process pid was started with exactly this argument.
 func HasArg(pid int, arg string) bool {
 	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
