@@ -305,7 +305,7 @@ func Prune(d Disk, id LogID, from Position) error {
 		if err != nil {
 			return err
 		}
-		if !ok || from.Before(next) {
+		if !ok || from.Before(next.at) {
 			break
 		}
 		if err := d.Remove(id.segment(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {

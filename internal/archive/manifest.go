@@ -11,12 +11,15 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"time"
 )
 
 const (
-	manifestName  = "manifest.json"
-	manifestMagic = "ramaria archive 1 "
+	manifestName = "manifest.json"
+	// manifestMagic is followed by the version of the format, a space, and a checksum.
+	manifestMagic   = "ramaria archive "
+	manifestVersion = "1"
 	// mostManifest bounds a manifest, in bytes: some hundred per base and epoch.
 	mostManifest = 64 << 20
 )
@@ -114,8 +117,15 @@ type Base struct {
 // ErrNoArchive says that a directory holds no archive.
 var ErrNoArchive = errors.New("there is no archive")
 
+// FormatError says that an archive was written by another Ramaria, in a format that this one does not know.
+type FormatError struct{ Format string }
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("the archive has format %s, and this ramaria knows format %s\nhint: use the ramaria that wrote it, or a later one", e.Format, manifestVersion)
+}
+
 // ReadManifest reads the manifest: ErrNoArchive if there is none, a *DamagedError if it is not as
-// it was written.
+// it was written, a *FormatError if it is one of another format.
 func ReadManifest(d Disk) (*Manifest, error) {
 	f, err := d.Open(manifestName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -153,9 +163,16 @@ func ParseManifest(text []byte) (*Manifest, error) {
 		return &DamagedError{File: manifestName, Reason: fmt.Sprintf(format, args...)}
 	}
 	head, body, ok := bytes.Cut(text, []byte("\n"))
-	sum, ours := bytes.CutPrefix(head, []byte(manifestMagic))
-	if !ok || !ours {
-		return nil, damaged("it does not begin with %q", manifestMagic)
+	head, ours := bytes.CutPrefix(head, []byte(manifestMagic))
+	format, sum, two := bytes.Cut(head, []byte(" "))
+	if !ok || !ours || !two {
+		return nil, damaged("it does not begin with %q", manifestMagic+manifestVersion)
+	}
+	if string(format) != manifestVersion {
+		if _, err := strconv.ParseUint(string(format), 10, 32); err != nil {
+			return nil, damaged("its format is %q", format)
+		}
+		return nil, &FormatError{Format: string(format)}
 	}
 	if want := fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)); string(sum) != want {
 		return nil, damaged("its checksum is %s, and says %s", want, sum)
@@ -180,7 +197,7 @@ func (m *Manifest) Text() ([]byte, error) {
 		return nil, err
 	}
 	body = append(body, '\n')
-	return append(fmt.Appendf(nil, "%s%08x\n", manifestMagic, crc32.Checksum(body, castagnoli)), body...), nil
+	return append(fmt.Appendf(nil, "%s%s %08x\n", manifestMagic, manifestVersion, crc32.Checksum(body, castagnoli)), body...), nil
 }
 
 // check finds what no manifest says.
@@ -295,7 +312,7 @@ type Part struct {
 // base leads to the end of the last epoch.
 func (m *Manifest) Newest() (Base, []Part, error) {
 	for i := len(m.Bases) - 1; i >= 0; i-- {
-		parts := m.from(m.Bases[i])
+		parts := m.From(m.Bases[i])
 		if n := len(parts); n > 0 && parts[n-1].Epoch.Number == m.Last().Number {
 			return m.Bases[i], parts, nil
 		}
@@ -306,7 +323,7 @@ func (m *Manifest) Newest() (Base, []Part, error) {
 // Since is how many bytes of the log come after a base, if the last epoch, which goes on, has total.
 // It is -1 if the base does not lead there.
 func (m *Manifest) Since(b Base, total int64) int64 {
-	parts := m.from(b)
+	parts := m.From(b)
 	if n := len(parts); n == 0 || parts[n-1].Epoch.Number != m.Last().Number {
 		return -1
 	}
@@ -321,8 +338,9 @@ func (m *Manifest) Since(b Base, total int64) int64 {
 	return n
 }
 
-// from is what goes on from a base without a break.
-func (m *Manifest) from(b Base) (parts []Part) {
+// From is what goes on from a base without a break: the rest of its epoch's log, and those of epochs behind
+// it up to one that begins with other data.
+func (m *Manifest) From(b Base) (parts []Part) {
 	for _, e := range m.Epochs {
 		switch {
 		case e.Number == b.Epoch:

@@ -12,7 +12,11 @@ import (
 )
 
 // OSDisk is the Disk of a directory of this machine. Directories are made 0700, files 0600.
-type OSDisk struct{ Dir string }
+type OSDisk struct {
+	Dir string
+	// ReadOnly opens files for reading alone, as on media that cannot be written to.
+	ReadOnly bool
+}
 
 var _ Disk = OSDisk{}
 
@@ -42,13 +46,22 @@ func (d OSDisk) Names(dir string) ([]string, error) {
 }
 
 // Create implements Disk.
-func (d OSDisk) Create(name string) (File, error) { return d.open(name, os.O_CREATE|os.O_TRUNC) }
+func (d OSDisk) Create(name string) (File, error) {
+	if d.ReadOnly {
+		return nil, &os.PathError{Op: "create", Path: d.path(name), Err: syscall.EROFS}
+	}
+	return d.open(name, os.O_CREATE|os.O_TRUNC)
+}
 
 // Open implements Disk.
 func (d OSDisk) Open(name string) (File, error) { return d.open(name, 0) }
 
 func (d OSDisk) open(name string, flags int) (File, error) {
-	f, err := os.OpenFile(d.path(name), os.O_RDWR|syscall.O_NOFOLLOW|flags, 0o600)
+	mode := os.O_RDWR
+	if d.ReadOnly {
+		mode = os.O_RDONLY
+	}
+	f, err := os.OpenFile(d.path(name), mode|syscall.O_NOFOLLOW|flags, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -59,10 +59,8 @@ func EndOf(d Disk, id LogID) (end Position, total int64, err error) {
 		return end, 0, err
 	}
 	r := &logReader{disk: d, id: id, to: Discard}
-	for _, n := range list[i:] {
-		if err := r.segment(n); err != nil {
-			return end, 0, err
-		}
+	if err := r.segments(list[i:]); err != nil {
+		return end, 0, err
 	}
 	return r.end, r.total, nil
 }
@@ -71,11 +69,11 @@ func EndOf(d Disk, id LogID) (end Position, total int64, err error) {
 // there is none. What comes after that place is in that segment and later ones.
 func lastFrom(d Disk, id LogID, list []uint64, wanted func(Position) bool) (int, error) {
 	for i := len(list) - 1; i >= 0; i-- {
-		p, ok, err := id.first(d, list[i])
+		f, ok, err := id.first(d, list[i])
 		if err != nil {
 			return 0, err
 		}
-		if ok && wanted(p) {
+		if ok && wanted(f.at) {
 			return i, nil
 		}
 	}
@@ -84,12 +82,8 @@ func lastFrom(d Disk, id LogID, list []uint64, wanted func(Position) bool) (int,
 
 func readSegments(d Disk, id LogID, list []uint64, to Sink) (from, end Position, err error) {
 	r := &logReader{disk: d, id: id, to: to}
-	for _, n := range list {
-		if err := r.segment(n); err != nil {
-			return from, end, err
-		}
-	}
-	return r.from, r.end, nil
+	err = r.segments(list)
+	return r.from, r.end, err
 }
 
 // logReader reads segment after segment.
@@ -103,7 +97,18 @@ type logReader struct {
 	total     int64 // bytes before end
 }
 
-func (r *logReader) segment(n uint64) (err error) {
+func (r *logReader) segments(list []uint64) error {
+	for i, n := range list {
+		if err := r.segment(n, list[i+1:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// segment reads a segment. The log may be written meanwhile: what is not whole at first may be a moment
+// later.
+func (r *logReader) segment(n uint64, later []uint64) (err error) {
 	f, err := r.disk.Open(r.id.segment(n))
 	if err != nil {
 		return fmt.Errorf("read segment: %w", err)
@@ -113,30 +118,49 @@ func (r *logReader) segment(n uint64) (err error) {
 		return err
 	}
 	s := &scan{file: f, id: r.id, number: n, block: newBuffer()}
-	for first := true; ; first = false {
-		at := s.at
+	if err := r.frames(s); err != nil {
+		return err
+	}
+	// Once a later segment has frames nothing comes into this one: what came before that is read now.
+	if used, err := r.id.used(r.disk, later); err != nil {
+		return err
+	} else if used {
+		if err := r.frames(s); err != nil {
+			return err
+		}
+	}
+	at, more, err := s.more()
+	if err != nil || !more {
+		return err
+	}
+	was := s.at
+	if err := r.frames(s); err != nil {
+		return err
+	}
+	if s.at == was {
+		return s.torn(at)
+	}
+	return nil
+}
+
+// frames reads the frames that are whole, up to one that is not.
+func (r *logReader) frames(s *scan) error {
+	for {
+		at, first := s.at, s.at <= BlockSize
 		fr, ok, err := s.next()
 		if err != nil {
 			return err
 		}
 		if !ok {
-			break
+			return nil
 		}
 		if why := r.follows(fr, first); why != "" {
-			return &DamagedError{File: r.id.segment(n), Offset: max(at, BlockSize), Reason: why}
+			return &DamagedError{File: r.id.segment(s.number), Offset: max(at, BlockSize), Reason: why}
 		}
 		if err := r.take(fr); err != nil {
 			return err
 		}
 	}
-	at, more, err := s.more()
-	if err != nil {
-		return err
-	}
-	if more {
-		return s.torn(at)
-	}
-	return nil
 }
 
 // follows says why a frame cannot come next, or "". The first of a segment may say again what
@@ -239,13 +263,24 @@ func (s *scan) read(b []byte, at int64) error {
 	return nil
 }
 
-// first is the position of the first frame of a segment; ok is false if it has none.
-func (id LogID) first(d Disk, n uint64) (p Position, ok bool, err error) {
+// first is the first frame of a segment, without its payload; ok is false if it has none.
+func (id LogID) first(d Disk, n uint64) (fr frame, ok bool, err error) {
 	f, err := d.Open(id.segment(n))
 	if err != nil {
-		return p, false, fmt.Errorf("read segment: %w", err)
+		return fr, false, fmt.Errorf("read segment: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	fr, ok, err := (&scan{file: f, id: id, number: n, block: newBuffer()}).next()
-	return fr.at, ok, err
+	fr, ok, err = (&scan{file: f, id: id, number: n, block: newBuffer()}).next()
+	fr.payload = nil
+	return fr, ok, err
+}
+
+// used reports whether one of some segments has frames.
+func (id LogID) used(d Disk, list []uint64) (bool, error) {
+	for _, n := range list {
+		if _, ok, err := id.first(d, n); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -138,15 +139,11 @@ func (t *Tail) ended(limit Place) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, n := range list {
-		if n <= t.at.Segment {
-			continue
-		}
-		if _, ok, err := t.id.first(t.disk, n); ok || err != nil {
-			return ok, err
-		}
+	i, found := slices.BinarySearch(list, t.at.Segment)
+	if found {
+		i++
 	}
-	return false, nil
+	return t.id.used(t.disk, list[i:])
 }
 
 // read reads what the segment has.
