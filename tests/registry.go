@@ -194,6 +194,11 @@ var Suites = []Suite{
 		Flavours: []string{"mark"},
 	},
 	{
+		Name:     "durable",
+		Scripts:  []string{"durable", "restore"},
+		Versions: []string{"durable", "restore"},
+	},
+	{
 		Name:     "reset",
 		Scripts:  []string{"db"},
 		Tests:    []string{"TestKilledReset"},
@@ -222,7 +227,7 @@ var Once = Suite{
 // OrdinaryUser are the scripts that a quick run has as an ordinary user too, when root runs it:
 // the main path, and where rights, places or accounts make a difference.
 var OrdinaryUser = []string{
-	"lifecycle", "run", "env", "logout", "odd-home", "new-home", "image", "datadir", "confine", "passwordless", "branch", "rewind", "db", "wrong-uses", "disk-full",
+	"lifecycle", "run", "env", "logout", "odd-home", "new-home", "image", "datadir", "confine", "passwordless", "branch", "rewind", "restore", "db", "wrong-uses", "disk-full",
 	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume-user",
 }
 

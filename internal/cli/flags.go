@@ -43,6 +43,12 @@ func (o *specFlags) add(cmd *cobra.Command) {
 	f.StringVar(&o.key, "key", "", "`TEXT` that identifies the result of exec:COMMAND: another key, another image")
 	f.StringVar(&o.database, "database", "", "`NAME` of the database for applications, and for dumps without USE (default: named after the dump, else \"app\")")
 	f.StringVar(&o.user, "user", image.DefaultUser, "`NAME` of the application's account")
+	o.addAround(cmd)
+}
+
+// addAround adds the flags that are about what is around the data.
+func (o *specFlags) addAround(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.StringVar(&o.passwordFile, "password-file", "", "`FILE` with the application's password (default: a random one)")
 	f.IntVar(&o.port, "port", 0, "TCP `PORT` on 127.0.0.1; 0 is any free one")
 	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv(envVolume), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")

@@ -27,12 +27,12 @@ const (
 	lockPatience = 10 * time.Second
 )
 
-// Archive is an archive that this process may write to.
+// Archive is an archive that this process may write to, or one that it only reads.
 type Archive struct {
 	Dir      string
 	Disk     archive.Disk
 	Manifest *archive.Manifest
-	lock     *sys.FileLock
+	lock     *sys.FileLock // nil for one that is only read
 }
 
 // ErrInUse says that another process writes to an archive.
@@ -40,13 +40,24 @@ var ErrInUse = errors.New("another process writes to it")
 
 // Exists reports whether a directory holds an archive.
 func Exists(dir string) bool {
-	_, err := archive.ReadManifest(archive.OSDisk{Dir: dir})
+	_, err := archive.ReadManifest(archive.OSDisk{Dir: dir, ReadOnly: true})
 	return !errors.Is(err, archive.ErrNoArchive)
+}
+
+// OpenReading opens an archive to read it. Others may write to it and prune it meanwhile, and it may lie where
+// nothing can be written.
+func OpenReading(dir string) (*Archive, error) {
+	d := archive.OSDisk{Dir: dir, ReadOnly: true}
+	m, err := archive.ReadManifest(d)
+	if err != nil {
+		return nil, explain(dir, err)
+	}
+	return &Archive{Dir: dir, Disk: d, Manifest: m}, nil
 }
 
 // Read reads the manifest of an archive that others may write to.
 func Read(dir string) (*archive.Manifest, error) {
-	m, err := archive.ReadManifest(archive.OSDisk{Dir: dir})
+	m, err := archive.ReadManifest(archive.OSDisk{Dir: dir, ReadOnly: true})
 	if err != nil {
 		return nil, explain(dir, err)
 	}
@@ -144,7 +155,12 @@ func syncAbove(dir string) error {
 }
 
 // Close lets the archive go. It may be called twice.
-func (a *Archive) Close() error { return a.lock.Unlock() }
+func (a *Archive) Close() error {
+	if a.lock == nil {
+		return nil
+	}
+	return a.lock.Unlock()
+}
 
 // Save writes the manifest. After an error it is as the disk has it.
 func (a *Archive) save(change func(*archive.Manifest)) error {
@@ -160,9 +176,15 @@ func (a *Archive) save(change func(*archive.Manifest)) error {
 	return nil
 }
 
-// SaveMade keeps what instance.json says.
-func (a *Archive) SaveMade(m instance.Made) error {
-	text, err := json.MarshalIndent(m, "", "  ")
+// Kept is what an archive keeps of its instance besides the data.
+type Kept struct {
+	instance.Made
+	Spec instance.Spec `json:"spec"`
+}
+
+// SaveMade keeps what an instance was made of.
+func (a *Archive) SaveMade(i *instance.Instance) error {
+	text, err := json.MarshalIndent(Kept{Made: i.Made, Spec: i.Spec}, "", "  ")
 	if err == nil {
 		err = archive.WriteFile(a.Disk, madeName, text)
 	}
@@ -173,9 +195,14 @@ func (a *Archive) SaveMade(m instance.Made) error {
 }
 
 // Made is what SaveMade has kept.
-func (a *Archive) Made() (m instance.Made, err error) {
-	err = instance.ReadJSON(filepath.Join(a.Dir, madeName), &m)
-	return m, err
+func (a *Archive) Made() (k Kept, err error) {
+	if err = instance.ReadJSON(filepath.Join(a.Dir, madeName), &k); err == nil && k.Server == nil {
+		err = errors.New("it names no server")
+	}
+	if err != nil {
+		err = fmt.Errorf("read %s of the archive: %w", madeName, err)
+	}
+	return k, err
 }
 
 // Begin makes a base of the data of an instance whose server does not run, and begins an epoch with
@@ -204,7 +231,7 @@ func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys string) 
 	next := a.Manifest.Clone()
 	epoch := next.Begin(archive.Epoch{Began: time.Now(), Base: b.ID}, end, total)
 	i.Durable = &instance.Durable{Archive: a.Manifest.ID.String(), Epoch: epoch}
-	if err := a.SaveMade(i.Made); err != nil {
+	if err := a.SaveMade(i); err != nil {
 		return err
 	}
 	return a.save(func(m *archive.Manifest) {

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -16,39 +20,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
-
-// Plan is what a recovery does: a base to restore, and parts of the log to replay onto it.
-type Plan struct {
-	Base  archive.Base
-	Parts []archive.Part
-	// Until ends it early.
-	Until Until
-}
-
-// Until is where a recovery is to end: with the last transaction that was committed no later than a
-// time, or no further than a position of an epoch's log. The zero value is the end of the log.
-type Until struct {
-	Time  time.Time
-	Epoch uint32
-	At    archive.Position
-}
-
-// passed reports whether a group of an epoch's log is behind the end.
-func (u Until) passed(epoch, file uint32, g binlog.Group) bool {
-	switch {
-	case !u.Time.IsZero():
-		return g.Time.After(u.Time)
-	case u.Epoch != 0:
-		return epoch > u.Epoch || epoch == u.Epoch && u.At.Before(archive.Position{File: file, Offset: g.End})
-	}
-	return false
-}
-
-// Latest plans to recover all that was acknowledged.
-func Latest(m *archive.Manifest) (Plan, error) {
-	b, parts, err := m.Newest()
-	return Plan{Base: b, Parts: parts}, err
-}
 
 // Progress is told how a recovery gets on: bytes of what there is to do. may be nil.
 type Progress func(what string, done, total int64)
@@ -70,26 +41,109 @@ type Recovered struct {
 	Restored, Replayed      int64
 	RestoreTime, ReplayTime time.Duration
 	GTIDState               string
+	// Base is the base that was restored.
+	Base archive.Base
+	// More says that the log goes on behind the end. Behind is the time of the last transaction there that is
+	// no later than the time that was asked for, zero if there is none: of one that took long, or by a clock
+	// that was put back.
+	More   bool
+	Behind time.Time
+}
+
+// BrokenError says that the log cannot be read, or not be applied, behind a position: what is before is good.
+type BrokenError struct {
+	Epoch uint32
+	At    archive.Position
+	Err   error
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("the log cannot be replayed behind %s: %v", FormatPosition(e.Epoch, e.At), e.Err)
+}
+
+// Unwrap returns what is wrong.
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// fillTries is how often a recovery begins again because the archive was pruned meanwhile.
+const fillTries = 5
+
+// FillUntil makes the data directory of an instance, which is not there yet. An archive that others write to
+// and prune is read again as often as need be. note is told of a base that is damaged: an older one, and more
+// of the log, lead to the same.
+func (a *Archive) FillUntil(ctx context.Context, i *instance.Instance, until Until, progress Progress, note func(string)) (out Recovered, err error) {
+	for try := 1; ; try++ {
+		plans, err := Plans(a.Manifest, until)
+		if err != nil {
+			return out, err
+		}
+		out, err := a.fillAny(ctx, i, plans, progress, note)
+		// A list of segments that is read while the oldest are removed may lack one in the middle.
+		if err == nil || try == fillTries || !a.outdated(err) && (try > 1 || !damagedIn(err, "log/")) {
+			return out, err
+		}
+	}
+}
+
+// damagedIn reports whether an error is of damage in files below a directory of the archive.
+func damagedIn(err error, dir string) bool {
+	var damaged *archive.DamagedError
+	return errors.As(err, &damaged) && strings.HasPrefix(damaged.File, dir)
+}
+
+// outdated reads the manifest again after an error, and reports whether what failed may succeed now.
+func (a *Archive) outdated(err error) bool {
+	var damaged *archive.DamagedError
+	if !errors.As(err, &damaged) && !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	m, rerr := archive.ReadManifest(a.Disk)
+	if rerr != nil || reflect.DeepEqual(m, a.Manifest) {
+		return false
+	}
+	a.Manifest = m
+	return true
+}
+
+// fillAny is Fill by the first plan whose base is whole.
+func (a *Archive) fillAny(ctx context.Context, i *instance.Instance, plans []Plan, progress Progress, note func(string)) (out Recovered, err error) {
+	for n, p := range plans {
+		out, err = a.Fill(ctx, i, p, progress)
+		if err == nil {
+			return out, nil
+		}
+		if rerr := sys.RemoveTree(i.DataDir()); rerr != nil {
+			return out, errors.Join(err, rerr)
+		}
+		if !damagedIn(err, "base/") || n+1 == len(plans) {
+			return out, err
+		}
+		if m, rerr := archive.ReadManifest(a.Disk); rerr != nil || !slices.ContainsFunc(m.Bases, func(b archive.Base) bool { return b.ID == p.Base.ID }) {
+			return out, errors.Join(err, rerr) // it was pruned
+		}
+		note(fmt.Sprintf("warning: base %d cannot be used: %v; base %d and more of the log lead to the same", p.Base.ID, err, plans[n+1].Base.ID))
+	}
+	return out, err
 }
 
 // Fill makes the data directory of an instance, which is not there yet, as a plan says.
 func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progress Progress) (out Recovered, err error) {
+	dir := filepath.Join(i.Dir, "recover")
+	if err := os.Mkdir(dir, 0o711); err != nil {
+		return out, fmt.Errorf("recover: %w", err)
+	}
+	defer func() { err = errors.Join(err, sys.RemoveTree(dir)) }()
+	// Before the base: it is short, and a log that is damaged is found before the long work.
+	logs, err := a.logs(ctx, p, filepath.Join(dir, "log"))
+	if err != nil {
+		return out, err
+	}
 	began := time.Now()
 	if err := restore(ctx, a, p.Base, i, progress); err != nil {
 		return out, err
 	}
 	out.Restored, out.RestoreTime = p.Base.Size, time.Since(began)
 	began = time.Now()
-	dir := filepath.Join(i.Dir, "recover")
-	if err := os.Mkdir(dir, 0o711); err != nil {
-		return out, fmt.Errorf("recover: %w", err)
-	}
-	defer func() { err = errors.Join(err, sys.RemoveTree(dir)) }()
-	logs, err := a.logs(p, filepath.Join(dir, "log"))
-	if err != nil {
-		return out, err
-	}
-	out.Epoch, out.End, out.Time = logs.epoch, logs.end, logs.last
+	out.Epoch, out.End, out.Time, out.Base, out.More, out.Behind = logs.epoch, logs.end, logs.last, p.Base, logs.more, logs.behind
 	job := replay.Job{
 		Server: i.Server, Account: i.Account, Dir: dir, RunDir: i.RunDir, DataDir: i.DataDir(), Volume: i.Volume, PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
 		Logs:     logs.files,
@@ -98,12 +152,26 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 	if len(logs.files) > 0 {
 		r, err := job.Run(ctx)
 		if err != nil {
-			return out, fmt.Errorf("recover: %w", err)
+			return out, fmt.Errorf("recover: %w", placed(err))
 		}
 		out.Replayed, out.GTIDState = r.Bytes, r.GTIDState
 	}
 	out.ReplayTime = time.Since(began)
 	return out, nil
+}
+
+// placed says of an error of the applier where in the archived log it is.
+func placed(err error) error {
+	var apply *replay.ApplyError
+	if !errors.As(err, &apply) {
+		return err
+	}
+	e := &BrokenError{Err: fmt.Errorf("the server refuses it: error %d: %s", apply.Errno, apply.Text)}
+	if _, serr := fmt.Sscanf(filepath.Base(apply.Path), logName, &e.Epoch, &e.At.File); serr != nil {
+		return err
+	}
+	e.At.Offset = apply.Offset
+	return e
 }
 
 // restore puts the files of a base in place.
@@ -117,7 +185,7 @@ func restore(ctx context.Context, a *Archive, b archive.Base, i *instance.Instan
 	}
 	size := x.Size()
 	if err := basebackup.Restore(ctx, a.Disk, x, i.DataDir(), func(done int64) { progress.tell("restoring the base", done, size) }); err != nil {
-		return fmt.Errorf("restore base %d: %w", b.ID, err)
+		return err
 	}
 	if err := i.Account.GiveTree(i.DataDir()); err != nil {
 		return fmt.Errorf("restore base %d: %w", b.ID, err)
@@ -125,27 +193,51 @@ func restore(ctx context.Context, a *Archive, b archive.Base, i *instance.Instan
 	return nil
 }
 
-// logFiles are files of the log as the server wrote them.
+// logFiles are files of the log as the server wrote them, up to the end of a plan.
 type logFiles struct {
+	dir   string
+	until Until
 	files []replay.Log
 	epoch uint32
 	end   archive.Position
 	last  time.Time
+	// more says that there is more of the log than was asked for. Of that, behind is the last time that was
+	// not behind the end, zero if there is none.
+	more   bool
+	behind time.Time
+}
+
+// logName is the name of a file: of an epoch and a number.
+const logName = "%06d-%06d"
+
+func (l *logFiles) path(epoch, file uint32) string {
+	return filepath.Join(l.dir, fmt.Sprintf(logName, epoch, file))
 }
 
 // logs writes the log that a plan names into a directory, and finds out where its last whole
 // transaction ends.
-func (a *Archive) logs(p Plan, dir string) (*logFiles, error) {
+func (a *Archive) logs(ctx context.Context, p Plan, dir string) (*logFiles, error) {
 	if err := os.Mkdir(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
-	out := &logFiles{}
+	out := &logFiles{dir: dir, until: p.Until, epoch: p.Base.Epoch, end: p.Base.At}
 	for _, part := range p.Parts {
-		if err := a.part(part, dir, p.Until, out); errors.Is(err, errPassed) {
+		out.epoch, out.end = part.Epoch.Number, part.From
+		err := a.part(ctx, part, out)
+		if errors.Is(err, errPassed) {
 			break
-		} else if err != nil {
+		}
+		var damaged *archive.DamagedError
+		var corrupt *binlog.CorruptError
+		if errors.As(err, &damaged) || errors.As(err, &corrupt) {
+			err = &BrokenError{Epoch: out.epoch, At: out.end, Err: err}
+		}
+		if err != nil {
 			return nil, fmt.Errorf("read the archived log: %w", err)
 		}
+	}
+	if u := p.Until; p.exact && u.Epoch != 0 && !out.more && out.end.Before(u.At) {
+		return nil, &NoPositionError{fmt.Sprintf("the last transaction of epoch %d ends at %s", out.epoch, FormatPosition(out.epoch, out.end))}
 	}
 	return out, nil
 }
@@ -154,63 +246,90 @@ func (a *Archive) logs(p Plan, dir string) (*logFiles, error) {
 var errPassed = errors.New("behind the end")
 
 // part adds the files of a part: up to the end, which is errPassed.
-func (a *Archive) part(part archive.Part, dir string, until Until, out *logFiles) error {
+func (a *Archive) part(ctx context.Context, part archive.Part, out *logFiles) error {
 	epoch := part.Epoch.Number
-	to := &fileSink{dir: dir, prefix: fmt.Sprintf("%06d-", epoch), from: max(1, part.From.File)}
+	to := &fileSink{path: func(n uint32) string { return out.path(epoch, n) }, from: max(1, part.From.File)}
+	// A file is read as soon as it is there: what comes behind the end is not wanted at all.
+	to.whole = func(n uint32) error { return errors.Join(ctx.Err(), out.take(part, n)) }
 	_, end, err := archive.ReadLogFrom(a.Disk, a.Manifest.LogID(epoch), to.from, to)
-	if err := errors.Join(err, to.close()); err != nil {
-		return err
+	var damaged *archive.DamagedError
+	if e := part.Epoch.End; err == nil && e != nil && end.Before(*e) {
+		err = &archive.DamagedError{File: fmt.Sprintf("log/%06d", epoch), Offset: 0, Reason: fmt.Sprintf("it ends at %s, and the manifest says %s", end, *e)}
 	}
-	if e := part.Epoch.End; e != nil {
-		end = *e
-	}
-	out.epoch, out.end = epoch, part.From
-	for file := to.from; file <= end.File; file++ {
-		from := int64(4) // behind the magic number
-		if file == part.From.File {
-			from = max(from, part.From.Offset)
+	switch {
+	case errors.As(err, &damaged):
+		if ferr := to.finish(); errors.Is(ferr, errPassed) {
+			return ferr // all that is wanted is before the damage
 		}
-		path := to.path(file)
-		if file == end.File {
-			if err := os.Truncate(path, end.Offset); err != nil {
+		return err
+	case err != nil:
+		return errors.Join(err, to.close())
+	}
+	return to.finish()
+}
+
+// take adds a file that is whole.
+func (l *logFiles) take(part archive.Part, file uint32) error {
+	epoch, from := part.Epoch.Number, int64(4) // behind the magic number
+	if file == part.From.File {
+		from = max(from, part.From.Offset)
+	}
+	path := l.path(epoch, file)
+	if e := part.Epoch.End; e != nil {
+		if file > e.File {
+			return os.Remove(path)
+		}
+		if fi, err := os.Stat(path); err != nil || file == e.File && fi.Size() > e.Offset {
+			if err := errors.Join(err, os.Truncate(path, e.Offset)); err != nil {
 				return err
 			}
 		}
-		x, err := binlog.Scan(path, from, func(g binlog.Group) error {
-			if until.passed(epoch, file, g) {
-				return errPassed
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errPassed) {
-			return err
-		}
-		log := replay.Log{Path: path, From: from, To: x.End, Given: true}
-		out.end = archive.Position{File: file, Offset: x.End}
-		if x.Groups > 0 {
-			out.last = x.Last
-			out.files = append(out.files, log)
-		}
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	x, err := binlog.Scan(path, from, func(g binlog.Group) error {
+		if l.until.passed(epoch, file, g) {
+			return errPassed
+		}
+		return nil
+	})
+	passed := errors.Is(err, errPassed)
+	if x.End > 0 {
+		l.end = archive.Position{File: file, Offset: x.End}
+	}
+	if err != nil && !passed {
+		return err
+	}
+	if x.Groups > 0 {
+		l.last = x.Last
+		l.files = append(l.files, replay.Log{Path: path, From: from, To: x.End, Given: true})
+	}
+	if !passed {
+		return nil
+	}
+	l.more = true
+	if l.until.Time.IsZero() {
+		return errPassed
+	}
+	// What is behind the end need not be whole.
+	_, _ = binlog.Scan(path, max(x.End, 4), func(g binlog.Group) error {
+		if !g.Time.After(l.until.Time) {
+			l.behind = g.Time
+		}
+		return nil
+	})
+	return errPassed
 }
 
 // fileSink writes a log as files.
 type fileSink struct {
-	dir, prefix string
-	from        uint32 // files before that are left out
-	file        *os.File
-	number      uint32
+	path func(file uint32) string
+	from uint32 // files before that are left out
+	// whole is called for a file once the next one begins, or by finish. Its error ends the reading.
+	whole  func(file uint32) error
+	file   *os.File
+	number uint32
 }
 
 var _ archive.Sink = (*fileSink)(nil)
-
-func (s *fileSink) path(n uint32) string {
-	return filepath.Join(s.dir, fmt.Sprintf("%s%06d", s.prefix, n))
-}
 
 // WriteAt implements archive.Sink.
 func (s *fileSink) WriteAt(n uint32, b []byte, at int64) error {
@@ -239,12 +358,23 @@ func (s *fileSink) open(n uint32) (err error) {
 	if s.file != nil && s.number == n {
 		return nil
 	}
-	if err := s.close(); err != nil {
+	if err := s.finish(); err != nil {
 		return err
 	}
 	s.number = n
 	s.file, err = os.OpenFile(s.path(n), os.O_CREATE|os.O_RDWR, 0o600)
 	return err
+}
+
+// finish ends the last file.
+func (s *fileSink) finish() error {
+	if s.file == nil {
+		return nil
+	}
+	if err := s.close(); err != nil {
+		return err
+	}
+	return s.whole(s.number)
 }
 
 func (s *fileSink) close() error {

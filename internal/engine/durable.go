@@ -52,7 +52,7 @@ func (e *Engine) checkDurable(name string, spec instance.Spec, fresh bool) error
 		return RequestError{err}
 	}
 	if !fresh && durable.Exists(dir) {
-		return RequestError{fmt.Errorf("make instance %s: %s holds the archive of an earlier one\nhint: ramaria restore %s --as %s makes it again as it was; --archive DIR leaves it alone; rm -r %s loses it", name, dir, dir, name, dir)}
+		return RequestError{fmt.Errorf("make instance %s: %s holds the archive of an earlier one\nhint: ramaria restore %s --as %s --durable brings it back as it was; --archive DIR leaves it alone; rm -r %s loses it", name, dir, dir, name, dir)}
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (e *Engine) beginArchive(ctx context.Context, i *instance.Instance) (err er
 	return i.Save()
 }
 
-// recover makes an instance again from its archive, after its data in RAM was lost.
+// recover makes an instance again from its archive, after its data in RAM was lost, and goes on with that.
 func (e *Engine) recover(ctx context.Context, o instance.Order) (_ *instance.Instance, err error) {
 	dir := e.archiveDir(o.Name, o.Spec)
 	began := time.Now()
@@ -104,13 +104,9 @@ func (e *Engine) recover(ctx context.Context, o instance.Order) (_ *instance.Ins
 		return nil, fmt.Errorf("recover instance %s: %w", o.Name, err)
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	plan, err := durable.Latest(a.Manifest)
+	i, r, err := e.fill(ctx, a, o)
 	if err != nil {
-		return nil, fmt.Errorf("recover instance %s: %w", o.Name, err)
-	}
-	i, r, err := e.fill(ctx, a, o, plan, func(i *instance.Instance, r durable.Recovered) error { return a.GoOn(i, r) })
-	if err != nil {
-		return nil, fmt.Errorf("recover instance %s: %w", o.Name, err)
+		return nil, explainRestore(fmt.Errorf("recover instance %s: %w", o.Name, err), o.Name, "ramaria restore "+dir+" --at-position %s --as NEW")
 	}
 	e.note("recovered instance %s in %s: a base of %s, and %s of its log%s", o.Name, time.Since(began).Round(10*time.Millisecond),
 		volume.FormatBytes(r.Restored), volume.FormatBytes(r.Replayed), until(r.Time))
@@ -124,19 +120,26 @@ func until(t time.Time) string {
 	return ", up to " + t.Local().Format(time.DateTime)
 }
 
-// fill makes an instance of what an archive holds. goOn is called when its data is there, before it
-// becomes an instance.
-func (e *Engine) fill(ctx context.Context, a *durable.Archive, o instance.Order, plan durable.Plan, goOn func(*instance.Instance, durable.Recovered) error) (_ *instance.Instance, r durable.Recovered, err error) {
+// fill makes an instance of all that an archive has, and has it go on with it.
+func (e *Engine) fill(ctx context.Context, a *durable.Archive, o instance.Order) (_ *instance.Instance, r durable.Recovered, err error) {
 	if err := checkFileLimit(); err != nil {
 		return nil, r, err
 	}
-	made, err := a.Made()
+	plans, err := durable.Plans(a.Manifest, durable.Until{})
 	if err != nil {
 		return nil, r, err
 	}
-	old := &instance.Instance{Record: instance.Record{Name: o.Name, Spec: o.Spec}, Made: made}
-	o.Server = made.Server
-	if made.Server.Missing() != "" {
+	room, err := a.Room(plans[0])
+	if err != nil {
+		return nil, r, err
+	}
+	kept, err := a.Made()
+	if err != nil {
+		return nil, r, err
+	}
+	old := &instance.Instance{Record: instance.Record{Name: o.Name, Spec: o.Spec}, Made: kept.Made}
+	o.Server = kept.Server
+	if kept.Server.Missing() != "" {
 		if o.Server, err = e.ReplacementServer(ctx, old); err != nil {
 			return nil, r, err
 		}
@@ -148,17 +151,17 @@ func (e *Engine) fill(ctx context.Context, a *durable.Archive, o instance.Order,
 	if err := errors.Join(e.sweep(ctx, v), e.sweepTempMarks(ctx)); err != nil {
 		return nil, r, err
 	}
-	i, err := e.instances(v).Recover(ctx, o, made, plan.Base.Size, func(ctx context.Context, i *instance.Instance) (err error) {
-		if r, err = a.Fill(ctx, i, plan, e.recovering(plan)); err != nil {
+	i, err := e.instances(v).Recover(ctx, o, kept.Made, room, func(ctx context.Context, i *instance.Instance) (err error) {
+		show := e.meters("recovering " + o.Name)
+		r, err = a.FillUntil(ctx, i, durable.Until{}, show.progress, func(text string) { e.note("%s", text) })
+		show.close()
+		if err != nil {
 			return err
 		}
-		return goOn(i, r)
+		return a.GoOn(i, r)
 	})
 	return i, r, err
 }
-
-// recovering shows how a recovery gets on.
-func (e *Engine) recovering(durable.Plan) durable.Progress { return nil }
 
 // existingDurable returns a durable instance that does not run and is to go on. Where its data in RAM is
 // not what its archive has, it is recovered: the archive has all that was acknowledged.
@@ -172,7 +175,11 @@ func (e *Engine) existingDurable(ctx context.Context, r *instance.Record) (*inst
 		return i, err
 	}
 	e.note("instance %s: %s; recovering it from its archive", r.Name, why)
-	if err := e.remove(ctx, r); err != nil {
+	v, err := e.volumeOf(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.instances(v).Clear(ctx, r); err != nil { // its record stays
 		return nil, err
 	}
 	return e.recover(ctx, instance.Order{Name: r.Name, Spec: r.Spec})

@@ -82,6 +82,17 @@ func (s *Store) Recover(ctx context.Context, o Order, made Made, size int64, fil
 	return i, s.make(ctx, i, "", size, func() error { return fill(ctx, i) })
 }
 
+// Restore makes an instance of what an archive has of another one, which made says: its software is that of the
+// order, and accounts, port and server id are its own. fill makes its data directory, which takes size bytes
+// at most with all that it needs meanwhile.
+func (s *Store) Restore(ctx context.Context, o Order, made Made, size int64, fill func(context.Context, *Instance) error) (*Instance, error) {
+	i := s.blank(o.Name, o.Spec)
+	i.Passing = o.Passing
+	i.Server, i.PageSize, i.Origin = o.Server, made.PageSize, "restored from "+o.Spec.Restored.Archive
+	i.Endpoint.Login, i.Endpoint.Database = o.App, made.Endpoint.Database
+	return i, s.make(ctx, i, "", size, func() error { return fill(ctx, i) })
+}
+
 // Branch makes an instance called name from the data of parent as it is now. how says
 // how to copy it while parent's server runs; the zero value is for one that does not.
 // The new instance has its own accounts, port and server id. settle, if not nil, does what
@@ -92,7 +103,7 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 	}
 	spec := parent.Spec
 	// A branch is thrown away: it has no archive.
-	spec.Durable, spec.Archive, spec.RecoverWithin, spec.History = "", nil, "", ""
+	spec.Durable, spec.Archive, spec.RecoverWithin, spec.History, spec.Restored = "", nil, "", "", nil
 	spec.From, spec.Key, spec.Port, spec.PasswordFile = []image.Source{{Kind: image.FromInstance, Name: parent.Name}}, "", 0, ""
 	i := s.blank(name, spec)
 	i.Server, i.Origin, i.PageSize = parent.Server, "branch of "+parent.Name, parent.PageSize
@@ -138,13 +149,19 @@ func (s *Store) make(ctx context.Context, i *Instance, src string, size int64, c
 	if err := checkFree(i.Dir); err != nil {
 		return fmt.Errorf("make instance %s: %w", i.Name, err)
 	}
+	_, gerr := s.Registry.Get(i.Name)
+	known := gerr == nil // one that is made again, and is to be tried again if that fails
 	// A directory without a record is what a killed `up` left.
 	if err := s.Volume.Remove(ctx, i.Dir); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("make instance %s: %w", i.Name, errors.Join(err, s.Remove(context.WithoutCancel(ctx), &i.Record)))
+			remove := s.Remove
+			if known {
+				remove = s.Clear
+			}
+			err = fmt.Errorf("make instance %s: %w", i.Name, errors.Join(err, remove(context.WithoutCancel(ctx), &i.Record)))
 		}
 	}()
 	// Not MkdirAll: in a volume that was removed just now nothing is to be made. And with
@@ -176,6 +193,16 @@ func (s *Store) make(ctx context.Context, i *Instance, src string, size int64, c
 // Remove removes a stopped instance with all its files, and its record last. It
 // may be called more than once.
 func (s *Store) Remove(ctx context.Context, r *Record) error {
+	if err := s.Clear(ctx, r); errors.Is(err, ErrHeld) {
+		return err
+	} else if derr := s.Registry.Delete(r.Name); err != nil || derr != nil {
+		return errors.Join(err, derr)
+	}
+	return nil
+}
+
+// Clear removes the files of a stopped instance, and leaves its record.
+func (s *Store) Clear(ctx context.Context, r *Record) error {
 	if err := checkFree(r.Dir); err != nil {
 		return fmt.Errorf("remove instance %s: %w", r.Name, err)
 	}
@@ -189,7 +216,7 @@ func (s *Store) Remove(ctx context.Context, r *Record) error {
 			errs = append(errs, fmt.Errorf("remove instance %s: %w", r.Name, err))
 		}
 	}
-	return errors.Join(append(errs, s.Registry.Delete(r.Name))...)
+	return errors.Join(errs...)
 }
 
 // ErrHeld says that a supervisor lives which the caller has not ended.

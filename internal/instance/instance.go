@@ -51,6 +51,15 @@ type Spec struct {
 	Archive       []string `json:"archive,omitempty"`
 	RecoverWithin string   `json:"recover_within,omitempty"`
 	History       string   `json:"history,omitempty"`
+	// Restored says what of an archive the instance was made of; nil if it was made otherwise.
+	Restored *Restored `json:"restored,omitempty"`
+}
+
+// Restored is a state that an archive has.
+type Restored struct {
+	// Archive is the archive's directory, and At a position: EPOCH:FILE:OFFSET.
+	Archive string `json:"archive"`
+	At      string `json:"at"`
 }
 
 // DurableCommit is the value of --durable by which no acknowledged commit is lost.

@@ -49,13 +49,17 @@ type bar struct {
 
 // Write implements io.Writer.
 func (b *bar) Write(p []byte) (int, error) {
-	b.early += int64(len(p))
+	return len(p), b.add(int64(len(p)))
+}
+
+func (b *bar) add(n int64) error {
+	b.early += n
 	if time.Since(b.began) < settled {
-		return len(p), nil
+		return nil
 	}
 	err := b.Add64(b.early)
 	b.early = 0
-	return len(p), err
+	return err
 }
 
 // Quiet is Bar, but nothing where there is no terminal: for what says a line when it is done.
@@ -65,6 +69,28 @@ func Quiet(talk io.Writer, terminal bool, what string, size int64) io.WriteClose
 	}
 	return Bar(talk, terminal, what, size)
 }
+
+// Meter shows how much of a piece of work is done that tells so itself, in bytes.
+type Meter struct {
+	bar  io.WriteCloser
+	done int64
+}
+
+// NewMeter returns a meter as Quiet shows it.
+func NewMeter(talk io.Writer, terminal bool, what string, size int64) *Meter {
+	return &Meter{bar: Quiet(talk, terminal, what, size)}
+}
+
+// Set says how much is done.
+func (m *Meter) Set(done int64) {
+	if b, ok := m.bar.(*bar); ok && done > m.done {
+		_ = b.add(done - m.done) // of what cannot be shown there is nothing to say
+		m.done = done
+	}
+}
+
+// Close ends it.
+func (m *Meter) Close() error { return m.bar.Close() }
 
 // nothing is written to in vain.
 type nothing struct{ io.Writer }

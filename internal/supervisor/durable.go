@@ -39,7 +39,7 @@ func (s *Supervisor) serveArchive() error {
 	if s.keeper == nil {
 		return nil
 	}
-	if err := s.keeper.Archive.SaveMade(s.inst.Made); err != nil {
+	if err := s.keeper.Archive.SaveMade(s.inst); err != nil {
 		return err
 	}
 	level, interval := s.inst.Spec.Durability()

@@ -1,0 +1,379 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/durable"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/progress"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// RestoreRequest asks for a new instance with the data that a durable one had at some time.
+type RestoreRequest struct {
+	// Source is the name of an instance that is durable, or was and is gone, or the directory of an archive.
+	Source string
+	// Until is where to end; the zero value is the end of the log.
+	Until durable.Until
+	// New is the name of the instance, and Spec what else is asked for of it: no source of data, no name of
+	// an account or of a database, and a Server only where one is given.
+	New  string
+	Spec instance.Spec
+}
+
+// Restored says what was restored.
+type Restored struct {
+	URL string
+	// Archive is the directory of the archive, and Instance the name of the instance that it is of.
+	Archive, Instance string
+	durable.Recovered
+	// Took is how long it took until the instance answered.
+	Took time.Duration
+	// GoesOn says that the new instance goes on with the archive.
+	GoesOn bool
+}
+
+// Restore starts a new instance with what an archive has. Errors match instance.ErrTaken, instance.ErrNotFound,
+// archive.ErrNoArchive, RequestError, and *durable.BrokenError.
+func (e *Engine) Restore(ctx context.Context, q RestoreRequest) (out Restored, err error) {
+	began := time.Now()
+	if err := instance.CheckNew(q.New); err != nil {
+		return out, RequestError{err}
+	}
+	lock, err := e.lockName(ctx, q.New)
+	if err != nil {
+		return out, err
+	}
+	defer lock.Unlock()
+	r, err := e.prepareRestore(ctx, q)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, r.archive.Close()) }()
+	i, err := r.make(ctx)
+	if err != nil {
+		return out, r.explain(err)
+	}
+	if err := r.archive.Close(); err != nil { // the supervisor opens it
+		return out, e.unmake(ctx, i, err)
+	}
+	found := standOf(i)
+	if err := e.start(ctx, i, true); err != nil {
+		return out, found.explain(ctx, err)
+	}
+	if i, err = e.Registry.Open(q.New); err != nil {
+		return out, err
+	}
+	e.noteLogout(i)
+	return Restored{
+		URL: i.Endpoint.URL(), Archive: r.archive.Dir, Instance: r.archive.Manifest.Instance, Recovered: r.done, Took: time.Since(began), GoesOn: r.goesOn,
+	}, nil
+}
+
+// restoration is a Restore at work.
+type restoration struct {
+	e       *Engine
+	source  string
+	until   durable.Until
+	archive *durable.Archive
+	kept    durable.Kept
+	// goesOn says that the instance goes on with the archive, which is locked: it is the old one again, with
+	// its accounts and its port.
+	goesOn bool
+	order  instance.Order
+	volume volume.Volume
+	room   int64
+	done   durable.Recovered
+}
+
+// prepareRestore finds everything out that there is to find out before anything is made.
+func (e *Engine) prepareRestore(ctx context.Context, q RestoreRequest) (_ *restoration, err error) {
+	dir, err := e.findArchive(q.Source)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.checkNew(q, dir); err != nil {
+		return nil, err
+	}
+	r := &restoration{e: e, source: q.Source, until: q.Until, order: instance.Order{Name: q.New, Spec: q.Spec}}
+	if err := r.open(ctx, dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(r.explain(err), r.archive.Close())
+		}
+	}()
+	for _, step := range []func(context.Context) error{r.plan, r.specify, r.findServer, r.findVolume} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// findArchive is the directory of the archive that is called by the name of its instance, or by its own.
+func (e *Engine) findArchive(source string) (string, error) {
+	if strings.Contains(source, "://") {
+		return "", RequestError{fmt.Errorf("restore %s: the archive must be a directory\nhint: ramaria restore DIR --as NAME", source)}
+	}
+	if instance.CheckName(source) != nil {
+		return filepath.Abs(source)
+	}
+	r, err := e.Registry.Get(source)
+	if err == nil && levelOf(r.Spec).Durable() {
+		return e.archiveDir(source, r.Spec), nil
+	}
+	if err != nil && !errors.Is(err, instance.ErrNotFound) {
+		return "", err
+	}
+	dir := e.defaultArchive(source)
+	if durable.Exists(dir) {
+		return dir, nil
+	}
+	if err == nil {
+		return "", fmt.Errorf("restore %s: the instance is not durable, and has no archive: %w\nhint: ramaria branch %s NEW copies it as it is now", source, archive.ErrNoArchive, source)
+	}
+	hint := "ramaria restore DIR names an archive by its directory"
+	if abs, err := filepath.Abs(source); err == nil && durable.Exists(abs) {
+		hint = "ramaria restore ./" + source + " is the directory"
+	}
+	return "", fmt.Errorf("restore %s: no such instance, and none of that name has left an archive in %s: %w\nhint: %s", source, dir, archive.ErrNoArchive, hint)
+}
+
+// checkNew refuses a name that is taken.
+func (e *Engine) checkNew(q RestoreRequest, dir string) error {
+	r, err := e.Registry.Get(q.New)
+	if errors.Is(err, instance.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if levelOf(r.Spec).Durable() && sameDir(e.archiveDir(r.Name, r.Spec), dir) {
+		return fmt.Errorf("restore instance %s: %w by the instance itself\nhint: --as NEW puts another one beside it; ramaria down %s --rm removes it and leaves its archive, which ramaria restore %s --as %s --durable brings back",
+			q.New, instance.ErrTaken, q.New, dir, q.New)
+	}
+	return instance.TakenError(q.New)
+}
+
+// sameDir reports whether two paths are one directory.
+func sameDir(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// archiveUser is the instance of this home whose archive is in a directory; nil if it is of none.
+func (e *Engine) archiveUser(dir string) (*instance.Record, error) {
+	records, err := e.Registry.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		if levelOf(r.Spec).Durable() && sameDir(e.archiveDir(r.Name, r.Spec), dir) {
+			return r, nil
+		}
+	}
+	return nil, nil
+}
+
+// open opens the archive: to write to it if the new instance is to go on with it.
+func (r *restoration) open(ctx context.Context, dir string) (err error) {
+	a, err := durable.OpenReading(dir)
+	if errors.Is(err, archive.ErrNoArchive) {
+		if fi, serr := os.Stat(dir); serr == nil && fi.IsDir() {
+			return fmt.Errorf("restore %s: %w in it: it has no manifest.json\nhint: ramaria restore DIR, which is what --archive was given, or below %s", r.source, archive.ErrNoArchive, filepath.Dir(r.e.defaultArchive(r.order.Name)))
+		}
+		return fmt.Errorf("restore %s: %w: there is no such directory", r.source, archive.ErrNoArchive)
+	}
+	if err != nil {
+		return err
+	}
+	r.archive = a
+	spec, name := &r.order.Spec, r.order.Name
+	if !levelOf(*spec).Durable() {
+		return nil
+	}
+	if len(spec.Archive) == 0 && a.Manifest.Instance == name && !sameDir(dir, r.e.defaultArchive(name)) {
+		spec.Archive = []string{dir} // it is this instance's, wherever it lies
+	}
+	if !sameDir(dir, r.e.archiveDir(name, *spec)) {
+		return r.e.checkDurable(name, *spec, false)
+	}
+	if err := r.e.checkDurable(name, *spec, true); err != nil {
+		return err
+	}
+	user, err := r.e.archiveUser(dir)
+	if err != nil {
+		return err
+	}
+	if user != nil {
+		return RequestError{fmt.Errorf("restore instance %s: %s is the archive of instance %s, and an archive goes on with one\nhint: --archive DIR, a new directory, begins another; without --durable none is needed", name, dir, user.Name)}
+	}
+	r.goesOn = true
+	if r.archive, err = durable.Open(ctx, dir); errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w\nhint: --archive DIR begins an archive where it can be written", err)
+	}
+	return err
+}
+
+// plan makes sure that there is a way to what is asked for.
+func (r *restoration) plan(context.Context) (err error) {
+	if t := r.until.Time; t.After(time.Now().Add(time.Second)) {
+		return RequestError{fmt.Errorf("restore %s as of %s: that is still to come\nhint: without --at it is the last moment", r.source, t.Local().Format(time.DateTime))}
+	}
+	plans, err := durable.Plans(r.archive.Manifest, r.until)
+	if err != nil {
+		return err
+	}
+	r.room, err = r.archive.Room(plans[0])
+	return err
+}
+
+// specify completes what was asked for by what the archive says.
+func (r *restoration) specify(context.Context) (err error) {
+	if r.kept, err = r.archive.Made(); err != nil {
+		return err
+	}
+	spec := &r.order.Spec
+	set := maps.Clone(r.kept.Spec.Set)
+	if set == nil {
+		set = map[string]string{}
+	}
+	maps.Copy(set, spec.Set)
+	spec.Set = set
+	spec.User, spec.Database = r.kept.Endpoint.User, r.kept.Endpoint.Database
+	spec.Confine = cmp.Or(spec.Confine, r.kept.Spec.Confine)
+	spec.Restored = &instance.Restored{Archive: r.archive.Dir}
+	if r.goesOn && spec.PasswordFile == "" {
+		return nil // its account is the one of before
+	}
+	r.order.App, err = login(*spec)
+	r.kept.Endpoint.Login = r.order.App
+	return err
+}
+
+// findServer finds software that can replay the log: of the series that wrote it, and no older.
+func (r *restoration) findServer(ctx context.Context) error {
+	old := r.kept.Server
+	text := cmp.Or(r.order.Spec.Server, string(old.Flavour)+":"+old.Version.Series())
+	srv, err := r.e.Finder().Find(ctx, text)
+	if err != nil {
+		return fmt.Errorf("%w\nhint: %s wrote the archive, and its series replays it", err, old.Name())
+	}
+	if srv.Flavour != old.Flavour || srv.Version.Series() != old.Version.Series() || srv.Version.Patch < old.Version.Patch {
+		return RequestError{fmt.Errorf("restore %s: %s wrote it, and what is there is %s: a log is replayed by the series that wrote it, and by no older version\nhint: ramaria server fetch %s:%s; without --server it is found",
+			r.source, old.Name(), srv.Name(), old.Flavour, old.Version.Series())}
+	}
+	if err := srv.CheckSet(r.order.Spec.Set, r.order.Spec.Log == instance.LogOff, levelOf(r.order.Spec)); err != nil {
+		return RequestError{err}
+	}
+	r.order.Server, r.order.Spec.Server = srv, text
+	return nil
+}
+
+func (r *restoration) findVolume(ctx context.Context) (err error) {
+	if err := checkFileLimit(); err != nil {
+		return err
+	}
+	if r.volume, err = r.e.openVolume(ctx, r.order.Spec.Volume); err != nil {
+		return err
+	}
+	return errors.Join(r.e.sweep(ctx, r.volume), r.e.sweepTempMarks(ctx))
+}
+
+// make makes the instance, and what there is to be of its archive.
+func (r *restoration) make(ctx context.Context) (_ *instance.Instance, err error) {
+	store, made := r.e.instances(r.volume), r.kept.Made
+	if r.goesOn {
+		return store.Recover(ctx, r.order, made, r.room, func(ctx context.Context, i *instance.Instance) error {
+			if err := r.fill(ctx, i); err != nil {
+				return err
+			}
+			if r.done.More || r.done.Epoch != r.archive.Manifest.Last().Number {
+				return r.archive.Begin(ctx, i, r.e.Places.Keys())
+			}
+			return r.archive.GoOn(i, r.done)
+		})
+	}
+	made.Durable = nil
+	i, err := store.Restore(ctx, r.order, made, r.room, r.fill)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.e.beginArchive(ctx, i); err != nil {
+		return nil, r.e.unmake(ctx, i, err)
+	}
+	return i, nil
+}
+
+// fill makes the data directory.
+func (r *restoration) fill(ctx context.Context, i *instance.Instance) (err error) {
+	show := r.e.meters("restoring " + i.Name)
+	r.done, err = r.archive.FillUntil(ctx, i, r.until, show.progress, func(text string) { r.e.note("%s", text) })
+	show.close()
+	i.Spec.Restored.At = durable.FormatPosition(r.done.Epoch, r.done.End)
+	return err
+}
+
+// explain says what can be restored instead of what cannot.
+func (r *restoration) explain(err error) error {
+	return explainRestore(err, r.source, fmt.Sprintf("ramaria restore %s --at-position %%s --as %s", r.source, r.order.Name))
+}
+
+// explainRestore says of an error of a recovery from a source what can be done; command is a format with the
+// position that is restored by it.
+func explainRestore(err error, source, command string) error {
+	var early *durable.EarlyError
+	var none *durable.NoPositionError
+	var broken *durable.BrokenError
+	switch {
+	case errors.As(err, &early):
+		return RequestError{fmt.Errorf("restore %s: %w", source, early)}
+	case errors.As(err, &none):
+		return RequestError{fmt.Errorf("restore %s: %w", source, none)}
+	case errors.As(err, &broken):
+		return fmt.Errorf("%w\nhint: the archive stays as it is; "+command+" restores all that is before", err, durable.FormatPosition(broken.Epoch, broken.At))
+	}
+	return err
+}
+
+// meters are the bars of a recovery, one after the other.
+type meters struct {
+	e       *Engine
+	of      string
+	what    string
+	current *progress.Meter
+}
+
+func (e *Engine) meters(of string) *meters { return &meters{e: e, of: of} }
+
+// progress is a durable.Progress.
+func (m *meters) progress(what string, done, total int64) {
+	if what != m.what {
+		m.close()
+		w, terminal := m.e.progress()
+		m.what, m.current = what, progress.NewMeter(w, terminal, m.of+": "+what, total)
+	}
+	m.current.Set(done)
+}
+
+func (m *meters) close() {
+	if m.current != nil {
+		_ = m.current.Close() // nothing of it stays
+	}
+}
