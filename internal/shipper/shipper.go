@@ -44,7 +44,7 @@ type Shipper struct {
 	Log       Log
 	// Acks is told how far the log lasts; nil if no commit waits for that.
 	Acks Acks
-	// Interval is how long bytes may wait until they are appended; 0 not at all.
+	// Interval is within what time bytes are to be appended; 0 at once.
 	Interval time.Duration
 	// Trouble is called with the error of an attempt to append, and with nil when one has succeeded
 	// after that. Until then commits wait.
@@ -141,8 +141,9 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 			return err
 		}
 		if n > 0 {
-			if s.Interval > 0 {
-				if err := pause(ctx, s.Interval); err != nil {
+			// A full buffer leaves something behind. The other half of the interval is for the append.
+			if s.Interval > 0 && n < len(r.buf) {
+				if err := pause(ctx, s.Interval/2); err != nil {
 					return nil
 				}
 			}
