@@ -70,6 +70,7 @@ var Packages = []Package{
 		`TestWrongRowFailsTheRun(/.*)?`,
 	}},
 	{Path: "internal/bench/scenario/sort", Least: 5, Later: []string{`TestSortOnRealServers/mysql:9.7`}},
+	{Path: "internal/bench/scenario/durable", Least: 8, Later: []string{`Test(Durable|Recovery)OnRealServers/mysql:9.7`}},
 	{Path: "internal/bench/scenario/engines", Least: 4, Later: []string{`TestEnginesOnRealServers/mysql:9.7`}},
 	{Path: "internal/bench/scenario/suite", Least: 7},
 	{Path: "internal/bench/scenario/memory", Least: 1},
@@ -219,7 +220,7 @@ var Suites = []Suite{
 // Once are the scripts and tests that are about the machine, the command line or the
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
-	Scripts: []string{"no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-fork", "bench-suite", "bench-output"},
+	Scripts: []string{"no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output"},
 	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestReadme", "TestClients", "TestClientsFromClone",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace"},
 }
