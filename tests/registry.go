@@ -112,7 +112,10 @@ var Packages = []Package{
 	{Path: "internal/bucket", Race: true, Least: 30, Needed: []string{`Test.*`}},
 	{Path: "internal/bucket/s3", Race: true, Least: 12, Needed: []string{`Test.*`}},
 	{Path: "internal/shipper", Race: true, Least: 2, Needed: []string{`Test.*`}},
-	{Path: "internal/replay", Least: 5, Needed: []string{`Test.*`}},
+	{
+		Path: "internal/replay", Least: 30, Needed: []string{`Test.*`},
+		Later: []string{`TestReplayOfLargeTransaction/mysql:9.7`, `TestReplayOfOwnServerID/mysql:9.7`, `TestReplayIsInterrupted/mysql:9.7`},
+	},
 	{Path: "internal/bench/report", Least: 34, Needed: []string{
 		`TestInBrowser(/.*)?`,
 		`TestLayoutFaultsAreSeen(/.*)?`,

@@ -31,7 +31,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "innodb_redo_log_capacity", value: "100M", stages: Run, log: unlogged, since: Version{8, 0, 30}, why: "the server's default. --log off is for who writes hard; --set innodb_redo_log_capacity=16M takes 84 MB less once that much was written"},
 	{name: "innodb_log_file_size", value: "8M", stages: Run | Bootstrap, until: Version{8, 0, 30}, why: "there are two of these: 16M of redo log"},
 	{name: "innodb_redo_log_capacity", value: "128M", stages: Build, since: Version{8, 0, 30}, why: "fewer checkpoints while loading; the image gets a new, small one"},
-	{name: "innodb_redo_log_capacity", value: "512M", stages: Replay, since: Version{8, 0, 30}, why: "few checkpoints; the next start makes a small one"},
+	{name: "innodb_redo_log_capacity", value: "128M", stages: Replay, since: Version{8, 0, 30}, why: "few checkpoints; the next start makes a small one"},
 	{name: "innodb_log_file_size", value: "64M", stages: Build | Replay, until: Version{8, 0, 30}, why: "fewer checkpoints while loading; the image gets a new, small one"},
 	{name: "innodb_log_buffer_size", value: "1M", stages: Run | Bootstrap, why: "writing the log out costs a memory copy only: 60 MB less resident than with the default of 64M"},
 	{name: "innodb_buffer_pool_size", value: "128M", stages: Run, why: "pages are resident once used; the supervisor raises it while the data that is worked on is larger. A larger one costs 8 % of it at once"},
