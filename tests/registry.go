@@ -57,6 +57,7 @@ var Packages = []Package{
 		`TestBranchesWaitForEachOther(/.*)?`,
 		`Test(Killed)?Rewind(/.*)?`,
 		`TestKilledReset(/.*)?`,
+		`TestDurable.*`,
 		`TestClients(FromClone)?(/.*)?`,
 	}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
@@ -200,7 +201,9 @@ var Suites = []Suite{
 	{
 		Name:     "durable",
 		Scripts:  []string{"durable", "restore"},
+		Tests:    []string{"TestDurable"},
 		Versions: []string{"durable", "restore"},
+		Flavours: []string{"TestDurable"},
 	},
 	{
 		Name:     "reset",
@@ -232,7 +235,7 @@ var Once = Suite{
 // the main path, and where rights, places or accounts make a difference.
 var OrdinaryUser = []string{
 	"lifecycle", "run", "env", "logout", "odd-home", "new-home", "image", "datadir", "confine", "passwordless", "branch", "rewind", "restore", "db", "wrong-uses", "disk-full",
-	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume-user",
+	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume-user", "durable",
 }
 
 // On returns what of a suite runs on a server.

@@ -44,6 +44,10 @@ type Keeper struct {
 // next start archives, if its data is still in RAM.
 const lastPatience = 10 * time.Second
 
+// stalled is how long an append may take before a warning says so, and slow how long before a server
+// that is to shut down does not count on it.
+const stalled, slow = 2 * time.Second, 500 * time.Millisecond
+
 // ErrBehind says that what an instance has in RAM lacks some of what the archive has.
 var ErrBehind = errors.New("its data in RAM is not what the archive has")
 
@@ -106,7 +110,8 @@ func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-c
 	k.ship.Interval = interval
 	k.acks = nil
 	if level == server.Acknowledged {
-		k.acks = &acks{socket: k.Instance.Socket(), login: k.Instance.Supervisor, gone: gone}
+		k.acks = &acks{socket: k.Instance.Socket(), login: k.Instance.Supervisor, still: k.ship.Still}
+		k.acks.begin(gone)
 		k.ship.Acks = k.acks
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -153,13 +158,6 @@ func (k *Keeper) trim() error {
 	return k.log.Cut(archive.Position{File: end.File, Offset: fi.Size()})
 }
 
-// HangUp ends the connection by which commits go on: the server shuts down.
-func (k *Keeper) HangUp() {
-	if k.acks != nil {
-		k.acks.hangUp()
-	}
-}
-
 // Needs is the position in the server's log from which on the archive still needs it.
 func (k *Keeper) Needs() binlog.Position {
 	p := k.ship.Shipped()
@@ -178,7 +176,26 @@ func PositionText(epoch uint32, p archive.Position) string { return fmt.Sprintf(
 func (k *Keeper) Trouble() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return errors.Join(k.ended, k.trouble)
+	err := errors.Join(k.ended, k.trouble)
+	if busy := k.ship.Busy(); err == nil && busy > stalled {
+		err = fmt.Errorf("a write to it takes %s already", busy.Round(time.Second))
+	}
+	return err
+}
+
+// Answers reports whether the archive takes what is appended, without much delay.
+func (k *Keeper) Answers() bool { return k.Trouble() == nil && k.ship.Busy() < slow }
+
+// Settled reports whether the archive has all that the log has now: what no commit of the server
+// changes meanwhile.
+func (k *Keeper) Settled() bool {
+	p := k.ship.Shipped()
+	files, err := binlog.Files(k.Instance.DataDir(), server.BinlogName)
+	if err != nil || len(files) == 0 || files[len(files)-1] != k.Needs().File {
+		return false
+	}
+	fi, err := os.Lstat(filepath.Join(k.Instance.DataDir(), files[len(files)-1]))
+	return err == nil && fi.Size() == p.Offset
 }
 
 func (k *Keeper) troubled(err error) {
@@ -198,11 +215,15 @@ func (k *Keeper) Stop(ctx context.Context) error {
 	if k.cancel == nil {
 		return nil
 	}
-	k.cancel()
-	<-k.done
-	k.cancel = nil
 	ctx, cancel := context.WithTimeout(ctx, lastPatience)
 	defer cancel()
+	k.cancel()
+	select {
+	case <-k.done:
+	case <-ctx.Done():
+		return fmt.Errorf("archive what the server wrote last: a write takes longer than %s", lastPatience)
+	}
+	k.cancel = nil
 	if _, err := k.ship.Catch(ctx); err != nil {
 		return fmt.Errorf("archive what the server wrote last: %w", err)
 	}

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"sync"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/api"
@@ -61,6 +58,29 @@ func (s *Supervisor) stopArchive(ctx context.Context) error {
 	return err
 }
 
+const (
+	// settlePatience is how long statements that write may hold up a stop: what they have done is
+	// rolled back then.
+	settlePatience = 2 * time.Second
+	// settlePause is the pause between two looks whether the archive has the log.
+	settlePause = 5 * time.Millisecond
+)
+
+// settleArchive keeps the server from committing, for as long as the connection lives that it
+// returns, and waits until the archive has what was committed: a server that shuts down lets commits
+// go on that wait for it. It reports whether the archive works.
+func (s *Supervisor) settleArchive(ctx context.Context) bool {
+	limited, cancel := context.WithTimeout(ctx, settlePatience)
+	defer cancel()
+	if _, err := s.db.ExecContext(limited, "FLUSH TABLES WITH READ LOCK"); err != nil {
+		s.log.Warn("statements that run keep the server from settling before it stops", "error", err)
+	}
+	for !s.keeper.Settled() && limited.Err() == nil && s.keeper.Trouble() == nil {
+		time.Sleep(settlePause)
+	}
+	return s.keeper.Answers()
+}
+
 // archiveWarning is what there is to say of the archive, "" for nothing.
 func (s *Supervisor) archiveWarning() string {
 	if s.keeper == nil {
@@ -81,38 +101,4 @@ func (s *Supervisor) refuseDurable(what, why string) error {
 // needsThrownAway refuses the pool: what its resets do is in no log.
 func (s *Supervisor) needsThrownAway() error {
 	return s.refuseDurable("use templates", fmt.Sprintf("resets are in no log, so that recovery could not repeat them\nhint: ramaria branch %s NAME takes milliseconds, and has templates", s.inst.Name))
-}
-
-// hangUpInterval is the time between two looks at whether a server has begun to shut down.
-const hangUpInterval = 50 * time.Millisecond
-
-// hangUpInTime ends the connection by which commits go on when the server has begun to shut down, and no
-// sooner, until the function that it returns is called.
-func (s *Supervisor) hangUpInTime() (stop func()) {
-	if s.keeper == nil {
-		return func() {}
-	}
-	done := make(chan struct{})
-	var group sync.WaitGroup
-	group.Go(func() {
-		ticker := time.NewTicker(hangUpInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				s.hangUpIfShutting()
-			}
-		}
-	})
-	return func() { close(done); group.Wait() }
-}
-
-// hangUpIfShutting ends that connection if the server takes no new ones any more: its socket is removed
-// first of all.
-func (s *Supervisor) hangUpIfShutting() {
-	if _, err := os.Lstat(s.inst.Socket()); errors.Is(err, fs.ErrNotExist) {
-		s.keeper.HangUp()
-	}
 }

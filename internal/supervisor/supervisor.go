@@ -372,20 +372,18 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 	if err := s.enter(instance.State{Phase: instance.Stopping, SupervisorPID: os.Getpid(), ServerPID: s.proc.PID()}); err != nil {
 		s.log.Error("cannot write state", "error", err)
 	}
-	// The clean shutdown waits for no connection, our own least of all.
 	s.closePool()
-	s.closeDB()
-	if s.keeper != nil && s.keeper.Trouble() != nil {
+	if s.keeper != nil && !s.settleArchive(ctx) {
 		// A server that shuts down answers the commits that wait, and these are not on disk.
 		s.killedFor = "the log could not be archived when it was to stop: its server was killed, and recovers at its next start"
 		s.log.Warn(s.killedFor)
 		s.proc.Kill()
 		return s.ended()
 	}
-	stopHanging := s.hangUpInTime()
-	err := s.proc.Stop(ctx)
-	stopHanging()
-	return errors.Join(err, s.ended())
+	if s.keeper == nil {
+		s.closeDB() // the clean shutdown waits for no connection, our own least of all
+	}
+	return errors.Join(s.proc.Stop(ctx), s.ended())
 }
 
 // Kill ends the server at once, for an instance that goes with it.

@@ -69,9 +69,6 @@ func (w *watch) look(ctx context.Context) time.Duration {
 		w.proc.Kill()
 		return watchInterval
 	}
-	if w.keeper != nil {
-		w.hangUpIfShutting() // by SHUTDOWN
-	}
 	w.note("cannot watch the volume", w.lookAtRoom())
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
