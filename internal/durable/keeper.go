@@ -48,15 +48,16 @@ const lastPatience = 10 * time.Second
 // that is to shut down does not count on it.
 const stalled, slow = 2 * time.Second, 500 * time.Millisecond
 
-// ErrBehind says that what an instance has in RAM lacks some of what the archive has.
-var ErrBehind = errors.New("its data in RAM is not what the archive has")
-
 // Keep begins to keep an instance whose server does not run yet: what is in its log and not in the
-// archive is archived. The error matches ErrBehind if the instance is to be recovered.
-func Keep(ctx context.Context, a *Archive, i *instance.Instance, policy Policy, log *slog.Logger) (_ *Keeper, err error) {
+// archive is archived. boot is the id of the machine's start. The error matches ErrBehind if the instance is to be recovered.
+func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, policy Policy, log *slog.Logger) (_ *Keeper, err error) {
 	k := &Keeper{Archive: a, Instance: i, Log: log, Policy: policy}
-	epoch, err := a.epochOf(i)
-	if err != nil {
+	if err := a.fits(i, boot); err != nil {
+		return nil, err
+	}
+	epoch := i.Durable.Epoch
+	i.Durable.Boot = boot
+	if err := i.Save(); err != nil {
 		return nil, err
 	}
 	id := a.Manifest.LogID(epoch)
@@ -87,18 +88,6 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, policy Policy, 
 		return nil, err
 	}
 	return k, nil
-}
-
-// epochOf is the epoch that the data of an instance belongs to, if that is the one that goes on.
-func (a *Archive) epochOf(i *instance.Instance) (uint32, error) {
-	last := a.Manifest.Last()
-	switch {
-	case i.Durable == nil || i.Durable.Archive != a.Manifest.ID.String():
-		return 0, fmt.Errorf("%w: the archive in %s is another instance's", ErrBehind, a.Dir)
-	case last == nil || last.Number != i.Durable.Epoch:
-		return 0, fmt.Errorf("%w: it is of epoch %d", ErrBehind, i.Durable.Epoch)
-	}
-	return last.Number, nil
 }
 
 // Serve follows the log of the server that runs now, until Stop or until it ends. At the level Acknowledged
@@ -144,7 +133,7 @@ func (k *Keeper) trim() error {
 	if end == (archive.Position{}) {
 		return nil
 	}
-	path := filepath.Join(k.Instance.DataDir(), fmt.Sprintf("%s.%06d", server.BinlogName, end.File))
+	path := filepath.Join(k.Instance.DataDir(), serverLog(end.File))
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("follow the binary log: %w: %s is not there", shipper.ErrOther, filepath.Base(path))
@@ -161,7 +150,7 @@ func (k *Keeper) trim() error {
 // Needs is the position in the server's log from which on the archive still needs it.
 func (k *Keeper) Needs() binlog.Position {
 	p := k.ship.Shipped()
-	return binlog.Position{File: fmt.Sprintf("%s.%06d", server.BinlogName, max(1, p.File)), Offset: p.Offset}
+	return binlog.Position{File: serverLog(max(1, p.File)), Offset: p.Offset}
 }
 
 // PositionText is a position in the log of the epoch that goes on, as commands take it.
@@ -238,29 +227,4 @@ func (k *Keeper) Close() error {
 		k.cancel = nil
 	}
 	return errors.Join(k.log.Close(), k.Archive.Close())
-}
-
-// Fits says why what an instance has in RAM, whose server does not run, is not all that its archive
-// has; "" if it is.
-func Fits(dir string, m *archive.Manifest, i *instance.Instance) (why string, err error) {
-	a := &Archive{Dir: dir, Disk: archive.OSDisk{Dir: dir}, Manifest: m}
-	epoch, err := a.epochOf(i)
-	if err != nil {
-		return err.Error(), nil //nolint:nilerr // it is the answer
-	}
-	end, _, err := archive.EndOf(a.Disk, m.LogID(epoch))
-	if err != nil || end == (archive.Position{}) {
-		return "", err
-	}
-	name := fmt.Sprintf("%s.%06d", server.BinlogName, end.File)
-	fi, err := os.Lstat(filepath.Join(i.DataDir(), name))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("its log lacks %s, which the archive has", name), nil
-	case err != nil:
-		return "", fmt.Errorf("compare the log with the archive: %w", err)
-	case fi.Size() < end.Offset:
-		return fmt.Sprintf("%s of its log has %d bytes, and the archive has %d of it", name, fi.Size(), end.Offset), nil
-	}
-	return "", nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/durable"
+	"github.com/ramaria-db/ramaria/internal/host"
 )
 
 // archiveConsumer is the archive as a consumer of the binary log.
@@ -25,7 +26,11 @@ func (s *Supervisor) openArchive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.keeper, err = durable.Keep(ctx, a, s.inst, durable.PolicyOf(s.inst.Spec, s.inst.Server.Family()), s.log); err != nil {
+	boot, err := host.Host{}.BootID()
+	if err != nil {
+		return errors.Join(err, a.Close())
+	}
+	if s.keeper, err = durable.Keep(ctx, a, s.inst, boot, durable.PolicyOf(s.inst.Spec, s.inst.Server.Family()), s.log); err != nil {
 		return errors.Join(err, a.Close())
 	}
 	return nil
