@@ -14,6 +14,9 @@ const (
 	compactFrom = 16
 	// mostSent is how many bytes go up for a hundred of the log, at most, with what was sent before.
 	mostSent = 110
+	// smallWhole is what may always go up once more, in bytes: it is less than the headers of the
+	// requests for so many parts.
+	smallWhole = 1 << 20
 )
 
 // ended notes that a segment is in the bucket, all of it.
@@ -59,7 +62,7 @@ func (f *files) compactOne(ctx context.Context, s span) error {
 	if err != nil {
 		return err
 	}
-	if sl.To != s.to || sent > sl.Bytes*mostSent/100 {
+	if sl.To != s.to {
 		return nil
 	}
 	b, err := f.Store.Get(ctx, first.name())
@@ -71,7 +74,7 @@ func (f *files) compactOne(ctx context.Context, s span) error {
 		return err
 	}
 	p := part{span: s, after: head.after, before: head.before, made: time.Now(), blocks: sl.Blocks}
-	if b = p.encode(f.Archive); sent+int64(len(b)) > sl.Bytes*mostSent/100 {
+	if b = p.encode(f.Archive); len(b) > smallWhole && sent+int64(len(b)) > sl.Bytes*mostSent/100 {
 		return nil
 	}
 	if err := f.again(ctx, atFiles, func(ctx context.Context) error { return f.Store.Put(ctx, s.name(), b) }); err != nil {

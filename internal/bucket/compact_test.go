@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 )
@@ -39,6 +38,7 @@ func slowly(t *testing.T, l *local, s Store, event func(int) []byte) *Mirror {
 // TestCompact: the many parts of a segment that has filled slowly become one, whatever is killed
 // meanwhile, and the mirror goes on.
 func TestCompact(t *testing.T) {
+	t.Parallel()
 	l := newLocal(t)
 	s := newMemory()
 	l.base(map[string][]byte{})
@@ -52,7 +52,7 @@ func TestCompact(t *testing.T) {
 	if len(whole) != many || many < compactFrom {
 		t.Fatalf("%d parts, and %d", many, len(whole))
 	}
-	for n := 1; ; n++ {
+	for n := 1; ; n += 1 + n/4 {
 		ctx, kill := context.WithCancel(t.Context())
 		s.set(nil, func(k int, _, _ string) error {
 			if k >= n {
@@ -87,6 +87,7 @@ func TestCompact(t *testing.T) {
 func TestCompactByItself(t *testing.T) {
 	for name, noise := range map[string]bool{"text": false, "encrypted": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			l := newLocal(t)
 			s := newMemory()
 			m := l.mirror(s)
@@ -106,18 +107,16 @@ func TestCompactByItself(t *testing.T) {
 				caught(t, m)
 			}
 			parts := func() int { return len(s.names(segmentPrefix(1, 1))) }
-			for range 60 {
-				if parts() == 1 {
-					break
-				}
-				time.Sleep(50 * time.Millisecond)
-			}
-			if n := parts(); !noise && n != 1 || noise && n < compactFrom {
-				t.Errorf("%d parts", n)
+			l.append(10) // so that a pass of the files has ended when its manifest is there
+			if !noise {
+				eventually(t, "they are put together", func() bool { return parts() == 1 })
 			}
 			l.base(map[string][]byte{})
 			published(t, l, s)
 			restored(t, l, s)
+			if n := parts(); noise && n < compactFrom {
+				t.Errorf("%d parts", n)
+			}
 			var sent int64
 			s.mu.Lock()
 			sent = s.sent
@@ -130,4 +129,31 @@ func TestCompactByItself(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCompactSmall: commits of some hundred bytes, each in a part of its own, become one part.
+func TestCompactSmall(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	s := newMemory()
+	l.base(map[string][]byte{})
+	slowly := l.mirror(s)
+	if err := slowly.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 40 {
+		l.append(300)
+		if err := slowly.Catch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := len(s.names(segmentPrefix(1, 1)))
+	f := &files{Mirror: slowly}
+	if err := f.compactOne(t.Context(), span{epoch: 1, segment: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if after := len(s.names(segmentPrefix(1, 1))); before < 40 || after != 1 {
+		t.Errorf("%d parts became %d", before, after)
+	}
+	restored(t, l, s)
 }

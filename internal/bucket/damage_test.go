@@ -7,13 +7,12 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 )
 
-// filled is a bucket with a bit of everything.
-func filled(t *testing.T) (*local, *memory) {
+// filled is a bucket with a bit of everything; the first log has that much more.
+func filled(t *testing.T, more int) (*local, *memory) {
 	t.Helper()
 	l := newLocal(t)
 	s := newMemory()
@@ -25,7 +24,7 @@ func filled(t *testing.T) (*local, *memory) {
 			t.Fatal(err)
 		}
 		if i == 2 {
-			grow(l, 17<<20)
+			grow(l, more)
 		}
 	}
 	l.epoch(2)
@@ -41,7 +40,8 @@ func filled(t *testing.T) (*local, *memory) {
 
 // TestFlippedBit: a bit that has flipped in any object is found, and the error names the object.
 func TestFlippedBit(t *testing.T) {
-	_, s := filled(t)
+	t.Parallel()
+	_, s := filled(t, 0)
 	for _, name := range s.names("") {
 		whole := s.objects[name]
 		for _, at := range []int{0, 5, 20, 42, len(whole) - 1} {
@@ -66,7 +66,8 @@ func TestFlippedBit(t *testing.T) {
 // TestMissingObject: so is one that is missing, but for the last part of a log, which the bucket may
 // not have had yet.
 func TestMissingObject(t *testing.T) {
-	l, s := filled(t)
+	t.Parallel()
+	l, s := filled(t, 17<<20)
 	log1, log2 := s.names(logDir(1)), s.names(logDir(2))
 	lasts := log1[len(log1)-1] + " " + log2[len(log2)-1]
 	for _, name := range s.names("") {
@@ -115,7 +116,8 @@ func TestMissingSegment(t *testing.T) {
 
 // TestChangedObject: an object under another's name, and one that is cut off.
 func TestChangedObject(t *testing.T) {
-	_, s := filled(t)
+	t.Parallel()
+	_, s := filled(t, 0)
 	all := s.names("")
 	for i, name := range all {
 		whole := s.objects[name]
@@ -132,6 +134,7 @@ func TestChangedObject(t *testing.T) {
 // TestLateUploads: the upload of a killed mirror arrives when another one has gone on from the same
 // place, with other bytes in each part.
 func TestLateUploads(t *testing.T) {
+	t.Parallel()
 	for seed := range 6 {
 		l := newLocal(t)
 		s := newMemory()
@@ -158,12 +161,7 @@ func TestLateUploads(t *testing.T) {
 			}, nil)
 			m := l.mirror(s)
 			stop := start(t, m)
-			for range 200 {
-				if m.Status().Err != nil {
-					break
-				}
-				time.Sleep(5 * time.Millisecond)
-			}
+			eventually(t, "it fails", func() bool { return m.Status().Err != nil })
 			stop()
 			s.set(nil, nil)
 			if held == "" {
@@ -255,7 +253,7 @@ func TestTwoMachines(t *testing.T) {
 
 // TestDownloadGoesOn: one that was cut off goes on, and no directory with something in it is touched.
 func TestDownloadGoesOn(t *testing.T) {
-	l, s := filled(t)
+	l, s := filled(t, 0)
 	to := archive.OSDisk{Dir: t.TempDir()}
 	d := &Download{Store: s, To: to}
 	got := map[string]int{}

@@ -106,6 +106,7 @@ func measure(t testing.TB, wait, d time.Duration, text bool) (r measured) {
 	m := l.mirror(s)
 	m.Linger = 0
 	stop := start(t, m)
+	caught(t, m) // it has found out where it is
 	n, list := stream(l, m, d, text)
 	caught(t, m)
 	stop()

@@ -91,13 +91,34 @@ func (l *local) mirror(s Store) *Mirror {
 	return &Mirror{Archive: testArchive, Local: l.disk, Store: s, Needs: needsOf, Lasts: l.lasts, Linger: 20 * time.Millisecond}
 }
 
-// events are bytes as a server's log has them: half of them text, half of them not.
-func (l *local) events(n int) []byte {
-	b := make([]byte, n)
-	for i := 0; i < n; i += 64 {
-		copy(b[i:], fmt.Sprintf("INSERT INTO orders VALUES (%016x)", l.rng.Uint64()))
+// rows are what events are taken from: text that compresses, as a server's log does.
+var rows = sync.OnceValue(func() []byte {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var b []byte
+	for len(b) < 3<<20 {
+		b = fmt.Appendf(b, "INSERT INTO orders VALUES (%016x)", rng.Uint64())
 	}
 	return b
+})
+
+// events are bytes as a server's log has them.
+func (l *local) events(n int) []byte {
+	b := make([]byte, n)
+	for at := 0; at < n; {
+		from := l.rng.IntN(2 << 20)
+		at += copy(b[at:], rows()[from:from+1<<20])
+	}
+	return b
+}
+
+// eventually waits for what is to come, on a machine that is busy with other things.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
 }
 
 // append appends n bytes.
@@ -204,14 +225,10 @@ func published(t *testing.T, l *local, s Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 600 {
+	eventually(t, "the manifest is in the bucket", func() bool {
 		m, err := loadManifest(context.Background(), s)
-		if err == nil && bytes.Equal(m.Manifest, want) {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatal("the manifest does not come")
+		return err == nil && bytes.Equal(m.Manifest, want)
+	})
 }
 
 // download restores into an empty directory.

@@ -137,6 +137,7 @@ func (m *Mirror) Status() Status {
 
 // set changes the state, and tells who waits for that.
 func (m *Mirror) set(f func(*state)) {
+	m.init()
 	m.mu.Lock()
 	f(&m.state)
 	close(m.changed)
@@ -169,10 +170,7 @@ const (
 
 // Check makes the prefix this archive's, or says why it cannot be: ErrForeign if something else is
 // there. It tries once.
-func (m *Mirror) Check(ctx context.Context) error {
-	m.init()
-	return m.claim(ctx)
-}
+func (m *Mirror) Check(ctx context.Context) error { return m.claim(ctx) }
 
 // Run mirrors until ctx ends, whatever happens to the bucket or on the way there: it tries again.
 func (m *Mirror) Run(ctx context.Context) {

@@ -19,6 +19,7 @@ func pack(l *local, n int) []byte { return l.events(n) }
 // TestRestore mirrors a log while it grows, through several segments, a base backup and an epoch,
 // and restores it from the bucket alone.
 func TestRestore(t *testing.T) {
+	t.Parallel()
 	l := newLocal(t)
 	s := newMemory()
 	m := l.mirror(s)
@@ -27,7 +28,7 @@ func TestRestore(t *testing.T) {
 		l.append(1 + l.rng.IntN(1<<20))
 		m.Notify()
 	}
-	l.base(map[string][]byte{"base/000001.pack": pack(l, 3*chunkSize+17), "base/000001.index": pack(l, 100), "base/000001.empty": {}})
+	l.base(map[string][]byte{"base/000001.pack": pack(l, chunkSize+17), "base/000001.index": pack(l, 100), "base/000001.empty": {}})
 	l.append(100)
 	published(t, l, s)
 	l.append(200)
@@ -41,7 +42,7 @@ func TestRestore(t *testing.T) {
 	if st := m.Status(); st.Err != nil || st.Epoch != 2 || st.Uploaded != l.log.End() {
 		t.Errorf("%+v", st)
 	}
-	if len(s.names(logDir(2))) == 0 || len(s.names("base/")) != 5 {
+	if len(s.names(logDir(2))) == 0 || len(s.names("base/")) != 3 {
 		t.Errorf("the bucket has %v", s.names(""))
 	}
 
@@ -77,6 +78,7 @@ func TestRestore(t *testing.T) {
 func TestKilledAtEveryCall(t *testing.T) {
 	for _, when := range []string{"before", "after"} {
 		t.Run(when, func(t *testing.T) {
+			t.Parallel()
 			l := newLocal(t)
 			s := newMemory()
 			l.append(1000)
@@ -222,6 +224,7 @@ func TestBadStore(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			l := newLocal(t)
 			s := newMemory()
 			behave(l, s)
@@ -254,6 +257,7 @@ func TestBadStore(t *testing.T) {
 
 // TestCuts: the log is cut while what is cut has gone up already.
 func TestCuts(t *testing.T) {
+	t.Parallel()
 	l := newLocal(t)
 	s := newMemory()
 	m := l.mirror(s)
@@ -283,6 +287,7 @@ func TestCuts(t *testing.T) {
 // TestPruned: what the local archive prunes goes from the bucket, after the manifest that does not
 // need it is up.
 func TestPruned(t *testing.T) {
+	t.Parallel()
 	l := newLocal(t)
 	s := newMemory()
 	m := l.mirror(s)
@@ -302,13 +307,10 @@ func TestPruned(t *testing.T) {
 		t.Fatal(err)
 	}
 	published(t, l, s)
-	for range 200 {
-		if len(s.names("base/000001")) == 0 && len(s.names("log/")) < before {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	if len(s.names("base/000001")) > 0 || len(s.names(segmentPrefix(1, 1))) > 0 {
+	eventually(t, "what is not needed is gone", func() bool {
+		return len(s.names("base/000001")) == 0 && len(s.names(segmentPrefix(1, 1))) == 0
+	})
+	if len(s.names("log/")) >= before {
 		t.Errorf("the bucket has %v", s.names(""))
 	}
 	grow(l, 20<<20)
@@ -318,10 +320,11 @@ func TestPruned(t *testing.T) {
 
 // TestManifestChanges: a manifest is replaced while its files go up. It never comes to the bucket.
 func TestManifestChanges(t *testing.T) {
+	t.Parallel()
 	l := newLocal(t)
 	s := newMemory()
 	l.append(100)
-	l.base(map[string][]byte{"base/000001.pack": pack(l, 3*chunkSize)})
+	l.base(map[string][]byte{"base/000001.pack": pack(l, 2*chunkSize+1)})
 	var seen []string
 	once, changed := false, make(chan struct{})
 	s.set(func(_ int, call, name string) error {
@@ -346,15 +349,7 @@ func TestManifestChanges(t *testing.T) {
 	if len(seen) != 1 {
 		t.Errorf("%d manifests went up", len(seen))
 	}
-	for range 100 {
-		if len(s.names("base/000001")) == 0 {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	if names := s.names("base/"); len(names) != 1 {
-		t.Errorf("the bucket has %v", names)
-	}
+	eventually(t, "what is not needed is gone", func() bool { return len(s.names("base/")) == 1 })
 	restored(t, l, s)
 
 	// Another file of the same name and length.
@@ -373,6 +368,7 @@ func grow(l *local, n int) {
 // TestGap: the bucket was away for longer than the local history is. It gets the manifest that does
 // not need the gap first, and what lies before is not read any more.
 func TestGap(t *testing.T) {
+	t.Parallel()
 	l := newLocal(t)
 	s := newMemory()
 	l.append(5000)
@@ -454,10 +450,7 @@ func TestForeign(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			stop := start(t, m)
-			time.Sleep(300 * time.Millisecond)
-			if err := m.Status().Err; !errors.Is(err, ErrForeign) {
-				t.Errorf("the status has %v", err)
-			}
+			eventually(t, "the status says so", func() bool { return errors.Is(m.Status().Err, ErrForeign) })
 			stop()
 			if after := fmt.Sprint(s.names("")); after != before {
 				t.Errorf("it has %s, and had %s", after, before)

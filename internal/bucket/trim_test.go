@@ -12,13 +12,14 @@ import (
 
 // TestTrim restores one of two base backups, and the log from there on.
 func TestTrim(t *testing.T) {
+	t.Parallel()
 	l := newLocal(t)
 	s := newMemory()
 	l.base(map[string][]byte{"base/000001.pack": pack(l, 1000)})
-	grow(l, 55<<20)
+	grow(l, 52<<20)
 	l.cut()
 	l.base(map[string][]byte{"base/000001.pack": nil, "base/000002.pack": pack(l, 1000)})
-	grow(l, 36<<20)
+	grow(l, 17<<20)
 	if err := l.mirror(s).Catch(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestTrim(t *testing.T) {
 			t.Errorf("file %d differs", file)
 		}
 	}
-	if segments, _ := l.id.Segments(to); len(segments) > 4 {
+	if segments, _ := l.id.Segments(to); len(segments) > 3 {
 		t.Errorf("it has the segments %v", segments)
 	}
 	if names, _ := to.Names("base"); len(names) != 1 || names[0] != "000002.pack" {
@@ -68,6 +69,7 @@ func TestTrim(t *testing.T) {
 // TestDownloadPowerCut cuts the power in a download, at each of its calls: what is there then is not
 // taken for an archive, and the next one goes on.
 func TestDownloadPowerCut(t *testing.T) {
+	t.Parallel()
 	l := newLocal(t)
 	s := newMemory()
 	l.append(5000)
