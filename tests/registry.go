@@ -57,6 +57,7 @@ var Packages = []Package{
 		`TestBranchesWaitForEachOther(/.*)?`,
 		`Test(Killed)?Rewind(/.*)?`,
 		`TestKilledReset(/.*)?`,
+		`TestDurable.*`,
 		`TestClients(FromClone)?(/.*)?`,
 	}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
@@ -70,6 +71,7 @@ var Packages = []Package{
 		`TestWrongRowFailsTheRun(/.*)?`,
 	}},
 	{Path: "internal/bench/scenario/sort", Least: 5, Later: []string{`TestSortOnRealServers/mysql:9.7`}},
+	{Path: "internal/bench/scenario/durable", Least: 8, Later: []string{`Test(Durable|Recovery)OnRealServers/mysql:9.7`}},
 	{Path: "internal/bench/scenario/engines", Least: 4, Later: []string{`TestEnginesOnRealServers/mysql:9.7`}},
 	{Path: "internal/bench/scenario/suite", Least: 7},
 	{Path: "internal/bench/scenario/memory", Least: 1},
@@ -111,7 +113,10 @@ var Packages = []Package{
 	{Path: "internal/bucket", Race: true, Least: 30, Needed: []string{`Test.*`}},
 	{Path: "internal/bucket/s3", Race: true, Least: 12, Needed: []string{`Test.*`}},
 	{Path: "internal/shipper", Race: true, Least: 2, Needed: []string{`Test.*`}},
-	{Path: "internal/replay", Least: 5, Needed: []string{`Test.*`}},
+	{
+		Path: "internal/replay", Least: 30, Needed: []string{`Test.*`},
+		Later: []string{`TestReplayOfLargeTransaction/mysql:9.7`, `TestReplayOfOwnServerID/mysql:9.7`, `TestReplayIsInterrupted/mysql:9.7`},
+	},
 	{Path: "internal/bench/report", Least: 34, Needed: []string{
 		`TestInBrowser(/.*)?`,
 		`TestLayoutFaultsAreSeen(/.*)?`,
@@ -195,9 +200,10 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "durable",
-		Scripts:  []string{"durable", "durable-promise", "restore"},
+		Scripts:  []string{"durable", "restore"},
+		Tests:    []string{"TestDurable"},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise"},
+		Flavours: []string{"TestDurable"},
 	},
 	{
 		Name:     "reset",
@@ -220,7 +226,7 @@ var Suites = []Suite{
 // Once are the scripts and tests that are about the machine, the command line or the
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
-	Scripts: []string{"no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-fork", "bench-suite", "bench-output"},
+	Scripts: []string{"no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output"},
 	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestReadme", "TestClients", "TestClientsFromClone",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace"},
 }
@@ -229,7 +235,7 @@ var Once = Suite{
 // the main path, and where rights, places or accounts make a difference.
 var OrdinaryUser = []string{
 	"lifecycle", "run", "env", "logout", "odd-home", "new-home", "image", "datadir", "confine", "passwordless", "branch", "rewind", "restore", "db", "wrong-uses", "disk-full",
-	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume-user",
+	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume-user", "durable",
 }
 
 // On returns what of a suite runs on a server.

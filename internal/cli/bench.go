@@ -18,6 +18,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/durable"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/suite"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/software"
@@ -103,7 +104,8 @@ func newBench(a *app) *cobra.Command {
 	f.DurationVar(&o.time, "time", 10*time.Minute, "limit per scenario, preparation included; a round that exceeds it by half is cut off. Unless it is given, one round of every row is finished, however long that takes")
 	f.StringSliceVar(&o.options.Places, "place", nil, "only these `PLACES`: "+strings.Join(lab.PlaceNames(), ", "))
 	f.StringSliceVar(&o.volumes, "volume", nil, "`VOLUMES` of ramaria's rows (default: as for up)")
-	f.IntSliceVar(&o.options.Threads, "threads", nil, "`NUMBERS` of threads of oltp (default 1,2,4,8,16,32,64)")
+	f.IntSliceVar(&o.options.Threads, "threads", nil, "`NUMBERS` of threads of sysbench (default: oltp 1,2,4,8,16,32,64; durable 1,8,32)")
+	f.StringSliceVar(&o.options.Workloads, "workload", nil, "`WORKLOADS` of sysbench for durable, of those that write: "+strings.Join(lab.WriteWorkloads, ", ")+" (default: "+strings.Join(durable.Workloads, ",")+")")
 	f.Float64Var(&o.options.Scale, "scale", 1, "multiply the sizes of data by this")
 	f.StringVar(&o.options.Dump, "dump", "", "your own dump `FILE`, for cycle, fork, load and suite")
 	f.BoolVar(&o.options.Quick, "quick", false, "small data, few rounds, nothing that takes long to prepare: all in five minutes; a scenario that is named has every row at least once")
@@ -209,12 +211,18 @@ func (o *benchOptions) check() error {
 		o.options.Volumes = append(o.options.Volumes, spec.Kind)
 	}
 	o.options.Places, o.volumes, o.options.Volumes, o.options.Threads = lab.Unique(o.options.Places), lab.Unique(o.volumes), lab.Unique(o.options.Volumes), lab.Unique(o.options.Threads)
+	o.options.Workloads = lab.Unique(o.options.Workloads)
 	if o.rounds < 0 || o.rounds > runner.MaxRounds {
 		return fmt.Errorf("use %d rounds: it must be between 1 and %d", o.rounds, runner.MaxRounds)
 	}
 	for _, n := range o.options.Threads {
 		if n < 1 || n > lab.MaxThreads {
 			return fmt.Errorf("use %d threads: it must be between 1 and %d", n, lab.MaxThreads)
+		}
+	}
+	for _, name := range o.options.Workloads {
+		if !slices.Contains(lab.WriteWorkloads, name) {
+			return fmt.Errorf("use workload %q: it is none that writes\nhint: %s", name, strings.Join(lab.WriteWorkloads, ", "))
 		}
 	}
 	if s := o.options.Scale; !(s > 0 && s <= lab.MaxScale) {

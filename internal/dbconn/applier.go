@@ -45,9 +45,6 @@ func relayPosition(file string, pos int64) string {
 	return ", RELAY_LOG_FILE=" + Quote(file) + ", RELAY_LOG_POS=" + strconv.FormatInt(pos, 10)
 }
 
-// StopApplier returns the statement that stops applying.
-func (d Dialect) StopApplier() string { return "STOP " + d.Applier.Replica + " SQL_THREAD" }
-
 // ForgetSource returns the statement after which the server is no replica.
 func (d Dialect) ForgetSource() string { return "RESET " + d.Applier.Replica + " ALL" }
 

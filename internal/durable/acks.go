@@ -3,12 +3,15 @@ package durable
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"io/fs"
+	"os"
+	"sync"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/semisync"
 	"github.com/ramaria-db/ramaria/internal/shipper"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 const (
@@ -20,17 +23,30 @@ const (
 	connectAgain = 100 * time.Millisecond
 	// connectPatience is how long one attempt may take.
 	connectPatience = 10 * time.Second
+	// lookAtReplica is the time between two looks whether the connection still stands: a commit
+	// whose acknowledgement went down with it waits so long at most.
+	lookAtReplica = 50 * time.Millisecond
 )
 
 // acks lets the commits of a server go on, as a semi-synchronous replica of it. A connection that
-// ends, as by KILL, is made again for as long as the server lives.
+// ends, as by KILL, is made again for as long as the server lives, and the last acknowledgement is
+// repeated by it. Nothing waits for that: the log is archived meanwhile.
 type acks struct {
 	socket string
 	login  dbconn.Login
-	gone   <-chan struct{}
-	now    atomic.Pointer[semisync.Replica]
-	hungUp atomic.Bool
+	// stopped ends what is done beside; it is set by begin.
+	stopped context.CancelFunc
+	// still reports whether the log is the one that was archived: of another, which has the same names of
+	// files, nothing is known.
+	still  func() bool
+	beside sync.WaitGroup
+	again  chan struct{} // the connection is to be made again
+
+	mu  sync.Mutex // guards what follows, and is held while a connection is made
+	now *semisync.Replica
+	// file and offset are how far the log lasts, file "" if nothing was said of it yet.
 	file   string
+	offset int64
 	// turns counts the connections. Each has another server id than the one before: of one id a server
 	// waits until the old one has gone, and MariaDB lets one that went before its ack receiver had seen it
 	// go only when another comes.
@@ -39,68 +55,129 @@ type acks struct {
 
 var _ shipper.Acks = (*acks)(nil)
 
-var errServerGone = errors.New("the server has ended")
+// begin begins to look after the connection, until close or gone.
+func (a *acks) begin(gone <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.stopped, a.again = cancel, make(chan struct{}, 1)
+	a.beside.Go(func() {
+		looks := time.NewTicker(lookAtReplica)
+		defer looks.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-gone:
+				return
+			case <-a.again:
+			case <-looks.C:
+			}
+			if !a.tend(ctx) {
+				select {
+				case <-ctx.Done():
+				case <-gone:
+				case <-time.After(connectAgain):
+					a.soon()
+				}
+			}
+		}
+	})
+}
 
-// Start implements shipper.Acks.
-func (a *acks) Start(file string) error {
-	a.file = file
-	for {
-		if a.hungUp.Load() {
-			return errServerGone
-		}
-		err := a.connect()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-a.gone:
-			return errServerGone
-		case <-time.After(connectAgain):
-		}
+// soon has the connection looked at.
+func (a *acks) soon() {
+	select {
+	case a.again <- struct{}{}:
+	default:
 	}
 }
 
-// connect makes a connection before the one that there was is closed, so that the server always has one.
-func (a *acks) connect() error {
-	ctx, cancel := context.WithTimeout(context.Background(), connectPatience)
-	defer cancel()
-	a.turns++
-	r, err := semisync.Connect(ctx, a.socket, a.login, replicaID+a.turns%replicaIDs)
-	if err != nil {
-		return err
+// tend makes the connection again if it has ended, and reports whether there is one.
+func (a *acks) tend(ctx context.Context) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file == "" || !a.still() {
+		return true
 	}
-	if err := r.Start(a.file, 4); err != nil {
-		return errors.Join(err, r.Close())
+	if a.shutting() {
+		a.drop()
+		return true
 	}
-	if old := a.now.Swap(r); old != nil {
-		_ = old.Close() // it ends, or has ended
+	if a.now != nil && !sys.HungUp(a.now.Conn()) {
+		return true
+	}
+	return a.connect(ctx) == nil
+}
+
+// shutting reports whether the server has begun to shut down: its socket goes first of all. It waits
+// for the thread that sends its log to us then, and that waits for us to read, which we never do.
+func (a *acks) shutting() bool {
+	_, err := os.Lstat(a.socket)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// Start implements shipper.Acks.
+func (a *acks) Start(file string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.file, a.offset = file, 0
+	if err := a.connect(context.Background()); err != nil {
+		a.soon()
 	}
 	return nil
 }
 
 // Ack implements shipper.Acks.
 func (a *acks) Ack(file string, offset int64) error {
-	for {
-		if r := a.now.Load(); r != nil {
-			if err := r.Ack(file, uint64(offset)); err == nil {
-				return nil
-			}
-		}
-		if err := a.Start(file); err != nil {
-			return err
-		}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.file, a.offset = file, offset
+	if a.now == nil || a.now.Ack(file, uint64(offset)) != nil {
+		a.soon()
+	}
+	return nil
+}
+
+// connect makes a connection, and says by it how far the log lasts. The server has the one before
+// for as long as that, unless it has no room for two: then it is asked for one that was free a moment ago.
+func (a *acks) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectPatience)
+	defer cancel()
+	a.turns++
+	id := replicaID + a.turns%replicaIDs
+	r, err := semisync.Connect(ctx, a.socket, a.login, id)
+	if err != nil && a.now != nil {
+		a.drop()
+		r, err = semisync.Connect(ctx, a.socket, a.login, id)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.Start(a.file, 4); err != nil {
+		return errors.Join(err, r.Close())
+	}
+	if a.now != nil {
+		_ = a.now.Close() // of one that ends, or has ended
+	}
+	a.now = r
+	if a.offset > 0 {
+		return r.Ack(a.file, uint64(a.offset))
+	}
+	return nil
+}
+
+// drop closes the connection.
+func (a *acks) drop() {
+	if a.now != nil {
+		_ = a.now.Close() // what it has sent, it has sent
+		a.now = nil
 	}
 }
 
-// hangUp ends the connection for good. A server that shuts down waits for the thread that sends its log
-// to us, and that waits for us to read, which we never do.
-func (a *acks) hangUp() {
-	a.hungUp.Store(true)
-	a.close()
-}
-
+// close ends it all, once begin was called.
 func (a *acks) close() {
-	if r := a.now.Swap(nil); r != nil {
-		_ = r.Close() // of a server that ends there is nothing to tell
-	}
+	a.stopped()
+	a.mu.Lock()
+	a.drop()
+	a.mu.Unlock()
+	a.beside.Wait()
 }

@@ -38,25 +38,26 @@ type Keeper struct {
 	mu      sync.Mutex // guards what follows
 	trouble error
 	ended   error
-	// breaches are those that the manifest does not have yet.
-	breaches []archive.Breach
-
-	wait wait // for the goroutine that asks for Waiting
 }
 
 // lastPatience is how long archiving what a server wrote last may take. What is not archived then the
 // next start archives, if its data is still in RAM.
 const lastPatience = 10 * time.Second
 
-// ErrBehind says that what an instance has in RAM lacks some of what the archive has.
-var ErrBehind = errors.New("its data in RAM is not what the archive has")
+// stalled is how long an append may take before a warning says so, and slow how long before a server
+// that is to shut down does not count on it.
+const stalled, slow = 2 * time.Second, 500 * time.Millisecond
 
 // Keep begins to keep an instance whose server does not run yet: what is in its log and not in the
-// archive is archived. The error matches ErrBehind if the instance is to be recovered.
-func Keep(ctx context.Context, a *Archive, i *instance.Instance, policy Policy, log *slog.Logger) (_ *Keeper, err error) {
+// archive is archived. boot is the id of the machine's start. The error matches ErrBehind if the instance is to be recovered.
+func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, policy Policy, log *slog.Logger) (_ *Keeper, err error) {
 	k := &Keeper{Archive: a, Instance: i, Log: log, Policy: policy}
-	epoch, err := a.epochOf(i)
-	if err != nil {
+	if err := a.fits(i, boot); err != nil {
+		return nil, err
+	}
+	epoch := i.Durable.Epoch
+	i.Durable.Boot = boot
+	if err := i.Save(); err != nil {
 		return nil, err
 	}
 	id := a.Manifest.LogID(epoch)
@@ -81,29 +82,12 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, policy Policy, 
 		k.Seed = a.Manifest.Last().GTIDState // its first start
 		return k, nil
 	}
-	if same, err := a.sameLog(i, id, end); err != nil {
-		return nil, err
-	} else if !same {
-		return nil, fmt.Errorf("%w: %s", ErrBehind, otherLog)
-	}
 	if _, err := k.ship.Catch(ctx); errors.Is(err, shipper.ErrOther) {
 		return nil, fmt.Errorf("%w: %w", ErrBehind, err)
 	} else if err != nil {
 		return nil, err
 	}
 	return k, nil
-}
-
-// epochOf is the epoch that the data of an instance belongs to, if that is the one that goes on.
-func (a *Archive) epochOf(i *instance.Instance) (uint32, error) {
-	last := a.Manifest.Last()
-	switch {
-	case i.Durable == nil || i.Durable.Archive != a.Manifest.ID.String():
-		return 0, fmt.Errorf("%w: the archive in %s is another instance's", ErrBehind, a.Dir)
-	case last == nil || last.Number != i.Durable.Epoch:
-		return 0, fmt.Errorf("%w: it is of epoch %d", ErrBehind, i.Durable.Epoch)
-	}
-	return last.Number, nil
 }
 
 // Serve follows the log of the server that runs now, until Stop or until it ends. At the level Acknowledged
@@ -115,7 +99,8 @@ func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-c
 	k.ship.Interval = interval
 	k.acks = nil
 	if level == server.Acknowledged {
-		k.acks = &acks{socket: k.Instance.Socket(), login: k.Instance.Supervisor, gone: gone}
+		k.acks = &acks{socket: k.Instance.Socket(), login: k.Instance.Supervisor, still: k.ship.Still}
+		k.acks.begin(gone)
 		k.ship.Acks = k.acks
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -132,7 +117,7 @@ func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-c
 		default:
 		}
 		if err != nil && ctx.Err() == nil {
-			k.Log.Error("the archive does not follow the log any more", "error", err)
+			k.Log.Error("the archive does not follow the log any more, and commits wait", "error", err)
 			k.mu.Lock()
 			k.ended = err
 			k.mu.Unlock()
@@ -148,7 +133,7 @@ func (k *Keeper) trim() error {
 	if end == (archive.Position{}) {
 		return nil
 	}
-	path := filepath.Join(k.Instance.DataDir(), fmt.Sprintf("%s.%06d", server.BinlogName, end.File))
+	path := filepath.Join(k.Instance.DataDir(), serverLog(end.File))
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("follow the binary log: %w: %s is not there", shipper.ErrOther, filepath.Base(path))
@@ -162,24 +147,15 @@ func (k *Keeper) trim() error {
 	return k.log.Cut(archive.Position{File: end.File, Offset: fi.Size()})
 }
 
-// HangUp ends the connection by which commits go on: the server shuts down.
-func (k *Keeper) HangUp() {
-	if k.acks != nil {
-		k.acks.hangUp()
-	}
-}
-
 // Needs is the position in the server's log from which on the archive still needs it.
 func (k *Keeper) Needs() binlog.Position {
 	p := k.ship.Shipped()
-	return binlog.Position{File: fmt.Sprintf("%s.%06d", server.BinlogName, max(1, p.File)), Offset: p.Offset}
+	return binlog.Position{File: serverLog(max(1, p.File)), Offset: p.Offset}
 }
 
 // PositionText is a position in the log of the epoch that goes on, as commands take it.
 func (k *Keeper) PositionText(p archive.Position) string {
-	k.manifest.Lock()
-	defer k.manifest.Unlock()
-	return PositionText(k.Archive.Manifest.Last().Number, p)
+	return PositionText(k.Instance.Durable.Epoch, p)
 }
 
 // PositionText is a position as commands take it: EPOCH:FILE:OFFSET.
@@ -189,14 +165,33 @@ func PositionText(epoch uint32, p archive.Position) string { return fmt.Sprintf(
 func (k *Keeper) Trouble() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return errors.Join(k.ended, k.trouble)
+	err := errors.Join(k.ended, k.trouble)
+	if busy := k.ship.Busy(); err == nil && busy > stalled {
+		err = fmt.Errorf("a write to it takes %s already", busy.Round(time.Second))
+	}
+	return err
+}
+
+// Answers reports whether the archive takes what is appended, without much delay.
+func (k *Keeper) Answers() bool { return k.Trouble() == nil && k.ship.Busy() < slow }
+
+// Settled reports whether the archive has all that the log has now: what no commit of the server
+// changes meanwhile.
+func (k *Keeper) Settled() bool {
+	p := k.ship.Shipped()
+	files, err := binlog.Files(k.Instance.DataDir(), server.BinlogName)
+	if err != nil || len(files) == 0 || files[len(files)-1] != k.Needs().File {
+		return false
+	}
+	fi, err := os.Lstat(filepath.Join(k.Instance.DataDir(), files[len(files)-1]))
+	return err == nil && fi.Size() == p.Offset
 }
 
 func (k *Keeper) troubled(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil && k.trouble == nil {
-		k.Log.Error("the log cannot be archived", "error", err)
+		k.Log.Error("the log cannot be archived, and commits wait", "error", err)
 	}
 	if err == nil && k.trouble != nil {
 		k.Log.Info("the log is archived again")
@@ -209,11 +204,15 @@ func (k *Keeper) Stop(ctx context.Context) error {
 	if k.cancel == nil {
 		return nil
 	}
-	k.cancel()
-	<-k.done
-	k.cancel = nil
 	ctx, cancel := context.WithTimeout(ctx, lastPatience)
 	defer cancel()
+	k.cancel()
+	select {
+	case <-k.done:
+	case <-ctx.Done():
+		return fmt.Errorf("archive what the server wrote last: a write takes longer than %s", lastPatience)
+	}
+	k.cancel = nil
 	if _, err := k.ship.Catch(ctx); err != nil {
 		return fmt.Errorf("archive what the server wrote last: %w", err)
 	}
@@ -228,32 +227,4 @@ func (k *Keeper) Close() error {
 		k.cancel = nil
 	}
 	return errors.Join(k.log.Close(), k.Archive.Close())
-}
-
-// Fits says why what an instance has in RAM, whose server does not run, is not all that its archive
-// has; "" if it is.
-func Fits(dir string, m *archive.Manifest, i *instance.Instance) (why string, err error) {
-	a := &Archive{Dir: dir, Disk: archive.OSDisk{Dir: dir}, Manifest: m}
-	epoch, err := a.epochOf(i)
-	if err != nil {
-		return err.Error(), nil //nolint:nilerr // it is the answer
-	}
-	end, _, err := archive.EndOf(a.Disk, m.LogID(epoch))
-	if err != nil || end == (archive.Position{}) {
-		return "", err
-	}
-	name := fmt.Sprintf("%s.%06d", server.BinlogName, end.File)
-	fi, err := os.Lstat(filepath.Join(i.DataDir(), name))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("its log lacks %s, which the archive has", name), nil
-	case err != nil:
-		return "", fmt.Errorf("compare the log with the archive: %w", err)
-	case fi.Size() < end.Offset:
-		return fmt.Sprintf("%s of its log has %d bytes, and the archive has %d of it", name, fi.Size(), end.Offset), nil
-	}
-	if same, err := a.sameLog(i, m.LogID(epoch), end); err != nil || !same {
-		return otherLog, err
-	}
-	return "", nil
 }

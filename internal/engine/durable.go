@@ -170,11 +170,15 @@ func (e *Engine) existingDurable(ctx context.Context, r *instance.Record) (*inst
 	if err != nil {
 		return nil, err
 	}
-	ok, why, err := e.fits(i)
-	if err != nil || ok {
+	boot, err := e.Host.BootID()
+	if err != nil {
+		return nil, err
+	}
+	err = durable.Fits(e.archiveDir(r.Name, r.Spec), i, boot)
+	if !errors.Is(err, durable.ErrBehind) {
 		return i, err
 	}
-	e.note("instance %s: %s; recovering it from its archive", r.Name, why)
+	e.note("instance %s: %s; recovering it from its archive", r.Name, err)
 	v, err := e.volumeOf(ctx, r)
 	if err != nil {
 		return nil, err
@@ -183,20 +187,6 @@ func (e *Engine) existingDurable(ctx context.Context, r *instance.Record) (*inst
 		return nil, err
 	}
 	return e.recover(ctx, instance.Order{Name: r.Name, Spec: r.Spec})
-}
-
-// fits reports whether what a durable instance has in RAM is all that its archive has.
-func (e *Engine) fits(i *instance.Instance) (bool, string, error) {
-	dir := e.archiveDir(i.Name, i.Spec)
-	if dir == "" {
-		return true, "", nil
-	}
-	m, err := durable.Read(dir)
-	if err != nil {
-		return false, "", fmt.Errorf("start instance %s: %w", i.Name, err)
-	}
-	why, err := durable.Fits(dir, m, i)
-	return why == "" && err == nil, why, err
 }
 
 // MakeBase makes a base backup, or a comparison, as a supervisor has ordered it: this is the process that

@@ -82,6 +82,8 @@ type Durable struct {
 	// Archive is the archive's id, and Epoch the life of the binary log that the data belongs to.
 	Archive string `json:"archive"`
 	Epoch   uint32 `json:"epoch"`
+	// Boot is the id of the machine's start in which its server ran last, "" if it never ran.
+	Boot string `json:"boot,omitempty"`
 }
 
 // Values of --log.

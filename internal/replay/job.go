@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -113,15 +114,14 @@ func (j *Job) logPath() string { return filepath.Join(j.Dir, "replay.log") }
 // adminUser is a name that no account has.
 func adminUser() string { return "replay_" + dbconn.NewPassword()[:8] }
 
-// names are what lies in a directory.
-func names(dir string) (map[string]bool, error) {
-	d, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
+// transient are the files below a data directory that are recreated by each server.
+func transient(root *os.Root) (map[string]bool, error) {
 	list := map[string]bool{}
-	for _, e := range d {
-		list[e.Name()] = true
-	}
-	return list, nil
+	err := fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && server.Transient(path) {
+			list[path] = true
+		}
+		return err
+	})
+	return list, err
 }

@@ -28,7 +28,7 @@ type session struct {
 	admin dbconn.Login
 	proc  *server.Process
 	db    *sql.DB
-	// before are the names in the data directory, as they were.
+	// before are the transient files of the data directory, as they were.
 	before map[string]bool
 	// changes are what the log does to events, in order, and events the states that they come to.
 	changes []dump.EventChange
@@ -53,8 +53,13 @@ func (e *ApplyError) Error() string {
 
 // prepare makes the directories and files of a start.
 func (s *session) prepare() (err error) {
-	if s.before, err = names(s.DataDir); err != nil {
+	root, err := os.OpenRoot(s.DataDir)
+	if err != nil {
 		return err
+	}
+	s.before, err = transient(root)
+	if err = errors.Join(err, root.Close()); err != nil {
+		return fmt.Errorf("list data directory: %w", err)
 	}
 	if err := os.RemoveAll(s.tmpDir()); err != nil {
 		return fmt.Errorf("remove what an earlier replay left: %w", err)
@@ -215,16 +220,16 @@ func (s *session) removeTraces(context.Context) (err error) {
 		return fmt.Errorf("remove traces: %w", err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	after, err := names(s.DataDir)
-	if err != nil {
-		return err
-	}
-	for name := range after {
-		if !s.before[name] && server.Transient(name) {
-			err = errors.Join(err, root.Remove(name))
+	after, err := transient(root)
+	for path := range after {
+		if !s.before[path] {
+			err = errors.Join(err, root.Remove(path))
 		}
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("remove traces: %w", err)
+	}
+	return nil
 }
 
 // clear ends what still runs, and removes what is of no use any more.

@@ -118,5 +118,8 @@ func (r *Replica) answer() error {
 	return nil
 }
 
+// Conn is the connection, for who asks whether the server has ended it, as KILL does.
+func (r *Replica) Conn() net.Conn { return r.conn }
+
 // Close ends the connection. Commits that are not acknowledged wait on.
 func (r *Replica) Close() error { return r.release() }

@@ -31,3 +31,51 @@ func TestInitSQL(t *testing.T) {
 		}
 	}
 }
+
+// TestReplicaWords: MySQL says REPLICA for SLAVE since 8.0.23, and MariaDB numbers transactions in a way
+// that a new log has to be told of.
+func TestReplicaWords(t *testing.T) {
+	for _, tc := range []struct {
+		server            *Server
+		from, start, seed string
+	}{
+		{testServer(Version{10, 6, 0}), "CHANGE MASTER TO MASTER_HOST='localhost', MASTER_USE_GTID=no, RELAY_LOG_FILE='r.1', RELAY_LOG_POS=4", "START SLAVE SQL_THREAD UNTIL RELAY_LOG_FILE='r.2', RELAY_LOG_POS=99", "SET GLOBAL gtid_binlog_state = '0-1-2'"},
+		{testMySQL(Version{8, 0, 22}), "CHANGE MASTER TO MASTER_HOST='localhost', RELAY_LOG_FILE='r.1', RELAY_LOG_POS=4", "START SLAVE SQL_THREAD UNTIL RELAY_LOG_FILE='r.2', RELAY_LOG_POS=99", ""},
+		{testMySQL(Version{9, 7, 0}), "CHANGE REPLICATION SOURCE TO SOURCE_HOST='localhost', RELAY_LOG_FILE='r.1', RELAY_LOG_POS=4", "START REPLICA SQL_THREAD UNTIL RELAY_LOG_FILE='r.2', RELAY_LOG_POS=99", ""},
+	} {
+		d := tc.server.Dialect()
+		if got := d.ApplyFrom("r.1", 4); got != tc.from {
+			t.Errorf("%s: %s, want %s", tc.server.Name(), got, tc.from)
+		}
+		if got := d.StartApplier("r.2", 99); got != tc.start {
+			t.Errorf("%s: %s, want %s", tc.server.Name(), got, tc.start)
+		}
+		if got := d.SeedGTIDs("0-1-2"); got != tc.seed || d.SeedGTIDs("") != "" {
+			t.Errorf("%s: %s, want %s", tc.server.Name(), got, tc.seed)
+		}
+	}
+}
+
+// TestReplayTakesOver: what --set has about logs is for the server that writes one.
+func TestReplayTakesOver(t *testing.T) {
+	set := map[string]string{
+		"loose_rpl_semi_sync_source_enabled": "ON", "sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1", "event_scheduler": "ON", "binlog_checksum": "CRC32",
+		"sql_mode": "", "innodb_buffer_pool_size": "1G",
+	}
+	for _, srv := range []*Server{testServer(Version{10, 11, 14}), testMySQL(Version{9, 7, 4})} {
+		text, err := srv.Render(Config{Stage: Replay, Volume: "shm", Set: set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{"\ninnodb_buffer_pool_size = 1G\n", "\nsql_mode = \"\"\n", "\ninnodb_flush_log_at_trx_commit = 0\n", "\nevent_scheduler = OFF\n", "\nskip_log_bin\n"} {
+			if !strings.Contains(text, line) {
+				t.Errorf("%s: no %q in\n%s", srv.Name(), line, text)
+			}
+		}
+		for _, name := range []string{"rpl_", "sync_binlog", "binlog_checksum"} {
+			if strings.Contains(text, "\n"+name) || strings.Contains(text, "\nloose_"+name) {
+				t.Errorf("%s: %s in\n%s", srv.Name(), name, text)
+			}
+		}
+	}
+}

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -45,7 +44,7 @@ type Shipper struct {
 	Log       Log
 	// Acks is told how far the log lasts; nil if no commit waits for that.
 	Acks Acks
-	// Interval is how long bytes may wait until they are appended; 0 not at all.
+	// Interval is within what time bytes are to be appended; 0 at once.
 	Interval time.Duration
 	// Trouble is called with the error of an attempt to append, and with nil when one has succeeded
 	// after that. Until then commits wait.
@@ -55,15 +54,16 @@ type Shipper struct {
 	Appended func()
 
 	shipped atomic.Pointer[archive.Position]
-	// following is the file that is followed; renew asks for another connection.
-	following atomic.Pointer[following]
-	renew     atomic.Bool
+	// following is the file that is followed, and began when the append that has not returned yet began,
+	// in nanoseconds; 0 if there is none.
+	following atomic.Pointer[followed]
+	began     atomic.Int64
 }
 
-// following is a file of the log, and its inode number, which no other file gets while it is open.
-type following struct {
-	file  uint32
-	inode uint64
+// followed is a file of the log that is open.
+type followed struct {
+	path string
+	info fs.FileInfo
 }
 
 const (
@@ -84,28 +84,30 @@ func (s *Shipper) Shipped() archive.Position {
 	return s.Log.End()
 }
 
-// Follows returns an error, which matches ErrOther, if the file that is followed is not the server's any more:
-// RESET MASTER removes it, and begins another of the first one's name.
-func (s *Shipper) Follows() error {
+// ErrRemoved says that a file of the log is gone that was being followed: RESET MASTER began another
+// log, or PURGE did not wait for the archive.
+var ErrRemoved = errors.New("a file of the log was removed before all of it was archived")
+
+// Still reports whether the log is the one that is followed. Another may have files of the same names.
+func (s *Shipper) Still() bool {
 	f := s.following.Load()
 	if f == nil {
-		return nil
+		return true
 	}
-	fi, err := os.Lstat(s.path(f.file))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("follow the binary log: %w: %s was removed", ErrOther, s.name(f.file))
-	}
-	if err != nil {
-		return fmt.Errorf("follow the binary log: %w", err)
-	}
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Ino != f.inode {
-		return fmt.Errorf("follow the binary log: %w: %s is another one", ErrOther, s.name(f.file))
-	}
-	return nil
+	now, err := os.Lstat(f.path)
+	return err == nil && os.SameFile(f.info, now)
 }
 
-// Renew has those who wait for acknowledgements connected to afresh.
-func (s *Shipper) Renew() { s.renew.Store(true) }
+// Busy is how long the append has taken that has not returned yet; 0 if there is none.
+func (s *Shipper) Busy() time.Duration {
+	if began := s.began.Load(); began != 0 {
+		return time.Since(start.Add(time.Duration(began)))
+	}
+	return 0
+}
+
+// start is what began counts from: clocks of the day are set.
+var start = time.Now()
 
 // name is a file of the log.
 func (s *Shipper) name(n uint32) string { return fmt.Sprintf("%s.%06d", s.Base, n) }
@@ -174,8 +176,9 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 			return err
 		}
 		if n > 0 {
-			if s.Interval > 0 {
-				if err := pause(ctx, s.Interval); err != nil {
+			// A full buffer leaves something behind. The other half of the interval is for the append.
+			if s.Interval > 0 && n < len(r.buf) {
+				if err := pause(ctx, s.Interval/2); err != nil {
 					return nil
 				}
 			}
@@ -183,14 +186,6 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 		}
 		if time.Since(waited) >= lookAfter {
 			waited = time.Now()
-			if err := s.Follows(); err != nil {
-				return err
-			}
-			if r.renew.Swap(false) {
-				if err := r.start(); err != nil {
-					return err
-				}
-			}
 			if more, err := r.turn(); err != nil {
 				return err
 			} else if more {
@@ -238,9 +233,7 @@ func (r *run) open(p archive.Position) error {
 	}
 	r.close()
 	r.file, r.at = f, p
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		r.following.Store(&following{p.File, st.Ino})
-	}
+	r.following.Store(&followed{r.path(p.File), fi})
 	if r.watch != nil {
 		return r.watch.Watch(r.path(p.File))
 	}
@@ -265,10 +258,15 @@ func (r *run) start() error {
 // turn goes to the next file if there is one and all of this one has been shipped: a server begins
 // a file after it has ended the one before.
 func (r *run) turn() (bool, error) {
-	if _, err := os.Lstat(r.path(r.at.File + 1)); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	} else if err != nil {
+	_, err := os.Lstat(r.path(r.at.File + 1))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("follow the binary log: %w", err)
+	}
+	if !r.Still() { // asked after that: what is there would be the next file of another log
+		return false, fmt.Errorf("follow the binary log: %w: %s", ErrRemoved, r.name(r.at.File))
+	}
+	if err != nil {
+		return false, nil //nolint:nilerr // there is no next file yet
 	}
 	if n, err := r.file.ReadAt(r.buf[:1], r.at.Offset); n > 0 {
 		return false, nil
@@ -298,6 +296,9 @@ func (r *run) step(ctx context.Context) (int, error) {
 	at := r.at
 	r.shipped.Store(&at)
 	if r.acks != nil {
+		if !r.Still() { // in another log the same position is something else
+			return n, fmt.Errorf("follow the binary log: %w: %s", ErrRemoved, r.name(at.File))
+		}
 		if err := r.acks.Ack(r.name(at.File), at.Offset); err != nil {
 			return n, err
 		}
@@ -311,7 +312,9 @@ func (r *run) step(ctx context.Context) (int, error) {
 // append tries until the bytes last, or ctx ends.
 func (r *run) append(ctx context.Context, b []byte) error {
 	for failed := false; ; failed = true {
+		r.began.Store(max(1, int64(time.Since(start))))
 		err := r.Log.Append(r.at, b)
+		r.began.Store(0)
 		if err == nil {
 			if failed && r.Trouble != nil {
 				r.Trouble(nil)

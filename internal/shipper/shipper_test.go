@@ -360,3 +360,51 @@ func killed(t *testing.T, srv *servertest.Running, through func(*archive.Log) sh
 	t.Logf("%d commits acknowledged, the log ends at %s, %d lost", sum(), end, lost)
 	return lost
 }
+
+// counting is a log that keeps no more than where it ends.
+type counting struct {
+	mu  sync.Mutex
+	end archive.Position
+}
+
+func (c *counting) End() archive.Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.end
+}
+
+func (c *counting) Append(p archive.Position, b []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end = archive.Position{File: p.File, Offset: p.Offset + int64(len(b))}
+	return nil
+}
+
+// TestIntervalHoldsForMuch: however much comes in an interval, all of it is appended.
+func TestIntervalHoldsForMuch(t *testing.T) {
+	const interval, size = 200 * time.Millisecond, 24 << 20
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "log.000001"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l := &counting{}
+	s := &shipper.Shipper{Dir: dir, Base: "log", Log: l, Interval: interval}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	if _, err := f.Write(make([]byte, size)); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * interval); l.End().Offset < size && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if n := l.End().Offset; n != size {
+		t.Errorf("of %d bytes %d are appended after ten intervals", size, n)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"sync"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/durable"
+	"github.com/ramaria-db/ramaria/internal/host"
 )
 
 // archiveConsumer is the archive as a consumer of the binary log.
@@ -28,7 +26,11 @@ func (s *Supervisor) openArchive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.keeper, err = durable.Keep(ctx, a, s.inst, durable.PolicyOf(s.inst.Spec, s.inst.Server.Family()), s.log); err != nil {
+	boot, err := host.Host{}.BootID()
+	if err != nil {
+		return errors.Join(err, a.Close())
+	}
+	if s.keeper, err = durable.Keep(ctx, a, s.inst, boot, durable.PolicyOf(s.inst.Spec, s.inst.Server.Family()), s.log); err != nil {
 		return errors.Join(err, a.Close())
 	}
 	return nil
@@ -61,6 +63,29 @@ func (s *Supervisor) stopArchive(ctx context.Context) error {
 	return err
 }
 
+const (
+	// settlePatience is how long statements that write may hold up a stop: what they have done is
+	// rolled back then.
+	settlePatience = 2 * time.Second
+	// settlePause is the pause between two looks whether the archive has the log.
+	settlePause = 5 * time.Millisecond
+)
+
+// settleArchive keeps the server from committing, for as long as the connection lives that it
+// returns, and waits until the archive has what was committed: a server that shuts down lets commits
+// go on that wait for it. It reports whether the archive works.
+func (s *Supervisor) settleArchive(ctx context.Context) bool {
+	limited, cancel := context.WithTimeout(ctx, settlePatience)
+	defer cancel()
+	if _, err := s.db.ExecContext(limited, "FLUSH TABLES WITH READ LOCK"); err != nil {
+		s.log.Warn("statements that run keep the server from settling before it stops", "error", err)
+	}
+	for !s.keeper.Settled() && limited.Err() == nil && s.keeper.Trouble() == nil {
+		time.Sleep(settlePause)
+	}
+	return s.keeper.Answers()
+}
+
 // archiveWarning is what there is to say of the archive, "" for nothing.
 func (s *Supervisor) archiveWarning() string {
 	if s.keeper == nil {
@@ -70,7 +95,7 @@ func (s *Supervisor) archiveWarning() string {
 	if err == nil {
 		return ""
 	}
-	return fmt.Sprintf("the log cannot be archived in %s, and %s: %v", s.archiveDir, s.stuck(), err)
+	return fmt.Sprintf("the log cannot be archived in %s, and commits wait: %v", s.archiveDir, err)
 }
 
 // refuseDurable refuses what a durable instance cannot do.
@@ -81,38 +106,4 @@ func (s *Supervisor) refuseDurable(what, why string) error {
 // needsThrownAway refuses the pool: what its resets do is in no log.
 func (s *Supervisor) needsThrownAway() error {
 	return s.refuseDurable("use templates", fmt.Sprintf("resets are in no log, so that recovery could not repeat them\nhint: ramaria branch %s NAME takes milliseconds, and has templates", s.inst.Name))
-}
-
-// hangUpInterval is the time between two looks at whether a server has begun to shut down.
-const hangUpInterval = 50 * time.Millisecond
-
-// hangUpInTime ends the connection by which commits go on when the server has begun to shut down, and no
-// sooner, until the function that it returns is called.
-func (s *Supervisor) hangUpInTime() (stop func()) {
-	if s.keeper == nil {
-		return func() {}
-	}
-	done := make(chan struct{})
-	var group sync.WaitGroup
-	group.Go(func() {
-		ticker := time.NewTicker(hangUpInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				s.hangUpIfShutting()
-			}
-		}
-	})
-	return func() { close(done); group.Wait() }
-}
-
-// hangUpIfShutting ends that connection if the server takes no new ones any more: its socket is removed
-// first of all.
-func (s *Supervisor) hangUpIfShutting() {
-	if _, err := os.Lstat(s.inst.Socket()); errors.Is(err, fs.ErrNotExist) {
-		s.keeper.HangUp()
-	}
 }

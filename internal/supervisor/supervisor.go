@@ -66,8 +66,6 @@ type Supervisor struct {
 	proc *server.Process
 	// keeper follows the log into the archive; nil for an instance that is not durable.
 	keeper *durable.Keeper
-	// standing is how its archive stands, as the archivist last found it.
-	standing atomic.Pointer[standing]
 	// basing is held while a base backup is made.
 	basing sync.Mutex
 	tmpDir TmpDir // of proc, or of the start that failed
@@ -261,10 +259,7 @@ func (s *Supervisor) writeFiles() error {
 	if s.durable() { // what no log has would be missing after a recovery
 		database = ""
 	}
-	level, _ := i.Spec.Durability()
-	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume))
-	// Before any connection: settings that outlive a restart (SET PERSIST) could say otherwise.
-	sql += server.PromiseSQL(i.Server.Promises(level, i.Volume))
+	sql := i.Server.Dialect().InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume))
 	if s.keeper != nil && s.keeper.Seed != "" {
 		sql = i.Server.Dialect().SeedGTIDs(s.keeper.Seed) + ";\n" + sql
 	}
@@ -377,20 +372,18 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 	if err := s.enter(instance.State{Phase: instance.Stopping, SupervisorPID: os.Getpid(), ServerPID: s.proc.PID()}); err != nil {
 		s.log.Error("cannot write state", "error", err)
 	}
-	// The clean shutdown waits for no connection, our own least of all.
 	s.closePool()
-	s.closeDB()
-	if s.keeper != nil && (s.keeper.Trouble() != nil || s.keeper.Stalled()) {
+	if s.keeper != nil && !s.settleArchive(ctx) {
 		// A server that shuts down answers the commits that wait, and these are not on disk.
 		s.killedFor = "the log could not be archived when it was to stop: its server was killed, and recovers at its next start"
 		s.log.Warn(s.killedFor)
 		s.proc.Kill()
 		return s.ended()
 	}
-	stopHanging := s.hangUpInTime()
-	err := s.proc.Stop(ctx)
-	stopHanging()
-	return errors.Join(err, s.ended())
+	if s.keeper == nil {
+		s.closeDB() // the clean shutdown waits for no connection, our own least of all
+	}
+	return errors.Join(s.proc.Stop(ctx), s.ended())
 }
 
 // Kill ends the server at once, for an instance that goes with it.

@@ -55,8 +55,6 @@ type watch struct {
 	// no more.
 	asked   time.Time
 	refused bool
-	// promises are about durable instances.
-	promises promises
 	// trouble is the last error of each thing looked at, said once.
 	trouble map[string]string
 }
@@ -71,21 +69,13 @@ func (w *watch) look(ctx context.Context) time.Duration {
 		w.proc.Kill()
 		return watchInterval
 	}
-	if w.keeper != nil {
-		w.hangUpIfShutting() // by SHUTDOWN
-	}
 	w.note("cannot watch the volume", w.lookAtRoom())
-	w.note("cannot keep what a durable instance depends on", w.lookAtPromises(ctx))
-	if w.Ended() {
-		return watchInterval
-	}
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
 	w.note("cannot resize the buffer pool", w.resizeBufferPool(ctx))
 	if time.Since(w.asked) >= accountInterval && err == nil {
 		w.asked = time.Now()
 		err = w.askAccount(ctx)
-		w.note("cannot look at replicas", w.lookAtReplicas(ctx))
 	}
 	w.refused = w.refused || dbconn.AccountLost(err)
 	w.tell()
@@ -129,7 +119,9 @@ func (w *watch) tell() {
 	if w.tmp != "" {
 		warnings = append(warnings, w.tmp)
 	}
-	warnings = append(warnings, w.promiseWarnings()...)
+	if text := w.archiveWarning(); text != "" {
+		warnings = append(warnings, text)
+	}
 	if w.refused {
 		warnings = append(warnings, accountWarning)
 	}

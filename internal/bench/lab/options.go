@@ -11,8 +11,10 @@ type Options struct {
 	Places []string
 	// Volumes are the volumes of ramaria's own rows; none is the one that `up` would choose.
 	Volumes []volume.Kind
-	// Threads are those of the oltp scenario; none are powers of 2 up to 64.
-	Threads []int
+	// Threads are those of sysbench, and Workloads what it does; none are those that a scenario chooses
+	// itself.
+	Threads   []int
+	Workloads []string
 	// Scale multiplies numbers of rows and sizes; 0 is 1.
 	Scale float64
 	// Dump is the user's own, "" for the generated one.

@@ -27,6 +27,10 @@ type Place struct {
 	Set map[string]string
 	// LogOff starts the instance without a binary log.
 	LogOff bool
+	// Durable is what --durable says of the instance, "" for nothing. Its archive is on the disk.
+	Durable string
+	// SyncedLog says that a stock server syncs each commit, and keeps a binary log on the disk.
+	SyncedLog bool
 	// rate is how many I/O operations a second the disk is made to give, 0 for all it has.
 	Rate int
 }

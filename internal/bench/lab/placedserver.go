@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -26,6 +27,8 @@ type PlacedServer struct {
 	Data   string
 	Device runner.Device
 	Storage
+	// Archive is where the archive of a durable instance is.
+	Archive string
 	// TCP makes a stock server listen on loopback as well; plain is the server then.
 	TCP   bool
 	Plain *PlainServer
@@ -102,15 +105,25 @@ func (r *PlacedServer) up(ctx context.Context) error {
 	if r.LogOff {
 		argv = append(argv, "--log", "off")
 	}
+	if r.Durable != "" {
+		r.Archive = filepath.Join(r.Lab.Dir, r.Name+"-archive")
+		argv = append(argv, "--durable="+r.Durable, "--archive", r.Archive)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Set)) {
 		argv = append(argv, "--set", name+"="+r.Set[name])
 	}
+	removeArchive := func() error {
+		if r.Archive == "" {
+			return nil
+		}
+		return os.RemoveAll(r.Archive)
+	}
 	if _, err := r.Lab.Run(ctx, argv...); err != nil {
-		return err
+		return errors.Join(err, removeArchive())
 	}
 	r.end = func(ctx context.Context) error {
 		_, err := r.Lab.Run(ctx, "down", r.Name, "--rm")
-		return err
+		return errors.Join(err, removeArchive())
 	}
 	i, err := r.Lab.Instance(r.Name)
 	if err != nil {
@@ -128,6 +141,9 @@ func (r *PlacedServer) startStock(ctx context.Context) error {
 	}
 	s := &PlainServer{Lab: r.Lab, Dir: filepath.Join(parent, r.Name), Set: r.Set, TCP: r.TCP}
 	r.Plain = s
+	if r.SyncedLog {
+		s.SyncedLog = filepath.Join(r.Lab.Dir, r.Name+"-log")
+	}
 	if r.Rate > 0 {
 		if r.throttle, err = runner.NewThrottle(r.Lab.Host, parent, r.Rate); err != nil {
 			return err

@@ -30,6 +30,9 @@ type PlainServer struct {
 	Set map[string]string
 	// tmp is where temporary files go, "" for a directory of its own.
 	Tmp string
+	// SyncedLog is the directory of a binary log that is synced at each commit, as its redo log is;
+	// "" leaves that to the settings.
+	SyncedLog string
 	// throttle holds its disk back; nil does not.
 	Throttle *runner.Throttle
 	// tcp makes it listen on loopback as well, at port; app is an account like that of an
@@ -90,8 +93,13 @@ func (s *PlainServer) files(stage server.Stage, initSQL string) error {
 	}
 	s.last = server.Config{
 		Stage: stage, Volume: kind, DataDir: s.Data(), RunDir: s.Dir, TmpDir: cmp.Or(s.Tmp, tmp), InitFile: initFile, Port: s.Port, Set: s.Set,
+		Unconfined: s.SyncedLog != "", // it lies outside of the rest
 	}
 	text, err := s.Lab.Server.Render(s.last)
+	if s.SyncedLog != "" && initFile != "" {
+		text += fmt.Sprintf(syncedLog, s.SyncedLog, server.BinlogName)
+		err = errors.Join(err, server.MakeDirs(s.Lab.Account, s.SyncedLog))
+	}
 	if err == nil && s.noLog {
 		text, err = withoutLog(text)
 	}
@@ -100,6 +108,16 @@ func (s *PlainServer) files(stage server.Stage, initSQL string) error {
 	}
 	return server.WritePrivate(s.config(), []byte(text), s.Lab.Account)
 }
+
+// syncedLog is a binary log as the manuals advise it for what must not be lost, with whole rows as
+// ramaria's has them.
+const syncedLog = `
+log_bin = %s/%s
+server_id = 1
+binlog_format = ROW
+sync_binlog = 1
+innodb_flush_log_at_trx_commit = 1
+`
 
 var logSetting = regexp.MustCompile(`(?m)^log_bin = .*$`)
 
@@ -265,5 +283,9 @@ func (s *PlainServer) Remove() error {
 		return nil
 	}
 	s.Kill()
-	return os.RemoveAll(s.Dir)
+	err := os.RemoveAll(s.Dir)
+	if s.SyncedLog != "" {
+		err = errors.Join(err, os.RemoveAll(s.SyncedLog))
+	}
+	return err
 }

@@ -90,23 +90,27 @@ type SysbenchRun struct {
 	Name     string
 	Workload string
 	Data     SysbenchData
-	// threads 0 are SysbenchThreads; seconds 0 are for ever.
-	Threads, Seconds int
+	// threads 0 are SysbenchThreads; seconds 0 are for ever, or until so many transactions are done.
+	Threads, Seconds, Transactions int
 }
 
 // SysbenchReport is what a run came to.
 type SysbenchReport struct {
-	Rate float64 // transactions a second
-	P99  float64 // seconds that 99 % of the transactions took at most; 0 of none
+	Transactions int
+	Rate         float64 // transactions a second
+	// P50 and P99 are seconds that so many of a hundred transactions took at most; 0 of none.
+	P50, P99 float64
 }
 
 var (
 	// transactions is the line of sysbench's report with the rate.
-	transactions = regexp.MustCompile(`transactions:\s+\d+\s+\(([0-9.]+) per sec`)
+	transactions = regexp.MustCompile(`transactions:\s+(\d+)\s+\(([0-9.]+) per sec`)
 	// percentile is the line with the latency, in milliseconds.
 	percentile = regexp.MustCompile(`99th percentile:\s+([0-9.]+)`)
-	errNoRate  = errors.New("its report has no rate")
-	errNoTail  = errors.New("its report has no 99th percentile")
+	// bucket is a line of the histogram of latencies: milliseconds, and how many transactions.
+	bucket    = regexp.MustCompile(`(?m)^ *([0-9.]+) \|\** +(\d+)$`)
+	errNoRate = errors.New("its report has no rate")
+	errNoTail = errors.New("its report has no 99th percentile")
 )
 
 // parseSysbench reads a report.
@@ -115,7 +119,10 @@ func parseSysbench(text string) (r SysbenchReport, err error) {
 	if m == nil {
 		return r, errNoRate
 	}
-	if r.Rate, err = strconv.ParseFloat(m[1], 64); err != nil {
+	if r.Transactions, err = strconv.Atoi(m[1]); err != nil {
+		return r, err
+	}
+	if r.Rate, err = strconv.ParseFloat(m[2], 64); err != nil {
 		return r, err
 	}
 	if m = percentile.FindStringSubmatch(text); m == nil {
@@ -123,7 +130,34 @@ func parseSysbench(text string) (r SysbenchReport, err error) {
 	}
 	r.P99, err = strconv.ParseFloat(m[1], 64)
 	r.P99 /= 1000
+	r.P50 = medianOf(text)
 	return r, err
+}
+
+// medianOf is the median of the histogram in a report, in seconds; 0 without one.
+func medianOf(text string) float64 {
+	type line struct {
+		ms float64
+		n  int
+	}
+	var lines []line
+	all := 0
+	for _, m := range bucket.FindAllStringSubmatch(text, -1) {
+		ms, err := strconv.ParseFloat(m[1], 64)
+		n, bad := strconv.Atoi(m[2])
+		if err != nil || bad != nil {
+			return 0
+		}
+		lines = append(lines, line{ms, n})
+		all += n
+	}
+	so := 0
+	for _, l := range lines {
+		if so += l.n; 2*so >= all {
+			return l.ms / 1000
+		}
+	}
+	return 0
 }
 
 // StartSysbench starts a workload on an instance; seconds 0 goes on until ctx ends. The
@@ -189,7 +223,7 @@ func (l *Lab) sysbenchDo(ctx context.Context, r SysbenchRun, command string) (fu
 		return nil, err
 	}
 	argv := append(append([]string{}, s.Argv...), "--config-file="+conf, r.Workload, fmt.Sprintf("--tables=%d", SysbenchTables),
-		fmt.Sprintf("--table-size=%d", r.Data.Rows), fmt.Sprintf("--threads=%d", cmp.Or(r.Threads, SysbenchThreads)), fmt.Sprintf("--time=%d", r.Seconds), "--percentile=99", command)
+		fmt.Sprintf("--table-size=%d", r.Data.Rows), fmt.Sprintf("--threads=%d", cmp.Or(r.Threads, SysbenchThreads)), fmt.Sprintf("--time=%d", r.Seconds), fmt.Sprintf("--events=%d", r.Transactions), "--percentile=99", "--histogram=on", command)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), s.Env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

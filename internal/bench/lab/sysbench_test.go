@@ -14,6 +14,12 @@ const report = `SQL statistics:
     queries:                             69040  (23005.36 per sec.)
     ignored errors:                      0      (0.00 per sec.)
 
+Latency histogram (values are in milliseconds)
+       value  ------------- distribution ------------- count
+       1.800 |***                                      452
+       3.900 |************************************     1500
+      25.280 |************************************     1500
+
 Latency (ms):
          min:                                    1.82
          avg:                                    6.95
@@ -28,11 +34,12 @@ func TestSysbenchReport(t *testing.T) {
 		want       SysbenchReport
 		fails      bool
 	}{
-		{"as it is", report, SysbenchReport{1150.27, 0.02528}, false},
+		{"as it is", report, SysbenchReport{3452, 1150.27, 0.0039, 0.02528}, false},
+		{"no histogram", strings.ReplaceAll(report, " |", " "), SysbenchReport{3452, 1150.27, 0, 0.02528}, false},
 		{"another percentile", strings.Replace(report, "99th", "95th", 1), SysbenchReport{}, true},
 		{"no transactions", "FATAL: unable to connect to MySQL server", SysbenchReport{}, true},
 		{"a number that is none", strings.Replace(report, "1150.27", "1.1.5", 1), SysbenchReport{}, true},
-		{"nothing done", strings.NewReplacer("1150.27", "0.00", "25.28", "0.00").Replace(report), SysbenchReport{}, false},
+		{"nothing done", strings.NewReplacer("1150.27", "0.00", "25.28", "0.00", "3452", "0", " |", " ").Replace(report), SysbenchReport{}, false},
 	} {
 		got, err := parseSysbench(tc.text)
 		if (err != nil) != tc.fails || !tc.fails && got != tc.want {

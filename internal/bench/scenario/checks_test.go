@@ -11,6 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/durable"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -19,8 +20,9 @@ import (
 // uncheckedCases are the rows without a Check, by scenario and name, and why; a scenario alone
 // has none of its rows checked.
 var uncheckedCases = map[string]string{
-	"suite":              "the command is the user's: that it succeeds is the answer, in the round",
-	"reset, " + RowLease: "every lease of a round is checked before it ends, which is in the round",
+	"suite":                         "the command is the user's: that it succeeds is the answer, in the round",
+	"recovery, " + durable.RowPiped: "its server is compared at the end of the round, and goes with it",
+	"reset, " + RowLease:            "every lease of a round is checked before it ends, which is in the round",
 }
 
 // TestEveryCaseIsChecked: no figure comes from work whose answer was not checked.

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -33,9 +32,6 @@ const (
 	smallPoolSuffix = ", small pool"
 	// leastPool is the smallest buffer pool that every server takes, in bytes.
 	leastPool = 6 << 20
-	// toldThreads is the number of threads that the conclusion speaks of, or the nearest that is
-	// measured: that of the published comparison's latencies.
-	toldThreads = 8
 )
 
 // oltp is the scenario while it is made and concluded.
@@ -116,21 +112,15 @@ func (o *oltp) threads() []int {
 	case len(o.lab.Options.Threads) > 0:
 		return lab.Unique(o.lab.Options.Threads)
 	case o.lab.Options.Quick: // there is time for several rounds of one alone
-		return []int{toldThreads}
+		return []int{lab.ToldThreads}
 	}
-	return []int{1, 2, 4, toldThreads, 16, 32, 64}
-}
-
-// nearest is the one of the numbers that is nearest to toldThreads, the lower one of two.
-func nearest(threads []int) int {
-	distance := func(n int) int { return max(n-toldThreads, toldThreads-n) }
-	return slices.MinFunc(threads, func(a, b int) int { return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(a, b)) })
+	return []int{1, 2, 4, lab.ToldThreads, 16, 32, 64}
 }
 
 // pools are a buffer pool that holds all of the data, and one that holds a quarter.
 func (o *oltp) pools(settings map[string]string) []oltpPool {
 	threads := o.threads()
-	o.told = nearest(threads)
+	o.told = lab.NearestThreads(threads)
 	size := o.data.Size()
 	large := oltpPool{bytes: max(4*size, 4*leastPool), threads: threads, all: !o.lab.Options.Quick}
 	small := oltpPool{suffix: smallPoolSuffix, bytes: max(size/4, leastPool), threads: []int{o.told}}
@@ -188,7 +178,7 @@ func (o *oltp) newServers(pool oltpPool) []*oltpServer {
 func (o *oltp) row(at, base *oltpServer, threads int) runner.Case {
 	o.points = append(o.points, oltpPoint{at, base, threads})
 	return runner.Case{
-		Name: at.Row + ", " + threadsOf(threads), Base: base.Row + ", " + threadsOf(threads), Settings: at.About, Series: at.Row, X: float64(threads),
+		Name: at.Row + ", " + lab.ThreadsOf(threads), Base: base.Row + ", " + lab.ThreadsOf(threads), Settings: at.About, Series: at.Row, X: float64(threads),
 		Command: o.lab.RepeatCommand("oltp", at.Place, "--threads", strconv.Itoa(threads)),
 		Prepare: at.prepare, Found: at.Describe,
 		Round:   func(ctx context.Context) (runner.Sample, error) { return at.load(ctx, threads) },
@@ -221,14 +211,7 @@ func (o *oltp) conclusion(r *runner.Result) string {
 	if parts == nil {
 		return ""
 	}
-	return "With " + threadsOf(o.told) + ": " + strings.Join(parts, "; ") + "."
-}
-
-func threadsOf(n int) string {
-	if n == 1 {
-		return "1 thread"
-	}
-	return fmt.Sprintf("%d threads", n)
+	return "With " + lab.ThreadsOf(o.told) + ": " + strings.Join(parts, "; ") + "."
 }
 
 // oltpPools are the large one and the small one, in words.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/durable"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/engines"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/memory"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/numbers"
@@ -27,11 +28,12 @@ type Kind struct {
 
 // Flags that not all scenarios take, as they are typed.
 const (
-	FlagPlace   = "place"
-	FlagVolume  = "volume"
-	FlagThreads = "threads"
-	FlagScale   = "scale"
-	FlagDump    = "dump"
+	FlagPlace    = "place"
+	FlagVolume   = "volume"
+	FlagThreads  = "threads"
+	FlagWorkload = "workload"
+	FlagScale    = "scale"
+	FlagDump     = "dump"
 )
 
 // Takes says whether a flag changes anything in the scenario.
@@ -51,6 +53,8 @@ var Kinds = []Kind{
 	{Name: "insert", About: "insert rows, 1000 a statement", Make: numbers.Insert, Flags: placed()},
 	{Name: "update", About: "update rows by primary key, one at a time", Make: numbers.Update, Flags: placed()},
 	{Name: "oltp", About: "sysbench, 1 to 64 threads: transactions a second and their p99", Make: OltpScenario, Flags: placed(FlagThreads)},
+	{Name: "durable", About: "sysbench on durable instances: what it costs that nothing is lost", Make: durable.Scenario, Flags: []string{FlagVolume, FlagThreads, FlagWorkload, FlagScale}, OneVolume: true},
+	{Name: "recovery", About: "everything back after the RAM was lost: mysqlbinlog, ramaria up", Make: durable.Recovery, Flags: []string{FlagVolume, FlagScale}, OneVolume: true},
 	{Name: "sort", About: "large sorts and temporary tables, with tmpdir in several places", Make: sort.Scenario, Flags: placed()},
 	{Name: "engines", About: "the MEMORY engine against InnoDB in RAM", Make: engines.Scenario, Flags: placed()},
 	{Name: "load", About: "load a dump: the client, packed, ramaria load, myloader, an image of it", Make: LoadScenario, Flags: []string{FlagVolume, FlagDump}, OneVolume: true},

@@ -60,7 +60,7 @@ func TestKindsTakeTheirFlags(t *testing.T) {
 		volumes := []volume.Kind{volume.Tmpfs}
 		plain := names(lab.Options{Volumes: volumes})
 		for flag, o := range map[string]lab.Options{
-			FlagPlace: {Places: []string{lab.PlaceRAMByHand}}, FlagThreads: {Threads: []int{3}}, FlagScale: {Scale: 0.1},
+			FlagPlace: {Places: []string{lab.PlaceRAMByHand}}, FlagThreads: {Threads: []int{3}}, FlagWorkload: {Workloads: lab.WriteWorkloads[:2]}, FlagScale: {Scale: 0.1},
 		} {
 			o.Volumes = volumes
 			if changed := names(o) != plain; changed && !k.Takes(flag) {
