@@ -13,6 +13,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Verification is a comparison of an instance with what its archive gives.
@@ -45,7 +46,10 @@ func (s *Snapshot) Verify(ctx context.Context, dir string, at archive.Position) 
 	plan.Until = Until{Epoch: m.Last().Number, At: at}
 	other := *s.Instance
 	other.Dir = filepath.Join(s.Dir, "verify")
-	other.RunDir = s.RunDir + "-verify"
+	other.RunDir, other.Volume = s.RunDir+"-verify", s.Volume
+	if err := roomFor(s.Dir, plan.Base.Size); err != nil {
+		return v, err
+	}
 	if err := os.Mkdir(other.Dir, 0o711); err != nil {
 		return v, err
 	}
@@ -58,6 +62,22 @@ func (s *Snapshot) Verify(ctx context.Context, dir string, at archive.Position) 
 	copied.Instance, copied.Dir, copied.DataDir, copied.RunDir, copied.TmpDir = &other, other.Dir, other.DataDir(), other.RunDir, filepath.Join(other.Dir, "tmp")
 	v.Tables, v.Differences, err = s.compare(ctx, &copied)
 	return v, err
+}
+
+// verifyRoom is what recovering takes beyond the files of a base, in bytes: the log, redo logs, temporary
+// files of two servers.
+const verifyRoom = 256 << 20
+
+// roomFor refuses a comparison that would fill what the instance needs.
+func roomFor(dir string, size int64) error {
+	fs, err := sys.Statfs(dir)
+	if err != nil {
+		return err
+	}
+	if need := size + verifyRoom; fs.Avail < need {
+		return fmt.Errorf("verify: %d MB are needed beside the instance, and %d are free", need>>20, fs.Avail>>20)
+	}
+	return nil
 }
 
 // compare starts servers on two data directories and compares what they hold.

@@ -197,7 +197,7 @@ func (e *Engine) MakeBase(ctx context.Context, o supervisor.BaseOrder) (done sup
 		return done, err
 	}
 	s := &durable.Snapshot{
-		Instance: i, DataDir: filepath.Join(o.Dir, "data"), Dir: o.Dir, RunDir: o.RunDir, TmpDir: filepath.Join(o.Dir, "tmp"), Volume: i.Volume, Keys: e.Places.Keys(),
+		Instance: i, DataDir: filepath.Join(o.Dir, "data"), Dir: o.Dir, RunDir: o.RunDir, TmpDir: filepath.Join(o.Dir, "tmp"), Volume: snapshotVolume(o.Volume), Keys: e.Places.Keys(),
 	}
 	at, outside, err := s.Prove(ctx)
 	if err != nil {
@@ -210,4 +210,13 @@ func (e *Engine) MakeBase(ctx context.Context, o supervisor.BaseOrder) (done sup
 	done.Base, err = s.Base(ctx, o.Archive, o.Base)
 	done.Base.At, done.Base.Time, done.Base.Outside = at, o.Time, outside
 	return done, err
+}
+
+// snapshotVolume is the kind of volume by which the server of a snapshot is configured: what lies outside of
+// all volumes lies on a disk.
+func snapshotVolume(kind string) string {
+	if _, err := volume.ParseSpec(kind); err != nil {
+		return string(volume.Disk)
+	}
+	return kind
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -34,9 +36,18 @@ func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v vo
 	w, _ := e.progress()
 	runtime.GOMAXPROCS(max(1, usableCPUs/cpusPerProc))
 	return supervisor.Start(ctx, i, e.instances(v), supervisor.Options{
-		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec),
+		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Outside: e.snapshots,
 		Log: slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
 	})
+}
+
+// snapshots is a directory on the disk for snapshots that a volume has no room for.
+func (e *Engine) snapshots() (volume.Target, error) {
+	volumes := filepath.Dir(e.Places.Disk) // where servers may lie
+	if err := os.MkdirAll(volumes, 0o711); err != nil {
+		return nil, fmt.Errorf("make directory for snapshots: %w", err)
+	}
+	return e.Opener().Outside(filepath.Join(volumes, "snapshots"))
 }
 
 // usableCPUs is on how many CPUs Go runs at once by itself: those that there are, the quota of a

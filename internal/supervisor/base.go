@@ -17,7 +17,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/durable"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -28,6 +27,8 @@ type BaseOrder struct {
 	// socket of the server that proves it.
 	Name, Dir, RunDir string
 	Time              time.Time
+	// Volume is the kind of volume that Dir lies in.
+	Volume string
 	// Archive is the archive's directory, and Base what the base is to be called.
 	Archive string
 	Base    durable.BaseOrder
@@ -57,27 +58,46 @@ func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (
 	}
 	s.basing.Lock()
 	defer s.basing.Unlock()
-	dir := filepath.Join(s.inst.Dir, "base")
-	if err := s.volume.Remove(ctx, dir); err != nil { // of one that was cut off
+	to, dir, err := s.snapshotPlace(ctx, what)
+	if err != nil {
+		return done, cost, err
+	}
+	if err := to.Remove(ctx, dir); err != nil { // of one that was cut off
 		return done, cost, err
 	}
 	if err := os.Mkdir(dir, 0o711); err != nil {
 		return done, cost, err
 	}
-	order := BaseOrder{Name: s.inst.Name, Dir: dir, RunDir: s.inst.RunDir + "-base", Archive: s.archiveDir, Base: s.keeper.NextBase(), Verify: verify}
+	order := BaseOrder{Name: s.inst.Name, Dir: dir, Volume: string(to.Kind()), RunDir: s.inst.RunDir + "-base", Archive: s.archiveDir, Base: s.keeper.NextBase(), Verify: verify}
 	defer func() {
-		err = errors.Join(err, s.volume.Remove(context.WithoutCancel(ctx), dir), sys.RemoveTree(order.RunDir), sys.RemoveTree(order.RunDir+"-verify"))
+		err = errors.Join(err, to.Remove(context.WithoutCancel(ctx), dir), sys.RemoveTree(order.RunDir), sys.RemoveTree(order.RunDir+"-verify"))
 	}()
-	cost, err = s.snapshot(ctx, what, s.volume, func(ctx context.Context, how volume.How) error {
-		how.Filter = server.CloneFilter
-		return s.volume.Snapshot(ctx, s.inst.DataDir(), filepath.Join(dir, "data"), how)
-	})
-	if err != nil {
+	if cost, err = s.SnapshotTo(ctx, to, filepath.Join(dir, "data")); err != nil {
 		return done, cost, err
 	}
 	order.Time = time.Now()
 	done, err = s.runBase(ctx, order)
 	return done, cost, err
+}
+
+// snapshotPlace is where a snapshot for a base backup goes: into the volume, or, if that has no room for a
+// copy, onto the disk.
+func (s *Supervisor) snapshotPlace(ctx context.Context, what string) (to volume.Target, dir string, err error) {
+	size, err := sys.DiskUsage(s.inst.DataDir())
+	if err != nil {
+		return nil, "", err
+	}
+	inside := filepath.Join(s.inst.Dir, "base")
+	if err := s.volume.Remove(ctx, inside); err != nil { // of one that was cut off
+		return nil, "", err
+	}
+	if volume.CheckCopy(s.volume, s.inst.DataDir(), size, snapshotRoom, what) == nil {
+		return s.volume, inside, nil
+	}
+	if to, err = s.outside(); err != nil {
+		return nil, "", err
+	}
+	return to, filepath.Join(to.Dir(), s.inst.Name), nil
 }
 
 // runBase runs the process that an order is for.

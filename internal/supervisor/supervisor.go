@@ -46,6 +46,7 @@ type Supervisor struct {
 	keys   string
 	// archiveDir is the archive's directory, "" for an instance that is not durable.
 	archiveDir string
+	outside    func() (volume.Target, error)
 
 	lock   *sys.FileLock
 	listen net.Listener
@@ -82,8 +83,10 @@ type Options struct {
 	Argv func(name string) []string
 	// Keys is the directory of keys that all servers of the user share.
 	Keys string
-	// Archive is the directory of the archive of a durable instance.
+	// Archive is the directory of the archive of a durable instance, and Outside gives one on a disk
+	// for snapshots that the volume has no room for.
 	Archive string
+	Outside func() (volume.Target, error)
 }
 
 // ErrRunning says that the instance has a supervisor already.
@@ -94,7 +97,7 @@ var ErrRunning = errors.New("the instance is running already")
 // is that of the volume in which the instance lies.
 func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o Options) (_ *Supervisor, err error) {
 	s := &Supervisor{
-		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys, archiveDir: o.Archive,
+		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys, archiveDir: o.Archive, outside: o.Outside,
 		tasks: make(chan task), over: make(chan struct{}),
 	}
 	s.lock, err = sys.TryLock(i.LockPath(), sys.Exclusive)
