@@ -103,8 +103,11 @@ func TestMirror(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(local.Dir, "base"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string][]byte{"base/000001.pack": pack, "manifest.json": []byte("it")} {
-		if err := os.WriteFile(filepath.Join(local.Dir, name), b, 0o600); err != nil {
+	for _, f := range []struct {
+		name string
+		b    []byte
+	}{{"base/000001.pack", pack}, {"manifest.json", []byte("it")}} { // the manifest last
+		if err := os.WriteFile(filepath.Join(local.Dir, f.name), f.b, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
