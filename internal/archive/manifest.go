@@ -243,6 +243,16 @@ func (m *Manifest) Write(d Disk) error {
 	return nil
 }
 
+// RemoveManifest ends an archive: what else is there belongs together no more.
+func RemoveManifest(d Disk) error {
+	for _, name := range []string{manifestName + newSuffix, manifestName} {
+		if err := d.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove manifest: %w", err)
+		}
+	}
+	return d.SyncDir(".")
+}
+
 // WriteFile replaces a file at the top of the directory by one that lasts.
 func WriteFile(d Disk, name string, text []byte) error {
 	f, err := d.Create(name + newSuffix)

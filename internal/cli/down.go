@@ -14,6 +14,13 @@ import (
 type downOptions struct {
 	all bool
 	rm  bool
+	// archive removes the archives of durable instances too.
+	archive bool
+}
+
+// withArchive adds the flag.
+func (o *downOptions) withArchive(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.archive, "with-archive", false, "remove the archives of durable instances as well, which stay otherwise")
 }
 
 func newDown(a *app) *cobra.Command {
@@ -22,7 +29,8 @@ func newDown(a *app) *cobra.Command {
 		Use:   "down [NAME...]",
 		Short: "Stop instances; they keep their data",
 		Long: `Stop instances: main, or those that are named. They keep their data, and ramaria up starts
-them again; with --rm the data goes too, as by ramaria rm.`,
+them again; with --rm the data goes too, as by ramaria rm. The archive of a durable instance
+stays then, unless --with-archive is given.`,
 		Example: `  ramaria down
   ramaria down shop
   ramaria down --all --rm`,
@@ -36,6 +44,7 @@ them again; with --rm the data goes too, as by ramaria rm.`,
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "all instances")
 	cmd.Flags().BoolVar(&o.rm, "rm", false, "remove the instances and their data as well")
+	o.withArchive(cmd)
 	return a.named(cmd)
 }
 
@@ -44,6 +53,8 @@ func newRm(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm NAME...",
 		Short: "Stop instances and remove them with their data",
+		Long: `Stop instances and remove them with their data. The archive of a durable instance stays, and
+ramaria restore brings the instance back from it, unless --with-archive removes that too.`,
 		Example: `  ramaria rm shop
   ramaria rm --all`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,6 +66,7 @@ func newRm(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeManyNames,
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "all instances")
+	o.withArchive(cmd)
 	return a.named(cmd)
 }
 
@@ -63,6 +75,9 @@ func runDown(ctx context.Context, a *app, names []string, o downOptions) error {
 		if err := instance.CheckName(name); err != nil {
 			return usageError{err}
 		}
+	}
+	if o.archive && !o.rm {
+		return usageError{errors.New("stop instances --with-archive: an archive is removed with its instance\nhint: add --rm")}
 	}
 	if o.all {
 		if len(names) > 0 {
@@ -84,7 +99,7 @@ func runDown(ctx context.Context, a *app, names []string, o downOptions) error {
 			return nil
 		}
 		done = append(done, name)
-		err := a.engine.Down(ctx, engine.DownRequest{Name: name, Remove: o.rm})
+		err := a.engine.Down(ctx, engine.DownRequest{Name: name, Remove: o.rm, Archive: o.archive})
 		switch {
 		case err != nil:
 			return err

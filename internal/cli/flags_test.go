@@ -75,10 +75,15 @@ func TestMergeKnowsEveryFlag(t *testing.T) {
 	values := map[string]string{
 		"server": "mariadb:11.4", "from": "/b.sql", "key": "k", "database": "d", "user": "u", "password-file": "/pw",
 		"port": "4000", "volume": "disk", "tmpdir": dir, "set": "a=1", "log": "off", "confine": "off",
+		"durable": "2s", "archive": dir, "recover-within": "1m", "history": "1d",
 	}
-	_, was := given(t)
 	for flag, value := range values {
-		cmd, now := given(t, "--"+flag, value)
+		var both []string
+		if flag == "archive" || flag == "recover-within" || flag == "history" {
+			both = []string{"--durable"} // they are for durable instances
+		}
+		_, was := given(t, both...)
+		cmd, now := given(t, append(both, "--"+flag+"="+value)...)
 		got := givenOptions(cmd).Merge(was, now)
 		if diff := givenOptions(cmd).Differences(was, now); len(diff) != 1 {
 			t.Errorf("--%s: the difference is %v", flag, diff)

@@ -28,6 +28,9 @@ Ctrl-C. The command finds it by the usual variables (DATABASE_URL, MYSQL_HOST,
 MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_USER, MYSQL_PWD, MYSQL_DATABASE, ...); mysql,
 mariadb and their tools connect to it as well.
 
+With --durable --archive DIR the data outlives the run: the next run with that archive goes
+on with it.
+
 The exit status is the command's; 125 if ramaria itself failed, 126 if the command
 cannot be executed, 127 if it is not found, 128+N after signal N.`,
 		Example: `  ramaria run -- pytest

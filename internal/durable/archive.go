@@ -126,6 +126,38 @@ func Create(ctx context.Context, dir, instance string) (_ *Archive, err error) {
 	return a, nil
 }
 
+// Remove removes an archive. Without its manifest, which goes first, it is none any more.
+func Remove(ctx context.Context, dir string) (err error) {
+	a, err := Open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("remove archive: %w", err)
+		}
+	}()
+	if err := errors.Join(archive.RemoveManifest(a.Disk), os.RemoveAll(filepath.Join(dir, "log")), os.RemoveAll(filepath.Join(dir, "base"))); err != nil {
+		return errors.Join(err, a.Close())
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return errors.Join(err, a.Close())
+	}
+	others := false
+	for _, e := range entries {
+		if !leftover(e.Name()) {
+			others = true
+		} else if rerr := os.Remove(filepath.Join(dir, e.Name())); rerr != nil {
+			err = errors.Join(err, rerr)
+		}
+	}
+	if err = errors.Join(err, a.Close()); err != nil || others {
+		return err
+	}
+	return os.Remove(dir)
+}
+
 // leftover reports whether a name is one of an archive that never got its manifest.
 func leftover(name string) bool {
 	switch name {

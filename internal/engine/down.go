@@ -6,16 +6,19 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // DownRequest asks to stop an instance.
 type DownRequest struct {
 	Name string
-	// Remove says to remove the instance as well, with its data.
-	Remove bool
+	// Remove says to remove the instance as well, with its data, and Archive to remove the archive of a
+	// durable one, which stays otherwise.
+	Remove, Archive bool
 }
 
 // Down stops an instance, and removes it if the request says so.
@@ -32,7 +35,7 @@ func (e *Engine) Down(ctx context.Context, q DownRequest) error {
 	r, err := e.Registry.Get(q.Name)
 	if err == nil && q.Remove {
 		if err = e.remove(ctx, r); err == nil {
-			return lock.UnlockRemove()
+			return errors.Join(e.leaveArchive(ctx, r, q.Archive), lock.UnlockRemove())
 		}
 	} else if err == nil {
 		err = e.stop(ctx, r)
@@ -56,6 +59,40 @@ func (e *Engine) remove(ctx context.Context, r *instance.Record) error {
 		return err
 	}
 	return e.instances(v).Remove(ctx, r)
+}
+
+// leaveArchive says what became of the archive of an instance that was removed.
+func (e *Engine) leaveArchive(ctx context.Context, r *instance.Record, remove bool) error {
+	dir := e.archiveDir(r.Name, r.Spec)
+	if dir == "" || !durable.Exists(dir) {
+		return nil
+	}
+	size, err := sys.DiskUsage(dir)
+	if err != nil {
+		return err
+	}
+	if !remove {
+		e.note("the archive of instance %s stays in %s (%s)\nhint: ramaria restore %s --as %s --durable brings the instance back; rm -r %s removes the archive",
+			r.Name, dir, volume.FormatBytes(size), dir, r.Name, dir)
+		return nil
+	}
+	if err := durable.Remove(ctx, dir); err != nil {
+		return err
+	}
+	e.note("removed the archive of instance %s in %s (%s)", r.Name, dir, volume.FormatBytes(size))
+	return nil
+}
+
+// clear is remove, but its record stays: the instance is made again, or tried to be.
+func (e *Engine) clear(ctx context.Context, r *instance.Record) error {
+	v, err := e.volumeOf(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := e.signal(ctx, r, syscall.SIGQUIT); err != nil {
+		return err
+	}
+	return e.instances(v).Clear(ctx, r)
 }
 
 // stop lets the supervisor shut its server down cleanly, and waits.

@@ -179,11 +179,7 @@ func (e *Engine) existingDurable(ctx context.Context, r *instance.Record) (*inst
 		return i, err
 	}
 	e.note("instance %s: %s; recovering it from its archive", r.Name, err)
-	v, err := e.volumeOf(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.instances(v).Clear(ctx, r); err != nil { // its record stays
+	if err := e.clear(ctx, r); err != nil {
 		return nil, err
 	}
 	return e.recover(ctx, instance.Order{Name: r.Name, Spec: r.Spec})

@@ -66,7 +66,7 @@ func fields(s instance.Spec) []field {
 	return []field{
 		{"server", cmp.Or(s.Server, string(server.MariaDB)), func(to *instance.Spec) { to.Server = s.Server }},
 		// A key belongs to its source.
-		{"from", strings.Join(from, " "), func(to *instance.Spec) { to.From, to.Key = s.From, "" }},
+		{"from", strings.Join(from, " "), func(to *instance.Spec) { to.From, to.Key, to.Restored = s.From, "", nil }},
 		{"key", s.Key, func(to *instance.Spec) { to.Key = s.Key }},
 		{"database", s.Database, func(to *instance.Spec) { to.Database = s.Database }},
 		{"user", s.User, func(to *instance.Spec) { to.User = s.User }},

@@ -55,7 +55,12 @@ func (e *Engine) Restore(ctx context.Context, q RestoreRequest) (out Restored, e
 		return out, err
 	}
 	defer lock.Unlock()
-	r, err := e.prepareRestore(ctx, q)
+	if r, err := e.Registry.Get(q.New); err == nil {
+		return out, e.takenError(q, r)
+	} else if !errors.Is(err, instance.ErrNotFound) {
+		return out, err
+	}
+	r, err := e.prepareRestore(ctx, q, nil)
 	if err != nil {
 		return out, err
 	}
@@ -82,7 +87,9 @@ func (e *Engine) Restore(ctx context.Context, q RestoreRequest) (out Restored, e
 
 // restoration is a Restore at work.
 type restoration struct {
-	e       *Engine
+	e *Engine
+	// old is the record of the instance that is made again; nil for a new one.
+	old     *instance.Record
 	source  string
 	until   durable.Until
 	archive *durable.Archive
@@ -97,15 +104,13 @@ type restoration struct {
 }
 
 // prepareRestore finds everything out that there is to find out before anything is made.
-func (e *Engine) prepareRestore(ctx context.Context, q RestoreRequest) (_ *restoration, err error) {
+// old is the instance that is to be made again, nil for a new one.
+func (e *Engine) prepareRestore(ctx context.Context, q RestoreRequest, old *instance.Record) (_ *restoration, err error) {
 	dir, err := e.findArchive(q.Source)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkNew(q, dir); err != nil {
-		return nil, err
-	}
-	r := &restoration{e: e, source: q.Source, until: q.Until, order: instance.Order{Name: q.New, Spec: q.Spec}}
+	r := &restoration{e: e, old: old, source: q.Source, until: q.Until, order: instance.Order{Name: q.New, Spec: q.Spec}}
 	if err := r.open(ctx, dir); err != nil {
 		return nil, err
 	}
@@ -151,20 +156,14 @@ func (e *Engine) findArchive(source string) (string, error) {
 	return "", fmt.Errorf("restore %s: no such instance, and none of that name has left an archive in %s: %w\nhint: %s", source, dir, archive.ErrNoArchive, hint)
 }
 
-// checkNew refuses a name that is taken.
-func (e *Engine) checkNew(q RestoreRequest, dir string) error {
-	r, err := e.Registry.Get(q.New)
-	if errors.Is(err, instance.ErrNotFound) {
-		return nil
+// takenError says that there is an instance of the name already.
+func (e *Engine) takenError(q RestoreRequest, there *instance.Record) error {
+	dir, err := e.findArchive(q.Source)
+	if err != nil || !levelOf(there.Spec).Durable() || !sameDir(e.archiveDir(there.Name, there.Spec), dir) {
+		return instance.TakenError(q.New)
 	}
-	if err != nil {
-		return err
-	}
-	if levelOf(r.Spec).Durable() && sameDir(e.archiveDir(r.Name, r.Spec), dir) {
-		return fmt.Errorf("restore instance %s: %w by the instance itself\nhint: --as NEW puts another one beside it; ramaria down %s --rm removes it and leaves its archive, which ramaria restore %s --as %s --durable brings back",
-			q.New, instance.ErrTaken, q.New, dir, q.New)
-	}
-	return instance.TakenError(q.New)
+	return fmt.Errorf("restore instance %s: %w by the instance itself\nhint: --as NEW puts another one beside it; ramaria down %s --rm removes it and leaves its archive, which ramaria restore %s --as %s --durable brings back",
+		q.New, instance.ErrTaken, q.New, dir, q.New)
 }
 
 // sameDir reports whether two paths are one directory.
@@ -212,7 +211,7 @@ func (r *restoration) open(ctx context.Context, dir string) (err error) {
 		spec.Archive = []string{dir} // it is this instance's, wherever it lies
 	}
 	if !sameDir(dir, r.e.archiveDir(name, *spec)) {
-		return r.e.checkDurable(name, *spec, false)
+		return r.e.checkDurable(name, *spec, r.old != nil)
 	}
 	if err := r.e.checkDurable(name, *spec, true); err != nil {
 		return err
@@ -221,7 +220,7 @@ func (r *restoration) open(ctx context.Context, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	if user != nil {
+	if user != nil && user.Name != name {
 		return RequestError{fmt.Errorf("restore instance %s: %s is the archive of instance %s, and an archive goes on with one\nhint: --archive DIR, a new directory, begins another; without --durable none is needed", name, dir, user.Name)}
 	}
 	r.goesOn = true
@@ -262,7 +261,9 @@ func (r *restoration) specify(context.Context) (err error) {
 	if r.goesOn && spec.PasswordFile == "" {
 		return nil // its account is the one of before
 	}
-	r.order.App, err = login(*spec)
+	if r.order.App.Password == "" {
+		r.order.App, err = login(*spec)
+	}
 	r.kept.Endpoint.Login = r.order.App
 	return err
 }
@@ -319,6 +320,35 @@ func (r *restoration) make(ctx context.Context) (_ *instance.Instance, err error
 		return nil, r.e.unmake(ctx, i, err)
 	}
 	return i, nil
+}
+
+// restoreAgain makes an instance again that was restored from an archive.
+func (e *Engine) restoreAgain(ctx context.Context, old *instance.Record, o instance.Order) (_ *instance.Instance, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("make instance %s again, which was restored from %s: %w", o.Name, o.Spec.Restored.Archive, err)
+		}
+	}()
+	q := RestoreRequest{Source: o.Spec.Restored.Archive, New: o.Name, Spec: o.Spec}
+	if q.Until.Epoch, q.Until.At, err = durable.ParsePosition(o.Spec.Restored.At); err != nil {
+		return nil, err
+	}
+	r, err := e.prepareRestore(ctx, q, old)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.archive.Close()) }()
+	if i, err := e.Registry.Open(o.Name); err == nil {
+		r.order.Port = i.Endpoint.Port
+		if o.Spec.PasswordFile == old.Spec.PasswordFile {
+			r.order.App = i.Endpoint.Login
+		}
+	}
+	if err := e.clear(ctx, old); err != nil {
+		return nil, err
+	}
+	i, err := r.make(ctx)
+	return i, r.explain(err)
 }
 
 // fill makes the data directory.

@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 
+	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
@@ -32,7 +34,7 @@ func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Insta
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.UnlockRemove()) }()
-	i, err := e.create(ctx, nil, instance.Order{Name: name, Spec: q.Spec, Passing: true}, q.Stdin)
+	i, err := e.makeRun(ctx, instance.Order{Name: name, Spec: q.Spec, Passing: true}, q.Stdin)
 	if err != nil {
 		return err
 	}
@@ -67,4 +69,31 @@ func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Insta
 	defer func() { stop(); <-watching }()
 	e.notePasswordless(ctx, i)
 	return use(i)
+}
+
+// makeRun makes the instance of a run. A durable one begins an archive, which outlives it, or goes on with the
+// one that is there.
+func (e *Engine) makeRun(ctx context.Context, o instance.Order, stdin io.Reader) (*instance.Instance, error) {
+	if !levelOf(o.Spec).Durable() {
+		return e.create(ctx, nil, o, stdin)
+	}
+	if len(o.Spec.Archive) == 0 {
+		return nil, RequestError{errors.New("run with --durable: the instance goes with the run, and only its archive stays\nhint: --archive DIR says where, and the next run with it goes on with the data")}
+	}
+	dir := e.archiveDir(o.Name, o.Spec)
+	if !durable.Exists(dir) {
+		return e.create(ctx, nil, o, stdin)
+	}
+	if err := e.checkDurable(o.Name, o.Spec, true); err != nil {
+		return nil, err
+	}
+	if user, err := e.archiveUser(dir); err != nil {
+		return nil, err
+	} else if user != nil {
+		return nil, RequestError{fmt.Errorf("run with --durable: %s is the archive of instance %s, and an archive goes on with one\nhint: --archive DIR, a new directory", dir, user.Name)}
+	}
+	if len(o.Spec.From) > 0 {
+		e.note("the run goes on with the data in %s; --from is for a new archive", dir)
+	}
+	return e.recover(ctx, o)
 }

@@ -134,6 +134,9 @@ func optionsDifferError(q UpRequest, diff []Difference) error {
 // remake makes an instance again under its name; accounts and port stay.
 func (e *Engine) remake(ctx context.Context, r *instance.Record, spec instance.Spec, stdin io.Reader) (*instance.Instance, error) {
 	order := instance.Order{Name: r.Name, Spec: spec}
+	if spec.Restored != nil {
+		return e.restoreAgain(ctx, r, order)
+	}
 	if old, err := e.Registry.Open(r.Name); err == nil {
 		order.Port = old.Endpoint.Port
 		if spec.User == r.Spec.User && spec.PasswordFile == r.Spec.PasswordFile {

@@ -90,6 +90,9 @@ func (s *Store) Restore(ctx context.Context, o Order, made Made, size int64, fil
 	i.Passing = o.Passing
 	i.Server, i.PageSize, i.Origin = o.Server, made.PageSize, "restored from "+o.Spec.Restored.Archive
 	i.Endpoint.Login, i.Endpoint.Database = o.App, made.Endpoint.Database
+	if i.Endpoint.Port == 0 {
+		i.Endpoint.Port = o.Port
+	}
 	return i, s.make(ctx, i, "", size, func() error { return fill(ctx, i) })
 }
 
