@@ -99,48 +99,48 @@ type logReader struct {
 
 func (r *logReader) segments(list []uint64) error {
 	for i, n := range list {
-		if err := r.segment(n, list[i+1:]); err != nil {
+		if more, err := r.segment(n, list[i+1:]); err != nil || !more {
 			return err
 		}
 	}
 	return nil
 }
 
-// segment reads a segment. The log may be written meanwhile: what is not whole at first may be a moment
-// later.
-func (r *logReader) segment(n uint64, later []uint64) (err error) {
+// segment reads a segment, and says whether a later one has frames. The log may be written meanwhile: what is
+// not whole at first may be a moment later.
+func (r *logReader) segment(n uint64, later []uint64) (ended bool, err error) {
 	f, err := r.disk.Open(r.id.segment(n))
 	if err != nil {
-		return fmt.Errorf("read segment: %w", err)
+		return false, fmt.Errorf("read segment: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if err := r.id.checkHeader(f, n); err != nil {
-		return err
+		return false, err
 	}
 	s := &scan{file: f, id: r.id, number: n, block: newBuffer()}
 	if err := r.frames(s); err != nil {
-		return err
+		return false, err
 	}
-	// Once a later segment has frames nothing comes into this one: what came before that is read now.
-	if used, err := r.id.used(r.disk, later); err != nil {
-		return err
-	} else if used {
+	if ended, err = r.id.used(r.disk, later); err != nil {
+		return false, err
+	}
+	if ended { // nothing comes into this one any more: what came meanwhile is read now
 		if err := r.frames(s); err != nil {
-			return err
+			return false, err
 		}
 	}
 	at, more, err := s.more()
 	if err != nil || !more {
-		return err
+		return ended, err
 	}
 	was := s.at
 	if err := r.frames(s); err != nil {
-		return err
+		return false, err
 	}
 	if s.at == was {
-		return s.torn(at)
+		return false, s.torn(at)
 	}
-	return nil
+	return ended, nil
 }
 
 // frames reads the frames that are whole, up to one that is not.

@@ -137,6 +137,9 @@ func epochs(m *archive.Manifest) string {
 func (a *Archive) Room(p Plan) (int64, error) {
 	need := p.Base.Size
 	for _, part := range p.Parts {
+		if t := p.Until.Time; !t.IsZero() && part.Epoch.Number != p.Base.Epoch && part.Epoch.Began.After(t) {
+			break
+		}
 		total := part.Epoch.Total
 		if part.Epoch.End == nil {
 			var err error
