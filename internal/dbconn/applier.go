@@ -14,15 +14,18 @@ type ApplierWords struct {
 	Source, Option string
 	// Replica is "SLAVE" or "REPLICA", and Column what columns of its status begin with.
 	Replica, Column string
+	// Channel is the name of a source of its own, so that what the server replicates otherwise is left
+	// alone; "" if that lies in other files.
+	Channel string
 	// NoGTID is the option of CHANGE ... TO that the log is followed by positions, "" if it is not
 	// needed.
 	NoGTID string
 }
 
-// The two ways to say it.
+// The two ways of MySQL to say it.
 var (
-	SlaveWords   = ApplierWords{Source: "MASTER", Option: "MASTER", Replica: "SLAVE", Column: "Slave"}
-	ReplicaWords = ApplierWords{Source: "REPLICATION SOURCE", Option: "SOURCE", Replica: "REPLICA", Column: "Replica"}
+	SlaveWords   = ApplierWords{Source: "MASTER", Option: "MASTER", Replica: "SLAVE", Column: "Slave", Channel: "replay"}
+	ReplicaWords = ApplierWords{Source: "REPLICATION SOURCE", Option: "SOURCE", Replica: "REPLICA", Column: "Replica", Channel: "replay"}
 )
 
 // ApplyFrom returns the statement by which the server takes its relay log from a position on.
@@ -33,12 +36,19 @@ func (d Dialect) ApplyFrom(file string, pos int64) string {
 	if w.NoGTID != "" {
 		text += ", " + w.NoGTID
 	}
-	return text + relayPosition(file, pos)
+	return text + relayPosition(file, pos) + d.Applier.channel()
+}
+
+func (w ApplierWords) channel() string {
+	if w.Channel == "" {
+		return ""
+	}
+	return " FOR CHANNEL " + Quote(w.Channel)
 }
 
 // StartApplier returns the statement that starts applying, up to a position.
 func (d Dialect) StartApplier(file string, pos int64) string {
-	return "START " + d.Applier.Replica + " SQL_THREAD UNTIL" + relayPosition(file, pos)[1:]
+	return "START " + d.Applier.Replica + " SQL_THREAD UNTIL" + relayPosition(file, pos)[1:] + d.Applier.channel()
 }
 
 func relayPosition(file string, pos int64) string {
@@ -46,7 +56,9 @@ func relayPosition(file string, pos int64) string {
 }
 
 // ForgetSource returns the statement after which the server is no replica.
-func (d Dialect) ForgetSource() string { return "RESET " + d.Applier.Replica + " ALL" }
+func (d Dialect) ForgetSource() string {
+	return "RESET " + d.Applier.Replica + " ALL" + d.Applier.channel()
+}
 
 // ApplierState is how far a server has applied its relay log.
 type ApplierState struct {
@@ -60,7 +72,9 @@ type ApplierState struct {
 	Text  string
 }
 
-func (d Dialect) showApplier() string { return "SHOW " + d.Applier.Replica + " STATUS" }
+func (d Dialect) showApplier() string {
+	return "SHOW " + d.Applier.Replica + " STATUS" + d.Applier.channel()
+}
 
 // ApplierState asks how far the server has applied its relay log.
 func (d Dialect) ApplierState(ctx context.Context, db *sql.DB) (ApplierState, error) {

@@ -29,7 +29,9 @@ type part struct {
 }
 
 // relayName is the name of the file with part i.
-func relayName(i int) string { return fmt.Sprintf("%s.%06d", filepath.Base(server.RelayLog("")), i+1) }
+func (j *Job) relayName(i int) string {
+	return fmt.Sprintf("%s.%06d", filepath.Base(j.Server.RelayLog("")), i+1)
+}
 
 // source is where in the logs a position in part i comes from.
 func (p *plan) source(i int, pos int64) (path string, offset int64) {
@@ -42,13 +44,13 @@ func (p *plan) source(i int, pos int64) (path string, offset int64) {
 }
 
 // part is the one that a file of the relay log has; ok is false behind the last.
-func (p *plan) part(name string) (i int, ok bool) {
-	for i := range p.parts {
-		if relayName(i) == filepath.Base(name) {
+func (s *session) part(name string) (i int, ok bool) {
+	for i := range s.plan.parts {
+		if s.relayName(i) == filepath.Base(name) {
 			return i, true
 		}
 	}
-	return len(p.parts), false
+	return len(s.plan.parts), false
 }
 
 // done is how many bytes of the logs are applied when the applier has come to a position in part i.
@@ -65,7 +67,7 @@ func (p *plan) done(i int, pos int64) (n int64) {
 // layRelayLog reads the logs, all of them, and makes a relay log of them: a fault in the middle is to be found
 // before anything is applied.
 func (s *session) layRelayLog(ctx context.Context) error {
-	base := server.RelayLog(s.tmpDir())
+	base := s.Server.RelayLog(s.tmpDir())
 	dir := filepath.Dir(base)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("make relay log: %w", err)
@@ -78,7 +80,7 @@ func (s *session) layRelayLog(ctx context.Context) error {
 		if i > 0 && l.From > firstEvent {
 			return fmt.Errorf("%s: it is to be applied from %d on, but is not the first", l.Path, l.From)
 		}
-		path := filepath.Join(dir, relayName(len(s.plan.parts)))
+		path := filepath.Join(dir, s.relayName(len(s.plan.parts)))
 		if err := s.lay(l, path); err != nil {
 			return err
 		}

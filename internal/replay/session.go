@@ -127,10 +127,10 @@ func (s *session) takeRelayLog(ctx context.Context) error {
 			return fmt.Errorf("read %s: %w", d.AppliedGTIDs, err)
 		}
 	}
-	if err := s.exec(ctx, d.ApplyFrom(relayName(0), firstEvent)); err != nil {
+	if err := s.exec(ctx, d.ApplyFrom(s.relayName(0), firstEvent)); err != nil {
 		return err
 	}
-	return s.exec(ctx, d.StartApplier(relayName(last), s.plan.parts[last].Written))
+	return s.exec(ctx, d.StartApplier(s.relayName(last), s.plan.parts[last].Written))
 }
 
 // wait waits until all is applied.
@@ -154,7 +154,7 @@ func (s *session) wait(ctx context.Context) error {
 				return err
 			}
 		}
-		i, within := s.plan.part(state.File)
+		i, within := s.part(state.File)
 		if state.Errno != 0 {
 			return s.failed(state)
 		}
@@ -174,8 +174,8 @@ func (s *session) wait(ctx context.Context) error {
 
 // failed says at what the applier failed.
 func (s *session) failed(state dbconn.ApplierState) error {
-	e := &ApplyError{Errno: state.Errno, Text: state.Text}
-	if i, ok := s.plan.part(state.File); ok {
+	e := &ApplyError{Errno: state.Errno, Text: server.WithoutPasswords(state.Text)}
+	if i, ok := s.part(state.File); ok {
 		e.Path, e.Offset = s.plan.source(i, state.Pos)
 	}
 	if tail := server.LogTail(s.logPath()); tail != "" {

@@ -58,7 +58,16 @@ func rsaPublicPath(runDir string) string { return filepath.Join(runDir, "rsa-pub
 
 // RelayLog is the path of the relay log of a Replay, below its tmpdir: of its files but for the
 // number behind the dot, and of its index but for ".index".
-func RelayLog(tmpDir string) string { return filepath.Join(tmpDir, "relay", "relay") }
+// https://dev.mysql.com/doc/refman/en/replication-channels-files.html
+func (s *Server) RelayLog(tmpDir string) string {
+	path := relayLog(tmpDir)
+	if channel := s.Dialect().Applier.Channel; channel != "" {
+		path += "-" + channel
+	}
+	return path
+}
+
+func relayLog(tmpDir string) string { return filepath.Join(tmpDir, "relay", "relay") }
 
 // Render returns the option file of one start: every line under its reason. It
 // fails on a --set that Ramaria itself relies on.
@@ -174,10 +183,10 @@ func (c Config) facts(s *Server) map[string]string {
 		factRSA:             rsaPublicPath(c.RunDir),
 		factPageSize:        "",
 		factTempTablespaces: filepath.Join(c.TmpDir, tempTablespaces),
-		factRelayLog:        RelayLog(c.TmpDir),
-		factRelayIndex:      RelayLog(c.TmpDir) + ".index",
-		factRelayInfo:       RelayLog(c.TmpDir) + ".info",
-		factSourceInfo:      filepath.Join(filepath.Dir(RelayLog(c.TmpDir)), "source.info"),
+		factRelayLog:        relayLog(c.TmpDir),
+		factRelayIndex:      relayLog(c.TmpDir) + ".index",
+		factRelayInfo:       relayLog(c.TmpDir) + ".info",
+		factSourceInfo:      filepath.Join(filepath.Dir(relayLog(c.TmpDir)), "source.info"),
 
 		factServerID: strconv.FormatUint(uint64(max(1, c.ServerID)), 10),
 	}

@@ -40,8 +40,8 @@ func TestReplicaWords(t *testing.T) {
 		from, start, seed string
 	}{
 		{testServer(Version{10, 6, 0}), "CHANGE MASTER TO MASTER_HOST='localhost', MASTER_USE_GTID=no, RELAY_LOG_FILE='r.1', RELAY_LOG_POS=4", "START SLAVE SQL_THREAD UNTIL RELAY_LOG_FILE='r.2', RELAY_LOG_POS=99", "SET GLOBAL gtid_binlog_state = '0-1-2'"},
-		{testMySQL(Version{8, 0, 22}), "CHANGE MASTER TO MASTER_HOST='localhost', RELAY_LOG_FILE='r.1', RELAY_LOG_POS=4", "START SLAVE SQL_THREAD UNTIL RELAY_LOG_FILE='r.2', RELAY_LOG_POS=99", ""},
-		{testMySQL(Version{9, 7, 0}), "CHANGE REPLICATION SOURCE TO SOURCE_HOST='localhost', RELAY_LOG_FILE='r.1', RELAY_LOG_POS=4", "START REPLICA SQL_THREAD UNTIL RELAY_LOG_FILE='r.2', RELAY_LOG_POS=99", ""},
+		{testMySQL(Version{8, 0, 22}), "CHANGE MASTER TO MASTER_HOST='localhost', RELAY_LOG_FILE='r.1', RELAY_LOG_POS=4 FOR CHANNEL 'replay'", "START SLAVE SQL_THREAD UNTIL RELAY_LOG_FILE='r.2', RELAY_LOG_POS=99 FOR CHANNEL 'replay'", ""},
+		{testMySQL(Version{9, 7, 0}), "CHANGE REPLICATION SOURCE TO SOURCE_HOST='localhost', RELAY_LOG_FILE='r.1', RELAY_LOG_POS=4 FOR CHANNEL 'replay'", "START REPLICA SQL_THREAD UNTIL RELAY_LOG_FILE='r.2', RELAY_LOG_POS=99 FOR CHANNEL 'replay'", ""},
 	} {
 		d := tc.server.Dialect()
 		if got := d.ApplyFrom("r.1", 4); got != tc.from {

@@ -247,8 +247,11 @@ func LogTail(path string) string {
 	if len(errs) == 0 {
 		errs = all
 	}
-	return passwords.ReplaceAllString(strings.Join(errs[max(0, len(errs)-lines):], "\n"), "${1}...")
+	return WithoutPasswords(strings.Join(errs[max(0, len(errs)-lines):], "\n"))
 }
+
+// WithoutPasswords leaves the passwords out of what a server says.
+func WithoutPasswords(text string) string { return passwords.ReplaceAllString(text, "${1}...") }
 
 // passwords are those in statements that a server repeats when they fail.
 var passwords = regexp.MustCompile(`(?i)(IDENTIFIED BY )'(?:[^']|'')*'`)

@@ -17,3 +17,7 @@ CREATE EVENT old_slave ON SCHEDULE EVERY 1 DAY DISABLE ON REPLICA DO DELETE FROM
 INSERT INTO customer (name) VALUES ('base one'), ('base two'), ('base three');
 INSERT INTO orders (customer, total, placed) SELECT id, id * 10, '2024-01-01' FROM customer;
 INSERT INTO line SELECT id, 1 FROM orders;
+CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'elsewhere', SOURCE_USER = 'them', SOURCE_LOG_FILE = 'log.000007', SOURCE_LOG_POS = 1234; -- mysql
+CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'elsewhere', SOURCE_USER = 'them' FOR CHANNEL 'another'; -- mysql
+CHANGE MASTER TO MASTER_HOST = 'elsewhere', MASTER_USER = 'them', MASTER_LOG_FILE = 'log.000007', MASTER_LOG_POS = 1234; -- mariadb
+SET GLOBAL gtid_slave_pos = '3-4-5'; -- mariadb

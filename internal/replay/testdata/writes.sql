@@ -31,6 +31,9 @@ SET @v = 'from a variable';
 INSERT INTO audit (said) VALUES (@v);
 PREPARE s FROM 'INSERT INTO audit (said) VALUES (?)';
 EXECUTE s USING @v;
+SELECT id, name FROM customer INTO OUTFILE '@FILES@/customers';
+CREATE TABLE loaded (id INT PRIMARY KEY, name VARCHAR(60)) ENGINE=InnoDB;
+LOAD DATA INFILE '@FILES@/customers' INTO TABLE loaded CHARACTER SET utf8mb4 (id, name) SET id = id + 1;
 -- the session
 SET time_zone = '+05:30', timestamp = 1700000000.123456;
 CREATE TABLE times (id INT PRIMARY KEY, t TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6), d DATETIME DEFAULT CURRENT_TIMESTAMP, y YEAR, h TIME(3)) ENGINE=InnoDB;
