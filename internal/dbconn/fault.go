@@ -22,6 +22,7 @@ const (
 	errNoTable        = 1146
 	errLockTimeout    = 1205
 	errDeadlock       = 1213
+	errUnknownVar     = 1193
 	errFixed          = 1238
 	errReadOnly       = 1290
 	errRoutineExists  = 1304
@@ -41,6 +42,9 @@ const (
 	errSequenceOver   = 4084 // MariaDB
 	errNoSequence     = 4091 // MariaDB
 )
+
+// IsUnknownVariable reports whether a statement names a variable that the server does not have.
+func IsUnknownVariable(err error) bool { return numbered(err, errUnknownVar) }
 
 // NoSuchThread reports whether a connection that was to be ended is gone already.
 func NoSuchThread(err error) bool { return numbered(err, errNoSuchThread) }

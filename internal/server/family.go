@@ -42,7 +42,9 @@ type Family struct {
 	// a single database read only, the zero Version if none can.
 	dialect  dbconn.Dialect
 	withheld []privilege
-	readOnly Version
+	// withheldDurable are those that it does not get besides in a durable instance.
+	withheldDurable []privilege
+	readOnly        Version
 	// replica is the first version that says REPLICA for SLAVE, the zero Version if none does.
 	replica Version
 
@@ -125,6 +127,20 @@ func (s *Server) Dialect() dbconn.Dialect {
 		d.Applier = dbconn.ReplicaWords
 	}
 	d.ReadOnlyDatabases = f.readOnly != (Version{}) && s.Version.Compare(f.readOnly) >= 0
+	return d
+}
+
+// DialectOf is how a server of an instance of a level is spoken to.
+func (s *Server) DialectOf(level Durability) dbconn.Dialect {
+	d := s.Dialect()
+	if !level.Durable() {
+		return d
+	}
+	for _, p := range s.Family().withheldDurable {
+		if s.Version.Compare(p.since) >= 0 {
+			d.Withheld = append(d.Withheld, p.name)
+		}
+	}
 	return d
 }
 

@@ -65,6 +65,9 @@ var mysqlFamily = Family{
 		// Without a redo log every kill, branch and mark would be data that no server starts on.
 		{name: "INNODB_REDO_LOG_ENABLE", since: Version{8, 0, 21}},
 	},
+	// It would let it begin another log (RESET BINARY LOGS). From then on other privileges let it
+	// FLUSH what else there is to.
+	withheldDurable: []privilege{{name: "RELOAD", since: Version{8, 4, 0}}},
 
 	cascades: Version{9, 6, 0},
 	readOnly: Version{8, 0, 22},

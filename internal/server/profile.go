@@ -55,6 +55,9 @@ type setting struct {
 	// fixed says that --set may not change it, since Ramaria itself relies on it; pledged the same of
 	// durable instances.
 	fixed, pledged bool
+	// watched says that a server could be given another value while it runs, by which a durable instance would
+	// break its promise; see Promises.
+	watched bool
 	// log limits it to servers with a binary log, or to those without; anyLog is all.
 	log logUse
 	// unless names an option by which --set takes over what the row is a part of.

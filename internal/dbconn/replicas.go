@@ -1,0 +1,37 @@
+package dbconn
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// ForeignReplicas counts the semi-synchronous replicas that belong to other accounts than the supervisor's.
+// Where there are replicas of others that are not semi-synchronous it may count one too many for as long as
+// the supervisor's own changes its connection.
+func ForeignReplicas(ctx context.Context, db *sql.DB) (int, error) {
+	sessions, err := Sessions(ctx, db)
+	if err != nil {
+		return 0, err
+	}
+	ours, others := 0, 0
+	for _, s := range sessions {
+		switch {
+		case !strings.HasPrefix(s.Command, "Binlog Dump"):
+		case s.User == SupervisorUser:
+			ours++
+		default:
+			others++
+		}
+	}
+	if others == 0 {
+		return 0, nil
+	}
+	semisync := 0
+	err = Query(ctx, db, "SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%\\_clients'", func(cols []string) error {
+		_, err := fmt.Sscan(cols[1], &semisync)
+		return err
+	})
+	return max(0, min(others, semisync-ours)), err
+}
