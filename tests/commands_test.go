@@ -2,9 +2,11 @@ package tests
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,6 +16,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
 const (
@@ -38,6 +43,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"acknowledged": cmdAcknowledged,
 	"have":         cmdHave,
 	"own-images":   cmdOwnImages,
+	"admin":        cmdAdmin,
 }
 
 // cmdStatus is `exec` of a command that must exit with the status:
@@ -99,6 +105,24 @@ func cmdQuery(ts *testscript.TestScript, neg bool, args []string) {
 	if got := strings.NewReplacer("\t", " ", "\n", ",").Replace(rows); got != args[2] {
 		ts.Fatalf("the rows are %q, want %q", got, args[2])
 	}
+}
+
+// cmdAdmin runs a statement by the supervisor's account, which may do everything:
+//
+//	admin main 'SET GLOBAL binlog_format=STATEMENT'
+func cmdAdmin(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: admin INSTANCE STATEMENT")
+	}
+	ts.Check(ts.Exec("ramaria", "status", args[0], "--json"))
+	var at struct{ Dir, Socket string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &at))
+	var made instance.Made
+	ts.Check(instance.ReadJSON(filepath.Join(at.Dir, "instance.json"), &made))
+	db, err := dbconn.Open(at.Socket, made.Supervisor, "")
+	ts.Check(err)
+	_, err = db.Exec(args[1])
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 // job is a command in the background.

@@ -200,10 +200,10 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "durable",
-		Scripts:  []string{"durable", "restore"},
+		Scripts:  []string{"durable", "durable-promise", "restore"},
 		Tests:    []string{"TestDurable"},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"TestDurable"},
+		Flavours: []string{"durable-promise", "TestDurable"},
 	},
 	{
 		Name:     "reset",

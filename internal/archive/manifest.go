@@ -69,6 +69,19 @@ type Manifest struct {
 	// applied, and of files of a base that are restored. 0 before.
 	ReplayRate  float64 `json:"replay_rate,omitempty"`
 	RestoreRate float64 `json:"restore_rate,omitempty"`
+	// Breaches are times at which the server was set so that commits could be lost, in order.
+	Breaches []Breach `json:"breaches,omitempty"`
+}
+
+// Breach is a time at which a server did not work as the archive depends on.
+type Breach struct {
+	// From is when all was well last, To when it was so again.
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// What was wrong.
+	What string `json:"what"`
+	// Base is the base that was made after it, 0 for none yet.
+	Base uint32 `json:"base,omitempty"`
 }
 
 // Verified is a comparison of what the archive gives with the instance itself.
@@ -306,7 +319,7 @@ func (m *Manifest) Add(b Base) {
 // Clone returns a copy that can be changed by itself.
 func (m *Manifest) Clone() *Manifest {
 	c := *m
-	c.Epochs, c.Bases = slices.Clone(m.Epochs), slices.Clone(m.Bases)
+	c.Epochs, c.Bases, c.Breaches = slices.Clone(m.Epochs), slices.Clone(m.Bases), slices.Clone(m.Breaches)
 	return &c
 }
 
@@ -328,6 +341,11 @@ func (m *Manifest) Newest() (Base, []Part, error) {
 		}
 	}
 	return Base{}, nil, &DamagedError{File: manifestName, Reason: "it names no base that the last epoch goes on from"}
+}
+
+// Unmended reports whether there was a breach after which no base was made.
+func (m *Manifest) Unmended() bool {
+	return slices.ContainsFunc(m.Breaches, func(b Breach) bool { return b.Base == 0 })
 }
 
 // Since is how many bytes of the log come after a base, if the last epoch, which goes on, has total.

@@ -165,6 +165,14 @@ func (a *acks) connect(ctx context.Context) error {
 	return nil
 }
 
+// renew has the connection made again.
+func (a *acks) renew() {
+	a.mu.Lock()
+	a.drop()
+	a.mu.Unlock()
+	a.soon()
+}
+
 // drop closes the connection.
 func (a *acks) drop() {
 	if a.now != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/shipper"
 )
 
 // BaseOrder is what a new base is called, and whose.
@@ -29,14 +30,30 @@ func (k *Keeper) NextBase() BaseOrder {
 
 // AddBase has the manifest know a base that lasts, of the epoch that goes on.
 func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
+	k.manifest.Lock()
+	defer k.manifest.Unlock()
+	if !k.ship.Still() { // then the position is one in another log
+		return b, fmt.Errorf("add a base: %w", shipper.ErrRemoved)
+	}
 	total, known := k.log.TotalAt(b.At)
 	if !known {
 		return b, fmt.Errorf("add a base at %s: the log has no such file", b.At)
 	}
-	k.manifest.Lock()
-	defer k.manifest.Unlock()
 	b.Epoch, b.Total = k.Archive.Manifest.Last().Number, total
-	return b, k.Archive.save(func(m *archive.Manifest) { m.Add(b) })
+	noted := k.newBreaches()
+	err := k.Archive.save(func(m *archive.Manifest) {
+		m.Add(b)
+		m.Breaches = append(m.Breaches, noted...)
+		for i := range m.Breaches {
+			if br := &m.Breaches[i]; br.Base == 0 && b.Time.After(br.To) {
+				br.Base = b.ID
+			}
+		}
+	})
+	if err == nil {
+		k.savedBreaches(len(noted))
+	}
+	return b, err
 }
 
 // newest is the base that recovery would begin with, and how many bytes of the log come after it.
@@ -53,7 +70,7 @@ func (k *Keeper) Due() bool {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
 	b, since, ok := k.newest()
-	return !ok || k.Policy.Due(k.Archive.Manifest, b, since)
+	return !ok || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.Policy.Due(k.Archive.Manifest, b, since)
 }
 
 // VerifyDue reports whether the last comparison is too long ago.

@@ -38,6 +38,8 @@ type Keeper struct {
 	mu      sync.Mutex // guards what follows
 	trouble error
 	ended   error
+	// breaches are those that the manifest does not have yet.
+	breaches []archive.Breach
 }
 
 // lastPatience is how long archiving what a server wrote last may take. What is not archived then the
@@ -117,7 +119,7 @@ func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-c
 		default:
 		}
 		if err != nil && ctx.Err() == nil {
-			k.Log.Error("the archive does not follow the log any more, and commits wait", "error", err)
+			k.Log.Error("the archive does not follow the log any more", "error", err)
 			k.mu.Lock()
 			k.ended = err
 			k.mu.Unlock()
@@ -155,7 +157,9 @@ func (k *Keeper) Needs() binlog.Position {
 
 // PositionText is a position in the log of the epoch that goes on, as commands take it.
 func (k *Keeper) PositionText(p archive.Position) string {
-	return PositionText(k.Instance.Durable.Epoch, p)
+	k.manifest.Lock()
+	defer k.manifest.Unlock()
+	return PositionText(k.Archive.Manifest.Last().Number, p)
 }
 
 // PositionText is a position as commands take it: EPOCH:FILE:OFFSET.
@@ -166,8 +170,8 @@ func (k *Keeper) Trouble() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	err := errors.Join(k.ended, k.trouble)
-	if busy := k.ship.Busy(); err == nil && busy > stalled {
-		err = fmt.Errorf("a write to it takes %s already", busy.Round(time.Second))
+	if err == nil && k.ship.Busy() > stalled {
+		err = errors.New("a write to its disk does not return") // no error comes from a disk that hangs
 	}
 	return err
 }
@@ -191,7 +195,7 @@ func (k *Keeper) troubled(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil && k.trouble == nil {
-		k.Log.Error("the log cannot be archived, and commits wait", "error", err)
+		k.Log.Error("the log cannot be archived", "error", err)
 	}
 	if err == nil && k.trouble != nil {
 		k.Log.Info("the log is archived again")

@@ -15,6 +15,8 @@ type Policy struct {
 	// Replays is how many bytes of the log the server's applier is expected to apply in a second, until
 	// that was measured.
 	Replays float64
+	// Short says to keep no more than recovery needs, since the archive lacks room.
+	Short bool
 }
 
 // Defaults of a Policy.
@@ -29,8 +31,8 @@ const (
 	restores = 300 << 20
 	// overhead is what a recovery takes beyond that: starts of servers.
 	overhead = 1500 * time.Millisecond
-	// leastLog is how much log there must be for another base, in bytes: with less nothing is won.
-	leastLog = 16 << 20
+	// LeastLog is how much log there must be for another base, in bytes: with less nothing is won.
+	LeastLog = 16 << 20
 	// dueShare is the part of the time for recovery at which a base is begun, since the log grows while
 	// it is made.
 	dueShare = 0.7
@@ -83,11 +85,11 @@ func (p Policy) history() time.Duration {
 
 // Due reports whether a base is to be made, with so many bytes of log behind the last one.
 func (p Policy) Due(m *archive.Manifest, b archive.Base, since int64) bool {
-	if since < leastLog {
+	if since < LeastLog {
 		return false
 	}
 	// Restoring takes its time whatever is done; a log of the least length does, too.
-	left := max(p.within()-overhead-p.restore(m, b), p.replay(m, leastLog))
+	left := max(p.within()-overhead-p.restore(m, b), p.replay(m, LeastLog))
 	return float64(p.replay(m, since)) >= dueShare*float64(left)
 }
 
@@ -101,6 +103,13 @@ const (
 // Keep returns the bases that are kept: the newest, the one that the history begins with, those after
 // that which are not thinned out, and those that an epoch begins with.
 func (p Policy) Keep(m *archive.Manifest, now time.Time) []archive.Base {
+	if p.Short {
+		b, _, err := m.Newest()
+		if err != nil {
+			return m.Bases
+		}
+		return []archive.Base{b}
+	}
 	first := 0 // the last base that is no younger than the history
 	for i, b := range m.Bases {
 		if !b.Time.After(now.Add(-p.history())) {

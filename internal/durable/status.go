@@ -58,5 +58,8 @@ func Describe(dir string, spec instance.Spec) (*client.Durable, error) {
 	d.LastBackup, d.SinceBytes = b.Time, m.Since(b, total)
 	d.RecoverSeconds = p.Recovery(m, b, d.SinceBytes).Seconds()
 	d.Outside = append(d.Outside, b.Outside...)
+	for _, br := range m.Breaches {
+		d.Outside = append(d.Outside, fmt.Sprintf("from %s to %s: %s", br.From.Local().Format(time.DateTime), br.To.Local().Format(time.DateTime), br.What))
+	}
 	return d, nil
 }

@@ -95,7 +95,7 @@ func (s *Supervisor) archiveWarning() string {
 	if err == nil {
 		return ""
 	}
-	return fmt.Sprintf("the log cannot be archived in %s, and commits wait: %v", s.archiveDir, err)
+	return fmt.Sprintf("the log cannot be archived in %s, and %s: %v", s.archiveDir, s.stuck(), err)
 }
 
 // refuseDurable refuses what a durable instance cannot do.

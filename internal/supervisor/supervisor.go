@@ -67,6 +67,8 @@ type Supervisor struct {
 	proc *server.Process
 	// keeper follows the log into the archive; nil for an instance that is not durable.
 	keeper *durable.Keeper
+	// standing is how its archive stands, as the archivist last found it.
+	standing atomic.Pointer[standing]
 	// basing is held while a base backup is made.
 	basing sync.Mutex
 	tmpDir TmpDir // of proc, or of the start that failed
@@ -262,7 +264,10 @@ func (s *Supervisor) writeFiles() error {
 	if s.durable() { // what no log has would be missing after a recovery
 		database = ""
 	}
-	sql := i.Server.Dialect().InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume))
+	level, _ := i.Spec.Durability()
+	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume))
+	// Before any connection: settings that outlive a restart (SET PERSIST) could say otherwise.
+	sql += server.PromiseSQL(i.Server.Promises(level, i.Volume))
 	if s.keeper != nil && s.keeper.Seed != "" {
 		sql = i.Server.Dialect().SeedGTIDs(s.keeper.Seed) + ";\n" + sql
 	}

@@ -55,6 +55,8 @@ type watch struct {
 	// no more.
 	asked   time.Time
 	refused bool
+	// promises are about durable instances.
+	promises promises
 	// trouble is the last error of each thing looked at, said once.
 	trouble map[string]string
 }
@@ -70,12 +72,17 @@ func (w *watch) look(ctx context.Context) time.Duration {
 		return watchInterval
 	}
 	w.note("cannot watch the volume", w.lookAtRoom())
+	w.note("cannot keep what a durable instance depends on", w.lookAtPromises(ctx))
+	if w.Ended() {
+		return watchInterval
+	}
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
 	w.note("cannot resize the buffer pool", w.resizeBufferPool(ctx))
 	if time.Since(w.asked) >= accountInterval && err == nil {
 		w.asked = time.Now()
 		err = w.askAccount(ctx)
+		w.note("cannot look at replicas", w.lookAtReplicas(ctx))
 	}
 	w.refused = w.refused || dbconn.AccountLost(err)
 	w.tell()
@@ -119,9 +126,7 @@ func (w *watch) tell() {
 	if w.tmp != "" {
 		warnings = append(warnings, w.tmp)
 	}
-	if text := w.archiveWarning(); text != "" {
-		warnings = append(warnings, text)
-	}
+	warnings = append(warnings, w.promiseWarnings()...)
 	if w.refused {
 		warnings = append(warnings, accountWarning)
 	}

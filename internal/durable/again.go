@@ -1,0 +1,59 @@
+package durable
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/shipper"
+)
+
+// begunAgain is what was wrong when a server began another log.
+const begunAgain = "its binary log was begun again (RESET MASTER)"
+
+// BeginAgain begins an epoch with the data of the instance as it is, whose server does not run: its log is
+// another one than the archive goes on from (Lost). Until then, from a time on, the promise was not kept. keys is the directory of keys that all servers of the
+// user share.
+func (k *Keeper) BeginAgain(ctx context.Context, keys string, from time.Time) error {
+	k.manifest.Lock()
+	defer k.manifest.Unlock()
+	if k.cancel != nil {
+		k.cancel()
+		<-k.done
+		k.cancel = nil
+	}
+	if err := k.log.Close(); err != nil {
+		k.Log.Warn("cannot close the log of the epoch before", "error", err)
+	}
+	if err := k.Archive.Begin(ctx, k.Instance, keys); err != nil {
+		return err
+	}
+	if err := k.Instance.Save(); err != nil {
+		return err
+	}
+	if err := k.Archive.save(func(m *archive.Manifest) {
+		m.Breaches = append(m.Breaches, archive.Breach{From: from, To: time.Now(), What: begunAgain, Base: m.Last().Base})
+	}); err != nil {
+		return err
+	}
+	log, err := archive.OpenLog(k.Archive.Disk, k.Archive.Manifest.LogID(k.Instance.Durable.Epoch), archive.Position{})
+	if err != nil {
+		return fmt.Errorf("begin an epoch: %w", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.trouble, k.ended = nil, nil
+	k.log, k.Seed = log, ""
+	k.ship = &shipper.Shipper{Dir: k.Instance.DataDir(), Base: server.BinlogName, Log: log, Trouble: k.troubled}
+	return nil
+}
+
+// Renew has acknowledgements go over another connection: after its settings were changed, a server may not
+// listen to the one that it has.
+func (k *Keeper) Renew() {
+	if k.acks != nil {
+		k.acks.renew()
+	}
+}

@@ -1,0 +1,144 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// putBackPatience is how long one look may take, with what it puts back.
+const putBackPatience = 3 * time.Second
+
+// promises looks after what a durable instance depends on. It is the watch's.
+type promises struct {
+	// kept is when all was as it is to be, and broken what has not been since then.
+	kept   time.Time
+	broken []string
+	// others is how many foreign replicas answer commits, and before what the look before found.
+	others, before int
+}
+
+// lookAtPromises takes a look, and puts back what it can.
+func (w *watch) lookAtPromises(ctx context.Context) error {
+	if w.keeper == nil {
+		return nil
+	}
+	p := &w.promises
+	if err := w.keeper.Lost(); err != nil {
+		return w.beginAgain(ctx, err)
+	}
+	level, _ := w.inst.Spec.Durability()
+	ctx, cancel := context.WithTimeout(ctx, putBackPatience)
+	defer cancel()
+	if p.kept.IsZero() {
+		p.kept = w.state.Since
+	}
+	all := w.inst.Server.Promises(level, w.inst.Volume)
+	looked := time.Now()
+	broken, err := server.BrokenPromises(ctx, w.db, all)
+	if err != nil {
+		return err
+	}
+	if len(broken) == 0 && p.broken == nil {
+		p.kept = looked
+		return nil
+	}
+	for _, b := range broken {
+		if text := b.String(); !slices.Contains(p.broken, text) {
+			p.broken = append(p.broken, text)
+		}
+		if _, serr := w.db.ExecContext(ctx, b.SQL()); serr != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", b.SQL(), serr))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if len(broken) > 0 {
+		w.keeper.Renew()
+	}
+	what := strings.Join(p.broken, ", ")
+	w.log.Warn("outside of the promise, and put back", "what", what)
+	w.keeper.Breach(p.kept, time.Now(), what)
+	p.kept, p.broken = time.Now(), nil
+	return nil
+}
+
+// lookAtReplicas counts the semi-synchronous replicas besides the archive: what they acknowledge is answered,
+// archived or not.
+func (w *watch) lookAtReplicas(ctx context.Context) error {
+	if w.keeper == nil || w.inst.Spec.Durable != instance.DurableCommit {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, watchInterval)
+	defer cancel()
+	n, err := dbconn.ForeignReplicas(ctx, w.db)
+	if err != nil {
+		return err
+	}
+	p := &w.promises
+	p.before, p.others = n, min(n, p.before)
+	return nil
+}
+
+// promiseWarnings are what there is to say of the promise now.
+func (w *watch) promiseWarnings() (list []string) {
+	if w.keeper == nil {
+		return nil
+	}
+	p := &w.promises
+	if text := w.archiveWarning(); text != "" {
+		list = append(list, text)
+	}
+	if p.broken != nil {
+		list = append(list, fmt.Sprintf("it is outside of the promise since %s: %s; that could not be put back\nhint: ramaria down %s && ramaria up %[3]s", p.kept.Local().Format(time.DateTime), strings.Join(p.broken, ", "), w.inst.Name))
+	}
+	if p.others > 0 {
+		list = append(list, "another semi-synchronous replica acknowledges commits, so that some are answered before they are archived\nhint: rpl_semi_sync_slave_enabled=0 (MySQL: rpl_semi_sync_replica_enabled) there")
+	}
+	if st := w.standing.Load(); st != nil {
+		list = append(list, st.Warnings...)
+	}
+	return list
+}
+
+// beginAgain answers a log that was begun again, as by RESET MASTER: since then commits wait. The server is
+// killed, so that none of them is answered, and a base begins another epoch.
+func (w *watch) beginAgain(ctx context.Context, why error) error {
+	if !w.basing.TryLock() {
+		return nil // one look later
+	}
+	defer w.basing.Unlock()
+	from := w.promises.kept
+	w.log.Warn("the binary log was begun again, as by RESET MASTER; the server restarts, and a base backup is made", "error", why)
+	st := w.state
+	st.Phase = instance.Starting
+	if err := w.enter(st); err != nil {
+		w.log.Error("cannot write state", "error", err)
+	}
+	w.logs.Remove(archiveConsumer)
+	w.proc.Kill()
+	w.closeDB()
+	err := w.keeper.BeginAgain(ctx, w.keys, from)
+	if err == nil {
+		err = w.startAgain(ctx, nil)
+	}
+	if err == nil {
+		err = w.serveArchive()
+	}
+	if err != nil {
+		w.killedFor = fmt.Sprintf("the binary log was begun again, as by RESET MASTER, and its archive could not: %v\nhint: ramaria up %s recovers what was archived before", err, w.inst.Name)
+		w.proc.Kill()
+		return err
+	}
+	w.purged = ""
+	w.promises = promises{kept: time.Now()}
+	return nil
+}
