@@ -64,6 +64,9 @@ func readRegistry(h host.Host, state string) (id, known string, err error) {
 		return "", "", err
 	}
 	if here.ID = r.ID; here != r {
+		if here.Device == r.Device && here.Inode == r.Inode {
+			return "", "", nil // the same place, after a reboot: what it had in RAM is gone
+		}
 		return "", r.ID, nil
 	}
 	return r.ID, r.ID, nil
