@@ -20,7 +20,13 @@ type Log struct {
 	// was written to since it was opened.
 	total  int64
 	starts map[uint32]int64
-	mu     sync.Mutex // guards writes of total and starts, and reads by others
+	// again is the last frame of a log that was opened, until it has been said again: it was read, and may
+	// not last, if its write failed and its writer died before it could say so.
+	again *frame
+	// cut is where a Cut was to be that failed, and may be there.
+	cut *Position
+
+	mu sync.Mutex // guards writes of total and starts, and reads by others
 
 	segment File
 	number  uint64 // of segment, or of the one that comes next if that is nil
@@ -68,10 +74,11 @@ func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
 	if len(list) == 0 && end == (Position{}) {
 		return CreateLog(d, id)
 	}
-	there, total, err := EndOf(d, id)
+	r, err := readEnd(d, id, list)
 	if err != nil {
 		return nil, err
 	}
+	there, total := r.end, r.total
 	if there != end {
 		return nil, fmt.Errorf("open log at %s: it ends at %s", end, there)
 	}
@@ -82,6 +89,9 @@ func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
 	l := newLog(d, id, next)
 	l.end, l.total = end, total
 	l.starts[end.File] = total - end.Offset
+	if r.some {
+		l.again = &r.last
+	}
 	return l, nil
 }
 
@@ -125,6 +135,9 @@ func (l *Log) Append(p Position, b []byte) error {
 	if p != l.end && p != (Position{File: l.end.File + 1}) {
 		return fmt.Errorf("append to the log at %s, which ends at %s: %w", p, l.end, ErrGap)
 	}
+	if l.cut != nil {
+		return fmt.Errorf("append to the log: it is to be cut at %s first: %w", *l.cut, ErrGap)
+	}
 	for {
 		n := min(len(b), l.most)
 		if err := l.put(frame{kind: frameData, at: p, total: l.total, payload: b[:n]}); err != nil {
@@ -151,8 +164,10 @@ func (l *Log) Cut(p Position) error {
 	}
 	total := l.total - (l.end.Offset - p.Offset)
 	if err := l.put(frame{kind: frameCut, at: p, total: total}); err != nil {
+		l.cut = &p
 		return fmt.Errorf("cut the log: %w", err)
 	}
+	l.cut = nil
 	l.mu.Lock()
 	l.end, l.total = p, total
 	l.mu.Unlock()
@@ -161,6 +176,16 @@ func (l *Log) Cut(p Position) error {
 
 // put writes a frame behind the last one.
 func (l *Log) put(f frame) error {
+	if l.again != nil {
+		if err := l.write(*l.again); err != nil {
+			return err
+		}
+		l.again = nil
+	}
+	return l.write(f)
+}
+
+func (l *Log) write(f frame) error {
 	size := frameSize(len(f.payload))
 	if l.segment == nil || l.at+size > segmentSize {
 		if err := l.turn(); err != nil {

@@ -355,3 +355,59 @@ func TestForeignSegment(t *testing.T) {
 		t.Errorf("a cut behind the end: %v", err)
 	}
 }
+
+// TestFailedWriteIsSaidAgain: a write failed, its writer died before it could repeat it, and the next one
+// read what it had written: a power cut after that must not take what was appended behind it.
+func TestFailedWriteIsSaidAgain(t *testing.T) {
+	small(t)
+	for seed := range uint64(300) {
+		m := archivetest.New(seed)
+		l, err := archive.CreateLog(m, testID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := archive.Position{File: 1}
+		add := func() error {
+			b := content(at.File, at.Offset, 3000)
+			err := l.Append(at, b)
+			if err == nil {
+				at.Offset += int64(len(b))
+			}
+			return err
+		}
+		if err := add(); err != nil {
+			t.Fatal(err)
+		}
+		m.Fail = func(call, _ string) error {
+			if call == "writesync" {
+				return syscall.EIO
+			}
+			return nil
+		}
+		if add() == nil {
+			t.Fatal("the write did not fail")
+		}
+		m.Fail = nil
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		end, _, err := archive.EndOf(m, testID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, err = archive.OpenLog(m, testID, end); err != nil {
+			t.Fatal(err)
+		}
+		at = end
+		if err := add(); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m.Restart()
+		if _, end, err = archive.ReadLog(m, testID, archive.Discard); err != nil || end != at {
+			t.Fatalf("seed %d: %v, the log ends at %s, and %s was acknowledged", seed, err, end, at)
+		}
+	}
+}

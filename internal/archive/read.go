@@ -54,15 +54,21 @@ func EndOf(d Disk, id LogID) (end Position, total int64, err error) {
 	if err != nil {
 		return end, 0, err
 	}
-	i, err := lastFrom(d, id, list, func(Position) bool { return true })
-	if err != nil || i < 0 {
-		return end, 0, err
-	}
-	r := &logReader{disk: d, id: id, to: Discard}
-	if err := r.segments(list[i:]); err != nil {
+	r, err := readEnd(d, id, list)
+	if err != nil {
 		return end, 0, err
 	}
 	return r.end, r.total, nil
+}
+
+// readEnd reads the last segment that has frames.
+func readEnd(d Disk, id LogID, list []uint64) (*logReader, error) {
+	r := &logReader{disk: d, id: id, to: Discard}
+	i, err := lastFrom(d, id, list, func(Position) bool { return true })
+	if err != nil || i < 0 {
+		return r, err
+	}
+	return r, r.segments(list[i:])
 }
 
 // lastFrom is the index of the last segment whose first frame is at a place that wanted accepts, -1 if
@@ -95,6 +101,7 @@ type logReader struct {
 	some      bool // a frame was read
 	from, end Position
 	total     int64 // bytes before end
+	last      frame // its payload is the reader's own
 }
 
 func (r *logReader) segments(list []uint64) error {
@@ -192,6 +199,9 @@ func (r *logReader) take(f frame) error {
 		}
 	}
 	r.end, r.total = f.at, f.total+int64(len(f.payload))
+	kept := append(r.last.payload[:0], f.payload...)
+	r.last = f
+	r.last.payload = kept
 	if len(f.payload) == 0 {
 		return nil
 	}
