@@ -46,6 +46,10 @@ type Keeper struct {
 // next start archives, if its data is still in RAM.
 const lastPatience = 10 * time.Second
 
+// EnvUrgent is the variable that is "off" where the supervisor's thread that archives the log is to wait for a
+// processor like all others.
+const EnvUrgent = "RAMARIA_URGENT"
+
 // stalled is how long an append may take before a warning says so, and slow how long before a server
 // that is to shut down does not count on it.
 const stalled, slow = 2 * time.Second, 500 * time.Millisecond
@@ -103,7 +107,7 @@ func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-c
 	if level == server.Acknowledged {
 		k.acks = &acks{socket: k.Instance.Socket(), login: k.Instance.Supervisor, still: k.ship.Still}
 		k.acks.begin(gone)
-		k.ship.Acks = k.acks
+		k.ship.Acks, k.ship.Urgent = k.acks, os.Getenv(EnvUrgent) != "off"
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	k.cancel, k.done = cancel, make(chan struct{})

@@ -44,6 +44,9 @@ type Shipper struct {
 	Log       Log
 	// Acks is told how far the log lasts; nil if no commit waits for that.
 	Acks Acks
+	// Urgent makes the thread that ships one of sys.MakeUrgent: where other work is waiting for processors,
+	// commits would wait for it too.
+	Urgent bool
 	// Interval is within what time bytes are to be appended; 0 at once.
 	Interval time.Duration
 	// Trouble is called with the error of an attempt to append, and with nil when one has succeeded
@@ -169,6 +172,12 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 	if err := r.start(); err != nil {
 		return err
 	}
+	if s.Urgent {
+		u := sys.MakeUrgent()
+		defer u.End()
+		r.urgent = u.First && runtime.GOMAXPROCS(0) > 1 // other goroutines are not to wait for it
+		w.Urgent = r.urgent
+	}
 	var waited time.Time
 	for ctx.Err() == nil {
 		n, err := r.step(ctx)
@@ -205,11 +214,12 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 // run is a Shipper at work.
 type run struct {
 	*Shipper
-	acks  Acks // nil while no commit waits
-	watch *sys.FileWatch
-	file  *os.File
-	at    archive.Position
-	buf   []byte
+	acks   Acks // nil while no commit waits
+	urgent bool // the thread
+	watch  *sys.FileWatch
+	file   *os.File
+	at     archive.Position
+	buf    []byte
 }
 
 // open opens the file that the archive ends in.
@@ -279,7 +289,11 @@ func (r *run) turn() (bool, error) {
 // step ships what the file has that is new, at most a buffer full, and returns how many bytes that
 // was.
 func (r *run) step(ctx context.Context) (int, error) {
-	n, err := r.file.ReadAt(r.buf, r.at.Offset)
+	read := r.file.ReadAt
+	if r.urgent {
+		read = func(b []byte, at int64) (int, error) { return sys.ReadNow(r.file, b, at) } // it is in RAM
+	}
+	n, err := read(r.buf, r.at.Offset)
 	if n == 0 {
 		if errors.Is(err, io.EOF) {
 			err = nil

@@ -380,6 +380,42 @@ func (c *counting) Append(p archive.Position, b []byte) error {
 	return nil
 }
 
+// TestUrgentShips: an urgent thread ships what comes at once and what comes after a while.
+func TestUrgentShips(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "log.000001"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l := &counting{}
+	s := &shipper.Shipper{Dir: dir, Base: "log", Log: l, Urgent: true}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	var size int64
+	for _, pause := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond, 200 * time.Millisecond} {
+		time.Sleep(pause)
+		for range 100 {
+			n, err := f.Write(make([]byte, 1000))
+			if err != nil {
+				t.Fatal(err)
+			}
+			size += int64(n)
+		}
+		for end := time.Now().Add(30 * time.Second); l.End().Offset < size && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+		if n := l.End().Offset; n != size {
+			t.Errorf("after %s: of %d bytes %d are appended", pause, size, n)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestIntervalHoldsForMuch: however much comes in an interval, all of it is appended.
 func TestIntervalHoldsForMuch(t *testing.T) {
 	const interval, size = 200 * time.Millisecond, 24 << 20

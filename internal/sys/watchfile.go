@@ -1,14 +1,20 @@
 package sys
 
 import (
+	"errors"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
 // FileWatch waits for writes to a file. See inotify(7).
 type FileWatch struct {
+	// Urgent says that the thread that waits is one: Go's scheduler is not told of short waits then, see
+	// ReadNow.
+	Urgent bool
+
 	fd    int
 	watch int
 	event [1 << 12]byte
@@ -42,16 +48,42 @@ func (w *FileWatch) Watch(path string) error {
 // early. The calling thread sleeps in the kernel: no goroutine has to be woken by another.
 func (w *FileWatch) Wait(limit time.Duration) error {
 	p := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(p, int(limit.Milliseconds()))
-	if err != nil && err != unix.EINTR {
-		return fmt.Errorf("watch files: %w", err)
+	var n int
+	var err error
+	if w.Urgent {
+		first := min(limit, soon)
+		n, err = pollNow(p, first)
+		limit -= first
 	}
-	if n > 0 {
-		if _, err := unix.Read(w.fd, w.event[:]); err != nil && err != unix.EAGAIN && err != unix.EINTR {
-			return fmt.Errorf("watch files: %w", err)
+	if n == 0 && err == nil && limit > 0 {
+		t := unix.NsecToTimespec(limit.Nanoseconds())
+		n, err = unix.Ppoll(p, &t, nil)
+	}
+	if errors.Is(err, unix.EINTR) { // by Go's scheduler, too
+		return nil
+	}
+	if err == nil && n > 0 {
+		if _, err = now(unix.SYS_READ, uintptr(w.fd), w.event[:], 0); errors.Is(err, unix.EAGAIN) {
+			err = nil
 		}
 	}
+	if err != nil {
+		return fmt.Errorf("watch files: %w", err)
+	}
 	return nil
+}
+
+// soon is for how long a Wait of an urgent thread is not told to Go's scheduler. Beyond that no writes
+// follow closely.
+const soon = 2 * time.Millisecond
+
+func pollNow(p []unix.PollFd, limit time.Duration) (int, error) {
+	t := unix.NsecToTimespec(limit.Nanoseconds())
+	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), uintptr(unsafe.Pointer(&t)), 0, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
 }
 
 // Close ends the watch.
