@@ -255,7 +255,7 @@ func (s *scan) bytes(n int64) ([]byte, error) {
 		return s.buf[off : off+n], nil
 	}
 	if s.buf == nil {
-		s.buf = make([]byte, scanChunk)
+		s.buf = make([]byte, min(s.ext.Size, scanChunk))
 	}
 	s.buf = s.buf[:min(s.ext.Size-s.at, scanChunk)]
 	s.bufAt = s.at

@@ -39,7 +39,7 @@ func (s *scan) torn(n int64, fault error) error {
 
 // zeros reports whether there is nothing else from an offset on.
 func (s *scan) zeros(at int64) (bool, error) {
-	b := make([]byte, scanChunk)
+	b := make([]byte, min(s.ext.Size, scanChunk))
 	for ; at < s.ext.Size; at += int64(len(b)) {
 		b = b[:min(scanChunk, s.ext.Size-at)]
 		if err := s.l.read(b, at); err != nil {
@@ -54,7 +54,7 @@ func (s *scan) zeros(at int64) (bool, error) {
 
 // findEvent reports whether an event that is whole stands anywhere from off on.
 func (s *scan) findEvent(off int64) (bool, error) {
-	b := make([]byte, scanChunk)
+	b := make([]byte, min(s.ext.Size, scanChunk))
 	for ; off+headerLen <= s.ext.Size; off += int64(len(b)) - headerLen + 1 {
 		b = b[:min(scanChunk, s.ext.Size-off)]
 		if err := s.l.read(b, off); err != nil {
