@@ -15,23 +15,20 @@ const (
 	leastInterval = time.Millisecond
 	// leastRecovery is the shortest --recover-within: a server takes some of it to start.
 	leastRecovery = 2 * time.Second
+	// durableOff ends the archiving of an instance.
+	durableOff = "off"
 )
 
 // archived reads the flags of durable instances.
 func (o *specFlags) archived(s *instance.Spec) error {
-	if o.durable == "" {
-		for flag, given := range map[string]bool{"archive": len(o.archive) > 0, "recover-within": o.recoverWithin != "", "history": o.history != ""} {
-			if given {
-				return usageError{fmt.Errorf("use --%s: it is for durable instances\nhint: add --durable", flag)}
-			}
-		}
-		return nil
-	}
-	s.Durable = o.durable
-	if o.durable != instance.DurableCommit {
+	switch o.durable {
+	case "", durableOff:
+	case instance.DurableCommit:
+		s.Durable = o.durable
+	default:
 		d, err := parseTime(o.durable)
 		if err != nil || d < leastInterval {
-			return usageError{fmt.Errorf("use --durable=%s: it is a time, as in --durable=1s\nhint: --durable alone loses nothing", o.durable)}
+			return usageError{fmt.Errorf("use --durable=%s: it is a time, as in --durable=1s, or off\nhint: --durable alone loses nothing", o.durable)}
 		}
 		s.Durable = d.String()
 	}

@@ -58,7 +58,7 @@ func (o *specFlags) addAround(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions([]string{instance.LogOn, instance.LogOff}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.confine, "confine", instance.ConfineOn, "confinement `on|off`: on, the server reaches only its own files and what --set names; off, whatever its account may")
 	_ = cmd.RegisterFlagCompletionFunc("confine", cobra.FixedCompletions([]string{instance.ConfineOn, instance.ConfineOff}, cobra.ShellCompDirectiveNoFileComp))
-	f.StringVar(&o.durable, "durable", "", "archive the binary log on a disk: a commit is answered when it is there; with =`INTERVAL` (1s) at most so much is lost, and commits do not wait")
+	f.StringVar(&o.durable, "durable", "", "archive the binary log on a disk: a commit is answered when it is there; with =`INTERVAL` (1s) at most so much is lost, and commits do not wait; =off stops archiving an instance")
 	f.Lookup("durable").NoOptDefVal = instance.DurableCommit
 	f.StringArrayVar(&o.archive, "archive", nil, "`DIR` of the archive of a durable instance, on a disk (default: below the state directory)")
 	f.StringVar(&o.recoverWithin, "recover-within", "", "`TIME` that recovery of a durable instance may take: base backups are made in time for that (default 30s)")

@@ -27,7 +27,11 @@ mysql://USER:PASSWORD@127.0.0.1:PORT/DATABASE
 
 A running instance is left as it is; a stopped one starts with its data. Flags that
 differ from those it was made with are an error, unless --fresh makes it again, which
-loses its data and its marks. Data in RAM lives until ` + "`ramaria rm`" + ` or a reboot.`,
+loses its data and its marks. Data in RAM lives until ` + "`ramaria rm`" + ` or a reboot, and
+that of a durable instance outlives both.
+
+--recover-within and --history can be changed at any time, and --durable while the
+instance does not run: its data stays. --durable=off leaves its archive where it is.`,
 		Example: `  ramaria up
   ramaria up shop --from shop.sql.gz
   zcat huge.sql.gz | ramaria up --from -

@@ -43,7 +43,7 @@ func (e *Engine) defaultArchive(name string) string {
 func (e *Engine) checkDurable(name string, spec instance.Spec, fresh bool) error {
 	dir := e.archiveDir(name, spec)
 	if dir == "" {
-		return nil
+		return needsDurable(spec)
 	}
 	if spec.Log == instance.LogOff {
 		return RequestError{errors.New("make a durable instance with --log off: what is archived is its log\nhint: leave --log off out")}
@@ -175,6 +175,9 @@ func (e *Engine) existingDurable(ctx context.Context, r *instance.Record) (*inst
 		return nil, err
 	}
 	err = durable.Fits(e.archiveDir(r.Name, r.Spec), i, boot)
+	if errors.Is(err, archive.ErrNoArchive) {
+		return i, fmt.Errorf("start instance %s: %w\nhint: ramaria up %s --archive DIR, where it is now; or ramaria up %[1]s --durable=off, with the data in RAM", r.Name, err, r.Name)
+	}
 	if !errors.Is(err, durable.ErrBehind) {
 		return i, err
 	}

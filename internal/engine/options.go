@@ -37,6 +37,8 @@ func Fields() []string {
 // Difference is a field of a spec that an option sets to another value than the one that the
 // instance was made with.
 type Difference struct {
+	// Field is the field's name.
+	Field    string
 	Option   Option
 	Was, Now string
 }
@@ -91,7 +93,7 @@ func (o Options) Differences(was, now instance.Spec) []Difference {
 	before, after := fields(was), fields(now)
 	for i, f := range after {
 		if option, given := o[f.name]; given && f.value != before[i].value {
-			diff = append(diff, Difference{Option: option, Was: before[i].value, Now: f.value})
+			diff = append(diff, Difference{Field: f.name, Option: option, Was: before[i].value, Now: f.value})
 		}
 	}
 	return diff

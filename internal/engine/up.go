@@ -86,7 +86,15 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 		return nil, err
 	}
 	if diff := q.Options.Differences(r.Spec, spec); len(diff) > 0 && !q.Fresh {
-		return nil, RequestError{optionsDifferError(q, diff)}
+		if !onlyDurability(diff) {
+			return nil, RequestError{optionsDifferError(q, diff)}
+		}
+		if err := e.changeDurability(ctx, q, r, q.Options.Merge(r.Spec, spec), diff); err != nil {
+			return nil, err
+		}
+		if state, err = r.State(); err != nil {
+			return nil, err
+		}
 	}
 	durable := levelOf(r.Spec).Durable() && !q.Fresh
 	if durable && state.Phase == instance.Gone {

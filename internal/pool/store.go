@@ -139,6 +139,16 @@ func Left(file string) (left, kept map[string]dbconn.Login, wake func(context.Co
 	return left, kept, wake, nil
 }
 
+// Holds reports whether file records templates or leases, besides databases that are kept.
+func Holds(file string) (bool, error) {
+	p := unopened(Config{File: file})
+	if err := p.load(); err != nil {
+		return false, err
+	}
+	leased, _ := p.leases.logins()
+	return len(p.templates)+len(p.builds)+len(leased) > 0, nil
+}
+
 // Inherit writes the file of an instance that starts with a copy of another's data. The new
 // instance has no templates; once it runs, its pool removes the clones that the other had
 // leased, except kept ones.
