@@ -200,7 +200,7 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "durable",
-		Scripts:  []string{"durable", "durable-later", "durable-promise", "restore"},
+		Scripts:  []string{"durable", "durable-later", "durable-other", "durable-promise", "restore"},
 		Tests:    []string{"TestDurable"},
 		Versions: []string{"durable", "restore"},
 		Flavours: []string{"durable-promise", "TestDurable"},
