@@ -200,10 +200,10 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "durable",
-		Scripts:  []string{"durable", "durable-later", "durable-other", "durable-promise", "restore"},
-		Tests:    []string{"TestDurable"},
+		Scripts:  []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused"},
+		Tests:    []string{"TestDurable", "TestRestoreAnyMoment"},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "TestDurable"},
+		Flavours: []string{"durable-promise", "restore-refused", "TestDurable"},
 	},
 	{
 		Name:     "reset",
@@ -234,7 +234,7 @@ var Once = Suite{
 // OrdinaryUser are the scripts that a quick run has as an ordinary user too, when root runs it:
 // the main path, and where rights, places or accounts make a difference.
 var OrdinaryUser = []string{
-	"lifecycle", "run", "env", "logout", "odd-home", "new-home", "image", "datadir", "confine", "passwordless", "branch", "rewind", "restore", "db", "wrong-uses", "disk-full",
+	"lifecycle", "run", "env", "logout", "odd-home", "new-home", "image", "datadir", "confine", "passwordless", "branch", "rewind", "restore", "restore-refused", "db", "wrong-uses", "disk-full",
 	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume-user", "durable",
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -23,6 +24,8 @@ const (
 	// madeName is the copy of instance.json: with it an instance has its accounts and its port
 	// again. Its passwords are why the archive is the user's alone.
 	madeName = "instance.json"
+	// writeOK asks access(2) for the right to write.
+	writeOK = 2
 	// lockPatience is how long another process may be at work on an archive.
 	lockPatience = 10 * time.Second
 )
@@ -71,6 +74,9 @@ func Open(ctx context.Context, dir string) (_ *Archive, err error) {
 	d := archive.OSDisk{Dir: dir}
 	if _, err := archive.ReadManifest(d); err != nil { // a lock file is not to be left where no archive is
 		return nil, explain(dir, err)
+	}
+	if err := syscall.Access(dir, writeOK); err != nil { // to be known before work is done in vain
+		return nil, explain(dir, &fs.PathError{Op: "write to", Path: dir, Err: err})
 	}
 	lock, err := lockDir(ctx, dir)
 	if err != nil {
@@ -287,6 +293,12 @@ func removeLog(path string) (err error) {
 			err = errors.Join(err, dir.Remove(name))
 		}
 	}
+	return err
+}
+
+// CheckEnd makes sure that the log has an end that is whole, where the next epoch can begin.
+func (a *Archive) CheckEnd() error {
+	_, _, err := a.end()
 	return err
 }
 

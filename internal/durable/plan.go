@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -143,7 +144,9 @@ func (a *Archive) Room(p Plan) (int64, error) {
 		total := part.Epoch.Total
 		if part.Epoch.End == nil {
 			var err error
-			if _, total, err = archive.EndOf(a.Disk, a.Manifest.LogID(part.Epoch.Number)); err != nil {
+			_, total, err = archive.EndOf(a.Disk, a.Manifest.LogID(part.Epoch.Number))
+			var damaged *archive.DamagedError
+			if err != nil && !errors.As(err, &damaged) { // reading it tells where, and what is before
 				return 0, err
 			}
 		}

@@ -230,6 +230,10 @@ func (a *Archive) logs(ctx context.Context, p Plan, dir string) (*logFiles, erro
 		var damaged *archive.DamagedError
 		var corrupt *binlog.CorruptError
 		if errors.As(err, &damaged) || errors.As(err, &corrupt) {
+			if u := p.Until; u.Epoch == out.epoch && !out.end.Before(u.At) {
+				out.more = true
+				break // no more than that is wanted
+			}
 			err = &BrokenError{Epoch: out.epoch, At: out.end, Err: err}
 		}
 		if err != nil {
@@ -295,12 +299,12 @@ func (l *logFiles) take(part archive.Part, file uint32) error {
 	if x.End > 0 {
 		l.end = archive.Position{File: file, Offset: x.End}
 	}
-	if err != nil && !passed {
-		return err
-	}
 	if x.Groups > 0 {
 		l.last = x.Last
 		l.files = append(l.files, replay.Log{Path: path, From: from, To: x.End, Given: true})
+	}
+	if err != nil && !passed {
+		return errors.Join(err, os.Truncate(path, x.End))
 	}
 	if !passed {
 		return nil

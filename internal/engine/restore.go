@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -224,7 +225,7 @@ func (r *restoration) open(ctx context.Context, dir string) (err error) {
 		return RequestError{fmt.Errorf("restore instance %s: %s is the archive of instance %s, and an archive goes on with one\nhint: --archive DIR, a new directory, begins another; without --durable none is needed", name, dir, user.Name)}
 	}
 	r.goesOn = true
-	if r.archive, err = durable.Open(ctx, dir); errors.Is(err, fs.ErrPermission) {
+	if r.archive, err = durable.Open(ctx, dir); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		err = fmt.Errorf("%w\nhint: --archive DIR begins an archive where it can be written", err)
 	}
 	return err
@@ -305,6 +306,10 @@ func (r *restoration) make(ctx context.Context) (_ *instance.Instance, err error
 			if err := r.fill(ctx, i); err != nil {
 				return err
 			}
+			// To go on with it is to know where its log ends.
+			if err := r.archive.CheckEnd(); err != nil {
+				return RequestError{fmt.Errorf("go on with the archive in %s: %w\nhint: --archive DIR, a new directory, begins another", r.archive.Dir, err)}
+			}
 			if r.done.More || r.done.Epoch != r.archive.Manifest.Last().Number {
 				return r.archive.Begin(ctx, i, r.e.Places.Keys())
 			}
@@ -371,6 +376,7 @@ func explainRestore(err error, source, command string) error {
 	var early *durable.EarlyError
 	var none *durable.NoPositionError
 	var broken *durable.BrokenError
+	var damaged *archive.DamagedError
 	switch {
 	case errors.As(err, &early):
 		return RequestError{fmt.Errorf("restore %s: %w", source, early)}
@@ -378,6 +384,8 @@ func explainRestore(err error, source, command string) error {
 		return RequestError{fmt.Errorf("restore %s: %w", source, none)}
 	case errors.As(err, &broken):
 		return fmt.Errorf("%w\nhint: the archive stays as it is; "+command+" restores all that is before", err, durable.FormatPosition(broken.Epoch, broken.At))
+	case errors.As(err, &damaged):
+		return fmt.Errorf("%w\nhint: the archive stays as it is; --at-position restores what is before the damage, ramaria restore another copy of it", err)
 	}
 	return err
 }
