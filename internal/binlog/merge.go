@@ -295,7 +295,8 @@ type numbers struct {
 
 // add notes that the transaction being made has another with that clock in it, and returns up to which
 // others must come before it. What depends on another of the same transaction may depend on any before that:
-// a clock says no more than the last.
+// a clock says no more than the last. What depends on none that is known depends on the first, since an applier
+// takes 0 for a log without a clock, and waits for all.
 func (n *numbers) add(c clock) int64 {
 	if c == (clock{}) {
 		return 0
@@ -315,7 +316,7 @@ func (n *numbers) add(c clock) int64 {
 		n.first, n.is, after = c.sequence, n.is[:0], n.next-1
 	}
 	n.is = append(n.is, n.next)
-	return min(after, n.next-1)
+	return min(max(after, 1), n.next-1)
 }
 
 // isPlain reports whether an event changes rows, or is a note beside it. Of MariaDB it must be under all checks:

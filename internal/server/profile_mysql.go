@@ -99,5 +99,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "replica_parallel_workers", value: "16", stages: Replay, since: Version{8, 0, 26}, why: "half the time of one worker on two cores"},
 	{name: "slave_parallel_workers", value: "16", stages: Replay, until: Version{8, 0, 26}, why: "half the time of one worker on two cores"},
 	{name: "replica_preserve_commit_order", value: "OFF", stages: Replay, since: Version{8, 0, 26}, why: "nobody sees the data before all of it is there"},
+	{name: "replica_transaction_retries", value: "1000", stages: Replay, since: Version{8, 0, 26}, why: "workers that meet each other's locks are no fault of the log"},
+	{name: "slave_transaction_retries", value: "1000", stages: Replay, until: Version{8, 0, 26}, why: "workers that meet each other's locks are no fault of the log"},
 	{name: "slave_preserve_commit_order", value: "OFF", stages: Replay, until: Version{8, 0, 26}, why: "nobody sees the data before all of it is there"},
 }, performanceSettings(MySQL))
