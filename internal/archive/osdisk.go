@@ -16,6 +16,9 @@ type OSDisk struct {
 	Dir string
 	// ReadOnly opens files for reading alone, as on media that cannot be written to.
 	ReadOnly bool
+	// Home is the directory as it was found. Nothing is made or removed once another one lies in its
+	// place, as when the archive is moved and another instance's put there. nil looks at nothing.
+	Home fs.FileInfo
 }
 
 var _ Disk = OSDisk{}
@@ -24,6 +27,9 @@ func (d OSDisk) path(name string) string { return filepath.Join(d.Dir, filepath.
 
 // Mkdir implements Disk.
 func (d OSDisk) Mkdir(name string) error {
+	if err := d.Moved(); err != nil {
+		return err
+	}
 	err := os.Mkdir(d.path(name), 0o700)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -50,6 +56,9 @@ func (d OSDisk) Create(name string) (File, error) {
 	if d.ReadOnly {
 		return nil, &os.PathError{Op: "create", Path: d.path(name), Err: syscall.EROFS}
 	}
+	if err := d.Moved(); err != nil {
+		return nil, err
+	}
 	return d.open(name, os.O_CREATE|os.O_TRUNC)
 }
 
@@ -65,14 +74,42 @@ func (d OSDisk) open(name string, flags int) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &osFile{File: f}, nil
+	return &osFile{File: f, disk: d}, nil
 }
 
 // Rename implements Disk.
-func (d OSDisk) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
+func (d OSDisk) Rename(from, to string) error {
+	if err := d.Moved(); err != nil {
+		return err
+	}
+	return os.Rename(d.path(from), d.path(to))
+}
 
 // Remove implements Disk.
-func (d OSDisk) Remove(name string) error { return os.Remove(d.path(name)) }
+func (d OSDisk) Remove(name string) error {
+	if err := d.Moved(); err != nil {
+		return err
+	}
+	return os.Remove(d.path(name))
+}
+
+// ErrMoved says that a directory does not lie where it was found.
+var ErrMoved = errors.New("it was moved, or removed")
+
+// Moved is ErrMoved if something else lies in the place of Home, or nothing.
+func (d OSDisk) Moved() error {
+	if d.Home == nil {
+		return nil
+	}
+	fi, err := os.Stat(d.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err != nil || !os.SameFile(d.Home, fi) {
+		return &fs.PathError{Op: "use", Path: d.Dir, Err: ErrMoved}
+	}
+	return nil
+}
 
 // SyncDir implements Disk.
 func (d OSDisk) SyncDir(dir string) error {
@@ -86,6 +123,7 @@ func (d OSDisk) SyncDir(dir string) error {
 // osFile is an open file. Synchronous writes go through a second opening of it.
 type osFile struct {
 	*os.File
+	disk OSDisk
 	sync *os.File
 }
 
@@ -106,7 +144,25 @@ func (f *osFile) WriteSync(b []byte, at int64) error {
 	if err == nil && n < len(b) {
 		err = io.ErrShortWrite
 	}
+	if err == nil {
+		err = f.found()
+	}
 	return err
+}
+
+// ErrRemoved says that a file has no name any more: what is written to it nothing reads again.
+var ErrRemoved = errors.New("it was removed")
+
+// found is the error of a file that is not found again where it was.
+func (f *osFile) found() error {
+	fi, err := f.sync.Stat()
+	if err != nil {
+		return err
+	}
+	if st, is := fi.Sys().(*syscall.Stat_t); is && st.Nlink == 0 {
+		return &fs.PathError{Op: "write", Path: f.Name(), Err: ErrRemoved}
+	}
+	return f.disk.Moved()
 }
 
 // Size implements File.

@@ -95,11 +95,11 @@ func (a *acks) soon() {
 func (a *acks) tend(ctx context.Context) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.file == "" || !a.still() {
-		return true
-	}
 	if a.shutting() {
 		a.drop()
+		return true
+	}
+	if a.file == "" || !a.still() {
 		return true
 	}
 	if a.now != nil && !sys.HungUp(a.now.Conn()) {

@@ -82,6 +82,9 @@ func Open(ctx context.Context, dir string) (_ *Archive, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.Home, err = os.Stat(dir); err != nil {
+		return nil, errors.Join(explain(dir, err), lock.Unlock())
+	}
 	m, err := archive.ReadManifest(d)
 	if err != nil {
 		return nil, errors.Join(explain(dir, err), lock.Unlock())

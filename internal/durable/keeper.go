@@ -174,6 +174,9 @@ func (k *Keeper) Trouble() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	err := errors.Join(k.ended, k.trouble)
+	if d, is := k.Archive.Disk.(archive.OSDisk); is && err == nil {
+		err = d.Moved()
+	}
 	if err == nil && k.ship.Busy() > stalled {
 		err = errors.New("a write to its disk does not return") // no error comes from a disk that hangs
 	}

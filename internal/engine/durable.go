@@ -92,7 +92,29 @@ func (e *Engine) beginArchive(ctx context.Context, i *instance.Instance) (err er
 	if err := a.Begin(ctx, i, e.Places.Keys()); err != nil {
 		return err
 	}
-	return i.Save()
+	i.Archived = i.Durable
+	return errors.Join(i.Save(), e.Registry.Put(&i.Record))
+}
+
+// checkArchive refuses to recover an instance whose RAM was lost from an archive that is not its own, or is
+// an older state of it: what the instance had is not in that.
+func (e *Engine) checkArchive(r *instance.Record) error {
+	dir := e.archiveDir(r.Name, r.Spec)
+	m, err := durable.Read(dir)
+	switch {
+	case errors.Is(err, archive.ErrNoArchive):
+		return fmt.Errorf("recover instance %s: %w\nhint: ramaria up %s --archive DIR, where it is now", r.Name, err, r.Name)
+	case err == nil && r.Archived == nil:
+		return nil
+	case err != nil:
+		return fmt.Errorf("recover instance %s: %w", r.Name, err)
+	case r.Archived.Archive != m.ID.String():
+		return RequestError{fmt.Errorf("recover instance %s: %s is another archive, that of instance %s\nhint: put the archive of %s back; ramaria restore %s --as NEW makes an instance of this one", r.Name, dir, m.Instance, r.Name, dir)}
+	}
+	if last := m.Last(); last == nil || last.Number < r.Archived.Epoch {
+		return RequestError{fmt.Errorf("recover instance %s: %s is the archive as it was earlier: its log lacks epoch %d\nhint: put the archive of %s back; ramaria restore %s --as NEW makes an instance of this state", r.Name, dir, r.Archived.Epoch, r.Name, dir)}
+	}
+	return nil
 }
 
 // recover makes an instance again from its archive, after its data in RAM was lost, and goes on with that.
@@ -182,6 +204,9 @@ func (e *Engine) existingDurable(ctx context.Context, r *instance.Record) (*inst
 		return i, err
 	}
 	e.note("instance %s: %s; recovering it from its archive", r.Name, err)
+	if err := durable.CheckLog(e.archiveDir(r.Name, r.Spec)); err != nil { // while there is what is in RAM
+		return nil, fmt.Errorf("recover instance %s: %w\nhint: what is in RAM stays as it is", r.Name, err)
+	}
 	if err := e.clear(ctx, r); err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func (e *Engine) makeDurable(ctx context.Context, r *instance.Record, next insta
 		return RequestError{fmt.Errorf("make instance %s durable: it has templates or clones, and resets are in no log\nhint: ramaria branch %s NAME keeps them, or: ramaria up %[2]s && ramaria db drop --all -i %[2]s && ramaria template rm --all -i %[2]s && ramaria down %[2]s", r.Name, r.Name)}
 	}
 	dir := e.archiveDir(r.Name, next)
-	own, err := archiveIs(dir, i)
+	own, err := archiveIs(dir, i.Durable)
 	if err != nil {
 		return err
 	}
@@ -126,11 +126,12 @@ func (e *Engine) makeDurable(ctx context.Context, r *instance.Record, next insta
 	if err := e.beginArchive(ctx, i); err != nil {
 		return fmt.Errorf("make instance %s durable: %w", r.Name, err)
 	}
+	r.Archived = i.Archived
 	return e.put(r, next)
 }
 
 // archiveIs reports whether a directory has the archive that an instance belongs to, or belonged to.
-func archiveIs(dir string, i *instance.Instance) (bool, error) {
+func archiveIs(dir string, of *instance.Durable) (bool, error) {
 	m, err := durable.Read(dir)
 	if errors.Is(err, archive.ErrNoArchive) {
 		return false, nil
@@ -138,7 +139,7 @@ func archiveIs(dir string, i *instance.Instance) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return i.Durable != nil && i.Durable.Archive == m.ID.String(), nil
+	return of != nil && of.Archive == m.ID.String(), nil
 }
 
 // endDurable has an instance that does not run archive nothing any more. What it has lost since its data was
@@ -146,6 +147,9 @@ func archiveIs(dir string, i *instance.Instance) (bool, error) {
 func (e *Engine) endDurable(ctx context.Context, r *instance.Record, state instance.State, next instance.Spec) error {
 	dir := e.archiveDir(r.Name, r.Spec)
 	if state.Phase == instance.Gone {
+		if err := e.checkArchive(r); err != nil {
+			return err
+		}
 		if _, err := e.recover(ctx, instance.Order{Name: r.Name, Spec: r.Spec}); err != nil {
 			return err
 		}
@@ -160,6 +164,7 @@ func (e *Engine) endDurable(ctx context.Context, r *instance.Record, state insta
 	if err != nil {
 		return err
 	}
+	now.Archived = nil
 	if err := e.put(now, next); err != nil {
 		return err
 	}
@@ -179,11 +184,13 @@ func (e *Engine) moveArchive(q UpRequest, r *instance.Record, next instance.Spec
 	if err != nil && !errors.Is(err, instance.ErrGone) {
 		return err
 	}
-	own := false
+	was := r.Archived // all that is left where its data is gone
 	if err == nil {
-		if own, err = archiveIs(e.archiveDir(r.Name, next), i); err != nil {
-			return err
-		}
+		was = i.Durable
+	}
+	own, err := archiveIs(e.archiveDir(r.Name, next), was)
+	if err != nil {
+		return err
 	}
 	if !own {
 		return RequestError{optionsDifferError(q, diff)}

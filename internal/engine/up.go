@@ -98,6 +98,9 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 	}
 	durable := levelOf(r.Spec).Durable() && !q.Fresh
 	if durable && state.Phase == instance.Gone {
+		if err := e.checkArchive(r); err != nil {
+			return nil, err
+		}
 		e.note("instance %s: %s; recovering it from its archive", q.Name, state.Reason)
 		return e.recover(ctx, instance.Order{Name: q.Name, Spec: r.Spec})
 	}

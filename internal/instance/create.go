@@ -190,6 +190,7 @@ func (s *Store) make(ctx context.Context, i *Instance, src string, size int64, c
 	if err := os.MkdirAll(s.Registry.Dir, 0o700); err != nil {
 		return err
 	}
+	i.Archived = i.Durable
 	return s.Registry.Put(&i.Record)
 }
 

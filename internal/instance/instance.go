@@ -117,6 +117,9 @@ type Record struct {
 	RunDir string `json:"run_dir"`
 	// Tmp is the directory made for it below --tmpdir, "" for one in the volume.
 	Tmp string `json:"tmp,omitempty"`
+	// Archived says which archive is the instance's, and the epoch that it was made in or recovered to; nil
+	// for one that has none, or none yet.
+	Archived *Durable `json:"archived,omitempty"`
 	// Passing instances belong to a `ramaria run` and go with it.
 	Passing bool      `json:"passing,omitempty"`
 	Created time.Time `json:"created"`
