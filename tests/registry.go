@@ -199,11 +199,14 @@ var Suites = []Suite{
 		Flavours: []string{"mark"},
 	},
 	{
-		Name:     "durable",
-		Scripts:  []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused"},
-		Tests:    []string{"TestDurable", "TestRestoreAnyMoment"},
+		Name:    "durable",
+		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused"},
+		Tests: []string{
+			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster",
+			"TestDurableAtOnce", "TestDurableDisk", "TestRestoreAnyMoment",
+		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "restore-refused", "TestDurable"},
+		Flavours: []string{"durable-promise", "restore-refused", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster"},
 	},
 	{
 		Name:     "reset",

@@ -24,6 +24,9 @@ const (
 	comBinlogDump    = 0x12
 	comRegisterSlave = 0x15
 	ackMagic         = 0xef
+	// heartbeat has the server write twice a second where it has nothing to send, in nanoseconds: only then
+	// does it see that a connection was closed, which takes the room of the next one.
+	heartbeat = "SET @master_heartbeat_period = 500000000, @source_heartbeat_period = 500000000"
 	// maxAnswer bounds the server's answer to a command, in bytes.
 	maxAnswer = 1 << 12
 )
@@ -41,7 +44,7 @@ type Replica struct {
 // replicas that are not there.
 func Connect(ctx context.Context, socket string, login dbconn.Login, id uint32) (*Replica, error) {
 	conn, release, err := dbconn.Raw(ctx, socket, login,
-		"SET @master_heartbeat_period = 0, @source_heartbeat_period = 0",
+		heartbeat,
 		"SET @master_binlog_checksum = @@GLOBAL.binlog_checksum, @source_binlog_checksum = @@GLOBAL.binlog_checksum",
 		"SET @mariadb_slave_capability = 4, @rpl_semi_sync_slave = 1, @rpl_semi_sync_replica = 1",
 		// The socket is full most of the time, since nothing is read from it.

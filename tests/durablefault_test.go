@@ -1,0 +1,562 @@
+package tests
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// stuckFor is how long a commit is watched that must wait, and soon how long one may take that must not.
+const (
+	stuckFor = 300 * time.Millisecond
+	soon     = 10 * time.Second
+)
+
+// answer is a statement that was sent.
+type answer chan error
+
+// send sends statements on a connection of their own, one after the other.
+func (d *durable) send(texts ...string) answer {
+	a := make(answer, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		conn, err := d.db.Conn(ctx)
+		if err != nil {
+			a <- err
+			return
+		}
+		defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // with its settings
+		for _, text := range texts {
+			if _, err := conn.ExecContext(ctx, text); err != nil {
+				a <- fmt.Errorf("%s: %w", text, err)
+				return
+			}
+		}
+		a <- nil
+	}()
+	return a
+}
+
+// waits fails the test if the statement is answered.
+func (a answer) waits(t *testing.T, what string) bool {
+	t.Helper()
+	select {
+	case err := <-a:
+		t.Errorf("%s was answered, and is not on disk: %v", what, err)
+		return false
+	case <-time.After(stuckFor):
+		return true
+	}
+}
+
+// comes fails the test if it is not answered soon.
+func (a answer) comes(t *testing.T, what string) {
+	t.Helper()
+	select {
+	case err := <-a:
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	case <-time.After(soon):
+		t.Errorf("%s waits on", what)
+	}
+}
+
+// warns waits for a warning of `status`.
+func (d *durable) warns(t *testing.T, want string) {
+	t.Helper()
+	var s struct {
+		Warnings []string `json:"warnings"`
+	}
+	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if err := json.Unmarshal([]byte(d.ramaria("status", durableName, "--json")), &s); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(strings.Join(s.Warnings, "\n"), want) {
+			return
+		}
+	}
+	t.Errorf("the warnings are %q, want %q", s.Warnings, want)
+}
+
+// reads wants what is durable to be read at once.
+func (d *durable) reads(t *testing.T, query, want string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	got, err := column(ctx, d.db, query)
+	if err != nil || strings.Join(got, ",") != want {
+		t.Errorf("%s: %q, %v; want %q", query, got, err, want)
+	}
+}
+
+// lose kills the supervisor, and takes the RAM away.
+func (d *durable) lose(t *testing.T) {
+	t.Helper()
+	if err := d.end(t, ending{lost: true}, func(bool) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDurableEverythingWaits: whatever is written into the log is answered when the archive has it, and no
+// sooner; and the whole of it comes back.
+func TestDurableEverythingWaits(t *testing.T) {
+	d := newDurable(t, "shm")
+	d.begin(t)
+	aside := d.archive + ".aside"
+	for _, text := range []string{"CREATE TABLE i (a INT PRIMARY KEY) ENGINE=InnoDB", "CREATE TABLE m (a INT) ENGINE=MyISAM", "CREATE TABLE gone (a INT)", "INSERT INTO i VALUES (1)"} {
+		d.send(text).comes(t, text)
+	}
+	cases := [][]string{
+		{"INSERT INTO i VALUES (2)"},
+		{"BEGIN", "INSERT INTO i VALUES (3)", "UPDATE i SET a = 4 WHERE a = 3", "COMMIT"},
+		{"SET autocommit = 0", "INSERT INTO i VALUES (5)", "COMMIT"},
+		{"INSERT INTO i VALUES (6), (7)"},
+		{"DELETE FROM i WHERE a = 7"},
+		{"BEGIN", "INSERT INTO i VALUES (8)", "CREATE TABLE implicit (a INT)"},
+		{"CREATE TABLE made (a INT)"},
+		{"CREATE TABLE filled (a INT PRIMARY KEY) SELECT a FROM i"},
+		{"ALTER TABLE i ADD b INT DEFAULT 7"},
+		{"DROP TABLE gone"},
+		{"TRUNCATE TABLE made"},
+		{"INSERT INTO m VALUES (1)"},
+		{"CREATE USER u IDENTIFIED BY 'Secret-1'"},
+		{"GRANT SELECT ON i TO u"},
+		{"CREATE PROCEDURE p() INSERT INTO i VALUES (9, 9)"},
+		{"CALL p()"},
+		{"CREATE EVENT e ON SCHEDULE EVERY 1 YEAR DO SELECT 1"},
+		{"CREATE VIEW v AS SELECT * FROM i"},
+		{"ANALYZE TABLE i"},
+		{"OPTIMIZE TABLE i"},
+		{"XA START 'x'", "INSERT INTO i VALUES (10, 10)", "XA END 'x'", "XA PREPARE 'x'", "XA COMMIT 'x'"},
+		{"XA START 'y'", "INSERT INTO i VALUES (11, 11)", "XA END 'y'", "XA COMMIT 'y' ONE PHASE"},
+		{"FLUSH TABLES"},
+	}
+	for _, texts := range cases {
+		what := strings.Join(texts, "; ")
+		if err := os.Rename(d.archive, aside); err != nil {
+			t.Fatal(err)
+		}
+		a := d.send(texts...)
+		waited := a.waits(t, what)
+		if err := os.Rename(aside, d.archive); err != nil {
+			t.Fatal(err)
+		}
+		if waited {
+			a.comes(t, what)
+		}
+	}
+	const query = "SELECT CONCAT(a, ':', b) FROM i ORDER BY a"
+	const rows = "1:7,2:7,4:7,5:7,6:7,8:7,9:9,10:10,11:11"
+	d.reads(t, query, rows)
+	d.lose(t)
+	d.open(t, d.ramaria("up", durableName))
+	d.reads(t, query, rows)
+	d.reads(t, "SELECT a FROM filled ORDER BY a", "1,2,4,5,6,8")
+	d.reads(t, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ('made', 'gone', 'implicit', 'v')", "3")
+	d.reads(t, "SELECT CONCAT(event_name, ' ', status) FROM information_schema.events WHERE event_schema = DATABASE()", "e ENABLED")
+	d.reads(t, "SELECT COUNT(*) FROM information_schema.user_privileges WHERE grantee LIKE '''u''@%'", "1")
+}
+
+// TestDurableArchiveTaken: an archive that is moved, removed, or is another one, is noticed while the
+// instance runs, and refused when it is to come back; what is in RAM stays.
+func TestDurableArchiveTaken(t *testing.T) {
+	d := newDurable(t, "shm")
+	d.begin(t)
+	aside := d.archive + ".aside"
+	rename := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(want string) {
+		t.Helper()
+		_, talk, err := d.try("up", durableName)
+		if err == nil || !strings.Contains(talk, want) || !strings.Contains(talk, "hint:") {
+			t.Errorf("up: %v: %s; want %q", err, talk, want)
+		}
+	}
+	d.send("CREATE TABLE t (a INT PRIMARY KEY)", "INSERT INTO t VALUES (1)").comes(t, "a first commit")
+
+	rename(d.archive, aside)
+	a := d.send("INSERT INTO t VALUES (2)")
+	a.waits(t, "a commit, with the archive moved away,")
+	d.warns(t, "it was moved, or removed")
+	d.reads(t, "SELECT a FROM t", "1")
+	rename(aside, d.archive)
+	a.comes(t, "a commit, with the archive back,")
+
+	// Another instance's in its place gets nothing of this one, and does not come back under its name.
+	other := d.archive + ".other"
+	d.ramaria("up", "other", "--volume", "shm", "--durable", "--archive", other)
+	d.ramaria("down", "other")
+	before := tree(t, other)
+	rename(d.archive, aside)
+	rename(other, d.archive)
+	a = d.send("INSERT INTO t VALUES (3)")
+	a.waits(t, "a commit, with another archive in the place of its own,")
+	d.warns(t, "it was moved, or removed")
+	if err := d.end(t, ending{}, func(bool) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	refused("another instance")
+	if after := tree(t, d.archive); after != before {
+		t.Errorf("another instance's archive was changed: %s, was %s", after, before)
+	}
+	rename(d.archive, other)
+	refused("there is no archive")
+	rename(aside, d.archive)
+	d.open(t, d.ramaria("up", durableName))
+	d.reads(t, "SELECT a FROM t WHERE a < 3", "1,2")
+
+	// The same without its RAM, and with an earlier state of its own.
+	old := d.archive + ".old"
+	if out, err := exec.Command("cp", "-a", d.archive, old).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+	d.lose(t)
+	d.open(t, d.ramaria("up", durableName)) // begins an epoch, of which the copy knows nothing
+	d.send("INSERT INTO t VALUES (4)").comes(t, "a commit after recovery")
+	d.lose(t)
+	rename(d.archive, aside)
+	refused("there is no archive")
+	d.ramaria("up", durableName, "--archive", aside) // where it is now, and back
+	d.ramaria("down", durableName)
+	rename(aside, d.archive)
+	d.ramaria("up", durableName, "--archive", d.archive)
+	d.lose(t)
+	rename(d.archive, aside)
+	rename(other, d.archive)
+	refused("another archive")
+	rename(d.archive, other)
+	rename(old, d.archive)
+	refused("as it was earlier")
+	rename(d.archive, old)
+	rename(aside, d.archive)
+	d.open(t, d.ramaria("up", durableName))
+	d.reads(t, "SELECT a FROM t WHERE a <> 3", "1,2,4")
+
+	// Removed while it runs: nothing is acknowledged that no name leads to.
+	rename(d.archive, aside) // what removal leaves: open files
+	if err := os.RemoveAll(aside); err != nil {
+		t.Fatal(err)
+	}
+	d.send("INSERT INTO t VALUES (5)").waits(t, "a commit, with the archive removed,")
+	d.warns(t, "it was moved, or removed")
+	d.reads(t, "SELECT a FROM t WHERE a <> 3", "1,2,4")
+	d.ramaria("down", durableName)
+	refused("there is no archive")
+}
+
+// tree lists the files of a directory, with their sizes and times.
+func tree(t *testing.T, dir string) string {
+	t.Helper()
+	out, err := exec.Command("find", dir, "-type", "f", "-printf", "%P %s %T@\n").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// TestDurableDamage: a bit that flips in the middle of the archived log is found: recovery says where, and
+// leaves what there is.
+func TestDurableDamage(t *testing.T) {
+	d := newDurable(t, "shm")
+	d.begin(t)
+	for n := range 20 {
+		d.send(fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (1, %d)", n)).comes(t, "a commit")
+	}
+	d.lose(t)
+	segment := filepath.Join(d.archive, "log", "000001", "000000000001.segment")
+	b, err := os.ReadFile(segment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[6*4096+100] ^= 8
+	if err := os.WriteFile(segment, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // also the second time: it is not another instance then
+		_, talk, err := d.try("up", durableName)
+		if err == nil || !strings.Contains(talk, "damaged") || !strings.Contains(talk, "000000000001.segment") || !strings.Contains(talk, "hint:") {
+			t.Errorf("up with a damaged archive: %v: %s", err, talk)
+		}
+	}
+	b[6*4096+100] ^= 8
+	if err := os.WriteFile(segment, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.open(t, d.ramaria("up", durableName))
+	d.reads(t, "SELECT COUNT(*) FROM ack", "20")
+}
+
+// TestDurableConnections: commits go on when the connection is killed that acknowledges them, when there is
+// no room for another one, and through many files of the log.
+func TestDurableConnections(t *testing.T) {
+	d := newDurable(t, "shm")
+	d.archive = filepath.Join(d.home, "archive")
+	d.open(t, d.ramaria("up", durableName, "--volume", d.kind, "--durable", "--archive", d.archive, "--set", "max_connections=20"))
+	d.lives = 1
+	d.tables(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	// Killed, under load.
+	if d.srv.Flavour == server.MariaDB { // MySQL's application has no right to
+		ended := d.load(t, ending{})
+		for range 10 {
+			ids, err := column(ctx, d.db, "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range ids {
+				_, _ = d.db.ExecContext(ctx, "KILL "+id) // it may have ended
+			}
+			d.send("INSERT INTO ack (writer, n) VALUES (99, 0)", "DELETE FROM ack WHERE writer = 99").comes(t, "a commit after the connection was killed")
+		}
+		if err := ended(true); err != nil {
+			t.Error(err)
+		}
+	}
+
+	// No room.
+	writer, err := d.db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	var taken []*sql.Conn
+	for range 40 {
+		conn, err := d.db.Conn(ctx)
+		if err != nil {
+			break
+		}
+		taken = append(taken, conn)
+	}
+	if len(taken) == 40 {
+		t.Error("there is room for 40 connections")
+	}
+	for n := range 5 {
+		done := make(answer, 1)
+		go func() {
+			_, err := writer.ExecContext(ctx, "FLUSH BINARY LOGS")
+			if err == nil {
+				_, err = writer.ExecContext(ctx, fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (98, %d)", n))
+			}
+			done <- err
+		}()
+		done.comes(t, "a commit in another file of the log, with all connections taken,")
+	}
+	for _, conn := range taken {
+		conn.Close()
+	}
+
+	// Many files.
+	for range fewer(200, 60) {
+		if _, err := writer.ExecContext(ctx, "FLUSH BINARY LOGS"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.send("DELETE FROM ack WHERE writer = 98").comes(t, "a commit after many files of the log")
+	d.lose(t)
+	d.open(t, d.ramaria("up", durableName))
+	if err := d.check(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDurableShutdown: SHUTDOWN by SQL under load ends the server, and loses nothing.
+func TestDurableShutdown(t *testing.T) {
+	d := newDurable(t, "shm")
+	d.begin(t)
+	for range 2 {
+		ended := d.load(t, ending{})
+		var p pids
+		if err := json.Unmarshal([]byte(d.ramaria("status", durableName, "--json")), &p); err != nil {
+			t.Fatal(err)
+		}
+		handles, err := openProcesses(p.Supervisor, p.Server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.db.Exec("SHUTDOWN"); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(ended(false), gone(handles), d.loseRAM()); err != nil {
+			t.Fatal(err)
+		}
+		d.open(t, d.ramaria("up", durableName))
+		if err := d.check(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestDurableResetMaster: a log that is begun again is not taken for the archived one. Commits wait, which
+// is said, until the instance is recovered.
+func TestDurableResetMaster(t *testing.T) {
+	d := newDurable(t, "shm")
+	d.begin(t)
+	reset := "RESET MASTER"
+	if d.srv.Flavour == server.MySQL {
+		reset = "RESET BINARY LOGS AND GTIDS"
+	}
+	for n, before := range [][]string{nil, {"FLUSH BINARY LOGS"}} {
+		d.send(append(before, fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (1, %d)", n+1))...).comes(t, "a commit")
+		d.send(reset).comes(t, reset)
+		d.send(fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (2, %d)", n)).waits(t, "a commit after "+reset)
+		d.warns(t, "was removed before all of it was archived")
+		if n == 0 {
+			d.ramaria("down", durableName)
+		} else if err := d.end(t, ending{}, func(bool) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		d.open(t, d.ramaria("up", durableName))
+		d.reads(t, "SELECT MAX(n) FROM ack WHERE writer = 1", fmt.Sprint(n+1))
+		d.send(fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (3, %d)", n)).comes(t, "a commit after recovery")
+	}
+}
+
+// TestDurableAtOnce: two commands that bring an instance back make one of it.
+func TestDurableAtOnce(t *testing.T) {
+	d := newDurable(t, "shm")
+	d.begin(t)
+	d.send("INSERT INTO ack (writer, n) VALUES (1, 1)").comes(t, "a commit")
+	d.lose(t)
+	var out [3]string
+	var group sync.WaitGroup
+	for n := range out {
+		group.Go(func() {
+			var err error
+			var talk string
+			if out[n], talk, err = d.try("up", durableName); err != nil {
+				t.Errorf("up: %v: %s", err, talk)
+			}
+		})
+	}
+	group.Wait()
+	if out[0] != out[1] || out[1] != out[2] {
+		t.Errorf("three instances: %q", out)
+	}
+	d.open(t, out[0])
+	d.reads(t, "SELECT n FROM ack", "1")
+}
+
+// TestDurableDisk: a disk that is full, or does not answer, holds commits up, and nothing else; then all
+// goes on by itself.
+func TestDurableDisk(t *testing.T) {
+	if os.Geteuid() != 0 || !canMount() {
+		t.Skip("SKIPPED, UNTESTED: only root may mount a small disk")
+	}
+	d := newDurable(t, "shm")
+	image, disk := filepath.Join(d.home, "disk.img"), filepath.Join(d.home, "disk")
+	run := func(name string, args ...string) {
+		t.Helper()
+		if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s %q: %v: %s", name, args, err, out)
+		}
+	}
+	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, 160<<20), os.Mkdir(disk, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	run("mkfs.ext4", "-q", "-m", "0", image)
+	run("mount", "-o", "loop", image, disk)
+	t.Cleanup(func() { run("umount", "-l", disk) }) // before the home goes
+	d.archive = filepath.Join(disk, "archive")
+	d.open(t, d.ramaria("up", durableName, "--volume", d.kind, "--durable", "--archive", d.archive))
+	d.lives = 1
+	d.tables(t)
+	t.Cleanup(func() { _, _, _ = d.try("down", "--all", "--rm") })
+
+	// Full: the segment that is there takes some more.
+	filler := filepath.Join(disk, "filler")
+	_ = exec.Command("dd", "if=/dev/zero", "of="+filler, "bs=1M").Run() // it fails when the disk is full
+	big := "INSERT INTO slot VALUES (50, %d, 0, REPEAT('x', 4000000))"
+	var stuck answer
+	n := 0
+	for ; stuck == nil && n < 30; n++ {
+		a := d.send(fmt.Sprintf(big, n))
+		select {
+		case err := <-a:
+			if err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(2 * time.Second):
+			stuck = a
+		}
+	}
+	if stuck == nil {
+		t.Fatal("commits go on although the disk is full")
+	}
+	d.warns(t, "no space left on device")
+	d.reads(t, "SELECT COUNT(*) FROM slot", fmt.Sprint(n-1))
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	stuck.comes(t, "a commit, with room again,")
+	d.reads(t, "SELECT COUNT(*) FROM slot", fmt.Sprint(n))
+	d.lose(t)
+	d.open(t, d.ramaria("up", durableName))
+	d.reads(t, "SELECT COUNT(*) FROM slot", fmt.Sprint(n))
+
+	// It does not answer.
+	run("fsfreeze", "-f", disk)
+	frozen := true
+	thaw := func() {
+		if frozen {
+			frozen = false
+			run("fsfreeze", "-u", disk)
+		}
+	}
+	t.Cleanup(thaw)
+	a := d.send("DELETE FROM slot WHERE writer = 50")
+	a.waits(t, "a commit, with a disk that does not answer,")
+	d.warns(t, "a write to its disk does not return")
+	d.reads(t, "SELECT COUNT(*) FROM slot", fmt.Sprint(n))
+	thaw()
+	a.comes(t, "a commit, with a disk that answers again,")
+
+	// And `down` meanwhile: what is answered is on disk.
+	ended := d.load(t, ending{})
+	run("fsfreeze", "-f", disk)
+	frozen = true
+	down := make(chan error, 1)
+	go func() {
+		_, talk, err := d.try("down", durableName)
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, talk)
+		}
+		down <- err
+	}()
+	time.Sleep(5 * time.Second)
+	told := d.told()
+	thaw()
+	if err := <-down; err != nil {
+		t.Log("down, while the disk did not answer:", err)
+	}
+	_ = ended(true)
+	if err := d.loseRAM(); err != nil {
+		t.Fatal(err)
+	}
+	for w, n := range told {
+		d.acked[w].Store(int64(n))
+	}
+	d.open(t, d.ramaria("up", durableName))
+	if err := d.check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
