@@ -265,6 +265,12 @@ func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys string) 
 		return err
 	}
 	b.Outside = outside
+	return a.beginWith(i, b)
+}
+
+// beginWith ends the epoch that goes on, if there is one, and begins one with a base that lasts, which the
+// instance belongs to from then on.
+func (a *Archive) beginWith(i *instance.Instance, b archive.Base) error {
 	end, total, err := a.end()
 	if err != nil {
 		return err

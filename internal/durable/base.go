@@ -53,6 +53,11 @@ func (s *Snapshot) prove(ctx context.Context) (outside []string, err error) {
 	if outside, err = outsideOf(ctx, r.db); err != nil {
 		return nil, err
 	}
+	also, err := alsoOutside(ctx, r.db, s.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	outside = append(outside, also...)
 	return outside, r.stop(ctx)
 }
 

@@ -1,0 +1,65 @@
+package durable
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+const (
+	// persistedName is the file in which MySQL keeps what SET PERSIST has set.
+	// https://dev.mysql.com/doc/refman/en/persisted-system-variables.html
+	persistedName = "mysqld-auto.cnf"
+	// mostPersisted bounds what is read of it, in bytes.
+	mostPersisted = 1 << 20
+)
+
+// alsoOutside lists what is outside of the promise besides tables: what is in no log, or is not replayed.
+func alsoOutside(ctx context.Context, db *sql.DB, dataDir string) (list []string, err error) {
+	prepared := 0
+	if err := dbconn.Query(ctx, db, "XA RECOVER", func([]string) error { prepared++; return nil }); err != nil {
+		return nil, err
+	}
+	if prepared > 0 {
+		list = append(list, fmt.Sprintf("prepared XA transactions (%d)", prepared))
+	}
+	set, err := persisted(dataDir)
+	if set {
+		list = append(list, "settings by SET PERSIST since the last base backup")
+	}
+	return list, err
+}
+
+// persisted reports whether a data directory has settings that outlive a restart.
+func persisted(dataDir string) (bool, error) {
+	f, err := sys.OpenIn(dataDir, persistedName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostPersisted))
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", persistedName, err)
+	}
+	var kinds map[string]json.RawMessage
+	if json.Unmarshal(text, &kinds) != nil {
+		return true, nil // what cannot be read may be anything
+	}
+	for _, raw := range kinds {
+		var set map[string]json.RawMessage
+		if json.Unmarshal(raw, &set) == nil && len(set) > 0 { // the version is no object
+			return true, nil
+		}
+	}
+	return false, nil
+}
