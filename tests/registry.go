@@ -115,7 +115,10 @@ var Packages = []Package{
 	{Path: "internal/shipper", Race: true, Least: 2, Needed: []string{`Test.*`}},
 	{
 		Path: "internal/replay", Least: 30, Needed: []string{`Test.*`},
-		Later: []string{`TestReplayOfLargeTransaction/mysql:9.7`, `TestReplayOfOwnServerID/mysql:9.7`, `TestReplayIsInterrupted/mysql:9.7`},
+		Later: []string{
+			`TestReplayOfLargeTransaction/mysql:9.7`, `TestReplayOfOwnServerID/mysql:9.7`, `TestReplayOfCutLog/mysql:9.7`,
+			`TestReplayIsInterrupted/mysql:9.7`, `TestMissingTransactionIsSeen/mysql:9.7`,
+		},
 	},
 	{Path: "internal/bench/report", Least: 34, Needed: []string{
 		`TestInBrowser(/.*)?`,

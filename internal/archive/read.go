@@ -68,7 +68,8 @@ func readEnd(d Disk, id LogID, list []uint64) (*logReader, error) {
 	if err != nil || i < 0 {
 		return r, err
 	}
-	return r, r.segments(list[i:])
+	err = r.segments(list[i:])
+	return r, err
 }
 
 // lastFrom is the index of the last segment whose first frame is at a place that wanted accepts, -1 if
@@ -199,7 +200,8 @@ func (r *logReader) take(f frame) error {
 		}
 	}
 	r.end, r.total = f.at, f.total+int64(len(f.payload))
-	kept := append(r.last.payload[:0], f.payload...)
+	kept := r.last.payload[:0]
+	kept = append(kept, f.payload...)
 	r.last = f
 	r.last.payload = kept
 	if len(f.payload) == 0 {

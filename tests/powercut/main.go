@@ -64,7 +64,7 @@ var modules = []string{"virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio
 const initScript = `#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mkdir -p /proc /sys /dev /disk /run /tmp /root
-mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
+mount -t proc none /proc; mount -t sysfs none /sys; mount -t devtmpfs none /dev
 mkdir -p /dev/shm; mount -t tmpfs -o size=1200m shm /dev/shm; mount -t tmpfs run /run
 for m in %s; do insmod /lib/$m.ko; done
 ip link set lo up

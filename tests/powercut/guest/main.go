@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,15 +14,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 const writers = 8
 
 func main() {
-	if err := run(context.Background()); err != nil {
-		fmt.Println("FAILED", err)
-	}
+	fmt.Println("FAILED", run(context.Background()))
 	select {} // the first process must not end
 }
 
@@ -53,11 +52,12 @@ func run(ctx context.Context) error {
 			}
 		}()
 	}
-	for { // cuts are to come in the middle of bases and of rotations, too
+	for ctx.Err() == nil { // cuts are to come in the middle of bases and of rotations, too
 		time.Sleep(2 * time.Second)
 		_ = exec.CommandContext(ctx, "ramaria", "backup", "shop").Run()
 		_, _ = db.ExecContext(ctx, "FLUSH BINARY LOGS")
 	}
+	return ctx.Err()
 }
 
 // up starts the instance, or recovers it.
@@ -71,17 +71,18 @@ func up(ctx context.Context) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ramaria up: %w", err)
 	}
-	// mysql://USER:PASSWORD@HOST:PORT/DATABASE
-	account, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(string(dsn)), "mysql://"), "@")
-	user, password, _ := strings.Cut(account, ":")
-	address, database, _ := strings.Cut(rest, "/")
-	c := mysql.NewConfig()
-	c.User, c.Passwd, c.Net, c.Addr, c.DBName = user, password, "tcp", address, database
-	connector, err := mysql.NewConnector(c)
+	text, err := exec.CommandContext(ctx, "ramaria", "status", "shop", "--json").Output()
 	if err != nil {
+		return nil, fmt.Errorf("ramaria status: %w", err)
+	}
+	var status struct{ Socket string }
+	if err := json.Unmarshal(text, &status); err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(connector), nil
+	rest := strings.TrimPrefix(strings.TrimSpace(string(dsn)), "mysql://")
+	user, rest, _ := strings.Cut(rest, ":")
+	password, _, _ := strings.Cut(rest, "@")
+	return dbconn.Open(status.Socket, dbconn.Login{User: user, Password: password}, "app")
 }
 
 // write is a transaction of two rows, by which a half one is seen.
