@@ -10,11 +10,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -28,12 +34,14 @@ const (
 type answer chan error
 
 // send sends statements on a connection of their own, one after the other.
-func (d *durable) send(texts ...string) answer {
+func (d *durable) send(texts ...string) answer { return send(d.db, texts...) }
+
+func send(db *sql.DB, texts ...string) answer {
 	a := make(answer, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		conn, err := d.db.Conn(ctx)
+		conn, err := db.Conn(ctx)
 		if err != nil {
 			a <- err
 			return
@@ -317,25 +325,23 @@ func TestDurableConnections(t *testing.T) {
 	defer cancel()
 
 	// Killed, under load.
-	if d.srv.Flavour == server.MariaDB { // MySQL's application has no right to
-		ended := d.load(t, ending{})
-		for range 10 {
-			ids, err := column(ctx, d.db, "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, id := range ids {
-				_, _ = d.db.ExecContext(ctx, "KILL "+id) // it may have ended
-			}
-			d.send("INSERT INTO ack (writer, n) VALUES (99, 0)", "DELETE FROM ack WHERE writer = 99").comes(t, "a commit after the connection was killed")
+	ended := d.load(t, ending{})
+	for range 10 {
+		ids, err := column(ctx, d.root, "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'")
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := ended(true); err != nil {
-			t.Error(err)
+		for _, id := range ids {
+			_, _ = d.root.ExecContext(ctx, "KILL "+id) // it may have ended
 		}
+		d.send("INSERT INTO ack (writer, n) VALUES (99, 0)", "DELETE FROM ack WHERE writer = 99").comes(t, "a commit after the connection was killed")
+	}
+	if err := ended(true); err != nil {
+		t.Error(err)
 	}
 
 	// No room.
-	writer, err := d.db.Conn(ctx)
+	writer, err := d.root.Conn(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,8 +413,8 @@ func TestDurableShutdown(t *testing.T) {
 	}
 }
 
-// TestDurableResetMaster: a log that is begun again is not taken for the archived one. Commits wait, which
-// is said, until the instance is recovered.
+// TestDurableResetMaster: a log that is begun again is not taken for the archived one. What was acknowledged
+// before comes back, and what is from then on.
 func TestDurableResetMaster(t *testing.T) {
 	d := newDurable(t, "shm")
 	d.begin(t)
@@ -416,19 +422,42 @@ func TestDurableResetMaster(t *testing.T) {
 	if d.srv.Flavour == server.MySQL {
 		reset = "RESET BINARY LOGS AND GTIDS"
 	}
-	for n, before := range [][]string{nil, {"FLUSH BINARY LOGS"}} {
-		d.send(append(before, fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (1, %d)", n+1))...).comes(t, "a commit")
-		d.send(reset).comes(t, reset)
-		d.send(fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (2, %d)", n)).waits(t, "a commit after "+reset)
-		d.warns(t, "was removed before all of it was archived")
-		if n == 0 {
-			d.ramaria("down", durableName)
-		} else if err := d.end(t, ending{}, func(bool) error { return nil }); err != nil {
+	var want []string
+	for n, before := range [][]string{nil, {"FLUSH BINARY LOGS", "FLUSH BINARY LOGS"}} {
+		send(d.root, append(before, fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (1, %d)", n))...).comes(t, "a commit")
+		send(d.root, reset).comes(t, reset)
+		between := d.send(fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (2, %d)", n))
+		told := false
+		select {
+		case err := <-between:
+			told = err == nil
+		case <-time.After(patience):
+			t.Errorf("a commit after %s is never answered, and the connection stays", reset)
+		}
+		var after error
+		for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+			if after = <-d.send(fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (3, %d)", n)); after == nil || time.Now().After(end) {
+				break
+			}
+			var refused *mysql.MySQLError
+			if errors.As(after, &refused) && refused.Number == 1062 { // it was done, and not answered
+				after = nil
+				break
+			}
+		}
+		if after != nil {
+			t.Errorf("no commit after %s: %v", reset, after)
+		}
+		d.lose(t)
+		d.open(t, d.ramaria("up", durableName))
+		want = append(want, fmt.Sprintf("1:%d", n), fmt.Sprintf("3:%d", n))
+		if told {
+			want = append(want, fmt.Sprintf("2:%d", n))
+		} else if _, err := d.db.Exec("DELETE FROM ack WHERE writer = 2 AND n = ?", n); err != nil { // there or not
 			t.Fatal(err)
 		}
-		d.open(t, d.ramaria("up", durableName))
-		d.reads(t, "SELECT MAX(n) FROM ack WHERE writer = 1", fmt.Sprint(n+1))
-		d.send(fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (3, %d)", n)).comes(t, "a commit after recovery")
+		slices.Sort(want)
+		d.reads(t, "SELECT CONCAT(writer, ':', n) FROM ack ORDER BY writer, n", strings.Join(want, ","))
 	}
 }
 
@@ -559,5 +588,60 @@ func TestDurableDisk(t *testing.T) {
 	d.open(t, d.ramaria("up", durableName))
 	if err := d.check(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// originator says which server made an event.
+var originator = regexp.MustCompile(`ORIGINATOR='[0-9]+'`)
+
+// TestDurableEqualsTwin: an instance that was recovered has what an ordinary server on a disk has that took the
+// same statements: one of everything.
+func TestDurableEqualsTwin(t *testing.T) {
+	d := newDurable(t, "shm")
+	d.begin(t)
+	twin := newPlain(t, d.srv)
+	changes := `SET sql_mode = '';
+UPDATE zoo.animal SET weight = weight + 1, seen = '2021-01-01 00:00:00' WHERE id % 3 = 0;
+DELETE FROM zoo.gate WHERE n % 2 = 1;
+DELETE FROM zoo.feeding ORDER BY day, animal LIMIT 100;
+INSERT INTO annex.elsewhere SELECT * FROM annex.elsewhere LIMIT 0;
+ALTER TABLE zoo.keeper ADD COLUMN extra INT DEFAULT 5, ADD KEY extra (extra);
+CREATE TABLE zoo.copied AS SELECT id, name FROM zoo.animal;
+DROP VIEW IF EXISTS zoo.poor;
+`
+	file, more := filepath.Join(t.TempDir(), "everything.sql"), filepath.Join(t.TempDir(), "changes.sql")
+	if err := errors.Join(os.WriteFile(file, []byte(everything(d.srv)), 0o600), os.WriteFile(more, []byte(changes), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	twin.load("zoo", file)
+	twin.load("zoo", more)
+	to := dbconn.Endpoint{Socket: d.made.Endpoint.Socket, Login: d.made.Supervisor}
+	twin.loadInto(to, "zoo", file)
+	twin.loadInto(to, "zoo", more)
+	databases := []string{"zoo", "annex"}
+	describe := func(db *sql.DB) description {
+		all := describeAll(t, db, databases)
+		const events = "information_schema.EVENTS"
+		all[events] = originator.ReplaceAllString(all[events], "") // the server's number
+		return all
+	}
+	want := describe(twin.db)
+	if diff := cmp.Diff(want, describe(d.root)); diff != "" {
+		t.Fatalf("other than the twin (-) before its RAM was lost (+):\n%s", diff)
+	}
+	for range 2 {
+		d.lose(t)
+		d.open(t, d.ramaria("up", durableName))
+		if diff := cmp.Diff(want, describe(d.root)); diff != "" {
+			t.Fatalf("other than the twin (-) when it was recovered (+):\n%s", diff)
+		}
+	}
+	if err := d.whole(t.Context()); err != nil {
+		t.Error(err)
+	}
+	t.Logf("equal: %d rows", rowsOf(want))
+	exe(t, d.root, "DELETE FROM zoo.animal ORDER BY id DESC LIMIT 1")
+	if cmp.Equal(want, describe(d.root)) {
+		t.Error("a row was deleted, and the comparison says nothing")
 	}
 }

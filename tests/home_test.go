@@ -64,10 +64,16 @@ func (h *testHome) during(t *testing.T) {
 // be of another version.
 func (h *testHome) daemon() string { return h.srv.Daemon.Argv[len(h.srv.Daemon.Argv)-1] }
 
-// try runs ramaria and returns what it wrote to stdout and stderr.
-func (h *testHome) try(args ...string) (out, talk string, err error) {
+// command is ramaria with arguments.
+func (h *testHome) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(h.t.Context(), filepath.Join(binDir, "ramaria"), args...)
 	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1", "RAMARIA_VOLUME="+testVolume, "RAMARIA_SERVER="+series(h.srv))
+	return cmd
+}
+
+// try runs ramaria and returns what it wrote to stdout and stderr.
+func (h *testHome) try(args ...string) (out, talk string, err error) {
+	cmd := h.command(args...)
 	var o, e bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &o, &e
 	err = cmd.Run()

@@ -131,8 +131,13 @@ func (p *plainServer) during(t *testing.T) {
 // themselves in the database.
 func (p *plainServer) load(database string, files ...string) {
 	p.t.Helper()
+	p.loadInto(dbconn.Endpoint{Socket: p.socket(), Login: p.login}, database, files...)
+}
+
+// loadInto is load into another server.
+func (p *plainServer) loadInto(e dbconn.Endpoint, database string, files ...string) {
+	p.t.Helper()
 	config := filepath.Join(p.dir, "client.cnf")
-	e := dbconn.Endpoint{Socket: p.socket(), Login: p.login}
 	if err := server.WritePrivate(config, []byte(e.ClientConfig()), server.Account{}); err != nil {
 		p.t.Fatal(err)
 	}

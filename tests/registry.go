@@ -206,10 +206,10 @@ var Suites = []Suite{
 		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster",
-			"TestDurableAtOnce", "TestDurableDisk", "TestRestoreAnyMoment",
+			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "restore-refused", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster"},
+		Flavours: []string{"durable-promise", "restore-refused", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster", "TestDurableEqualsTwin"},
 	},
 	{
 		Name:     "reset",
