@@ -87,6 +87,10 @@ func post(t *testing.T, socket, path string) int {
 	return resp.StatusCode
 }
 
+// durableOnly begins the paths of calls that succeed on durable instances alone. This instance is none,
+// since it has templates; internal/api holds their answers against the document.
+const durableOnly = "/v1/backups"
+
 // checkReach fails where a call was never made so that it succeeded, or never so that it
 // had to be refused: the document would say little about it then.
 func checkReach(t *testing.T, sent []request) {
@@ -108,6 +112,12 @@ func checkReach(t *testing.T, sent []request) {
 				}
 			}
 			refusable := op.RequestBody != nil || strings.Contains(path, "{")
+			if strings.HasPrefix(path, durableOnly) {
+				if bad == 0 {
+					t.Errorf("%s was never refused", op.OperationID)
+				}
+				continue
+			}
 			if good == 0 || refusable && bad == 0 {
 				t.Errorf("%s was made %d times with success, and refused %d times", op.OperationID, good, bad)
 			}
