@@ -75,9 +75,7 @@ func runBackupLs(a *app, source string, asJSON bool) error {
 	}
 	list := []client.Backup{}
 	for _, b := range m.Bases {
-		list = append(list, client.Backup{
-			ID: b.ID, Time: b.Time, Position: durable.PositionText(b.Epoch, b.At), DataBytes: b.Size, StoredBytes: b.Stored, Outside: b.Outside,
-		})
+		list = append(list, durable.BackupOf(b))
 	}
 	if asJSON {
 		return a.printJSON(list)

@@ -203,7 +203,7 @@ func (a *Archive) Close() error {
 	return a.lock.Unlock()
 }
 
-// Save writes the manifest. After an error it is as the disk has it.
+// save writes the manifest. After an error it is as the disk has it.
 func (a *Archive) save(change func(*archive.Manifest)) error {
 	next := a.Manifest.Clone()
 	change(next)

@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -85,7 +84,7 @@ func (k *Keeper) VerifyDue(every time.Duration) bool {
 }
 
 // Prune removes what the history does not need.
-func (k *Keeper) Prune(context.Context) (Pruned, error) {
+func (k *Keeper) Prune() (Pruned, error) {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
 	return k.Archive.prune(k.Policy.Keep(k.Archive.Manifest, time.Now()))

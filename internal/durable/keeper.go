@@ -163,11 +163,8 @@ func (k *Keeper) Needs() binlog.Position {
 func (k *Keeper) PositionText(p archive.Position) string {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
-	return PositionText(k.Archive.Manifest.Last().Number, p)
+	return FormatPosition(k.Archive.Manifest.Last().Number, p)
 }
-
-// PositionText is a position as commands take it: EPOCH:FILE:OFFSET.
-func PositionText(epoch uint32, p archive.Position) string { return fmt.Sprintf("%d:%s", epoch, p) }
 
 // Trouble is why the log cannot be archived at present; nil if it can.
 func (k *Keeper) Trouble() error {

@@ -202,7 +202,7 @@ func (l *archiveLife) run(a *Archive) (again bool, err error) {
 			for _, b := range kept {
 				l.said[b.ID] = true
 			}
-			if _, err := k.Prune(l.t.Context()); err != nil {
+			if _, err := k.Prune(); err != nil {
 				return false, err
 			}
 		case 2: // another file of the log

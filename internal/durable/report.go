@@ -39,7 +39,7 @@ func (k *Keeper) Report(room, size int64) Report {
 		Bytes: k.log.Total(), Newest: b, Since: since, Bases: len(m.Bases), Within: k.Policy.within(), Breaches: m.Breaches, RoomForBase: RoomForBase(m, room, size),
 	}
 	if last := m.Last(); last != nil {
-		r.Position = PositionText(last.Number, k.ship.Shipped())
+		r.Position = FormatPosition(last.Number, k.ship.Shipped())
 	}
 	if ok {
 		r.Recovery, r.DataAlone = k.Policy.Recovery(m, b, since), k.Policy.Recovery(m, b, 0) > k.Policy.within()

@@ -50,7 +50,7 @@ func Describe(dir string, spec instance.Spec) (*client.Durable, error) {
 	if err != nil {
 		return nil, explain(dir, err)
 	}
-	d.Position = PositionText(last.Number, end)
+	d.Position = FormatPosition(last.Number, end)
 	b, _, err := m.Newest()
 	if err != nil {
 		return nil, explain(dir, err)
@@ -62,4 +62,11 @@ func Describe(dir string, spec instance.Spec) (*client.Durable, error) {
 		d.Outside = append(d.Outside, fmt.Sprintf("from %s to %s: %s", br.From.Local().Format(time.DateTime), br.To.Local().Format(time.DateTime), br.What))
 	}
 	return d, nil
+}
+
+// BackupOf describes a base.
+func BackupOf(b archive.Base) client.Backup {
+	return client.Backup{
+		ID: b.ID, Time: b.Time, Position: FormatPosition(b.Epoch, b.At), DataBytes: b.Size, StoredBytes: b.Stored, Outside: b.Outside,
+	}
 }

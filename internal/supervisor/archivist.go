@@ -56,14 +56,6 @@ type standing struct {
 	durable.Report
 	Room     int64
 	Warnings []string
-	Bases    counted
-}
-
-// counted are base backups since the start.
-type counted struct {
-	Made, Failed int64
-	// Pause is for how long the server stood still for the last one.
-	Pause time.Duration
 }
 
 // archivist works until ctx ends.

@@ -142,7 +142,7 @@ func (s *Supervisor) Backup(ctx context.Context) (client.Backup, error) {
 	if err != nil {
 		return client.Backup{}, fmt.Errorf("back up instance %s: %w", s.inst.Name, err)
 	}
-	out := backupOf(b)
+	out := durable.BackupOf(b)
 	out.Snapshot = &cost
 	return out, nil
 }
@@ -170,13 +170,13 @@ func (s *Supervisor) VerifyBackups(ctx context.Context) (client.Verification, er
 }
 
 // PruneBackups implements api.Instance.
-func (s *Supervisor) PruneBackups(ctx context.Context) (client.Pruned, error) {
+func (s *Supervisor) PruneBackups(context.Context) (client.Pruned, error) {
 	if s.keeper == nil {
 		return client.Pruned{}, s.notDurable("prune the archive")
 	}
 	s.basing.Lock()
 	defer s.basing.Unlock()
-	p, err := s.keeper.Prune(ctx)
+	p, err := s.keeper.Prune()
 	return client.Pruned{Backups: p.Bases, Epochs: p.Epochs}, err
 }
 
@@ -191,13 +191,7 @@ func (s *Supervisor) Backups(context.Context) ([]client.Backup, error) {
 	}
 	out := make([]client.Backup, 0, len(m.Bases))
 	for _, b := range m.Bases {
-		out = append(out, backupOf(b))
+		out = append(out, durable.BackupOf(b))
 	}
 	return out, nil
-}
-
-func backupOf(b archive.Base) client.Backup {
-	return client.Backup{
-		ID: b.ID, Time: b.Time, Position: durable.PositionText(b.Epoch, b.At), DataBytes: b.Size, StoredBytes: b.Stored, Outside: b.Outside,
-	}
 }

@@ -71,8 +71,8 @@ const (
 	settlePause = 5 * time.Millisecond
 )
 
-// settleArchive keeps the server from committing, for as long as the connection lives that it
-// returns, and waits until the archive has what was committed: a server that shuts down lets commits
+// settleArchive keeps the server from committing, for as long as the supervisor's connection lives,
+// and waits until the archive has what was committed: a server that shuts down lets commits
 // go on that wait for it. It reports whether the archive works.
 func (s *Supervisor) settleArchive(ctx context.Context) bool {
 	limited, cancel := context.WithTimeout(ctx, settlePatience)
