@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -65,7 +66,8 @@ func CreateLog(d Disk, id LogID) (*Log, error) {
 }
 
 // OpenLog goes on with a log where ReadLog says that it ends. What is there is not written to again:
-// the last frame may be torn, and is followed by a new segment. One that has nothing yet is begun.
+// the last frame may be torn, and is followed by a new segment. Segments that were made ready and never
+// used are removed. A log that has nothing yet is begun.
 func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
 	list, err := id.Segments(d)
 	if err != nil {
@@ -81,6 +83,10 @@ func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
 	there, total := r.end, r.total
 	if there != end {
 		return nil, fmt.Errorf("open log at %s: it ends at %s", end, there)
+	}
+	id.trim(d, list)
+	if list, err = id.Segments(d); err != nil {
+		return nil, err
 	}
 	next := uint64(1)
 	if len(list) > 0 {
@@ -315,33 +321,65 @@ func (l *Log) Close() (err error) {
 	return err
 }
 
-// Prune removes the segments that hold nothing from a position on. The last one with frames stays.
+// Prune removes the segments that hold nothing from a position on. The last one with frames stays, and what
+// is made ready behind it.
 func Prune(d Disk, id LogID, from Position) error {
 	list, err := id.Segments(d)
 	if err != nil {
 		return err
 	}
 	for i, n := range list {
-		if i+1 == len(list) {
-			break
-		}
-		// What it holds ends where the next one begins.
-		next, ok, err := id.first(d, list[i+1])
+		// What it holds ends where the next one that was used begins.
+		next, ok, err := id.firstOf(d, list[i+1:])
 		if err != nil {
 			return err
 		}
 		if !ok || from.Before(next.at) {
 			break
 		}
-		if err := d.Remove(id.segment(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("prune the log: %w", err)
-		}
-		// One at a time, oldest first: numbers that are there always follow each other.
-		if err := d.SyncDir(id.dir()); err != nil {
+		// Oldest first: numbers that are there always follow each other.
+		if err := id.remove(d, n); err != nil {
 			return fmt.Errorf("prune the log: %w", err)
 		}
 	}
 	return nil
+}
+
+// trim removes the last segments, of a list of all, in which nothing was ever written. It may leave some:
+// they are in no one's way.
+func (id LogID) trim(d Disk, list []uint64) {
+	for _, n := range slices.Backward(list) {
+		// The last one first, for the same reason as in Prune.
+		if used, err := id.touched(d, n); used || err != nil || id.remove(d, n) != nil {
+			return
+		}
+	}
+}
+
+// touched reports whether something was written to a segment behind its header: a frame, or a part of one.
+func (id LogID) touched(d Disk, n uint64) (is bool, err error) {
+	f, err := d.Open(id.segment(n))
+	if err != nil {
+		return false, fmt.Errorf("read segment: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b := make([]byte, BlockSize)
+	if _, err := f.ReadAt(b, BlockSize); err != nil {
+		return false, fmt.Errorf("read segment: %w", err)
+	}
+	return slices.ContainsFunc(b, func(c byte) bool { return c != 0 }), nil
+}
+
+// remove removes a segment for good, and only when the one that was removed before it is gone for good: that
+// sync may have failed.
+func (id LogID) remove(d Disk, n uint64) error {
+	if err := d.SyncDir(id.dir()); err != nil {
+		return err
+	}
+	if err := d.Remove(id.segment(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return d.SyncDir(id.dir())
 }
 
 // PruneEpochs removes the logs of the epochs before one.

@@ -411,3 +411,56 @@ func TestFailedWriteIsSaidAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestUnusedSegments: what was made ready and never used does not pile up with each restart, and is in the way of
+// no pruning.
+func TestUnusedSegments(t *testing.T) {
+	m, l := written(t)
+	count := func() int {
+		t.Helper()
+		list, err := testID.Segments(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	at := l.End()
+	open := func() {
+		t.Helper()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if l, err = archive.OpenLog(m, testID, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := count()
+	for range 5 {
+		open()
+	}
+	if n := count(); n != before {
+		t.Errorf("%d segments after five restarts, and %d before", n, before)
+	}
+	// A frame that was cut off is all that the last one has.
+	list, _ := testID.Segments(m)
+	torn := list[len(list)-1]
+	m.Flip(testID.SegmentName(torn), archive.BlockSize+100)
+	open()
+	if err := l.Append(at, content(at.File, at.Offset, 100)); err != nil {
+		t.Fatal(err)
+	}
+	at = l.End()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := archive.Prune(m, testID, at); err != nil {
+		t.Fatal(err)
+	}
+	if list, _ := testID.Segments(m); len(list) == 0 || list[0] <= torn {
+		t.Errorf("after pruning the segments are %v, and %d has nothing", list, torn)
+	}
+	if _, end, err := archive.ReadLog(m, testID, &files{}); err != nil || end != at {
+		t.Errorf("the log ends at %s, not %s: %v", end, at, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 )
 
 // Sink takes a log as it is read: the files that the server wrote, by their numbers.
@@ -275,9 +276,13 @@ func (s *scan) read(b []byte, at int64) error {
 	return nil
 }
 
-// first is the first frame of a segment, without its payload; ok is false if it has none.
+// first is the first frame of a segment, without its payload; ok is false if it has none. One that is gone has
+// none: whoever goes on with a log removes those at its end that were never used.
 func (id LogID) first(d Disk, n uint64) (fr frame, ok bool, err error) {
 	f, err := d.Open(id.segment(n))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fr, false, nil
+	}
 	if err != nil {
 		return fr, false, fmt.Errorf("read segment: %w", err)
 	}
@@ -287,12 +292,18 @@ func (id LogID) first(d Disk, n uint64) (fr frame, ok bool, err error) {
 	return fr, ok, err
 }
 
-// used reports whether one of some segments has frames.
-func (id LogID) used(d Disk, list []uint64) (bool, error) {
+// firstOf is the first frame of the first of some segments that has one.
+func (id LogID) firstOf(d Disk, list []uint64) (fr frame, ok bool, err error) {
 	for _, n := range list {
-		if _, ok, err := id.first(d, n); ok || err != nil {
-			return ok, err
+		if fr, ok, err = id.first(d, n); ok || err != nil {
+			break
 		}
 	}
-	return false, nil
+	return fr, ok, err
+}
+
+// used reports whether one of some segments has frames.
+func (id LogID) used(d Disk, list []uint64) (bool, error) {
+	_, ok, err := id.firstOf(d, list)
+	return ok, err
 }

@@ -112,6 +112,12 @@ func (t *Tail) open(n uint64, limit Place) (bool, error) {
 	if n > list[len(list)-1] || !(Place{n, BlockSize}).Before(limit) {
 		return false, nil
 	}
+	if limit == All { // without a limit that says so: whoever goes on with the log makes it again
+		i, _ := slices.BinarySearch(list, n)
+		if used, err := t.id.used(t.disk, list[i:]); err != nil || !used {
+			return false, err
+		}
+	}
 	f, err := t.disk.Open(t.id.segment(n))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("follow the log: segment %d: %w", n, ErrPruned)
