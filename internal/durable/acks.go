@@ -41,16 +41,18 @@ type acks struct {
 	still  func() bool
 	beside sync.WaitGroup
 	again  chan struct{} // the connection is to be made again
+	// turns counts the connections, for the goroutine that makes them. Each has another server id than the one
+	// before: of one id a server waits until the old one has gone, and MariaDB lets one that went before its ack
+	// receiver had seen it go only when another comes.
+	turns uint32
 
-	mu  sync.Mutex // guards what follows, and is held while a connection is made
-	now *semisync.Replica
+	mu sync.Mutex // guards what follows; a connection is made without it
+	// now is the connection, nil if there is none, and from the file that the server was asked to send by it.
+	now  *semisync.Replica
+	from string
 	// file and offset are how far the log lasts, file "" if nothing was said of it yet.
 	file   string
 	offset int64
-	// turns counts the connections. Each has another server id than the one before: of one id a server
-	// waits until the old one has gone, and MariaDB lets one that went before its ack receiver had seen it
-	// go only when another comes.
-	turns uint32
 }
 
 var _ shipper.Acks = (*acks)(nil)
@@ -91,21 +93,20 @@ func (a *acks) soon() {
 	}
 }
 
-// tend makes the connection again if it has ended, and reports whether there is one.
+// tend makes the connection again if it has ended, or is about another file than the one that is followed, and
+// reports whether all is well.
 func (a *acks) tend(ctx context.Context) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if a.shutting() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		a.drop()
 		return true
 	}
-	if a.file == "" || !a.still() {
-		return true
-	}
-	if a.now != nil && !sys.HungUp(a.now.Conn()) {
-		return true
-	}
-	return a.connect(ctx) == nil
+	a.mu.Lock()
+	file := a.file
+	stands := a.now != nil && a.from == file && !sys.HungUp(a.now.Conn())
+	a.mu.Unlock()
+	return stands || file == "" || !a.still() || a.connect(ctx, file) == nil
 }
 
 // shutting reports whether the server has begun to shut down: its socket goes first of all. It waits
@@ -115,14 +116,13 @@ func (a *acks) shutting() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Start implements shipper.Acks.
+// Start implements shipper.Acks. Commits of the file may go on by the connection that there is, until another
+// one is made, which lets the server go of the file before.
 func (a *acks) Start(file string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.file, a.offset = file, 0
-	if err := a.connect(context.Background()); err != nil {
-		a.soon()
-	}
+	a.soon()
 	return nil
 }
 
@@ -131,34 +131,53 @@ func (a *acks) Ack(file string, offset int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.file, a.offset = file, offset
-	if a.now == nil || a.now.Ack(file, uint64(offset)) != nil {
+	if a.now != nil && a.now.Ack(file, uint64(offset)) != nil {
+		a.drop()
+	}
+	if a.now == nil {
 		a.soon()
 	}
 	return nil
 }
 
-// connect makes a connection, and says by it how far the log lasts. The server has the one before
-// for as long as that, unless it has no room for two: then it is asked for one that was free a moment ago.
-func (a *acks) connect(ctx context.Context) error {
+// connect makes a connection from the beginning of a file on, before which all lasts, and says by it how far
+// the log lasts. The server has the one before for as long as that, unless it has no room for two: then it is
+// asked for one that was free a moment ago.
+func (a *acks) connect(ctx context.Context, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, connectPatience)
 	defer cancel()
 	a.turns++
 	id := replicaID + a.turns%replicaIDs
 	r, err := semisync.Connect(ctx, a.socket, a.login, id)
-	if err != nil && a.now != nil {
-		a.drop()
+	if err != nil && ctx.Err() == nil && a.had() {
 		r, err = semisync.Connect(ctx, a.socket, a.login, id)
 	}
 	if err != nil {
 		return err
 	}
-	if err := r.Start(a.file, 4); err != nil {
+	if err := r.Start(ctx, file, 4); err != nil {
 		return errors.Join(err, r.Close())
 	}
-	if a.now != nil {
-		_ = a.now.Close() // of one that ends, or has ended
+	return a.take(ctx, r, file)
+}
+
+// had drops the connection, and reports whether there was one.
+func (a *acks) had() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.drop()
+	return a.now != nil
+}
+
+// take puts a connection in the place of the one before. What was archived meanwhile is said by it.
+func (a *acks) take(ctx context.Context, r *semisync.Replica, from string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if ctx.Err() != nil { // nothing looks after it any more
+		return errors.Join(context.Cause(ctx), r.Close())
 	}
-	a.now = r
+	a.drop() // one that ends, or has ended
+	a.now, a.from = r, from
 	if a.offset > 0 {
 		return r.Ack(a.file, uint64(a.offset))
 	}
@@ -187,5 +206,5 @@ func (a *acks) close() {
 	a.mu.Lock()
 	a.drop()
 	a.mu.Unlock()
-	a.beside.Wait()
+	a.beside.Wait() // it makes no other
 }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
@@ -27,6 +28,8 @@ const (
 	// heartbeat has the server write twice a second where it has nothing to send, in nanoseconds: only then
 	// does it see that a connection was closed, which takes the room of the next one.
 	heartbeat = "SET @master_heartbeat_period = 500000000, @source_heartbeat_period = 500000000"
+	// ackPatience is how long the server may take no acknowledgements: it reads them as they come.
+	ackPatience = time.Second
 	// maxAnswer bounds the server's answer to a command, in bytes.
 	maxAnswer = 1 << 12
 )
@@ -57,7 +60,17 @@ func Connect(ctx context.Context, socket string, login dbconn.Login, id uint32) 
 
 // Start has the server send its log from a position on, which the server takes as acknowledged: all
 // before it must last. The file is named as in the server's index; offset 4 is its beginning.
-func (r *Replica) Start(file string, offset uint32) error {
+func (r *Replica) Start(ctx context.Context, file string, offset uint32) error {
+	// An answer that does not come ends with ctx.
+	stop := context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Now()) })
+	err := r.start(file, offset)
+	if !stop() {
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	return err
+}
+
+func (r *Replica) start(file string, offset uint32) error {
 	register := make([]byte, 18)
 	register[0] = comRegisterSlave
 	binary.LittleEndian.PutUint32(register[1:], r.id)
@@ -78,11 +91,12 @@ func (r *Replica) Start(file string, offset uint32) error {
 }
 
 // Ack acknowledges all of the log before a position. A wrong name of the file would release every
-// commit: take it from the server's index.
+// commit: take it from the server's index. After an error the connection is of no use any more.
 func (r *Replica) Ack(file string, offset uint64) error {
 	r.packet = append(r.packet[:0], 0, 0, 0, 0, ackMagic)
 	r.packet = binary.LittleEndian.AppendUint64(r.packet, offset)
 	r.packet = append(r.packet, file...)
+	_ = r.conn.SetWriteDeadline(time.Now().Add(ackPatience)) // a closed connection says so when it is written to
 	if err := r.write(r.packet); err != nil {
 		return fmt.Errorf("acknowledge %s:%d: %w", file, offset, err)
 	}

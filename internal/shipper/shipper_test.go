@@ -53,7 +53,7 @@ func (r *replica) Start(file string) error {
 	if r.now, err = semisync.Connect(context.Background(), r.srv.Endpoint.Socket, r.srv.Endpoint.Login, 4000000001); err != nil {
 		return err
 	}
-	return r.now.Start(file, 4)
+	return r.now.Start(context.Background(), file, 4)
 }
 
 func (r *replica) Ack(file string, offset int64) error { return r.now.Ack(file, uint64(offset)) }
