@@ -123,6 +123,8 @@ type Base struct {
 	Total int64 `json:"total"`
 	// Packs are the bases whose files it needs, its own among them.
 	Packs []uint32 `json:"packs"`
+	// GTIDState is what the state of a MariaDB server's log is at At: it is in no file of the base.
+	GTIDState string `json:"gtid_state,omitempty"`
 	// Outside says what of the data is outside of the promise.
 	Outside []string `json:"outside,omitempty"`
 }

@@ -1,8 +1,11 @@
 package binlog
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // GTID is one of MariaDB's.
@@ -33,6 +36,27 @@ func (l GTIDs) String() string {
 		b = append(b, g.String()...)
 	}
 	return string(b)
+}
+
+// ParseGTIDs reads what String returns.
+func ParseGTIDs(text string) (l GTIDs, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		numbers := strings.Split(part, "-")
+		if len(numbers) != 3 {
+			return nil, fmt.Errorf("parse GTIDs %q: %q is none", text, part)
+		}
+		domain, derr := strconv.ParseUint(numbers[0], 10, 32)
+		server, serr := strconv.ParseUint(numbers[1], 10, 32)
+		sequence, err := strconv.ParseUint(numbers[2], 10, 64)
+		if err := errors.Join(derr, serr, err); err != nil {
+			return nil, fmt.Errorf("parse GTIDs %q: %w", text, err)
+		}
+		l = append(l, GTID{uint32(domain), uint32(server), sequence}) // #nosec G115 -- of 32 bits, as parsed
+	}
+	return l, nil
 }
 
 // Add notes that a transaction follows. The zero GTID is none.

@@ -258,6 +258,16 @@ func TestGTIDs(t *testing.T) {
 	if want := "0-2-3,5-1-1,0-1-5"; l.String() != want {
 		t.Errorf("%s, want %s", l, want)
 	}
+	for _, text := range []string{"", l.String(), "0-4294967295-18446744073709551615"} {
+		if got, err := ParseGTIDs(text); err != nil || got.String() != text {
+			t.Errorf("%q is %q, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"1", "0-1", "0-1-2-3", "0-1-2,", "a-b-c", "0-1-2 3"} {
+		if got, err := ParseGTIDs(text); err == nil {
+			t.Errorf("%q is %q", text, got)
+		}
+	}
 }
 
 func BenchmarkScan(b *testing.B) {

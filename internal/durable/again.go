@@ -27,7 +27,7 @@ func (k *Keeper) BeginAgain(ctx context.Context, keys string, from time.Time) er
 	if err := k.log.Close(); err != nil {
 		k.Log.Warn("cannot close the log of the epoch before", "error", err)
 	}
-	if err := k.Archive.Begin(ctx, k.Instance, keys); err != nil {
+	if err := k.Archive.Begin(ctx, k.Instance, keys, ""); err != nil {
 		return err
 	}
 	if err := k.Instance.Save(); err != nil {
@@ -45,7 +45,7 @@ func (k *Keeper) BeginAgain(ctx context.Context, keys string, from time.Time) er
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trouble, k.ended = nil, nil
-	k.log, k.Seed = log, ""
+	k.log, k.Seed = log, k.Archive.Manifest.Last().GTIDState
 	k.ship = &shipper.Shipper{Dir: k.Instance.DataDir(), Base: server.BinlogName, Log: log, Trouble: k.troubled}
 	return nil
 }

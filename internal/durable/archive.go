@@ -248,10 +248,18 @@ func (a *Archive) Made() (k Kept, err error) {
 
 // Begin makes a base of the data of an instance whose server does not run, and begins an epoch with
 // it, which the instance belongs to from then on. Before, the server runs once to make the accounts
-// and the database, which are in no log then.
-func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys string) error {
+// and the database, which are in no log then. The next log begins with a state of MariaDB's GTIDs; "" is that of
+// the log that the data has.
+func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys, gtids string) error {
 	s := &Snapshot{
 		Instance: i, DataDir: i.DataDir(), Dir: i.Dir, RunDir: i.RunDir, TmpDir: i.TmpDir(), Volume: i.Volume, Keys: keys, Database: i.Endpoint.Database,
+	}
+	if gtids == "" {
+		_, state, err := logEnd(i.DataDir())
+		if err != nil && !errors.Is(err, errNoLog) {
+			return fmt.Errorf("make a base backup: %w", err)
+		}
+		gtids = state
 	}
 	outside, err := s.prove(ctx)
 	if err != nil {
@@ -264,7 +272,7 @@ func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys string) 
 	if err != nil {
 		return err
 	}
-	b.Outside = outside
+	b.Outside, b.GTIDState = outside, gtids
 	return a.beginWith(i, b)
 }
 
@@ -276,13 +284,14 @@ func (a *Archive) beginWith(i *instance.Instance, b archive.Base) error {
 		return err
 	}
 	next := a.Manifest.Clone()
-	epoch := next.Begin(archive.Epoch{Began: time.Now(), Base: b.ID}, end, total)
+	began := archive.Epoch{Began: time.Now(), Base: b.ID, GTIDState: b.GTIDState}
+	epoch := next.Begin(began, end, total)
 	i.Durable = &instance.Durable{Archive: a.Manifest.ID.String(), Epoch: epoch}
 	if err := a.SaveMade(i); err != nil {
 		return err
 	}
 	return a.save(func(m *archive.Manifest) {
-		m.Begin(archive.Epoch{Began: time.Now(), Base: b.ID}, end, total)
+		m.Begin(began, end, total)
 		b.Epoch = epoch
 		m.Add(b)
 		m.Server = i.Server.Name()

@@ -32,16 +32,15 @@ type Snapshot struct {
 }
 
 // Prove starts a server on the snapshot, which rolls forward what its log has, checks it, and shuts it
-// down cleanly. What is left is a base: the data as it is after all of the log before at.
-func (s *Snapshot) Prove(ctx context.Context) (at archive.Position, outside []string, err error) {
-	at, err = logEnd(s.DataDir)
-	if err != nil {
-		return at, nil, fmt.Errorf("prove snapshot: %w", err)
+// down cleanly. What is left is a base, of which At, GTIDState and Outside are returned.
+func (s *Snapshot) Prove(ctx context.Context) (b archive.Base, err error) {
+	if b.At, b.GTIDState, err = logEnd(s.DataDir); err != nil {
+		return b, fmt.Errorf("prove snapshot: %w", err)
 	}
-	if outside, err = s.prove(ctx); err != nil {
-		return at, nil, fmt.Errorf("prove snapshot: %w", err)
+	if b.Outside, err = s.prove(ctx); err != nil {
+		return b, fmt.Errorf("prove snapshot: %w", err)
 	}
-	return at, outside, nil
+	return b, nil
 }
 
 func (s *Snapshot) prove(ctx context.Context) (outside []string, err error) {
@@ -78,19 +77,23 @@ func (r *running) close() {
 	_ = r.log.Close()
 }
 
-// logEnd is where the last whole transaction ends in the log of a data directory.
-func logEnd(dir string) (archive.Position, error) {
+// errNoLog says that a data directory has no binary log.
+var errNoLog = errors.New("it has no binary log")
+
+// logEnd is where the last whole transaction ends in the log of a data directory, and what the state of
+// MariaDB's GTIDs is there.
+func logEnd(dir string) (at archive.Position, gtids string, err error) {
 	files, err := binlog.Files(dir, server.BinlogName)
 	if err != nil || len(files) == 0 {
-		return archive.Position{}, errors.Join(err, errors.New("it has no binary log"))
+		return at, "", errors.Join(err, errNoLog)
 	}
 	last := files[len(files)-1]
 	x, err := binlog.Scan(filepath.Join(dir, last), 4, nil)
 	if err != nil {
-		return archive.Position{}, err
+		return at, "", err
 	}
 	n, err := fileNumber(last)
-	return archive.Position{File: n, Offset: x.End}, err
+	return archive.Position{File: n, Offset: x.End}, x.GTIDs.String(), err
 }
 
 func fileNumber(name string) (n uint32, err error) {

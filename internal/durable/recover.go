@@ -14,6 +14,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/basebackup"
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/replay"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -143,8 +144,14 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 	out.Restored, out.RestoreTime = p.Base.Size, time.Since(began)
 	began = time.Now()
 	out.Epoch, out.End, out.Time, out.Base, out.More, out.Behind = logs.epoch, logs.end, logs.last, p.Base, logs.more, logs.behind
+	out.GTIDState = p.gtidsAt(out.Epoch)
+	before, err := binlog.ParseGTIDs(p.Base.GTIDState)
+	if err != nil {
+		return out, fmt.Errorf("recover: %w", err)
+	}
 	job := replay.Job{
 		Server: i.Server, Account: i.Account, Dir: dir, RunDir: i.RunDir, DataDir: i.DataDir(), Volume: i.Volume, PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
+		GTIDs:    before,
 		Logs:     logs.files,
 		Progress: func(done, total int64) { progress.tell("replaying the log", done, total) },
 	}
@@ -157,6 +164,16 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 	}
 	out.ReplayTime = time.Since(began)
 	return out, nil
+}
+
+// gtidsAt is the state of MariaDB's GTIDs at the beginning of an epoch's part of the log.
+func (p Plan) gtidsAt(epoch uint32) string {
+	for _, part := range p.Parts {
+		if part.Epoch.Number == epoch && epoch != p.Base.Epoch && part.Epoch.GTIDState != "" {
+			return part.Epoch.GTIDState
+		}
+	}
+	return p.Base.GTIDState
 }
 
 // placed says of an error of the applier where in the archived log it is.

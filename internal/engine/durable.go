@@ -89,7 +89,7 @@ func (e *Engine) beginArchive(ctx context.Context, i *instance.Instance) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	if err := a.Begin(ctx, i, e.Places.Keys()); err != nil {
+	if err := a.Begin(ctx, i, e.Places.Keys(), ""); err != nil {
 		return err
 	}
 	i.Archived = i.Durable
@@ -223,16 +223,16 @@ func (e *Engine) MakeBase(ctx context.Context, o supervisor.BaseOrder) (done sup
 	s := &durable.Snapshot{
 		Instance: i, DataDir: filepath.Join(o.Dir, "data"), Dir: o.Dir, RunDir: o.RunDir, TmpDir: filepath.Join(o.Dir, "tmp"), Volume: snapshotVolume(o.Volume), Keys: e.Places.Keys(),
 	}
-	at, outside, err := s.Prove(ctx)
+	proven, err := s.Prove(ctx)
 	if err != nil {
 		return done, err
 	}
 	if o.Verify {
-		done.Verification, err = s.Verify(ctx, o.Archive, at)
+		done.Verification, err = s.Verify(ctx, o.Archive, proven.At)
 		return done, err
 	}
 	done.Base, err = s.Base(ctx, o.Archive, o.Base)
-	done.Base.At, done.Base.Time, done.Base.Outside = at, o.Time, outside
+	done.Base.Time, done.Base.At, done.Base.GTIDState, done.Base.Outside = o.Time, proven.At, proven.GTIDState, proven.Outside
 	return done, err
 }
 

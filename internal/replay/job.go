@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -30,6 +31,8 @@ type Job struct {
 	Set      map[string]string
 	// Unconfined is as in server.Config.
 	Unconfined bool
+	// GTIDs is the state of MariaDB's GTIDs before the first of Logs.
+	GTIDs binlog.GTIDs
 	// Logs are the files, in order. Those of several epochs may follow each other.
 	Logs []Log
 	// Progress, unless nil, is told now and then how many bytes of the logs are applied.

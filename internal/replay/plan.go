@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -72,6 +73,7 @@ func (s *session) layRelayLog(ctx context.Context) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("make relay log: %w", err)
 	}
+	s.plan.gtids = slices.Clone(s.GTIDs)
 	var index strings.Builder
 	for i, l := range s.Logs {
 		if err := ctx.Err(); err != nil {
