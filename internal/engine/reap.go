@@ -10,6 +10,7 @@ import (
 // reap cleans up after killed supervisors and builders. It looks at a few small
 // files only, so that every command can afford it.
 func (e *Engine) reap(ctx context.Context) error {
+	e.Registry.Sweep()
 	records, err := e.Registry.List()
 	if err != nil {
 		return err

@@ -235,6 +235,9 @@ func ReadJSON(path string, v any) error {
 	return nil
 }
 
+// tmpPrefix begins the name that a file has while it is written.
+const tmpPrefix = ".tmp-"
+
 // WriteJSON replaces the file at path whole: readers see the old or the new one.
 func WriteJSON(path string, v any) error { return replaceJSON(path, v, false) }
 
@@ -258,7 +261,7 @@ func replaceJSON(path string, v any, durable bool) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-"+filepath.Base(path)+"-") // mode 0600
+	tmp, err := os.CreateTemp(filepath.Dir(path), tmpPrefix+filepath.Base(path)+"-") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -230,5 +232,29 @@ func TestRemove(t *testing.T) {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: there %v, want %v", dir, err == nil, want)
 		}
+	}
+}
+
+// TestSweepRecords removes records that were half written, but for those whose writer lives.
+func TestSweepRecords(t *testing.T) {
+	s := newStore(t)
+	s.put(t, "a", false)
+	for _, name := range []string{".tmp-a.json-1", ".tmp-gone.json-22", ".tmp-other-333", ".tmp-busy.json-4"} {
+		if err := os.WriteFile(filepath.Join(s.Registry.Dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(t, filepath.Join(s.Registry.Dir, "busy.lock"))
+	s.Registry.Sweep()
+	entries, err := os.ReadDir(s.Registry.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if diff := cmp.Diff([]string{".tmp-busy.json-4", ".tmp-other-333", "a.json", "a.lock", "busy.lock"}, names); diff != "" {
+		t.Error(diff)
 	}
 }

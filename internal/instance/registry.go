@@ -129,6 +129,31 @@ func (g Registry) Put(r *Record) error {
 	return writeDurableJSON(g.path(r.Name), r)
 }
 
+// Sweep removes what commands left that were killed while they wrote a record. Who writes one holds the lock of
+// its name.
+func (g Registry) Sweep() {
+	left, err := sys.Glob(g.Dir, tmpPrefix+"*")
+	if err != nil {
+		return // what lists the records says so
+	}
+	for _, path := range left {
+		name, _, ours := strings.Cut(strings.TrimPrefix(filepath.Base(path), tmpPrefix), ".json-")
+		if !ours || CheckName(name) != nil {
+			continue
+		}
+		lock, err := sys.TryLock(filepath.Join(g.Dir, name+".lock"), sys.Exclusive)
+		if err != nil {
+			continue // some command is at it, or nothing can be written here
+		}
+		_ = os.Remove(path) // it is in no one's way
+		if _, err := g.Get(name); errors.Is(err, ErrNotFound) {
+			_ = lock.UnlockRemove()
+		} else {
+			_ = lock.Unlock()
+		}
+	}
+}
+
 // Delete removes the record called name. Its lock file is for the caller to remove,
 // who holds it.
 func (g Registry) Delete(name string) error {
