@@ -78,6 +78,9 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 		return nil, err
 	}
 	state, err := r.State()
+	if err == nil && !q.Fresh { // which ends it, whatever it is at
+		state, err = e.settle(ctx, r, state)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+)
+
+const (
+	// settlePoll is the pause between two looks at an instance that starts or stops.
+	settlePoll = 20 * time.Millisecond
+	// settleFirst and settleAgain are after how long that is said, and said again.
+	settleFirst, settleAgain = time.Second, 10 * time.Second
+)
+
+// settle waits for as long as an instance starts or stops, by a command that was killed meanwhile or by its
+// supervisor itself, and returns its state after that.
+func (e *Engine) settle(ctx context.Context, r *instance.Record, s instance.State) (instance.State, error) {
+	began := time.Now()
+	say := began.Add(settleFirst)
+	for s.Phase == instance.Starting || s.Phase == instance.Stopping {
+		if now := time.Now(); now.After(say) {
+			say = now.Add(settleAgain)
+			e.note("instance %s is %s, for %s; waiting until that is over\nhint: ramaria logs %[1]s shows what its server does", r.Name, s.Phase, now.Sub(s.Since).Round(time.Second))
+		}
+		select {
+		case <-ctx.Done():
+			return s, ctx.Err()
+		case <-time.After(settlePoll):
+		}
+		var err error
+		if s, err = r.State(); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
