@@ -514,24 +514,26 @@ func TestDurableDisk(t *testing.T) {
 
 	// Full: the segment that is there takes some more.
 	filler := filepath.Join(disk, "filler")
-	_ = exec.Command("dd", "if=/dev/zero", "of="+filler, "bs=1M").Run() // it fails when the disk is full
-	big := "INSERT INTO slot VALUES (50, %d, 0, REPEAT('x', 4000000))"
-	var stuck answer
 	n := 0
-	for ; stuck == nil && n < 30; n++ {
-		a := d.send(fmt.Sprintf(big, n))
-		select {
-		case err := <-a:
-			if err != nil {
-				t.Fatal(err)
+	fill := func() answer {
+		t.Helper()
+		_ = exec.Command("dd", "if=/dev/zero", "of="+filler, "bs=1M").Run() // it fails when the disk is full
+		for most := n + 30; n < most; n++ {
+			a := d.send(fmt.Sprintf("INSERT INTO slot VALUES (50, %d, 0, REPEAT('x', 4000000))", n))
+			select {
+			case err := <-a:
+				if err != nil {
+					t.Fatal(err)
+				}
+			case <-time.After(2 * time.Second):
+				n++
+				return a
 			}
-		case <-time.After(2 * time.Second):
-			stuck = a
 		}
-	}
-	if stuck == nil {
 		t.Fatal("commits go on although the disk is full")
+		return nil
 	}
+	stuck := fill()
 	d.warns(t, "no space left on device")
 	d.reads(t, "SELECT COUNT(*) FROM slot", fmt.Sprint(n-1))
 	if err := os.Remove(filler); err != nil {
@@ -540,6 +542,22 @@ func TestDurableDisk(t *testing.T) {
 	stuck.comes(t, "a commit, with room again,")
 	d.reads(t, "SELECT COUNT(*) FROM slot", fmt.Sprint(n))
 	d.lose(t)
+	d.open(t, d.ramaria("up", durableName))
+	d.reads(t, "SELECT COUNT(*) FROM slot", fmt.Sprint(n))
+
+	// Full at a start that has something to archive: it says what it waits for, and does not wait for ever.
+	stuck = fill()
+	if err := d.end(t, ending{}, func(bool) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck
+	if _, talk, err := d.try("up", durableName); err == nil || !strings.Contains(talk, "it waits until its log can be archived in "+d.archive+": ") ||
+		!strings.Contains(talk, "no space left on device, for 20s\nhint: make room in "+d.archive) {
+		t.Fatalf("up, while the disk is full: %v: %s", err, talk)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
 	d.open(t, d.ramaria("up", durableName))
 	d.reads(t, "SELECT COUNT(*) FROM slot", fmt.Sprint(n))
 

@@ -46,6 +46,9 @@ type Keeper struct {
 // next start archives, if its data is still in RAM.
 const lastPatience = 10 * time.Second
 
+// catchPatience is for how long archiving may fail, time after time, before a start is given up.
+const catchPatience = 20 * time.Second
+
 // EnvUrgent is the variable that is "off" where the supervisor's thread that archives the log is to wait for a
 // processor like all others.
 const EnvUrgent = "RAMARIA_URGENT"
@@ -55,8 +58,9 @@ const EnvUrgent = "RAMARIA_URGENT"
 const stalled, slow = 2 * time.Second, 500 * time.Millisecond
 
 // Keep begins to keep an instance whose server does not run yet: what is in its log and not in the
-// archive is archived. boot is the id of the machine's start. The error matches ErrBehind if the instance is to be recovered.
-func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, policy Policy, log *slog.Logger) (_ *Keeper, err error) {
+// archive is archived; waits is told why that has to wait. boot is the id of the machine's start. The error matches
+// ErrBehind if the instance is to be recovered.
+func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, policy Policy, log *slog.Logger, waits func(error)) (_ *Keeper, err error) {
 	k := &Keeper{Archive: a, Instance: i, Log: log, Policy: policy}
 	if err := a.fits(i, boot); err != nil {
 		return nil, err
@@ -88,12 +92,38 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, po
 		k.Seed = a.Manifest.Last().GTIDState // its first start
 		return k, nil
 	}
-	if _, err := k.ship.Catch(ctx); errors.Is(err, shipper.ErrOther) {
+	if err := k.catch(ctx, waits); errors.Is(err, shipper.ErrOther) {
 		return nil, fmt.Errorf("%w: %w", ErrBehind, err)
 	} else if err != nil {
 		return nil, err
 	}
 	return k, nil
+}
+
+// catch archives what is in the log and not in the archive. The server does not run before that: what was not
+// acknowledged would be seen by sessions.
+func (k *Keeper) catch(ctx context.Context, waits func(error)) error {
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var since time.Time // the first of the attempts that have failed
+	k.ship.Trouble = func(err error) {
+		k.troubled(err)
+		switch {
+		case err == nil:
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+			waits(err)
+		case time.Since(since) > catchPatience:
+			cancel(fmt.Errorf("archive what the server wrote last: %w, for %s", err, catchPatience))
+		}
+	}
+	_, err := k.ship.Catch(limited)
+	k.ship.Trouble = k.troubled
+	if err != nil && limited.Err() != nil {
+		err = context.Cause(limited)
+	}
+	return err
 }
 
 // Serve follows the log of the server that runs now, until Stop or until it ends. At the level Acknowledged

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -23,6 +24,7 @@ func (e *Engine) settle(ctx context.Context, r *instance.Record, s instance.Stat
 		if now := time.Now(); now.After(say) {
 			say = now.Add(settleAgain)
 			e.note("instance %s is %s, for %s; waiting until that is over\nhint: ramaria logs %[1]s shows what its server does", r.Name, s.Phase, now.Sub(s.Since).Round(time.Second))
+			e.noteWarnings(r, s)
 		}
 		select {
 		case <-ctx.Done():
@@ -35,4 +37,36 @@ func (e *Engine) settle(ctx context.Context, r *instance.Record, s instance.Stat
 		}
 	}
 	return s, nil
+}
+
+// tellStart notes what an instance waits for that is being started, until the function is called that it returns.
+func (e *Engine) tellStart(r *instance.Record) (over func()) {
+	done, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		ticks := time.NewTicker(settleFirst)
+		defer ticks.Stop()
+		var said []string
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticks.C:
+			}
+			if s, err := r.State(); err == nil && s.Phase == instance.Starting && !slices.Equal(s.Warnings, said) {
+				said = s.Warnings
+				e.noteWarnings(r, s)
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-told
+	}
+}
+
+func (e *Engine) noteWarnings(r *instance.Record, s instance.State) {
+	for _, text := range s.Warnings {
+		e.note("instance %s: %s", r.Name, text)
+	}
 }

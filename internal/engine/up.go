@@ -190,7 +190,9 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 		e.note("instance %s was not shut down cleanly; its server recovers", i.Name)
 	}
 	// Its parent does not matter: this process ends first.
+	told := e.tellStart(&i.Record)
 	_, err = supervisor.Spawn(ctx, i, e.superviseArgv(i.Name))
+	told()
 	if err == nil {
 		return nil
 	}

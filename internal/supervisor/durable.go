@@ -30,10 +30,23 @@ func (s *Supervisor) openArchive(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, a.Close())
 	}
-	if s.keeper, err = durable.Keep(ctx, a, s.inst, boot, durable.PolicyOf(s.inst.Spec, s.inst.Server.Family()), s.log); err != nil {
+	s.keeper, err = durable.Keep(ctx, a, s.inst, boot, durable.PolicyOf(s.inst.Spec, s.inst.Server.Family()), s.log, s.waitForArchive)
+	if err != nil && s.state.Warnings != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w\nhint: make room in %s, and ramaria up %s goes on; with --durable=off it does without the archive", err, s.archiveDir, s.inst.Name)
+	}
+	s.state.Warnings = nil
+	if err != nil {
 		return errors.Join(err, a.Close())
 	}
 	return nil
+}
+
+// waitForArchive says what a start waits for.
+func (s *Supervisor) waitForArchive(err error) {
+	s.state.Warnings = []string{fmt.Sprintf("it waits until its log can be archived in %s: %v", s.archiveDir, err)}
+	if err := s.saveState(); err != nil {
+		s.log.Error("cannot write state", "error", err)
+	}
 }
 
 // serveArchive follows the log of the server that runs now.
