@@ -70,19 +70,43 @@ func Quiet(talk io.Writer, terminal bool, what string, size int64) io.WriteClose
 	return Bar(talk, terminal, what, size)
 }
 
+// lineEvery is the time between two lines of a meter where there is no terminal.
+const lineEvery = 5 * time.Second
+
 // Meter shows how much of a piece of work is done that tells so itself, in bytes.
 type Meter struct {
 	bar  io.WriteCloser
 	done int64
+	// lines takes lines where there is no terminal, nil for none; the next one not before next.
+	lines       io.Writer
+	what        string
+	size        int64
+	began, next time.Time
 }
 
-// NewMeter returns a meter as Quiet shows it.
+// NewMeter returns a meter: a bar on a terminal, and elsewhere a line every few seconds.
 func NewMeter(talk io.Writer, terminal bool, what string, size int64) *Meter {
-	return &Meter{bar: Quiet(talk, terminal, what, size)}
+	m := &Meter{bar: Quiet(talk, terminal, what, size), what: Plain(what), size: size, began: time.Now()}
+	if !terminal {
+		m.lines, m.next = talk, m.began.Add(lineEvery)
+	}
+	return m
+}
+
+// line says in words how much is done.
+func (m *Meter) line(done int64, now time.Time) {
+	if m.lines == nil || m.size <= 0 || done <= 0 || now.Before(m.next) {
+		return
+	}
+	m.next = now.Add(lineEvery)
+	share := min(1, float64(done)/float64(m.size))
+	left := time.Duration(float64(now.Sub(m.began)) * (1/share - 1))
+	fmt.Fprintf(m.lines, "%s: %.0f %%, about %s left\n", m.what, 100*share, left.Round(time.Second))
 }
 
 // Set says how much is done.
 func (m *Meter) Set(done int64) {
+	m.line(done, time.Now())
 	if b, ok := m.bar.(*bar); ok && done > m.done {
 		_ = b.add(done - m.done) // of what cannot be shown there is nothing to say
 		m.done = done

@@ -29,6 +29,24 @@ func TestBarSettles(t *testing.T) {
 	}
 }
 
+// TestMeterLines: where there is no terminal, a long piece of work says now and then how far it is.
+func TestMeterLines(t *testing.T) {
+	var talk strings.Builder
+	m := NewMeter(&talk, false, "restoring a\x1bb", 200)
+	for second, done := range []int64{0, 20, 40, 60, 80, 100, 110, 120, 130, 140, 150, 160} {
+		m.line(done, m.began.Add(time.Duration(second)*time.Second))
+	}
+	m.Set(170) // that is at once
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if want := "restoring a\\x1bb: 50 %, about 5s left\nrestoring a\\x1bb: 75 %, about 3s left\n"; talk.String() != want {
+		t.Errorf("it says %q, want %q", talk.String(), want)
+	}
+	m = NewMeter(nil, false, "in silence", 200)
+	m.line(100, m.began.Add(time.Minute))
+}
+
 // TestBarIsPlain: what a bar is of may be a name that somebody has chosen.
 func TestBarIsPlain(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
