@@ -156,6 +156,9 @@ func (l *local) restart() {
 		l.t.Fatal(err)
 	}
 	log, err := archive.OpenLog(l.disk, l.id, end)
+	if err == nil {
+		err = log.Settle()
+	}
 	if err != nil {
 		l.t.Fatal(err)
 	}

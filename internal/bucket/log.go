@@ -40,7 +40,7 @@ type logUp struct {
 func (m *Mirror) followLog(ctx context.Context) error {
 	l := &logs{Mirror: m, list: map[uint32]*logUp{}}
 	defer l.close()
-	m.set(func(s *state) { s.gap = false })
+	m.set(func(s *state) { s.gap = nil })
 	for {
 		if err := l.pass(ctx); err != nil {
 			return err
@@ -210,5 +210,5 @@ func (m *Mirror) caughtUp(ctx context.Context) error {
 		mine = s.asked
 	})
 	m.Notify()
-	return m.until(ctx, func(s *state) bool { return s.served >= mine || s.gap })
+	return m.until(ctx, func(s *state) bool { return s.served >= mine || s.waits() })
 }

@@ -55,9 +55,9 @@ type state struct {
 	errs [2]error // of the log, of the files
 	// asked counts those who wait for what lasted when they asked, and served is whom that holds for.
 	asked, served int
-	// gap says that the log waits for a manifest which no longer needs what was pruned on the local
-	// disk before it was in the bucket.
-	gap bool
+	// gap is the oldest segment that the local disk still has of a log, while that waits for a manifest
+	// which needs nothing before it; nil when none waits.
+	gap *logStart
 	// whole are segments that will get no other part.
 	whole []span
 	// starts are of the manifest in the bucket; nil before one is known.
@@ -66,6 +66,9 @@ type state struct {
 	// there are none.
 	flying time.Time
 }
+
+// waits reports whether the log waits for another manifest than the one in the bucket.
+func (s *state) waits() bool { return s.gap != nil && s.starts[s.gap.Epoch] < s.gap.Segment }
 
 // Status is how far the bucket is behind.
 type Status struct {

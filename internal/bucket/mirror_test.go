@@ -554,6 +554,9 @@ func lose(l *local, frames int) {
 		l.t.Fatal(err)
 	}
 	log, err := archive.OpenLog(l.disk, l.id, end)
+	if err == nil {
+		err = log.Settle()
+	}
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -132,12 +132,11 @@ func (u *logUp) restart(ctx context.Context) error {
 		return nil
 	}
 	if _, err := u.manifest(); err == nil {
-		u.set(func(s *state) { s.gap = true })
-		err := u.until(ctx, func(s *state) bool { return s.starts[u.id.Epoch] >= segments[0] })
-		if err != nil {
+		u.set(func(s *state) { s.gap = &logStart{u.id.Epoch, segments[0]} })
+		if err := u.until(ctx, func(s *state) bool { return !s.waits() }); err != nil {
 			return err
 		}
-		u.set(func(s *state) { s.gap = false })
+		u.set(func(s *state) { s.gap = nil })
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
