@@ -76,6 +76,11 @@ func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
 	if len(list) == 0 && end == (Position{}) {
 		return CreateLog(d, id)
 	}
+	// A writer that was killed may have left names that do not last, and the next one must not last
+	// without them.
+	if err := d.SyncDir(id.dir()); err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
 	r, err := readEnd(d, id, list)
 	if err != nil {
 		return nil, err
@@ -97,6 +102,7 @@ func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
 	l.starts[end.File] = total - end.Offset
 	if r.some {
 		l.again = &r.last
+		l.lasts.Store(&Place{}) // the last frame need not last
 	}
 	return l, nil
 }
@@ -124,11 +130,24 @@ func (l *Log) TotalAt(p Position) (n int64, known bool) {
 	return start + p.Offset, known
 }
 
-// End is where the log ends: all before it lasts.
+// End is where the log ends: all before it lasts, of a log that was opened once Settle has returned.
 func (l *Log) End() Position { return l.end }
 
-// Lasts is the place behind the last frame that lasts: what a Tail may read. It may be called beside
-// the writer.
+// Settle makes what a log had when it was opened last: its writer may have been killed before the last
+// frame did. Append and Cut do it too. It does nothing the second time.
+func (l *Log) Settle() error {
+	if l.again == nil {
+		return nil
+	}
+	if err := l.write(*l.again); err != nil {
+		return err
+	}
+	l.again = nil
+	return nil
+}
+
+// Lasts is the place behind the last frame that lasts: what a Tail may read. It is zero from OpenLog to
+// Settle. It may be called beside the writer.
 func (l *Log) Lasts() Place { return *l.lasts.Load() }
 
 // ErrGap says that bytes were to be appended that do not follow the end of the log.
@@ -147,7 +166,7 @@ func (l *Log) Append(p Position, b []byte) error {
 	for {
 		n := min(len(b), l.most)
 		if err := l.put(frame{kind: frameData, at: p, total: l.total, payload: b[:n]}); err != nil {
-			return fmt.Errorf("append to the log: %w", err)
+			return err
 		}
 		l.mu.Lock()
 		if p.Offset == 0 {
@@ -182,11 +201,8 @@ func (l *Log) Cut(p Position) error {
 
 // put writes a frame behind the last one.
 func (l *Log) put(f frame) error {
-	if l.again != nil {
-		if err := l.write(*l.again); err != nil {
-			return err
-		}
-		l.again = nil
+	if err := l.Settle(); err != nil {
+		return err
 	}
 	return l.write(f)
 }
@@ -195,7 +211,7 @@ func (l *Log) write(f frame) error {
 	size := frameSize(len(f.payload))
 	if l.segment == nil || l.at+size > segmentSize {
 		if err := l.turn(); err != nil {
-			return err
+			return fmt.Errorf("append to the log: %w", err)
 		}
 	}
 	f.segment = l.number
@@ -204,7 +220,7 @@ func (l *Log) write(f frame) error {
 		_ = l.segment.Close()
 		l.segment = nil
 		l.number++
-		return err
+		return fmt.Errorf("append to the log: %w", err)
 	}
 	l.at += size
 	l.lasts.Store(&Place{l.number, l.at})
@@ -328,6 +344,14 @@ func Prune(d Disk, id LogID, from Position) error {
 	if err != nil {
 		return err
 	}
+	if len(list) < 2 {
+		return nil
+	}
+	// One at a time, oldest first: numbers that are there always follow each other. So what was removed
+	// before lasts before the next one is removed, if the sync after it failed, too.
+	if err := d.SyncDir(id.dir()); err != nil {
+		return fmt.Errorf("prune the log: %w", err)
+	}
 	for i, n := range list {
 		// What it holds ends where the next one that was used begins.
 		next, ok, err := id.firstOf(d, list[i+1:])
@@ -337,7 +361,6 @@ func Prune(d Disk, id LogID, from Position) error {
 		if !ok || from.Before(next.at) {
 			break
 		}
-		// Oldest first: numbers that are there always follow each other.
 		if err := id.remove(d, n); err != nil {
 			return fmt.Errorf("prune the log: %w", err)
 		}

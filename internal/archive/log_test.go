@@ -125,8 +125,11 @@ func (h *history) live() error {
 		return err
 	}
 	defer l.Close()
-	h.acked, h.more, h.tried = end, end, nil
 	h.sizes[end.File] = end.Offset
+	if err := h.again(l.Settle); err != nil {
+		return err
+	}
+	h.acked, h.more, h.tried = end, end, nil
 	for {
 		if h.after != nil {
 			if err := h.after(l); err != nil {
@@ -203,7 +206,7 @@ func lives(seed uint64, met map[string]int, set func(*archivetest.Model)) error 
 		if err := h.live(); !errors.Is(err, archivetest.ErrCut) {
 			return err
 		}
-		m.Restart()
+		m.Die()
 	}
 	_, err := h.check()
 	for what, n := range m.Met {

@@ -6,6 +6,31 @@ import (
 	"path"
 )
 
+// SettledEnd is EndOf for a log that no writer has open, and is over: what it has up to there lasts. Its last
+// writer may have been killed before the last frame did; that is said again, in a segment of its own.
+func SettledEnd(d Disk, id LogID) (end Position, total int64, err error) {
+	list, err := id.Segments(d)
+	if err != nil || len(list) == 0 {
+		return end, 0, err
+	}
+	if err := d.SyncDir(id.dir()); err != nil {
+		return end, 0, fmt.Errorf("end the log: %w", err)
+	}
+	last, err := readEnd(d, id, list)
+	if err != nil || !last.some {
+		return end, 0, err
+	}
+	r, err := NewRebuild(d, id, list[len(list)-1]+1)
+	if err != nil {
+		return end, 0, err
+	}
+	last.last.segment = r.number
+	if err := r.Put(last.last.encode(newBuffer(), id.key()), BlockSize); err != nil {
+		return end, 0, errors.Join(err, r.Abort())
+	}
+	return last.end, last.total, r.Finish()
+}
+
 // Rebuild makes a segment again from slices of one. A log that is rebuilt reads as the one that it
 // comes from does, and OpenLog goes on with it.
 type Rebuild struct {

@@ -142,8 +142,7 @@ func TestTail(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			c.close()
-			m.Restart()
-			if m.Rand.IntN(2) == 0 {
+			if lasts := m.Die(); lasts && m.Rand.IntN(2) == 0 {
 				if err := c.follow(m, archive.All); err != nil {
 					t.Fatalf("seed %d: after a restart: %v", seed, err)
 				}

@@ -148,7 +148,7 @@ func lives(t *testing.T, seed uint64, met map[string]int, set func(*archivetest.
 		if err := b.live(); !errors.Is(err, archivetest.ErrCut) {
 			return err
 		}
-		m.Restart()
+		m.Die()
 	}
 	_, err := b.check()
 	for what, n := range m.Met {

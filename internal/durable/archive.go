@@ -279,7 +279,7 @@ func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys, gtids s
 // beginWith ends the epoch that goes on, if there is one, and begins one with a base that lasts, which the
 // instance belongs to from then on.
 func (a *Archive) beginWith(i *instance.Instance, b archive.Base) error {
-	end, total, err := a.end()
+	end, total, err := a.settledEnd()
 	if err != nil {
 		return err
 	}
@@ -321,7 +321,12 @@ func (a *Archive) CheckEnd() error {
 }
 
 // end is where the log of the last epoch ends, and how many bytes it has; zero without one.
-func (a *Archive) end() (archive.Position, int64, error) {
+func (a *Archive) end() (archive.Position, int64, error) { return a.endBy(archive.EndOf) }
+
+// settledEnd is the end for a manifest that says it: the log lasts up to there. Nothing writes to it.
+func (a *Archive) settledEnd() (archive.Position, int64, error) { return a.endBy(archive.SettledEnd) }
+
+func (a *Archive) endBy(of func(archive.Disk, archive.LogID) (archive.Position, int64, error)) (archive.Position, int64, error) {
 	last := a.Manifest.Last()
 	if last == nil {
 		return archive.Position{}, 0, nil
@@ -329,7 +334,7 @@ func (a *Archive) end() (archive.Position, int64, error) {
 	if last.End != nil {
 		return *last.End, last.Total, nil
 	}
-	return archive.EndOf(a.Disk, a.Manifest.LogID(last.Number))
+	return of(a.Disk, a.Manifest.LogID(last.Number))
 }
 
 // writeBase writes a data directory as the next base. It is not in the manifest yet.

@@ -252,7 +252,7 @@ func (l *archiveLife) lives(n int) error {
 		if err := l.live(); !errors.Is(err, archivetest.ErrCut) {
 			return err
 		}
-		l.m.Restart()
+		l.m.Die()
 	}
 	return nil
 }

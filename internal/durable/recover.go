@@ -212,7 +212,7 @@ func restore(ctx context.Context, a *Archive, b archive.Base, i *instance.Instan
 // GoOn ends the epoch that was recovered from, and begins the one that an instance with that data
 // belongs to.
 func (a *Archive) GoOn(i *instance.Instance, r Recovered) error {
-	end, total, err := a.end()
+	end, total, err := a.settledEnd()
 	if err != nil {
 		return fmt.Errorf("begin an epoch: %w", err)
 	}

@@ -32,6 +32,8 @@ type Acks interface {
 // Log is what is appended to; *archive.Log is one.
 type Log interface {
 	End() archive.Position
+	// Settle makes all before End last, which may not do so yet when the log was opened.
+	Settle() error
 	Append(p archive.Position, b []byte) error
 }
 
@@ -163,6 +165,13 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 	}
 	// Commits wait until the connection for acknowledgements is there: with the last file.
 	if _, err := r.catchUp(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	// The first that a server hears acknowledges what the archive had before.
+	if err := r.try(ctx, s.Log.Settle); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -303,7 +312,7 @@ func (r *run) step(ctx context.Context) (int, error) {
 		}
 		return 0, err
 	}
-	if err := r.append(ctx, r.buf[:n]); err != nil {
+	if err := r.try(ctx, func() error { return r.Log.Append(r.at, r.buf[:n]) }); err != nil {
 		return 0, err
 	}
 	r.at.Offset += int64(n)
@@ -323,11 +332,11 @@ func (r *run) step(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// append tries until the bytes last, or ctx ends.
-func (r *run) append(ctx context.Context, b []byte) error {
+// try calls what writes to the archive until that succeeds, or ctx ends.
+func (r *run) try(ctx context.Context, write func() error) error {
 	for failed := false; ; failed = true {
 		r.began.Store(max(1, int64(time.Since(start))))
-		err := r.Log.Append(r.at, b)
+		err := write()
 		r.began.Store(0)
 		if err == nil {
 			if failed && r.Trouble != nil {

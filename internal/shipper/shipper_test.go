@@ -373,6 +373,8 @@ func (c *counting) End() archive.Position {
 	return c.end
 }
 
+func (c *counting) Settle() error { return nil }
+
 func (c *counting) Append(p archive.Position, b []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

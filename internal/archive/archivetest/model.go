@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -229,20 +230,42 @@ func (m *Model) SyncDir(dir string) error {
 	return nil
 }
 
+// Resume is the disk after the writer was killed, as the next process finds it: nothing is forgotten, and
+// what was not synced may still be lost at the next power cut.
+func (m *Model) Resume() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cut, m.Left = false, -1
+}
+
+// Die ends the life of a writer, by a power cut or, a third of the time, by a kill of the writer alone. It
+// reports whether what is there lasts.
+func (m *Model) Die() (lasts bool) {
+	if m.Rand.IntN(3) == 0 {
+		m.Resume()
+		return false
+	}
+	m.Restart()
+	return true
+}
+
 // Restart is the disk after a power cut, as the next process finds it.
 func (m *Model) Restart() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen := map[*inode]bool{}
-	for _, d := range m.dirs {
-		for name, states := range d.states {
+	for _, dir := range slices.Sorted(maps.Keys(m.dirs)) { // in order, so that a seed is a history
+		d := m.dirs[dir]
+		for _, name := range slices.Sorted(maps.Keys(d.states)) {
+			states := d.states[name]
 			delete(d.now, name)
 			if i := states[m.Rand.IntN(len(states))]; i != nil {
 				d.now[name] = i
 			}
 		}
 		clear(d.states)
-		for _, i := range d.now {
+		for _, name := range slices.Sorted(maps.Keys(d.now)) {
+			i := d.now[name]
 			if !seen[i] {
 				seen[i] = true
 				i.forget(m.Rand)
@@ -255,7 +278,8 @@ func (m *Model) Restart() {
 // forget makes of a file what a power cut leaves of it.
 func (i *inode) forget(rng *rand.Rand) {
 	data := slices.Clone(i.lasts)
-	for n, versions := range i.unsure {
+	for _, n := range slices.Sorted(maps.Keys(i.unsure)) {
+		versions := i.unsure[n]
 		if k := rng.IntN(len(versions) + 1); k > 0 {
 			data = Put(data, versions[k-1], n*sector)
 		}
