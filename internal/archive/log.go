@@ -344,14 +344,6 @@ func Prune(d Disk, id LogID, from Position) error {
 	if err != nil {
 		return err
 	}
-	if len(list) < 2 {
-		return nil
-	}
-	// One at a time, oldest first: numbers that are there always follow each other. So what was removed
-	// before lasts before the next one is removed, if the sync after it failed, too.
-	if err := d.SyncDir(id.dir()); err != nil {
-		return fmt.Errorf("prune the log: %w", err)
-	}
 	for i, n := range list {
 		// What it holds ends where the next one that was used begins.
 		next, ok, err := id.firstOf(d, list[i+1:])
