@@ -12,7 +12,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
-	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -59,19 +58,11 @@ func (e *Engine) checkDurable(name string, spec instance.Spec, fresh bool) error
 
 // inRAM refuses an archive that a power failure would take. The directory may not exist yet.
 func inRAM(dir string) error {
-	for there := dir; ; there = filepath.Dir(there) {
-		fs, err := sys.Statfs(there)
-		if err != nil && there != filepath.Dir(there) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if fs.RAM {
-			return fmt.Errorf("keep the archive in %s: that lies in memory, and goes with the power\nhint: --archive DIR, on a disk", dir)
-		}
-		return nil
+	fs, err := statAbove(dir)
+	if err == nil && fs.RAM {
+		err = fmt.Errorf("keep the archive in %s: that lies in memory, and goes with the power\nhint: --archive DIR, on a disk", dir)
 	}
+	return err
 }
 
 // beginArchive makes the first base of an instance that was just made, and has it belong to its

@@ -3,7 +3,11 @@ package server
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -39,6 +43,23 @@ func (s *Server) Promises(level Durability, volume string) []Promise {
 		}
 	}
 	return out
+}
+
+// LacksPlugin is the plugin that a durable instance of a level loads and that the server does not have, "" if it
+// has all. What is built into a server is no plugin, and where its own directory is not known neither.
+func (s *Server) LacksPlugin(level Durability) string {
+	if s.Plugins == "" {
+		return ""
+	}
+	for _, r := range s.Family().profile {
+		if r.name != "plugin_load_add" || r.durability == "" || !r.applies(s.Version, Run, "", level, false) {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(s.Plugins, r.value)); errors.Is(err, fs.ErrNotExist) {
+			return r.value
+		}
+	}
+	return ""
 }
 
 // asked is a value as SELECT has it.

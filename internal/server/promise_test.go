@@ -1,6 +1,8 @@
 package server
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +74,35 @@ func TestPromiseKept(t *testing.T) {
 }
 
 // TestDurableRights: the application of a durable instance cannot let its commits go unwaited for.
+// TestLacksPlugin: a server whose commits could not wait is known before it starts.
+func TestLacksPlugin(t *testing.T) {
+	has, not := t.TempDir(), t.TempDir()
+	for _, name := range []string{"semisync_source.so", "semisync_master.so"} {
+		if err := os.WriteFile(filepath.Join(has, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		flavour Flavour
+		version Version
+		level   Durability
+		plugins string
+		want    string
+	}{
+		{MySQL, Version{9, 7, 0}, Acknowledged, not, "semisync_source.so"},
+		{MySQL, Version{8, 0, 22}, Acknowledged, not, "semisync_master.so"},
+		{MySQL, Version{9, 7, 0}, Acknowledged, has, ""},
+		{MySQL, Version{9, 7, 0}, Acknowledged, "", ""},
+		{MySQL, Version{9, 7, 0}, Delayed, not, ""},
+		{MariaDB, Version{10, 11, 14}, Acknowledged, not, ""},
+	} {
+		s := &Server{Flavour: c.flavour, Version: c.version, Plugins: c.plugins}
+		if got := s.LacksPlugin(c.level); got != c.want {
+			t.Errorf("%s %s, %s, in %q: %q, want %q", c.flavour, c.version, c.level, c.plugins, got, c.want)
+		}
+	}
+}
+
 func TestDurableRights(t *testing.T) {
 	for _, c := range []struct {
 		s    *Server

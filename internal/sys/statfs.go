@@ -18,6 +18,15 @@ type FS struct {
 	FreeInodes int64
 	// RAM says that the files lie in memory: tmpfs or ramfs.
 	RAM bool
+	// Type is what the file system is called: ext4, nfs; in hexadecimal where that is not known.
+	Type string
+}
+
+// fsTypes are the names of file systems by what statfs(2) calls f_type; ext2 and ext3 have that of ext4.
+var fsTypes = map[int64]string{
+	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", unix.F2FS_SUPER_MAGIC: "f2fs", 0x2fc12fc1: "zfs", 0xca451a4e: "bcachefs",
+	unix.TMPFS_MAGIC: "tmpfs", unix.RAMFS_MAGIC: "ramfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.NFS_SUPER_MAGIC: "nfs", unix.CIFS_SUPER_MAGIC: "cifs", unix.SMB2_SUPER_MAGIC: "smb2",
+	unix.FUSE_SUPER_MAGIC: "fuse", unix.V9FS_MAGIC: "9p", unix.CEPH_SUPER_MAGIC: "ceph",
 }
 
 // Statfs asks the file system that holds path.
@@ -41,6 +50,11 @@ func Statfs(path string) (FS, error) {
 		Avail:      int64(st.Bavail) * unit,
 		FreeInodes: int64(st.Ffree),
 		RAM:        st.Type == unix.TMPFS_MAGIC || st.Type == unix.RAMFS_MAGIC,
+	}
+	// Of 32 bits, which some architectures extend by the sign.
+	kind := int64(uint32(st.Type)) // #nosec G115 -- as said
+	if fs.Type = fsTypes[kind]; fs.Type == "" {
+		fs.Type = fmt.Sprintf("%#x", kind)
 	}
 	if st.Blocks == 0 { // ramfs, and tmpfs with size=0
 		fs.Size, fs.Avail = math.MaxInt64, math.MaxInt64

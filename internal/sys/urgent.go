@@ -1,6 +1,7 @@
 package sys
 
 import (
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -47,6 +48,19 @@ func MakeUrgent() *Urgency {
 	u.First = true
 	go u.watch()
 	return u
+}
+
+// MayBeUrgent reports whether MakeUrgent would have a thread of this process go before all ordinary ones.
+func MayBeUrgent() bool {
+	first := make(chan bool)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		u := MakeUrgent()
+		is := u.First
+		u.End()
+		first <- is
+	}()
+	return <-first
 }
 
 // watch makes it an ordinary thread if it hardly sleeps.

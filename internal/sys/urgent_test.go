@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -54,6 +55,28 @@ func TestUrgent(t *testing.T) {
 }
 
 // TestUrgentIsBounded: a thread that does not sleep is urgent no longer.
+// TestMayBeUrgent: to ask leaves no urgent thread behind.
+func TestMayBeUrgent(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	u := MakeUrgent()
+	first := u.First
+	u.End()
+	if got := MayBeUrgent(); got != first {
+		t.Errorf("it may be: %t, and it was: %t", got, first)
+	}
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		tid, _ := strconv.Atoi(thread.Name())
+		if a, err := unix.SchedGetAttr(tid, 0); err == nil && a.Policy == schedRR {
+			t.Errorf("thread %d is urgent still", tid)
+		}
+	}
+}
+
 func TestUrgentIsBounded(t *testing.T) {
 	onThread(func(tid int) {
 		u := MakeUrgent()
