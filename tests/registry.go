@@ -89,7 +89,7 @@ var Packages = []Package{
 		`TestFreeze.*`,
 	}},
 	{Path: "tests/random", Parallel: 4, Least: 10, Needed: []string{`Test.*`}},
-	{Path: "tests/contract", Least: 6, Needed: []string{`Test.*`}},
+	{Path: "tests/contract", Least: 7, Needed: []string{`Test.*`}},
 	{Path: "internal/dump", Least: 400, Needed: []string{`Test.*`}},
 	{Path: "internal/dumpfile", Least: 25, Needed: []string{`Test.*`}},
 	{Path: "internal/pack", Least: 80, Needed: []string{`Test.*`}},

@@ -45,6 +45,7 @@ func (k *Keeper) BeginAgain(ctx context.Context, keys string, from time.Time) er
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trouble, k.ended = nil, nil
+	k.breached++
 	k.log, k.Seed = log, k.Archive.Manifest.Last().GTIDState
 	k.ship = &shipper.Shipper{Dir: k.Instance.DataDir(), Base: server.BinlogName, Log: log, Trouble: k.troubled}
 	return nil

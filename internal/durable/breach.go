@@ -23,6 +23,7 @@ func (k *Keeper) Breach(from, to time.Time, what string) {
 		k.breaches[n-1].To = to
 		return
 	}
+	k.breached++
 	k.breaches = append(k.breaches, archive.Breach{From: from, To: to, What: what})
 }
 

@@ -38,8 +38,9 @@ type Keeper struct {
 	mu      sync.Mutex // guards what follows
 	trouble error
 	ended   error
-	// breaches are those that the manifest does not have yet.
+	// breaches are those that the manifest does not have yet, and breached is how many there were since Keep.
 	breaches []archive.Breach
+	breached int
 }
 
 // lastPatience is how long archiving what a server wrote last may take. What is not archived then the

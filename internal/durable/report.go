@@ -22,6 +22,8 @@ type Report struct {
 	// Verified is when what the archive gives was last compared; zero if never.
 	Verified time.Time
 	Breaches []archive.Breach
+	// Breached is how many breaches there were since the instance started.
+	Breached int
 	// RoomForBase says that there is room for another base.
 	RoomForBase bool
 }
@@ -47,7 +49,18 @@ func (k *Keeper) Report(room, size int64) Report {
 	if m.Verified != nil {
 		r.Verified = m.Verified.Time
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r.Breached = k.breached
 	return r
+}
+
+// Lag is how many bytes of the log are not archived, and how long at most the oldest of them has waited.
+func (k *Keeper) Lag() (bytes int64, waited time.Duration, err error) {
+	k.mu.Lock()
+	ship := k.ship
+	k.mu.Unlock()
+	return ship.Lag()
 }
 
 // SetPolicy has bases made and kept by another policy from now on.

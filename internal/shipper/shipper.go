@@ -63,6 +63,9 @@ type Shipper struct {
 	// in nanoseconds; 0 if there is none.
 	following atomic.Pointer[followed]
 	began     atomic.Int64
+	// caught is a time, in nanoseconds since start, of which all that the log had then is archived; 0 before
+	// the first.
+	caught atomic.Int64
 }
 
 // followed is a file of the log that is open.
@@ -111,7 +114,28 @@ func (s *Shipper) Busy() time.Duration {
 	return 0
 }
 
-// start is what began counts from: clocks of the day are set.
+// Lag is how many bytes of the log are not archived, and how long at most the oldest of them has waited.
+func (s *Shipper) Lag() (bytes int64, waited time.Duration, err error) {
+	caught, p := s.caught.Load(), s.Shipped()
+	p.File = max(1, p.File)
+	bytes = -p.Offset
+	for n := p.File; ; n++ {
+		fi, err := os.Lstat(s.path(n))
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return 0, 0, fmt.Errorf("look at the binary log: %w", err)
+		}
+		bytes += fi.Size()
+	}
+	if bytes <= 0 {
+		return 0, 0, nil
+	}
+	return bytes, time.Since(start.Add(time.Duration(caught))), nil
+}
+
+// start is what began and caught count from: clocks of the day are set.
 var start = time.Now()
 
 // name is a file of the log.
@@ -302,9 +326,11 @@ func (r *run) step(ctx context.Context) (int, error) {
 	if r.urgent {
 		read = func(b []byte, at int64) (int, error) { return sys.ReadNow(r.file, b, at) } // it is in RAM
 	}
+	now := int64(time.Since(start))
 	n, err := read(r.buf, r.at.Offset)
 	if n == 0 {
 		if errors.Is(err, io.EOF) {
+			r.caught.Store(now)
 			err = nil
 		}
 		if err != nil {
@@ -318,6 +344,9 @@ func (r *run) step(ctx context.Context) (int, error) {
 	r.at.Offset += int64(n)
 	at := r.at
 	r.shipped.Store(&at)
+	if n < len(r.buf) {
+		r.caught.Store(now)
+	}
 	if r.acks != nil {
 		if !r.Still() { // in another log the same position is something else
 			return n, fmt.Errorf("follow the binary log: %w: %s", ErrRemoved, r.name(at.File))

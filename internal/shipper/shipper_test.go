@@ -446,3 +446,30 @@ func TestIntervalHoldsForMuch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLag: what is not archived is counted over all files that there are.
+func TestLag(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, n int) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("binlog.000003", 100)
+	write("binlog.000004", 50)
+	s := &shipper.Shipper{Dir: dir, Base: "binlog", Log: &counting{end: archive.Position{File: 3, Offset: 40}}}
+	if n, waited, err := s.Lag(); n != 110 || waited <= 0 || err != nil {
+		t.Errorf("before: %d bytes, %s, %v", n, waited, err)
+	}
+	if _, err := s.Catch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, waited, err := s.Lag(); n != 0 || waited != 0 || err != nil {
+		t.Errorf("after: %d bytes, %s, %v", n, waited, err)
+	}
+	write("binlog.000004", 57)
+	if n, waited, err := s.Lag(); n != 7 || waited <= 0 || waited > time.Minute || err != nil {
+		t.Errorf("and then: %d bytes, %s, %v", n, waited, err)
+	}
+}

@@ -21,6 +21,8 @@ const (
 	// basePause and verifyPause are the pauses after one that failed, and shortenPause that between two
 	// attempts to make room.
 	basePause, verifyPause, shortenPause = time.Minute, time.Hour, time.Minute
+	// measureInterval is the time between two looks at what the archive takes: each looks at all of its files.
+	measureInterval = time.Minute
 	// mostBreaches is how many breaches of the promise warnings tell of, the last ones.
 	mostBreaches = 3
 )
@@ -34,6 +36,9 @@ type archivist struct {
 	low bool
 	// base, verify and room are about the attempts at each.
 	base, verify, room attempt
+	// used is what the archive took, in bytes, when it was measured.
+	used     int64
+	measured time.Time
 }
 
 // attempt is the last attempt at something.
@@ -54,8 +59,11 @@ func (a *attempt) may(pause time.Duration) bool { return a.err == nil || time.Si
 // standing is what the archivist last found, for other goroutines: it waits for disks, and they must not.
 type standing struct {
 	durable.Report
-	Room     int64
-	Warnings []string
+	// Room is what can still be written to the archive, and Used what it takes, in bytes.
+	Room, Used int64
+	// BaseFailed and VerifyFailed say that the last attempt has failed.
+	BaseFailed, VerifyFailed bool
+	Warnings                 []string
 }
 
 // archivist works until ctx ends.
@@ -113,6 +121,7 @@ func (a *archivist) backup(ctx context.Context) error {
 		return a.base.did(err)
 	}
 	_, err := a.PruneBackups(ctx)
+	a.measured = time.Time{}
 	return a.base.did(err)
 }
 
@@ -156,7 +165,16 @@ func (a *archivist) stand() (durable.Report, error) {
 		a.keeper.SetPolicy(a.policy)
 	}
 	r := a.keeper.Report(fs.Avail, fs.Size)
-	a.standing.Store(&standing{Report: r, Room: fs.Avail, Warnings: a.warnings(r, fs)})
+	if time.Since(a.measured) >= measureInterval {
+		if a.used, err = sys.DiskUsage(a.archiveDir); err != nil {
+			return r, err
+		}
+		a.measured = time.Now()
+	}
+	a.standing.Store(&standing{
+		Report: r, Room: fs.Avail, Used: a.used, Warnings: a.warnings(r, fs),
+		BaseFailed: a.base.err != nil && a.base.at.After(r.Newest.Time), VerifyFailed: a.verify.err != nil && a.verify.at.After(r.Verified),
+	})
 	return r, nil
 }
 

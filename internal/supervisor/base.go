@@ -142,6 +142,7 @@ func (s *Supervisor) Backup(ctx context.Context) (client.Backup, error) {
 	if err != nil {
 		return client.Backup{}, fmt.Errorf("back up instance %s: %w", s.inst.Name, err)
 	}
+	s.counters.bases.Add(1)
 	out := durable.BackupOf(b)
 	out.Snapshot = &cost
 	return out, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// counters count what the API was asked for since the start.
-type counters struct{ branches, marks, rewinds atomic.Int64 }
+// counters count what was made since the start.
+type counters struct{ branches, marks, rewinds, bases atomic.Int64 }
 
 // task is something that an API request wants done by the goroutine of Run: what
 // touches the server process, or must not happen twice at once.

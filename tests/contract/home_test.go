@@ -25,8 +25,8 @@ const instanceName = "contract"
 const envBinary = "RAMARIA_TEST_BINARY"
 
 // instance starts the real program in a home of its own, and returns a client of the
-// instance that runs there until the test ends.
-func instance(t *testing.T) *client.Client {
+// instance that runs there until the test ends. flags are those of up.
+func instance(t *testing.T, flags ...string) *client.Client {
 	t.Helper()
 	want := cmp.Or(os.Getenv(servertest.EnvServer), servertest.Servers[0])
 	servertest.Find(t, want) // it is in the shared directory then
@@ -63,7 +63,7 @@ func instance(t *testing.T) *client.Client {
 			t.Errorf("clear away: %v", err)
 		}
 	})
-	ramaria("up", instanceName)
+	ramaria(append([]string{"up", instanceName}, flags...)...)
 	ramaria("sql", instanceName, "-e", "CREATE DATABASE shop; CREATE DATABASE rest; CREATE TABLE shop.visit (id INT PRIMARY KEY, note TEXT); INSERT INTO shop.visit VALUES (1, 'one')")
 	_, socket, _ := strings.Cut(ramaria("env", instanceName), "RAMARIA_API='")
 	socket, _, _ = strings.Cut(socket, "'")

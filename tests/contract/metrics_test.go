@@ -3,6 +3,7 @@ package contract
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/client"
 )
@@ -34,4 +35,38 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
 	}
+}
+
+// TestDurableMetrics finds what is measured of a durable instance.
+func TestDurableMetrics(t *testing.T) {
+	c := instance(t, "--durable=2s")
+	if _, err := c.Backup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wants := []string{
+		"ramaria_durable_interval_seconds 2", "ramaria_durable_lag_bytes 0", "ramaria_durable_lag_seconds 0", "ramaria_durable_stuck 0",
+		"ramaria_durable_base_backups_total 1", "ramaria_durable_base_backups 2", "ramaria_durable_base_backup_timestamp_seconds 1.", "ramaria_durable_base_backup_failed 0",
+		"ramaria_durable_since_base_bytes 0", "ramaria_durable_recovery_seconds ", "ramaria_durable_recover_within_seconds 30",
+		"ramaria_durable_verified_timestamp_seconds 0", "ramaria_durable_verification_failed 0", "ramaria_durable_archive_free_bytes ", "ramaria_durable_archive_used_bytes ",
+		"ramaria_durable_breaches_total 0", `ramaria_instance_info{name="contract",`,
+	}
+	var text []byte
+	missing := func() (list []string) {
+		for _, want := range wants {
+			if !strings.Contains(string(text), "\n"+want) {
+				list = append(list, want)
+			}
+		}
+		return list
+	}
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		var err error
+		if text, err = c.Metrics(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(missing()) == 0 {
+			return
+		}
+	}
+	t.Errorf("there is no %q in\n%s", missing(), text)
 }

@@ -1,0 +1,56 @@
+package supervisor
+
+import (
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/metrics"
+)
+
+// writeDurableMetrics writes how a durable instance keeps its promise. Nothing in it waits for the archive's disk.
+func (s *Supervisor) writeDurableMetrics(w metrics.Writer) error {
+	k := s.keeper
+	if k == nil {
+		return nil
+	}
+	_, interval := s.inst.Spec.Durability()
+	w.Gauge("ramaria_durable_interval_seconds", "How old an acknowledged commit may be that a power cut takes; 0 where none is lost.", interval.Seconds())
+	bytes, waited, err := k.Lag()
+	if err != nil {
+		return err
+	}
+	w.Gauge("ramaria_durable_lag_bytes", "How much of the log is not archived yet.", float64(bytes))
+	w.Gauge("ramaria_durable_lag_seconds", "How long at most the oldest of that has waited.", waited.Seconds())
+	w.Gauge("ramaria_durable_stuck", "1 while the log cannot be archived: commits wait, unless an interval may be lost.", truth(k.Trouble() != nil))
+	w.Counter("ramaria_durable_base_backups_total", "Base backups that were made.", float64(s.counters.bases.Load()))
+	st := s.standing.Load()
+	if st == nil { // the archivist has yet to look
+		return nil
+	}
+	w.Gauge("ramaria_durable_base_backups", "How many base backups the archive has.", float64(st.Bases))
+	w.Gauge("ramaria_durable_base_backup_timestamp_seconds", "When the newest base backup was made.", unixTime(st.Newest.Time))
+	w.Gauge("ramaria_durable_base_backup_failed", "1 if the last attempt at a base backup has failed.", truth(st.BaseFailed))
+	w.Gauge("ramaria_durable_since_base_bytes", "How much log there is behind the newest base backup.", float64(st.Since))
+	w.Gauge("ramaria_durable_recovery_seconds", "How long a recovery would take.", st.Recovery.Seconds())
+	w.Gauge("ramaria_durable_recover_within_seconds", "How long it may take (--recover-within).", st.Within.Seconds())
+	w.Gauge("ramaria_durable_verified_timestamp_seconds", "When what the archive gives was last compared with the instance; 0 for never.", unixTime(st.Verified))
+	w.Gauge("ramaria_durable_verification_failed", "1 if the last attempt at that has failed.", truth(st.VerifyFailed))
+	w.Gauge("ramaria_durable_archive_free_bytes", "What can still be written to the archive.", float64(st.Room))
+	w.Gauge("ramaria_durable_archive_used_bytes", "What the archive takes on its disk; measured once a minute.", float64(st.Used))
+	w.Counter("ramaria_durable_breaches_total", "How often the server was set so that commits could be lost.", float64(st.Breached))
+	return nil
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// unixTime is a time as Prometheus has it, 0 for none.
+func unixTime(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}
