@@ -35,3 +35,13 @@ func ForeignReplicas(ctx context.Context, db *sql.DB) (int, error) {
 	})
 	return max(0, min(others, semisync-ours)), err
 }
+
+// Unacknowledged counts the commits of a MariaDB whose wait for an acknowledgement ended without one, as by
+// KILL QUERY, since the server started. MySQL goes on waiting, and its count is 0.
+func Unacknowledged(ctx context.Context, db *sql.DB) (n int64, err error) {
+	err = Query(ctx, db, "SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_master\\_no\\_tx'", func(cols []string) error {
+		_, err := fmt.Sscan(cols[1], &n)
+		return err
+	})
+	return n, err
+}

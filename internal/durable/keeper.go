@@ -190,6 +190,27 @@ func (k *Keeper) Needs() binlog.Position {
 	return binlog.Position{File: serverLog(max(1, p.File)), Offset: p.Offset}
 }
 
+// Shipped is up to where the archive has the server's log.
+func (k *Keeper) Shipped() archive.Position { return k.ship.Shipped() }
+
+// Written is up to where the server has written its log.
+func (k *Keeper) Written() (archive.Position, error) {
+	files, err := binlog.Files(k.Instance.DataDir(), server.BinlogName)
+	if err != nil || len(files) == 0 {
+		return archive.Position{}, err
+	}
+	last := files[len(files)-1]
+	n, err := fileNumber(last)
+	if err != nil {
+		return archive.Position{}, err
+	}
+	fi, err := os.Lstat(filepath.Join(k.Instance.DataDir(), last))
+	if err != nil {
+		return archive.Position{}, err
+	}
+	return archive.Position{File: n, Offset: fi.Size()}, nil
+}
+
 // PositionText is a position in the log of the epoch that goes on, as commands take it.
 func (k *Keeper) PositionText(p archive.Position) string {
 	k.manifest.Lock()

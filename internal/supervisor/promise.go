@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -23,6 +24,10 @@ type promises struct {
 	broken []string
 	// others is how many foreign replicas answer commits, and before what the look before found.
 	others, before int
+	// unacked is how many commits were answered before the archive had them, all that this server has
+	// counted, and early those that it does not have yet: it will when it comes to until.
+	unacked, early int64
+	until          archive.Position
 }
 
 // lookAtPromises takes a look, and puts back what it can.
@@ -88,6 +93,35 @@ func (w *watch) lookAtReplicas(ctx context.Context) error {
 	return nil
 }
 
+// lookAtUnacked finds commits that MariaDB answered before the archive had them: KILL QUERY ends the wait
+// of a commit with success.
+func (w *watch) lookAtUnacked(ctx context.Context) error {
+	if w.keeper == nil || w.inst.Spec.Durable != instance.DurableCommit || w.inst.Server.Flavour != server.MariaDB {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, watchInterval)
+	defer cancel()
+	n, err := dbconn.Unacknowledged(ctx, w.db)
+	if err != nil {
+		return err
+	}
+	p := &w.promises
+	more := n - p.unacked
+	p.unacked = n
+	if more > 0 {
+		if p.until, err = w.keeper.Written(); err != nil {
+			return err
+		}
+		p.early += more
+		w.log.Warn("commits were answered before the archive has them: KILL QUERY ended their wait", "commits", more)
+	}
+	if p.early > 0 && !w.keeper.Shipped().Before(p.until) {
+		p.early = 0
+		w.log.Info("the archive has what was answered before")
+	}
+	return nil
+}
+
 // promiseWarnings are what there is to say of the promise now.
 func (w *watch) promiseWarnings() (list []string) {
 	if w.keeper == nil {
@@ -99,6 +133,9 @@ func (w *watch) promiseWarnings() (list []string) {
 	}
 	if p.broken != nil {
 		list = append(list, fmt.Sprintf("it is outside of the promise since %s: %s; that could not be put back\nhint: ramaria down %s && ramaria up %[3]s", p.kept.Local().Format(time.DateTime), strings.Join(p.broken, ", "), w.inst.Name))
+	}
+	if p.early > 0 {
+		list = append(list, fmt.Sprintf("%d commits were answered that are not in the archive yet: KILL QUERY, or Ctrl-C in a client, ended their wait", p.early))
 	}
 	if p.others > 0 {
 		list = append(list, "another semi-synchronous replica acknowledges commits, so that some are answered before they are archived\nhint: rpl_semi_sync_slave_enabled=0 (MySQL: rpl_semi_sync_replica_enabled) there")

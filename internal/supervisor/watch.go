@@ -76,6 +76,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	if w.Ended() {
 		return watchInterval
 	}
+	w.note("cannot look for commits that did not wait", w.lookAtUnacked(ctx))
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
 	w.note("cannot resize the buffer pool", w.resizeBufferPool(ctx))
