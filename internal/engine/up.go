@@ -84,6 +84,9 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 	if err != nil {
 		return nil, err
 	}
+	if err := e.leavePath(q, r); err != nil {
+		return nil, err
+	}
 	spec, err := e.keepSatisfied(r, q.Spec, q.Options["volume"])
 	if err != nil {
 		return nil, err
