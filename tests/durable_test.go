@@ -52,6 +52,8 @@ type ending struct {
 	lost bool
 	// flush switches to the next file of the log all the time.
 	flush bool
+	// bases has base backups made all the time.
+	bases bool
 	// again is how many recoveries are killed, each at a random moment; odd ones lose the RAM once more.
 	again int
 }
@@ -61,6 +63,7 @@ var endings = []ending{
 	{name: "supervisor killed"},
 	{name: "supervisor killed, RAM lost, two recoveries killed", lost: true, again: 2},
 	{name: "down under load, RAM lost", down: true, lost: true},
+	{name: "supervisor killed while bases are made, RAM lost", lost: true, bases: true},
 	{name: "server killed, RAM lost", server: true, lost: true},
 	{name: "supervisor killed between files of the log, RAM lost", lost: true, flush: true},
 	{name: "server killed", server: true},
@@ -347,10 +350,30 @@ func (d *durable) load(t *testing.T, e ending) (end func(stop bool) error) {
 			}
 		})
 	}
+	made := make(chan struct{})
+	if e.bases {
+		group.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				if _, _, err := d.try("backup", durableName); err != nil {
+					return
+				}
+				if n == 0 {
+					close(made)
+				}
+			}
+		})
+	}
 	select {
 	case <-committed:
 	case <-time.After(patience):
 		t.Fatalf("no commit in %s\n%s", patience, d.logs())
+	}
+	if e.bases {
+		select {
+		case <-made:
+		case <-time.After(patience):
+			t.Fatalf("no base backup in %s\n%s", patience, d.logs())
+		}
 	}
 	time.Sleep(leastLoad + rand.N(mostLoad-leastLoad)) // #nosec G404 -- no secret
 	return func(stop bool) error {

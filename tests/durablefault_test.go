@@ -508,6 +508,68 @@ func TestDurableAtOnce(t *testing.T) {
 	d.reads(t, "SELECT n FROM ack", "1")
 }
 
+// TestTrapDataBehindLog: data in RAM that falls behind its log at a kill, and a log without checksums, cannot be
+// had by settings.
+func TestTrapDataBehindLog(t *testing.T) {
+	d := newDurable(t, "shm")
+	for _, set := range []string{"innodb_flush_log_at_trx_commit=0", "binlog_checksum=NONE", "sync_binlog=1"} {
+		name, _, _ := strings.Cut(set, "=")
+		if _, talk, err := d.try("up", durableName, "--volume", d.kind, "--durable", "--set", set); err == nil || !strings.Contains(talk, "use --set "+name) {
+			t.Errorf("--set %s: %v: %s", set, err, talk)
+		}
+	}
+	d.begin(t)
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	for name, allowed := range map[string]string{"innodb_flush_log_at_trx_commit": "1 2", "binlog_checksum": "CRC32", "sync_binlog": "0"} {
+		got, err := column(ctx, d.root, "SELECT @@GLOBAL."+name)
+		if err != nil || len(got) != 1 || !slices.Contains(strings.Fields(allowed), got[0]) {
+			t.Errorf("%s is %q, %v; want one of %s", name, got, err, allowed)
+		}
+	}
+	d.ramaria("rm", durableName, "--with-archive")
+}
+
+// TestTrapDataExchanged: what exchanges the data is refused, or is in the archive before anything is acknowledged.
+func TestTrapDataExchanged(t *testing.T) {
+	d := newDurable(t, "shm")
+	d.begin(t)
+	d.ramaria("mark", durableName, "before")
+	d.send("INSERT INTO slot VALUES (50, 1, 0, '')").comes(t, "a commit")
+	if _, talk, err := d.try("rewind", durableName, "before"); err == nil || !strings.Contains(talk, "hint: ramaria restore "+durableName) {
+		t.Errorf("rewind: %v: %s", err, talk)
+	}
+	d.reads(t, "SELECT COUNT(*) FROM slot WHERE writer = 50", "1")
+	position := lastPosition(t, d)
+
+	d.open(t, d.ramaria("up", durableName, "--fresh"))
+	d.tables(t)
+	d.send("INSERT INTO slot VALUES (50, 2, 0, ''), (50, 3, 0, '')").comes(t, "a commit, of other data,")
+	d.lose(t)
+	d.open(t, d.ramaria("up", durableName))
+	d.reads(t, "SELECT COUNT(*) FROM slot WHERE writer = 50", "2")
+	then := openDSN(t, d.ramaria("restore", durableName, "--at-position", position, "--as", "then", "--volume", d.kind))
+	if got, err := column(t.Context(), then, "SELECT COUNT(*) FROM slot WHERE writer = 50"); err != nil || strings.Join(got, ",") != "1" {
+		t.Errorf("what there was before --fresh: %q, %v", got, err)
+	}
+	then.Close()
+	d.ramaria("rm", "then", durableName, "--with-archive")
+}
+
+// lastPosition is up to where the log is archived.
+func lastPosition(t *testing.T, d *durable) string {
+	t.Helper()
+	var s struct {
+		Durable struct {
+			Position string `json:"position"`
+		} `json:"durable"`
+	}
+	if err := json.Unmarshal([]byte(d.ramaria("status", durableName, "--json")), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Durable.Position
+}
+
 // TestDurableDisk: a disk that is full, or does not answer, holds commits up, and nothing else; then all
 // goes on by itself.
 func TestDurableDisk(t *testing.T) {
@@ -649,7 +711,7 @@ func TestDurableDisk(t *testing.T) {
 var originator = regexp.MustCompile(`ORIGINATOR='[0-9]+'`)
 
 // TestDurableEqualsTwin: an instance that was recovered has what an ordinary server on a disk has that took the
-// same statements: one of everything.
+// same statements: one of everything, foreign keys that cascade included.
 func TestDurableEqualsTwin(t *testing.T) {
 	d := newDurable(t, "shm")
 	d.begin(t)
@@ -657,6 +719,8 @@ func TestDurableEqualsTwin(t *testing.T) {
 	changes := `SET sql_mode = '';
 UPDATE zoo.animal SET weight = weight + 1, seen = '2021-01-01 00:00:00' WHERE id % 3 = 0;
 DELETE FROM zoo.gate WHERE n % 2 = 1;
+UPDATE zoo.keeper SET id = id + 1000 WHERE id NOT IN (SELECT boss FROM (SELECT boss FROM zoo.keeper WHERE boss IS NOT NULL) AS bosses) ORDER BY id DESC LIMIT 1;
+DELETE FROM zoo.keeper ORDER BY id LIMIT 1;
 DELETE FROM zoo.feeding ORDER BY day, animal LIMIT 100;
 INSERT INTO annex.elsewhere SELECT * FROM annex.elsewhere LIMIT 0;
 ALTER TABLE zoo.keeper ADD COLUMN extra INT DEFAULT 5, ADD KEY extra (extra);

@@ -206,10 +206,10 @@ var Suites = []Suite{
 		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster",
-			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment",
+			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "restore-refused", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster", "TestDurableEqualsTwin"},
+		Flavours: []string{"durable-promise", "restore-refused", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog"},
 	},
 	{
 		Name:     "reset",
