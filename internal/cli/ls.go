@@ -155,7 +155,7 @@ func printDurable(line func(name, format string, args ...any), d client.Durable)
 		promise = "at most " + d.Level + " of commits are lost"
 	}
 	line("durable", "yes: %s", promise)
-	line("archive", "%s, %s free; %d base backups, the last one %s", d.Archive, volume.FormatBytes(d.RoomBytes), d.Backups, progress.Ago(d.LastBackup))
+	line("archive", "%s, %s free; base backups: %d, the last one %s", d.Archive, volume.FormatBytes(d.RoomBytes), d.Backups, progress.Ago(d.LastBackup))
 	line("recovery", "about %s now, with %s of log since then (--recover-within %s)", short(seconds(d.RecoverSeconds)), volume.FormatBytes(d.SinceBytes), seconds(d.RecoverWithinSeconds))
 	verified := "never"
 	if d.Verified != nil {

@@ -136,7 +136,7 @@ func (e *Engine) doctorArchive(r *instance.Record) []Finding {
 		return bad(err)
 	}
 	recovery := time.Duration(d.RecoverSeconds * float64(time.Second)).Round(100 * time.Millisecond)
-	out := []Finding{{doctorTopic, "ok", fmt.Sprintf("%s in %s, on %s with %s free: %d base backups, the last one %s; a recovery takes about %s; verified %s",
+	out := []Finding{{doctorTopic, "ok", fmt.Sprintf("%s in %s, on %s with %s free: base backups: %d, the last one %s; a recovery takes about %s; verified %s",
 		of, dir, fs.Type, volume.FormatBytes(fs.Avail), d.Backups, progress.Ago(d.LastBackup), recovery, agoOrNever(d.Verified)), ""}}
 	note := func(text, hint string) { out = append(out, Finding{doctorTopic, "note", r.Name + ": " + text, hint}) }
 	if state.Phase.Alive() { // its supervisor knows more than the files say
