@@ -634,7 +634,9 @@ func TestDurableDisk(t *testing.T) {
 	if err := d.end(t, ending{}, func(bool) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	<-stuck
+	if err := <-stuck; err == nil {
+		t.Error("a commit was answered while the disk was full")
+	}
 	if _, talk, err := d.try("up", durableName); err == nil || !strings.Contains(talk, "it waits until its log can be archived in "+d.archive+": ") ||
 		!strings.Contains(talk, "no space left on device, for 20s\nhint: make room in "+d.archive) {
 		t.Fatalf("up, while the disk is full: %v: %s", err, talk)

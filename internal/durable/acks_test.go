@@ -23,7 +23,7 @@ func TestNothingWaitsForConnection(t *testing.T) {
 			if err != nil {
 				return
 			}
-			defer c.Close()
+			t.Cleanup(func() { c.Close() })
 			asked <- struct{}{}
 		}
 	}()

@@ -45,7 +45,7 @@ func (e *Engine) leavePath(q UpRequest, r *instance.Record) error {
 		return nil
 	}
 	if _, err := os.Stat(r.Spec.Server); !errors.Is(err, fs.ErrNotExist) {
-		return nil //nolint:nilerr // it is there, as it was made
+		return nil
 	}
 	if i, err := e.Registry.Open(r.Name); err == nil { // else only its archive knows, if it has one
 		if own, err := software.Fulfils(i.Server, q.Spec.Server); err != nil || !own {
