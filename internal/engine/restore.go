@@ -16,7 +16,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
-	"github.com/ramaria-db/ramaria/internal/progress"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -388,30 +387,4 @@ func explainRestore(err error, source, command string) error {
 		return fmt.Errorf("%w\nhint: the archive stays as it is; --at-position restores what is before the damage, ramaria restore another copy of it", err)
 	}
 	return err
-}
-
-// meters are the bars of a recovery, one after the other.
-type meters struct {
-	e       *Engine
-	of      string
-	what    string
-	current *progress.Meter
-}
-
-func (e *Engine) meters(of string) *meters { return &meters{e: e, of: of} }
-
-// progress is a durable.Progress.
-func (m *meters) progress(what string, done, total int64) {
-	if what != m.what {
-		m.close()
-		w, terminal := m.e.progress()
-		m.what, m.current = what, progress.NewMeter(w, terminal, m.of+": "+what, total)
-	}
-	m.current.Set(done)
-}
-
-func (m *meters) close() {
-	if m.current != nil {
-		_ = m.current.Close() // nothing of it stays
-	}
 }

@@ -16,14 +16,12 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/binlog"
-	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
@@ -31,10 +29,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
-
-// portTries is how often another free port is chosen when another process took it
-// between the choice and the server's start.
-const portTries = 5
 
 // Supervisor owns one running instance.
 type Supervisor struct {
@@ -164,153 +158,6 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 	s.closeDB()
 	return errors.Join(err, s.stopArchive(context.WithoutCancel(ctx)), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
 }
-
-// startServer starts the server process and waits until it is ready, with a new
-// port if the chosen one is taken and was not asked for.
-func (s *Supervisor) startServer(ctx context.Context) error {
-	started := time.Now()
-	if s.volume.Shares() {
-		if err := s.inst.Server.OwnRedoLog(ctx, s.inst.DataDir(), s.inst.Account); err != nil {
-			s.log.Warn("the redo log shares blocks with others, which costs speed", "error", err)
-		}
-	}
-	for try := 1; ; try++ {
-		if err := s.choosePort(ctx); err != nil {
-			return err
-		}
-		if err := s.openTmpDir(); err != nil {
-			return err
-		}
-		if err := s.writeFiles(); err != nil {
-			return err
-		}
-		err := s.startOnce(ctx)
-		if err == nil {
-			s.state.ReadySeconds = time.Since(started).Seconds()
-			return nil
-		}
-		if !server.PortTaken(s.inst.LogPath()) || s.inst.Spec.Port != 0 || try == portTries {
-			return err
-		}
-		s.inst.Endpoint.Port = 0
-	}
-}
-
-func (s *Supervisor) startOnce(ctx context.Context) error {
-	log, err := os.OpenFile(s.inst.LogPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return fmt.Errorf("open server log: %w", err)
-	}
-	defer log.Close()
-	scratch, _ := s.tmpDir.(*server.Scratch) // that one is for the server process alone to see
-	proc, err := s.inst.Server.StartScratch(s.inst.ConfigPath(), s.config(), s.inst.Account, s.inst.Dir, log, server.Unsynced, scratch)
-	if err != nil {
-		return err // after a rewind s.proc is the old one, and has ended
-	}
-	if err := proc.ScratchErr(); err != nil {
-		s.log.Warn("temporary files lie in the volume, which costs speed", "error", err)
-	}
-	s.proc = proc
-	s.state.ServerPID, s.state.Confined = s.proc.PID(), s.proc.Confined
-	if err := s.saveState(); err != nil {
-		return err
-	}
-	if s.db == nil {
-		if s.db, err = dbconn.Open(s.inst.Socket(), s.inst.Supervisor, ""); err != nil {
-			return err
-		}
-		// One connection, kept: it is there when max_connections is reached, and a
-		// session of one's own has the settings that one gave it.
-		s.db.SetMaxOpenConns(1)
-	}
-	return s.explainTmpDir(s.proc.Ready(ctx, s.db, s.inst.Socket(), s.inst.LogPath()))
-}
-
-// choosePort settles the TCP port: the one asked for, or the last one, or any.
-func (s *Supervisor) choosePort(ctx context.Context) (err error) {
-	if s.inst.Spec.Port != 0 {
-		return server.TryPort(ctx, s.inst.Spec.Port)
-	}
-	if s.inst.Endpoint.Port != 0 && server.TryPort(ctx, s.inst.Endpoint.Port) == nil {
-		return nil
-	}
-	s.inst.Endpoint.Port, err = server.FreePort(ctx)
-	return err
-}
-
-// writeFiles writes what the server reads at its start, and removes what a killed
-// one left.
-func (s *Supervisor) writeFiles() error {
-	i := s.inst
-	if err := server.MakeDirs(i.Account, i.RunDir, s.tmpDir.Path(), i.FilesDir()); err != nil {
-		return err
-	}
-	for _, name := range i.Server.ScratchDirs() { // for where there is no scratch
-		if err := server.MakeDirs(i.Account, filepath.Join(s.tmpDir.Path(), name)); err != nil {
-			return err
-		}
-	}
-	// MySQL's lock beside the socket names a process; that number may be another one's now.
-	if err := removeIn(i.RunDir, filepath.Base(i.Socket()), filepath.Base(i.Socket())+".lock"); err != nil {
-		return fmt.Errorf("remove old socket: %w", err)
-	}
-	if err := os.Rename(i.LogPath(), i.OldLogPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("put old log aside: %w", err)
-	}
-	if err := os.Remove(i.OldLogPath() + newSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove what was left of putting a log aside: %w", err)
-	}
-	database := i.Endpoint.Database
-	if s.durable() { // what no log has would be missing after a recovery
-		database = ""
-	}
-	level, _ := i.Spec.Durability()
-	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume))
-	// Before any connection: settings that outlive a restart (SET PERSIST) could say otherwise.
-	sql += server.PromiseSQL(i.Server.Promises(level, i.Volume))
-	if s.keeper != nil && s.keeper.Seed != "" {
-		sql = i.Server.Dialect().SeedGTIDs(s.keeper.Seed) + ";\n" + sql
-	}
-	if err := server.WritePrivate(initFile(i), []byte(sql), i.Account); err != nil {
-		return err
-	}
-	if err := server.WriteClientHome(i.ClientDir(), i.Endpoint); err != nil {
-		return err
-	}
-	if err := i.Server.WriteKeys(s.keys, i.RunDir, i.Account); err != nil {
-		return err
-	}
-	text, err := i.Server.Render(s.config())
-	if err != nil {
-		return err
-	}
-	return server.WritePrivate(i.ConfigPath(), []byte(text), i.Account)
-}
-
-// removeIn removes files of a directory that the server may write to.
-func removeIn(path string, names ...string) (err error) {
-	dir, err := sys.OpenDir(path)
-	if err != nil {
-		return err
-	}
-	defer dir.CloseWith(&err)
-	for _, name := range names {
-		err = errors.Join(err, dir.Remove(name))
-	}
-	return err
-}
-
-// config is what a start of the server is configured by.
-func (s *Supervisor) config() server.Config {
-	i := s.inst
-	level, _ := i.Spec.Durability()
-	return server.Config{
-		Stage: server.Run, Durability: level, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: s.tmpDir.Path(), FilesDir: i.FilesDir(),
-		InitFile: initFile(i), Port: i.Endpoint.Port, ServerID: i.ServerID, MostPool: s.mostPool(), NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
-	}
-}
-
-func initFile(i *instance.Instance) string { return filepath.Join(i.RunDir, "init.sql") }
 
 // Run watches the instance, and serves its API, until ctx ends or its server does. It
 // may be called once.
