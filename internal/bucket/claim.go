@@ -12,7 +12,7 @@ var ErrForeign = errors.New("the place in the bucket is taken\nhint: give this a
 
 // claim makes the prefix this archive's. Only what is empty becomes so.
 func (m *Mirror) claim(ctx context.Context) error {
-	there, err := ownerOf(ctx, m.Store)
+	there, err := Whose(ctx, m.Store)
 	switch {
 	case err == nil && there == m.Archive:
 		return nil
@@ -21,18 +21,8 @@ func (m *Mirror) claim(ctx context.Context) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("mirror archive: %w", err)
 	}
-	for o, err := range m.Store.List(ctx, "", "") {
-		if err != nil {
-			return fmt.Errorf("mirror archive: %w", err)
-		}
-		return fmt.Errorf("mirror archive %s: there is an object %s, and no %s: %w", hexID(m.Archive), o.Name, ownerName, ErrForeign)
-	}
-	b, err := seal(ownerName, owner{jsonFormat, hexID(m.Archive)})
-	if err != nil {
-		return fmt.Errorf("mirror archive: %w", err)
-	}
-	if err := m.Store.Put(ctx, ownerName, b); err != nil {
-		return fmt.Errorf("mirror archive: %w", err)
+	if err := m.own(ctx); err != nil {
+		return err
 	}
 	// Another one may have had the same thought: the last to write has it.
 	if there, err = ownerOf(ctx, m.Store); err == nil && there != m.Archive {
@@ -42,6 +32,33 @@ func (m *Mirror) claim(ctx context.Context) error {
 		return fmt.Errorf("mirror archive: %w", err)
 	}
 	return nil
+}
+
+// own writes whose the prefix is.
+func (m *Mirror) own(ctx context.Context) error {
+	b, err := seal(ownerName, owner{jsonFormat, hexID(m.Archive)})
+	if err == nil {
+		err = m.Store.Put(ctx, ownerName, b)
+	}
+	if err != nil {
+		return fmt.Errorf("mirror archive: %w", err)
+	}
+	return nil
+}
+
+// Whose is the archive that a prefix belongs to; fs.ErrNotExist if there is nothing, and ErrForeign if there is
+// something else.
+func Whose(ctx context.Context, s Store) (id [16]byte, err error) {
+	if id, err = ownerOf(ctx, s); !errors.Is(err, fs.ErrNotExist) {
+		return id, err
+	}
+	for o, lerr := range s.List(ctx, "", "") {
+		if lerr != nil {
+			return id, lerr
+		}
+		return id, fmt.Errorf("there is an object %s, and no %s: %w", o.Name, ownerName, ErrForeign)
+	}
+	return id, err
 }
 
 // ownerOf is the archive that a prefix belongs to; fs.ErrNotExist if it belongs to none.

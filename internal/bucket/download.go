@@ -20,10 +20,24 @@ type Download struct {
 	// Trim says what of a manifest is wanted, and what that needs; nil for all of it. What was trimmed
 	// must not be mirrored to the same place: it would remove the rest there.
 	Trim func(manifest []byte) ([]byte, Needs, error)
+	// Extra is what the file that goes with the manifest is called; "" leaves it out.
+	Extra string
 	// Progress is told how many bytes have come, and how many it takes; nil if nobody asks.
 	Progress func(done, total int64)
 
 	done, total int64
+}
+
+// Peek reads the manifest that is in a bucket. The error matches ErrNothing if there is none.
+func Peek(ctx context.Context, s Store) ([]byte, error) {
+	m, err := loadManifest(ctx, s)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no %s: %w", manifestName, ErrNothing)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.Manifest, nil
 }
 
 // ErrNothing says that there is no archive at a place, or none that is complete.
@@ -113,6 +127,11 @@ func (d *Download) all(ctx context.Context, id [16]byte) error {
 	}
 	if err := d.log(ctx, id, m, pieces); err != nil {
 		return err
+	}
+	if d.Extra != "" && m.Extra != nil {
+		if err := writeFile(d.To, d.Extra, m.Extra); err != nil {
+			return err
+		}
 	}
 	return writeFile(d.To, manifestName, m.Manifest)
 }

@@ -16,6 +16,8 @@ import (
 // files uploads what the manifest names, and then the manifest.
 type files struct {
 	*Mirror
+	// level says that the bucket had the manifest that was there when sync began, or has a later one.
+	level bool
 	// up is the manifest in the bucket, and stale that there may be objects that it does not need.
 	up    *manifest
 	stale bool
@@ -25,14 +27,35 @@ type files struct {
 func (m *Mirror) followFiles(ctx context.Context) error {
 	f := &files{Mirror: m}
 	for {
+		var asked int
+		m.set(func(s *state) { asked = s.asked })
+		f.level = false
 		if err := f.sync(ctx); err != nil {
 			return err
 		}
-		m.set(func(s *state) { s.errs[atFiles] = nil })
-		if err := pause(ctx, lookAfter); err != nil {
+		m.set(func(s *state) {
+			s.errs[atFiles] = nil
+			if f.level {
+				s.level = max(s.level, asked)
+			}
+		})
+		if err := m.rest(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// rest waits until it is time to look at the manifest again.
+func (m *Mirror) rest(ctx context.Context) error {
+	t := time.NewTimer(lookAfter)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+	case <-m.look:
+	}
+	return nil
 }
 
 // sync makes the bucket's manifest equal to the local one, and removes what that does not need.
@@ -52,11 +75,15 @@ func (f *files) sync(ctx context.Context) error {
 	if next == nil {
 		return nil
 	}
-	if !bytes.Equal(next.Manifest, f.up.Manifest) || !slices.Equal(next.Logs, f.up.Logs) {
+	if !bytes.Equal(next.Manifest, f.up.Manifest) || !slices.Equal(next.Logs, f.up.Logs) || !bytes.Equal(next.Extra, f.up.Extra) {
+		if err := f.pend(next); err != nil {
+			return fmt.Errorf("mirror the manifest: %w", err)
+		}
 		if done, err := f.publish(ctx, next); err != nil || !done {
 			return err
 		}
 	}
+	f.level = true
 	if f.stale {
 		if err := f.prune(ctx); err != nil {
 			return fmt.Errorf("prune the bucket: %w", err)
@@ -87,6 +114,7 @@ func (f *files) published(up *manifest) {
 		for _, l := range up.Logs {
 			s.starts[l.Epoch] = l.Segment
 		}
+		s.pending = time.Time{}
 		if up.Format != 0 {
 			s.up.Manifest = time.Now()
 		}
@@ -130,7 +158,11 @@ func (f *files) next() (*manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &manifest{Format: jsonFormat, Archive: hexID(f.Archive), Manifest: raw, Files: []file{}, Logs: []logStart{}}
+	extra, err := f.extra()
+	if err != nil {
+		return nil, err
+	}
+	m := &manifest{Format: jsonFormat, Archive: hexID(f.Archive), Manifest: raw, Extra: extra, Files: []file{}, Logs: []logStart{}}
 	for _, epoch := range slices.Sorted(maps.Keys(starts)) {
 		if len(needs.Epochs) == 0 || epoch >= slices.Min(needs.Epochs) {
 			m.Logs = append(m.Logs, logStart{epoch, starts[epoch]})
@@ -143,6 +175,29 @@ func (f *files) next() (*manifest, error) {
 		m.Files = append(m.Files, file{Name: name})
 	}
 	return m, nil
+}
+
+// pend notes since when the bucket lacks the manifest of the epoch that goes on.
+func (f *files) pend(next *manifest) error {
+	if f.up.Format != 0 {
+		was, err := f.Needs(f.up.Manifest)
+		if err != nil {
+			return err
+		}
+		now, err := f.Needs(next.Manifest)
+		if err != nil {
+			return err
+		}
+		if len(now.Epochs) == 0 || len(was.Epochs) > 0 && slices.Max(was.Epochs) == slices.Max(now.Epochs) {
+			return nil
+		}
+	}
+	f.set(func(s *state) {
+		if s.pending.IsZero() {
+			s.pending = time.Now()
+		}
+	})
+	return nil
 }
 
 // publish uploads what a manifest names, and the manifest when all of that is there. It says false

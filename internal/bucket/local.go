@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -11,6 +12,18 @@ import (
 
 // manifest reads the local manifest; fs.ErrNotExist if there is none.
 func (m *Mirror) manifest() ([]byte, error) { return readFile(m.Local, manifestName) }
+
+// extra reads the file that goes with it; nil if there is none.
+func (m *Mirror) extra() ([]byte, error) {
+	if m.Extra == "" {
+		return nil, nil
+	}
+	b, err := readFile(m.Local, m.Extra)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
+}
 
 // maxManifest is how large a manifest is at most, in bytes.
 const maxManifest = 12 << 20

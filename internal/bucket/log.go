@@ -62,7 +62,7 @@ func (m *Mirror) linger(ctx context.Context) error {
 		return nil
 	case <-m.wake:
 	}
-	if at := m.dirty.Load(); at != 0 {
+	if at := m.dirty.Load(); at != 0 && !m.settling.Load() {
 		return pause(ctx, time.Until(time.Unix(0, at).Add(m.Linger)))
 	}
 	return nil

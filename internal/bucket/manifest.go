@@ -22,6 +22,8 @@ type manifest struct {
 	Archive string `json:"archive"`
 	// Manifest is the file as it is on the local disk.
 	Manifest []byte `json:"manifest"`
+	// Extra is the file that goes with it, as it was; nil if there was none.
+	Extra []byte `json:"extra,omitempty"`
 	// Files are all that it names.
 	Files []file `json:"files"`
 	// Logs say from which segment on the log of an epoch is needed. The parts before it are to be

@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -32,6 +33,9 @@ type Mirror struct {
 	Store   Store
 	// Needs says what the local manifest names.
 	Needs func(manifest []byte) (Needs, error)
+	// Extra is the name of a small file, beside the manifest and of any content, that goes up with it; ""
+	// for none.
+	Extra string
 	// Lasts says how far the log of an epoch may be read: what archive.Log.Lasts returns for the one
 	// that is written, the zero place for one that is about to be, archive.All for all others. nil
 	// means that nothing is written.
@@ -41,20 +45,27 @@ type Mirror struct {
 
 	once sync.Once
 	wake chan struct{}
+	look chan struct{} // at the manifest
 	// dirty is when the oldest bytes lasted that were not read yet, in nanoseconds; 0 if there are
 	// none.
-	dirty   atomic.Int64
-	mu      sync.Mutex
-	changed chan struct{} // closed when something below has changed; guarded by mu, as all of it
-	state   state
+	dirty atomic.Int64
+	// settling says that nothing is waited for any more, to go up together.
+	settling atomic.Bool
+	mu       sync.Mutex
+	changed  chan struct{} // closed when something below has changed; guarded by mu, as all of it
+	state    state
 }
 
 // state is how far a mirror has come.
 type state struct {
 	up   Status
 	errs [2]error // of the log, of the files
-	// asked counts those who wait for what lasted when they asked, and served is whom that holds for.
-	asked, served int
+	// asked counts those who wait for what lasted when they asked, and served is whom that holds for;
+	// level is whom it holds for of the manifest.
+	asked, served, level int
+	// pending is since when the bucket has no manifest of the epoch that goes on: what it has of that cannot be
+	// restored yet. Zero if it has one.
+	pending time.Time
 	// gap is the oldest segment that the local disk still has of a log, while that waits for a manifest
 	// which needs nothing before it; nil when none waits.
 	gap *logStart
@@ -75,7 +86,8 @@ type Status struct {
 	// Epoch and Uploaded are the end of the log in the bucket.
 	Epoch    uint32           `json:"epoch"`
 	Uploaded archive.Position `json:"uploaded"`
-	// Lag is how long the oldest byte that lasts on the local disk has waited for the bucket.
+	// Lag is how long the oldest byte that lasts on the local disk has waited until it can be restored from
+	// the bucket.
 	Lag time.Duration `json:"lag"`
 	// LogBytes is how many bytes of the server's log went up, and SentBytes those of the objects with
 	// them; FileBytes are those of base backups and manifests. All are since the start of this process.
@@ -84,7 +96,7 @@ type Status struct {
 	FileBytes int64 `json:"file_bytes"`
 	// Manifest says when a manifest last went up, or was found to be there.
 	Manifest time.Time `json:"manifest"`
-	// Err is why the last attempt failed; nil when all is well.
+	// Err is why the last attempt failed; nil when all is well. Of several it is the one that matters most.
 	Err error `json:"-"`
 }
 
@@ -103,7 +115,7 @@ const (
 
 func (m *Mirror) init() {
 	m.once.Do(func() {
-		m.wake = make(chan struct{}, 1)
+		m.wake, m.look = make(chan struct{}, 1), make(chan struct{}, 1)
 		m.changed = make(chan struct{})
 		if m.Linger == 0 {
 			m.Linger = DefaultLinger
@@ -129,11 +141,18 @@ func (m *Mirror) Status() Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.state.up
-	s.Err = errors.Join(m.state.errs[:]...)
+	for _, err := range m.state.errs {
+		if s.Err == nil || refused(err) {
+			s.Err = cmp.Or(err, s.Err)
+		}
+	}
 	if at := m.state.flying; !at.IsZero() {
 		s.Lag = time.Since(at)
 	} else if at := m.dirty.Load(); at != 0 {
 		s.Lag = time.Since(time.Unix(0, at))
+	}
+	if at := m.state.pending; !at.IsZero() {
+		s.Lag = max(s.Lag, time.Since(at))
 	}
 	return s
 }
@@ -173,7 +192,44 @@ const (
 
 // Check makes the prefix this archive's, or says why it cannot be: ErrForeign if something else is
 // there. It tries once.
-func (m *Mirror) Check(ctx context.Context) error { return m.claim(ctx) }
+func (m *Mirror) Check(ctx context.Context) error {
+	if err := m.claim(ctx); err != nil {
+		return err
+	}
+	return m.own(ctx) // once more, if it was: who can read cannot always write
+}
+
+// Release gives up a prefix that Check has made this archive's and that holds nothing else.
+func (m *Mirror) Release(ctx context.Context) error {
+	there, err := ownerOf(ctx, m.Store)
+	if err != nil || there != m.Archive {
+		return err
+	}
+	for o, err := range m.Store.List(ctx, "", "") {
+		if err != nil || o.Name != ownerName {
+			return err
+		}
+	}
+	return m.Store.Remove(ctx, ownerName)
+}
+
+// Settle waits until the bucket has all that lasts now, and the manifest that there is now, while Run is at
+// work. Nothing waits from then on to go up with others.
+func (m *Mirror) Settle(ctx context.Context) error {
+	m.init()
+	m.settling.Store(true)
+	var mine int
+	m.set(func(s *state) {
+		s.asked++
+		mine = s.asked
+	})
+	m.Notify()
+	select {
+	case m.look <- struct{}{}:
+	default:
+	}
+	return m.until(ctx, func(s *state) bool { return s.served >= mine && s.level >= mine })
+}
 
 // Run mirrors until ctx ends, whatever happens to the bucket or on the way there: it tries again.
 func (m *Mirror) Run(ctx context.Context) {
@@ -222,7 +278,7 @@ func (m *Mirror) again(ctx context.Context, at int, f func(context.Context) erro
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, ErrForeign) || errors.Is(err, ErrOther) {
+		if refused(err) {
 			wait = refusedAfter
 		}
 		if err := pause(ctx, wait); err != nil {
@@ -230,6 +286,9 @@ func (m *Mirror) again(ctx context.Context, at int, f func(context.Context) erro
 		}
 	}
 }
+
+// refused reports whether an error is one that trying again does not mend.
+func refused(err error) bool { return errors.Is(err, ErrForeign) || errors.Is(err, ErrOther) }
 
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

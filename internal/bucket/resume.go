@@ -109,10 +109,11 @@ func (u *logUp) compare(p *part) error {
 	if !bytes.Equal(s.Blocks, p.blocks) {
 		return fmt.Errorf("what object %s holds is not in segment %d: %w", p.name(), p.segment, ErrOther)
 	}
+	end := s.End
 	u.begin(p.end())
 	u.after, u.last, u.sum = p.end(), p.name(), archive.Sum(before, s.Blocks)
 	u.set(func(s *state) {
-		s.up.Epoch = u.id.Epoch
+		s.up.Epoch, s.up.Uploaded = u.id.Epoch, end
 		if s.flying.IsZero() { // if there is more, it has waited since then, at the longest
 			s.flying = p.made
 		}

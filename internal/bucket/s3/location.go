@@ -50,15 +50,23 @@ func (l Location) String() string {
 	if l.Prefix != "" {
 		u.Path = "/" + l.Prefix
 	}
-	q := url.Values{}
-	if l.Endpoint != "" {
-		q.Set("endpoint", l.Endpoint)
+	var q []string
+	if l.Endpoint != "" { // colons and slashes may stand in a query
+		q = append(q, "endpoint="+strings.NewReplacer("%3A", ":", "%2F", "/").Replace(url.QueryEscape(l.Endpoint)))
 	}
 	if l.Region != "" {
-		q.Set("region", l.Region)
+		q = append(q, "region="+url.QueryEscape(l.Region))
 	}
-	u.RawQuery = q.Encode()
+	u.RawQuery = strings.Join(q, "&")
 	return u.String()
+}
+
+// Pinned is the location with what the environment says of the service: it stays the same when another shell has
+// another environment.
+func (l Location) Pinned() Location {
+	l.Endpoint = firstSet(l.Endpoint, os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"))
+	l.Region = l.region()
+	return l
 }
 
 // host is where the service is, and whether TLS is spoken there.

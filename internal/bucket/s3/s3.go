@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"iter"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ func Open(l Location) (*Store, error) {
 		return nil, err
 	}
 	creds := credentials.NewChainCredentials([]credentials.Provider{
-		&credentials.EnvAWS{}, &credentials.EnvMinio{}, &credentials.FileAWSCredentials{}, &credentials.IAM{},
+		&credentials.EnvAWS{}, &credentials.EnvMinio{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Timeout: roleTimeout}},
 	})
 	transport, err := minio.DefaultTransport(secure)
 	if err != nil {
@@ -66,6 +67,8 @@ const (
 	// patience is how long a call may take, and slowest how many bytes a second it must move at least.
 	patience = 20 * time.Second
 	slowest  = 128 << 10
+	// roleTimeout is how long the machine may take to answer for its role: on one that has none nothing answers.
+	roleTimeout = 3 * time.Second
 	// patienceList is for all pages of a listing.
 	patienceList = 10 * time.Minute
 )
@@ -150,9 +153,13 @@ func (s *Store) fault(ctx context.Context, verb, name string, err error) error {
 		return nil
 	}
 	what := fmt.Sprintf("%s s3://%s/%s", verb, s.at.Bucket, s.key(name))
+	var request *url.Error // its URL says the same again
+	if errors.As(err, &request) {
+		err = request.Err
+	}
 	var answer minio.ErrorResponse
 	switch {
-	case errors.Is(context.Cause(ctx), errSlow):
+	case errors.Is(context.Cause(ctx), errSlow), errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w", what, errSlow)
 	case !errors.As(err, &answer):
 		return fmt.Errorf("%s: %w", what, err)
@@ -162,6 +169,8 @@ func (s *Store) fault(ctx context.Context, verb, name string, err error) error {
 		return fmt.Errorf("%s: the bucket does not exist\nhint: make it, or give another in --archive", what)
 	case answer.StatusCode == http.StatusForbidden && s.anonymous():
 		return fmt.Errorf("%s: %s, and no credentials were found\nhint: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write ~/.aws/credentials", what, answer.Code)
+	case answer.StatusCode == http.StatusForbidden, answer.Code == "ExpiredToken", answer.Code == "InvalidToken":
+		return fmt.Errorf("%s: %s (%d)\nhint: set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if there is one, AWS_SESSION_TOKEN, or ~/.aws/credentials, to credentials that may read, write, list and delete there", what, answer.Code, answer.StatusCode)
 	}
 	return fmt.Errorf("%s: %s (%d)", what, answer.Code, answer.StatusCode)
 }
