@@ -196,6 +196,24 @@ type Durable struct {
 	Verified *time.Time `json:"verified,omitempty"`
 	// Outside is what is outside of the promise.
 	Outside []string `json:"outside"`
+	// Buckets have copies of the archive.
+	Buckets []Bucket `json:"buckets,omitempty"`
+}
+
+// Bucket is a bucket with a copy of an archive. The promise is the archive's: no commit waits for a bucket.
+type Bucket struct {
+	URL string `json:"url"`
+	// InSync says that it has all that the archive has.
+	InSync bool `json:"in_sync"`
+	// LagSeconds is how long what it lacks has waited for it.
+	LagSeconds float64 `json:"lag_seconds"`
+	// Position is up to where it has the log; "" if that is not known.
+	Position string `json:"position,omitempty"`
+	// Complete is when it last got what the archive's manifest names; nil if that is not known, or if it cannot be
+	// restored from yet.
+	Complete *time.Time `json:"complete,omitempty"`
+	// Error is why the last upload failed.
+	Error string `json:"error,omitempty"`
 }
 
 // Rewind is what going back to a mark cost. Times are in microseconds.

@@ -44,6 +44,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"have":         cmdHave,
 	"own-images":   cmdOwnImages,
 	"admin":        cmdAdmin,
+	"service":      cmdService,
 }
 
 // cmdStatus is `exec` of a command that must exit with the status:
@@ -186,7 +187,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	path, err := lookPath(args[1], ts.Getenv("PATH"))
 	ts.Check(err)
 	j := &job{cmd: &exec.Cmd{Path: path, Args: args[1:], Dir: ts.MkAbs(".")}, done: make(chan struct{})}
-	for _, name := range []string{"PATH", "HOME", "RAMARIA_HOME", "RAMARIA_NO_FETCH", "RAMARIA_VOLUME", "RAMARIA_SERVER", "WORK", "TMPDIR"} {
+	for _, name := range []string{"PATH", "HOME", "RAMARIA_HOME", "RAMARIA_NO_FETCH", "RAMARIA_VOLUME", "RAMARIA_SERVER", "WORK", "TMPDIR", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL", "AWS_REGION"} {
 		j.cmd.Env = append(j.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.errs

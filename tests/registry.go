@@ -203,13 +203,13 @@ var Suites = []Suite{
 	},
 	{
 		Name:    "durable",
-		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused"},
+		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused", "bucket", "bucket-faults"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "restore-refused", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog"},
+		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog"},
 	},
 	{
 		Name:     "reset",

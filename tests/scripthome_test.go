@@ -31,6 +31,7 @@ type scriptHome struct {
 	env     *testscript.Env
 	running map[string]*job
 	servers *scriptServers // of scripts
+	service *service       // of buckets; nil before one is started
 }
 
 type homeKey struct{}
@@ -56,6 +57,9 @@ func (b *scriptHome) ramariaAtEnd(args ...string) {
 // except those in volumes that are mounted.
 func (b *scriptHome) close() {
 	failed := b.t.Failed()
+	if b.service != nil {
+		defer b.service.close()
+	}
 	if failed {
 		b.ramariaAtEnd("down", "--all")
 	} else {

@@ -51,16 +51,16 @@ func runBackup(ctx context.Context, a *app, name string) error {
 func newBackupLs(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "ls [NAME|DIR]",
+		Use:   "ls [NAME|DIR|URL]",
 		Short: "List the base backups in an archive, the oldest first",
-		Long: `List the base backups in the archive of an instance, or in a directory, the oldest first. The
-instance may run or not, or be gone. POSITION is up to where each has the log; ramaria restore
+		Long: `List the base backups in the archive of an instance, in a directory, or in a bucket
+(s3://BUCKET/PREFIX), the oldest first. The instance may run or not, or be gone. POSITION is up to where each has the log; ramaria restore
 takes any later one, and any time.
 
 ` + whichOne,
 		Args: maxArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return runBackupLs(a, a.meant(args), asJSON)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runBackupLs(cmd.Context(), a, a.meant(args), asJSON)
 		},
 		ValidArgsFunction: a.completeNames,
 	}
@@ -68,8 +68,8 @@ takes any later one, and any time.
 	return a.named(cmd)
 }
 
-func runBackupLs(a *app, source string, asJSON bool) error {
-	_, m, err := a.engine.ArchiveOf(source)
+func runBackupLs(ctx context.Context, a *app, source string, asJSON bool) error {
+	_, m, err := a.engine.ArchiveOf(ctx, source)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/bucket/s3"
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
@@ -32,12 +35,9 @@ func (o *specFlags) archived(s *instance.Spec) error {
 		}
 		s.Durable = d.String()
 	}
-	for _, dir := range o.archive {
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return err
-		}
-		s.Archive = append(s.Archive, abs)
+	var err error
+	if s.Archive, err = archivePlaces(o.archive); err != nil {
+		return err
 	}
 	for _, f := range []struct {
 		flag, value string
@@ -54,6 +54,45 @@ func (o *specFlags) archived(s *instance.Spec) error {
 		*f.to = d.String()
 	}
 	return nil
+}
+
+// archivePlaces reads --archive: one directory at most, and buckets, in this order.
+func archivePlaces(given []string) ([]string, error) {
+	var dirs, buckets []string
+	for _, where := range given {
+		switch {
+		case where == instance.NoBuckets:
+			buckets = append(buckets, where)
+		case instance.IsBucket(where):
+			at, err := s3.ParseURL(where)
+			if err != nil {
+				return nil, usageError{err}
+			}
+			buckets = append(buckets, at.Pinned().String())
+		case strings.Contains(where, "://"):
+			return nil, usageError{fmt.Errorf("use --archive %s: it is neither a directory nor a bucket\nhint: --archive DIR, --archive s3://BUCKET/PREFIX", where)}
+		case where == "":
+			return nil, usageError{errors.New("use --archive \"\": it is no directory\nhint: --archive DIR, or leave it out for the usual place")}
+		default:
+			abs, err := filepath.Abs(where)
+			if err != nil {
+				return nil, err
+			}
+			dirs = append(dirs, abs)
+		}
+	}
+	if len(dirs) > 1 {
+		return nil, usageError{fmt.Errorf("use --archive %s: an archive is in one directory, %s\nhint: buckets may have copies: --archive s3://BUCKET/PREFIX", dirs[1], dirs[0])}
+	}
+	for i, b := range buckets {
+		if slices.Contains(buckets[:i], b) {
+			return nil, usageError{fmt.Errorf("use --archive %s twice\nhint: once", b)}
+		}
+		if b == instance.NoBuckets && len(buckets) > 1 {
+			return nil, usageError{fmt.Errorf("use --archive %s with other buckets\nhint: without %[1]s the others are all that there are", b)}
+		}
+	}
+	return append(dirs, buckets...), nil
 }
 
 // parseTime is time.ParseDuration, with days.

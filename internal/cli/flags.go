@@ -60,7 +60,7 @@ func (o *specFlags) addAround(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("confine", cobra.FixedCompletions([]string{instance.ConfineOn, instance.ConfineOff}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.durable, "durable", "", "archive the binary log on a disk: a commit is answered when it is there; with =`INTERVAL` (1s) at most so much is lost, and commits do not wait; =off stops archiving an instance")
 	f.Lookup("durable").NoOptDefVal = instance.DurableCommit
-	f.StringArrayVar(&o.archive, "archive", nil, "`DIR` of the archive of a durable instance, on a disk (default: below the state directory)")
+	f.StringArrayVar(&o.archive, "archive", nil, "`DIR` of the archive of a durable instance, on a disk (default: below the state directory), or s3://BUCKET/PREFIX, which gets a copy of it; repeatable; s3:off ends copies")
 	f.StringVar(&o.recoverWithin, "recover-within", "", "`TIME` that recovery of a durable instance may take: base backups are made in time for that (default 30s)")
 	f.StringVar(&o.history, "history", "", "`TIME` for which a durable instance can be restored as it was (default 7d)")
 	_ = cmd.MarkFlagFilename("password-file") // fails only for flags that are not there

@@ -162,9 +162,37 @@ func printDurable(line func(name, format string, args ...any), d client.Durable)
 		verified = progress.Ago(*d.Verified)
 	}
 	line("verified", "%s", verified)
+	for _, b := range d.Buckets {
+		line("bucket", "%s: %s", b.URL, bucketWords(b))
+	}
 	if len(d.Outside) > 0 {
 		line("outside", "of the promise: %s", strings.Join(d.Outside, ", "))
 	}
+}
+
+// bucketWords say how a bucket stands.
+func bucketWords(b client.Bucket) string {
+	behind := ""
+	if b.LagSeconds > 0 {
+		behind = short(seconds(b.LagSeconds)) + " behind"
+	}
+	switch {
+	case b.Error != "" && behind != "":
+		cause, _, _ := strings.Cut(b.Error, "\nhint: ")
+		return behind + ": " + strings.ReplaceAll(cause, "\n", "; ")
+	case b.Error != "":
+		cause, _, _ := strings.Cut(b.Error, "\nhint: ")
+		return "cannot be used: " + strings.ReplaceAll(cause, "\n", "; ")
+	case b.InSync:
+		return "has all of it"
+	case b.Complete == nil && behind != "":
+		return "cannot be restored from yet; the first base backup is going up"
+	case behind != "":
+		return behind
+	case b.Complete != nil:
+		return "less than a second behind"
+	}
+	return "not known how far behind"
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

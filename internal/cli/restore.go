@@ -8,9 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/bucket/s3"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -25,8 +27,9 @@ func newRestore(a *app) *cobra.Command {
 		Use:   "restore SOURCE [--at TIME | --at-position POSITION] --as NEW",
 		Short: "Start a new instance with what a durable one had at some time",
 		Long: `Start a new instance with the data that a durable one had at some time, or has now, and
-print its DSN. SOURCE is the instance, which may run, be stopped or be removed, or the
-directory of an archive, which may be another machine's and cannot be written to.
+print its DSN. SOURCE is the instance, which may run, be stopped or be removed, the
+directory of an archive, which may be another machine's and not writable, or a bucket with
+a copy of one, s3://BUCKET/PREFIX; what is needed of that is downloaded.
 
 TIME is 14:03 (the last one), '2026-11-25 14:03:00', 2026-11-25T14:03:00+01:00, or -10m:
 the new instance has all transactions up to then, those of that second included.
@@ -38,8 +41,9 @@ port, and goes on with the same archive, if --archive names that, or if the arch
 an instance of that name.`,
 		Example: `  ramaria restore shop --at -10m --as before-the-mistake
   ramaria restore /backup/shop --at '2026-11-25 14:03:00' --as shop-then
-  ramaria restore shop --as shop --durable`,
-		Args: exactArgs(1, "the name of an instance, or the directory of an archive"),
+  ramaria restore shop --as shop --durable
+  ramaria restore s3://backups/shop --as shop --durable`,
+		Args: exactArgs(1, "the name of an instance, the directory of an archive, or the URL of a bucket"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRestore(cmd.Context(), a, args[0], &o)
 		},
@@ -70,6 +74,13 @@ func runRestore(ctx context.Context, a *app, source string, o *restoreOptions) e
 	until, err := o.until(source)
 	if err != nil {
 		return err
+	}
+	if instance.IsBucket(source) {
+		at, err := s3.ParseURL(source)
+		if err != nil {
+			return usageError{err}
+		}
+		source = at.Pinned().String()
 	}
 	o.user = image.DefaultUser // the archive says which
 	spec, err := o.spec()

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
-	"github.com/ramaria-db/ramaria/internal/server"
-	"github.com/ramaria-db/ramaria/internal/shipper"
 )
 
 // begunAgain is what was wrong when a server began another log.
@@ -46,8 +44,8 @@ func (k *Keeper) BeginAgain(ctx context.Context, keys string, from time.Time) er
 	defer k.mu.Unlock()
 	k.trouble, k.ended = nil, nil
 	k.breached++
-	k.log, k.Seed = log, k.Archive.Manifest.Last().GTIDState
-	k.ship = &shipper.Shipper{Dir: k.Instance.DataDir(), Base: server.BinlogName, Log: log, Trouble: k.troubled}
+	k.log, k.epoch, k.Seed = log, k.Instance.Durable.Epoch, k.Archive.Manifest.Last().GTIDState
+	k.ship = k.shipper()
 	return nil
 }
 

@@ -26,6 +26,9 @@ type Keeper struct {
 	Policy   Policy
 	// Seed is the state of GTIDs that the log of an epoch that begins is to begin with, "" for none.
 	Seed string
+	// Appended is called when more of the log lasts, and must return at once; nil for nobody. It is set before
+	// Serve.
+	Appended func()
 
 	log    *archive.Log
 	ship   *shipper.Shipper
@@ -35,7 +38,9 @@ type Keeper struct {
 
 	manifest sync.Mutex // guards Archive.Manifest, and is held while that is written
 
-	mu      sync.Mutex // guards what follows
+	mu sync.Mutex // guards what follows, and log and epoch where others than the caller's goroutine read them
+	// epoch is the one that log is of.
+	epoch   uint32
 	trouble error
 	ended   error
 	// breaches are those that the manifest does not have yet, and breached is how many there were since Keep.
@@ -67,6 +72,7 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, po
 		return nil, err
 	}
 	epoch := i.Durable.Epoch
+	k.epoch = epoch
 	i.Durable.Boot = boot
 	if err := i.Save(); err != nil {
 		return nil, err
@@ -84,7 +90,7 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, po
 			err = errors.Join(err, k.log.Close())
 		}
 	}()
-	k.ship = &shipper.Shipper{Dir: i.DataDir(), Base: server.BinlogName, Log: k.log, Trouble: k.troubled}
+	k.ship = k.shipper()
 	files, err := binlog.Files(i.DataDir(), server.BinlogName)
 	if err != nil {
 		return nil, err
@@ -125,6 +131,15 @@ func (k *Keeper) catch(ctx context.Context, waits func(error)) error {
 		err = context.Cause(limited)
 	}
 	return err
+}
+
+// shipper follows the log of the instance into that of the archive.
+func (k *Keeper) shipper() *shipper.Shipper {
+	return &shipper.Shipper{Dir: k.Instance.DataDir(), Base: server.BinlogName, Log: k.log, Trouble: k.troubled, Appended: func() {
+		if k.Appended != nil {
+			k.Appended()
+		}
+	}}
 }
 
 // Serve follows the log of the server that runs now, until Stop or until it ends. At the level Acknowledged

@@ -18,6 +18,47 @@ func Needs(text []byte) (bucket.Needs, error) {
 	return needs(m), nil
 }
 
+// Mirror is what keeps a bucket equal to the archive while its log is being written.
+func (k *Keeper) Mirror(s bucket.Store) *bucket.Mirror {
+	id := k.Archive.Manifest.ID
+	return &bucket.Mirror{
+		Archive: id, Local: archive.OSDisk{Dir: k.Archive.Dir, ReadOnly: true}, Store: s, Extra: madeName, Lasts: k.lasts,
+		Needs: func(text []byte) (bucket.Needs, error) {
+			m, err := archive.ParseManifest(text)
+			if err != nil {
+				return bucket.Needs{}, err
+			}
+			if m.ID != id { // it was moved, and another put in its place
+				return bucket.Needs{}, fmt.Errorf("the archive in %s is another one now: %s", k.Archive.Dir, m.ID)
+			}
+			return needs(m), nil
+		},
+	}
+}
+
+// lasts is how far the log of an epoch may be read.
+func (k *Keeper) lasts(epoch uint32) archive.Place {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case epoch == k.epoch:
+		return k.log.Lasts()
+	case epoch > k.epoch:
+		return archive.Place{}
+	}
+	return archive.All
+}
+
+// Download is how an archive comes from a bucket to a directory: what it takes to restore by a plan that choose
+// makes, or all of it if that is nil.
+func Download(s bucket.Store, dir string, choose func(*archive.Manifest) (archive.Base, error), progress func(done, total int64)) *bucket.Download {
+	d := &bucket.Download{Store: s, To: archive.OSDisk{Dir: dir}, Extra: madeName, Progress: progress}
+	if choose != nil {
+		d.Trim = From(choose)
+	}
+	return d
+}
+
 func needs(m *archive.Manifest) (n bucket.Needs) {
 	files := map[string]bool{}
 	for _, b := range m.Bases {

@@ -56,9 +56,13 @@ func (e *Engine) PruneBackups(ctx context.Context, name string) (out client.Prun
 	return out, err
 }
 
-// ArchiveOf finds the archive that is meant by the name of an instance, which may have been removed, or by a
-// directory.
-func (e *Engine) ArchiveOf(source string) (dir string, _ *archive.Manifest, err error) {
+// ArchiveOf finds the archive that is meant by the name of an instance, which may have been removed, by a directory, or
+// by the URL of a bucket.
+func (e *Engine) ArchiveOf(ctx context.Context, source string) (dir string, _ *archive.Manifest, err error) {
+	if instance.IsBucket(source) {
+		m, err := PeekBucket(ctx, source)
+		return source, m, err
+	}
 	dir = source
 	if filepath.Base(source) == source {
 		if dir, err = e.archiveNamed(source); err != nil {

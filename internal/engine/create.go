@@ -102,6 +102,13 @@ func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Or
 	if err := e.checkDurable(o.Name, o.Spec, old != nil && levelOf(old.Spec).Durable()); err != nil {
 		return nil, err
 	}
+	var was instance.Spec
+	if old != nil {
+		was = old.Spec
+	}
+	if err := e.probeBuckets(ctx, added(was, o.Spec)); err != nil {
+		return nil, err
+	}
 	p, err := e.prepare(ctx, o.Spec, stdin)
 	if err != nil {
 		return nil, err
@@ -118,7 +125,7 @@ func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Or
 	if err != nil {
 		return nil, err
 	}
-	if err := e.beginArchive(ctx, i); err != nil {
+	if err := e.beginArchive(ctx, i, added(was, o.Spec)); err != nil {
 		return nil, e.unmake(ctx, i, err)
 	}
 	if image.SourceInstance(o.Spec.From) == "" {

@@ -38,7 +38,9 @@ func (e *Engine) Down(ctx context.Context, q DownRequest) error {
 			return errors.Join(e.leaveArchive(ctx, r, q.Archive), lock.UnlockRemove())
 		}
 	} else if err == nil {
-		err = e.stop(ctx, r)
+		if err = e.stop(ctx, r); err == nil {
+			e.noteBuckets(r)
+		}
 	}
 	return errors.Join(err, lock.Unlock())
 }
@@ -63,6 +65,7 @@ func (e *Engine) remove(ctx context.Context, r *instance.Record) error {
 
 // leaveArchive says what became of the archive of an instance that was removed.
 func (e *Engine) leaveArchive(ctx context.Context, r *instance.Record, remove bool) error {
+	defer e.leaveBuckets(r)
 	dir := e.archiveDir(r.Name, r.Spec)
 	if dir == "" || !durable.Exists(dir) {
 		return nil

@@ -26,8 +26,8 @@ func (e *Engine) archiveDir(name string, spec instance.Spec) string {
 	switch {
 	case !levelOf(spec).Durable():
 		return ""
-	case len(spec.Archive) > 0:
-		return spec.Archive[0]
+	case spec.ArchiveDir() != "":
+		return spec.ArchiveDir()
 	}
 	return e.defaultArchive(name)
 }
@@ -66,8 +66,8 @@ func inRAM(dir string) error {
 }
 
 // beginArchive makes the first base of an instance that was just made, and has it belong to its
-// archive.
-func (e *Engine) beginArchive(ctx context.Context, i *instance.Instance) (err error) {
+// archive. buckets are those of its buckets that it did not have before, and must be able to use.
+func (e *Engine) beginArchive(ctx context.Context, i *instance.Instance, buckets []string) (err error) {
 	dir := e.archiveDir(i.Name, i.Spec)
 	if dir == "" {
 		return nil
@@ -80,7 +80,12 @@ func (e *Engine) beginArchive(ctx context.Context, i *instance.Instance) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	release, err := e.claimBuckets(ctx, a.Manifest.ID, buckets)
+	if err != nil {
+		return err
+	}
 	if err := a.Begin(ctx, i, e.Places.Keys(), ""); err != nil {
+		release()
 		return err
 	}
 	i.Archived = i.Durable
@@ -94,7 +99,7 @@ func (e *Engine) checkArchive(r *instance.Record) error {
 	m, err := durable.Read(dir)
 	switch {
 	case errors.Is(err, archive.ErrNoArchive):
-		return fmt.Errorf("recover instance %s: %w\nhint: ramaria up %s --archive DIR, where it is now", r.Name, err, r.Name)
+		return fmt.Errorf("recover instance %s: %w\nhint: ramaria up %s --archive DIR, where it is now%s", r.Name, err, r.Name, fromBucket(r))
 	case err == nil && r.Archived == nil:
 		return nil
 	case err != nil:

@@ -94,6 +94,8 @@ func (e *Engine) Status(name string) (InstanceListing, error) {
 	if dir := e.archiveDir(name, r.Spec); dir != "" {
 		if l.Durable, err = durable.Describe(dir, r.Spec); err != nil {
 			l.Warnings, err = append(l.Warnings, "its archive cannot be used: "+err.Error()), nil
+		} else {
+			l.Durable.Buckets, err = durable.Buckets(r, l.Durable.Position)
 		}
 	}
 	return l, err
@@ -112,9 +114,12 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 	if state.Phase == instance.Gone {
 		return l, nil
 	}
+	if state.Phase.Alive() || state.Phase == instance.Stopped {
+		l.Warnings = state.Warnings
+	}
 	if state.Phase.Alive() {
 		l.Confined, l.Unconfined = state.Confined, unconfined(r, state)
-		l.Warnings, l.SupervisorPID, l.ServerPID, l.ReadySeconds = state.Warnings, state.SupervisorPID, state.ServerPID, state.ReadySeconds
+		l.SupervisorPID, l.ServerPID, l.ReadySeconds = state.SupervisorPID, state.ServerPID, state.ReadySeconds
 	}
 	i, err := e.Registry.Open(r.Name)
 	if err != nil {

@@ -33,5 +33,5 @@ func (e *Engine) sweep(ctx context.Context, v volume.Volume) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(v.Sweep(ctx), images.Sweep(ctx), e.instances(v).Sweep(ctx))
+	return errors.Join(v.Sweep(ctx), images.Sweep(ctx), e.instances(v).Sweep(ctx), e.sweepDownloads())
 }

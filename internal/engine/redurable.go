@@ -62,7 +62,7 @@ func (e *Engine) changeDurability(ctx context.Context, q UpRequest, r *instance.
 	case !will:
 		err = e.endDurable(ctx, r, state, next)
 	case slices.ContainsFunc(diff, func(d Difference) bool { return d.Field == "archive" }):
-		err = e.moveArchive(q, r, next, diff)
+		err = e.moveArchive(ctx, q, r, next, diff)
 	default:
 		err = e.put(r, next)
 	}
@@ -122,8 +122,13 @@ func (e *Engine) makeDurable(ctx context.Context, r *instance.Record, next insta
 	if err := e.checkDurable(r.Name, next, own); err != nil {
 		return err
 	}
+	if !own {
+		if err := e.probeBuckets(ctx, next.Buckets()); err != nil {
+			return err
+		}
+	}
 	e.note("instance %s: making a base backup of its data in %s", r.Name, dir)
-	if err := e.beginArchive(ctx, i); err != nil {
+	if err := e.beginArchive(ctx, i, next.Buckets()); err != nil {
 		return fmt.Errorf("make instance %s durable: %w", r.Name, err)
 	}
 	r.Archived = i.Archived
@@ -165,11 +170,12 @@ func (e *Engine) endDurable(ctx context.Context, r *instance.Record, state insta
 		return err
 	}
 	now.Archived = nil
+	was := r.Spec
 	if err := e.put(now, next); err != nil {
 		return err
 	}
 	*r = *now
-	e.note("instance %s is not durable any more: a power cut takes its data. What was archived stays in %s", r.Name, dir)
+	e.note("instance %s is not durable any more: a power cut takes its data. What was archived stays in %s", r.Name, strings.Join(append([]string{dir}, was.Buckets()...), " and "))
 	return nil
 }
 
@@ -178,8 +184,9 @@ func oneLine(err error) string {
 	return strings.ReplaceAll(text, "\n", "; ")
 }
 
-// moveArchive takes over that the archive of an instance was moved to another directory.
-func (e *Engine) moveArchive(q UpRequest, r *instance.Record, next instance.Spec, diff []Difference) error {
+// moveArchive takes over that the archive of an instance was moved to another directory, or that other buckets are
+// to have copies of it.
+func (e *Engine) moveArchive(ctx context.Context, q UpRequest, r *instance.Record, next instance.Spec, diff []Difference) error {
 	i, err := e.Registry.Open(r.Name)
 	if err != nil && !errors.Is(err, instance.ErrGone) {
 		return err
@@ -197,6 +204,16 @@ func (e *Engine) moveArchive(q UpRequest, r *instance.Record, next instance.Spec
 	}
 	if err := inRAM(e.archiveDir(r.Name, next)); err != nil {
 		return RequestError{err}
+	}
+	var id archive.ID
+	if err := id.UnmarshalText([]byte(was.Archive)); err != nil {
+		return err
+	}
+	if _, err := e.claimBuckets(ctx, id, added(r.Spec, next)); err != nil {
+		return err
+	}
+	for _, url := range added(next, r.Spec) {
+		e.note("bucket %s gets nothing any more; what it has stays", url)
 	}
 	return e.put(r, next)
 }

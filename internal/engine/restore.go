@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -21,7 +22,8 @@ import (
 
 // RestoreRequest asks for a new instance with the data that a durable one had at some time.
 type RestoreRequest struct {
-	// Source is the name of an instance that is durable, or was and is gone, or the directory of an archive.
+	// Source is the name of an instance that is durable, or was and is gone, the directory of an archive, or the URL of
+	// a bucket with one.
 	Source string
 	// Until is where to end; the zero value is the end of the log.
 	Until durable.Until
@@ -34,7 +36,7 @@ type RestoreRequest struct {
 // Restored says what was restored.
 type Restored struct {
 	URL string
-	// Archive is the directory of the archive, and Instance the name of the instance that it is of.
+	// Archive is the directory of the archive, or the URL of the bucket, and Instance the name of the instance that it is of.
 	Archive, Instance string
 	durable.Recovered
 	// Took is how long it took until the instance answered.
@@ -60,16 +62,17 @@ func (e *Engine) Restore(ctx context.Context, q RestoreRequest) (out Restored, e
 	} else if !errors.Is(err, instance.ErrNotFound) {
 		return out, err
 	}
+	q.Spec.Archive = mergeArchive(nil, q.Spec.Archive)
 	r, err := e.prepareRestore(ctx, q, nil)
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, r.archive.Close()) }()
+	defer func() { err = errors.Join(err, r.close()) }()
 	i, err := r.make(ctx)
 	if err != nil {
 		return out, r.explain(err)
 	}
-	if err := r.archive.Close(); err != nil { // the supervisor opens it
+	if err := r.close(); err != nil { // the supervisor opens it
 		return out, e.unmake(ctx, i, err)
 	}
 	found := standOf(i)
@@ -81,7 +84,7 @@ func (e *Engine) Restore(ctx context.Context, q RestoreRequest) (out Restored, e
 	}
 	e.noteLogout(i)
 	return Restored{
-		URL: i.Endpoint.URL(), Archive: r.archive.Dir, Instance: r.archive.Manifest.Instance, Recovered: r.done, Took: time.Since(began), GoesOn: r.goesOn,
+		URL: i.Endpoint.URL(), Archive: r.origin, Instance: r.archive.Manifest.Instance, Recovered: r.done, Took: time.Since(began), GoesOn: r.goesOn,
 	}, nil
 }
 
@@ -89,8 +92,12 @@ func (e *Engine) Restore(ctx context.Context, q RestoreRequest) (out Restored, e
 type restoration struct {
 	e *Engine
 	// old is the record of the instance that is made again; nil for a new one.
-	old     *instance.Record
-	source  string
+	old    *instance.Record
+	source string
+	// origin is where the archive is: a directory, or the bucket of which it was downloaded for this alone.
+	// discard removes what was.
+	origin  string
+	discard func() error
 	until   durable.Until
 	archive *durable.Archive
 	kept    durable.Kept
@@ -106,19 +113,28 @@ type restoration struct {
 // prepareRestore finds everything out that there is to find out before anything is made.
 // old is the instance that is to be made again, nil for a new one.
 func (e *Engine) prepareRestore(ctx context.Context, q RestoreRequest, old *instance.Record) (_ *restoration, err error) {
-	dir, err := e.findArchive(q.Source)
-	if err != nil {
-		return nil, err
+	r := &restoration{e: e, old: old, source: q.Source, until: q.Until}
+	var dir string
+	if instance.IsBucket(q.Source) {
+		dir, r.discard, err = e.fetchArchive(ctx, &q, old)
+	} else {
+		dir, err = e.findArchive(q.Source)
 	}
-	r := &restoration{e: e, old: old, source: q.Source, until: q.Until, order: instance.Order{Name: q.New, Spec: q.Spec}}
-	if err := r.open(ctx, dir); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(r.explain(err), r.archive.Close())
+			err = errors.Join(r.explain(err), r.close())
 		}
 	}()
+	r.order, r.origin = instance.Order{Name: q.New, Spec: q.Spec}, dir
+	if filepath.Dir(dir) == e.downloadsDir() {
+		r.origin = q.Source
+	}
+	if err := r.open(ctx, dir); err != nil {
+		return nil, err
+	}
 	for _, step := range []func(context.Context) error{r.plan, r.specify, r.findServer, r.findVolume} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -127,10 +143,22 @@ func (e *Engine) prepareRestore(ctx context.Context, q RestoreRequest, old *inst
 	return r, nil
 }
 
+// close lets the archive go. It may be called twice.
+func (r *restoration) close() (err error) {
+	if r.archive != nil {
+		err = r.archive.Close()
+	}
+	if r.discard != nil {
+		err = errors.Join(err, r.discard())
+		r.discard = nil
+	}
+	return err
+}
+
 // findArchive is the directory of the archive that is called by the name of its instance, or by its own.
 func (e *Engine) findArchive(source string) (string, error) {
 	if strings.Contains(source, "://") {
-		return "", RequestError{fmt.Errorf("restore %s: the archive must be a directory\nhint: ramaria restore DIR --as NAME", source)}
+		return "", RequestError{fmt.Errorf("restore %s: an archive is in a directory or in a bucket\nhint: ramaria restore DIR --as NAME, ramaria restore s3://BUCKET/PREFIX --as NAME", source)}
 	}
 	if instance.CheckName(source) != nil {
 		return filepath.Abs(source)
@@ -158,9 +186,20 @@ func (e *Engine) findArchive(source string) (string, error) {
 
 // takenError says that there is an instance of the name already.
 func (e *Engine) takenError(q RestoreRequest, there *instance.Record) error {
-	dir, err := e.findArchive(q.Source)
-	if err != nil || !levelOf(there.Spec).Durable() || !sameDir(e.archiveDir(there.Name, there.Spec), dir) {
+	if !levelOf(there.Spec).Durable() {
 		return instance.TakenError(q.New)
+	}
+	var dir string
+	if instance.IsBucket(q.Source) {
+		if !slices.ContainsFunc(there.Spec.Buckets(), func(url string) bool { return sameBucket(url, q.Source) }) {
+			return instance.TakenError(q.New)
+		}
+		dir = shellQuote(q.Source)
+	} else {
+		var err error
+		if dir, err = e.findArchive(q.Source); err != nil || !sameDir(e.archiveDir(there.Name, there.Spec), dir) {
+			return instance.TakenError(q.New)
+		}
 	}
 	return fmt.Errorf("restore instance %s: %w by the instance itself\nhint: --as NEW puts another one beside it; ramaria down %s --rm removes it and leaves its archive, which ramaria restore %s --as %s --durable brings back",
 		q.New, instance.ErrTaken, q.New, dir, q.New)
@@ -207,11 +246,14 @@ func (r *restoration) open(ctx context.Context, dir string) (err error) {
 	if !levelOf(*spec).Durable() {
 		return nil
 	}
-	if len(spec.Archive) == 0 && a.Manifest.Instance == name && !sameDir(dir, r.e.defaultArchive(name)) {
-		spec.Archive = []string{dir} // it is this instance's, wherever it lies
+	if spec.ArchiveDir() == "" && a.Manifest.Instance == name && !sameDir(dir, r.e.defaultArchive(name)) && r.origin == dir {
+		spec.Archive = mergeArchive(spec.Archive, []string{dir}) // it is this instance's, wherever it lies
 	}
 	if !sameDir(dir, r.e.archiveDir(name, *spec)) {
-		return r.e.checkDurable(name, *spec, r.old != nil)
+		if err := r.e.checkDurable(name, *spec, r.old != nil); err != nil || r.old != nil {
+			return err
+		}
+		return r.e.probeBuckets(ctx, spec.Buckets())
 	}
 	if err := r.e.checkDurable(name, *spec, true); err != nil {
 		return err
@@ -224,6 +266,15 @@ func (r *restoration) open(ctx context.Context, dir string) (err error) {
 		return RequestError{fmt.Errorf("restore instance %s: %s is the archive of instance %s, and an archive goes on with one\nhint: --archive DIR, a new directory, begins another; without --durable none is needed", name, dir, user.Name)}
 	}
 	r.goesOn = true
+	if r.old != nil { // its supervisor has it for now
+		return nil
+	}
+	return r.lock(ctx)
+}
+
+// lock opens the archive to write to it.
+func (r *restoration) lock(ctx context.Context) (err error) {
+	dir := r.archive.Dir
 	if r.archive, err = durable.Open(ctx, dir); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		err = fmt.Errorf("%w\nhint: --archive DIR begins an archive where it can be written", err)
 	}
@@ -244,7 +295,7 @@ func (r *restoration) plan(context.Context) (err error) {
 }
 
 // specify completes what was asked for by what the archive says.
-func (r *restoration) specify(context.Context) (err error) {
+func (r *restoration) specify(ctx context.Context) (err error) {
 	if r.kept, err = r.archive.Made(); err != nil {
 		return err
 	}
@@ -257,7 +308,12 @@ func (r *restoration) specify(context.Context) (err error) {
 	spec.Set = set
 	spec.User, spec.Database = r.kept.Endpoint.User, r.kept.Endpoint.Database
 	spec.Confine = cmp.Or(spec.Confine, r.kept.Spec.Confine)
-	spec.Restored = &instance.Restored{Archive: r.archive.Dir}
+	spec.Restored = &instance.Restored{Archive: r.origin}
+	if r.goesOn {
+		if err := r.keepBuckets(ctx); err != nil {
+			return err
+		}
+	}
 	if r.goesOn && spec.PasswordFile == "" {
 		return nil // its account is the one of before
 	}
@@ -265,6 +321,26 @@ func (r *restoration) specify(context.Context) (err error) {
 		r.order.App, err = login(*spec)
 	}
 	r.kept.Endpoint.Login = r.order.App
+	return err
+}
+
+// keepBuckets has an instance that goes on with its archive go on with its buckets too, unless it is given others.
+func (r *restoration) keepBuckets(ctx context.Context) error {
+	spec := &r.order.Spec
+	if r.old == nil && len(spec.Buckets()) == 0 {
+		for _, url := range r.kept.Spec.Buckets() {
+			r.e.note("bucket %s gets the copy of its archive, as before", url)
+		}
+		spec.Archive = append(slices.Clone(spec.Archive), r.kept.Spec.Buckets()...)
+	}
+	known := append(r.kept.Spec.Buckets(), r.source)
+	var others []string
+	for _, url := range spec.Buckets() {
+		if !slices.ContainsFunc(known, func(k string) bool { return sameBucket(k, url) }) {
+			others = append(others, url)
+		}
+	}
+	_, err := r.e.claimBuckets(ctx, r.archive.Manifest.ID, others)
 	return err
 }
 
@@ -320,7 +396,11 @@ func (r *restoration) make(ctx context.Context) (_ *instance.Instance, err error
 	if err != nil {
 		return nil, err
 	}
-	if err := r.e.beginArchive(ctx, i); err != nil {
+	var buckets []string
+	if r.old == nil {
+		buckets = i.Spec.Buckets()
+	}
+	if err := r.e.beginArchive(ctx, i, buckets); err != nil {
 		return nil, r.e.unmake(ctx, i, err)
 	}
 	return i, nil
@@ -341,7 +421,7 @@ func (e *Engine) restoreAgain(ctx context.Context, old *instance.Record, o insta
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.archive.Close()) }()
+	defer func() { err = errors.Join(err, r.close()) }()
 	if i, err := e.Registry.Open(o.Name); err == nil {
 		r.order.Port = i.Endpoint.Port
 		if o.Spec.PasswordFile == old.Spec.PasswordFile {
@@ -350,6 +430,11 @@ func (e *Engine) restoreAgain(ctx context.Context, old *instance.Record, o insta
 	}
 	if err := e.clear(ctx, old); err != nil {
 		return nil, err
+	}
+	if r.goesOn {
+		if err := r.lock(ctx); err != nil {
+			return nil, err
+		}
 	}
 	i, err := r.make(ctx)
 	return i, r.explain(err)
@@ -366,7 +451,7 @@ func (r *restoration) fill(ctx context.Context, i *instance.Instance) (err error
 
 // explain says what can be restored instead of what cannot.
 func (r *restoration) explain(err error) error {
-	return explainRestore(err, r.source, fmt.Sprintf("ramaria restore %s --at-position %%s --as %s", r.source, r.order.Name))
+	return explainRestore(err, r.source, fmt.Sprintf("ramaria restore %s --at-position %%s --as %s", sourceWord(r.source), r.order.Name))
 }
 
 // explainRestore says of an error of a recovery from a source what can be done; command is a format with the

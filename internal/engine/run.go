@@ -55,7 +55,12 @@ func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Insta
 	if err != nil {
 		return found.explain(ctx, err)
 	}
-	defer func() { err = errors.Join(err, s.Kill()) }()
+	defer func() {
+		err = errors.Join(err, s.Kill())
+		for _, text := range s.Lacks() {
+			e.note("warning: %s", text)
+		}
+	}()
 	watched, stop := context.WithCancel(context.WithoutCancel(ctx))
 	watching := make(chan struct{})
 	go func() {
@@ -77,7 +82,8 @@ func (e *Engine) makeRun(ctx context.Context, o instance.Order, stdin io.Reader)
 	if !levelOf(o.Spec).Durable() {
 		return e.create(ctx, nil, o, stdin)
 	}
-	if len(o.Spec.Archive) == 0 {
+	o.Spec.Archive = mergeArchive(nil, o.Spec.Archive)
+	if o.Spec.ArchiveDir() == "" {
 		return nil, RequestError{errors.New("run with --durable: the instance goes with the run, and only its archive stays\nhint: --archive DIR says where, and the next run with it goes on with the data")}
 	}
 	dir := e.archiveDir(o.Name, o.Spec)
@@ -92,8 +98,25 @@ func (e *Engine) makeRun(ctx context.Context, o instance.Order, stdin io.Reader)
 	} else if user != nil {
 		return nil, RequestError{fmt.Errorf("run with --durable: %s is the archive of instance %s, and an archive goes on with one\nhint: --archive DIR, a new directory", dir, user.Name)}
 	}
+	if err := e.claimOfRun(ctx, dir, o.Spec); err != nil {
+		return nil, err
+	}
 	if len(o.Spec.From) > 0 {
 		e.note("the run goes on with the data in %s; --from is for a new archive", dir)
 	}
 	return e.recover(ctx, o)
+}
+
+// claimOfRun makes buckets that an archive did not have before its own.
+func (e *Engine) claimOfRun(ctx context.Context, dir string, spec instance.Spec) error {
+	a, err := durable.OpenReading(dir)
+	if err != nil {
+		return err
+	}
+	kept, err := a.Made()
+	if err != nil {
+		return err
+	}
+	_, err = e.claimBuckets(ctx, a.Manifest.ID, added(kept.Spec, spec))
+	return err
 }

@@ -36,7 +36,7 @@ func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v vo
 	w, _ := e.progress()
 	runtime.GOMAXPROCS(max(1, usableCPUs/cpusPerProc))
 	return supervisor.Start(ctx, i, e.instances(v), supervisor.Options{
-		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Outside: e.snapshots,
+		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Buckets: bucketsOf(i.Spec), Outside: e.snapshots,
 		Log: slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
 	})
 }

@@ -48,6 +48,7 @@ func (e *Engine) Up(ctx context.Context, q UpRequest) (*instance.Instance, error
 	}
 	created := i == nil
 	if created {
+		q.Spec.Archive = mergeArchive(nil, q.Spec.Archive)
 		if i, err = e.create(ctx, nil, instance.Order{Name: q.Name, Spec: q.Spec}, q.Stdin); err != nil {
 			return nil, err
 		}
@@ -91,6 +92,7 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 	if err != nil {
 		return nil, err
 	}
+	spec.Archive = mergeArchive(r.Spec.Archive, spec.Archive)
 	if diff := q.Options.Differences(r.Spec, spec); len(diff) > 0 && !q.Fresh {
 		if !onlyDurability(diff) {
 			return nil, RequestError{optionsDifferError(q, diff)}
@@ -192,11 +194,13 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 	if state.Phase == instance.Crashed {
 		e.note("instance %s was not shut down cleanly; its server recovers", i.Name)
 	}
+	tell := e.reachBuckets(ctx, i)
 	// Its parent does not matter: this process ends first.
 	told := e.tellStart(&i.Record)
 	_, err = supervisor.Spawn(ctx, i, e.superviseArgv(i.Name))
 	told()
 	if err == nil {
+		tell()
 		return nil
 	}
 	if created {

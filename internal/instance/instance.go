@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -45,8 +46,9 @@ type Spec struct {
 	// Confine is ConfineOff, or "" for a server that reaches its own files only.
 	Confine string `json:"confine,omitempty"`
 	// Durable is DurableCommit, or the time that may be lost ("1s"), or "" for an instance that is
-	// not durable. The rest is about durable instances: where their archives are, the first of them a
-	// directory, in how much time they are to be recovered, and how long what they were is kept.
+	// not durable. The rest is about durable instances: where their archive is, a directory, if it is not the
+	// usual one, and then the URLs of buckets that have copies of it; in how much time they are to be recovered,
+	// and how long what they were is kept.
 	Durable       string   `json:"durable,omitempty"`
 	Archive       []string `json:"archive,omitempty"`
 	RecoverWithin string   `json:"recover_within,omitempty"`
@@ -61,6 +63,31 @@ type Restored struct {
 	Archive string `json:"archive"`
 	At      string `json:"at"`
 }
+
+// ArchiveDir is the directory of the archive, "" for the usual one.
+func (s Spec) ArchiveDir() string {
+	if len(s.Archive) == 0 || IsBucket(s.Archive[0]) {
+		return ""
+	}
+	return s.Archive[0]
+}
+
+// Buckets are the URLs of the buckets that have copies of the archive.
+func (s Spec) Buckets() []string {
+	if s.ArchiveDir() == "" {
+		return s.Archive
+	}
+	return s.Archive[1:]
+}
+
+const (
+	bucketScheme = "s3:"
+	// NoBuckets stands for no bucket, where there were some.
+	NoBuckets = "s3:off"
+)
+
+// IsBucket reports whether the place of an archive is a bucket, and no directory.
+func IsBucket(where string) bool { return strings.HasPrefix(where, bucketScheme) }
 
 // DurableCommit is the value of --durable by which no acknowledged commit is lost.
 const DurableCommit = "commit"
@@ -173,6 +200,9 @@ const lockName = "lock"
 
 func (r *Record) tmpDir() string   { return filepath.Join(r.Dir, "tmp") }
 func (r *Record) madePath() string { return filepath.Join(r.Dir, "instance.json") }
+
+// BucketsPath is where the supervisor says how far its buckets are behind.
+func (r *Record) BucketsPath() string { return filepath.Join(r.Dir, "buckets.json") }
 
 // SupervisorLog is where a detached supervisor says what goes wrong.
 func (r *Record) SupervisorLog() string { return filepath.Join(r.Dir, "supervisor.log") }

@@ -38,6 +38,7 @@ func (s *Supervisor) openArchive(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, a.Close())
 	}
+	s.openBuckets()
 	return nil
 }
 
@@ -65,13 +66,16 @@ func (s *Supervisor) serveArchive() error {
 	return nil
 }
 
-// stopArchive archives what a server that has ended wrote last, and lets the archive go.
-func (s *Supervisor) stopArchive(ctx context.Context) error {
+// stopArchive archives what a server that has ended wrote last, and lets the archive go. Its buckets get what it
+// has, within a time, until ctx ends.
+func (s *Supervisor) stopArchive(ctx context.Context, patience time.Duration) error {
 	if s.keeper == nil {
 		return nil
 	}
 	s.logs.Remove(archiveConsumer)
-	err := errors.Join(s.keeper.Stop(ctx), s.keeper.Close())
+	err := s.keeper.Stop(context.WithoutCancel(ctx))
+	s.lacks = s.closeBuckets(ctx, patience)
+	err = errors.Join(err, s.keeper.Close())
 	s.keeper = nil
 	return err
 }

@@ -143,6 +143,9 @@ func (w *watch) promiseWarnings() (list []string) {
 	if st := w.standing.Load(); st != nil {
 		list = append(list, st.Warnings...)
 	}
+	if texts := w.bucketWarnings.Load(); texts != nil {
+		list = append(list, *texts...)
+	}
 	return list
 }
 

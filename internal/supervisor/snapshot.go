@@ -329,6 +329,9 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		if promise, err = durable.Describe(s.archiveDir, i.Spec); err != nil {
 			return client.Status{}, err
 		}
+		if promise.Buckets, err = durable.Buckets(&i.Record, promise.Position); err != nil {
+			return client.Status{}, err
+		}
 	}
 	return client.Status{
 		Name: i.Name, Phase: string(st.Phase), Since: st.Since, Reason: st.Reason, Warnings: st.Warnings, ReadySeconds: st.ReadySeconds,

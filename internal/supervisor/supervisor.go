@@ -41,6 +41,8 @@ type Supervisor struct {
 	// archiveDir is the archive's directory, "" for an instance that is not durable.
 	archiveDir string
 	outside    func() (volume.Target, error)
+	// buckets get copies of the archive.
+	buckets []Bucket
 
 	lock   *sys.FileLock
 	listen net.Listener
@@ -61,6 +63,12 @@ type Supervisor struct {
 	proc *server.Process
 	// keeper follows the log into the archive; nil for an instance that is not durable.
 	keeper *durable.Keeper
+	// mirrors are at work on its buckets; nil if it has none.
+	mirrors *mirrors
+	// lacks says what these lack at the end.
+	lacks []string
+	// bucketWarnings are what there is to say of them, as the watch of buckets last found it.
+	bucketWarnings atomic.Pointer[[]string]
 	// standing is how its archive stands, as the archivist last found it.
 	standing atomic.Pointer[standing]
 	// basing is held while a base backup is made.
@@ -83,6 +91,8 @@ type Options struct {
 	// for snapshots that the volume has no room for.
 	Archive string
 	Outside func() (volume.Target, error)
+	// Buckets get copies of the archive.
+	Buckets []Bucket
 }
 
 // ErrRunning says that the instance has a supervisor already.
@@ -93,7 +103,7 @@ var ErrRunning = errors.New("the instance is running already")
 // is that of the volume in which the instance lies.
 func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o Options) (_ *Supervisor, err error) {
 	s := &Supervisor{
-		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys, archiveDir: o.Archive, outside: o.Outside,
+		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys, archiveDir: o.Archive, outside: o.Outside, buckets: o.Buckets,
 		tasks: make(chan task), over: make(chan struct{}),
 	}
 	s.lock, err = sys.TryLock(i.LockPath(), sys.Exclusive)
@@ -156,7 +166,7 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 	err := s.enter(instance.State{Phase: phase, Reason: cause.Error()})
 	s.closePool()
 	s.closeDB()
-	return errors.Join(err, s.stopArchive(context.WithoutCancel(ctx)), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
+	return errors.Join(err, s.stopArchive(context.WithoutCancel(ctx), 0), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
 }
 
 // Run watches the instance, and serves its API, until ctx ends or its server does. It
@@ -167,6 +177,9 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	go func() { served <- api.Serve(serving, s.listen, api.Handler(s, s.log), s.log) }()
 	if s.keeper != nil {
 		s.behind.Go(func() { s.archivist(serving) })
+	}
+	if s.mirrors != nil {
+		s.behind.Go(func() { s.watchBuckets(serving) })
 	}
 	s.look(ctx)
 	close(s.over) // requests that wait for their turn are told
@@ -221,7 +234,7 @@ func (s *Supervisor) Ended() bool {
 func (s *Supervisor) Stop(ctx context.Context) error {
 	select {
 	case <-s.proc.Done():
-		return s.ended()
+		return s.ended(ctx)
 	default:
 	}
 	if err := s.enter(instance.State{Phase: instance.Stopping, SupervisorPID: os.Getpid(), ServerPID: s.proc.PID()}); err != nil {
@@ -233,24 +246,32 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 		s.killedFor = "the log could not be archived when it was to stop: its server was killed, and recovers at its next start"
 		s.log.Warn(s.killedFor)
 		s.proc.Kill()
-		return s.ended()
+		return s.ended(ctx)
 	}
 	if s.keeper == nil {
 		s.closeDB() // the clean shutdown waits for no connection, our own least of all
 	}
-	return errors.Join(s.proc.Stop(ctx), s.ended())
+	return errors.Join(s.proc.Stop(ctx), s.ended(ctx))
 }
 
-// Kill ends the server at once, for an instance that goes with it.
+// Kill ends the server at once, for an instance that goes with it. Its archive stays: buckets get what that has,
+// within a time.
 func (s *Supervisor) Kill() error {
 	s.closePool()
 	s.proc.Kill()
 	s.closeDB()
-	return errors.Join(s.stopArchive(context.Background()), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
+	patience := removalPatience
+	if s.inst.Passing { // of a run, whose machine may go with it
+		patience = uploadPatience
+	}
+	return errors.Join(s.stopArchive(context.Background(), patience), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
 }
 
-// ended notes how the server ended and lets go of the instance.
-func (s *Supervisor) ended() error {
+// Lacks says after the end what the buckets lack.
+func (s *Supervisor) Lacks() []string { return s.lacks }
+
+// ended notes how the server ended and lets go of the instance. Uploads are waited for, for a time, until ctx ends.
+func (s *Supervisor) ended(ctx context.Context) error {
 	st := instance.State{Phase: instance.Stopped}
 	if err := s.proc.Exit(); err != nil {
 		st.Phase = instance.Crashed
@@ -262,7 +283,8 @@ func (s *Supervisor) ended() error {
 	}
 	s.closePool()
 	s.closeDB()
-	err := s.stopArchive(context.Background())
+	err := s.stopArchive(ctx, uploadPatience)
+	st.Warnings = s.lacks
 	if err != nil {
 		s.log.Error("the archive lacks the end of the log", "error", err) // the next start archives it
 	}
