@@ -128,7 +128,7 @@ var Packages = []Package{
 	{Path: "internal/fixture", Least: 20},
 	{Path: "internal/bench/runner", Least: 120, Needed: []string{`TestThrottleAsOrdinaryUser`}},
 	{Path: "internal/api", Race: true, Least: 100},
-	{Path: "internal/engine", Race: true, Least: 5},
+	{Path: "internal/engine", Race: true, Least: 6},
 	{Path: "internal/cli", Least: 22},
 	{Path: "internal/host", Least: 45},
 	{Path: "internal/memo", Least: 7},

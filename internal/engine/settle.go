@@ -39,23 +39,22 @@ func (e *Engine) settle(ctx context.Context, r *instance.Record, s instance.Stat
 	return s, nil
 }
 
-// tellStart notes what an instance waits for that is being started, until the function is called that it returns.
+// tellStart notes what an instance waits for that is being started, and now and then that it does, until the
+// function is called that it returns.
 func (e *Engine) tellStart(r *instance.Record) (over func()) {
 	done, told := make(chan struct{}), make(chan struct{})
+	began := time.Now()
+	t := &startTold{e: e, r: r, began: began, again: began.Add(settleAgain)}
 	go func() {
 		defer close(told)
 		ticks := time.NewTicker(settleFirst)
 		defer ticks.Stop()
-		var said []string
 		for {
 			select {
 			case <-done:
 				return
-			case <-ticks.C:
-			}
-			if s, err := r.State(); err == nil && s.Phase == instance.Starting && !slices.Equal(s.Warnings, said) {
-				said = s.Warnings
-				e.noteWarnings(r, s)
+			case now := <-ticks.C:
+				t.look(now)
 			}
 		}
 	}()
@@ -63,6 +62,29 @@ func (e *Engine) tellStart(r *instance.Record) (over func()) {
 		close(done)
 		<-told
 	}
+}
+
+// startTold is what was told of a start.
+type startTold struct {
+	e        *Engine
+	r        *instance.Record
+	warnings []string
+	// began is when the start began, and again when something is to be said even if there is no news.
+	began, again time.Time
+}
+
+func (t *startTold) look(now time.Time) {
+	s, err := t.r.State()
+	switch {
+	case err == nil && s.Phase == instance.Starting && !slices.Equal(s.Warnings, t.warnings):
+		t.warnings = s.Warnings
+		t.e.noteWarnings(t.r, s)
+	case now.Before(t.again):
+		return
+	default:
+		t.e.note("instance %s: its server does not answer yet, after %s\nhint: ramaria logs %[1]s shows what it does", t.r.Name, now.Sub(t.began).Round(time.Second))
+	}
+	t.again = now.Add(settleAgain)
 }
 
 func (e *Engine) noteWarnings(r *instance.Record, s instance.State) {

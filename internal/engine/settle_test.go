@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -80,5 +82,33 @@ func TestUpWaits(t *testing.T) {
 	defer cancel()
 	if _, err := e.existing(ctx, UpRequest{Name: "shop", Spec: instance.Spec{Volume: "disk"}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while it stops: %v", err)
+	}
+}
+
+// TestStartIsTold: a start that takes long says so, and what it waits for.
+func TestStartIsTold(t *testing.T) {
+	heard := &notes{}
+	r := &instance.Record{Name: "shop", Dir: t.TempDir()}
+	supervisor, err := sys.TryLock(r.LockPath(), sys.Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer supervisor.Unlock()
+	began := time.Now()
+	told := &startTold{e: &Engine{Listener: heard}, r: r, began: began, again: began.Add(settleAgain)}
+	for second := range 40 {
+		s := instance.State{Phase: instance.Starting}
+		if second >= 15 {
+			s.Warnings = []string{"it waits for room"}
+		}
+		if err := r.SaveState(s); err != nil {
+			t.Fatal(err)
+		}
+		told.look(began.Add(time.Duration(second) * time.Second))
+	}
+	const slow = "instance shop: its server does not answer yet, after %ss\nhint: ramaria logs shop shows what it does"
+	want := []string{strings.Replace(slow, "%s", "10", 1), "instance shop: it waits for room", strings.Replace(slow, "%s", "25", 1), strings.Replace(slow, "%s", "35", 1)}
+	if diff := cmp.Diff(want, heard.text); diff != "" {
+		t.Error(diff)
 	}
 }
