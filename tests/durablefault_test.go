@@ -311,26 +311,34 @@ func TestDurableDamage(t *testing.T) {
 	for n := range 20 {
 		d.send(fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (1, %d)", n)).comes(t, "a commit")
 	}
-	d.lose(t)
 	segment := filepath.Join(d.archive, "log", "000001", "000000000001.segment")
-	b, err := os.ReadFile(segment)
-	if err != nil {
-		t.Fatal(err)
+	flip := func() {
+		t.Helper()
+		f, err := os.OpenFile(segment, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 1)
+		_, rerr := f.ReadAt(b, 6*4096+100)
+		b[0] ^= 8
+		_, werr := f.WriteAt(b, 6*4096+100)
+		if err := errors.Join(rerr, werr, f.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	b[6*4096+100] ^= 8
-	if err := os.WriteFile(segment, b, 0o600); err != nil {
-		t.Fatal(err)
+	flip()
+	if _, talk, err := d.try("backup", "verify", durableName); err == nil || !strings.Contains(talk, "damaged") {
+		t.Errorf("verify of a damaged archive: %v: %s", err, talk)
 	}
+	d.warns(t, "the last verification of the archive failed: ")
+	d.lose(t)
 	for range 2 { // also the second time: it is not another instance then
 		_, talk, err := d.try("up", durableName)
 		if err == nil || !strings.Contains(talk, "damaged") || !strings.Contains(talk, "000000000001.segment") || !strings.Contains(talk, "hint:") {
 			t.Errorf("up with a damaged archive: %v: %s", err, talk)
 		}
 	}
-	b[6*4096+100] ^= 8
-	if err := os.WriteFile(segment, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	flip()
 	d.open(t, d.ramaria("up", durableName))
 	d.reads(t, "SELECT COUNT(*) FROM ack", "20")
 }

@@ -34,8 +34,8 @@ type archivist struct {
 	began  time.Time
 	// low says that the archive's file system lacks room.
 	low bool
-	// base, verify and room are about the attempts at each.
-	base, verify, room attempt
+	// base and room are about the attempts at each.
+	base, room attempt
 	// used is what the archive took, in bytes, when it was measured.
 	used     int64
 	measured time.Time
@@ -108,11 +108,19 @@ func (a *archivist) look(ctx context.Context) error {
 	switch {
 	case a.keeper.Due() && a.base.may(basePause) && (r.RoomForBase || !a.low):
 		return a.backup(ctx)
-	case a.keeper.VerifyDue(verifyEvery) && a.verify.may(verifyPause):
+	case a.keeper.VerifyDue(verifyEvery) && a.verification().may(verifyPause):
 		_, err := a.VerifyBackups(ctx)
-		return a.verify.did(err)
+		return err
 	}
 	return nil
+}
+
+// verification is the last attempt at a comparison, whoever asked for it.
+func (s *Supervisor) verification() *attempt {
+	if v := s.verified.Load(); v != nil {
+		return v
+	}
+	return &attempt{}
 }
 
 // backup makes a base, and prunes.
@@ -171,9 +179,10 @@ func (a *archivist) stand() (durable.Report, error) {
 		}
 		a.measured = time.Now()
 	}
+	v := a.verification()
 	a.standing.Store(&standing{
 		Report: r, Room: fs.Avail, Used: a.used, Warnings: a.warnings(r, fs),
-		BaseFailed: a.base.err != nil && a.base.at.After(r.Newest.Time), VerifyFailed: a.verify.err != nil && a.verify.at.After(r.Verified),
+		BaseFailed: a.base.err != nil && a.base.at.After(r.Newest.Time), VerifyFailed: v.err != nil && v.at.After(r.Verified),
 	})
 	return r, nil
 }
@@ -197,7 +206,7 @@ func (a *archivist) warnings(r durable.Report, fs sys.FS) (list []string) {
 	if e := a.base; e.err != nil && e.at.After(r.Newest.Time) {
 		say("the last base backup failed: %s", oneLine(e.err))
 	}
-	if e := a.verify; e.err != nil && e.at.After(r.Verified) {
+	if e := a.verification(); e.err != nil && e.at.After(r.Verified) {
 		say("the last verification of the archive failed: %s", oneLine(e.err))
 	}
 	var since []archive.Breach

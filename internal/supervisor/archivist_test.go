@@ -30,8 +30,11 @@ func TestArchiveWarnings(t *testing.T) {
 		{"slow by its data alone", "commit", func(_ *archivist, r *durable.Report) { r.Recovery, r.DataAlone = 40*time.Second, true }, []string{"the data alone takes that to restore\nhint: ramaria up shop --recover-within TIME"}},
 		{"a base failed", "commit", func(a *archivist, _ *durable.Report) { a.base = failed }, []string{"the last base backup failed: write base 2: no space left on device"}},
 		{"a base failed, and one was made after it", "commit", func(a *archivist, r *durable.Report) { a.base, r.Newest.Time = failed, began.Add(2*time.Minute) }, nil},
-		{"a verification failed", "commit", func(a *archivist, _ *durable.Report) { a.verify = failed }, []string{"the last verification of the archive failed: "}},
-		{"a verification failed, and one did not", "commit", func(a *archivist, r *durable.Report) { a.verify, r.Verified = failed, began.Add(2*time.Minute) }, nil},
+		{"a verification failed", "commit", func(a *archivist, _ *durable.Report) { a.verified.Store(&failed) }, []string{"the last verification of the archive failed: "}},
+		{"a verification failed, and one did not", "commit", func(a *archivist, r *durable.Report) {
+			a.verified.Store(&failed)
+			r.Verified = began.Add(2 * time.Minute)
+		}, nil},
 		{"breaches", "commit", func(_ *archivist, r *durable.Report) {
 			r.Breaches = []archive.Breach{{From: began.Add(-2 * time.Hour), To: began.Add(-time.Hour), What: "of the run before"}, {From: began, To: began.Add(time.Second), What: "x = 0"}}
 		}, []string{": x = 0; a base backup follows"}},

@@ -150,6 +150,16 @@ func (s *Supervisor) Backup(ctx context.Context) (client.Backup, error) {
 
 // VerifyBackups implements api.Instance.
 func (s *Supervisor) VerifyBackups(ctx context.Context) (client.Verification, error) {
+	v, err := s.verifyBackups(ctx)
+	if ctx.Err() == nil && s.keeper != nil {
+		var done attempt
+		_ = done.did(err)
+		s.verified.Store(&done)
+	}
+	return v, err
+}
+
+func (s *Supervisor) verifyBackups(ctx context.Context) (client.Verification, error) {
 	done, _, err := s.snapshotOf(ctx, "a comparison with the archive", true)
 	if err != nil {
 		return client.Verification{}, fmt.Errorf("verify the archive of instance %s: %w", s.inst.Name, err)

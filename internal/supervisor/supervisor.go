@@ -53,6 +53,8 @@ type Supervisor struct {
 	// behind are the removals that outlive a request.
 	behind   sync.WaitGroup
 	counters counters
+	// verified is the last attempt at comparing the instance with its archive, nil for none yet.
+	verified atomic.Pointer[attempt]
 	// pool has the templates and leases; nil while no server runs.
 	pool atomic.Pointer[pool.Pool]
 	// logs are those who read the server's binary log, which is kept for the slowest of them.
