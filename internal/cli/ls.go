@@ -201,6 +201,9 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func (a *app) statusHint(l engine.InstanceListing) string {
 	switch l.Phase {
 	case instance.Crashed:
+		if l.Durable != nil {
+			return fmt.Sprintf("ramaria up %s recovers it; ramaria logs %s has the log; ramaria restore %s --as NEW starts another instance with all that its archive has", l.Name, l.Name, l.Name)
+		}
 		return fmt.Sprintf("ramaria up %s recovers it; ramaria up %s --fresh starts again from the clean image; ramaria logs %s has the log", l.Name, l.Name, l.Name)
 	case instance.Gone:
 		if l.Durable != nil {

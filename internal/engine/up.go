@@ -208,6 +208,8 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 	}
 	switch {
 	case ctx.Err() != nil || strings.Contains(err.Error(), "\nhint: "):
+	case levelOf(i.Spec).Durable(): // nothing is to be thrown away
+		err = fmt.Errorf("%w\nhint: ramaria logs %s has the server's log; ramaria restore %s --as NEW starts another instance with all that its archive has", err, i.Name, i.Name)
 	case state.Phase == instance.Crashed:
 		err = fmt.Errorf("%w\nhint: its data did not survive the crash; ramaria up %s --fresh starts again from the clean image", err, i.Name)
 	default:
