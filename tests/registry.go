@@ -105,7 +105,7 @@ var Packages = []Package{
 	}},
 	{Path: "internal/image", Race: true, Least: 60},
 	{Path: "internal/instance", Least: 33},
-	{Path: "internal/supervisor", Race: true, Least: 10, Needed: []string{`TestSnapshotOutside(/.*)?`}},
+	{Path: "internal/supervisor", Race: true, Least: 11, Needed: []string{`TestSnapshotOutside(/.*)?`}},
 	{Path: "internal/binlog", Least: 100, Needed: []string{`Test.*`}},
 	{Path: "internal/archive", Least: 13, Needed: []string{`Test.*`}},
 	{Path: "internal/basebackup", Race: true, Least: 20, Needed: []string{`Test.*`}},

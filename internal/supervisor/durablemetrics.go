@@ -3,6 +3,8 @@ package supervisor
 import (
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/durable"
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/metrics"
 )
 
@@ -22,6 +24,9 @@ func (s *Supervisor) writeDurableMetrics(w metrics.Writer) error {
 	w.Gauge("ramaria_durable_lag_seconds", "How long at most the oldest of that has waited.", waited.Seconds())
 	w.Gauge("ramaria_durable_stuck", "1 while the log cannot be archived: commits wait, unless an interval may be lost.", truth(k.Trouble() != nil))
 	w.Counter("ramaria_durable_base_backups_total", "Base backups that were made.", float64(s.counters.bases.Load()))
+	if err := writeBucketMetrics(w, &s.inst.Record); err != nil {
+		return err
+	}
 	st := s.standing.Load()
 	if st == nil { // the archivist has yet to look
 		return nil
@@ -37,6 +42,23 @@ func (s *Supervisor) writeDurableMetrics(w metrics.Writer) error {
 	w.Gauge("ramaria_durable_archive_free_bytes", "What can still be written to the archive.", float64(st.Room))
 	w.Gauge("ramaria_durable_archive_used_bytes", "What the archive takes on its disk; measured once a minute.", float64(st.Used))
 	w.Counter("ramaria_durable_breaches_total", "How often the server was set so that commits could be lost.", float64(st.Breached))
+	return nil
+}
+
+// writeBucketMetrics writes how far copies of the archive are behind it.
+func writeBucketMetrics(w metrics.Writer, r *instance.Record) error {
+	list, err := durable.Buckets(r, "")
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	w.Head("ramaria_durable_bucket_lag_seconds", "gauge", "How long the oldest of what a bucket lacks has waited.")
+	for _, b := range list {
+		w.Sample("ramaria_durable_bucket_lag_seconds", b.LagSeconds, metrics.Label("bucket", b.URL))
+	}
+	w.Head("ramaria_durable_bucket_failed", "gauge", "1 if the last attempt at a bucket has failed.")
+	for _, b := range list {
+		w.Sample("ramaria_durable_bucket_failed", truth(b.Error != ""), metrics.Label("bucket", b.URL))
+	}
 	return nil
 }
 
