@@ -17,6 +17,8 @@ import (
 
 const (
 	manifestName = "manifest.json"
+	// ManifestNew is a manifest in the making.
+	ManifestNew = manifestName + newSuffix
 	// manifestMagic is followed by the version of the format, a space, and a checksum.
 	manifestMagic   = "ramaria archive "
 	manifestVersion = "1"
@@ -156,6 +158,15 @@ func ReadManifest(d Disk) (*Manifest, error) {
 	return ParseManifest(text)
 }
 
+// SettledManifest is ReadManifest for a writer, who acts on what it says: that lasts. The one before may have
+// been killed when the manifest had its name, and before that lasted.
+func SettledManifest(d Disk) (*Manifest, error) {
+	if err := d.SyncDir("."); err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	return ReadManifest(d)
+}
+
 func readAll(f File) ([]byte, error) {
 	size, err := f.Size()
 	if err != nil {
@@ -260,7 +271,7 @@ func (m *Manifest) Write(d Disk) error {
 
 // RemoveManifest ends an archive: what else is there belongs together no more.
 func RemoveManifest(d Disk) error {
-	for _, name := range []string{manifestName + newSuffix, manifestName} {
+	for _, name := range []string{ManifestNew, manifestName} {
 		if err := d.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove manifest: %w", err)
 		}

@@ -85,7 +85,7 @@ func Open(ctx context.Context, dir string) (_ *Archive, err error) {
 	if d.Home, err = os.Stat(dir); err != nil {
 		return nil, errors.Join(explain(dir, err), lock.Unlock())
 	}
-	m, err := archive.ReadManifest(d)
+	m, err := archive.SettledManifest(d)
 	if err != nil {
 		return nil, errors.Join(explain(dir, err), lock.Unlock())
 	}
@@ -170,7 +170,7 @@ func Remove(ctx context.Context, dir string) (err error) {
 // leftover reports whether a name is one of an archive that never got its manifest.
 func leftover(name string) bool {
 	switch name {
-	case lockName, madeName, madeName + ".new", "base", "log":
+	case lockName, madeName, madeName + ".new", archive.ManifestNew, "base", "log":
 		return true
 	}
 	return false

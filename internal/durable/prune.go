@@ -32,6 +32,15 @@ func (a *Archive) prune(keep []archive.Base) (out Pruned, err error) {
 	if len(keep) == 0 {
 		return out, nil
 	}
+	// What is kept must be good for something before anything else is given up.
+	var indexes []*basebackup.Index
+	for _, b := range keep {
+		x, err := basebackup.ReadIndex(a.Disk, a.Manifest.ID, b.ID)
+		if err != nil {
+			return out, fmt.Errorf("prune the archive: %w", err)
+		}
+		indexes = append(indexes, x)
+	}
 	before := a.Manifest
 	oldest := keep[0].Epoch
 	gone := func(e archive.Epoch) bool { return e.Number < oldest }
@@ -45,14 +54,6 @@ func (a *Archive) prune(keep []archive.Base) (out Pruned, err error) {
 		}
 	}
 	out = Pruned{Bases: len(before.Bases) - len(a.Manifest.Bases), Epochs: len(before.Epochs) - len(a.Manifest.Epochs)}
-	var indexes []*basebackup.Index
-	for _, b := range a.Manifest.Bases {
-		x, err := basebackup.ReadIndex(a.Disk, a.Manifest.ID, b.ID)
-		if err != nil {
-			return out, fmt.Errorf("prune the archive: %w", err)
-		}
-		indexes = append(indexes, x)
-	}
 	if err := basebackup.Remove(a.Disk, indexes); err != nil {
 		return out, fmt.Errorf("prune the archive: %w", err)
 	}
