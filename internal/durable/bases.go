@@ -1,6 +1,8 @@
 package durable
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,12 +29,44 @@ func (k *Keeper) NextBase() BaseOrder {
 	return o
 }
 
-// AddBase has the manifest know a base that lasts, of the epoch that goes on.
+// awaitPatience is how long a base may wait for the log, beyond what commits may.
+const awaitPatience = 10 * time.Second
+
+// Await waits until the archive has all that the log has now, as a base does that was taken before.
+func (k *Keeper) Await(ctx context.Context) error {
+	_, interval := k.Instance.Spec.Durability()
+	limited, cancel := context.WithTimeout(ctx, interval+awaitPatience)
+	defer cancel()
+	at, err := k.Written()
+	if err != nil {
+		return err
+	}
+	for k.Shipped().Before(at) {
+		if err := k.Lost(); err != nil {
+			return err
+		}
+		select {
+		case <-limited.Done():
+			return errors.Join(fmt.Errorf("wait for the log to be archived up to %s: it is up to %s", at, k.Shipped()), k.Trouble(), ctx.Err())
+		case <-time.After(awaitPause):
+		}
+	}
+	return nil
+}
+
+// awaitPause is the pause between two looks of Await.
+const awaitPause = 5 * time.Millisecond
+
+// AddBase has the manifest know a base that lasts, of the epoch that goes on. The log must have all that the base
+// has: nothing leads from an older base to what comes after a gap, and no recovery to a base behind the end.
 func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
 	if !k.ship.Still() { // then the position is one in another log
 		return b, fmt.Errorf("add a base: %w", shipper.ErrRemoved)
+	}
+	if end := k.ship.Shipped(); end.Before(b.At) {
+		return b, fmt.Errorf("add a base at %s: the log is archived up to %s", b.At, end)
 	}
 	total, known := k.log.TotalAt(b.At)
 	if !known {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -51,13 +52,12 @@ func (s *Supervisor) notDurable(what string) error {
 }
 
 // snapshotOf takes a snapshot for a base backup, log included, and has another process work on it: that
-// is long, and must not be in the way of commits.
+// is long, and must not be in the way of commits. Its caller has locked basing, until the manifest knows of the
+// base: pruning removes what that does not name, and the next base would have the same number.
 func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (done BaseDone, cost client.Snapshot, err error) {
 	if s.keeper == nil {
 		return done, cost, s.notDurable("make " + what)
 	}
-	s.basing.Lock()
-	defer s.basing.Unlock()
 	to, dir, err := s.snapshotPlace(ctx, what)
 	if err != nil {
 		return done, cost, err
@@ -76,6 +76,9 @@ func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (
 		return done, cost, err
 	}
 	order.Time = time.Now()
+	if err := s.keeper.Await(ctx); err != nil { // the snapshot has commits that the archive may lack
+		return done, cost, err
+	}
 	done, err = s.runBase(ctx, order)
 	return done, cost, err
 }
@@ -113,8 +116,11 @@ func (s *Supervisor) runBase(ctx context.Context, o BaseOrder) (done BaseDone, e
 	cmd.Stdin = bytes.NewReader(text)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	// Its server ends with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// It ends with this process, and its server with it: the next supervisor makes a base of the same number. The
+	// parent-death signal comes when the thread that forked ends.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = baseGrace
 	err = cmd.Start()
@@ -134,6 +140,8 @@ func (s *Supervisor) runBase(ctx context.Context, o BaseOrder) (done BaseDone, e
 
 // Backup implements api.Instance.
 func (s *Supervisor) Backup(ctx context.Context) (client.Backup, error) {
+	s.basing.Lock()
+	defer s.basing.Unlock()
 	done, cost, err := s.snapshotOf(ctx, "a base backup", false)
 	if err != nil {
 		return client.Backup{}, fmt.Errorf("back up instance %s: %w", s.inst.Name, err)
@@ -160,6 +168,8 @@ func (s *Supervisor) VerifyBackups(ctx context.Context) (client.Verification, er
 }
 
 func (s *Supervisor) verifyBackups(ctx context.Context) (client.Verification, error) {
+	s.basing.Lock()
+	defer s.basing.Unlock()
 	done, _, err := s.snapshotOf(ctx, "a comparison with the archive", true)
 	if err != nil {
 		return client.Verification{}, fmt.Errorf("verify the archive of instance %s: %w", s.inst.Name, err)
