@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -477,6 +478,12 @@ func TestDurableResetMaster(t *testing.T) {
 		}
 		if after != nil {
 			t.Errorf("no commit after %s: %v", reset, after)
+		}
+		var made instance.Made
+		if err := instance.ReadJSON(filepath.Join(d.instanceDir(d.kind, durableName), "instance.json"), &made); err != nil {
+			t.Error(err)
+		} else if made.Durable.Epoch == d.made.Durable.Epoch || made.Durable.Boot != d.made.Durable.Boot {
+			t.Errorf("after %s it belongs to %+v, and before to %+v", reset, made.Durable, d.made.Durable)
 		}
 		d.lose(t)
 		d.open(t, d.ramaria("up", durableName))

@@ -178,10 +178,14 @@ func (a *acks) take(ctx context.Context, r *semisync.Replica, from string) error
 	}
 	a.drop() // one that ends, or has ended
 	a.now, a.from = r, from
-	if a.offset > 0 {
-		return r.Ack(a.file, uint64(a.offset))
+	if a.offset == 0 || !a.still() { // the log may have been begun again while the connection was made
+		return nil
 	}
-	return nil
+	err := r.Ack(a.file, uint64(a.offset))
+	if err != nil {
+		a.drop()
+	}
+	return err
 }
 
 // renew has the connection made again.

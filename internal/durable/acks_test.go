@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/semisync"
 )
 
 // TestNothingWaitsForConnection: a server that takes a connection and then says nothing holds up neither what is
@@ -48,4 +50,17 @@ func TestNothingWaitsForConnection(t *testing.T) {
 	at("the start of another file", func() { _ = a.Start("binlog.000002") })
 	at("renew", a.renew)
 	at("close", a.close)
+}
+
+// TestNothingIsSaidOfAnotherLog: a connection that comes when the log was begun again hears nothing of the one before:
+// its files have the same names.
+func TestNothingIsSaidOfAnotherLog(t *testing.T) {
+	a := &acks{still: func() bool { return false }}
+	a.again = make(chan struct{}, 1)
+	if err := a.Ack("binlog.000001", 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.take(t.Context(), &semisync.Replica{}, "binlog.000001"); err != nil { // one that cannot write
+		t.Error(err)
+	}
 }

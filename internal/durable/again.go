@@ -25,9 +25,11 @@ func (k *Keeper) BeginAgain(ctx context.Context, keys string, from time.Time) er
 	if err := k.log.Close(); err != nil {
 		k.Log.Warn("cannot close the log of the epoch before", "error", err)
 	}
+	boot := k.Instance.Durable.Boot
 	if err := k.Archive.Begin(ctx, k.Instance, keys, ""); err != nil {
 		return err
 	}
+	k.Instance.Durable.Boot = boot // without it, what a power cut left on a disk would be taken for the data
 	if err := k.Instance.Save(); err != nil {
 		return err
 	}

@@ -184,7 +184,9 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 		r.close()
 		err = errors.Join(err, w.Close())
 	}()
-	if err := r.open(s.Log.End()); err != nil {
+	end := s.Log.End() // not what Catch has shipped: the log may have been cut since
+	s.shipped.Store(&end)
+	if err := r.open(end); err != nil {
 		return err
 	}
 	// Commits wait until the connection for acknowledgements is there: with the last file.

@@ -473,3 +473,43 @@ func TestLag(t *testing.T) {
 		t.Errorf("and then: %d bytes, %s, %v", n, waited, err)
 	}
 }
+
+// shortLog is a log that is cut by hand.
+type shortLog struct{ end archive.Position }
+
+func (l *shortLog) End() archive.Position { return l.end }
+func (l *shortLog) Settle() error         { return nil }
+func (l *shortLog) Append(p archive.Position, b []byte) error {
+	l.end = archive.Position{File: p.File, Offset: p.Offset + int64(len(b))}
+	return nil
+}
+
+// TestShippedAfterCut: what was shipped before the server started, and was cut off since, is not said to be shipped.
+func TestShippedAfterCut(t *testing.T) {
+	dir, l := t.TempDir(), &shortLog{}
+	path := filepath.Join(dir, "binlog.000001")
+	if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &shipper.Shipper{Dir: dir, Base: "binlog", Log: l}
+	if _, err := s.Catch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 60); err != nil {
+		t.Fatal(err)
+	}
+	l.end.Offset = 60
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- s.Run(ctx) }()
+	for end := time.Now().Add(10 * time.Second); s.Shipped().Offset != 60; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("it says that %s is shipped, and the log ends at %s", s.Shipped(), l.End())
+			break
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
