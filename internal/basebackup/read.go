@@ -19,6 +19,34 @@ func Check(ctx context.Context, d archive.Disk, x *Index, progress func(done int
 	return x.read(ctx, d, progress, true, func() sink { return nothing{} })
 }
 
+// HasPacks makes sure that the packs of a base are there, of the size that they were written with. The error is an
+// *archive.DamagedError if not. It does not read them, as Check does.
+func (x *Index) HasPacks(d archive.Disk) error {
+	for _, p := range x.packs {
+		r, err := x.openPack(d, p)
+		if err != nil {
+			return err
+		}
+		if err := r.close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openPack opens a pack that was written with a size.
+func (x *Index) openPack(d archive.Disk, info packInfo) (*reader, error) {
+	p := x.part(packKind, info.id)
+	r, err := p.open(d)
+	if err != nil {
+		return nil, err
+	}
+	if r.size != info.size || r.length != 0 {
+		return nil, errors.Join(p.damaged(min(r.size, info.size), "it has %d bytes, not %d", r.size, info.size), r.close())
+	}
+	return r, nil
+}
+
 // sink takes pages of files. Each worker has its own.
 type sink interface {
 	// take takes bytes of a file, from a page on.
@@ -105,15 +133,12 @@ func (x *Index) read(ctx context.Context, d archive.Disk, progress func(done int
 
 // pack reads the blocks of a pack.
 func (r *reading) pack(ctx context.Context, d archive.Disk, info packInfo, list []target) (err error) {
-	p := r.x.part(packKind, info.id)
-	f, err := p.open(d)
+	f, err := r.x.openPack(d, info)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	if f.size != info.size || f.length != 0 {
-		return p.damaged(min(f.size, info.size), "it has %d bytes, not %d", f.size, info.size)
-	}
+	p := f.part
 	for first := uint32(0); ; {
 		i, ok, err := f.next()
 		if err != nil {

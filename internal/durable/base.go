@@ -178,17 +178,22 @@ func outsideOf(ctx context.Context, db *sql.DB) (list []string, err error) {
 }
 
 // Base writes a proven snapshot into the archive as a base, of which the manifest does not know yet: pages that
-// the base before has are not written again. It is called by another process than the one that holds the
-// archive.
+// the base before has are not written again, unless that is damaged. It is called by another process than the one
+// that holds the archive.
 func (s *Snapshot) Base(ctx context.Context, dir string, o BaseOrder) (archive.Base, error) {
 	d := paced{archive.OSDisk{Dir: dir}}
 	var before *basebackup.Index
 	if o.Prev != 0 {
 		x, err := basebackup.ReadIndex(d, o.Archive, o.Prev)
-		if err != nil {
-			return archive.Base{}, err
+		if err == nil {
+			err = x.HasPacks(d)
 		}
-		if !x.Worn() {
+		var damaged *archive.DamagedError
+		switch {
+		case errors.As(err, &damaged): // what rests on it would be as damaged, and without another base all would be
+		case err != nil:
+			return archive.Base{}, err
+		case !x.Worn():
 			before = x
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -71,5 +72,38 @@ func TestAwait(t *testing.T) {
 	}
 	if err := k.Await(t.Context()); err != nil {
 		t.Errorf("with all archived: %v", err)
+	}
+}
+
+// TestBaseBesideDamage: a base that follows a damaged one needs nothing of that.
+func TestBaseBesideDamage(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		damage func(dir string) error
+		packs  []uint32 // of the base that follows
+	}{
+		{"none", func(string) error { return nil }, []uint32{1}},
+		{"an index that ends early", func(dir string) error { return os.Truncate(filepath.Join(dir, "000001.index"), 60) }, []uint32{2}},
+		{"no index", func(dir string) error { return os.Remove(filepath.Join(dir, "000001.index")) }, []uint32{2}},
+		{"a pack that ends early", func(dir string) error { return os.Truncate(filepath.Join(dir, "000001.pack"), 60) }, []uint32{2}},
+		{"no pack", func(dir string) error { return os.Remove(filepath.Join(dir, "000001.pack")) }, []uint32{2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, id := t.TempDir(), archive.NewID()
+			s := &Snapshot{DataDir: t.TempDir()}
+			if err := os.WriteFile(filepath.Join(s.DataDir, "u.ibd"), []byte("not zeros"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Base(t.Context(), dir, BaseOrder{Archive: id, Number: 1}); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.damage(filepath.Join(dir, "base")); err != nil {
+				t.Fatal(err)
+			}
+			b, err := s.Base(t.Context(), dir, BaseOrder{Archive: id, Number: 2, Prev: 1})
+			if err != nil || !slices.Equal(b.Packs, c.packs) {
+				t.Errorf("it needs packs %v, not %v: %v", b.Packs, c.packs, err)
+			}
+		})
 	}
 }
