@@ -92,13 +92,16 @@ func (m *mirrors) notify() {
 	}
 }
 
-// state is how the bucket stands.
-func (m *mirror) state() durable.BucketState {
+// status is that of the mirror, or why there is none.
+func (m *mirror) status() bucket.Status {
 	if m.Mirror == nil {
-		return durable.StateOf(m.URL, bucket.Status{Err: m.Err})
+		return bucket.Status{Err: m.Err}
 	}
-	return durable.StateOf(m.URL, m.Status())
+	return m.Status()
 }
+
+// state is how the bucket stands.
+func (m *mirror) state() durable.BucketState { return durable.StateOf(m.URL, m.status()) }
 
 // watchBuckets says how buckets stand, until ctx ends.
 func (s *Supervisor) watchBuckets(ctx context.Context) {

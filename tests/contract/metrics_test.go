@@ -1,9 +1,13 @@
 package contract
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/ramaria-db/ramaria/client"
 )
@@ -39,7 +43,16 @@ func TestMetrics(t *testing.T) {
 
 // TestDurableMetrics finds what is measured of a durable instance.
 func TestDurableMetrics(t *testing.T) {
-	c := instance(t, "--durable=2s")
+	backend := s3mem.New()
+	if err := backend.CreateBucket("backups"); err != nil {
+		t.Fatal(err)
+	}
+	service := httptest.NewServer(gofakes3.New(backend).Server())
+	t.Cleanup(service.Close)
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIACONTRACT")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "contract")
+	url := "s3://backups/contract?endpoint=" + service.URL + "&region=us-east-1"
+	c := instance(t, "--durable=2s", "--archive", url)
 	if _, err := c.Backup(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +61,7 @@ func TestDurableMetrics(t *testing.T) {
 		"ramaria_durable_base_backups_total 1", "ramaria_durable_base_backups 2", "ramaria_durable_base_backup_timestamp_seconds 1.", "ramaria_durable_base_backup_failed 0",
 		"ramaria_durable_since_base_bytes 0", "ramaria_durable_recovery_seconds ", "ramaria_durable_recover_within_seconds 30",
 		"ramaria_durable_verified_timestamp_seconds 0", "ramaria_durable_verification_failed 0", "ramaria_durable_archive_free_bytes ", "ramaria_durable_archive_used_bytes ",
+		`ramaria_durable_bucket_lag_seconds{bucket="` + url + `"} 0`, `ramaria_durable_bucket_failed{bucket="` + url + `"} 0`,
 		"ramaria_durable_breaches_total 0", `ramaria_instance_info{name="contract",`,
 	}
 	var text []byte

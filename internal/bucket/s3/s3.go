@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -48,6 +49,7 @@ func Open(l Location) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", l, err)
 	}
+	transport.ResponseHeaderTimeout = answerPatience
 	client, err := minio.New(host, &minio.Options{
 		Creds: creds, Secure: secure, Region: l.region(), Transport: transport,
 		MaxRetries: 1, // the mirror tries again, for as long as it takes
@@ -72,6 +74,10 @@ const (
 	// patienceList is for all pages of a listing.
 	patienceList = 10 * time.Minute
 )
+
+// answerPatience is how long a service may take to begin its answer. Without it a listing that hangs would hold up
+// the mirror for as long as a long one may take.
+var answerPatience = patience
 
 var errSlow = errors.New("the service did not answer in time")
 
@@ -158,7 +164,10 @@ func (s *Store) fault(ctx context.Context, verb, name string, err error) error {
 		err = request.Err
 	}
 	var answer minio.ErrorResponse
+	var late net.Error
 	switch {
+	case ctx.Err() == nil && errors.As(err, &late) && late.Timeout():
+		return fmt.Errorf("%s: %w", what, errSlow)
 	case errors.Is(context.Cause(ctx), errSlow), errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w", what, errSlow)
 	case !errors.As(err, &answer):

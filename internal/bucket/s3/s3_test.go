@@ -195,6 +195,32 @@ func TestErrorsOfServices(t *testing.T) {
 	})
 }
 
+// TestHang: a service that does not answer is given up soon, whatever it is asked.
+func TestHang(t *testing.T) {
+	was := answerPatience
+	answerPatience = 200 * time.Millisecond
+	defer func() { answerPatience = was }()
+	account(t)
+	let := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-let }))
+	defer func() { close(let); srv.CloseClientConnections(); srv.Close() }()
+	s := open(t, "s3://backups/x?region=a&endpoint="+srv.URL)
+	began := time.Now()
+	_, err := s.Get(t.Context(), "a")
+	errs := []error{err, s.Put(t.Context(), "a", []byte("b")), s.Remove(t.Context(), "a")}
+	for _, err := range s.List(t.Context(), "", "") {
+		errs = append(errs, err)
+	}
+	for _, err := range errs {
+		if !errors.Is(err, errSlow) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
 // TestCredentialsFile takes them from there.
 func TestCredentialsFile(t *testing.T) {
 	var auth string
