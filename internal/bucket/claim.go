@@ -34,6 +34,31 @@ func (m *Mirror) claim(ctx context.Context) error {
 	return nil
 }
 
+// reclaim makes the prefix this archive's again after it was emptied. Parts that went up since then follow others that
+// are gone.
+func (m *Mirror) reclaim(ctx context.Context) error {
+	there, err := ownerOf(ctx, m.Store)
+	if err == nil && there != m.Archive {
+		return fmt.Errorf("mirror archive %s: archive %s is there: %w", hexID(m.Archive), hexID(there), ErrForeign)
+	}
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := m.Store.Get(ctx, manifestName); errors.Is(err, fs.ErrNotExist) {
+		for o, err := range m.Store.List(ctx, logPrefix, "") {
+			if err == nil {
+				err = m.Store.Remove(ctx, o.Name)
+			}
+			if err != nil {
+				return fmt.Errorf("mirror archive: %w", err)
+			}
+		}
+	} else if err != nil {
+		return fmt.Errorf("mirror archive: %w", err)
+	}
+	return m.own(ctx)
+}
+
 // own writes whose the prefix is.
 func (m *Mirror) own(ctx context.Context) error {
 	b, err := seal(ownerName, owner{jsonFormat, hexID(m.Archive)})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -115,9 +116,28 @@ func (l *logs) pass(ctx context.Context) error {
 // aloneAfter is how often the bucket is looked at for parts that another mirror has written.
 const aloneAfter = time.Minute
 
-// alone looks for parts in the bucket that are behind all that this mirror knows of.
+// alone makes sure that the place is this archive's still, and looks for parts in the bucket that are behind all that
+// this mirror knows of.
 func (l *logs) alone(ctx context.Context, ids []archive.LogID) error {
-	if len(ids) == 0 || time.Since(l.looked) < aloneAfter {
+	late := time.Since(l.looked) >= aloneAfter
+	if len(ids) == 0 {
+		return nil
+	}
+	if l.failed.Load() || late && !l.looked.IsZero() { // else it was claimed just now
+		there, err := ownerOf(ctx, l.Store)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("mirror the log: no %s: %w", ownerName, errEmptied)
+		case err != nil && late:
+			return fmt.Errorf("mirror the log: %w", err)
+		case err != nil: // the next pass asks again
+		case there != l.Archive:
+			return fmt.Errorf("mirror the log: archive %s is there: %w", hexID(there), ErrForeign)
+		default:
+			l.failed.Store(false)
+		}
+	}
+	if !late {
 		return nil
 	}
 	l.looked = time.Now()

@@ -51,9 +51,11 @@ type Mirror struct {
 	dirty atomic.Int64
 	// settling says that nothing is waited for any more, to go up together.
 	settling atomic.Bool
-	mu       sync.Mutex
-	changed  chan struct{} // closed when something below has changed; guarded by mu, as all of it
-	state    state
+	// failed says that the bucket was away since it was last looked at.
+	failed  atomic.Bool
+	mu      sync.Mutex
+	changed chan struct{} // closed when something below has changed; guarded by mu, as all of it
+	state   state
 }
 
 // state is how far a mirror has come.
@@ -234,13 +236,25 @@ func (m *Mirror) Settle(ctx context.Context) error {
 // Run mirrors until ctx ends, whatever happens to the bucket or on the way there: it tries again.
 func (m *Mirror) Run(ctx context.Context) {
 	m.init()
-	if m.again(ctx, atLog, m.claim) != nil {
-		return
+	for claim := m.claim; ctx.Err() == nil; claim = m.reclaim {
+		if m.again(ctx, atLog, claim) != nil {
+			return
+		}
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return m.again(ctx, atLog, m.followLog) })
+		g.Go(func() error { return m.again(ctx, atFiles, m.followFiles) })
+		_ = g.Wait() // ctx has ended, or all begins again
+		m.set(func(s *state) { s.forget() })
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return m.again(ctx, atLog, m.followLog) })
-	g.Go(func() error { return m.again(ctx, atFiles, m.followFiles) })
-	_ = g.Wait() // ctx has ended
+}
+
+// errEmptied says that what was in the bucket is not there any more, as when it was removed and made again.
+var errEmptied = errors.New("the bucket was emptied")
+
+// forget forgets what is in the bucket.
+func (s *state) forget() {
+	s.gap, s.whole, s.starts, s.errs = nil, nil, nil, [2]error{}
+	s.up.Epoch, s.up.Uploaded, s.up.Manifest = 0, archive.Position{}, time.Time{}
 }
 
 // Catch mirrors what there is now, and returns.
@@ -267,7 +281,7 @@ func (m *Mirror) Catch(ctx context.Context) error {
 	return g.Wait()
 }
 
-// again calls f until it succeeds or ctx ends.
+// again calls f until it succeeds or ctx ends, or what is in the bucket is not what it was.
 func (m *Mirror) again(ctx context.Context, at int, f func(context.Context) error) error {
 	for wait := retryFirst; ; wait = min(2*wait, retryLast) {
 		err := f(ctx)
@@ -275,9 +289,10 @@ func (m *Mirror) again(ctx context.Context, at int, f func(context.Context) erro
 			return ctx.Err()
 		}
 		m.set(func(s *state) { s.errs[at] = err })
-		if err == nil {
-			return nil
+		if err == nil || errors.Is(err, errEmptied) {
+			return err
 		}
+		m.failed.Store(true)
 		if refused(err) {
 			wait = refusedAfter
 		}

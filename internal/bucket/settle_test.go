@@ -194,3 +194,36 @@ func TestCheckWrites(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestEmptied: a bucket that was removed and made again gets all of the archive again.
+func TestEmptied(t *testing.T) {
+	l, s := newLocal(t), newMemory()
+	m := l.mirror(s)
+	start(t, m)
+	l.base(map[string][]byte{"base/000001.pack": pack(l, 1000)})
+	l.append(100)
+	if err := m.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.set(func(int, string, string) error { return errors.New("the bucket does not exist") }, nil)
+	l.append(100)
+	m.Notify()
+	eventually(t, "the status says so", func() bool { return m.Status().Err != nil })
+	s.mu.Lock()
+	clear(s.objects)
+	s.mu.Unlock()
+	s.set(nil, nil)
+	l.append(100)
+	m.Notify()
+	eventually(t, "the bucket is the archive's again", func() bool {
+		id, err := Whose(context.Background(), s)
+		return err == nil && id == testArchive
+	})
+	if err := m.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	restored(t, l, s)
+	if st := m.Status(); st.Lag != 0 || st.Err != nil || st.Uploaded != l.log.End() {
+		t.Errorf("the status is %+v", st)
+	}
+}
