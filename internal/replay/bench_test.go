@@ -86,8 +86,17 @@ func processorTime(t testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// update has eight sessions change n rows.
+// update changes n rows.
 func (w *twin) update(t testing.TB, n int) {
+	t.Helper()
+	w.write(t, n, func(rnd *rand.Rand) string {
+		return "UPDATE updated SET k = k + 1 WHERE id = " + strconv.Itoa(1+rnd.IntN(100_000))
+	})
+}
+
+// write has eight sessions execute n statements, a transaction each.
+func (w *twin) write(t testing.TB, n int, statement func(*rand.Rand) string) {
+	t.Helper()
 	db, err := dbconn.Open(w.Endpoint.Socket, w.Endpoint.Login, "shop")
 	if err != nil {
 		t.Fatal(err)
@@ -100,15 +109,14 @@ func (w *twin) update(t testing.TB, n int) {
 		all.Go(func() {
 			rnd := rand.New(rand.NewPCG(1, uint64(k)))
 			for range (n + writers - 1 - k) / writers {
-				for {
-					_, err := db.ExecContext(context.Background(), "UPDATE updated SET k = k + 1 WHERE id = "+strconv.Itoa(1+rnd.IntN(100_000)))
-					if err == nil {
-						break
-					}
-					if !dbconn.LockTimeout(err) {
-						t.Error(err)
-						return
-					}
+				text := statement(rnd)
+				_, err := db.ExecContext(context.Background(), text)
+				for err != nil && dbconn.LockTimeout(err) {
+					_, err = db.ExecContext(context.Background(), text)
+				}
+				if err != nil {
+					t.Error(err)
+					return
 				}
 			}
 		})

@@ -1,18 +1,15 @@
 package replay
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -50,30 +47,12 @@ func TestReplayKeepsOrder(t *testing.T) {
 	})
 }
 
-// mix has eight sessions change some of 4,000 rows, n times.
+// mix changes some of 4,000 rows, n times.
 func (w *twin) mix(t *testing.T, n int) {
 	t.Helper()
-	db, err := dbconn.Open(w.Endpoint.Socket, w.Endpoint.Login, "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	const writers = 8
-	db.SetMaxIdleConns(writers)
-	var all sync.WaitGroup
-	for k := range writers {
-		all.Go(func() {
-			rnd := rand.New(rand.NewPCG(2, uint64(k)))
-			for range n / writers {
-				text := fmt.Sprintf("UPDATE updated SET k = (k * 31 + %d) %% 1000003 + 1000000 WHERE id = %d", rnd.IntN(1000), 1+rnd.IntN(4000))
-				if _, err := db.ExecContext(context.Background(), text); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
+	w.write(t, n, func(rnd *rand.Rand) string {
+		return fmt.Sprintf("UPDATE updated SET k = (k * 31 + %d) %% 1000003 + 1000000 WHERE id = %d", rnd.IntN(1000), 1+rnd.IntN(4000))
+	})
 }
 
 // stopClock has every transaction of a log say that it depends on none but the first.
