@@ -382,6 +382,28 @@ func (c *counting) Append(p archive.Position, b []byte) error {
 	return nil
 }
 
+// grown waits until it ends at an offset, or for a time, and returns where it ends.
+func (c *counting) grown(to int64, most time.Duration) int64 {
+	for end := time.Now().Add(most); c.End().Offset < to && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	return c.End().Offset
+}
+
+// ship runs a shipper until the test ends.
+func ship(t *testing.T, s *shipper.Shipper) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestUrgentShips: an urgent thread ships what comes at once and what comes after a while.
 func TestUrgentShips(t *testing.T) {
 	dir := t.TempDir()
@@ -392,9 +414,7 @@ func TestUrgentShips(t *testing.T) {
 	defer f.Close()
 	l := &counting{}
 	s := &shipper.Shipper{Dir: dir, Base: "log", Log: l, Urgent: true}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
+	ship(t, s)
 	var size int64
 	for _, pause := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond, 200 * time.Millisecond} {
 		time.Sleep(pause)
@@ -405,16 +425,9 @@ func TestUrgentShips(t *testing.T) {
 			}
 			size += int64(n)
 		}
-		for end := time.Now().Add(30 * time.Second); l.End().Offset < size && time.Now().Before(end); {
-			time.Sleep(time.Millisecond)
-		}
-		if n := l.End().Offset; n != size {
+		if n := l.grown(size, 30*time.Second); n != size {
 			t.Errorf("after %s: of %d bytes %d are appended", pause, size, n)
 		}
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }
 
@@ -429,21 +442,12 @@ func TestIntervalHoldsForMuch(t *testing.T) {
 	defer f.Close()
 	l := &counting{}
 	s := &shipper.Shipper{Dir: dir, Base: "log", Log: l, Interval: interval}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
+	ship(t, s)
 	if _, err := f.Write(make([]byte, size)); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * interval); l.End().Offset < size && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	if n := l.End().Offset; n != size {
+	if n := l.grown(size, 10*interval); n != size {
 		t.Errorf("of %d bytes %d are appended after ten intervals", size, n)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }
 
@@ -474,19 +478,9 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// shortLog is a log that is cut by hand.
-type shortLog struct{ end archive.Position }
-
-func (l *shortLog) End() archive.Position { return l.end }
-func (l *shortLog) Settle() error         { return nil }
-func (l *shortLog) Append(p archive.Position, b []byte) error {
-	l.end = archive.Position{File: p.File, Offset: p.Offset + int64(len(b))}
-	return nil
-}
-
 // TestShippedAfterCut: what was shipped before the server started, and was cut off since, is not said to be shipped.
 func TestShippedAfterCut(t *testing.T) {
-	dir, l := t.TempDir(), &shortLog{}
+	dir, l := t.TempDir(), &counting{}
 	path := filepath.Join(dir, "binlog.000001")
 	if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
 		t.Fatal(err)
@@ -499,17 +493,11 @@ func TestShippedAfterCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.end.Offset = 60
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- s.Run(ctx) }()
+	ship(t, s)
 	for end := time.Now().Add(10 * time.Second); s.Shipped().Offset != 60; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("it says that %s is shipped, and the log ends at %s", s.Shipped(), l.End())
 			break
 		}
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }
