@@ -235,9 +235,7 @@ func (l *Log) turn() error {
 		return m.err
 	}
 	if l.segment != nil {
-		if err := l.segment.Close(); err != nil {
-			return errors.Join(err, m.file.Close())
-		}
+		_ = l.segment.Close() // each of its frames lasted when its write had returned
 		l.number++
 	}
 	l.segment, l.at = m.file, BlockSize

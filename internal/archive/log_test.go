@@ -415,6 +415,37 @@ func TestFailedWriteIsSaidAgain(t *testing.T) {
 	}
 }
 
+// unclosable is a disk on which closing a file fails.
+type unclosable struct{ archive.Disk }
+
+type unclosableFile struct{ archive.File }
+
+func (u unclosable) Create(name string) (archive.File, error) {
+	f, err := u.Disk.Create(name)
+	return unclosableFile{f}, err
+}
+
+func (f unclosableFile) Close() error { return errors.Join(f.File.Close(), syscall.EIO) }
+
+// TestCloseFails: an error of closing a segment says nothing of what was written to it by then, and ends nothing.
+func TestCloseFails(t *testing.T) {
+	small(t)
+	m := archivetest.New(1)
+	l, err := archive.CreateLog(unclosable{m}, testID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for at := int64(0); at < 30_000; at += 1000 {
+		if err := l.Append(archive.Position{Offset: at}, content(0, at, 1000)); err != nil {
+			t.Fatalf("at %d: %v", at, err)
+		}
+	}
+	if list, err := testID.Segments(m); err != nil || len(list) < 3 {
+		t.Errorf("segments %v: %v", list, err)
+	}
+}
+
 // TestUnusedSegments: what was made ready and never used does not pile up with each restart, and is in the way of
 // no pruning.
 func TestUnusedSegments(t *testing.T) {
