@@ -109,10 +109,17 @@ func runBackupVerify(ctx context.Context, a *app, name string) error {
 	if err != nil {
 		return err
 	}
-	a.say("the archive of %s gives what it has: %s in %s, and %s of its log in %s, up to %s; %d tables are equal", name,
+	a.say("the archive of %s gives what it has: %s in %s, and %s of its log in %s, up to %s; %s equal", name,
 		volume.FormatBytes(v.RestoredBytes), short(time.Duration(v.RestoreMicros)*time.Microsecond),
-		volume.FormatBytes(v.ReplayedBytes), short(time.Duration(v.ReplayMicros)*time.Microsecond), v.Position, v.Tables)
+		volume.FormatBytes(v.ReplayedBytes), short(time.Duration(v.ReplayMicros)*time.Microsecond), v.Position, tablesAre(v.Tables))
 	return nil
+}
+
+func tablesAre(n int) string {
+	if n == 1 {
+		return "1 table is"
+	}
+	return fmt.Sprintf("%d tables are", n)
 }
 
 func newBackupPrune(a *app) *cobra.Command {
@@ -136,6 +143,10 @@ func runBackupPrune(ctx context.Context, a *app, name string) error {
 	if err != nil {
 		return err
 	}
-	a.say("removed %d base backups of %s, and the log that only these needed", p.Backups, name)
+	backups := fmt.Sprintf("%d base backups", p.Backups)
+	if p.Backups == 1 {
+		backups = "1 base backup"
+	}
+	a.say("removed %s of %s, and the log that only these needed", backups, name)
 	return nil
 }

@@ -34,6 +34,8 @@ type specFlags struct {
 
 	durable, recoverWithin, history string
 	archive                         []string
+	// given reports whether a flag is.
+	given func(flag string) bool
 }
 
 func (o *specFlags) add(cmd *cobra.Command) {
@@ -49,6 +51,7 @@ func (o *specFlags) add(cmd *cobra.Command) {
 // addAround adds the flags that are about what is around the data.
 func (o *specFlags) addAround(cmd *cobra.Command) {
 	f := cmd.Flags()
+	o.given = f.Changed
 	f.StringVar(&o.passwordFile, "password-file", "", "`FILE` with the application's password (default: a random one)")
 	f.IntVar(&o.port, "port", 0, "TCP `PORT` on 127.0.0.1; 0 is any free one")
 	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv(envVolume), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")

@@ -56,6 +56,7 @@ func TestDifferences(t *testing.T) {
 		{"another source", []string{"--from", "/b.sql"}, []string{`  --from: made with "/a.sql", now "/b.sql"`}},
 		{"one more", []string{"--from", "/a.sql", "--from", "/b.sql"}, []string{`  --from: made with "/a.sql", now "/a.sql /b.sql"`}},
 		{"the default, said aloud", []string{"--port", "0"}, []string{`  --port: made with "33061", now "0"`}},
+		{"of the level", []string{"--durable=1h"}, []string{`  --durable: made with "off", now "1h"`}},
 		{"several", []string{"--set", "a=3", "--user", "joe"}, []string{`  --user: made with "app", now "joe"`, `  --set: made with "a=2 b=1", now "a=3"`}},
 	} {
 		cmd, now := given(t, c.args...)

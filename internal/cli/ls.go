@@ -152,11 +152,11 @@ func (a *app) printStatus(l engine.InstanceListing) {
 func printDurable(line func(name, format string, args ...any), d client.Durable) {
 	promise := "no acknowledged commit is lost"
 	if d.Level != instance.DurableCommit {
-		promise = "at most " + d.Level + " of commits are lost"
+		promise = "at most " + instance.FormatTimeText(d.Level) + " of commits are lost"
 	}
 	line("durable", "yes: %s", promise)
 	line("archive", "%s, %s free; base backups: %d, the last one %s", d.Archive, volume.FormatBytes(d.RoomBytes), d.Backups, progress.Ago(d.LastBackup))
-	line("recovery", "about %s now, with %s of log since then (--recover-within %s)", short(seconds(d.RecoverSeconds)), volume.FormatBytes(d.SinceBytes), seconds(d.RecoverWithinSeconds))
+	line("recovery", "about %s now, with %s of log since then (--recover-within %s)", short(seconds(d.RecoverSeconds)), volume.FormatBytes(d.SinceBytes), instance.FormatTime(seconds(d.RecoverWithinSeconds)))
 	verified := "never"
 	if d.Verified != nil {
 		verified = progress.Ago(*d.Verified)

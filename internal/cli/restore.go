@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,11 @@ an instance of that name.`,
 			return names, directive
 		},
 	}
+	o.addTo(cmd)
+	return noLooseLevel(a.named(cmd))
+}
+
+func (o *restoreOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.at, "at", "", "`TIME` that the data is to be of (default: the end of the archive)")
 	f.StringVar(&o.position, "at-position", "", "`POSITION` in the log that the data is to be of, EPOCH:FILE:OFFSET")
@@ -64,10 +70,12 @@ an instance of that name.`,
 	for _, flag := range []string{"at", "at-position", "as"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
 	}
-	return a.named(cmd)
 }
 
 func runRestore(ctx context.Context, a *app, source string, o *restoreOptions) error {
+	if strings.TrimSpace(source) == "" {
+		return usageError{fmt.Errorf("restore %q: it names no archive\nhint: ramaria restore NAME|DIR|s3://BUCKET/PREFIX --as NEW; . is the current directory", source)}
+	}
 	if o.as == "" {
 		return usageError{fmt.Errorf("restore %s: the new instance has no name\nhint: --as NEW", source)}
 	}
@@ -118,13 +126,15 @@ func reached(r engine.Restored) string {
 
 // until is where the restore is to end.
 func (o *restoreOptions) until(source string) (u durable.Until, err error) {
-	switch {
-	case o.at != "" && o.position != "":
+	switch at, position := o.given("at"), o.given("at-position"); {
+	case at && position:
 		err = errors.New("either --at or --at-position\nhint: ramaria restore --help")
-	case o.at != "":
+	case at:
 		u.Time, err = durable.ParseTime(o.at, time.Now())
-	case o.position != "":
-		u.Epoch, u.At, err = durable.ParsePosition(o.position)
+	case position: // an empty one too: that of a variable that is not set is not the end
+		if u.Epoch, u.At, err = durable.ParsePosition(o.position); err != nil {
+			err = fmt.Errorf("%w\nhint: ramaria backup ls lists some; without --at-position it is the end of the archive", err)
+		}
 	}
 	if err != nil {
 		err = usageError{fmt.Errorf("restore %s: %w", source, err)}

@@ -40,6 +40,10 @@ cannot be executed, 127 if it is not found, 128+N after signal N.`,
 				a.say("ramaria: run: no command is given\nhint: ramaria run -- COMMAND")
 				return statusError(exitRunFailed)
 			}
+			if err := refuseLooseLevel(cmd, args[:1], "-- %[2]s is a program of that name"); err != nil && cmd.ArgsLenAtDash() < 0 {
+				a.say("ramaria: %s", err)
+				return statusError(exitRunFailed)
+			}
 			return runRun(cmd.Context(), a, args, &o)
 		},
 	}

@@ -44,7 +44,7 @@ instance does not run: its data stays. --durable=off leaves its archive where it
 	}
 	o.add(cmd)
 	cmd.Flags().BoolVar(&o.fresh, "fresh", false, "start again from the clean image; what the instance holds is lost, and its marks")
-	return a.named(cmd)
+	return noLooseLevel(a.named(cmd))
 }
 
 func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOptions) error {
@@ -76,7 +76,14 @@ func freshCommand(cmd *cobra.Command, name string) string {
 			values = list.GetSlice()
 		}
 		for _, v := range values {
-			words = append(words, "--"+f.Name, shellWord(v))
+			switch {
+			case f.NoOptDefVal == "":
+				words = append(words, "--"+f.Name, shellWord(v))
+			case v == f.NoOptDefVal:
+				words = append(words, "--"+f.Name)
+			default: // behind a space it would be an argument
+				words = append(words, "--"+f.Name+"="+shellWord(v))
+			}
 		}
 	})
 	return strings.Join(append(words, "--fresh"), " ")

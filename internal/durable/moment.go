@@ -38,6 +38,9 @@ func ParseTime(text string, now time.Time) (time.Time, error) {
 			day = day.AddDate(0, 0, -1)
 		}
 	}
+	if _, err := time.Parse(time.DateOnly, text); err == nil {
+		return time.Time{}, fmt.Errorf("%q is a date without a time\nhint: '%s 00:00:00' is its beginning, '%s 23:59:59' its end", text, text, text)
+	}
 	return time.Time{}, fmt.Errorf("%q is no time\nhint: 14:03, '2026-11-25 14:03:00', 2026-11-25T14:03:00+01:00, or -10m", text)
 }
 

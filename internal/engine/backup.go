@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -62,6 +63,9 @@ func (e *Engine) ArchiveOf(ctx context.Context, source string) (dir string, _ *a
 	if instance.IsBucket(source) {
 		m, err := PeekBucket(ctx, source)
 		return source, m, err
+	}
+	if strings.TrimSpace(source) == "" {
+		return "", nil, RequestError{fmt.Errorf("find archive %q: it names none\nhint: NAME, DIR or s3://BUCKET/PREFIX; . is the current directory", source)}
 	}
 	dir = source
 	if filepath.Base(source) == source {

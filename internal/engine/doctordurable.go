@@ -149,7 +149,7 @@ func (e *Engine) doctorArchive(r *instance.Record) []Finding {
 			note(fmt.Sprintf("there is less than %s of room for its archive: its history will be shortened, and commits wait when there is none", volume.FormatBytes(durable.LowRoom(fs.Size))), "make room in "+dir)
 		}
 		if d.RecoverSeconds > d.RecoverWithinSeconds {
-			note(fmt.Sprintf("a recovery takes longer than --recover-within %gs", d.RecoverWithinSeconds), fmt.Sprintf("ramaria up %s makes a base backup in time; or --recover-within TIME", r.Name))
+			note(fmt.Sprintf("a recovery takes longer than --recover-within %s", instance.FormatTime(time.Duration(d.RecoverWithinSeconds*float64(time.Second)))), fmt.Sprintf("ramaria up %s makes a base backup in time; or --recover-within TIME", r.Name))
 		}
 	}
 	if verified := d.Verified; time.Since(r.Created) > verifiedWithin && (verified == nil || time.Since(*verified) > verifiedWithin) {

@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -89,8 +90,37 @@ const (
 // IsBucket reports whether the place of an archive is a bucket, and no directory.
 func IsBucket(where string) bool { return strings.HasPrefix(where, bucketScheme) }
 
-// DurableCommit is the value of --durable by which no acknowledged commit is lost.
-const DurableCommit = "commit"
+// Values of --durable; a time is another.
+const (
+	// DurableCommit is the one by which no acknowledged commit is lost.
+	DurableCommit = "commit"
+	// DurableOff ends the archiving of an instance. A Spec has "" for it.
+	DurableOff = "off"
+)
+
+// FormatTime writes a time as people give it: 1h, and not 1h0m0s.
+func FormatTime(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	if hours, ok := strings.CutSuffix(text, "h"); ok && d > 48*time.Hour && d%(24*time.Hour) == 0 {
+		n, _ := strconv.Atoi(hours)
+		text = strconv.Itoa(n/24) + "d"
+	}
+	return text
+}
+
+// FormatTimeText is FormatTime of what a Spec has: a time, or another word.
+func FormatTimeText(text string) string {
+	if d, err := time.ParseDuration(text); err == nil {
+		return FormatTime(d)
+	}
+	return text
+}
 
 // Durability is the level of what a power failure may take, and how long commits may wait to be
 // archived.

@@ -199,9 +199,9 @@ func (a *archivist) warnings(r durable.Report, fs sys.FS) (list []string) {
 	case a.low && !r.RoomForBase:
 		say("there is no room in %s for another base backup: the more is written, the longer a recovery takes", dir)
 	case r.DataAlone:
-		say("a recovery takes longer than --recover-within %s: the data alone takes that to restore\nhint: ramaria up %s --recover-within TIME, or a faster disk", r.Within, name)
+		say("a recovery takes longer than --recover-within %s: the data alone takes that to restore\nhint: ramaria up %s --recover-within TIME, or a faster disk", instance.FormatTime(r.Within), name)
 	case r.Slow():
-		say("a recovery would take longer than --recover-within %s: much was written since the last base backup", r.Within)
+		say("a recovery would take longer than --recover-within %s: much was written since the last base backup", instance.FormatTime(r.Within))
 	}
 	if e := a.base; e.err != nil && e.at.After(r.Newest.Time) {
 		say("the last base backup failed: %s", oneLine(e.err))
