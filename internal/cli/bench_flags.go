@@ -8,6 +8,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario"
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -131,7 +132,7 @@ func (o *benchOptions) again(k scenario.Kind) string {
 	if k.Name == benchSuite {
 		b.WriteString(" --")
 		for _, arg := range o.command {
-			b.WriteString(" " + shellWord(arg))
+			b.WriteString(" " + engine.ShellWord(arg))
 		}
 	}
 	return b.String()
@@ -140,6 +141,6 @@ func (o *benchOptions) again(k scenario.Kind) string {
 // addFlag adds a flag to a command that can be typed, unless it has no value.
 func addFlag(b *strings.Builder, flag, value string) {
 	if value != "" {
-		b.WriteString(" --" + flag + " " + shellWord(value))
+		b.WriteString(" --" + flag + " " + engine.ShellWord(value))
 	}
 }

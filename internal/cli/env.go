@@ -44,12 +44,3 @@ func runEnv(a *app, name string) error {
 	}
 	return nil
 }
-
-// shellWord is server.ShellQuote where quotes are needed.
-func shellWord(s string) string {
-	const plain = "_-./:,=+@%0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(plain, r) }) {
-		return server.ShellQuote(s)
-	}
-	return s
-}

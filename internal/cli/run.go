@@ -63,7 +63,7 @@ func runRun(ctx context.Context, a *app, argv []string, o *specFlags) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR) {
-			a.say("ramaria: run %s: it is not a program that uid %d may execute\nhint: ls -l %s; a script needs chmod +x, or its shell: ramaria run -- sh SCRIPT", argv[0], a.engine.UID, shellWord(argv[0]))
+			a.say("ramaria: run %s: it is not a program that uid %d may execute\nhint: ls -l %s; a script needs chmod +x, or its shell: ramaria run -- sh SCRIPT", argv[0], a.engine.UID, engine.ShellWord(argv[0]))
 			return statusError(exitRunCannotExec)
 		}
 		a.say("ramaria: run %s: command not found\nhint: ramaria run -- sh -c '...' takes what a shell understands", argv[0])

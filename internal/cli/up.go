@@ -66,7 +66,7 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 // freshCommand is the command line of ramaria up with the flags that cmd was given, and --fresh,
 // for a shell.
 func freshCommand(cmd *cobra.Command, name string) string {
-	words := []string{cmd.CommandPath(), shellWord(name)}
+	words := []string{cmd.CommandPath(), engine.ShellWord(name)}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name == "fresh" || f.Name == "instance" {
 			return
@@ -78,11 +78,11 @@ func freshCommand(cmd *cobra.Command, name string) string {
 		for _, v := range values {
 			switch {
 			case f.NoOptDefVal == "":
-				words = append(words, "--"+f.Name, shellWord(v))
+				words = append(words, "--"+f.Name, engine.ShellWord(v))
 			case v == f.NoOptDefVal:
 				words = append(words, "--"+f.Name)
 			default: // behind a space it would be an argument
-				words = append(words, "--"+f.Name+"="+shellWord(v))
+				words = append(words, "--"+f.Name+"="+engine.ShellWord(v))
 			}
 		}
 	})

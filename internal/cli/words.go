@@ -44,7 +44,7 @@ func (a *app) words(ctx context.Context, err error) string {
 func (a *app) sameCommand() string {
 	words := []string{"ramaria"}
 	for _, arg := range a.args {
-		words = append(words, shellWord(arg))
+		words = append(words, engine.ShellWord(arg))
 	}
 	return strings.Join(words, " ")
 }
@@ -70,7 +70,7 @@ func (a *app) permissionHint(err error) string {
 	if !errors.As(err, &at) || !filepath.IsAbs(at.Path) || a.isPlace(at.Path) {
 		return "ramaria doctor looks at the places; --home DIR chooses others"
 	}
-	return fmt.Sprintf("this command runs as uid %d; namei -l %s shows what keeps it out", a.engine.UID, shellWord(at.Path))
+	return fmt.Sprintf("this command runs as uid %d; namei -l %s shows what keeps it out", a.engine.UID, engine.ShellWord(at.Path))
 }
 
 // isPlace reports whether a path is one of Ramaria's places, in one, or on the way to one.

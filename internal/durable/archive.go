@@ -97,7 +97,7 @@ func lockDir(ctx context.Context, dir string) (*sys.FileLock, error) {
 	defer cancel()
 	lock, err := sys.Lock(limited, filepath.Join(dir, lockName), sys.Exclusive, nil)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		err = fmt.Errorf("%w\nhint: fuser -v %s names it", ErrInUse, filepath.Join(dir, lockName))
+		err = fmt.Errorf("%w\nhint: fuser -v %s names it", ErrInUse, server.ShellQuote(filepath.Join(dir, lockName)))
 	}
 	if err != nil {
 		return nil, explain(dir, err)

@@ -92,7 +92,7 @@ func (e *Engine) probeBuckets(ctx context.Context, urls []string) error {
 		err := withBucket(url, func(s *s3.Store) error {
 			id, err := bucket.Whose(ctx, s)
 			if err == nil {
-				err = fmt.Errorf("archive %s is there: %w; or ramaria restore %s --as NEW, which makes an instance of what is there", archive.ID(id), bucket.ErrForeign, shellQuote(url))
+				err = fmt.Errorf("archive %s is there: %w; or ramaria restore %s --as NEW, which makes an instance of what is there", archive.ID(id), bucket.ErrForeign, ShellWord(url))
 			}
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
@@ -205,7 +205,7 @@ func (e *Engine) noteBuckets(r *instance.Record) {
 // leaveBuckets says that copies of an archive stay in buckets when its instance, or the archive, is removed.
 func (e *Engine) leaveBuckets(r *instance.Record) {
 	for _, url := range r.Spec.Buckets() {
-		e.note("bucket %s keeps its copy of the archive of instance %s\nhint: ramaria restore %s --as %s --durable brings the instance back; your tool for buckets removes the copy", url, r.Name, shellQuote(url), r.Name)
+		e.note("bucket %s keeps its copy of the archive of instance %s\nhint: ramaria restore %s --as %s --durable brings the instance back; your tool for buckets removes the copy", url, r.Name, ShellWord(url), r.Name)
 	}
 }
 
@@ -235,5 +235,5 @@ func fromBucket(r *instance.Record) string {
 	if len(r.Spec.Buckets()) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; or, of its copy, ramaria rm %s && ramaria restore %s --as %[1]s --durable", r.Name, shellQuote(r.Spec.Buckets()[0]))
+	return fmt.Sprintf("; or, of its copy, ramaria rm %s && ramaria restore %s --as %[1]s --durable", r.Name, ShellWord(r.Spec.Buckets()[0]))
 }

@@ -161,19 +161,8 @@ func (e *Engine) download(ctx context.Context, q *RestoreRequest, dir string, al
 	})
 	show.close()
 	if err != nil {
-		return explainRestore(fmt.Errorf("restore %s: %w", q.Source, noArchive(q.Source, err)), q.Source, "ramaria restore "+sourceWord(q.Source)+" --at-position %s --as "+q.New)
+		return explainRestore(fmt.Errorf("restore %s: %w", q.Source, noArchive(q.Source, err)), q.Source, restoreBefore(q.Source, q.New))
 	}
 	e.note("downloaded %s of the archive in %s", volume.FormatBytes(bytes), q.Source)
 	return nil
-}
-
-// shellQuote puts a URL as a shell takes it.
-func shellQuote(url string) string { return "'" + strings.ReplaceAll(url, "'", `'\''`) + "'" }
-
-// sourceWord is the source of a restore as a shell takes it.
-func sourceWord(source string) string {
-	if instance.IsBucket(source) {
-		return shellQuote(source)
-	}
-	return source
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -50,8 +53,24 @@ func (e *Engine) checkDurable(name string, spec instance.Spec, fresh bool) error
 	if err := inRAM(dir); err != nil {
 		return RequestError{err}
 	}
+	if err := mayHold(dir); err != nil {
+		return RequestError{fmt.Errorf("make instance %s: %w", name, err)}
+	}
 	if !fresh && durable.Exists(dir) {
-		return RequestError{fmt.Errorf("make instance %s: %s holds the archive of an earlier one\nhint: ramaria restore %s --as %s --durable brings it back as it was; --archive DIR leaves it alone; rm -r %s loses it", name, dir, dir, name, dir)}
+		word := ShellWord(dir)
+		return RequestError{fmt.Errorf("make instance %s: %s holds the archive of an earlier one\nhint: ramaria restore %s --as %s --durable brings it back as it was; --archive DIR leaves it alone; rm -r %s loses it", name, dir, word, name, word)}
+	}
+	return nil
+}
+
+// mayHold refuses what can hold no archive: a file, or a place that cannot be read.
+func mayHold(dir string) error {
+	fi, err := os.Stat(dir)
+	switch {
+	case err == nil && !fi.IsDir(), errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("keep the archive in %s: it is not a directory\nhint: --archive DIR, a directory of its own, which may be new", dir)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("keep the archive in %s: %w\nhint: --archive DIR, a directory of its own, which may be new", dir, err)
 	}
 	return nil
 }
@@ -105,10 +124,10 @@ func (e *Engine) checkArchive(r *instance.Record) error {
 	case err != nil:
 		return fmt.Errorf("recover instance %s: %w", r.Name, err)
 	case r.Archived.Archive != m.ID.String():
-		return RequestError{fmt.Errorf("recover instance %s: %s is another archive, that of instance %s\nhint: put the archive of %s back; ramaria restore %s --as NEW makes an instance of this one", r.Name, dir, m.Instance, r.Name, dir)}
+		return RequestError{fmt.Errorf("recover instance %s: %s is another archive, that of instance %s\nhint: put the archive of %s back; ramaria restore %s --as NEW makes an instance of this one", r.Name, dir, m.Instance, r.Name, ShellWord(dir))}
 	}
 	if last := m.Last(); last == nil || last.Number < r.Archived.Epoch {
-		return RequestError{fmt.Errorf("recover instance %s: %s is the archive as it was earlier: its log lacks epoch %d\nhint: put the archive of %s back; ramaria restore %s --as NEW makes an instance of this state", r.Name, dir, r.Archived.Epoch, r.Name, dir)}
+		return RequestError{fmt.Errorf("recover instance %s: %s is the archive as it was earlier: its log lacks epoch %d\nhint: put the archive of %s back; ramaria restore %s --as NEW makes an instance of this state", r.Name, dir, r.Archived.Epoch, r.Name, ShellWord(dir))}
 	}
 	return nil
 }
@@ -124,7 +143,7 @@ func (e *Engine) recover(ctx context.Context, o instance.Order) (_ *instance.Ins
 	defer func() { err = errors.Join(err, a.Close()) }()
 	i, r, err := e.fill(ctx, a, o)
 	if err != nil {
-		return nil, explainRestore(fmt.Errorf("recover instance %s: %w", o.Name, err), o.Name, "ramaria restore "+dir+" --at-position %s --as NEW")
+		return nil, explainRestore(fmt.Errorf("recover instance %s: %w", o.Name, err), o.Name, restoreBefore(dir, "NEW"))
 	}
 	e.note("recovered instance %s in %s: a base of %s, and %s of its log%s", o.Name, time.Since(began).Round(10*time.Millisecond),
 		volume.FormatBytes(r.Restored), volume.FormatBytes(r.Replayed), until(r.Time))

@@ -194,7 +194,7 @@ func (e *Engine) takenError(q RestoreRequest, there *instance.Record) error {
 		if !slices.ContainsFunc(there.Spec.Buckets(), func(url string) bool { return sameBucket(url, q.Source) }) {
 			return instance.TakenError(q.New)
 		}
-		dir = shellQuote(q.Source)
+		dir = q.Source
 	} else {
 		var err error
 		if dir, err = e.findArchive(q.Source); err != nil || !sameDir(e.archiveDir(there.Name, there.Spec), dir) {
@@ -202,7 +202,7 @@ func (e *Engine) takenError(q RestoreRequest, there *instance.Record) error {
 		}
 	}
 	return fmt.Errorf("restore instance %s: %w by the instance itself\nhint: --as NEW puts another one beside it; ramaria down %s --rm removes it and leaves its archive, which ramaria restore %s --as %s --durable brings back",
-		q.New, instance.ErrTaken, q.New, dir, q.New)
+		q.New, instance.ErrTaken, q.New, ShellWord(dir), q.New)
 }
 
 // sameDir reports whether two paths are one directory.
@@ -451,12 +451,19 @@ func (r *restoration) fill(ctx context.Context, i *instance.Instance) (err error
 
 // explain says what can be restored instead of what cannot.
 func (r *restoration) explain(err error) error {
-	return explainRestore(err, r.source, fmt.Sprintf("ramaria restore %s --at-position %%s --as %s", sourceWord(r.source), r.order.Name))
+	return explainRestore(err, r.source, restoreBefore(r.source, r.order.Name))
 }
 
-// explainRestore says of an error of a recovery from a source what can be done; command is a format with the
-// position that is restored by it.
-func explainRestore(err error, source, command string) error {
+// restoreBefore is the command that restores what an archive has up to a position.
+func restoreBefore(source, name string) func(string) string {
+	return func(position string) string {
+		return fmt.Sprintf("ramaria restore %s --at-position %s --as %s", ShellWord(source), position, name)
+	}
+}
+
+// explainRestore says of an error of a recovery from a source what can be done; command is what restores up to a
+// position.
+func explainRestore(err error, source string, command func(position string) string) error {
 	var early *durable.EarlyError
 	var none *durable.NoPositionError
 	var broken *durable.BrokenError
@@ -467,7 +474,7 @@ func explainRestore(err error, source, command string) error {
 	case errors.As(err, &none):
 		return RequestError{fmt.Errorf("restore %s: %w", source, none)}
 	case errors.As(err, &broken):
-		return fmt.Errorf("%w\nhint: the archive stays as it is; "+command+" restores all that is before", err, durable.FormatPosition(broken.Epoch, broken.At))
+		return fmt.Errorf("%w\nhint: the archive stays as it is; %s restores all that is before", err, command(durable.FormatPosition(broken.Epoch, broken.At)))
 	case errors.As(err, &damaged):
 		return fmt.Errorf("%w\nhint: the archive stays as it is; --at-position restores what is before the damage, ramaria restore another copy of it", err)
 	}

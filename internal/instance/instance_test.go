@@ -173,6 +173,13 @@ func TestState(t *testing.T) {
 	if _, err := s.Registry.Open("a"); err == nil || !strings.Contains(err.Error(), "\nhint: ramaria up a makes it again") {
 		t.Errorf("open: got %v", err)
 	}
+	i.Spec.Durable = DurableCommit
+	if err := s.Registry.Put(&i.Record); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Registry.Open("a"); err == nil || !strings.Contains(err.Error(), "\nhint: ramaria up a recovers it from its archive") {
+		t.Errorf("open a durable one: got %v", err)
+	}
 }
 
 // TestBrokenRecords: a record that cannot be read does not disturb other instances.

@@ -102,10 +102,10 @@ func (g Registry) Open(name string) (*Instance, error) {
 	}
 	m, err := r.readMade()
 	if missing(err) && r.Strayed {
-		return nil, fmt.Errorf("open instance %s: %w: %s\nhint: ramaria up %s makes it again, from what it was made of", name, ErrGone, strayedReason, name)
+		return nil, fmt.Errorf("open instance %s: %w: %s\nhint: %s", name, ErrGone, strayedReason, r.howBack())
 	}
 	if missing(err) {
-		return nil, fmt.Errorf("open instance %s: %w: it lay in the %s volume, which was emptied, as by %s\nhint: ramaria up %s makes it again, from what it was made of", name, ErrGone, r.Volume, r.emptier(), name)
+		return nil, fmt.Errorf("open instance %s: %w: it lay in the %s volume, which was emptied, as by %s\nhint: %s", name, ErrGone, r.Volume, r.emptier(), r.howBack())
 	}
 	if errors.Is(err, errDamaged) {
 		return nil, fmt.Errorf("%w\nhint: ramaria up %s --fresh makes it again from what it was made of; ramaria down %s --rm removes it", err, name, name)
@@ -118,6 +118,14 @@ func (g Registry) Open(name string) (*Instance, error) {
 		i.Endpoint.Socket = i.Socket()
 	}
 	return i, nil
+}
+
+// howBack is what brings an instance back whose data in RAM is gone.
+func (r *Record) howBack() string {
+	if level, _ := r.Spec.Durability(); level.Durable() {
+		return fmt.Sprintf("ramaria up %s recovers it from its archive", r.Name)
+	}
+	return fmt.Sprintf("ramaria up %s makes it again, from what it was made of", r.Name)
 }
 
 // Put writes a record. One that is to outlive a reboot is on the disk when it
