@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/api"
@@ -101,6 +103,47 @@ func (s *Supervisor) settleArchive(ctx context.Context) bool {
 		time.Sleep(settlePause)
 	}
 	return s.keeper.Answers()
+}
+
+// markPatience is how long a server that shuts down may take, from when its socket is gone, to tell every
+// session that it ends. The server is not waited for longer than it needs: MySQL takes 10 s where a connection stays.
+const markPatience = 300 * time.Millisecond
+
+// shutDown has the server shut down. The connection by which settleArchive keeps it from committing stays until
+// no session can commit any more.
+func (s *Supervisor) shutDown(ctx context.Context) error {
+	if s.keeper == nil {
+		s.closeDB() // the clean shutdown waits for no connection, our own least of all
+		return s.proc.Stop(ctx)
+	}
+	released := make(chan struct{})
+	go func() {
+		defer close(released)
+		for {
+			if _, err := os.Lstat(s.inst.Socket()); errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			if !s.runsFor(settlePause) {
+				return
+			}
+		}
+		if s.runsFor(markPatience) {
+			s.closeDB()
+		}
+	}()
+	err := s.proc.Stop(ctx)
+	<-released
+	return err
+}
+
+// runsFor waits for some time, or until the server has ended, which it reports.
+func (s *Supervisor) runsFor(d time.Duration) bool {
+	select {
+	case <-s.proc.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }
 
 // archiveWarning is what there is to say of the archive, "" for nothing.

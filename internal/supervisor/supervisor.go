@@ -250,10 +250,7 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 		s.proc.Kill()
 		return s.ended(ctx)
 	}
-	if s.keeper == nil {
-		s.closeDB() // the clean shutdown waits for no connection, our own least of all
-	}
-	return errors.Join(s.proc.Stop(ctx), s.ended(ctx))
+	return errors.Join(s.shutDown(ctx), s.ended(ctx))
 }
 
 // Kill ends the server at once, for an instance that goes with it. Its archive stays: buckets get what that has,
