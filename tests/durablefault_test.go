@@ -545,6 +545,45 @@ func TestTrapDataBehindLog(t *testing.T) {
 	d.ramaria("rm", durableName, "--with-archive")
 }
 
+// TestDurableUnlogged: what is in no log, and the log behind it needs, is in a base soon; routines of the application
+// have no more rights than it has.
+func TestDurableUnlogged(t *testing.T) {
+	d := newDurable(t, "shm")
+	d.begin(t)
+	define := "CREATE DEFINER=root@localhost PROCEDURE unlogged() SQL SECURITY DEFINER SET SESSION sql_log_bin = 0"
+	if err := <-d.send(define); err == nil || !strings.Contains(err.Error(), "Access denied") {
+		t.Errorf("%s: %v", define, err)
+	}
+	if d.srv.Flavour == server.MySQL {
+		d.send("INSTALL PLUGIN mysql_no_login SONAME 'mysql_no_login.so'").comes(t, "INSTALL PLUGIN")
+		var s struct {
+			Durable struct {
+				Backups int      `json:"backups"`
+				Outside []string `json:"outside"`
+			} `json:"durable"`
+		}
+		for end := time.Now().Add(2 * soon); s.Durable.Backups < 2; time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("no base backup was made: %+v", s)
+			}
+			if err := json.Unmarshal([]byte(d.ramaria("status", durableName, "--json")), &s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !strings.Contains(strings.Join(s.Durable.Outside, "\n"), "plugins or components were installed") {
+			t.Errorf("outside of the promise: %q", s.Durable.Outside)
+		}
+		d.send("CREATE USER nobody@localhost IDENTIFIED WITH mysql_no_login").comes(t, "CREATE USER")
+		// The server that replays the log has the plugin of acknowledgements, which it does not need.
+		d.send("CREATE PROCEDURE named() SET GLOBAL rpl_semi_sync_source_trace_level = 32").comes(t, "CREATE PROCEDURE")
+	}
+	d.send("INSERT INTO slot VALUES (50, 1, 0, '')").comes(t, "a commit")
+	d.lose(t)
+	d.open(t, d.ramaria("up", durableName))
+	d.reads(t, "SELECT COUNT(*) FROM slot WHERE writer = 50", "1")
+	d.ramaria("rm", durableName, "--with-archive")
+}
+
 // TestTrapDataExchanged: what exchanges the data is refused, or is in the archive before anything is acknowledged.
 func TestTrapDataExchanged(t *testing.T) {
 	d := newDurable(t, "shm")

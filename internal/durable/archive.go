@@ -261,8 +261,8 @@ func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys, gtids s
 		}
 		gtids = state
 	}
-	outside, err := s.prove(ctx)
-	if err != nil {
+	proven := archive.Base{GTIDState: gtids}
+	if err := s.prove(ctx, &proven); err != nil {
 		return fmt.Errorf("make a base backup: %w", err)
 	}
 	if err := removeLog(i.DataDir()); err != nil {
@@ -272,7 +272,7 @@ func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys, gtids s
 	if err != nil {
 		return err
 	}
-	b.Outside, b.GTIDState = outside, gtids
+	b.TakeProof(proven)
 	return a.beginWith(i, b)
 }
 

@@ -32,32 +32,36 @@ type Snapshot struct {
 }
 
 // Prove starts a server on the snapshot, which rolls forward what its log has, checks it, and shuts it
-// down cleanly. What is left is a base, of which At, GTIDState and Outside are returned.
+// down cleanly. What is left is a base, of which At, GTIDState, Outside and Plugins are returned.
 func (s *Snapshot) Prove(ctx context.Context) (b archive.Base, err error) {
 	if b.At, b.GTIDState, err = logEnd(s.DataDir); err != nil {
 		return b, fmt.Errorf("prove snapshot: %w", err)
 	}
-	if b.Outside, err = s.prove(ctx); err != nil {
+	if err := s.prove(ctx, &b); err != nil {
 		return b, fmt.Errorf("prove snapshot: %w", err)
 	}
 	return b, nil
 }
 
-func (s *Snapshot) prove(ctx context.Context) (outside []string, err error) {
+// prove fills in what only a server knows of a base.
+func (s *Snapshot) prove(ctx context.Context, b *archive.Base) error {
 	r, err := s.start(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer r.close()
-	if outside, err = outsideOf(ctx, r.db); err != nil {
-		return nil, err
+	if b.Outside, err = outsideOf(ctx, r.db); err != nil {
+		return err
 	}
 	also, err := alsoOutside(ctx, r.db, s.DataDir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	outside = append(outside, also...)
-	return outside, r.stop(ctx)
+	b.Outside = append(b.Outside, also...)
+	if b.Plugins, err = dbconn.Plugins(ctx, r.db, s.Instance.Server.Flavour == server.MySQL); err != nil {
+		return err
+	}
+	return r.stop(ctx)
 }
 
 // running is a server on a snapshot.

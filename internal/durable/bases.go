@@ -98,6 +98,14 @@ func (k *Keeper) newest() (b archive.Base, since int64, ok bool) {
 	return b, k.Archive.Manifest.Since(b, k.log.Total()), true
 }
 
+// Plugins are the plugins that the newest base has.
+func (k *Keeper) Plugins() []string {
+	k.manifest.Lock()
+	defer k.manifest.Unlock()
+	b, _, _ := k.newest()
+	return b.Plugins
+}
+
 // Due reports whether a base is to be made, so that recovery does not take too long.
 func (k *Keeper) Due() bool {
 	k.manifest.Lock()

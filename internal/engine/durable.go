@@ -247,7 +247,8 @@ func (e *Engine) MakeBase(ctx context.Context, o supervisor.BaseOrder) (done sup
 		return done, err
 	}
 	done.Base, err = s.Base(ctx, o.Archive, o.Base)
-	done.Base.Time, done.Base.At, done.Base.GTIDState, done.Base.Outside = o.Time, proven.At, proven.GTIDState, proven.Outside
+	done.Base.Time = o.Time
+	done.Base.TakeProof(proven)
 	return done, err
 }
 

@@ -96,6 +96,12 @@ type Family struct {
 type privilege struct {
 	name  string
 	since Version
+	until Version // the first that does not have it; zero for none
+}
+
+// of reports whether a version has the privilege.
+func (p privilege) of(v Version) bool {
+	return v.Compare(p.since) >= 0 && (p.until == Version{} || v.Compare(p.until) < 0)
 }
 
 // Families are all that there are.
@@ -119,7 +125,7 @@ func (s *Server) Dialect() dbconn.Dialect {
 	f := s.Family()
 	d := f.dialect
 	for _, p := range f.withheld {
-		if s.Version.Compare(p.since) >= 0 {
+		if p.of(s.Version) {
 			d.Withheld = append(d.Withheld, p.name)
 		}
 	}
@@ -137,7 +143,7 @@ func (s *Server) DialectOf(level Durability) dbconn.Dialect {
 		return d
 	}
 	for _, p := range s.Family().withheldDurable {
-		if s.Version.Compare(p.since) >= 0 {
+		if p.of(s.Version) {
 			d.Withheld = append(d.Withheld, p.name)
 		}
 	}

@@ -82,6 +82,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "sync_binlog", value: "0", stages: Run, durability: "ram", log: logged, why: "the log is in RAM"},
 	{name: "sync_binlog", value: "0", stages: Run, durability: durable, fixed: true, log: logged, why: "the archive has the log on disk; in RAM it needs no sync"},
 	{name: "plugin_load_add", value: "semisync_source.so", stages: Run, since: Version{8, 0, 26}, durability: string(Acknowledged), fixed: true, log: logged, why: "a commit is answered when the archive has it on disk and says so, as a semi-synchronous replica does"},
+	{name: "plugin_load_add", value: "semisync_source.so", stages: Replay, since: Version{8, 0, 26}, why: "routines in the log may name its settings"},
 	{name: "loose_rpl_semi_sync_source_enabled", value: "ON", stages: Run, since: Version{8, 0, 26}, durability: string(Acknowledged), fixed: true, watched: true, log: logged, why: "as above; loose, since the options are the plugin's"},
 	{name: "loose_rpl_semi_sync_source_timeout", value: "4294967295", stages: Run, since: Version{8, 0, 26}, durability: string(Acknowledged), fixed: true, watched: true, log: logged, why: "seven weeks, in ms, the most there is: a commit that is not on disk waits"},
 	{name: "loose_rpl_semi_sync_source_wait_point", value: "AFTER_SYNC", stages: Run, since: Version{8, 0, 26}, durability: string(Acknowledged), fixed: true, watched: true, log: logged, why: "no session sees what is not on disk yet"},

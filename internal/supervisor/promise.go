@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,10 @@ type promises struct {
 	// counted, and early those that it does not have yet: it will when it comes to until.
 	unacked, early int64
 	until          archive.Position
+	// plugins are those that the last base lacks, or has too many, and was told of, and sawPlugins is when it had
+	// all.
+	plugins    []string
+	sawPlugins time.Time
 }
 
 // lookAtPromises takes a look, and puts back what it can.
@@ -118,6 +123,32 @@ func (w *watch) lookAtUnacked(ctx context.Context) error {
 	if p.early > 0 && !w.keeper.Shipped().Before(p.until) {
 		p.early = 0
 		w.log.Info("the archive has what was answered before")
+	}
+	return nil
+}
+
+// lookAtPlugins finds plugins and components that were installed or removed since the last base: that is in no
+// log, and what follows in the log may need them.
+func (w *watch) lookAtPlugins(ctx context.Context) error {
+	if w.keeper == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, watchInterval)
+	defer cancel()
+	looked := time.Now()
+	now, err := dbconn.Plugins(ctx, w.db, w.inst.Server.Flavour == server.MySQL)
+	if err != nil {
+		return err
+	}
+	p := &w.promises
+	switch {
+	case slices.Equal(now, w.keeper.Plugins()):
+		p.plugins, p.sawPlugins = nil, looked
+	case !slices.Equal(now, p.plugins):
+		const what = "plugins or components were installed or removed, which is in no log"
+		w.log.Warn("outside of the promise until the next base backup", "what", what)
+		w.keeper.Breach(cmp.Or(p.sawPlugins, w.state.Since), looked, what)
+		p.plugins = now
 	}
 	return nil
 }

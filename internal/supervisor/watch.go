@@ -77,6 +77,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 		return watchInterval
 	}
 	w.note("cannot look for commits that did not wait", w.lookAtUnacked(ctx))
+	w.note("cannot look at plugins", w.lookAtPlugins(ctx))
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
 	w.note("cannot resize the buffer pool", w.resizeBufferPool(ctx))
