@@ -198,6 +198,9 @@ type Durable struct {
 	Outside []string `json:"outside"`
 	// Buckets have copies of the archive.
 	Buckets []Bucket `json:"buckets,omitempty"`
+	// Error is why the archive cannot be used; of the other fields only Level, Archive, RecoverWithinSeconds,
+	// HistorySeconds and Buckets mean something then.
+	Error string `json:"error,omitempty"`
 }
 
 // Bucket is a bucket with a copy of an archive. The promise is the archive's: no commit waits for a bucket.

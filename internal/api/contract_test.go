@@ -146,7 +146,7 @@ func types() map[string]any {
 		"SnapshotEstimate": f.status.Snapshot, "Counters": f.status.Counters,
 		"BranchRequest": client.BranchRequest{Name: "shop-2"}, "Branch": f.branch, "Snapshot": f.branch.Snapshot,
 		"MarkRequest": client.MarkRequest{Label: "a", Replace: true}, "Mark": f.marks[0], "Rewind": f.rewind,
-		"Backup": f.backup, "Verification": f.verification, "Pruned": f.pruned, "Durable": *f.status.Durable,
+		"Backup": f.backup, "Verification": f.verification, "Pruned": f.pruned, "Durable": *f.status.Durable, "Bucket": f.status.Durable.Buckets[0],
 		"Template": f.templates[0], "Database": f.databases[0], "Reset": f.reset,
 		"DatabaseRequest": client.DatabaseRequest{Template: "shop", Name: "shop_1", TTLSeconds: 0.5, WaitSeconds: 1},
 		"TemplateRequest": client.TemplateRequest{Name: "shop", Key: "k", WaitSeconds: 0.5, BuildSeconds: 1},

@@ -69,6 +69,7 @@ func full() *fake {
 			Durable: &client.Durable{
 				Level: "commit", Archive: "/a", RoomBytes: 1, Position: "1:2:3", Backups: 4, LastBackup: at, SinceBytes: 5, RecoverSeconds: 6.5,
 				RecoverWithinSeconds: 30, HistorySeconds: 3600, Verified: &at, Outside: []string{"a.b (MyISAM)"},
+				Buckets: []client.Bucket{{URL: "s3://b/p", InSync: true, LagSeconds: 0.5, Position: "1:2:3", Complete: &at, Error: "no"}}, Error: "no",
 			},
 			Marks:    marks,
 			Counters: client.Counters{Branches: 12, Marks: 13, Rewinds: 14},

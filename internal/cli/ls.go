@@ -155,6 +155,11 @@ func printDurable(line func(name, format string, args ...any), d client.Durable)
 		promise = "at most " + instance.FormatTimeText(d.Level) + " of commits are lost"
 	}
 	line("durable", "yes: %s", promise)
+	if d.Error != "" {
+		line("archive", "%s: it cannot be used", d.Archive)
+		printBuckets(line, d)
+		return
+	}
 	line("archive", "%s, %s free; base backups: %d, the last one %s", d.Archive, volume.FormatBytes(d.RoomBytes), d.Backups, progress.Ago(d.LastBackup))
 	line("recovery", "about %s now, with %s of log since then (--recover-within %s)", short(seconds(d.RecoverSeconds)), volume.FormatBytes(d.SinceBytes), instance.FormatTime(seconds(d.RecoverWithinSeconds)))
 	verified := "never"
@@ -162,11 +167,15 @@ func printDurable(line func(name, format string, args ...any), d client.Durable)
 		verified = progress.Ago(*d.Verified)
 	}
 	line("verified", "%s", verified)
-	for _, b := range d.Buckets {
-		line("bucket", "%s: %s", b.URL, bucketWords(b))
-	}
+	printBuckets(line, d)
 	if len(d.Outside) > 0 {
 		line("outside", "of the promise: %s", strings.Join(d.Outside, ", "))
+	}
+}
+
+func printBuckets(line func(name, format string, args ...any), d client.Durable) {
+	for _, b := range d.Buckets {
+		line("bucket", "%s: %s", b.URL, bucketWords(b))
 	}
 }
 
@@ -199,6 +208,9 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 // statusHint is the next command for an instance that does not run.
 func (a *app) statusHint(l engine.InstanceListing) string {
+	if l.Durable != nil && l.Durable.Error != "" {
+		return "" // a warning says it
+	}
 	switch l.Phase {
 	case instance.Crashed:
 		if l.Durable != nil {

@@ -12,11 +12,25 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// PolicyOf is the policy that an instance was made with.
+// PolicyOf is the policy that an instance was made with, of servers of a family; nil is that of one that is not known.
 func PolicyOf(spec instance.Spec, family *server.Family) Policy {
 	within, _ := time.ParseDuration(spec.RecoverWithin) // 0, the default, if there is none
 	history, _ := time.ParseDuration(spec.History)
-	return Policy{RecoverWithin: within, History: history, Replays: family.ReplayRate()}
+	p := Policy{RecoverWithin: within, History: history}
+	if family != nil {
+		p.Replays = family.ReplayRate()
+	}
+	return p
+}
+
+// Unusable says what an instance was made to promise, of whose archive nothing can be told but an error.
+func Unusable(dir string, spec instance.Spec, err error) *client.Durable {
+	p := PolicyOf(spec, nil)
+	text, _, _ := strings.Cut(err.Error(), "\nhint: ")
+	return &client.Durable{
+		Level: spec.Durable, Archive: dir, RecoverWithinSeconds: p.within().Seconds(), HistorySeconds: p.history().Seconds(),
+		Position: FormatPosition(0, archive.Position{}), Outside: []string{}, Error: strings.ReplaceAll(text, "\n", "; "),
+	}
 }
 
 // Describe says what the archive of an instance promises, by its files alone: the instance may be gone.

@@ -118,7 +118,7 @@ func (e *Engine) checkArchive(r *instance.Record) error {
 	m, err := durable.Read(dir)
 	switch {
 	case errors.Is(err, archive.ErrNoArchive):
-		return fmt.Errorf("recover instance %s: %w\nhint: ramaria up %s --archive DIR, where it is now%s", r.Name, err, r.Name, fromBucket(r))
+		return fmt.Errorf("recover instance %s: %w\nhint: %s", r.Name, err, archiveBack(r, instance.Gone))
 	case err == nil && r.Archived == nil:
 		return nil
 	case err != nil:
@@ -213,7 +213,7 @@ func (e *Engine) existingDurable(ctx context.Context, r *instance.Record) (*inst
 	}
 	err = durable.Fits(e.archiveDir(r.Name, r.Spec), i, boot)
 	if errors.Is(err, archive.ErrNoArchive) {
-		return i, fmt.Errorf("start instance %s: %w\nhint: ramaria up %s --archive DIR, where it is now; or ramaria up %[1]s --durable=off, with the data in RAM", r.Name, err, r.Name)
+		return i, fmt.Errorf("start instance %s: %w\nhint: %s", r.Name, err, archiveBack(r, instance.Stopped))
 	}
 	if !errors.Is(err, durable.ErrBehind) {
 		return i, err

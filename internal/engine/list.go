@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -93,12 +96,28 @@ func (e *Engine) Status(name string) (InstanceListing, error) {
 	}
 	if dir := e.archiveDir(name, r.Spec); dir != "" {
 		if l.Durable, err = durable.Describe(dir, r.Spec); err != nil {
-			l.Warnings, err = append(l.Warnings, "its archive cannot be used: "+err.Error()), nil
-		} else {
-			l.Durable.Buckets, err = durable.Buckets(r, l.Durable.Position)
+			l.Durable = durable.Unusable(dir, r.Spec, err)
+			warning := "its archive cannot be used: " + err.Error()
+			if errors.Is(err, archive.ErrNoArchive) {
+				warning += "\nhint: " + archiveBack(r, l.Phase)
+			}
+			l.Warnings = append(l.Warnings, warning)
 		}
+		l.Durable.Buckets, err = durable.Buckets(r, l.Durable.Position)
 	}
 	return l, err
+}
+
+// archiveBack is how an instance goes on whose archive is not where it should be.
+func archiveBack(r *instance.Record, phase instance.Phase) string {
+	moved := fmt.Sprintf("ramaria up %s --archive DIR, where it is now", r.Name)
+	switch {
+	case phase.Alive():
+		return fmt.Sprintf("put it back there; or ramaria down %[1]s && %[2]s; or ramaria down %[1]s && ramaria up %[1]s --durable=off, with the data in RAM", r.Name, moved)
+	case phase == instance.Gone:
+		return moved + fromBucket(r)
+	}
+	return fmt.Sprintf("%s; or ramaria up %s --durable=off, with the data in RAM", moved, r.Name)
 }
 
 // list gathers what the files say of one instance: beside an error, what could be read.

@@ -58,6 +58,9 @@ func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (
 	if s.keeper == nil {
 		return done, cost, s.notDurable("make " + what)
 	}
+	if _, err := durable.Read(s.archiveDir); errors.Is(err, archive.ErrNoArchive) {
+		return done, cost, fmt.Errorf("%w\nhint: put it back there; ramaria status %s says how to go on without", err, s.inst.Name)
+	}
 	to, dir, err := s.snapshotPlace(ctx, what)
 	if err != nil {
 		return done, cost, err

@@ -327,7 +327,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	var promise *client.Durable
 	if s.durable() {
 		if promise, err = durable.Describe(s.archiveDir, i.Spec); err != nil {
-			return client.Status{}, err
+			promise = durable.Unusable(s.archiveDir, i.Spec, err)
 		}
 		if promise.Buckets, err = durable.Buckets(&i.Record, promise.Position); err != nil {
 			return client.Status{}, err
