@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -158,7 +159,11 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 	if len(logs.files) > 0 {
 		r, err := job.Run(ctx)
 		if err != nil {
-			return out, fmt.Errorf("recover: %w", placed(err))
+			var broken *BrokenError
+			if err = placed(err); !errors.As(err, &broken) { // which says what it is about
+				err = fmt.Errorf("recover: %w", err)
+			}
+			return out, err
 		}
 		out.Replayed, out.GTIDState = r.Bytes, r.GTIDState
 	}
@@ -182,12 +187,35 @@ func placed(err error) error {
 	if !errors.As(err, &apply) {
 		return err
 	}
-	e := &BrokenError{Err: fmt.Errorf("the server refuses it: error %d: %s", apply.Errno, apply.Text)}
+	e := &BrokenError{Err: fmt.Errorf("the server refuses it: error %d: %s", apply.Errno, refusal(apply.Text))}
 	if _, serr := fmt.Sscanf(filepath.Base(apply.Path), logName, &e.Epoch, &e.At.File); serr != nil {
 		return err
 	}
 	e.At.Offset = apply.Offset
 	return e
+}
+
+var (
+	// workerFailed begins what a worker of MySQL's applier writes into its log; what it failed at follows, and the
+	// server's state speaks of that log alone.
+	workerFailed = regexp.MustCompile(`failed executing transaction '[^']*' at (?:source|master) log [^;]*; `)
+	// relayed is where in the relay log it is, which is gone with the recovery.
+	relayed = regexp.MustCompile(`; the event's (?:source|master) log [^,;]*, end_log_pos \d+.*$`)
+)
+
+// refusal is why an applier has stopped, on one line: the server says it again in its log, which comes behind, with
+// more words.
+func refusal(text string) string {
+	first, log, _ := strings.Cut(text, "\n")
+	if strings.HasPrefix(first, "Coordinator stopped") || strings.Contains(first, "See error log") {
+		for line := range strings.Lines(log) {
+			if at := workerFailed.FindStringIndex(line); at != nil {
+				first = strings.TrimSpace(line[at[1]:])
+				break
+			}
+		}
+	}
+	return relayed.ReplaceAllString(first, "")
 }
 
 // restore puts the files of a base in place.
