@@ -143,10 +143,12 @@ func parseTime(text string) (time.Duration, error) {
 		return time.ParseDuration(text)
 	}
 	n, err := strconv.ParseFloat(days, 64)
-	if ns := n * float64(24*time.Hour); err == nil && !(math.Abs(ns) < math.MaxInt64) { // not a number either
-		err = strconv.ErrRange
-	} else if err == nil {
-		return time.Duration(ns), nil
+	if err != nil {
+		return 0, err
 	}
-	return 0, err
+	ns := n * float64(24*time.Hour)
+	if math.IsNaN(ns) || math.Abs(ns) >= math.MaxInt64 {
+		return 0, strconv.ErrRange
+	}
+	return time.Duration(ns), nil
 }
