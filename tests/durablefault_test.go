@@ -312,21 +312,21 @@ func TestDurableDamage(t *testing.T) {
 	for n := range 20 {
 		d.send(fmt.Sprintf("INSERT INTO ack (writer, n) VALUES (1, %d)", n)).comes(t, "a commit")
 	}
-	segment := filepath.Join(d.archive, "log", "000001", "000000000001.segment")
-	flip := func() {
+	flipIn := func(name string, at int64) {
 		t.Helper()
-		f, err := os.OpenFile(segment, os.O_RDWR, 0)
+		f, err := os.OpenFile(filepath.Join(d.archive, name), os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b := make([]byte, 1)
-		_, rerr := f.ReadAt(b, 6*4096+100)
+		_, rerr := f.ReadAt(b, at)
 		b[0] ^= 8
-		_, werr := f.WriteAt(b, 6*4096+100)
+		_, werr := f.WriteAt(b, at)
 		if err := errors.Join(rerr, werr, f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
+	flip := func() { t.Helper(); flipIn("log/000001/000000000001.segment", 6*4096+100) }
 	flip()
 	if _, talk, err := d.try("backup", "verify", durableName); err == nil || !strings.Contains(talk, "damaged") {
 		t.Errorf("verify of a damaged archive: %v: %s", err, talk)
@@ -340,6 +340,16 @@ func TestDurableDamage(t *testing.T) {
 		}
 	}
 	flip()
+	d.open(t, d.ramaria("up", durableName))
+	d.reads(t, "SELECT COUNT(*) FROM ack", "20")
+
+	// A base whose pages are damaged: the one that is made when that was found takes none of them.
+	flipIn("base/000001.pack", 100_000)
+	if _, talk, err := d.try("backup", "verify", durableName); err == nil || !strings.Contains(talk, "damaged") {
+		t.Errorf("verify of a damaged base backup: %v: %s", err, talk)
+	}
+	d.ramaria("backup", durableName)
+	d.lose(t)
 	d.open(t, d.ramaria("up", durableName))
 	d.reads(t, "SELECT COUNT(*) FROM ack", "20")
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // OSDisk is the Disk of a directory of this machine. Directories are made 0700, files 0600.
@@ -155,11 +157,11 @@ var ErrRemoved = errors.New("it was removed")
 
 // found is the error of a file that is not found again where it was.
 func (f *osFile) found() error {
-	fi, err := f.sync.Stat()
+	_, links, err := sys.OpenID(f.sync)
 	if err != nil {
 		return err
 	}
-	if st, is := fi.Sys().(*syscall.Stat_t); is && st.Nlink == 0 {
+	if links == 0 {
 		return &fs.PathError{Op: "write", Path: f.Name(), Err: ErrRemoved}
 	}
 	return f.disk.Moved()

@@ -50,7 +50,7 @@ func Fits(dir string, i *instance.Instance, boot string) error {
 	if err != nil {
 		return err
 	}
-	return (&Archive{Dir: dir, Disk: archive.OSDisk{Dir: dir}, Manifest: m}).fits(i, boot)
+	return (&Archive{Dir: dir, Disk: archive.OSDisk{Dir: dir, ReadOnly: true}, Manifest: m}).fits(i, boot)
 }
 
 func (a *Archive) fits(i *instance.Instance, boot string) error {

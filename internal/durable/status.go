@@ -60,7 +60,7 @@ func Describe(dir string, spec instance.Spec) (*client.Durable, error) {
 	if last == nil {
 		return d, nil
 	}
-	end, total, err := archive.EndOf(archive.OSDisk{Dir: dir}, m.LogID(last.Number))
+	end, total, err := archive.EndOf(archive.OSDisk{Dir: dir, ReadOnly: true}, m.LogID(last.Number))
 	if err != nil {
 		return nil, explain(dir, err)
 	}

@@ -38,7 +38,7 @@ func (s *Snapshot) Verify(ctx context.Context, dir string, at archive.Position) 
 	if err != nil {
 		return v, err
 	}
-	a := &Archive{Dir: dir, Disk: archive.OSDisk{Dir: dir}, Manifest: m}
+	a := &Archive{Dir: dir, Disk: archive.OSDisk{Dir: dir, ReadOnly: true}, Manifest: m}
 	plan, err := Latest(m)
 	if err != nil {
 		return v, err

@@ -75,10 +75,10 @@ func doctorUrgency() []Finding {
 	case os.Getenv(durable.EnvUrgent) == "off":
 		return []Finding{{doctorTopic, "note", durable.EnvUrgent + "=off: where other work waits for processors, commits of durable instances wait for them too", "unset " + durable.EnvUrgent}}
 	case !sys.MayBeUrgent():
-		return []Finding{{doctorTopic, "note", "the thread that archives may not go before others (SCHED_RR): where other work waits for processors, commits of durable instances wait for them too",
+		return []Finding{{doctorTopic, "note", "the thread that archives may not go before others (SCHED_RR, nice -20): where other work waits for processors, commits of durable instances wait for them too",
 			"run as root, or with CAP_SYS_NICE, or with rtprio 1 in limits.conf(5)"}}
 	}
-	return []Finding{{doctorTopic, "ok", "the thread that archives goes before others (SCHED_RR): commits wait for the disk alone", ""}}
+	return []Finding{{doctorTopic, "ok", "the thread that archives goes before others (SCHED_RR where processors are busy): commits wait for the disk alone", ""}}
 }
 
 // doctorPlugins looks whether the servers that are there can wait for an archive.

@@ -244,6 +244,10 @@ func (e *Engine) MakeBase(ctx context.Context, o supervisor.BaseOrder) (done sup
 	}
 	if o.Verify {
 		done.Verification, err = s.Verify(ctx, o.Archive, proven.At)
+		var damaged *archive.DamagedError
+		if errors.As(err, &damaged) {
+			done.Damaged, err = err.Error(), nil
+		}
 		return done, err
 	}
 	done.Base, err = s.Base(ctx, o.Archive, o.Base)

@@ -71,7 +71,7 @@ type Shipper struct {
 // followed is a file of the log that is open.
 type followed struct {
 	path string
-	info fs.FileInfo
+	id   sys.FileID
 }
 
 const (
@@ -102,8 +102,8 @@ func (s *Shipper) Still() bool {
 	if f == nil {
 		return true
 	}
-	now, err := os.Lstat(f.path)
-	return err == nil && os.SameFile(f.info, now)
+	now, err := sys.LinkID(f.path)
+	return err == nil && now == f.id
 }
 
 // Busy is how long the append has taken that has not returned yet; 0 if there is none.
@@ -270,6 +270,10 @@ func (r *run) open(p archive.Position) error {
 		return fmt.Errorf("follow the binary log: %w", err)
 	}
 	fi, err := f.Stat()
+	var id sys.FileID
+	if err == nil {
+		id, _, err = sys.OpenID(f)
+	}
 	if err == nil && fi.Size() < p.Offset {
 		err = fmt.Errorf("%w: %s has %d bytes, and the archive has %d of it", ErrOther, r.name(p.File), fi.Size(), p.Offset)
 	}
@@ -278,7 +282,7 @@ func (r *run) open(p archive.Position) error {
 	}
 	r.close()
 	r.file, r.at = f, p
-	r.following.Store(&followed{r.path(p.File), fi})
+	r.following.Store(&followed{r.path(p.File), id})
 	if r.watch != nil {
 		return r.watch.Watch(r.path(p.File))
 	}

@@ -44,6 +44,8 @@ const baseGrace = 10 * time.Second
 type BaseDone struct {
 	Base         archive.Base
 	Verification durable.Verification
+	// Damaged is what a comparison found damaged in the archive, "" for nothing.
+	Damaged string
 }
 
 // notDurable refuses what only durable instances have.
@@ -72,6 +74,9 @@ func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (
 		return done, cost, err
 	}
 	order := BaseOrder{Name: s.inst.Name, Dir: dir, Volume: string(to.Kind()), RunDir: s.inst.RunDir + "-base", Archive: s.archiveDir, Base: s.keeper.NextBase(), Verify: verify}
+	if s.distrusted.Load() {
+		order.Base.Prev = 0
+	}
 	defer func() {
 		err = errors.Join(err, to.Remove(context.WithoutCancel(ctx), dir), sys.RemoveTree(order.RunDir), sys.RemoveTree(order.RunDir+"-verify"))
 	}()
@@ -153,6 +158,7 @@ func (s *Supervisor) Backup(ctx context.Context) (client.Backup, error) {
 	if err != nil {
 		return client.Backup{}, fmt.Errorf("back up instance %s: %w", s.inst.Name, err)
 	}
+	s.distrusted.Store(false)
 	s.counters.bases.Add(1)
 	out := durable.BackupOf(b)
 	out.Snapshot = &cost
@@ -178,7 +184,11 @@ func (s *Supervisor) verifyBackups(ctx context.Context) (client.Verification, er
 		return client.Verification{}, fmt.Errorf("verify the archive of instance %s: %w", s.inst.Name, err)
 	}
 	v := done.Verification
+	if done.Damaged != "" {
+		v.Differences = []string{done.Damaged}
+	}
 	if len(v.Differences) > 0 {
+		s.distrusted.Store(true)
 		err := fmt.Errorf("verify the archive of instance %s: what it gives differs from the instance: %s\nhint: ramaria backup %s begins with what the instance has", s.inst.Name, strings.Join(v.Differences, "; "), s.inst.Name)
 		s.log.Error(err.Error())
 		return client.Verification{}, err

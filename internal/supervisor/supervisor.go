@@ -53,6 +53,9 @@ type Supervisor struct {
 	// behind are the removals that outlive a request.
 	behind   sync.WaitGroup
 	counters counters
+	// distrusted says that a comparison found what the archive gives wrong: the next base takes no pages from
+	// those before.
+	distrusted atomic.Bool
 	// verified is the last attempt at comparing the instance with its archive, nil for none yet.
 	verified atomic.Pointer[attempt]
 	// pool has the templates and leases; nil while no server runs.

@@ -1,7 +1,9 @@
 package sys
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -11,14 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func policyOf(t *testing.T, tid int) uint32 {
+// urgentNow reports whether a thread is urgent, and if so, before all ordinary ones.
+func urgentNow(t *testing.T, tid int) (is, first bool) {
 	t.Helper()
 	attr, err := unix.SchedGetAttr(tid, 0)
 	if err != nil {
 		t.Error(err)
-		return 0
+		return false, false
 	}
-	return attr.Policy
+	first = attr.Policy == schedRR
+	return first || attr.Nice == mostNice, first
 }
 
 // onThread runs a test on a thread that ends with it.
@@ -37,24 +41,50 @@ func onThread(f func(tid int)) {
 func TestUrgent(t *testing.T) {
 	onThread(func(tid int) {
 		u := MakeUrgent()
-		if policyOf(t, tid) != schedRR {
+		if is, _ := urgentNow(t, tid); !is {
 			u.End()
 			t.Log("SKIPPED, UNTESTED: no urgent threads here")
 			return
 		}
 		onThread(func(other int) {
-			if policyOf(t, other) != 0 {
+			if is, _ := urgentNow(t, other); is {
 				t.Error("another thread is urgent too")
 			}
 		})
+		// Beside others that take all processors it goes before them.
+		ctx, cancel := context.WithCancel(t.Context())
+		var others []*exec.Cmd
+		for range 2 * runtime.NumCPU() {
+			c := exec.CommandContext(ctx, "sh", "-c", "while :; do :; done")
+			if err := c.Start(); err != nil {
+				t.Error(err)
+				break
+			}
+			others = append(others, c)
+		}
+		goesFirst := func(want bool) bool {
+			for end := time.Now().Add(20 * urgentLook); time.Now().Before(end); {
+				if _, first := urgentNow(t, tid); first == want {
+					return true
+				}
+				_ = unix.Nanosleep(&unix.Timespec{Nsec: 1e7}, nil)
+			}
+			return false
+		}
+		if !goesFirst(true) {
+			t.Error("all processors are busy, and it does not go first")
+		}
+		cancel()
+		for _, c := range others {
+			_ = c.Wait() // it was killed
+		}
 		u.End()
-		if policyOf(t, tid) != 0 {
+		if is, _ := urgentNow(t, tid); is {
 			t.Error("it is urgent after its end")
 		}
 	})
 }
 
-// TestUrgentIsBounded: a thread that does not sleep is urgent no longer.
 // TestMayBeUrgent: to ask leaves no urgent thread behind.
 func TestMayBeUrgent(t *testing.T) {
 	runtime.LockOSThread()
@@ -71,30 +101,32 @@ func TestMayBeUrgent(t *testing.T) {
 	}
 	for _, thread := range threads {
 		tid, _ := strconv.Atoi(thread.Name())
-		if a, err := unix.SchedGetAttr(tid, 0); err == nil && a.Policy == schedRR {
+		if is, _ := urgentNow(t, tid); is {
 			t.Errorf("thread %d is urgent still", tid)
 		}
 	}
 }
 
+// TestUrgentIsBounded: a thread that does not sleep is urgent no longer.
 func TestUrgentIsBounded(t *testing.T) {
 	onThread(func(tid int) {
 		u := MakeUrgent()
 		defer u.End()
-		if policyOf(t, tid) != schedRR {
+		if is, _ := urgentNow(t, tid); !is {
 			t.Log("SKIPPED, UNTESTED: no urgent threads here")
 			return
 		}
 		for end := time.Now().Add(2 * urgentLook); time.Now().Before(end); {
 			_ = unix.Nanosleep(&unix.Timespec{Nsec: 1e6}, nil)
 		}
-		if policyOf(t, tid) != schedRR {
+		if is, _ := urgentNow(t, tid); !is {
 			t.Error("one that sleeps was made an ordinary one")
 		}
-		for end := time.Now().Add(10 * urgentLook); policyOf(t, tid) == schedRR && time.Now().Before(end); {
-			runtime.KeepAlive(tid)
+		is := true
+		for end := time.Now().Add(10 * urgentLook); is && time.Now().Before(end); {
+			is, _ = urgentNow(t, tid)
 		}
-		if policyOf(t, tid) != 0 {
+		if is {
 			t.Error("it has not slept for long, and is urgent still")
 		}
 	})
