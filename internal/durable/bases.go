@@ -114,15 +114,24 @@ func (k *Keeper) Due() bool {
 	return !ok || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.Policy.Due(k.Archive.Manifest, b, since)
 }
 
-// VerifyDue reports whether the last comparison is too long ago.
+// measurable is how many bytes of the log say how fast they are replayed.
+const measurable = 64 << 20
+
+// VerifyDue reports whether the last comparison is too long ago, or there was none yet and the log has enough to
+// measure how fast it is replayed, which depends on what is in it.
 func (k *Keeper) VerifyDue(every time.Duration) bool {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
-	last := k.Archive.Manifest.Created
-	if v := k.Archive.Manifest.Verified; v != nil {
+	m := k.Archive.Manifest
+	last := m.Created
+	if v := m.Verified; v != nil {
 		last = v.Time
 	}
-	return time.Since(last) > every
+	if time.Since(last) > every {
+		return true
+	}
+	_, since, ok := k.newest()
+	return ok && m.Verified == nil && m.ReplayRate == 0 && since >= measurable
 }
 
 // Prune removes what the history does not need.
