@@ -40,7 +40,7 @@ func OpenID(f *os.File) (id FileID, links uint32, err error) {
 func fileID(dir int, path string, flags int) (id FileID, links uint32, err error) {
 	var st unix.Statx_t
 	for {
-		if err = unix.Statx(dir, path, flags, unix.STATX_INO|unix.STATX_NLINK, &st); err != unix.EINTR { //nolint:errorlint // an errno
+		if err = unix.Statx(dir, path, flags, unix.STATX_INO|unix.STATX_NLINK, &st); err != unix.EINTR {
 			break
 		}
 	}
