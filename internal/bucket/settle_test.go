@@ -102,8 +102,9 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestLagOfEpoch: what cannot be restored yet, since the manifest of its epoch is on its way, counts as behind.
-func TestLagOfEpoch(t *testing.T) {
+// mirrored is an archive with a base backup and some log, all of it in a bucket.
+func mirrored(t *testing.T) (*local, *memory, *Mirror) {
+	t.Helper()
 	l, s := newLocal(t), newMemory()
 	m := l.mirror(s)
 	start(t, m)
@@ -112,6 +113,12 @@ func TestLagOfEpoch(t *testing.T) {
 	if err := m.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return l, s, m
+}
+
+// TestLagOfEpoch: what cannot be restored yet, since the manifest of its epoch is on its way, counts as behind.
+func TestLagOfEpoch(t *testing.T) {
+	l, s, m := mirrored(t)
 	s.set(func(_ int, call, name string) error {
 		if call == "put" && name == manifestName {
 			return errors.New("away")
@@ -197,14 +204,7 @@ func TestCheckWrites(t *testing.T) {
 
 // TestEmptied: a bucket that was removed and made again gets all of the archive again.
 func TestEmptied(t *testing.T) {
-	l, s := newLocal(t), newMemory()
-	m := l.mirror(s)
-	start(t, m)
-	l.base(map[string][]byte{"base/000001.pack": pack(l, 1000)})
-	l.append(100)
-	if err := m.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	l, s, m := mirrored(t)
 	s.set(func(int, string, string) error { return errors.New("the bucket does not exist") }, nil)
 	l.append(100)
 	m.Notify()
