@@ -78,6 +78,7 @@ func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (
 		order.Base.Prev = 0
 	}
 	defer func() {
+		_ = sys.DrainTree(ctx, dir) // Remove removes what is left, at once
 		err = errors.Join(err, to.Remove(context.WithoutCancel(ctx), dir), sys.RemoveTree(order.RunDir), sys.RemoveTree(order.RunDir+"-verify"))
 	}()
 	if cost, err = s.SnapshotTo(ctx, to, filepath.Join(dir, "data")); err != nil {

@@ -85,7 +85,7 @@ func (f *fileCopy) fill(ctx context.Context) error {
 		return nil
 	}
 	if !f.c.noClone.Load() {
-		err := Reflink(f.dst, f.src)
+		err := f.share(ctx)
 		if !errors.Is(err, ErrNoReflink) {
 			return err
 		}
@@ -95,6 +95,13 @@ func (f *fileCopy) fill(ctx context.Context) error {
 		return recopyData(ctx, f.dst, f.src, f.st.Size)
 	}
 	return copyData(ctx, f.dst, f.src, f.st.Size)
+}
+
+func (f *fileCopy) share(ctx context.Context) error {
+	if f.c.step > 0 {
+		return reflinkInSteps(ctx, f.dst, f.src, f.st.Size, f.c.step)
+	}
+	return Reflink(f.dst, f.src)
 }
 
 // keepMeta gives the open file or directory dst the owner, mode, user attributes

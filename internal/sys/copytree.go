@@ -102,6 +102,8 @@ type treeCopy struct {
 	links    map[inode]string // files with several names -> first name, relative
 	noClone  atomic.Bool      // set once a reflink was refused
 	large    chan *fileCopy
+	// step, unless 0, is how many bytes of a file are shared at first: others write to the source.
+	step int64
 }
 
 type inode struct{ dev, ino uint64 }

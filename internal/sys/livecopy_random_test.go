@@ -2,6 +2,7 @@ package sys
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -66,6 +67,7 @@ func TestLiveCopyFollows(t *testing.T) {
 func followLive(t *testing.T, src string, seed uint64, holes bool) string {
 	t.Helper()
 	live := NewLiveCopy(src, src+".live", nil)
+	live.besides = 64 << 10       // most files in several steps
 	change := func(part uint64) { // of one goroutine
 		m := &mutator{src, rand.New(rand.NewPCG(seed, part))} // #nosec G404 -- no secret
 		for range 30 {
@@ -85,8 +87,7 @@ func followLive(t *testing.T, src string, seed uint64, holes bool) string {
 			change(beside + part)
 		}
 	}
-	rounds(t, live, 1)
-	if err := live.Done(); err != nil {
+	if err := errors.Join(live.LastRound(t.Context()), live.Done()); err != nil {
 		t.Fatal(err)
 	}
 	return sameCopies(t, src, src+".live", holes)

@@ -132,7 +132,7 @@ func followLive(ctx context.Context, src, dst string, how How) error {
 			break
 		}
 	}
-	if err := how.Freeze(live.Round); err != nil {
+	if err := how.Freeze(live.LastRound); err != nil {
 		return err
 	}
 	return live.Done()
