@@ -77,6 +77,7 @@ func (w walk) file(ctx context.Context, d *sys.Dir, name, at string) error {
 		return err
 	}
 	defer f.Close()
+	sys.Direct(f)
 	was, err := f.Stat()
 	if err != nil {
 		return err

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/sys"
+	"golang.org/x/sync/errgroup"
 )
 
 // Written is what writing a base took.
@@ -50,6 +49,9 @@ const (
 	workers = 2
 	// buffers is how many blocks are under way at most: each takes 2 MB.
 	buffers = workers + 3
+	// readSize is how much is read at once, in bytes: a loop device has one worker, and the server's own reads and
+	// writes wait for it meanwhile.
+	readSize = 128 << 10
 )
 
 // write is one run of Write: one goroutine reads files into chunks, workers find what has changed in
@@ -192,8 +194,11 @@ func (c *chunk) read(e, was *entry, f *os.File, n, count int64) error {
 	at := len(c.raw)
 	c.raw = c.raw[:at+int(count)*PageSize]
 	want := min(e.size-n*PageSize, count*PageSize)
-	if _, err := f.ReadAt(c.raw[at:at+int(want)], n*PageSize); err != nil {
-		return err
+	for done := int64(0); done < want; done += readSize {
+		end := min(done+readSize, count*PageSize)
+		if err := sys.ReadDirect(f, c.raw[int64(at)+done:int64(at)+end], n*PageSize+done, min(end, want)-done); err != nil {
+			return err
+		}
 	}
 	clear(c.raw[at+int(want):])
 	for i := n; i < n+count; i++ {
