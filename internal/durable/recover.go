@@ -16,6 +16,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/basebackup"
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/replay"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -41,7 +42,9 @@ type Recovered struct {
 	// Restored and Replayed are bytes of the base's files and of the log.
 	Restored, Replayed      int64
 	RestoreTime, ReplayTime time.Duration
-	GTIDState               string
+	// Delayed is how much of ReplayTime the server waited for a processor, which others had.
+	Delayed   time.Duration
+	GTIDState string
 	// Base is the base that was restored.
 	Base archive.Base
 	// More says that the log goes on behind the end. Behind is the time of the last transaction there that is
@@ -152,9 +155,10 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 	}
 	job := replay.Job{
 		Server: i.Server, Account: i.Account, Dir: dir, RunDir: i.RunDir, DataDir: i.DataDir(), Volume: i.Volume, PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
-		GTIDs:    before,
-		Logs:     logs.files,
-		Progress: func(done, total int64) { progress.tell("replaying the log", done, total) },
+		BufferPool: replayPool(p.Base.Size),
+		GTIDs:      before,
+		Logs:       logs.files,
+		Progress:   func(done, total int64) { progress.tell("replaying the log", done, total) },
 	}
 	if len(logs.files) > 0 {
 		r, err := job.Run(ctx)
@@ -165,10 +169,23 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 			}
 			return out, err
 		}
-		out.Replayed, out.GTIDState = r.Bytes, r.GTIDState
+		out.Replayed, out.Delayed, out.GTIDState = r.Bytes, r.Delayed, r.GTIDState
 	}
 	out.ReplayTime = time.Since(began)
 	return out, nil
+}
+
+// poolShare is the part of the memory that is free, one in so many, that a replay may use for its pages.
+const poolShare = 4
+
+// replayPool is how many bytes of pages a replay on a base of the given size is to keep in memory.
+func replayPool(size int64) int64 {
+	m, err := host.Host{}.Memory()
+	if err != nil {
+		return 0
+	}
+	room, _ := m.Room()
+	return min(size+size/4, room/poolShare)
 }
 
 // gtidsAt is the state of MariaDB's GTIDs at the beginning of an epoch's part of the log.
@@ -268,7 +285,7 @@ func (r Recovered) rates(m *archive.Manifest) {
 	if s := r.RestoreTime.Seconds(); s > 0 && r.Restored >= restoreSample {
 		m.RestoreRate = float64(r.Restored) / s
 	}
-	if s := (r.ReplayTime - overhead/2).Seconds(); s > 0 && r.Replayed >= replaySample {
+	if s := (r.ReplayTime - r.Delayed - overhead/2).Seconds(); s > 0 && r.Replayed >= replaySample {
 		m.ReplayRate = float64(r.Replayed) / s
 	}
 }

@@ -29,6 +29,8 @@ type Job struct {
 	// PageSize and Set are as in server.Config. What Set has about logs and replication is passed over.
 	PageSize int
 	Set      map[string]string
+	// BufferPool is how many bytes of memory the server may use for pages; less than 256 MB are taken for that.
+	BufferPool int64
 	// Unconfined is as in server.Config.
 	Unconfined bool
 	// GTIDs is the state of MariaDB's GTIDs before the first of Logs.
@@ -56,6 +58,8 @@ type Result struct {
 	// shutdown of the server.
 	Groups, Bytes int64
 	Seconds       float64
+	// Delayed is how long the server's applier waited for a processor meanwhile.
+	Delayed time.Duration
 	// GTIDState is the state with which MariaDB's next log must begin (dbconn.Dialect.SeedGTIDs), ""
 	// if it has none.
 	GTIDState string
@@ -89,7 +93,7 @@ func (j *Job) run(ctx context.Context) (_ Result, err error) {
 			return Result{}, err
 		}
 	}
-	return Result{Groups: s.plan.groups, Bytes: s.plan.bytes, Seconds: time.Since(began).Seconds(), GTIDState: s.plan.gtids.String()}, nil
+	return Result{Groups: s.plan.groups, Bytes: s.plan.bytes, Seconds: time.Since(began).Seconds(), Delayed: s.delayed, GTIDState: s.plan.gtids.String()}, nil
 }
 
 // apply has the server apply the relay log, and leave nothing else.

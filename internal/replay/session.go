@@ -12,6 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // serverID is the number of the server that applies: one of its own, since an applier passes over what it
@@ -35,6 +36,8 @@ type session struct {
 	events  eventStates
 	// applied are the GTIDs that a replica had applied before, quoted.
 	applied string
+	// delayed is Result.Delayed.
+	delayed time.Duration
 }
 
 // ApplyError says that the server could not apply what the log has.
@@ -78,7 +81,7 @@ func (s *session) prepare() (err error) {
 func (s *session) config() server.Config {
 	return server.Config{
 		Stage: server.Replay, Volume: s.Volume, DataDir: s.DataDir, RunDir: s.runDir(), TmpDir: s.tmpDir(), InitFile: filepath.Join(s.runDir(), "init.sql"),
-		ServerID: serverID, PageSize: s.PageSize, Set: s.Set, Unconfined: s.Unconfined,
+		ServerID: serverID, PageSize: s.PageSize, ReplayPool: s.BufferPool, Set: s.Set, Unconfined: s.Unconfined,
 	}
 }
 
@@ -168,6 +171,7 @@ func (s *session) wait(ctx context.Context) error {
 			path, offset := s.plan.source(i, state.Pos)
 			return fmt.Errorf("the applier stopped at %s:%d\n%s", path, offset, server.LogTail(s.logPath()))
 		}
+		s.delayed = sys.RunDelay(s.proc.PID())
 		return nil
 	}
 }

@@ -37,6 +37,8 @@ type Config struct {
 	Durability Durability
 	// MostPool is how many bytes the buffer pool may grow to while the server runs; 0 says nothing.
 	MostPool int64
+	// ReplayPool is how many bytes the buffer pool of a Replay has, at least leastReplayPool.
+	ReplayPool int64
 	// PageSize is InnoDB's page size in bytes; 0 is the server's default.
 	PageSize int
 	// Set holds the user's own settings (--set), by name.
@@ -119,11 +121,14 @@ func (s *Server) Render(c Config) (string, error) {
 	return b.String(), nil
 }
 
+// leastReplayPool is the smallest buffer pool of a Replay, in bytes.
+const leastReplayPool = 256 << 20
+
 // logWords begin the names of options about logs and replication, and notReplayed are others that a Replay
 // has its own for, or no use.
 var (
 	logWords    = []string{"binlog_", "encrypt_binlog", "gtid_", "log_bin", "log_replica_", "log_slave_", "max_binlog_", "max_relay_", "relay_", "replica_", "replicate_", "report_", "rpl_", "slave_", "source_", "master_", "sync_", "wsrep_", "group_replication_", "expire_logs_"}
-	notReplayed = map[string]bool{"event_scheduler": true, "read_only": true, "super_read_only": true, "init_connect": true, "max_connections": true, "server_id": true, "innodb_flush_log_at_trx_commit": true, "innodb_doublewrite": true, "innodb_fast_shutdown": true}
+	notReplayed = map[string]bool{"event_scheduler": true, "read_only": true, "super_read_only": true, "init_connect": true, "max_connections": true, "server_id": true, "innodb_flush_log_at_trx_commit": true, "innodb_doublewrite": true, "innodb_fast_shutdown": true, "innodb_buffer_pool_size": true}
 )
 
 // withoutLog are the settings that a Replay takes over.
@@ -203,6 +208,7 @@ func (c Config) facts(s *Server) map[string]string {
 	if c.MostPool > 0 {
 		f[factMostPool] = strconv.FormatInt(c.MostPool, 10)
 	}
+	f[factReplayPool] = strconv.FormatInt(max(c.ReplayPool, leastReplayPool), 10)
 	if c.PageSize > 0 {
 		f[factPageSize] = strconv.Itoa(c.PageSize)
 	}

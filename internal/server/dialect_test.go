@@ -56,21 +56,24 @@ func TestReplicaWords(t *testing.T) {
 	}
 }
 
-// TestReplayTakesOver: what --set has about logs is for the server that writes one.
+// TestReplayTakesOver: what --set has about logs is for the server that writes one, and memory is what is there now.
 func TestReplayTakesOver(t *testing.T) {
 	set := map[string]string{
 		"loose_rpl_semi_sync_source_enabled": "ON", "sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1", "event_scheduler": "ON", "binlog_checksum": "CRC32",
 		"sql_mode": "", "innodb_buffer_pool_size": "1G",
 	}
 	for _, srv := range []*Server{testServer(Version{10, 11, 14}), testMySQL(Version{9, 7, 4})} {
-		text, err := srv.Render(Config{Stage: Replay, Volume: "shm", Set: set})
+		text, err := srv.Render(Config{Stage: Replay, Volume: "shm", Set: set, ReplayPool: 3 << 30})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, line := range []string{"\ninnodb_buffer_pool_size = 1G\n", "\nsql_mode = \"\"\n", "\ninnodb_flush_log_at_trx_commit = 0\n", "\nevent_scheduler = OFF\n", "\nskip_log_bin\n"} {
+		for _, line := range []string{"\ninnodb_buffer_pool_size = 3221225472\n", "\nsql_mode = \"\"\n", "\ninnodb_flush_log_at_trx_commit = 0\n", "\nevent_scheduler = OFF\n", "\nskip_log_bin\n"} {
 			if !strings.Contains(text, line) {
 				t.Errorf("%s: no %q in\n%s", srv.Name(), line, text)
 			}
+		}
+		if strings.Count(text, "innodb_buffer_pool_size") != 1 {
+			t.Errorf("%s: two buffer pools in\n%s", srv.Name(), text)
 		}
 		for _, name := range []string{"rpl_", "sync_binlog", "binlog_checksum"} {
 			if strings.Contains(text, "\n"+name) || strings.Contains(text, "\nloose_"+name) {

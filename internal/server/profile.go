@@ -118,6 +118,7 @@ const (
 	factServerID = "{server_id}"
 
 	factMostPool        = "{most_pool}"
+	factReplayPool      = "{replay_pool}"
 	factTempTablespaces = "{temp_tablespaces}"
 	factRelayLog        = "{relay_log}"
 	factRelayIndex      = "{relay_index}"

@@ -81,11 +81,29 @@ func (p *Process) Close() error {
 }
 
 // backgroundNice is the niceness of what may take its time.
-const backgroundNice = 10
+const backgroundNice = 19
 
 // Background has the process group of a process that was just started give way to others. What goes wrong
 // with that costs speed.
 func Background(pid int) { _ = unix.Setpriority(unix.PRIO_PGRP, pid, backgroundNice) }
+
+// RunDelay is how long the thread of a process that has run most has waited for a processor since it was
+// started, 0 where the kernel does not tell (CONFIG_SCHED_INFO).
+func RunDelay(pid int) (delay time.Duration) {
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil {
+		return 0
+	}
+	var most int64
+	for _, path := range tasks {
+		var ran, waited int64
+		b, _ := os.ReadFile(path)
+		if _, err := fmt.Sscan(string(b), &ran, &waited); err == nil && ran > most {
+			most, delay = ran, time.Duration(waited)
+		}
+	}
+	return delay
+}
 
 // HasArg reports whether the process pid was started with exactly this argument.
 func HasArg(pid int, arg string) bool {
