@@ -22,6 +22,7 @@ func (k *Keeper) NextBase() BaseOrder {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
 	m := k.Archive.Manifest
+	k.began = k.log.Total()
 	o := BaseOrder{Archive: m.ID, Number: max(1, m.NextBase)}
 	if len(m.Bases) > 0 {
 		o.Prev = m.Bases[len(m.Bases)-1].ID
@@ -85,6 +86,7 @@ func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
 	})
 	if err == nil {
 		k.savedBreaches(len(noted))
+		k.meanwhile = max(0, k.log.Total()-k.began)
 	}
 	return b, err
 }
@@ -111,7 +113,7 @@ func (k *Keeper) Due() bool {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
 	b, since, ok := k.newest()
-	return !ok || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.Policy.Due(k.Archive.Manifest, b, since)
+	return !ok || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.Policy.Due(k.Archive.Manifest, b, since, k.meanwhile)
 }
 
 // measurable is how many bytes of the log say how fast they are replayed.

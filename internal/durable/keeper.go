@@ -36,7 +36,9 @@ type Keeper struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	manifest sync.Mutex // guards Archive.Manifest, and is held while that is written
+	manifest sync.Mutex // guards Archive.Manifest, and is held while that is written; and the next two
+	// began is how much log there was when a base was begun, and meanwhile how much came while the last was made.
+	began, meanwhile int64
 
 	mu sync.Mutex // guards what follows, and log and epoch where others than the caller's goroutine read them
 	// epoch is the one that log is of.

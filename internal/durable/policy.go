@@ -36,6 +36,11 @@ const (
 	// dueShare is the part of the time for recovery at which a base is begun, since the log grows while
 	// it is made.
 	dueShare = 0.7
+	// earlyShare is how much log there must be for that to be earlier still, as a multiple of what came while the
+	// last base was made: a third of the time at least no base is in the making.
+	earlyShare = 1.5
+	// inTime is the part of the time for recovery at which a base is to be there.
+	inTime = 0.9
 )
 
 // rates are those of a manifest, or what is expected.
@@ -83,14 +88,19 @@ func (p Policy) history() time.Duration {
 	return DefaultHistory
 }
 
-// Due reports whether a base is to be made, with so many bytes of log behind the last one.
-func (p Policy) Due(m *archive.Manifest, b archive.Base, since int64) bool {
+// Due reports whether a base is to be made, with so many bytes of log behind the last one. meanwhile is how many came
+// while that was made, 0 if that is not known: a base is begun early enough to be there in time, unless the time
+// is so short that nothing would be done but making bases.
+func (p Policy) Due(m *archive.Manifest, b archive.Base, since, meanwhile int64) bool {
 	if since < LeastLog {
 		return false
 	}
 	// Restoring takes its time whatever is done; a log of the least length does, too.
 	left := max(p.within()-overhead-p.restore(m, b), p.replay(m, LeastLog))
-	return float64(p.replay(m, since)) >= dueShare*float64(left)
+	if float64(p.replay(m, since)) >= dueShare*float64(left) {
+		return true
+	}
+	return float64(since) >= earlyShare*float64(meanwhile) && float64(p.replay(m, since+meanwhile)) >= inTime*float64(left)
 }
 
 const (

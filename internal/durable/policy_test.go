@@ -101,16 +101,21 @@ func TestDueAndRecovery(t *testing.T) {
 		since  int64
 		due    bool
 		takes  time.Duration
+
+		meanwhile int64
 	}{
-		{"nothing since", Policy{Replays: 10 * mb}, archive.Manifest{}, base, 0, false, overhead + time.Second},
-		{"much time", Policy{Replays: 10 * mb}, archive.Manifest{}, base, 100 * mb, false, overhead + 11*time.Second},
-		{"most of the time is gone", Policy{Replays: 10 * mb}, archive.Manifest{}, base, 200 * mb, true, overhead + 21*time.Second},
-		{"a shorter time", Policy{Replays: 10 * mb, RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 60 * mb, true, overhead + 7*time.Second},
-		{"rates that were measured", Policy{Replays: 10 * mb}, archive.Manifest{ReplayRate: 100 * mb, RestoreRate: 30 * mb}, base, 200 * mb, false, overhead + 12*time.Second},
-		{"too little log to gain anything", Policy{Replays: 1 * mb, RecoverWithin: 2 * time.Second}, archive.Manifest{}, base, 10 * mb, false, overhead + 11*time.Second},
-		{"data that alone takes too long", Policy{Replays: 10 * mb, RecoverWithin: 2 * time.Second}, archive.Manifest{}, archive.Base{Size: 3000 * mb}, 17 * mb, true, overhead + 11700*time.Millisecond},
+		{"nothing since", Policy{Replays: 10 * mb}, archive.Manifest{}, base, 0, false, overhead + time.Second, 0},
+		{"much time", Policy{Replays: 10 * mb}, archive.Manifest{}, base, 100 * mb, false, overhead + 11*time.Second, 0},
+		{"most of the time is gone", Policy{Replays: 10 * mb}, archive.Manifest{}, base, 200 * mb, true, overhead + 21*time.Second, 0},
+		{"a shorter time", Policy{Replays: 10 * mb, RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 60 * mb, true, overhead + 7*time.Second, 0},
+		{"rates that were measured", Policy{Replays: 10 * mb}, archive.Manifest{ReplayRate: 100 * mb, RestoreRate: 30 * mb}, base, 200 * mb, false, overhead + 12*time.Second, 0},
+		{"too little log to gain anything", Policy{Replays: 1 * mb, RecoverWithin: 2 * time.Second}, archive.Manifest{}, base, 10 * mb, false, overhead + 11*time.Second, 0},
+		{"data that alone takes too long", Policy{Replays: 10 * mb, RecoverWithin: 2 * time.Second}, archive.Manifest{}, archive.Base{Size: 3000 * mb}, 17 * mb, true, overhead + 11700*time.Millisecond, 0},
+		{"a base that takes long", Policy{Replays: 10 * mb, RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 45 * mb, true, overhead + 5500*time.Millisecond, 23 * mb},
+		{"a base that takes less long", Policy{Replays: 10 * mb, RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 45 * mb, false, overhead + 5500*time.Millisecond, 22 * mb},
+		{"a base that takes too long", Policy{Replays: 10 * mb, RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 45 * mb, false, overhead + 5500*time.Millisecond, 31 * mb},
 	} {
-		if got := c.policy.Due(&c.m, c.base, c.since); got != c.due {
+		if got := c.policy.Due(&c.m, c.base, c.since, c.meanwhile); got != c.due {
 			t.Errorf("%s: due is %v", c.name, got)
 		}
 		if got := c.policy.Recovery(&c.m, c.base, c.since); (got - c.takes).Abs() > time.Millisecond {
@@ -125,7 +130,7 @@ func TestDueInTime(t *testing.T) {
 	p := Policy{Replays: 10 * mb, RecoverWithin: 20 * time.Second}
 	b := archive.Base{Size: 300 * mb}
 	since := int64(LeastLog)
-	for !p.Due(&archive.Manifest{}, b, since) {
+	for !p.Due(&archive.Manifest{}, b, since, 0) {
 		since += mb
 	}
 	if took := p.Recovery(&archive.Manifest{}, b, since); took > p.RecoverWithin || took < p.RecoverWithin/2 {
