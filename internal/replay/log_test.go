@@ -350,16 +350,7 @@ func TestReplayOfLargeTransaction(t *testing.T) {
 // is killed. The log has what the server itself recovers.
 func TestReplayOfKilledServer(t *testing.T) {
 	servertest.EachAlways(t, func(t *testing.T, want string) {
-		w := newTwin(t, want, "contended.sql")
-		for epoch := range 2 {
-			w.contend(t, time.Second, uint64(epoch))
-			w.Kill()
-			if epoch == 0 {
-				w.RestartAs(t, server.Run, false, logging) // the first file's last group may be torn
-			}
-		}
-		logs := copies(t, w.logs(t))
-		w.RestartAs(t, server.Run, false, logging)
+		w, logs := killed(t, want, 3)
 		before := state(t, w.Running)
 		got, r := w.replay(t, logs)
 		t.Logf("%d groups in %d files, %.1f s", r.Groups, len(logs), r.Seconds)
@@ -368,6 +359,29 @@ func TestReplayOfKilledServer(t *testing.T) {
 		}
 		equal(t, before, state(t, got))
 	})
+}
+
+// killed is a server that was killed twice, and has recovered, and its logs before it had. About one in 170 MariaDBs
+// 10.11.19 does not recover from this: a record of its redo log does not fit the page that the records before it
+// lead to, from a clean checkpoint on, whatever pages the kill has left. Then another takes its place.
+func killed(t *testing.T, want string, tries uint64) (w *twin, logs []Log) {
+	t.Helper()
+	w = newTwin(t, want, "contended.sql")
+	for epoch := range uint64(2) {
+		w.contend(t, time.Second, 2*tries+epoch)
+		w.Kill()
+		logs = copies(t, w.logs(t))
+		err := w.TryRestartAs(t, server.Run, false, logging) // the last group of the first log may be torn
+		if err == nil {
+			continue
+		}
+		if tries == 1 || !strings.Contains(err.Error(), "DELETE_ROW_FORMAT_DYNAMIC due to corruption") {
+			t.Fatal(err)
+		}
+		t.Logf("MariaDB's own recovery fails: %v", err)
+		return killed(t, want, tries-1)
+	}
+	return w, logs
 }
 
 // contend has writers at work for a while.

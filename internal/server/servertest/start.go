@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -200,6 +201,14 @@ func (r *Running) Restart(t testing.TB) {
 // settings, and without a binary log where noLog says so.
 func (r *Running) RestartAs(t testing.TB, stage server.Stage, noLog bool, set map[string]string) {
 	t.Helper()
+	if err := r.TryRestartAs(t, stage, noLog, set); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TryRestartAs is RestartAs of a server that may not start. The error has its log.
+func (r *Running) TryRestartAs(t testing.TB, stage server.Stage, noLog bool, set map[string]string) error {
+	t.Helper()
 	r.Kill()
 	err := r.configure(server.Run)
 	if err == nil {
@@ -214,8 +223,9 @@ func (r *Running) RestartAs(t testing.TB, stage server.Stage, noLog bool, set ma
 	}
 	if err != nil {
 		log, _ := os.ReadFile(r.path("server.log")) // what there is of it
-		t.Fatalf("%v\n%s", err, log)
+		return fmt.Errorf("%w\n%s", err, log)
 	}
+	return nil
 }
 
 // Variables returns the global variables.
