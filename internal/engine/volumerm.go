@@ -135,5 +135,5 @@ func (e *Engine) forget(ctx context.Context, v volume.Volume, r *instance.Record
 		return errors.Join(err, lock.Unlock())
 	}
 	e.note("removed instance %s", r.Name)
-	return lock.UnlockRemove()
+	return errors.Join(e.leaveArchive(ctx, r, false), lock.UnlockRemove())
 }
