@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/sys"
-	"golang.org/x/sync/errgroup"
 )
 
 // Written is what writing a base took.
