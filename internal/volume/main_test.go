@@ -91,7 +91,7 @@ func openMounted(t *testing.T, spec volume.Spec) volume.Volume {
 	p.Mounts = mounts(t)
 	v := open(t, p, spec)
 	t.Cleanup(func() {
-		if err := v.Destroy(context.Background(), true); err != nil {
+		if err := errors.Join(v.Destroy(context.Background(), true), reclaimAll(&volume.Opener{Places: p})); err != nil {
 			t.Error(err)
 		}
 	})
