@@ -63,8 +63,17 @@ func (m *Mirror) linger(ctx context.Context) error {
 		return nil
 	case <-m.wake:
 	}
-	if at := m.dirty.Load(); at != 0 && !m.settling.Load() {
-		return pause(ctx, time.Until(time.Unix(0, at).Add(m.Linger)))
+	at := m.dirty.Load()
+	if at == 0 {
+		return nil
+	}
+	more := time.NewTimer(time.Until(time.Unix(0, at).Add(m.Linger)))
+	defer more.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-more.C:
+	case <-m.settling: // also in the middle of it
 	}
 	return nil
 }

@@ -49,8 +49,9 @@ type Mirror struct {
 	// dirty is when the oldest bytes lasted that were not read yet, in nanoseconds; 0 if there are
 	// none.
 	dirty atomic.Int64
-	// settling says that nothing is waited for any more, to go up together.
-	settling atomic.Bool
+	// settling is closed when nothing is waited for any more, to go up together.
+	settling chan struct{}
+	settled  sync.Once
 	// failed says that the bucket was away since it was last looked at.
 	failed  atomic.Bool
 	mu      sync.Mutex
@@ -118,7 +119,7 @@ const (
 func (m *Mirror) init() {
 	m.once.Do(func() {
 		m.wake, m.look = make(chan struct{}, 1), make(chan struct{}, 1)
-		m.changed = make(chan struct{})
+		m.changed, m.settling = make(chan struct{}), make(chan struct{})
 		if m.Linger == 0 {
 			m.Linger = DefaultLinger
 		}
@@ -219,7 +220,7 @@ func (m *Mirror) Release(ctx context.Context) error {
 // work. Nothing waits from then on to go up with others.
 func (m *Mirror) Settle(ctx context.Context) error {
 	m.init()
-	m.settling.Store(true)
+	m.settled.Do(func() { close(m.settling) })
 	var mine int
 	m.set(func(s *state) {
 		s.asked++
