@@ -17,7 +17,8 @@ type BaseOrder struct {
 	Number, Prev uint32
 }
 
-// NextBase is what the next base is called.
+// NextBase is what the next base is called, which is begun now: what the log grows by from here on counts as while it
+// was made (Policy.Due).
 func (k *Keeper) NextBase() BaseOrder {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()

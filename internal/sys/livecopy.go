@@ -33,8 +33,8 @@ type LiveCopy struct {
 	treeCopy
 	dst  string
 	seen map[string]stamp
-	// besides is what step is while others write to the source.
-	besides int64
+	// stepBeside is what step is while others write to the source.
+	stepBeside int64
 }
 
 // stamp is how a file was when it was last copied.
@@ -59,13 +59,13 @@ func (s stamp) again(st *unix.Stat_t) bool {
 func NewLiveCopy(src, dst string, filter Filter) *LiveCopy {
 	return &LiveCopy{
 		treeCopy: treeCopy{src: src, filter: filter, uid: os.Geteuid(), gid: os.Getegid()},
-		dst:      dst, seen: map[string]stamp{}, besides: firstStep,
+		dst:      dst, seen: map[string]stamp{}, stepBeside: firstStep,
 	}
 }
 
 // Round makes the copy what the source is now, beside those who write to it: the copy is not what the source was
 // at any one moment. After an error it is worth nothing.
-func (l *LiveCopy) Round(ctx context.Context) error { return l.round(ctx, l.besides) }
+func (l *LiveCopy) Round(ctx context.Context) error { return l.round(ctx, l.stepBeside) }
 
 // LastRound makes the copy what the source is now, to which no one writes.
 func (l *LiveCopy) LastRound(ctx context.Context) error { return l.round(ctx, 0) }

@@ -67,7 +67,7 @@ func TestLiveCopyFollows(t *testing.T) {
 func followLive(t *testing.T, src string, seed uint64, holes bool) string {
 	t.Helper()
 	live := NewLiveCopy(src, src+".live", nil)
-	live.besides = 64 << 10       // most files in several steps
+	live.stepBeside = 64 << 10    // most files in several steps
 	change := func(part uint64) { // of one goroutine
 		m := &mutator{src, rand.New(rand.NewPCG(seed, part))} // #nosec G404 -- no secret
 		for range 30 {
