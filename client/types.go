@@ -14,12 +14,16 @@ type Status struct {
 	Reason string `json:"reason,omitempty"`
 	// Warnings say what is wrong at present, such as a volume that is nearly full.
 	Warnings []string `json:"warnings"`
+	// Notices say what will be wrong if it goes on so, such as a volume that is 80 % full.
+	Notices []string `json:"notices,omitempty"`
 	// ReadySeconds is how long the server took from exec to its first answer.
 	ReadySeconds float64 `json:"ready_seconds"`
 
-	Server   Server           `json:"server"`
-	Endpoint Endpoint         `json:"endpoint"`
-	Volume   Volume           `json:"volume"`
+	Server   Server   `json:"server"`
+	Endpoint Endpoint `json:"endpoint"`
+	Volume   Volume   `json:"volume"`
+	// Room says how full the volume is, and how fast it fills; nil until that was measured.
+	Room     *Room            `json:"room,omitempty"`
 	Snapshot SnapshotEstimate `json:"snapshot"`
 	// Log is on, or off for a server without a binary log, which has no templates or leases:
 	// calls about them return CodeNoLog.
@@ -71,6 +75,31 @@ type Volume struct {
 	// Reflink says that snapshots share their blocks with the original, so that
 	// they take no time and no room until one of the two is written to.
 	Reflink bool `json:"reflink"`
+}
+
+// Room says how full the volume of an instance is, and what fills it, as the instance's supervisor has
+// found it.
+type Room struct {
+	// At is when it was measured: some seconds ago.
+	At time.Time `json:"at"`
+	// Level is ample, notice (from 80 %), warning (from 90 %), last (from 95 %: servers are about to become
+	// read-only) or full. It falls again when there is clearly more room.
+	Level string `json:"level"`
+	// UsedPercent is the part that is used of what can be, without what is kept back.
+	UsedPercent int `json:"used_percent"`
+	// UsedBytes and FreeBytes are as in Volume.
+	UsedBytes int64 `json:"used_bytes"`
+	FreeBytes int64 `json:"free_bytes"`
+	// KeptBytes is the part of what is free that is kept back: servers are read-only while no more is
+	// free. 0 for a volume on disk.
+	KeptBytes int64 `json:"kept_bytes"`
+	// Bound is as in Volume.
+	Bound string `json:"bound"`
+	// GrowthBytesPerHour is by how much the use grows at present; 0 if it does not, or if that is not known yet.
+	GrowthBytesPerHour int64 `json:"growth_bytes_per_hour"`
+	// FullSeconds is in how much time servers become read-only, or the volume is full, at that rate; nil if
+	// it does not grow.
+	FullSeconds *float64 `json:"full_seconds,omitempty"`
 }
 
 // SnapshotEstimate is what a branch or a mark would cost now.

@@ -106,6 +106,7 @@ var Packages = []Package{
 	{Path: "internal/image", Race: true, Least: 60},
 	{Path: "internal/instance", Least: 33},
 	{Path: "internal/supervisor", Race: true, Least: 11, Needed: []string{`TestSnapshotOutside(/.*)?`}},
+	{Path: "internal/room", Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/binlog", Least: 100, Needed: []string{`Test.*`}},
 	{Path: "internal/archive", Least: 13, Needed: []string{`Test.*`}},
 	{Path: "internal/basebackup", Race: true, Least: 20, Needed: []string{`Test.*`}},
@@ -220,7 +221,7 @@ var Suites = []Suite{
 	{
 		Name: "fault",
 		Scripts: []string{
-			"beyond-recovery", "broken-files", "wrong-uses", "disk-full", "full-volume", "load-full", "interrupt-build", "interrupt-run", "interrupt-up", "killed-run",
+			"beyond-recovery", "broken-files", "wrong-uses", "disk-full", "full-volume", "room", "load-full", "interrupt-build", "interrupt-run", "interrupt-up", "killed-run",
 			"killed-server", "killed-supervisor", "no-room",
 		},
 		Tests:    []string{"TestKilledServerLosesNothing", "TestKilledDirectoryIsRecovered", "TestTornPageIsMended", "TestKilledRewind", "TestNeverLeftStopped"},

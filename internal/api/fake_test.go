@@ -59,12 +59,16 @@ func full() *fake {
 		URL: "mysql://shop_1:p%2Fw%3A%40@127.0.0.1:41233/shop_1", Template: "shop", Expires: at, Kept: true,
 	}
 	template := client.Template{Name: "shop", Made: at, Tables: 18, Bytes: 19, Family: "sh", Key: "k", Leases: 20, Spare: 22, Changed: "table visit"}
+	full := 12000.0
 	return &fake{
 		status: client.Status{
-			Name: "shop", Phase: "running", Since: at, Reason: "none", Warnings: []string{"the volume is 93 % full"}, ReadySeconds: 0.052,
+			Name: "shop", Phase: "running", Since: at, Reason: "none", Warnings: []string{"the volume is 93 % full"}, Notices: []string{"the volume is 80 % full"}, ReadySeconds: 0.052,
 			Server:   client.Server{Flavour: "mariadb", Version: "10.11.19", Path: "/usr/sbin/mariadbd"},
 			Endpoint: endpoint,
 			Volume:   client.Volume{Kind: "shm", Dir: "/dev/shm/ramaria-0", SizeBytes: 7, UsedBytes: 8, FreeBytes: 9, Bound: "limit", Reflink: true},
+			Room: &client.Room{
+				At: at, Level: "notice", UsedPercent: 82, UsedBytes: 8, FreeBytes: 9, KeptBytes: 7, Bound: "limit", GrowthBytesPerHour: 6, FullSeconds: &full,
+			},
 			Snapshot: client.SnapshotEstimate{DataBytes: 10, ExpectedPauseMicros: 11}, Log: "on",
 			Durable: &client.Durable{
 				Level: "commit", Archive: "/a", RoomBytes: 1, Position: "1:2:3", Backups: 4, LastBackup: at, SinceBytes: 5, RecoverSeconds: 6.5,

@@ -2,7 +2,10 @@ package binlog
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -35,3 +38,32 @@ func Files(dir, base string) ([]string, error) {
 
 // fileNumber reads the number behind the last dot of a file's name. Servers number up to 2^31 - 1.
 func fileNumber(digits string) (uint64, error) { return strconv.ParseUint(digits, 10, 31) }
+
+// Size returns how many bytes the files of a binary log take.
+func Size(dir, base string) (bytes int64, err error) {
+	files, err := Files(dir, base)
+	if err != nil {
+		return 0, err
+	}
+	if len(files) == 0 {
+		return 0, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil // its instance was removed
+	}
+	if err != nil {
+		return 0, fmt.Errorf("measure binary log: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	for _, name := range files {
+		switch fi, err := root.Lstat(name); {
+		case errors.Is(err, fs.ErrNotExist): // purged meanwhile
+		case err != nil:
+			return 0, fmt.Errorf("measure binary log: %w", err)
+		default:
+			bytes += fi.Size()
+		}
+	}
+	return bytes, nil
+}

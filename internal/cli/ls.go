@@ -13,6 +13,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/progress"
+	"github.com/ramaria-db/ramaria/internal/room"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -52,15 +53,34 @@ func runLs(_ context.Context, a *app, asJSON bool) error {
 		if len(l.Warnings) > 0 {
 			phase += " (!)"
 		}
-		t.row(l.Name, phase, l.Server, l.Volume, volume.FormatBytes(l.Size), port, l.Database, l.Origin)
+		t.row(l.Name, phase, l.Server, volumeWords(l), volume.FormatBytes(l.Size), port, l.Database, l.Origin)
 	}
 	t.print(a.stdout)
+	said := map[string]bool{} // what is wrong with a volume, all its instances say
 	for _, l := range all {
 		for _, w := range l.Warnings {
-			a.say("warning: %s", w)
+			a.sayOnce(said, "warning: "+w)
+		}
+		for _, n := range l.Notices {
+			a.sayOnce(said, "notice: "+n)
 		}
 	}
 	return nil
+}
+
+func (a *app) sayOnce(said map[string]bool, text string) {
+	if !said[text] {
+		said[text] = true
+		a.say("%s", text)
+	}
+}
+
+// volumeWords are the kind of an instance's volume, and how full that is when it is nearly.
+func volumeWords(l engine.InstanceListing) string {
+	if l.Room == nil || l.Room.Level == room.Ample.String() {
+		return l.Volume
+	}
+	return fmt.Sprintf("%s (%d %%)", l.Volume, l.Room.UsedPercent)
 }
 
 func newStatus(a *app) *cobra.Command {
@@ -108,6 +128,9 @@ func (a *app) printStatus(l engine.InstanceListing) {
 	for _, w := range l.Warnings {
 		line("warning", "%s", indent(w, 11))
 	}
+	for _, n := range l.Notices {
+		line("notice", "%s", indent(n, 11))
+	}
 	if l.Server != "" {
 		line("server", "%s", l.Server)
 		from := l.Origin
@@ -116,6 +139,9 @@ func (a *app) printStatus(l engine.InstanceListing) {
 		}
 		line("made from", "%s", from)
 		line("volume", "%s, %s in %s", l.Volume, volume.FormatBytes(l.Size), l.Dir)
+		if l.Room != nil {
+			printRoom(line, *l.Room)
+		}
 		if l.Confined {
 			line("confined", "by Landlock: the server reaches its own files only")
 		} else if l.Unconfined != "" {
@@ -145,6 +171,22 @@ func (a *app) printStatus(l engine.InstanceListing) {
 	}
 	if hint := a.statusHint(l); hint != "" {
 		a.say("hint: %s", hint)
+	}
+}
+
+// printRoom prints how full the volume is, and what fills it.
+func printRoom(line func(name, format string, args ...any), r client.Room) {
+	left := volume.FormatBytes(max(0, r.FreeBytes-r.KeptBytes)) + " left"
+	if r.KeptBytes > 0 && r.Level != room.Ample.String() {
+		left += " until its servers become read-only"
+	}
+	line("room", "%d %% of the volume used, %s", r.UsedPercent, left)
+	if r.GrowthBytesPerHour > 0 {
+		text := "+" + volume.FormatBytes(r.GrowthBytesPerHour) + " an hour"
+		if r.FullSeconds != nil {
+			text += ": full in " + room.Say(seconds(*r.FullSeconds)) + " at this rate"
+		}
+		line("growth", "%s", text)
 	}
 }
 

@@ -21,21 +21,24 @@ type InstanceListing struct {
 	Since    time.Time      `json:"since"`
 	Reason   string         `json:"reason,omitempty"`
 	Warnings []string       `json:"warnings,omitempty"`
+	Notices  []string       `json:"notices,omitempty"`
 	Server   string         `json:"server,omitempty"`
 	Volume   string         `json:"volume"`
 	Dir      string         `json:"dir"`
 	DataDir  string         `json:"datadir"`
 	// Size is the size of its files, in bytes. Blocks that it shares with its image, its parent
 	// or its marks count in each of them; see volume ls for what is really taken.
-	Size     int64     `json:"size"`
-	Image    string    `json:"image,omitempty"`
-	Origin   string    `json:"origin,omitempty"`
-	Host     string    `json:"host,omitempty"`
-	Port     int       `json:"port,omitempty"`
-	Socket   string    `json:"socket,omitempty"`
-	User     string    `json:"user,omitempty"`
-	Database string    `json:"database,omitempty"`
-	Created  time.Time `json:"created"`
+	Size int64 `json:"size"`
+	// Room says how full its volume is, and how fast it fills, while it runs.
+	Room     *client.Room `json:"room,omitempty"`
+	Image    string       `json:"image,omitempty"`
+	Origin   string       `json:"origin,omitempty"`
+	Host     string       `json:"host,omitempty"`
+	Port     int          `json:"port,omitempty"`
+	Socket   string       `json:"socket,omitempty"`
+	User     string       `json:"user,omitempty"`
+	Database string       `json:"database,omitempty"`
+	Created  time.Time    `json:"created"`
 	// Log is off for a server without a binary log, else on.
 	Log string `json:"log,omitempty"`
 	// Durable says what a durable instance promises; ls leaves it out.
@@ -134,7 +137,7 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 		return l, nil
 	}
 	if state.Phase.Alive() || state.Phase == instance.Stopped {
-		l.Warnings = state.Warnings
+		l.Warnings, l.Notices = state.Warnings, state.Notices
 	}
 	if state.Phase.Alive() {
 		l.Confined, l.Unconfined = state.Confined, unconfined(r, state)
@@ -148,6 +151,9 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 	l.Host, l.Port, l.Socket, l.User, l.Database = i.Endpoint.Host, i.Endpoint.Port, i.Endpoint.Socket, i.Endpoint.User, i.Endpoint.Database
 	if state.Phase.Alive() {
 		l.API = r.APISocket()
+		if l.Room, err = r.Room(); err != nil {
+			return l, err
+		}
 	}
 	if l.Marks, err = r.Marks(); err != nil {
 		return InstanceListing{}, err

@@ -21,8 +21,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/room"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -233,6 +235,29 @@ func (r *Record) madePath() string { return filepath.Join(r.Dir, "instance.json"
 
 // BucketsPath is where the supervisor says how far its buckets are behind.
 func (r *Record) BucketsPath() string { return filepath.Join(r.Dir, "buckets.json") }
+
+// RoomPath is where the supervisor says how full the volume is.
+func (r *Record) RoomPath() string { return filepath.Join(r.Dir, "room.json") }
+
+// RoomFile is what it says there.
+type RoomFile struct {
+	client.Room
+	// Samples are what it needs to go on after a restart.
+	Samples []room.Sample `json:"samples"`
+}
+
+// Room returns what the supervisor said last, nil if it said nothing yet.
+func (r *Record) Room() (*client.Room, error) {
+	var f RoomFile
+	err := ReadJSON(r.RoomPath(), &f)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged) { // it is written again in some seconds
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &f.Room, nil
+}
 
 // SupervisorLog is where a detached supervisor says what goes wrong.
 func (r *Record) SupervisorLog() string { return filepath.Join(r.Dir, "supervisor.log") }

@@ -44,6 +44,8 @@ type State struct {
 	Confined bool `json:"confined,omitempty"`
 	// Warnings are what the watch has to say at present: room, memory.
 	Warnings []string `json:"warnings,omitempty"`
+	// Notices are what will be a warning if it goes on so.
+	Notices []string `json:"notices,omitempty"`
 	// ReadySeconds is how long the server took from exec to its first answer.
 	ReadySeconds float64 `json:"ready_seconds,omitempty"`
 }

@@ -131,17 +131,9 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 		if b.held {
 			state = "the server is read-only until there is room"
 		}
-		warning = fmt.Sprintf("volume %s is nearly full: %s; %s\nhint: ramaria down another instance with --rm, ramaria image rm --all --hot, or %s", b.volume.Kind(), numbers, state, b.larger())
+		warning = fmt.Sprintf("volume %s is nearly full: %s; %s\nhint: %s", b.volume.Kind(), numbers, state, moreRoom(b.volume, u))
 	}
 	return warning, err
-}
-
-// larger says how the volume is made larger.
-func (b *brake) larger() string {
-	if b.volume.Kind().Mounted() {
-		return fmt.Sprintf("a larger volume (ramaria volume grow %s SIZE)", b.volume.Kind())
-	}
-	return "raise what binds"
 }
 
 // ask makes the server read-only, which happens once no transaction writes: see

@@ -334,13 +334,14 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		}
 	}
 	return client.Status{
-		Name: i.Name, Phase: string(st.Phase), Since: st.Since, Reason: st.Reason, Warnings: st.Warnings, ReadySeconds: st.ReadySeconds,
+		Name: i.Name, Phase: string(st.Phase), Since: st.Since, Reason: st.Reason, Warnings: st.Warnings, Notices: st.Notices, ReadySeconds: st.ReadySeconds,
 		Server:   client.Server{Flavour: string(i.Server.Flavour), Version: i.Server.Version.String(), Path: i.Server.Daemon.Path()},
 		Endpoint: endpoint(i),
 		Volume: client.Volume{
 			Kind: string(s.volume.Kind()), Dir: s.volume.Dir(), SizeBytes: u.Size, UsedBytes: u.Used, FreeBytes: u.Free,
 			Bound: string(u.Bound), Reflink: s.volume.Shares(),
 		},
+		Room:     s.room.Load(),
 		Log:      i.Spec.LogUse(),
 		Snapshot: client.SnapshotEstimate{DataBytes: size, ExpectedPauseMicros: ExpectedPause(s.volume, size).Microseconds()},
 		Durable:  promise,

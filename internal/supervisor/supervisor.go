@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/durable"
@@ -74,6 +75,8 @@ type Supervisor struct {
 	lacks []string
 	// bucketWarnings are what there is to say of them, as the watch of buckets last found it.
 	bucketWarnings atomic.Pointer[[]string]
+	// room is how full the volume is, as the watch last found it; nil until it has looked.
+	room atomic.Pointer[client.Room]
 	// standing is how its archive stands, as the archivist last found it.
 	standing atomic.Pointer[standing]
 	// basing is held while a base backup is made.
@@ -196,6 +199,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 // look does what is to be done while the server runs.
 func (s *Supervisor) look(ctx context.Context) {
 	w := &watch{Supervisor: s}
+	w.resumeGrowth(time.Now())
 	timer := time.NewTimer(watchInterval)
 	defer timer.Stop()
 	b, braking := &brake{Supervisor: s}, time.NewTimer(brakeInterval)

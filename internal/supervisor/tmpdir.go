@@ -83,7 +83,7 @@ func (s *Supervisor) tmpWarning() string {
 		return ""
 	}
 	used, size, ok := s.tmpDir.Usage()
-	if !ok || float64(used) < WarnShare*float64(size) {
+	if !ok || float64(used) < tmpShare*float64(size) {
 		return ""
 	}
 	return fmt.Sprintf("the server's temporary files take %s of %s; sorts and temporary tables that need more fail\nhint: --tmpdir DIR of a directory with more room, with --fresh", volume.FormatBytes(used), volume.FormatBytes(size))

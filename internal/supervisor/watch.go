@@ -8,8 +8,8 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/room"
 	"github.com/ramaria-db/ramaria/internal/server"
-	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 const (
@@ -21,15 +21,13 @@ const (
 	watchShare = 500
 	watchMost  = 5 * time.Second
 	busyShare  = 10
-	// WarnShare is the part of the volume at which a warning appears.
-	WarnShare = 0.9
+	// tmpShare is the part of the room for temporary files at which a warning appears.
+	tmpShare = 0.9
 	// fullRoom is the room, in bytes, at which a volume counts as full: the server
 	// can no longer extend a tablespace or begin another log file.
 	fullRoom = server.BinlogFileSize
 	// keepBinlogs is how many binary log files stay, the one in use included.
 	keepBinlogs = 2
-	// roomStep is by how many percent the room must change to be spoken of again.
-	roomStep = 5
 	// accountInterval is the least time between two questions after the supervisor's own account.
 	accountInterval = 5 * time.Second
 )
@@ -42,9 +40,13 @@ type watch struct {
 	*Supervisor
 	// purged is the last binary log file that was purged up to.
 	purged string
-	// level is the one that room was last said at, and room what was said.
-	level int
-	room  []string
+	// gauge is how full the volume is, growth how fast it fills, and room what was said of its
+	// level, "" for nothing.
+	gauge  room.Gauge
+	growth room.Growth
+	room   string
+	// roomTold is when room.json was last written.
+	roomTold time.Time
 	// poolReads is how many pages had been read into the buffer pool at the last look, 0 before.
 	poolReads int64
 	// tmp is what there is to say of the room for temporary files, "" for nothing.
@@ -71,7 +73,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 		w.proc.Kill()
 		return watchInterval
 	}
-	w.note("cannot watch the volume", w.lookAtRoom())
+	w.note("cannot watch the volume", w.lookAtRoom(began))
 	w.note("cannot keep what a durable instance depends on", w.lookAtPromises(ctx))
 	if w.Ended() {
 		return watchInterval
@@ -118,9 +120,14 @@ func (w *watch) note(what string, err error) {
 
 // tell writes the warnings to state.json and to the log where they are others.
 func (w *watch) tell() {
-	warnings := slices.Clone(w.room)
-	if w.brake != "" {
-		warnings = []string{w.brake} // it says what room says, and more
+	var warnings, notices []string
+	switch {
+	case w.brake != "": // it says what room says, and more
+		warnings = []string{w.brake}
+	case w.gauge.Level() == room.Notice:
+		notices = []string{w.room}
+	case w.room != "":
+		warnings = []string{w.room}
 	}
 	if text := w.tmpWarning(); text == "" || w.tmp == "" {
 		w.tmp = text // then it stays: its numbers change with every write
@@ -132,27 +139,30 @@ func (w *watch) tell() {
 	if w.refused {
 		warnings = append(warnings, accountWarning)
 	}
-	if slices.Equal(warnings, w.state.Warnings) {
+	if slices.Equal(warnings, w.state.Warnings) && slices.Equal(notices, w.state.Notices) {
 		return
 	}
 	for _, text := range warnings {
 		if !slices.Contains(w.state.Warnings, text) {
-			w.log.Warn(text)
+			w.log.Warn(text, w.about(text)...)
 		}
 	}
-	w.state.Warnings = warnings
+	for _, text := range notices {
+		if !slices.Contains(w.state.Notices, text) {
+			w.log.Info(text, w.about(text)...)
+		}
+	}
+	w.state.Warnings, w.state.Notices = warnings, notices
 	w.note("cannot write state", w.saveState())
 }
 
-// lookAtRoom settles what there is to say about the room in the volume. The words
-// hold numbers that change with every write: they stay until the level is another.
-func (w *watch) lookAtRoom() error {
-	u, err := w.volume.Usage()
-	if err != nil {
-		return err
+// about is what the log says beside a text about room: how fast it fills.
+func (w *watch) about(text string) []any {
+	if text != w.room && text != w.brake {
+		return nil
 	}
-	if level := roomLevel(u); level != w.level {
-		w.level, w.room = level, RoomWarnings(w.volume, u)
+	if g := grows(w.Supervisor.room.Load()); g != "" {
+		return []any{"growth", g}
 	}
 	return nil
 }
@@ -164,35 +174,6 @@ func (w *watch) askAccount(ctx context.Context) error {
 	defer cancel()
 	_, err := w.db.ExecContext(ctx, "SHOW GRANTS")
 	return err
-}
-
-// used is the share of a volume that is used. Shares are of what could be used:
-// what is used already and what is still free.
-func used(u volume.Usage) float64 { return 1 - float64(u.Free)/float64(max(1, u.Used+u.Free)) }
-
-// roomLevel is 0 where there is nothing to say about room, else the percentage
-// used, in steps, and beyond 100 where it is full.
-func roomLevel(u volume.Usage) int {
-	switch share := used(u); {
-	case u.Free < fullRoom:
-		return 100 + roomStep
-	case share >= WarnShare:
-		return int(100*share) / roomStep * roomStep
-	}
-	return 0
-}
-
-// RoomWarnings says in words when a volume is full, or nearly.
-func RoomWarnings(v volume.Volume, u volume.Usage) []string {
-	share := used(u)
-	numbers := fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.Bound)
-	switch {
-	case u.Free < fullRoom:
-		return []string{fmt.Sprintf("volume %s is full: %s; writes fail or wait until there is room\nhint: ramaria down another instance with --rm, ramaria image rm, or raise what binds", v.Kind(), numbers)}
-	case share >= WarnShare:
-		return []string{fmt.Sprintf("volume %s is %.0f %% full: %s", v.Kind(), 100*share, numbers)}
-	}
-	return nil
 }
 
 // purge lets the server remove all but the newest binary log files, and those that a

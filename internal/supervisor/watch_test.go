@@ -20,6 +20,8 @@ import (
 type kindOnly struct{ volume.Volume }
 
 func (kindOnly) Kind() volume.Kind { return volume.Shm }
+func (kindOnly) Shares() bool      { return false }
+func (kindOnly) Dir() string       { return "/nonexistent" }
 
 func TestRoomWarnings(t *testing.T) {
 	const mb = 1 << 20
@@ -82,7 +84,7 @@ func TestRoomIsSaidInSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		v.used = step.used
-		w.note("room", w.lookAtRoom())
+		w.note("room", w.lookAtRoom(time.Now()))
 		w.tell()
 		_, err := os.Stat(path)
 		if lines := strings.Count(log.String(), "\n"); (err == nil) != step.written || lines != step.lines {
@@ -101,7 +103,7 @@ func TestRoomIsSaidInSteps(t *testing.T) {
 	if err := os.Mkdir(i.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w.refused, w.room = false, nil
+	w.refused, w.room = false, ""
 	w.tell()
 	if _, err := os.Stat(filepath.Join(i.Dir, "state.json")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the state was written for another instance: %v", err)

@@ -1,0 +1,153 @@
+package room
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+const (
+	// beat is the least time between two samples, and dense how long all of them are kept; of older
+	// ones one a minute stays, for an hour.
+	beat, sparse  = 10 * time.Second, time.Minute
+	dense, oldest = 3 * time.Minute, time.Hour
+	// recent is the time within which what grows slowly must have grown, too.
+	recent = 10 * time.Minute
+	// leastSpan and leastSamples are what there must be to speak of growth at all.
+	leastSpan, leastSamples = 50 * time.Second, 6
+	// leastGrowth is what counts as none, in bytes, in three minutes or an hour: a redo log that
+	// fills its holes, a tablespace that is extended.
+	leastGrowth = 4 << 20
+	// farthest is beyond what nothing is foretold.
+	farthest = 60 * 24 * time.Hour
+)
+
+// Sample is how much was used at a time.
+type Sample struct {
+	At    time.Time `json:"at"`
+	Bytes int64     `json:"bytes"`
+}
+
+// Growth follows how much is used. The zero Growth is ready.
+type Growth struct{ samples []Sample }
+
+// Add notes how much is used now. What comes sooner than a beat after the last sample is passed over.
+func (g *Growth) Add(now time.Time, bytes int64) {
+	if n := len(g.samples); n > 0 {
+		if g.samples[n-1].At.After(now) { // the clock was put back
+			g.samples = nil
+		} else if now.Sub(g.samples[n-1].At) < beat {
+			return
+		}
+	}
+	g.samples = thin(append(g.samples, Sample{now, bytes}), now)
+}
+
+// Samples returns what Resume needs to go on.
+func (g *Growth) Samples() []Sample { return slices.Clone(g.samples) }
+
+// Resume goes on with the samples of an earlier life. Those of the future are forgotten.
+func (g *Growth) Resume(samples []Sample, now time.Time) {
+	for _, s := range samples {
+		if s.At.After(now) {
+			return
+		}
+	}
+	g.samples = thin(slices.Clone(samples), now)
+}
+
+// thin drops what no window needs.
+func thin(samples []Sample, now time.Time) []Sample {
+	kept := samples[:0]
+	for _, s := range samples {
+		switch age := now.Sub(s.At); {
+		case age > oldest:
+		case age > dense && len(kept) > 0 && s.At.Sub(kept[len(kept)-1].At) < sparse:
+		default:
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// PerHour returns by how many bytes an hour what is used grows, 0 if it does not.
+func (g *Growth) PerHour(now time.Time) int64 { return PerHour(g.samples, now) }
+
+// PerHour returns by how many bytes an hour samples grow, the oldest first; 0 if they do not, or if
+// there are too few to tell.
+//
+// It is the greater of two rates: that of the last three minutes, as of an import at work, and that
+// of the last hour, as of a job that runs every few minutes. The latter counts only as far as the
+// last ten minutes have it, too: an import is not foretold for long after its end. Each is the median of the
+// slopes between all pairs of samples (Theil 1950, Sen 1968), which single steps, such as a table
+// that is dropped, do not change.
+func PerHour(samples []Sample, now time.Time) int64 {
+	fast := slope(samples, now, dense, beat, leastGrowth)
+	slow := min(slope(samples, now, oldest, sparse, leastGrowth), slope(samples, now, recent, sparse, 0))
+	return int64(max(fast, slow, 0) * time.Hour.Seconds())
+}
+
+// slope is the median slope, in bytes a second, of the samples within a window that lie apart by a
+// step at least. It is 0 where they are too few, or grow by less than so many bytes.
+func slope(samples []Sample, now time.Time, window, step time.Duration, least float64) float64 {
+	var in []Sample
+	for _, s := range samples {
+		if now.Sub(s.At) > window || len(in) > 0 && s.At.Sub(in[len(in)-1].At) < step {
+			continue
+		}
+		in = append(in, s)
+	}
+	if len(in) < leastSamples {
+		return 0
+	}
+	span := in[len(in)-1].At.Sub(in[0].At)
+	// Of what stopped long ago only the beginning may lie in the window; of what was just begun,
+	// not half of it.
+	if span < leastSpan || window != dense && span < window/2 {
+		return 0
+	}
+	slopes := make([]float64, 0, len(in)*(len(in)-1)/2)
+	for i, a := range in {
+		for _, b := range in[i+1:] {
+			slopes = append(slopes, float64(b.Bytes-a.Bytes)/b.At.Sub(a.At).Seconds())
+		}
+	}
+	slices.Sort(slopes)
+	median := slopes[(len(slopes)-1)/2]
+	if median*span.Seconds() < least {
+		return 0
+	}
+	return median
+}
+
+// FullIn is how long it takes until what is left is used up at so many bytes an hour; ok is false
+// where it does not grow, or so slowly that it says nothing.
+func FullIn(left, perHour int64) (in time.Duration, ok bool) {
+	if perHour <= 0 {
+		return 0, false
+	}
+	seconds := math.Ceil(float64(max(0, left)) / float64(perHour) * time.Hour.Seconds())
+	if seconds > farthest.Seconds() {
+		return 0, false
+	}
+	return time.Duration(seconds) * time.Second, true
+}
+
+// Say puts a time that is foretold in words: 3 h 20 min, or 4 days.
+func Say(d time.Duration) string {
+	const days = 24 * time.Hour
+	d = d.Round(time.Minute)
+	hours, minutes := int(d/time.Hour), int(d%time.Hour/time.Minute)
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d >= 2*days:
+		return fmt.Sprintf("%d days", int(d/days))
+	case hours == 0:
+		return fmt.Sprintf("%d min", minutes)
+	case hours >= 10 || minutes == 0:
+		return fmt.Sprintf("%d h", hours)
+	}
+	return fmt.Sprintf("%d h %d min", hours, minutes)
+}
