@@ -100,6 +100,39 @@ type Room struct {
 	// FullSeconds is in how much time servers become read-only, or the volume is full, at that rate; nil if
 	// it does not grow.
 	FullSeconds *float64 `json:"full_seconds,omitempty"`
+	// Contents say what takes room in the data directory; nil until that was looked at.
+	Contents *Contents `json:"contents,omitempty"`
+}
+
+// Contents are what takes room in a data directory, by its files: each table, and logs and
+// tablespaces.
+type Contents struct {
+	// Since is from when on growth is counted: half an hour to an hour ago, or the start of the instance.
+	Since time.Time `json:"since"`
+	// Files is how many there are, and Bytes what they hold.
+	Files int64 `json:"files"`
+	Bytes int64 `json:"bytes"`
+	// Grown are the five that have grown most, by 1 MB at least, and Largest the five that take most; the
+	// greatest first.
+	Grown   []Use `json:"grown"`
+	Largest []Use `json:"largest"`
+	// Databases are the five databases whose tables, all together, have grown most.
+	Databases []Use `json:"databases"`
+}
+
+// Use is what one table, log or tablespace takes.
+type Use struct {
+	// What is its name for people: shop.orders, ALTER in shop, redo log.
+	What string `json:"what"`
+	// Kind is table, alter (copies of tables at work), fulltext, tablespace, system, dictionary, undo, redo,
+	// doublewrite, binlog, temporary, arialog, rocksdb, other, or database (all its tables).
+	Kind string `json:"kind"`
+	// Database and Name are those of a table; Database that of alter and fulltext, Name that of a tablespace.
+	Database string `json:"database,omitempty"`
+	Name     string `json:"name,omitempty"`
+	// Bytes is what its files hold, and GrownBytes by how much that has grown.
+	Bytes      int64 `json:"bytes"`
+	GrownBytes int64 `json:"grown_bytes"`
 }
 
 // SnapshotEstimate is what a branch or a mark would cost now.

@@ -60,6 +60,7 @@ func full() *fake {
 	}
 	template := client.Template{Name: "shop", Made: at, Tables: 18, Bytes: 19, Family: "sh", Key: "k", Leases: 20, Spare: 22, Changed: "table visit"}
 	full := 12000.0
+	use := client.Use{What: "shop.orders", Kind: "table", Database: "shop", Name: "orders", Bytes: 3, GrownBytes: 4}
 	return &fake{
 		status: client.Status{
 			Name: "shop", Phase: "running", Since: at, Reason: "none", Warnings: []string{"the volume is 93 % full"}, Notices: []string{"the volume is 80 % full"}, ReadySeconds: 0.052,
@@ -68,6 +69,7 @@ func full() *fake {
 			Volume:   client.Volume{Kind: "shm", Dir: "/dev/shm/ramaria-0", SizeBytes: 7, UsedBytes: 8, FreeBytes: 9, Bound: "limit", Reflink: true},
 			Room: &client.Room{
 				At: at, Level: "notice", UsedPercent: 82, UsedBytes: 8, FreeBytes: 9, KeptBytes: 7, Bound: "limit", GrowthBytesPerHour: 6, FullSeconds: &full,
+				Contents: &client.Contents{Since: at, Files: 1, Bytes: 2, Grown: []client.Use{use}, Largest: []client.Use{use}, Databases: []client.Use{use}},
 			},
 			Snapshot: client.SnapshotEstimate{DataBytes: 10, ExpectedPauseMicros: 11}, Log: "on",
 			Durable: &client.Durable{

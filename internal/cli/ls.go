@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -65,6 +67,9 @@ func runLs(_ context.Context, a *app, asJSON bool) error {
 			a.sayOnce(said, "notice: "+n)
 		}
 	}
+	if i := slices.IndexFunc(all, nearlyFull); i >= 0 {
+		a.say("hint: ramaria status %s says what grows", all[i].Name)
+	}
 	return nil
 }
 
@@ -75,9 +80,14 @@ func (a *app) sayOnce(said map[string]bool, text string) {
 	}
 }
 
+// nearlyFull reports whether there is anything to say of the room in an instance's volume.
+func nearlyFull(l engine.InstanceListing) bool {
+	return l.Room != nil && l.Room.Level != room.Ample.String()
+}
+
 // volumeWords are the kind of an instance's volume, and how full that is when it is nearly.
 func volumeWords(l engine.InstanceListing) string {
-	if l.Room == nil || l.Room.Level == room.Ample.String() {
+	if !nearlyFull(l) {
 		return l.Volume
 	}
 	return fmt.Sprintf("%s (%d %%)", l.Volume, l.Room.UsedPercent)
@@ -187,6 +197,59 @@ func printRoom(line func(name, format string, args ...any), r client.Room) {
 			text += ": full in " + room.Say(seconds(*r.FullSeconds)) + " at this rate"
 		}
 		line("growth", "%s", text)
+	}
+	if c := r.Contents; c != nil {
+		printUses(line, *c, r.Level != room.Ample.String())
+	}
+}
+
+// withMany are what has grown, and before it a database of which many tables have grown a little.
+func withMany(c client.Contents) []client.Use {
+	if len(c.Databases) == 0 {
+		return c.Grown
+	}
+	d, told := c.Databases[0], int64(0)
+	for _, u := range c.Grown {
+		if u.Database == d.Database {
+			told += u.GrownBytes
+		}
+	}
+	if told > d.GrownBytes/2 {
+		return c.Grown
+	}
+	return append([]client.Use{d}, c.Grown...)
+}
+
+// mostUses is how many lines each list of a status has.
+const mostUses = 3
+
+// printUses prints what has grown, and where that explains nothing, what is largest.
+func printUses(line func(name, format string, args ...any), c client.Contents, full bool) {
+	name, list := "grown", withMany(c)
+	if len(list) == 0 && full {
+		name, list = "largest", c.Largest
+	}
+	list = list[:min(mostUses, len(list))]
+	what, wide := make([]string, len(list)), 0
+	for i, u := range list {
+		what[i] = strings.ReplaceAll(progress.Plain(u.What), "\n", `\n`)
+		wide = max(wide, utf8.RuneCountInString(what[i]))
+	}
+	for i, u := range list {
+		text := what[i] + strings.Repeat(" ", wide-utf8.RuneCountInString(what[i]))
+		switch {
+		case name == "largest":
+			text += fmt.Sprintf("  %7s", volume.FormatBytes(u.Bytes))
+		case i == 0:
+			text += fmt.Sprintf("  %8s to %s, since %s", "+"+volume.FormatBytes(u.GrownBytes), volume.FormatBytes(u.Bytes), c.Since.Local().Format("15:04"))
+		default:
+			text += fmt.Sprintf("  %8s to %s", "+"+volume.FormatBytes(u.GrownBytes), volume.FormatBytes(u.Bytes))
+		}
+		if i > 0 {
+			line("", "%s", text)
+		} else {
+			line(name, "%s", text)
+		}
 	}
 }
 

@@ -55,11 +55,7 @@ func roomText(level room.Level, v volume.Volume, u volume.Usage) string {
 			then = fmt.Sprintf("its servers are about to become read-only, when less than %s are free", volume.FormatBytes(r.Kept))
 		}
 	}
-	hint := moreRoom(v, u)
-	if level == room.Notice {
-		hint = "ramaria status says what grows; " + hint
-	}
-	return fmt.Sprintf("volume %s is %d %% full: %s; %s\nhint: %s", v.Kind(), percent(r), numbers, then, hint)
+	return fmt.Sprintf("volume %s is %d %% full: %s; %s\nhint: %s", v.Kind(), percent(r), numbers, then, moreRoom(v, u))
 }
 
 // percent is the share that is used, rounded down, so that 90 is said from 90 on.
@@ -100,7 +96,9 @@ func (w *watch) lookAtRoom(now time.Time) error {
 			w.room = roomText(level, w.volume, u)
 		}
 	}
-	if level == was && now.Sub(w.roomTold) < roomInterval {
+	if level != was {
+		w.recount() // whoever reads of it wants to know
+	} else if now.Sub(w.roomTold) < roomInterval && w.contents.Load() == w.contentsTold {
 		return nil
 	}
 	logs, err := keptLogs(w.volume.Dir())
@@ -115,13 +113,13 @@ func (w *watch) lookAtRoom(now time.Time) error {
 func (w *watch) tellRoom(now time.Time, u volume.Usage, r room.Room, level room.Level) error {
 	told := &client.Room{
 		At: now, Level: level.String(), UsedPercent: percent(r), UsedBytes: u.Used, FreeBytes: u.Free, KeptBytes: r.Kept, Bound: string(u.Bound),
-		GrowthBytesPerHour: w.growth.PerHour(now),
+		GrowthBytesPerHour: w.growth.PerHour(now), Contents: w.contents.Load(),
 	}
 	if in, ok := room.FullIn(r.Left(), told.GrowthBytesPerHour); ok {
 		seconds := in.Seconds()
 		told.FullSeconds = &seconds
 	}
-	w.roomTold = now
+	w.roomTold, w.contentsTold = now, told.Contents
 	w.Supervisor.room.Store(told)
 	if w.gone() {
 		return nil

@@ -77,6 +77,10 @@ type Supervisor struct {
 	bucketWarnings atomic.Pointer[[]string]
 	// room is how full the volume is, as the watch last found it; nil until it has looked.
 	room atomic.Pointer[client.Room]
+	// contents are what takes room in the data directory, as the census last found it; nil before.
+	contents atomic.Pointer[client.Contents]
+	// countNow has the census take its next look at once.
+	countNow chan struct{}
 	// standing is how its archive stands, as the archivist last found it.
 	standing atomic.Pointer[standing]
 	// basing is held while a base backup is made.
@@ -112,7 +116,7 @@ var ErrRunning = errors.New("the instance is running already")
 func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o Options) (_ *Supervisor, err error) {
 	s := &Supervisor{
 		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys, archiveDir: o.Archive, outside: o.Outside, buckets: o.Buckets,
-		tasks: make(chan task), over: make(chan struct{}),
+		tasks: make(chan task), over: make(chan struct{}), countNow: make(chan struct{}, 1),
 	}
 	s.lock, err = sys.TryLock(i.LockPath(), sys.Exclusive)
 	if errors.Is(err, sys.ErrLocked) {
@@ -183,6 +187,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	served := make(chan error, 1)
 	serving, stop := context.WithCancel(ctx)
 	go func() { served <- api.Serve(serving, s.listen, api.Handler(s, s.log), s.log) }()
+	s.behind.Go(func() { s.census(serving) })
 	if s.keeper != nil {
 		s.behind.Go(func() { s.archivist(serving) })
 	}

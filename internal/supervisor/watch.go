@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/room"
@@ -45,8 +46,9 @@ type watch struct {
 	gauge  room.Gauge
 	growth room.Growth
 	room   string
-	// roomTold is when room.json was last written.
-	roomTold time.Time
+	// roomTold is when room.json was last written, and contentsTold what it then said of the files.
+	roomTold     time.Time
+	contentsTold *client.Contents
 	// poolReads is how many pages had been read into the buffer pool at the last look, 0 before.
 	poolReads int64
 	// tmp is what there is to say of the room for temporary files, "" for nothing.

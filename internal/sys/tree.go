@@ -38,7 +38,7 @@ func (w *usage) add(dir int, name string) error {
 		}
 		w.seen[id] = true
 	}
-	w.bytes += st.Blocks * 512
+	w.bytes += st.Blocks * blockUnit
 	if !isDir {
 		return nil
 	}
