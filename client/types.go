@@ -95,6 +95,8 @@ type Room struct {
 	KeptBytes int64 `json:"kept_bytes"`
 	// Bound is as in Volume.
 	Bound string `json:"bound"`
+	// Cgroup is the control group whose memory limit that is; nil if it is none's.
+	Cgroup *Cgroup `json:"cgroup,omitempty"`
 	// GrowthBytesPerHour is by how much the use grows at present; 0 if it does not, or if that is not known yet.
 	GrowthBytesPerHour int64 `json:"growth_bytes_per_hour"`
 	// FullSeconds is in how much time servers become read-only, or the volume is full, at that rate; nil if
@@ -102,6 +104,14 @@ type Room struct {
 	FullSeconds *float64 `json:"full_seconds,omitempty"`
 	// Contents say what takes room in the data directory; nil until that was looked at.
 	Contents *Contents `json:"contents,omitempty"`
+}
+
+// Cgroup is a control group with a memory limit.
+type Cgroup struct {
+	// Path is its directory.
+	Path string `json:"path"`
+	// LimitBytes is its limit, in bytes.
+	LimitBytes int64 `json:"limit_bytes"`
 }
 
 // Contents are what takes room in a data directory, by its files: each table, and logs and

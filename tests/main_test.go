@@ -19,9 +19,11 @@ var binDir string
 
 func TestMain(m *testing.M) {
 	testscript.Main(&suite{m}, map[string]func(){
-		"withtmpfs":       withTmpfs,
-		"withtmpfs-inner": withTmpfsInner,
-		"dbexec":          dbExec,
+		"withtmpfs":        withTmpfs,
+		"withtmpfs-inner":  withTmpfsInner,
+		"withmemory":       withMemory,
+		"withmemory-inner": withMemoryInner,
+		"dbexec":           dbExec,
 	})
 }
 

@@ -178,6 +178,8 @@ func condition(name string) (bool, error) {
 		return server.Unconfinable() == "", nil
 	case "mounts":
 		return canMount(), nil
+	case "memgroups":
+		return canLimitMemory(), nil
 	case "xfs", "zram":
 		places, err := host.FindPlaces(os.TempDir(), os.Geteuid(), os.Getenv)
 		return err == nil && (&volume.Opener{Places: places}).Fit(context.Background(), volume.Kind(name)) == nil, err

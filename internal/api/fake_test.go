@@ -68,7 +68,7 @@ func full() *fake {
 			Endpoint: endpoint,
 			Volume:   client.Volume{Kind: "shm", Dir: "/dev/shm/ramaria-0", SizeBytes: 7, UsedBytes: 8, FreeBytes: 9, Bound: "limit", Reflink: true},
 			Room: &client.Room{
-				At: at, Level: "notice", UsedPercent: 82, UsedBytes: 8, FreeBytes: 9, KeptBytes: 7, Bound: "limit", GrowthBytesPerHour: 6, FullSeconds: &full,
+				At: at, Level: "notice", UsedPercent: 82, UsedBytes: 8, FreeBytes: 9, KeptBytes: 7, Bound: "limit", Cgroup: &client.Cgroup{Path: "/a", LimitBytes: 7}, GrowthBytesPerHour: 6, FullSeconds: &full,
 				Contents: &client.Contents{Since: at, Files: 1, Bytes: 2, Grown: []client.Use{use}, Largest: []client.Use{use}, Databases: []client.Use{use}},
 			},
 			Snapshot: client.SnapshotEstimate{DataBytes: 10, ExpectedPauseMicros: 11}, Log: "on",

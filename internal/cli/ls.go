@@ -191,6 +191,9 @@ func printRoom(line func(name, format string, args ...any), r client.Room) {
 		left += " until its servers become read-only"
 	}
 	line("room", "%d %% of the volume used, %s", r.UsedPercent, left)
+	if r.Cgroup != nil {
+		line("", "bound by %s", volume.LimitOf(r.Cgroup.Path, r.Cgroup.LimitBytes))
+	}
 	if r.GrowthBytesPerHour > 0 {
 		text := "+" + volume.FormatBytes(r.GrowthBytesPerHour) + " an hour"
 		if r.FullSeconds != nil {

@@ -128,6 +128,9 @@ func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Or
 	if err := e.beginArchive(ctx, i, added(was, o.Spec)); err != nil {
 		return nil, e.unmake(ctx, i, err)
 	}
+	if u, err := p.volume.Usage(); err == nil && u.Bound == volume.ByCgroup { // a measure that fails stops nothing
+		e.note("room: %s free, bound by %s", volume.FormatBytes(u.Free), u.BoundBy())
+	}
 	if image.SourceInstance(o.Spec.From) == "" {
 		return i, nil
 	}

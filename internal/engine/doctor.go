@@ -107,7 +107,7 @@ func (e *Engine) doctorMemory(context.Context) []Finding {
 	free, byCgroup := m.Room()
 	text := fmt.Sprintf("%s of %s can still be used", volume.FormatBytes(free), volume.FormatBytes(m.Total))
 	if byCgroup {
-		text += fmt.Sprintf(", bound by the control group's limit of %s", volume.FormatBytes(m.Cgroup.Limit))
+		text += ", bound by " + volume.LimitOf(m.Cgroup.Path, m.Cgroup.Limit)
 	}
 	out := []Finding{{"memory", "ok", text, ""}}
 	if b, err := os.ReadFile("/proc/swaps"); err == nil && strings.Count(strings.TrimSpace(string(b)), "\n") > 0 {

@@ -61,7 +61,7 @@ func (e *Engine) doctorRoom(kind volume.Kind) []Finding {
 	if err != nil {
 		return []Finding{{"room", "bad", err.Error(), ""}}
 	}
-	room := Finding{"room", "ok", fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.Bound), ""}
+	room := Finding{"room", "ok", fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.BoundBy()), ""}
 	const little = 256 << 20
 	if u.Free < little {
 		room.Level, room.Hint = "bad", "ramaria down NAME --rm, ramaria image rm --all --hot, or more memory"

@@ -36,74 +36,30 @@ type hierarchy struct {
 	limits   []string // files; the least counts
 	usage    string
 	inactive string // line of memory.stat
+	// events is the file that counts kills, and full with its line the one that counts how often the
+	// limit was reached.
+	events, full, fullLine string
 }
 
 // Kernel: Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst. Over
 // memory.high a group is not killed but slowed down until it is of no use.
 var (
-	cgroup1 = hierarchy{[]string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", "total_inactive_file"}
-	cgroup2 = hierarchy{[]string{"memory.max", "memory.high"}, "memory.current", "inactive_file"}
+	cgroup1 = hierarchy{[]string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", "total_inactive_file", "memory.oom_control", "memory.failcnt", ""}
+	cgroup2 = hierarchy{[]string{"memory.max", "memory.high"}, "memory.current", "inactive_file", "memory.events", "memory.events.local", "oom"}
 )
 
 // cgroupMemory finds the group with the least left. On hybrid machines a process
 // is in groups of both versions, and only one of the two counts memory: the files
 // of the other are not there.
-func (h Host) cgroupMemory() (Cgroup, error) {
-	b, err := os.ReadFile(h.path("/proc/self/cgroup"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return Cgroup{}, nil
-	}
-	if err != nil {
-		return Cgroup{}, err
-	}
-	mounts, err := h.cgroupMounts()
-	if err != nil {
-		return Cgroup{}, err
-	}
-	var tightest Cgroup
-	for line := range strings.Lines(string(b)) {
-		// hierarchy-ID:controllers:path
-		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
-		if len(f) != 3 {
-			continue
-		}
-		var kind hierarchy
-		var mount *cgroupMount
-		switch {
-		case f[0] == "0" && f[1] == "":
-			kind, mount = cgroup2, mounts.v2
-		case slices.Contains(strings.Split(f[1], ","), "memory"):
-			kind, mount = cgroup1, mounts.v1
-		}
-		if mount == nil {
-			continue
-		}
-		c, err := h.walkUp(kind, *mount, f[2])
-		if err != nil {
-			return Cgroup{}, err
-		}
-		if c.Limit > 0 && (tightest.Limit == 0 || c.Free() < tightest.Free()) {
+func (h Host) cgroupMemory() (tightest Cgroup, err error) {
+	err = h.eachCgroup(func(kind hierarchy, dir string, _ bool) error {
+		c, err := h.readGroup(kind, dir)
+		if err == nil && c.Limit > 0 && (tightest.Limit == 0 || c.Free() < tightest.Free()) {
 			tightest = c
 		}
-	}
-	return tightest, nil
-}
-
-// walkUp looks at the group and at every parent that the mount shows.
-func (h Host) walkUp(kind hierarchy, m cgroupMount, group string) (Cgroup, error) {
-	var tightest Cgroup
-	for rel := m.below(group); ; rel = path.Dir(rel) {
-		c, err := h.readGroup(kind, path.Join(m.point, rel))
-		if err != nil {
-			return Cgroup{}, err
-		}
-		if c.Limit > 0 && (tightest.Limit == 0 || c.Free() < tightest.Free()) {
-			tightest = c
-		}
-		if rel == "/" {
-			return tightest, nil
-		}
-	}
+		return err
+	})
+	return tightest, err
 }
 
 // readGroup returns a zero Cgroup for a directory without a limit, and for one
@@ -184,6 +140,22 @@ func (m cgroupMount) below(group string) string {
 }
 
 type cgroupMounts struct{ v1, v2 *cgroupMount }
+
+// of returns the hierarchy that a line of /proc/self/cgroup is about, and the group in it; no mount if
+// it counts no memory.
+func (m cgroupMounts) of(line string) (hierarchy, *cgroupMount, string) {
+	// hierarchy-ID:controllers:path
+	const parts = 3
+	f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", parts)
+	switch {
+	case len(f) != parts:
+	case f[0] == "0" && f[1] == "":
+		return cgroup2, m.v2, f[2]
+	case slices.Contains(strings.Split(f[1], ","), "memory"):
+		return cgroup1, m.v1, f[2]
+	}
+	return hierarchy{}, nil, ""
+}
 
 // cgroupMounts finds the memory hierarchy of version 1 and that of version 2.
 // Format: proc_pid_mountinfo(5).

@@ -219,6 +219,17 @@ func Cause(err error) string {
 	return err.Error()
 }
 
+// Signal is the signal by which a server process ended, 0 if it ended otherwise.
+func Signal(err error) syscall.Signal {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			return ws.Signal()
+		}
+	}
+	return 0
+}
+
 // LogTail returns the last lines of a server log that say what is wrong: its
 // errors where there are some, else its last lines.
 func LogTail(path string) string {

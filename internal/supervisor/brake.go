@@ -35,6 +35,8 @@ const (
 	// holesBrake is the most where only holes need room, two redo logs, of which one is for the
 	// holes in the server's own: of a /dev/shm that is shared with others no more is withheld.
 	holesBrake = 32 << 20
+	// leastCgroup is the least where a control group binds.
+	leastCgroup = 64 << 20
 	// lastShare is the part of that below which a server is killed.
 	lastShare = 4
 	// flushTime is how long a server that became read-only may take to write out the pages that
@@ -78,8 +80,19 @@ func ReadOnlyBelow(v volume.Volume, u volume.Usage) int64 {
 	return brakeRoom(v, u) * 3 / 2
 }
 
-// brakeRoom is the room, in bytes, below which servers are made read-only.
+// brakeRoom is the room, in bytes, below which servers are made read-only. What a control group
+// leaves is for the memory of the servers, too: their pools grow beside the data, and at the limit
+// the kernel kills them.
 func brakeRoom(v volume.Volume, u volume.Usage) int64 {
+	room := holesRoom(v, u)
+	if u.Bound == volume.ByCgroup {
+		room = max(room, min(max(u.Cgroup.Limit/brakeShare, leastCgroup), mostBrake))
+	}
+	return room
+}
+
+// holesRoom is what servers need for what they still write.
+func holesRoom(v volume.Volume, u volume.Usage) int64 {
 	if v.Kind() == volume.Ramfs || v.Shares() {
 		return min(max(u.Size/brakeShare, leastBrake), mostBrake)
 	}
@@ -93,7 +106,7 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 	if err != nil {
 		return "", err
 	}
-	numbers := fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.Bound)
+	numbers := fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.BoundBy())
 	if pid := b.proc.PID(); pid != b.pid {
 		b.on, b.held, b.asking, b.pid = false, false, nil, pid
 	}

@@ -44,7 +44,7 @@ func RoomWarnings(v volume.Volume, u volume.Usage) []string {
 // roomText says of a level from Notice on what goes on and what to do.
 func roomText(level room.Level, v volume.Volume, u volume.Usage) string {
 	r := roomOf(v, u)
-	numbers := fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.Bound)
+	numbers := fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.BoundBy())
 	if level == room.Full {
 		return fmt.Sprintf("volume %s is full: %s; writes fail or wait until there is room\nhint: %s", v.Kind(), numbers, moreRoom(v, u))
 	}
@@ -112,7 +112,7 @@ func (w *watch) lookAtRoom(now time.Time) error {
 // tellRoom writes room.json.
 func (w *watch) tellRoom(now time.Time, u volume.Usage, r room.Room, level room.Level) error {
 	told := &client.Room{
-		At: now, Level: level.String(), UsedPercent: percent(r), UsedBytes: u.Used, FreeBytes: u.Free, KeptBytes: r.Kept, Bound: string(u.Bound),
+		At: now, Level: level.String(), UsedPercent: percent(r), UsedBytes: u.Used, FreeBytes: u.Free, KeptBytes: r.Kept, Bound: string(u.Bound), Cgroup: cgroupOf(u),
 		GrowthBytesPerHour: w.growth.PerHour(now), Contents: w.contents.Load(),
 	}
 	if in, ok := room.FullIn(r.Left(), told.GrowthBytesPerHour); ok {
@@ -120,11 +120,20 @@ func (w *watch) tellRoom(now time.Time, u volume.Usage, r room.Room, level room.
 		told.FullSeconds = &seconds
 	}
 	w.roomTold, w.contentsTold = now, told.Contents
+	w.countOOM()
 	w.Supervisor.room.Store(told)
 	if w.gone() {
 		return nil
 	}
 	return instance.WriteJSON(w.inst.RoomPath(), instance.RoomFile{Room: *told, Samples: w.growth.Samples()})
+}
+
+// cgroupOf is the control group that binds, nil if none does.
+func cgroupOf(u volume.Usage) *client.Cgroup {
+	if u.Bound != volume.ByCgroup {
+		return nil
+	}
+	return &client.Cgroup{Path: u.Cgroup.Path, LimitBytes: u.Cgroup.Limit}
 }
 
 // resumeGrowth goes on where the supervisor before this one ended.

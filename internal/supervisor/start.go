@@ -55,6 +55,8 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		return fmt.Errorf("open server log: %w", err)
 	}
 	defer log.Close()
+	s.countOOM()
+	s.oomBefore = s.oom
 	scratch, _ := s.tmpDir.(*server.Scratch) // that one is for the server process alone to see
 	proc, err := s.inst.Server.StartScratch(s.inst.ConfigPath(), s.config(), s.inst.Account, s.inst.Dir, log, server.Unsynced, scratch)
 	if err != nil {
@@ -76,7 +78,13 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		// session of one's own has the settings that one gave it.
 		s.db.SetMaxOpenConns(1)
 	}
-	return s.explainTmpDir(s.proc.Ready(ctx, s.db, s.inst.Socket(), s.inst.LogPath()))
+	err = s.proc.Ready(ctx, s.db, s.inst.Socket(), s.inst.LogPath())
+	if err != nil && ctx.Err() == nil && s.Ended() {
+		if oom := s.oomReason(s.proc.Exit()); oom != "" {
+			return errors.New(oom)
+		}
+	}
+	return s.explainTmpDir(err)
 }
 
 // choosePort settles the TCP port: the one asked for, or the last one, or any.

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/durable"
+	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -88,6 +90,9 @@ type Supervisor struct {
 	tmpDir TmpDir // of proc, or of the start that failed
 	db     *sql.DB
 	state  instance.State
+	// oom is what the kernel had killed for want of memory when the watch last looked, and before
+	// that.
+	oom, oomBefore host.OOM
 	// killedFor is why this supervisor killed its server, "" if it did not.
 	killedFor string
 }
@@ -224,7 +229,10 @@ func (s *Supervisor) look(ctx context.Context) {
 			timer.Reset(w.look(ctx))
 		case <-braking.C:
 			var err error
-			w.brake, err = b.look(ctx)
+			was := w.brake != ""
+			if w.brake, err = b.look(ctx); was != (w.brake != "") {
+				w.note("cannot watch the volume", w.lookAtRoom(time.Now()))
+			}
 			braking.Reset(b.pause)
 			w.note("cannot make the server read-only", err)
 			w.tell()
@@ -286,8 +294,8 @@ func (s *Supervisor) ended(ctx context.Context) error {
 	st := instance.State{Phase: instance.Stopped}
 	if err := s.proc.Exit(); err != nil {
 		st.Phase = instance.Crashed
-		st.Reason = s.crashReason(server.Cause(err))
-		if tail := server.LogTail(s.inst.LogPath()); tail != "" && !s.gone() {
+		st.Reason = s.crashReason(err)
+		if tail := server.LogTail(s.inst.LogPath()); tail != "" && !s.gone() && !strings.Contains(st.Reason, "\nhint: ") {
 			st.Reason += "\n" + tail
 		}
 		s.log.Error(st.Reason)
@@ -303,11 +311,14 @@ func (s *Supervisor) ended(ctx context.Context) error {
 }
 
 // crashReason is why the server ended, in the words of state.json.
-func (s *Supervisor) crashReason(cause string) string {
+func (s *Supervisor) crashReason(err error) string {
 	if s.killedFor != "" {
 		return s.killedFor
 	}
-	return "the server died: " + cause
+	if oom := s.oomReason(err); oom != "" {
+		return oom
+	}
+	return "the server died: " + server.Cause(err)
 }
 
 func (s *Supervisor) closeDB() {

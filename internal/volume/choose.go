@@ -134,8 +134,8 @@ func (o *Opener) ramUnfit() (string, error) {
 		return "", err
 	}
 	if l := m.Cgroup.Limit; l > 0 && l < MinShm {
-		return fmt.Sprintf("the memory limit of the control group is %s, less than %s; raise it with docker run --memory=2g",
-			FormatBytes(l), FormatBytes(MinShm)), nil
+		return fmt.Sprintf("the memory limit of control group %s is %s, less than %s; raise it with docker run --memory=2g",
+			m.Cgroup.Path, FormatBytes(l), FormatBytes(MinShm)), nil
 	}
 	return "", nil
 }

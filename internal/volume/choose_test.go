@@ -92,7 +92,7 @@ func TestNoRoom(t *testing.T) {
 		{name: "memory", limit: "max", spec: volume.Spec{Kind: volume.Shm, Size: 4 << 30}, need: 800 << 20,
 			want: "free are 700 MB of 4 GB, bound by the memory of this machine\nhint: --volume disk, or"},
 		{name: "control group", limit: fmt.Sprint(300 << 20), spec: volume.Spec{Kind: volume.Shm}, need: 600 << 20,
-			want: "free are 300 MB of 512 MB, bound by the memory limit of the control group (container)\nhint: raise the limit by 300 MB"},
+			want: "free are 300 MB of 512 MB, bound by the limit of control group /sys/fs/cgroup: 300 MB\nhint: raise the limit by 300 MB"},
 		{name: "file system", limit: "max", spec: volume.Spec{Kind: volume.Shm}, need: 600 << 20,
 			shm:  func(t *testing.T) string { return filepath.Join(smallTmpfs(t, "64m"), "v") },
 			want: "it needs 600 MB, free are 64 MB of 64 MB, bound by the file system of "},

@@ -192,7 +192,7 @@ func (d *directory) boundByMemory(u *Usage) (total int64, err error) {
 	if room, byCgroup := m.Room(); room < u.Free {
 		u.Free, u.Bound = room, ByMemory
 		if byCgroup {
-			u.Bound = ByCgroup
+			u.Bound, u.Cgroup = ByCgroup, m.Cgroup
 		}
 	}
 	return m.Total, nil

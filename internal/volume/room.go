@@ -76,7 +76,7 @@ func (e *NoRoomError) bound() string {
 	case ByMemory:
 		return "the memory of this machine"
 	case ByCgroup:
-		return "the memory limit of the control group (container)"
+		return e.BoundBy()
 	}
 	return string(e.Bound)
 }

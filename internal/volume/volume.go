@@ -84,9 +84,24 @@ type Usage struct {
 	Free int64
 	// Bound says which of those is the least.
 	Bound Bound
+	// Cgroup is the control group that binds, if Bound is ByCgroup.
+	Cgroup host.Cgroup
 	// Memory is the RAM that the volume takes, 0 for a volume on disk. Compression makes it
 	// less than Used, a file system's own structures make it more.
 	Memory int64
+}
+
+// BoundBy says what runs out first, in words: limit, memory, the limit of control group /a: 2 GB.
+func (u Usage) BoundBy() string {
+	if u.Bound != ByCgroup {
+		return string(u.Bound)
+	}
+	return LimitOf(u.Cgroup.Path, u.Cgroup.Limit)
+}
+
+// LimitOf names the memory limit of a control group.
+func LimitOf(group string, limit int64) string {
+	return fmt.Sprintf("the limit of control group %s: %s", group, FormatBytes(limit))
 }
 
 // Bound is what limits the room of a volume.
