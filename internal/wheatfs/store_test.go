@@ -1,0 +1,291 @@
+package wheatfs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+const mb = 1 << 20
+
+// newStore makes a store whose disk is a directory of the test's.
+func newStore(t testing.TB, size, most int64) *Store {
+	t.Helper()
+	disk, err := sys.UnnamedDirect(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewStore(size, most, disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// check compares a store with what it is to hold.
+func check(t *testing.T, s *Store, want []byte) {
+	t.Helper()
+	got := make([]byte, len(want))
+	if _, err := s.ReadAt(got, 0); err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(want); at += BlockSize {
+		if !bytes.Equal(got[at:at+BlockSize], want[at:at+BlockSize]) {
+			t.Fatalf("block %d of chunk %d differs", at%ChunkSize/BlockSize, at/ChunkSize)
+		}
+	}
+	// What it counts, once more.
+	var ram, disk int64
+	for i := range s.chunks {
+		c := &s.chunks[i]
+		switch {
+		case c.slot == nowhere && !c.empty() || c.slot != nowhere && c.empty():
+			t.Errorf("chunk %d is at %d, and empty is %v", i, c.slot, c.empty())
+		case c.slot == onDisk:
+			disk += ChunkSize
+		case c.slot >= 0:
+			ram += ChunkSize
+		}
+	}
+	if u := s.Usage(); u.RAM != ram || u.Disk != disk || u.RAM > u.Budget {
+		t.Errorf("%+v, and there are %d bytes in RAM and %d on the disk", u, ram, disk)
+	}
+}
+
+// TestStoreAtRandom: several write, discard and read, each in a part of its own that shares chunks with those of
+// others, while the budget changes; a plain piece of memory has the same in the end.
+func TestStoreAtRandom(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			const size, users = 12 * mb, 4
+			s, twin := newStore(t, size, 6*mb), make([]byte, size)
+			var group, budget sync.WaitGroup
+			done := make(chan struct{})
+			budget.Go(func() {
+				r := rand.New(rand.NewPCG(seed, users))
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					if err := s.SetBudget(r.Int64N(8 * mb)); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+			for user := range users {
+				group.Go(func() { use(t, s, twin, user*size/users/2*2, size/users, rand.New(rand.NewPCG(seed, uint64(user)))) })
+			}
+			group.Wait()
+			close(done)
+			budget.Wait()
+			check(t, s, twin)
+			if err := s.Discard(0, size); err != nil {
+				t.Error(err)
+			}
+			check(t, s, make([]byte, size))
+			if u := s.Usage(); u.RAM+u.Disk != 0 {
+				t.Errorf("%+v of an empty store", u)
+			}
+		})
+	}
+}
+
+// use makes random changes to size bytes from at on of both. Blocks are nobody else's.
+func use(t *testing.T, s *Store, twin []byte, at, size int, r *rand.Rand) {
+	for range 300 {
+		n := 1 + r.IntN(1<<r.IntN(21))
+		n = min(n, size)
+		off := at + r.IntN(size-n+1)
+		if r.IntN(3) > 0 { // mostly whole blocks
+			off, n = off/BlockSize*BlockSize, max(n/BlockSize, 1)*BlockSize
+			n = min(n, at+size-off)
+		}
+		part := twin[off : off+n]
+		switch r.IntN(5) {
+		case 0:
+			clear(part)
+			if err := s.Discard(int64(off), int64(n)); err != nil {
+				t.Error(err)
+			}
+		case 1, 2:
+			b := make([]byte, n)
+			if _, err := s.ReadAt(b, int64(off)); err != nil || !bytes.Equal(b, part) {
+				t.Errorf("%d bytes at %d: they differ, or %v", n, off, err)
+				return
+			}
+		default:
+			copy(part, bytes.Repeat([]byte{byte(1 + r.IntN(255)), byte(r.Uint32()), byte(r.Uint32())}, n/3+1))
+			if _, err := s.WriteAt(part, int64(off)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestStorePlaces: the first that are written lie in RAM, the next on the disk, and what is discarded makes room.
+func TestStorePlaces(t *testing.T) {
+	s := newStore(t, 10*mb, 4*mb+ChunkSize/2)
+	want := func(ram, disk int64) {
+		t.Helper()
+		if u := s.Usage(); u.RAM != ram*mb || u.Disk != disk*mb {
+			t.Errorf("%+v, want %d and %d MB", u, ram, disk)
+		}
+	}
+	write := func(first, n int64) {
+		t.Helper()
+		for i := range n {
+			if _, err := s.WriteAt([]byte("data"), (first+i)*mb); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(2, 6)
+	want(4, 2)
+	if err := s.Discard(2*mb, mb); err != nil {
+		t.Fatal(err)
+	}
+	want(3, 2)
+	write(9, 1)
+	want(4, 2)
+	write(7, 1) // stays where it is
+	want(4, 2)
+	if err := s.SetBudget(mb); err != nil {
+		t.Fatal(err)
+	}
+	want(1, 5)
+	if err := s.SetBudget(100 * mb); err != nil {
+		t.Fatal(err)
+	}
+	want(1, 5)
+	write(0, 1)
+	want(2, 5)
+	if u := s.Usage(); u.Budget != 4*mb || u.Evicted != 3*mb {
+		t.Errorf("%+v", u)
+	}
+	if _, err := s.WriteAt([]byte("behind"), s.Size()-2); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("behind the end: %v", err)
+	}
+}
+
+// TestStoreGivesBack: memory goes back to the machine at once, block by block, and so does the disk.
+func TestStoreGivesBack(t *testing.T) {
+	const size = 128 * mb
+	s := newStore(t, size, size/2)
+	data := bytes.Repeat([]byte{1}, size)
+	before := resident(t)
+	if _, err := s.WriteAt(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	full := resident(t)
+	if full-before < size/2-4*mb {
+		t.Fatalf("%d MB, %d before: it holds nothing in RAM", full>>20, before>>20)
+	}
+	for at := int64(0); at < size/2+8*mb; at += 2 * BlockSize { // every second block, of which 8 MB lie on the disk
+		if err := s.Discard(at, BlockSize); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if half := resident(t); full-half < size/4-4*mb {
+		t.Errorf("%d MB of %d are left when a half has gone", half>>20, full>>20)
+	}
+	if err := s.Discard(0, size); err != nil {
+		t.Fatal(err)
+	}
+	if none := resident(t); none-before > 4*mb {
+		t.Errorf("%d MB are left, and %d were there before", none>>20, before>>20)
+	}
+	check(t, s, make([]byte, size))
+}
+
+// resident is how much memory this process has, in bytes.
+func resident(t *testing.T) int64 {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.ParseInt(strings.Fields(string(b))[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n * int64(os.Getpagesize())
+}
+
+// TestStoreWithoutDisk: where the disk takes nothing, what is in RAM stays there and stays right.
+func TestStoreWithoutDisk(t *testing.T) {
+	disk, err := os.Open(os.DevNull) // for reading
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewStore(4*mb, 2*mb, disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	data := bytes.Repeat([]byte("wheat..."), 2*mb/8)
+	if _, err := s.WriteAt(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.WriteAt(data[:100], 3*mb); err == nil {
+		t.Error("it was written to a disk that takes nothing")
+	}
+	if err := s.SetBudget(0); err == nil {
+		t.Error("it was moved there")
+	}
+	got := make([]byte, len(data))
+	if _, err := s.ReadAt(got, 0); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("what was in RAM has gone: %v", err)
+	}
+}
+
+func TestNewStoreRefuses(t *testing.T) {
+	for _, c := range [][2]int64{{0, 0}, {ChunkSize + 1, 0}, {ChunkSize, -1}} {
+		if _, err := NewStore(c[0], c[1], nil); err == nil {
+			t.Errorf("%v: no error", c)
+		}
+	}
+}
+
+func BenchmarkStore(b *testing.B) {
+	for _, place := range []struct {
+		name string
+		most int64
+	}{{"ram", 256 * mb}, {"disk", 0}} {
+		for _, n := range []int{16 << 10, mb} {
+			s := newStore(b, 256*mb, place.most)
+			data := bytes.Repeat([]byte{1}, n)
+			for _, op := range []struct {
+				name string
+				do   func([]byte, int64) (int, error)
+			}{{"write", s.WriteAt}, {"read", s.ReadAt}} {
+				b.Run(fmt.Sprintf("%s/%s/%d", place.name, op.name, n), func(b *testing.B) {
+					b.SetBytes(int64(n))
+					for i := 0; b.Loop(); i++ {
+						if _, err := op.do(data, int64(i)*int64(n)%(256*mb)); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
