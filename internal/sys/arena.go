@@ -1,33 +1,65 @@
 package sys
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
 
 // Arena is memory that is not Go's. It takes none of the machine's until it is written to, begins at a multiple of the
 // page size, and parts of it can be given back.
-type Arena struct{ b []byte }
+type Arena struct {
+	b []byte
+	// giveBack is the advice that does so: locked memory wants another.
+	giveBack int
+	// noPopulate says that the kernel cannot give many pages in one call.
+	noPopulate atomic.Bool
+}
 
 // NewArena reserves size bytes, a multiple of the page size.
 func NewArena(size int64) (*Arena, error) {
 	b, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if errors.Is(err, unix.ENOMEM) {
+		return nil, fmt.Errorf("reserve %d bytes of addresses: %w\nhint: vm.overcommit_memory=2 and `ulimit -v` limit these; ask for a smaller size", size, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("reserve %d bytes of memory: %w", size, err)
+		return nil, fmt.Errorf("reserve %d bytes of addresses: %w", size, err)
 	}
 	// The kernel would give two megabytes for the first byte of them, and could not take back a part.
 	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
-	return &Arena{b}, nil
+	return &Arena{b: b, giveBack: unix.MADV_DONTNEED}, nil
+}
+
+// Lock keeps what is written to it out of swap, from then on (mlock2(2)). It needs CAP_IPC_LOCK, and Linux 5.18.
+func (a *Arena) Lock() error {
+	// Before there is anything that counts: the older kernels cannot give locked memory back.
+	if err := unix.Madvise(a.b[:os.Getpagesize()], unix.MADV_DONTNEED_LOCKED); err != nil {
+		return fmt.Errorf("lock memory that can be given back: %w", err)
+	}
+	if err := lockOnFault(a.b); err != nil {
+		return fmt.Errorf("lock memory: %w", err)
+	}
+	a.giveBack = unix.MADV_DONTNEED_LOCKED
+	return nil
 }
 
 // Bytes is all of it. Nothing may use it after Close.
 func (a *Arena) Bytes() []byte { return a.b }
 
+// Populate gets memory for n bytes from off on, both multiples of the page size, in one call instead of one page after
+// the other as they are written to. Where the kernel cannot (before Linux 5.14), nothing happens.
+func (a *Arena) Populate(off, n int64) {
+	if !a.noPopulate.Load() && errors.Is(unix.Madvise(a.b[off:off+n], unix.MADV_POPULATE_WRITE), unix.EINVAL) {
+		a.noPopulate.Store(true)
+	}
+}
+
 // GiveBack gives n bytes from off on back to the machine, both multiples of the page size; they then read as zeros.
 func (a *Arena) GiveBack(off, n int64) error {
-	if err := unix.Madvise(a.b[off:off+n], unix.MADV_DONTNEED); err != nil {
+	if err := unix.Madvise(a.b[off:off+n], a.giveBack); err != nil {
 		return fmt.Errorf("give memory back: %w", err)
 	}
 	return nil

@@ -38,8 +38,9 @@ func CheckLoop() error {
 // LoopDevice makes the file a block device, with direct I/O where the file system of
 // the file can. The device is taken away by the kernel once no process has it open and
 // nothing is mounted from it (autoclear): closing what is returned, or dying, leaves
-// none behind. Source of the calls: loop(4).
-func LoopDevice(file *os.File) (*os.File, error) {
+// none behind. block is the least that is read and written at once, in bytes; 0 leaves that to
+// the kernel. Source of the calls: loop(4).
+func LoopDevice(file *os.File, block int) (*os.File, error) {
 	ctl, err := os.OpenFile(loopControl, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoLoop, err)
@@ -62,7 +63,7 @@ func LoopDevice(file *os.File) (*os.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNoLoop, err)
 		}
-		err = configureLoop(dev, file)
+		err = configureLoop(dev, file, block)
 		if err == nil {
 			return dev, nil
 		}
@@ -74,9 +75,15 @@ func LoopDevice(file *os.File) (*os.File, error) {
 	return nil, fmt.Errorf("%w: %d were free and taken by others at once", ErrNoLoop, loopTries)
 }
 
-func configureLoop(dev, file *os.File) error {
-	config := unix.LoopConfig{Fd: uint32(file.Fd())}
+func configureLoop(dev, file *os.File, block int) error {
+	config := unix.LoopConfig{Fd: uint32(file.Fd()), Size: uint32(block)}
 	config.Info.Flags = unix.LO_FLAGS_AUTOCLEAR | unix.LO_FLAGS_DIRECT_IO
 	copy(config.Info.File_name[:], file.Name())
 	return unix.IoctlLoopConfigure(int(dev.Fd()), &config)
+}
+
+// FreesRange reports whether a call of fallocate(2) with this mode leaves zeros, and no data, in its range: what a loop
+// device makes of discarded blocks, and of zeros.
+func FreesRange(mode uint32) bool {
+	return mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) != 0
 }

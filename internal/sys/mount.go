@@ -25,6 +25,15 @@ const dataOnly = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATT
 // It serves data and nothing else: no program, no device and no access time; and no link in it
 // is followed (Linux 5.14), so that what is written to it leads nowhere else.
 func NewMount(kind string, options ...string) (*Mount, error) {
+	return newMount(kind, dataOnly|unix.MOUNT_ATTR_NOSYMFOLLOW, options)
+}
+
+// NewOpenMount is NewMount of a file system whose programs can be executed, and whose links are followed.
+func NewOpenMount(kind string, options ...string) (*Mount, error) {
+	return newMount(kind, dataOnly&^unix.MOUNT_ATTR_NOEXEC, options)
+}
+
+func newMount(kind string, attributes int, options []string) (*Mount, error) {
 	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("mount %s: %w", kind, err)
@@ -39,9 +48,9 @@ func NewMount(kind string, options ...string) (*Mount, error) {
 	if err := unix.FsconfigCreate(fs); err != nil {
 		return nil, fmt.Errorf("mount %s: %w%s", kind, err, kernelSays(fs))
 	}
-	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, dataOnly|unix.MOUNT_ATTR_NOSYMFOLLOW)
-	if errors.Is(err, unix.EINVAL) { // Linux before 5.14 does not know the last one here
-		fd, err = unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, dataOnly)
+	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, attributes)
+	if errors.Is(err, unix.EINVAL) { // Linux before 5.14 does not know that of links
+		fd, err = unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, attributes&^unix.MOUNT_ATTR_NOSYMFOLLOW)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("mount %s: %w", kind, err)

@@ -40,7 +40,9 @@ func (m *Mount) AttachPrivately(dir string, hide func(place string) bool) error 
 	return m.Attach(dir)
 }
 
-// unescape turns the escapes of proc_pid_mountinfo(5) into what they stand for.
+// UnescapePath turns the escapes of proc_pid_mountinfo(5) into what they stand for.
+func UnescapePath(path string) string { return unescape.Replace(path) }
+
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
 // mountPoints lists where file systems are mounted, in the order in which that was done.
@@ -51,7 +53,7 @@ func mountPoints(list string) (places []string, _ error) {
 	}
 	for line := range strings.Lines(string(b)) {
 		if f := strings.Fields(line); len(f) > 4 {
-			places = append(places, unescape.Replace(f[4]))
+			places = append(places, UnescapePath(f[4]))
 		}
 	}
 	return places, nil

@@ -14,6 +14,8 @@ type FS struct {
 	// Size and Avail are bytes; Avail is what this user may still write. Both are
 	// math.MaxInt64 where the file system has no limit of its own.
 	Size, Avail int64
+	// Free is Avail with what is set aside for others than this user.
+	Free int64
 	// FreeInodes is how many files can still be made, math.MaxInt64 if no limit is known.
 	FreeInodes int64
 	// RAM says that the files lie in memory: tmpfs or ramfs.
@@ -48,6 +50,7 @@ func Statfs(path string) (FS, error) {
 	fs := FS{
 		Size:       int64(st.Blocks) * unit,
 		Avail:      int64(st.Bavail) * unit,
+		Free:       int64(st.Bfree) * unit,
 		FreeInodes: int64(st.Ffree),
 		RAM:        st.Type == unix.TMPFS_MAGIC || st.Type == unix.RAMFS_MAGIC,
 	}
@@ -57,7 +60,7 @@ func Statfs(path string) (FS, error) {
 		fs.Type = fmt.Sprintf("%#x", kind)
 	}
 	if st.Blocks == 0 { // ramfs, and tmpfs with size=0
-		fs.Size, fs.Avail = math.MaxInt64, math.MaxInt64
+		fs.Size, fs.Avail, fs.Free = math.MaxInt64, math.MaxInt64, math.MaxInt64
 	}
 	if st.Files == 0 { // Btrfs and others make inodes as they go
 		fs.FreeInodes = math.MaxInt64
@@ -82,3 +85,12 @@ func SyncFS(path string) error {
 // Writable returns an error unless the caller may make files in the directory,
 // which includes that its file system takes any.
 func Writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
+
+// DeviceOf is the number of the device that the file system of path lies on, as /sys and proc_pid_mountinfo(5) have it: "8:1".
+func DeviceOf(path string) (string, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return "", &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)), nil
+}

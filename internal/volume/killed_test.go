@@ -268,7 +268,7 @@ func TestLoopDevicesTaken(t *testing.T) {
 					return
 				default:
 				}
-				loop, err := sys.LoopDevice(f)
+				loop, err := sys.LoopDevice(f, 0)
 				if err != nil {
 					t.Error(err)
 					return

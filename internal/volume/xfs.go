@@ -57,7 +57,7 @@ func (m *Mount) newXFS(ctx context.Context, size, most int64) (*sys.Mount, error
 	if _, err := sys.DigHolesIn(file); err != nil {
 		return nil, err
 	}
-	loop, err := sys.LoopDevice(file)
+	loop, err := sys.LoopDevice(file, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (l *Lab) MountSync(ctx context.Context, dir string, size int64) (_ *SyncMou
 	if err := l.mkfs(ctx, file.Name()); err != nil {
 		return nil, err
 	}
-	loop, err := sys.LoopDevice(file)
+	loop, err := sys.LoopDevice(file, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", runner.ErrUnavailable, err)
 	}
