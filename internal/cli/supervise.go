@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // newSupervise is what `up` starts, detached, and what a service manager would.
@@ -34,7 +35,7 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 	unlink := context.AfterFunc(quit, func() { cancel(errQuit) })
 	defer unlink()
 	s, err := a.engine.Supervise(ctx, name)
-	supervisor.Report(err)
+	sys.ReportReady(err)
 	if err != nil {
 		return err
 	}
