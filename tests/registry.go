@@ -99,6 +99,7 @@ var Packages = []Package{
 		`TestFull(/.*)?`,
 		`TestMounted.*`,
 	}},
+	{Path: "internal/wheatfs", Race: true, Least: 40, Needed: []string{`Test.*`}},
 	{Path: "internal/sys", Race: true, Least: 55, Needed: []string{
 		`TestRestrictSelf.*`,
 		`TestLiveCopy.*`,
@@ -166,7 +167,7 @@ var Suites = []Suite{
 	{
 		Name: "lifecycle",
 		Scripts: []string{
-			"lifecycle", "run", "settings", "set-refused", "other-flags", "chosen", "names", "at-once", "account-removed", "log-off", "scratch", "buffer-pool", "reboot", "callers", "env", "quit", "large-log",
+			"lifecycle", "run", "settings", "set-refused", "other-flags", "chosen", "names", "at-once", "account-removed", "log-off", "scratch", "wheatfs", "buffer-pool", "reboot", "callers", "env", "quit", "large-log",
 			"odd-home", "new-home", "logout", "taken-away", "cleared-cache",
 		},
 		Tests:    []string{"TestLoginOverTCP", "TestApplicationCannotBlindTheSupervisor"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -12,69 +13,112 @@ import (
 )
 
 const (
-	// ChunkSize is how many bytes are placed at once, in RAM or on the disk.
-	ChunkSize = 1 << 20
-	// BlockSize is the grain, in bytes, in which room is given back, and of reads and writes of the disk.
-	BlockSize   = 4096
+	// BlockSize is the grain, in bytes, of everything that a store does.
+	BlockSize = 4096
+	// ChunkSize is how many bytes are looked after together.
+	ChunkSize   = 1 << 20
 	chunkBlocks = ChunkSize / BlockSize
 	// buffers is how many reads and writes of the disk are under way at once.
-	buffers = 8
+	buffers = 16
+	// populateFrom is how many blocks are given memory in one call instead of one by one.
+	populateFrom = 4
 )
 
-// Store is the content of a block device that lies in RAM while a budget lasts, and on a disk beyond. What was never
-// written, or was discarded, reads as zeros and takes no room. Its methods may be called at once, but for those on
-// the same bytes: as with any block device, that is for its user to order.
+// Store is the content of a block device that lies in RAM while a budget lasts, and on a disk beyond. A block that was
+// never written, or was discarded, reads as zeros and takes no room. Offsets and lengths are multiples of BlockSize.
+// Its methods may be called at once, but for those on the same blocks: as with any block device, that is for its
+// user to order.
 type Store struct {
 	chunks []chunk
-	slots  int // of the arena
-	arena  *sys.Arena
-	disk   *os.File
+	// arena and disk have a place for each block, at the block's own offset; both are sparse.
+	arena *sys.Arena
+	disk  *os.File
 	// bounce are buffers for the disk, which takes memory that begins at a block: they are there from the
 	// beginning, since the store works on when the machine has no memory left.
 	bounce      chan []byte
 	bounceArena *sys.Arena
 
-	mu     sync.Mutex // guards what follows
-	free   []int32    // slots of the arena that hold nothing
-	budget int        // how many slots may hold something
-	used   int        // how many do
-	onDisk int        // chunks that are there
-	hand   int        // of the clock that finds chunks to evict
+	budget, ram, onDisk atomic.Int64 // in blocks
+	evicted             atomic.Int64 // bytes
 
-	evicted atomic.Int64
+	evicting sync.Mutex // guards hand
+	hand     int        // of the clock that finds chunks to evict
 }
 
-// chunk is a part of the device.
+// chunk is a part of the device. A block has a bit in ram or in disk, or in neither: then it is zeros.
 type chunk struct {
-	// mu is held for reading by those who read and write data, and for writing by those who move it or take
-	// it away.
-	mu sync.RWMutex
-	// slot is the place in the arena, or one of the two that follow.
-	slot int32
-	hot  atomic.Bool // used since the clock's hand came by
-	// held has a bit for each block that was written.
-	held [chunkBlocks / 64]atomic.Uint64
+	// mu is held for reading by those who read and write blocks and give a place to those that have none, and
+	// for writing by those who move blocks or take them away.
+	mu        sync.RWMutex
+	ram, disk blockSet
+	hot       atomic.Bool // used since the clock's hand came by
 }
 
-const (
-	nowhere int32 = -1
-	onDisk  int32 = -2
-)
+// blockSet is a set of blocks of a chunk.
+type blockSet [chunkBlocks / 64]atomic.Uint64
 
-// NewStore makes an empty store of size bytes, of which up to most, rounded down to chunks, lie in RAM. disk is a file
-// that nobody else uses, empty and sparse, read and written past the page cache (sys.UnnamedDirect), and is closed
-// with the store.
-func NewStore(size, most int64, disk *os.File) (*Store, error) {
-	if size <= 0 || size%ChunkSize != 0 || most < 0 {
-		return nil, fmt.Errorf("make store of %d bytes, %d in RAM: it has whole chunks of %d", size, most, ChunkSize)
+// mask returns the bits of word w for blocks from to end.
+func mask(w, from, end int) uint64 {
+	low, high := max(from-w*64, 0), min(end-w*64, 64)
+	if low >= high {
+		return 0
 	}
-	slots := int(min(most, size) / ChunkSize)
-	s := &Store{chunks: make([]chunk, size/ChunkSize), slots: slots, disk: disk, budget: slots, bounce: make(chan []byte, buffers)}
-	for i := range s.chunks {
-		s.chunks[i].slot = nowhere
+	return ^uint64(0) >> (64 - (high - low)) << low
+}
+
+// add puts blocks from to end in the set, and returns how many were not.
+func (s *blockSet) add(from, end int) (n int) {
+	for w := from / 64; w*64 < end; w++ {
+		m := mask(w, from, end)
+		n += bits.OnesCount64(m &^ s[w].Or(m))
 	}
+	return n
+}
+
+// remove takes them out, and returns how many were in it.
+func (s *blockSet) remove(from, end int) (n int) {
+	for w := from / 64; w*64 < end; w++ {
+		m := mask(w, from, end)
+		n += bits.OnesCount64(m & s[w].And(^m))
+	}
+	return n
+}
+
+// count returns how many are in it.
+func (s *blockSet) count(from, end int) (n int) {
+	for w := from / 64; w*64 < end; w++ {
+		n += bits.OnesCount64(s[w].Load() & mask(w, from, end))
+	}
+	return n
+}
+
+// run returns the end of the blocks, beginning with from, that are all in it, or all not.
+func (s *blockSet) run(from, end int) (is bool, to int) {
+	is = s[from/64].Load()&(1<<(from%64)) != 0
+	for to = from; to < end; {
+		word := s[to/64].Load() >> (to % 64)
+		if is {
+			word = ^word
+		}
+		if n := min(bits.TrailingZeros64(word), 64-to%64); n > 0 {
+			to += n
+			continue
+		}
+		break
+	}
+	return is, min(to, end)
+}
+
+// NewStore makes an empty store of size bytes, of which up to budget lie in RAM. disk is a file that nobody else uses,
+// empty and sparse, read and written past the page cache (sys.UnnamedDirect), and is closed with the store.
+func NewStore(size, budget int64, disk *os.File) (*Store, error) {
+	if size <= 0 || size%ChunkSize != 0 || budget < 0 {
+		return nil, fmt.Errorf("make store of %d bytes, %d in RAM: it has whole chunks of %d", size, budget, ChunkSize)
+	}
+	s := &Store{chunks: make([]chunk, size/ChunkSize), disk: disk, bounce: make(chan []byte, buffers)}
+	s.budget.Store(budget / BlockSize)
 	var err error
-	if s.arena, err = sys.NewArena(max(int64(slots), 1) * ChunkSize); err != nil {
+	if s.arena, err = sys.NewArena(size); err != nil {
 		return nil, err
 	}
 	if s.bounceArena, err = sys.NewArena(buffers * ChunkSize); err != nil {
@@ -85,11 +129,11 @@ func NewStore(size, most int64, disk *os.File) (*Store, error) {
 		clear(b) // which makes it memory
 		s.bounce <- b
 	}
-	for i := slots - 1; i >= 0; i-- {
-		s.free = append(s.free, int32(i))
-	}
 	return s, nil
 }
+
+// Lock keeps what lies in RAM out of swap, from then on. See sys.Arena.Lock.
+func (s *Store) Lock() error { return errors.Join(s.arena.Lock(), s.bounceArena.Lock()) }
 
 // Close gives everything up. Nothing may be under way.
 func (s *Store) Close() error {
@@ -99,342 +143,295 @@ func (s *Store) Close() error {
 // Size is how many bytes there are.
 func (s *Store) Size() int64 { return int64(len(s.chunks)) * ChunkSize }
 
-// Usage is where the data lies.
+// Usage is where the data lies, in bytes.
 type Usage struct {
-	// RAM and Disk are bytes of chunks that have data, Budget those that RAM may have.
-	RAM, Disk, Budget int64
-	// Evicted are bytes that have left RAM for the disk so far.
-	Evicted int64
+	RAM    int64 `json:"ram_bytes"`
+	Disk   int64 `json:"disk_bytes"`
+	Budget int64 `json:"ram_budget_bytes"` // what RAM may be now
+	// Evicted have left RAM for the disk so far.
+	Evicted int64 `json:"evicted_bytes_total"`
 }
 
 // Usage tells where the data lies.
 func (s *Store) Usage() Usage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return Usage{RAM: int64(s.used) * ChunkSize, Disk: int64(s.onDisk) * ChunkSize, Budget: int64(s.budget) * ChunkSize, Evicted: s.evicted.Load()}
+	return Usage{RAM: s.ram.Load() * BlockSize, Disk: s.onDisk.Load() * BlockSize, Budget: s.budget.Load() * BlockSize, Evicted: s.evicted.Load()}
 }
 
-// pieces calls do for the part of each chunk that n bytes from off on lie in: from at to end in it.
-func (s *Store) pieces(off int64, n int, do func(c *chunk, first int64, at, end, done int) error) error {
-	if off < 0 || off+int64(n) > s.Size() {
-		return io.ErrUnexpectedEOF
-	}
-	for done := 0; done < n; {
-		i, at := (off+int64(done))/ChunkSize, int((off+int64(done))%ChunkSize)
-		end := min(ChunkSize, at+n-done)
-		if err := do(&s.chunks[i], i*ChunkSize, at, end, done); err != nil {
-			return err
-		}
-		done += end - at
+// errRange says that bytes are not within the store, or not whole blocks.
+var errRange = errors.New("not whole blocks within the device")
+
+// check returns errRange if there are no such blocks.
+func (s *Store) check(off, n int64) error {
+	if off < 0 || n < 0 || off > s.Size()-n || off%BlockSize != 0 || n%BlockSize != 0 {
+		return fmt.Errorf("%d bytes at %d: %w", n, off, errRange)
 	}
 	return nil
 }
 
-// ReadAt implements io.ReaderAt, for ranges within the store.
+// pieces calls do for the blocks of each chunk in n bytes from off on.
+func (s *Store) pieces(off, n int64, do func(i, from, end int) error) error {
+	if err := s.check(off, n); err != nil {
+		return err
+	}
+	for at := off; at < off+n; {
+		i := at / ChunkSize
+		end := min((i+1)*ChunkSize, off+n)
+		if err := do(int(i), int(at-i*ChunkSize)/BlockSize, int(end-i*ChunkSize)/BlockSize); err != nil {
+			return err
+		}
+		at = end
+	}
+	return nil
+}
+
+// at is the offset of a block of a chunk.
+func at(i, block int) int64 { return int64(i)*ChunkSize + int64(block)*BlockSize }
+
+// memory are the blocks of a chunk in the arena.
+func (s *Store) memory(i, from, end int) []byte { return s.arena.Bytes()[at(i, from):at(i, end)] }
+
+// ReadAt implements io.ReaderAt.
 func (s *Store) ReadAt(b []byte, off int64) (int, error) {
-	err := s.pieces(off, len(b), func(c *chunk, first int64, at, end, done int) error {
+	err := s.pieces(off, int64(len(b)), func(i, from, end int) error {
+		c := &s.chunks[i]
 		c.mu.RLock()
 		defer c.mu.RUnlock()
-		return s.read(c, first, at, b[done:done+end-at])
+		for from < end {
+			onDisk, to := c.disk.run(from, end)
+			part := b[at(i, from)-off : at(i, to)-off]
+			if !onDisk { // what is nowhere is zeros in RAM
+				c.hot.Store(true)
+				copy(part, s.memory(i, from, to))
+			} else if err := s.readDisk(part, at(i, from)); err != nil {
+				return err
+			}
+			from = to
+		}
+		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("read %d bytes at %d: %w", len(b), off, err)
+		return 0, fmt.Errorf("read: %w", err)
 	}
 	return len(b), nil
 }
 
-func (s *Store) read(c *chunk, first int64, at int, b []byte) error {
-	switch c.slot {
-	case nowhere:
-		clear(b)
-		return nil
-	case onDisk:
-		buffer := <-s.bounce
-		defer func() { s.bounce <- buffer }()
-		from, to := at/BlockSize*BlockSize, roundUp(at+len(b))
-		if err := s.readDisk(buffer[:to-from], first+int64(from)); err != nil {
-			return err
-		}
-		copy(b, buffer[at-from:])
-		return nil
+// View returns n bytes at off where they lie, if all do in RAM, which they do until done is called. ok is false
+// if they do not.
+func (s *Store) View(off, n int64) (b []byte, done func(), ok bool) {
+	if s.check(off, n) != nil || n == 0 {
+		return nil, nil, false
 	}
-	c.hot.Store(true)
-	copy(b, s.ram(c)[at:])
-	return nil
+	first, last := int(off/ChunkSize), int((off+n-1)/ChunkSize)
+	done = func() {
+		for i := first; i <= last; i++ {
+			s.chunks[i].mu.RUnlock()
+		}
+	}
+	// The order of the locks is that of the chunks, so that no two views wait for each other.
+	for i := first; i <= last; i++ {
+		s.chunks[i].mu.RLock()
+		s.chunks[i].hot.Store(true)
+	}
+	ok = true
+	_ = s.pieces(off, n, func(i, from, end int) error { // within the store
+		ok = ok && s.chunks[i].disk.count(from, end) == 0
+		return nil
+	})
+	if !ok {
+		done()
+		return nil, nil, false
+	}
+	return s.arena.Bytes()[off : off+n], done, true
 }
 
 // readDisk reads blocks, of which those behind the file's end are zeros.
 func (s *Store) readDisk(b []byte, off int64) error {
-	n, err := s.disk.ReadAt(b, off)
-	if errors.Is(err, io.EOF) {
-		err = nil
+	buffer := <-s.bounce
+	defer func() { s.bounce <- buffer }()
+	n, err := s.disk.ReadAt(buffer[:len(b)], off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
 	}
-	clear(b[n:])
-	return err
+	clear(b[copy(b, buffer[:n]):])
+	return nil
 }
 
-func roundUp(n int) int { return (n + BlockSize - 1) / BlockSize * BlockSize }
-
-// ram is the memory of a chunk that has some.
-func (s *Store) ram(c *chunk) []byte {
-	return s.arena.Bytes()[int64(c.slot)*ChunkSize:][:ChunkSize]
-}
-
-// WriteAt implements io.WriterAt, for ranges within the store.
+// WriteAt implements io.WriterAt.
 func (s *Store) WriteAt(b []byte, off int64) (int, error) {
-	err := s.pieces(off, len(b), func(c *chunk, first int64, at, end, done int) error {
-		return s.write(c, first, at, b[done:done+end-at])
+	err := s.pieces(off, int64(len(b)), func(i, from, end int) error {
+		return s.write(i, from, end, b[at(i, from)-off:at(i, end)-off])
 	})
 	if err != nil {
-		return 0, fmt.Errorf("write %d bytes at %d: %w", len(b), off, err)
+		return 0, fmt.Errorf("write: %w", err)
 	}
 	return len(b), nil
 }
 
-func (s *Store) write(c *chunk, first int64, at int, b []byte) error {
+func (s *Store) write(i, from, end int, b []byte) error {
+	c := &s.chunks[i]
 	c.mu.RLock()
-	if c.slot == nowhere {
+	if n := c.disk.count(from, end); n > 0 && s.take(n) {
+		// There is room in RAM again for blocks that are on the disk.
 		c.mu.RUnlock()
-		s.place(c)
-		c.mu.RLock()
+		return s.writeBack(i, from, end, b, n)
 	}
-	// Whole blocks go beside each other. It may be nowhere again, by a Discard of other blocks.
-	if c.slot >= 0 || c.slot == onDisk && at%BlockSize == 0 && len(b)%BlockSize == 0 {
-		defer c.mu.RUnlock()
-		return s.put(c, first, at, b)
+	defer c.mu.RUnlock()
+	s.place(c, from, end)
+	for first := from; first < end; {
+		inRAM, to := c.ram.run(first, end)
+		part := b[(first-from)*BlockSize : (to-from)*BlockSize]
+		if inRAM {
+			s.put(i, first, to, part)
+		} else if err := s.writeDisk(part, at(i, first)); err != nil {
+			return err
+		}
+		first = to
 	}
-	c.mu.RUnlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.slot == nowhere {
-		s.placeLocked(c)
-	}
-	return s.put(c, first, at, b)
-}
-
-// put writes to a chunk that has a place.
-func (s *Store) put(c *chunk, first int64, at int, b []byte) error {
-	if c.slot == onDisk {
-		return s.writeDisk(c, first, at, b)
-	}
-	c.hot.Store(true)
-	copy(s.ram(c)[at:], b)
-	c.hold(at, at+len(b))
 	return nil
 }
 
-// writeDisk writes to a chunk that is on the disk: the blocks at its ends are read before, and that goes alone.
-func (s *Store) writeDisk(c *chunk, first int64, at int, b []byte) error {
-	buffer := <-s.bounce
-	defer func() { s.bounce <- buffer }()
-	from, to := at/BlockSize*BlockSize, roundUp(at+len(b))
-	blocks := buffer[:to-from]
-	if from != at {
-		if err := s.readDisk(blocks[:BlockSize], first+int64(from)); err != nil {
-			return err
-		}
+// take takes n blocks of the budget, if it has as many left.
+func (s *Store) take(n int) bool {
+	if s.ram.Add(int64(n)) <= s.budget.Load() {
+		return true
 	}
-	if last := to - BlockSize; to != at+len(b) && (last != from || from == at) {
-		if err := s.readDisk(blocks[last-from:], first+int64(last)); err != nil {
-			return err
-		}
-	}
-	copy(blocks[at-from:], b)
-	if _, err := s.disk.WriteAt(blocks, first+int64(from)); err != nil {
-		return err
-	}
-	c.hold(at, at+len(b))
-	return nil
+	s.ram.Add(-int64(n))
+	return false
 }
 
-// hold notes that the blocks of a range have data.
-func (c *chunk) hold(at, end int) {
-	for n := at / BlockSize; n*BlockSize < end; n++ {
-		if word, bit := &c.held[n/64], uint64(1)<<(n%64); word.Load()&bit == 0 {
-			word.Or(bit)
-		}
-	}
-}
-
-func (c *chunk) holds(n int) bool { return c.held[n/64].Load()&(1<<(n%64)) != 0 }
-
-func (c *chunk) empty() bool {
-	for i := range c.held {
-		if c.held[i].Load() != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// place gives a chunk a place, if it has none.
-func (s *Store) place(c *chunk) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.slot == nowhere {
-		s.placeLocked(c)
-	}
-}
-
-// placeLocked gives a chunk that is locked and nowhere a place: in RAM, if the budget has some left.
-func (s *Store) placeLocked(c *chunk) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.used < s.budget && len(s.free) > 0 {
-		c.slot = s.free[len(s.free)-1]
-		s.free = s.free[:len(s.free)-1]
-		s.used++
+// place gives blocks that have no place one, all the same: in RAM, if the budget has some left.
+func (s *Store) place(c *chunk, from, end int) {
+	missing := end - from - c.ram.count(from, end) - c.disk.count(from, end)
+	if missing == 0 {
 		return
 	}
-	c.slot = onDisk
-	s.onDisk++
+	inRAM := s.take(missing)
+	for first := from; first < end; {
+		_, to := c.ram.run(first, end)
+		_, to = c.disk.run(first, to)
+		if c.ram.count(first, first+1)+c.disk.count(first, first+1) == 0 {
+			if inRAM {
+				missing -= c.ram.add(first, to)
+			} else {
+				s.onDisk.Add(int64(c.disk.add(first, to)))
+			}
+		}
+		first = to
+	}
+	if inRAM { // less what another has placed meanwhile
+		s.ram.Add(-int64(missing))
+	}
 }
 
-// Discard makes n bytes from off on read as zeros, and gives their room back, block by block.
+// put writes blocks that are in RAM.
+func (s *Store) put(i, from, end int, b []byte) {
+	s.chunks[i].hot.Store(true)
+	if end-from >= populateFrom {
+		s.arena.Populate(at(i, from), int64(end-from)*BlockSize)
+	}
+	copy(s.memory(i, from, end), b)
+}
+
+// writeBack writes blocks, of which some are on the disk, to RAM, where n were taken for them.
+func (s *Store) writeBack(i, from, end int, b []byte, n int) error {
+	c := &s.chunks[i]
+	c.mu.Lock()
+	for first := from; first < end; {
+		onDisk, to := c.disk.run(first, end)
+		if onDisk {
+			n -= c.ram.add(first, to)
+			s.onDisk.Add(-int64(c.disk.remove(first, to)))
+			s.put(i, first, to, b[(first-from)*BlockSize:(to-from)*BlockSize])
+			s.dig(at(i, first), int64(to-first)*BlockSize)
+		}
+		first = to
+	}
+	s.ram.Add(-int64(n)) // moved by another meanwhile
+	c.mu.Unlock()
+	return s.write(i, from, end, b)
+}
+
+// dig gives the disk back what lies there. A failure costs room until the end, and no more.
+func (s *Store) dig(off, n int64) { _ = sys.PunchHole(int(s.disk.Fd()), off, n) }
+
+func (s *Store) writeDisk(b []byte, off int64) error {
+	buffer := <-s.bounce
+	defer func() { s.bounce <- buffer }()
+	_, err := s.disk.WriteAt(buffer[:copy(buffer, b)], off)
+	return err
+}
+
+// Discard makes n bytes from off on read as zeros, and gives their room back.
 func (s *Store) Discard(off, n int64) error {
-	for n > 0 { // pieces counts in int
-		part := min(n, 1<<30)
-		err := s.pieces(off, int(part), func(c *chunk, first int64, at, end, _ int) error {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return s.discard(c, first, at, end)
-		})
-		if err != nil {
-			return fmt.Errorf("discard %d bytes at %d: %w", n, off, err)
+	err := s.pieces(off, n, func(i, from, end int) error {
+		c := &s.chunks[i]
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if n := c.ram.remove(from, end); n > 0 {
+			s.ram.Add(-int64(n))
+			if err := s.arena.GiveBack(at(i, from), int64(end-from)*BlockSize); err != nil {
+				return err
+			}
 		}
-		off, n = off+part, n-part
+		if n := c.disk.remove(from, end); n > 0 {
+			s.onDisk.Add(-int64(n))
+			s.dig(at(i, from), int64(end-from)*BlockSize)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("discard: %w", err)
 	}
 	return nil
 }
 
-var zeros [BlockSize]byte
+// SetBudget says how many bytes may lie in RAM from now on. Those that are there stay until Evict.
+func (s *Store) SetBudget(bytes int64) { s.budget.Store(max(bytes, 0) / BlockSize) }
 
-// discard is Discard in a chunk that is locked.
-func (s *Store) discard(c *chunk, first int64, at, end int) error {
-	if c.slot == nowhere {
-		return nil
-	}
-	from, to := roundUp(at), end/BlockSize*BlockSize
-	// Blocks that go in part only, of which there may be one alone.
-	for _, edge := range [][2]int{{at, min(from, end)}, {max(to, min(from, end)), end}} {
-		if err := s.zero(c, first, edge[0], edge[1]); err != nil {
-			return err
-		}
-	}
-	if from >= to {
-		return nil
-	}
-	for n := from / BlockSize; n < to/BlockSize; n++ {
-		c.held[n/64].And(^(uint64(1) << (n % 64)))
-	}
-	var err error
-	if c.slot >= 0 {
-		err = s.arena.GiveBack(int64(c.slot)*ChunkSize+int64(from), int64(to-from))
-	} else {
-		err = sys.PunchHole(int(s.disk.Fd()), first+int64(from), int64(to-from))
-	}
-	if err != nil || !c.empty() {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.slot >= 0 {
-		s.release(c.slot)
-	} else {
-		s.onDisk--
-	}
-	c.slot = nowhere
-	return nil
-}
-
-// zero writes zeros to a part of a block, if it has data.
-func (s *Store) zero(c *chunk, first int64, at, end int) error {
-	if at >= end || !c.holds(at/BlockSize) {
-		return nil
-	}
-	if c.slot >= 0 {
-		clear(s.ram(c)[at:end])
-		return nil
-	}
-	return s.writeDisk(c, first, at, zeros[:end-at])
-}
-
-// release makes a slot one that holds nothing. Its memory was given back.
-func (s *Store) release(slot int32) {
-	s.free = append(s.free, slot)
-	s.used--
-}
-
-// SetBudget says how many bytes may lie in RAM from now on, at most those that NewStore was given. When it returns
-// no more do: what was not used of late has been moved to the disk. An error leaves in RAM what could not be.
-func (s *Store) SetBudget(bytes int64) error {
-	s.mu.Lock()
-	s.budget = int(min(max(bytes, 0)/ChunkSize, int64(s.slots)))
-	s.mu.Unlock()
-	for {
-		c, first := s.coldest()
-		if c == nil {
-			return nil
-		}
-		if err := s.evict(c, first); err != nil {
-			return fmt.Errorf("move data from RAM to the disk: %w", err)
-		}
-	}
-}
-
-// coldest is a chunk to be evicted, nil if there need not be one.
-func (s *Store) coldest() (*chunk, int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for n := range 3 * len(s.chunks) { // the second time around only what is in use is hot, and goes at last
-		if s.used <= s.budget {
-			return nil, 0
-		}
+// Evict moves up to n bytes to the disk, and more by a chunk, of those that lie in RAM and have not been used of late.
+// It returns how many. An error leaves in RAM what could not be moved.
+func (s *Store) Evict(n int64) (moved int64, err error) {
+	s.evicting.Lock()
+	defer s.evicting.Unlock()
+	// The second time around only what is in use is hot, and the third all goes.
+	for k := 0; k < 3*len(s.chunks) && moved < n; k++ {
 		i := s.hand
 		s.hand = (s.hand + 1) % len(s.chunks)
 		c := &s.chunks[i]
-		if !c.mu.TryRLock() {
-			continue // it is being moved
-		}
-		inRAM := c.slot >= 0
-		c.mu.RUnlock()
-		if inRAM && (!c.hot.Swap(false) || n >= 2*len(s.chunks)) {
-			return c, int64(i) * ChunkSize
-		}
-	}
-	return nil, 0
-}
-
-// evict moves a chunk from RAM to the disk.
-func (s *Store) evict(c *chunk, first int64) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.slot < 0 {
-		return nil
-	}
-	data := s.ram(c)
-	for n := 0; n < chunkBlocks; {
-		if !c.holds(n) {
-			n++
+		if c.ram.count(0, chunkBlocks) == 0 || c.hot.Swap(false) && k < 2*len(s.chunks) {
 			continue
 		}
-		end := n
-		for end < chunkBlocks && c.holds(end) {
-			end++
+		went, err := s.evict(i)
+		moved += went
+		if err != nil {
+			return moved, fmt.Errorf("move data from RAM to the disk: %w", err)
 		}
-		if _, err := s.disk.WriteAt(data[n*BlockSize:end*BlockSize], first+int64(n*BlockSize)); err != nil {
-			return err
+	}
+	return moved, nil
+}
+
+// evict moves the blocks of a chunk from RAM to the disk.
+func (s *Store) evict(i int) (moved int64, err error) {
+	c := &s.chunks[i]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for from := 0; from < chunkBlocks; {
+		inRAM, end := c.ram.run(from, chunkBlocks)
+		if inRAM {
+			// Straight from the arena, which has its place for each block as the disk does.
+			if _, err := s.disk.WriteAt(s.memory(i, from, end), at(i, from)); err != nil {
+				return moved, err
+			}
+			n := c.ram.remove(from, end)
+			s.onDisk.Add(int64(c.disk.add(from, end)))
+			s.ram.Add(-int64(n))
+			moved += int64(n) * BlockSize
+			s.evicted.Add(int64(n) * BlockSize)
+			if err := s.arena.GiveBack(at(i, from), int64(end-from)*BlockSize); err != nil {
+				return moved, err
+			}
 		}
-		n = end
+		from = end
 	}
-	if err := s.arena.GiveBack(int64(c.slot)*ChunkSize, ChunkSize); err != nil {
-		return err
-	}
-	s.evicted.Add(ChunkSize)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.release(c.slot)
-	c.slot = onDisk
-	s.onDisk++
-	return nil
+	return moved, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -53,17 +52,27 @@ func check(t *testing.T, s *Store, want []byte) {
 	var ram, disk int64
 	for i := range s.chunks {
 		c := &s.chunks[i]
-		switch {
-		case c.slot == nowhere && !c.empty() || c.slot != nowhere && c.empty():
-			t.Errorf("chunk %d is at %d, and empty is %v", i, c.slot, c.empty())
-		case c.slot == onDisk:
-			disk += ChunkSize
-		case c.slot >= 0:
-			ram += ChunkSize
+		for w := range c.ram {
+			if both := c.ram[w].Load() & c.disk[w].Load(); both != 0 {
+				t.Errorf("blocks %x of chunk %d have two places", both, i)
+			}
 		}
+		ram += int64(c.ram.count(0, chunkBlocks)) * BlockSize
+		disk += int64(c.disk.count(0, chunkBlocks)) * BlockSize
 	}
-	if u := s.Usage(); u.RAM != ram || u.Disk != disk || u.RAM > u.Budget {
+	if u := s.Usage(); u.RAM != ram || u.Disk != disk {
 		t.Errorf("%+v, and there are %d bytes in RAM and %d on the disk", u, ram, disk)
+	}
+}
+
+// shrink sets a budget, and moves what is over it.
+func shrink(t *testing.T, s *Store, budget int64) {
+	t.Helper()
+	s.SetBudget(budget)
+	if over := s.Usage().RAM - budget; over > 0 {
+		if _, err := s.Evict(over); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -85,14 +94,21 @@ func TestStoreAtRandom(t *testing.T) {
 						return
 					default:
 					}
-					if err := s.SetBudget(r.Int64N(8 * mb)); err != nil {
-						t.Error(err)
-					}
+					shrink(t, s, r.Int64N(8*mb))
 					time.Sleep(time.Millisecond)
 				}
 			})
 			for user := range users {
-				group.Go(func() { use(t, s, twin, user*size/users/2*2, size/users, rand.New(rand.NewPCG(seed, uint64(user)))) })
+				// Parts of a chunk, and chunks: their ends are not those of chunks.
+				first := user * size / users
+				if user > 0 {
+					first -= 3 * BlockSize
+				}
+				last := (user + 1) * size / users
+				if user < users-1 {
+					last -= 3 * BlockSize
+				}
+				group.Go(func() { use(t, s, twin, first, last-first, rand.New(rand.NewPCG(seed, uint64(user)))) })
 			}
 			group.Wait()
 			close(done)
@@ -112,13 +128,10 @@ func TestStoreAtRandom(t *testing.T) {
 // use makes random changes to size bytes from at on of both. Blocks are nobody else's.
 func use(t *testing.T, s *Store, twin []byte, at, size int, r *rand.Rand) {
 	for range 300 {
-		n := 1 + r.IntN(1<<r.IntN(21))
-		n = min(n, size)
-		off := at + r.IntN(size-n+1)
-		if r.IntN(3) > 0 { // mostly whole blocks
-			off, n = off/BlockSize*BlockSize, max(n/BlockSize, 1)*BlockSize
-			n = min(n, at+size-off)
-		}
+		n := 1 + r.IntN(1<<r.IntN(10))
+		n = min(n, size/BlockSize)
+		off := at + r.IntN(size/BlockSize-n+1)*BlockSize
+		n *= BlockSize
 		part := twin[off : off+n]
 		switch r.IntN(5) {
 		case 0:
@@ -132,6 +145,12 @@ func use(t *testing.T, s *Store, twin []byte, at, size int, r *rand.Rand) {
 				t.Errorf("%d bytes at %d: they differ, or %v", n, off, err)
 				return
 			}
+			if b, done, ok := s.View(int64(off), int64(n)); ok {
+				if !bytes.Equal(b, part) {
+					t.Errorf("%d bytes at %d: they are seen otherwise", n, off)
+				}
+				done()
+			}
 		default:
 			copy(part, bytes.Repeat([]byte{byte(1 + r.IntN(255)), byte(r.Uint32()), byte(r.Uint32())}, n/3+1))
 			if _, err := s.WriteAt(part, int64(off)); err != nil {
@@ -143,46 +162,53 @@ func use(t *testing.T, s *Store, twin []byte, at, size int, r *rand.Rand) {
 
 // TestStorePlaces: the first that are written lie in RAM, the next on the disk, and what is discarded makes room.
 func TestStorePlaces(t *testing.T) {
-	s := newStore(t, 10*mb, 4*mb+ChunkSize/2)
+	const chunks = 4
+	s := newStore(t, 10*mb, chunks*4*BlockSize)
 	want := func(ram, disk int64) {
 		t.Helper()
-		if u := s.Usage(); u.RAM != ram*mb || u.Disk != disk*mb {
-			t.Errorf("%+v, want %d and %d MB", u, ram, disk)
+		if u := s.Usage(); u.RAM != ram*BlockSize || u.Disk != disk*BlockSize {
+			t.Errorf("%+v, want %d and %d blocks", u, ram, disk)
 		}
 	}
+	// Four blocks of each chunk.
 	write := func(first, n int64) {
 		t.Helper()
 		for i := range n {
-			if _, err := s.WriteAt([]byte("data"), (first+i)*mb); err != nil {
+			if _, err := s.WriteAt(bytes.Repeat([]byte("data"), BlockSize), (first+i)*mb); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	write(2, 6)
-	want(4, 2)
+	want(16, 8)
+	if err := s.Discard(2*mb, 2*BlockSize); err != nil {
+		t.Fatal(err)
+	}
+	want(14, 8)
+	write(2, 1)
+	want(16, 8)
 	if err := s.Discard(2*mb, mb); err != nil {
 		t.Fatal(err)
 	}
-	want(3, 2)
-	write(9, 1)
-	want(4, 2)
-	write(7, 1) // stays where it is
-	want(4, 2)
-	if err := s.SetBudget(mb); err != nil {
-		t.Fatal(err)
-	}
-	want(1, 5)
-	if err := s.SetBudget(100 * mb); err != nil {
-		t.Fatal(err)
-	}
-	want(1, 5)
+	want(12, 8)
+	write(7, 1) // whole blocks: they come back, since there is room
+	want(16, 4)
+	shrink(t, s, 8*BlockSize)
+	want(8, 12)
+	s.SetBudget(100 * mb)
+	want(8, 12)
 	write(0, 1)
-	want(2, 5)
-	if u := s.Usage(); u.Budget != 4*mb || u.Evicted != 3*mb {
+	want(12, 12)
+	if u := s.Usage(); u.Budget != 100*mb || u.Evicted != 8*BlockSize {
 		t.Errorf("%+v", u)
 	}
-	if _, err := s.WriteAt([]byte("behind"), s.Size()-2); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("behind the end: %v", err)
+	for _, c := range [][2]int64{{s.Size() - BlockSize, 2 * BlockSize}, {1, BlockSize}, {0, 1}, {-BlockSize, BlockSize}} {
+		if _, err := s.WriteAt(make([]byte, c[1]), c[0]); !errors.Is(err, errRange) {
+			t.Errorf("%v: %v", c, err)
+		}
+		if _, _, ok := s.View(c[0], c[1]); ok {
+			t.Errorf("%v can be seen", c)
+		}
 	}
 }
 
@@ -245,10 +271,10 @@ func TestStoreWithoutDisk(t *testing.T) {
 	if _, err := s.WriteAt(data, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.WriteAt(data[:100], 3*mb); err == nil {
+	if _, err := s.WriteAt(data[:BlockSize], 3*mb); err == nil {
 		t.Error("it was written to a disk that takes nothing")
 	}
-	if err := s.SetBudget(0); err == nil {
+	if _, err := s.Evict(mb); err == nil {
 		t.Error("it was moved there")
 	}
 	got := make([]byte, len(data))

@@ -1,0 +1,464 @@
+package wheatfs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// ErrUnfit says that this machine, or this account, cannot have such a file system.
+var ErrUnfit = errors.New("wheatfs cannot be had here")
+
+// Options say what a file system is to be like.
+type Options struct {
+	// RAM is how many bytes may lie in memory.
+	RAM int64
+	// Disk is a directory on the disk that takes the rest; nothing is to be seen in it.
+	Disk string
+	// Size is how many bytes there are room for, 0 for RAM and what is free on the disk.
+	Size int64
+	// Programs says that programs may be executed from it, and links followed.
+	Programs bool
+	// UID, GID and Mode are those of its top directory.
+	UID, GID int
+	Mode     os.FileMode
+	// Argv starts the daemon: a program that calls Serve with its standard input and output.
+	Argv []string
+	// Log is where the daemon writes what goes wrong.
+	Log *os.File
+}
+
+const (
+	// leastSize is the smallest file system that is worth its structures, in bytes.
+	leastSize = 64 << 20
+	// startPatience is how long the daemon may take to begin.
+	startPatience = 30 * time.Second
+	// diskMargin is what of the disk's free room is never promised, one part in so many and at least so many
+	// bytes: others write there too, and what was promised must not fail.
+	diskMargin, leastMargin = 50, 64 << 20
+	// roomInterval is how often the room on the disk is looked at.
+	roomInterval = 100 * time.Millisecond
+	// roomGrain is the least change of the room, in bytes, that is passed on.
+	roomGrain = 4 << 20
+)
+
+// FS is a file system that is RAM first, and its keeper: see DESIGN.md.
+type FS struct {
+	opts   Options
+	device string // "loop3"
+	daemon *exec.Cmd
+	orders *os.File // the daemon takes its end for that of its keeper
+
+	mu     sync.Mutex
+	mount  *sys.Mount // nil once it is let go
+	place  string     // where it is attached, "" if nowhere
+	report Report
+
+	stop func()
+	gone chan struct{} // closed when the daemon has ended
+	err  error         // why, valid then
+}
+
+// Check returns ErrUnfit, with the reason and what to do, where no such file system can be had.
+func Check() error {
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("%w: mounting needs root\nhint: root can mount one for you: `ramaria wheatfs mount DIR --ram 4G --owner %d`; a directory on a disk does as well while memory is free", ErrUnfit, os.Geteuid())
+	}
+	if sys.InUserNamespace() {
+		return fmt.Errorf("%w: in a user namespace (a rootless container) no device can be mounted\nhint: mount one outside, and pass the directory in", ErrUnfit)
+	}
+	for _, kind := range []string{"fuse", "ext4"} {
+		if err := sys.CheckMount(kind); err != nil {
+			return fmt.Errorf("%w: %w\nhint: it needs CAP_SYS_ADMIN, and a kernel with FUSE and ext4; a container has both with --privileged", ErrUnfit, err)
+		}
+	}
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		return fmt.Errorf("%w: %w\nhint: modprobe fuse; a container gets it with --device /dev/fuse", ErrUnfit, err)
+	}
+	if err := sys.CheckLoop(); err != nil {
+		return fmt.Errorf("%w: %w\nhint: modprobe loop; a container gets loop devices with --privileged", ErrUnfit, err)
+	}
+	if _, err := mkfs(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// mkfs finds mkfs.ext4.
+func mkfs() (string, error) {
+	if path, err := exec.LookPath("mkfs.ext4"); err == nil {
+		return path, nil
+	}
+	for _, dir := range []string{"/usr/sbin", "/sbin"} {
+		path := filepath.Join(dir, "mkfs.ext4")
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%w: there is no mkfs.ext4\nhint: install e2fsprogs", ErrUnfit)
+}
+
+// Start makes a file system, which has no place yet: Attach gives it one, or a server that it is mounted for alone.
+// It is gone with its last user, at the latest when Close is called.
+func Start(ctx context.Context, o Options) (*FS, error) {
+	if err := Check(); err != nil {
+		return nil, err
+	}
+	if o.RAM < 0 {
+		return nil, fmt.Errorf("%d bytes of RAM: it cannot be less than 0", o.RAM)
+	}
+	if o.Size == 0 {
+		on, err := sys.Statfs(o.Disk)
+		if err != nil {
+			return nil, err
+		}
+		if on.RAM {
+			return nil, fmt.Errorf("%s lies in RAM: it is to take what RAM does not\nhint: --disk of a directory on a disk", o.Disk)
+		}
+		o.Size = o.RAM + promised(on.Avail)
+	}
+	o.Size = o.Size / ChunkSize * ChunkSize
+	if o.Size < leastSize {
+		return nil, fmt.Errorf("%s has too little room: with RAM it makes %d MB, and the least is %d", o.Disk, o.Size>>20, leastSize>>20)
+	}
+	f := &FS{opts: o, gone: make(chan struct{})}
+	if err := f.start(ctx); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// promised is how much of the room that is free on a disk may be counted on, in bytes.
+func promised(free int64) int64 { return max(free-max(free/diskMargin, leastMargin), 0) }
+
+func (f *FS) start(ctx context.Context) (err error) {
+	requests, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer requests.Close() // the daemon's is another
+	served, err := sys.NewMount("fuse", "source=ramaria-wheatfs", fmt.Sprintf("fd=%d", requests.Fd()), "rootmode=40000", "user_id=0", "group_id=0")
+	if err != nil {
+		return err
+	}
+	defer served.Close() //nolint:errcheck // only a descriptor: the loop device holds the file
+	ready, err := f.startDaemon(requests)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.kill()
+			err = errors.Join(err, f.err)
+		}
+	}()
+	_ = requests.Close() // the daemon holds the only one from here on
+	select {
+	case <-ready:
+	case <-f.gone:
+		return errors.New("the daemon of wheatfs has not started")
+	case <-time.After(startPatience):
+		return fmt.Errorf("the daemon of wheatfs has not started within %v", startPatience)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	file, err := os.OpenFile(filepath.Join(served.Path(), deviceName), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	loop, err := sys.LoopDevice(file, BlockSize)
+	_ = file.Close() // the loop device has it
+	if err != nil {
+		return err
+	}
+	defer loop.Close() // from here on the mount holds it
+	f.device = filepath.Base(loop.Name())
+	if err := makeExt4(ctx, loop); err != nil {
+		return err
+	}
+	if f.mount, err = f.newMount(loop.Name()); err != nil {
+		return err
+	}
+	if err := f.own(); err != nil {
+		return errors.Join(err, f.mount.Close())
+	}
+	watching, stop := context.WithCancel(context.Background())
+	f.stop = stop
+	f.lookAtRoom()
+	go f.watchRoom(watching)
+	return nil
+}
+
+// startDaemon starts the daemon; ready is closed with its first report.
+func (f *FS) startDaemon(requests *os.File) (ready chan struct{}, err error) {
+	in, orders, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() // the daemon's is another
+	reports, out, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, orders.Close())
+	}
+	defer out.Close() // the daemon's is another
+	cmd := exec.Command(f.opts.Argv[0], f.opts.Argv[1:]...)
+	cmd.Dir = "/"
+	var said tail
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &said
+	cmd.ExtraFiles = []*os.File{requests}
+	// Ctrl-C is for the keeper.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err = sys.StartFlusher(cmd); err == nil {
+		err = json.NewEncoder(orders).Encode(parameters{Size: f.opts.Size, RAM: f.opts.RAM, Disk: f.opts.Disk})
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the daemon of wheatfs: %w", err), orders.Close(), reports.Close())
+	}
+	f.daemon, f.orders = cmd, orders
+	ready = make(chan struct{})
+	go func() {
+		defer close(f.gone)
+		d := json.NewDecoder(reports)
+		for first := true; ; first = false {
+			var r Report
+			if d.Decode(&r) != nil {
+				break
+			}
+			f.mu.Lock()
+			f.report = r
+			f.mu.Unlock()
+			if first {
+				close(ready)
+			}
+		}
+		_, _ = reports.Close(), orders.Close()
+		if err := cmd.Wait(); err != nil {
+			f.err = fmt.Errorf("the daemon of wheatfs has ended, and what was in it is lost: %w%s", err, said.after(": "))
+		}
+	}()
+	return ready, nil
+}
+
+// kill ends a daemon that has nothing to serve.
+func (f *FS) kill() {
+	_ = f.daemon.Process.Kill()
+	<-f.gone
+}
+
+// makeExt4 makes the file system: without a journal, since nothing is to outlive the machine; its structures at the
+// head, where they share chunks; and inode tables are not filled with zeros, which they have.
+func makeExt4(ctx context.Context, on *os.File) error {
+	program, err := mkfs()
+	if err != nil {
+		return err
+	}
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, "-q", "-F", "-b", fmt.Sprint(BlockSize), "-m", "0", "-i", "16384",
+		"-O", "^has_journal,^resize_inode,^metadata_csum,uninit_bg", "-E", "lazy_itable_init=1,nodiscard,packed_meta_blocks=1", "/proc/self/fd/3")
+	cmd.ExtraFiles = []*os.File{on}
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
+	// The parent-death signal comes when the thread that forked ends.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("mkfs.ext4: %w: %s", err, strings.TrimSpace(said.String()))
+	}
+	return nil
+}
+
+func (f *FS) newMount(device string) (*sys.Mount, error) {
+	mount := sys.NewMount
+	if f.opts.Programs {
+		mount = sys.NewOpenMount
+	}
+	return mount("ext4", "source="+device, "discard", "noinit_itable", "noauto_da_alloc", "nobarrier")
+}
+
+// own gives the top directory to its owner.
+func (f *FS) own() error {
+	top := f.mount.Path()
+	if err := os.Remove(filepath.Join(top, "lost+found")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	dir, err := os.Open(top)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return errors.Join(dir.Chown(f.opts.UID, f.opts.GID), dir.Chmod(f.opts.Mode))
+}
+
+// Mount is the file system itself, until Detach or Close.
+func (f *FS) Mount() *sys.Mount { return f.mount }
+
+// Attach mounts it on a directory. From then on who unmounts that has ended it.
+func (f *FS) Attach(dir string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.mount.Attach(dir); err != nil {
+		return err
+	}
+	f.place = dir
+	_ = f.mount.Close() // only a descriptor
+	f.mount = nil
+	// The daemon unmounts it when its keeper is killed.
+	return f.order(order{Place: dir, Device: f.device})
+}
+
+// SetRAM changes how many bytes may lie in memory. What is over that is moved to the disk beside.
+func (f *FS) SetRAM(n int64) error { return f.order(order{RAM: &n}) }
+
+func (f *FS) order(o order) error {
+	if err := json.NewEncoder(f.orders).Encode(o); err != nil {
+		return fmt.Errorf("tell the daemon of wheatfs: %w", err)
+	}
+	return nil
+}
+
+// path is where this process sees it, "" if it does not.
+func (f *FS) path() string {
+	if f.place != "" {
+		return f.place
+	}
+	if f.mount != nil {
+		return f.mount.Path()
+	}
+	return ""
+}
+
+// Device is the number of its block device, by which it is known in any namespace.
+func (f *FS) Device() string { return f.device }
+
+// Report is what the daemon has told last.
+func (f *FS) Report() Report {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.report
+}
+
+// Room is how much there is, and how much is free, in bytes; ok is false if it is gone.
+func (f *FS) Room() (fs sys.FS, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path := f.path()
+	if path == "" {
+		return sys.FS{}, false
+	}
+	fs, err := sys.Statfs(path)
+	return fs, err == nil
+}
+
+// Gone is closed when the daemon has ended: there is no such file system any more, or it fails.
+func (f *FS) Gone() <-chan struct{} { return f.gone }
+
+// Err is why the daemon has ended, once it has; nil if it was to.
+func (f *FS) Err() error {
+	<-f.gone
+	return f.err
+}
+
+// Close lets the file system go, and waits until it is. One that has a place is unmounted: unix.EBUSY if it is in use,
+// unless force takes it away from its users.
+func (f *FS) Close(force bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.place != "" {
+		if err := sys.Unmount(f.place, force); err != nil {
+			return err
+		}
+		f.place = ""
+	}
+	if f.mount != nil {
+		_ = f.mount.Close() // only a descriptor
+		f.mount = nil
+	}
+	f.stop()
+	return nil
+}
+
+// watchRoom keeps what the file system promises within what RAM and disk have.
+func (f *FS) watchRoom(ctx context.Context) {
+	looks := time.NewTicker(roomInterval)
+	defer looks.Stop()
+	for {
+		select {
+		case <-looks.C:
+			f.lookAtRoom()
+		case <-f.gone:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// lookAtRoom sets aside the blocks that there is no room for, so that who wants them is told that the disk is full:
+// what a write has been promised must not fail when the kernel brings it here. Where the kernel does not let it
+// (/sys is read-only in many containers), the size alone is the limit.
+func (f *FS) lookAtRoom() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path := f.path()
+	if path == "" {
+		return
+	}
+	disk, err := sys.Statfs(f.opts.Disk)
+	if err != nil {
+		return
+	}
+	fs, err := sys.Statfs(path)
+	if err != nil || fs.Type != "ext4" {
+		return
+	}
+	r := f.report
+	has := promised(disk.Avail) + max(r.Budget-r.RAM, 0)
+	// Written to files, and not here yet.
+	coming := max(fs.Size-fs.Free-r.RAM-r.Disk, 0)
+	aside := max(fs.Free-max(has-coming, 0), 0)
+	if is := fs.Free - fs.Avail; max(is-aside, aside-is) < roomGrain {
+		return
+	}
+	_ = os.WriteFile(filepath.Join("/sys/fs/ext4", f.device, "reserved_clusters"), fmt.Appendf(nil, "%d", aside/BlockSize), 0) // see above
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+const tailSize = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, p...)
+	if n := len(t.b) - tailSize; n > 0 {
+		t.b = t.b[n:]
+	}
+	return len(p), nil
+}
+
+// after is what was written, behind a separator, or "".
+func (t *tail) after(separator string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if said := strings.TrimSpace(string(t.b)); said != "" {
+		return separator + said
+	}
+	return ""
+}
