@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+	"github.com/ramaria-db/ramaria/internal/wheatfs"
+)
+
+// DefaultWheatShare is the part of the free memory, one in so many, that a wheatfs may have where nothing is said.
+const DefaultWheatShare = 4
+
+// WheatRequest asks for a wheatfs at a directory.
+type WheatRequest struct {
+	// Dir is an empty directory; Disk one on a disk, "" for /var/tmp.
+	Dir, Disk string
+	// RAM is how many bytes may lie in memory, 0 for DefaultWheatShare; Size how many there is room for, 0 for
+	// RAM and what is free on the disk.
+	RAM, Size int64
+	// UID and GID own its top directory; -1 is for all, as /tmp is.
+	UID, GID int
+}
+
+// wheatMounts are the wheatfs of this machine.
+func wheatMounts() wheatfs.Mounts { return wheatfs.Mounts{Dir: wheatfs.MountsDir} }
+
+// KeepWheat mounts a wheatfs, calls ready, and keeps it until it is unmounted. When ctx ends it unmounts it.
+func (e *Engine) KeepWheat(ctx context.Context, r WheatRequest, ready func(wheatfs.Mounted)) error {
+	o := wheatfs.Options{RAM: r.RAM, Size: r.Size, Disk: r.Disk, Programs: true, UID: r.UID, GID: r.GID, Mode: 0o700, Argv: wheatDaemonArgv()}
+	if err := wheatfs.Check(); err != nil {
+		return err
+	}
+	place, err := host.Canonical(r.Dir)
+	if err != nil {
+		return err
+	}
+	if o.Disk == "" {
+		o.Disk = "/var/tmp"
+	}
+	if o.Disk, err = host.Canonical(o.Disk); err != nil {
+		return err
+	}
+	if o.Disk == place || strings.HasPrefix(o.Disk, place+"/") {
+		return RequestError{fmt.Errorf("mount at %s with its disk at %s: that would be hidden below it\nhint: --disk of a directory elsewhere", place, o.Disk)}
+	}
+	if r.UID < 0 {
+		o.UID, o.GID, o.Mode = 0, 0, 0o777|os.ModeSticky
+	}
+	if o.RAM == 0 {
+		m, err := e.Host.Memory()
+		if err != nil {
+			return err
+		}
+		free, _ := m.Room()
+		o.RAM = free / DefaultWheatShare
+	}
+	if err := wheatMounts().Clean(); err != nil {
+		e.note("warning: %s", err)
+	}
+	return wheatMounts().Keep(ctx, place, o, ready, func(err error) {
+		e.note("ramaria: %s; it is gone with its last user", wheatBusy(place, err))
+	})
+}
+
+// wheatDaemonArgv starts wheatfs.Serve.
+func wheatDaemonArgv() []string { return []string{supervisor.Self(), "wheatfs", "serve"} }
+
+// wheatBusy says who uses the file system at a place, where err is that it is in use.
+func wheatBusy(place string, err error) error {
+	if !errors.Is(err, syscall.EBUSY) {
+		return err
+	}
+	users := volume.Users(place)
+	if len(users) == 0 {
+		users = []string{"a process that cannot be seen from here"}
+	}
+	return fmt.Errorf("wheatfs at %s is in use: %s works in it", place, strings.Join(users, ", "))
+}
+
+// StartWheat has a process of its own, which argv starts, keep a wheatfs, and returns when that is mounted.
+func (e *Engine) StartWheat(ctx context.Context, dir string, argv []string) (wheatfs.Mounted, error) {
+	if err := wheatfs.Check(); err != nil {
+		return wheatfs.Mounted{}, err
+	}
+	if err := os.MkdirAll(e.Places.State, 0o700); err != nil {
+		return wheatfs.Mounted{}, err
+	}
+	path := filepath.Join(e.Places.State, "wheatfs.log")
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return wheatfs.Mounted{}, fmt.Errorf("start wheatfs: %w", err)
+	}
+	defer log.Close() // nothing was written by this process
+	if _, err := sys.StartDetached(ctx, argv, log, func() string { return "start wheatfs: it died; see " + path }); err != nil {
+		return wheatfs.Mounted{}, err
+	}
+	place, err := host.Canonical(dir)
+	if err != nil {
+		return wheatfs.Mounted{}, err
+	}
+	return wheatMounts().At(place)
+}
+
+// Wheats lists the wheatfs of this machine that have places. Root takes away what killed ones have left.
+func (e *Engine) Wheats() ([]wheatfs.Mounted, error) {
+	if e.UID == 0 {
+		if err := wheatMounts().Clean(); err != nil {
+			e.note("warning: %s", err)
+		}
+	}
+	return wheatMounts().List()
+}
+
+// UnmountWheat unmounts the wheatfs at a directory. With force it goes from there whoever uses it. freed says that
+// its memory is free.
+func (e *Engine) UnmountWheat(ctx context.Context, dir string, force bool) (freed bool, err error) {
+	place, err := host.Canonical(dir)
+	if err != nil {
+		return false, err
+	}
+	freed, err = wheatMounts().Unmount(ctx, place, force)
+	if errors.Is(err, syscall.EBUSY) {
+		err = fmt.Errorf("%w\nhint: end it, or ramaria wheatfs umount %s --force", wheatBusy(place, err), dir)
+	}
+	return freed, err
+}
+
+// WheatAt is the wheatfs at a directory.
+func (e *Engine) WheatAt(dir string) (wheatfs.Mounted, error) {
+	place, err := host.Canonical(dir)
+	if err != nil {
+		return wheatfs.Mounted{}, err
+	}
+	return wheatMounts().At(place)
+}
