@@ -18,6 +18,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/internal/volume"
+	"github.com/ramaria-db/ramaria/internal/wheatfs"
 )
 
 // envServer chooses the server that the tests run.
@@ -180,6 +181,8 @@ func condition(name string) (bool, error) {
 		return canMount(), nil
 	case "memgroups":
 		return canLimitMemory(), nil
+	case "wheatfs":
+		return wheatfs.Check() == nil, nil
 	case "xfs", "zram":
 		places, err := host.FindPlaces(os.TempDir(), os.Geteuid(), os.Getenv)
 		return err == nil && (&volume.Opener{Places: places}).Fit(context.Background(), volume.Kind(name)) == nil, err

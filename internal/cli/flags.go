@@ -55,7 +55,7 @@ func (o *specFlags) addAround(cmd *cobra.Command) {
 	f.StringVar(&o.passwordFile, "password-file", "", "`FILE` with the application's password (default: a random one)")
 	f.IntVar(&o.port, "port", 0, "TCP `PORT` on 127.0.0.1; 0 is any free one")
 	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv(envVolume), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")
-	f.StringVar(&o.tmpdir, "tmpdir", "", "`DIR` for temporary tables and sorts (default: a tmpfs of the instance's own on xfs and zram, else in the volume)")
+	f.StringVar(&o.tmpdir, "tmpdir", "", "where temporary tables and sorts lie: `DIR`, or tmpfs, or wheatfs[:SIZE], which is RAM first and a disk beyond (default: a tmpfs of the instance's own on xfs and zram while that holds as much as the data, else wheatfs; on others the volume)")
 	f.StringArrayVar(&o.set, "set", nil, "server setting `NAME=VALUE`, over ramaria's own; repeatable")
 	f.StringVar(&o.log, "log", instance.LogOn, "binary log `on|off`: without one the server writes less, but has no templates, clones or resets")
 	_ = cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions([]string{instance.LogOn, instance.LogOff}, cobra.ShellCompDirectiveNoFileComp))
@@ -109,8 +109,11 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	default:
 		return instance.Spec{}, usageError{fmt.Errorf("use --confine %s: it is on or off\nhint: --confine off lets the server reach whatever its account may", o.confine)}
 	}
+	if _, _, err := instance.ParseWheat(s.TmpDir); err != nil {
+		return instance.Spec{}, usageError{err}
+	}
 	for _, p := range []*string{&s.PasswordFile, &s.TmpDir} {
-		if *p == "" {
+		if *p == "" || p == &s.TmpDir && instance.IsOwnTmpDir(*p) {
 			continue
 		}
 		if *p, err = filepath.Abs(*p); err != nil {
@@ -122,7 +125,7 @@ func (o *specFlags) spec() (instance.Spec, error) {
 			return instance.Spec{}, err
 		}
 	}
-	if s.TmpDir != "" {
+	if s.TmpDir != "" && !instance.IsOwnTmpDir(s.TmpDir) {
 		if fi, err := os.Stat(s.TmpDir); err != nil || !fi.IsDir() {
 			return instance.Spec{}, usageError{fmt.Errorf("use tmpdir %s: it is not a directory\nhint: mkdir -p %s", s.TmpDir, s.TmpDir)}
 		}

@@ -157,6 +157,9 @@ func (a *app) printStatus(l engine.InstanceListing) {
 		} else if l.Unconfined != "" {
 			line("confined", "no: %s", l.Unconfined)
 		}
+		if t := l.TmpDir; t.Kind != "" {
+			line("tmpdir", "%s", tmpWords(t))
+		}
 		line("database", "%s", l.Database)
 		line("user", "%s", l.User)
 		if l.Log == instance.LogOff {
@@ -335,4 +338,16 @@ func (a *app) statusHint(l engine.InstanceListing) string {
 	case instance.Starting, instance.Running, instance.Stopping:
 	}
 	return ""
+}
+
+// tmpWords says what temporary files lie in, and why.
+func tmpWords(t instance.TmpDirState) string {
+	words := t.Kind
+	if t.Limit > 0 {
+		words += fmt.Sprintf(", %s of %s in RAM", volume.FormatBytes(t.RAM), volume.FormatBytes(t.Limit))
+	}
+	if t.Disk > 0 {
+		words += fmt.Sprintf(" and %s on disk", volume.FormatBytes(t.Disk))
+	}
+	return words + ": " + t.Why
 }

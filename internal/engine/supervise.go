@@ -11,6 +11,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -36,7 +37,7 @@ func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v vo
 	w, _ := e.progress()
 	runtime.GOMAXPROCS(max(1, usableCPUs/cpusPerProc))
 	return supervisor.Start(ctx, i, e.instances(v), supervisor.Options{
-		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Buckets: bucketsOf(i.Spec), Outside: e.snapshots,
+		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Buckets: bucketsOf(i.Spec), Outside: e.snapshots, Spill: e.spill(),
 		Log: slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
 	})
 }
@@ -68,4 +69,12 @@ func (e *Engine) superviseArgv(name string) []string {
 		argv = append(argv, "--home", e.Home)
 	}
 	return argv
+}
+
+// spill is a directory on a disk for temporary files: of this home, unless that lies in RAM.
+func (e *Engine) spill() string {
+	if fs, err := sys.Statfs(e.Places.State); err == nil && !fs.RAM {
+		return e.Places.State
+	}
+	return "/var/tmp"
 }

@@ -172,7 +172,7 @@ func (s *Store) make(ctx context.Context, i *Instance, src string, size int64, c
 	if err := errors.Join(os.Mkdir(i.Dir, 0o711), os.Chmod(i.Dir, 0o711)); err != nil { //nolint:forbidigo // made just now, in a directory of ours
 		return err
 	}
-	if i.Spec.TmpDir != "" {
+	if i.Spec.TmpDir != "" && !IsOwnTmpDir(i.Spec.TmpDir) {
 		// A new directory each time: nothing that is there already is ours.
 		if i.Tmp, err = os.MkdirTemp(i.Spec.TmpDir, "ramaria-"+i.Name+"-"); err != nil {
 			return err

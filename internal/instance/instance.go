@@ -39,11 +39,12 @@ type Spec struct {
 	Database string         `json:"database,omitempty"`
 	User     string         `json:"user,omitempty"`
 	// PasswordFile is where the password was read from; records hold no secrets.
-	PasswordFile string            `json:"password_file,omitempty"`
-	Port         int               `json:"port,omitempty"`
-	Volume       string            `json:"volume,omitempty"`
-	TmpDir       string            `json:"tmpdir,omitempty"`
-	Set          map[string]string `json:"set,omitempty"`
+	PasswordFile string `json:"password_file,omitempty"`
+	Port         int    `json:"port,omitempty"`
+	Volume       string `json:"volume,omitempty"`
+	// TmpDir is a directory, or as Wheat reads it, or "".
+	TmpDir string            `json:"tmpdir,omitempty"`
+	Set    map[string]string `json:"set,omitempty"`
 	// Log is LogOff for a server without a binary log, "" for one with it.
 	Log string `json:"log,omitempty"`
 	// Confine is ConfineOff, or "" for a server that reaches its own files only.

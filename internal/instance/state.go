@@ -48,6 +48,19 @@ type State struct {
 	Notices []string `json:"notices,omitempty"`
 	// ReadySeconds is how long the server took from exec to its first answer.
 	ReadySeconds float64 `json:"ready_seconds,omitempty"`
+	// TmpDir is where temporary files lie.
+	TmpDir TmpDirState `json:"tmpdir,omitzero"`
+}
+
+// TmpDirState is what the temporary files of a server lie in.
+type TmpDirState struct {
+	// Kind is "directory", "tmpfs" or "wheatfs", and Why says why.
+	Kind string `json:"kind"`
+	Why  string `json:"why"`
+	// RAM and Disk are how many bytes of a wheatfs lie where, and Limit how many may lie in RAM.
+	RAM   int64 `json:"ram_bytes,omitempty"`
+	Disk  int64 `json:"disk_bytes,omitempty"`
+	Limit int64 `json:"ram_limit_bytes,omitempty"`
 }
 
 func (r *Record) statePath() string { return filepath.Join(r.Dir, "state.json") }

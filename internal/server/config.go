@@ -20,6 +20,8 @@ type Config struct {
 	// DataDir is the data directory. RunDir holds socket, pid file and what else
 	// belongs to one run; it must be short enough for a socket path (see SocketPath).
 	DataDir, RunDir, TmpDir string
+	// TempInTmpDir has InnoDB's temporary tables in TmpDir also where the server keeps them elsewhere.
+	TempInTmpDir bool
 	// FilesDir is the directory of LOAD DATA INFILE and INTO OUTFILE; "" is TmpDir.
 	FilesDir string
 	// Unconfined lets the server reach whatever its account may.
@@ -168,6 +170,19 @@ func optionLine(name, value string) (string, error) {
 	return name + " = " + value, nil
 }
 
+// tempData is the file of InnoDB's temporary tables in TmpDir, "" if it is where the server has it. Its path is relative
+// to the data directory: MariaDB takes no other.
+func (c Config) tempData() string {
+	if !c.TempInTmpDir {
+		return ""
+	}
+	rel, err := filepath.Rel(c.DataDir, filepath.Join(c.TmpDir, "ibtmp1"))
+	if err != nil {
+		return ""
+	}
+	return rel + ":1M:autoextend"
+}
+
 func (c Config) facts(s *Server) map[string]string {
 	f := map[string]string{
 		factDataDir:         c.DataDir,
@@ -188,6 +203,7 @@ func (c Config) facts(s *Server) map[string]string {
 		factRSA:             rsaPublicPath(c.RunDir),
 		factPageSize:        "",
 		factTempTablespaces: filepath.Join(c.TmpDir, tempTablespaces),
+		factTempData:        c.tempData(),
 		factRelayLog:        relayLog(c.TmpDir),
 		factRelayIndex:      relayLog(c.TmpDir) + ".index",
 		factRelayInfo:       relayLog(c.TmpDir) + ".info",

@@ -120,6 +120,7 @@ const (
 	factMostPool        = "{most_pool}"
 	factReplayPool      = "{replay_pool}"
 	factTempTablespaces = "{temp_tablespaces}"
+	factTempData        = "{temp_data}"
 	factRelayLog        = "{relay_log}"
 	factRelayIndex      = "{relay_index}"
 	factRelayInfo       = "{relay_info}"

@@ -4,24 +4,29 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// Scratch is a tmpfs of a server's own for its temporary files: what sorts and temporary tables
-// write needs neither a file system's journal nor a copy for clones, and both cost. It is mounted
+// Scratch is a file system of a server's own for its temporary files, a tmpfs if nothing else is said: what sorts
+// and temporary tables write needs neither a file system's journal nor a copy for clones, and both cost. It is mounted
 // for the server process alone, so that it is gone with it: there is nothing to clean up, whatever process
 // is killed.
 type Scratch struct {
 	// Dir is the directory that it is mounted at, for the server alone.
 	Dir string
-	// Size is how many bytes it holds at most.
+	// Size is how many bytes the tmpfs holds at most.
 	Size int64
+	// FS is the file system, which the server's account owns and its maker closes; nil for a tmpfs.
+	FS *sys.Mount
 	// Volume is the volume that the server lies in, and Volumes the directory of the places of
-	// all: the server sees no other, and so keeps none that is taken away.
+	// all: the server sees no other, and so keeps none that is taken away. Others are places that it does not see
+	// for the same reason. Volumes is "" for a server whose volume is not mounted.
 	Volume, Volumes string
+	Others          []string
 
 	mu    sync.Mutex
 	mount *sys.Mount // nil before its server has been started, and once that has ended
@@ -40,7 +45,10 @@ func (c *Scratch) attach(account Account, dirs []string) error {
 	if account == (Account{}) {
 		uid, gid = os.Geteuid(), os.Getegid()
 	}
-	m, err := sys.NewMount("tmpfs", fmt.Sprintf("size=%d", c.Size), fmt.Sprintf("uid=%d", uid), fmt.Sprintf("gid=%d", gid), "mode=0700", "nr_inodes=0", "?noswap")
+	m, err := c.FS, error(nil)
+	if m == nil {
+		m, err = sys.NewMount("tmpfs", fmt.Sprintf("size=%d", c.Size), fmt.Sprintf("uid=%d", uid), fmt.Sprintf("gid=%d", gid), "mode=0700", "nr_inodes=0", "?noswap")
+	}
 	if err != nil {
 		return err
 	}
@@ -51,6 +59,9 @@ func (c *Scratch) attach(account Account, dirs []string) error {
 	}
 	if err == nil {
 		err = m.AttachPrivately(c.Dir, c.hides)
+	}
+	if c.FS != nil {
+		return err
 	}
 	if err != nil {
 		_ = m.Close() // only a descriptor
@@ -64,7 +75,7 @@ func (c *Scratch) attach(account Account, dirs []string) error {
 
 // hides reports whether what is mounted at place is another volume.
 func (c *Scratch) hides(place string) bool {
-	return place != c.Volume && strings.HasPrefix(place, c.Volumes+string(filepath.Separator))
+	return c.Volumes != "" && place != c.Volume && strings.HasPrefix(place, c.Volumes+string(filepath.Separator)) || slices.Contains(c.Others, place)
 }
 
 // Close lets it go, as the end of its server does. It may be called more than once.

@@ -38,6 +38,11 @@ func (s *Supervisor) writeMetrics(to io.Writer) error {
 	if rss, err := host.Resident(st.ServerPID); err == nil { // it may just have ended
 		w.Gauge("ramaria_server_resident_bytes", "The memory that is resident of the server process.", float64(rss))
 	}
+	if t := st.TmpDir; t.Kind == string(tmpWheat) {
+		w.Gauge("ramaria_tmpdir_ram_bytes", "What temporary files take of the memory.", float64(t.RAM))
+		w.Gauge("ramaria_tmpdir_ram_limit_bytes", "What they may take of it now.", float64(t.Limit))
+		w.Gauge("ramaria_tmpdir_disk_bytes", "What of them lies on the disk.", float64(t.Disk))
+	}
 	w.Counter("ramaria_branches_total", "Branches that were made of the instance.", float64(s.counters.branches.Load()))
 	w.Counter("ramaria_marks_total", "Marks that were made in the instance.", float64(s.counters.marks.Load()))
 	w.Counter("ramaria_rewinds_total", "Rewinds to marks.", float64(s.counters.rewinds.Load()))

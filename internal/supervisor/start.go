@@ -31,7 +31,7 @@ func (s *Supervisor) startServer(ctx context.Context) error {
 		if err := s.choosePort(ctx); err != nil {
 			return err
 		}
-		if err := s.openTmpDir(); err != nil {
+		if err := s.openTmpDir(ctx); err != nil {
 			return err
 		}
 		if err := s.writeFiles(); err != nil {
@@ -57,12 +57,14 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 	defer log.Close()
 	s.countOOM()
 	s.oomBefore = s.oom
-	scratch, _ := s.tmpDir.(*server.Scratch) // that one is for the server process alone to see
-	proc, err := s.inst.Server.StartScratch(s.inst.ConfigPath(), s.config(), s.inst.Account, s.inst.Dir, log, server.Unsynced, scratch)
+	proc, err := s.inst.Server.StartScratch(s.inst.ConfigPath(), s.config(), s.inst.Account, s.inst.Dir, log, server.Unsynced, s.scratch())
 	if err != nil {
 		return err // after a rewind s.proc is the old one, and has ended
 	}
-	if err := proc.ScratchErr(); err != nil {
+	if err := proc.ScratchErr(); err != nil && s.wheatFS() != nil {
+		proc.Kill()
+		return fmt.Errorf("use --tmpdir wheatfs: %w", err)
+	} else if err != nil {
 		s.log.Warn("temporary files lie in the volume, which costs speed", "error", err)
 	}
 	s.proc = proc
@@ -166,7 +168,7 @@ func (s *Supervisor) config() server.Config {
 	i := s.inst
 	level, _ := i.Spec.Durability()
 	return server.Config{
-		Stage: server.Run, Durability: level, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: s.tmpDir.Path(), FilesDir: i.FilesDir(),
+		Stage: server.Run, Durability: level, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: s.tmpDir.Path(), TempInTmpDir: s.wheatFS() != nil, FilesDir: i.FilesDir(),
 		InitFile: initFile(i), Port: i.Endpoint.Port, ServerID: i.ServerID, MostPool: s.mostPool(), NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
 	}
 }

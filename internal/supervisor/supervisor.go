@@ -87,9 +87,13 @@ type Supervisor struct {
 	standing atomic.Pointer[standing]
 	// basing is held while a base backup is made.
 	basing sync.Mutex
-	tmpDir TmpDir // of proc, or of the start that failed
-	db     *sql.DB
-	state  instance.State
+	// tmpDir is of proc, or of the start that failed; spill is a directory on a disk for what of it does not fit in RAM.
+	tmpDir TmpDir
+	spill  string
+	// machine is the one that this runs on.
+	machine host.Host
+	db      *sql.DB
+	state   instance.State
 	// oom is what the kernel had killed for want of memory when the watch last looked, and before
 	// that.
 	oom, oomBefore host.OOM
@@ -110,6 +114,8 @@ type Options struct {
 	Outside func() (volume.Target, error)
 	// Buckets get copies of the archive.
 	Buckets []Bucket
+	// Spill is a directory on a disk for temporary files that do not fit in RAM.
+	Spill string
 }
 
 // ErrRunning says that the instance has a supervisor already.
@@ -120,7 +126,7 @@ var ErrRunning = errors.New("the instance is running already")
 // is that of the volume in which the instance lies.
 func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o Options) (_ *Supervisor, err error) {
 	s := &Supervisor{
-		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys, archiveDir: o.Archive, outside: o.Outside, buckets: o.Buckets,
+		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys, archiveDir: o.Archive, outside: o.Outside, buckets: o.Buckets, spill: o.Spill,
 		tasks: make(chan task), over: make(chan struct{}), countNow: make(chan struct{}, 1),
 	}
 	s.lock, err = sys.TryLock(i.LockPath(), sys.Exclusive)

@@ -40,7 +40,7 @@ func TestTmpDir(t *testing.T) {
 			if text := s.tmpWarning(); text != "" {
 				t.Errorf("before the start: %q", text)
 			}
-			if err := s.openTmpDir(); err != nil {
+			if err := s.openTmpDir(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			scratch, is := s.tmpDir.(*server.Scratch)
@@ -54,7 +54,7 @@ func TestTmpDir(t *testing.T) {
 				t.Error("it measures what is not there")
 			}
 			first := s.tmpDir
-			if err := s.openTmpDir(); err != nil { // of the next start
+			if err := s.openTmpDir(t.Context()); err != nil { // of the next start
 				t.Fatal(err)
 			}
 			if c.scratch && s.tmpDir == first {

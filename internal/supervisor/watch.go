@@ -141,7 +141,7 @@ func (w *watch) tell() {
 	if w.refused {
 		warnings = append(warnings, accountWarning)
 	}
-	if slices.Equal(warnings, w.state.Warnings) && slices.Equal(notices, w.state.Notices) {
+	if slices.Equal(warnings, w.state.Warnings) && slices.Equal(notices, w.state.Notices) && !w.tmpUsage() {
 		return
 	}
 	for _, text := range warnings {
