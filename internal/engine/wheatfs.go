@@ -142,3 +142,36 @@ func (e *Engine) WheatAt(dir string) (wheatfs.Mounted, error) {
 	}
 	return wheatMounts().At(place)
 }
+
+// doctorWheat tells whether a wheatfs can be had, whether the disk calls for one, and what has become of those that
+// there are.
+func (e *Engine) doctorWheat(context.Context) []Finding {
+	var out []Finding
+	spill := e.spill()
+	slow := e.Host.SlowWrites(spill)
+	switch err := wheatfs.Check(); {
+	case err != nil:
+		text, hint := splitHint(err)
+		out = append(out, Finding{"tmpdir", "note", text, hint})
+	case slow != "":
+		out = append(out, Finding{"tmpdir", "ok", fmt.Sprintf("wheatfs is possible, and helps: the disk of %s is slow: %s", spill, slow), ""})
+	default:
+		out = append(out, Finding{"tmpdir", "ok", "wheatfs is possible; for temporary files on disk the page cache does as well while memory is free", ""})
+	}
+	all, err := wheatMounts().List()
+	if err != nil {
+		text, hint := splitHint(err)
+		return append(out, Finding{"tmpdir", "bad", text, hint})
+	}
+	for _, m := range all {
+		switch {
+		case m.Dead:
+			out = append(out, Finding{"tmpdir", "note", "the wheatfs at " + m.Place + " was killed, and what lies there fails", "ramaria wheatfs umount " + m.Place})
+		case m.Error != "":
+			out = append(out, Finding{"tmpdir", "note", "the wheatfs at " + m.Place + ": " + m.Error, "make room on " + m.Disk})
+		case !m.Flusher || !m.Locked:
+			out = append(out, Finding{"tmpdir", "note", "the wheatfs at " + m.Place + " may be swapped out, or waited for when memory is short", "it wants CAP_IPC_LOCK, CAP_SYS_RESOURCE and Linux 5.18"})
+		}
+	}
+	return out
+}
