@@ -102,6 +102,8 @@ type Room struct {
 	// FullSeconds is in how much time servers become read-only, or the volume is full, at that rate; nil if
 	// it does not grow.
 	FullSeconds *float64 `json:"full_seconds,omitempty"`
+	// Swap says what is swapped out; nil if nothing on the machine is.
+	Swap *Swap `json:"swap,omitempty"`
 	// Contents say what takes room in the data directory; nil until that was looked at.
 	Contents *Contents `json:"contents,omitempty"`
 }
@@ -112,6 +114,17 @@ type Cgroup struct {
 	Path string `json:"path"`
 	// LimitBytes is its limit, in bytes.
 	LimitBytes int64 `json:"limit_bytes"`
+}
+
+// Swap says what of an instance is swapped out, in bytes: reading it waits for the disk.
+type Swap struct {
+	// FilesBytes is how much of its data is; nil if the kernel, older than 6.5, does not tell.
+	FilesBytes *int64 `json:"files_bytes,omitempty"`
+	// OfBytes is what its data takes, and ServerBytes how much of the server's own memory is swapped out.
+	OfBytes     int64 `json:"of_bytes"`
+	ServerBytes int64 `json:"server_bytes"`
+	// MachineBytes is how much is on the machine, whosever it is.
+	MachineBytes int64 `json:"machine_bytes"`
 }
 
 // Contents are what takes room in a data directory, by its files: each table, and logs and

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 		"withtmpfs-inner":  withTmpfsInner,
 		"withmemory":       withMemory,
 		"withmemory-inner": withMemoryInner,
+		"withswap":         withSwap,
 		"dbexec":           dbExec,
 	})
 }

@@ -179,6 +179,8 @@ func condition(name string) (bool, error) {
 		return server.Unconfinable() == "", nil
 	case "mounts":
 		return canMount(), nil
+	case "swap":
+		return canSwap(), nil
 	case "memgroups":
 		return canLimitMemory(), nil
 	case "wheatfs":

@@ -142,7 +142,7 @@ func (c *contract) fits(schema string, text []byte) error {
 func types() map[string]any {
 	f := full()
 	return map[string]any{
-		"Status": f.status, "Server": f.status.Server, "Endpoint": f.status.Endpoint, "Volume": f.status.Volume, "Room": *f.status.Room, "Cgroup": *f.status.Room.Cgroup, "Contents": *f.status.Room.Contents, "Use": f.status.Room.Contents.Grown[0],
+		"Status": f.status, "Server": f.status.Server, "Endpoint": f.status.Endpoint, "Volume": f.status.Volume, "Room": *f.status.Room, "Swap": *f.status.Room.Swap, "Cgroup": *f.status.Room.Cgroup, "Contents": *f.status.Room.Contents, "Use": f.status.Room.Contents.Grown[0],
 		"SnapshotEstimate": f.status.Snapshot, "Counters": f.status.Counters,
 		"BranchRequest": client.BranchRequest{Name: "shop-2"}, "Branch": f.branch, "Snapshot": f.branch.Snapshot,
 		"MarkRequest": client.MarkRequest{Label: "a", Replace: true}, "Mark": f.marks[0], "Rewind": f.rewind,

@@ -59,7 +59,7 @@ func full() *fake {
 		URL: "mysql://shop_1:p%2Fw%3A%40@127.0.0.1:41233/shop_1", Template: "shop", Expires: at, Kept: true,
 	}
 	template := client.Template{Name: "shop", Made: at, Tables: 18, Bytes: 19, Family: "sh", Key: "k", Leases: 20, Spare: 22, Changed: "table visit"}
-	full := 12000.0
+	full, swapped := 12000.0, int64(4)
 	use := client.Use{What: "shop.orders", Kind: "table", Database: "shop", Name: "orders", Bytes: 3, GrownBytes: 4}
 	return &fake{
 		status: client.Status{
@@ -69,6 +69,7 @@ func full() *fake {
 			Volume:   client.Volume{Kind: "shm", Dir: "/dev/shm/ramaria-0", SizeBytes: 7, UsedBytes: 8, FreeBytes: 9, Bound: "limit", Reflink: true},
 			Room: &client.Room{
 				At: at, Level: "notice", UsedPercent: 82, UsedBytes: 8, FreeBytes: 9, KeptBytes: 7, Bound: "limit", Cgroup: &client.Cgroup{Path: "/a", LimitBytes: 7}, GrowthBytesPerHour: 6, FullSeconds: &full,
+				Swap:     &client.Swap{FilesBytes: &swapped, OfBytes: 9, ServerBytes: 2, MachineBytes: 3},
 				Contents: &client.Contents{Since: at, Files: 1, Bytes: 2, Grown: []client.Use{use}, Largest: []client.Use{use}, Databases: []client.Use{use}},
 			},
 			Snapshot: client.SnapshotEstimate{DataBytes: 10, ExpectedPauseMicros: 11}, Log: "on",

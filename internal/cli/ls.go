@@ -204,6 +204,9 @@ func printRoom(line func(name, format string, args ...any), r client.Room) {
 		}
 		line("growth", "%s", text)
 	}
+	if r.Swap != nil {
+		printSwap(line, *r.Swap)
+	}
 	if c := r.Contents; c != nil {
 		printUses(line, *c, r.Level != room.Ample.String())
 	}
@@ -224,6 +227,23 @@ func withMany(c client.Contents) []client.Use {
 		return c.Grown
 	}
 	return append([]client.Use{d}, c.Grown...)
+}
+
+// printSwap prints what is swapped out, if anything of the instance can be.
+func printSwap(line func(name, format string, args ...any), s client.Swap) {
+	var parts []string
+	switch {
+	case s.FilesBytes == nil:
+		parts = append(parts, "not known of its data: that takes Linux 6.5")
+	case *s.FilesBytes > 0:
+		parts = append(parts, volume.FormatBytes(*s.FilesBytes)+" of "+volume.FormatBytes(s.OfBytes)+" of its data")
+	}
+	if s.ServerBytes > 0 {
+		parts = append(parts, volume.FormatBytes(s.ServerBytes)+" of the server's memory")
+	}
+	if len(parts) > 0 {
+		line("swapped", "%s; %s on the machine", strings.Join(parts, ", "), volume.FormatBytes(s.MachineBytes))
+	}
 }
 
 // mostUses is how many lines each list of a status has.

@@ -111,7 +111,7 @@ func (e *Engine) doctorMemory(context.Context) []Finding {
 	}
 	out := []Finding{{"memory", "ok", text, ""}}
 	if b, err := os.ReadFile("/proc/swaps"); err == nil && strings.Count(strings.TrimSpace(string(b)), "\n") > 0 {
-		out = append(out, Finding{"swap", "note", "the machine swaps, and what lies in shared memory can be swapped out: slower then, never lost", "swapoff -a as root, where nothing else needs it"})
+		out = append(out, Finding{"swap", "note", "the machine swaps, and what lies in shared memory can be swapped out: slower then, never lost; ramaria status says how much is", "as root --volume xfs, which is never swapped, or swapoff -a where nothing else needs it"})
 	}
 	return out
 }

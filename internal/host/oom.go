@@ -81,10 +81,15 @@ func (h Host) readLine(file, name string) int64 {
 	}
 	for line := range strings.Lines(string(b)) {
 		f := strings.Fields(line)
-		if len(f) == 1 && name == "" || len(f) == 2 && f[0] == name {
-			if n, err := strconv.ParseInt(f[len(f)-1], 10, 64); err == nil {
-				return n
-			}
+		value := ""
+		switch {
+		case len(f) == 1 && name == "":
+			value = f[0]
+		case len(f) > 1 && f[0] == name: // a unit may follow
+			value = f[1]
+		}
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			return n
 		}
 	}
 	return -1

@@ -15,6 +15,8 @@ const (
 	censusInterval = 30 * time.Second
 	// firstCensus is when the first look is taken: growth is counted from then on.
 	firstCensus = 2 * time.Second
+	// hastyShare bounds what looks cost that are taken at once, to one part in so many.
+	hastyShare = 50
 )
 
 // census finds out what takes room in the data directory, again and again until ctx ends. It asks
@@ -22,24 +24,56 @@ const (
 func (s *Supervisor) census(ctx context.Context) {
 	c := &datafiles.Census{Binlog: server.BinlogName}
 	trouble := ""
+	var began time.Time
+	var took time.Duration
 	for pause := firstCensus; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		case <-s.countNow:
+			// At once, but not again and again while it costs much.
+			if !sleep(ctx, hastyShare*took-time.Since(began)) {
+				return
+			}
 		}
-		began := time.Now()
+		began = time.Now()
 		r, err := c.Take(s.inst.DataDir(), began)
 		switch {
 		case err == nil:
-			s.contents.Store(contents(r))
 			trouble = ""
+			s.measureSwap(r.Bytes)
+			s.contents.Store(contents(r))
 		case err.Error() != trouble && !s.gone():
 			trouble = err.Error()
 			s.log.Error("cannot find out what takes room", "error", err)
 		}
-		pause = max(censusInterval, watchShare*time.Since(began))
+		took = time.Since(began)
+		pause = max(censusInterval, watchShare*took)
+	}
+}
+
+// sleep waits for so long, and reports whether ctx lasted.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// measureSwap finds out what of the instance is swapped out.
+func (s *Supervisor) measureSwap(of int64) {
+	st, err := s.inst.State()
+	if err == nil {
+		var now *client.Swap
+		if now, err = s.swap(st.ServerPID, of); err == nil {
+			s.swapped.Store(now)
+		}
+	}
+	if err != nil && !s.gone() {
+		s.log.Warn("cannot find out what is swapped out", "error", err)
 	}
 }
 

@@ -31,6 +31,12 @@ func (s *Supervisor) writeMetrics(to io.Writer) error {
 			w.Gauge("ramaria_volume_full_in_seconds", "When the volume will be full at that rate; absent while it does not grow.", *r.FullSeconds)
 		}
 	}
+	if swap := s.swapped.Load(); swap != nil {
+		if swap.FilesBytes != nil {
+			w.Gauge("ramaria_data_swapped_bytes", "How much of the instance's data is swapped out; absent while nothing on the machine is.", float64(*swap.FilesBytes))
+		}
+		w.Gauge("ramaria_server_swapped_bytes", "How much of the server's own memory is swapped out; absent while nothing on the machine is.", float64(swap.ServerBytes))
+	}
 	st, err := i.State()
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/room"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -113,7 +114,7 @@ func (w *watch) lookAtRoom(now time.Time) error {
 func (w *watch) tellRoom(now time.Time, u volume.Usage, r room.Room, level room.Level) error {
 	told := &client.Room{
 		At: now, Level: level.String(), UsedPercent: percent(r), UsedBytes: u.Used, FreeBytes: u.Free, KeptBytes: r.Kept, Bound: string(u.Bound), Cgroup: cgroupOf(u),
-		GrowthBytesPerHour: w.growth.PerHour(now), Contents: w.contents.Load(),
+		GrowthBytesPerHour: w.growth.PerHour(now), Contents: w.contents.Load(), Swap: w.swapped.Load(),
 	}
 	if in, ok := room.FullIn(r.Left(), told.GrowthBytesPerHour); ok {
 		seconds := in.Seconds()
@@ -121,6 +122,11 @@ func (w *watch) tellRoom(now time.Time, u volume.Usage, r room.Room, level room.
 	}
 	w.roomTold, w.contentsTold = now, told.Contents
 	w.countOOM()
+	w.swapText = swapNotice(told.Swap, w.swapText)
+	if used := (host.Host{}).SwapUsed(); max(used-w.swapSeen, w.swapSeen-used) >= leastSwapped || (used == 0) != (w.swapSeen == 0) {
+		w.swapSeen = used
+		w.recount()
+	}
 	w.Supervisor.room.Store(told)
 	if w.gone() {
 		return nil

@@ -81,6 +81,8 @@ type Supervisor struct {
 	room atomic.Pointer[client.Room]
 	// contents are what takes room in the data directory, as the census last found it; nil before.
 	contents atomic.Pointer[client.Contents]
+	// swapped is what of it is swapped out, as the census last found it; nil for nothing.
+	swapped atomic.Pointer[client.Swap]
 	// countNow has the census take its next look at once.
 	countNow chan struct{}
 	// standing is how its archive stands, as the archivist last found it.

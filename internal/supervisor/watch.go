@@ -49,6 +49,10 @@ type watch struct {
 	// roomTold is when room.json was last written, and contentsTold what it then said of the files.
 	roomTold     time.Time
 	contentsTold *client.Contents
+	// swapSeen is how much the machine had swapped out when the census was last told of it, and
+	// swapText what was said of that.
+	swapSeen int64
+	swapText string
 	// poolReads is how many pages had been read into the buffer pool at the last look, 0 before.
 	poolReads int64
 	// tmp is what there is to say of the room for temporary files, "" for nothing.
@@ -130,6 +134,9 @@ func (w *watch) tell() {
 		notices = []string{w.room}
 	case w.room != "":
 		warnings = []string{w.room}
+	}
+	if w.swapText != "" {
+		notices = append(notices, w.swapText)
 	}
 	if text := w.tmpWarning(); text == "" || w.tmp == "" {
 		w.tmp = text // then it stays: its numbers change with every write
