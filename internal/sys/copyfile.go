@@ -82,6 +82,7 @@ func (f *fileCopy) fill(ctx context.Context) error {
 		}
 	}
 	if f.st.Size == 0 {
+		f.c.sums.forget(f.rel)
 		return nil
 	}
 	if !f.c.noClone.Load() {
@@ -90,6 +91,9 @@ func (f *fileCopy) fill(ctx context.Context) error {
 			return err
 		}
 		f.c.noClone.Store(true)
+	}
+	if f.c.sums != nil {
+		return f.c.sums.copy(ctx, f)
 	}
 	if f.again {
 		return recopyData(ctx, f.dst, f.src, f.st.Size)

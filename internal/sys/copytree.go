@@ -104,6 +104,8 @@ type treeCopy struct {
 	large    chan *fileCopy
 	// step, unless 0, is how many bytes of a file are shared at first: others write to the source.
 	step int64
+	// sums, unless nil, are of what was copied: see LiveCopy.Differences.
+	sums *sums
 }
 
 type inode struct{ dev, ino uint64 }

@@ -17,6 +17,9 @@ import (
 // then, and on kernels before 6.13 the clock of change times ticks every 1 to 10 ms.
 const restTime = 2 * time.Second
 
+// ShortRest is restTime where no write was under way when the copy began: some ticks of the clock of change times. See LiveCopy.Settled.
+const ShortRest = 20 * time.Millisecond
+
 // ErrHardLinks says that a tree has files with several names, which LiveCopy does not
 // follow.
 var ErrHardLinks = errors.New("files with several names cannot be followed")
@@ -35,6 +38,8 @@ type LiveCopy struct {
 	seen map[string]stamp
 	// stepBeside is what step is while others write to the source.
 	stepBeside int64
+	// rest is how long ago a file must have changed for its change time to be trusted.
+	rest time.Duration
 }
 
 // stamp is how a file was when it was last copied.
@@ -59,9 +64,25 @@ func (s stamp) again(st *unix.Stat_t) bool {
 func NewLiveCopy(src, dst string, filter Filter) *LiveCopy {
 	return &LiveCopy{
 		treeCopy: treeCopy{src: src, filter: filter, uid: os.Geteuid(), gid: os.Getegid()},
-		dst:      dst, seen: map[string]stamp{}, stepBeside: firstStep,
+		dst:      dst, seen: map[string]stamp{}, stepBeside: firstStep, rest: restTime,
 	}
 }
+
+// Differences has the copy, where it cannot share blocks, remember a sum of each part of a file: later rounds read
+// all of a file that has changed, but write only what has. Call it before the first Round.
+func (l *LiveCopy) Differences() { l.sums = newSums() }
+
+// Read is how many bytes were read of files that do not share blocks; only with Differences.
+func (l *LiveCopy) Read() int64 {
+	if l.sums == nil {
+		return 0
+	}
+	return l.sums.read.Load()
+}
+
+// Settled says that writers have no write under way that they began before, and may begin others: from now on the
+// change time of a file that has changed ShortRest ago tells whether it has changed since.
+func (l *LiveCopy) Settled() { l.rest = ShortRest }
 
 // Round makes the copy what the source is now, beside those who write to it: the copy is not what the source was
 // at any one moment. After an error it is worth nothing.
@@ -200,7 +221,7 @@ func (l *LiveCopy) followEntry(ctx context.Context, src, dst int, name, rel stri
 	if copied && was.rested && was.ctime == st.Ctim && kind != unix.S_IFDIR {
 		return nil
 	}
-	now := stamp{ino: st.Ino, mode: st.Mode, ctime: st.Ctim, rested: time.Since(time.Unix(st.Ctim.Unix())) > restTime}
+	now := stamp{ino: st.Ino, mode: st.Mode, ctime: st.Ctim, rested: time.Since(time.Unix(st.Ctim.Unix())) > l.rest}
 	switch kind {
 	case unix.S_IFDIR:
 		if err := l.followDir(ctx, src, dst, name, rel); err != nil {

@@ -56,17 +56,27 @@ func TestLiveCopyFollows(t *testing.T) {
 			}
 			rest() // so that most files are passed over
 			for seed, src := range srcs {
-				if diff := followLive(t, src, uint64(seed), fsName == "tmpfs"); diff != "" {
+				if diff := followLive(t, src, uint64(seed), fsName == "tmpfs", false); diff != "" {
 					t.Errorf("seed %d (-CopyTree +LiveCopy):\n%s", seed, diff)
+				}
+				if diff := followLive(t, src, uint64(seed+liveSeeds), false, true); diff != "" {
+					t.Errorf("seed %d, by differences (-CopyTree +LiveCopy):\n%s", seed, diff)
 				}
 			}
 		})
 	}
 }
 
-func followLive(t *testing.T, src string, seed uint64, holes bool) string {
+func followLive(t *testing.T, src string, seed uint64, holes, differences bool) string {
 	t.Helper()
-	live := NewLiveCopy(src, src+".live", nil)
+	dst := src + ".live"
+	if differences {
+		dst += "-differences"
+	}
+	live := NewLiveCopy(src, dst, nil)
+	if differences {
+		live.Differences()
+	}
 	live.stepBeside = 64 << 10    // most files in several steps
 	change := func(part uint64) { // of one goroutine
 		m := &mutator{src, rand.New(rand.NewPCG(seed, part))} // #nosec G404 -- no secret
@@ -90,7 +100,7 @@ func followLive(t *testing.T, src string, seed uint64, holes bool) string {
 	if err := errors.Join(live.LastRound(t.Context()), live.Done()); err != nil {
 		t.Fatal(err)
 	}
-	return sameCopies(t, src, src+".live", holes)
+	return sameCopies(t, src, dst, holes)
 }
 
 func makeLive(t *testing.T, src string, seed uint64) {
