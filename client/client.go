@@ -171,6 +171,15 @@ func (c *Client) DeleteMark(ctx context.Context, label string) error {
 	return c.call(ctx, http.MethodDelete, markPath(label), nil, nil)
 }
 
+// Move moves the instance to another volume while it runs. Its server is restarted there: connections to it break, and
+// the endpoint stays. If ctx ends before that, the instance stays where it is. The error is CodeNoRoom if it does not
+// fit there, and CodeBusy if it is being moved already.
+func (c *Client) Move(ctx context.Context, r MoveRequest) (Move, error) {
+	var m Move
+	err := c.call(ctx, http.MethodPost, "/v1/move", r, &m)
+	return m, err
+}
+
 // Rewind puts the instance back to the data that it had at the mark, and keeps the mark. It
 // restarts the server, which closes all connections. The error is CodeNotFound if the mark does
 // not exist.

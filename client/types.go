@@ -28,6 +28,8 @@ type Status struct {
 	// Log is on, or off for a server without a binary log, which has no templates or leases:
 	// calls about them return CodeNoLog.
 	Log string `json:"log"`
+	// Moving is how far it is on its way to another volume, nil if it is on none.
+	Moving *Moving `json:"moving,omitempty"`
 	// Durable says what a durable instance promises; nil for one that is not durable.
 	Durable *Durable `json:"durable,omitempty"`
 	// Marks are the instance's marks, the oldest first.
@@ -302,6 +304,31 @@ type Bucket struct {
 	Complete *time.Time `json:"complete,omitempty"`
 	// Error is why the last upload failed.
 	Error string `json:"error,omitempty"`
+}
+
+// MoveRequest asks to move an instance to another volume.
+type MoveRequest struct {
+	// Volume is the kind of volume, with a size or without: disk, xfs:8G.
+	Volume string `json:"volume"`
+}
+
+// Moving is how far an instance is on its way to another volume, in bytes.
+type Moving struct {
+	Volume      string `json:"volume"`
+	CopiedBytes int64  `json:"copied_bytes"`
+	TotalBytes  int64  `json:"total_bytes"`
+}
+
+// Move is what moving an instance to another volume cost. Times are in microseconds.
+type Move struct {
+	// Volume is the kind of volume that it lies in now.
+	Volume    string `json:"volume"`
+	DataBytes int64  `json:"data_bytes"`
+	// HeldMicros is for how long writes waited before the server ended, PauseMicros for how long there was none, and
+	// TotalMicros the time of all.
+	HeldMicros  int64 `json:"held_micros"`
+	PauseMicros int64 `json:"pause_micros"`
+	TotalMicros int64 `json:"total_micros"`
 }
 
 // Rewind is what going back to a mark cost. Times are in microseconds.

@@ -45,6 +45,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"own-images":   cmdOwnImages,
 	"admin":        cmdAdmin,
 	"service":      cmdService,
+	"one-place":    cmdOnePlace,
+	"leave-half":   cmdLeaveHalf,
 }
 
 // cmdStatus is `exec` of a command that must exit with the status:

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -214,15 +213,7 @@ func (k *killed) data() string {
 // killsWanted reads RAMARIA_TEST_KILLS.
 func killsWanted(t *testing.T) int {
 	t.Helper()
-	s := os.Getenv(envKills)
-	if s == "" {
-		return fewer(defaultKills, lessKills)
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatalf("%s: %v", envKills, err)
-	}
-	return n
+	return killsOf(t, envKills, fewer(defaultKills, lessKills))
 }
 
 // mendedLine is what the server logs for each page that it found torn and took

@@ -57,6 +57,7 @@ var Packages = []Package{
 		`TestBranchesWaitForEachOther(/.*)?`,
 		`Test(Killed)?Rewind(/.*)?`,
 		`TestKilledReset(/.*)?`,
+		`Test(Killed)?Move(/.*)?`,
 		`TestDurable.*`,
 		`TestClients(FromClone)?(/.*)?`,
 	}},
@@ -203,6 +204,12 @@ var Suites = []Suite{
 		Tests:    []string{"TestRewind"},
 		Versions: []string{"rewind"},
 		Flavours: []string{"mark"},
+	},
+	{
+		Name:     "move",
+		Scripts:  []string{"move", "move-durable"},
+		Tests:    []string{"TestMove", "TestKilledMove"},
+		Flavours: []string{"move", "move-durable", "TestMove"},
 	},
 	{
 		Name:    "durable",

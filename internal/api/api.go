@@ -31,6 +31,8 @@ type Instance interface {
 	Mark(ctx context.Context, r client.MarkRequest) (client.Mark, error)
 	DeleteMark(ctx context.Context, label string) error
 	Rewind(ctx context.Context, label string) (client.Rewind, error)
+	// Move gets a volume that is not empty.
+	Move(ctx context.Context, r client.MoveRequest) (client.Move, error)
 
 	// Backup and the like are about the archive of a durable instance.
 	Backup(ctx context.Context) (client.Backup, error)
@@ -133,6 +135,7 @@ func (h *handler) routes() []route {
 		{http.MethodPost, "/v1/marks", http.StatusCreated, true, h.mark},
 		{http.MethodDelete, "/v1/marks/{label}", http.StatusNoContent, false, h.deleteMark},
 		{http.MethodPost, "/v1/marks/{label}/rewind", http.StatusOK, false, h.rewind},
+		{http.MethodPost, "/v1/move", http.StatusOK, true, h.move},
 		{http.MethodGet, "/v1/backups", http.StatusOK, false, h.backups},
 		{http.MethodPost, "/v1/backups", http.StatusCreated, false, h.backup},
 		{http.MethodPost, "/v1/backups/verify", http.StatusOK, false, h.verifyBackups},
@@ -227,6 +230,17 @@ func (h *handler) rewind(ctx context.Context, r request) (any, error) {
 		return nil, err
 	}
 	return h.instance.Rewind(ctx, r.label)
+}
+
+func (h *handler) move(ctx context.Context, r request) (any, error) {
+	q, err := decode[client.MoveRequest](r.body)
+	if err != nil {
+		return nil, err
+	}
+	if q.Volume == "" {
+		return nil, invalid("read request: its volume is missing")
+	}
+	return h.instance.Move(ctx, q)
 }
 
 func (h *handler) backups(ctx context.Context, _ request) (any, error) {

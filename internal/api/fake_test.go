@@ -28,6 +28,7 @@ type fake struct {
 	branch client.Branch
 	marks  []client.Mark
 	rewind client.Rewind
+	move   client.Move
 
 	backup       client.Backup
 	verification client.Verification
@@ -73,6 +74,7 @@ func full() *fake {
 				Contents: &client.Contents{Since: at, Files: 1, Bytes: 2, Grown: []client.Use{use}, Largest: []client.Use{use}, Databases: []client.Use{use}},
 			},
 			Snapshot: client.SnapshotEstimate{DataBytes: 10, ExpectedPauseMicros: 11}, Log: "on",
+			Moving: &client.Moving{Volume: "disk", CopiedBytes: 1, TotalBytes: 2},
 			Durable: &client.Durable{
 				Level: "commit", Archive: "/a", RoomBytes: 1, Position: "1:2:3", Backups: 4, LastBackup: at, SinceBytes: 5, RecoverSeconds: 6.5,
 				RecoverWithinSeconds: 30, HistorySeconds: 3600, Verified: &at, Outside: []string{"a.b (MyISAM)"},
@@ -89,6 +91,7 @@ func full() *fake {
 		},
 		pruned: client.Pruned{Backups: 11, Epochs: 12},
 		rewind: client.Rewind{Label: "a", Micros: 16, ReadyMicros: 17},
+		move:   client.Move{Volume: "disk", DataBytes: 18, HeldMicros: 19, PauseMicros: 20, TotalMicros: 21},
 
 		templates: []client.Template{template, {Name: "zoo-é", Made: at}},
 		databases: []client.Database{database},
@@ -138,6 +141,10 @@ func (f *fake) DeleteMark(ctx context.Context, label string) error {
 
 func (f *fake) Rewind(ctx context.Context, label string) (client.Rewind, error) {
 	return f.rewind, f.call(ctx, "rewind "+label)
+}
+
+func (f *fake) Move(ctx context.Context, r client.MoveRequest) (client.Move, error) {
+	return f.move, f.call(ctx, r)
 }
 
 func (f *fake) Backup(ctx context.Context) (client.Backup, error) {

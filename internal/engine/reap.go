@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -17,11 +18,24 @@ func (e *Engine) reap(ctx context.Context) error {
 	}
 	errs := []error{e.Opener().Reclaim(ctx)}
 	for _, r := range records {
+		errs = append(errs, e.reapLeft(ctx, r))
 		v, err := e.volumeOf(ctx, r)
 		if err != nil {
 			continue // its own commands will say what is wrong with it
 		}
 		errs = append(errs, e.instances(v).Reap(ctx, r))
+	}
+	return errors.Join(errs...)
+}
+
+// reapLeft removes what a killed move left of an instance in other volumes than its own.
+func (e *Engine) reapLeft(ctx context.Context, r *instance.Record) error {
+	var errs []error
+	for _, kind := range volume.Kinds {
+		if kind.Mounted() && e.Places.Mounts == "" {
+			continue
+		}
+		errs = append(errs, e.instances(e.Opener().At(kind)).ReapLeft(ctx, r))
 	}
 	return errors.Join(errs...)
 }

@@ -40,11 +40,7 @@ func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Insta
 	}
 	defer func() {
 		clean := context.WithoutCancel(ctx)
-		v, verr := e.volumeOf(clean, &i.Record)
-		if verr == nil {
-			verr = e.instances(v).Remove(clean, &i.Record)
-		}
-		err = errors.Join(err, verr)
+		err = errors.Join(err, e.endRun(clean, name))
 	}()
 	v, err := e.volumeOf(ctx, &i.Record)
 	if err != nil {
@@ -74,6 +70,19 @@ func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Insta
 	defer func() { stop(); <-watching }()
 	e.notePasswordless(ctx, i)
 	return use(i)
+}
+
+// endRun removes the instance of a run, which may have been moved meanwhile.
+func (e *Engine) endRun(ctx context.Context, name string) error {
+	r, err := e.Registry.Get(name)
+	if err != nil {
+		return err
+	}
+	v, err := e.volumeOf(ctx, r)
+	if err != nil {
+		return err
+	}
+	return e.instances(v).Remove(ctx, r)
 }
 
 // makeRun makes the instance of a run. A durable one begins an archive, which outlives it, or goes on with the

@@ -34,11 +34,21 @@ func (e *Engine) Supervise(ctx context.Context, name string) (*supervisor.Superv
 }
 
 func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v volume.Volume) (*supervisor.Supervisor, error) {
+	if err := e.instances(v).BringHome(i, false); err != nil {
+		return nil, err
+	}
 	w, _ := e.progress()
 	runtime.GOMAXPROCS(max(1, usableCPUs/cpusPerProc))
 	return supervisor.Start(ctx, i, e.instances(v), supervisor.Options{
 		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Buckets: bucketsOf(i.Spec), Outside: e.snapshots, Spill: e.spill(),
 		Log: slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
+		Store: func(ctx context.Context, spec volume.Spec) (*instance.Store, error) {
+			v, err := e.Opener().Open(ctx, spec)
+			if err != nil {
+				return nil, err
+			}
+			return e.instances(v), nil
+		},
 	})
 }
 

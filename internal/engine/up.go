@@ -142,6 +142,9 @@ func optionsDifferError(q UpRequest, diff []Difference) error {
 	for _, by := range standing {
 		made, goOn = "otherwise", goOn+fmt.Sprintf("; %s= goes on with what it has", by)
 	}
+	if i := slices.IndexFunc(diff, func(d Difference) bool { return d.Field == "volume" }); i >= 0 {
+		goOn += fmt.Sprintf("; ramaria move %s --volume %s moves it with its data", q.Name, diff[i].Now)
+	}
 	from := ""
 	if slices.ContainsFunc(q.Spec.From, func(s image.Source) bool { return s.Kind == image.FromStdin }) {
 		from = ", from its standard input,"

@@ -41,6 +41,9 @@ func (e *Engine) removeVolume(ctx context.Context, v volume.Volume, force bool) 
 	if err != nil {
 		return VolumeRemoved{}, err
 	}
+	if err := e.bringHome(ctx, v, records, force); err != nil {
+		return VolumeRemoved{}, err
+	}
 	records = slices.DeleteFunc(records, func(r *instance.Record) bool { return filepath.Dir(filepath.Dir(r.Dir)) != v.Dir() })
 	if !force {
 		if err := e.refuseInstances(kind, records); err != nil {
@@ -84,6 +87,46 @@ func (e *Engine) removeVolume(ctx context.Context, v volume.Volume, force bool) 
 		removed.Bytes = held.Used
 	}
 	return removed, nil
+}
+
+// bringHome lets the sockets of instances that were moved out of a volume, which stayed in it, lie with their data. An
+// instance that runs keeps the volume, unless force says that its sockets may go: it is reached by TCP then.
+func (e *Engine) bringHome(ctx context.Context, v volume.Volume, records []*instance.Record, force bool) error {
+	for _, r := range records {
+		if r.Front == "" || filepath.Dir(filepath.Dir(r.Front)) != v.Dir() {
+			continue
+		}
+		state, err := r.State()
+		if err != nil {
+			return err
+		}
+		if state.Phase.Alive() {
+			if force {
+				continue
+			}
+			return fmt.Errorf("remove volume %s: %w: the sockets of instance %s, which was moved to volume %s, stayed in it\nhint: ramaria down %s && ramaria volume rm %s && ramaria up %[3]s; with --force only the port is left",
+				v.Kind(), volume.ErrInUse, r.Name, r.Volume, r.Name, v.Kind())
+		}
+		if err := e.bringOneHome(ctx, r); err != nil {
+			return fmt.Errorf("remove volume %s: %w", v.Kind(), err)
+		}
+	}
+	return nil
+}
+
+func (e *Engine) bringOneHome(ctx context.Context, r *instance.Record) error {
+	lock, err := e.lockName(ctx, r.Name)
+	if err != nil {
+		return err
+	}
+	i, err := e.Registry.Open(r.Name)
+	if err == nil {
+		var in volume.Volume
+		if in, err = e.volumeOf(ctx, &i.Record); err == nil {
+			err = e.instances(in).BringHome(i, true)
+		}
+	}
+	return errors.Join(err, lock.Unlock())
 }
 
 // refuseInstances is the error if there is an instance, with what to do about it.

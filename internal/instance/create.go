@@ -212,8 +212,8 @@ func (s *Store) Clear(ctx context.Context, r *Record) error {
 	}
 	errs := []error{s.Volume.Remove(ctx, r.Dir)}
 	apiDir, _ := r.APIDir()
-	for _, dir := range []string{r.RunDir, apiDir, r.TmpDir()} {
-		if dir == r.Dir || filepath.Dir(dir) == r.Dir {
+	for _, dir := range []string{r.RunDir, apiDir, r.TmpDir(), r.front()} {
+		if dir == r.Dir || filepath.Dir(dir) == r.Dir || filepath.Dir(dir) == r.Front {
 			continue
 		}
 		if err := s.removeOwn(dir); err != nil {

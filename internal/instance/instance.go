@@ -175,6 +175,9 @@ type Record struct {
 	Dir    string `json:"dir"`
 	// RunDir is where its sockets are.
 	RunDir string `json:"run_dir"`
+	// Front is the directory with its sockets and the option file for clients, "" for Dir: they stay where they were
+	// when it was moved to another volume.
+	Front string `json:"front,omitempty"`
 	// Tmp is the directory made for it below --tmpdir, "" for one in the volume.
 	Tmp string `json:"tmp,omitempty"`
 	// Archived says which archive is the instance's, and the epoch that it was made in or recovered to; nil
@@ -264,7 +267,10 @@ func (r *Record) Room() (*client.Room, error) {
 func (r *Record) SupervisorLog() string { return filepath.Join(r.Dir, "supervisor.log") }
 
 // ClientDir is the MYSQL_HOME of client programs: their option file, which has a password.
-func (r *Record) ClientDir() string { return filepath.Join(r.Dir, "client") }
+func (r *Record) ClientDir() string { return filepath.Join(r.front(), clientName) }
+
+// front is the directory that clients know.
+func (r *Record) front() string { return cmp.Or(r.Front, r.Dir) }
 
 // Socket is the server's Unix socket.
 func (r *Record) Socket() string { return server.SocketPath(r.RunDir) }
@@ -273,14 +279,14 @@ func (r *Record) Socket() string { return server.SocketPath(r.RunDir) }
 // caller, and not the server's account, can change.
 func (r *Record) APISocket() string {
 	dir, _ := r.APIDir()
-	return filepath.Join(dir, "api.sock")
+	return filepath.Join(dir, apiName)
 }
 
 // APIDir is the directory of the API's socket. Where the instance's own path is too
 // long for one, it is a directory of its own elsewhere.
 func (r *Record) APIDir() (dir string, own bool) {
-	if filepath.Dir(r.RunDir) == r.Dir {
-		return r.Dir, false
+	if filepath.Dir(r.RunDir) == r.front() {
+		return r.front(), false
 	}
 	return r.RunDir + "-api", true
 }

@@ -39,7 +39,7 @@ func (g Registry) settle(r *Record) {
 		return
 	}
 	r.Dir = filepath.Join(root, "instances", r.Name)
-	r.RunDir, r.Tmp, r.Strayed = g.runDir(r.Dir, g.UID), "", true
+	r.RunDir, r.Front, r.Tmp, r.Strayed = g.runDir(r.Dir, g.UID), "", "", true
 }
 
 // ErrGone says that the data of an instance is not there any more.

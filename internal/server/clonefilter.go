@@ -11,6 +11,17 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
+// MoveFilter is what a move of a data directory leaves out: what is of sessions and of the process, but nothing of what
+// the server is, as its UUID and what it knows of its replication. External data is ErrExternalTable, as with CloneFilter.
+func MoveFilter(rel string, kind fs.FileMode) (skip bool, err error) {
+	if _, err := CloneFilter(rel, kind); err != nil {
+		return false, err
+	}
+	dir, name := filepath.Split(rel)
+	return kind.IsRegular() && (dir == "#innodb_temp/" || dir == "#innodb_redo/" && strings.HasSuffix(name, "_tmp") || sys.IsUnfinished(name) ||
+		dir == "" && (strings.HasPrefix(name, "ibtmp") || strings.HasSuffix(name, ".pid") || strings.HasSuffix(name, ".err"))), nil
+}
+
 // Transient reports whether a file, by its path below a data directory, is recreated by
 // each server, or only meaningful where it was: a clone does without.
 func Transient(rel string) bool {

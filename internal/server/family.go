@@ -88,9 +88,18 @@ type Family struct {
 	scratchDirs []string
 	// shut are patterns of files that are of no use after a clean shutdown.
 	shut []string
+	// checkpointBy is a setting that, lowered, has the server write out all that it holds and move its checkpoint at
+	// once, which it does in its own time otherwise; "" for none. checkpointTo is how low.
+	checkpointBy, checkpointTo string
 	// logDecides says that of the transactions that were prepared when the server was
 	// killed those are rolled back, without a word, that the binary log does not have.
 	logDecides bool
+}
+
+// Checkpoint is a setting by which a server writes out all that it holds at once, and the value to set it to; both are
+// "" where nothing does.
+func (s *Server) Checkpoint() (setting, value string) {
+	return s.Family().checkpointBy, s.Family().checkpointTo
 }
 
 // privilege is one that there is since a version, the zero Version for always.

@@ -94,4 +94,7 @@ var mysqlFamily = Family{
 	// On-disk temporary tables, which are InnoDB's.
 	scratchDirs: []string{tempTablespaces},
 	logDecides:  true,
+	// 8 MB, the least. Its checkpoint follows the pages that it writes out by a second otherwise, and recovery reads all
+	// of them again (measured: 140 ms instead of 1.1 s).
+	checkpointBy: "innodb_redo_log_capacity", checkpointTo: "8388608",
 }

@@ -89,6 +89,9 @@ func (a *archivist) look(ctx context.Context) error {
 	if a.keeper.Lost() != nil {
 		return nil // the watch begins again
 	}
+	if a.moving.Load() != nil {
+		return nil // the supervisor that follows does it
+	}
 	a.reread()
 	if err := a.keeper.SaveBreaches(); err != nil {
 		return err

@@ -147,9 +147,29 @@ func (s *Supervisor) runBase(ctx context.Context, o BaseOrder) (done BaseDone, e
 	return done, err
 }
 
+// basingPoll is the pause between two looks whether no other base backup is made.
+const basingPoll = 20 * time.Millisecond
+
+// lockBasing locks basing, which a move holds until its end.
+func (s *Supervisor) lockBasing(ctx context.Context, what string) error {
+	for !s.basing.TryLock() {
+		if err := s.refuseMoving(what); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(basingPoll):
+		}
+	}
+	return nil
+}
+
 // Backup implements api.Instance.
 func (s *Supervisor) Backup(ctx context.Context) (client.Backup, error) {
-	s.basing.Lock()
+	if err := s.lockBasing(ctx, "back up"); err != nil {
+		return client.Backup{}, err
+	}
 	defer s.basing.Unlock()
 	done, cost, err := s.snapshotOf(ctx, "a base backup", false)
 	if err != nil {
@@ -178,7 +198,9 @@ func (s *Supervisor) VerifyBackups(ctx context.Context) (client.Verification, er
 }
 
 func (s *Supervisor) verifyBackups(ctx context.Context) (client.Verification, error) {
-	s.basing.Lock()
+	if err := s.lockBasing(ctx, "verify the archive of"); err != nil {
+		return client.Verification{}, err
+	}
 	defer s.basing.Unlock()
 	done, _, err := s.snapshotOf(ctx, "a comparison with the archive", true)
 	if err != nil {
@@ -205,11 +227,13 @@ func (s *Supervisor) verifyBackups(ctx context.Context) (client.Verification, er
 }
 
 // PruneBackups implements api.Instance.
-func (s *Supervisor) PruneBackups(context.Context) (client.Pruned, error) {
+func (s *Supervisor) PruneBackups(ctx context.Context) (client.Pruned, error) {
 	if s.keeper == nil {
 		return client.Pruned{}, s.notDurable("prune the archive")
 	}
-	s.basing.Lock()
+	if err := s.lockBasing(ctx, "prune the archive of"); err != nil {
+		return client.Pruned{}, err
+	}
 	defer s.basing.Unlock()
 	p, err := s.keeper.Prune()
 	return client.Pruned{Backups: p.Bases, Epochs: p.Epochs}, err

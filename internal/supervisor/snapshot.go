@@ -168,6 +168,9 @@ func markOf(m instance.Mark) client.Mark {
 
 // Mark implements api.Instance.
 func (s *Supervisor) Mark(ctx context.Context, r client.MarkRequest) (client.Mark, error) {
+	if err := s.refuseMoving("mark"); err != nil {
+		return client.Mark{}, err
+	}
 	var m instance.Mark
 	cost, err := s.snapshot(ctx, "mark "+r.Label, s.volume, func(ctx context.Context, how volume.How) (err error) {
 		m, err = s.store.Mark(ctx, &s.inst.Record, r.Label, r.Replace, how)
@@ -187,6 +190,9 @@ func (s *Supervisor) Mark(ctx context.Context, r client.MarkRequest) (client.Mar
 
 // DeleteMark implements api.Instance.
 func (s *Supervisor) DeleteMark(ctx context.Context, label string) error {
+	if err := s.refuseMoving("unmark"); err != nil {
+		return err
+	}
 	return notFound(s.do(ctx, func(ctx, _ context.Context) error { return s.store.DeleteMark(ctx, &s.inst.Record, label) }))
 }
 
@@ -201,6 +207,9 @@ func notFound(err error) error {
 func (s *Supervisor) Rewind(ctx context.Context, label string) (client.Rewind, error) {
 	if s.durable() {
 		return client.Rewind{}, s.refuseDurable("rewind", fmt.Sprintf("its archive goes forward only\nhint: ramaria restore %s --at TIME --as NAME makes another instance as it was then", s.inst.Name))
+	}
+	if err := s.refuseMoving("rewind"); err != nil {
+		return client.Rewind{}, err
 	}
 	began := time.Now()
 	out := client.Rewind{Label: label}
@@ -235,7 +244,7 @@ func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client
 		return nil
 	})
 	if err != nil {
-		if s.Ended() { // stop has killed it: that is why
+		if s.serverEnded() { // stop has killed it: that is why
 			s.killedFor = err.Error()
 		}
 		return err
@@ -343,6 +352,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		},
 		Room:     s.room.Load(),
 		Log:      i.Spec.LogUse(),
+		Moving:   s.movingNow(),
 		Snapshot: client.SnapshotEstimate{DataBytes: size, ExpectedPauseMicros: ExpectedPause(s.volume, size).Microseconds()},
 		Durable:  promise,
 		Marks:    marks,

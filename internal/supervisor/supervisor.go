@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -46,6 +47,19 @@ type Supervisor struct {
 	outside    func() (volume.Target, error)
 	// buckets get copies of the archive.
 	buckets []Bucket
+	handler http.Handler
+	// options are those that it was started with, for the one that follows it.
+	options Options
+
+	// next is the supervisor of the instance where it was moved to: from then on this one speaks for that. pausing is
+	// closed when an instance that is between two volumes is in one of them; nil while it is in this one.
+	next    atomic.Pointer[Supervisor]
+	pausing atomic.Pointer[chan struct{}]
+	// moving is the move that is under way, nil for none.
+	moving atomic.Pointer[move]
+	// endBeside ends what goes on beside the goroutine of Run, and beside is over then.
+	endBeside context.CancelFunc
+	beside    sync.WaitGroup
 
 	lock   *sys.FileLock
 	listen net.Listener
@@ -99,6 +113,8 @@ type Supervisor struct {
 	// oom is what the kernel had killed for want of memory when the watch last looked, and before
 	// that.
 	oom, oomBefore host.OOM
+	// answered says that a server of this supervisor has answered: it may have committed.
+	answered bool
 	// killedFor is why this supervisor killed its server, "" if it did not.
 	killedFor string
 }
@@ -118,6 +134,8 @@ type Options struct {
 	Buckets []Bucket
 	// Spill is a directory on a disk for temporary files that do not fit in RAM.
 	Spill string
+	// Store returns the instances of the volume that spec names, which is made if it does not exist.
+	Store func(ctx context.Context, spec volume.Spec) (*instance.Store, error)
 }
 
 // ErrRunning says that the instance has a supervisor already.
@@ -127,10 +145,7 @@ var ErrRunning = errors.New("the instance is running already")
 // has answered a query. After an error nothing runs, and state.json tells why. store
 // is that of the volume in which the instance lies.
 func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o Options) (_ *Supervisor, err error) {
-	s := &Supervisor{
-		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys, archiveDir: o.Archive, outside: o.Outside, buckets: o.Buckets, spill: o.Spill,
-		tasks: make(chan task), over: make(chan struct{}), countNow: make(chan struct{}, 1),
-	}
+	s := newSupervisor(i, store, o)
 	s.lock, err = sys.TryLock(i.LockPath(), sys.Exclusive)
 	if errors.Is(err, sys.ErrLocked) {
 		return nil, ErrRunning
@@ -143,39 +158,55 @@ func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o O
 			err = errors.Join(err, s.fail(ctx, err))
 		}
 	}()
-	if err := i.SignLock(); err != nil {
-		s.log.Error("cannot say who holds the lock", "error", err) // a full volume: state.json says it too
-	}
-	if err := s.enter(instance.State{Phase: instance.Starting, SupervisorPID: os.Getpid()}); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return nil, err
-	}
-	if err := s.openAPI(); err != nil {
-		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
-	}
-	if err := s.openArchive(ctx); err != nil {
-		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
-	}
-	if err := s.startServer(ctx); err != nil {
-		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
-	}
-	if err := s.serveArchive(); err != nil {
-		return nil, fmt.Errorf("start instance %s: %w", i.Name, err)
-	}
-	if err := s.openPool(); err != nil {
-		s.log.Error("templates and leases cannot be used", "error", err)
 	}
 	// Only now: the user who rewound a stopped instance may want back what it held.
 	if err := store.Tidy(ctx, &i.Record); err != nil {
 		s.log.Error("cannot remove what was left half made", "error", err)
 	}
+	return s, nil
+}
+
+func newSupervisor(i *instance.Instance, store *instance.Store, o Options) *Supervisor {
+	s := &Supervisor{
+		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys, archiveDir: o.Archive, outside: o.Outside, buckets: o.Buckets, spill: o.Spill, options: o,
+		tasks: make(chan task), over: make(chan struct{}), countNow: make(chan struct{}, 1), endBeside: func() {},
+	}
+	s.handler = api.Handler(s, s.log)
+	return s
+}
+
+// begin starts the server of an instance whose lock is held.
+func (s *Supervisor) begin(ctx context.Context) error {
+	i := s.inst
+	if err := i.SignLock(); err != nil {
+		s.log.Error("cannot say who holds the lock", "error", err) // a full volume: state.json says it too
+	}
+	if err := s.enter(instance.State{Phase: instance.Starting, SupervisorPID: os.Getpid()}); err != nil {
+		return err
+	}
+	if err := s.openAPI(); err != nil {
+		return fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	if err := s.openArchive(ctx); err != nil {
+		return fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	if err := s.startServer(ctx); err != nil {
+		return fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	s.answered = true
+	if err := s.serveArchive(); err != nil {
+		return fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	if err := s.openPool(); err != nil {
+		s.log.Error("templates and leases cannot be used", "error", err)
+	}
 	if err := i.Save(); err != nil { // the port may be a new one
-		return nil, err
+		return err
 	}
 	s.state.Phase = instance.Running
-	if err := s.enter(s.state); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s.enter(s.state)
 }
 
 // fail undoes a start. A server that was interrupted is stopped, not crashed: it
@@ -199,19 +230,67 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 func (s *Supervisor) Run(ctx context.Context) error {
 	served := make(chan error, 1)
 	serving, stop := context.WithCancel(ctx)
-	go func() { served <- api.Serve(serving, s.listen, api.Handler(s, s.log), s.log) }()
-	s.behind.Go(func() { s.census(serving) })
-	if s.keeper != nil {
-		s.behind.Go(func() { s.archivist(serving) })
+	go func() { served <- api.Serve(serving, s.listen, s, s.log) }()
+	for at := s; at != nil; at = at.next.Load() {
+		at.run(ctx)
 	}
-	if s.mirrors != nil {
-		s.behind.Go(func() { s.watchBuckets(serving) })
-	}
-	s.look(ctx)
-	close(s.over) // requests that wait for their turn are told
 	stop()
 	s.behind.Wait()
 	return <-served
+}
+
+// run is Run for as long as the instance is in this volume.
+func (s *Supervisor) run(ctx context.Context) {
+	s.goBeside(ctx)
+	s.look(ctx)
+	close(s.over) // requests that wait for their turn are told
+	s.endBeside()
+	s.beside.Wait()
+	if next := s.next.Load(); next != nil {
+		next.behind.Go(s.behind.Wait)
+		return
+	}
+	s.behind.Wait()
+}
+
+// goBeside does beside Run what takes time.
+func (s *Supervisor) goBeside(ctx context.Context) {
+	ctx, s.endBeside = context.WithCancel(ctx)
+	s.beside.Go(func() { s.census(ctx) })
+	if s.keeper != nil {
+		s.beside.Go(func() { s.archivist(ctx) })
+	}
+	if s.mirrors != nil {
+		s.beside.Go(func() { s.watchBuckets(ctx) })
+	}
+}
+
+// ServeHTTP serves the API. While the instance is between two volumes, requests wait.
+func (s *Supervisor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for {
+		at := s.last()
+		pausing := at.pausing.Load()
+		if pausing == nil {
+			at.handler.ServeHTTP(w, r)
+			return
+		}
+		select {
+		case <-*pausing:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// last is the supervisor of the instance where it is now.
+func (s *Supervisor) last() *Supervisor {
+	for {
+		next := s.next.Load()
+		if next == nil {
+			return s
+		}
+		s = next
+	}
 }
 
 // look does what is to be done while the server runs.
@@ -225,7 +304,7 @@ func (s *Supervisor) look(ctx context.Context) {
 		braking.Stop()
 	}
 	defer braking.Stop()
-	for !s.Ended() { // first of all: without a server there is nothing to do
+	for !s.serverEnded() { // first of all: without a server there is nothing to do
 		select {
 		case <-ctx.Done():
 			return
@@ -250,7 +329,9 @@ func (s *Supervisor) look(ctx context.Context) {
 
 // Ended reports whether the server has ended. It is for the goroutine of Run, or for
 // after it.
-func (s *Supervisor) Ended() bool {
+func (s *Supervisor) Ended() bool { return s.last().serverEnded() }
+
+func (s *Supervisor) serverEnded() bool {
 	select {
 	case <-s.proc.Done():
 		return true
@@ -262,6 +343,7 @@ func (s *Supervisor) Ended() bool {
 // Stop shuts the server down cleanly, if it still runs, notes how it ended, and
 // lets go of the instance. When ctx ends the server is killed.
 func (s *Supervisor) Stop(ctx context.Context) error {
+	s = s.last()
 	select {
 	case <-s.proc.Done():
 		return s.ended(ctx)
@@ -284,6 +366,7 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 // Kill ends the server at once, for an instance that goes with it. Its archive stays: buckets get what that has,
 // within a time.
 func (s *Supervisor) Kill() error {
+	s = s.last()
 	s.closePool()
 	s.proc.Kill()
 	s.closeDB()
@@ -295,7 +378,7 @@ func (s *Supervisor) Kill() error {
 }
 
 // Lacks says after the end what the buckets lack.
-func (s *Supervisor) Lacks() []string { return s.lacks }
+func (s *Supervisor) Lacks() []string { return s.last().lacks }
 
 // ended notes how the server ended and lets go of the instance. Uploads are waited for, for a time, until ctx ends.
 func (s *Supervisor) ended(ctx context.Context) error {

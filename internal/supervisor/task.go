@@ -61,11 +61,17 @@ func (s *Supervisor) do(ctx context.Context, f func(ctx, life context.Context) e
 }
 
 func (s *Supervisor) notRunning() error {
+	if s.next.Load() != nil {
+		return fmt.Errorf("use instance %s: %w: it was moved meanwhile\nhint: try again", s.inst.Name, api.ErrUnavailable)
+	}
 	return fmt.Errorf("use instance %s: %w\nhint: ramaria up %s", s.inst.Name, api.ErrUnavailable, s.inst.Name)
 }
 
 // openAPI makes the API's socket. Requests wait in it until Run serves them.
 func (s *Supervisor) openAPI() (err error) {
+	if s.listen != nil {
+		return nil // that of the instance before it was moved
+	}
 	if dir, own := s.inst.APIDir(); own {
 		if err := server.MakeDirs(server.Account{}, dir); err != nil {
 			return err

@@ -81,7 +81,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	}
 	w.note("cannot watch the volume", w.lookAtRoom(began))
 	w.note("cannot keep what a durable instance depends on", w.lookAtPromises(ctx))
-	if w.Ended() {
+	if w.serverEnded() {
 		return watchInterval
 	}
 	w.note("cannot look for commits that did not wait", w.lookAtUnacked(ctx))

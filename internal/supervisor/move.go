@@ -1,0 +1,404 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/api"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+const (
+	// moveRounds bounds the rounds in which the files are copied while the server works, and lessWork is how much less
+	// a round must read than the one before for another to be worth it.
+	moveRounds = 6
+	lessWork   = 0.7
+	// flushPatience bounds for how long a server writes its dirty pages out as fast as it can, beside its work, and
+	// holdPatience, in seconds, for how long statements may keep it from holding its writes.
+	flushPatience = 5 * time.Minute
+	holdPatience  = 1
+	// heldFlush is how long it may take to write out what is left while writes wait.
+	heldFlush = 700 * time.Millisecond
+	// fewPages are so few dirty pages that a recovery has little to do, and flushPoll is the pause between two looks.
+	fewPages  = 512
+	flushPoll = 5 * time.Millisecond
+)
+
+// move is one move of the instance to another volume.
+type move struct {
+	*Supervisor
+	spec  volume.Spec
+	total int64
+	store *instance.Store
+	to    *instance.Instance
+	lock  *sys.FileLock // of the instance's directory there
+	files *instance.Carriage
+	copy  atomic.Pointer[instance.Carriage] // for those who ask how far it is
+
+	cost client.Move
+	// held says that writes wait, and clean that all that was written is in the server's files.
+	held, clean bool
+	// flushed is closed when no more pages are written out beforehand, which endFlush ends.
+	flushed  chan struct{}
+	endFlush context.CancelFunc
+}
+
+// Move implements api.Instance: the files are copied in rounds while the server works, then writes wait for the last
+// of them, the server ends, what it wrote at its end is copied, the record says where the instance is, and a server
+// starts there. Whatever fails before the record is written leaves the instance where it is.
+func (s *Supervisor) Move(ctx context.Context, r client.MoveRequest) (client.Move, error) {
+	spec, err := volume.ParseSpec(r.Volume)
+	if err == nil && spec.Kind == volume.Auto {
+		err = errors.New("to which volume is missing\nhint: --volume disk")
+	}
+	if err != nil {
+		return client.Move{}, api.As(api.ErrInvalid, err)
+	}
+	if spec.Kind == s.volume.Kind() {
+		return client.Move{Volume: string(spec.Kind)}, nil
+	}
+	m := &move{Supervisor: s, spec: spec}
+	if m.total, err = sys.DiskUsage(s.inst.Dir); err != nil {
+		return client.Move{}, err
+	}
+	m.cost.DataBytes = m.total
+	if !s.moving.CompareAndSwap(nil, m) {
+		return client.Move{}, s.refuseMoving("move")
+	}
+	defer s.moving.Store(nil)
+	if !s.basing.TryLock() {
+		return client.Move{}, api.As(api.ErrBusy, fmt.Errorf("move instance %s: a base backup of it is being made\nhint: try again when ramaria status %[1]s shows it", s.inst.Name))
+	}
+	defer s.basing.Unlock()
+	began := time.Now()
+	if err := m.run(ctx); err != nil {
+		return client.Move{}, fmt.Errorf("move instance %s to volume %s: %w", s.inst.Name, spec.Kind, err)
+	}
+	m.cost.Volume, m.cost.TotalMicros = string(spec.Kind), time.Since(began).Microseconds()
+	s.last().log.Info("moved", "from", s.volume.Kind(), "to", spec.Kind, "data", volume.FormatBytes(m.cost.DataBytes),
+		"held", time.Duration(m.cost.HeldMicros)*time.Microsecond, "pause", time.Duration(m.cost.PauseMicros)*time.Microsecond, "total", time.Since(began))
+	return m.cost, nil
+}
+
+// refuseMoving refuses what cannot be done beside a move.
+func (s *Supervisor) refuseMoving(what string) error {
+	m := s.moving.Load()
+	if m == nil {
+		return nil
+	}
+	return api.As(api.ErrBusy, fmt.Errorf("%s instance %s: it is on its way to volume %s\nhint: ramaria status %[2]s shows when it is there", what, s.inst.Name, m.spec.Kind))
+}
+
+// movingNow is how far a move is, nil if there is none.
+func (s *Supervisor) movingNow() *client.Moving {
+	m := s.moving.Load()
+	if m == nil {
+		return nil
+	}
+	out := &client.Moving{Volume: string(m.spec.Kind), TotalBytes: m.total}
+	if c := m.copy.Load(); c != nil {
+		out.CopiedBytes = min(c.Read(), m.total)
+	}
+	return out
+}
+
+func (m *move) run(ctx context.Context) (err error) {
+	if m.store, err = m.options.Store(ctx, m.spec); err != nil {
+		return err
+	}
+	m.to = m.store.Moved(m.inst, m.spec)
+	if err := volume.CheckRoom(m.store.Volume, m.total+instance.StartRoom, "instance "+m.inst.Name); err != nil {
+		return err
+	}
+	if err := m.receive(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.leave(context.WithoutCancel(ctx))) }()
+	if m.files, err = instance.Carry(m.inst, m.to); err != nil {
+		return err
+	}
+	m.copy.Store(m.files)
+	if err := m.copyLive(ctx); err != nil {
+		return err
+	}
+	name, err := m.lockOwnName(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, name.release()) }()
+	return m.do(ctx, m.handOver)
+}
+
+// receive makes the directory there, and takes its lock.
+func (m *move) receive(ctx context.Context) (err error) {
+	name, err := m.lockOwnName(ctx)
+	if err != nil {
+		return err
+	}
+	m.lock, err = m.store.Receive(ctx, m.to)
+	return errors.Join(err, name.release())
+}
+
+// heldName is the lock of the instance's name, or that this process holds it anyway.
+type heldName struct{ lock *sys.FileLock }
+
+func (h heldName) release() error {
+	if h.lock == nil {
+		return nil
+	}
+	return h.lock.Unlock()
+}
+
+// lockOwnName keeps other commands from the instance. The process of a ramaria run holds its name all the time.
+func (m *move) lockOwnName(ctx context.Context) (heldName, error) {
+	if m.inst.Passing {
+		return heldName{}, nil
+	}
+	lock, err := m.lockName(ctx, m.inst.Name)
+	return heldName{lock}, err
+}
+
+// leave removes what is of the instance where it is not, and lets go of the lock there.
+func (m *move) leave(ctx context.Context) error {
+	store, lock := m.store, m.lock
+	r := m.last().inst.Record
+	if r.Dir == m.to.Dir {
+		store, lock = m.Supervisor.store, m.Supervisor.lock
+	}
+	if err := store.Leave(ctx, &r); err != nil {
+		return errors.Join(err, lock.Unlock())
+	}
+	return lock.Unlock()
+}
+
+// copyLive copies the files while the server works, until what is left is little.
+func (m *move) copyLive(ctx context.Context) error {
+	last := int64(0)
+	for round := range moveRounds {
+		if round == 1 {
+			m.flush(ctx)
+		}
+		before := m.files.Read()
+		if err := m.files.Round(ctx); err != nil {
+			return err
+		}
+		read := m.files.Read() - before
+		if round > 0 && float64(read) > lessWork*float64(last) {
+			break
+		}
+		last = read
+	}
+	// What is not on a disk yet would have to go there during the pause.
+	return sys.SyncFS(m.to.Dir)
+}
+
+// flush has the server write dirty pages out as fast as it can, from now on until none is left, which takes until writes
+// wait: what is dirty at its end costs time. Its answer is how many are left.
+func (m *move) flush(ctx context.Context) {
+	ctx, m.endFlush = context.WithCancel(ctx)
+	m.flushed = make(chan struct{})
+	m.behind.Go(func() {
+		defer close(m.flushed)
+		db, err := dbconn.Open(m.inst.Socket(), m.inst.Supervisor, "")
+		if err == nil {
+			_, err = dbconn.FlushPages(ctx, db, 0, flushPatience, nil)
+			err = errors.Join(err, db.Close())
+		}
+		if err != nil && ctx.Err() == nil {
+			m.log.Warn("cannot write dirty pages out before a move", "error", err)
+		}
+	})
+}
+
+// awaitFlush waits until few pages are dirty, for some time, and reports whether that is so.
+func (m *move) awaitFlush(ctx context.Context) bool {
+	defer m.endFlush()
+	for began := time.Now(); time.Since(began) < heldFlush; {
+		left, _, err := dbconn.DirtyPages(ctx, m.db)
+		if err != nil {
+			m.log.Warn("cannot ask for dirty pages before a move", "error", err)
+			return false
+		}
+		if left <= fewPages {
+			return true
+		}
+		select {
+		case <-m.flushed:
+			return false
+		case <-time.After(flushPoll):
+		}
+	}
+	return false
+}
+
+// handOver ends the server, and starts it where the instance moves to. It is for the goroutine of Run, whose context
+// life is. After an error the server runs where it was, as it did or again, or has ended.
+func (m *move) handOver(ctx, life context.Context) error {
+	held := time.Now()
+	release, err := m.hold(ctx)
+	if err == nil {
+		m.files.Settled()
+		err = m.files.Round(ctx)
+	}
+	if err == nil {
+		err = volume.CheckRoom(m.store.Volume, instance.StartRoom, "instance "+m.inst.Name)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		release()
+		return err
+	}
+	began := time.Now()
+	pausing := make(chan struct{})
+	m.pausing.Store(&pausing)
+	defer close(pausing)
+	defer m.pausing.Store(nil)
+	m.cost.HeldMicros = began.Sub(held).Microseconds()
+	if err := m.end(life); err != nil {
+		return m.goBack(life, err)
+	}
+	// From here on not the request's context: the server has ended.
+	if err := m.files.Last(life); err != nil {
+		return m.goBack(life, err)
+	}
+	if err := m.store.Registry.Put(&m.to.Record); err != nil {
+		return m.goBack(life, err)
+	}
+	if err := m.succeed(life, m.to, m.store, m.lock); err != nil {
+		if m.next.Load() != nil {
+			return err
+		}
+		return m.goBack(life, errors.Join(err, m.store.Registry.Put(&m.inst.Record)))
+	}
+	m.cost.PauseMicros = time.Since(began).Microseconds()
+	if err := m.closeTmpDir(); err != nil {
+		m.log.Warn("cannot give back what temporary files took", "error", err)
+	}
+	if err := sys.Redirect(m.inst.SupervisorLog(), m.to.SupervisorLog()); err != nil {
+		m.log.Warn("the supervisor's log stays where it was", "error", err)
+	}
+	return nil
+}
+
+// hold has the writes of applications wait, and what the server holds be in its files. release takes it back.
+func (m *move) hold(ctx context.Context) (release func(), err error) {
+	undo := func(string) {}
+	release = func() { undo("UNLOCK TABLES") }
+	undo = func(statement string) {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), watchInterval)
+		defer cancel()
+		if _, err := m.db.ExecContext(limited, statement); err != nil {
+			m.log.Warn("cannot take back what was done before a move", "statement", statement, "error", err)
+		}
+	}
+	if _, err := m.db.ExecContext(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d", holdPatience)); err != nil {
+		return release, err
+	}
+	if m.keeper != nil {
+		m.held = m.settleArchive(ctx)
+		if !m.held {
+			return release, fmt.Errorf("its log cannot be archived now: %w", m.keeper.Trouble())
+		}
+	} else if _, err := m.db.ExecContext(ctx, "FLUSH TABLES WITH READ LOCK"); err != nil {
+		m.log.Warn("statements that run keep the server from holding writes before it moves: it is shut down", "error", err)
+	} else {
+		m.held = true
+	}
+	checkpoint := false
+	if setting, low := m.inst.Server.Checkpoint(); setting != "" {
+		var was string
+		if err := m.db.QueryRowContext(ctx, "SELECT @@GLOBAL."+setting).Scan(&was); err == nil {
+			_, err := m.db.ExecContext(ctx, "SET GLOBAL "+setting+" = "+low)
+			checkpoint = err == nil
+			if err != nil {
+				m.log.Warn("cannot have the server write a checkpoint before it moves", "error", err)
+			}
+			release = func() { undo("SET GLOBAL " + setting + " = " + was); undo("UNLOCK TABLES") }
+		}
+	}
+	m.flushLog(ctx)
+	m.clean = m.awaitFlush(ctx) || checkpoint
+	return release, ctx.Err()
+}
+
+// end ends the server, and what goes on beside it.
+func (m *move) end(life context.Context) error {
+	st := m.state
+	st.Phase = instance.Starting
+	if err := m.enter(st); err != nil {
+		return err
+	}
+	m.endBeside()
+	m.beside.Wait()
+	m.closePool()
+	var err error
+	if m.held && m.clean { // no table is open, and a shutdown would write nothing
+		m.proc.Kill()
+	} else {
+		err = m.shutDown(life)
+	}
+	m.closeDB()
+	return errors.Join(err, m.stopArchive(life, 0))
+}
+
+// succeed starts a supervisor of the instance as i says it, under a lock that is held, and has it follow this one. After
+// an error this one is as it was, unless the server has answered there already: then it may have committed, and there
+// is no way back; that server has ended, and the instance is there.
+func (s *Supervisor) succeed(life context.Context, i *instance.Instance, store *instance.Store, lock *sys.FileLock) error {
+	n := newSupervisor(i, store, s.options)
+	n.lock, n.listen, s.listen = lock, s.listen, nil
+	n.distrusted.Store(s.distrusted.Load())
+	err := n.begin(life)
+	if err != nil && !n.answered {
+		if n.proc != nil {
+			n.proc.Kill()
+		}
+		n.closePool()
+		n.closeDB()
+		s.listen = n.listen
+		return errors.Join(err, n.stopArchive(context.WithoutCancel(life), 0), n.closeTmpDir())
+	}
+	n.counters.branches.Store(s.counters.branches.Load())
+	n.counters.marks.Store(s.counters.marks.Load())
+	n.counters.rewinds.Store(s.counters.rewinds.Load())
+	n.counters.bases.Store(s.counters.bases.Load())
+	if err != nil {
+		n.killedFor = err.Error()
+		n.proc.Kill()
+	}
+	s.next.Store(n)
+	return err
+}
+
+// goBack starts the server again where it was.
+func (m *move) goBack(life context.Context, cause error) error {
+	s := m.Supervisor
+	if life.Err() != nil {
+		if !s.serverEnded() {
+			return cause // Stop shuts it down
+		}
+		s.killedFor = "it was told to end while it was moved: its server recovers at its next start"
+		return cause
+	}
+	if !s.serverEnded() {
+		s.proc.Kill()
+	}
+	s.closeDB()
+	if err := s.closeTmpDir(); err != nil {
+		s.log.Warn("cannot give back what temporary files took", "error", err)
+	}
+	if err := s.succeed(life, s.inst, s.store, s.lock); err != nil {
+		s.killedFor = cause.Error()
+		return errors.Join(cause, fmt.Errorf("start it where it was: %w", err))
+	}
+	return fmt.Errorf("%w\nhint: instance %s runs on where it was", cause, s.inst.Name)
+}
