@@ -207,7 +207,7 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "move",
-		Scripts:  []string{"move", "move-durable"},
+		Scripts:  []string{"move", "move-durable", "when-full"},
 		Tests:    []string{"TestMove", "TestKilledMove"},
 		Flavours: []string{"move", "move-durable", "TestMove"},
 	},

@@ -31,6 +31,7 @@ type specFlags struct {
 	set          []string
 	log          string
 	confine      string
+	whenFull     string
 
 	durable, recoverWithin, history string
 	archive                         []string
@@ -61,6 +62,8 @@ func (o *specFlags) addAround(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions([]string{instance.LogOn, instance.LogOff}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.confine, "confine", instance.ConfineOn, "confinement `on|off`: on, the server reaches only its own files and what --set names; off, whatever its account may")
 	_ = cmd.RegisterFlagCompletionFunc("confine", cobra.FixedCompletions([]string{instance.ConfineOn, instance.ConfineOff}, cobra.ShellCompDirectiveNoFileComp))
+	f.StringVar(&o.whenFull, "when-full", instance.WhenFullReadOnly, "what happens when the volume is nearly full, `read-only|stop|move`: the server becomes read-only, is shut down, or moves to the disk and works on")
+	_ = cmd.RegisterFlagCompletionFunc("when-full", cobra.FixedCompletions([]string{instance.WhenFullReadOnly, instance.WhenFullStop, instance.WhenFullMove}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.durable, "durable", "", "archive the binary log on a disk: a commit is answered when it is there; with =`INTERVAL` (1s) at most so much is lost, and commits do not wait; =off stops archiving an instance")
 	f.Lookup("durable").NoOptDefVal = instance.DurableCommit
 	f.StringArrayVar(&o.archive, "archive", nil, "`DIR` of the archive of a durable instance, on a disk (default: below the state directory), or s3://BUCKET/PREFIX, which gets a copy of it; repeatable; s3:off ends copies")
@@ -101,6 +104,13 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	}
 	if err := o.archived(&s); err != nil {
 		return instance.Spec{}, err
+	}
+	switch o.whenFull {
+	case instance.WhenFullReadOnly:
+	case instance.WhenFullStop, instance.WhenFullMove:
+		s.WhenFull = o.whenFull
+	default:
+		return instance.Spec{}, usageError{fmt.Errorf("use --when-full %s: it is read-only, stop or move\nhint: --when-full move goes on, on the disk", sayable(o.whenFull))}
 	}
 	switch o.confine {
 	case instance.ConfineOn:

@@ -132,6 +132,9 @@ func (a *app) printStatus(l engine.InstanceListing) {
 	}
 	line("name", "%s", l.Name)
 	line("state", "%s since %s", l.Phase, l.Since.Local().Format(timeFormat))
+	if l.Moved != "" {
+		line("moved", "%s", indent(l.Moved, 11))
+	}
 	if l.Reason != "" {
 		line("reason", "%s", indent(l.Reason, 11))
 	}

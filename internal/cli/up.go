@@ -30,7 +30,7 @@ differ from those it was made with are an error, unless --fresh makes it again, 
 loses its data and its marks. Data in RAM lives until ` + "`ramaria rm`" + ` or a reboot, and
 that of a durable instance outlives both.
 
---recover-within and --history can be changed at any time, and --durable while the
+--when-full, --recover-within and --history can be changed at any time, and --durable while the
 instance does not run: its data stays. --durable=off leaves its archive where it is.`,
 		Example: `  ramaria up
   ramaria up shop --from shop.sql.gz

@@ -16,16 +16,18 @@ import (
 // InstanceListing describes one instance; see docs/json.md, ls and status. Fields are added,
 // never changed.
 type InstanceListing struct {
-	Name     string         `json:"name"`
-	Phase    instance.Phase `json:"phase"`
-	Since    time.Time      `json:"since"`
-	Reason   string         `json:"reason,omitempty"`
-	Warnings []string       `json:"warnings,omitempty"`
-	Notices  []string       `json:"notices,omitempty"`
-	Server   string         `json:"server,omitempty"`
-	Volume   string         `json:"volume"`
-	Dir      string         `json:"dir"`
-	DataDir  string         `json:"datadir"`
+	Name   string         `json:"name"`
+	Phase  instance.Phase `json:"phase"`
+	Since  time.Time      `json:"since"`
+	Reason string         `json:"reason,omitempty"`
+	// Moved says when and why it was moved to another volume unasked.
+	Moved    string   `json:"moved,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Notices  []string `json:"notices,omitempty"`
+	Server   string   `json:"server,omitempty"`
+	Volume   string   `json:"volume"`
+	Dir      string   `json:"dir"`
+	DataDir  string   `json:"datadir"`
 	// Size is the size of its files, in bytes. Blocks that it shares with its image, its parent
 	// or its marks count in each of them; see volume ls for what is really taken.
 	Size int64 `json:"size"`
@@ -132,7 +134,7 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 		return InstanceListing{}, err
 	}
 	l := InstanceListing{
-		Name: r.Name, Phase: state.Phase, Since: state.Since, Reason: state.Reason, Volume: r.Volume, Dir: r.Dir, DataDir: r.DataDir(),
+		Name: r.Name, Phase: state.Phase, Since: state.Since, Reason: state.Reason, Moved: state.Moved, Volume: r.Volume, Dir: r.Dir, DataDir: r.DataDir(),
 		Created: r.Created, Passing: r.Passing,
 	}
 	if state.Phase == instance.Gone {

@@ -79,6 +79,7 @@ func fields(s instance.Spec) []field {
 		{"confine", cmp.Or(s.Confine, instance.ConfineOn), func(to *instance.Spec) { to.Confine = s.Confine }},
 		{"set", strings.Join(set, " "), func(to *instance.Spec) { to.Set = s.Set }},
 		{"log", s.LogUse(), func(to *instance.Spec) { to.Log = s.Log }},
+		{"when-full", cmp.Or(s.WhenFull, instance.WhenFullReadOnly), func(to *instance.Spec) { to.WhenFull = s.WhenFull }},
 		{"durable", instance.FormatTimeText(cmp.Or(s.Durable, instance.DurableOff)), func(to *instance.Spec) { to.Durable = s.Durable }},
 		{"archive", strings.Join(s.Archive, " "), func(to *instance.Spec) { to.Archive = s.Archive }},
 		{"recover-within", instance.FormatTimeText(s.RecoverWithin), func(to *instance.Spec) { to.RecoverWithin = s.RecoverWithin }},

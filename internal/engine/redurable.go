@@ -13,10 +13,10 @@ import (
 	"github.com/ramaria-db/ramaria/internal/pool"
 )
 
-// policies are the fields of a spec that say what an archive is kept for, and durability all that are about
-// durable instances.
+// policies are the fields of a spec that supervisors read again, and durability those with all that are about durable
+// instances.
 var (
-	policies   = []string{"recover-within", "history"}
+	policies   = []string{"recover-within", "history", "when-full"}
 	durability = append([]string{"durable", "archive"}, policies...)
 )
 

@@ -65,6 +65,9 @@ func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Insta
 		_ = s.Run(watched)
 		if s.Ended() {
 			e.note("ramaria: the server of this run has ended; its log is gone with it")
+			if why := s.Reason(); why != "" {
+				e.note("instance %s was %s", name, why)
+			}
 		}
 	}()
 	defer func() { stop(); <-watching }()

@@ -57,6 +57,9 @@ type Spec struct {
 	Archive       []string `json:"archive,omitempty"`
 	RecoverWithin string   `json:"recover_within,omitempty"`
 	History       string   `json:"history,omitempty"`
+	// WhenFull is what is done when the volume is nearly full: WhenFullStop, WhenFullMove, or "" for making the server
+	// read-only.
+	WhenFull string `json:"when_full,omitempty"`
 	// Restored says what of an archive the instance was made of; nil if it was made otherwise.
 	Restored *Restored `json:"restored,omitempty"`
 }
@@ -145,6 +148,13 @@ type Durable struct {
 	// Boot is the id of the machine's start in which its server ran last, "" if it never ran.
 	Boot string `json:"boot,omitempty"`
 }
+
+// Values of --when-full. A Spec has "" for the first.
+const (
+	WhenFullReadOnly = "read-only"
+	WhenFullStop     = "stop"
+	WhenFullMove     = "move"
+)
 
 // Values of --log.
 const (

@@ -40,6 +40,8 @@ type State struct {
 	Since time.Time `json:"since"`
 	// Reason says why a server ended or did not start.
 	Reason string `json:"reason,omitempty"`
+	// Moved says when and why the supervisor moved the instance unasked, "" if it did not.
+	Moved string `json:"moved,omitempty"`
 	// Confined says that the server reaches nothing but its own files.
 	Confined bool `json:"confined,omitempty"`
 	// Warnings are what the watch has to say at present: room, memory.

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -66,6 +67,7 @@ type brake struct {
 	pid int
 	// pause is for how long the next look can wait.
 	pause time.Duration
+	guard guard
 }
 
 // brakes reports whether a volume needs one: servers on disk are left as they are everywhere.
@@ -110,6 +112,10 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 	if pid := b.proc.PID(); pid != b.pid {
 		b.on, b.held, b.asking, b.pid = false, false, nil, pid
 	}
+	guarded, stopped := b.guard.look(ctx, u)
+	if stopped {
+		return "", nil
+	}
 	room := brakeRoom(b.volume, u)
 	switch {
 	case u.Free < room/lastShare && b.volume.Kind() == volume.Ramfs:
@@ -146,7 +152,10 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 		}
 		warning = fmt.Sprintf("volume %s is nearly full: %s; %s\nhint: %s", b.volume.Kind(), numbers, state, moreRoom(b.volume, u))
 	}
-	return warning, err
+	if guarded != "" && warning != "" {
+		warning = guarded + "; " + warning
+	}
+	return cmp.Or(warning, guarded), err
 }
 
 // ask makes the server read-only, which happens once no transaction writes: see

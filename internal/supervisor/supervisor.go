@@ -115,6 +115,8 @@ type Supervisor struct {
 	oom, oomBefore host.OOM
 	// answered says that a server of this supervisor has answered: it may have committed.
 	answered bool
+	// stoppedFor is why this supervisor shut its server down unasked, "" if it did not.
+	stoppedFor string
 	// killedFor is why this supervisor killed its server, "" if it did not.
 	killedFor string
 }
@@ -299,7 +301,7 @@ func (s *Supervisor) look(ctx context.Context) {
 	w.resumeGrowth(time.Now())
 	timer := time.NewTimer(watchInterval)
 	defer timer.Stop()
-	b, braking := &brake{Supervisor: s}, time.NewTimer(brakeInterval)
+	b, braking := &brake{Supervisor: s, guard: guard{Supervisor: s}}, time.NewTimer(brakeInterval)
 	if !brakes(s.volume) {
 		braking.Stop()
 	}
@@ -349,18 +351,8 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 		return s.ended(ctx)
 	default:
 	}
-	if err := s.enter(instance.State{Phase: instance.Stopping, SupervisorPID: os.Getpid(), ServerPID: s.proc.PID()}); err != nil {
-		s.log.Error("cannot write state", "error", err)
-	}
-	s.closePool()
-	if s.keeper != nil && !s.settleArchive(ctx) {
-		// A server that shuts down answers the commits that wait, and these are not on disk.
-		s.killedFor = "the log could not be archived when it was to stop: its server was killed, and recovers at its next start"
-		s.log.Warn(s.killedFor)
-		s.proc.Kill()
-		return s.ended(ctx)
-	}
-	return errors.Join(s.shutDown(ctx), s.ended(ctx))
+	err := s.endServer(ctx)
+	return errors.Join(err, s.ended(ctx))
 }
 
 // Kill ends the server at once, for an instance that goes with it. Its archive stays: buckets get what that has,
@@ -377,12 +369,15 @@ func (s *Supervisor) Kill() error {
 	return errors.Join(s.stopArchive(context.Background(), patience), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
 }
 
+// Reason says after the end why the server was shut down unasked, "" if it was not.
+func (s *Supervisor) Reason() string { return s.last().stoppedFor }
+
 // Lacks says after the end what the buckets lack.
 func (s *Supervisor) Lacks() []string { return s.last().lacks }
 
 // ended notes how the server ended and lets go of the instance. Uploads are waited for, for a time, until ctx ends.
 func (s *Supervisor) ended(ctx context.Context) error {
-	st := instance.State{Phase: instance.Stopped}
+	st := instance.State{Phase: instance.Stopped, Reason: s.stoppedFor}
 	if err := s.proc.Exit(); err != nil {
 		st.Phase = instance.Crashed
 		st.Reason = s.crashReason(err)
