@@ -35,7 +35,7 @@ func wheatMounts() wheatfs.Mounts { return wheatfs.Mounts{Dir: wheatfs.MountsDir
 
 // KeepWheat mounts a wheatfs, calls ready, and keeps it until it is unmounted. When ctx ends it unmounts it.
 func (e *Engine) KeepWheat(ctx context.Context, r WheatRequest, ready func(wheatfs.Mounted)) error {
-	o := wheatfs.Options{RAM: r.RAM, Size: r.Size, Disk: r.Disk, Programs: true, UID: r.UID, GID: r.GID, Mode: 0o700, Argv: wheatDaemonArgv()}
+	o := wheatfs.Options{RAM: r.RAM, Size: r.Size, Disk: r.Disk, Programs: true, UID: r.UID, GID: r.GID, Mode: 0o700, Argv: wheatfs.DaemonArgv(supervisor.Self())}
 	if err := wheatfs.Check(); err != nil {
 		return err
 	}
@@ -70,9 +70,6 @@ func (e *Engine) KeepWheat(ctx context.Context, r WheatRequest, ready func(wheat
 		e.note("ramaria: %s; it is gone with its last user", wheatBusy(place, err))
 	})
 }
-
-// wheatDaemonArgv starts wheatfs.Serve.
-func wheatDaemonArgv() []string { return []string{supervisor.Self(), "wheatfs", "serve"} }
 
 // wheatBusy says who uses the file system at a place, where err is that it is in use.
 func wheatBusy(place string, err error) error {

@@ -136,7 +136,7 @@ func (s *Supervisor) newWheat(ctx context.Context, scratch *server.Scratch, ram 
 		ram = max(min(free/wheatShare, scratch.Size), leastScratch)
 	}
 	fs, err := wheatfs.Start(ctx, wheatfs.Options{
-		RAM: ram, Disk: s.spill, UID: account.UID, GID: account.GID, Mode: 0o700, Argv: []string{Self(), "wheatfs", "serve"},
+		RAM: ram, Disk: s.spill, UID: account.UID, GID: account.GID, Mode: 0o700, Argv: wheatfs.DaemonArgv(Self()),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("use --tmpdir wheatfs: %w", err)

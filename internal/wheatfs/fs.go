@@ -34,11 +34,14 @@ type Options struct {
 	// UID, GID and Mode are those of its top directory.
 	UID, GID int
 	Mode     os.FileMode
-	// Argv starts the daemon: a program that calls Serve with its standard input and output.
+	// Argv starts the daemon: a program that calls Serve with its standard input and output, as DaemonArgv has it.
 	Argv []string
 	// Log is where the daemon writes what goes wrong.
 	Log *os.File
 }
+
+// DaemonArgv starts the daemon by a program that is ramaria.
+func DaemonArgv(ramaria string) []string { return []string{ramaria, "wheatfs", "serve"} }
 
 const (
 	// leastSize is the smallest file system that is worth its structures, in bytes.
