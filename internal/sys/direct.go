@@ -34,3 +34,9 @@ func ReadDirect(f *os.File, b []byte, at, want int64) error {
 	}
 	return nil
 }
+
+// IsDirect reports whether Direct could do that.
+func IsDirect(f *os.File) bool {
+	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	return err == nil && flags&unix.O_DIRECT != 0
+}

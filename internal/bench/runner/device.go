@@ -69,6 +69,9 @@ func numberOf(h host.Host, path string) string {
 // Exists tells it from none.
 func (d Device) Exists() bool { return d.number != "" }
 
+// Number is "254:0", "" of none.
+func (d Device) Number() string { return d.number }
+
 // written is how many bytes were written to the device since the machine started, by
 // everybody; 0 where there is no device.
 func (d Device) written() (int64, error) {

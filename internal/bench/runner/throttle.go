@@ -20,22 +20,25 @@ import (
 // does not start in the time that it has.
 const MinRate = 20
 
-// Throttle is a control group whose members get so many I/O operations a second of one
-// device, each way. It shows what a slower disk would do to a server, not what a certain
+// Throttle holds processes back. That of NewThrottle is a control group whose members get so many I/O
+// operations a second of one device, each way. It shows what a slower disk would do to a server, not what a certain
 // disk is like: there is no seek time and no queue. What it holds back is what a member
 // waits for: reads, direct writes, and the pages that fsync writes out. What escapes it are
 // writes that are only left in the page cache, which the kernel writes by itself later (with
 // version 1 of control groups; version 2 counts them where the file system can tell whose
 // they are), and the commits of the file system's own journal.
 type Throttle struct {
-	dir string
+	dir string // "" for none
+	// lifts are files that end a limit without a group, and what is written to them.
+	lifts map[string]string
 }
 
 // controlGroup is a place where groups with limits can be made, by version 1 or 2 of the
 // kernel's control groups.
 type controlGroup struct {
-	root   string
-	limits map[string]string // the files of a group and what is written to them
+	root        string
+	controllers []string          // of version 2
+	limits      map[string]string // the files of a group and what is written to them
 }
 
 // controlGroups are those by which a device can be held to a rate.
@@ -44,8 +47,8 @@ type controlGroup struct {
 func controlGroups(h host.Host, number string, rate int) []controlGroup {
 	one := fmt.Sprintf("%s %d", number, rate)
 	return []controlGroup{
-		{rooted(h, "/sys/fs/cgroup"), map[string]string{"io.max": fmt.Sprintf("%s riops=%d wiops=%d", number, rate, rate)}},
-		{rooted(h, "/sys/fs/cgroup/blkio"), map[string]string{"blkio.throttle.read_iops_device": one, "blkio.throttle.write_iops_device": one}},
+		{rooted(h, "/sys/fs/cgroup"), []string{"io"}, map[string]string{"io.max": fmt.Sprintf("%s riops=%d wiops=%d", number, rate, rate)}},
+		{rooted(h, "/sys/fs/cgroup/blkio"), nil, map[string]string{"blkio.throttle.read_iops_device": one, "blkio.throttle.write_iops_device": one}},
 	}
 }
 
@@ -60,19 +63,27 @@ func NewThrottle(h host.Host, path string, rate int) (*Throttle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: find the disk of device %s: %w", ErrUnavailable, d.number, err)
 	}
-	name := throttlePrefix(os.Getpid()) + strconv.FormatInt(time.Now().UnixNano(), 10)
-	for _, g := range controlGroups(h, number, rate) {
+	t, err := newThrottle("I/O", controlGroups(h, number, rate))
+	if err != nil {
+		return nil, fmt.Errorf("hold back device %s: %w", number, err)
+	}
+	return t, nil
+}
+
+// newThrottle makes the first group that can be had, which limits what it is for.
+func newThrottle(what string, of []controlGroup) (*Throttle, error) {
+	for _, g := range of {
 		// Below /sys/fs/cgroup of version 1 there are only the controllers.
 		if _, err := os.Stat(filepath.Join(g.root, "cgroup.procs")); err != nil {
 			continue
 		}
-		t := &Throttle{filepath.Join(g.root, name)}
+		t := &Throttle{dir: filepath.Join(g.root, throttlePrefix(os.Getpid())+strconv.FormatInt(time.Now().UnixNano(), 10))}
 		if err := t.make(g); err != nil {
-			return nil, fmt.Errorf("%w: hold back device %s: %w", ErrUnavailable, number, errors.Join(err, t.Remove()))
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(err, t.Remove()))
 		}
 		return t, nil
 	}
-	return nil, fmt.Errorf("%w: hold back device %s: there are no control groups that limit I/O\nhint: mount the blkio controller, or run it outside of the container", ErrUnavailable, number)
+	return nil, fmt.Errorf("%w: there are no control groups that limit %s\nhint: mount their controller, or run it outside of the container", ErrUnavailable, what)
 }
 
 // throttlePrefix begins the names of the groups of a process.
@@ -85,8 +96,12 @@ func (t *Throttle) make(g controlGroup) error {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case !slices.Contains(strings.Fields(string(handed)), "io"):
-		return fmt.Errorf("%s does not hand the io controller down\nhint: as root, echo +io > %s/cgroup.subtree_control", g.root, g.root)
+	default:
+		for _, c := range g.controllers {
+			if !slices.Contains(strings.Fields(string(handed)), c) {
+				return fmt.Errorf("%s does not hand the %s controller down\nhint: as root, echo +%[2]s > %[1]s/cgroup.subtree_control", g.root, c)
+			}
+		}
 	}
 	if err := os.Mkdir(t.dir, 0o755); err != nil {
 		return fmt.Errorf("%w\nhint: control groups are made by root", err)
@@ -101,13 +116,21 @@ func (t *Throttle) make(g controlGroup) error {
 
 // Add puts a process under it, with the threads that it has. A nil Throttle holds nothing back.
 func (t *Throttle) Add(pid int) error {
-	if t == nil {
+	if t.Procs() == "" {
 		return nil
 	}
-	if err := os.WriteFile(filepath.Join(t.dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644); err != nil {
+	if err := os.WriteFile(t.Procs(), []byte(strconv.Itoa(pid)), 0o644); err != nil {
 		return fmt.Errorf("hold back process %d: %w", pid, err)
 	}
 	return nil
+}
+
+// Procs is the file that a process joins by writing its number to it, "" where there is none to join.
+func (t *Throttle) Procs() string {
+	if t == nil || t.dir == "" {
+		return ""
+	}
+	return filepath.Join(t.dir, "cgroup.procs")
 }
 
 // throttleGone is how long the kernel may take to see that a member has ended.
@@ -117,6 +140,15 @@ const throttleGone = 5 * time.Second
 // more than once.
 func (t *Throttle) Remove() error {
 	if t == nil {
+		return nil
+	}
+	for file, text := range t.lifts {
+		if err := os.WriteFile(file, []byte(text), 0); err != nil {
+			return fmt.Errorf("end holding a device back: %w", err)
+		}
+		delete(t.lifts, file)
+	}
+	if t.dir == "" {
 		return nil
 	}
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -133,7 +165,7 @@ func (t *Throttle) Remove() error {
 // Throttles are the directories of all throttles of a process, which may be gone.
 func Throttles(h host.Host, pid int) ([]string, error) {
 	var list []string
-	for _, g := range controlGroups(h, "", 0) {
+	for _, g := range append(controlGroups(h, "", 0), memoryGroups(h, 0, 0)[1:]...) {
 		dirs, err := sys.Glob(g.root, throttlePrefix(pid)+"*")
 		if err != nil {
 			return nil, err
@@ -157,7 +189,7 @@ func RemoveThrottles(h host.Host, pid int) error {
 		return err
 	}
 	for _, dir := range dirs {
-		if err := (&Throttle{dir}).Remove(); err != nil {
+		if err := (&Throttle{dir: dir}).Remove(); err != nil {
 			return err
 		}
 	}
