@@ -133,8 +133,8 @@ func (l *Lab) removeLeft(ctx context.Context) error {
 	return l.lock.UnlockRemove()
 }
 
-// unmount takes away what is mounted in the lab itself. The volumes of its home are another
-// thing.
+// unmount takes away what is mounted in the lab itself, and what is swapped to there. The volumes of its
+// home are another thing.
 func (l *Lab) unmount() error {
 	dirs, err := l.HomeDirs()
 	if err != nil {
@@ -146,8 +146,17 @@ func (l *Lab) unmount() error {
 			return err
 		}
 		for _, e := range entries {
-			m := SyncMount{dir: filepath.Join(parent, e.Name())}
-			if mounted, err := sys.Mounted(m.dir); err != nil || !mounted {
+			path := filepath.Join(parent, e.Name())
+			if filepath.Ext(path) == swapSuffix {
+				if err := sys.SwapOff(path); err != nil {
+					return err
+				}
+			}
+			m := ImageMount{Dir: path, host: l.Host}
+			if err := m.lift(); err != nil {
+				return err
+			}
+			if mounted, err := sys.Mounted(m.Dir); err != nil || !mounted {
 				continue // what cannot be asked cannot be removed either, which tells
 			}
 			if err := m.unmount(); err != nil {

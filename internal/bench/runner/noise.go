@@ -101,5 +101,5 @@ func (u Unit) change(a, b float64) float64 {
 
 // hasBetter tells units in which more, or less, is better.
 func (u Unit) hasBetter() bool {
-	return u == Seconds || u == PerSecond || u == Bytes
+	return u == Seconds || u == PerSecond || u == Bytes || u == BytesPerSecond
 }

@@ -14,12 +14,14 @@ const (
 	Seconds   Unit = "s"
 	PerSecond Unit = "1/s"
 	Bytes     Unit = "B"
+	// BytesPerSecond is a rate.
+	BytesPerSecond Unit = "B/s"
 	// Count is a plain number; it is told, and never better or worse.
 	Count Unit = "n"
 )
 
 // MoreIsBetter tells rates from costs.
-func (u Unit) MoreIsBetter() bool { return u == PerSecond }
+func (u Unit) MoreIsBetter() bool { return u == PerSecond || u == BytesPerSecond }
 
 // Ratio says how many times better v is than base: above 1 is better, whatever
 // the unit. It is NaN when one of them is not above zero.
@@ -39,10 +41,11 @@ type prefix struct {
 }
 
 var prefixes = map[Unit][]prefix{
-	Seconds:   {{1, " s"}, {1e-3, " ms"}, {1e-6, " µs"}, {1e-9, " ns"}},
-	PerSecond: {{1e6, " M/s"}, {1e3, " k/s"}, {1, " /s"}},
-	Bytes:     {{1e9, " GB"}, {1e6, " MB"}, {1e3, " kB"}, {1, " B"}},
-	Count:     {{1e6, " M"}, {1e3, " k"}, {1, ""}},
+	Seconds:        {{1, " s"}, {1e-3, " ms"}, {1e-6, " µs"}, {1e-9, " ns"}},
+	PerSecond:      {{1e6, " M/s"}, {1e3, " k/s"}, {1, " /s"}},
+	Bytes:          {{1e9, " GB"}, {1e6, " MB"}, {1e3, " kB"}, {1, " B"}},
+	BytesPerSecond: {{1e9, " GB/s"}, {1e6, " MB/s"}, {1e3, " kB/s"}, {1, " B/s"}},
+	Count:          {{1e6, " M"}, {1e3, " k"}, {1, ""}},
 }
 
 // Format shows a value with three significant digits and the largest unit in
@@ -62,7 +65,7 @@ func (u Unit) Format(v float64) string {
 		}
 	}
 	smallest := list[len(list)-1]
-	if u == PerSecond || v == 0 {
+	if u.MoreIsBetter() || v == 0 {
 		return digits(v) + smallest.name
 	}
 	return digits(v/smallest.from) + smallest.name

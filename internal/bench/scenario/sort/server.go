@@ -27,7 +27,9 @@ type sortPlace struct {
 	sorting *sorting
 	where   string // "tmpdir on disk"
 	name    string
-	synced  bool
+	tier    tier // what temporary files lie in, if that is made for it
+	scratch *lab.Scratch
+	spilled float64 // most of the last round, NaN where it is not known
 
 	begun   bool
 	err     error
@@ -50,28 +52,30 @@ func (o *sorting) newPlaces() []*sortPlace {
 	if cache := o.lab.Server.Family().Stock.Temporary.Cache; cache != "" {
 		set[cache] = smallCache
 	}
-	add := func(s lab.Place, where, says string, synced bool) {
+	add := func(s lab.Place, where, says string, in tier) {
 		s = s.With(set)
 		s.About = says
-		list = append(list, &sortPlace{Place: s, sorting: o, where: where, synced: synced, name: fmt.Sprintf("sort-%d", len(list)+1)})
+		list = append(list, &sortPlace{Place: s, sorting: o, where: where, tier: in, name: fmt.Sprintf("sort-%d", len(list)+1)})
 	}
 	var same *sortPlace
 	const stock = "stock settings, data directory in shared memory, "
 	for _, s := range o.lab.Places(context.Background(), lab.PlaceDisk, lab.PlaceRAMByHand, lab.PlaceRamaria) {
 		switch {
 		case s.Ramaria:
-			add(s, s.Row, s.About+", tmpdir as it comes: on xfs a tmpfs of the server's own", false)
+			add(s, s.Row, s.About+", tmpdir as it comes: on xfs a tmpfs of the server's own", tier{})
 		case s.InRAM():
-			add(s, "tmpdir in /dev/shm", stock+"and tmpdir", false)
+			add(s, "tmpdir in /dev/shm", stock+"and tmpdir", tier{})
 		case s.Rate > 0:
-			add(s, fmt.Sprintf("tmpdir on disk EMULATED %d io/s", s.Rate), stock+fmt.Sprintf("tmpdir on disk, held to %d operations a second", s.Rate), false)
+			add(s, fmt.Sprintf("tmpdir on disk EMULATED %d io/s", s.Rate), stock+fmt.Sprintf("tmpdir on disk, held to %d operations a second", s.Rate), tier{})
 		case s.Name == lab.PlaceRelaxed:
 			// The last: the others are compared with the first, and it has no figures.
 			same = &sortPlace{Place: s, sorting: o, where: "tmpdir on relaxed disk", begun: true,
 				err: lab.NotApplicableError("when commits reach the disk is nothing to temporary files: --place disk is the same place")}
 		default:
-			add(s, "tmpdir on disk", stock+"tmpdir on disk", false)
-			add(s, "tmpdir on disk, mounted sync", stock+"tmpdir in an XFS in a file on disk, by a loop device, mounted with -o sync", true)
+			add(s, "tmpdir on disk", stock+"tmpdir on disk", tier{})
+			for _, t := range o.tiers() {
+				add(s, t.where, stock+"tmpdir in "+t.says, t)
+			}
 		}
 	}
 	if same != nil {
@@ -111,6 +115,17 @@ func (p *sortPlace) begin(ctx context.Context) error {
 	if err := p.fill(ctx); err != nil {
 		return err
 	}
+	if s := p.scratch; s != nil { // its data is where it was
+		if err := errors.Join(s.Throttle.Add(p.pid), s.Memory.Add(p.pid)); err != nil {
+			return err
+		}
+	}
+	return p.connect(ctx)
+}
+
+// connect opens the sessions, in the place of those that there are.
+func (p *sortPlace) connect(ctx context.Context) error {
+	p.disconnect()
 	for range sortThreads {
 		conn, err := p.session(ctx)
 		if err != nil {
@@ -120,6 +135,13 @@ func (p *sortPlace) begin(ctx context.Context) error {
 	}
 	p.answers = make([]answer, len(p.conns))
 	return nil
+}
+
+func (p *sortPlace) disconnect() {
+	for _, conn := range p.conns {
+		conn.Close()
+	}
+	p.conns = nil
 }
 
 // up starts an instance of ramaria's.
@@ -155,8 +177,12 @@ func (p *sortPlace) startStock(ctx context.Context) (e dbconn.Endpoint, err erro
 		}
 	}
 	p.ends = append(p.ends, func(context.Context) error { return errors.Join(s.Remove(), s.Throttle.Remove()) })
-	p.lies = l.DescribeStorage(s.Tmp, p.InRAM())
-	if p.fsyncs, err = l.MeasureFsync(ctx, s.Throttle, s.Tmp); err != nil {
+	p.lies = l.DescribeStorage(s.Tmp, p.InRAM() || p.scratch != nil)
+	throttle := s.Throttle
+	if p.scratch != nil {
+		throttle = p.scratch.Throttle
+	}
+	if p.fsyncs, err = l.MeasureFsync(ctx, throttle, s.Tmp); err != nil {
 		return e, err
 	}
 	if err := s.Initialise(ctx); err != nil {
@@ -176,12 +202,11 @@ func (p *sortPlace) makeTmp(ctx context.Context) (string, error) {
 	if !p.InRAM() {
 		p.device, p.on = runner.DeviceOf(l.Host, parent), parent // below the loop device, if there is one
 	}
-	if p.synced {
-		m, err := l.MountSync(ctx, dir, p.sorting.imageBytes())
-		if err != nil {
+	if p.tier.make != nil {
+		if p.scratch, err = p.tier.make(ctx, dir); err != nil {
 			return "", err
 		}
-		p.ends = append(p.ends, func(context.Context) error { return m.Remove() })
+		p.ends = append(p.ends, func(context.Context) error { return p.scratch.Close() })
 		dir = filepath.Join(dir, "tmp")
 	} else {
 		p.ends = append(p.ends, func(context.Context) error { return os.RemoveAll(dir) })
@@ -196,10 +221,7 @@ func (o *sorting) imageBytes() int64 { return 512<<20 + 2*o.temporaryBytes() }
 // once.
 func (p *sortPlace) close(ctx context.Context) error {
 	var errs []error
-	for _, conn := range p.conns {
-		conn.Close()
-	}
-	p.conns = nil
+	p.disconnect()
 	for len(p.ends) > 0 {
 		last := len(p.ends) - 1
 		errs = append(errs, p.ends[last](ctx))

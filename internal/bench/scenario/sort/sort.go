@@ -1,7 +1,9 @@
 package sort
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -63,6 +65,7 @@ const (
 	diskTables = "Created_tmp_disk_tables"
 	sortMerges = "Sort_merge_passes"
 	coresBusy  = "cores busy"
+	spilled    = "spilled to the disk" // of what a row has in RAM first: the most at once
 )
 
 // sorting is the scenario while it is made and concluded.
@@ -105,20 +108,23 @@ func (o *sorting) scenario() runner.Scenario {
 	s := runner.Scenario{
 		Name: "sort", Rounds: 5, Unit: runner.PerSecond, Settings: settings,
 		Title:  fmt.Sprintf("rows a second ordered, or grouped, by a text, %d threads, by the place of temporary files", sortThreads),
-		Beside: []runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: lab.ServerCPU, Unit: runner.Seconds}, {Name: coresBusy, Unit: runner.Count}, {Name: sortMerges, Unit: runner.Count}, {Name: diskTables, Unit: runner.Count}},
+		Beside: []runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: spilled, Unit: runner.Bytes}, {Name: lab.ServerCPU, Unit: runner.Seconds}, {Name: coresBusy, Unit: runner.Count}, {Name: sortMerges, Unit: runner.Count}, {Name: diskTables, Unit: runner.Count}},
 	}
 	s.Beside = append(s.Beside, lab.FsyncBeside()...)
 	s.Conclusion = l.IfDisk(slices.ContainsFunc(o.places, func(p *sortPlace) bool { return !p.InRAM() }), o.conclusion)
 	for _, q := range sortQueries {
 		for _, p := range o.places {
 			s.Cases = append(s.Cases, runner.Case{
-				Name: q.name + ", " + p.where, Base: q.name + ", " + o.places[0].where, Settings: p.About,
+				Name: q.name + ", " + p.where, Base: q.name + ", " + cmp.Or(p.tier.base, o.places[0].where), Settings: p.About, Ours: p.tier.ours,
 				Command: l.RepeatCommand("sort", p.Place), Found: func() string { return p.lies },
 				Prepare: func(ctx context.Context) error {
 					if err := p.prepare(ctx); err != nil {
 						return err
 					}
-					return p.patience(q)
+					if err := p.patience(q); err != nil {
+						return err
+					}
+					return p.tryOut(ctx, q)
 				},
 				Round:   func(ctx context.Context) (runner.Sample, error) { return p.round(ctx, q) },
 				Check:   func(context.Context) error { return p.check(q) },
@@ -152,7 +158,8 @@ func (o *sorting) need() (r lab.Need) {
 			data = p.Place
 		}
 		r.AddServer(o.lab, data, o.lab.FreshBytes()+2*o.bytes())
-		if p.synced {
+		if p.tier.make != nil {
+			r.Memory += p.tier.ram
 			r.Disk += o.imageBytes()
 		} else {
 			r.AddServer(o.lab, p.Place, o.temporaryBytes())
@@ -166,13 +173,29 @@ const longestRound = time.Minute
 
 // patience returns ErrUnavailable where every write waits for a device that is too slow.
 func (p *sortPlace) patience(q sortQuery) error {
-	if !p.synced || len(p.fsyncs) == 0 {
+	if !p.tier.synced || len(p.fsyncs) == 0 {
 		return nil
 	}
 	fsync := runner.Summarise(runner.Seconds, p.fsyncs).Median
 	round := time.Duration(q.writes * float64(sortThreads*p.sorting.asked(q)) * fsync * float64(time.Second))
 	if round > longestRound {
 		return fmt.Errorf("%w in time: an fsync takes %s there, and a round about %s; --scale 0.1 takes less", runner.ErrUnavailable, runner.Seconds.Format(fsync), round.Round(time.Second))
+	}
+	return nil
+}
+
+// tryOut returns an error that leaves the row without figures where the query fails in a place that
+// promises less than a disk does.
+func (p *sortPlace) tryOut(ctx context.Context, q sortQuery) error {
+	if !p.tier.mayFail {
+		return nil
+	}
+	if _, err := p.round(ctx, q); err != nil {
+		// A server may end a connection that had no room.
+		if again := p.connect(ctx); ctx.Err() != nil || again != nil {
+			return errors.Join(err, again)
+		}
+		return lab.NotApplicableError("it fails: " + err.Error())
 	}
 	return nil
 }
@@ -197,7 +220,7 @@ func (p *sortPlace) round(ctx context.Context, q sortQuery) (runner.Sample, erro
 		}
 	}
 	var took time.Duration
-	written, err := p.device.Count(func() error {
+	written, err := p.count(func() error {
 		began := time.Now()
 		g, ctx := errgroup.WithContext(ctx)
 		for i, conn := range p.conns {
@@ -228,9 +251,24 @@ func (p *sortPlace) round(ctx context.Context, q sortQuery) (runner.Sample, erro
 			sortMerges: p.moved[sortMerges], diskTables: p.moved[diskTables],
 		},
 	}
+	if !math.IsNaN(p.spilled) {
+		sample.Beside[spilled] = p.spilled
+	}
 	lab.AddWritten(sample.Beside, runner.Written, written, p.InRAM(), p.device)
 	lab.AddFsync(sample.Beside, p.fsyncs)
 	return sample, nil
+}
+
+// count calls work, which is a round, and returns what was written to the device meanwhile.
+func (p *sortPlace) count(work func() error) (written int64, err error) {
+	err = p.scratch.Use(func() (err error) {
+		p.spilled, err = p.scratch.MostSpilled(func() (err error) {
+			written, err = p.device.Count(work)
+			return err
+		})
+		return err
+	})
+	return written, err
 }
 
 // check compares the answers of the last round with what was put in, and makes sure that it
@@ -277,6 +315,9 @@ func (o *sorting) conclusion(r *runner.Result) string {
 		if s := o.queryConclusion(r, q, rows); s != "" {
 			parts = append(parts, q.name+": "+s)
 		}
+		if s := o.tierConclusion(r, rows); s != "" {
+			parts = append(parts, "With what is made for it: "+s)
+		}
 	}
 	if parts == nil {
 		return ""
@@ -293,7 +334,7 @@ func (o *sorting) queryConclusion(r *runner.Result, q sortQuery, rows []runner.R
 	inRAM, gained := false, false
 	for i := range rows[1:] {
 		p, row := o.places[i+1], &rows[i+1]
-		if math.IsNaN(row.Ratio) {
+		if math.IsNaN(row.Ratio) || p.tier.make != nil && !p.tier.synced {
 			continue
 		}
 		said = append(said, fmt.Sprintf("%s %.2f times the rows, %.0f %% busy", p.where, row.Ratio, 100*o.busy(q, row)))

@@ -1,0 +1,116 @@
+package sort
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
+)
+
+const (
+	// ramPart is the part of what a sort writes that rows have in RAM which spill, one in so many.
+	ramPart = 4
+	// swapSpare is what a server takes of its memory for other things than files, in bytes.
+	swapSpare = 16 << 20
+)
+
+// tier is what temporary files lie in where that is made for a row.
+type tier struct {
+	where, says string
+	make        func(ctx context.Context, dir string) (*lab.Scratch, error) // nil where nothing is made
+	ram         int64                                                       // at most
+	synced      bool                                                        // every write waits for the device
+	ours        bool
+	mayFail     bool   // queries may find no room
+	base        string // the place that it is compared with, "" for the first
+}
+
+// Names of places that others are compared with, or that the conclusion speaks of.
+const (
+	mountedSync = "tmpdir on disk, mounted sync"
+	wheatAll    = "tmpdir on wheatfs, all in RAM"
+	wheatPart   = "tmpdir on wheatfs, a quarter in RAM"
+)
+
+// sortedBytes is about what the sorts of a round write.
+func (o *sorting) sortedBytes() int64 { return sortThreads * o.bytes() }
+
+// tiers are the file systems on the disk that are compared with its page cache.
+func (o *sorting) tiers() []tier {
+	l := o.lab
+	part, most, image := o.sortedBytes()/ramPart, 2*o.temporaryBytes(), o.imageBytes()
+	quarter := fmt.Sprintf("RAM for %s, a quarter of what a sort writes", runner.Bytes.Format(float64(part)))
+	rate := runner.BytesPerSecond.Format(lab.SlowRate)
+	slow := "tmpdir on disk EMULATED " + rate
+	return []tier{
+		{where: mountedSync, says: "an XFS in a file on disk, by a loop device, mounted with -o sync", synced: true,
+			make: func(ctx context.Context, dir string) (*lab.Scratch, error) { return l.SyncScratch(ctx, dir, image) }},
+		{where: wheatAll, says: "a wheatfs with RAM for all of it", ram: most, ours: true,
+			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
+				return l.WheatScratch(ctx, dir, most, l.Dir, nil)
+			}},
+		{where: wheatPart, says: "a wheatfs with " + quarter, ram: part, ours: true,
+			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
+				return l.WheatScratch(ctx, dir, part, l.Dir, nil)
+			}},
+		{where: slow, says: "an XFS in a file on disk, by a loop device that is held to " + rate + " each way; the page cache is before it",
+			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
+				return l.SlowScratch(ctx, dir, image, lab.SlowRate)
+			}},
+		{where: wheatPart + ", disk EMULATED " + rate, says: "a wheatfs with " + quarter + ", the rest on that disk", ram: part, ours: true, base: slow,
+			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
+				return l.SlowWheatScratch(ctx, dir, part, image, lab.SlowRate)
+			}},
+		{where: "tmpdir on tmpfs with swap, a quarter in RAM", says: "a tmpfs that is swapped to a file on disk: server and files have " + quarter + ", more than the server had before", ram: part + swapSpare, mayFail: true,
+			make: func(_ context.Context, dir string) (*lab.Scratch, error) {
+				return l.SwapScratch(dir, part+swapSpare, most)
+			}},
+		{where: "tmpdir on mergerfs, a quarter in RAM", says: "mergerfs over a tmpfs, which has " + quarter + ", and a directory on disk: a new file goes to the first with room (ff), and is moved when that is full (moveonenospc)", ram: part, mayFail: true,
+			make: func(ctx context.Context, dir string) (*lab.Scratch, error) { return l.MergerfsScratch(ctx, dir, part) }},
+	}
+}
+
+// tierConclusion says what the file systems of the rows give against the page cache, and where a
+// wheatfs helps, if anywhere.
+func (o *sorting) tierConclusion(r *runner.Result, rows []runner.Row) string {
+	var said []string
+	at := map[string]*runner.Row{}
+	for i, p := range o.places {
+		row := &rows[i]
+		if p.tier.make == nil || math.IsNaN(row.Median) {
+			continue
+		}
+		at[p.where] = row
+		if p.tier.synced || math.IsNaN(row.Ratio) {
+			continue
+		}
+		text := fmt.Sprintf("%s %.2f times the rows", strings.TrimPrefix(p.where, "tmpdir on "), row.Ratio)
+		if p.tier.base != "" {
+			text += " of the page cache before that disk"
+		}
+		if n, known := row.Beside[spilled]; known && n > 0 {
+			text += ", " + runner.Bytes.Format(n) + " spilled"
+		}
+		said = append(said, text)
+	}
+	wheat := at[wheatAll]
+	if wheat == nil {
+		return ""
+	}
+	s := strings.Join(said, "; ")
+	switch {
+	case r.Gains(wheat):
+		s += ": a wheatfs helps on this machine"
+	case r.Loses(wheat):
+		s += ": on this machine the page cache is faster than a wheatfs"
+	default:
+		s += ": on this machine the page cache is as fast as a wheatfs"
+	}
+	if synced := at[mountedSync]; synced != nil && r.Beats(wheat, synced) {
+		s += fmt.Sprintf("; a disk that is mounted sync has 1/%.1f of its rows", wheat.Median/synced.Median)
+	}
+	return s
+}
