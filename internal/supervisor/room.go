@@ -122,7 +122,7 @@ func (w *watch) tellRoom(now time.Time, u volume.Usage, r room.Room, level room.
 	}
 	w.roomTold, w.contentsTold = now, told.Contents
 	w.countOOM()
-	w.swapText = swapNotice(told.Swap, w.swapText)
+	w.swaps = swapsNow(told.Swap, w.swaps)
 	if used := (host.Host{}).SwapUsed(); max(used-w.swapSeen, w.swapSeen-used) >= leastSwapped || (used == 0) != (w.swapSeen == 0) {
 		w.swapSeen = used
 		w.recount()
@@ -167,11 +167,8 @@ func keptLogs(dir string) (bytes int64, err error) {
 	return bytes, nil
 }
 
-// grows puts the growth in words, "" where there is none: +420 MB an hour, full in 3 h 20 min at this rate.
-func grows(r *client.Room) string {
-	if r == nil || r.GrowthBytesPerHour == 0 {
-		return ""
-	}
+// grows puts growth in words: +420 MB an hour, full in 3 h 20 min at this rate.
+func grows(r client.Room) string {
 	text := "+" + volume.FormatBytes(r.GrowthBytesPerHour) + " an hour"
 	if r.FullSeconds != nil {
 		text += ", full in " + room.Say(time.Duration(*r.FullSeconds*float64(time.Second))) + " at this rate"

@@ -2,7 +2,6 @@ package supervisor
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/host"
@@ -49,22 +48,18 @@ func (s *Supervisor) swap(pid int, of int64) (*client.Swap, error) {
 	return found, err
 }
 
-// swapNotice says what it means that files are swapped out, "" if they are not. was is what was
-// said before.
-func swapNotice(w *client.Swap, was string) string {
+// swapNotice is what is said when files are swapped out. How much changes all the time: status says it.
+const swapNotice = "a part of its data is swapped out, for want of memory: what reads that waits for the disk\nhint: ramaria down another instance with --rm, or more memory; then swapoff -a && swapon -a as root brings it back. As root, --volume xfs is never swapped"
+
+// swapsNow reports whether there is anything to say of what is swapped out. was says that something
+// was said before.
+func swapsNow(w *client.Swap, was bool) bool {
 	if w == nil || w.FilesBytes == nil {
-		return ""
+		return false
 	}
 	least := max(leastSwapped, w.OfBytes/swappedShare)
-	if was != "" {
+	if was {
 		least /= 2
 	}
-	switch {
-	case *w.FilesBytes < least:
-		return ""
-	case was != "":
-		return was
-	}
-	return fmt.Sprintf("%s of %s of its data is swapped out, for want of memory: what reads that waits for the disk\nhint: ramaria down another instance with --rm, or more memory; then swapoff -a && swapon -a as root brings it back. As root, --volume xfs is never swapped",
-		volume.FormatBytes(*w.FilesBytes), volume.FormatBytes(w.OfBytes))
+	return *w.FilesBytes >= least
 }

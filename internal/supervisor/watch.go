@@ -11,6 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/room"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 const (
@@ -50,9 +51,9 @@ type watch struct {
 	roomTold     time.Time
 	contentsTold *client.Contents
 	// swapSeen is how much the machine had swapped out when the census was last told of it, and
-	// swapText what was said of that.
+	// swaps that there is anything to say of that.
 	swapSeen int64
-	swapText string
+	swaps    bool
 	// poolReads is how many pages had been read into the buffer pool at the last look, 0 before.
 	poolReads int64
 	// tmp is what there is to say of the room for temporary files, "" for nothing.
@@ -135,8 +136,8 @@ func (w *watch) tell() {
 	case w.room != "":
 		warnings = []string{w.room}
 	}
-	if w.swapText != "" {
-		notices = append(notices, w.swapText)
+	if w.swaps {
+		notices = append(notices, swapNotice)
 	}
 	if text := w.tmpWarning(); text == "" || w.tmp == "" {
 		w.tmp = text // then it stays: its numbers change with every write
@@ -165,13 +166,15 @@ func (w *watch) tell() {
 	w.note("cannot write state", w.saveState())
 }
 
-// about is what the log says beside a text about room: how fast it fills.
+// about is what the log says beside a text: the numbers that status has in lines of their own.
 func (w *watch) about(text string) []any {
-	if text != w.room && text != w.brake {
-		return nil
-	}
-	if g := grows(w.Supervisor.room.Load()); g != "" {
-		return []any{"growth", g}
+	r := w.Supervisor.room.Load()
+	switch {
+	case r == nil:
+	case text == swapNotice && r.Swap != nil && r.Swap.FilesBytes != nil:
+		return []any{"swapped", volume.FormatBytes(*r.Swap.FilesBytes), "of", volume.FormatBytes(r.Swap.OfBytes)}
+	case (text == w.room || text == w.brake) && r.GrowthBytesPerHour > 0:
+		return []any{"growth", grows(*r)}
 	}
 	return nil
 }
