@@ -15,7 +15,8 @@ const (
 	censusInterval = 30 * time.Second
 	// firstCensus is when the first look is taken: growth is counted from then on.
 	firstCensus = 2 * time.Second
-	// hastyShare bounds what looks cost that are taken at once, to one part in so many.
+	// hastyShare bounds what looks cost that are taken at once, or while the machine swaps, to one
+	// part in so many.
 	hastyShare = 50
 )
 
@@ -49,7 +50,11 @@ func (s *Supervisor) census(ctx context.Context) {
 			s.log.Error("cannot find out what takes room", "error", err)
 		}
 		took = time.Since(began)
-		pause = max(censusInterval, watchShare*took)
+		share := time.Duration(watchShare)
+		if s.swapped.Load() != nil { // what is swapped out changes though no file does
+			share = hastyShare
+		}
+		pause = max(censusInterval, share*took)
 	}
 }
 
