@@ -58,6 +58,7 @@ var Packages = []Package{
 		`Test(Killed)?Rewind(/.*)?`,
 		`TestKilledReset(/.*)?`,
 		`Test(Killed)?Move(/.*)?`,
+		`TestExport`,
 		`TestDurable.*`,
 		`TestClients(FromClone)?(/.*)?`,
 	}},
@@ -207,9 +208,9 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "move",
-		Scripts:  []string{"move", "move-durable", "when-full"},
-		Tests:    []string{"TestMove", "TestKilledMove"},
-		Flavours: []string{"move", "move-durable", "TestMove"},
+		Scripts:  []string{"move", "move-durable", "when-full", "export"},
+		Tests:    []string{"TestMove", "TestKilledMove", "TestExport"},
+		Flavours: []string{"move", "move-durable", "export", "TestMove", "TestExport"},
 	},
 	{
 		Name:    "durable",

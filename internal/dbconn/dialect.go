@@ -28,6 +28,9 @@ type Dialect struct {
 	ReadOnlyDatabases bool
 	// Applier is how it speaks of replicas.
 	Applier ApplierWords
+	// RootShut counts the account root@localhost if it is as a new data directory has it, which lets no one in by a
+	// password, and OpenRoot lets it in by the one that %s is a literal of, also.
+	RootShut, OpenRoot string
 	// GTIDState is the global variable with which GTIDs the binary log goes on from, "" if it has none.
 	GTIDState string
 	// AppliedGTIDs is the global variable of those that an applier has applied, "" if it notes none.

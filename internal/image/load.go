@@ -171,6 +171,13 @@ func (b *build) finish(ctx context.Context, open dbconn.Passwordless) error {
 		if err := b.wake(ctx); err != nil {
 			return err
 		}
+		if b.Last != nil {
+			keep, err := b.Last(ctx, db)
+			if err != nil {
+				return err
+			}
+			apps = slices.DeleteFunc(apps, func(l dbconn.Login) bool { return slices.Contains(keep, l.User) })
+		}
 	}
 	if _, err := db.ExecContext(ctx, b.Server.Dialect().ForgetSQL(supervisors, apps)); err != nil {
 		return fmt.Errorf("remove the accounts of the build: %w", err)

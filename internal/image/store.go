@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -41,6 +42,9 @@ type Store struct {
 	InUse func(id string) bool
 	// Instances gives access to the data of instances; nil is of none.
 	Instances Instances
+	// Last is called on the server of a build that copies an instance, before the accounts of instance and build go. Of
+	// the users that it returns these accounts stay. nil does nothing.
+	Last func(ctx context.Context, db *sql.DB) (keep []string, err error)
 	// Talk is where progress and messages go; nil is nowhere. Terminal says that it
 	// is one.
 	Talk     io.Writer

@@ -263,6 +263,18 @@ func (s *Server) Shape(set map[string]string) []string {
 	return lines
 }
 
+// ShapingOf returns those of the user's settings, as sorted name=value lines, without which no server starts on files
+// that were made with them.
+func ShapingOf(set map[string]string) []string {
+	var lines []string
+	for _, name := range sortedKeys(set) {
+		if shaping[name] {
+			lines = append(lines, name+"="+set[name])
+		}
+	}
+	return lines
+}
+
 // NormalSet reads --set arguments (name=value, or name for ON); names are folded
 // to lower case with underscores, as the server takes them either way.
 func NormalSet(args []string) (map[string]string, error) {

@@ -32,6 +32,11 @@ func (a Account) GiveTree(dir string) error {
 	if a == (Account{}) {
 		return nil
 	}
+	return ChownTree(dir, a)
+}
+
+// ChownTree is GiveTree, of which the zero account is root.
+func ChownTree(dir string, a Account) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("give %s to uid %d: %w", dir, a.UID, err)

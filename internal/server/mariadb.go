@@ -27,7 +27,10 @@ var mariadbFamily = Family{
 
 	dialect: dbconn.Dialect{
 		// The one of 10.6 to 11.8; its REPLICA is a synonym since 10.5.
-		Applier:   dbconn.ApplierWords{Source: "MASTER", Option: "MASTER", Replica: "SLAVE", Column: "Slave", NoGTID: "MASTER_USE_GTID=no"},
+		Applier: dbconn.ApplierWords{Source: "MASTER", Option: "MASTER", Replica: "SLAVE", Column: "Slave", NoGTID: "MASTER_USE_GTID=no"},
+		// Its only way in is that of the operating system's root.
+		RootShut:  "SELECT COUNT(*) FROM mysql.global_priv WHERE User = 'root' AND Host = 'localhost' AND JSON_VALUE(Priv, '$.authentication_string') = 'invalid'",
+		OpenRoot:  "ALTER USER root@localhost IDENTIFIED VIA unix_socket OR mysql_native_password USING PASSWORD(%s)",
 		GTIDState: "gtid_binlog_state", AppliedGTIDs: "gtid_slave_pos",
 		CreateUsers:  func(_, identified string) []string { return []string{"CREATE OR REPLACE USER " + identified} },
 		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",

@@ -32,6 +32,8 @@ var mysqlFamily = Family{
 		// authentication_string holds bytes, not text.
 		Accounts: `SELECT User, Host, JSON_OBJECT('plugin', plugin, 'authentication_string', IF(COALESCE(authentication_string, '') = '', '', 'set'))
 			FROM mysql.user WHERE account_locked <> 'Y'`,
+		RootShut:     "SELECT COUNT(*) FROM mysql.user WHERE User = 'root' AND Host = 'localhost' AND account_locked = 'Y'",
+		OpenRoot:     "ALTER USER root@localhost IDENTIFIED BY %s ACCOUNT UNLOCK",
 		ObeyReadOnly: "CONNECTION_ADMIN",
 		// Views and routines whose definer has it, as the application does, are otherwise out
 		// of reach.
