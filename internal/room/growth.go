@@ -14,8 +14,12 @@ const (
 	dense, oldest = 3 * time.Minute, time.Hour
 	// recent is the time within which what grows slowly must have grown, too.
 	recent = 10 * time.Minute
+	// last is the time within which what grows fast, by leastFast bytes in it, must have grown, too.
+	// Of what grows slowly, by steps, it says nothing.
+	last              = time.Minute
+	leastFast float64 = 64 << 20
 	// leastSpan and leastSamples are what there must be to speak of growth at all.
-	leastSpan, leastSamples = 50 * time.Second, 6
+	leastSpan, leastSamples = 45 * time.Second, 6
 	// leastGrowth is what counts as none, in bytes, in three minutes or an hour: a redo log that
 	// fills its holes, a tablespace that is extended.
 	leastGrowth = 4 << 20
@@ -77,20 +81,27 @@ func (g *Growth) PerHour(now time.Time) int64 { return PerHour(g.samples, now) }
 // PerHour returns by how many bytes an hour samples grow, the oldest first; 0 if they do not, or if
 // there are too few to tell.
 //
-// It is the greater of two rates: that of the last three minutes, as of an import at work, and that
-// of the last hour, as of a job that runs every few minutes. The latter counts only as far as the
-// last ten minutes have it, too: an import is not foretold for long after its end. Each is the median of the
-// slopes between all pairs of samples (Theil 1950, Sen 1968), which single steps, such as a table
-// that is dropped, do not change.
+// It is the greater of two rates: that of the last three minutes, or of the last one if that is
+// less, as of an import at work; and that of the last hour, as of a job that runs every few
+// minutes. The latter counts only as far as the last ten minutes have it, too: an import is not
+// foretold for long after its end. Each is the median of the slopes between all pairs of samples
+// (Theil 1950, Sen 1968), which single steps, such as a table that is dropped, do not change.
 func PerHour(samples []Sample, now time.Time) int64 {
-	fast := slope(samples, now, dense, beat, leastGrowth)
-	slow := min(slope(samples, now, oldest, sparse, leastGrowth), slope(samples, now, recent, sparse, 0))
+	fast, _ := slope(samples, now, dense, beat, leastGrowth)
+	if fast*last.Seconds() >= leastFast {
+		if latest, ok := slope(samples, now, last, beat, 0); ok {
+			fast = min(fast, latest)
+		}
+	}
+	slow, _ := slope(samples, now, oldest, sparse, leastGrowth)
+	lately, _ := slope(samples, now, recent, sparse, 0)
+	slow = min(slow, lately)
 	return int64(max(fast, slow, 0) * time.Hour.Seconds())
 }
 
 // slope is the median slope, in bytes a second, of the samples within a window that lie apart by a
-// step at least. It is 0 where they are too few, or grow by less than so many bytes.
-func slope(samples []Sample, now time.Time, window, step time.Duration, least float64) float64 {
+// step at least; 0 where they grow by less than so many bytes. ok is false where they are too few.
+func slope(samples []Sample, now time.Time, window, step time.Duration, least float64) (perSecond float64, ok bool) {
 	var in []Sample
 	for _, s := range samples {
 		if now.Sub(s.At) > window || len(in) > 0 && s.At.Sub(in[len(in)-1].At) < step {
@@ -99,13 +110,13 @@ func slope(samples []Sample, now time.Time, window, step time.Duration, least fl
 		in = append(in, s)
 	}
 	if len(in) < leastSamples {
-		return 0
+		return 0, false
 	}
 	span := in[len(in)-1].At.Sub(in[0].At)
 	// Of what stopped long ago only the beginning may lie in the window; of what was just begun,
 	// not half of it.
-	if span < leastSpan || window != dense && span < window/2 {
-		return 0
+	if span < leastSpan || window > dense && span < window/2 {
+		return 0, false
 	}
 	slopes := make([]float64, 0, len(in)*(len(in)-1)/2)
 	for i, a := range in {
@@ -116,9 +127,9 @@ func slope(samples []Sample, now time.Time, window, step time.Duration, least fl
 	slices.Sort(slopes)
 	median := slopes[(len(slopes)-1)/2]
 	if median*span.Seconds() < least {
-		return 0
+		return 0, true
 	}
-	return median
+	return median, true
 }
 
 // FullIn is how long it takes until what is left is used up at so many bytes an hour; ok is false

@@ -43,6 +43,10 @@ func TestPerHour(t *testing.T) {
 		{"it ended eight minutes ago", 48 * time.Minute, load(30*time.Minute, 10*time.Minute), 0, 0},
 		{"a long one ended", 60*time.Minute + 12*time.Minute, load(10*time.Minute, 50*time.Minute), 0, 0},
 		{"it ended long ago", 110 * time.Minute, load(30*time.Minute, 10*time.Minute), 0, 0},
+		{"a burst, then slower", 31*time.Minute + 100*time.Second, func(at time.Duration) float64 {
+			return 100 + 25*min(60, max(0, at.Seconds()-30*60)) + 1.3*max(0, at.Seconds()-31*60)
+		}, 4600, 4800},
+		{"an import ended a minute and a half ago", 42*time.Minute + 30*time.Second, load(38*time.Minute, 3*time.Minute), 0, 0},
 		// 16 MB every five minutes, as a tablespace is extended.
 		{"by steps", 2 * time.Hour, func(at time.Duration) float64 { return 16 * float64(int(at.Minutes())/5) }, 150, 230},
 		// A table of 3000 MB is dropped in the middle of the growth.

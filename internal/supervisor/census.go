@@ -50,11 +50,11 @@ func (s *Supervisor) census(ctx context.Context) {
 			s.log.Error("cannot find out what takes room", "error", err)
 		}
 		took = time.Since(began)
-		share := time.Duration(watchShare)
+		share := watchShare
 		if s.swapped.Load() != nil { // what is swapped out changes though no file does
 			share = hastyShare
 		}
-		pause = max(censusInterval, share*took)
+		pause = max(censusInterval, time.Duration(share)*took)
 	}
 }
 
