@@ -208,7 +208,7 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "move",
-		Scripts:  []string{"move", "move-durable", "when-full", "export"},
+		Scripts:  []string{"move", "move-faults", "move-durable", "when-full", "export"},
 		Tests:    []string{"TestMove", "TestKilledMove", "TestExport"},
 		Flavours: []string{"move", "move-durable", "export", "TestMove", "TestExport"},
 	},

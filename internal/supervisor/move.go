@@ -78,13 +78,31 @@ func (s *Supervisor) Move(ctx context.Context, r client.MoveRequest) (client.Mov
 	}
 	defer s.basing.Unlock()
 	began := time.Now()
+	ctx, cancel := s.untilOver(ctx)
+	defer cancel()
 	if err := m.run(ctx); err != nil {
+		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errEnding) {
+			err = api.As(api.ErrUnavailable, errEnding)
+		}
 		return client.Move{}, fmt.Errorf("move instance %s to volume %s: %w", s.inst.Name, spec.Kind, err)
 	}
 	m.cost.Volume, m.cost.TotalMicros = string(spec.Kind), time.Since(began).Microseconds()
 	s.last().log.Info("moved", "from", s.volume.Kind(), "to", spec.Kind, "data", volume.FormatBytes(m.cost.DataBytes),
 		"held", time.Duration(m.cost.HeldMicros)*time.Microsecond, "pause", time.Duration(m.cost.PauseMicros)*time.Microsecond, "total", time.Since(began))
 	return m.cost, nil
+}
+
+// untilOver returns a context that ends with Run too: what goes on beside it is in the way of the end.
+func (s *Supervisor) untilOver(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-s.over:
+			cancel(errEnding)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // refuseMoving refuses what cannot be done beside a move.
