@@ -109,7 +109,7 @@ func alone(r *runner.Result) string {
 
 func better(u runner.Unit) string {
 	switch u {
-	case runner.Seconds, runner.PerSecond:
+	case runner.Seconds, runner.PerSecond, runner.BytesPerSecond:
 		return "faster"
 	case runner.Bytes:
 		return "smaller"

@@ -22,10 +22,14 @@ type point struct {
 	low, high float64 // the quartiles, NaN if they are not known
 }
 
-// latencies are the further measures that get a plot of their own: "p99 latency".
-var latencies = regexp.MustCompile(`(?i)latency|^p[0-9]+`)
+// latencies are further measures that get a plot of their own: "p99 latency", "longest write".
+var latencies = regexp.MustCompile(`(?i)latency|^p[0-9]+|^longest `)
 
-func isLatency(measure string) bool { return latencies.MatchString(measure) }
+// hasPlot says whether a further measure gets a plot of its own: latencies, and the rates of a scenario
+// whose value is one of bytes.
+func hasPlot(m runner.Measure, curves []curve) bool {
+	return (latencies.MatchString(m.Name) || m.Unit == runner.BytesPerSecond) && anyMeasured(curves)
+}
 
 // curvesOf groups rows by their Series, in the order in which these first come.
 func curvesOf(rows []runner.Row, value func(runner.Row) point) []curve {
@@ -82,6 +86,16 @@ func (c curve) at(x float64) point {
 		}
 	}
 	return point{x: x, y: math.NaN()}
+}
+
+// measured is how many of its points were measured.
+func (c curve) measured() (n int) {
+	for _, p := range c.points {
+		if finite(p.y) {
+			n++
+		}
+	}
+	return n
 }
 
 // last returns the last point that was measured, or one whose y is NaN.

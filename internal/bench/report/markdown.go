@@ -79,8 +79,11 @@ func writeSection(b *strings.Builder, s *section, r *runner.Result) {
 	writeOrigin(b, s)
 	pivots := pivotsOf(r)
 	for _, t := range pivots {
-		fmt.Fprintf(b, "\n%s by %s:\n\n", escape(upperFirst(t.title)), escape(xName(r)))
-		writeTable(b, append([]string{xName(r)}, t.columns...), t.rows)
+		if t.by != "" {
+			fmt.Fprintf(b, "\n%s by %s:\n", escape(upperFirst(t.title)), escape(t.by))
+		}
+		b.WriteString("\n")
+		writeTable(b, append([]string{t.by}, t.columns...), t.rows)
 	}
 	writeRows(b, s, len(pivots) > 0)
 	writeNotes(b, s)

@@ -37,7 +37,7 @@ type Plot struct {
 }
 
 // Plots draws a result: bars of the rows without a Series, lines of those with one, and
-// lines of every latency that was measured beside. It returns none for a result without a
+// lines of every latency and rate of bytes that was measured beside. It returns none for a result without a
 // figure.
 func Plots(r *runner.Result) []Plot {
 	var plots []Plot
@@ -57,7 +57,7 @@ func Plots(r *runner.Result) []Plot {
 	}
 	for _, m := range r.Beside {
 		curves := curvesOf(points, besideOf(m.Name))
-		if isLatency(m.Name) && anyMeasured(curves) {
+		if hasPlot(m, curves) {
 			plots = append(plots, plotLines(r, m.Name, m.Unit, curves))
 		}
 	}
@@ -219,7 +219,7 @@ func quantity(u runner.Unit) string {
 	switch u {
 	case runner.Seconds:
 		return "median time"
-	case runner.PerSecond:
+	case runner.PerSecond, runner.BytesPerSecond:
 		return "median rate"
 	case runner.Bytes:
 		return "median size"

@@ -22,7 +22,8 @@ type section struct {
 	Run         string // when and by which ramaria, where the report is of several runs
 	Settings    []pair
 	Plots       []Plot
-	Columns     []string // after that of the row's name
+	Once        *onceTable // nil for none
+	Columns     []string   // after that of the row's name
 	Rows        []tableRow
 	Bases       []string
 	Command     string // that repeats all of it
@@ -30,11 +31,39 @@ type section struct {
 	ByHand      []repeat
 }
 
+// onceTable is what is told once of each Series.
+type onceTable struct {
+	Columns []string
+	Rows    []onceRow
+}
+
+type onceRow struct {
+	Name  string
+	Ours  bool
+	Cells []string
+}
+
+func onceTableOf(r *runner.Result) *onceTable {
+	var t *onceTable
+	for _, p := range pivotsOf(r) {
+		if p.by != "" {
+			continue
+		}
+		t = &onceTable{Columns: p.columns}
+		for _, row := range p.rows {
+			ours := slices.ContainsFunc(r.Rows, func(in runner.Row) bool { return in.Series == row[0] && in.Ours })
+			t.Rows = append(t.Rows, onceRow{row[0], ours, row[1:]})
+		}
+	}
+	return t
+}
+
 type pair struct{ Name, Value string }
 
 // tableRow is a line of the table.
 type tableRow struct {
 	Name, Settings string
+	Series         string // "" for none
 	Base           bool   // the row that the others are compared with
 	Ours           bool   // it is of Ramaria
 	Note           string // why there are no figures, or what is to be said of them
@@ -47,12 +76,17 @@ func (r tableRow) Measured() bool { return r.Cells != nil }
 // Main are the columns that everybody wants, by their numbers.
 func (s section) Main() []int { return []int{columnMedian, columnRatio, columnP99, columnSpread} }
 
-// Stated are the settings of the rows alone, by the names of the rows.
+// Stated are the settings of the rows alone, by the names of the rows; those that a whole curve has, by its
+// name.
 func (s section) Stated() []pair {
 	var list []pair
 	for _, r := range s.Rows {
-		if r.Settings != "" {
-			list = append(list, pair{r.Name, r.Settings})
+		name := r.Name
+		if r.Series != "" && !slices.ContainsFunc(s.Rows, func(o tableRow) bool { return o.Series == r.Series && o.Settings != r.Settings }) {
+			name = r.Series
+		}
+		if stated := (pair{name, r.Settings}); r.Settings != "" && !slices.Contains(list, stated) {
+			list = append(list, stated)
 		}
 	}
 	return list
@@ -74,7 +108,7 @@ func sectionsOf(results []runner.Result) (sections []section, machines []runner.
 		r := &results[i]
 		s := section{
 			ID: slug(r.Scenario), Name: r.Scenario, Title: opening(r.Title), Conclusion: opening(Conclusion(r)), Interrupted: r.Interrupted, Failed: clean(r.Failed),
-			Plots: Plots(r), Columns: columnsOf(r), Bases: basesOf(r), Command: r.Command, Alone: commandsOf(r, false), ByHand: commandsOf(r, true),
+			Plots: Plots(r), Once: onceTableOf(r), Columns: columnsOf(r), Bases: r.Bases(), Command: r.Command, Alone: commandsOf(r, false), ByHand: commandsOf(r, true),
 		}
 		if seen[s.ID]++; seen[s.ID] > 1 {
 			s.ID = fmt.Sprintf("%s-%d", s.ID, seen[s.ID])
@@ -133,28 +167,8 @@ func columnsOf(r *runner.Result) []string {
 	return columns
 }
 
-// basesOf says what ratios are to, where it is not the first row. Of curves that are all
-// compared with one, point by point, that takes a single line.
-func basesOf(r *runner.Result) []string {
-	series := ""
-	for _, row := range r.Rows {
-		if row.Base == "" {
-			continue
-		}
-		i := slices.IndexFunc(r.Rows, func(b runner.Row) bool { return b.Name == row.Base })
-		if i < 0 || row.Series == "" || r.Rows[i].X != row.X || r.Rows[i].Series != cmp.Or(series, r.Rows[i].Series) {
-			return r.Bases()
-		}
-		series = r.Rows[i].Series
-	}
-	if series == "" {
-		return nil
-	}
-	return []string{fmt.Sprintf("ratio to %q at the same %s: all others", series, xName(r))}
-}
-
 func rowOf(r *runner.Result, row runner.Row, base bool) tableRow {
-	t := tableRow{Name: row.Name, Settings: row.Settings, Base: base, Ours: row.Ours, Note: row.Note}
+	t := tableRow{Name: row.Name, Settings: row.Settings, Series: row.Series, Base: base, Ours: row.Ours, Note: row.Note}
 	if row.Count == 0 {
 		t.Note = noteOf(row)
 		return t

@@ -33,7 +33,7 @@ func Bars(w io.Writer, r *runner.Result, width int, color bool) error {
 	t := terminal{width: max(width, LeastWidth), color: color}
 	t.bars(r)
 	for _, p := range pivotsOf(r) {
-		t.pivot(p, xName(r))
+		t.pivot(p)
 	}
 	if _, err := io.WriteString(w, t.out.String()); err != nil {
 		return fmt.Errorf("write bars: %w", err)
@@ -178,8 +178,11 @@ func block(length float64) string {
 }
 
 // pivot writes a table of curves, in several parts where its columns are too many.
-func (t *terminal) pivot(p pivot, x string) {
-	t.line("", upperFirst(p.title)+" by "+x)
+func (t *terminal) pivot(p pivot) {
+	x := p.by
+	if x != "" {
+		t.line("", upperFirst(p.title)+" by "+x)
+	}
 	names := []string{x}
 	for _, row := range p.rows {
 		names = append(names, wrap(clean(row[0]), float64(t.width/3), columns)...)

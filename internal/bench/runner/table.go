@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -40,9 +41,13 @@ func (r *Result) WriteTable(w io.Writer, o TableOptions) error {
 		}
 		b.WriteString(text + "\n")
 	}
-	for _, row := range r.Rows {
-		if row.Note != "" {
-			fmt.Fprintf(&b, "%s: %s\n", row.Name, row.Note)
+	for i := 0; i < len(r.Rows); {
+		names, note := []string{r.Rows[i].Name}, r.Rows[i].Note
+		for i++; note != "" && i < len(r.Rows) && r.Rows[i].Note == note; i++ {
+			names = append(names, r.Rows[i].Name)
+		}
+		if note != "" {
+			fmt.Fprintf(&b, "%s: %s\n", strings.Join(names, "; "), note)
 		}
 	}
 	if r.Failed != "" {
@@ -64,8 +69,11 @@ func (r *Result) WriteTable(w io.Writer, o TableOptions) error {
 }
 
 // Bases says which rows are compared with another than the first, a line for each of
-// those others.
+// those others. Of curves that are all compared with one, point by point, that takes a single line.
 func (r *Result) Bases() []string {
+	if series := r.baseSeries(); series != "" {
+		return []string{fmt.Sprintf("ratio to %q at the same %s: all others", series, cmp.Or(r.XName, "x"))}
+	}
 	var lines []string
 	for _, base := range r.Rows {
 		var names []string
@@ -79,6 +87,23 @@ func (r *Result) Bases() []string {
 		}
 	}
 	return lines
+}
+
+// baseSeries is the Series that all rows are compared with that name one, each at its X; "" if they are
+// not.
+func (r *Result) baseSeries() string {
+	series := ""
+	for _, row := range r.Rows {
+		if row.Base == "" {
+			continue
+		}
+		base := r.BaseOf(&row)
+		if base.Name != row.Base || row.Series == "" || base.X != row.X || base.Series != cmp.Or(series, base.Series) {
+			return ""
+		}
+		series = base.Series
+	}
+	return series
 }
 
 func (r *Result) cells(row Row) []string {
