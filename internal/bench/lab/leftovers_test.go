@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,5 +136,80 @@ func TestRunIsApart(t *testing.T) {
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if group := strconv.Itoa(syscall.Getpgrp()); len(fields) < 3 || fields[2] == group {
 		t.Errorf("it is in group %s, as this process: %s", group, text)
+	}
+}
+
+// TestLeftoversOfTheKernel: a device that a killed process has held back is let go, and what it swapped to
+// is a file again.
+func TestLeftoversOfTheKernel(t *testing.T) {
+	parent := t.TempDir()
+	if os.Geteuid() == 0 { // no kernel swaps to a tmpfs
+		var err error
+		if parent, err = os.MkdirTemp("/var/tmp", "rb-"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(parent) })
+	}
+	write(t, filepath.Join(parent, "bench-1.lock"), fmt.Sprintf(labText, endedPID(t)))
+	dir := filepath.Join(parent, "bench-1")
+	write(t, filepath.Join(dir, "slow"+heldBack), "7:77")
+	if err := os.Mkdir(filepath.Join(dir, "slow"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	limits := []string{"blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device"}
+	for i, name := range limits {
+		limits[i] = filepath.Join(root, "sys/fs/cgroup/blkio", name)
+		write(t, limits[i], "7:77 100000000")
+	}
+	file := filepath.Join(dir, "tier"+swapSuffix)
+	if err := errors.Join(sys.NewSwap(file, 1<<20), sys.SwapOn(file)); err != nil {
+		t.Log("SKIPPED, UNTESTED: a swap file that is left: ", err)
+	}
+	if err := removeLeftovers(t.Context(), script(t, ""), parent, host.Host{Root: root}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range limits {
+		if text, err := os.ReadFile(path); err != nil || string(text) != "7:77 0" {
+			t.Errorf("%s has %q, %v", path, text, err)
+		}
+	}
+	if text, err := os.ReadFile("/proc/swaps"); err != nil || strings.Contains(string(text), file) {
+		t.Errorf("it is swapped to: %s, %v", text, err)
+	}
+	if there(dir) {
+		t.Error("it is still there")
+	}
+}
+
+// TestSwapEndsWithItsParent: the child that swaps to a file ends that when nothing can tell it any more.
+func TestSwapEndsWithItsParent(t *testing.T) {
+	dir, err := os.MkdirTemp("/var/tmp", "rb-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	file := filepath.Join(dir, "x"+swapSuffix)
+	if err := errors.Join(sys.NewSwap(file, 1<<20), sys.SwapOn(file), sys.SwapOff(file)); err != nil {
+		t.Skip("SKIPPED: ", err)
+	}
+	in, parent := io.Pipe()
+	on, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- SwapChild(file, in, out) }()
+	if _, err := bufio.NewReader(on).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile("/proc/swaps"); err != nil || !strings.Contains(string(text), file) {
+		t.Errorf("it is not swapped to: %s, %v", text, err)
+	}
+	if err := parent.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile("/proc/swaps"); err != nil || strings.Contains(string(text), file) {
+		t.Errorf("it is swapped to: %s, %v", text, err)
 	}
 }

@@ -103,6 +103,14 @@ func (s *Scratch) made(began time.Time, what string, err error) (*Scratch, error
 	return s, nil
 }
 
+// DirScratch is a new directory on the disk.
+func (l *Lab) DirScratch(dir string) (*Scratch, error) {
+	if err := os.Mkdir(dir, 0o711); err != nil {
+		return nil, err
+	}
+	return &Scratch{Dir: dir, ends: []func() error{func() error { return os.RemoveAll(dir) }}}, nil
+}
+
 // SyncScratch is a file system on the disk, mounted with -o sync.
 func (l *Lab) SyncScratch(ctx context.Context, dir string, size int64) (*Scratch, error) {
 	began := time.Now()
@@ -269,7 +277,9 @@ func (l *Lab) mountSwapped(s *Scratch, memory, size int64) (err error) {
 	}
 	s.InRAM = nil // it cannot tell the two apart
 	s.Spilled = func() (int64, error) { return swapped(file) }
-	s.around = func(work func() error) error { return l.swapTo(file, work) }
+	s.around = func(work func() error) error {
+		return l.swapTo(file, func() error { return s.Memory.Limited(work) })
+	}
 	return nil
 }
 
@@ -330,7 +340,19 @@ func SwapChild(file string, in io.Reader, out io.Writer) error {
 	if err == nil {
 		_, err = io.Copy(io.Discard, in)
 	}
-	return errors.Join(err, sys.SwapOff(file))
+	return errors.Join(err, swapOff(file))
+}
+
+// swapOffPatience is for how long the kernel may find no memory for what was swapped: if this ends since its
+// parent was killed, those whose it is are about to end too.
+const swapOffPatience = 10 * time.Second
+
+func swapOff(file string) error {
+	for began := time.Now(); ; time.Sleep(spillPoll) {
+		if err := sys.SwapOff(file); err == nil || !errors.Is(err, syscall.ENOMEM) || time.Since(began) > swapOffPatience {
+			return err
+		}
+	}
 }
 
 // SlowRate is what a disk is held to that is called slow, in bytes a second each way: about what small

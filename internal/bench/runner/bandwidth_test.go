@@ -94,6 +94,23 @@ func TestMemoryLimitFiles(t *testing.T) {
 		if got := filesIn(t, dir); !maps.Equal(got, tc.want) || filepath.Dir(dir) != rooted(h, root) {
 			t.Errorf("%s has %q, want %q below %s", dir, got, tc.want, root)
 		}
+		// The kernel's files are as they were written last.
+		for name, limit := range tc.want {
+			if limit != "7" {
+				continue
+			}
+			if err := th.Limited(func() error {
+				if got := filesIn(t, dir)[name]; got != limit {
+					t.Errorf("%s is %q meanwhile", name, got)
+				}
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+			if got := filesIn(t, dir)[name]; got != "max" && got != "-1" {
+				t.Errorf("%s is %q afterwards", name, got)
+			}
+		}
 		if left, err := Throttles(h, os.Getpid()); err != nil || len(left) != 1 {
 			t.Errorf("those of this process: %q, %v", left, err)
 		}

@@ -73,6 +73,8 @@ type sorting struct {
 	lab    *lab.Lab
 	rows   int
 	places []*sortPlace
+	// full is why there is no room for what is mounted for rows, nil if there is.
+	full error
 	// sums are the sums of the checksums of the texts up to each row.
 	sums []uint64
 }
@@ -118,6 +120,9 @@ func (o *sorting) scenario() runner.Scenario {
 				Name: q.name + ", " + p.where, Base: q.name + ", " + cmp.Or(p.tier.base, o.places[0].where), Settings: p.About, Ours: p.tier.ours,
 				Command: l.RepeatCommand("sort", p.Place), Found: func() string { return p.lies },
 				Prepare: func(ctx context.Context) error {
+					if p.tier.spare && o.full != nil {
+						return o.full
+					}
 					if err := p.prepare(ctx); err != nil {
 						return err
 					}
@@ -145,22 +150,32 @@ func (o *sorting) bytes() int64 { return int64(o.rows) * sortRowBytes }
 // temporaryBytes is what their sorts take at most: what is merged, and what it becomes.
 func (o *sorting) temporaryBytes() int64 { return 3 * sortThreads * o.bytes() }
 
-// need counts servers whose data is in RAM, in /dev/shm but for ramaria's own.
-func (o *sorting) need() (r lab.Need) {
+// need counts servers whose data is in RAM, in /dev/shm but for ramaria's own; those of what is mounted for
+// rows, if there is room for them too: else these rows say so.
+func (o *sorting) need() lab.Need {
+	r := o.needOf(func(p *sortPlace) bool { return !p.tier.spare })
+	mounted := o.needOf(func(p *sortPlace) bool { return p.tier.spare })
+	all := lab.Need{Disk: r.Disk + mounted.Disk, Memory: r.Memory + mounted.Memory, Shm: r.Shm + mounted.Shm}
+	if o.full = o.lab.Fits(all); o.full != nil {
+		return r
+	}
+	return all
+}
+
+func (o *sorting) needOf(wanted func(*sortPlace) bool) (r lab.Need) {
 	shared := lab.Place{Name: lab.PlaceRAMByHand}
 	for _, p := range o.places {
-		if p.err != nil {
+		if p.err != nil || !wanted(p) {
 			continue // it has no figures
 		}
-		r.Memory += o.lab.ResidentBytes()
+		r.Memory += o.lab.ResidentBytes() + p.tier.ram
 		data := shared
 		if p.Ramaria {
 			data = p.Place
 		}
 		r.AddServer(o.lab, data, o.lab.FreshBytes()+2*o.bytes())
-		if p.tier.make != nil {
-			r.Memory += p.tier.ram
-			r.Disk += o.imageBytes()
+		if p.tier.image > 0 {
+			r.Disk += p.tier.image
 		} else {
 			r.AddServer(o.lab, p.Place, o.temporaryBytes())
 		}
@@ -195,7 +210,7 @@ func (p *sortPlace) tryOut(ctx context.Context, q sortQuery) error {
 		if again := p.connect(ctx); ctx.Err() != nil || again != nil {
 			return errors.Join(err, again)
 		}
-		return lab.NotApplicableError("it fails: " + err.Error())
+		return lab.NotApplicableError("it fails: " + cmp.Or(errors.Unwrap(err), err).Error())
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ const (
 	// ramPart is the part of what a sort writes that rows have in RAM which spill, one in so many.
 	ramPart = 4
 	// swapSpare is what a server takes of its memory for other things than files, in bytes.
-	swapSpare = 16 << 20
+	swapSpare = 64 << 20
 )
 
 // tier is what temporary files lie in where that is made for a row.
@@ -22,8 +22,10 @@ type tier struct {
 	where, says string
 	make        func(ctx context.Context, dir string) (*lab.Scratch, error) // nil where nothing is made
 	ram         int64                                                       // at most
+	image       int64                                                       // the size of the file that its disk is, 0 without one
 	synced      bool                                                        // every write waits for the device
 	ours        bool
+	spare       bool   // its rows are left out where there is little room, and of a quick run
 	mayFail     bool   // queries may find no room
 	base        string // the place that it is compared with, "" for the first
 }
@@ -45,8 +47,8 @@ func (o *sorting) tiers() []tier {
 	quarter := fmt.Sprintf("RAM for %s, a quarter of what a sort writes", runner.Bytes.Format(float64(part)))
 	rate := runner.BytesPerSecond.Format(lab.SlowRate)
 	slow := "tmpdir on disk EMULATED " + rate
-	return []tier{
-		{where: mountedSync, says: "an XFS in a file on disk, by a loop device, mounted with -o sync", synced: true,
+	list := []tier{
+		{where: mountedSync, says: "an XFS in a file on disk, by a loop device, mounted with -o sync", synced: true, image: image,
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) { return l.SyncScratch(ctx, dir, image) }},
 		{where: wheatAll, says: "a wheatfs with RAM for all of it", ram: most, ours: true,
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
@@ -56,11 +58,11 @@ func (o *sorting) tiers() []tier {
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
 				return l.WheatScratch(ctx, dir, part, l.Dir, nil)
 			}},
-		{where: slow, says: "an XFS in a file on disk, by a loop device that is held to " + rate + " each way; the page cache is before it",
+		{where: slow, says: "an XFS in a file on disk, by a loop device that is held to " + rate + " each way; the page cache is before it", image: image,
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
 				return l.SlowScratch(ctx, dir, image, lab.SlowRate)
 			}},
-		{where: wheatPart + ", disk EMULATED " + rate, says: "a wheatfs with " + quarter + ", the rest on that disk", ram: part, ours: true, base: slow,
+		{where: wheatPart + ", disk EMULATED " + rate, says: "a wheatfs with " + quarter + ", the rest on that disk", ram: part, ours: true, base: slow, image: image,
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
 				return l.SlowWheatScratch(ctx, dir, part, image, lab.SlowRate)
 			}},
@@ -71,6 +73,13 @@ func (o *sorting) tiers() []tier {
 		{where: "tmpdir on mergerfs, a quarter in RAM", says: "mergerfs over a tmpfs, which has " + quarter + ", and a directory on disk: a new file goes to the first with room (ff), and is moved when that is full (moveonenospc)", ram: part, mayFail: true,
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) { return l.MergerfsScratch(ctx, dir, part) }},
 	}
+	if l.Options.Quick { // each has a server
+		return list[:2]
+	}
+	for i := range list {
+		list[i].spare = !list[i].synced
+	}
+	return list
 }
 
 // tierConclusion says what the file systems of the rows give against the page cache, and where a
