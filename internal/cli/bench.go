@@ -111,7 +111,7 @@ func newBench(a *app) *cobra.Command {
 	f.BoolVar(&o.options.Quick, "quick", false, "small data, few rounds, nothing that takes long to prepare: all in five minutes; a scenario that is named has every row at least once")
 	o.output.flags(f)
 	o.output.saveFlag(f)
-	cmd.AddCommand(newBenchCompare(a), newBenchReport(a), newBenchFsync(a), newBenchSwap(a))
+	cmd.AddCommand(newBenchCompare(a), newBenchReport(a), newBenchFsync(a), newBenchSwap(a), newBenchWrite(a))
 	return cmd
 }
 

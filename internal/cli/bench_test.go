@@ -157,7 +157,7 @@ func TestFit(t *testing.T) {
 		{"rows are", []string{"insert"}, []string{"disk", "ramaria"}, []string{"xfs"}, false, "", nil},
 		{"rows are, unless it is said", []string{"insert"}, nil, []string{"xfs"}, false, "", nil},
 		{"it has no places", []string{"cycle"}, nil, []string{"xfs"}, false, "", nil},
-		{"of all", []string{"all"}, []string{"disk"}, []string{"xfs"}, false, "", []string{"--place changes nothing in: cycle, fork, durable, recovery, load", "--volume changes nothing in: files, insert, update, oltp, sort, engines, run"}},
+		{"of all", []string{"all"}, []string{"disk"}, []string{"xfs"}, false, "", []string{"--place changes nothing in: cycle, fork, durable, recovery, tier, load", "--volume changes nothing in: files, insert, update, oltp, sort, tier, engines, run"}},
 		{"of all, quick", []string{"all"}, nil, nil, true, "", []string{"--quick leaves out what takes long to prepare: loadlarge, branch, busy, log, volumes, ram"}},
 		{"of all, quick, and one of them", []string{"all", "ram"}, nil, nil, true, "", []string{"--quick leaves out what takes long to prepare: loadlarge, branch, busy, log, volumes"}},
 		{"of some, quick", []string{"cycle", "load"}, nil, nil, true, "", nil},

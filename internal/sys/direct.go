@@ -40,3 +40,11 @@ func IsDirect(f *os.File) bool {
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
 	return err == nil && flags&unix.O_DIRECT != 0
 }
+
+// DropCache has the page cache forget what it has of a file that was synced.
+func DropCache(f *os.File) error {
+	if err := unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+		return fmt.Errorf("drop the page cache of %s: %w", f.Name(), err)
+	}
+	return nil
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/numbers"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/sort"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/suite"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/tier"
 )
 
 // Kind is a scenario as it is typed.
@@ -56,6 +57,7 @@ var Kinds = []Kind{
 	{Name: "durable", About: "sysbench on durable instances: what it costs that nothing is lost", Make: durable.Scenario, Flags: []string{FlagVolume, FlagThreads, FlagWorkload, FlagScale}, OneVolume: true},
 	{Name: "recovery", About: "everything back after the RAM was lost: mysqlbinlog, ramaria up", Make: durable.Recovery, Flags: []string{FlagVolume, FlagScale}, OneVolume: true},
 	{Name: "sort", About: "large sorts and temporary tables, with tmpdir in several places", Make: sort.Scenario, Flags: placed()},
+	{Name: "tier", About: "one writer beyond the RAM of its file system: tmpfs, swap, wheatfs", Make: tier.Scenario, Flags: []string{FlagScale}},
 	{Name: "engines", About: "the MEMORY engine against InnoDB in RAM", Make: engines.Scenario, Flags: placed()},
 	{Name: "load", About: "load a dump: the client, packed, ramaria load, myloader, an image of it", Make: LoadScenario, Flags: []string{FlagVolume, FlagDump}, OneVolume: true},
 	{Name: "loadlarge", About: "the same with 5 million rows, without the image", Make: LargeLoadScenario, Slow: true, Flags: []string{FlagVolume}, OneVolume: true},
