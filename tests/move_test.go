@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -279,6 +280,55 @@ func TestKilledMove(t *testing.T) {
 	}
 	l.end()
 	t.Logf("%d kills: %v", kills, seen)
+}
+
+// TestKilledMoveOfStopped kills the command that moves an instance which does not run: it is in one place afterwards.
+func TestKilledMoveOfStopped(t *testing.T) {
+	h := newTestHome(t)
+	kinds := moveKinds()
+	db := h.upSmall("main", kinds[0])
+	h.exec(db, "INSERT INTO t VALUES (2)")
+	h.ramaria("down", "main")
+	began := time.Now()
+	h.ramaria("move", "main", "--volume", kinds[1])
+	whole := time.Since(began)
+	at, seen := 1, map[string]int{}
+	for n := range fewer(20, 8) {
+		to := (at + 1) % len(kinds)
+		cmd := h.command("move", "main", "--volume", kinds[to])
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rand.Int64N(int64(whole) * 5 / 4))) // #nosec G404 -- no secret
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		h.ramaria("ls")
+		stays := h.volumeOfStopped("main")
+		if err := h.onePlace("main", stays); err != nil {
+			t.Fatalf("kill %d, from %s to %s: %v", n, kinds[at], kinds[to], err)
+		}
+		seen[stays]++
+		at = slices.Index(kinds, stays)
+	}
+	h.ramaria("up", "main")
+	h.rows("after all", db, "1 2")
+	t.Logf("it stayed in %v", seen)
+}
+
+// volumeOfStopped is volumeOf an instance that does not run.
+func (h *testHome) volumeOfStopped(name string) string {
+	h.t.Helper()
+	var all []struct{ Name, Volume string }
+	if err := json.Unmarshal([]byte(h.ramaria("ls", "--json")), &all); err != nil {
+		h.t.Fatal(err)
+	}
+	for _, l := range all {
+		if l.Name == name {
+			return l.Volume
+		}
+	}
+	h.t.Fatalf("no instance %s", name)
+	return ""
 }
 
 // volumeOf is the kind of volume that the record of an instance names.

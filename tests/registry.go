@@ -57,7 +57,7 @@ var Packages = []Package{
 		`TestBranchesWaitForEachOther(/.*)?`,
 		`Test(Killed)?Rewind(/.*)?`,
 		`TestKilledReset(/.*)?`,
-		`Test(Killed)?Move(/.*)?`,
+		`Test(Killed)?Move(OfStopped)?(/.*)?`,
 		`TestExport`,
 		`TestDurable.*`,
 		`TestClients(FromClone)?(/.*)?`,
@@ -210,7 +210,7 @@ var Suites = []Suite{
 	{
 		Name:     "move",
 		Scripts:  []string{"move", "move-faults", "move-durable", "when-full", "export"},
-		Tests:    []string{"TestMove", "TestKilledMove", "TestExport"},
+		Tests:    []string{"TestMove", "TestKilledMove", "TestKilledMoveOfStopped", "TestExport"},
 		Flavours: []string{"move", "move-durable", "export", "TestMove", "TestExport"},
 	},
 	{

@@ -54,6 +54,9 @@ func (e *Engine) listVolume(ctx context.Context, l *VolumeListing) error {
 		return err
 	}
 	for _, entry := range entries {
+		if r, err := e.Registry.Get(entry.Name()); err == nil && r.Front == filepath.Join(v.Dir(), "instances", entry.Name()) {
+			continue // it was moved to another volume, and only its sockets stayed
+		}
 		l.Instances = append(l.Instances, entry.Name())
 	}
 	s, err := e.Images(v)

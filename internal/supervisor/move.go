@@ -69,7 +69,7 @@ func (s *Supervisor) Move(ctx context.Context, r client.MoveRequest) (client.Mov
 	if spec.Kind == s.volume.Kind() {
 		return client.Move{Volume: string(spec.Kind)}, nil
 	}
-	m := &move{Supervisor: s, spec: spec}
+	m := &move{Supervisor: s, spec: spec, endFlush: func() {}}
 	if m.total, err = sys.DiskUsage(s.inst.Dir); err != nil {
 		return client.Move{}, err
 	}
@@ -148,6 +148,7 @@ func (m *move) run(ctx context.Context) (err error) {
 		return err
 	}
 	m.copy.Store(m.files)
+	defer func() { m.endFlush() }()
 	if err := m.copyLive(ctx); err != nil {
 		return err
 	}
@@ -282,7 +283,15 @@ func (m *move) handOver(ctx, life context.Context) error {
 	if err == nil {
 		err = ctx.Err()
 	}
+	before := m.state
+	if err == nil {
+		st := before
+		st.Phase = instance.Starting
+		err = m.enter(st)
+	}
+	m.endFlush()
 	if err != nil {
+		m.state = before // the watch writes it again
 		release()
 		return err
 	}
@@ -321,7 +330,7 @@ func (m *move) handOver(ctx, life context.Context) error {
 // hold has the writes of applications wait, and what the server holds be in its files. release takes it back.
 func (m *move) hold(ctx context.Context) (release func(), err error) {
 	undo := func(string) {}
-	release = func() { undo("UNLOCK TABLES") }
+	release = func() { undo("UNLOCK TABLES"); undo("SET SESSION lock_wait_timeout = DEFAULT") }
 	undo = func(statement string) {
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), watchInterval)
 		defer cancel()
@@ -335,7 +344,7 @@ func (m *move) hold(ctx context.Context) (release func(), err error) {
 	if m.keeper != nil {
 		m.held = m.settleArchive(ctx)
 		if !m.held {
-			return release, fmt.Errorf("its log cannot be archived now: %w", m.keeper.Trouble())
+			return release, errors.Join(errors.New("its log cannot be archived now"), m.keeper.Trouble())
 		}
 	} else if _, err := m.db.ExecContext(ctx, "FLUSH TABLES WITH READ LOCK"); err != nil {
 		m.log.Warn("statements that run keep the server from holding writes before it moves: it is shut down", "error", err)
@@ -351,23 +360,18 @@ func (m *move) hold(ctx context.Context) (release func(), err error) {
 			if err != nil {
 				m.log.Warn("cannot have the server write a checkpoint before it moves", "error", err)
 			}
-			release = func() { undo("SET GLOBAL " + setting + " = " + was); undo("UNLOCK TABLES") }
+			before := release
+			release = func() { undo("SET GLOBAL " + setting + " = " + was); before() }
 		}
 	}
 	m.flushLog(ctx)
 	left := m.awaitFlush(ctx, m.db, heldFlush)
 	m.clean = checkpoint || left >= 0 && left <= mostPages
-	m.endFlush()
 	return release, ctx.Err()
 }
 
 // end ends the server, and what goes on beside it.
 func (m *move) end(life context.Context) error {
-	st := m.state
-	st.Phase = instance.Starting
-	if err := m.enter(st); err != nil {
-		return err
-	}
 	m.endBeside()
 	m.beside.Wait()
 	m.closePool()
