@@ -331,7 +331,7 @@ func (o *sorting) conclusion(r *runner.Result) string {
 			parts = append(parts, q.name+": "+s)
 		}
 		if s := o.tierConclusion(r, rows); s != "" {
-			parts = append(parts, "With what is made for it: "+s)
+			parts = append(parts, "There "+s)
 		}
 	}
 	if parts == nil {

@@ -102,16 +102,14 @@ func TestSortConclusion(t *testing.T) {
 		map[string]map[string]float64{"ORDER BY": {lab.ServerCPU: 1.9, coresBusy: 1, runner.Written: 0}, "ORDER BY, tmpdir on wheatfs, a quarter": {spilled: 24e6}, "GROUP BY, tmpdir on disk": {runner.Written: 1e9}})
 	want := "ORDER BY: tmpdir on disk has the processors 95 % busy; tmpdir on disk, mounted sync 0.10 times the rows, 0 % busy; tmpdir in /dev/shm 1.00 times the rows, 95 % busy; " +
 		"ramaria, shm 1.02 times the rows, 0 % busy: RAM gains nothing that stands out from the noise, the page cache holds the files and the processors bound it. " +
-		"With what is made for it: wheatfs, all in RAM 1.00 times the rows; wheatfs, a quarter in RAM 0.50 times the rows, 24.0 MB spilled; disk EMULATED 100 MB/s 1.00 times the rows; " +
-		"wheatfs, a quarter in RAM, disk EMULATED 100 MB/s 0.50 times the rows of the page cache before that disk, 24.0 MB spilled; " +
-		"tmpfs with swap, a quarter in RAM 1.00 times the rows; mergerfs, a quarter in RAM 1.00 times the rows: on this machine the page cache is as fast as a wheatfs; " +
-		"a disk that is mounted sync has 1/10.0 of its rows. " +
+		"There a wheatfs has 1.00 times the rows with all in RAM and 0.50 times with a quarter, 24.0 MB spilled: on this machine the page cache is as fast; " +
+		"where the disk is mounted sync it has 10.0 times its rows; before a disk of 100 MB/s (EMULATED) it has 0.50 times the rows of the page cache there; " +
+		"a tmpfs with swap has 1.00 times the rows of the disk; mergerfs 1.00 times. " +
 		"GROUP BY: tmpdir on disk has the processors 0 % busy; tmpdir on disk, mounted sync 1.00 times the rows, 0 % busy; tmpdir in /dev/shm 4.00 times the rows, 0 % busy; " +
 		"ramaria, shm 4.00 times the rows, 0 % busy: the device holds it back. " +
-		"With what is made for it: wheatfs, all in RAM 4.00 times the rows; wheatfs, a quarter in RAM 4.00 times the rows; disk EMULATED 100 MB/s 1.00 times the rows; " +
-		"wheatfs, a quarter in RAM, disk EMULATED 100 MB/s 4.00 times the rows of the page cache before that disk; " +
-		"tmpfs with swap, a quarter in RAM 4.00 times the rows; mergerfs, a quarter in RAM 4.00 times the rows: a wheatfs helps on this machine; " +
-		"a disk that is mounted sync has 1/4.0 of its rows."
+		"There a wheatfs has 4.00 times the rows with all in RAM and 4.00 times with a quarter, of which the page cache let nothing spill: it helps on this machine; " +
+		"where the disk is mounted sync it has 4.0 times its rows; before a disk of 100 MB/s (EMULATED) it has 4.00 times the rows of the page cache there; " +
+		"a tmpfs with swap has 4.00 times the rows of the disk; mergerfs 4.00 times."
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
@@ -35,7 +34,19 @@ const (
 	mountedSync = "tmpdir on disk, mounted sync"
 	wheatAll    = "tmpdir on wheatfs, all in RAM"
 	wheatPart   = "tmpdir on wheatfs, a quarter in RAM"
+
+	swapPart     = "tmpdir on tmpfs with swap, a quarter in RAM"
+	mergerfsPart = "tmpdir on mergerfs, a quarter in RAM"
 )
+
+// slowDisk is the disk that is held back, and wheatSlow a wheatfs over such a one.
+func slowDisk() string {
+	return "tmpdir on disk EMULATED " + runner.BytesPerSecond.Format(lab.SlowRate)
+}
+
+func wheatSlow() string {
+	return wheatPart + ", disk EMULATED " + runner.BytesPerSecond.Format(lab.SlowRate)
+}
 
 // sortedBytes is about what the sorts of a round write.
 func (o *sorting) sortedBytes() int64 { return sortThreads * o.bytes() }
@@ -46,7 +57,6 @@ func (o *sorting) tiers() []tier {
 	part, most, image := o.sortedBytes()/ramPart, 2*o.temporaryBytes(), o.imageBytes()
 	quarter := fmt.Sprintf("RAM for %s, a quarter of what a sort writes", runner.Bytes.Format(float64(part)))
 	rate := runner.BytesPerSecond.Format(lab.SlowRate)
-	slow := "tmpdir on disk EMULATED " + rate
 	list := []tier{
 		{where: mountedSync, says: "an XFS in a file on disk, by a loop device, mounted with -o sync", synced: true, image: image,
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) { return l.SyncScratch(ctx, dir, image) }},
@@ -58,19 +68,19 @@ func (o *sorting) tiers() []tier {
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
 				return l.WheatScratch(ctx, dir, part, l.Dir, nil)
 			}},
-		{where: slow, says: "an XFS in a file on disk, by a loop device that is held to " + rate + " each way; the page cache is before it", image: image,
+		{where: slowDisk(), says: "an XFS in a file on disk, by a loop device that is held to " + rate + " each way; the page cache is before it", image: image,
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
 				return l.SlowScratch(ctx, dir, image, lab.SlowRate)
 			}},
-		{where: wheatPart + ", disk EMULATED " + rate, says: "a wheatfs with " + quarter + ", the rest on that disk", ram: part, ours: true, base: slow, image: image,
+		{where: wheatSlow(), says: "a wheatfs with " + quarter + ", the rest on that disk", ram: part, ours: true, base: slowDisk(), image: image,
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
 				return l.SlowWheatScratch(ctx, dir, part, image, lab.SlowRate)
 			}},
-		{where: "tmpdir on tmpfs with swap, a quarter in RAM", says: "a tmpfs that is swapped to a file on disk: server and files have " + quarter + ", more than the server had before", ram: part + swapSpare, mayFail: true,
+		{where: swapPart, says: "a tmpfs that is swapped to a file on disk: server and files have " + quarter + ", more than the server had before", ram: part + swapSpare, mayFail: true,
 			make: func(_ context.Context, dir string) (*lab.Scratch, error) {
 				return l.SwapScratch(dir, part+swapSpare, most)
 			}},
-		{where: "tmpdir on mergerfs, a quarter in RAM", says: "mergerfs over a tmpfs, which has " + quarter + ", and a directory on disk: a new file goes to the first with room (ff), and is moved when that is full (moveonenospc)", ram: part, mayFail: true,
+		{where: mergerfsPart, says: "mergerfs over a tmpfs, which has " + quarter + ", and a directory on disk: a new file goes to the first with room (ff), and is moved when that is full (moveonenospc)", ram: part, mayFail: true,
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) { return l.MergerfsScratch(ctx, dir, part) }},
 	}
 	if l.Options.Quick { // each has a server
@@ -82,44 +92,48 @@ func (o *sorting) tiers() []tier {
 	return list
 }
 
-// tierConclusion says what the file systems of the rows give against the page cache, and where a
-// wheatfs helps, if anywhere.
+// tierConclusion says what a wheatfs gives against the page cache, and where it helps, if anywhere; and what
+// else spills.
 func (o *sorting) tierConclusion(r *runner.Result, rows []runner.Row) string {
-	var said []string
 	at := map[string]*runner.Row{}
 	for i, p := range o.places {
-		row := &rows[i]
-		if p.tier.make == nil || math.IsNaN(row.Median) {
-			continue
+		if p.tier.make != nil && !math.IsNaN(rows[i].Median) {
+			at[p.where] = &rows[i]
 		}
-		at[p.where] = row
-		if p.tier.synced || math.IsNaN(row.Ratio) {
-			continue
-		}
-		text := fmt.Sprintf("%s %.2f times the rows", strings.TrimPrefix(p.where, "tmpdir on "), row.Ratio)
-		if p.tier.base != "" {
-			text += " of the page cache before that disk"
-		}
-		if n, known := row.Beside[spilled]; known && n > 0 {
-			text += ", " + runner.Bytes.Format(n) + " spilled"
-		}
-		said = append(said, text)
 	}
 	wheat := at[wheatAll]
-	if wheat == nil {
+	if wheat == nil || math.IsNaN(wheat.Ratio) {
 		return ""
 	}
-	s := strings.Join(said, "; ")
+	s := fmt.Sprintf("a wheatfs has %.2f times the rows with all in RAM", wheat.Ratio)
+	if part := at[wheatPart]; part != nil {
+		s += fmt.Sprintf(" and %.2f times with a quarter", part.Ratio)
+		if n := part.Beside[spilled]; n > 0 {
+			s += ", " + runner.Bytes.Format(n) + " spilled"
+		} else {
+			s += ", of which the page cache let nothing spill"
+		}
+	}
 	switch {
 	case r.Gains(wheat):
-		s += ": a wheatfs helps on this machine"
+		s += ": it helps on this machine"
 	case r.Loses(wheat):
-		s += ": on this machine the page cache is faster than a wheatfs"
+		s += ": on this machine the page cache is faster"
 	default:
-		s += ": on this machine the page cache is as fast as a wheatfs"
+		s += ": on this machine the page cache is as fast"
 	}
 	if synced := at[mountedSync]; synced != nil && r.Beats(wheat, synced) {
-		s += fmt.Sprintf("; a disk that is mounted sync has 1/%.1f of its rows", wheat.Median/synced.Median)
+		s += fmt.Sprintf("; where the disk is mounted sync it has %.1f times its rows", wheat.Median/synced.Median)
+	}
+	rate := runner.BytesPerSecond.Format(lab.SlowRate)
+	for _, other := range []struct{ where, text string }{
+		{wheatSlow(), "before a disk of " + rate + " (EMULATED) it has %.2f times the rows of the page cache there"},
+		{swapPart, "a tmpfs with swap has %.2f times the rows of the disk"},
+		{mergerfsPart, "mergerfs %.2f times"},
+	} {
+		if row := at[other.where]; row != nil && !math.IsNaN(row.Ratio) {
+			s += "; " + fmt.Sprintf(other.text, row.Ratio)
+		}
 	}
 	return s
 }
