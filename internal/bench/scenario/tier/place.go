@@ -173,15 +173,21 @@ func (p *place) write(ctx context.Context, s *lab.Scratch, m *pass) (err error) 
 			return err
 		}
 		*way.write, *way.read, m.wrong = wrote.Steps, read.Steps, cmp.Or(m.wrong, read.Wrong)
-		back, err := p.giveBack(ctx, s, w, before)
-		if err != nil {
+		if way.past != (s.InRAM != nil) { // past the page cache it is all in RAM that is to be
+			if _, err := w.do(order{Do: doRemove}); err != nil {
+				return err
+			}
+			continue
+		}
+		if m.back, err = p.giveBack(ctx, s, w, before); err != nil {
 			return err
 		}
-		if way.past == (s.InRAM != nil) { // past the page cache it is all in RAM that is to be
-			m.back = back
-		}
 	}
-	made, err := w.do(order{Do: doFiles})
+	files := order{Do: doFiles, Time: smallTime}
+	if p.tiering.step == leastStep*blockBytes {
+		files.Time = littleTime
+	}
+	made, err := w.do(files)
 	m.files = made.Rate
 	return err
 }

@@ -23,9 +23,11 @@ const (
 	pageBytes = 4 << 10
 	// syncEvery is after how many bytes data is synced where a file system cannot write past the page cache.
 	syncEvery = 4 << 20
-	// smallBytes is the size of small files, and smallTime how long they are made.
+	// smallBytes is the size of small files, and smallTime how long they are made; littleTime in a round of
+	// the least data.
 	smallBytes = 4 << 10
 	smallTime  = 500 * time.Millisecond
+	littleTime = 50 * time.Millisecond
 )
 
 // What a writer is told to do.
@@ -42,6 +44,8 @@ type order struct {
 	// Step is how many bytes a step has, and Steps their number.
 	Step  int64 `json:"step,omitempty"`
 	Steps int   `json:"steps,omitempty"`
+	// Time is for how long files are made.
+	Time time.Duration `json:"time,omitempty"`
 	// Past says that it goes past the page cache.
 	Past bool `json:"past,omitempty"`
 }
@@ -107,7 +111,7 @@ func (w *writer) do(o order) (answer, error) {
 	case doRemove:
 		return answer{}, w.remove()
 	case doFiles:
-		return w.files()
+		return w.files(o.Time)
 	}
 	return answer{}, fmt.Errorf("%q is nothing to do", o.Do)
 }
@@ -208,10 +212,10 @@ func (w *writer) remove() error {
 }
 
 // files makes, writes and removes small files, one after the other.
-func (w *writer) files() (a answer, err error) {
+func (w *writer) files(most time.Duration) (a answer, err error) {
 	n := 0
 	began := time.Now()
-	for ; time.Since(began) < smallTime; n++ {
+	for ; n == 0 || time.Since(began) < most; n++ {
 		f, err := os.OpenFile(filepath.Join(w.dir, "small"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return a, err
