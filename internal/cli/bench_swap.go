@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
@@ -8,13 +10,14 @@ import (
 
 // newBenchSwap is what `bench` starts to swap to a file as long as it runs itself.
 func newBenchSwap(a *app) *cobra.Command {
+	parent := os.Getppid()
 	return &cobra.Command{
 		Use:    "swap FILE",
 		Short:  "Swap to a file until stdin ends",
 		Hidden: true,
 		Args:   exactArgs(1, "a file"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return lab.SwapChild(args[0], a.stdin, a.stdout)
+			return lab.SwapChild(a.engine.Host, args[0], parent, a.stdin, a.stdout)
 		},
 	}
 }

@@ -120,7 +120,7 @@ func (l *Lab) removeLeft(ctx context.Context) error {
 		if !isOwn(l.Dir, fs.ModeDir) {
 			return l.lock.Unlock()
 		}
-		if err := l.unmount(); err != nil {
+		if err := errors.Join(runner.LiftMemoryLimits(l.Host, pid), l.unmount()); err != nil {
 			return err
 		}
 		if err := l.remove(ctx, "--force"); err != nil {

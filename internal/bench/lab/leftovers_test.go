@@ -196,7 +196,7 @@ func TestSwapEndsWithItsParent(t *testing.T) {
 	in, parent := io.Pipe()
 	on, out := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- SwapChild(file, in, out) }()
+	go func() { done <- SwapChild(host.Host{}, file, os.Getpid(), in, out) }()
 	if _, err := bufio.NewReader(on).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}

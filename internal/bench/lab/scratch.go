@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/wheatfs"
 )
@@ -331,8 +332,8 @@ func (l *Lab) swapTo(file string, work func() error) error {
 }
 
 // SwapChild is the child of that: it has the kernel swap to a file, writes a line to out, and ends it when
-// in ends.
-func SwapChild(file string, in io.Reader, out io.Writer) error {
+// in ends. parent is the number of the process that told it to.
+func SwapChild(h host.Host, file string, parent int, in io.Reader, out io.Writer) error {
 	if err := sys.SwapOn(file); err != nil {
 		return err
 	}
@@ -340,7 +341,7 @@ func SwapChild(file string, in io.Reader, out io.Writer) error {
 	if err == nil {
 		_, err = io.Copy(io.Discard, in)
 	}
-	return errors.Join(err, swapOff(file))
+	return errors.Join(err, runner.LiftMemoryLimits(h, parent), swapOff(file))
 }
 
 // swapOffPatience is for how long the kernel may find no memory for what was swapped: if this ends since its

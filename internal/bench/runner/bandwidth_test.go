@@ -110,6 +110,12 @@ func TestMemoryLimitFiles(t *testing.T) {
 			if got := filesIn(t, dir)[name]; got != "max" && got != "-1" {
 				t.Errorf("%s is %q afterwards", name, got)
 			}
+			if err := errors.Join(os.WriteFile(filepath.Join(dir, name), []byte(limit), 0), LiftMemoryLimits(h, os.Getpid())); err != nil {
+				t.Error(err)
+			}
+			if got := filesIn(t, dir)[name]; got != "max" && got != "-1" {
+				t.Errorf("%s is %q when its process was killed", name, got)
+			}
 		}
 		if left, err := Throttles(h, os.Getpid()); err != nil || len(left) != 1 {
 			t.Errorf("those of this process: %q, %v", left, err)

@@ -21,9 +21,9 @@ func NewMemoryLimit(h host.Host, memory, swap int64) (*Throttle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limit memory: %w", err)
 	}
-	t.memory, t.limit, t.none = "memory.max", fmt.Sprint(memory), "max"
+	t.memory, t.limit = "memory.max", fmt.Sprint(memory)
 	if filepath.Dir(t.dir) == groups[1].root {
-		t.memory, t.none = oneLimit, "-1"
+		t.memory = oneLimit
 	}
 	return t, nil
 }
@@ -31,13 +31,39 @@ func NewMemoryLimit(h host.Host, memory, swap int64) (*Throttle, error) {
 // oneLimit is the limit of version 1.
 const oneLimit = "memory.limit_in_bytes"
 
+// noLimits are what files say which limit nothing.
+var noLimits = map[string]string{"memory.max": "max", oneLimit: "-1"}
+
 // Limited calls work with the limit, and without it afterwards: what was swapped out cannot come back to a
 // group that is full. The error is that of work, or of the limit.
 func (t *Throttle) Limited(work func() error) error {
 	if err := t.setMemory(t.limit); err != nil {
 		return err
 	}
-	return errors.Join(work(), t.setMemory(t.none))
+	return errors.Join(work(), t.setMemory(noLimits[t.memory]))
+}
+
+// LiftMemoryLimits ends those of a process that is gone, or about to go: what was swapped out of their groups
+// can come back.
+func LiftMemoryLimits(h host.Host, pid int) error {
+	dirs, err := Throttles(h, pid)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, dir := range dirs {
+		for file, none := range noLimits {
+			if path := filepath.Join(dir, file); isThere(path) {
+				errs = append(errs, os.WriteFile(path, []byte(none), 0))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // memoryPatience is how long a group may take to give up what it has over its limit.

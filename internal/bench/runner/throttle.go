@@ -31,9 +31,8 @@ type Throttle struct {
 	dir string // "" for none
 	// lifts are files that end a limit without a group, and what is written to them.
 	lifts map[string]string
-	// memory is the file of the group that limits its memory, "" for none; limit is what it says, and
-	// none what says that there is no limit.
-	memory, limit, none string
+	// memory is the file of the group that limits its memory, "" for none, and limit what it says.
+	memory, limit string
 }
 
 // controlGroup is a place where groups with limits can be made, by version 1 or 2 of the
