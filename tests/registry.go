@@ -77,7 +77,7 @@ var Packages = []Package{
 	{Path: "internal/bench/scenario/engines", Least: 4, Later: []string{`TestEnginesOnRealServers/mysql:9.7`}},
 	{Path: "internal/bench/scenario/suite", Least: 7},
 	{Path: "internal/bench/scenario/memory", Least: 1},
-	{Path: "internal/bench/scenario/tier", Least: 3},
+	{Path: "internal/bench/scenario/tier", Least: 4},
 	{Path: "internal/pool", Race: true, Least: 130, Needed: []string{`Test.*`}},
 	{Path: "internal/load", Race: true, Least: 180, Needed: []string{`Test.*`}},
 	{Path: "internal/template", Race: true, Least: 100, Needed: []string{`Test.*`}},

@@ -184,11 +184,17 @@ func (l *Lab) mountWheat(ctx context.Context, s *Scratch, ram int64, disk string
 		return err
 	}
 	s.end(func() error {
+		var died error
+		select {
+		case <-fs.Gone(): // a daemon that was killed is why there were errors
+			died = fs.Err()
+		default:
+		}
 		err := fs.Close(false)
 		if errors.Is(err, syscall.EBUSY) { // a process looks at it: it goes with the last one
 			err = fs.Close(true)
 		}
-		return errors.Join(err, os.RemoveAll(s.Dir))
+		return errors.Join(died, err, os.RemoveAll(s.Dir))
 	})
 	if err := os.Mkdir(s.Dir, 0o711); err != nil {
 		return err

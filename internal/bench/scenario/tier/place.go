@@ -63,7 +63,10 @@ func (p *place) begin(ctx context.Context) error {
 	if p.mayFail {
 		made, err := p.run(ctx)
 		if err != nil {
-			return err
+			if ctx.Err() != nil || errors.Is(err, runner.ErrUnavailable) {
+				return err
+			}
+			return lab.NotApplicableError("it fails: " + err.Error())
 		}
 		p.steps, p.full = min(len(made.write), len(made.past)), made.full
 		return nil

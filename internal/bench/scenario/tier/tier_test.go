@@ -2,11 +2,16 @@ package tier
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/labtest"
@@ -44,6 +49,59 @@ func TestTier(t *testing.T) {
 		}
 	}
 	labtest.LeavesNothing(t, l, "tier-*")
+}
+
+// TestDeadWheatfsIsTold: a daemon that was killed is what an error comes from, and nothing stays.
+func TestDeadWheatfsIsTold(t *testing.T) {
+	l := labtest.Real(t, servertest.Servers[0])
+	s, err := l.WheatScratch(t.Context(), filepath.Join(l.Dir, "tier-0"), 16<<20, l.Dir, nil)
+	if errors.Is(err, runner.ErrUnavailable) {
+		t.Skip("SKIPPED: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := 0
+	for _, pid := range children(t) {
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err != nil || !strings.Contains(string(line), "wheatfs\x00serve") {
+			continue
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		killed++
+	}
+	if killed != 1 {
+		t.Errorf("%d daemons were killed", killed)
+	}
+	time.Sleep(500 * time.Millisecond) // a pipe tells it
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "the daemon of wheatfs has ended") {
+		t.Errorf("error %v", err)
+	}
+	labtest.LeavesNothing(t, l, "tier-*")
+}
+
+// children are the processes that this one has started.
+func children(t *testing.T) (pids []int) {
+	t.Helper()
+	tasks, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil || len(tasks) == 0 {
+		t.Skip("SKIPPED: this kernel does not tell children")
+	}
+	for _, path := range tasks {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, word := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(word)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // told tells a writer something.
