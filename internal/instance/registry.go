@@ -137,6 +137,10 @@ func (g Registry) Put(r *Record) error {
 	return writeDurableJSON(g.path(r.Name), r)
 }
 
+// PutSoon is Put that does not wait for the disk, where a server waits: readers see the old or the new record. The caller
+// calls Put afterwards, before anything goes that the old one needs.
+func (g Registry) PutSoon(r *Record) error { return WriteJSON(g.path(r.Name), r) }
+
 // Sweep removes what commands left that were killed while they wrote a record. Who writes one holds the lock of
 // its name.
 func (g Registry) Sweep() {

@@ -148,7 +148,7 @@ func (m *move) run(ctx context.Context) (err error) {
 		return err
 	}
 	m.copy.Store(m.files)
-	defer func() { m.endFlush() }()
+	defer m.stopFlush()
 	if err := m.copyLive(ctx); err != nil {
 		return err
 	}
@@ -157,7 +157,10 @@ func (m *move) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, name.release()) }()
-	return m.do(ctx, m.handOver)
+	if err := m.do(ctx, m.handOver); err != nil {
+		return err
+	}
+	return m.store.Registry.Put(&m.to.Record)
 }
 
 // receive makes the directory there, and takes its lock.
@@ -227,7 +230,7 @@ func (m *move) copyLive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.awaitFlush(ctx, db, liveFlush)
+	m.awaitFlush(ctx, db, fewPages, liveFlush)
 	return db.Close()
 }
 
@@ -249,15 +252,23 @@ func (m *move) flush(ctx context.Context) {
 	})
 }
 
+// stopFlush ends the writing of dirty pages, and waits until all is set as it was before.
+func (m *move) stopFlush() {
+	m.endFlush()
+	if m.flushed != nil {
+		<-m.flushed
+	}
+}
+
 // awaitFlush waits until few pages are dirty, for some time, and returns how many are; -1 if that cannot be told.
-func (m *move) awaitFlush(ctx context.Context, db *sql.DB, patience time.Duration) int64 {
+func (m *move) awaitFlush(ctx context.Context, db *sql.DB, few int64, patience time.Duration) int64 {
 	for began := time.Now(); ; {
 		left, _, err := dbconn.DirtyPages(ctx, db)
 		if err != nil {
 			m.log.Warn("cannot ask for dirty pages before a move", "error", err)
 			return -1
 		}
-		if left <= fewPages || time.Since(began) > patience || ctx.Err() != nil {
+		if left <= few || time.Since(began) > patience || ctx.Err() != nil {
 			return left
 		}
 		select {
@@ -289,7 +300,6 @@ func (m *move) handOver(ctx, life context.Context) error {
 		st.Phase = instance.Starting
 		err = m.enter(st)
 	}
-	m.endFlush()
 	if err != nil {
 		m.state = before // the watch writes it again
 		release()
@@ -308,7 +318,7 @@ func (m *move) handOver(ctx, life context.Context) error {
 	if err := m.files.Last(life); err != nil {
 		return m.goBack(life, err)
 	}
-	if err := m.store.Registry.Put(&m.to.Record); err != nil {
+	if err := m.store.Registry.PutSoon(&m.to.Record); err != nil {
 		return m.goBack(life, err)
 	}
 	if err := m.succeed(life, m.to, m.store, m.lock); err != nil {
@@ -365,8 +375,13 @@ func (m *move) hold(ctx context.Context) (release func(), err error) {
 		}
 	}
 	m.flushLog(ctx)
-	left := m.awaitFlush(ctx, m.db, heldFlush)
+	few := int64(fewPages)
+	if checkpoint {
+		few = 0 // it goes on until then, whatever is set, and what it writes would be read once more
+	}
+	left := m.awaitFlush(ctx, m.db, few, heldFlush)
 	m.clean = checkpoint || left >= 0 && left <= mostPages
+	m.stopFlush()
 	return release, ctx.Err()
 }
 
