@@ -195,7 +195,8 @@ func (p *place) write(ctx context.Context, s *lab.Scratch, m *pass) (err error) 
 	return err
 }
 
-// giveBackPoll is the pause between two looks at the memory, and giveBackPatience how long it may take.
+// giveBackPoll is the pause between two looks at the memory, and giveBackPatience how long it may take
+// after the removal.
 const (
 	giveBackPoll     = time.Millisecond
 	giveBackPatience = time.Second
@@ -211,11 +212,12 @@ func (p *place) giveBack(ctx context.Context, s *lab.Scratch, w *child, before i
 	if _, err := w.do(order{Do: doRemove}); err != nil {
 		return 0, err
 	}
+	removed := time.Now()               // which may take long itself, and then is what there is to tell
 	if most-before < p.tiering.step/2 { // others have taken or given as much
 		return math.NaN(), nil
 	}
 	for p.inRAM(s) > before+(most-before)/kept {
-		if time.Since(began) > giveBackPatience {
+		if time.Since(removed) > giveBackPatience {
 			return math.NaN(), ctx.Err()
 		}
 		time.Sleep(giveBackPoll)

@@ -85,7 +85,7 @@ func (o *tiering) newPlaces() []*place {
 			make: func(_ context.Context, dir string) (*lab.Scratch, error) {
 				return l.SwapScratch(dir, o.ram+swapSpare, o.all()+o.all()/8)
 			}},
-		{name: mergerfs, says: "mergerfs over a tmpfs of " + ram + " and a directory on disk: a new file goes to the first with room (ff), and is moved when that is full (moveonenospc)", mayFail: true,
+		{name: mergerfs, says: "mergerfs over a tmpfs of " + ram + " and a directory on disk: a new file goes to the first with room (ff), and is moved when that is full (moveonenospc); it writes there through the page cache, whatever it is asked for", mayFail: true,
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) { return l.MergerfsScratch(ctx, dir, o.ram) }},
 		{name: wheat, says: "a wheatfs with " + ram + " of RAM", ours: true,
 			make: func(ctx context.Context, dir string) (*lab.Scratch, error) {
