@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/wheatfs"
@@ -65,36 +66,17 @@ SELECT x.n * 200 + y.n AS k, REPEAT(SHA2(x.n * 200 + y.n, 512), 4) FROM d AS x J
 	}
 }
 
-// doWheat does the work on one connection and returns what it gave.
+// doWheat does the work and returns what it gave. The pool has one connection: temporary tables are of that.
 func doWheat(ctx context.Context, db *sql.DB) (results []string, err error) {
-	c, err := db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
+	db.SetMaxOpenConns(1)
 	for _, w := range wheatWork {
-		rows, err := c.QueryContext(ctx, w.query)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w.name, err)
-		}
 		line := w.name
-		for rows.Next() {
-			columns, _ := rows.Columns() // fails on closed rows alone
-			values := make([]any, len(columns))
-			for i := range values {
-				values[i] = new(sql.NullString)
-			}
-			if err := rows.Scan(values...); err != nil {
-				return nil, fmt.Errorf("%s: %w", w.name, err)
-			}
-			for _, v := range values {
-				line += " " + v.(*sql.NullString).String
-			}
+		if err := dbconn.Query(ctx, db, w.query, func(cols []string) error {
+			line += " " + strings.Join(cols, " ")
+			return nil
+		}); err != nil {
+			return nil, err
 		}
-		if err := rows.Err(); err != nil {
-			return nil, fmt.Errorf("%s: %w", w.name, err)
-		}
-		rows.Close()
 		results = append(results, line)
 	}
 	return results, nil
@@ -252,7 +234,9 @@ func TestWheatKilled(t *testing.T) {
 			t.Fatalf("kill %d, of the %s: statements hang: %v", n, victim, err)
 		}
 		if victim == "daemon" {
-			h.until("the loss is said", func() bool { return strings.Contains(h.ramaria("status", "w"), "temporary files fail: the daemon of wheatfs has ended") })
+			h.until("the loss is said", func() bool {
+				return strings.Contains(h.ramaria("status", "w"), "temporary files fail: the daemon of wheatfs has ended")
+			})
 			h.ramaria("down", "w")
 		}
 		cancel()

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,7 +64,7 @@ What lies in it does not outlive that. Needs root.`,
 }
 
 func (o wheatfsMountOptions) request(dir string) (engine.WheatRequest, error) {
-	r := engine.WheatRequest{Dir: dir, Disk: o.disk, UID: -1, GID: -1}
+	r := engine.WheatRequest{Dir: dir, Disk: o.disk, Owner: o.owner}
 	for _, s := range []struct {
 		flag, text string
 		to         *int64
@@ -80,20 +78,7 @@ func (o wheatfsMountOptions) request(dir string) (engine.WheatRequest, error) {
 		}
 		*s.to = n
 	}
-	if o.owner == "" {
-		return r, nil
-	}
-	u, err := user.Lookup(o.owner)
-	if err != nil {
-		u, err = user.LookupId(o.owner)
-	}
-	if err != nil {
-		return r, usageError{fmt.Errorf("--owner %s: there is no such user", o.owner)}
-	}
-	uid, err1 := strconv.Atoi(u.Uid)
-	gid, err2 := strconv.Atoi(u.Gid)
-	r.UID, r.GID = uid, gid
-	return r, errors.Join(err1, err2)
+	return r, nil
 }
 
 func runWheatfsMount(ctx context.Context, a *app, dir string, o wheatfsMountOptions) error {

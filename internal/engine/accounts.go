@@ -3,9 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os/user"
+	"strconv"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // LockNewAccounts calls f and then locks the accounts without a password that f has added, even
@@ -50,4 +54,18 @@ func passwordlessAccounts(ctx context.Context, i *instance.Instance) (dbconn.Pas
 	}
 	defer db.Close()
 	return i.Server.Dialect().Passwordless(ctx, db)
+}
+
+// findUser finds a user of the machine by name, or by number.
+func findUser(name string) (server.Account, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		u, err = user.LookupId(name)
+	}
+	if err != nil {
+		return server.Account{}, fmt.Errorf("no such user\nhint: getent passwd %s", ShellWord(name))
+	}
+	uid, uerr := strconv.Atoi(u.Uid)
+	gid, gerr := strconv.Atoi(u.Gid)
+	return server.Account{UID: uid, GID: gid}, errors.Join(uerr, gerr)
 }

@@ -203,22 +203,14 @@ func (e *Engine) owner(name string) (server.Account, error) {
 	if name == "" {
 		return server.Account{UID: e.UID, GID: os.Getegid()}, nil
 	}
-	u, err := user.Lookup(name)
+	account, err := findUser(name)
 	if err != nil {
-		u, err = user.LookupId(name)
+		return server.Account{}, fmt.Errorf("export with --owner %s: %w; without --owner the files are yours", name, err)
 	}
-	if err != nil {
-		return server.Account{}, fmt.Errorf("export with --owner %s: no such user\nhint: getent passwd %s; without --owner the files are yours", name, ShellWord(name))
-	}
-	uid, uerr := strconv.Atoi(u.Uid)
-	gid, gerr := strconv.Atoi(u.Gid)
-	if err := errors.Join(uerr, gerr); err != nil {
-		return server.Account{}, err
-	}
-	if e.UID != 0 && uid != e.UID {
+	if e.UID != 0 && account.UID != e.UID {
 		return server.Account{}, fmt.Errorf("export with --owner %s: only root gives files to another user\nhint: sudo chown -R %s DIR afterwards", name, ShellWord(name))
 	}
-	return server.Account{UID: uid, GID: gid}, nil
+	return account, nil
 }
 
 // exportImage makes an image of the data that an instance has now, on the disk, where a server can work on it wherever

@@ -26,8 +26,8 @@ type WheatRequest struct {
 	// RAM is how many bytes may lie in memory, 0 for DefaultWheatShare; Size how many there is room for, 0 for
 	// RAM and what is free on the disk.
 	RAM, Size int64
-	// UID and GID own its top directory; -1 is for all, as /tmp is.
-	UID, GID int
+	// Owner is the user who may use it alone, "" for all, as /tmp is.
+	Owner string
 }
 
 // wheatMounts are the wheatfs of this machine.
@@ -35,7 +35,14 @@ func wheatMounts() wheatfs.Mounts { return wheatfs.Mounts{Dir: wheatfs.MountsDir
 
 // KeepWheat mounts a wheatfs, calls ready, and keeps it until it is unmounted. When ctx ends it unmounts it.
 func (e *Engine) KeepWheat(ctx context.Context, r WheatRequest, ready func(wheatfs.Mounted)) error {
-	o := wheatfs.Options{RAM: r.RAM, Size: r.Size, Disk: r.Disk, Programs: true, UID: r.UID, GID: r.GID, Mode: 0o700, Argv: wheatfs.DaemonArgv(supervisor.Self())}
+	o := wheatfs.Options{RAM: r.RAM, Size: r.Size, Disk: r.Disk, Programs: true, Mode: 0o777 | os.ModeSticky, Argv: wheatfs.DaemonArgv(supervisor.Self())}
+	if r.Owner != "" {
+		account, err := findUser(r.Owner)
+		if err != nil {
+			return RequestError{fmt.Errorf("mount with --owner %s: %w", r.Owner, err)}
+		}
+		o.UID, o.GID, o.Mode = account.UID, account.GID, 0o700
+	}
 	if err := wheatfs.Check(); err != nil {
 		return err
 	}
@@ -51,9 +58,6 @@ func (e *Engine) KeepWheat(ctx context.Context, r WheatRequest, ready func(wheat
 	}
 	if o.Disk == place || strings.HasPrefix(o.Disk, place+"/") {
 		return RequestError{fmt.Errorf("mount at %s with its disk at %s: that would be hidden below it\nhint: --disk of a directory elsewhere", place, o.Disk)}
-	}
-	if r.UID < 0 {
-		o.UID, o.GID, o.Mode = 0, 0, 0o777|os.ModeSticky
 	}
 	if o.RAM == 0 {
 		m, err := e.Host.Memory()

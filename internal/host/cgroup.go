@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Cgroup is the control group, among those that this process is in and their
@@ -174,7 +176,7 @@ func (h Host) cgroupMounts() (cgroupMounts, error) {
 		if !ok || len(l) < 5 || len(r) < 3 {
 			continue
 		}
-		m := &cgroupMount{root: unescape.Replace(l[3]), point: unescape.Replace(l[4])}
+		m := &cgroupMount{root: sys.UnescapePath(l[3]), point: sys.UnescapePath(l[4])}
 		switch {
 		case r[0] == "cgroup2" && found.v2 == nil:
 			found.v2 = m
@@ -184,6 +186,3 @@ func (h Host) cgroupMounts() (cgroupMounts, error) {
 	}
 	return found, nil
 }
-
-// unescape undoes the octal escapes of /proc/*/mountinfo.
-var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

@@ -142,7 +142,7 @@ func (a *archivist) shorten(ctx context.Context, r durable.Report) error {
 	if _, err := a.PruneBackups(ctx); err != nil {
 		return err
 	}
-	if now, err := sys.Statfs(a.archiveDir); err != nil || !durable.Low(now.Avail, now.Size, true) {
+	if now, err := sys.Statfs(a.options.Archive); err != nil || !durable.Low(now.Avail, now.Size, true) {
 		return err
 	}
 	if !r.RoomForBase || r.Since < durable.LeastLog || !a.base.may(basePause) {
@@ -167,7 +167,7 @@ func (a *archivist) reread() {
 
 // stand finds out how the archive stands, and publishes it.
 func (a *archivist) stand() (durable.Report, error) {
-	fs, err := sys.Statfs(a.archiveDir)
+	fs, err := sys.Statfs(a.options.Archive)
 	if err != nil {
 		return durable.Report{}, err
 	}
@@ -177,7 +177,7 @@ func (a *archivist) stand() (durable.Report, error) {
 	}
 	r := a.keeper.Report(fs.Avail, fs.Size)
 	if time.Since(a.measured) >= measureInterval {
-		if a.used, err = sys.DiskUsage(a.archiveDir); err != nil {
+		if a.used, err = sys.DiskUsage(a.options.Archive); err != nil {
 			return r, err
 		}
 		a.measured = time.Now()
@@ -193,7 +193,7 @@ func (a *archivist) stand() (durable.Report, error) {
 // warnings are what there is to say of the archive. No number in them changes with every write.
 func (a *archivist) warnings(r durable.Report, fs sys.FS) (list []string) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	name, dir := a.inst.Name, a.archiveDir
+	name, dir := a.inst.Name, a.options.Archive
 	if a.low {
 		say("there is less than %s of room for the archive in %s: its history is shortened to what recovery needs, and when there is no room at all, %s\nhint: make room there",
 			volume.FormatBytes(durable.LowRoom(fs.Size)), dir, a.stuck())

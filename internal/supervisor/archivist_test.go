@@ -44,7 +44,7 @@ func TestArchiveWarnings(t *testing.T) {
 	} {
 		a := &archivist{
 			began:      began,
-			Supervisor: &Supervisor{inst: &instance.Instance{Record: instance.Record{Name: "shop", Spec: instance.Spec{Durable: c.level}}}, archiveDir: "/a"},
+			Supervisor: &Supervisor{inst: &instance.Instance{Record: instance.Record{Name: "shop", Spec: instance.Spec{Durable: c.level}}}, options: Options{Archive: "/a"}},
 		}
 		r := well
 		c.does(a, &r)

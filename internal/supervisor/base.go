@@ -60,7 +60,7 @@ func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (
 	if s.keeper == nil {
 		return done, cost, s.notDurable("make " + what)
 	}
-	if _, err := durable.Read(s.archiveDir); errors.Is(err, archive.ErrNoArchive) {
+	if _, err := durable.Read(s.options.Archive); errors.Is(err, archive.ErrNoArchive) {
 		return done, cost, fmt.Errorf("%w\nhint: put it back there; ramaria status %s says how to go on without", err, s.inst.Name)
 	}
 	to, dir, err := s.snapshotPlace(ctx, what)
@@ -73,7 +73,7 @@ func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (
 	if err := os.Mkdir(dir, 0o711); err != nil {
 		return done, cost, err
 	}
-	order := BaseOrder{Name: s.inst.Name, Dir: dir, Volume: string(to.Kind()), RunDir: s.inst.RunDir + "-base", Archive: s.archiveDir, Base: s.keeper.NextBase(), Verify: verify}
+	order := BaseOrder{Name: s.inst.Name, Dir: dir, Volume: string(to.Kind()), RunDir: s.inst.RunDir + "-base", Archive: s.options.Archive, Base: s.keeper.NextBase(), Verify: verify}
 	if s.distrusted.Load() {
 		order.Base.Prev = 0
 	}
@@ -106,7 +106,7 @@ func (s *Supervisor) snapshotPlace(ctx context.Context, what string) (to volume.
 	if volume.CheckCopy(s.volume, s.inst.DataDir(), size, snapshotRoom, what) == nil {
 		return s.volume, inside, nil
 	}
-	if to, err = s.outside(); err != nil {
+	if to, err = s.options.Outside(); err != nil {
 		return nil, "", err
 	}
 	return to, filepath.Join(to.Dir(), s.inst.Name), nil
@@ -118,7 +118,7 @@ func (s *Supervisor) runBase(ctx context.Context, o BaseOrder) (done BaseDone, e
 	if err != nil {
 		return done, err
 	}
-	argv := s.argv(s.inst.Name)
+	argv := s.options.Argv(s.inst.Name)
 	argv[1] = "make-base"                                 // instead of supervise
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) // #nosec G204 -- this program
 	cmd.Dir = "/"
@@ -244,7 +244,7 @@ func (s *Supervisor) Backups(context.Context) ([]client.Backup, error) {
 	if s.keeper == nil {
 		return nil, s.notDurable("list backups")
 	}
-	m, err := durable.Read(s.archiveDir)
+	m, err := durable.Read(s.options.Archive)
 	if err != nil {
 		return nil, err
 	}

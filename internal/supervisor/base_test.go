@@ -21,8 +21,8 @@ func TestBaseEndsWithSupervisor(t *testing.T) {
 	const env = "RAMARIA_TEST_MAKE_BASE"
 	if script := os.Getenv(env); script != "" { // this is the supervisor
 		s := &Supervisor{
-			inst: &instance.Instance{Record: instance.Record{Name: "shop"}},
-			argv: func(string) []string { return []string{script, "supervise"} },
+			inst:    &instance.Instance{Record: instance.Record{Name: "shop"}},
+			options: Options{Argv: func(string) []string { return []string{script, "supervise"} }},
 		}
 		_, err := s.runBase(t.Context(), BaseOrder{})
 		t.Fatal(err)

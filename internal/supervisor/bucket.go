@@ -57,14 +57,14 @@ type mirror struct {
 
 // openBuckets begins to mirror the archive that is being kept.
 func (s *Supervisor) openBuckets() {
-	if len(s.buckets) == 0 {
+	if len(s.options.Buckets) == 0 {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	m := &mirrors{stop: stop, done: make(chan struct{})}
 	ended := make(chan struct{})
 	running := 0
-	for _, b := range s.buckets {
+	for _, b := range s.options.Buckets {
 		one := &mirror{Bucket: b}
 		if b.Store != nil {
 			one.Mirror = s.keeper.Mirror(b.Store)

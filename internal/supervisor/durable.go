@@ -17,14 +17,14 @@ import (
 const archiveConsumer = "archive"
 
 // durable reports whether the instance has an archive.
-func (s *Supervisor) durable() bool { return s.archiveDir != "" }
+func (s *Supervisor) durable() bool { return s.options.Archive != "" }
 
 // openArchive makes sure that the archive has what the log has, before the server starts.
 func (s *Supervisor) openArchive(ctx context.Context) error {
 	if !s.durable() {
 		return nil
 	}
-	a, err := durable.Open(ctx, s.archiveDir)
+	a, err := durable.Open(ctx, s.options.Archive)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *Supervisor) openArchive(ctx context.Context) error {
 	}
 	s.keeper, err = durable.Keep(ctx, a, s.inst, boot, durable.PolicyOf(s.inst.Spec, s.inst.Server.Family()), s.log, s.waitForArchive)
 	if err != nil && s.state.Warnings != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w\nhint: make room in %s, and ramaria up %s goes on; with --durable=off it does without the archive", err, s.archiveDir, s.inst.Name)
+		err = fmt.Errorf("%w\nhint: make room in %s, and ramaria up %s goes on; with --durable=off it does without the archive", err, s.options.Archive, s.inst.Name)
 	}
 	s.state.Warnings = nil
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Supervisor) openArchive(ctx context.Context) error {
 
 // waitForArchive says what a start waits for.
 func (s *Supervisor) waitForArchive(err error) {
-	s.state.Warnings = []string{fmt.Sprintf("it waits until its log can be archived in %s: %v", s.archiveDir, err)}
+	s.state.Warnings = []string{fmt.Sprintf("it waits until its log can be archived in %s: %v", s.options.Archive, err)}
 	if err := s.saveState(); err != nil {
 		s.log.Error("cannot write state", "error", err)
 	}
@@ -155,7 +155,7 @@ func (s *Supervisor) archiveWarning() string {
 	if err == nil {
 		return ""
 	}
-	return fmt.Sprintf("the log cannot be archived in %s, and %s: %v", s.archiveDir, s.stuck(), err)
+	return fmt.Sprintf("the log cannot be archived in %s, and %s: %v", s.options.Archive, s.stuck(), err)
 }
 
 // refuseDurable refuses what a durable instance cannot do.

@@ -197,7 +197,7 @@ func (w *watch) beginAgain(ctx context.Context, why error) error {
 	w.logs.Remove(archiveConsumer)
 	w.proc.Kill()
 	w.closeDB()
-	err := w.keeper.BeginAgain(ctx, w.keys, from)
+	err := w.keeper.BeginAgain(ctx, w.options.Keys, from)
 	if err == nil {
 		err = w.startAgain(ctx, nil)
 	}

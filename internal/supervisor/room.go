@@ -30,10 +30,6 @@ func roomOf(v volume.Volume, u volume.Usage) room.Room {
 // RoomLevel says how full a volume is.
 func RoomLevel(v volume.Volume, u volume.Usage) room.Level { return roomOf(v, u).Level() }
 
-// AboutToBeFull reports whether the servers of a volume are about to become read-only, or, on
-// disk, about to find it full.
-func AboutToBeFull(v volume.Volume, u volume.Usage) bool { return RoomLevel(v, u) >= room.Last }
-
 // RoomWarnings says in words when a volume is full, or nearly.
 func RoomWarnings(v volume.Volume, u volume.Usage) []string {
 	if level := RoomLevel(v, u); level >= room.Warning {

@@ -143,7 +143,7 @@ func (s *Supervisor) lockName(ctx context.Context, name string) (*sys.FileLock, 
 
 // spawn starts the supervisor of another instance, which outlives this one.
 func (s *Supervisor) spawn(ctx context.Context, i *instance.Instance) error {
-	child, err := Spawn(ctx, i, s.argv(i.Name))
+	child, err := Spawn(ctx, i, s.options.Argv(i.Name))
 	if err != nil {
 		return err
 	}
@@ -335,8 +335,8 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	}
 	var promise *client.Durable
 	if s.durable() {
-		if promise, err = durable.Describe(s.archiveDir, i.Spec); err != nil {
-			promise = durable.Unusable(s.archiveDir, i.Spec, err)
+		if promise, err = durable.Describe(s.options.Archive, i.Spec); err != nil {
+			promise = durable.Unusable(s.options.Archive, i.Spec, err)
 		}
 		if promise.Buckets, err = durable.Buckets(&i.Record, promise.Position); err != nil {
 			return client.Status{}, err

@@ -140,7 +140,7 @@ func (s *Supervisor) writeFiles() error {
 	if err := server.WriteClientHome(i.ClientDir(), i.Endpoint); err != nil {
 		return err
 	}
-	if err := i.Server.WriteKeys(s.keys, i.RunDir, i.Account); err != nil {
+	if err := i.Server.WriteKeys(s.options.Keys, i.RunDir, i.Account); err != nil {
 		return err
 	}
 	text, err := i.Server.Render(s.config())

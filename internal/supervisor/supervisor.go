@@ -36,19 +36,12 @@ import (
 
 // Supervisor owns one running instance.
 type Supervisor struct {
-	inst   *instance.Instance
-	store  *instance.Store
-	volume volume.Volume
-	log    *slog.Logger
-	argv   func(name string) []string
-	keys   string
-	// archiveDir is the archive's directory, "" for an instance that is not durable.
-	archiveDir string
-	outside    func() (volume.Target, error)
-	// buckets get copies of the archive.
-	buckets []Bucket
+	inst    *instance.Instance
+	store   *instance.Store
+	volume  volume.Volume
+	log     *slog.Logger
 	handler http.Handler
-	// options are those that it was started with, for the one that follows it.
+	// options are those that it was started with.
 	options Options
 
 	// next is the supervisor of the instance where it was moved to: from then on this one speaks for that. pausing is
@@ -103,13 +96,9 @@ type Supervisor struct {
 	standing atomic.Pointer[standing]
 	// basing is held while a base backup is made.
 	basing sync.Mutex
-	// tmpDir is of proc, or of the start that failed; spill is a directory on a disk for what of it does not fit in RAM.
-	tmpDir TmpDir
-	spill  string
-	// machine is the one that this runs on.
-	machine host.Host
-	db      *sql.DB
-	state   instance.State
+	tmpDir TmpDir // of proc, or of the start that failed
+	db     *sql.DB
+	state  instance.State
 	// oom is what the kernel had killed for want of memory when the watch last looked, and before
 	// that.
 	oom, oomBefore host.OOM
@@ -128,7 +117,7 @@ type Options struct {
 	Argv func(name string) []string
 	// Keys is the directory of keys that all servers of the user share.
 	Keys string
-	// Archive is the directory of the archive of a durable instance, and Outside gives one on a disk
+	// Archive is the directory of the archive of a durable instance, "" for one that is not, and Outside gives one on a disk
 	// for snapshots that the volume has no room for.
 	Archive string
 	Outside func() (volume.Target, error)
@@ -172,7 +161,7 @@ func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o O
 
 func newSupervisor(i *instance.Instance, store *instance.Store, o Options) *Supervisor {
 	s := &Supervisor{
-		inst: i, store: store, volume: store.Volume, log: o.Log, argv: o.Argv, keys: o.Keys, archiveDir: o.Archive, outside: o.Outside, buckets: o.Buckets, spill: o.Spill, options: o,
+		inst: i, store: store, volume: store.Volume, log: o.Log, options: o,
 		tasks: make(chan task), over: make(chan struct{}), countNow: make(chan struct{}, 1), endBeside: func() {},
 	}
 	s.handler = api.Handler(s, s.log)

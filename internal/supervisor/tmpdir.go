@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -89,7 +90,7 @@ func (s *Supervisor) newTmpDir(ctx context.Context) (TmpDir, error) {
 	}
 	f.tmpfs = max(u.Free/scratchShare, leastScratch)
 	if kind == volume.Disk {
-		f.slow = s.machine.SlowWrites(s.volume.Dir())
+		f.slow = host.Host{}.SlowWrites(s.volume.Dir())
 	}
 	f.noWheat = wheatfs.Check()
 	is, why := chooseTmp(f)
@@ -128,7 +129,7 @@ func (s *Supervisor) newWheat(ctx context.Context, scratch *server.Scratch, ram 
 		account.UID, account.GID = os.Geteuid(), os.Getegid()
 	}
 	if ram == 0 {
-		m, err := s.machine.Memory()
+		m, err := host.Host{}.Memory()
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +137,7 @@ func (s *Supervisor) newWheat(ctx context.Context, scratch *server.Scratch, ram 
 		ram = max(min(free/wheatShare, scratch.Size), leastScratch)
 	}
 	fs, err := wheatfs.Start(ctx, wheatfs.Options{
-		RAM: ram, Disk: s.spill, UID: account.UID, GID: account.GID, Mode: 0o700, Argv: wheatfs.DaemonArgv(Self()),
+		RAM: ram, Disk: s.options.Spill, UID: account.UID, GID: account.GID, Mode: 0o700, Argv: wheatfs.DaemonArgv(Self()),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("use --tmpdir wheatfs: %w", err)

@@ -1,16 +1,11 @@
 package volume
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
-	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -84,19 +79,9 @@ func (m *Mount) mkfs(ctx context.Context, on *os.File, size int64) error {
 	}
 	// rmapbt is for repair, which is not done in RAM; -K because the device is empty.
 	argv = append(argv[:len(argv):len(argv)], "-q", "-f", "-K", "-m", "crc=1,reflink=1,rmapbt=0",
-		"-d", fmt.Sprintf("size=%d", xfsSize(size)), "-l", fmt.Sprintf("size=%d", xfsLog), "/proc/self/fd/3")
-	var said bytes.Buffer
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.ExtraFiles = []*os.File{on}
-	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
-	// The parent-death signal comes when the thread that forked ends.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Run(); err != nil {
-		first, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
-		return fmt.Errorf("mkfs.xfs: %w: %s", err, first)
+		"-d", fmt.Sprintf("size=%d", xfsSize(size)), "-l", fmt.Sprintf("size=%d", xfsLog))
+	if err := sys.MakeFS(ctx, argv, on); err != nil {
+		return fmt.Errorf("mkfs.xfs: %w", err)
 	}
 	return nil
 }
@@ -109,17 +94,10 @@ func (o *Opener) findMkfs(ctx context.Context) ([]string, error) {
 	return systemMkfs(ctx)
 }
 
-// systemMkfs finds mkfs.xfs where the system has its programs, which need not be on
-// the PATH of everybody.
+// systemMkfs finds mkfs.xfs where the system has its programs.
 func systemMkfs(context.Context) ([]string, error) {
-	if path, err := exec.LookPath("mkfs.xfs"); err == nil {
+	if path := sys.SystemProgram("mkfs.xfs"); path != "" {
 		return []string{path}, nil
-	}
-	for _, dir := range []string{"/usr/sbin", "/sbin", "/usr/local/sbin"} {
-		path := filepath.Join(dir, "mkfs.xfs")
-		if _, err := os.Stat(path); err == nil {
-			return []string{path}, nil
-		}
 	}
 	return nil, fmt.Errorf("%w: there is no mkfs.xfs\nhint: install xfsprogs, or use --volume shm", ErrUnfit)
 }

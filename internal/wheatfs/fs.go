@@ -1,7 +1,6 @@
 package wheatfs
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -36,8 +34,6 @@ type Options struct {
 	Mode     os.FileMode
 	// Argv starts the daemon: a program that calls Serve with its standard input and output, as DaemonArgv has it.
 	Argv []string
-	// Log is where the daemon writes what goes wrong.
-	Log *os.File
 }
 
 // DaemonArgv starts the daemon by a program that is ramaria.
@@ -93,22 +89,14 @@ func Check() error {
 	if err := sys.CheckLoop(); err != nil {
 		return fmt.Errorf("%w: %w\nhint: modprobe loop; a container gets loop devices with --privileged", ErrUnfit, err)
 	}
-	if _, err := mkfs(); err != nil {
-		return err
-	}
-	return nil
+	_, err := mkfs()
+	return err
 }
 
 // mkfs finds mkfs.ext4.
 func mkfs() (string, error) {
-	if path, err := exec.LookPath("mkfs.ext4"); err == nil {
+	if path := sys.SystemProgram("mkfs.ext4"); path != "" {
 		return path, nil
-	}
-	for _, dir := range []string{"/usr/sbin", "/sbin"} {
-		path := filepath.Join(dir, "mkfs.ext4")
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		}
 	}
 	return "", fmt.Errorf("%w: there is no mkfs.ext4\nhint: install e2fsprogs", ErrUnfit)
 }
@@ -267,18 +255,12 @@ func makeExt4(ctx context.Context, on *os.File) error {
 	if err != nil {
 		return err
 	}
-	var said bytes.Buffer
-	cmd := exec.CommandContext(ctx, program, "-q", "-F", "-b", fmt.Sprint(BlockSize), "-m", "0", "-i", "16384",
-		"-O", "^has_journal,^resize_inode,^metadata_csum,uninit_bg", "-E", "lazy_itable_init=1,nodiscard,packed_meta_blocks=1", "/proc/self/fd/3")
-	cmd.ExtraFiles = []*os.File{on}
-	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
-	// The parent-death signal comes when the thread that forked ends.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("mkfs.ext4: %w: %s", err, strings.TrimSpace(said.String()))
+	argv := []string{
+		program, "-q", "-F", "-b", fmt.Sprint(BlockSize), "-m", "0", "-i", "16384",
+		"-O", "^has_journal,^resize_inode,^metadata_csum,uninit_bg", "-E", "lazy_itable_init=1,nodiscard,packed_meta_blocks=1",
+	}
+	if err := sys.MakeFS(ctx, argv, on); err != nil {
+		return fmt.Errorf("mkfs.ext4: %w", err)
 	}
 	return nil
 }
@@ -305,7 +287,7 @@ func (f *FS) own() error {
 	return errors.Join(dir.Chown(f.opts.UID, f.opts.GID), dir.Chmod(f.opts.Mode))
 }
 
-// Mount is the file system itself, until Detach or Close.
+// Mount is the file system itself, until Attach or Close.
 func (f *FS) Mount() *sys.Mount { return f.mount }
 
 // Attach mounts it on a directory. From then on who unmounts that has ended it.
@@ -343,9 +325,6 @@ func (f *FS) path() string {
 	return ""
 }
 
-// Device is the number of its block device, by which it is known in any namespace.
-func (f *FS) Device() string { return f.device }
-
 // Report is what the daemon has told last.
 func (f *FS) Report() Report {
 	f.mu.Lock()
@@ -374,7 +353,7 @@ func (f *FS) Err() error {
 	return f.err
 }
 
-// Close lets the file system go, and waits until it is. One that has a place is unmounted: unix.EBUSY if it is in use,
+// Close lets the file system go: Gone says when it is. One that has a place is unmounted: unix.EBUSY if it is in use,
 // unless force takes it away from its users.
 func (f *FS) Close(force bool) error {
 	f.mu.Lock()

@@ -268,27 +268,11 @@ func (m Mounts) clean(note string) error {
 
 // takeAway unmounts a place, whoever uses it, if it is this block device that is mounted there.
 func takeAway(place, device string) error {
-	is, err := mountedFrom(place)
+	is, err := sys.MountedFrom(place)
 	if err != nil || is != "/dev/"+device {
 		return err
 	}
 	return sys.Unmount(place, true)
-}
-
-// mountedFrom is what is mounted at a place, "" if nothing is. It asks no file system, which may be dead.
-func mountedFrom(place string) (source string, err error) {
-	b, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return "", fmt.Errorf("list mounts: %w", err)
-	}
-	for line := range strings.Lines(string(b)) {
-		on, rest, _ := strings.Cut(line, " - ")
-		f, g := strings.Fields(on), strings.Fields(rest)
-		if len(f) > 4 && len(g) > 1 && sys.UnescapePath(f[4]) == place {
-			source = g[1] // the last is on top
-		}
-	}
-	return source, nil
 }
 
 // freePatience is how long Unmount waits for the memory.
