@@ -21,6 +21,8 @@ type Cgroup struct {
 	Path string
 	// Limit is in bytes; 0 means none.
 	Limit int64
+	// First says that the group is of version 1.
+	First bool
 	// Used counts against Limit, in bytes, without the inactive file cache, which
 	// the kernel drops when it must. Files in tmpfs are in Used: they cannot be dropped.
 	Used int64
@@ -41,13 +43,14 @@ type hierarchy struct {
 	// events is the file that counts kills, and full with its line the one that counts how often the
 	// limit was reached.
 	events, full, fullLine string
+	first                  bool // version 1
 }
 
 // Kernel: Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst. Over
 // memory.high a group is not killed but slowed down until it is of no use.
 var (
-	cgroup1 = hierarchy{[]string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", "total_inactive_file", "memory.oom_control", "memory.failcnt", ""}
-	cgroup2 = hierarchy{[]string{"memory.max", "memory.high"}, "memory.current", "inactive_file", "memory.events", "memory.events.local", "oom"}
+	cgroup1 = hierarchy{[]string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", "total_inactive_file", "memory.oom_control", "memory.failcnt", "", true}
+	cgroup2 = hierarchy{[]string{"memory.max", "memory.high"}, "memory.current", "inactive_file", "memory.events", "memory.events.local", "oom", false}
 )
 
 // cgroupMemory finds the group with the least left. On hybrid machines a process
@@ -97,7 +100,7 @@ func (h Host) readGroup(kind hierarchy, dir string) (Cgroup, error) {
 		}
 	}
 	// A limit of 0 is a limit; in Cgroup 0 means none.
-	return Cgroup{Path: dir, Limit: max(1, limit), Used: max(0, used)}, nil
+	return Cgroup{Path: dir, Limit: max(1, limit), First: kind.first, Used: max(0, used)}, nil
 }
 
 // readNumber reads a file with one number; "max", too large a number and no file

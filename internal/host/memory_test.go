@@ -105,20 +105,20 @@ func TestMemory(t *testing.T) {
 				v1 + "p/c/memory.limit_in_bytes": none1,
 				v1 + "p/memory.limit_in_bytes":   "104857600\n", v1 + "p/memory.usage_in_bytes": "52428800\n",
 				v1 + "p/memory.stat": "inactive_file 1\ntotal_shmem 10485760\ntotal_inactive_file 20971520\n"},
-			want: Cgroup{Path: "/sys/fs/cgroup/memory/p", Limit: 100 * mb, Used: 30 * mb}, room: 70 * mb, byCgroup: true,
+			want: Cgroup{First: true, Path: "/sys/fs/cgroup/memory/p", Limit: 100 * mb, Used: 30 * mb}, room: 70 * mb, byCgroup: true,
 		},
 		{
 			name: "version 1, container that shows only its part of the tree",
 			files: map[string]string{"proc/self/cgroup": "4:memory:/docker/abc\n",
 				"proc/self/mountinfo":        strings.Replace(v1Mount, " / ", " /docker/abc ", 1),
 				v1 + "memory.limit_in_bytes": "104857600\n", v1 + "memory.usage_in_bytes": "0\n"},
-			want: Cgroup{Path: "/sys/fs/cgroup/memory", Limit: 100 * mb}, room: 100 * mb, byCgroup: true,
+			want: Cgroup{First: true, Path: "/sys/fs/cgroup/memory", Limit: 100 * mb}, room: 100 * mb, byCgroup: true,
 		},
 		{
 			name: "version 1, the host's name in a container",
 			files: map[string]string{"proc/self/cgroup": "4:memory:/docker/abc\n", "proc/self/mountinfo": v1Mount,
 				v1 + "memory.limit_in_bytes": "104857600\n", v1 + "memory.usage_in_bytes": "0\n"},
-			want: Cgroup{Path: "/sys/fs/cgroup/memory", Limit: 100 * mb}, room: 100 * mb, byCgroup: true,
+			want: Cgroup{First: true, Path: "/sys/fs/cgroup/memory", Limit: 100 * mb}, room: 100 * mb, byCgroup: true,
 		},
 		{
 			name: "hybrid: memory is in version 1",
@@ -126,7 +126,7 @@ func TestMemory(t *testing.T) {
 				"proc/self/mountinfo":          v1Mount + strings.Replace(v2Mount, "/sys/fs/cgroup", "/sys/fs/cgroup/unified", 1),
 				v1 + "a/memory.limit_in_bytes": "104857600\n", v1 + "a/memory.usage_in_bytes": "1048576\n",
 				v2 + "unified/a/cgroup.procs": "1\n"},
-			want: Cgroup{Path: "/sys/fs/cgroup/memory/a", Limit: 100 * mb, Used: mb}, room: 99 * mb, byCgroup: true,
+			want: Cgroup{First: true, Path: "/sys/fs/cgroup/memory/a", Limit: 100 * mb, Used: mb}, room: 99 * mb, byCgroup: true,
 		},
 		{
 			name: "a mount point with a space",

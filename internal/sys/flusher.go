@@ -45,6 +45,17 @@ func StartFlusher(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
+// MayFlush reports whether StartFlusher has the right to it.
+func MayFlush() bool {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if unix.Prctl(unix.PR_SET_IO_FLUSHER, 1, 0, 0, 0) != nil {
+		return false
+	}
+	_ = unix.Prctl(unix.PR_SET_IO_FLUSHER, 0, 0, 0, 0) // it was allowed a moment ago
+	return true
+}
+
 // IsFlusher reports whether this process was started by StartFlusher, with the right to it.
 func IsFlusher() bool {
 	is, err := unix.PrctlRetInt(unix.PR_GET_IO_FLUSHER, 0, 0, 0, 0)

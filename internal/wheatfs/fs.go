@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -89,8 +90,25 @@ func Check() error {
 	if err := sys.CheckLoop(); err != nil {
 		return fmt.Errorf("%w: %w\nhint: modprobe loop; a container gets loop devices with --privileged", ErrUnfit, err)
 	}
-	_, err := mkfs()
+	m, err := host.Host{}.Memory()
+	if err != nil {
+		return err
+	}
+	if err := waitsForItself(m.Cgroup, sys.MayFlush()); err != nil {
+		return err
+	}
+	_, err = mkfs()
 	return err
+}
+
+// waitsForItself returns ErrUnfit where the kernel has the daemon, when it wants memory, wait for dirty pages that only the
+// daemon can write: and if that is in the midst of a write to its disk, everything else there waits too. Control groups of
+// version 2 do not do that, nor does the machine as a whole.
+func waitsForItself(g host.Cgroup, mayFlush bool) error {
+	if g.Limit == 0 || !g.First || mayFlush {
+		return nil
+	}
+	return fmt.Errorf("%w: control group %s, of version 1, limits the memory, and the kernel could wait for itself\nhint: mount one outside of the group, or with CAP_SYS_RESOURCE", ErrUnfit, g.Path)
 }
 
 // mkfs finds mkfs.ext4.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/posixtest"
 
+	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -89,6 +90,24 @@ func until(t testing.TB, what string, is func() bool) {
 		}
 	}
 	t.Fatalf("%s: not within 20 s", what)
+}
+
+// TestWaitsForItself: it is refused where the kernel could wait for the daemon to get it memory.
+func TestWaitsForItself(t *testing.T) {
+	for _, c := range []struct {
+		group    host.Cgroup
+		mayFlush bool
+		refused  bool
+	}{
+		{host.Cgroup{First: true}, false, false},
+		{host.Cgroup{Limit: 1 << 30}, false, false},
+		{host.Cgroup{Limit: 1 << 30, First: true}, true, false},
+		{host.Cgroup{Limit: 1 << 30, First: true}, false, true},
+	} {
+		if err := waitsForItself(c.group, c.mayFlush); errors.Is(err, ErrUnfit) != c.refused {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
 }
 
 // TestPosix is the suite of go-fuse for file systems.
