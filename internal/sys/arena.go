@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,25 +13,38 @@ import (
 // Arena is memory that is not Go's. It takes none of the machine's until it is written to, begins at a multiple of the
 // page size, and parts of it can be given back.
 type Arena struct {
-	b []byte
+	// all is what was mapped, of which b is used.
+	all, b []byte
 	// giveBack is the advice that does so: locked memory wants another.
 	giveBack int
 	// noPopulate says that the kernel cannot give many pages in one call.
 	noPopulate atomic.Bool
 }
 
+// HugePage is the size of a huge page, in bytes, and where one begins is a multiple of it.
+const HugePage = 2 << 20
+
 // NewArena reserves size bytes, a multiple of the page size.
 func NewArena(size int64) (*Arena, error) {
-	b, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	// The kernel would give a huge page for the first byte of it, and could not take back a part.
+	return newArena(size, unix.MADV_NOHUGEPAGE)
+}
+
+// NewHugeArena reserves size bytes, a multiple of HugePage, that the kernel gives huge pages for where it has some ready.
+func NewHugeArena(size int64) (*Arena, error) { return newArena(size, unix.MADV_HUGEPAGE) }
+
+func newArena(size int64, pages int) (*Arena, error) {
+	// Room to begin at a huge page.
+	all, err := unix.Mmap(-1, 0, int(size+HugePage), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if errors.Is(err, unix.ENOMEM) {
 		return nil, fmt.Errorf("reserve %d bytes of addresses: %w\nhint: vm.overcommit_memory=2 and `ulimit -v` limit these; ask for a smaller size", size, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reserve %d bytes of addresses: %w", size, err)
 	}
-	// The kernel would give two megabytes for the first byte of them, and could not take back a part.
-	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
-	return &Arena{b: b, giveBack: unix.MADV_DONTNEED}, nil
+	_ = unix.Madvise(all, pages) // a kernel without huge pages
+	first := -int64(uintptr(unsafe.Pointer(unsafe.SliceData(all)))) & (HugePage - 1)
+	return &Arena{all: all, b: all[first : first+size], giveBack: unix.MADV_DONTNEED}, nil
 }
 
 // Lock keeps what is written to it out of swap, from then on (mlock2(2)). It needs CAP_IPC_LOCK, and Linux 5.18.
@@ -67,7 +81,7 @@ func (a *Arena) GiveBack(off, n int64) error {
 
 // Close gives it up.
 func (a *Arena) Close() error {
-	if err := unix.Munmap(a.b); err != nil {
+	if err := unix.Munmap(a.all); err != nil {
 		return fmt.Errorf("give memory up: %w", err)
 	}
 	return nil
