@@ -2,7 +2,6 @@ package wheatfs
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hanwen/go-fuse/v2/fuse"
-
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -22,7 +19,7 @@ import (
 const (
 	// fuseFD is the daemon's descriptor of /dev/fuse. Its keeper has closed its own: when the daemon dies,
 	// requests fail, and nothing hangs.
-	fuseFD = "/dev/fd/3"
+	fuseFD = 3
 	// reportInterval is how often the daemon tells its keeper where the data lies, if that has changed.
 	reportInterval = 100 * time.Millisecond
 	// heapGrowth is the GOGC of the daemon, whose heap is a few request buffers: they are to stay.
@@ -70,41 +67,68 @@ func Serve(in io.Reader, out io.Writer) error {
 	if err := orders.Decode(&p); err != nil {
 		return fmt.Errorf("read parameters: %w", err)
 	}
-	disk, err := sys.UnnamedDirect(p.Disk)
+	store, err := NewStore(p.Size, p.RAM, p.Disk)
 	if err != nil {
 		return err
 	}
-	store, err := NewStore(p.Size, p.RAM, disk)
-	if err != nil {
-		return errors.Join(err, disk.Close())
-	}
 	r := Report{Locked: store.Lock() == nil && sys.LockMemory() == nil, Flusher: sys.IsFlusher()}
-	server, err := fuse.NewServer(&device{RawFileSystem: fuse.NewDefaultRawFileSystem(), store: store}, fuseFD, fuseOptions())
-	if err != nil {
-		return errors.Join(fmt.Errorf("serve device: %w", err), store.Close())
-	}
-	g := governor{store: store, memory: host.Host{}.Memory, changed: make(chan struct{}, 1)}
+	g := governor{store: store, machine: host.Host{}, changed: make(chan struct{}, 1)}
 	g.ram.Store(p.RAM)
 	done := make(chan struct{})
 	governed := make(chan struct{})
+	reports := newReporter(out)
 	go func() {
 		defer close(governed)
-		g.run(done, json.NewEncoder(out), r)
+		g.run(done, reports, r)
 	}()
 	go g.obey(orders)
-	server.Serve()
+	err = serve(os.NewFile(fuseFD, "/dev/fuse"), &device{store})
+	if err != nil {
+		return fmt.Errorf("serve device: %w", err) // the others may be at work still
+	}
 	close(done)
 	<-governed
 	return store.Close()
 }
 
+// reporter tells the keeper the newest report, when it listens: one that was stopped must not stop the daemon.
+type reporter chan Report
+
+func newReporter(out io.Writer) reporter {
+	r := make(reporter, 1)
+	go func() {
+		to := json.NewEncoder(out)
+		for report := range r {
+			if err := to.Encode(report); err != nil {
+				to = json.NewEncoder(io.Discard) // the keeper was killed
+			}
+		}
+	}()
+	return r
+}
+
+// tell is called by one at a time.
+func (r reporter) tell(report Report) {
+	select {
+	case <-r: // an older one that was not taken
+	default:
+	}
+	r <- report
+}
+
 // governor keeps the budget of a store within what the machine has.
 type governor struct {
-	store  *Store
-	ram    atomic.Int64
-	memory func() (host.Memory, error)
+	store   *Store
+	ram     atomic.Int64
+	machine machine
 	// changed has something when ram has changed.
 	changed chan struct{}
+}
+
+// machine tells what there is: host.Host.
+type machine interface {
+	Memory() (host.Memory, error)
+	HugePages() (int64, error)
 }
 
 // obey does as the keeper says. When that has been killed it takes the file system away from its place: who has files
@@ -145,7 +169,7 @@ func keptFree(m host.Memory) int64 {
 // budget is what may lie in RAM, of which some does.
 func (g *governor) budget(inRAM int64) int64 {
 	ram := g.ram.Load()
-	m, err := g.memory()
+	m, err := g.machine.Memory()
 	if err != nil {
 		return ram // there is no telling
 	}
@@ -154,16 +178,21 @@ func (g *governor) budget(inRAM int64) int64 {
 }
 
 // run looks at the memory until done is closed, and reports.
-func (g *governor) run(done <-chan struct{}, out *json.Encoder, r Report) {
+func (g *governor) run(done <-chan struct{}, reports reporter, r Report) {
 	looks := time.NewTicker(reportInterval)
 	defer looks.Stop()
 	evicted := make(chan error, 1)
 	var last Report
 	for evicting := false; ; {
 		u := g.store.Usage()
-		budget := g.budget(u.RAM)
+		budget := g.budget(u.RAM + u.Slack)
 		g.store.SetBudget(budget)
-		if over := u.RAM - budget; over > 0 && !evicting {
+		ready, _ := g.machine.HugePages() // none where that cannot be told
+		g.store.SetReady(ready)
+		if err := g.store.Tidy(); err != nil {
+			r.Error = err.Error()
+		}
+		if over := u.RAM + u.Slack - budget; over > 0 && !evicting {
 			evicting = true
 			go func() {
 				_, err := g.store.Evict(over)
@@ -172,24 +201,27 @@ func (g *governor) run(done <-chan struct{}, out *json.Encoder, r Report) {
 		}
 		r.Usage, r.Pressed = g.store.Usage(), budget < g.ram.Load()
 		if r != last {
-			if err := out.Encode(r); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-				out = json.NewEncoder(io.Discard) // the keeper was killed
-			}
+			reports.tell(r)
 			last = r
 		}
-		select {
-		case <-looks.C:
-		case <-g.changed:
-		case err := <-evicted:
-			evicting = false
-			if err != nil {
-				r.Error = strings.TrimSpace(err.Error())
+		// What has failed is tried again at the next look: a disk may be full for long.
+		for wait := true; wait; {
+			select {
+			case <-looks.C:
+				wait = false
+			case <-g.changed:
+				wait = false
+			case err := <-evicted:
+				evicting = false
+				if wait = err != nil; wait {
+					r.Error = strings.TrimSpace(err.Error())
+				}
+			case <-done:
+				if evicting {
+					<-evicted //nolint:errcheck // there is none left to tell
+				}
+				return
 			}
-		case <-done:
-			if evicting {
-				<-evicted //nolint:errcheck // there is none left to tell
-			}
-			return
 		}
 	}
 }

@@ -58,6 +58,7 @@ const (
 type FS struct {
 	opts   Options
 	device string // "loop3"
+	number uint64 // of the device
 	daemon *exec.Cmd
 	orders *os.File // the daemon takes its end for that of its keeper
 
@@ -158,7 +159,7 @@ func (f *FS) start(ctx context.Context) (err error) {
 		return err
 	}
 	defer requests.Close() // the daemon's is another
-	served, err := sys.NewMount("fuse", "source=ramaria-wheatfs", fmt.Sprintf("fd=%d", requests.Fd()), "rootmode=40000", "user_id=0", "group_id=0")
+	served, err := sys.NewMount("fuse", "source=ramaria-wheatfs", fmt.Sprintf("fd=%d", requests.Fd()), "rootmode=40000", "user_id=0", "group_id=0", fmt.Sprintf("max_read=%d", requestSize))
 	if err != nil {
 		return err
 	}
@@ -197,12 +198,20 @@ func (f *FS) start(ctx context.Context) (err error) {
 	if err := makeExt4(ctx, loop); err != nil {
 		return err
 	}
-	if f.mount, err = f.newMount(loop.Name()); err != nil {
+	mount, err := f.newMount(loop.Name())
+	if err != nil {
 		return err
 	}
-	if err := f.own(); err != nil {
-		return errors.Join(err, f.mount.Close())
+	number, err := sys.DeviceNumber(mount.Path())
+	if err == nil {
+		err = f.own(mount.Path())
 	}
+	if err != nil {
+		return errors.Join(err, mount.Close())
+	}
+	f.mu.Lock()
+	f.mount, f.number = mount, number
+	f.mu.Unlock()
 	watching, stop := context.WithCancel(context.Background())
 	f.stop = stop
 	f.lookAtRoom()
@@ -254,10 +263,21 @@ func (f *FS) startDaemon(requests *os.File) (ready chan struct{}, err error) {
 		}
 		_, _ = reports.Close(), orders.Close()
 		if err := cmd.Wait(); err != nil {
+			f.shutDown()
 			f.err = fmt.Errorf("the daemon of wheatfs has ended, and what was in it is lost: %w%s", err, said.after(": "))
 		}
 	}()
 	return ready, nil
+}
+
+// shutDown has all that is done with the file system fail at once, also what ext4 would look for on a device that answers
+// nothing any more, group by group.
+func (f *FS) shutDown() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if path := f.path(); path != "" {
+		_ = sys.ShutDown(path, f.number) // it fails all the same, and later
+	}
 }
 
 // kill ends a daemon that has nothing to serve.
@@ -288,12 +308,11 @@ func (f *FS) newMount(device string) (*sys.Mount, error) {
 	if f.opts.Programs {
 		mount = sys.NewOpenMount
 	}
-	return mount("ext4", "source="+device, "discard", "noinit_itable", "noauto_da_alloc", "nobarrier")
+	return mount("ext4", "source="+device, "discard", "noinit_itable", "noauto_da_alloc", "nobarrier", "errors=remount-ro")
 }
 
 // own gives the top directory to its owner.
-func (f *FS) own() error {
-	top := f.mount.Path()
+func (f *FS) own(top string) error {
 	if err := os.Remove(filepath.Join(top, "lost+found")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -425,7 +444,8 @@ func (f *FS) lookAtRoom() {
 		return
 	}
 	r := f.report
-	has := promised(disk.Avail) + max(r.Budget-r.RAM, 0)
+	// Less than nothing of the budget: as much has to move to the disk. What slack may be is no room for data.
+	has := promised(disk.Avail) + r.Budget - max(slackLimit(r.Budget/BlockSize)*BlockSize, r.Slack) - r.RAM
 	// Written to files, and not here yet.
 	coming := max(fs.Size-fs.Free-r.RAM-r.Disk, 0)
 	aside := max(fs.Free-max(has-coming, 0), 0)

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 const mb = 1 << 20
@@ -20,11 +20,7 @@ const mb = 1 << 20
 // newStore makes a store whose disk is a directory of the test's.
 func newStore(t testing.TB, size, most int64) *Store {
 	t.Helper()
-	disk, err := sys.UnnamedDirect(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewStore(size, most, disk)
+	s, err := NewStore(size, most, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +45,7 @@ func check(t *testing.T, s *Store, want []byte) {
 		}
 	}
 	// What it counts, once more.
-	var ram, disk int64
+	var ram, slack, disk int64
 	for i := range s.chunks {
 		c := &s.chunks[i]
 		for w := range c.ram {
@@ -57,11 +53,15 @@ func check(t *testing.T, s *Store, want []byte) {
 				t.Errorf("blocks %x of chunk %d have two places", both, i)
 			}
 		}
-		ram += int64(c.ram.count(0, chunkBlocks)) * BlockSize
+		inRAM := c.ram.count(0, chunkBlocks)
+		ram += int64(inRAM) * BlockSize
+		if c.isHuge.Load() {
+			slack += int64(chunkBlocks-inRAM) * BlockSize
+		}
 		disk += int64(c.disk.count(0, chunkBlocks)) * BlockSize
 	}
-	if u := s.Usage(); u.RAM != ram || u.Disk != disk {
-		t.Errorf("%+v, and there are %d bytes in RAM and %d on the disk", u, ram, disk)
+	if u := s.Usage(); u.RAM != ram || u.Slack != slack || u.Disk != disk {
+		t.Errorf("%+v, and there are %d bytes in RAM, %d of slack and %d on the disk", u, ram, slack, disk)
 	}
 }
 
@@ -69,8 +69,11 @@ func check(t *testing.T, s *Store, want []byte) {
 func shrink(t *testing.T, s *Store, budget int64) {
 	t.Helper()
 	s.SetBudget(budget)
-	if over := s.Usage().RAM - budget; over > 0 {
-		if _, err := s.Evict(over); err != nil {
+	if err := s.Tidy(); err != nil {
+		t.Error(err)
+	}
+	if u := s.Usage(); u.RAM+u.Slack > budget {
+		if _, err := s.Evict(u.RAM + u.Slack - budget); err != nil {
 			t.Error(err)
 		}
 	}
@@ -82,8 +85,11 @@ func TestStoreAtRandom(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			const size, users = 12 * mb, 4
-			s, twin := newStore(t, size, 6*mb), make([]byte, size)
+			const size, users = 24 * mb, 4
+			s, twin := newStore(t, size, 12*mb), make([]byte, size)
+			if seed%2 > 0 {
+				s.SetReady(1 << 40)
+			}
 			var group, budget sync.WaitGroup
 			done := make(chan struct{})
 			budget.Go(func() {
@@ -94,7 +100,7 @@ func TestStoreAtRandom(t *testing.T) {
 						return
 					default:
 					}
-					shrink(t, s, r.Int64N(8*mb))
+					shrink(t, s, r.Int64N(16*mb))
 					time.Sleep(time.Millisecond)
 				}
 			})
@@ -145,11 +151,12 @@ func use(t *testing.T, s *Store, twin []byte, at, size int, r *rand.Rand) {
 				t.Errorf("%d bytes at %d: they differ, or %v", n, off, err)
 				return
 			}
-			if b, done, ok := s.View(int64(off), int64(n)); ok {
-				if !bytes.Equal(b, part) {
+			var v View
+			if s.View(&v, int64(off), int64(n)) {
+				if !bytes.Equal(bytes.Join(v.Parts, nil), part) {
 					t.Errorf("%d bytes at %d: they are seen otherwise", n, off)
 				}
-				done()
+				v.Close()
 			}
 		default:
 			copy(part, bytes.Repeat([]byte{byte(1 + r.IntN(255)), byte(r.Uint32()), byte(r.Uint32())}, n/3+1))
@@ -163,7 +170,7 @@ func use(t *testing.T, s *Store, twin []byte, at, size int, r *rand.Rand) {
 // TestStorePlaces: the first that are written lie in RAM, the next on the disk, and what is discarded makes room.
 func TestStorePlaces(t *testing.T) {
 	const chunks = 4
-	s := newStore(t, 10*mb, chunks*4*BlockSize)
+	s := newStore(t, 10*ChunkSize, chunks*4*BlockSize)
 	want := func(ram, disk int64) {
 		t.Helper()
 		if u := s.Usage(); u.RAM != ram*BlockSize || u.Disk != disk*BlockSize {
@@ -174,20 +181,20 @@ func TestStorePlaces(t *testing.T) {
 	write := func(first, n int64) {
 		t.Helper()
 		for i := range n {
-			if _, err := s.WriteAt(bytes.Repeat([]byte("data"), BlockSize), (first+i)*mb); err != nil {
+			if _, err := s.WriteAt(bytes.Repeat([]byte("data"), BlockSize), (first+i)*ChunkSize); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	write(2, 6)
 	want(16, 8)
-	if err := s.Discard(2*mb, 2*BlockSize); err != nil {
+	if err := s.Discard(2*ChunkSize, 2*BlockSize); err != nil {
 		t.Fatal(err)
 	}
 	want(14, 8)
 	write(2, 1)
 	want(16, 8)
-	if err := s.Discard(2*mb, mb); err != nil {
+	if err := s.Discard(2*ChunkSize, ChunkSize); err != nil {
 		t.Fatal(err)
 	}
 	want(12, 8)
@@ -206,7 +213,7 @@ func TestStorePlaces(t *testing.T) {
 		if _, err := s.WriteAt(make([]byte, c[1]), c[0]); !errors.Is(err, errRange) {
 			t.Errorf("%v: %v", c, err)
 		}
-		if _, _, ok := s.View(c[0], c[1]); ok {
+		if s.View(new(View), c[0], c[1]) {
 			t.Errorf("%v can be seen", c)
 		}
 	}
@@ -239,12 +246,14 @@ func TestStoreGivesBack(t *testing.T) {
 	if none := resident(t); none-before > 4*mb {
 		t.Errorf("%d MB are left, and %d were there before", none>>20, before>>20)
 	}
+	runtime.KeepAlive(data)
 	check(t, s, make([]byte, size))
 }
 
 // resident is how much memory this process has, in bytes.
 func resident(t *testing.T) int64 {
 	t.Helper()
+	debug.FreeOSMemory() // what is Go's must not change meanwhile
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		t.Fatal(err)
@@ -258,15 +267,16 @@ func resident(t *testing.T) int64 {
 
 // TestStoreWithoutDisk: where the disk takes nothing, what is in RAM stays there and stays right.
 func TestStoreWithoutDisk(t *testing.T) {
-	disk, err := os.Open(os.DevNull) // for reading
-	if err != nil {
-		t.Fatal(err)
+	s := newStore(t, 4*mb, 2*mb)
+	for i, file := range s.disk {
+		var err error
+		if s.disk[i], err = os.Open(os.DevNull); err != nil { // for reading
+			t.Fatal(err)
+		}
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
 	}
-	s, err := NewStore(4*mb, 2*mb, disk)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
 	data := bytes.Repeat([]byte("wheat..."), 2*mb/8)
 	if _, err := s.WriteAt(data, 0); err != nil {
 		t.Fatal(err)
@@ -285,7 +295,7 @@ func TestStoreWithoutDisk(t *testing.T) {
 
 func TestNewStoreRefuses(t *testing.T) {
 	for _, c := range [][2]int64{{0, 0}, {ChunkSize + 1, 0}, {ChunkSize, -1}} {
-		if _, err := NewStore(c[0], c[1], nil); err == nil {
+		if _, err := NewStore(c[0], c[1], ""); err == nil {
 			t.Errorf("%v: no error", c)
 		}
 	}
@@ -295,9 +305,11 @@ func BenchmarkStore(b *testing.B) {
 	for _, place := range []struct {
 		name string
 		most int64
-	}{{"ram", 256 * mb}, {"disk", 0}} {
+		huge int64
+	}{{"ram", 256 * mb, 0}, {"huge", 256 * mb, 1 << 40}, {"disk", 0, 0}} {
 		for _, n := range []int{16 << 10, mb} {
 			s := newStore(b, 256*mb, place.most)
+			s.SetReady(place.huge)
 			data := bytes.Repeat([]byte{1}, n)
 			for _, op := range []struct {
 				name string
