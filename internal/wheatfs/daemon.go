@@ -82,7 +82,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		g.run(done, reports, r)
 	}()
 	go g.obey(orders)
-	err = serve(os.NewFile(fuseFD, "/dev/fuse"), &device{store})
+	err = serve(os.NewFile(fuseFD, "/dev/fuse"), &device{store: store})
 	if err != nil {
 		return fmt.Errorf("serve device: %w", err) // the others may be at work still
 	}

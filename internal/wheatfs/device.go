@@ -2,6 +2,7 @@ package wheatfs
 
 import (
 	"errors"
+	"sync"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -19,7 +20,11 @@ const (
 
 // device is a FUSE file system of one file, which is a Store. What it answers is laid out as the kernel has it, by the
 // structures of go-fuse.
-type device struct{ store *Store }
+type device struct {
+	store *Store
+	// edges is held by who writes a part of a block.
+	edges sync.Mutex
+}
 
 func (d *device) attr(node uint64, out *fuse.Attr) syscall.Errno {
 	switch node {

@@ -3,6 +3,7 @@ package wheatfs
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"syscall"
@@ -19,9 +20,10 @@ import (
 const (
 	// workers are how many requests are served at once.
 	workers = 32
-	// requestSize is the most that the kernel may read or write at once: what 256 pages, the most that it uses, hold
-	// also where the memory begins within a page, so that each request is for whole blocks.
-	requestSize = 256*BlockSize - BlockSize
+	// requestSize is the most that the kernel may read or write at once: it uses 256 pages at most, of which those of
+	// memory that begins within a page hold one block less.
+	requestSize = bufferSize - BlockSize
+	bufferSize  = 256 * BlockSize
 	// background is how many requests the kernel sends without waiting for answers.
 	background = 2 * workers
 	// fuseMajor and fuseMinor are the version of the protocol that is spoken: Linux 5.4 has it.
@@ -54,7 +56,7 @@ const (
 func serve(requests *os.File, d *device) error {
 	// A worker that waits in a call must not keep another from going on.
 	runtime.GOMAXPROCS(workers + runtime.NumCPU())
-	data, err := sys.NewArena(workers * 256 * BlockSize)
+	data, err := sys.NewArena(workers * (bufferSize + BlockSize))
 	if err != nil {
 		return err
 	}
@@ -62,7 +64,8 @@ func serve(requests *os.File, d *device) error {
 	data.Populate(0, int64(len(data.Bytes())))
 	ended := make(chan error, workers)
 	for i := range workers {
-		w := &worker{fd: int(requests.Fd()), device: d, data: data.Bytes()[i*256*BlockSize : (i+1)*256*BlockSize]}
+		b := data.Bytes()[i*(bufferSize+BlockSize):]
+		w := &worker{fd: int(requests.Fd()), device: d, data: b[:bufferSize], edge: b[bufferSize:][:BlockSize]}
 		go func() { ended <- w.run() }()
 	}
 	for range workers {
@@ -82,7 +85,8 @@ const headSize = int(unsafe.Sizeof(fuse.WriteIn{}))
 type worker struct {
 	fd     int
 	device *device
-	data   []byte // requestSize, and more
+	data   []byte // bufferSize
+	edge   []byte // a block
 
 	// in has room for the largest structure; the kernel fills headSize of it, and then data.
 	in struct {
@@ -173,24 +177,57 @@ func (w *worker) init(in *fuse.InitIn) {
 
 func (w *worker) read(in *fuse.ReadIn) error {
 	off, n := int64(in.Offset), int64(in.Size)
+	if n > requestSize || off < 0 || off > math.MaxInt64-n {
+		return w.reply(syscall.EINVAL)
+	}
 	if w.device.store.View(&w.view, off, n) {
 		defer w.view.Close()
 		return w.reply(0, w.view.Parts...)
 	}
-	if n > int64(len(w.data)) {
-		return w.reply(syscall.EINVAL)
-	}
-	_, err := w.device.store.ReadAt(w.data[:n], off)
-	return w.reply(status(err), w.data[:n])
+	first, end := blocksOf(off, n)
+	_, err := w.device.store.ReadAt(w.data[:end-first], first)
+	return w.reply(status(err), w.data[off-first:off-first+n])
 }
 
 func (w *worker) write() error {
-	if int(w.in.Size) != int(w.in.Length)-headSize {
+	off, n := int64(w.in.Offset), int64(w.in.Size)
+	if n != int64(w.in.Length)-int64(headSize) || n > requestSize || off < 0 || off > math.MaxInt64-n {
 		return w.reply(syscall.EINVAL)
 	}
-	n, err := w.device.store.WriteAt(w.data[:w.in.Size], int64(w.in.Offset))
+	var err error
+	if first, end := blocksOf(off, n); first == off && end == off+n {
+		_, err = w.device.store.WriteAt(w.data[:n], off)
+	} else {
+		err = w.writeEdges(off, n)
+	}
 	w.out.write = fuse.WriteOut{Size: uint32(n)}
 	return w.reply(status(err), raw(&w.out.write))
+}
+
+// blocksOf returns the whole blocks that n bytes at off lie in.
+func blocksOf(off, n int64) (first, end int64) {
+	return off / BlockSize * BlockSize, (off + n + BlockSize - 1) / BlockSize * BlockSize
+}
+
+// writeEdges writes what is not whole blocks: the kernel cuts a request where its 256 pages end, which is within a block if
+// the memory of a program's direct write begins within a page. The other part of that block comes at the same time.
+func (w *worker) writeEdges(off, n int64) error {
+	store := w.device.store
+	first, end := blocksOf(off, n)
+	copy(w.data[off-first:], w.data[:n])
+	w.device.edges.Lock()
+	defer w.device.edges.Unlock()
+	for _, edge := range []struct{ block, from, to int64 }{{first, first, off}, {end - BlockSize, off + n, end}} {
+		if edge.from == edge.to {
+			continue
+		}
+		if _, err := store.ReadAt(w.edge, edge.block); err != nil {
+			return err
+		}
+		copy(w.data[edge.from-first:edge.to-first], w.edge[edge.from-edge.block:])
+	}
+	_, err := store.WriteAt(w.data[:end-first], first)
+	return err
 }
 
 // reply sends an answer: an error, or parts.

@@ -268,15 +268,7 @@ func resident(t *testing.T) int64 {
 // TestStoreWithoutDisk: where the disk takes nothing, what is in RAM stays there and stays right.
 func TestStoreWithoutDisk(t *testing.T) {
 	s := newStore(t, 4*mb, 2*mb)
-	for i, file := range s.disk {
-		var err error
-		if s.disk[i], err = os.Open(os.DevNull); err != nil { // for reading
-			t.Fatal(err)
-		}
-		if err := file.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+	spoil(t, s)
 	data := bytes.Repeat([]byte("wheat..."), 2*mb/8)
 	if _, err := s.WriteAt(data, 0); err != nil {
 		t.Fatal(err)
@@ -290,6 +282,20 @@ func TestStoreWithoutDisk(t *testing.T) {
 	got := make([]byte, len(data))
 	if _, err := s.ReadAt(got, 0); err != nil || !bytes.Equal(got, data) {
 		t.Errorf("what was in RAM has gone: %v", err)
+	}
+}
+
+// spoil has the disk of a store take nothing.
+func spoil(t *testing.T, s *Store) {
+	t.Helper()
+	for i, file := range s.disk {
+		var err error
+		if s.disk[i], err = os.Open(os.DevNull); err != nil { // for reading
+			t.Fatal(err)
+		}
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
