@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	// loopTries is how often another loop device is asked for when another process took the free
+	// loopPatience is how long another loop device is asked for when another process took the free
 	// one first.
-	loopTries = 64
-	// loopPause is the longest pause before the second of these tries; it grows by as much with
-	// each. The kernel names the same device to all that ask at once: without pauses one of nine
-	// loses 64 times in a row in one of 2000 calls.
-	loopPause = 100 * time.Microsecond
+	loopPatience = 30 * time.Second
+	// loopPause is the longest pause before the second try; it grows by as much with each, up to
+	// longestLoopPause. The kernel names the same device to all that ask at once: without pauses one
+	// of nine loses 64 times in a row in one of 2000 calls, and with them on a machine that is busy
+	// otherwise.
+	loopPause, longestLoopPause = 100 * time.Microsecond, 20 * time.Millisecond
 )
 
 // ErrNoLoop says that this machine has no loop devices, or none left.
@@ -47,11 +48,11 @@ func LoopDevice(file *os.File, block int) (*os.File, error) {
 	}
 	defer ctl.Close()
 	pause := time.Duration(0)
-	for range loopTries {
+	for end := time.Now().Add(loopPatience); time.Now().Before(end); {
 		if pause > 0 {
 			time.Sleep(rand.N(pause)) // #nosec G404 -- no secret
 		}
-		pause += loopPause
+		pause = min(pause+loopPause, longestLoopPause)
 		n, err := unix.IoctlRetInt(int(ctl.Fd()), unix.LOOP_CTL_GET_FREE)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNoLoop, err)
@@ -72,7 +73,7 @@ func LoopDevice(file *os.File, block int) (*os.File, error) {
 			return nil, fmt.Errorf("set up %s: %w", dev.Name(), err)
 		}
 	}
-	return nil, fmt.Errorf("%w: %d were free and taken by others at once", ErrNoLoop, loopTries)
+	return nil, fmt.Errorf("%w: those that were free were taken by others at once, for %v", ErrNoLoop, loopPatience)
 }
 
 func configureLoop(dev, file *os.File, block int) error {
