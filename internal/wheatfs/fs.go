@@ -362,6 +362,9 @@ func (f *FS) path() string {
 	return ""
 }
 
+// Daemon is the process that serves it, whose memory is what lies in RAM, and some buffers.
+func (f *FS) Daemon() int { return f.daemon.Process.Pid }
+
 // Report is what the daemon has told last.
 func (f *FS) Report() Report {
 	f.mu.Lock()

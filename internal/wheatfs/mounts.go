@@ -83,7 +83,7 @@ func (m Mounts) Keep(ctx context.Context, place string, o Options, ready func(Mo
 	if err := f.Attach(place); err != nil {
 		return errors.Join(err, f.Close(true))
 	}
-	is := Mounted{Place: place, Disk: o.Disk, RAM: o.RAM, Device: f.device, Keeper: os.Getpid(), Daemon: f.daemon.Process.Pid, Started: time.Now().UTC()}
+	is := Mounted{Place: place, Disk: o.Disk, RAM: o.RAM, Device: f.device, Keeper: os.Getpid(), Daemon: f.Daemon(), Started: time.Now().UTC()}
 	if err := write(note, f.look(is)); err != nil {
 		return errors.Join(err, f.Close(true))
 	}

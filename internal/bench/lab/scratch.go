@@ -199,7 +199,7 @@ func (l *Lab) mountWheat(ctx context.Context, s *Scratch, ram int64, disk string
 	if err := os.Mkdir(s.Dir, 0o711); err != nil {
 		return err
 	}
-	s.InRAM = func() (int64, error) { return fs.Report().RAM, nil }
+	s.InRAM = func() (int64, error) { return host.Resident(fs.Daemon()) }
 	s.Spilled = func() (int64, error) { return fs.Report().Disk, nil }
 	return fs.Attach(s.Dir)
 }

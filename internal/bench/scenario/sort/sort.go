@@ -108,7 +108,7 @@ func (o *sorting) scenario() runner.Scenario {
 		settings["server"] += ", " + temporary.Cache + "=" + smallCache
 	}
 	s := runner.Scenario{
-		Name: "sort", Rounds: 5, Unit: runner.PerSecond, Settings: settings,
+		Name: "sort", Rounds: 6, Unit: runner.PerSecond, Settings: settings,
 		Title:  fmt.Sprintf("rows a second ordered, or grouped, by a text, %d threads, by the place of temporary files", sortThreads),
 		Beside: []runner.Measure{{Name: runner.Written, Unit: runner.Bytes}, {Name: spilled, Unit: runner.Bytes}, {Name: lab.ServerCPU, Unit: runner.Seconds}, {Name: coresBusy, Unit: runner.Count}, {Name: sortMerges, Unit: runner.Count}, {Name: diskTables, Unit: runner.Count}},
 	}

@@ -121,10 +121,10 @@ func (o *tiering) scenario() runner.Scenario {
 		"data":   fmt.Sprintf("one file, written by one process in calls of 1 MiB, read back and compared, removed; once as any program does, and once past the page cache (O_DIRECT; where that cannot be, fdatasync every %s)", runner.Bytes.Format(syncEvery)),
 		"round":  "a place is made, written to, and taken away: all points of a curve are of one pass",
 		"files":  fmt.Sprintf("small files have %s, and are made, written and removed one after the other", runner.Bytes.Format(smallBytes)),
-		"memory": "given back: from the call that removes the file until nine tenths of what it had in memory are free. A wheatfs reports that every 100 ms",
+		"memory": "given back: from the call that removes the file until nine tenths of what it had in memory are free. Of a wheatfs that is the memory of its daemon",
 	}
 	s := runner.Scenario{
-		Name: "tier", Rounds: 3, Warm: true, Unit: runner.BytesPerSecond, XName: "times the RAM", Settings: settings,
+		Name: "tier", Rounds: 4, Warm: true, Unit: runner.BytesPerSecond, XName: "times the RAM", Settings: settings,
 		Title: fmt.Sprintf("one writer writes %s, and reads it back: the rate by what was written before, in times of the RAM", runner.Bytes.Format(float64(o.all()))),
 		Beside: []runner.Measure{
 			{Name: readBack, Unit: runner.BytesPerSecond}, {Name: writePast, Unit: runner.BytesPerSecond}, {Name: readPast, Unit: runner.BytesPerSecond},
