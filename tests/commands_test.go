@@ -23,7 +23,7 @@ import (
 
 const (
 	// patience is how long `until` tries, and how long a job may take to end.
-	patience = 60 * time.Second
+	patience = 240 * time.Second
 	// untilPause is the pause between two tries.
 	untilPause = 20 * time.Millisecond
 )

@@ -520,7 +520,7 @@ func TestOther(t *testing.T) {
 			}
 			change(l, s)
 			before := fmt.Sprint(s.names(""))
-			ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			err := l.mirror(s).Catch(ctx)
 			if !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), "hint: ") {

@@ -111,7 +111,7 @@ func TestReapKillsOrphan(t *testing.T) {
 			if err := i.SaveState(State{Phase: Running, ServerPID: cmd.Process.Pid}); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if err := s.Reap(ctx, &i.Record); err != nil {
 				t.Error(err)
@@ -177,7 +177,7 @@ func TestReapWaitsForTheDying(t *testing.T) {
 	for sys.HasArg(cmd.Process.Pid, i.ConfigArg()) {
 		time.Sleep(time.Millisecond)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := s.Reap(ctx, &i.Record); err != nil {
 		t.Error(err)

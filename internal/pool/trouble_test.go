@@ -253,7 +253,7 @@ func TestShapeAndSessions(t *testing.T) {
 	h.Close()
 	h.open()
 	release := h.hold()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	done := make(chan error)
 	for i := range 8 {

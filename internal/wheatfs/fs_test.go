@@ -84,12 +84,12 @@ func newFS(t testing.TB, o Options) (*FS, string) {
 // until waits for something.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if is() {
 			return
 		}
 	}
-	t.Fatalf("%s: not within 20 s", what)
+	t.Fatalf("%s: not within a minute", what)
 }
 
 // TestWaitsForItself: it is refused where the kernel could wait for the daemon to get it memory.
