@@ -93,13 +93,29 @@ func (s *Supervisor) newTmpDir(ctx context.Context) (TmpDir, error) {
 		f.slow = host.Host{}.SlowWrites(s.volume.Dir())
 	}
 	f.noWheat = wheatfs.Check()
-	is, why := chooseTmp(f)
-	s.state.TmpDir = instance.TmpDirState{Kind: string(is), Why: why}
-	if is == tmpOwn {
-		return own, nil
+	for {
+		is, why := chooseTmp(f)
+		s.state.TmpDir = instance.TmpDirState{Kind: string(is), Why: why}
+		switch is {
+		case tmpOwn:
+			return own, nil
+		case tmpTmpfs:
+			return s.newScratch(f.tmpfs), nil
+		}
+		t, err := s.newWheat(ctx, s.newScratch(f.tmpfs))
+		if err == nil || f.asked != "" {
+			return t, err
+		}
+		// What was not asked for keeps no server from its start.
+		s.log.Warn("temporary files lie elsewhere", "error", err)
+		f.noWheat = err
 	}
-	scratch := &server.Scratch{Dir: own.Path(), Size: f.tmpfs}
-	if kind == volume.XFS || kind == volume.Zram {
+}
+
+// newScratch is a file system that the server alone sees: a tmpfs of so many bytes, unless it is given another.
+func (s *Supervisor) newScratch(size int64) *server.Scratch {
+	scratch := &server.Scratch{Dir: s.inst.TmpDir(), Size: size}
+	if kind := s.volume.Kind(); kind == volume.XFS || kind == volume.Zram {
 		scratch.Volume = s.volume.Dir()
 		// Of all homes: /run/ramaria/HOME/KIND.
 		scratch.Volumes = filepath.Dir(filepath.Dir(scratch.Volume))
@@ -109,21 +125,12 @@ func (s *Supervisor) newTmpDir(ctx context.Context) (TmpDir, error) {
 			scratch.Others = append(scratch.Others, m.Place)
 		}
 	}
-	if is == tmpTmpfs {
-		return scratch, nil
-	}
-	ram, _ := s.inst.Spec.Wheat()
-	t, err := s.newWheat(ctx, scratch, ram)
-	if err != nil && f.asked == "" { // what was not asked for keeps no server from its start
-		s.log.Warn("temporary files lie elsewhere", "error", err)
-		scratch.FS = nil
-		return scratch, nil
-	}
-	return t, err
+	return scratch
 }
 
-// newWheat makes the scratch a wheatfs with so much RAM, in bytes, or with as much as a tmpfs would have.
-func (s *Supervisor) newWheat(ctx context.Context, scratch *server.Scratch, ram int64) (TmpDir, error) {
+// newWheat makes the scratch a wheatfs with as much RAM as --tmpdir says, or with as much as a tmpfs would have.
+func (s *Supervisor) newWheat(ctx context.Context, scratch *server.Scratch) (TmpDir, error) {
+	ram, _ := s.inst.Spec.Wheat()
 	account := s.inst.Account
 	if account == (server.Account{}) {
 		account.UID, account.GID = os.Geteuid(), os.Getegid()

@@ -1,11 +1,16 @@
 package supervisor
 
 import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
+	"github.com/ramaria-db/ramaria/internal/wheatfs"
 )
 
 // roomy is a volume of a kind, with room.
@@ -66,5 +71,52 @@ func TestTmpDir(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// crowded is a volume without room for what its data may want.
+type crowded struct{ roomy }
+
+func (crowded) Usage() (volume.Usage, error) { return volume.Usage{Free: 1 << 20}, nil }
+
+// TestTmpDirWithoutWheatfs: a wheatfs that nobody asked for and that cannot be started leaves what there would be on a machine
+// without; one that was asked for is an error.
+func TestTmpDirWithoutWheatfs(t *testing.T) {
+	if err := wheatfs.Check(); err != nil {
+		t.Skipf("SKIPPED, UNTESTED: %v", err)
+	}
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(data, "ibdata1"), make([]byte, 2*leastScratch), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		kind  volume.Kind
+		asked string
+		is    tmpKind
+	}{{volume.XFS, "", tmpTmpfs}, {volume.Shm, "", tmpOwn}, {volume.XFS, "wheatfs", ""}} {
+		s := &Supervisor{
+			volume: crowded{roomy{kind: c.kind}}, log: slog.New(slog.DiscardHandler), options: Options{Spill: filepath.Join(dir, "none")},
+			inst: &instance.Instance{Record: instance.Record{Dir: dir, Spec: instance.Spec{TmpDir: c.asked}}},
+		}
+		err := s.openTmpDir(t.Context())
+		if c.is == "" {
+			if err == nil {
+				t.Errorf("%s, asked for %s: no error", c.kind, c.asked)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.state.TmpDir; got.Kind != string(c.is) || !strings.Contains(got.Why, "none") {
+			t.Errorf("%s: %+v, want %s", c.kind, got, c.is)
+		}
+		if scratch, is := s.tmpDir.(*server.Scratch); is && (scratch.Size != leastScratch || scratch.FS != nil) {
+			t.Errorf("%s: %+v", c.kind, scratch)
+		}
 	}
 }
