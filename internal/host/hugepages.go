@@ -11,8 +11,12 @@ import (
 const hugeOrder = 9
 
 // HugePages is how many huge pages of 2 MiB the kernel can give without moving anything for them (/proc/buddyinfo, see
-// proc(5)).
+// proc(5)); none where it was told not to give any.
 func (h Host) HugePages() (n int64, err error) {
+	mode, err := os.ReadFile(h.path("/sys/kernel/mm/transparent_hugepage/enabled"))
+	if err != nil || strings.Contains(string(mode), "[never]") {
+		return 0, nil //nolint:nilerr // a kernel without them
+	}
 	b, err := os.ReadFile(h.path("/proc/buddyinfo"))
 	if err != nil {
 		return 0, fmt.Errorf("count free huge pages: %w", err)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shutDown is FS_IOC_SHUTDOWN, which ext4 and XFS know.
-const shutDown = 2<<30 | uint(4)<<16 | 'X'<<8 | 125
+// shutDownCall is FS_IOC_SHUTDOWN, which ext4 and XFS know.
+const shutDownCall = 2<<30 | uint(4)<<16 | 'X'<<8 | 125
 
 // ShutDown has every use of the file system at path fail with EIO from now on, and nothing of it is written any more, if it
 // is the one on the device of that number (DeviceNumber). It needs CAP_SYS_ADMIN.
@@ -28,7 +28,7 @@ func ShutDown(path string, number uint64) error {
 		return fmt.Errorf("shut down file system at %s: it is another", path)
 	}
 	flags := uint32(unix.FS_SHUTDOWN_FLAGS_NOLOGFLUSH)
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, dir.Fd(), uintptr(shutDown), uintptr(unsafe.Pointer(&flags)))
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, dir.Fd(), uintptr(shutDownCall), uintptr(unsafe.Pointer(&flags)))
 	runtime.KeepAlive(&flags)
 	if errno != 0 {
 		return fmt.Errorf("shut down file system at %s: %w", path, errno)

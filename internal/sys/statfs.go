@@ -43,6 +43,28 @@ func Statfs(path string) (FS, error) {
 			return FS{}, fmt.Errorf("statfs %s: %w", path, err)
 		}
 	}
+	return newFS(&st), nil
+}
+
+// StatfsOn is Statfs of the file system at path if it is the one on the device of that number (DeviceNumber).
+func StatfsOn(path string, number uint64) (FS, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return FS{}, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd) //nolint:errcheck // it was only looked at
+	var is unix.Stat_t
+	var st unix.Statfs_t
+	if err := errors.Join(unix.Fstat(fd, &is), unix.Fstatfs(fd, &st)); err != nil {
+		return FS{}, fmt.Errorf("statfs %s: %w", path, err)
+	}
+	if is.Dev != number {
+		return FS{}, fmt.Errorf("statfs %s: another file system is there", path)
+	}
+	return newFS(&st), nil
+}
+
+func newFS(st *unix.Statfs_t) FS {
 	unit := int64(st.Frsize)
 	if unit == 0 {
 		unit = int64(st.Bsize)
@@ -65,7 +87,7 @@ func Statfs(path string) (FS, error) {
 	if st.Files == 0 { // Btrfs and others make inodes as they go
 		fs.FreeInodes = math.MaxInt64
 	}
-	return fs, nil
+	return fs
 }
 
 // SyncFS writes everything of the file system that holds path to its device

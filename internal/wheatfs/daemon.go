@@ -1,13 +1,13 @@
 package wheatfs
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -40,6 +40,8 @@ type order struct {
 	Device string `json:"device,omitempty"`
 	// RAM is another limit than that of the parameters.
 	RAM *int64 `json:"ram,omitempty"`
+	// Structures is how many bytes at the head of the device are the file system's own.
+	Structures int64 `json:"structures,omitempty"`
 }
 
 // Report is what the daemon tells its keeper.
@@ -51,7 +53,7 @@ type Report struct {
 	Flusher bool `json:"flusher"`
 	// Pressed says that the memory of the machine, or of the control group, is less than RAM asks for.
 	Pressed bool `json:"pressed"`
-	// Error is the last that the disk had, "" if none.
+	// Error is the last that the disk had, "" if it works.
 	Error string `json:"error,omitempty"`
 }
 
@@ -121,6 +123,8 @@ type governor struct {
 	store   *Store
 	ram     atomic.Int64
 	machine machine
+	// structures are how many bytes at the head are the file system's own.
+	structures atomic.Int64
 	// changed has something when ram has changed.
 	changed chan struct{}
 }
@@ -142,6 +146,9 @@ func (g *governor) obey(orders *json.Decoder) {
 		}
 		if o.Place != "" {
 			at = o
+		}
+		if o.Structures > 0 {
+			g.structures.Store(o.Structures)
 		}
 		if o.RAM != nil {
 			g.ram.Store(*o.RAM)
@@ -181,26 +188,31 @@ func (g *governor) budget(inRAM int64) int64 {
 func (g *governor) run(done <-chan struct{}, reports reporter, r Report) {
 	looks := time.NewTicker(reportInterval)
 	defer looks.Stop()
-	evicted := make(chan error, 1)
+	evicted := make(chan struct{}, 1)
+	evicting, stop := context.WithCancel(context.Background())
+	defer stop()
 	var last Report
-	for evicting := false; ; {
+	for busy := false; ; {
 		u := g.store.Usage()
 		budget := g.budget(u.RAM + u.Slack)
 		g.store.SetBudget(budget)
 		ready, _ := g.machine.HugePages() // none where that cannot be told
 		g.store.SetReady(ready)
-		if err := g.store.Tidy(); err != nil {
-			r.Error = err.Error()
-		}
-		if over := u.RAM + u.Slack - budget; over > 0 && !evicting {
-			evicting = true
+		failed := g.store.Tidy()
+		if g.store.over() && !busy {
+			busy = true
 			go func() {
-				_, err := g.store.Evict(over)
-				evicted <- err
+				_ = g.store.Evict(evicting) // Fault tells
+				evicted <- struct{}{}
 			}()
 		}
-		r.Usage, r.Pressed = g.store.Usage(), budget < g.ram.Load()
+		r.Usage, r.Pressed, r.Error = g.store.Usage(), budget < g.ram.Load(), g.store.Fault()
+		if failed != nil {
+			r.Error = failed.Error()
+		}
+		r.Structures = last.Structures
 		if r != last {
+			r.Structures = g.store.Placed(int(g.structures.Load() / ChunkSize))
 			reports.tell(r)
 			last = r
 		}
@@ -211,14 +223,12 @@ func (g *governor) run(done <-chan struct{}, reports reporter, r Report) {
 				wait = false
 			case <-g.changed:
 				wait = false
-			case err := <-evicted:
-				evicting = false
-				if wait = err != nil; wait {
-					r.Error = strings.TrimSpace(err.Error())
-				}
+			case <-evicted: // over again, or in vain: the next look tells
+				busy = false
 			case <-done:
-				if evicting {
-					<-evicted //nolint:errcheck // there is none left to tell
+				stop()
+				if busy {
+					<-evicted
 				}
 				return
 			}

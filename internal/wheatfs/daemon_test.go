@@ -2,6 +2,7 @@ package wheatfs
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -47,7 +48,7 @@ func TestGovernor(t *testing.T) {
 	s := newStore(t, 64*mb, 32*mb)
 	m := &fakeMachine{}
 	m.available.Store(8 << 30)
-	startGovernor(t, s, m, newReporter(os.Stderr))
+	startGovernor(t, s, m, newReporter(io.Discard))
 	if _, err := s.WriteAt(make([]byte, 16*mb), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -72,10 +72,16 @@ func (d *device) fallocate(in *fuse.FallocateIn) syscall.Errno {
 
 // status is what the kernel is told of an error.
 func status(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	return errnoOf(err)
+}
+
+// errnoOf is apart because it takes memory.
+func errnoOf(err error) syscall.Errno {
 	var errno syscall.Errno
 	switch {
-	case err == nil:
-		return 0
 	case errors.Is(err, errRange):
 		return syscall.EINVAL
 	case errors.As(err, &errno):

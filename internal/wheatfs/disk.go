@@ -49,7 +49,7 @@ func lane(off int64) (i int, at int64) {
 	return int(turn % lanes), turn/lanes*laneSize + off%laneSize
 }
 
-// read and write are for bytes within one chunk.
+// read and write are for bytes within one turn.
 func (d disk) read(b []byte, off int64) error {
 	i, at := lane(off)
 	_, err := d[i].ReadAt(b, at)
@@ -62,10 +62,19 @@ func (d disk) write(b []byte, off int64) error {
 	return err
 }
 
-// dig gives the disk n bytes from off on back, by one hole in each file. A failure costs room until the end, and no more.
-func (d disk) dig(off, n int64) {
+// laneSet has a bit for each file.
+type laneSet uint
+
+const allLanes laneSet = 1<<lanes - 1
+
+// dig gives the disk n bytes from off on back that lie in some of the files, by one hole in each. A failure costs room until
+// something is written there again, and no more.
+func (d disk) dig(off, n int64, on laneSet) {
 	end := off + n
 	for i := range int64(lanes) {
+		if on&(1<<i) == 0 {
+			continue
+		}
 		// The first and the last byte of the range that lie in this file, if any does.
 		first, last := off, end-1
 		if turn := off / laneSize; turn%lanes != i {

@@ -31,7 +31,7 @@ func TestDisk(t *testing.T) {
 	for range 200 {
 		from := r.IntN(size / grain)
 		n := 1 + r.IntN(size/grain-from)
-		d.dig(int64(from)*grain, int64(n)*grain)
+		d.dig(int64(from)*grain, int64(n)*grain, allLanes)
 		for k := range size / grain {
 			if err := d.read(got, int64(k)*grain); err != nil {
 				t.Fatal(err)

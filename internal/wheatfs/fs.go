@@ -50,6 +50,9 @@ const (
 	diskMargin, leastMargin = 50, 64 << 20
 	// roomInterval is how often the room on the disk is looked at.
 	roomInterval = 100 * time.Millisecond
+	// leastPerInode is how many bytes there are for each file, at least, and mostInodes how many files there can be:
+	// the structures of more would take of the RAM.
+	leastPerInode, mostInodes = 16 << 10, 16 << 20
 	// roomGrain is the least change of the room, in bytes, that is passed on.
 	roomGrain = 4 << 20
 )
@@ -195,7 +198,7 @@ func (f *FS) start(ctx context.Context) (err error) {
 	}
 	defer loop.Close() // from here on the mount holds it
 	f.device = filepath.Base(loop.Name())
-	if err := makeExt4(ctx, loop); err != nil {
+	if err := f.makeExt4(ctx, loop); err != nil {
 		return err
 	}
 	mount, err := f.newMount(loop.Name())
@@ -205,6 +208,14 @@ func (f *FS) start(ctx context.Context) (err error) {
 	number, err := sys.DeviceNumber(mount.Path())
 	if err == nil {
 		err = f.own(mount.Path())
+	}
+	if err != nil {
+		return errors.Join(err, mount.Close())
+	}
+	fs, err := sys.StatfsOn(mount.Path(), number)
+	if err == nil {
+		// What the file system does not count as room is at the head: packed_meta_blocks.
+		err = f.order(order{Structures: f.opts.Size - fs.Size})
 	}
 	if err != nil {
 		return errors.Join(err, mount.Close())
@@ -288,13 +299,13 @@ func (f *FS) kill() {
 
 // makeExt4 makes the file system: without a journal, since nothing is to outlive the machine; its structures at the
 // head, where they share chunks; and inode tables are not filled with zeros, which they have.
-func makeExt4(ctx context.Context, on *os.File) error {
+func (f *FS) makeExt4(ctx context.Context, on *os.File) error {
 	program, err := mkfs()
 	if err != nil {
 		return err
 	}
 	argv := []string{
-		program, "-q", "-F", "-b", fmt.Sprint(BlockSize), "-m", "0", "-i", "16384",
+		program, "-q", "-F", "-b", fmt.Sprint(BlockSize), "-m", "0", "-i", fmt.Sprint(max(leastPerInode, f.opts.Size/mostInodes)),
 		"-O", "^has_journal,^resize_inode,^metadata_csum,uninit_bg", "-E", "lazy_itable_init=1,nodiscard,packed_meta_blocks=1",
 	}
 	if err := sys.MakeFS(ctx, argv, on); err != nil {
@@ -325,7 +336,11 @@ func (f *FS) own(top string) error {
 }
 
 // Mount is the file system itself, until Attach or Close.
-func (f *FS) Mount() *sys.Mount { return f.mount }
+func (f *FS) Mount() *sys.Mount {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mount
+}
 
 // Attach mounts it on a directory. From then on who unmounts that has ended it.
 func (f *FS) Attach(dir string) error {
@@ -380,7 +395,7 @@ func (f *FS) Room() (fs sys.FS, ok bool) {
 	if path == "" {
 		return sys.FS{}, false
 	}
-	fs, err := sys.Statfs(path)
+	fs, err := sys.StatfsOn(path, f.number)
 	return fs, err == nil
 }
 
@@ -397,13 +412,16 @@ func (f *FS) Err() error {
 // unless force takes it away from its users.
 func (f *FS) Close(force bool) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.place != "" {
-		if err := sys.Unmount(f.place, force); err != nil {
+	place := f.place
+	f.mu.Unlock()
+	if place != "" { // which writes back what is dirty, and may take long: others ask meanwhile
+		if err := sys.Unmount(place, force); err != nil {
 			return err
 		}
-		f.place = ""
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.place = ""
 	if f.mount != nil {
 		_ = f.mount.Close() // only a descriptor
 		f.mount = nil
@@ -442,15 +460,15 @@ func (f *FS) lookAtRoom() {
 	if err != nil {
 		return
 	}
-	fs, err := sys.Statfs(path)
-	if err != nil || fs.Type != "ext4" {
+	fs, err := sys.StatfsOn(path, f.number)
+	if err != nil {
 		return
 	}
 	r := f.report
 	// Less than nothing of the budget: as much has to move to the disk. What slack may be is no room for data.
 	has := promised(disk.Avail) + r.Budget - max(slackLimit(r.Budget/BlockSize)*BlockSize, r.Slack) - r.RAM
 	// Written to files, and not here yet.
-	coming := max(fs.Size-fs.Free-r.RAM-r.Disk, 0)
+	coming := max(fs.Size-fs.Free-(r.RAM+r.Disk-r.Structures), 0)
 	aside := max(fs.Free-max(has-coming, 0), 0)
 	if is := fs.Free - fs.Avail; max(is-aside, aside-is) < roomGrain {
 		return

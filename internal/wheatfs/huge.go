@@ -20,12 +20,15 @@ func slackLimit(budget int64) int64 { return min(budget/slackShare, mostSlack) }
 // enlarge has an empty chunk, of which n blocks are about to be written, lie in a huge page, if one can be had.
 func (s *Store) enlarge(i, n int) {
 	c := &s.chunks[i]
-	if c.isHuge.Load() || s.ready.Load() <= 0 {
+	empty := func() bool {
+		return !c.isHuge.Load() && c.ram.count(0, chunkBlocks)+c.disk.count(0, chunkBlocks) == 0
+	}
+	if s.ready.Load() <= 0 || !empty() { // most often, and then there is nothing to wait for
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.isHuge.Load() || c.ram.count(0, chunkBlocks)+c.disk.count(0, chunkBlocks) > 0 {
+	if !empty() {
 		return
 	}
 	if s.slack.Load()+int64(chunkBlocks-n) > slackLimit(s.budget.Load()) || !s.take(chunkBlocks) {
@@ -40,10 +43,11 @@ func (s *Store) enlarge(i, n int) {
 	c.isHuge.Store(true)
 }
 
-// loosen gives a huge page back that holds nothing any more, or has too much slack. It is called with the chunk's lock.
+// loosen gives the huge page of a chunk, if it has one, back when that holds nothing any more, or there is too much slack.
+// It is called with the chunk's lock.
 func (s *Store) loosen(i int) error {
 	c := &s.chunks[i]
-	if n := c.ram.count(0, chunkBlocks); n > 0 && s.slack.Load() <= slackLimit(s.budget.Load()) {
+	if !c.isHuge.Load() || c.ram.count(0, chunkBlocks) > 0 && s.slack.Load() <= slackLimit(s.budget.Load()) {
 		return nil
 	}
 	return s.shatter(i)

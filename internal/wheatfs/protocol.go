@@ -26,7 +26,7 @@ const (
 	bufferSize  = 256 * BlockSize
 	// background is how many requests the kernel sends without waiting for answers.
 	background = 2 * workers
-	// fuseMajor and fuseMinor are the version of the protocol that is spoken: Linux 5.4 has it.
+	// fuseMajor and fuseMinor are the version of the protocol that is spoken, that of Linux 5.4.
 	fuseMajor, fuseMinor = 7, 31
 	// capabilities: a loop device does not wait for one request before it sends the next, and requests may be as large
 	// as requestSize.
@@ -60,8 +60,7 @@ func serve(requests *os.File, d *device) error {
 	if err != nil {
 		return err
 	}
-	// It is to be memory from the beginning.
-	data.Populate(0, int64(len(data.Bytes())))
+	clear(data.Bytes()) // which makes it memory, from the beginning
 	ended := make(chan error, workers)
 	for i := range workers {
 		b := data.Bytes()[i*(bufferSize+BlockSize):]
@@ -118,7 +117,7 @@ func (w *worker) run() error {
 	for {
 		n, err := sys.ReadVector(w.fd, w.vectors[:0], raw(&w.in)[:headSize], w.data)
 		switch {
-		case errors.Is(err, syscall.ENODEV): // the kernel needs the device no longer
+		case errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ECONNABORTED): // the kernel needs the device no longer
 			return nil
 		case errors.Is(err, syscall.EINTR), errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOENT):
 			continue // ENOENT: the request was withdrawn

@@ -1,6 +1,9 @@
 package wheatfs
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // populateFrom is how many blocks are given memory in one call instead of one by one.
 const populateFrom = 4
@@ -38,7 +41,7 @@ func (s *Store) read(i, from, end int, b []byte) error {
 			copy(part, s.memory(i, first, to))
 		case onDisk:
 			if err := s.disk.read(part, at(i, first)); err != nil {
-				return err
+				return s.tell(err)
 			}
 		default:
 			clear(part)
@@ -53,17 +56,17 @@ type View struct {
 	// Parts are they, in order.
 	Parts [][]byte
 
-	parts  [2][]byte
+	room   [2][]byte // for Parts
 	chunks []chunk
 }
 
 // View shows n bytes at off, not more than ChunkSize, if all lie in RAM, which they do until Close is called. It returns
 // false if they do not.
 func (s *Store) View(v *View, off, n int64) bool {
-	if s.check(off, n) != nil || n == 0 || n > ChunkSize {
+	if !s.has(off, n) || n == 0 || n > ChunkSize {
 		return false
 	}
-	v.Parts, v.chunks = v.parts[:0], s.chunks[off/ChunkSize:(off+n-1)/ChunkSize+1]
+	v.Parts, v.chunks = v.room[:0], s.chunks[off/ChunkSize:(off+n-1)/ChunkSize+1]
 	// The order of the locks is that of the chunks, so that no two views wait for each other.
 	for i := range v.chunks {
 		v.chunks[i].mu.RLock()
@@ -115,23 +118,41 @@ func (s *Store) write(i, from, end int, b []byte) error {
 		s.recall(i, from, end)
 		c.mu.RLock()
 	}
-	defer c.mu.RUnlock()
-	s.place(c, from, end)
+	var placed blockSet
+	s.place(c, from, end, &placed)
 	for first := from; first < end; {
 		inRAM, to := c.ram.run(first, end)
 		part := b[(first-from)*BlockSize : (to-from)*BlockSize]
 		if inRAM {
 			s.put(i, first, to, part)
-		} else if err := s.disk.write(part, at(i, first)); err != nil {
+		} else if err := s.tell(s.disk.write(part, at(i, first))); err != nil {
+			c.mu.RUnlock()
+			s.forget(i, from, end, &placed)
 			return err
 		}
 		first = to
 	}
+	c.mu.RUnlock()
 	return nil
 }
 
-// place gives blocks that have no place one, all the same: in RAM, if the budget has some left.
-func (s *Store) place(c *chunk, from, end int) {
+// forget takes back the places on the disk that a write which failed was given: they hold nothing.
+func (s *Store) forget(i, from, end int, placed *blockSet) {
+	c := &s.chunks[i]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for first := from; first < end; {
+		is, to := placed.run(first, end)
+		if is {
+			s.onDisk.Add(-int64(c.disk.remove(first, to)))
+			s.disk.dig(at(i, first), int64(to-first)*BlockSize, allLanes)
+		}
+		first = to
+	}
+}
+
+// place gives blocks that have no place one, all the same: in RAM, if the budget has some left. It adds them to placed.
+func (s *Store) place(c *chunk, from, end int, placed *blockSet) {
 	if c.ram.count(from, end)+c.disk.count(from, end) == end-from {
 		return // most often, and then for good: mu is held
 	}
@@ -148,6 +169,7 @@ func (s *Store) place(c *chunk, from, end int) {
 		inRAM, onDisk, last := c.where(first, end)
 		if !inRAM && !onDisk {
 			to.add(first, last)
+			placed.add(first, last)
 		}
 		first = last
 	}
@@ -176,7 +198,7 @@ func (s *Store) recall(i, from, end int) {
 			}
 			s.onDisk.Add(-int64(c.disk.remove(first, to)))
 			c.ram.add(first, to)
-			s.disk.dig(at(i, first), int64(to-first)*BlockSize)
+			s.disk.dig(at(i, first), int64(to-first)*BlockSize, allLanes)
 		}
 		first = to
 	}
@@ -184,36 +206,41 @@ func (s *Store) recall(i, from, end int) {
 
 // Discard makes n bytes from off on read as zeros, and gives their room back.
 func (s *Store) Discard(off, n int64) error {
-	var onDisk int
+	var on laneSet
+	var failed error
 	err := s.pieces(off, n, func(i, from, end int) error {
 		c := &s.chunks[i]
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if n := c.disk.remove(from, end); n > 0 {
 			s.onDisk.Add(-int64(n))
-			onDisk += n
+			lane, _ := lane(at(i, from))
+			on |= 1 << lane
 		}
 		if n := c.ram.remove(from, end); n > 0 {
-			return s.free(i, from, end, n)
+			failed = errors.Join(failed, s.free(i, from, end, n), s.loosen(i))
 		}
 		return nil
 	})
-	// Of all chunks at once, and after them: until this has returned nobody writes there.
-	if onDisk > 0 {
-		s.disk.dig(off, n)
-	}
-	if err != nil {
+	// Of all chunks at once, and after them: ext4 gives the blocks to nobody before this has returned.
+	s.disk.dig(off, n, on)
+	if err = errors.Join(err, failed); err != nil {
 		return fmt.Errorf("discard: %w", err)
 	}
 	return nil
 }
 
-// free gives the memory of blocks back, of which n were in RAM. It is called with the chunk's lock.
+// free gives the memory of blocks back, of which n were in RAM. Of a huge page it is slack from then on. It is called with
+// the chunk's lock.
 func (s *Store) free(i, from, end, n int) error {
-	if s.chunks[i].isHuge.Load() {
+	c := &s.chunks[i]
+	if c.isHuge.Load() {
 		s.slack.Add(int64(n))
-		return s.loosen(i)
+		return nil
 	}
 	s.used.Add(-int64(n))
+	if c.ram.count(0, chunkBlocks) == 0 { // all of it: with the page table, where the kernel does that
+		from, end = 0, chunkBlocks
+	}
 	return s.small.GiveBack(at(i, from), int64(end-from)*BlockSize)
 }

@@ -32,6 +32,8 @@ type Store struct {
 	// used are the blocks that RAM is taken for. Of these slack hold no data: they are the rest of huge pages.
 	used, slack, onDisk atomic.Int64
 	evicted             atomic.Int64 // bytes
+	// fault is the last that the disk had, nil if it works.
+	fault atomic.Pointer[string]
 	// ready are the huge pages that can be had without a wait.
 	ready atomic.Int64
 
@@ -90,8 +92,38 @@ type Usage struct {
 	Slack  int64 `json:"ram_slack_bytes"`
 	Disk   int64 `json:"disk_bytes"`
 	Budget int64 `json:"ram_budget_bytes"` // what RAM and Slack may be now
+	// Structures of RAM and Disk are the file system's own: they take no room for files.
+	Structures int64 `json:"structures_bytes"`
 	// Evicted have left RAM for the disk so far.
 	Evicted int64 `json:"evicted_bytes_total"`
+}
+
+// Placed is how many blocks of the first chunks have a place, in bytes.
+func (s *Store) Placed(chunks int) (n int64) {
+	for i := range s.chunks[:min(chunks, len(s.chunks))] {
+		c := &s.chunks[i]
+		n += int64(c.ram.count(0, chunkBlocks)+c.disk.count(0, chunkBlocks)) * BlockSize
+	}
+	return n
+}
+
+// tell notes what became of a call to the disk.
+func (s *Store) tell(err error) error {
+	if err != nil {
+		text := err.Error()
+		s.fault.Store(&text)
+	} else if s.fault.Load() != nil {
+		s.fault.Store(nil)
+	}
+	return err
+}
+
+// Fault is the last error that the disk had, "" if it works since.
+func (s *Store) Fault() string {
+	if text := s.fault.Load(); text != nil {
+		return *text
+	}
+	return ""
 }
 
 // Usage tells where the data lies.
@@ -106,18 +138,15 @@ func (s *Store) Usage() Usage {
 // errRange says that bytes are not within the store, or not whole blocks.
 var errRange = errors.New("not whole blocks within the device")
 
-// check returns errRange if there are no such blocks.
-func (s *Store) check(off, n int64) error {
-	if off < 0 || n < 0 || off > s.Size()-n || off%BlockSize != 0 || n%BlockSize != 0 {
-		return fmt.Errorf("%d bytes at %d: %w", n, off, errRange)
-	}
-	return nil
+// has reports whether there are such blocks.
+func (s *Store) has(off, n int64) bool {
+	return off >= 0 && n >= 0 && off <= s.Size()-n && off%BlockSize == 0 && n%BlockSize == 0
 }
 
 // pieces calls do for the blocks of each chunk in n bytes from off on.
 func (s *Store) pieces(off, n int64, do func(i, from, end int) error) error {
-	if err := s.check(off, n); err != nil {
-		return err
+	if !s.has(off, n) {
+		return fmt.Errorf("%d bytes at %d: %w", n, off, errRange)
 	}
 	for at := off; at < off+n; {
 		i := at / ChunkSize
@@ -146,11 +175,15 @@ func (s *Store) memory(i, from, end int) []byte { return s.arena(i).Bytes()[at(i
 
 // take takes n blocks of the budget, if it has as many left.
 func (s *Store) take(n int) bool {
-	if s.used.Add(int64(n)) <= s.budget.Load() {
-		return true
+	for {
+		used := s.used.Load()
+		if used+int64(n) > s.budget.Load() {
+			return false
+		}
+		if s.used.CompareAndSwap(used, used+int64(n)) {
+			return true
+		}
 	}
-	s.used.Add(-int64(n))
-	return false
 }
 
 // takeIn takes n blocks for a chunk: those in a huge page are taken already.

@@ -72,10 +72,8 @@ func shrink(t *testing.T, s *Store, budget int64) {
 	if err := s.Tidy(); err != nil {
 		t.Error(err)
 	}
-	if u := s.Usage(); u.RAM+u.Slack > budget {
-		if _, err := s.Evict(u.RAM + u.Slack - budget); err != nil {
-			t.Error(err)
-		}
+	if err := s.Evict(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -276,7 +274,8 @@ func TestStoreWithoutDisk(t *testing.T) {
 	if _, err := s.WriteAt(data[:BlockSize], 3*mb); err == nil {
 		t.Error("it was written to a disk that takes nothing")
 	}
-	if _, err := s.Evict(mb); err == nil {
+	s.SetBudget(mb)
+	if err := s.Evict(t.Context()); err == nil {
 		t.Error("it was moved there")
 	}
 	got := make([]byte, len(data))
