@@ -8,14 +8,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/posixtest"
 
 	"github.com/ramaria-db/ramaria/internal/host"
-	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // The test binary is also what the tests start: the daemon, and a keeper.
@@ -161,65 +159,6 @@ func TestBoundary(t *testing.T) {
 	}
 	// The block maps of the file system stay.
 	until(t, "RAM and disk are free", func() bool { return f.Report().RAM < mb && f.Report().Disk < mb })
-}
-
-// TestDiskFull: who writes more than RAM and disk have is told so when it writes, and what was written is whole.
-func TestDiskFull(t *testing.T) {
-	need(t)
-	small := t.TempDir() // a disk of its own, 96 MB
-	m, err := sys.NewMount("tmpfs", "size=96m")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(m.Attach(small), m.Close()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := sys.Unmount(small, false); err != nil {
-			t.Error(err)
-		}
-	})
-	o := options(small)
-	o.Size = 512 * mb // more than there is
-	f, dir := newFS(t, o)
-	file, err := os.Create(filepath.Join(dir, "big"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	block := make([]byte, mb)
-	var written int64
-	for err == nil {
-		fill(block, written)
-		if _, err = file.Write(block); err == nil {
-			written += mb
-		}
-		if written%(8*mb) == 0 {
-			time.Sleep(2 * roomInterval) // a disk takes longer
-		}
-	}
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("%v after %d MB", err, written>>20)
-	}
-	if written < 48*mb || written > 128*mb {
-		t.Errorf("%d MB were written; there are 32 of RAM and 96 of disk, of which 64 are kept", written>>20)
-	}
-	if err := file.Sync(); err != nil {
-		t.Error(err)
-	}
-	if err := dropCache(file); err != nil {
-		t.Error(err)
-	}
-	got := make([]byte, mb)
-	for at := int64(0); at < written; at += mb {
-		fill(block, at)
-		if _, err := file.ReadAt(got, at); err != nil || !bytes.Equal(got, block) {
-			t.Fatalf("MB %d differs, or %v", at>>20, err)
-		}
-	}
-	if r := f.Report(); r.Error != "" {
-		t.Error(r.Error)
-	}
 }
 
 // fill makes a block like no other.
