@@ -157,22 +157,6 @@ func isMounted(list string, is func(on string) bool) bool {
 	return false
 }
 
-// MountedFrom is what is mounted at a place, such as a device, "" if nothing is. It asks no file system, which may be dead.
-func MountedFrom(place string) (source string, err error) {
-	b, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return "", fmt.Errorf("list mounts: %w", err)
-	}
-	for line := range strings.Lines(string(b)) {
-		on, rest, _ := strings.Cut(line, " - ")
-		f, g := strings.Fields(on), strings.Fields(rest)
-		if len(f) > 4 && len(g) > 1 && f[4] == escapedPath(place) {
-			source = g[1] // the last is on top
-		}
-	}
-	return source, nil
-}
-
 func escapedPath(path string) string {
 	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
 }

@@ -159,7 +159,7 @@ func (g *governor) obey(orders *json.Decoder) {
 		}
 	}
 	if at.Place != "" {
-		_ = takeAway(at.Place, at.Device)
+		_ = takeAway(at.Place, at.Device, true)
 	}
 }
 

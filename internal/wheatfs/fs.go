@@ -80,6 +80,9 @@ func Check() error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%w: mounting needs root\nhint: root can mount one for you: `ramaria wheatfs mount DIR --ram 4G --owner %d`; a directory on a disk does as well while memory is free", ErrUnfit, os.Geteuid())
 	}
+	if size := os.Getpagesize(); size != BlockSize {
+		return fmt.Errorf("%w: this machine has pages of %d bytes, and wheatfs works with %d\nhint: --tmpdir of a directory on a disk", ErrUnfit, size, BlockSize)
+	}
 	if sys.InUserNamespace() {
 		return fmt.Errorf("%w: in a user namespace (a rootless container) no device can be mounted\nhint: mount one outside, and pass the directory in", ErrUnfit)
 	}
@@ -415,7 +418,7 @@ func (f *FS) Close(force bool) error {
 	place := f.place
 	f.mu.Unlock()
 	if place != "" { // which writes back what is dirty, and may take long: others ask meanwhile
-		if err := sys.Unmount(place, force); err != nil {
+		if err := takeAway(place, f.device, force); err != nil {
 			return err
 		}
 	}

@@ -151,7 +151,7 @@ func (f *FS) keep(ctx context.Context, note string, is Mounted, waits func(error
 		case <-f.gone:
 			// Of its own accord, once it was unmounted; else what is mounted there fails.
 			err := f.Err()
-			return errors.Join(err, takeAway(is.Place, is.Device))
+			return errors.Join(err, takeAway(is.Place, is.Device, true))
 		case <-ended:
 			ended = nil
 			if err := f.Close(false); err != nil {
@@ -260,19 +260,26 @@ func (m Mounts) clean(note string) error {
 	if err != nil {
 		return err
 	}
-	if err := takeAway(is.Place, is.Device); err != nil {
+	if err := takeAway(is.Place, is.Device, true); err != nil {
 		return err
 	}
 	return os.Remove(note)
 }
 
-// takeAway unmounts a place, whoever uses it, if it is this block device that is mounted there.
-func takeAway(place, device string) error {
-	is, err := sys.MountedFrom(place)
-	if err != nil || is != "/dev/"+device {
+// takeAway unmounts a place if it is this block device that is mounted there: with force whoever uses it.
+func takeAway(place, device string, force bool) (err error) {
+	p, err := sys.OpenPlace(place)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	return sys.Unmount(place, true)
+	defer p.Close() //nolint:errcheck // nothing was written
+	if is, err := p.Source(); err != nil || is != "/dev/"+device {
+		return err
+	}
+	return p.Unmount(force)
 }
 
 // freePatience is how long Unmount waits for the memory.
@@ -289,7 +296,7 @@ func (m Mounts) Unmount(ctx context.Context, place string, force bool) (freed bo
 	if is.Dead {
 		return true, m.cleanAt(place)
 	}
-	if err := sys.Unmount(place, force); err != nil {
+	if err := takeAway(place, is.Device, force); err != nil {
 		return false, err
 	}
 	for end := time.Now().Add(freePatience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
