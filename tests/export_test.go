@@ -76,11 +76,19 @@ func (h *testHome) plainStart(line string) (stop func() error, log string) {
 func exported(t *testing.T, out string) (start string, login dbconn.Login, socket string) {
 	t.Helper()
 	start, client, ok := strings.Cut(out, "\n")
-	m := regexp.MustCompile(`--socket=(\S+) -u (\S+) -p(\S*)$`).FindStringSubmatch(client)
+	m := regexp.MustCompile(` --defaults-file=(\S+) --socket=(\S+)$`).FindStringSubmatch(client)
 	if !ok || m == nil {
 		t.Fatalf("export printed:\n%s", out)
 	}
-	return start, dbconn.Login{User: m[2], Password: m[3]}, m[1]
+	text, err := os.ReadFile(m[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := regexp.MustCompile(`(?m)^user=(.*)\npassword=(.*)$`).FindStringSubmatch(string(text))
+	if l == nil {
+		t.Fatalf("%s has no login", m[1])
+	}
+	return start, dbconn.Login{User: l[1], Password: l[2]}, m[2]
 }
 
 // TestExport starts the packaged server plainly on what was exported from an instance that is written to: all commits

@@ -20,9 +20,9 @@ func newExport(a *app) *cobra.Command {
 plain server of its version starts: recovered, shut down cleanly, and without Ramaria's
 files, settings and accounts. The instance may run, and goes on. DIR is new, or empty.
 
-root@localhost gets a password, which is printed, unless the account is one of your data.
-Accounts of your data stay. The command line that starts the server is printed, and how
-to log in.`,
+root@localhost gets a password, in the file root-login.cnf of DIR, unless the account is
+one of your data. Accounts of your data stay. The command line that starts the server is
+printed, and how to log in.`,
 		Example: `  ramaria export shop /srv/shop-data
   sudo ramaria export shop /var/lib/mysql-shop --owner mysql`,
 		Args: exactArgs(2, "the name of an instance, and a directory"),
@@ -49,10 +49,10 @@ func runExport(ctx context.Context, a *app, name, dir, owner string) error {
 	for _, user := range x.Kept {
 		a.say("account %s stays, locked: views, routines, triggers or events run with its rights", user)
 	}
-	login := "-u USER -p"
-	if x.Password != "" {
-		login = "-u root -p" + x.Password
-		a.say("root@localhost has a password, which the second line shows; other accounts are those of your data")
+	options, login := "--no-defaults", " -u USER -p"
+	if x.Login != "" {
+		options, login = "--defaults-file="+engine.ShellWord(x.Login), ""
+		a.say("root@localhost has a password, which lies in %s; other accounts are those of your data", x.Login)
 	} else {
 		a.say("the accounts are those of your data; Ramaria's are gone")
 	}
@@ -61,6 +61,6 @@ func runExport(ctx context.Context, a *app, name, dir, owner string) error {
 		words[i] = engine.ShellWord(word)
 	}
 	fmt.Fprintln(a.stdout, strings.Join(words, " "))
-	fmt.Fprintf(a.stdout, "%s --no-defaults --socket=%s %s\n", x.Client, engine.ShellWord(x.Socket), login)
+	fmt.Fprintf(a.stdout, "%s %s --socket=%s%s\n", x.Client, options, engine.ShellWord(x.Socket), login)
 	return nil
 }
