@@ -54,8 +54,6 @@ const (
 
 // serve answers the kernel's requests for a device until it needs the device no longer.
 func serve(requests *os.File, d *device) error {
-	// A worker that waits in a call must not keep another from going on.
-	runtime.GOMAXPROCS(workers + runtime.NumCPU())
 	data, err := sys.NewArena(workers * (bufferSize + BlockSize))
 	if err != nil {
 		return err
