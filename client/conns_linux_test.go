@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 60 * time.Second
+const patience = 40 * time.Second
 
 // instance is a server that counts its connections and requests, and can be ended
 // as one is that is killed: with all that it has open.

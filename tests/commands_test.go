@@ -23,7 +23,7 @@ import (
 
 const (
 	// patience is how long `until` tries, and how long a job may take to end.
-	patience = 240 * time.Second
+	patience = 4 * time.Minute
 	// untilPause is the pause between two tries.
 	untilPause = 20 * time.Millisecond
 )
@@ -193,7 +193,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 		j.cmd.Env = append(j.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.errs
-	j.cmd.WaitDelay = time.Second
+	j.cmd.WaitDelay = 4 * time.Second
 	ts.Check(j.cmd.Start())
 	b.running[args[0]] = j
 	go func() {

@@ -30,7 +30,7 @@ const (
 	killBigRows, killBigSize = 40, 60000
 	// purgeTime is how long a recovered server may take to remove old history: 10 s were too
 	// little where five tests of this kind shared two cores.
-	purgeTime = time.Minute
+	purgeTime = 4 * time.Minute
 	// killAccounts is the number of rows whose sum no transaction changes.
 	killAccounts = 100
 )

@@ -21,7 +21,7 @@ import (
 )
 
 // settle is how long a process that was told to end may take.
-const settle = 10 * time.Second
+const settle = 40 * time.Second
 
 // scriptHome is what one script works on, and how it is cleared away.
 type scriptHome struct {
@@ -100,7 +100,7 @@ func (b *scriptHome) unmount() {
 	// A command takes away what killed ones have left. A device stays in use for as long as a
 	// mount namespace lives that another test made while the volume was mounted.
 	var left []string
-	for end := time.Now().Add(time.Minute); ; time.Sleep(untilPause) {
+	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(untilPause) {
 		b.ramariaAtEnd("ls")
 		if left, _ = filepath.Glob(b.places.Mounts + "*"); len(left) == 0 || time.Now().After(end) { // the pattern is right
 			break

@@ -80,7 +80,7 @@ func restart(t *testing.T, r *live, dir, pidFile string) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil && time.Now().Before(end); {
+	for end := time.Now().Add(40 * time.Second); syscall.Kill(pid, 0) == nil && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	var account server.Account

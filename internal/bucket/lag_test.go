@@ -168,7 +168,7 @@ func TestStatusLag(t *testing.T) {
 	l.append(100)
 	m.Notify()
 	time.Sleep(400 * time.Millisecond)
-	if st := m.Status(); st.Lag < 300*time.Millisecond || st.Lag > 5*time.Second || st.Err == nil {
+	if st := m.Status(); st.Lag < 300*time.Millisecond || st.Lag > 20*time.Second || st.Err == nil {
 		t.Errorf("%+v", st)
 	}
 	stop()
@@ -186,7 +186,7 @@ func TestStatusLag(t *testing.T) {
 	m = l.mirror(s)
 	start(t, m)
 	time.Sleep(200 * time.Millisecond)
-	if st := m.Status(); st.Lag < 700*time.Millisecond || st.Lag > 5*time.Second {
+	if st := m.Status(); st.Lag < 700*time.Millisecond || st.Lag > 20*time.Second {
 		t.Errorf("%+v", st)
 	}
 	close(hold)

@@ -114,7 +114,7 @@ func (l *local) events(n int) []byte {
 // eventually waits for what is to come, on a machine that is busy with other things.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: not within a minute", what)
 		}
@@ -214,7 +214,7 @@ func start(t testing.TB, m *Mirror) (stop func()) {
 // caught waits until all that lasts is in the bucket.
 func caught(t testing.TB, m *Mirror) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer stop()
 	if err := m.caughtUp(ctx); err != nil {
 		t.Fatalf("it does not catch up: %v; %+v", err, m.Status())

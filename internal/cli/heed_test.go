@@ -46,7 +46,7 @@ func TestHeed(t *testing.T) {
 	interrupt()
 	select {
 	case <-ctx.Done():
-	case <-time.After(time.Minute):
+	case <-time.After(4 * time.Minute):
 		t.Fatal("the first signal did not end the context")
 	}
 	if said.String() != "" {
@@ -55,7 +55,7 @@ func TestHeed(t *testing.T) {
 	time.Sleep(50 * time.Millisecond) // in which a handler of only one signal lets go of the next
 	interrupt()
 	const want = "ramaria: cleaning up; once more ends at once, and leaves what is there\n"
-	for end := time.Now().Add(time.Minute); said.String() != want; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); said.String() != want; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it says %q at the second signal", said.String())
 		}

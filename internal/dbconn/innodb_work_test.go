@@ -28,7 +28,7 @@ func TestInnoDBWork(t *testing.T) {
 		defer conn.Close()
 		until := func(what string, is func(dbconn.InnoDBWork) bool) {
 			t.Helper()
-			for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(4 * time.Minute); ; time.Sleep(time.Millisecond) {
 				work, err := srv.Dialect().InnoDBWork(t.Context(), conn)
 				if err != nil {
 					t.Fatal(err)

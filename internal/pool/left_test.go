@@ -276,7 +276,7 @@ func TestSettingsOfAll(t *testing.T) {
 			}
 			began := time.Now()
 			h.exec(inB, "UPDATE item SET name = 'x'")
-			if _, err := h.Reset(t.Context(), b.Name, reset.RestoreCounters); err != nil || time.Since(began) > 20*time.Second {
+			if _, err := h.Reset(t.Context(), b.Name, reset.RestoreCounters); err != nil || time.Since(began) > 40*time.Second {
 				t.Errorf("%s: another's reset: %v, after %s", statement, err, time.Since(began))
 			}
 			conn.Close()

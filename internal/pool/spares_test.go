@@ -367,7 +367,7 @@ func TestManyAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for _, name := range names {
 		wait.Go(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 			defer cancel()
 			for range 20 {
 				if _, err := h.Reset(ctx, name, reset.RestoreCounters); err != nil {

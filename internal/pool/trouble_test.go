@@ -253,7 +253,7 @@ func TestShapeAndSessions(t *testing.T) {
 	h.Close()
 	h.open()
 	release := h.hold()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	done := make(chan error)
 	for i := range 8 {

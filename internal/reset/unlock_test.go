@@ -53,7 +53,7 @@ func TestLocks(t *testing.T) {
 				le.do(tc.change)
 				le.do(tc.own)
 				app := le.app(tc.others)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 				defer cancel()
 				res, err := le.Reset(ctx, l.session, &le.Database, reset.RestoreCounters)
 				switch {
@@ -104,7 +104,7 @@ func TestUntoldLocks(t *testing.T) {
 				le.t, l.t = t, t
 				le.do("CREATE TABLE exchange (a int)").Close()
 				app := le.app(tc.others)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 				defer cancel()
 				if _, err := le.Reset(ctx, l.session, &le.Database, reset.RestoreCounters); tc.locked != errors.Is(err, reset.ErrLocked) || tc.locked != (err != nil) {
 					t.Errorf("got %v, want a lock: %t", err, tc.locked)

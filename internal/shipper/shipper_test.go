@@ -149,7 +149,7 @@ func TestCommitsWait(t *testing.T) {
 			}
 		case err := <-shipped:
 			t.Fatalf("the shipper ended: %v", err)
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("it waits on")
 		}
 		if n := rows(); n != 1 {
@@ -281,7 +281,7 @@ func killed(t *testing.T, srv *servertest.Running, through func(*archive.Log) sh
 		t.Fatal(err)
 	}
 	defer db.Close()
-	within, done := context.WithTimeout(ctx, 30*time.Second)
+	within, done := context.WithTimeout(ctx, 2*time.Minute)
 	defer done()
 	for _, text := range []string{"CREATE DATABASE shop", "CREATE TABLE shop.t (id VARCHAR(40) PRIMARY KEY) ENGINE=InnoDB"} {
 		if _, err := db.ExecContext(within, text); err != nil {
@@ -311,7 +311,7 @@ func killed(t *testing.T, srv *servertest.Running, through func(*archive.Log) sh
 		}
 		return n
 	}
-	for end := time.Now().Add(30 * time.Second); sum() < 1000 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); sum() < 1000 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 	}
 	select {
 	case err := <-shipped:
@@ -425,7 +425,7 @@ func TestUrgentShips(t *testing.T) {
 			}
 			size += int64(n)
 		}
-		if n := l.grown(size, 30*time.Second); n != size {
+		if n := l.grown(size, 2*time.Minute); n != size {
 			t.Errorf("after %s: of %d bytes %d are appended", pause, size, n)
 		}
 	}
@@ -494,7 +494,7 @@ func TestShippedAfterCut(t *testing.T) {
 	}
 	l.end.Offset = 60
 	ship(t, s)
-	for end := time.Now().Add(time.Minute); s.Shipped().Offset != 60; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(40 * time.Second); s.Shipped().Offset != 60; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("it says that %s is shipped, and the log ends at %s", s.Shipped(), l.End())
 			break

@@ -128,7 +128,7 @@ func TestFetchKilled(t *testing.T) {
 	}
 	select {
 	case <-begun:
-	case <-time.After(time.Minute):
+	case <-time.After(80 * time.Second):
 		t.Error("the fetch did not begin")
 	}
 	cmd.Process.Kill()

@@ -40,7 +40,7 @@ func TestBaseEndsWithSupervisor(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	const patience = 120 * time.Second
+	const patience = 2 * time.Minute
 	pid := 0
 	for end := time.Now().Add(patience); pid == 0; time.Sleep(10 * time.Millisecond) {
 		if b, err := os.ReadFile(said); err == nil {

@@ -39,7 +39,7 @@ func TestSpawn(t *testing.T) {
 func TestSpawnInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	i := &instance.Instance{Record: instance.Record{Name: "a", Dir: dir}}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	go func() {
 		for ctx.Err() == nil {

@@ -65,7 +65,7 @@ func TestCopyTablesBeneath(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Join(data, "shop"), 0o700), os.Mkdir(filepath.Join(data, "shop_1"), 0o700), syscall.Mkfifo(filepath.Join(data, "shop", "t.cfg"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	within := time.AfterFunc(20*time.Second, func() { panic("it waits for who writes to a FIFO") })
+	within := time.AfterFunc(2*time.Minute, func() { panic("it waits for who writes to a FIFO") })
 	defer within.Stop()
 	if err := (&Files{DataDir: data}).copyTables(t.Context(), "shop", "shop_1", []string{"t"}, ids); !errors.Is(err, sys.ErrNotPlain) {
 		t.Errorf("copied a FIFO: %v", err)

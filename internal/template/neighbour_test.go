@@ -33,7 +33,7 @@ func TestReadBesideNeighbour(t *testing.T) {
 				t.Error("the statement beside it ended by itself")
 			}
 		}()
-		for sleeping, end := 0, time.Now().Add(time.Minute); sleeping == 0; time.Sleep(10 * time.Millisecond) {
+		for sleeping, end := 0, time.Now().Add(4*time.Minute); sleeping == 0; time.Sleep(10 * time.Millisecond) {
 			if err := conn.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep'").Scan(&sleeping); err != nil || time.Now().After(end) {
 				t.Fatalf("no connection sleeps: %v", err)
 			}

@@ -46,7 +46,7 @@ func TestMountedDestroyedIsFound(t *testing.T) {
 		t.Errorf("in use: %v, found %+v", err, found())
 	}
 	holder.Close()
-	for end := time.Now().Add(time.Minute); found() != nil && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); found() != nil && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if err := another.Release(t.Context(), *f, true); err != nil {
 			t.Fatal(err)
 		}

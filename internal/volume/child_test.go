@@ -20,7 +20,7 @@ import (
 const childEnv = "RAMARIA_VOLUME_TEST_CHILD"
 
 // childTime ends a child whose parent was killed.
-const childTime = time.Minute
+const childTime = 4 * time.Minute
 
 // inChild does the work of a child and returns its exit status; ok is false in the
 // tests themselves.

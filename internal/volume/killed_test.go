@@ -126,7 +126,7 @@ func TestMountedMakerKilled(t *testing.T) {
 				}
 				// A program that was begun in the moment of the kill has the lock until it runs.
 				var left []os.DirEntry
-				for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 					if err = o.Reclaim(t.Context()); err != nil {
 						t.Error(err)
 					}

@@ -57,7 +57,7 @@ func mountedPlaces(t *testing.T) host.Places {
 // reclaimAll takes away what volumes leave behind. A device stays in use for as long as a mount
 // namespace lives that somebody made while the volume was mounted: tests beside this one do.
 func reclaimAll(o *volume.Opener) error {
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if _, err := os.Lstat(o.Places.Mounts); errors.Is(err, os.ErrNotExist) {
 			return nil
 		} else if time.Now().After(end) {
@@ -190,7 +190,7 @@ func TestMountedGivesMemoryBack(t *testing.T) {
 			takes := func(what string, want int64) {
 				t.Helper()
 				var got int64
-				for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // XFS frees behind
+				for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // XFS frees behind
 					if got = taken(t, v) - empty; max(got-want, want-got) < 100<<20 {
 						return
 					}

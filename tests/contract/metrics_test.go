@@ -73,7 +73,7 @@ func TestDurableMetrics(t *testing.T) {
 		}
 		return list
 	}
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		var err error
 		if text, err = c.Metrics(t.Context()); err != nil {
 			t.Fatal(err)

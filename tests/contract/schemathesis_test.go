@@ -23,8 +23,8 @@ const (
 	seed = "26"
 	// runLimit is how long a run of Schemathesis may take, and installLimit how long it may
 	// take to install.
-	runLimit     = 4 * time.Minute
-	installLimit = 10 * time.Minute
+	runLimit     = 15 * time.Minute
+	installLimit = 20 * time.Minute
 )
 
 // venv is a virtual environment of Python with Schemathesis in it, made once.

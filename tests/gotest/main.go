@@ -34,7 +34,7 @@ import (
 )
 
 // timeout is that of a package.
-const timeout = "60m"
+const timeout = "75m"
 
 // beside is how many packages each of the two go tests runs at once: tests wait for servers
 // more than they compute.

@@ -38,7 +38,7 @@ func catches(t *testing.T, l Looker, kind Kind, create func(t *testing.T) (text 
 		t.Errorf("%s %s is blamed although it was there before (%v)", kind, text, err)
 	}
 	remove()
-	if reported(t, l, before, kind, text, 5*time.Second) {
+	if reported(t, l, before, kind, text, 20*time.Second) {
 		t.Errorf("%s %s is still seen after it was removed", kind, text)
 	}
 }

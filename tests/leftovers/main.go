@@ -23,7 +23,7 @@ import (
 
 // settle is how long -check waits for what is just ending: a server that was told
 // to stop, a lazy unmount.
-const settle = 5 * time.Second
+const settle = 20 * time.Second
 
 // settlePoll is the pause between two looks.
 const settlePoll = 100 * time.Millisecond

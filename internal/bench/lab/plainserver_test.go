@@ -64,7 +64,7 @@ func TestHandshakeHasALimit(t *testing.T) {
 			}
 		}
 	}()
-	if err := handshake(t.Context(), socket, nil, time.Minute); err != nil {
+	if err := handshake(t.Context(), socket, nil, 4*time.Minute); err != nil {
 		t.Error(err)
 	}
 }

@@ -27,7 +27,7 @@ import (
 var screenshots = flag.String("screenshots", "", "keep screenshots and the printed page in this `directory`")
 
 // browserTime is what one start of the browser may take.
-const browserTime = 2 * time.Minute
+const browserTime = 6 * time.Minute
 
 // TestInBrowser shows the report in a real browser, on a phone and on a screen, in light
 // and dark. It wants that the page never scrolls sideways, that no text of a plot is cut,
@@ -222,7 +222,7 @@ func (b *browser) run(t *testing.T, scheme string, args ...string) string {
 	var out, talk bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &talk
 	// Helpers of the browser may keep the pipes open a little longer than it lives.
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = 20 * time.Second
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, talk.String())
 	}

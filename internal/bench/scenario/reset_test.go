@@ -103,7 +103,7 @@ func TestNoSpareClone(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	spare = 1
-	if err := f.WaitForSpare(t.Context(), "world", time.Minute); err != nil {
+	if err := f.WaitForSpare(t.Context(), "world", 4*time.Minute); err != nil {
 		t.Error(err)
 	}
 }
