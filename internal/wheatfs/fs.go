@@ -8,17 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
-
-// ErrUnfit says that this machine, or this account, cannot have such a file system.
-var ErrUnfit = errors.New("wheatfs cannot be had here")
 
 // Options say what a file system is to be like.
 type Options struct {
@@ -43,18 +37,9 @@ func DaemonArgv(ramaria string) []string { return []string{ramaria, "wheatfs", "
 const (
 	// leastSize is the smallest file system that is worth its structures, in bytes.
 	leastSize = 64 << 20
-	// startPatience is how long the daemon may take to begin.
-	startPatience = 30 * time.Second
-	// diskMargin is what of the disk's free room is never promised, one part in so many and at least so many
-	// bytes: others write there too, and what was promised must not fail.
-	diskMargin, leastMargin = 50, 64 << 20
-	// roomInterval is how often the room on the disk is looked at.
-	roomInterval = 100 * time.Millisecond
 	// leastPerInode is how many bytes there are for each file, at least, and mostInodes how many files there can be:
 	// the structures of more would take of the RAM.
 	leastPerInode, mostInodes = 16 << 10, 16 << 20
-	// roomGrain is the least change of the room, in bytes, that is passed on.
-	roomGrain = 4 << 20
 )
 
 // FS is a file system that is RAM first, and its keeper: see DESIGN.md.
@@ -73,57 +58,6 @@ type FS struct {
 	stop func()
 	gone chan struct{} // closed when the daemon has ended
 	err  error         // why, valid then
-}
-
-// Check returns ErrUnfit, with the reason and what to do, where no such file system can be had.
-func Check() error {
-	if os.Geteuid() != 0 {
-		return fmt.Errorf("%w: mounting needs root\nhint: root can mount one for you: `ramaria wheatfs mount DIR --ram 4G --owner %d`; a directory on a disk does as well while memory is free", ErrUnfit, os.Geteuid())
-	}
-	if size := os.Getpagesize(); size != BlockSize {
-		return fmt.Errorf("%w: this machine has pages of %d bytes, and wheatfs works with %d\nhint: --tmpdir of a directory on a disk", ErrUnfit, size, BlockSize)
-	}
-	if sys.InUserNamespace() {
-		return fmt.Errorf("%w: in a user namespace (a rootless container) no device can be mounted\nhint: mount one outside, and pass the directory in", ErrUnfit)
-	}
-	for _, kind := range []string{"fuse", "ext4"} {
-		if err := sys.CheckMount(kind); err != nil {
-			return fmt.Errorf("%w: %w\nhint: it needs CAP_SYS_ADMIN, and a kernel with FUSE and ext4; a container has both with --privileged", ErrUnfit, err)
-		}
-	}
-	if _, err := os.Stat("/dev/fuse"); err != nil {
-		return fmt.Errorf("%w: %w\nhint: modprobe fuse; a container gets it with --device /dev/fuse", ErrUnfit, err)
-	}
-	if err := sys.CheckLoop(); err != nil {
-		return fmt.Errorf("%w: %w\nhint: modprobe loop; a container gets loop devices with --privileged", ErrUnfit, err)
-	}
-	m, err := host.Host{}.Memory()
-	if err != nil {
-		return err
-	}
-	if err := waitsForItself(m.Cgroup, sys.MayFlush()); err != nil {
-		return err
-	}
-	_, err = mkfs()
-	return err
-}
-
-// waitsForItself returns ErrUnfit where the kernel has the daemon, when it wants memory, wait for dirty pages that only the
-// daemon can write: and if that is in the midst of a write to its disk, everything else there waits too. Control groups of
-// version 2 do not do that, nor does the machine as a whole.
-func waitsForItself(g host.Cgroup, mayFlush bool) error {
-	if g.Limit == 0 || !g.First || mayFlush {
-		return nil
-	}
-	return fmt.Errorf("%w: control group %s, of version 1, limits the memory, and the kernel could wait for itself\nhint: mount one outside of the group, or with CAP_SYS_RESOURCE", ErrUnfit, g.Path)
-}
-
-// mkfs finds mkfs.ext4.
-func mkfs() (string, error) {
-	if path := sys.SystemProgram("mkfs.ext4"); path != "" {
-		return path, nil
-	}
-	return "", fmt.Errorf("%w: there is no mkfs.ext4\nhint: install e2fsprogs", ErrUnfit)
 }
 
 // Start makes a file system, which has no place yet: Attach gives it one, or a server that it is mounted for alone.
@@ -155,9 +89,6 @@ func Start(ctx context.Context, o Options) (*FS, error) {
 	}
 	return f, nil
 }
-
-// promised is how much of the room that is free on a disk may be counted on, in bytes.
-func promised(free int64) int64 { return max(free-max(free/diskMargin, leastMargin), 0) }
 
 func (f *FS) start(ctx context.Context) (err error) {
 	requests, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
@@ -231,73 +162,6 @@ func (f *FS) start(ctx context.Context) (err error) {
 	f.lookAtRoom()
 	go f.watchRoom(watching)
 	return nil
-}
-
-// startDaemon starts the daemon; ready is closed with its first report.
-func (f *FS) startDaemon(requests *os.File) (ready chan struct{}, err error) {
-	in, orders, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close() // the daemon's is another
-	reports, out, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, orders.Close())
-	}
-	defer out.Close() // the daemon's is another
-	cmd := exec.Command(f.opts.Argv[0], f.opts.Argv[1:]...)
-	cmd.Dir = "/"
-	var said tail
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &said
-	cmd.ExtraFiles = []*os.File{requests}
-	// Ctrl-C is for the keeper.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err = sys.StartFlusher(cmd); err == nil {
-		err = json.NewEncoder(orders).Encode(parameters{Size: f.opts.Size, RAM: f.opts.RAM, Disk: f.opts.Disk})
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start the daemon of wheatfs: %w", err), orders.Close(), reports.Close())
-	}
-	f.daemon, f.orders = cmd, orders
-	ready = make(chan struct{})
-	go func() {
-		defer close(f.gone)
-		d := json.NewDecoder(reports)
-		for first := true; ; first = false {
-			var r Report
-			if d.Decode(&r) != nil {
-				break
-			}
-			f.mu.Lock()
-			f.report = r
-			f.mu.Unlock()
-			if first {
-				close(ready)
-			}
-		}
-		_, _ = reports.Close(), orders.Close()
-		if err := cmd.Wait(); err != nil {
-			f.shutDown()
-			f.err = fmt.Errorf("the daemon of wheatfs has ended, and what was in it is lost: %w%s", err, said.after(": "))
-		}
-	}()
-	return ready, nil
-}
-
-// shutDown has all that is done with the file system fail at once, also what ext4 would look for on a device that answers
-// nothing any more, group by group.
-func (f *FS) shutDown() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if path := f.path(); path != "" {
-		_ = sys.ShutDown(path, f.number) // it fails all the same, and later
-	}
-}
-
-// kill ends a daemon that has nothing to serve.
-func (f *FS) kill() {
-	_ = f.daemon.Process.Kill()
-	<-f.gone
 }
 
 // makeExt4 makes the file system: without a journal, since nothing is to outlive the machine; its structures at the
@@ -390,18 +254,6 @@ func (f *FS) Report() Report {
 	return f.report
 }
 
-// Room is how much there is, and how much is free, in bytes; ok is false if it is gone.
-func (f *FS) Room() (fs sys.FS, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	path := f.path()
-	if path == "" {
-		return sys.FS{}, false
-	}
-	fs, err := sys.StatfsOn(path, f.number)
-	return fs, err == nil
-}
-
 // Gone is closed when the daemon has ended: there is no such file system any more, or it fails.
 func (f *FS) Gone() <-chan struct{} { return f.gone }
 
@@ -431,78 +283,4 @@ func (f *FS) Close(force bool) error {
 	}
 	f.stop()
 	return nil
-}
-
-// watchRoom keeps what the file system promises within what RAM and disk have.
-func (f *FS) watchRoom(ctx context.Context) {
-	looks := time.NewTicker(roomInterval)
-	defer looks.Stop()
-	for {
-		select {
-		case <-looks.C:
-			f.lookAtRoom()
-		case <-f.gone:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// lookAtRoom sets aside the blocks that there is no room for, so that who wants them is told that the disk is full:
-// what a write has been promised must not fail when the kernel brings it here. Where the kernel does not let it
-// (/sys is read-only in many containers), the size alone is the limit.
-func (f *FS) lookAtRoom() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	path := f.path()
-	if path == "" {
-		return
-	}
-	disk, err := sys.Statfs(f.opts.Disk)
-	if err != nil {
-		return
-	}
-	fs, err := sys.StatfsOn(path, f.number)
-	if err != nil {
-		return
-	}
-	r := f.report
-	// Less than nothing of the budget: as much has to move to the disk. What slack may be is no room for data.
-	has := promised(disk.Avail) + r.Budget - max(slackLimit(r.Budget/BlockSize)*BlockSize, r.Slack) - r.RAM
-	// Written to files, and not here yet.
-	coming := max(fs.Size-fs.Free-(r.RAM+r.Disk-r.Structures), 0)
-	aside := max(fs.Free-max(has-coming, 0), 0)
-	if is := fs.Free - fs.Avail; max(is-aside, aside-is) < roomGrain {
-		return
-	}
-	_ = os.WriteFile(filepath.Join("/sys/fs/ext4", f.device, "reserved_clusters"), fmt.Appendf(nil, "%d", aside/BlockSize), 0) // see above
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu sync.Mutex
-	b  []byte
-}
-
-const tailSize = 4 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.b = append(t.b, p...)
-	if n := len(t.b) - tailSize; n > 0 {
-		t.b = t.b[n:]
-	}
-	return len(p), nil
-}
-
-// after is what was written, behind a separator, or "".
-func (t *tail) after(separator string) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if said := strings.TrimSpace(string(t.b)); said != "" {
-		return separator + said
-	}
-	return ""
 }
