@@ -287,7 +287,7 @@ func TestCommandFailsOnALeftover(t *testing.T) {
 	// that only the messages about our own directory count.
 	below := t.TempDir()
 	file := filepath.Join(t.TempDir(), "snapshot")
-	if err := run(file, "", []string{below}); err != nil {
+	if err := run(file, "", []string{below}, settlePoll); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(below, "forgotten"), nil, 0o600); err != nil {
@@ -300,7 +300,7 @@ func TestCommandFailsOnALeftover(t *testing.T) {
 	if !reported(t, Looker{Below: []string{below}}, before, File, filepath.Join(below, "forgotten"), 0) {
 		t.Error("the snapshot that was written does not show the leftover")
 	}
-	if err := run("", file, []string{below}); err == nil || !strings.Contains(err.Error(), "behind") {
+	if err := run("", file, []string{below}, settlePoll); err == nil || !strings.Contains(err.Error(), "behind") {
 		t.Errorf("check: %v, want a failure", err)
 	}
 }
@@ -321,7 +321,7 @@ func TestCommandRefusesNonsense(t *testing.T) {
 	for name, args := range map[string][2]string{
 		"neither": {"", ""}, "both": {"a", "b"}, "no snapshot": {"", bad + "-missing"}, "broken snapshot": {"", bad},
 	} {
-		if err := run(args[0], args[1], nil); err == nil {
+		if err := run(args[0], args[1], nil, settlePoll); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

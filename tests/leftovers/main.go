@@ -41,14 +41,14 @@ func main() {
 	flag.Var(&below, "below", "a `directory` that belongs to the tests alone")
 	flag.Parse()
 
-	err := run(*snapshot, *check, below)
+	err := run(*snapshot, *check, below, settle)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "leftovers:", err)
 		os.Exit(1)
 	}
 }
 
-func run(snapshot, check string, below []string) error {
+func run(snapshot, check string, below []string, patience time.Duration) error {
 	l := Looker{Below: below, UID: uint32(os.Geteuid())}
 	switch {
 	case (snapshot == "") == (check == ""):
@@ -64,7 +64,7 @@ func run(snapshot, check string, below []string) error {
 	if err != nil {
 		return err
 	}
-	left, err := l.Settle(before, settle)
+	left, err := l.Settle(before, patience)
 	if err != nil {
 		return err
 	}
