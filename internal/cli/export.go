@@ -20,9 +20,10 @@ func newExport(a *app) *cobra.Command {
 plain server of its version starts: recovered, shut down cleanly, and without Ramaria's
 files, settings and accounts. The instance may run, and goes on. DIR is new, or empty.
 
-root@localhost gets a password, in the file root-login.cnf of DIR, unless the account is
-one of your data. Accounts of your data stay. The command line that starts the server is
-printed, and how to log in.`,
+root@localhost gets a password, unless the account is one of your data. It is in client.cnf
+in DIR, an option file for client programs that only the owner of the files can read.
+Accounts of your data stay. The command line that starts the server is printed, and how
+to log in.`,
 		Example: `  ramaria export shop /srv/shop-data
   sudo ramaria export shop /var/lib/mysql-shop --owner mysql`,
 		Args: exactArgs(2, "the name of an instance, and a directory"),
@@ -49,10 +50,10 @@ func runExport(ctx context.Context, a *app, name, dir, owner string) error {
 	for _, user := range x.Kept {
 		a.say("account %s stays, locked: views, routines, triggers or events run with its rights", user)
 	}
-	options, login := "--no-defaults", " -u USER -p"
-	if x.Login != "" {
-		options, login = "--defaults-file="+engine.ShellWord(x.Login), ""
-		a.say("root@localhost has a password, which lies in %s; other accounts are those of your data", x.Login)
+	login := "--no-defaults --socket=" + engine.ShellWord(x.Socket) + " -u USER -p"
+	if x.ClientConfig != "" {
+		login = "--defaults-file=" + engine.ShellWord(x.ClientConfig)
+		a.say("root@localhost has a password, which is in %s; other accounts are those of your data", x.ClientConfig)
 	} else {
 		a.say("the accounts are those of your data; Ramaria's are gone")
 	}
@@ -61,6 +62,6 @@ func runExport(ctx context.Context, a *app, name, dir, owner string) error {
 		words[i] = engine.ShellWord(word)
 	}
 	fmt.Fprintln(a.stdout, strings.Join(words, " "))
-	fmt.Fprintf(a.stdout, "%s %s --socket=%s%s\n", x.Client, options, engine.ShellWord(x.Socket), login)
+	fmt.Fprintf(a.stdout, "%s %s\n", x.Client, login)
 	return nil
 }

@@ -37,18 +37,20 @@ type Exported struct {
 	Server *server.Server
 	Bytes  int64
 	Took   time.Duration
-	// Login is a file of options in Dir that logs root@localhost in, "" if that account is one of the instance's data,
-	// which stays as it is.
-	Login string
+	// ClientConfig is the option file of root@localhost for client programs, in Dir and for its owner alone; "" if that
+	// account is one of the instance's data, which stays as it is.
+	ClientConfig string
 	// Kept are accounts of ours that stay, locked, since views or routines name them as their definer.
 	Kept []string
 	// Start is the command line that starts the server on it, Socket where that listens, and Client the name of its client.
 	Start          []string
 	Socket, Client string
+
+	password string // of root@localhost, if we gave it one
 }
 
-// loginFile is the name of Exported.Login, in a data directory, whose server leaves such files alone.
-const loginFile = "root-login.cnf"
+// clientConfig is the name of ClientConfig.
+const clientConfig = "client.cnf"
 
 // maxSocket is the longest path of a socket that is offered, in bytes; see unix(7).
 const maxSocket = 100
@@ -92,18 +94,15 @@ func (e *Engine) Export(ctx context.Context, q ExportRequest) (out Exported, err
 			return Exported{}, err
 		}
 	}
-	img, password, discard, err := e.exportImage(ctx, i, &out)
+	img, discard, err := e.exportImage(ctx, i, &out)
 	if err != nil {
 		return Exported{}, fmt.Errorf("export instance %s: %w", q.Name, err)
 	}
 	defer func() { err = errors.Join(err, discard()) }()
 	out.Bytes = img.Size
-	if password != "" {
-		out.Login = filepath.Join(out.Dir, loginFile)
-		text := fmt.Sprintf("[client]\nuser=root\npassword=%s\n", password)
-		if err := os.WriteFile(filepath.Join(img.DataDir(), loginFile), []byte(text), 0o600); err != nil {
-			return Exported{}, fmt.Errorf("export instance %s: %w", q.Name, err)
-		}
+	out.Start, out.Socket = startCommand(i, out, img.PageSize, owner)
+	if err := out.writeClientConfig(img.DataDir()); err != nil {
+		return Exported{}, fmt.Errorf("export instance %s: %w", q.Name, err)
 	}
 	// Before the copy, which keeps owners and modes: it appears whole.
 	err = errors.Join(os.Chmod(img.DataDir(), 0o700), server.ChownTree(img.DataDir(), owner)) //nolint:forbidigo // of the image that is ours
@@ -113,13 +112,33 @@ func (e *Engine) Export(ctx context.Context, q ExportRequest) (out Exported, err
 	if err != nil {
 		return Exported{}, fmt.Errorf("export instance %s: %w", q.Name, err)
 	}
-	out.Start, out.Socket = startCommand(i, out, img.PageSize, owner)
 	out.Client = "mysql"
 	if len(out.Server.Client.Argv) > 0 {
 		out.Client = filepath.Base(out.Server.Client.Path())
 	}
 	out.Took = time.Since(began)
 	return out, nil
+}
+
+// writeClientConfig writes the password of root@localhost, if we gave it one, into a data directory that will be out.Dir:
+// arguments and the terminal's history are for others to read.
+func (out *Exported) writeClientConfig(dataDir string) (err error) {
+	if out.password == "" {
+		return nil
+	}
+	d, err := sys.OpenDir(dataDir)
+	if err != nil {
+		return err
+	}
+	defer d.CloseWith(&err)
+	f, err := d.Open(clientConfig, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	out.ClientConfig = filepath.Join(out.Dir, clientConfig)
+	at := dbconn.Endpoint{Socket: out.Socket, Login: dbconn.Login{User: "root", Password: out.password}}
+	_, err = f.WriteString(at.ClientConfig())
+	return errors.Join(err, f.Close())
 }
 
 // checkNew refuses a directory that holds anything.
@@ -225,26 +244,26 @@ func (e *Engine) owner(name string) (server.Account, error) {
 }
 
 // exportImage makes an image of the data that an instance has now, on the disk, where a server can work on it wherever
-// the directory is to be. password is that which root@localhost got, "" if none.
-func (e *Engine) exportImage(ctx context.Context, i *instance.Instance, out *Exported) (_ *image.Lease, password string, discard func() error, err error) {
+// the directory is to be.
+func (e *Engine) exportImage(ctx context.Context, i *instance.Instance, out *Exported) (_ *image.Lease, discard func() error, err error) {
 	if err := checkFileLimit(); err != nil {
-		return nil, "", nil, err
+		return nil, nil, err
 	}
 	v, err := e.openVolume(ctx, string(volume.Disk))
 	if err != nil {
-		return nil, "", nil, err
+		return nil, nil, err
 	}
 	if err := errors.Join(e.sweep(ctx, v), e.sweepTempMarks(ctx)); err != nil {
-		return nil, "", nil, err
+		return nil, nil, err
 	}
 	images, err := e.Images(v)
 	if err != nil {
-		return nil, "", nil, err
+		return nil, nil, err
 	}
 	images.Instances = e.withInstanceData
 	d := out.Server.Dialect()
 	images.Last = func(ctx context.Context, db *sql.DB) (keep []string, err error) {
-		if password, err = openRoot(ctx, db, d); err == nil {
+		if out.password, err = openRoot(ctx, db, d); err == nil {
 			out.Kept, err = lockDefiners(ctx, db, i)
 		}
 		return out.Kept, err
@@ -253,9 +272,9 @@ func (e *Engine) exportImage(ctx context.Context, i *instance.Instance, out *Exp
 		Server: out.Server, From: []image.Source{{Kind: image.FromInstance, Name: i.Name}}, User: i.Endpoint.User, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
 	})
 	if err != nil {
-		return nil, "", nil, err
+		return nil, nil, err
 	}
-	return l, password, func() error { return images.Discard(context.WithoutCancel(ctx), l) }, nil
+	return l, func() error { return images.Discard(context.WithoutCancel(ctx), l) }, nil
 }
 
 // openRoot gives root@localhost a password, if it has no way in but that of the operating system's root or none at all.
