@@ -3,6 +3,7 @@ package wheatfs
 import (
 	"bytes"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 )
 
@@ -32,11 +33,14 @@ func TestDisk(t *testing.T) {
 		from := r.IntN(size / grain)
 		n := 1 + r.IntN(size/grain-from)
 		d.dig(int64(from)*grain, int64(n)*grain, allLanes)
+		kept := from + r.IntN(n) // is written again at once
+		write(kept)
+		d.settle()
 		for k := range size / grain {
 			if err := d.read(got, int64(k)*grain); err != nil {
 				t.Fatal(err)
 			}
-			if k >= from && k < from+n {
+			if k >= from && k < from+n && k != kept {
 				clear(block)
 			} else {
 				fill(block, int64(k+1))
@@ -48,5 +52,43 @@ func TestDisk(t *testing.T) {
 		for k := from; k < from+n; k++ {
 			write(k)
 		}
+	}
+}
+
+// TestDiskGivesBack: what is dug is room on the disk again, and a disk that is closed meanwhile waits for one hole, not for all.
+func TestDiskGivesBack(t *testing.T) {
+	d, err := openDisk(t.TempDir(), 512*mb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, mb)
+	for n := range int64(128) {
+		if err := d.write(data, n*mb); err != nil {
+			t.Fatal(err)
+		}
+	}
+	takes := func() (n int64) {
+		for i := range d {
+			fi, err := d[i].file.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += fi.Sys().(*syscall.Stat_t).Blocks * 512
+		}
+		return n
+	}
+	if n := takes(); n < 128*mb {
+		t.Fatalf("%d MB are on the disk", n>>20)
+	}
+	d.dig(0, 64*mb, 1<<3)
+	d.settle()
+	if n := takes(); n > 120*mb+mb || n < 119*mb {
+		t.Errorf("%d MB are left when one of eight files has given back its half", n>>20)
+	}
+	for range 3 * mostHoles {
+		d.dig(0, 512*mb, allLanes)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
 	}
 }

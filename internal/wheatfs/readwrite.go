@@ -214,15 +214,16 @@ func (s *Store) Discard(off, n int64) error {
 		defer c.mu.Unlock()
 		if n := c.disk.remove(from, end); n > 0 {
 			s.onDisk.Add(-int64(n))
-			lane, _ := lane(at(i, from))
-			on |= 1 << lane
+			in, _ := place(at(i, from))
+			on |= 1 << in
 		}
 		if n := c.ram.remove(from, end); n > 0 {
 			failed = errors.Join(failed, s.free(i, from, end, n), s.loosen(i))
 		}
 		return nil
 	})
-	// Of all chunks at once, and after them: ext4 gives the blocks to nobody before this has returned.
+	// Of all chunks at once, and after them: ext4 gives the blocks to nobody before this has returned, and whoever
+	// writes there then waits for the hole.
 	s.disk.dig(off, n, on)
 	if err = errors.Join(err, failed); err != nil {
 		return fmt.Errorf("discard: %w", err)

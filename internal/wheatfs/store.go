@@ -26,7 +26,7 @@ type Store struct {
 	// small and huge have a place for each block, at the block's own offset, and so has the disk; all are sparse. A chunk
 	// lies in one of the first two.
 	small, huge *sys.Arena
-	disk        disk
+	disk        *disk
 
 	budget atomic.Int64 // in blocks
 	// used are the blocks that RAM is taken for. Of these slack hold no data: they are the rest of huge pages.

@@ -287,11 +287,12 @@ func TestStoreWithoutDisk(t *testing.T) {
 // spoil has the disk of a store take nothing.
 func spoil(t *testing.T, s *Store) {
 	t.Helper()
-	for i, file := range s.disk {
-		var err error
-		if s.disk[i], err = os.Open(os.DevNull); err != nil { // for reading
+	for i := range s.disk {
+		file, err := os.Open(os.DevNull) // for reading
+		if err != nil {
 			t.Fatal(err)
 		}
+		file, s.disk[i].file = s.disk[i].file, file
 		if err := file.Close(); err != nil {
 			t.Error(err)
 		}
