@@ -15,7 +15,7 @@ const hugeOrder = 9
 func (h Host) HugePages() (n int64, err error) {
 	mode, err := os.ReadFile(h.path("/sys/kernel/mm/transparent_hugepage/enabled"))
 	if err != nil || strings.Contains(string(mode), "[never]") {
-		return 0, nil //nolint:nilerr // a kernel without them
+		return 0, nil // a kernel without them
 	}
 	b, err := os.ReadFile(h.path("/proc/buddyinfo"))
 	if err != nil {

@@ -47,7 +47,7 @@ func (p *Place) Source() (string, error) {
 	if err != nil {
 		return "", &os.PathError{Op: "open", Path: p.path, Err: err}
 	}
-	defer unix.Close(there) //nolint:errcheck // it was only looked at
+	defer unix.Close(there)
 	id, err := mountID(there)
 	if err != nil {
 		return "", err

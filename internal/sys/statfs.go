@@ -52,7 +52,7 @@ func StatfsOn(path string, number uint64) (FS, error) {
 	if err != nil {
 		return FS{}, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	defer unix.Close(fd) //nolint:errcheck // it was only looked at
+	defer unix.Close(fd)
 	var is unix.Stat_t
 	var st unix.Statfs_t
 	if err := errors.Join(unix.Fstat(fd, &is), unix.Fstatfs(fd, &st)); err != nil {

@@ -17,13 +17,11 @@ func mask(w, from, end int) uint64 {
 	return ^uint64(0) >> (64 - (high - low)) << low
 }
 
-// add puts blocks from to end in the set, and returns how many were not.
-func (s *blockSet) add(from, end int) (n int) {
+// add puts blocks from to end in the set.
+func (s *blockSet) add(from, end int) {
 	for w := from / 64; w*64 < end; w++ {
-		m := mask(w, from, end)
-		n += bits.OnesCount64(m &^ s[w].Or(m))
+		s[w].Or(mask(w, from, end))
 	}
-	return n
 }
 
 // remove takes them out, and returns how many were in it.

@@ -135,7 +135,7 @@ func TestDaemonKilledFailsAtOnce(t *testing.T) {
 	if err := f.Attach(dir); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close(true) //nolint:errcheck // it is dead
+	defer f.Close(true)
 	file, err := os.Create(filepath.Join(dir, "f"))
 	if err != nil {
 		t.Fatal(err)
