@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +48,7 @@ What lies in it does not outlive that. Needs root.`,
 		Args: exactArgs(1, "a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.detach {
-				return runWheatfsStart(cmd.Context(), a, args[0])
+				return runWheatfsStart(cmd.Context(), a, args[0], o)
 			}
 			return runWheatfsMount(cmd.Context(), a, args[0], o)
 		},
@@ -65,16 +64,23 @@ What lies in it does not outlive that. Needs root.`,
 
 func (o wheatfsMountOptions) request(dir string) (engine.WheatRequest, error) {
 	r := engine.WheatRequest{Dir: dir, Disk: o.disk, Owner: o.owner}
+	if dir == "" {
+		return r, usageError{errors.New("mount at an empty name: it must be a directory")}
+	}
 	for _, s := range []struct {
 		flag, text string
 		to         *int64
-	}{{"ram", o.ram, &r.RAM}, {"size", o.size, &r.Size}} {
+		least      int64
+	}{{"ram", o.ram, &r.RAM, 1 << 20}, {"size", o.size, &r.Size, wheatfs.LeastSize}} {
 		if s.text == "" {
 			continue
 		}
 		n, err := volume.ParseSize(s.text)
 		if err != nil {
 			return r, usageError{fmt.Errorf("--%s: %w", s.flag, err)}
+		}
+		if n < s.least {
+			return r, usageError{fmt.Errorf("--%s %s is too little: the least is %s", s.flag, s.text, volume.FormatBytes(s.least))}
 		}
 		*s.to = n
 	}
@@ -103,14 +109,12 @@ func mountedWords(m wheatfs.Mounted) string {
 	return fmt.Sprintf("wheatfs at %s: %s in RAM, beyond that in %s; room for %s", m.Place, volume.FormatBytes(m.RAM), m.Disk, volume.FormatBytes(m.Free))
 }
 
-func runWheatfsStart(ctx context.Context, a *app, dir string) error {
-	argv := []string{supervisor.Self()}
-	for _, arg := range a.args {
-		if arg != "-d" && arg != "--detach" && !strings.HasPrefix(arg, "--detach=") {
-			argv = append(argv, arg)
-		}
+func runWheatfsStart(ctx context.Context, a *app, dir string, o wheatfsMountOptions) error {
+	r, err := o.request(dir)
+	if err != nil {
+		return err
 	}
-	m, err := a.engine.StartWheat(ctx, dir, argv)
+	m, err := a.engine.StartWheat(ctx, r)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,24 +47,22 @@ func (e *Engine) KeepWheat(ctx context.Context, r WheatRequest, ready func(wheat
 	if err := wheatfs.Check(); err != nil {
 		return err
 	}
-	place, err := host.Canonical(r.Dir)
+	place, disk, err := r.places()
 	if err != nil {
 		return err
 	}
-	if o.Disk == "" {
-		o.Disk = "/var/tmp"
-	}
-	if o.Disk, err = host.Canonical(o.Disk); err != nil {
-		return err
-	}
+	o.Disk = disk
 	if o.Disk == place || strings.HasPrefix(o.Disk, place+"/") {
 		return RequestError{fmt.Errorf("mount at %s with its disk at %s: that would be hidden below it\nhint: --disk of a directory elsewhere", place, o.Disk)}
 	}
+	m, err := e.Host.Memory()
+	if err != nil {
+		return err
+	}
+	if o.RAM > m.Total {
+		return RequestError{fmt.Errorf("mount with %s of RAM: the machine has %s", volume.FormatBytes(o.RAM), volume.FormatBytes(m.Total))}
+	}
 	if o.RAM == 0 {
-		m, err := e.Host.Memory()
-		if err != nil {
-			return err
-		}
 		free, _ := m.Room()
 		o.RAM = free / DefaultWheatShare
 	}
@@ -87,8 +86,43 @@ func wheatBusy(place string, err error) error {
 	return fmt.Errorf("wheatfs at %s is in use: %s works in it", place, strings.Join(users, ", "))
 }
 
-// StartWheat has a process of its own, which argv starts, keep a wheatfs, and returns when that is mounted.
-func (e *Engine) StartWheat(ctx context.Context, dir string, argv []string) (wheatfs.Mounted, error) {
+// places are the directories of a request as another process, in another directory, finds them.
+func (r WheatRequest) places() (place, disk string, err error) {
+	if place, err = host.Canonical(r.Dir); err != nil {
+		return "", "", err
+	}
+	if disk, err = host.Canonical(cmp.Or(r.Disk, "/var/tmp")); err != nil {
+		return "", "", err
+	}
+	if fi, err := os.Stat(disk); err != nil || !fi.IsDir() {
+		return "", "", RequestError{fmt.Errorf("mount with its disk at %s: there is no such directory\nhint: --disk of a directory on a disk", disk)}
+	}
+	return place, disk, nil
+}
+
+// argv is the command that keeps what is asked for.
+func (r WheatRequest) argv(place, disk string) []string {
+	argv := []string{supervisor.Self(), "wheatfs", "mount", "--disk=" + disk}
+	for _, s := range []struct {
+		flag string
+		n    int64
+	}{{"ram", r.RAM}, {"size", r.Size}} {
+		if s.n > 0 {
+			argv = append(argv, fmt.Sprintf("--%s=%d", s.flag, s.n))
+		}
+	}
+	if r.Owner != "" {
+		argv = append(argv, "--owner="+r.Owner)
+	}
+	return append(argv, "--", place)
+}
+
+// StartWheat has a process of its own keep a wheatfs, and returns when that is mounted.
+func (e *Engine) StartWheat(ctx context.Context, r WheatRequest) (wheatfs.Mounted, error) {
+	place, disk, err := r.places()
+	if err != nil {
+		return wheatfs.Mounted{}, err
+	}
 	if err := wheatfs.Check(); err != nil {
 		return wheatfs.Mounted{}, err
 	}
@@ -101,11 +135,7 @@ func (e *Engine) StartWheat(ctx context.Context, dir string, argv []string) (whe
 		return wheatfs.Mounted{}, fmt.Errorf("start wheatfs: %w", err)
 	}
 	defer log.Close() // nothing was written by this process
-	if _, err := sys.StartDetached(ctx, argv, log, func() string { return "start wheatfs: it died; see " + path }); err != nil {
-		return wheatfs.Mounted{}, err
-	}
-	place, err := host.Canonical(dir)
-	if err != nil {
+	if _, err := sys.StartDetached(ctx, r.argv(place, disk), log, func() string { return "start wheatfs: it died; see " + path }); err != nil {
 		return wheatfs.Mounted{}, err
 	}
 	return wheatMounts().At(place)
@@ -130,7 +160,10 @@ func (e *Engine) UnmountWheat(ctx context.Context, dir string, force bool) (free
 	}
 	freed, err = wheatMounts().Unmount(ctx, place, force)
 	if errors.Is(err, syscall.EBUSY) {
-		err = fmt.Errorf("%w\nhint: end it, or ramaria wheatfs umount %s --force", wheatBusy(place, err), dir)
+		err = fmt.Errorf("%w\nhint: end it, or ramaria wheatfs umount %s --force", wheatBusy(place, err), ShellWord(dir))
+	}
+	if errors.Is(err, syscall.EPERM) {
+		err = fmt.Errorf("%w\nhint: sudo ramaria wheatfs umount %s", err, ShellWord(dir))
 	}
 	return freed, err
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -35,8 +37,9 @@ type Options struct {
 func DaemonArgv(ramaria string) []string { return []string{ramaria, "wheatfs", "serve"} }
 
 const (
-	// leastSize is the smallest file system that is worth its structures, in bytes.
-	leastSize = 64 << 20
+	// LeastSize is the smallest file system that is worth its structures, and mostSize the largest that the daemon
+	// keeps books of, in bytes.
+	LeastSize, mostSize = 64 << 20, 16 << 40
 	// leastPerInode is how many bytes there are for each file, at least, and mostInodes how many files there can be:
 	// the structures of more would take of the RAM.
 	leastPerInode, mostInodes = 16 << 10, 16 << 20
@@ -77,11 +80,17 @@ func Start(ctx context.Context, o Options) (*FS, error) {
 		if on.RAM {
 			return nil, fmt.Errorf("%s lies in RAM: it is to take what RAM does not\nhint: --disk of a directory on a disk", o.Disk)
 		}
-		o.Size = o.RAM + promised(on.Avail)
+		if on.Avail == math.MaxInt64 { // as of /proc
+			return nil, fmt.Errorf("%s tells no size: it is no disk\nhint: --disk of a directory on a disk", o.Disk)
+		}
+		o.Size = min(o.RAM+promised(on.Avail), mostSize)
+	}
+	if o.Size > mostSize {
+		return nil, fmt.Errorf("a wheatfs of %d TB is too large: the most is %d", o.Size>>40, mostSize>>40)
 	}
 	o.Size = o.Size / ChunkSize * ChunkSize
-	if o.Size < leastSize {
-		return nil, fmt.Errorf("%s has too little room: with RAM it makes %d MB, and the least is %d", o.Disk, o.Size>>20, leastSize>>20)
+	if o.Size < LeastSize {
+		return nil, fmt.Errorf("%s has too little room: with RAM it makes %d MB, and the least is %d", o.Disk, o.Size>>20, LeastSize>>20)
 	}
 	f := &FS{opts: o, gone: make(chan struct{})}
 	if err := f.start(ctx); err != nil {
@@ -269,7 +278,8 @@ func (f *FS) Close(force bool) error {
 	f.mu.Lock()
 	place := f.place
 	f.mu.Unlock()
-	if place != "" { // which writes back what is dirty, and may take long: others ask meanwhile
+	_ = f.daemon.Process.Signal(syscall.SIGCONT) // a daemon that was stopped keeps the kernel waiting, and who unmounts
+	if place != "" {                             // which writes back what is dirty, and may take long: others ask meanwhile
 		if err := takeAway(place, f.device, force); err != nil {
 			return err
 		}

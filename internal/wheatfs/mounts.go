@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -118,7 +119,7 @@ func (m Mounts) unlock(lock *sys.FileLock) {
 func checkPlace(place string) error {
 	entries, err := os.ReadDir(place)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("mount at %s: there is no such directory\nhint: mkdir %s", place, place)
+		return fmt.Errorf("mount at %s: there is no such directory\nhint: mkdir '%s'", place, place)
 	}
 	if err != nil {
 		return err
@@ -296,6 +297,7 @@ func (m Mounts) Unmount(ctx context.Context, place string, force bool) (freed bo
 	if is.Dead {
 		return true, m.cleanAt(place)
 	}
+	_ = syscall.Kill(is.Daemon, syscall.SIGCONT) // one that was stopped keeps the kernel waiting, and this process
 	if err := takeAway(place, is.Device, force); err != nil {
 		return false, err
 	}

@@ -61,21 +61,25 @@ func (f *FS) startDaemon(requests *os.File) (ready chan struct{}, err error) {
 		}
 		_, _ = reports.Close(), orders.Close()
 		if err := cmd.Wait(); err != nil {
-			f.shutDown()
-			f.err = fmt.Errorf("the daemon of wheatfs has ended, and what was in it is lost: %w%s", err, said.after(": "))
+			lost := ""
+			if f.shutDown() {
+				lost = ", and what was in it is lost"
+			}
+			f.err = fmt.Errorf("the daemon of wheatfs has ended%s: %w%s", lost, err, said.after(": "))
 		}
 	}()
 	return ready, nil
 }
 
 // shutDown has all that is done with the file system fail at once, also what ext4 would look for on a device that answers
-// nothing any more, group by group.
-func (f *FS) shutDown() {
+// nothing any more, group by group. It returns false if nothing is mounted yet.
+func (f *FS) shutDown() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if path := f.path(); path != "" {
 		_ = sys.ShutDown(path, f.number) // it fails all the same, and later
 	}
+	return f.number != 0
 }
 
 // kill ends a daemon that has nothing to serve.
