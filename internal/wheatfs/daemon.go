@@ -22,7 +22,7 @@ const (
 	fuseFD = 3
 	// reportInterval is how often the daemon tells its keeper where the data lies, if that has changed.
 	reportInterval = 100 * time.Millisecond
-	// heapGrowth is the GOGC of the daemon, whose heap is a few request buffers: they are to stay.
+	// heapGrowth is the GOGC of the daemon, whose heap is the books of the store, made once: there is little to collect.
 	heapGrowth = 400
 )
 
