@@ -83,21 +83,21 @@ func (l *lane) close() error {
 	return l.file.Close()
 }
 
-// place tells in which file an offset of the device lies, and where.
-func place(off int64) (i int, at int64) {
+// laneOf tells in which file an offset of the device lies, and where.
+func laneOf(off int64) (i int, at int64) {
 	turn := off / laneSize
 	return int(turn % lanes), turn/lanes*laneSize + off%laneSize
 }
 
 // read and write are for bytes within one turn.
 func (d *disk) read(b []byte, off int64) error {
-	i, at := place(off)
+	i, at := laneOf(off)
 	_, err := d[i].file.ReadAt(b, at)
 	return err
 }
 
 func (d *disk) write(b []byte, off int64) error {
-	i, at := place(off)
+	i, at := laneOf(off)
 	l := &d[i]
 	if l.waiting.Load() > 0 {
 		l.await(hole{at, at + int64(len(b))})
@@ -139,8 +139,8 @@ func (d *disk) dig(off, n int64, on laneSet) {
 		if first > last {
 			continue
 		}
-		_, from := place(first)
-		_, to := place(last)
+		_, from := laneOf(first)
+		_, to := laneOf(last)
 		d[i].dig(hole{from, to + 1})
 	}
 }

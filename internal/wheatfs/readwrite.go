@@ -214,7 +214,7 @@ func (s *Store) Discard(off, n int64) error {
 		defer c.mu.Unlock()
 		if n := c.disk.remove(from, end); n > 0 {
 			s.onDisk.Add(-int64(n))
-			in, _ := place(at(i, from))
+			in, _ := laneOf(at(i, from))
 			on |= 1 << in
 		}
 		if n := c.ram.remove(from, end); n > 0 {
