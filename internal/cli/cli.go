@@ -18,6 +18,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/progress"
+	"github.com/ramaria-db/ramaria/internal/service"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -168,7 +169,7 @@ a dump once; from then on a server with that data starts in a tenth of a second.
 	group("main", newUp(a), newRun(a), newDown(a), newRm(a), newLs(a), newStatus(a), newEnv(a), newSQL(a), newLoad(a), newLogs(a))
 	group("main", newBranch(a), newMark(a), newRewind(a), newMove(a), newExport(a), newBackup(a), newRestore(a))
 	group("main", newTemplate(a), newDB(a))
-	group("parts", newImage(a), newVolume(a), newWheatfs(a), newServer(a))
+	group("parts", newImage(a), newVolume(a), newWheatfs(a), newServer(a), newService(a))
 	group("more", newDump(a), newDemo(a), newDoctor(a), newBench(a))
 	root.AddCommand(newSupervise(a), newMakeBase(a))
 	root.SetHelpCommandGroupID("more")
@@ -213,7 +214,7 @@ func (a *app) open(cmd *cobra.Command) error { return a.engine.Open(cmd.Context(
 
 // makers are the commands that make things; the others only look, and also work
 // where nothing can be written.
-var makers = []string{"ramaria up", "ramaria branch", "ramaria mark", "ramaria rewind", "ramaria move", "ramaria export", "ramaria restore", "ramaria run", "ramaria image build", "ramaria image save", "ramaria server fetch", "ramaria bench", "ramaria demo", "ramaria backup"}
+var makers = []string{"ramaria up", "ramaria branch", "ramaria mark", "ramaria rewind", "ramaria move", "ramaria export", "ramaria restore", "ramaria run", "ramaria image build", "ramaria image save", "ramaria server fetch", "ramaria bench", "ramaria demo", "ramaria backup", "ramaria service install", "ramaria service prepare"}
 
 func makesThings(cmd *cobra.Command) bool { return slices.Contains(makers, cmd.CommandPath()) }
 
@@ -223,7 +224,25 @@ func (a *app) say(format string, args ...any) {
 }
 
 // Note implements engine.Listener.
-func (a *app) Note(text string) { a.say("%s", text) }
+func (a *app) Note(text string) {
+	a.say("%s", text)
+	if service.Managed() {
+		_ = service.Status(context.Background(), text) // the journal has it
+	}
+}
 
 // Progress implements engine.Listener.
-func (a *app) Progress() (w io.Writer, terminal bool) { return a.stderr, a.terminal }
+func (a *app) Progress() (w io.Writer, terminal bool) {
+	if service.Managed() {
+		return statusWriter{a.stderr}, false
+	}
+	return a.stderr, a.terminal
+}
+
+// statusWriter writes lines that the service manager shows as well.
+type statusWriter struct{ io.Writer }
+
+func (s statusWriter) Write(p []byte) (int, error) {
+	_ = service.Status(context.Background(), string(p))
+	return s.Writer.Write(p)
+}

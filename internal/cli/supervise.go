@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/service"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -34,21 +35,32 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 	defer cancel(nil)
 	unlink := context.AfterFunc(quit, func() { cancel(errQuit) })
 	defer unlink()
+	alive := service.KeepAlive(ctx)
 	s, err := a.engine.Supervise(ctx, name)
+	alive()
 	sys.ReportReady(err)
 	if err != nil {
 		return err
 	}
-	if err := supervisor.Notify(ctx, "READY=1"); err != nil {
+	if err := service.Notify(ctx, "READY=1\nSTATUS="+a.readyWords(name)); err != nil {
 		a.say("ramaria: %s", err)
 	}
 	err = s.Run(ctx)
 	// A service manager that is not told sees the process end.
-	_ = supervisor.Notify(context.WithoutCancel(ctx), "STOPPING=1")
+	_ = service.Notify(context.WithoutCancel(ctx), "STOPPING=1")
 	if quit.Err() != nil {
 		return errors.Join(err, s.Kill())
 	}
 	return errors.Join(err, s.Stop(quit))
+}
+
+// readyWords say what runs.
+func (a *app) readyWords(name string) string {
+	i, err := a.engine.Registry.Open(name)
+	if err != nil {
+		return "running"
+	}
+	return fmt.Sprintf("%s answers at %s:%d; volume %s", i.Server.Name(), i.Endpoint.Host, i.Endpoint.Port, i.Volume)
 }
 
 // errQuit says that the data is not wanted any more.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/engine"
-	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/service"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 	"github.com/ramaria-db/ramaria/internal/wheatfs"
@@ -95,7 +95,7 @@ func runWheatfsMount(ctx context.Context, a *app, dir string, o wheatfsMountOpti
 	err = a.engine.KeepWheat(ctx, r, func(m wheatfs.Mounted) {
 		a.say("%s", mountedWords(m))
 		sys.ReportReady(nil)
-		if err := supervisor.Notify(ctx, "READY=1"); err != nil {
+		if err := service.Notify(ctx, "READY=1"); err != nil {
 			a.say("ramaria: %s", err)
 		}
 	})

@@ -34,11 +34,11 @@ func (e *Engine) Down(ctx context.Context, q DownRequest) error {
 	}
 	r, err := e.Registry.Get(q.Name)
 	if err == nil && q.Remove {
-		if err = e.remove(ctx, r); err == nil {
+		if err = errors.Join(e.remove(ctx, r), e.removeService(ctx, q.Name)); err == nil {
 			return errors.Join(e.leaveArchive(ctx, r, q.Archive), lock.UnlockRemove())
 		}
 	} else if err == nil {
-		if err = e.stop(ctx, r); err == nil {
+		if err = errors.Join(e.stop(ctx, r), e.stopService(ctx, q.Name)); err == nil {
 			e.noteBuckets(r)
 		}
 	}

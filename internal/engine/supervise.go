@@ -10,6 +10,7 @@ import (
 	"runtime"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/service"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -43,6 +44,9 @@ func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v vo
 		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Buckets: bucketsOf(i.Spec), Outside: e.snapshots, Spill: e.spill(),
 		Log: slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
 		Store: func(ctx context.Context, spec volume.Spec) (*instance.Store, error) {
+			if err := e.canMount(spec.Kind); err != nil {
+				return nil, err
+			}
 			v, err := e.Opener().Open(ctx, spec)
 			if err != nil {
 				return nil, err
@@ -50,6 +54,17 @@ func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v vo
 			return e.instances(v), nil
 		},
 	})
+}
+
+// canMount refuses to make a volume in a service, which has a mount namespace of its own: no other process would see it.
+func (e *Engine) canMount(kind volume.Kind) error {
+	if os.Getenv(service.EnvVar) == "" || e.UID != 0 || !kind.Mounted() {
+		return nil
+	}
+	if there, err := e.Opener().There(kind); err != nil || there {
+		return err
+	}
+	return fmt.Errorf("make volume %s: a service makes none, since it alone would see it\nhint: ramaria move NAME --volume %s makes it, or ramaria up with any other instance", kind, kind)
 }
 
 // snapshots is a directory on the disk for snapshots that a volume has no room for.

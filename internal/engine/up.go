@@ -11,6 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
+	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -54,7 +55,7 @@ func (e *Engine) Up(ctx context.Context, q UpRequest) (*instance.Instance, error
 		}
 	}
 	found := standOf(i)
-	if err := e.start(ctx, i, created); err != nil {
+	if err := e.startOrServe(ctx, i, created, lock); err != nil {
 		return nil, found.explain(ctx, err)
 	}
 	// The supervisor may have chosen another port.
@@ -159,14 +160,34 @@ func (e *Engine) remake(ctx context.Context, r *instance.Record, spec instance.S
 	if spec.Restored != nil {
 		return e.restoreAgain(ctx, r, order)
 	}
-	if old, err := e.Registry.Open(r.Name); err == nil {
-		order.Port = old.Endpoint.Port
+	old := e.kept(r.Name)
+	if i, err := e.Registry.Open(r.Name); err == nil {
+		old = &keptLogin{Login: i.Endpoint.Login, Port: i.Endpoint.Port}
+	}
+	if old != nil {
+		order.Port = old.Port
 		if spec.User == r.Spec.User && spec.PasswordFile == r.Spec.PasswordFile {
-			order.App = old.Endpoint.Login
+			order.App = old.Login
 		}
 	}
 	i, err := e.create(ctx, r, order, stdin)
 	return i, explainParent(err, r, spec)
+}
+
+// startOrServe starts an instance: by its service, if it has one. That locks its name itself, so that lock is let go of.
+func (e *Engine) startOrServe(ctx context.Context, i *instance.Instance, created bool, lock *sys.FileLock) error {
+	u, err := e.serviceOf(i.Name)
+	if err != nil || u == nil {
+		return errors.Join(err, e.start(ctx, i, created))
+	}
+	state, err := i.State()
+	if err != nil || state.Phase.Alive() {
+		return err
+	}
+	if err := lock.Unlock(); err != nil {
+		return err
+	}
+	return e.startService(ctx, u)
 }
 
 // start starts the supervisor of an instance unless it runs. One that was just
@@ -179,28 +200,16 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 	if err != nil || state.Phase.Alive() {
 		return err
 	}
-	if err := e.ensureServer(ctx, i); err != nil {
+	if err := e.beforeStart(ctx, i, state, created); err != nil {
 		if created {
 			return e.unmake(ctx, i, err)
 		}
 		return err
 	}
-	if !created { // Create has just looked
-		v, err := e.volumeOf(ctx, &i.Record)
-		if err != nil {
-			return err
-		}
-		if err := volume.CheckRoom(v, instance.StartRoom, "starting instance "+i.Name); err != nil {
-			return err
-		}
-	}
-	if state.Phase == instance.Crashed {
-		e.note("instance %s was not shut down cleanly; its server recovers", i.Name)
-	}
 	tell := e.reachBuckets(ctx, i)
 	// Its parent does not matter: this process ends first.
 	told := e.tellStart(&i.Record)
-	_, err = supervisor.Spawn(ctx, i, e.superviseArgv(i.Name))
+	err = supervisor.Spawn(ctx, i, e.superviseArgv(i.Name))
 	told()
 	if err == nil {
 		tell()
@@ -219,6 +228,26 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 		err = fmt.Errorf("%w\nhint: ramaria logs %s has the server's log; ramaria up %s --fresh starts again from the clean image", err, i.Name, i.Name)
 	}
 	return err
+}
+
+// beforeStart looks whether an instance can be started, which is in state.
+func (e *Engine) beforeStart(ctx context.Context, i *instance.Instance, state instance.State, created bool) error {
+	if err := e.ensureServer(ctx, i); err != nil {
+		return err
+	}
+	if !created { // Create has just looked
+		v, err := e.volumeOf(ctx, &i.Record)
+		if err != nil {
+			return err
+		}
+		if err := volume.CheckRoom(v, instance.StartRoom, "starting instance "+i.Name); err != nil {
+			return err
+		}
+	}
+	if state.Phase == instance.Crashed {
+		e.note("instance %s was not shut down cleanly; its server recovers", i.Name)
+	}
+	return nil
 }
 
 // unmake removes an instance that was just created and came to nothing.

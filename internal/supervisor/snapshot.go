@@ -143,13 +143,7 @@ func (s *Supervisor) lockName(ctx context.Context, name string) (*sys.FileLock, 
 
 // spawn starts the supervisor of another instance, which outlives this one.
 func (s *Supervisor) spawn(ctx context.Context, i *instance.Instance) error {
-	child, err := Spawn(ctx, i, s.options.Argv(i.Name))
-	if err != nil {
-		return err
-	}
-	// It is this process's child as long as both live; see that it is not left a zombie.
-	go func() { _ = child.Wait() }()
-	return nil
+	return Spawn(ctx, i, s.options.Argv(i.Name))
 }
 
 // Marks implements api.Instance.

@@ -27,7 +27,7 @@ func TestSpawn(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			i := &instance.Instance{Record: instance.Record{Name: "a", Dir: t.TempDir()}}
-			_, err := Spawn(t.Context(), i, []string{"/bin/sh", "-c", c.script})
+			err := Spawn(t.Context(), i, []string{"/bin/sh", "-c", c.script})
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -50,7 +50,7 @@ func TestSpawnInterrupted(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	_, err := Spawn(ctx, i, []string{"/bin/sh", "-c", `trap 'touch "$0/told"; exit' TERM; touch "$0/ready"; while :; do sleep 0.01; done`, dir})
+	err := Spawn(ctx, i, []string{"/bin/sh", "-c", `trap 'touch "$0/told"; exit' TERM; touch "$0/ready"; while :; do sleep 0.01; done`, dir})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
