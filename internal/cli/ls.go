@@ -179,6 +179,9 @@ func (a *app) printStatus(l engine.InstanceListing) {
 		}
 		line("marks", "%s", strings.Join(labels, ", "))
 	}
+	if l.Service != "" {
+		line("service", "%s", l.Service)
+	}
 	if l.Phase.Alive() {
 		line("tcp", "%s:%d", l.Host, l.Port)
 		line("socket", "%s", l.Socket)

@@ -10,6 +10,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/service"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -60,6 +61,8 @@ type InstanceListing struct {
 	// does not.
 	Confined   bool   `json:"confined,omitempty"`
 	Unconfined string `json:"unconfined,omitempty"`
+	// Service is the unit by which systemd starts it, "" for none.
+	Service string `json:"service,omitempty"`
 }
 
 // ListInstances returns all instances. It leaves one whose record cannot be read out, with a
@@ -136,6 +139,9 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 	l := InstanceListing{
 		Name: r.Name, Phase: state.Phase, Since: state.Since, Reason: state.Reason, Moved: state.Moved, Volume: r.Volume, Dir: r.Dir, DataDir: r.DataDir(),
 		Created: r.Created, Passing: r.Passing,
+	}
+	if u, err := e.serviceOf(r.Name); err == nil && u != nil {
+		l.Service = service.Name(r.Name)
 	}
 	if state.Phase == instance.Gone {
 		return l, nil

@@ -281,7 +281,7 @@ func (e *Engine) unit(r *instance.Record) (service.Unit, error) {
 			u.Environment = append(u.Environment, name+"="+value)
 		}
 	}
-	return u, nil
+	return u, u.Check()
 }
 
 // noteService tells what of an instance does not outlive a reboot.

@@ -31,7 +31,9 @@ type Manager struct {
 var System = Manager{Dir: "/etc/systemd/system"}
 
 // OfUser returns the service manager of the user whose configuration lies in dir: $XDG_CONFIG_HOME, or ~/.config.
-func OfUser(dir string) Manager { return Manager{User: true, Dir: filepath.Join(dir, "systemd", "user")} }
+func OfUser(dir string) Manager {
+	return Manager{User: true, Dir: filepath.Join(dir, "systemd", "user")}
+}
 
 // ownSection is a section of our units that systemd passes over.
 const ownSection = "X-Ramaria"

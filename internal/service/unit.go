@@ -57,6 +57,14 @@ const (
 	openFiles = 65536
 )
 
+// Check refuses what no unit can have.
+func (u Unit) Check() error {
+	if strings.ContainsAny(u.Program, "\\\"'$\n") || strings.HasPrefix(u.Program, "/proc/") {
+		return fmt.Errorf("install service of instance %s: systemd takes no program at %q\nhint: sudo install -m 755 ramaria /usr/local/bin/, and /usr/local/bin/ramaria service install %s", u.Instance, u.Program, u.Instance)
+	}
+	return nil
+}
+
 // setting is a line of a unit, or a comment before some.
 type setting struct{ name, value string }
 

@@ -133,9 +133,15 @@ func (m *machine) boot(ctx context.Context, script, arguments string) (checks in
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
+	serial, err := os.Create(m.path("serial.log")) // all of it, for who looks for a cause
+	if err != nil {
+		return 0, err
+	}
+	defer serial.Close()
 	l := &listener{verbose: m.verbose, cut: func() { _ = cmd.Process.Kill() }}
 	in := bufio.NewScanner(out)
 	for in.Scan() {
+		fmt.Fprintln(serial, in.Text())
 		l.hear(strings.TrimRight(in.Text(), "\r"))
 	}
 	_ = cmd.Wait() // it powers off, or is killed; what it said counts
@@ -159,7 +165,7 @@ type listener struct {
 
 func (l *listener) hear(line string) {
 	switch {
-	case strings.HasPrefix(line, "VM BEGIN"):
+	case strings.Contains(line, "VM BEGIN"): // behind what the firmware has written
 		l.began = true
 	case !l.began:
 		return // of the kernel

@@ -71,7 +71,7 @@ func (l *lab) run(ctx context.Context, names []string) error {
 		fmt.Printf("PASS %s: %d checks, %s\n", name, n, time.Since(began).Round(time.Second))
 	}
 	switch {
-	case total == 0:
+	case total == 0 && len(failed) == 0:
 		return errors.New("no such scenario")
 	case len(failed) > 0:
 		return fmt.Errorf("failed: %s", strings.Join(failed, " "))
