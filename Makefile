@@ -41,6 +41,10 @@ demo: build ## Show the main job, end to end, on a generated data set
 test: build ## Test every behaviour once: lint, tests on real servers, leftovers (V=1 shows every test)
 	@MAKE='$(MAKE)' V='$(V)' sh tests/run.sh
 
+.PHONY: test-vm
+test-vm: build ## Run services and adoption in whole virtual machines, by hand: root, qemu, mmdebstrap; 40 minutes
+	go run ./tests/vm -ramaria bin/ramaria
+
 .PHONY: test-all
 test-all: build ## Test everything on every server, with long walks, kills and fuzzing
 	@MAKE='$(MAKE)' ALL=1 FUZZTIME='$(FUZZTIME)' V='$(V)' sh tests/run.sh

@@ -143,6 +143,7 @@ var Packages = []Package{
 	{Path: "internal/memo", Least: 7},
 	{Path: "internal/metrics", Least: 1},
 	{Path: "internal/progress", Least: 4},
+	{Path: "internal/service", Least: 7, Needed: []string{`Test.*`}},
 	{Path: "client", Race: true, Least: 15},
 	{Path: "internal/volume/volumetest", Least: 15},
 	{Path: "internal/server/servertest", Least: 12},
@@ -218,7 +219,7 @@ var Suites = []Suite{
 	},
 	{
 		Name:    "durable",
-		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused", "bucket", "bucket-faults"},
+		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused", "service", "bucket", "bucket-faults"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged",

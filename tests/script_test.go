@@ -170,6 +170,9 @@ func (c *scriptServers) condition(name string) (bool, error) {
 // condition answers those that are about the machine.
 func condition(name string) (bool, error) {
 	switch name {
+	case "systemd":
+		_, err := os.Stat("/run/systemd/system")
+		return err == nil, nil
 	case "samples":
 		_, err := os.Stat(filepath.Join(samplesDir(), "sakila-schema.sql"))
 		return err == nil, nil

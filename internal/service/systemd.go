@@ -107,7 +107,7 @@ func (m Manager) Check(ctx context.Context) error {
 
 // Install writes a unit, and has systemd load it and start it at every boot. It does not start it now.
 func (m Manager) Install(ctx context.Context, u Unit) error {
-	if err := os.MkdirAll(m.Dir, 0o755); err != nil { //nolint:gosec // systemd's directory, as the distribution has it
+	if err := os.MkdirAll(m.Dir, 0o755); err != nil {
 		return fmt.Errorf("install service: %w", err)
 	}
 	if err := write(m.Path(u.Instance), u.Text()); err != nil {
@@ -132,10 +132,11 @@ func write(path, text string) (err error) {
 	}()
 	_, err = f.WriteString(text)
 	const readable = 0o644 // by all, as units are; there is no secret in it
-	if err = errors.Join(err, f.Chmod(readable), f.Sync(), f.Close()); err != nil {
+	err = errors.Join(err, f.Chmod(readable), f.Sync(), f.Close())
+	if err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
 	dir, err := os.Open(filepath.Dir(path))
@@ -186,9 +187,11 @@ func (i *Installed) Remove(ctx context.Context) error {
 
 // unlink does what systemctl disable does, where that cannot.
 func (i *Installed) unlink() error {
-	links, err := filepath.Glob(filepath.Join(i.Manager.Dir, "*.wants", Name(i.Instance)))
-	for _, link := range links {
-		err = errors.Join(err, os.Remove(link))
+	wants, err := sys.Glob(i.Manager.Dir, "*.wants")
+	for _, dir := range wants {
+		if rerr := os.Remove(filepath.Join(dir, Name(i.Instance))); !errors.Is(rerr, fs.ErrNotExist) {
+			err = errors.Join(err, rerr)
+		}
 	}
 	return err
 }

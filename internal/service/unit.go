@@ -125,7 +125,8 @@ func (u Unit) service() []setting {
 		}
 		return strings.Join(argv, " ")
 	}
-	privileged := "+"
+	// A mount is to be seen by all: in the namespace of the first process, and with all privileges.
+	privileged := "+/usr/bin/nsenter --mount=/proc/1/ns/mnt -- "
 	if u.User {
 		privileged = ""
 	}
