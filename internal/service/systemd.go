@@ -136,10 +136,15 @@ func write(path, text string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = os.Rename(f.Name(), path); err != nil {
+	return rename(f.Name(), path)
+}
+
+// rename gives a file its name, on the disk.
+func rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(path))
+	dir, err := os.Open(filepath.Dir(to))
 	if err != nil {
 		return err
 	}
