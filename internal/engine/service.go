@@ -41,7 +41,7 @@ func (e *Engine) serviceOf(name string) (*service.Installed, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr // a user without a home has no units
 	}
-	u, err := m.Find(name, e.Registry.ID)
+	u, err := m.Find(name, e.Places.State)
 	if errors.Is(err, service.ErrForeign) {
 		return nil, nil // of another home
 	}
@@ -69,7 +69,7 @@ func (e *Engine) InstallService(ctx context.Context, name string) (out ServiceIn
 	if err != nil {
 		return out, err
 	}
-	before, err := m.Find(name, e.Registry.ID)
+	before, err := m.Find(name, e.Places.State)
 	if err != nil {
 		return out, fmt.Errorf("%w\nhint: rename the instance by ramaria branch, or remove that file", err)
 	}
@@ -98,7 +98,7 @@ func (e *Engine) InstallService(ctx context.Context, name string) (out ServiceIn
 	if err := m.Install(ctx, u); err != nil {
 		return out, err
 	}
-	installed, err := m.Find(name, e.Registry.ID)
+	installed, err := m.Find(name, e.Places.State)
 	if err != nil {
 		return out, err
 	}
@@ -203,7 +203,7 @@ func (e *Engine) uninstall(ctx context.Context, u *service.Installed) error {
 	if !u.Lingers {
 		return nil
 	}
-	if others, err := u.Manager.List(e.Registry.ID); err != nil || len(others) > 0 {
+	if others, err := u.Manager.List(e.Places.State); err != nil || len(others) > 0 {
 		return err
 	}
 	name, err := e.userName()
@@ -244,7 +244,7 @@ func (e *Engine) userName() (string, error) {
 // unit is the unit of an instance.
 func (e *Engine) unit(r *instance.Record) (service.Unit, error) {
 	u := service.Unit{
-		Instance: r.Name, Registry: e.Registry.ID, User: e.UID != 0, Program: supervisor.Self(), Home: e.Home,
+		Instance: r.Name, State: e.Places.State, User: e.UID != 0, Program: supervisor.Self(), Home: e.Home,
 		Server: "a server", Volume: r.Volume,
 		Needs:  []string{e.Places.State, e.Places.Cache},
 		Writes: []string{e.Places.State, filepath.Dir(e.Places.Disk), "/dev/shm", "/run/ramaria", "/tmp", "/var/tmp"},
@@ -332,7 +332,7 @@ func (e *Engine) Services(ctx context.Context) ([]ServiceListing, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := m.List(e.Registry.ID)
+	names, err := m.List(e.Places.State)
 	list := []ServiceListing{}
 	for _, name := range names {
 		u := &service.Installed{Manager: m, Instance: name}

@@ -51,8 +51,8 @@ type Installed struct {
 	Program, Text string
 }
 
-// Find returns the unit of an instance of a registry, nil if there is none. One of a stranger is ErrForeign.
-func (m Manager) Find(instance, registry string) (*Installed, error) {
+// Find returns the unit of an instance whose state directory is state, nil if there is none. One of a stranger is ErrForeign.
+func (m Manager) Find(instance, state string) (*Installed, error) {
 	text, err := os.ReadFile(m.Path(instance))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -61,7 +61,7 @@ func (m Manager) Find(instance, registry string) (*Installed, error) {
 		return nil, fmt.Errorf("find service of instance %s: %w", instance, err)
 	}
 	own := ownSettings(string(text))
-	if own["Registry"] != registry || registry == "" {
+	if own["State"] != state || state == "" {
 		return nil, fmt.Errorf("find service of instance %s: %s: %w", instance, m.Path(instance), ErrForeign)
 	}
 	return &Installed{Manager: m, Instance: instance, Lingers: own["Lingers"] == "yes", Program: own["Program"], Text: string(text)}, nil
@@ -78,8 +78,8 @@ func ownSettings(text string) map[string]string {
 	return own
 }
 
-// List returns the names of the instances of a registry that have units.
-func (m Manager) List(registry string) ([]string, error) {
+// List returns the names of the instances that have units, of a state directory.
+func (m Manager) List(state string) ([]string, error) {
 	files, err := sys.Glob(m.Dir, Name("*"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list services: %w", err)
@@ -87,7 +87,7 @@ func (m Manager) List(registry string) ([]string, error) {
 	var names []string
 	for _, f := range files {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "ramaria@"), ".service")
-		if u, err := m.Find(name, registry); err == nil && u != nil {
+		if u, err := m.Find(name, state); err == nil && u != nil {
 			names = append(names, name)
 		}
 	}

@@ -3,7 +3,7 @@
 // template, so that it names exactly the paths that this instance needs.
 //
 // The invariant: a file is only replaced or removed if this package wrote it for the same instance of
-// the same registry.
+// the same home.
 package service
 
 import (
@@ -18,8 +18,9 @@ const EnvVar = "RAMARIA_SERVICE"
 
 // Unit is what the service of an instance is rendered from.
 type Unit struct {
-	// Instance is the name of the instance, and Registry the id of the registry that it is in.
-	Instance, Registry string
+	// Instance is the name of the instance, and State the state directory of its home, by which that is known: the id of
+	// a registry changes with each boot.
+	Instance, State string
 	// User says that it is a unit of a user's manager. Those cannot confine services without a
 	// namespace of users, so that less of the unit is about that.
 	User bool
@@ -89,7 +90,7 @@ func (u Unit) Text() string {
 		wanted = "default.target"
 	}
 	section("Install", []setting{{"WantedBy", wanted}})
-	section(ownSection, []setting{{"Registry", u.Registry}, {"Program", u.Program}, {"Lingers", yesNo(u.Lingers)}})
+	section(ownSection, []setting{{"State", u.State}, {"Program", u.Program}, {"Lingers", yesNo(u.Lingers)}})
 	return b.String()
 }
 

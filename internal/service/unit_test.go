@@ -16,16 +16,16 @@ var update = flag.Bool("update", false, "write the golden files")
 
 var units = map[string]Unit{
 	"system": {
-		Instance: "shop", Registry: "0123456789ab", Program: "/usr/local/bin/ramaria", Server: "mariadb-10.11.19", Volume: "xfs",
+		Instance: "shop", State: "/var/lib/ramaria", Program: "/usr/local/bin/ramaria", Server: "mariadb-10.11.19", Volume: "xfs",
 		Needs: []string{"/var/lib/ramaria", "/var/cache/ramaria", "/srv/ssd/shop"}, Writes: []string{"/var/lib/ramaria", "/srv/ssd/shop", "/dev/shm"},
 		MountedAt: "/run/ramaria/volumes/xfs", Network: true,
 	},
 	"user": {
-		Instance: "shop", Registry: "0123456789ab", User: true, Program: "/home/ann/bin/ramaria", Server: "mysql-9.7.4", Volume: "shm",
+		Instance: "shop", State: "/var/lib/ramaria", User: true, Program: "/home/ann/bin/ramaria", Server: "mysql-9.7.4", Volume: "shm",
 		Environment: []string{"XDG_STATE_HOME=/home/ann/my state"}, Lingers: true,
 	},
 	"odd": { // all that systemd would read otherwise
-		Instance: "a-b_c", Registry: "0123456789ab", Program: "/opt/100% mine/ramaria", Home: `/srv/it's "$HOME"\ at 5%`, Server: "mariadb-11.8.9", Volume: "zram",
+		Instance: "a-b_c", State: "/var/lib/ramaria", Program: "/opt/100% mine/ramaria", Home: `/srv/it's "$HOME"\ at 5%`, Server: "mariadb-11.8.9", Volume: "zram",
 		Needs: []string{"/srv/a home"}, Writes: []string{"/srv/a home", "/srv/a home"}, MountedAt: "/run/ramaria/a-b/zram",
 	},
 }
@@ -102,31 +102,31 @@ func TestMountUnit(t *testing.T) {
 func TestFind(t *testing.T) {
 	m := Manager{Dir: t.TempDir()}
 	u := units["system"]
-	if found, err := m.Find(u.Instance, u.Registry); found != nil || err != nil {
+	if found, err := m.Find(u.Instance, u.State); found != nil || err != nil {
 		t.Errorf("found %v, %v in an empty directory", found, err)
 	}
 	if err := write(m.Path(u.Instance), u.Text()); err != nil {
 		t.Fatal(err)
 	}
-	found, err := m.Find(u.Instance, u.Registry)
+	found, err := m.Find(u.Instance, u.State)
 	if err != nil || found == nil || found.Program != u.Program || found.Lingers || found.Text != u.Text() {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	if names, err := m.List(u.Registry); err != nil || !cmp.Equal(names, []string{"shop"}) {
+	if names, err := m.List(u.State); err != nil || !cmp.Equal(names, []string{"shop"}) {
 		t.Errorf("listed %v, %v", names, err)
 	}
-	for _, other := range []string{"", "ba9876543210"} {
+	for _, other := range []string{"", "/srv/other/state"} {
 		if _, err := m.Find(u.Instance, other); !errors.Is(err, ErrForeign) {
-			t.Errorf("registry %q: %v, want ErrForeign", other, err)
+			t.Errorf("state %q: %v, want ErrForeign", other, err)
 		}
 		if names, err := m.List(other); err != nil || len(names) > 0 {
-			t.Errorf("registry %q has %v, %v", other, names, err)
+			t.Errorf("state %q has %v, %v", other, names, err)
 		}
 	}
 	if err := write(m.Path(u.Instance), "[Service]\nExecStart=/bin/true\n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Find(u.Instance, u.Registry); !errors.Is(err, ErrForeign) {
+	if _, err := m.Find(u.Instance, u.State); !errors.Is(err, ErrForeign) {
 		t.Errorf("a stranger's unit: %v, want ErrForeign", err)
 	}
 }
