@@ -14,10 +14,10 @@ import (
 func newServer(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "server",
-		Short: "List and fetch server software",
+		Short: "List, fetch and allow server software",
 	}
 	onlyOthers(cmd)
-	cmd.AddCommand(newServerLs(a), newServerFetch(a))
+	cmd.AddCommand(newServerLs(a), newServerFetch(a), newServerAllow(a), newServerDisallow(a))
 	return cmd
 }
 

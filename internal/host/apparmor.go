@@ -1,6 +1,7 @@
 package host
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -11,6 +12,24 @@ type profileText struct {
 	name   string
 	attach string // glob of the programs that it is for; "" for none
 	flags  string // comma-separated; from the kernel, the mode
+	// file is where it is written, and local the file in local/ that it includes; "" where they are not known.
+	file, local string
+}
+
+// profile is the profile as it bears on a program.
+func (p profileText) profile(enforced bool) AppArmorProfile {
+	return AppArmorProfile{Name: p.name, Enforced: enforced, File: p.file, Local: p.local}
+}
+
+var localInclude = regexp.MustCompile(`(?m)^\s*#?include\s+(?:if\s+exists\s+)?["<](local/[^>"]+)[">]`)
+
+// localOf is the file below dir that the text of a profile includes for rules of the machine's own.
+func localOf(dir, text string) string {
+	m := localInclude.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return filepath.Join(dir, m[1])
 }
 
 // enforced reports whether the profile keeps a program from anything. Source of

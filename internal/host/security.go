@@ -19,6 +19,9 @@ const profileHint = 5
 type AppArmorProfile struct {
 	Name     string
 	Enforced bool // false: it only complains, or confines nothing
+	// File is the file that has it, and Local the one in local/ from which it takes rules of this machine's own, as
+	// absolute paths; "" where they are not known.
+	File, Local string
 }
 
 // AppArmorEnabled reports whether the kernel applies AppArmor profiles.
@@ -40,18 +43,20 @@ func (h Host) AppArmorFor(binary string) []AppArmorProfile {
 	var found []AppArmorProfile
 	if !ok {
 		for _, p := range written {
-			found = append(found, AppArmorProfile{p.name, p.enforced()})
+			found = append(found, p.profile(p.enforced()))
 		}
 		return found
 	}
-	attached := map[string]bool{}
+	attached := map[string]profileText{}
 	for _, p := range written {
-		attached[p.name] = true
+		attached[p.name] = p
 	}
 	for _, p := range loaded {
 		// A profile without a name of its own is named after its attachment.
-		if attached[p.name] || strings.HasPrefix(p.name, "/") && globMatch(p.name, binary) {
-			found = append(found, AppArmorProfile{p.name, p.enforced()})
+		w, is := attached[p.name]
+		if is || strings.HasPrefix(p.name, "/") && globMatch(p.name, binary) {
+			w.name = p.name
+			found = append(found, w.profile(p.enforced()))
 		}
 	}
 	return found
@@ -112,6 +117,7 @@ func (h Host) writtenProfiles(binary string) []profileText {
 			if h.exists(filepath.Join(dir, "force-complain", e.Name())) {
 				p.flags = "complain"
 			}
+			p.file, p.local = filepath.Join(dir, e.Name()), localOf(dir, string(b))
 			found = append(found, p)
 		}
 	}

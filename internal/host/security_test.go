@@ -66,8 +66,8 @@ func TestAppArmorFor(t *testing.T) {
 		files[enabled] = "Y\n"
 		return files
 	}
-	enforced := func(name string) []AppArmorProfile { return []AppArmorProfile{{name, true}} }
-	relaxed := func(name string) []AppArmorProfile { return []AppArmorProfile{{name, false}} }
+	enforced := func(name string) []AppArmorProfile { return []AppArmorProfile{{Name: name, Enforced: true}} }
+	relaxed := func(name string) []AppArmorProfile { return []AppArmorProfile{{Name: name}} }
 	for name, c := range map[string]struct {
 		files  map[string]string
 		binary string // /usr/sbin/mysqld if empty
@@ -103,6 +103,9 @@ func TestAppArmorFor(t *testing.T) {
 				c.binary = "/usr/sbin/mysqld"
 			}
 			got := plant(t, c.files).AppArmorFor(c.binary)
+			for i := range got { // TestAppArmorFiles has those
+				got[i].File, got[i].Local = "", ""
+			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -167,5 +170,24 @@ func TestOSRelease(t *testing.T) {
 	}
 	if diff := cmp.Diff(OSRelease{}, (Host{Root: t.TempDir()}).OSRelease()); diff != "" {
 		t.Errorf("of a machine that says nothing: %s", diff)
+	}
+}
+
+func TestAppArmorFiles(t *testing.T) {
+	const text = "etc/apparmor.d/usr.sbin.mysqld"
+	for name, c := range map[string]struct{ profile, loaded, file, local string }{
+		"of Ubuntu":        {ubuntuProfile, "", "/" + text, "/etc/apparmor.d/local/usr.sbin.mysqld"},
+		"loaded":           {ubuntuProfile, "/usr/sbin/mysqld (enforce)\n", "/" + text, "/etc/apparmor.d/local/usr.sbin.mysqld"},
+		"of Debian's sid":  {"profile m /usr/sbin/mysqld {\n  include if exists <local/m>\n}\n", "", "/" + text, "/etc/apparmor.d/local/m"},
+		"without includes": {"profile m /usr/sbin/mysqld {\n}\n", "", "/" + text, ""},
+	} {
+		files := map[string]string{"sys/module/apparmor/parameters/enabled": "Y\n", text: c.profile}
+		if c.loaded != "" {
+			files["sys/kernel/security/apparmor/profiles"] = c.loaded
+		}
+		got := plant(t, files).AppArmorFor("/usr/sbin/mysqld")
+		if len(got) != 1 || got[0].File != c.file || got[0].Local != c.local {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

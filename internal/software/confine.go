@@ -26,6 +26,10 @@ func Confinement(h host.Host, binary string) (profile string, confined bool) {
 		}
 	}
 	for _, p := range h.AppArmorFor(real) {
+		if p.Enforced && allowed(h, p) {
+			profile = "AppArmor profile " + p.Name + " (with ramaria's places)"
+			continue
+		}
 		if p.Enforced {
 			return "AppArmor profile " + p.Name, true
 		}

@@ -28,10 +28,10 @@ func daemonNames() []string {
 // extraDirs are searched after PATH, since ordinary users' PATH has no sbin.
 var extraDirs = []string{"/sbin", "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin"}
 
-// installed goes through the daemons on PATH and in the usual directories, each
-// file once whatever its names.
-func (f *Finder) installed(ctx context.Context) iter.Seq[candidate] {
-	return func(yield func(candidate) bool) {
+// daemons goes through the daemons on PATH and in the usual directories, each file once whatever its names: its path,
+// and what that is a link to.
+func (f *Finder) daemons() iter.Seq2[string, string] {
+	return func(yield func(path, real string) bool) {
 		seen := map[string]bool{}
 		for _, name := range daemonNames() {
 			for _, dir := range f.searchDirs() {
@@ -44,9 +44,20 @@ func (f *Finder) installed(ctx context.Context) iter.Seq[candidate] {
 					continue
 				}
 				seen[real] = true
-				if !yield(f.inspect(ctx, path, real)) {
+				if !yield(path, real) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// installed inspects the daemons of the system.
+func (f *Finder) installed(ctx context.Context) iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		for path, real := range f.daemons() {
+			if !yield(f.inspect(ctx, path, real)) {
+				return
 			}
 		}
 	}
