@@ -35,6 +35,22 @@ type Status struct {
 	// Marks are the instance's marks, the oldest first.
 	Marks    []Mark   `json:"marks"`
 	Counters Counters `json:"counters"`
+	// Leases say what goes on in the pool; nil while there is none: the instance is durable, keeps no
+	// binary log, or its server does not run.
+	Leases *Leases `json:"leases,omitempty"`
+}
+
+// Leases are what goes on in the pool of an instance. What is counted begins again with each start of
+// the server.
+type Leases struct {
+	// Used is how many databases are in use, of Max at most, and Waiting how many requests wait for one.
+	Used    int `json:"used"`
+	Max     int `json:"max"`
+	Waiting int `json:"waiting"`
+	// Granted is how many leases were given, and Resets how many were put back to their template or
+	// their savepoint.
+	Granted int64 `json:"granted"`
+	Resets  int64 `json:"resets"`
 }
 
 // Server is the database software.
@@ -45,6 +61,9 @@ type Server struct {
 	Version string `json:"version"`
 	// Path is that of the server's program; "" if the instance does not tell.
 	Path string `json:"path,omitempty"`
+	// ResidentBytes is the memory of the server's process that is resident, in bytes, without its data;
+	// 0 if it does not run.
+	ResidentBytes int64 `json:"resident_bytes,omitempty"`
 }
 
 // Endpoint is how an application reaches a server.

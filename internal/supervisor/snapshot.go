@@ -325,7 +325,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	if err != nil {
 		return client.Status{}, err
 	}
-	size, err := sys.DiskUsage(i.DataDir())
+	size, err := s.size.of(i.DataDir())
 	if err != nil {
 		return client.Status{}, err
 	}
@@ -344,7 +344,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	}
 	return client.Status{
 		Name: i.Name, Phase: string(st.Phase), Since: st.Since, Reason: st.Reason, Warnings: st.Warnings, Notices: st.Notices, ReadySeconds: st.ReadySeconds,
-		Server:   client.Server{Flavour: string(i.Server.Flavour), Version: i.Server.Version.String(), Path: i.Server.Daemon.Path()},
+		Server:   client.Server{Flavour: string(i.Server.Flavour), Version: i.Server.Version.String(), Path: i.Server.Daemon.Path(), ResidentBytes: residentOf(st)},
 		Endpoint: endpoint(i),
 		Volume: client.Volume{
 			Kind: string(s.volume.Kind()), Dir: s.volume.Dir(), SizeBytes: u.Size, UsedBytes: u.Used, FreeBytes: u.Free,
@@ -357,6 +357,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		Durable:  promise,
 		Marks:    marks,
 		Counters: client.Counters{Branches: s.counters.branches.Load(), Marks: s.counters.marks.Load(), Rewinds: s.counters.rewinds.Load()},
+		Leases:   s.leases(),
 	}, nil
 }
 

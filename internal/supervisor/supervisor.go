@@ -63,6 +63,8 @@ type Supervisor struct {
 	// behind are the removals that outlive a request.
 	behind   sync.WaitGroup
 	counters counters
+	// size is what the data takes, for Status.
+	size dataSize
 	// distrusted says that a comparison found what the archive gives wrong: the next base takes no pages from
 	// those before.
 	distrusted atomic.Bool
