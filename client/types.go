@@ -35,9 +35,19 @@ type Status struct {
 	// Marks are the instance's marks, the oldest first.
 	Marks    []Mark   `json:"marks"`
 	Counters Counters `json:"counters"`
+	// Traffic says what goes on in the server; nil if it does not say, as while it is paused.
+	Traffic *Traffic `json:"traffic,omitempty"`
 	// Leases say what goes on in the pool; nil while there is none: the instance is durable, keeps no
 	// binary log, or its server does not run.
 	Leases *Leases `json:"leases,omitempty"`
+}
+
+// Traffic is what goes on in a server.
+type Traffic struct {
+	// Connections is how many sessions there are at present, without the two that the supervisor always has.
+	Connections int64 `json:"connections"`
+	// Queries counts the statements that were sent since the server started, without this question.
+	Queries int64 `json:"queries"`
 }
 
 // Leases are what goes on in the pool of an instance. What is counted begins again with each start of

@@ -357,6 +357,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		Durable:  promise,
 		Marks:    marks,
 		Counters: client.Counters{Branches: s.counters.branches.Load(), Marks: s.counters.marks.Load(), Rewinds: s.counters.rewinds.Load()},
+		Traffic:  s.traffic.ask(ctx),
 		Leases:   s.leases(),
 	}, nil
 }

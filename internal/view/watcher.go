@@ -207,6 +207,9 @@ func (k *known) instance(s client.Status, now time.Time) Instance {
 		User: s.Endpoint.User, Database: s.Endpoint.Database, Log: s.Log, Volume: volumeOf(s), DataBytes: s.Snapshot.DataBytes, ServerBytes: s.Server.ResidentBytes,
 		Durable: s.Durable, Moving: s.Moving, Pause: &PauseEstimation{Shares: s.Volume.Reflink, Seconds: float64(s.Snapshot.ExpectedPauseMicros) / 1e6},
 	}
+	if t := s.Traffic; t != nil {
+		i.Traffic = &Traffic{Connections: t.Connections, QueriesPerSecond: k.queries.rate(t.Queries, now)}
+	}
 	if l := s.Leases; l != nil {
 		i.Leases = &Leases{
 			Used: l.Used, Max: l.Max, Waiting: l.Waiting,
