@@ -32,12 +32,15 @@ func assetNames() (names []string) {
 // mediaTypes are fixed, since the machine's own table may say anything.
 var mediaTypes = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
-// shrunk is a file as a browser gets it: without indentation, and without lines that are a comment. Lines keep
-// their numbers.
+// shrunk is a file as a browser gets it: without indentation, and without lines that are a comment; CSS without
+// spaces that mean nothing. Lines keep their numbers.
 func shrunk(name string) ([]byte, error) {
 	text, err := assets.ReadFile("assets/" + name)
 	if err != nil || strings.HasPrefix(name, "uplot/") {
 		return text, err
+	}
+	if path.Ext(name) == ".css" { // none of its strings has any of these
+		text = []byte(strings.NewReplacer("; ", ";", ": ", ":", " { ", "{", " }", "}", ", ", ",").Replace(string(text)))
 	}
 	var out bytes.Buffer
 	for line := range bytes.Lines(text) {

@@ -41,8 +41,8 @@ export class Details {
   makePlots() {
     this.plots = [];
     const all = [
-      ["queries a second", ["queries"], rate, 1], ["connections", ["connections"], rate, 5],
-      [[key(1), "server ", key(2), "data"], ["server", "data"], bytes, 1 << 20], [[key(1), "resets ", key(2), "leases given, a second"], ["resets", "granted"], rate, 1],
+      ["queries/s", ["queries"], rate, 10], ["connections", ["connections"], rate, 5],
+      [[key(1), "server ", key(2), "data"], ["server", "data"], bytes, 1 << 20], [[key(1), "resets/s ", key(2), "leases/s"], ["resets", "granted"], rate, 1],
     ];
     return el("div", { class: "plots" }, all.map(([title, names, write, least]) => {
       const value = el("b", {}), where = el("div", {});

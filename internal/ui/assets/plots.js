@@ -36,7 +36,7 @@ const range = least => (_, low, high) => [0, Math.max(least, (high || 0) * 1.15)
 export function spark(where, history) {
   return new uPlot({
     width: 116, height: 28, cursor: { show: false }, legend: { show: false }, padding: [2, 0, 2, 0],
-    scales: { x: { range: () => now(120) }, y: { range: range(1) } }, axes: [{ show: false }, { show: false }],
+    scales: { x: { range: () => now(120) }, y: { range: range(10) } }, axes: [{ show: false }, { show: false }],
     series: [{}, { stroke: colour("--data"), fill: colour("--data") + "22", width: 1.4, points: { show: false } }],
   }, history.of("queries"), where);
 }
