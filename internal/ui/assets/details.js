@@ -124,9 +124,14 @@ export class Details {
       el("button", { class: "b small", type: "button", "aria-label": "Rewind to " + m.label, click: () => this.press("rewind", m.label) }, "rewind"))) : [el("li", { class: "none" }, d ? "None." : "None. Mark keeps the data of now, and rewind puts it back.")]);
   }
 
-  close() {
+  // end asks for nothing more.
+  end() {
     clearInterval(this.timer);
     this.stream?.close();
+  }
+
+  close() {
+    this.end();
     for (const p of this.drawn || []) p.close();
     this.where.replaceChildren();
   }

@@ -93,6 +93,7 @@ function soon() {
 
 function ended() {
   stream.close();
+  for (const row of rows.values()) row.details?.end();
   live("off", "ended");
   id("ended").hidden = false;
   id("ended").replaceChildren("ramaria ui has ended, and with it this page. For a new one type: ", el("code", {}, page.command + " ui"));
