@@ -346,7 +346,7 @@ func (b *uiBrowser) refused(instance, action, why string) {
 	b.t.Helper()
 	button := `[data-name="` + instance + `"] [data-action="` + action + `"]`
 	b.click(button + `[aria-disabled=true]`)
-	b.until(action+" says why not", fmt.Sprintf(`document.querySelector('[data-name="%s"] .why').textContent.includes(%q) && !document.querySelector("dialog").open`, instance, why))
+	b.until(action+" says why not", fmt.Sprintf(`document.querySelector('[data-name=%q] .why').textContent.includes(%q) && !document.querySelector("dialog").open`, instance, why))
 }
 
 // screenshots looks at the page in light, in dark and on a phone: nothing of it scrolls sideways, and each picture

@@ -35,7 +35,7 @@ var topOrders = []struct {
 	name string
 	rank func(view.Instance) float64
 }{
-	{"queries", func(i view.Instance) float64 { return queriesOf(i) }},
+	{"queries", queriesOf},
 	{"name", func(view.Instance) float64 { return 0 }},
 	{"RAM", func(i view.Instance) float64 { return float64(i.ServerBytes + i.DataBytes) }},
 	{"connections", func(i view.Instance) float64 { return float64(connectionsOf(i)) }},
@@ -55,7 +55,8 @@ func connectionsOf(i view.Instance) int64 {
 	return i.Traffic.Connections
 }
 
-// topColumn is a column of the list. Those of the greatest rank go first where there is no room.
+// topColumn is a column of the list. Where there is no room the one of the greatest rank goes first; no two have
+// the same, but for those that stay, of rank 0.
 type topColumn struct {
 	head string
 	rank int
@@ -178,51 +179,54 @@ func (s *topScreen) head(all []view.Instance) []string {
 // gap is what lies between two columns.
 const gap = 2
 
-// list are the lines of the list, the heads first, in so many columns.
-func (s *topScreen) list(all []view.Instance, width int) []string {
-	columns := slices.Clone(topColumns)
-	cells, widths := [][]string{}, []int{}
-	for {
-		cells, widths = nil, make([]int, len(columns))
-		total := 0
-		row := make([]string, len(columns))
-		for n, c := range columns {
-			row[n] = c.head
-			widths[n] = len(c.head)
-		}
-		cells = append(cells, row)
-		for _, i := range all {
-			row := make([]string, len(columns))
-			for n, c := range columns {
-				row[n] = line(c.cell(i))
-				widths[n] = max(widths[n], utf8.RuneCountInString(row[n]))
-			}
-			cells = append(cells, row)
-		}
-		for _, w := range widths {
-			total += w + gap
-		}
-		worst := slices.IndexFunc(columns, func(c topColumn) bool {
-			return c.rank > 0 && c.rank == slices.MaxFunc(columns, func(a, b topColumn) int { return cmp.Compare(a.rank, b.rank) }).rank
-		})
-		if total-gap <= width || worst < 0 {
-			break
-		}
-		columns = slices.Delete(columns, worst, worst+1)
+// drawn is a column with its cells, the head first, and its width.
+type drawn struct {
+	topColumn
+	cells []string
+	wide  int
+}
+
+// draw fills a column.
+func (c topColumn) draw(all []view.Instance) drawn {
+	d := drawn{topColumn: c, cells: []string{c.head}, wide: len(c.head)}
+	for _, i := range all {
+		cell := line(c.cell(i))
+		d.cells = append(d.cells, cell)
+		d.wide = max(d.wide, utf8.RuneCountInString(cell))
 	}
-	lines := make([]string, len(cells))
-	for r, row := range cells {
+	return d
+}
+
+// list are the lines of the list, the heads first, in so many columns of the screen.
+func (s *topScreen) list(all []view.Instance, width int) []string {
+	var columns []drawn
+	total := -gap
+	for _, c := range topColumns {
+		d := c.draw(all)
+		columns = append(columns, d)
+		total += d.wide + gap
+	}
+	for total > width {
+		least := slices.MaxFunc(columns, func(a, b drawn) int { return cmp.Compare(a.rank, b.rank) })
+		if least.rank == 0 {
+			break // what is left is cut off
+		}
+		columns = slices.DeleteFunc(columns, func(d drawn) bool { return d.rank == least.rank })
+		total -= least.wide + gap
+	}
+	lines := make([]string, len(all)+1)
+	for n := range lines {
 		var b strings.Builder
-		for n, cell := range row {
-			pad := strings.Repeat(" ", widths[n]-utf8.RuneCountInString(cell))
-			if columns[n].right {
-				b.WriteString(pad + cell)
+		for _, d := range columns {
+			pad := strings.Repeat(" ", d.wide-utf8.RuneCountInString(d.cells[n]))
+			if d.right {
+				b.WriteString(pad + d.cells[n])
 			} else {
-				b.WriteString(cell + pad)
+				b.WriteString(d.cells[n] + pad)
 			}
 			b.WriteString(strings.Repeat(" ", gap))
 		}
-		lines[r] = strings.TrimRight(b.String(), " ")
+		lines[n] = strings.TrimRight(b.String(), " ")
 	}
 	return lines
 }

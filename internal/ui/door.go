@@ -138,7 +138,7 @@ func (d *door) addressed(host string) bool {
 // page of another site, such as a terminal in a browser: a Strict cookie does not go with it.
 func (s session) enter(w http.ResponseWriter) {
 	path := "/" + s.path + "/"
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.key, Path: path, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.key, Path: path, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // loopback has no TLS, by which Secure would be kept
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(w, `<!DOCTYPE html><html lang="en"><meta name="color-scheme" content="light dark"><meta http-equiv="refresh" content="0;url=%s"><title>Ramaria</title><p><a href="%[1]s">Ramaria</a></p></html>`+"\n", path)
 }

@@ -240,11 +240,11 @@ func TestEvents(t *testing.T) {
 	if s.hub.watched() {
 		t.Error("it watches without a page")
 	}
-	resp, err := v.Get(v.page + "events")
+	resp, err := v.Get(v.page + "events") //nolint:bodyclose // closed at the end of the test
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	t.Cleanup(func() { resp.Body.Close() })
 	lines := make(chan string, 100)
 	go func() {
 		defer close(lines)

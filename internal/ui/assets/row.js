@@ -22,7 +22,7 @@ export class Row {
     t.row = el("div", { class: "row", click: e => { if (!window.getSelection().toString()) { e.stopPropagation(); this.toggle(); } } },
       cell("who", "", t.toggle, text("server", "span", "sub")),
       cell("vol", "Volume", el("div", { class: "line" }, text("volume", "b"), text("forecast", "span", "sub")), t.bar),
-      cell("ram", "Memory", text("memory", "b"), text("parts", "span", "sub")),
+      cell("ram", "Memory", text("memory", "b"), t.parts = el("span", { class: "sub", title: "the server's process, and its data" })),
       cell("qps", "Queries a second", t.spark, text("queries", "b")),
       cell("num", "Connections", text("connections", "b")),
       cell("lease", "Leases", text("leases", "b"), text("resets", "span", "sub")),
@@ -57,7 +57,7 @@ export class Row {
     put(t.server, [i.phase === "running" ? (i.trouble ? "no answer" : i.moving ? `moving to ${i.moving.volume}` : "") : i.phase, serverWords(i.server), runs && i.port ? ":" + i.port : ""].filter(Boolean).join(" · "));
     this.volume(i);
     put(t.memory, bytes((i.server_bytes || 0) + (i.data_bytes || 0)));
-    put(t.parts, i.server_bytes ? `${bytes(i.server_bytes)} server, ${bytes(i.data_bytes)} data` : "data");
+    put(t.parts, i.server_bytes ? `${bytes(i.server_bytes)} + ${bytes(i.data_bytes)}` : "data");
     put(t.queries, rate(i.traffic?.queries_per_second));
     put(t.connections, rate(i.traffic?.connections));
     put(t.leases, i.leases ? `${i.leases.used} of ${i.leases.max}` : "–");
