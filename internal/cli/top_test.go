@@ -121,6 +121,15 @@ func TestTopKeys(t *testing.T) {
 	if s.sort != 0 {
 		t.Error("s does not come round")
 	}
+	s.key("g")
+	_ = s.frame()
+	if s.name != "shop" {
+		t.Errorf("the first is %s", s.name)
+	}
+	s.key("s") // by name
+	if text := s.frame(); s.name != "shop" || s.selected != 32 || !strings.Contains(text, "> shop") {
+		t.Errorf("in another order %s is chosen, in row %d", s.name, s.selected)
+	}
 	for _, k := range []string{"q", "\x03"} {
 		if s.key(k) {
 			t.Errorf("%q does not end", k)

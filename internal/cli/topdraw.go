@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -18,7 +19,7 @@ const (
 
 // key obeys a key; false ends.
 func (s *topScreen) key(key string) bool {
-	last := len(s.seen.Instances) - 1
+	last, was := len(s.seen.Instances)-1, s.selected
 	switch key {
 	case "q", "Q", "\x03", "\x04": // Ctrl-C and Ctrl-D, which a raw terminal passes on
 		return false
@@ -33,13 +34,22 @@ func (s *topScreen) key(key string) bool {
 	case "G", "\x1b[F":
 		s.selected = max(0, last)
 	}
+	if s.selected != was {
+		s.name = ""
+	}
 	return true
 }
 
 // frame is the whole screen: it is written over the last one, line by line, so that nothing flickers.
 func (s *topScreen) frame() string {
 	all := s.sorted()
+	if n := slices.IndexFunc(all, func(i view.Instance) bool { return i.Name == s.name }); n >= 0 {
+		s.selected = n
+	}
 	s.selected = max(0, min(s.selected, len(all)-1))
+	if len(all) > 0 {
+		s.name = all[s.selected].Name
+	}
 	var lines []string
 	for n, text := range s.head(all) {
 		style := ""
@@ -105,11 +115,11 @@ func (s *topScreen) about(all []view.Instance) []string {
 		return nil
 	}
 	i := all[s.selected]
-	facts := i.Name + ": " + string(i.Phase) + " since " + i.Since.Local().Format(timeFormat)
+	facts := fmt.Sprintf("%s: data %s, server %s", i.Name, volume.FormatBytes(i.DataBytes), volume.FormatBytes(i.ServerBytes))
 	if i.Port != 0 && i.Phase.Alive() {
 		facts += fmt.Sprintf(", tcp %s:%d", i.Host, i.Port)
 	}
-	facts += fmt.Sprintf(", data %s, server %s", volume.FormatBytes(i.DataBytes), volume.FormatBytes(i.ServerBytes))
+	facts += ", " + string(i.Phase) + " since " + i.Since.Local().Format(timeFormat)
 	if len(i.Marks) > 0 {
 		facts += fmt.Sprintf(", %d marks", len(i.Marks))
 	}

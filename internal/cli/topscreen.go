@@ -28,6 +28,8 @@ type topScreen struct {
 	// sort is the index of the order in topOrders, selected the row of the chosen instance, and first the
 	// row at which the list begins.
 	sort, selected, first int
+	// name is that of the chosen instance, which stays so in another order; "" for whichever is in its row.
+	name string
 }
 
 // topOrders are the orders of the list; those of equal rank are sorted by name.

@@ -66,8 +66,7 @@ func (e *Engine) branchStopped(ctx context.Context, parent *instance.Instance, s
 			if err := e.ensureServer(ctx, i); err != nil {
 				return err
 			}
-			_, err := supervisor.Spawn(ctx, i, e.superviseArgv(i.Name))
-			return err
+			return e.spawn(ctx, i)
 		},
 	}.Branch(ctx, name)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
-	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -200,7 +199,7 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 	tell := e.reachBuckets(ctx, i)
 	// Its parent does not matter: this process ends first.
 	told := e.tellStart(&i.Record)
-	_, err = supervisor.Spawn(ctx, i, e.superviseArgv(i.Name))
+	err = e.spawn(ctx, i)
 	told()
 	if err == nil {
 		tell()

@@ -310,8 +310,8 @@ func (s *Supervisor) unwind(ctx context.Context, old string, cause error) error 
 	return fmt.Errorf("%w\nhint: instance %s runs on with the data it had; ramaria logs %s", cause, s.inst.Name, s.inst.Name)
 }
 
-// Status implements api.Instance. It looks at files only: it answers while something
-// else is being done.
+// Status implements api.Instance. It looks at files, and waits for the server for trafficTime at most: it
+// answers while something else is being done.
 func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	st, err := s.inst.State()
 	if err != nil {

@@ -16,6 +16,8 @@ const (
 	trafficTime = 200 * time.Millisecond
 	// trafficKept is how long what it said is good for, whoever asks however often.
 	trafficKept = 500 * time.Millisecond
+	// trafficIdle is how long its connection stays when nobody asks any more.
+	trafficIdle = 5 * time.Second
 )
 
 // traffic asks the server what goes on in it, when somebody wants to know. It does so on a connection of
@@ -40,6 +42,7 @@ func (t *traffic) open(socket string, login dbconn.Login) error {
 		return err
 	}
 	db.SetMaxOpenConns(1)
+	db.SetConnMaxIdleTime(trafficIdle)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.db = db

@@ -240,7 +240,7 @@ func TestEvents(t *testing.T) {
 	if s.hub.watched() {
 		t.Error("it watches without a page")
 	}
-	resp, err := v.Get(v.page + "events") //nolint:bodyclose // closed at the end of the test
+	resp, err := v.Get(v.page + "events")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,10 @@ type Watcher struct {
 }
 
 // New returns a watcher of the instances of an engine that is open.
-func New(e *engine.Engine) *Watcher { return &Watcher{engine: e, known: map[string]*known{}} }
+func New(e *engine.Engine) *Watcher {
+	own := *e
+	return &Watcher{engine: &own, known: map[string]*known{}}
+}
 
 // Close closes the connections to the instances. The watcher can be used again.
 func (w *Watcher) Close() {
@@ -62,6 +65,11 @@ func (k *known) close() {
 
 // Look looks at all instances.
 func (w *Watcher) Look(ctx context.Context) (Overview, error) {
+	if w.engine.Owner.Registry == "" { // a home in which nothing was made yet: it has no owner
+		if err := w.engine.Open(ctx, false); err != nil {
+			return Overview{}, err
+		}
+	}
 	records, broken, err := w.engine.Registry.All()
 	if err != nil {
 		return Overview{}, err
