@@ -35,6 +35,32 @@ type Status struct {
 	// Marks are the instance's marks, the oldest first.
 	Marks    []Mark   `json:"marks"`
 	Counters Counters `json:"counters"`
+	// Traffic says what goes on in the server; nil if it does not say, as while it is paused.
+	Traffic *Traffic `json:"traffic,omitempty"`
+	// Leases say what goes on in the pool; nil while there is none: the instance is durable, keeps no
+	// binary log, or its server does not run.
+	Leases *Leases `json:"leases,omitempty"`
+}
+
+// Traffic is what goes on in a server.
+type Traffic struct {
+	// Connections is how many sessions there are at present, without the two that the supervisor always has.
+	Connections int64 `json:"connections"`
+	// Queries counts the statements that were sent since the server started, without this question.
+	Queries int64 `json:"queries"`
+}
+
+// Leases are what goes on in the pool of an instance. What is counted begins again with each start of
+// the server.
+type Leases struct {
+	// Used is how many databases are in use, of Max at most, and Waiting how many requests wait for one.
+	Used    int `json:"used"`
+	Max     int `json:"max"`
+	Waiting int `json:"waiting"`
+	// Granted is how many leases were given, and Resets how many were put back to their template or
+	// their savepoint.
+	Granted int64 `json:"granted"`
+	Resets  int64 `json:"resets"`
 }
 
 // Server is the database software.
@@ -45,6 +71,9 @@ type Server struct {
 	Version string `json:"version"`
 	// Path is that of the server's program; "" if the instance does not tell.
 	Path string `json:"path,omitempty"`
+	// ResidentBytes is the memory of the server's process that is resident, in bytes, without its data;
+	// 0 if it does not run.
+	ResidentBytes int64 `json:"resident_bytes,omitempty"`
 }
 
 // Endpoint is how an application reaches a server.

@@ -63,6 +63,7 @@ var Packages = []Package{
 		`TestTmpDirOutgrowsRAM(/.*)?`,
 		`TestWheatKilled`,
 		`TestClients(FromClone)?(/.*)?`,
+		`TestUI(FaultsAreSeen)?`,
 	}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
 	{
@@ -138,7 +139,9 @@ var Packages = []Package{
 	{Path: "internal/bench/runner", Least: 120, Needed: []string{`TestThrottleAsOrdinaryUser`}},
 	{Path: "internal/api", Race: true, Least: 100},
 	{Path: "internal/engine", Race: true, Least: 6},
-	{Path: "internal/cli", Least: 22},
+	{Path: "internal/cli", Least: 26},
+	{Path: "internal/ui", Race: true, Least: 20, Needed: []string{`Test.*`}},
+	{Path: "internal/view", Least: 1},
 	{Path: "internal/host", Least: 45},
 	{Path: "internal/memo", Least: 7},
 	{Path: "internal/metrics", Least: 1},
@@ -248,9 +251,9 @@ var Suites = []Suite{
 // Once are the scripts and tests that are about the machine, the command line or the
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
-	Scripts: []string{"no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output"},
+	Scripts: []string{"no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output", "ui-top"},
 	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestReadme", "TestClients", "TestClientsFromClone",
-		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace"},
+		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen"},
 }
 
 // OrdinaryUser are the scripts that a quick run has as an ordinary user too, when root runs it:

@@ -65,7 +65,7 @@ func full() *fake {
 	return &fake{
 		status: client.Status{
 			Name: "shop", Phase: "running", Since: at, Reason: "none", Warnings: []string{"the volume is 93 % full"}, Notices: []string{"the volume is 80 % full"}, ReadySeconds: 0.052,
-			Server:   client.Server{Flavour: "mariadb", Version: "10.11.19", Path: "/usr/sbin/mariadbd"},
+			Server:   client.Server{Flavour: "mariadb", Version: "10.11.19", Path: "/usr/sbin/mariadbd", ResidentBytes: 62193664},
 			Endpoint: endpoint,
 			Volume:   client.Volume{Kind: "shm", Dir: "/dev/shm/ramaria-0", SizeBytes: 7, UsedBytes: 8, FreeBytes: 9, Bound: "limit", Reflink: true},
 			Room: &client.Room{
@@ -82,6 +82,8 @@ func full() *fake {
 			},
 			Marks:    marks,
 			Counters: client.Counters{Branches: 12, Marks: 13, Rewinds: 14},
+			Traffic:  &client.Traffic{Connections: 5, Queries: 6},
+			Leases:   &client.Leases{Used: 1, Max: 64, Waiting: 2, Granted: 30, Resets: 40},
 		},
 		branch: client.Branch{Name: "shop-2", Endpoint: endpoint, API: "/run/api.sock", Snapshot: snapshot, ReadyMicros: 15},
 		marks:  marks,

@@ -178,18 +178,18 @@ func (g Registry) Delete(name string) error {
 // List returns the records by name, without those that cannot be read: one damaged
 // file must not stand in the way of all other instances. See Broken.
 func (g Registry) List() ([]*Record, error) {
-	out, _, err := g.list()
+	out, _, err := g.All()
 	return out, err
 }
 
 // Broken returns the names of the records that cannot be read; Get says why.
 func (g Registry) Broken() ([]string, error) {
-	_, broken, err := g.list()
+	_, broken, err := g.All()
 	return broken, err
 }
 
-// list returns the records by name, and the names of those that cannot be read.
-func (g Registry) list() (out []*Record, broken []string, _ error) {
+// All is List and Broken in one reading.
+func (g Registry) All() (out []*Record, broken []string, _ error) {
 	entries, err := os.ReadDir(g.Dir)
 	if missing(err) {
 		return nil, nil, nil

@@ -30,6 +30,14 @@ func (h *Histogram) Observe(d time.Duration) {
 	h.sum += d.Seconds()
 }
 
+// Count returns how many durations were observed.
+func (h *Histogram) Count() (n uint64) {
+	for _, c := range h.counts {
+		n += c
+	}
+	return n
+}
+
 // Writer writes measurements.
 type Writer struct{ io.Writer }
 

@@ -48,6 +48,29 @@ func (c *counters) write(w metrics.Writer) {
 	w.Histogram("ramaria_lease_seconds", &c.leases)
 }
 
+// Activity is what goes on in a pool, and what it has done since the server started.
+type Activity struct {
+	// Used is how many databases are in use, of Max at most, and Waiting how many requests wait.
+	Used, Max, Waiting int
+	// Granted is how many leases were given, and Resets how many were put back.
+	Granted, Resets int64
+}
+
+// Activity returns what goes on in the pool.
+func (p *Pool) Activity() (a Activity) {
+	p.counters.mu.Lock()
+	a.Granted = int64(p.counters.leases.Count())
+	for _, h := range p.counters.resets {
+		a.Resets += int64(h.Count())
+	}
+	p.counters.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a.Used, a.Waiting = p.queue.counts()
+	a.Max = p.limits.MaxDatabases
+	return a
+}
+
 // WriteMetrics writes the pool's counters since the server started, and its present state, in
 // the text format of Prometheus.
 func (p *Pool) WriteMetrics(to io.Writer) {

@@ -304,8 +304,8 @@ func (s *Supervisor) unwind(ctx context.Context, old string, cause error) error 
 	return fmt.Errorf("%w\nhint: instance %s runs on with the data it had; ramaria logs %s", cause, s.inst.Name, s.inst.Name)
 }
 
-// Status implements api.Instance. It looks at files only: it answers while something
-// else is being done.
+// Status implements api.Instance. It looks at files, and waits for the server for trafficTime at most: it
+// answers while something else is being done.
 func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	st, err := s.inst.State()
 	if err != nil {
@@ -319,7 +319,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	if err != nil {
 		return client.Status{}, err
 	}
-	size, err := sys.DiskUsage(i.DataDir())
+	size, err := s.size.of(i.DataDir())
 	if err != nil {
 		return client.Status{}, err
 	}
@@ -338,7 +338,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	}
 	return client.Status{
 		Name: i.Name, Phase: string(st.Phase), Since: st.Since, Reason: st.Reason, Warnings: st.Warnings, Notices: st.Notices, ReadySeconds: st.ReadySeconds,
-		Server:   client.Server{Flavour: string(i.Server.Flavour), Version: i.Server.Version.String(), Path: i.Server.Daemon.Path()},
+		Server:   client.Server{Flavour: string(i.Server.Flavour), Version: i.Server.Version.String(), Path: i.Server.Daemon.Path(), ResidentBytes: residentOf(st)},
 		Endpoint: endpoint(i),
 		Volume: client.Volume{
 			Kind: string(s.volume.Kind()), Dir: s.volume.Dir(), SizeBytes: u.Size, UsedBytes: u.Used, FreeBytes: u.Free,
@@ -351,6 +351,8 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		Durable:  promise,
 		Marks:    marks,
 		Counters: client.Counters{Branches: s.counters.branches.Load(), Marks: s.counters.marks.Load(), Rewinds: s.counters.rewinds.Load()},
+		Traffic:  s.traffic.ask(ctx),
+		Leases:   s.leases(),
 	}, nil
 }
 

@@ -86,6 +86,9 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 			return errors.New(oom)
 		}
 	}
+	if err == nil {
+		err = s.traffic.open(s.inst.Socket(), s.inst.Supervisor)
+	}
 	return s.explainTmpDir(err)
 }
 

@@ -1,0 +1,55 @@
+package ui
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+)
+
+// lease is a lease as the page shows it: without its password.
+type lease struct {
+	Name     string    `json:"name"`
+	Template string    `json:"template"`
+	Expires  time.Time `json:"expires_at,omitzero"`
+	Kept     bool      `json:"kept,omitempty"`
+}
+
+// leases answers GET /leases?instance=NAME.
+func (s *Server) leases(w http.ResponseWriter, r *http.Request) {
+	i, err := s.config.Engine.Running(r.URL.Query().Get("instance"))
+	if err != nil {
+		answerError(w, http.StatusConflict, err)
+		return
+	}
+	c := client.New(i.APISocket())
+	defer c.Close()
+	all, err := c.Databases(r.Context())
+	if err != nil {
+		answerError(w, http.StatusConflict, err)
+		return
+	}
+	list := make([]lease, len(all))
+	for n, d := range all {
+		list[n] = lease{d.Name, d.Template, d.Expires, d.Kept}
+	}
+	answer(w, http.StatusOK, list)
+}
+
+// dsn answers POST /dsn: it has a password, and so goes out only when it is asked for, into no stream and
+// no log.
+func (s *Server) dsn(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Instance string `json:"instance"`
+	}
+	if err := decode(r, &q); err != nil {
+		answerError(w, http.StatusBadRequest, err)
+		return
+	}
+	i, err := s.config.Engine.Registry.Open(q.Instance)
+	if err != nil {
+		answerError(w, http.StatusConflict, err)
+		return
+	}
+	answer(w, http.StatusOK, map[string]string{"url": i.Endpoint.URL()})
+}
