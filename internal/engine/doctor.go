@@ -64,7 +64,7 @@ func (e *Engine) doctorServer(ctx context.Context) []Finding {
 	}
 	var out []Finding
 	for _, p := range f.PassedOver {
-		out = append(out, Finding{"server", "note", fmt.Sprintf("%s is passed over: %s", p.Path, p.Reason), "a fetched copy is used instead: ramaria server fetch"})
+		out = append(out, Finding{"server", "note", fmt.Sprintf("%s is passed over: %s", p.Path, p.Reason), "a fetched copy is used instead (ramaria server fetch); as root, ramaria server allow lets it in where AppArmor keeps it out"})
 	}
 	first := Firsts(list)
 	for i, l := range list {
@@ -145,12 +145,23 @@ func (e *Engine) doctorLimits(context.Context) []Finding {
 	return out
 }
 
-func (e *Engine) doctorConfinement(context.Context) []Finding {
+func (e *Engine) doctorConfinement(ctx context.Context) []Finding {
+	denials := e.doctorDenials(ctx)
 	if why := server.Unconfinable(); why != "" {
-		return []Finding{{"confine", "note", "servers are not confined: " + why + ". A dump, or an account with every right, reaches what the servers' account may",
-			"Linux 5.19 or later with landlock among those of /sys/kernel/security/lsm (lsm= at boot)"}}
+		return append(denials, Finding{"confine", "note", "servers are not confined: " + why + ". A dump, or an account with every right, reaches what the servers' account may",
+			"Linux 5.19 or later with landlock among those of /sys/kernel/security/lsm (lsm= at boot)"})
 	}
-	return []Finding{{"confine", "ok", "servers reach their own files only (Landlock)", ""}}
+	return append(denials, Finding{"confine", "ok", "servers reach their own files only (Landlock)", ""})
+}
+
+// doctorDenials looks whether AppArmor or SELinux has kept a server from anything.
+func (e *Engine) doctorDenials(ctx context.Context) []Finding {
+	denials := e.Host.Denials(ctx, software.DaemonNames())
+	if len(denials) == 0 {
+		return nil
+	}
+	hint := "ramaria server allow, for servers that ramaria runs; others have rules of their own in /etc/apparmor.d/local"
+	return []Finding{{"denials", "note", fmt.Sprintf("a security profile has kept servers from %d things since the last boot, at last: %s", len(denials), denials[len(denials)-1]), hint}}
 }
 
 func (e *Engine) doctorInstances(context.Context) []Finding {

@@ -11,9 +11,9 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// daemonNames are the names of all daemons, new ones first: MariaDB's own say
+// DaemonNames are the names of all daemons, new ones first: MariaDB's own say
 // that it is one, mysqld may be either.
-func daemonNames() []string {
+func DaemonNames() []string {
 	var names []string
 	for _, f := range server.Families {
 		for _, n := range f.Daemons {
@@ -33,7 +33,7 @@ var extraDirs = []string{"/sbin", "/usr/sbin", "/usr/libexec", "/usr/local/sbin"
 func (f *Finder) daemons() iter.Seq2[string, string] {
 	return func(yield func(path, real string) bool) {
 		seen := map[string]bool{}
-		for _, name := range daemonNames() {
+		for _, name := range DaemonNames() {
 			for _, dir := range f.searchDirs() {
 				path := filepath.Join(dir, name)
 				if !server.Executable(path) {

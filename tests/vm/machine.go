@@ -122,7 +122,7 @@ func (m *machine) boot(ctx context.Context, script, arguments string) (checks in
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "3G",
 		"-nodefaults", "-nographic", "-serial", "stdio", "-monitor", "none", "-no-reboot", "-kernel", m.path("vmlinuz"), "-initrd", m.path("initrd"),
-		"-append", "root=/dev/vda rw console=ttyS0 quiet systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service "+arguments,
+		"-append", "root=/dev/vda rw console=ttyS0 quiet no_timer_check systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service "+arguments,
 		"-drive", "file="+m.path("root.ext4")+",if=virtio,format=raw,cache=writeback", "-drive", "file="+m.path("script")+",if=virtio,format=raw,readonly=on",
 		"-device", "virtio-rng-pci")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
