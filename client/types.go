@@ -35,6 +35,30 @@ type Status struct {
 	// Marks are the instance's marks, the oldest first.
 	Marks    []Mark   `json:"marks"`
 	Counters Counters `json:"counters"`
+	// Traffic says what the server does; nil while it does not answer.
+	Traffic *Traffic `json:"traffic,omitempty"`
+}
+
+// Traffic is what the server says of its work. Totals count from its start.
+type Traffic struct {
+	// Connections are open, the supervisor's among them; MaxConnections is their limit.
+	Connections    int64 `json:"connections"`
+	MaxConnections int64 `json:"max_connections"`
+	// ThreadsRunning are connections that are doing something, the one that asks among them.
+	ThreadsRunning int64 `json:"threads_running"`
+	// Queries are statements that clients sent, SlowQueries those that took longer than
+	// long_query_time. Commits and Rollbacks are the COMMIT and ROLLBACK among them.
+	Queries     int64 `json:"queries"`
+	SlowQueries int64 `json:"slow_queries"`
+	Commits     int64 `json:"commits"`
+	Rollbacks   int64 `json:"rollbacks"`
+	// AbortedConnects are attempts to connect that failed.
+	AbortedConnects int64 `json:"aborted_connects"`
+	// ReceivedBytes and SentBytes are what clients sent and got.
+	ReceivedBytes int64 `json:"received_bytes"`
+	SentBytes     int64 `json:"sent_bytes"`
+	// UptimeSeconds is how long the server runs.
+	UptimeSeconds int64 `json:"uptime_seconds"`
 }
 
 // Server is the database software.

@@ -82,6 +82,10 @@ func full() *fake {
 			},
 			Marks:    marks,
 			Counters: client.Counters{Branches: 12, Marks: 13, Rewinds: 14},
+			Traffic: &client.Traffic{
+				Connections: 1, MaxConnections: 151, ThreadsRunning: 2, Queries: 3, SlowQueries: 4, Commits: 5, Rollbacks: 6, AbortedConnects: 7,
+				ReceivedBytes: 8, SentBytes: 9, UptimeSeconds: 10,
+			},
 		},
 		branch: client.Branch{Name: "shop-2", Endpoint: endpoint, API: "/run/api.sock", Snapshot: snapshot, ReadyMicros: 15},
 		marks:  marks,

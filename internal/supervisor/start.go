@@ -79,6 +79,9 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		// One connection, kept: it is there when max_connections is reached, and a
 		// session of one's own has the settings that one gave it.
 		s.db.SetMaxOpenConns(1)
+		if err := s.openTraffic(); err != nil {
+			return err
+		}
 	}
 	err = s.proc.Ready(ctx, s.db, s.inst.Socket(), s.inst.LogPath())
 	if err != nil && ctx.Err() == nil && s.Ended() {

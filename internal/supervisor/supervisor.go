@@ -96,9 +96,11 @@ type Supervisor struct {
 	standing atomic.Pointer[standing]
 	// basing is held while a base backup is made.
 	basing sync.Mutex
-	tmpDir TmpDir // of proc, or of the start that failed
-	db     *sql.DB
-	state  instance.State
+	// traffic is who asks the server what it does; nil while no server runs.
+	traffic atomic.Pointer[traffic]
+	tmpDir  TmpDir // of proc, or of the start that failed
+	db      *sql.DB
+	state   instance.State
 	// oom is what the kernel had killed for want of memory when the watch last looked, and before
 	// that.
 	oom, oomBefore host.OOM
@@ -397,6 +399,7 @@ func (s *Supervisor) crashReason(err error) string {
 }
 
 func (s *Supervisor) closeDB() {
+	s.closeTraffic()
 	if s.db != nil {
 		// A connection to a server that is gone has an error to tell, and no news.
 		_ = s.db.Close()
