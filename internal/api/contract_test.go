@@ -143,7 +143,7 @@ func types() map[string]any {
 	f := full()
 	return map[string]any{
 		"Status": f.status, "Server": f.status.Server, "Endpoint": f.status.Endpoint, "Volume": f.status.Volume, "Room": *f.status.Room, "Swap": *f.status.Room.Swap, "Cgroup": *f.status.Room.Cgroup, "Contents": *f.status.Room.Contents, "Use": f.status.Room.Contents.Grown[0],
-		"SnapshotEstimate": f.status.Snapshot, "Counters": f.status.Counters,
+		"SnapshotEstimate": f.status.Snapshot, "Counters": f.status.Counters, "Traffic": *f.status.Traffic,
 		"BranchRequest": client.BranchRequest{Name: "shop-2"}, "Branch": f.branch, "Snapshot": f.branch.Snapshot,
 		"MarkRequest": client.MarkRequest{Label: "a", Replace: true}, "Mark": f.marks[0], "Rewind": f.rewind, "MoveRequest": client.MoveRequest{Volume: "disk"}, "Move": f.move, "Moving": client.Moving{Volume: "disk", CopiedBytes: 1, TotalBytes: 2},
 		"Backup": f.backup, "Verification": f.verification, "Pruned": f.pruned, "Durable": *f.status.Durable, "Bucket": f.status.Durable.Buckets[0],
