@@ -142,6 +142,7 @@ var Packages = []Package{
 	{Path: "internal/host", Least: 45},
 	{Path: "internal/memo", Least: 7},
 	{Path: "internal/metrics", Least: 1},
+	{Path: "internal/exporter", Least: 2},
 	{Path: "internal/progress", Least: 4},
 	{Path: "client", Race: true, Least: 15},
 	{Path: "internal/volume/volumetest", Least: 15},
