@@ -248,7 +248,7 @@ var Suites = []Suite{
 // Once are the scripts and tests that are about the machine, the command line or the
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
-	Scripts: []string{"no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output"},
+	Scripts: []string{"exporter", "no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output"},
 	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestReadme", "TestClients", "TestClientsFromClone",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace"},
 }
