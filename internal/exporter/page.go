@@ -88,7 +88,7 @@ func (p *page) write(to io.Writer, open bool) error {
 		}
 		w.Head(name, f.kind, f.help)
 		for _, s := range f.samples {
-			if open && f.kind == "histogram" {
+			if open && f.kind == "histogram" && strings.Contains(s, `le="1`) {
 				s = bounds.Replace(s)
 			}
 			b.WriteString(s)
