@@ -27,7 +27,7 @@ func (e *Exporter) Serve(ctx context.Context, l net.Listener) error {
 		_, _ = w.Write([]byte("<title>ramaria exporter</title><a href=metrics>metrics</a>\n")) // who goes away wants no answer
 	})
 	s := &http.Server{Handler: mux, ReadTimeout: slowest, WriteTimeout: slowest}
-	stop := context.AfterFunc(ctx, func() { s.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer stop()
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -14,7 +14,7 @@ const newSuffix = ".new"
 // WriteFile puts a page in place of the file at path, at once. Everybody may read it, as node_exporter must.
 func (e *Exporter) WriteFile(ctx context.Context, path string) (err error) {
 	failed := func(err error) error { return fmt.Errorf("write %s: %w", path, err) }
-	f, err := os.OpenFile(path+newSuffix, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644) //nolint:gosec // others read it: no secret is in it
+	f, err := os.OpenFile(path+newSuffix, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644) // for others to read: no secret is in it
 	if err != nil {
 		return failed(err)
 	}
