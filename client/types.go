@@ -35,19 +35,33 @@ type Status struct {
 	// Marks are the instance's marks, the oldest first.
 	Marks    []Mark   `json:"marks"`
 	Counters Counters `json:"counters"`
-	// Traffic says what goes on in the server; nil if it does not say, as while it is paused.
+	// Traffic says what the server does; nil while it does not answer.
 	Traffic *Traffic `json:"traffic,omitempty"`
 	// Leases say what goes on in the pool; nil while there is none: the instance is durable, keeps no
 	// binary log, or its server does not run.
 	Leases *Leases `json:"leases,omitempty"`
 }
 
-// Traffic is what goes on in a server.
+// Traffic is what the server says of its work. Totals count from its start.
 type Traffic struct {
-	// Connections is how many sessions there are at present, without the two that the supervisor always has.
-	Connections int64 `json:"connections"`
-	// Queries counts the statements that were sent since the server started, without this question.
-	Queries int64 `json:"queries"`
+	// Connections are open, without the two that the supervisor has; MaxConnections is their limit.
+	Connections    int64 `json:"connections"`
+	MaxConnections int64 `json:"max_connections"`
+	// ThreadsRunning are connections that are doing something, the one that asks among them.
+	ThreadsRunning int64 `json:"threads_running"`
+	// Queries are statements that clients sent, without the questions for this; SlowQueries are those that took longer than
+	// long_query_time. Commits and Rollbacks are the COMMIT and ROLLBACK among them.
+	Queries     int64 `json:"queries"`
+	SlowQueries int64 `json:"slow_queries"`
+	Commits     int64 `json:"commits"`
+	Rollbacks   int64 `json:"rollbacks"`
+	// AbortedConnects are attempts to connect that failed.
+	AbortedConnects int64 `json:"aborted_connects"`
+	// ReceivedBytes and SentBytes are what clients sent and got.
+	ReceivedBytes int64 `json:"received_bytes"`
+	SentBytes     int64 `json:"sent_bytes"`
+	// UptimeSeconds is how long the server runs.
+	UptimeSeconds int64 `json:"uptime_seconds"`
 }
 
 // Leases are what goes on in the pool of an instance. What is counted begins again with each start of

@@ -145,6 +145,7 @@ var Packages = []Package{
 	{Path: "internal/host", Least: 45},
 	{Path: "internal/memo", Least: 7},
 	{Path: "internal/metrics", Least: 1},
+	{Path: "internal/exporter", Least: 2},
 	{Path: "internal/progress", Least: 4},
 	{Path: "internal/service", Least: 7, Needed: []string{`Test.*`}},
 	{Path: "client", Race: true, Least: 15},
@@ -251,7 +252,7 @@ var Suites = []Suite{
 // Once are the scripts and tests that are about the machine, the command line or the
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
-	Scripts: []string{"no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output", "ui-top"},
+	Scripts: []string{"exporter", "no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output", "ui-top"},
 	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestReadme", "TestClients", "TestClientsFromClone",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen"},
 }

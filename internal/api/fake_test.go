@@ -82,8 +82,11 @@ func full() *fake {
 			},
 			Marks:    marks,
 			Counters: client.Counters{Branches: 12, Marks: 13, Rewinds: 14},
-			Traffic:  &client.Traffic{Connections: 5, Queries: 6},
-			Leases:   &client.Leases{Used: 1, Max: 64, Waiting: 2, Granted: 30, Resets: 40},
+			Traffic: &client.Traffic{
+				Connections: 1, MaxConnections: 151, ThreadsRunning: 2, Queries: 3, SlowQueries: 4, Commits: 5, Rollbacks: 6, AbortedConnects: 7,
+				ReceivedBytes: 8, SentBytes: 9, UptimeSeconds: 10,
+			},
+			Leases: &client.Leases{Used: 1, Max: 64, Waiting: 2, Granted: 30, Resets: 40},
 		},
 		branch: client.Branch{Name: "shop-2", Endpoint: endpoint, API: "/run/api.sock", Snapshot: snapshot, ReadyMicros: 15},
 		marks:  marks,

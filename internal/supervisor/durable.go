@@ -116,7 +116,7 @@ func (s *Supervisor) shutDown(ctx context.Context) error {
 		s.closeDB() // the clean shutdown waits for no connection, our own least of all
 		return s.proc.Stop(ctx)
 	}
-	s.traffic.close()
+	s.closeTraffic()
 	released := make(chan struct{})
 	go func() {
 		defer close(released)

@@ -49,6 +49,7 @@ func (s *Supervisor) writeMetrics(to io.Writer) error {
 		w.Gauge("ramaria_tmpdir_ram_limit_bytes", "What they may take of it now.", float64(t.Limit))
 		w.Gauge("ramaria_tmpdir_disk_bytes", "What of them lies on the disk.", float64(t.Disk))
 	}
+	writeTraffic(w, s.trafficNow())
 	w.Counter("ramaria_branches_total", "Branches that were made of the instance.", float64(s.counters.branches.Load()))
 	w.Counter("ramaria_marks_total", "Marks that were made in the instance.", float64(s.counters.marks.Load()))
 	w.Counter("ramaria_rewinds_total", "Rewinds to marks.", float64(s.counters.rewinds.Load()))

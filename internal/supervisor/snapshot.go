@@ -304,8 +304,8 @@ func (s *Supervisor) unwind(ctx context.Context, old string, cause error) error 
 	return fmt.Errorf("%w\nhint: instance %s runs on with the data it had; ramaria logs %s", cause, s.inst.Name, s.inst.Name)
 }
 
-// Status implements api.Instance. It looks at files, and waits for the server for trafficTime at most: it
-// answers while something else is being done.
+// Status implements api.Instance. It looks at files, and asks the server for nothing but its traffic: it answers while
+// something else is being done.
 func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	st, err := s.inst.State()
 	if err != nil {
@@ -350,8 +350,8 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		Snapshot: client.SnapshotEstimate{DataBytes: size, ExpectedPauseMicros: ExpectedPause(s.volume, size).Microseconds()},
 		Durable:  promise,
 		Marks:    marks,
+		Traffic:  s.trafficNow(),
 		Counters: client.Counters{Branches: s.counters.branches.Load(), Marks: s.counters.marks.Load(), Rewinds: s.counters.rewinds.Load()},
-		Traffic:  s.traffic.ask(ctx),
 		Leases:   s.leases(),
 	}, nil
 }

@@ -87,7 +87,7 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		err = s.traffic.open(s.inst.Socket(), s.inst.Supervisor)
+		err = s.openTraffic()
 	}
 	return s.explainTmpDir(err)
 }

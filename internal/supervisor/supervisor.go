@@ -63,8 +63,8 @@ type Supervisor struct {
 	// behind are the removals that outlive a request.
 	behind   sync.WaitGroup
 	counters counters
-	// traffic is what goes on in the server, and size what the data takes, for Status.
-	traffic traffic
+	// traffic is who asks the server what goes on in it, nil while none runs, and size what the data takes, for Status.
+	traffic atomic.Pointer[traffic]
 	size    dataSize
 	// distrusted says that a comparison found what the archive gives wrong: the next base takes no pages from
 	// those before.
@@ -400,7 +400,7 @@ func (s *Supervisor) crashReason(err error) string {
 }
 
 func (s *Supervisor) closeDB() {
-	s.traffic.close()
+	s.closeTraffic()
 	if s.db != nil {
 		// A connection to a server that is gone has an error to tell, and no news.
 		_ = s.db.Close()

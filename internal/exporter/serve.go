@@ -1,0 +1,62 @@
+package exporter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	textType = "text/plain; version=0.0.4; charset=utf-8"
+	openType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+	// slowest is how long a client may take for its request, and for the answer.
+	slowest = 30 * time.Second
+)
+
+// Serve answers GET /metrics until ctx ends.
+func (e *Exporter) Serve(ctx context.Context, l net.Listener) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", e.serve)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte("<title>ramaria exporter</title><a href=metrics>metrics</a>\n")) // who goes away wants no answer
+	})
+	s := &http.Server{Handler: mux, ReadTimeout: slowest, WriteTimeout: slowest}
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer stop()
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func (e *Exporter) serve(w http.ResponseWriter, r *http.Request) {
+	open := wantsOpen(r.Header.Get("Accept"))
+	var b bytes.Buffer
+	if err := e.Write(r.Context(), &b, open); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", textType)
+	if open {
+		w.Header().Set("Content-Type", openType)
+	}
+	_, _ = w.Write(b.Bytes()) // who goes away wants no answer
+}
+
+// wantsOpen reports whether a client takes OpenMetrics 1.0, which it names only if it does: it prefers that, or a form
+// that there is not.
+func wantsOpen(accept string) bool {
+	for part := range strings.SplitSeq(accept, ",") {
+		media, params, err := mime.ParseMediaType(strings.TrimSpace(part))
+		if err == nil && media == "application/openmetrics-text" && (params["version"] == "" || params["version"] == "1.0.0") && params["q"] != "0" {
+			return true
+		}
+	}
+	return false
+}
