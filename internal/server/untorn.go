@@ -1,6 +1,10 @@
 package server
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+)
 
 // Values of --device-atomic.
 const (
@@ -31,6 +35,13 @@ type UntornFacts struct {
 	// Device is the name of the block device, and DeviceMax its largest untorn write.
 	Device    string
 	DeviceMax int64
+}
+
+// With returns f with what a machine says of a directory.
+func (f UntornFacts) With(u host.Untorn) UntornFacts {
+	f.Min, f.Max, f.Fast, f.Wrote, f.Failed = u.Min, u.Max, u.Fast, u.Wrote, u.Failed
+	f.Device, f.DeviceMax = u.Device, u.DeviceMax
+	return f
 }
 
 // Promised says whether file system and device write a page untorn that is written with RWF_ATOMIC, and what they say.
