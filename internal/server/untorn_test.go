@@ -4,6 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 func TestUntorn(t *testing.T) {
@@ -44,5 +47,38 @@ func TestUntorn(t *testing.T) {
 				t.Errorf("without %v, %q; expected %v, %q", without, why, c.without, c.why)
 			}
 		})
+	}
+}
+
+// XFS on a loop device, as Linux 6.18 reports it: whatever is said to be fast, the device does none.
+func TestUntornInSoftware(t *testing.T) {
+	f := UntornFacts{Asked: AtomicAuto, Volume: "disk", PageSize: DefaultPageSize}
+	f = f.With(host.Untorn{Untorn: sys.Untorn{Min: 4096, Max: 1 << 20, Fast: 1 << 20, Wrote: true}, Device: "loop0"})
+	if promised, says := f.Promised(); !promised || !strings.Contains(says, "in software") {
+		t.Errorf("%v, %q", promised, says)
+	}
+	if without, why := (&Server{Flavour: MySQL, Version: Version{9, 7, 4}}).Untorn(f); without || !strings.Contains(why, "mysql-9.7.4 does not use") {
+		t.Errorf("%v, %q", without, why)
+	}
+}
+
+// Without the buffer a server writes past the page cache; with it nothing has changed, and in RAM nothing does.
+func TestUntornConfig(t *testing.T) {
+	for _, s := range []*Server{{Flavour: MariaDB, Version: Version{11, 8, 9}}, {Flavour: MySQL, Version: Version{9, 7, 4}}} {
+		for _, c := range []struct {
+			volume  string
+			untorn  bool
+			without bool
+		}{{"disk", false, false}, {"disk", true, true}} {
+			text, err := s.Render(Config{Stage: Run, Volume: c.volume, DataDir: "/d", RunDir: "/r", TmpDir: "/t", Untorn: c.untorn})
+			if err != nil {
+				t.Fatal(err)
+			}
+			off, direct := strings.Contains(text, "innodb_doublewrite=OFF"), strings.Contains(text, "innodb_flush_method=O_DIRECT")
+			on, nosync := strings.Contains(text, "innodb_doublewrite=ON"), strings.Contains(text, "innodb_flush_method=nosync")
+			if off != c.without || direct != c.without || on == c.without || nosync == c.without {
+				t.Errorf("%s, %+v: doublewrite on %v, off %v; nosync %v, O_DIRECT %v", s.Name(), c, on, off, nosync, direct)
+			}
+		}
 	}
 }
