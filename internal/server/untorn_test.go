@@ -74,6 +74,7 @@ func TestUntornConfig(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			text = strings.NewReplacer(" ", "", `"`, "", "'", "").Replace(text)
 			off, direct := strings.Contains(text, "innodb_doublewrite=OFF"), strings.Contains(text, "innodb_flush_method=O_DIRECT")
 			on, nosync := strings.Contains(text, "innodb_doublewrite=ON"), strings.Contains(text, "innodb_flush_method=nosync")
 			if off != c.without || direct != c.without || on == c.without || nosync == c.without {
