@@ -217,7 +217,7 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "move",
-		Scripts:  []string{"move", "move-faults", "move-durable", "when-full", "export"},
+		Scripts:  []string{"move", "move-faults", "move-durable", "when-full", "device-atomic", "export"},
 		Tests:    []string{"TestMove", "TestKilledMove", "TestKilledMoveOfStopped", "TestExport"},
 		Flavours: []string{"move", "move-durable", "export", "TestMove", "TestExport"},
 	},

@@ -32,6 +32,7 @@ type specFlags struct {
 	log          string
 	confine      string
 	whenFull     string
+	deviceAtomic string
 
 	durable, recoverWithin, history string
 	archive                         []string
@@ -64,6 +65,8 @@ func (o *specFlags) addAround(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("confine", cobra.FixedCompletions([]string{instance.ConfineOn, instance.ConfineOff}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.whenFull, "when-full", instance.WhenFullReadOnly, "what happens when the volume is nearly full, `read-only|stop|move`: the server becomes read-only, is shut down, or moves to the disk and works on")
 	_ = cmd.RegisterFlagCompletionFunc("when-full", cobra.FixedCompletions([]string{instance.WhenFullReadOnly, instance.WhenFullStop, instance.WhenFullMove}, cobra.ShellCompDirectiveNoFileComp))
+	f.StringVar(&o.deviceAtomic, "device-atomic", server.AtomicOff, "on volume disk, leave the doublewrite buffer out, `off|auto|on`: auto, where server, file system and device promise pages that do not tear; on, because you know it of the device")
+	_ = cmd.RegisterFlagCompletionFunc("device-atomic", cobra.FixedCompletions([]string{server.AtomicOff, server.AtomicAuto, server.AtomicOn}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.durable, "durable", "", "archive the binary log on a disk: a commit is answered when it is there; with =`INTERVAL` (1s) at most so much is lost, and commits do not wait; =off stops archiving an instance")
 	f.Lookup("durable").NoOptDefVal = instance.DurableCommit
 	f.StringArrayVar(&o.archive, "archive", nil, "`DIR` of the archive of a durable instance, on a disk (default: below the state directory), or s3://BUCKET/PREFIX, which gets a copy of it; repeatable; s3:off ends copies")
@@ -111,6 +114,13 @@ func (o *specFlags) spec() (instance.Spec, error) {
 		s.WhenFull = o.whenFull
 	default:
 		return instance.Spec{}, usageError{fmt.Errorf("use --when-full %s: it is read-only, stop or move\nhint: --when-full move goes on, on the disk", sayable(o.whenFull))}
+	}
+	switch o.deviceAtomic {
+	case server.AtomicOff:
+	case server.AtomicAuto, server.AtomicOn:
+		s.DeviceAtomic = o.deviceAtomic
+	default:
+		return instance.Spec{}, usageError{fmt.Errorf("use --device-atomic %s: it is off, auto or on\nhint: --device-atomic auto", sayable(o.deviceAtomic))}
 	}
 	switch o.confine {
 	case instance.ConfineOn:

@@ -160,6 +160,9 @@ func (a *app) printStatus(l engine.InstanceListing) {
 		} else if l.Unconfined != "" {
 			line("confined", "no: %s", l.Unconfined)
 		}
+		if d := l.Doublewrite; d.Value != "" {
+			line("dblwrite", "%s: %s", d.Value, d.Why)
+		}
 		if t := l.TmpDir; t.Kind != "" {
 			line("tmpdir", "%s", tmpWords(t))
 		}

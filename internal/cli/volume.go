@@ -21,7 +21,7 @@ Volumes stay, with their images, until they are removed or the machine reboots, 
 next instance starts at once.`,
 	}
 	onlyOthers(cmd)
-	cmd.AddCommand(newVolumeLs(a), newVolumeGrow(a), newVolumeRm(a))
+	cmd.AddCommand(newVolumeLs(a), newVolumeGrow(a), newVolumeRm(a), newVolumeFstab(a))
 	return cmd
 }
 

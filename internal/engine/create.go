@@ -99,6 +99,9 @@ func (e *Engine) create(ctx context.Context, old *instance.Record, o instance.Or
 			return nil, err
 		}
 	}
+	if err := checkAtomic(o.Spec); err != nil {
+		return nil, err
+	}
 	if err := e.checkDurable(o.Name, o.Spec, old != nil && levelOf(old.Spec).Durable()); err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 func (e *Engine) Doctor(ctx context.Context) []Finding {
 	var all []Finding
 	for _, look := range []func(context.Context) []Finding{
-		e.doctorPlaces, e.doctorServer, e.doctorVolumes, e.doctorWheat, e.doctorLost, e.doctorMemory, e.doctorLimits, e.doctorConfinement, e.doctorInstances, e.doctorDurable,
+		e.doctorPlaces, e.doctorServer, e.doctorVolumes, e.doctorUntorn, e.doctorWheat, e.doctorLost, e.doctorMemory, e.doctorLimits, e.doctorConfinement, e.doctorInstances, e.doctorDurable,
 	} {
 		all = append(all, look(ctx)...)
 	}

@@ -55,6 +55,8 @@ type InstanceListing struct {
 	SupervisorPID int     `json:"supervisor_pid,omitempty"`
 	ServerPID     int     `json:"server_pid,omitempty"`
 	ReadySeconds  float64 `json:"ready_seconds,omitempty"`
+	// Doublewrite is whether a running server with --device-atomic has a doublewrite buffer, and why.
+	Doublewrite instance.DoublewriteState `json:"doublewrite,omitzero"`
 	// TmpDir is where temporary files lie, of a running server.
 	TmpDir instance.TmpDirState `json:"tmpdir,omitzero"`
 	// Confined says that the running server reaches its own files only; Unconfined says why it
@@ -151,7 +153,7 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 	}
 	if state.Phase.Alive() {
 		l.Confined, l.Unconfined = state.Confined, unconfined(r, state)
-		l.TmpDir = state.TmpDir
+		l.TmpDir, l.Doublewrite = state.TmpDir, state.Doublewrite
 		l.SupervisorPID, l.ServerPID, l.ReadySeconds = state.SupervisorPID, state.ServerPID, state.ReadySeconds
 	}
 	i, err := e.Registry.Open(r.Name)

@@ -79,6 +79,7 @@ func fields(s instance.Spec) []field {
 		{"confine", cmp.Or(s.Confine, instance.ConfineOn), func(to *instance.Spec) { to.Confine = s.Confine }},
 		{"set", strings.Join(set, " "), func(to *instance.Spec) { to.Set = s.Set }},
 		{"log", s.LogUse(), func(to *instance.Spec) { to.Log = s.Log }},
+		{"device-atomic", cmp.Or(s.DeviceAtomic, server.AtomicOff), func(to *instance.Spec) { to.DeviceAtomic = s.DeviceAtomic }},
 		{"when-full", cmp.Or(s.WhenFull, instance.WhenFullReadOnly), func(to *instance.Spec) { to.WhenFull = s.WhenFull }},
 		{"durable", instance.FormatTimeText(cmp.Or(s.Durable, instance.DurableOff)), func(to *instance.Spec) { to.Durable = s.Durable }},
 		{"archive", strings.Join(s.Archive, " "), func(to *instance.Spec) { to.Archive = s.Archive }},

@@ -60,6 +60,8 @@ type Spec struct {
 	// WhenFull is what is done when the volume is nearly full: WhenFullStop, WhenFullMove, or "" for making the server
 	// read-only.
 	WhenFull string `json:"when_full,omitempty"`
+	// DeviceAtomic is server.AtomicAuto or AtomicOn, or "" for a server that keeps its doublewrite buffer.
+	DeviceAtomic string `json:"device_atomic,omitempty"`
 	// Restored says what of an archive the instance was made of; nil if it was made otherwise.
 	Restored *Restored `json:"restored,omitempty"`
 }

@@ -50,8 +50,17 @@ type State struct {
 	Notices []string `json:"notices,omitempty"`
 	// ReadySeconds is how long the server took from exec to its first answer.
 	ReadySeconds float64 `json:"ready_seconds,omitempty"`
+	// Doublewrite is what became of --device-atomic.
+	Doublewrite DoublewriteState `json:"doublewrite,omitzero"`
 	// TmpDir is where temporary files lie.
 	TmpDir TmpDirState `json:"tmpdir,omitzero"`
+}
+
+// DoublewriteState is whether a server that was started with --device-atomic has a doublewrite buffer.
+type DoublewriteState struct {
+	// Value is on or off, "" where --device-atomic was not given.
+	Value string `json:"value"`
+	Why   string `json:"why"`
 }
 
 // TmpDirState is what the temporary files of a server lie in.

@@ -41,6 +41,9 @@ type Config struct {
 	MostPool int64
 	// ReplayPool is how many bytes the buffer pool of a Replay has, at least leastReplayPool.
 	ReplayPool int64
+	// Untorn says that pages on a disk do not tear: no doublewrite buffer, and no page cache, through which a kill
+	// tears them. See Server.Untorn.
+	Untorn bool
 	// PageSize is InnoDB's page size in bytes; 0 is the server's default.
 	PageSize int
 	// Set holds the user's own settings (--set), by name.
@@ -87,7 +90,7 @@ func (s *Server) Render(c Config) (string, error) {
 	fmt.Fprintf(&b, "# Written by ramaria for %s %s at each start; change settings with --set.\n[%sd]\n", s.Flavour, s.Version, s.Flavour)
 	seen := map[string]bool{}
 	for _, r := range s.Family().profile {
-		if !r.applies(s.Version, c.Stage, c.Volume, cmp.Or(c.Durability, InRAM), c.NoLog) {
+		if !r.applies(s.Version, c.Stage, c.Volume, cmp.Or(c.Durability, InRAM), c.NoLog) || r.untorn == ifTorn && c.Untorn || r.untorn == ifUntorn && !c.Untorn {
 			continue
 		}
 		if _, taken := Setting(c.Set, r.unless); taken {

@@ -60,6 +60,8 @@ type setting struct {
 	watched bool
 	// log limits it to servers with a binary log, or to those without; anyLog is all.
 	log logUse
+	// untorn limits it to servers with a doublewrite buffer, or to those without; see Config.Untorn.
+	untorn untornUse
 	// unless names an option by which --set takes over what the row is a part of.
 	unless string
 	// why is written into my.cnf above the line.
@@ -93,6 +95,15 @@ const (
 	anyLog logUse = iota
 	logged
 	unlogged
+)
+
+// untornUse is whether a row is about servers whose pages do not tear.
+type untornUse int
+
+const (
+	anyPages untornUse = iota
+	ifTorn
+	ifUntorn
 )
 
 // References to facts of one start, filled in by Render. A row whose fact is
