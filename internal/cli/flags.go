@@ -26,6 +26,7 @@ type specFlags struct {
 	user         string
 	passwordFile string
 	port         int
+	socket       string
 	volume       string
 	tmpdir       string
 	set          []string
@@ -56,6 +57,7 @@ func (o *specFlags) addAround(cmd *cobra.Command) {
 	o.given = f.Changed
 	f.StringVar(&o.passwordFile, "password-file", "", "`FILE` with the application's password (default: a random one)")
 	f.IntVar(&o.port, "port", 0, "TCP `PORT` on 127.0.0.1; 0 is any free one")
+	f.StringVar(&o.socket, "socket", "", "`PATH` of the server's Unix socket (default: one in the instance's directory)")
 	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv(envVolume), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")
 	f.StringVar(&o.tmpdir, "tmpdir", "", "where temporary tables and sorts lie: `DIR`, or tmpfs, or wheatfs[:SIZE], which is RAM first and a disk beyond (default: a tmpfs of the instance's own on xfs and zram while that holds as much as the data, else wheatfs; on others the volume)")
 	f.StringArrayVar(&o.set, "set", nil, "server setting `NAME=VALUE`, over ramaria's own; repeatable")
@@ -100,7 +102,7 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	}
 	s := instance.Spec{
 		Server: cmp.Or(o.server, os.Getenv(software.EnvServer)), From: from, Key: o.key, Database: o.database, User: o.user,
-		PasswordFile: o.passwordFile, Port: o.port, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
+		PasswordFile: o.passwordFile, Port: o.port, Socket: o.socket, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
 	}
 	if o.log == instance.LogOff {
 		s.Log = o.log
@@ -132,12 +134,17 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	if _, _, err := instance.ParseWheat(s.TmpDir); err != nil {
 		return instance.Spec{}, usageError{err}
 	}
-	for _, p := range []*string{&s.PasswordFile, &s.TmpDir} {
+	for _, p := range []*string{&s.PasswordFile, &s.TmpDir, &s.Socket} {
 		if *p == "" || p == &s.TmpDir && instance.IsOwnTmpDir(*p) {
 			continue
 		}
 		if *p, err = filepath.Abs(*p); err != nil {
 			return instance.Spec{}, err
+		}
+	}
+	if s.Socket != "" {
+		if err := server.CheckSocketPath(s.Socket); err != nil {
+			return instance.Spec{}, usageError{err}
 		}
 	}
 	if strings.Contains(s.Server, "/") {

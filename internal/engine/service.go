@@ -271,6 +271,9 @@ func (e *Engine) unit(r *instance.Record) (service.Unit, error) {
 	if filepath.IsAbs(r.Spec.TmpDir) {
 		u.Needs, u.Writes = append(u.Needs, r.Spec.TmpDir), append(u.Writes, r.Spec.TmpDir)
 	}
+	if r.Spec.Socket != "" {
+		u.Writes = append(u.Writes, filepath.Dir(r.Spec.Socket))
+	}
 	for _, value := range r.Spec.Set { // logs of the server, say
 		if filepath.IsAbs(value) {
 			u.Writes = append(u.Writes, filepath.Dir(value))

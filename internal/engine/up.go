@@ -10,6 +10,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -234,6 +235,11 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 func (e *Engine) beforeStart(ctx context.Context, i *instance.Instance, state instance.State, created bool) error {
 	if err := e.ensureServer(ctx, i); err != nil {
 		return err
+	}
+	if i.Spec.Socket != "" { // a confined service makes no directory for it
+		if err := server.ClaimSocket(i.Spec.Socket, i.Account); err != nil {
+			return err
+		}
 	}
 	if !created { // Create has just looked
 		v, err := e.volumeOf(ctx, &i.Record)

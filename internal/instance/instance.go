@@ -41,7 +41,9 @@ type Spec struct {
 	// PasswordFile is where the password was read from; records hold no secrets.
 	PasswordFile string `json:"password_file,omitempty"`
 	Port         int    `json:"port,omitempty"`
-	Volume       string `json:"volume,omitempty"`
+	// Socket is the path of the server's Unix socket, "" for one in the instance's directory.
+	Socket string `json:"socket,omitempty"`
+	Volume string `json:"volume,omitempty"`
 	// TmpDir is a directory, or as Wheat reads it, or "".
 	TmpDir string            `json:"tmpdir,omitempty"`
 	Set    map[string]string `json:"set,omitempty"`
@@ -285,7 +287,7 @@ func (r *Record) ClientDir() string { return filepath.Join(r.front(), clientName
 func (r *Record) front() string { return cmp.Or(r.Front, r.Dir) }
 
 // Socket is the server's Unix socket.
-func (r *Record) Socket() string { return server.SocketPath(r.RunDir) }
+func (r *Record) Socket() string { return cmp.Or(r.Spec.Socket, server.SocketPath(r.RunDir)) }
 
 // APISocket is the socket of the instance's HTTP API, in a directory that only the
 // caller, and not the server's account, can change.

@@ -20,6 +20,8 @@ type Config struct {
 	// DataDir is the data directory. RunDir holds socket, pid file and what else
 	// belongs to one run; it must be short enough for a socket path (see SocketPath).
 	DataDir, RunDir, TmpDir string
+	// Socket is the path of the Unix socket; "" is SocketPath of RunDir.
+	Socket string
 	// TempInTmpDir has InnoDB's temporary tables in TmpDir also where the server keeps them elsewhere.
 	TempInTmpDir bool
 	// FilesDir is the directory of LOAD DATA INFILE and INTO OUTFILE; "" is TmpDir.
@@ -189,7 +191,7 @@ func (c Config) tempData() string {
 func (c Config) facts(s *Server) map[string]string {
 	f := map[string]string{
 		factDataDir:         c.DataDir,
-		factSocket:          SocketPath(c.RunDir),
+		factSocket:          cmp.Or(c.Socket, SocketPath(c.RunDir)),
 		factPidFile:         filepath.Join(c.RunDir, "server.pid"),
 		factTmpDir:          c.TmpDir,
 		factFiles:           cmp.Or(c.FilesDir, c.TmpDir),
@@ -378,6 +380,7 @@ var filtersLog = map[string]bool{"binlog_do_db": true, "binlog_ignore_db": true}
 // flagFor names the flag to use instead of --set, for the options that have one.
 var flagFor = map[string]string{
 	"port":    "; use --port N",
+	"socket":  "; use --socket PATH",
 	"tmpdir":  "; use --tmpdir DIR",
 	"datadir": "; choose where data lies with --volume",
 	"log_bin": "; --log off keeps no binary log, and can reset nothing",

@@ -171,7 +171,7 @@ func (r setting) applies(v Version, stage Stage, volume string, d Durability, no
 // pathSettings begin every profile: where everything lies.
 var pathSettings = []setting{
 	{name: "datadir", value: factDataDir, stages: paths, fixed: true, why: "the instance's own clone of its image"},
-	{name: "socket", value: factSocket, stages: paths, fixed: true, why: "in the instance's directory, which only its owner can enter"},
+	{name: "socket", value: factSocket, stages: paths, fixed: true, why: "in the instance's directory, which only its owner can enter, or where --socket says"},
 	{name: "pid_file", value: factPidFile, stages: paths, fixed: true, why: "beside the socket, so that no clone inherits it"},
 	{name: "tmpdir", value: factTmpDir, stages: paths, fixed: true, why: "temporary tables and sorts stay where --tmpdir says, by default in the instance's own directory, on xfs and zram in a tmpfs mounted there for the server alone"},
 	{name: "init_file", value: factInitFile, stages: Run | Build | Stock | Replay, fixed: true, why: "sets up the supervisor's and the application's account before anybody can connect"},

@@ -46,6 +46,9 @@ func (s *Server) ruleset(config string, c Config) sys.Ruleset {
 			r.ReadOnly = append(r.ReadOnly, path)
 		}
 	}
+	if c.Socket != "" {
+		r.ReadWrite = append(r.ReadWrite, filepath.Dir(c.Socket))
+	}
 	if c.FilesDir != "" {
 		r.ReadWrite = append(r.ReadWrite, c.FilesDir)
 	}

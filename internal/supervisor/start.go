@@ -116,8 +116,13 @@ func (s *Supervisor) writeFiles() error {
 			return err
 		}
 	}
+	if i.Spec.Socket != "" {
+		if err := server.ClaimSocket(i.Spec.Socket, i.Account); err != nil {
+			return err
+		}
+	}
 	// MySQL's lock beside the socket names a process; that number may be another one's now.
-	if err := removeIn(i.RunDir, filepath.Base(i.Socket()), filepath.Base(i.Socket())+".lock"); err != nil {
+	if err := removeIn(i.RunDir, filepath.Base(server.SocketPath(i.RunDir)), filepath.Base(server.SocketPath(i.RunDir))+".lock"); err != nil {
 		return fmt.Errorf("remove old socket: %w", err)
 	}
 	if err := os.Rename(i.LogPath(), i.OldLogPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -171,7 +176,7 @@ func (s *Supervisor) config() server.Config {
 	i := s.inst
 	level, _ := i.Spec.Durability()
 	return server.Config{
-		Stage: server.Run, Durability: level, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, TmpDir: s.tmpDir.Path(), TempInTmpDir: s.wheatFS() != nil, FilesDir: i.FilesDir(),
+		Stage: server.Run, Durability: level, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, Socket: i.Spec.Socket, TmpDir: s.tmpDir.Path(), TempInTmpDir: s.wheatFS() != nil, FilesDir: i.FilesDir(),
 		InitFile: initFile(i), Port: i.Endpoint.Port, ServerID: i.ServerID, MostPool: s.mostPool(), NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
 		Untorn: s.untorn(),
 	}
