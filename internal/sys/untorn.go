@@ -26,7 +26,7 @@ func ProbeUntorn(dir string, size int) (u Untorn, err error) {
 		return u, fmt.Errorf("open a file past the page cache in %s: %w", dir, err)
 	}
 	f := os.NewFile(uintptr(fd), dir)
-	defer f.Close() //nolint:errcheck // it has no name
+	defer f.Close()
 	var st unix.Statx_t
 	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_WRITE_ATOMIC, &st); err != nil {
 		return u, fmt.Errorf("statx a file in %s: %w", dir, err)
