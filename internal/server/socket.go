@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -170,7 +171,7 @@ func unanswered(path string) error {
 	if fi.Mode().Type() != fs.ModeSocket {
 		return fmt.Errorf("there is something that is no socket\nhint: another path, or move it away")
 	}
-	conn, err := net.DialTimeout("unix", path, socketPatience)
+	conn, err := (&net.Dialer{Timeout: socketPatience}).DialContext(context.Background(), "unix", path)
 	if err == nil {
 		_ = conn.Close()
 		return fmt.Errorf("%w\nhint: shut it down, or use another path", ErrSocketTaken)
