@@ -77,11 +77,15 @@ func TestMergeKnowsEveryFlag(t *testing.T) {
 		"server": "mariadb:11.4", "from": "/b.sql", "key": "k", "database": "d", "user": "u", "password-file": "/pw",
 		"port": "4000", "volume": "disk", "tmpdir": dir, "set": "a=1", "log": "off", "confine": "off",
 		"durable": "2s", "archive": dir, "recover-within": "1m", "history": "1d", "when-full": "move",
+		"socket": filepath.Join(dir, "s"), "device-atomic": "on",
 	}
 	for flag, value := range values {
 		var both []string
 		if flag == "archive" || flag == "recover-within" || flag == "history" {
 			both = []string{"--durable"} // they are for durable instances
+		}
+		if flag == "device-atomic" {
+			both = []string{"--volume=disk"} // in RAM nothing is torn
 		}
 		_, was := given(t, both...)
 		cmd, now := given(t, append(both, "--"+flag+"="+value)...)
