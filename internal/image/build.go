@@ -360,14 +360,18 @@ func (b *build) trim(ctx context.Context) error {
 	return nil
 }
 
-// explain adds to an error what cancelled the build, and keeps what the server
-// said where people can read it.
+// explain says why a build failed: what cancelled it, a full volume, or err.
 func (b *build) explain(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ctx.Err()) { // see watchRoom
 		return fmt.Errorf("build image of %s: %w", b.origin(), cause)
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("build image of %s: interrupted, nothing is left of it: %w", b.origin(), ctx.Err())
+	}
+	// The last of the room may go between two looks of watchRoom.
+	var full *volume.NoRoomError
+	if errors.As(b.checkMinRoom(), &full) {
+		return fmt.Errorf("build image of %s: %w", b.origin(), full)
 	}
 	return err
 }

@@ -86,7 +86,7 @@ func (b *build) watchRoom(ctx context.Context) (watched context.Context, stop fu
 			case <-watched.Done():
 				return
 			case <-tick.C:
-				if err := volume.CheckRoom(b.Volume, minRoom, "building the image of "+b.origin()); err != nil {
+				if err := b.checkMinRoom(); err != nil {
 					cancel(err)
 					return
 				}
@@ -97,6 +97,11 @@ func (b *build) watchRoom(ctx context.Context) (watched context.Context, stop fu
 		cancel(nil)
 		<-done
 	}
+}
+
+// checkMinRoom returns a NoRoomError when too little is left to go on.
+func (b *build) checkMinRoom() error {
+	return volume.CheckRoom(b.Volume, minRoom, "building the image of "+b.origin())
 }
 
 // packed reports whether a dump's name says that it is compressed.
