@@ -123,8 +123,13 @@ type Base struct {
 	Stored int64 `json:"stored"`
 	// Total is how many bytes the log of the epoch has before At.
 	Total int64 `json:"total"`
-	// Packs are the bases whose files it needs, its own among them.
+	// Packs are the bases whose files it needs, its own among them; none of one that has a Dir.
 	Packs []uint32 `json:"packs"`
+	// Dir is a data directory outside of the archive that is the base, "" for one in the archive, and DirSum what
+	// says that it has not been changed since. An instance that was adopted begins with one, so that its clients do
+	// not wait for a base to be written.
+	Dir    string `json:"dir,omitempty"`
+	DirSum string `json:"dir_sum,omitempty"`
 	// GTIDState is what the state of a MariaDB server's log is at At: it is in no file of the base.
 	GTIDState string `json:"gtid_state,omitempty"`
 	// Outside says what of the data is outside of the promise.

@@ -25,8 +25,8 @@ func (k *Keeper) NextBase() BaseOrder {
 	m := k.Archive.Manifest
 	k.began = k.log.Total()
 	o := BaseOrder{Archive: m.ID, Number: max(1, m.NextBase)}
-	if len(m.Bases) > 0 {
-		o.Prev = m.Bases[len(m.Bases)-1].ID
+	if n := len(m.Bases); n > 0 && m.Bases[n-1].Dir == "" {
+		o.Prev = m.Bases[n-1].ID
 	}
 	return o
 }
@@ -114,7 +114,7 @@ func (k *Keeper) Due() bool {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
 	b, since, ok := k.newest()
-	return !ok || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.Policy.Due(k.Archive.Manifest, b, since, k.meanwhile)
+	return !ok || b.Dir != "" || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.Policy.Due(k.Archive.Manifest, b, since, k.meanwhile)
 }
 
 // measurable is how many bytes of the log say how fast they are replayed.

@@ -62,6 +62,9 @@ func Download(s bucket.Store, dir string, choose func(*archive.Manifest) (archiv
 func needs(m *archive.Manifest) (n bucket.Needs) {
 	files := map[string]bool{}
 	for _, b := range m.Bases {
+		if b.Dir != "" {
+			continue
+		}
 		files[fmt.Sprintf("base/%06d.index", b.ID)] = true
 		for _, id := range b.Packs {
 			files[fmt.Sprintf("base/%06d.pack", id)] = true

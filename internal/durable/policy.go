@@ -111,7 +111,8 @@ const (
 )
 
 // Keep returns the bases that are kept: the newest, the one that the history begins with, those after
-// that which are not thinned out, and those that an epoch begins with.
+// that which are not thinned out, and those that an epoch begins with. A directory outside of the archive is
+// kept only while there is no other.
 func (p Policy) Keep(m *archive.Manifest, now time.Time) []archive.Base {
 	if p.Short {
 		b, _, err := m.Newest()
@@ -122,7 +123,7 @@ func (p Policy) Keep(m *archive.Manifest, now time.Time) []archive.Base {
 	}
 	first := 0 // the last base that is no younger than the history
 	for i, b := range m.Bases {
-		if !b.Time.After(now.Add(-p.history())) {
+		if !b.Time.After(now.Add(-p.history())) || i > 0 && m.Bases[i-1].Dir != "" { // that is there until there is another
 			first = i
 		}
 	}

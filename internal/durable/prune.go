@@ -35,6 +35,9 @@ func (a *Archive) prune(keep []archive.Base) (out Pruned, err error) {
 	// What is kept must be good for something before anything else is given up.
 	var indexes []*basebackup.Index
 	for _, b := range keep {
+		if b.Dir != "" {
+			continue
+		}
 		x, err := basebackup.ReadIndex(a.Disk, a.Manifest.ID, b.ID)
 		if err != nil {
 			return out, fmt.Errorf("prune the archive: %w", err)

@@ -237,6 +237,9 @@ func refusal(text string) string {
 
 // restore puts the files of a base in place.
 func restore(ctx context.Context, a *Archive, b archive.Base, i *instance.Instance, progress Progress) error {
+	if b.Dir != "" {
+		return restoreDir(ctx, b, i)
+	}
 	x, err := basebackup.ReadIndex(a.Disk, a.Manifest.ID, b.ID)
 	if err != nil {
 		return fmt.Errorf("restore base %d: %w", b.ID, err)

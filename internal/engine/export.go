@@ -29,6 +29,8 @@ type ExportRequest struct {
 	Dir string
 	// Owner is the name or the number of the user that it is to belong to, "" for the caller.
 	Owner string
+	// AsIs says to change no account but ours: root@localhost gets no password.
+	AsIs bool
 }
 
 // Exported describes such a data directory.
@@ -94,7 +96,7 @@ func (e *Engine) Export(ctx context.Context, q ExportRequest) (out Exported, err
 			return Exported{}, err
 		}
 	}
-	img, discard, err := e.exportImage(ctx, i, &out)
+	img, discard, err := e.exportImage(ctx, i, &out, q.AsIs)
 	if err != nil {
 		return Exported{}, fmt.Errorf("export instance %s: %w", q.Name, err)
 	}
@@ -245,7 +247,7 @@ func (e *Engine) owner(name string) (server.Account, error) {
 
 // exportImage makes an image of the data that an instance has now, on the disk, where a server can work on it wherever
 // the directory is to be.
-func (e *Engine) exportImage(ctx context.Context, i *instance.Instance, out *Exported) (_ *image.Lease, discard func() error, err error) {
+func (e *Engine) exportImage(ctx context.Context, i *instance.Instance, out *Exported, asIs bool) (_ *image.Lease, discard func() error, err error) {
 	if err := checkFileLimit(); err != nil {
 		return nil, nil, err
 	}
@@ -263,7 +265,10 @@ func (e *Engine) exportImage(ctx context.Context, i *instance.Instance, out *Exp
 	images.Instances = e.withInstanceData
 	d := out.Server.Dialect()
 	images.Last = func(ctx context.Context, db *sql.DB) (keep []string, err error) {
-		if out.password, err = openRoot(ctx, db, d); err == nil {
+		if !asIs {
+			out.password, err = openRoot(ctx, db, d)
+		}
+		if err == nil {
 			out.Kept, err = lockDefiners(ctx, db, i)
 		}
 		return out.Kept, err

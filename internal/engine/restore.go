@@ -316,7 +316,7 @@ func (r *restoration) make(ctx context.Context) (_ *instance.Instance, err error
 			return r.archive.GoOn(i, r.done)
 		})
 	}
-	made.Durable = nil
+	made.Durable, made.Origin = nil, "restored from "+r.order.Spec.Restored.Archive
 	i, err := store.Restore(ctx, r.order, made, r.room, r.fill)
 	if err != nil {
 		return nil, err

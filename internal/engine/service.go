@@ -274,9 +274,6 @@ func (e *Engine) unit(r *instance.Record) (service.Unit, error) {
 	if r.Spec.Socket != "" {
 		u.Writes = append(u.Writes, filepath.Dir(r.Spec.Socket))
 	}
-	if r.Spec.Socket != "" {
-		u.Writes = append(u.Writes, filepath.Dir(r.Spec.Socket))
-	}
 	for _, value := range r.Spec.Set { // logs of the server, say
 		if filepath.IsAbs(value) {
 			u.Writes = append(u.Writes, filepath.Dir(value))

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,7 +23,7 @@ import (
 // (symbolic links, DATA DIRECTORY) is an error: a server on the copy would write
 // to the original.
 func walkDataDir(dir string, file func(rel string, d fs.DirEntry) error) error {
-	logs, err := logFiles(dir)
+	logs, err := server.LogFiles(dir)
 	if err != nil {
 		return err
 	}
@@ -57,56 +56,6 @@ func walkDataDir(dir string, file func(rel string, d fs.DirEntry) error) error {
 // again by each server, or is one of its logs.
 func notInImage(logs map[string]bool, rel string) bool {
 	return server.Transient(rel) || logs[rel]
-}
-
-// logFiles returns the names of the binary and relay logs at the top of a data
-// directory: the index files and what they list.
-func logFiles(dir string) (map[string]bool, error) {
-	list, err := listLogs(dir)
-	if err != nil {
-		return nil, err
-	}
-	names := map[string]bool{}
-	for _, l := range list {
-		names[l.base+".index"], names[l.base+".state"] = true, true
-		for _, file := range l.files {
-			names[file] = true
-			names[file+".idx"] = true // of GTIDs, from MariaDB 11.4
-		}
-	}
-	return names, nil
-}
-
-// indexedLog is a binary or relay log: BASE.index lists its files, oldest first.
-type indexedLog struct {
-	base  string
-	files []string
-}
-
-// listLogs reads the index files at the top of a data directory.
-func listLogs(dir string) (list []indexedLog, err error) {
-	indexes, err := sys.Glob(dir, "*.index")
-	if err != nil {
-		return nil, fmt.Errorf("read data directory: %w", err)
-	}
-	for _, index := range indexes {
-		f, err := openRegular(index)
-		if err != nil {
-			return nil, fmt.Errorf("read data directory: %w", err)
-		}
-		b, err := io.ReadAll(f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, fmt.Errorf("read data directory: %w", err)
-		}
-		l := indexedLog{base: strings.TrimSuffix(filepath.Base(index), ".index")}
-		for _, line := range strings.Split(string(b), "\n") {
-			if line = strings.TrimSpace(line); line != "" {
-				l.files = append(l.files, filepath.Base(line))
-			}
-		}
-		list = append(list, l)
-	}
-	return list, nil
 }
 
 // hashDataDir returns a hash of names and contents of a data directory.

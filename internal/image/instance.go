@@ -80,7 +80,7 @@ func (b *build) takeInstance(ctx context.Context, name string, data InstanceData
 		b.image.Database = data.Database
 	}
 	b.copied = &data
-	logs, err := logFiles(data.Dir)
+	logs, err := server.LogFiles(data.Dir)
 	if err != nil {
 		return err
 	}

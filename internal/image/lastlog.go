@@ -62,15 +62,15 @@ func (b *build) copyLog(ctx context.Context, dir, name string) (err error) {
 // lastLog returns the name of the binary log of a data directory and that of its last
 // file, or "" if no log was in use when its server was killed.
 func lastLog(dir string) (base, last string, err error) {
-	logs, err := listLogs(dir)
+	logs, err := server.Logs(dir)
 	if err != nil {
 		return "", "", err
 	}
 	for _, l := range logs {
-		if len(l.files) == 0 || strings.Contains(l.base, "relay") {
+		if len(l.Files) == 0 || strings.Contains(l.Base, "relay") {
 			continue
 		}
-		name := l.files[len(l.files)-1]
+		name := l.Files[len(l.Files)-1]
 		inUse, err := logInUse(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) { // the logs lie elsewhere
 			continue
@@ -79,7 +79,7 @@ func lastLog(dir string) (base, last string, err error) {
 			return "", "", err
 		}
 		if inUse {
-			return l.base, name, nil
+			return l.Base, name, nil
 		}
 	}
 	return "", "", nil

@@ -82,13 +82,13 @@ func (s *Store) Recover(ctx context.Context, o Order, made Made, size int64, fil
 	return i, s.make(ctx, i, "", size, func() error { return fill(ctx, i) })
 }
 
-// Restore makes an instance of what an archive has of another one, which made says: its software is that of the
-// order, and accounts, port and server id are its own. fill makes its data directory, which takes size bytes
+// Restore makes an instance of what an archive has of another one, or another service has, which made says: its software
+// is that of the order, and accounts, port and server id are its own. fill makes its data directory, which takes size bytes
 // at most with all that it needs meanwhile.
 func (s *Store) Restore(ctx context.Context, o Order, made Made, size int64, fill func(context.Context, *Instance) error) (*Instance, error) {
 	i := s.blank(o.Name, o.Spec)
 	i.Passing = o.Passing
-	i.Server, i.PageSize, i.Origin = o.Server, made.PageSize, "restored from "+o.Spec.Restored.Archive
+	i.Server, i.PageSize, i.Origin = o.Server, made.PageSize, made.Origin
 	i.Endpoint.Login, i.Endpoint.Database = o.App, made.Endpoint.Database
 	if i.Endpoint.Port == 0 {
 		i.Endpoint.Port = o.Port

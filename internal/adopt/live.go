@@ -1,0 +1,133 @@
+package adopt
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// Live is what a running server says of itself.
+type Live struct {
+	Flavour          server.Flavour
+	Version          string
+	DataDir, Socket  string
+	Port             int
+	Bind             string
+	PageSize         int
+	BinLog, GTIDLog  string // the base of the binary log's files; "" if it has none
+	Galera, Replica  bool
+	Replicas         int
+	DirtyBytes       int64
+	Prepared         int
+	Databases        []Database
+	Users            map[string]bool
+	Outside, Plugins []string
+}
+
+// Database is one of the users', with the bytes that its tables and indexes take.
+type Database struct {
+	Name  string
+	Bytes int64
+}
+
+// Ask asks a running server.
+func Ask(ctx context.Context, db *sql.DB) (*Live, error) {
+	l := &Live{Users: map[string]bool{}}
+	for _, step := range []func(context.Context, *sql.DB) error{l.place, l.replication, l.content} {
+		if err := step(ctx, db); err != nil {
+			return nil, fmt.Errorf("ask the server of the service: %w", err)
+		}
+	}
+	var err error
+	_, l.DirtyBytes, err = dbconn.DirtyPages(ctx, db)
+	return l, err
+}
+
+func (l *Live) place(ctx context.Context, db *sql.DB) error {
+	var comment string
+	row := db.QueryRowContext(ctx, "SELECT @@version, @@version_comment, @@datadir, @@socket, @@port, @@innodb_page_size")
+	if err := row.Scan(&l.Version, &comment, &l.DataDir, &l.Socket, &l.Port, &l.PageSize); err != nil {
+		return err
+	}
+	var err error
+	if l.Bind, err = variable(ctx, db, "bind_address"); err != nil {
+		return err
+	}
+	l.Flavour = server.MySQL
+	if strings.Contains(l.Version+comment, "MariaDB") {
+		l.Flavour = server.MariaDB
+	}
+	return nil
+}
+
+// GTIDState is the state of a MariaDB server's binary log, of the base that a Live has, after it was shut down; "" if it
+// had none.
+func (l *Live) GTIDState() (string, error) {
+	if l.BinLog == "" || l.Flavour != server.MariaDB {
+		return "", nil
+	}
+	text, err := os.ReadFile(l.BinLog + ".state")
+	if errors.Is(err, fs.ErrNotExist) {
+		return l.GTIDLog, nil
+	}
+	return strings.Join(strings.Fields(string(text)), ","), err
+}
+
+// variable is the value of a global variable, "" if there is none of that name.
+func variable(ctx context.Context, db *sql.DB, name string) (value string, err error) {
+	err = dbconn.Query(ctx, db, "SHOW GLOBAL VARIABLES LIKE "+dbconn.Quote(name), func(c []string) error {
+		value = c[1]
+		return nil
+	})
+	return value, err
+}
+
+func (l *Live) replication(ctx context.Context, db *sql.DB) error {
+	on, err := variable(ctx, db, "wsrep_on")
+	if err != nil {
+		return err
+	}
+	provider, err := variable(ctx, db, "wsrep_provider")
+	if err != nil {
+		return err
+	}
+	l.Galera = on == "ON" && provider != "" && provider != "none"
+	if l.BinLog, err = variable(ctx, db, "log_bin_basename"); err != nil {
+		return err
+	}
+	if l.GTIDLog, err = variable(ctx, db, "gtid_binlog_state"); err != nil {
+		return err
+	}
+	status := "SHOW REPLICA STATUS"
+	if l.Flavour == server.MariaDB {
+		status = "SHOW ALL SLAVES STATUS"
+	}
+	if err := dbconn.Query(ctx, db, status, func([]string) error { l.Replica = true; return nil }); err != nil {
+		if err := dbconn.Query(ctx, db, "SHOW SLAVE STATUS", func([]string) error { l.Replica = true; return nil }); err != nil {
+			return err
+		}
+	}
+	return db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'").Scan(&l.Replicas)
+}
+
+func (l *Live) content(ctx context.Context, db *sql.DB) error {
+	err := dbconn.Query(ctx, db, `SELECT s.schema_name, COALESCE(SUM(t.data_length + t.index_length), 0) FROM information_schema.schemata s
+		LEFT JOIN information_schema.tables t ON t.table_schema = s.schema_name AND t.table_type = 'BASE TABLE'
+		WHERE s.schema_name NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema') GROUP BY s.schema_name ORDER BY 2 DESC, 1`, func(c []string) error {
+		d := Database{Name: c[0]}
+		_, err := fmt.Sscan(c[1], &d.Bytes)
+		l.Databases = append(l.Databases, d)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return dbconn.Query(ctx, db, "SELECT User FROM mysql.user", func(c []string) error { l.Users[c[0]] = true; return nil })
+}

@@ -1,0 +1,127 @@
+package adopt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// Process is a server that runs.
+type Process struct {
+	PID int
+	// Exe is its program, Args are its arguments, and Dir is where it works, which paths are relative to.
+	Exe  string
+	Args []string
+	Dir  string
+}
+
+// ErrNoServer says that no process of a service is a database server.
+var ErrNoServer = errors.New("no database server runs there")
+
+// daemons are the names of the programs of servers.
+var daemons = []string{"mariadbd", "mysqld", "mysqld-debug"}
+
+// OfGroup returns the server among the processes of a control group, as systemd names it.
+func OfGroup(group string) (Process, error) {
+	for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"} {
+		text, err := os.ReadFile(filepath.Join(root, group, "cgroup.procs"))
+		if err != nil {
+			continue
+		}
+		for _, word := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(word)
+			if err != nil {
+				continue
+			}
+			if p, err := OfPID(pid); err == nil {
+				return p, nil
+			}
+		}
+	}
+	return Process{}, ErrNoServer
+}
+
+// OfPID returns the server that is process pid.
+func OfPID(pid int) (Process, error) {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	exe, err := os.Readlink(filepath.Join(dir, "exe"))
+	if err != nil {
+		return Process{}, err
+	}
+	exe = strings.TrimSuffix(exe, " (deleted)") // by an upgrade
+	if !slices.Contains(daemons, filepath.Base(exe)) {
+		return Process{}, fmt.Errorf("process %d is %s: %w", pid, exe, ErrNoServer)
+	}
+	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if err != nil {
+		return Process{}, err
+	}
+	cwd, err := os.Readlink(filepath.Join(dir, "cwd"))
+	if err != nil {
+		return Process{}, err
+	}
+	p := Process{PID: pid, Exe: exe, Dir: cwd}
+	for i, arg := range bytes.Split(bytes.TrimRight(line, "\x00"), []byte{0}) {
+		if i > 0 {
+			p.Args = append(p.Args, string(arg))
+		}
+	}
+	return p, nil
+}
+
+// OnDir returns the server that has a data directory open, ErrNoServer if none has.
+func OnDir(dir string) (Process, error) {
+	for _, name := range server.OpenFiles() {
+		pid, held, err := sys.RecordLocked(filepath.Join(dir, name))
+		if err != nil || !held {
+			continue
+		}
+		return OfPID(pid)
+	}
+	return Process{}, ErrNoServer
+}
+
+// Unit is the service of systemd that a process belongs to, "" if none.
+func (p Process) Unit() string {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "cgroup"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if name := filepath.Base(strings.TrimSpace(line)); strings.HasSuffix(name, ".service") && !strings.HasPrefix(name, "user@") {
+			return name
+		}
+	}
+	return ""
+}
+
+// Options are the options that the process was started with: those of its option files, as they are now, and behind
+// them those of its command line.
+func (p Process) Options(ctx context.Context) ([]Option, error) {
+	// These must come first, and say which files are read.
+	var first []string
+	for _, arg := range p.Args {
+		if !strings.HasPrefix(arg, "--defaults-") && arg != "--no-defaults" {
+			break
+		}
+		first = append(first, arg)
+	}
+	cmd := exec.CommandContext(ctx, p.Exe, append(slices.Clone(first), "--print-defaults")...)
+	cmd.Dir = p.Dir
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
+	text, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("read the options of %s: %w", p.Exe, err)
+	}
+	return append(ParseDefaults(string(text)), ParseArguments(p.Args[len(first):])...), nil
+}

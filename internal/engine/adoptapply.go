@@ -1,0 +1,289 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/adopt"
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/durable"
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// Adopted describes an adoption that was done.
+type Adopted struct {
+	Plan *AdoptPlan
+	// URL is the DSN of the instance. Took is how long it all took, and Down how long nothing answered.
+	URL        string
+	Took, Down time.Duration
+}
+
+const (
+	// adoptRounds bounds the rounds in which the data is copied beside the service, and shortAdoptRound is how short one
+	// must be for the next to be worth stopping the service for.
+	adoptRounds     = 5
+	shortAdoptRound = 200 * time.Millisecond
+	// adoptFlush is how long the service may take to write out its dirty pages before it is stopped, and fewDirty so few
+	// that its end takes no time.
+	adoptFlush = time.Minute
+	fewDirty   = 100
+)
+
+// adoption is an Adopt at work.
+type adoption struct {
+	e     *Engine
+	plan  *AdoptPlan
+	stock durable.Stock
+	// stopped is when the service was stopped, zero before.
+	stopped time.Time
+	inst    *instance.Instance
+}
+
+// Adopt does what a plan says. The data is copied in rounds while the service works; then the service is stopped, what
+// has changed is copied, and an instance starts in its place. If that fails, the service runs as before. Errors match
+// RequestError where the plan has something against it.
+func (e *Engine) Adopt(ctx context.Context, p *AdoptPlan) (out Adopted, err error) {
+	began := time.Now()
+	if len(p.Against) > 0 {
+		return out, RequestError{fmt.Errorf("adopt %s: %s", p.what(), strings.Join(p.Against, "; "))}
+	}
+	if p.foreign != nil && e.UID != 0 {
+		return out, RequestError{fmt.Errorf("adopt %s: only root may stop it\nhint: sudo ramaria adopt ... --apply", p.Service)}
+	}
+	a := &adoption{e: e, plan: p}
+	if err := a.make(ctx); err != nil {
+		return out, a.back(ctx, fmt.Errorf("adopt %s: %w", p.what(), err))
+	}
+	if err := a.start(ctx); err != nil {
+		return out, a.back(ctx, fmt.Errorf("adopt %s: %w", p.what(), err))
+	}
+	i, err := e.Registry.Open(p.Instance)
+	if err != nil {
+		return out, err
+	}
+	out = Adopted{Plan: p, URL: i.Endpoint.URL(), Took: time.Since(began)}
+	if !a.stopped.IsZero() {
+		out.Down = time.Since(a.stopped)
+		// From now on it is what starts and stops the instance.
+		err = p.foreign.Start(ctx)
+	}
+	return out, err
+}
+
+// what is what is adopted.
+func (p *AdoptPlan) what() string {
+	if p.Service != "" {
+		return p.Service
+	}
+	return p.DataDir
+}
+
+// make makes the instance, which does not run yet, and its archive.
+func (a *adoption) make(ctx context.Context) (err error) {
+	e, p := a.e, a.plan
+	lock, err := e.lockName(ctx, p.Instance)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	if _, err := e.Registry.Get(p.Instance); !errors.Is(err, instance.ErrNotFound) {
+		return errors.Join(instance.TakenError(p.Instance), err)
+	}
+	if err := checkFileLimit(); err != nil {
+		return err
+	}
+	v, err := e.openVolume(ctx, p.spec.Volume)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(e.sweep(ctx, v), e.sweepTempMarks(ctx)); err != nil {
+		return err
+	}
+	// What it is made from again, where it is not durable, and is lost.
+	p.spec.From = []image.Source{{Kind: image.FromPath, Name: p.DataDir}}
+	p.spec.User, p.spec.Database = p.user, p.database
+	o := instance.Order{Name: p.Instance, Spec: p.spec, Server: p.server}
+	if o.App, err = login(p.spec); err != nil {
+		return err
+	}
+	made := instance.Made{Origin: "adopted from " + p.DataDir, Endpoint: dbconn.Endpoint{Database: p.database}}
+	if p.live != nil {
+		made.PageSize = p.live.PageSize
+	}
+	i, err := e.instances(v).Restore(ctx, o, made, p.DataBytes, a.fill)
+	if err != nil {
+		return err
+	}
+	a.inst = i
+	return a.beginArchive(ctx)
+}
+
+// fill copies the data.
+func (a *adoption) fill(ctx context.Context, i *instance.Instance) (err error) {
+	a.stock = durable.Stock{Dir: a.plan.DataDir, Size: a.plan.DataBytes}
+	filter, err := durable.StockFilter(a.plan.DataDir)
+	if err != nil {
+		return err
+	}
+	files := sys.NewLiveCopy(a.plan.DataDir, i.DataDir(), filter)
+	files.Differences()
+	show := a.e.meters("adopting " + a.plan.what())
+	stop := every(meterPause, func() { show.progress("copying", min(files.Read(), a.plan.DataBytes), a.plan.DataBytes) })
+	if a.plan.foreign != nil {
+		err = a.copyBeside(ctx, files)
+	} else if _, there := adopt.OnDir(a.plan.DataDir); there == nil {
+		err = errors.New("a server has started on it\nhint: shut it down first")
+	}
+	stop()
+	show.close()
+	if err == nil && a.plan.foreign != nil {
+		err = a.stopService(ctx, files)
+	}
+	if err == nil {
+		err = files.LastRound(ctx)
+	}
+	if err == nil {
+		err = files.Done()
+	}
+	if errors.Is(err, sys.ErrHardLinks) {
+		err = fmt.Errorf("%w\nhint: find %s -type f -links +1 names them", err, ShellWord(a.plan.DataDir))
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(i.Account.GiveTree(i.DataDir()), os.Chmod(i.DataDir(), 0o700)) //nolint:forbidigo // made just now, in a directory of ours
+}
+
+// copyBeside copies in rounds while the service works.
+func (a *adoption) copyBeside(ctx context.Context, files *sys.LiveCopy) error {
+	for range adoptRounds {
+		began := time.Now()
+		if err := files.Round(ctx); err != nil {
+			return err
+		}
+		if time.Since(began) < shortAdoptRound {
+			break
+		}
+	}
+	return nil
+}
+
+// stopService stops the service, so that as little as can be is left to do after it.
+func (a *adoption) stopService(ctx context.Context, files *sys.LiveCopy) error {
+	p := a.plan
+	db, err := adopt.Open(ctx, p.Socket, p.login)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := a.stock.Ask(ctx, db, p.live.Flavour); err != nil {
+		return err
+	}
+	if err := writeOut(ctx, db); err != nil {
+		return err
+	}
+	if err := files.Round(ctx); err != nil {
+		return err
+	}
+	if err := writeOut(ctx, db); err != nil {
+		return err
+	}
+	a.stopped = time.Now()
+	if err := p.foreign.Stop(ctx); err != nil {
+		return err
+	}
+	a.stock.GTIDState, err = p.live.GTIDState()
+	return err
+}
+
+// writeOut has a server write its dirty pages, which its end would otherwise wait for.
+func writeOut(ctx context.Context, db *sql.DB) error {
+	_, err := dbconn.FlushPages(ctx, db, fewDirty, adoptFlush, nil)
+	return err
+}
+
+// beginArchive has the old directory be the first base of the archive.
+func (a *adoption) beginArchive(ctx context.Context) (err error) {
+	if a.plan.Archive == "" {
+		return nil
+	}
+	i := a.inst
+	d, err := durable.Open(ctx, a.plan.Archive)
+	if errors.Is(err, archive.ErrNoArchive) {
+		d, err = durable.Create(ctx, a.plan.Archive, i.Name)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if err := d.BeginWithDir(i, a.stock); err != nil {
+		return err
+	}
+	i.Archived = i.Durable
+	return errors.Join(i.Save(), a.e.Registry.Put(&i.Record))
+}
+
+// start starts the instance in the place of the service.
+func (a *adoption) start(ctx context.Context) error {
+	e, p := a.e, a.plan
+	note := adoptionNote{DataDir: p.DataDir, Service: p.Service, Began: time.Now().Truncate(time.Second)}
+	if err := note.ofDir(); err != nil {
+		return err
+	}
+	if err := e.putAdoption(p.Instance, note); err != nil {
+		return err
+	}
+	if p.foreign == nil {
+		i, err := e.Registry.Open(p.Instance)
+		if err != nil {
+			return err
+		}
+		return e.start(ctx, i, true)
+	}
+	// Whoever interrupts this now: it may be at work for its clients already.
+	ctx = context.WithoutCancel(ctx)
+	// From here on the service's own server cannot start, also after a power cut, on data that is not all there is.
+	if err := p.foreign.StandIn(ctx, p.Instance); err != nil {
+		return err
+	}
+	_, err := e.InstallService(ctx, p.Instance)
+	return err
+}
+
+// back undoes what was done, and has the service run as before.
+func (a *adoption) back(ctx context.Context, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	p := a.plan
+	var errs []error
+	if a.inst != nil {
+		_, err := a.e.RemoveService(ctx, p.Instance)
+		errs = append(errs, err, a.e.forgetAdoption(p.Instance))
+		if _, err := a.e.Registry.Get(p.Instance); err == nil {
+			errs = append(errs, a.e.Down(ctx, DownRequest{Name: p.Instance, Remove: true, Archive: true}))
+		} else if p.Archive != "" && durable.Exists(p.Archive) {
+			errs = append(errs, durable.Remove(ctx, p.Archive))
+		}
+	}
+	if p.foreign != nil && p.foreign.StandsIn() == p.Instance {
+		errs = append(errs, p.foreign.EndStandIn(ctx))
+	}
+	if !a.stopped.IsZero() {
+		if err := p.foreign.Start(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("start %s again: %w", p.Service, err))
+		} else {
+			a.e.note("%s runs again, as before", p.Service)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%w; and while that was undone: %w", cause, err)
+	}
+	return cause
+}

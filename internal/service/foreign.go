@@ -1,0 +1,134 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// ErrNoUnit says that systemd knows no unit of a name.
+var ErrNoUnit = errors.New("systemd knows no such unit")
+
+// Foreign is a service that others wrote, such as mariadb.service.
+type Foreign struct {
+	Manager Manager
+	// Name is its own name, whatever alias it was asked for by.
+	Name   string
+	Active bool
+	// PID is its main process, and Group its control group; 0 and "" if it does not run.
+	PID   int
+	Group string
+}
+
+// Foreign looks a service up, by any of its names.
+func (m Manager) Foreign(ctx context.Context, name string) (*Foreign, error) {
+	if strings.HasPrefix(name, "-") {
+		return nil, fmt.Errorf("look at service %s: %w", name, ErrNoUnit)
+	}
+	if !strings.HasSuffix(name, ".service") {
+		name += ".service"
+	}
+	out, err := m.ctl(ctx, "show", "--property=Id,LoadState,ActiveState,MainPID,ControlGroup", "--", name)
+	if err != nil {
+		return nil, fmt.Errorf("look at service %s: %w", name, explain(err, out))
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(out) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		found[key] = value
+	}
+	if state := found["LoadState"]; state != "loaded" {
+		return nil, fmt.Errorf("look at service %s: %w: its state is %s", name, ErrNoUnit, state)
+	}
+	pid, _ := strconv.Atoi(found["MainPID"])
+	return &Foreign{Manager: m, Name: found["Id"], Active: found["ActiveState"] == "active", PID: pid, Group: found["ControlGroup"]}, nil
+}
+
+// Stop stops it, and reports an error if it did not end well: its data may not be whole then.
+func (f *Foreign) Stop(ctx context.Context) error {
+	if err := f.Manager.run(ctx, "stop", f.Name); err != nil {
+		return err
+	}
+	out, err := f.Manager.ctl(ctx, "show", "--property=Result", "--value", f.Name)
+	if result := strings.TrimSpace(out); err != nil || result != "success" {
+		return errors.Join(fmt.Errorf("stop %s: it ended with result %q\nhint: journalctl -u %[1]s", f.Name, result), err)
+	}
+	return nil
+}
+
+// Start starts it.
+func (f *Foreign) Start(ctx context.Context) error {
+	_, _ = f.Manager.ctl(ctx, "reset-failed", f.Name)
+	return f.Manager.run(ctx, "start", f.Name)
+}
+
+// standInPath is a drop-in of the unit, which comes after all that others wrote.
+func (f *Foreign) standInPath() string {
+	return filepath.Join(f.Manager.Dir, f.Name+".d", "zz-ramaria-adopted.conf")
+}
+
+// StandsIn is the instance that stands in for the service, "" if none does.
+func (f *Foreign) StandsIn() string {
+	text, err := os.ReadFile(f.standInPath())
+	if err != nil {
+		return ""
+	}
+	return ownSettings(string(text))["Instance"]
+}
+
+// StandIn has the service of an instance stand in for it: the unit, which keeps its name, its aliases and what is
+// ordered after it, starts and stops that one instead of its own server, which cannot start by mistake then. One file
+// does it, and nothing of the unit itself is touched.
+func (f *Foreign) StandIn(ctx context.Context, instance string) error {
+	path := f.standInPath()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("stand in for %s: %w", f.Name, err)
+	}
+	if err := write(path, standIn(instance)); err != nil {
+		return fmt.Errorf("stand in for %s: %w", f.Name, err)
+	}
+	return f.Manager.run(ctx, "daemon-reload")
+}
+
+// standIn is the text of the drop-in. An empty value takes away all that the unit and other drop-ins have set.
+func standIn(instance string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Written by ramaria adopt: instance %[1]s stands in for this service.
+# ramaria adopt --undo %[1]s takes it away.
+[Unit]
+Requires=%[2]s
+After=%[2]s
+PropagatesStopTo=%[2]s
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+Restart=no
+`, instance, Name(instance))
+	for _, name := range []string{
+		"ExecCondition", "ExecStartPre", "ExecStart", "ExecStartPost", "ExecReload", "ExecStop", "ExecStopPost",
+		"PIDFile", "RuntimeDirectory", "StateDirectory", "LogsDirectory", "EnvironmentFile",
+	} {
+		fmt.Fprintf(&b, "%s=\n", name)
+	}
+	fmt.Fprintf(&b, "ExecStart=/bin/true\n\n[%s]\nInstance=%s\n", ownSection, instance)
+	return b.String()
+}
+
+// EndStandIn takes that away.
+func (f *Foreign) EndStandIn(ctx context.Context) error {
+	path := f.standInPath()
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("give %s back: %w", f.Name, err)
+	}
+	_ = os.Remove(filepath.Dir(path)) // if it was the only one
+	if f.Manager.Check(ctx) != nil {
+		return nil
+	}
+	return f.Manager.run(ctx, "daemon-reload")
+}
