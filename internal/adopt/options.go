@@ -18,7 +18,7 @@ type Option struct {
 }
 
 // optionStart is where an option begins in what --print-defaults prints: values with spaces in them are not quoted there.
-var optionStart = regexp.MustCompile(`(?:^|\s)--`)
+var optionStart = regexp.MustCompile(`(?:^|\s)--[a-zA-Z]`)
 
 // ParseDefaults reads what a server's --print-defaults prints.
 // https://mariadb.com/kb/en/mariadbd-options/#-print-defaults
@@ -34,7 +34,7 @@ func ParseDefaults(text string) []Option {
 		if i+1 < len(at) {
 			end = at[i+1][0]
 		}
-		args = append(args, "--"+strings.TrimSpace(list[m[1]:end]))
+		args = append(args, "--"+strings.TrimSpace(list[m[1]-1:end]))
 	}
 	return ParseArguments(args)
 }

@@ -86,7 +86,10 @@ func OnDir(dir string) (Process, error) {
 		if err != nil || !held {
 			continue
 		}
-		return OfPID(pid)
+		if p, err := OfPID(pid); err == nil {
+			return p, nil
+		}
+		return Process{PID: pid}, nil // of another user, or in another container, or by a loader of its own
 	}
 	return Process{}, ErrNoServer
 }

@@ -132,7 +132,11 @@ func runAdoptUndo(ctx context.Context, a *app, name string, asItWas bool) error 
 		what = u.DataDir
 	}
 	if u.Before == "" {
-		a.say("gave %s back as it was; what was written since is in the archive, if there is one", what)
+		lost := "what was written since is lost"
+		if u.Archive != "" {
+			lost = "what was written since is in " + u.Archive
+		}
+		a.say("gave %s back as it was; %s", what, lost)
 		return nil
 	}
 	a.say("gave %s back with the data as it is now; nothing answered for %s\nhint: the data as it was before is in %s: rm -r %[3]s once it is not wanted", what, short(u.Down), engine.ShellWord(u.Before))
