@@ -223,7 +223,7 @@ var Suites = []Suite{
 	},
 	{
 		Name:    "durable",
-		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused", "service", "bucket", "bucket-faults"},
+		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged",

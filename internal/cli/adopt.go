@@ -79,7 +79,7 @@ func runAdopt(ctx context.Context, a *app, what string, o *adoptOptions) error {
 		return usageError{errors.New("use --as-it-was without --undo\nhint: ramaria adopt --undo NAME --as-it-was")}
 	}
 	if o.undo {
-		return runAdoptUndo(ctx, a, what, o.asItWas)
+		return runAdoptUndo(ctx, a, what, o)
 	}
 	o.user = image.DefaultUser // one that the service has not is chosen
 	if !o.given("durable") {
@@ -91,9 +91,6 @@ func runAdopt(ctx context.Context, a *app, what string, o *adoptOptions) error {
 	}
 	if o.server == "" {
 		spec.Server = "" // RAMARIA_SERVER is for what has no data yet
-	}
-	if spec.Volume == string(volume.Auto) {
-		spec.Volume = ""
 	}
 	p, err := a.engine.PlanAdopt(ctx, engine.AdoptRequest{What: what, Name: o.as, Spec: spec, Login: o.login})
 	if err != nil {
@@ -122,8 +119,8 @@ func runAdopt(ctx context.Context, a *app, what string, o *adoptOptions) error {
 	return nil
 }
 
-func runAdoptUndo(ctx context.Context, a *app, name string, asItWas bool) error {
-	u, err := a.engine.Unadopt(ctx, engine.UnadoptRequest{Name: name, AsItWas: asItWas})
+func runAdoptUndo(ctx context.Context, a *app, name string, o *adoptOptions) error {
+	u, err := a.engine.Unadopt(ctx, engine.UnadoptRequest{Name: name, AsItWas: o.asItWas, Login: o.login})
 	if err != nil {
 		return err
 	}

@@ -27,14 +27,14 @@ type Adopted struct {
 }
 
 const (
-	// adoptRounds bounds the rounds in which the data is copied beside the service, and shortAdoptRound is how short one
-	// must be for the next to be worth stopping the service for.
-	adoptRounds     = 5
-	shortAdoptRound = 200 * time.Millisecond
-	// adoptFlush is how long the service may take to write out its dirty pages before it is stopped, and fewDirty so few
+	// copyMost bounds the rounds in which the data is copied beside a server, and shortCopy is how short one must be for
+	// the next to be worth stopping the server for.
+	copyMost  = 5
+	shortCopy = 200 * time.Millisecond
+	// mostFlush is how long a server may take to write out its dirty pages before it is stopped, and fewDirty so few
 	// that its end takes no time.
-	adoptFlush = time.Minute
-	fewDirty   = 100
+	mostFlush = 20 * time.Second
+	fewDirty  = 100
 )
 
 // adoption is an Adopt at work.
@@ -63,6 +63,9 @@ func (e *Engine) Adopt(ctx context.Context, p *AdoptPlan) (out Adopted, err erro
 		return out, a.back(ctx, fmt.Errorf("adopt %s: %w", p.what(), err))
 	}
 	if err := a.start(ctx); err != nil {
+		if u, uerr := e.serviceOf(p.Instance); uerr == nil && u != nil && u.State(ctx) == "active" { // it may have acknowledged commits
+			return out, fmt.Errorf("adopt %s: instance %s stands in for it now, but: %w\nhint: ramaria adopt --undo %[2]s gives it back", p.what(), p.Instance, err)
+		}
 		return out, a.back(ctx, fmt.Errorf("adopt %s: %w", p.what(), err))
 	}
 	i, err := e.Registry.Open(p.Instance)
@@ -135,17 +138,10 @@ func (a *adoption) fill(ctx context.Context, i *instance.Instance) (err error) {
 	}
 	files := sys.NewLiveCopy(a.plan.DataDir, i.DataDir(), filter)
 	files.Differences()
-	show := a.e.meters("adopting " + a.plan.what())
-	stop := every(meterPause, func() { show.progress("copying", min(files.Read(), a.plan.DataBytes), a.plan.DataBytes) })
 	if a.plan.foreign != nil {
 		err = a.copyBeside(ctx, files)
 	} else if _, there := adopt.OnDir(a.plan.DataDir); there == nil {
 		err = errors.New("a server has started on it\nhint: shut it down first")
-	}
-	stop()
-	show.close()
-	if err == nil && a.plan.foreign != nil {
-		err = a.stopService(ctx, files)
 	}
 	if err == nil {
 		err = files.LastRound(ctx)
@@ -162,38 +158,18 @@ func (a *adoption) fill(ctx context.Context, i *instance.Instance) (err error) {
 	return errors.Join(i.Account.GiveTree(i.DataDir()), os.Chmod(i.DataDir(), 0o700)) //nolint:forbidigo // made just now, in a directory of ours
 }
 
-// copyBeside copies in rounds while the service works.
+// copyBeside copies in rounds while the service works, and stops it.
 func (a *adoption) copyBeside(ctx context.Context, files *sys.LiveCopy) error {
-	for range adoptRounds {
-		began := time.Now()
-		if err := files.Round(ctx); err != nil {
-			return err
-		}
-		if time.Since(began) < shortAdoptRound {
-			break
-		}
-	}
-	return nil
-}
-
-// stopService stops the service, so that as little as can be is left to do after it.
-func (a *adoption) stopService(ctx context.Context, files *sys.LiveCopy) error {
 	p := a.plan
 	db, err := adopt.Open(ctx, p.Socket, p.login)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	if err := copyRounds(ctx, db, files, a.e.meters("adopting "+p.what()), p.DataBytes); err != nil {
+		return err
+	}
 	if err := a.stock.Ask(ctx, db, p.live.Flavour); err != nil {
-		return err
-	}
-	if err := writeOut(ctx, db); err != nil {
-		return err
-	}
-	if err := files.Round(ctx); err != nil {
-		return err
-	}
-	if err := writeOut(ctx, db); err != nil {
 		return err
 	}
 	a.stopped = time.Now()
@@ -204,9 +180,33 @@ func (a *adoption) stopService(ctx context.Context, files *sys.LiveCopy) error {
 	return err
 }
 
+// copyRounds copies the data directory of a server that works, of size bytes, so that as little as can be is left to do
+// once that has ended: db is a connection of its administrator.
+func copyRounds(ctx context.Context, db *sql.DB, files *sys.LiveCopy, show *meters, size int64) (err error) {
+	stop := every(meterPause, func() { show.progress("copying", min(files.Read(), size), size) })
+	for range copyMost {
+		began := time.Now()
+		if err = files.Round(ctx); err != nil || time.Since(began) < shortCopy {
+			break
+		}
+	}
+	stop()
+	show.close()
+	if err != nil {
+		return err
+	}
+	if err := writeOut(ctx, db); err != nil {
+		return err
+	}
+	if err := files.Round(ctx); err != nil { // what that has written
+		return err
+	}
+	return writeOut(ctx, db)
+}
+
 // writeOut has a server write its dirty pages, which its end would otherwise wait for.
 func writeOut(ctx context.Context, db *sql.DB) error {
-	_, err := dbconn.FlushPages(ctx, db, fewDirty, adoptFlush, nil)
+	_, err := dbconn.FlushPages(ctx, db, fewDirty, mostFlush, nil)
 	return err
 }
 

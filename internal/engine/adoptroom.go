@@ -91,9 +91,6 @@ func (e *Engine) planData(_ context.Context, p *AdoptPlan) error {
 // planRoom looks whether it fits.
 func (e *Engine) planRoom(ctx context.Context, p *AdoptPlan) error {
 	spec, err := volume.ParseSpec(p.spec.Volume)
-	if p.spec.Volume == "" {
-		spec, err = volume.Spec{Kind: volume.Auto}, nil
-	}
 	if err != nil {
 		return RequestError{err}
 	}
@@ -154,6 +151,13 @@ func (e *Engine) newVolumeRoom(kind volume.Kind, size int64) (int64, error) {
 		size = m.Total / volume.DefaultRAMShare
 	}
 	room, _ := m.Room()
+	if kind == volume.Shm {
+		fsys, err := statAbove(e.Places.Shm)
+		if err != nil {
+			return 0, err
+		}
+		room = min(room, fsys.Avail)
+	}
 	return min(size, room), nil
 }
 

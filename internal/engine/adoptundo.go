@@ -4,87 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/adopt"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/service"
 	"github.com/ramaria-db/ramaria/internal/sys"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
-
-// adoptionNote is what there is to know to give a service back. It is in the state directory.
-type adoptionNote struct {
-	Service string         `json:"service,omitempty"`
-	DataDir string         `json:"data_dir"`
-	Owner   server.Account `json:"owner"`
-	Mode    os.FileMode    `json:"mode"`
-	Began   time.Time      `json:"began"`
-}
-
-func (e *Engine) adoptionPath(name string) string {
-	return filepath.Join(e.Places.State, "adopted", name+".json")
-}
-
-func (e *Engine) putAdoption(name string, n adoptionNote) error {
-	path := e.adoptionPath(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("remember what was adopted: %w", err)
-	}
-	if err := instance.WriteJSON(path, n); err != nil {
-		return err
-	}
-	return sys.SyncFS(filepath.Dir(path))
-}
-
-// adoptionOf is what an instance stands in for, nil for nothing.
-func (e *Engine) adoptionOf(name string) (*adoptionNote, error) {
-	var n adoptionNote
-	err := instance.ReadJSON(e.adoptionPath(name), &n)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	return &n, err
-}
-
-func (e *Engine) forgetAdoption(name string) error {
-	path := e.adoptionPath(name)
-	err := os.Remove(path)
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
-	}
-	_ = os.Remove(filepath.Dir(path)) // if it was the last
-	return err
-}
-
-// ofDir notes whose the directory is.
-func (n *adoptionNote) ofDir() error {
-	fi, err := os.Stat(n.DataDir)
-	if err != nil {
-		return err
-	}
-	n.Mode = fi.Mode().Perm()
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		n.Owner = server.Account{UID: int(st.Uid), GID: int(st.Gid)}
-	}
-	return nil
-}
-
-// refuseAdopted refuses to remove an instance that a service depends on.
-func (e *Engine) refuseAdopted(name string) error {
-	n, err := e.adoptionOf(name)
-	if err != nil || n == nil {
-		return err
-	}
-	of := n.Service
-	if of == "" {
-		of = n.DataDir
-	}
-	return RequestError{fmt.Errorf("remove instance %s: it stands in for %s\nhint: ramaria adopt --undo %[1]s gives that back, with the data as it is now", name, of)}
-}
 
 // UnadoptRequest asks to give back what was adopted.
 type UnadoptRequest struct {
@@ -92,6 +26,8 @@ type UnadoptRequest struct {
 	Name string
 	// AsItWas says to leave the old data directory as it is: what was written since the adoption stays in the archive.
 	AsItWas bool
+	// Login is as that of an AdoptRequest.
+	Login string
 }
 
 // Unadopted says what was given back.
@@ -105,52 +41,219 @@ type Unadopted struct {
 	Down time.Duration
 }
 
+// giveBack is an Unadopt at work.
+type giveBack struct {
+	e       *Engine
+	name    string
+	note    *adoptionNote
+	login   string
+	record  *instance.Record
+	foreign *service.Foreign // nil for a data directory
+	ended   time.Time
+}
+
 // Unadopt ends the instance and gives the service back. With the data as it is now that goes into a new directory, which
 // takes the place of the old one; that one stays beside it.
 func (e *Engine) Unadopt(ctx context.Context, q UnadoptRequest) (out Unadopted, err error) {
-	name, n, err := e.findAdoption(q.Name)
+	g := &giveBack{e: e, login: q.Login}
+	if g.name, g.note, err = e.findAdoption(q.Name); err != nil {
+		return out, err
+	}
+	out = Unadopted{Instance: g.name, Service: g.note.Service, DataDir: g.note.DataDir}
+	given := false
+	if g.note.Service != "" {
+		if g.foreign, err = service.System.Foreign(ctx, g.note.Service); err != nil {
+			return out, err
+		}
+		given = g.foreign.StandsIn() != g.name // by a command that was killed then
+	}
+	if g.record, err = e.Registry.Get(g.name); errors.Is(err, instance.ErrNotFound) && given {
+		return out, e.forgetAdoption(g.name)
+	}
 	if err != nil {
 		return out, err
 	}
-	out = Unadopted{Instance: name, Service: n.Service, DataDir: n.DataDir}
-	r, err := e.Registry.Get(name)
+	out.Archive = e.archiveDir(g.name, g.record.Spec)
+	if !given {
+		if out.Before, err = g.run(ctx, q.AsItWas); err != nil {
+			return out, fmt.Errorf("give %s back: %w", g.what(), err)
+		}
+	}
+	out.Down = time.Since(g.ended)
+	if err := e.forgetAdoption(g.name); err != nil {
+		return out, err
+	}
+	return out, e.Down(ctx, DownRequest{Name: g.name, Remove: true})
+}
+
+func (g *giveBack) what() string {
+	if g.note.Service != "" {
+		return g.note.Service
+	}
+	return g.note.DataDir
+}
+
+// run gives it back, and returns where the data of before is.
+func (g *giveBack) run(ctx context.Context, asItWas bool) (before string, err error) {
+	if asItWas {
+		if err := g.end(ctx); err != nil {
+			return "", err
+		}
+		return "", g.start(ctx)
+	}
+	fresh, err := g.copyOut(ctx)
 	if err != nil {
-		return out, err
+		return "", err
 	}
-	var f *service.Foreign
-	if n.Service != "" {
-		if f, err = service.System.Foreign(ctx, n.Service); err != nil {
-			return out, err
+	if before, err = g.exchange(fresh); err == nil {
+		err = g.start(ctx)
+	}
+	if err == nil && g.foreign != nil {
+		err = g.forgetAccounts(ctx)
+	}
+	return before, err
+}
+
+// end ends the instance.
+func (g *giveBack) end(ctx context.Context) error {
+	g.ended = time.Now()
+	if _, err := g.e.RemoveService(ctx, g.name); err != nil {
+		return err
+	}
+	return g.e.Down(ctx, DownRequest{Name: g.name})
+}
+
+// start starts the service, if it is one.
+func (g *giveBack) start(ctx context.Context) error {
+	if g.foreign == nil {
+		return nil
+	}
+	if err := errors.Join(g.foreign.EndStandIn(ctx), g.foreign.Start(ctx)); err != nil {
+		return fmt.Errorf("%w\nhint: journalctl -u %s; the instance is stopped, with its data", err, g.foreign.Name)
+	}
+	return nil
+}
+
+// copyOut copies the data to a directory beside the old one, in rounds while the instance works, and ends that.
+func (g *giveBack) copyOut(ctx context.Context) (fresh string, err error) {
+	if mounted, err := sys.Mounted(g.note.DataDir); err != nil {
+		return "", err
+	} else if mounted {
+		return "", RequestError{fmt.Errorf("a disk is mounted at %s, which cannot change places with another directory\nhint: ramaria export %s DIR, on that disk, and then ramaria adopt --undo %[2]s --as-it-was", g.note.DataDir, g.name)}
+	}
+	fresh = g.note.DataDir + ".ramaria-" + time.Now().Format("20060102-150405")
+	if g.foreign == nil { // no server is there to drop our accounts from it later
+		if err := g.end(ctx); err != nil {
+			return "", err
 		}
+		_, err := g.e.Export(ctx, ExportRequest{Name: g.name, Dir: fresh, Owner: strconv.Itoa(g.note.Owner.UID), AsIs: true})
+		return fresh, err
 	}
-	if !q.AsItWas {
-		if err := e.checkExchange(name, n.DataDir); err != nil {
-			return out, err
+	i, err := g.e.Registry.Open(g.name)
+	if err != nil {
+		return "", err
+	}
+	if err := g.checkRoom(i); err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, sys.RemoveTree(fresh))
 		}
-	}
-	out.Archive = e.archiveDir(name, r.Spec)
-	began := time.Now()
-	if _, err := e.RemoveService(ctx, name); err != nil {
-		return out, err
-	}
-	if err := e.Down(ctx, DownRequest{Name: name}); err != nil {
-		return out, err
-	}
-	if !q.AsItWas {
-		if out.Before, err = e.exchange(ctx, name, n); err != nil {
-			return out, fmt.Errorf("give %s back: %w\nhint: ramaria service install %s goes on with the instance, whose data is as it was", n.DataDir, err, name)
+		if err != nil && !g.ended.IsZero() {
+			err = fmt.Errorf("%w\nhint: ramaria service install %s goes on with the instance, whose data is as it was", err, g.name)
 		}
+	}()
+	files := sys.NewLiveCopy(i.DataDir(), fresh, outFilter)
+	files.Differences()
+	if err := g.copyBeside(ctx, i, files); err != nil {
+		return "", err
 	}
-	if f != nil {
-		if err := errors.Join(f.EndStandIn(ctx), f.Start(ctx)); err != nil {
-			return out, fmt.Errorf("give %s back: %w\nhint: journalctl -u %[1]s; the instance is stopped, with its data", n.Service, err)
-		}
+	if err := sys.SyncFS(fresh); err != nil {
+		return "", err
 	}
-	out.Down = time.Since(began)
-	if err := e.forgetAdoption(name); err != nil {
-		return out, err
+	if err := g.end(ctx); err != nil {
+		return "", err
 	}
-	return out, e.Down(ctx, DownRequest{Name: name, Remove: true})
+	if state, err := i.State(); err != nil || state.Phase != instance.Stopped { // its log would decide what it had committed
+		return "", errors.Join(fmt.Errorf("instance %s was not shut down cleanly", g.name), err)
+	}
+	if err := errors.Join(files.LastRound(ctx), files.Done()); err != nil {
+		return "", err
+	}
+	err = errors.Join(server.ChownTree(fresh, g.note.Owner), os.Chmod(fresh, g.note.Mode), sys.SyncFS(fresh)) //nolint:forbidigo // made just now, beside the directory that it replaces
+	return fresh, err
+}
+
+// outFilter leaves out what the service's own server does without: our log of changes, and what is of the process.
+func outFilter(rel string, kind fs.FileMode) (bool, error) {
+	skip, err := server.MoveFilter(rel, kind)
+	return skip || kind.IsRegular() && server.IsLog(rel), err
+}
+
+func (g *giveBack) checkRoom(i *instance.Instance) error {
+	size, err := sys.DiskUsage(i.DataDir())
+	if err != nil {
+		return err
+	}
+	parent := filepath.Dir(g.note.DataDir)
+	fsys, err := sys.Statfs(parent)
+	if err == nil && fsys.Avail < size {
+		err = fmt.Errorf("its data takes %s, and %s has %s free\nhint: free some space there; or ramaria export %s DIR elsewhere, and then ramaria adopt --undo %[4]s --as-it-was",
+			volume.FormatBytes(size), parent, volume.FormatBytes(fsys.Avail), g.name)
+	}
+	return err
+}
+
+// copyBeside copies in rounds while the instance works, if it does.
+func (g *giveBack) copyBeside(ctx context.Context, i *instance.Instance, files *sys.LiveCopy) error {
+	state, err := i.State()
+	if err != nil || !state.Phase.Alive() {
+		return err
+	}
+	db, err := adopt.Open(ctx, i.Spec.Socket, g.login)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	size, err := sys.DiskUsage(i.DataDir())
+	if err != nil {
+		return err
+	}
+	return copyRounds(ctx, db, files, g.e.meters("giving back "+g.what()), size)
+}
+
+// exchange has the new directory and the old one change places, in one step.
+func (g *giveBack) exchange(fresh string) (before string, err error) {
+	if err := sys.Exchange(fresh, g.note.DataDir); err != nil {
+		return "", err
+	}
+	before = g.note.DataDir + ".before-" + time.Now().Format("20060102-150405")
+	if err := os.Rename(fresh, before); err != nil {
+		return "", err
+	}
+	if program, err := exec.LookPath("restorecon"); err == nil { // under SELinux the files have the type of where they were made
+		_ = exec.Command(program, "-R", g.note.DataDir).Run()
+	}
+	return before, sys.SyncFS(g.note.DataDir)
+}
+
+// forgetAccounts drops our accounts from the service's data.
+func (g *giveBack) forgetAccounts(ctx context.Context) error {
+	i, err := g.e.Registry.Open(g.name)
+	if err != nil {
+		return err
+	}
+	forget := dbconn.Dialect{}.ForgetSQL([]dbconn.Login{i.Supervisor}, []dbconn.Login{i.Endpoint.Login})
+	db, err := adopt.Open(ctx, i.Spec.Socket, g.login)
+	if err == nil {
+		defer db.Close()
+		_, err = db.ExecContext(ctx, forget)
+	}
+	if err != nil {
+		g.e.note("warning: accounts of ramaria are still in its data: %s\nhint: as its administrator: %s", oneLine(err), forget)
+	}
+	return nil
 }
 
 // findAdoption finds what was adopted, by the name of the instance or of the service.
@@ -169,33 +272,4 @@ func (e *Engine) findAdoption(name string) (string, *adoptionNote, error) {
 		}
 	}
 	return "", nil, fmt.Errorf("undo the adoption of %s: %w that was adopted\nhint: ramaria ls shows what there is", name, instance.ErrNotFound)
-}
-
-// checkExchange refuses early what exchange cannot do.
-func (e *Engine) checkExchange(name, dir string) error {
-	mounted, err := sys.Mounted(dir)
-	if err == nil && mounted {
-		err = RequestError{fmt.Errorf("put the data of now in the place of %s: a disk is mounted there\nhint: ramaria export %s DIR, on that disk, and then ramaria adopt --undo %[2]s --as-it-was", dir, name)}
-	}
-	return err
-}
-
-// exchange puts the data as it is now in the place of the old directory, which gets the name that is returned.
-func (e *Engine) exchange(ctx context.Context, name string, n *adoptionNote) (before string, err error) {
-	stamp := time.Now().Format("20060102-150405")
-	fresh := n.DataDir + ".ramaria-" + stamp
-	if _, err := e.Export(ctx, ExportRequest{Name: name, Dir: fresh, Owner: strconv.Itoa(n.Owner.UID), AsIs: true}); err != nil {
-		return "", err
-	}
-	if err := os.Chmod(fresh, n.Mode); err != nil { //nolint:forbidigo // made just now, beside the directory that it replaces
-		return "", err
-	}
-	before = n.DataDir + ".before-" + stamp
-	if err := os.Rename(n.DataDir, before); err != nil {
-		return "", err
-	}
-	if err := os.Rename(fresh, n.DataDir); err != nil {
-		return "", errors.Join(err, os.Rename(before, n.DataDir))
-	}
-	return before, sys.SyncFS(n.DataDir)
 }

@@ -175,6 +175,9 @@ func (e *Engine) startService(ctx context.Context, u *service.Installed) error {
 		journal = "journalctl --user -u "
 	}
 	cause := err.Error()
+	if said := u.Said(ctx); said != "" {
+		cause = said
+	}
 	if r, err := e.Registry.Get(u.Instance); err == nil {
 		if state, err := r.State(); err == nil && state.Reason != "" {
 			cause = state.Reason

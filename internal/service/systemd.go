@@ -172,6 +172,26 @@ func (i *Installed) State(ctx context.Context) string {
 	return strings.TrimSpace(out)
 }
 
+// Said is the last that the program has said for itself in the journal of its service, "" for nothing: systemctl says no
+// more than that it has failed.
+func (i *Installed) Said(ctx context.Context) string {
+	args := []string{"--no-pager", "--quiet", "--boot", "--lines=50", "--output=cat", "--unit", Name(i.Instance)}
+	if i.Manager.User {
+		args[len(args)-2] = "--user-unit"
+	}
+	out, err := exec.CommandContext(ctx, "journalctl", args...).Output()
+	if err != nil {
+		return "" // there is none, or not for this user
+	}
+	last := ""
+	for line := range strings.Lines(string(out)) {
+		if said, ok := strings.CutPrefix(strings.TrimSpace(line), "ramaria: "); ok {
+			last = said
+		}
+	}
+	return last
+}
+
 // Remove stops the service and takes away all that Install wrote.
 func (i *Installed) Remove(ctx context.Context) error {
 	name := Name(i.Instance)

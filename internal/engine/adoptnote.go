@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// adoptionNote is what there is to know to give a service back. It is in the state directory.
+type adoptionNote struct {
+	Service string         `json:"service,omitempty"`
+	DataDir string         `json:"data_dir"`
+	Owner   server.Account `json:"owner"`
+	Mode    os.FileMode    `json:"mode"`
+	Began   time.Time      `json:"began"`
+}
+
+func (e *Engine) adoptionPath(name string) string {
+	return filepath.Join(e.Places.State, "adopted", name+".json")
+}
+
+func (e *Engine) putAdoption(name string, n adoptionNote) error {
+	path := e.adoptionPath(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("remember what was adopted: %w", err)
+	}
+	if err := instance.WriteJSON(path, n); err != nil {
+		return err
+	}
+	return sys.SyncFS(filepath.Dir(path))
+}
+
+// adoptionOf is what an instance stands in for, nil for nothing.
+func (e *Engine) adoptionOf(name string) (*adoptionNote, error) {
+	var n adoptionNote
+	err := instance.ReadJSON(e.adoptionPath(name), &n)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return &n, err
+}
+
+func (e *Engine) forgetAdoption(name string) error {
+	path := e.adoptionPath(name)
+	err := os.Remove(path)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	_ = os.Remove(filepath.Dir(path)) // if it was the last
+	return err
+}
+
+// ofDir notes whose the directory is.
+func (n *adoptionNote) ofDir() error {
+	fi, err := os.Stat(n.DataDir)
+	if err != nil {
+		return err
+	}
+	n.Mode = fi.Mode().Perm()
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		n.Owner = server.Account{UID: int(st.Uid), GID: int(st.Gid)}
+	}
+	return nil
+}
+
+// refuseAdopted refuses to remove an instance that a service depends on.
+func (e *Engine) refuseAdopted(name string) error {
+	n, err := e.adoptionOf(name)
+	if err != nil || n == nil {
+		return err
+	}
+	of := n.Service
+	if of == "" {
+		of = n.DataDir
+	}
+	return RequestError{fmt.Errorf("remove instance %s: it stands in for %s\nhint: ramaria adopt --undo %[1]s gives that back, with the data as it is now", name, of)}
+}
