@@ -95,8 +95,9 @@ func (e *Engine) planRoom(ctx context.Context, p *AdoptPlan) error {
 		return RequestError{err}
 	}
 	o := e.Opener()
-	kind, why := spec.Kind, ""
+	kind := spec.Kind
 	if kind == volume.Auto {
+		var why string
 		if kind, why, err = o.Foresee(ctx); err != nil {
 			return err
 		}
