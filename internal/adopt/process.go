@@ -108,6 +108,21 @@ func (p Process) Unit() string {
 	return ""
 }
 
+// Environment are the variables of the process by which a server works otherwise than without them.
+func (p Process) Environment() (list []string) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "environ"))
+	if err != nil {
+		return nil // not for this user
+	}
+	for kv := range bytes.SplitSeq(text, []byte{0}) {
+		name, value, _ := strings.Cut(string(kv), "=")
+		if value != "" && slices.Contains([]string{"TZ", "LD_PRELOAD", "LD_LIBRARY_PATH", "MALLOC_CONF"}, name) {
+			list = append(list, string(kv))
+		}
+	}
+	return list
+}
+
 // Options are the options that the process was started with: those of its option files, as they are now, and behind
 // them those of its command line.
 func (p Process) Options(ctx context.Context) ([]Option, error) {

@@ -182,7 +182,9 @@ func (a *app) printStatus(l engine.InstanceListing) {
 		}
 		line("marks", "%s", strings.Join(labels, ", "))
 	}
-	if l.Service != "" {
+	if l.StandsInFor != "" {
+		line("service", "%s, in the place of %s", l.Service, l.StandsInFor)
+	} else if l.Service != "" {
 		line("service", "%s", l.Service)
 	}
 	if l.Phase.Alive() {

@@ -210,6 +210,7 @@ func (e *Engine) planLive(ctx context.Context, p *AdoptPlan, process adopt.Proce
 		return err
 	}
 	p.planSettings(e, options)
+	p.noteSurroundings(process)
 	p.planReplication()
 	p.user = freeUser(p.live.Users)
 	if len(p.live.Databases) > 0 {
@@ -317,6 +318,19 @@ func (p *AdoptPlan) planSettings(e *Engine, options []adopt.Option) {
 		if strings.HasPrefix(s.Name, "file_key_management") {
 			p.against("its tables are encrypted with keys that the server of the instance may not read: %s=%s", s.Name, s.Value)
 		}
+	}
+}
+
+// noteSurroundings tells what of the service is not in its options.
+func (p *AdoptPlan) noteSurroundings(process adopt.Process) {
+	if server.Unconfinable() == "" && !p.spec.Unconfined() {
+		p.noteThat("the server of the instance reaches its own files only: LOAD DATA INFILE and INTO OUTFILE elsewhere fail; --confine off lets it")
+	}
+	if len(p.foreign.DropIns) > 0 {
+		p.noteThat("what %s sets of limits is not the instance's: systemctl edit %s", strings.Join(p.foreign.DropIns, " and "), service.Name(p.Instance))
+	}
+	if names := process.Environment(); len(names) > 0 {
+		p.noteThat("its environment has %s, and that of the instance has not", strings.Join(names, ", "))
 	}
 }
 

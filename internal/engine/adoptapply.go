@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -58,6 +59,11 @@ func (e *Engine) Adopt(ctx context.Context, p *AdoptPlan) (out Adopted, err erro
 	if p.foreign != nil && e.UID != 0 {
 		return out, RequestError{fmt.Errorf("adopt %s: only root may stop it\nhint: sudo ramaria adopt ... --apply", p.Service)}
 	}
+	lock, err := e.lockAdoption(p)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	a := &adoption{e: e, plan: p}
 	if err := a.make(ctx); err != nil {
 		return out, a.back(ctx, fmt.Errorf("adopt %s: %w", p.what(), err))
@@ -79,6 +85,25 @@ func (e *Engine) Adopt(ctx context.Context, p *AdoptPlan) (out Adopted, err erro
 		err = p.foreign.Start(ctx)
 	}
 	return out, err
+}
+
+// lockAdoption keeps others from adopting the same, under whichever name, and refuses what they have adopted since the plan
+// was made.
+func (e *Engine) lockAdoption(p *AdoptPlan) (*sys.FileLock, error) {
+	if err := os.MkdirAll(filepath.Dir(e.adoptionPath(p.Instance)), 0o700); err != nil {
+		return nil, fmt.Errorf("adopt %s: %w", p.what(), err)
+	}
+	lock, err := sys.TryLock(filepath.Join(filepath.Dir(e.adoptionPath(p.Instance)), ".lock"), sys.Exclusive)
+	if errors.Is(err, sys.ErrLocked) {
+		err = RequestError{errors.New("another command adopts something at the moment")}
+	}
+	if err == nil && p.foreign != nil && p.foreign.StandsIn() != "" {
+		err = errors.Join(RequestError{fmt.Errorf("instance %s stands in for it already", p.foreign.StandsIn())}, lock.Unlock())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("adopt %s: %w", p.what(), err)
+	}
+	return lock, nil
 }
 
 // what is what is adopted.
@@ -264,7 +289,7 @@ func (a *adoption) back(ctx context.Context, cause error) error {
 	p := a.plan
 	var errs []error
 	if a.inst != nil {
-		_, err := a.e.RemoveService(ctx, p.Instance)
+		_, err := a.e.dropService(ctx, p.Instance)
 		errs = append(errs, err, a.e.forgetAdoption(p.Instance))
 		if _, err := a.e.Registry.Get(p.Instance); err == nil {
 			errs = append(errs, a.e.Down(ctx, DownRequest{Name: p.Instance, Remove: true, Archive: true}))

@@ -70,8 +70,8 @@ func (n *adoptionNote) ofDir() error {
 	return nil
 }
 
-// refuseAdopted refuses to remove an instance that a service depends on.
-func (e *Engine) refuseAdopted(name string) error {
+// refuseAdopted refuses to do something to an instance that a service depends on.
+func (e *Engine) refuseAdopted(what, name string) error {
 	n, err := e.adoptionOf(name)
 	if err != nil || n == nil {
 		return err
@@ -80,5 +80,5 @@ func (e *Engine) refuseAdopted(name string) error {
 	if of == "" {
 		of = n.DataDir
 	}
-	return RequestError{fmt.Errorf("remove instance %s: it stands in for %s\nhint: ramaria adopt --undo %[1]s gives that back, with the data as it is now", name, of)}
+	return RequestError{fmt.Errorf("%s instance %s: it stands in for %s\nhint: ramaria adopt --undo %[2]s gives that back, with the data as it is now", what, name, of)}
 }

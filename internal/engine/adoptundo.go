@@ -117,7 +117,7 @@ func (g *giveBack) run(ctx context.Context, asItWas bool) (before string, err er
 // end ends the instance.
 func (g *giveBack) end(ctx context.Context) error {
 	g.ended = time.Now()
-	if _, err := g.e.RemoveService(ctx, g.name); err != nil {
+	if _, err := g.e.dropService(ctx, g.name); err != nil {
 		return err
 	}
 	return g.e.Down(ctx, DownRequest{Name: g.name})

@@ -34,7 +34,7 @@ func (e *Engine) Down(ctx context.Context, q DownRequest) error {
 	}
 	r, err := e.Registry.Get(q.Name)
 	if err == nil && q.Remove {
-		err = e.refuseAdopted(q.Name)
+		err = e.refuseAdopted("remove", q.Name)
 	}
 	if err == nil && q.Remove {
 		if err = errors.Join(e.remove(ctx, r), e.removeService(ctx, q.Name)); err == nil {

@@ -65,6 +65,8 @@ type InstanceListing struct {
 	Unconfined string `json:"unconfined,omitempty"`
 	// Service is the unit by which systemd starts it, "" for none.
 	Service string `json:"service,omitempty"`
+	// StandsInFor is the service that it was adopted from, "" for none.
+	StandsInFor string `json:"stands_in_for,omitempty"`
 }
 
 // ListInstances returns all instances. It leaves one whose record cannot be read out, with a
@@ -144,6 +146,9 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 	}
 	if u, err := e.serviceOf(r.Name); err == nil && u != nil {
 		l.Service = service.Name(r.Name)
+		if n, err := e.adoptionOf(r.Name); err == nil && n != nil {
+			l.StandsInFor = n.Service
+		}
 	}
 	if state.Phase == instance.Gone {
 		return l, nil

@@ -186,11 +186,19 @@ func (e *Engine) startService(ctx context.Context, u *service.Installed) error {
 	return fmt.Errorf("start instance %s by its service: %s\nhint: %s%s -e has more", u.Instance, cause, journal, service.Name(u.Instance))
 }
 
-// RemoveService takes the service of an instance away, which stops it. It reports whether there was one.
+// RemoveService takes the service of an instance away, which stops it. It reports whether there was one. One that stands in
+// for another is not removed: see Unadopt.
 func (e *Engine) RemoveService(ctx context.Context, name string) (bool, error) {
 	if err := instance.CheckName(name); err != nil {
 		return false, RequestError{err}
 	}
+	if err := e.refuseAdopted("remove the service of", name); err != nil {
+		return false, err
+	}
+	return e.dropService(ctx, name)
+}
+
+func (e *Engine) dropService(ctx context.Context, name string) (bool, error) {
 	u, err := e.serviceOf(name)
 	if err != nil || u == nil {
 		return false, err

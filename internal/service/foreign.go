@@ -23,6 +23,8 @@ type Foreign struct {
 	// PID is its main process, and Group its control group; 0 and "" if it does not run.
 	PID   int
 	Group string
+	// DropIns are the files by which the system's administrator has changed it.
+	DropIns []string
 }
 
 // Foreign looks a service up, by any of its names.
@@ -33,7 +35,7 @@ func (m Manager) Foreign(ctx context.Context, name string) (*Foreign, error) {
 	if !strings.HasSuffix(name, ".service") {
 		name += ".service"
 	}
-	out, err := m.ctl(ctx, "show", "--property=Id,LoadState,ActiveState,MainPID,ControlGroup", "--", name)
+	out, err := m.ctl(ctx, "show", "--property=Id,LoadState,ActiveState,MainPID,ControlGroup,DropInPaths", "--", name)
 	if err != nil {
 		return nil, fmt.Errorf("look at service %s: %w", name, explain(err, out))
 	}
@@ -46,7 +48,7 @@ func (m Manager) Foreign(ctx context.Context, name string) (*Foreign, error) {
 		return nil, fmt.Errorf("look at service %s: %w: its state is %s", name, ErrNoUnit, state)
 	}
 	pid, _ := strconv.Atoi(found["MainPID"])
-	return &Foreign{Manager: m, Name: found["Id"], Active: found["ActiveState"] == "active", PID: pid, Group: found["ControlGroup"]}, nil
+	return &Foreign{Manager: m, Name: found["Id"], Active: found["ActiveState"] == "active", PID: pid, Group: found["ControlGroup"], DropIns: strings.Fields(found["DropInPaths"])}, nil
 }
 
 // Stop stops it, and reports an error if it did not end well: its data may not be whole then.
