@@ -15,14 +15,16 @@ import (
 
 // Live is what a running server says of itself.
 type Live struct {
-	Flavour          server.Flavour
-	Version          string
-	DataDir, Socket  string
-	Port             int
-	Bind             string
-	PageSize         int
-	BinLog, GTIDLog  string // the base of the binary log's files; "" if it has none
-	Galera, Replica  bool
+	Flavour         server.Flavour
+	Version         string
+	DataDir, Socket string
+	Port            int
+	Bind            string
+	PageSize        int
+	BinLog, GTIDLog string // the base of the binary log's files; "" if it has none
+	Galera, Replica bool
+	// XPort is the port of MySQL's X protocol, "" if it is not spoken.
+	XPort            string
 	Replicas         int
 	DirtyBytes       int64
 	Prepared         int
@@ -58,6 +60,9 @@ func (l *Live) place(ctx context.Context, db *sql.DB) error {
 	}
 	var err error
 	if l.Bind, err = variable(ctx, db, "bind_address"); err != nil {
+		return err
+	}
+	if l.XPort, err = variable(ctx, db, "mysqlx_port"); err != nil {
 		return err
 	}
 	l.Flavour = server.MySQL

@@ -109,6 +109,9 @@ var ownReasons = []struct {
 	{[]string{"log_bin", "log_bin_index", "log_basename", "expire_logs_days", "binlog_expire_logs_seconds", "max_binlog_size", "sync_binlog", "relay_log", "relay_log_index", "log_slave_updates", "log_replica_updates", "server_id", "report_host", "binlog_format", "max_binlog_total_size"}, "the instance has a binary log of its own, which its archive is made of"},
 }
 
+// xProtocol is why nothing of MySQL's other protocol is taken over.
+const xProtocol = "instances do not speak the X protocol"
+
 // manyTimes are options that mean each of the values that they are given; those of other options replace one another.
 var manyTimes = map[string]string{"plugin_load_add": ";", "early_plugin_load": ";"}
 
@@ -161,6 +164,8 @@ func (r Rules) refuses(name, value string) string {
 		return "its value has a line break"
 	case strings.HasPrefix(name, "replicate_"), strings.HasPrefix(name, "wsrep_"), strings.HasPrefix(name, "binlog_do"), strings.HasPrefix(name, "binlog_ignore"):
 		return "about replication, of which the instance is no part"
+	case strings.HasPrefix(name, "mysqlx"):
+		return xProtocol
 	case slices.Contains(files, name) && !r.Readable(value):
 		return "the server of the instance may not read that file, which has an account of its own"
 	case slices.Contains(logFiles, name) && filepath.IsAbs(value) && !r.Writable(filepath.Dir(value)):

@@ -329,6 +329,9 @@ func (p *AdoptPlan) noteSurroundings(process adopt.Process) {
 	if len(p.foreign.DropIns) > 0 {
 		p.noteThat("what %s sets of limits is not the instance's: systemctl edit %s", strings.Join(p.foreign.DropIns, " and "), service.Name(p.Instance))
 	}
+	if p.live.XPort != "" {
+		p.noteThat("clients of the X protocol (port %s) are not served: instances speak the classic one", p.live.XPort)
+	}
 	if names := process.Environment(); len(names) > 0 {
 		p.noteThat("its environment has %s, and that of the instance has not", strings.Join(names, ", "))
 	}
