@@ -33,6 +33,28 @@ type Live struct {
 	Outside, Plugins []string
 }
 
+// Disconnect ends all connections of a server that is about to be shut down, and db's. MySQL waits for two seconds at its
+// shutdown if there is any.
+// https://dev.mysql.com/doc/refman/en/server-system-variables.html#sysvar_offline_mode
+func Disconnect(ctx context.Context, db *sql.DB, flavour server.Flavour) error {
+	if flavour == server.MySQL {
+		if _, err := db.ExecContext(ctx, "SET GLOBAL offline_mode = ON"); err != nil {
+			return fmt.Errorf("disconnect clients: %w", err)
+		}
+		var others []string
+		if err := dbconn.Query(ctx, db, "SELECT ID FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND COMMAND NOT IN ('Daemon')", func(c []string) error {
+			others = append(others, c[0])
+			return nil
+		}); err != nil {
+			return fmt.Errorf("disconnect clients: %w", err)
+		}
+		for _, id := range others { // of administrators
+			_, _ = db.ExecContext(ctx, "KILL "+id) // it may be gone
+		}
+	}
+	return db.Close()
+}
+
 // Database is one of the users', with the bytes that its tables and indexes take.
 type Database struct {
 	Name  string

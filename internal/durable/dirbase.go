@@ -40,7 +40,7 @@ func (a *Archive) BeginWithDir(i *instance.Instance, s Stock) error {
 	if err != nil {
 		return failed(err)
 	}
-	if err := sys.SyncFS(s.Dir); err != nil {
+	if err := sys.SyncTree(s.Dir); err != nil {
 		return failed(err)
 	}
 	return a.beginWith(i, archive.Base{

@@ -198,6 +198,9 @@ func (a *adoption) copyBeside(ctx context.Context, files *sys.LiveCopy) error {
 		return err
 	}
 	a.stopped = time.Now()
+	if err := adopt.Disconnect(ctx, db, p.live.Flavour); err != nil {
+		return err
+	}
 	if err := p.foreign.Stop(ctx); err != nil {
 		return err
 	}
@@ -276,7 +279,7 @@ func (a *adoption) start(ctx context.Context) error {
 	// Whoever interrupts this now: it may be at work for its clients already.
 	ctx = context.WithoutCancel(ctx)
 	// From here on the service's own server cannot start, also after a power cut, on data that is not all there is.
-	if err := p.foreign.StandIn(ctx, p.Instance); err != nil {
+	if err := p.foreign.StandIn(p.Instance); err != nil {
 		return err
 	}
 	_, err := e.InstallService(ctx, p.Instance)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
-	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // adoptionNote is what there is to know to give a service back. It is in the state directory.
@@ -31,10 +30,7 @@ func (e *Engine) putAdoption(name string, n adoptionNote) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("remember what was adopted: %w", err)
 	}
-	if err := instance.WriteJSON(path, n); err != nil {
-		return err
-	}
-	return sys.SyncFS(filepath.Dir(path))
+	return instance.WriteDurableJSON(path, n)
 }
 
 // adoptionOf is what an instance stands in for, nil for nothing.

@@ -116,7 +116,9 @@ func (g *giveBack) run(ctx context.Context, asItWas bool) (before string, err er
 
 // end ends the instance.
 func (g *giveBack) end(ctx context.Context) error {
-	g.ended = time.Now()
+	if g.ended.IsZero() {
+		g.ended = time.Now()
+	}
 	if _, err := g.e.dropService(ctx, g.name); err != nil {
 		return err
 	}
@@ -166,10 +168,7 @@ func (g *giveBack) copyOut(ctx context.Context) (fresh string, err error) {
 	}()
 	files := sys.NewLiveCopy(i.DataDir(), fresh, outFilter)
 	files.Differences()
-	if err := g.copyBeside(ctx, i, files); err != nil {
-		return "", err
-	}
-	if err := sys.SyncFS(fresh); err != nil {
+	if err := g.copyBeside(ctx, i, files, fresh); err != nil {
 		return "", err
 	}
 	if err := g.end(ctx); err != nil {
@@ -181,7 +180,7 @@ func (g *giveBack) copyOut(ctx context.Context) (fresh string, err error) {
 	if err := errors.Join(files.LastRound(ctx), files.Done()); err != nil {
 		return "", err
 	}
-	err = errors.Join(server.ChownTree(fresh, g.note.Owner), os.Chmod(fresh, g.note.Mode), sys.SyncFS(fresh)) //nolint:forbidigo // made just now, beside the directory that it replaces
+	err = errors.Join(server.ChownTree(fresh, g.note.Owner), os.Chmod(fresh, g.note.Mode), sys.SyncTree(fresh)) //nolint:forbidigo // made just now, beside the directory that it replaces
 	return fresh, err
 }
 
@@ -205,8 +204,8 @@ func (g *giveBack) checkRoom(i *instance.Instance) error {
 	return err
 }
 
-// copyBeside copies in rounds while the instance works, if it does.
-func (g *giveBack) copyBeside(ctx context.Context, i *instance.Instance, files *sys.LiveCopy) error {
+// copyBeside copies in rounds while the instance works, if it does, and disconnects its clients.
+func (g *giveBack) copyBeside(ctx context.Context, i *instance.Instance, files *sys.LiveCopy, to string) error {
 	state, err := i.State()
 	if err != nil || !state.Phase.Alive() {
 		return err
@@ -220,7 +219,14 @@ func (g *giveBack) copyBeside(ctx context.Context, i *instance.Instance, files *
 	if err != nil {
 		return err
 	}
-	return copyRounds(ctx, db, files, g.e.meters("giving back "+g.what()), size)
+	if err := copyRounds(ctx, db, files, g.e.meters("giving back "+g.what()), size); err != nil {
+		return err
+	}
+	if err := sys.SyncTree(to); err != nil {
+		return err
+	}
+	g.ended = time.Now()
+	return adopt.Disconnect(ctx, db, i.Server.Flavour)
 }
 
 // exchange has the new directory and the old one change places, in one step.
@@ -235,7 +241,7 @@ func (g *giveBack) exchange(fresh string) (before string, err error) {
 	if program, err := exec.LookPath("restorecon"); err == nil { // under SELinux the files have the type of where they were made
 		_ = exec.Command(program, "-R", g.note.DataDir).Run()
 	}
-	return before, sys.SyncFS(g.note.DataDir)
+	return before, sys.SyncDir(filepath.Dir(g.note.DataDir))
 }
 
 // forgetAccounts drops our accounts from the service's data.

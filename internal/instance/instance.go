@@ -347,8 +347,8 @@ const tmpPrefix = ".tmp-"
 // WriteJSON replaces the file at path whole: readers see the old or the new one.
 func WriteJSON(path string, v any) error { return replaceJSON(path, v, false) }
 
-// writeDurableJSON is WriteJSON for a file that must outlive a power failure.
-func writeDurableJSON(path string, v any) error {
+// WriteDurableJSON is WriteJSON for a file that must outlive a power failure.
+func WriteDurableJSON(path string, v any) error {
 	if err := replaceJSON(path, v, true); err != nil {
 		return err
 	}

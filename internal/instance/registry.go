@@ -134,7 +134,7 @@ func (g Registry) Put(r *Record) error {
 	if r.Passing {
 		return WriteJSON(g.path(r.Name), r)
 	}
-	return writeDurableJSON(g.path(r.Name), r)
+	return WriteDurableJSON(g.path(r.Name), r)
 }
 
 // PutSoon is Put that does not wait for the disk, where a server waits: readers see the old or the new record. The caller

@@ -85,8 +85,8 @@ func (f *Foreign) StandsIn() string {
 
 // StandIn has the service of an instance stand in for it: the unit, which keeps its name, its aliases and what is
 // ordered after it, starts and stops that one instead of its own server, which cannot start by mistake then. One file
-// does it, and nothing of the unit itself is touched.
-func (f *Foreign) StandIn(ctx context.Context, instance string) error {
+// does it, and nothing of the unit itself is touched. It is loaded by the Install of that instance, which must follow.
+func (f *Foreign) StandIn(instance string) error {
 	path := f.standInPath()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("stand in for %s: %w", f.Name, err)
@@ -94,7 +94,7 @@ func (f *Foreign) StandIn(ctx context.Context, instance string) error {
 	if err := write(path, standIn(instance)); err != nil {
 		return fmt.Errorf("stand in for %s: %w", f.Name, err)
 	}
-	return f.Manager.run(ctx, "daemon-reload")
+	return nil
 }
 
 // standIn is the text of the drop-in. An empty value takes away all that the unit and other drop-ins have set.

@@ -113,10 +113,7 @@ func (m Manager) Install(ctx context.Context, u Unit) error {
 	if err := write(m.Path(u.Instance), u.Text()); err != nil {
 		return fmt.Errorf("install service: %w", err)
 	}
-	if err := m.run(ctx, "daemon-reload"); err != nil {
-		return err
-	}
-	return m.run(ctx, "enable", "--quiet", Name(u.Instance))
+	return m.run(ctx, "enable", "--quiet", Name(u.Instance)) // which loads all units again
 }
 
 // write puts a file in place as a whole, and on the disk.
