@@ -315,7 +315,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	if err != nil {
 		return client.Status{}, err
 	}
-	u, err := s.volume.Usage()
+	u, err := s.meter.Read(nil)
 	if err != nil {
 		return client.Status{}, err
 	}

@@ -47,6 +47,8 @@ type watch struct {
 	gauge  room.Gauge
 	growth room.Growth
 	room   string
+	// read is what the brake has read in the same look, nil if it took none.
+	read *volume.Reading
 	// roomTold is when room.json was last written, and contentsTold what it then said of the files.
 	roomTold     time.Time
 	contentsTold *client.Contents
@@ -103,6 +105,19 @@ func (w *watch) look(ctx context.Context) time.Duration {
 		w.note("cannot put the server's log aside", putLogAside(w.inst.LogPath(), w.inst.OldLogPath()))
 	}
 	return next
+}
+
+// lookAtBrake has the brake look.
+func (w *watch) lookAtBrake(ctx context.Context, b *brake) {
+	var err error
+	was := w.brake != ""
+	w.brake, err = b.look(ctx)
+	w.read = b.read
+	if was != (w.brake != "") {
+		w.note("cannot watch the volume", w.lookAtRoom(time.Now()))
+	}
+	w.note("cannot make the server read-only", err)
+	w.tell()
 }
 
 // pauseAfter is how long to wait after a look that took so long.
