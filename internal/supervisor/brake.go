@@ -64,10 +64,11 @@ type brake struct {
 	obeys atomic.Bool
 	// pid is the server that on and held are about: a rewind starts another.
 	pid int
-	// pause is for how long the next look can wait, and read what the last one has read.
-	pause time.Duration
-	read  *volume.Reading
-	guard guard
+	// pause is for how long the next look can wait, far when it comes to that at the earliest, and read
+	// what the last look has read.
+	pause, far time.Duration
+	read       *volume.Reading
+	guard      guard
 }
 
 // brakes reports whether a volume needs one: servers on disk are left as they are everywhere.
@@ -103,7 +104,7 @@ func holesRoom(v volume.Volume, u volume.Usage) int64 {
 
 // look takes one look, and acts. Its warning is "" if there is nothing to say.
 func (b *brake) look(ctx context.Context) (warning string, err error) {
-	b.pause, b.read = brakeInterval, nil
+	b.pause, b.far, b.read = brakeInterval, 0, nil
 	r, err := b.meter.Read(func(r volume.Reading) bool { return !b.on && b.asking == nil && !moveSoon(b.volume, r.Worst) })
 	if err != nil {
 		return "", err
@@ -144,8 +145,8 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 		}
 	}
 	if !b.on {
-		far := time.Duration(float64(u.Free-room) / volume.Fastest * float64(time.Second))
-		b.pause = min(max(far, brakeInterval), watchInterval)
+		b.far = time.Duration(float64(u.Free-room) / volume.Fastest * float64(time.Second))
+		b.pause = min(max(b.far, brakeInterval), watchInterval)
 	}
 	if b.on {
 		state := "the server is being made read-only"

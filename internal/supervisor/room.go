@@ -85,6 +85,7 @@ func (w *watch) lookAtRoom(now time.Time) error {
 	if err != nil {
 		return err
 	}
+	w.used = u.Used
 	r, was := roomOf(w.volume, u), w.gauge.Level()
 	level := w.gauge.Set(r)
 	if level != was {
@@ -98,11 +99,14 @@ func (w *watch) lookAtRoom(now time.Time) error {
 	} else if now.Sub(w.roomTold) < roomInterval && w.contents.Load() == w.contentsTold {
 		return nil
 	}
-	logs, err := keptLogs(w.volume.Dir())
-	if err != nil {
-		return err
+	if w.kept.of != u.Used || w.kept.bytes == 0 { // else nothing was written
+		logs, err := keptLogs(w.volume.Dir())
+		if err != nil {
+			return err
+		}
+		w.kept.of, w.kept.bytes = u.Used, logs
 	}
-	w.growth.Add(now, u.Used-logs)
+	w.growth.Add(now, u.Used-w.kept.bytes)
 	return w.tellRoom(now, u, r, level)
 }
 

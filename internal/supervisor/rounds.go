@@ -25,3 +25,8 @@ func (r rounds) pause(now time.Time) time.Duration {
 	}
 	return next.Sub(now)
 }
+
+// rest puts both looks off.
+func (r *rounds) rest(now time.Time) {
+	r.brake, r.watch = now.Add(restInterval), now.Add(max(restInterval, r.watch.Sub(now)))
+}

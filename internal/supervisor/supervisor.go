@@ -312,6 +312,9 @@ func (s *Supervisor) look(ctx context.Context) {
 			}
 			if watch && !s.serverEnded() {
 				r.watch = time.Now().Add(w.look(ctx))
+				if w.rests(b) {
+					r.rest(time.Now())
+				}
 			}
 			w.read = nil
 			timer.Reset(r.pause(time.Now()))

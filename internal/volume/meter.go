@@ -13,11 +13,10 @@ const (
 	// Fastest is what all that write to a volume can write to it together, in bytes a second.
 	Fastest = 2 << 30
 	// walkShare bounds what the walks cost that nothing but exact numbers asks for: one part in so
-	// many of the time. The numbers are exact again after walkMost at the latest.
-	walkShare, walkMost = 2000, 5 * time.Minute
-	// sameTime is for how long a file system that has not changed by a byte or a file counts as one
-	// in which nothing was written.
-	sameTime = time.Second
+	// many of the time, and in RAM, where numbers follow without a walk, ramShare. They are exact again
+	// after walkMost at the latest, and after walkLeast where walks cost next to nothing.
+	walkShare, ramShare = 2000, 10000
+	walkLeast, walkMost = time.Second, 5 * time.Minute
 )
 
 // Meter measures the room of a volume again and again. A volume that is a file system of its own
@@ -86,7 +85,7 @@ func (m *Meter) read(d *directory, now time.Time, enough func(Reading) bool) (Re
 		}
 		used, most := m.last.estimate(fsys, now, traits[d.kind].ram)
 		r := Reading{d.with(rest, used), d.with(rest, most)}
-		if m.last.lasts(fsys, now) && (used == most || enough == nil || enough(r)) {
+		if m.last.lasts(fsys, now, traits[d.kind].ram) && (used == most || enough == nil || enough(r)) {
 			return r, nil
 		}
 	}
@@ -106,11 +105,7 @@ func (m *Meter) read(d *directory, now time.Time, enough func(Reading) bool) (Re
 // estimate is what is used now, and the most that it can be. In RAM the files of the volume are a part
 // of what is in the file system; elsewhere they may take more than their blocks, which clones share.
 func (w walk) estimate(now sys.FS, at time.Time, ram bool) (used, most int64) {
-	age := at.Sub(w.began)
-	if w.same(now) && age < sameTime {
-		return w.used, w.used
-	}
-	used, most = w.used, w.used+int64(Fastest*age.Seconds())
+	used, most = w.used, w.used+int64(Fastest*at.Sub(w.began).Seconds())
 	if ram && now.Size != math.MaxInt64 {
 		all := now.Size - now.Free
 		used = min(max(0, used+all-(w.fs.Size-w.fs.Free)), all)
@@ -120,12 +115,16 @@ func (w walk) estimate(now sys.FS, at time.Time, ram bool) (used, most int64) {
 }
 
 // lasts reports whether a walk need not be taken again for its age.
-func (w walk) lasts(now sys.FS, at time.Time) bool {
-	age := at.Sub(w.began)
-	if w.same(now) {
-		return age < walkMost
+func (w walk) lasts(now sys.FS, at time.Time, ram bool) bool {
+	most := walkMost
+	switch {
+	case w.same(now):
+	case ram:
+		most = min(max(walkLeast, ramShare*w.took), most)
+	default:
+		most = min(max(walkLeast, walkShare*w.took), most)
 	}
-	return age < min(walkShare*w.took, walkMost)
+	return at.Sub(w.began) < most
 }
 
 // same reports whether a file system has the same files as at the walk, as far as it tells.
