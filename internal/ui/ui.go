@@ -45,13 +45,10 @@ type Server struct {
 	hub    *hub
 	http   *http.Server
 	listen net.Listener
-	// serving ends when the server is told to end, and life DrainTime later, with what was asked for.
-	serving context.Context //nolint:containedctx // streams end with it, not with their requests alone
-	life    context.Context //nolint:containedctx // actions outlive the request that asked for them
-	end     context.CancelFunc
-	work    sync.WaitGroup
-	// logs are places for those who follow a log.
-	logs chan struct{}
+	// life ends DrainTime after the server was told to end, with what was asked for.
+	life context.Context //nolint:containedctx // actions outlive the request that asked for them
+	end  context.CancelFunc
+	work sync.WaitGroup
 }
 
 // Start listens. Serve serves, and closes what is open at its end.
@@ -60,7 +57,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve the page: %w\nhint: ramaria ui without --port takes any free one", err)
 	}
-	s := &Server{config: c, listen: l, logs: make(chan struct{}, mostLogs)}
+	s := &Server{config: c, listen: l}
 	s.hub = newHub(&s.config.Engine)
 	s.door = newDoor(l.Addr().(*net.TCPAddr).Port)
 	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: readTime, MaxHeaderBytes: 16 << 10}
@@ -69,7 +66,6 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 
 // Serve serves until ctx ends.
 func (s *Server) Serve(ctx context.Context) error {
-	s.serving = ctx
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	defer s.end()
 	s.config.Link(s.door.link())
