@@ -108,7 +108,7 @@ func TestMeterWorst(t *testing.T) {
 	m := newMetered(t)
 	meter := volume.NewMeter(m.Volume)
 	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // not for secrets
+	random := rand.New(rand.NewPCG(seed, 0))
 	for step := range 200 {
 		path := m.own(strconv.Itoa(random.IntN(4)))
 		if random.IntN(3) == 0 {
