@@ -35,8 +35,9 @@ type Config struct {
 // takes, since an action that is cut off is undone.
 const DrainTime = 10 * time.Second
 
-// readTime is how long the head of a request may take to arrive.
-const readTime = 10 * time.Second
+// readTime is how long the head of a request may take to arrive, and idleTime how long a connection stays open
+// without one: other users of the machine can connect, too, and there are only so many.
+const readTime, idleTime = 10 * time.Second, time.Minute
 
 // Server serves the page.
 type Server struct {
@@ -60,7 +61,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{config: c, listen: l}
 	s.hub = newHub(&s.config.Engine)
 	s.door = newDoor(l.Addr().(*net.TCPAddr).Port)
-	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: readTime, MaxHeaderBytes: 16 << 10}
+	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10}
 	return s, nil
 }
 
