@@ -319,7 +319,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	if err != nil {
 		return client.Status{}, err
 	}
-	size, err := s.size.of(i.DataDir())
+	size, err := s.size.of(i.DataDir(), u.Used)
 	if err != nil {
 		return client.Status{}, err
 	}
