@@ -18,6 +18,9 @@ func (e *Exporter) WriteFile(ctx context.Context, path string) (err error) {
 	dir = filepath.Clean(dir)
 	failed := func(err error) error { return fmt.Errorf("write %s: %w", path, err) }
 	f, err := os.CreateTemp(dir, name+newPattern)
+	if p := (*os.PathError)(nil); errors.As(err, &p) {
+		err = p.Err // without a name that is another each time
+	}
 	if err != nil {
 		return failed(err)
 	}
