@@ -80,9 +80,19 @@ func (a *app) writeTextfile(ctx context.Context, e *exporter.Exporter, o exporte
 	}
 	tick := time.NewTicker(o.every)
 	defer tick.Stop()
-	for {
-		if err := e.WriteFile(ctx, o.textfile); err != nil {
+	said := ""
+	for first := true; ; first = false {
+		err := e.WriteFile(ctx, o.textfile)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && first:
 			return err
+		case err == nil:
+			said = ""
+		case err.Error() != said: // a disk that is full has room again one day
+			said = err.Error()
+			a.say("warning: %v", err)
 		}
 		select {
 		case <-ctx.Done():

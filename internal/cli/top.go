@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -162,6 +163,21 @@ func (a *app) topLive(ctx context.Context, w *view.Watcher, in, out *os.File, ti
 	return err
 }
 
+// firstKey cuts off the first key of what was typed: a letter, or what an arrow sends (ECMA-48, CSI and SS3). A key
+// that repeats comes several times in one reading.
+func firstKey(text string) (key, rest string) {
+	const intro, leastFinal = 2, 0x40
+	if len(text) > intro && text[0] == '\x1b' && (text[1] == '[' || text[1] == 'O') {
+		for n := intro; n < len(text); n++ {
+			if text[n] >= leastFinal {
+				return text[:n+1], text[n+1:]
+			}
+		}
+	}
+	_, n := utf8.DecodeRuneInString(text)
+	return text[:n], text[n:]
+}
+
 // typed returns what is typed, key by key. Its goroutine waits for the terminal, and ends with the program.
 func typed(in io.Reader) <-chan string {
 	keys := make(chan string)
@@ -173,7 +189,11 @@ func typed(in io.Reader) <-chan string {
 			if err != nil {
 				return
 			}
-			keys <- string(b[:n])
+			for text := string(b[:n]); text != ""; {
+				var key string
+				key, text = firstKey(text)
+				keys <- key
+			}
 		}
 	}()
 	return keys

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/view"
@@ -133,6 +135,24 @@ func TestTopKeys(t *testing.T) {
 	for _, k := range []string{"q", "\x03"} {
 		if s.key(k) {
 			t.Errorf("%q does not end", k)
+		}
+	}
+}
+
+// TestFirstKey takes keys apart that come together.
+func TestFirstKey(t *testing.T) {
+	for text, want := range map[string][]string{
+		"q": {"q"}, "jjk": {"j", "j", "k"}, "\x1b[A\x1b[Bs": {"\x1b[A", "\x1b[B", "s"}, "\x1bOAq": {"\x1bOA", "q"}, "\x1b[1;5Cq": {"\x1b[1;5C", "q"},
+		"\x1b": {"\x1b"}, "\x1b[": {"\x1b", "["}, "é\x03": {"é", "\x03"}, "\xffq": {"\xff", "q"},
+	} {
+		var got []string
+		for rest := text; rest != ""; {
+			var key string
+			key, rest = firstKey(rest)
+			got = append(got, key)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%q: %s", text, d)
 		}
 	}
 }

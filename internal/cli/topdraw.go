@@ -109,7 +109,7 @@ func phaseStyle(i view.Instance) string {
 // mostSaid is how many lines of the screen, one in so many, are about the chosen instance.
 const mostSaid = 3
 
-// about is what there is to say of the chosen instance, and of others in trouble.
+// about is what there is to say of the chosen instance, of others in trouble, and of records that cannot be read.
 func (s *topScreen) about(all []view.Instance) []string {
 	if len(all) == 0 {
 		return nil
@@ -129,6 +129,9 @@ func (s *topScreen) about(all []view.Instance) []string {
 		if n != s.selected && (len(other.Warnings) > 0 || other.Trouble != "") {
 			words = append(words, said(other)...)
 		}
+	}
+	for _, n := range s.seen.Notes {
+		words = append(words, line(n))
 	}
 	for _, w := range words[:min(len(words), max(1, s.height/mostSaid-len(lines)))] {
 		lines = append(lines, s.styled(yellow, cut(w, s.width)))

@@ -62,6 +62,9 @@ func (e *Exporter) Write(ctx context.Context, to io.Writer, open bool) error {
 		return err
 	}
 	answers := e.ask(ctx, all)
+	if err := ctx.Err(); err != nil { // who asked has gone, and no instance is down for that
+		return err
+	}
 	p := newPage()
 	p.add(e.own(all, answers, began), "")
 	for i, t := range all {

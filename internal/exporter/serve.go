@@ -26,13 +26,32 @@ func (e *Exporter) Serve(ctx context.Context, l net.Listener) error {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write([]byte("<title>ramaria exporter</title><a href=metrics>metrics</a>\n")) // who goes away wants no answer
 	})
-	s := &http.Server{Handler: mux, ReadTimeout: slowest, WriteTimeout: slowest}
+	s := &http.Server{Handler: addressed(l.Addr(), mux), ReadTimeout: slowest, WriteTimeout: slowest}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer stop()
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
+}
+
+// addressed serves in on loopback to those alone who asked this machine: a browser that was led here under a name of
+// another site would give that site's page what it got. Elsewhere anybody may ask.
+func addressed(to net.Addr, in http.Handler) http.Handler {
+	if a, ok := to.(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
+		return in
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "this is ramaria exporter at "+to.String()+", which answers to that name and to localhost", http.StatusMisdirectedRequest)
+			return
+		}
+		in.ServeHTTP(w, r)
+	})
 }
 
 func (e *Exporter) serve(w http.ResponseWriter, r *http.Request) {

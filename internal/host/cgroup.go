@@ -4,12 +4,13 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -88,7 +89,7 @@ func (h Host) readGroup(kind hierarchy, dir string) (Cgroup, error) {
 	if used >= unlimited { // no such file: nothing is known
 		used = 0
 	}
-	stat, err := os.ReadFile(h.path(path.Join(dir, "memory.stat")))
+	stat, err := sys.ReadFile(h.path(path.Join(dir, "memory.stat")))
 	if err != nil && !missing(err) {
 		return Cgroup{}, err
 	}
@@ -106,7 +107,7 @@ func (h Host) readGroup(kind hierarchy, dir string) (Cgroup, error) {
 // readNumber reads a file with one number; "max", too large a number and no file
 // at all are unlimited.
 func (h Host) readNumber(file string) (int64, error) {
-	b, err := os.ReadFile(h.path(file))
+	b, err := sys.ReadFile(h.path(file))
 	if missing(err) {
 		return unlimited, nil
 	}
@@ -146,6 +147,36 @@ func (m cgroupMount) below(group string) string {
 
 type cgroupMounts struct{ v1, v2 *cgroupMount }
 
+// mountsAge is how long what was found in mountinfo counts as new, unless the process is moved to
+// another group: the file has a line for each mount of the machine, and a supervisor asks for its
+// memory each second.
+const mountsAge = 10 * time.Second
+
+// knownMounts are where the hierarchies of this process were found last, for the groups that it was
+// in then.
+var knownMounts struct {
+	sync.Mutex
+	root, groups string
+	mounts       cgroupMounts
+	until        time.Time
+}
+
+// mountsFor is cgroupMounts for a process in groups, as /proc/self/cgroup has them.
+func (h Host) mountsFor(groups string) (cgroupMounts, error) {
+	k := &knownMounts
+	k.Lock()
+	defer k.Unlock()
+	if k.root == h.Root && k.groups == groups && time.Now().Before(k.until) {
+		return k.mounts, nil
+	}
+	found, err := h.cgroupMounts()
+	if err != nil {
+		return found, err
+	}
+	k.root, k.groups, k.mounts, k.until = h.Root, groups, found, time.Now().Add(mountsAge)
+	return found, nil
+}
+
 // of returns the hierarchy that a line of /proc/self/cgroup is about, and the group in it; no mount if
 // it counts no memory.
 func (m cgroupMounts) of(line string) (hierarchy, *cgroupMount, string) {
@@ -166,7 +197,7 @@ func (m cgroupMounts) of(line string) (hierarchy, *cgroupMount, string) {
 // Format: proc_pid_mountinfo(5).
 func (h Host) cgroupMounts() (cgroupMounts, error) {
 	var found cgroupMounts
-	b, err := os.ReadFile(h.path("/proc/self/mountinfo"))
+	b, err := sys.ReadFile(h.path("/proc/self/mountinfo"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return found, nil
 	}

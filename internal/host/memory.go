@@ -1,12 +1,12 @@
 package host
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Memory is how much there is, in bytes, and what of it this process may use.
@@ -42,24 +42,22 @@ func (h Host) Memory() (Memory, error) {
 
 func (h Host) meminfo() (Memory, error) {
 	path := h.path("/proc/meminfo")
-	b, err := os.ReadFile(path)
+	b, err := sys.ReadFile(path)
 	if err != nil {
 		return Memory{}, err
 	}
-	kb := map[string]int64{}
-	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
-		f := strings.Fields(s.Text())
-		if len(f) < 2 || (f[0] != "MemTotal:" && f[0] != "MemAvailable:") {
-			continue
-		}
-		if kb[f[0]], err = strconv.ParseInt(f[1], 10, 64); err != nil {
-			return Memory{}, fmt.Errorf("parse %s: %s %w", path, f[0], err)
-		}
-	}
-	for _, name := range []string{"MemTotal:", "MemAvailable:"} {
-		if _, ok := kb[name]; !ok {
+	var m Memory
+	for name, to := range map[string]*int64{"MemTotal:": &m.Total, "MemAvailable:": &m.Available} {
+		_, rest, ok := bytes.Cut(b, []byte(name))
+		if !ok {
 			return Memory{}, fmt.Errorf("parse %s: it has no line %s", path, name)
 		}
+		line, _, _ := bytes.Cut(rest, []byte("\n"))
+		kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(string(line), "kB")), 10, 64)
+		if err != nil {
+			return Memory{}, fmt.Errorf("parse %s: %s %w", path, name, err)
+		}
+		*to = kb << 10
 	}
-	return Memory{Total: kb["MemTotal:"] << 10, Available: kb["MemAvailable:"] << 10}, nil
+	return m, nil
 }

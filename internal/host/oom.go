@@ -3,10 +3,11 @@ package host
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // OOM counts what the kernel did for want of memory.
@@ -75,7 +76,7 @@ func (o OOM) Since(before OOM) (killed bool, by FullCgroup) {
 // readLine reads the number of a line of a file, or the one number that the file is for the name "";
 // -1 if it is not there.
 func (h Host) readLine(file, name string) int64 {
-	b, err := os.ReadFile(h.path(file))
+	b, err := sys.ReadFile(h.path(file))
 	if err != nil {
 		return -1
 	}
@@ -98,14 +99,14 @@ func (h Host) readLine(file, name string) int64 {
 // eachCgroup calls each for the control groups that count this process's memory: its own first, then
 // its parents as far as they can be seen.
 func (h Host) eachCgroup(each func(kind hierarchy, dir string, own bool) error) error {
-	b, err := os.ReadFile(h.path("/proc/self/cgroup"))
+	b, err := sys.ReadFile(h.path("/proc/self/cgroup"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	mounts, err := h.cgroupMounts()
+	mounts, err := h.mountsFor(string(b))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ import (
 // many of the time.
 const sizeShare = 200
 
+// sizeAge is for how long the size counts as known while the volume holds as many bytes as it did.
+const sizeAge = 30 * time.Second
+
 // dataSize is what a data directory takes: measured by asking for every file, which may be thousands, and
 // so remembered for a while.
 type dataSize struct {
@@ -21,20 +24,24 @@ type dataSize struct {
 	dir   string
 	bytes int64
 	until time.Time
+	// used is what the volume held when it was measured, at.
+	used int64
+	at   time.Time
 }
 
-// of returns what the files in dir take, in bytes.
-func (d *dataSize) of(dir string) (int64, error) {
+// of returns what the files in dir take, in bytes, in a volume that holds used bytes.
+func (d *dataSize) of(dir string, used int64) (int64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	began := time.Now()
-	if d.dir == dir && began.Before(d.until) {
+	if d.dir == dir && (began.Before(d.until) || d.used == used && began.Sub(d.at) < sizeAge) {
 		return d.bytes, nil
 	}
 	bytes, err := sys.DiskUsage(dir)
 	if err != nil {
 		return 0, err
 	}
+	d.used, d.at = used, began
 	d.dir, d.bytes, d.until = dir, bytes, time.Now().Add(sizeShare*time.Since(began))
 	return bytes, nil
 }

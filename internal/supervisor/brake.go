@@ -24,10 +24,9 @@ import (
 // killed, to be recovered when there is room again. The others live on.
 const (
 	// brakeInterval is the least time between two looks. While there is more room than
-	// could be written by then, at fastest bytes a second by all that write there, the next
-	// look can wait, for watchInterval at most: a look costs a millisecond.
+	// could be written by then, at volume.Fastest by all that write there, the next look can wait, for
+	// watchInterval at most.
 	brakeInterval = 100 * time.Millisecond
-	fastest       = 2 << 30
 	// brakeShare is the part of a volume, one in so many, below which servers are made
 	// read-only; in bytes at least leastBrake, at most mostBrake. They may write again when
 	// there is half as much more.
@@ -65,9 +64,11 @@ type brake struct {
 	obeys atomic.Bool
 	// pid is the server that on and held are about: a rewind starts another.
 	pid int
-	// pause is for how long the next look can wait.
-	pause time.Duration
-	guard guard
+	// pause is for how long the next look can wait, far when it comes to that at the earliest, and read
+	// what the last look has read.
+	pause, far time.Duration
+	read       *volume.Reading
+	guard      guard
 }
 
 // brakes reports whether a volume needs one: servers on disk are left as they are everywhere.
@@ -103,11 +104,13 @@ func holesRoom(v volume.Volume, u volume.Usage) int64 {
 
 // look takes one look, and acts. Its warning is "" if there is nothing to say.
 func (b *brake) look(ctx context.Context) (warning string, err error) {
-	b.pause = brakeInterval
-	u, err := b.volume.Usage()
+	b.pause, b.far, b.read = brakeInterval, 0, nil
+	r, err := b.meter.Read(func(r volume.Reading) bool { return !b.on && b.asking == nil && !moveSoon(b.volume, r.Worst) })
 	if err != nil {
 		return "", err
 	}
+	b.read = &r
+	u := r.Worst // where that is not what is, nothing is done below
 	numbers := fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.BoundBy())
 	if pid := b.proc.PID(); pid != b.pid {
 		b.on, b.held, b.asking, b.pid = false, false, nil, pid
@@ -142,8 +145,8 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 		}
 	}
 	if !b.on {
-		far := time.Duration(float64(u.Free-room) / fastest * float64(time.Second))
-		b.pause = min(max(far, brakeInterval), watchInterval)
+		b.far = time.Duration(float64(u.Free-room) / volume.Fastest * float64(time.Second))
+		b.pause = min(max(b.far, brakeInterval), watchInterval)
 	}
 	if b.on {
 		state := "the server is being made read-only"

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/host"
@@ -48,13 +49,22 @@ func (s *Supervisor) mostPool() int64 {
 
 // nextPool is the size that a pool of the given size is to have: twice as much if it is full and
 // still misses pages, as long as there is more data than it holds and memory for it; and what it
-// began with when the others run short of memory. data measures the data directory.
-func nextPool(b dbconn.BufferPool, reads int64, m host.Memory, data func() (int64, error)) (int64, error) {
+// began with when the others run short of memory. memory and data measure the machine and the data
+// directory.
+func nextPool(b dbconn.BufferPool, reads int64, memory func() (host.Memory, error), data func() (int64, error)) (int64, error) {
+	enough := reads < fewReads || b.Free > b.Total/fullShare
+	if enough && b.Bytes <= dbconn.MinBufferPool {
+		return b.Bytes, nil
+	}
+	m, err := memory()
+	if err != nil {
+		return 0, err
+	}
 	room, _ := m.Room()
 	if b.Bytes > dbconn.MinBufferPool && room < b.Bytes-dbconn.MinBufferPool {
 		return dbconn.MinBufferPool, nil
 	}
-	if reads < fewReads || b.Free > b.Total/fullShare {
+	if enough {
 		return b.Bytes, nil
 	}
 	size, err := data()
@@ -75,6 +85,10 @@ func (w *watch) resizeBufferPool(ctx context.Context) error {
 	if _, set := server.Setting(w.inst.Spec.Set, poolSetting); set {
 		return nil
 	}
+	if w.poolIdle && time.Since(w.poolAsked) < poolInterval {
+		return nil
+	}
+	w.poolAsked = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
 	b, err := dbconn.ReadBufferPool(ctx, w.db)
@@ -85,12 +99,8 @@ func (w *watch) resizeBufferPool(ctx context.Context) error {
 	if w.poolReads == 0 { // the first look: what a start reads says nothing
 		reads = 0
 	}
-	w.poolReads = max(b.Reads, 1)
-	m, err := host.Host{}.Memory()
-	if err != nil {
-		return err
-	}
-	next, err := nextPool(b, reads, m, func() (int64, error) { return sys.DiskUsage(w.inst.DataDir()) })
+	w.poolReads, w.poolIdle = max(b.Reads, 1), reads == 0 && b.Bytes <= dbconn.MinBufferPool
+	next, err := nextPool(b, reads, host.Host{}.Memory, func() (int64, error) { return sys.DiskUsage(w.inst.DataDir()) })
 	if err != nil || next == b.Bytes {
 		return err
 	}

@@ -8,6 +8,11 @@ import (
 	"github.com/ramaria-db/ramaria/internal/host"
 )
 
+// remembers is a machine with so much memory.
+func remembers(m host.Memory) func() (host.Memory, error) {
+	return func() (host.Memory, error) { return m, nil }
+}
+
 func TestNextPool(t *testing.T) {
 	const mb, gb = int64(1 << 20), int64(1 << 30)
 	plenty := host.Memory{Total: 24 * gb, Available: 16 * gb}
@@ -34,12 +39,12 @@ func TestNextPool(t *testing.T) {
 		{"back without misses too", full(2 * gb), 0, host.Memory{Total: 24 * gb, Available: gb}, 10 * gb, 128 * mb},
 		{"never below what it began with", full(128 * mb), 0, host.Memory{Total: gb, Available: 0}, 10 * gb, 128 * mb},
 	} {
-		got, err := nextPool(c.pool, c.reads, c.memory, func() (int64, error) { return c.data, nil })
+		got, err := nextPool(c.pool, c.reads, remembers(c.memory), func() (int64, error) { return c.data, nil })
 		if err != nil || got != c.want {
 			t.Errorf("%s: got %d MB, %v, want %d MB", c.name, got/mb, err, c.want/mb)
 		}
 	}
-	if _, err := nextPool(full(128*mb), 5000, plenty, func() (int64, error) { return 0, errors.New("no data") }); err == nil {
+	if _, err := nextPool(full(128*mb), 5000, remembers(plenty), func() (int64, error) { return 0, errors.New("no data") }); err == nil {
 		t.Error("an error is lost")
 	}
 	if got := mostPool(host.Memory{Total: 100 * mb}); got != dbconn.MinBufferPool {

@@ -12,7 +12,9 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
 	"github.com/ramaria-db/ramaria/internal/reset"
+	"github.com/ramaria-db/ramaria/internal/room"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // noLog says that the server keeps no binary log: there is no pool then, since all that it does
@@ -30,10 +32,7 @@ func (s *Supervisor) openPool() error {
 	i := s.inst
 	p, err := pool.Open(pool.Config{
 		Server: i.Server, DataDir: i.DataDir(), Account: i.Account, File: i.PoolPath(), Gone: s.gone, Endpoint: i.Endpoint, Login: i.Supervisor, ServerID: i.ServerID, Log: s.log,
-		FoldsNames: server.FoldsNames(i.Spec.Set), Limits: pool.DefaultLimits, Room: func() (int64, error) {
-			u, err := s.volume.Usage()
-			return u.Free, err
-		},
+		FoldsNames: server.FoldsNames(i.Spec.Set), Limits: pool.DefaultLimits, Room: s.leastFree,
 	})
 	if err != nil {
 		return err
@@ -43,6 +42,12 @@ func (s *Supervisor) openPool() error {
 	}
 	s.logs.Set(poolConsumer, p.ReadLog)
 	return nil
+}
+
+// leastFree is the room in the volume, in bytes, at the least that it can be: the pool asks each second.
+func (s *Supervisor) leastFree() (int64, error) {
+	r, err := s.meter.Read(func(r volume.Reading) bool { return RoomLevel(s.volume, r.Worst) == room.Ample })
+	return r.Worst.Free, err
 }
 
 // closePool ends what goes on in the server for templates and leases.

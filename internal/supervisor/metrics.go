@@ -11,7 +11,7 @@ import (
 
 // writeMetrics writes what is known of the instance, besides its pool.
 func (s *Supervisor) writeMetrics(to io.Writer) error {
-	u, err := s.volume.Usage()
+	u, err := s.meter.Read(nil)
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (s *Supervisor) writeMetrics(to io.Writer) error {
 	w.Gauge("ramaria_volume_size_bytes", "The limit of the volume, which instances share.", float64(u.Size))
 	w.Gauge("ramaria_volume_used_bytes", "What the files of the volume hold.", float64(u.Used))
 	w.Gauge("ramaria_volume_free_bytes", "What can still be written to the volume.", float64(u.Free))
-	w.Gauge("ramaria_volume_read_only_below_bytes", "The free room below which servers become read-only; 0 for a volume on disk.", float64(roomOf(s.volume, u).Kept))
+	w.Gauge("ramaria_volume_read_only_below_bytes", "The free room below which servers become read-only; 0 for a volume on disk.", float64(roomOf(s.volume, u.Usage).Kept))
 	if r := s.room.Load(); r != nil { // the watch has looked
 		w.Gauge("ramaria_volume_level", "How full the volume is: 0 ample, 1 from 80 %, 2 from 90 %, 3 from 95 %, 4 full.", float64(room.Parse(r.Level)))
 		w.Gauge("ramaria_volume_growth_bytes_per_second", "By how much the use of the volume grows; 0 if it does not.", float64(r.GrowthBytesPerHour)/time.Hour.Seconds())

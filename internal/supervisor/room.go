@@ -81,10 +81,11 @@ func larger(v volume.Volume, u volume.Usage) string {
 // lookAtRoom settles what there is to say about the room in the volume. The words hold numbers
 // that change with every write: they stay until the level is another.
 func (w *watch) lookAtRoom(now time.Time) error {
-	u, err := w.volume.Usage()
+	u, err := w.usage()
 	if err != nil {
 		return err
 	}
+	w.used = u.Used
 	r, was := roomOf(w.volume, u), w.gauge.Level()
 	level := w.gauge.Set(r)
 	if level != was {
@@ -98,12 +99,26 @@ func (w *watch) lookAtRoom(now time.Time) error {
 	} else if now.Sub(w.roomTold) < roomInterval && w.contents.Load() == w.contentsTold {
 		return nil
 	}
-	logs, err := keptLogs(w.volume.Dir())
-	if err != nil {
-		return err
+	if w.kept.of != u.Used || w.kept.bytes == 0 { // else nothing was written
+		logs, err := keptLogs(w.volume.Dir())
+		if err != nil {
+			return err
+		}
+		w.kept.of, w.kept.bytes = u.Used, logs
 	}
-	w.growth.Add(now, u.Used-logs)
+	w.growth.Add(now, u.Used-w.kept.bytes)
 	return w.tellRoom(now, u, r, level)
+}
+
+// usage is the room in the volume, as the brake has just read it if that is good enough: it must not be
+// fuller than is known.
+func (w *watch) usage() (volume.Usage, error) {
+	enough := func(r volume.Reading) bool { return roomOf(w.volume, r.Worst).Level() <= w.gauge.Level() }
+	if r := w.read; r != nil && enough(*r) {
+		return r.Usage, nil
+	}
+	r, err := w.meter.Read(enough)
+	return r.Usage, err
 }
 
 // tellRoom writes room.json.

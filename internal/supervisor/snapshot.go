@@ -315,11 +315,11 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	if err != nil {
 		return client.Status{}, err
 	}
-	u, err := s.volume.Usage()
+	u, err := s.meter.Read(nil)
 	if err != nil {
 		return client.Status{}, err
 	}
-	size, err := s.size.of(i.DataDir())
+	size, err := s.size.of(i.DataDir(), u.Used)
 	if err != nil {
 		return client.Status{}, err
 	}

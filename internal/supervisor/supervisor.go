@@ -39,6 +39,7 @@ type Supervisor struct {
 	inst    *instance.Instance
 	store   *instance.Store
 	volume  volume.Volume
+	meter   *volume.Meter
 	log     *slog.Logger
 	handler http.Handler
 	// options are those that it was started with.
@@ -164,7 +165,7 @@ func Start(ctx context.Context, i *instance.Instance, store *instance.Store, o O
 
 func newSupervisor(i *instance.Instance, store *instance.Store, o Options) *Supervisor {
 	s := &Supervisor{
-		inst: i, store: store, volume: store.Volume, log: o.Log, options: o,
+		inst: i, store: store, volume: store.Volume, meter: volume.NewMeter(store.Volume), log: o.Log, options: o,
 		tasks: make(chan task), over: make(chan struct{}), countNow: make(chan struct{}, 1), endBeside: func() {},
 	}
 	s.handler = api.Handler(s, s.log)
@@ -289,15 +290,12 @@ func (s *Supervisor) last() *Supervisor {
 
 // look does what is to be done while the server runs.
 func (s *Supervisor) look(ctx context.Context) {
-	w := &watch{Supervisor: s}
-	w.resumeGrowth(time.Now())
-	timer := time.NewTimer(watchInterval)
+	w, b := &watch{Supervisor: s}, &brake{Supervisor: s, guard: guard{Supervisor: s}}
+	now := time.Now()
+	w.resumeGrowth(now)
+	r := rounds{brakes: brakes(s.volume), brake: now.Add(brakeInterval), watch: now.Add(watchInterval)}
+	timer := time.NewTimer(r.pause(now))
 	defer timer.Stop()
-	b, braking := &brake{Supervisor: s, guard: guard{Supervisor: s}}, time.NewTimer(brakeInterval)
-	if !brakes(s.volume) {
-		braking.Stop()
-	}
-	defer braking.Stop()
 	for !s.serverEnded() { // first of all: without a server there is nothing to do
 		select {
 		case <-ctx.Done():
@@ -306,17 +304,20 @@ func (s *Supervisor) look(ctx context.Context) {
 			return
 		case t := <-s.tasks:
 			t.run(ctx)
-		case <-timer.C:
-			timer.Reset(w.look(ctx))
-		case <-braking.C:
-			var err error
-			was := w.brake != ""
-			if w.brake, err = b.look(ctx); was != (w.brake != "") {
-				w.note("cannot watch the volume", w.lookAtRoom(time.Now()))
+		case now := <-timer.C:
+			brake, watch := r.due(now)
+			if brake {
+				w.lookAtBrake(ctx, b)
+				r.brake = time.Now().Add(b.pause)
 			}
-			braking.Reset(b.pause)
-			w.note("cannot make the server read-only", err)
-			w.tell()
+			if watch && !s.serverEnded() {
+				r.watch = time.Now().Add(w.look(ctx))
+				if w.rests(b) {
+					r.rest(time.Now())
+				}
+			}
+			w.read = nil
+			timer.Reset(r.pause(time.Now()))
 		}
 	}
 }

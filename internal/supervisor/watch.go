@@ -23,6 +23,10 @@ const (
 	watchShare = 500
 	watchMost  = 5 * time.Second
 	busyShare  = 10
+	// restInterval is the time between two looks while nothing is written, if a volume cannot be full
+	// within restFar times as much.
+	restInterval = 2 * time.Second
+	restFar      = 2
 	// tmpShare is the part of the room for temporary files at which a warning appears.
 	tmpShare = 0.9
 	// fullRoom is the room, in bytes, at which a volume counts as full: the server
@@ -32,6 +36,8 @@ const (
 	keepBinlogs = 2
 	// accountInterval is the least time between two questions after the supervisor's own account.
 	accountInterval = 5 * time.Second
+	// poolInterval is the time between two questions after a buffer pool that nothing is read into.
+	poolInterval = 5 * time.Second
 )
 
 // accountWarning is said when the application has removed the supervisor's account.
@@ -47,6 +53,12 @@ type watch struct {
 	gauge  room.Gauge
 	growth room.Growth
 	room   string
+	// kept is what binary logs took that come and go, when of bytes were used.
+	kept struct{ of, bytes int64 }
+	// read is what the brake has read in the same look, nil if it took none.
+	read *volume.Reading
+	// used is what was used in the last look, and usedBefore in the one before.
+	used, usedBefore int64
 	// roomTold is when room.json was last written, and contentsTold what it then said of the files.
 	roomTold     time.Time
 	contentsTold *client.Contents
@@ -56,6 +68,10 @@ type watch struct {
 	swaps    bool
 	// poolReads is how many pages had been read into the buffer pool at the last look, 0 before.
 	poolReads int64
+	// poolAsked is when the server was last asked for its buffer pool, and poolIdle that it had read
+	// nothing into it, and that it cannot be made smaller.
+	poolAsked time.Time
+	poolIdle  bool
 	// tmp is what there is to say of the room for temporary files, "" for nothing.
 	tmp string
 	// brake is what the brake has to say, "" for nothing.
@@ -103,6 +119,28 @@ func (w *watch) look(ctx context.Context) time.Duration {
 		w.note("cannot put the server's log aside", putLogAside(w.inst.LogPath(), w.inst.OldLogPath()))
 	}
 	return next
+}
+
+// lookAtBrake has the brake look.
+func (w *watch) lookAtBrake(ctx context.Context, b *brake) {
+	var err error
+	was := w.brake != ""
+	w.brake, err = b.look(ctx)
+	w.read = b.read
+	if was != (w.brake != "") {
+		w.note("cannot watch the volume", w.lookAtRoom(time.Now()))
+	}
+	w.note("cannot make the server read-only", err)
+	w.tell()
+}
+
+// rests reports whether looks can be less frequent: nothing was written since the last one, and the
+// volume will not be full soon, however much is written now. A durable instance has promises to keep.
+func (w *watch) rests(b *brake) bool {
+	was := w.usedBefore
+	w.usedBefore = w.used
+	near := brakes(w.volume) && b.far < restFar*restInterval
+	return w.used == was && !near && !w.durable() && w.gauge.Level() == room.Ample
 }
 
 // pauseAfter is how long to wait after a look that took so long.

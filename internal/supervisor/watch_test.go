@@ -73,7 +73,7 @@ func TestRoomIsSaidInSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Unlock()
-	w := &watch{Supervisor: &Supervisor{inst: i, volume: v, lock: lock, log: slog.New(slog.NewTextHandler(&log, nil))}}
+	w := &watch{Supervisor: &Supervisor{inst: i, volume: v, meter: volume.NewMeter(v), lock: lock, log: slog.New(slog.NewTextHandler(&log, nil))}}
 	for _, step := range []struct {
 		used    int64
 		written bool

@@ -1,11 +1,16 @@
 package ui
 
 import (
+	"context"
 	"net/http"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
 )
+
+// listTime is how long an instance may take to list its leases. The page asks again and again, and a request
+// that waits keeps one of the browser's connections from its buttons.
+const listTime = 5 * time.Second
 
 // lease is a lease as the page shows it: without its password.
 type lease struct {
@@ -24,7 +29,9 @@ func (s *Server) leases(w http.ResponseWriter, r *http.Request) {
 	}
 	c := client.New(i.APISocket())
 	defer c.Close()
-	all, err := c.Databases(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), listTime)
+	defer cancel()
+	all, err := c.Databases(ctx)
 	if err != nil {
 		answerError(w, http.StatusConflict, err)
 		return

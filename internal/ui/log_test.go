@@ -28,7 +28,7 @@ func TestTail(t *testing.T) {
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", step, err)
-		case got == nil && want != "", got != nil && (got.Text != want || got.Begins != begins):
+		case got.Text != want || got.Begins != begins:
 			t.Errorf("%s: got %+v, want %q, begins: %t", step, got, want, begins)
 		}
 	}
@@ -47,7 +47,7 @@ func TestTail(t *testing.T) {
 	write(os.O_APPEND, "another run\n")
 	expect("another file", "another run\n", true)
 	write(os.O_APPEND, strings.Repeat("y", 2*logTail))
-	if got, err := log.more(); err != nil || got == nil || len(got.Text) != logTail {
-		t.Errorf("a long piece: %v", err)
+	if got, err := log.more(); err != nil || len(got.Text) != logTail || got.At != log.at || got.File != log.file {
+		t.Errorf("a long piece: %d bytes, %v", len(got.Text), err)
 	}
 }

@@ -35,8 +35,9 @@ type Config struct {
 // takes, since an action that is cut off is undone.
 const DrainTime = 10 * time.Second
 
-// readTime is how long the head of a request may take to arrive.
-const readTime = 10 * time.Second
+// readTime is how long the head of a request may take to arrive, and idleTime how long a connection stays open
+// without one: other users of the machine can connect, too, and there are only so many.
+const readTime, idleTime = 10 * time.Second, time.Minute
 
 // Server serves the page.
 type Server struct {
@@ -45,13 +46,10 @@ type Server struct {
 	hub    *hub
 	http   *http.Server
 	listen net.Listener
-	// serving ends when the server is told to end, and life DrainTime later, with what was asked for.
-	serving context.Context //nolint:containedctx // streams end with it, not with their requests alone
-	life    context.Context //nolint:containedctx // actions outlive the request that asked for them
-	end     context.CancelFunc
-	work    sync.WaitGroup
-	// logs are places for those who follow a log.
-	logs chan struct{}
+	// life ends DrainTime after the server was told to end, with what was asked for.
+	life context.Context //nolint:containedctx // actions outlive the request that asked for them
+	end  context.CancelFunc
+	work sync.WaitGroup
 }
 
 // Start listens. Serve serves, and closes what is open at its end.
@@ -60,16 +58,15 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve the page: %w\nhint: ramaria ui without --port takes any free one", err)
 	}
-	s := &Server{config: c, listen: l, logs: make(chan struct{}, mostLogs)}
+	s := &Server{config: c, listen: l}
 	s.hub = newHub(&s.config.Engine)
 	s.door = newDoor(l.Addr().(*net.TCPAddr).Port)
-	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: readTime, MaxHeaderBytes: 16 << 10}
+	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10}
 	return s, nil
 }
 
 // Serve serves until ctx ends.
 func (s *Server) Serve(ctx context.Context) error {
-	s.serving = ctx
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	defer s.end()
 	s.config.Link(s.door.link())

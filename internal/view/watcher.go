@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,7 +18,7 @@ const (
 	answerTime = 700 * time.Millisecond
 	// mostAsked is how many are asked at once: those that do not answer hold up no others until so many
 	// do not.
-	mostAsked = 8
+	mostAsked = 64
 	// restInterval is the time between two readings of all that the files of an instance say that does
 	// not run; whether it runs is looked at each time.
 	restInterval = 10 * time.Second
@@ -135,10 +136,14 @@ func (w *Watcher) follow(records []*instance.Record) {
 // reads its files otherwise.
 func (w *Watcher) lookAt(ctx context.Context, k *known) Instance {
 	if k.answers {
-		if err := k.ask(ctx); err == nil {
+		err := k.ask(ctx)
+		if err == nil {
 			return k.last
 		}
 		k.answers = false
+		if errors.Is(err, context.DeadlineExceeded) { // it is there, and not asked twice in a look
+			return k.trouble(unanswered(err))
+		}
 	}
 	state, err := k.record.State()
 	if err != nil {
@@ -150,7 +155,7 @@ func (w *Watcher) lookAt(ctx context.Context, k *known) Instance {
 			return k.last
 		} else if state.Phase == instance.Running {
 			k.last.Phase, k.last.Since = state.Phase, state.Since
-			return k.trouble("it does not answer: " + err.Error())
+			return k.trouble(unanswered(err))
 		}
 	}
 	k.queries, k.granted, k.resets = counter{}, counter{}, counter{}
@@ -159,6 +164,8 @@ func (w *Watcher) lookAt(ctx context.Context, k *known) Instance {
 	}
 	return k.last
 }
+
+func unanswered(err error) string { return "it does not answer: " + err.Error() }
 
 // trouble is what was known before, and why there is no more.
 func (k *known) trouble(text string) Instance {

@@ -161,12 +161,16 @@ func (d *directory) walk() (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	u := Usage{Size: fsys.Size, Used: used, Free: fsys.Avail, Bound: ByFilesystem}
+	return d.usage(used, fsys)
+}
+
+// usage is the room of a volume whose files take used bytes of a file system.
+func (d *directory) usage(used int64, fsys sys.FS) (Usage, error) {
+	u := Usage{Size: fsys.Size, Free: fsys.Avail, Bound: ByFilesystem}
 	if fsys.FreeInodes == 0 {
 		u.Free, u.Bound = 0, ByInodes
 	}
 	if traits[d.kind].ram {
-		u.Memory = used
 		total, err := d.boundByMemory(&u)
 		if err != nil {
 			return Usage{}, err
@@ -176,10 +180,19 @@ func (d *directory) walk() (Usage, error) {
 	if d.size > 0 {
 		u.Size = d.size
 	}
+	return d.with(u, used), nil
+}
+
+// with is a usage, of which all else is known, with what the files take.
+func (d *directory) with(u Usage, used int64) Usage {
+	u.Used = used
+	if traits[d.kind].ram {
+		u.Memory = used
+	}
 	if left := max(0, u.Size-used); left < u.Free {
 		u.Free, u.Bound = left, ByLimit
 	}
-	return u, nil
+	return u
 }
 
 // boundByMemory lowers what is free to what the machine and its control groups

@@ -4,7 +4,7 @@ import { Plot } from "./plots.js";
 import { ACTIONS, open } from "./actions.js";
 import { serverWords } from "./row.js";
 
-const LEASES_EVERY = 3000, LOG_KEPT = 60000;
+const LEASES_EVERY = 3000, LOG_EVERY = 1000, LOG_KEPT = 60000, EMPTY = "(empty)";
 
 export class Details {
   constructor(where, row) {
@@ -27,7 +27,7 @@ export class Details {
     where.replaceChildren(buttons, this.why, this.makePlots(),
       el("div", { class: "boxes" }, box(["Facts", el("span", { class: "tabs" }, this.dsn)], this.facts), this.durableBox, box("Marks", this.marks), box("Leases", this.leases), this.makeLog()));
     this.askLeases();
-    this.timer = setInterval(() => this.askLeases(), LEASES_EVERY);
+    this.timers = [setInterval(() => this.askLeases(), LEASES_EVERY), setInterval(() => this.askLog(), LOG_EVERY)];
     this.follow("server");
   }
 
@@ -67,16 +67,26 @@ export class Details {
   }
 
   follow(which) {
-    this.stream?.close();
+    this.read = { which, file: "", at: 0, busy: false };
     for (const t of this.tabs) t.setAttribute("aria-selected", t.dataset.log === which);
     this.log.textContent = "";
-    this.stream = new EventSource(`log?instance=${encodeURIComponent(this.row.name)}&which=${which}`);
-    this.stream.addEventListener("log", e => {
-      const { text, begins } = JSON.parse(e.data), log = this.log;
-      const low = log.scrollHeight - log.scrollTop - log.clientHeight < 30;
-      log.textContent = (begins ? "" : log.textContent + (text ?? "")).slice(-LOG_KEPT) || text || "(empty)";
+    this.askLog();
+  }
+
+  async askLog() {
+    const read = this.read, log = this.log;
+    if (read.busy) return;
+    read.busy = true;
+    try {
+      const { text, begins, file, at } = await ask(`log?instance=${encodeURIComponent(this.row.name)}&which=${read.which}&file=${read.file}&at=${read.at}`);
+      if (read !== this.read) return; // another is followed by now
+      Object.assign(read, { file, at });
+      if (!text && !begins && log.textContent) return;
+      const low = log.scrollHeight - log.scrollTop - log.clientHeight < 30, empty = begins || log.textContent === EMPTY;
+      log.textContent = ((empty ? "" : log.textContent) + text).slice(-LOG_KEPT) || EMPTY;
       if (low) log.scrollTop = log.scrollHeight;
-    });
+    } catch (e) { if (read === this.read && !log.textContent) log.textContent = e.message; }
+    finally { read.busy = false; }
   }
 
   async copyDSN() {
@@ -85,7 +95,9 @@ export class Details {
 
   async askLeases() {
     if (!this.row.seen?.leases) { this.showLeases([]); return; }
-    try { this.showLeases(await ask("leases?instance=" + encodeURIComponent(this.row.name))); } catch { /* the row says what is wrong */ }
+    if (this.asking) return;
+    this.asking = true;
+    try { this.showLeases(await ask("leases?instance=" + encodeURIComponent(this.row.name))); } catch { /* the row says what is wrong */ } finally { this.asking = false; }
   }
 
   showLeases(all) {
@@ -126,8 +138,7 @@ export class Details {
 
   // end asks for nothing more.
   end() {
-    clearInterval(this.timer);
-    this.stream?.close();
+    for (const t of this.timers) clearInterval(t);
   }
 
   close() {
