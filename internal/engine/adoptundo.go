@@ -70,6 +70,14 @@ func (e *Engine) Unadopt(ctx context.Context, q UnadoptRequest) (out Unadopted, 
 	if g.record, err = e.Registry.Get(g.name); errors.Is(err, instance.ErrNotFound) && given {
 		return out, e.forgetAdoption(g.name)
 	}
+	if errors.Is(err, instance.ErrNotFound) && q.AsItWas { // what stands in is gone, and need not be ended
+		out.Archive = e.defaultArchive(g.name)
+		_, err := e.dropService(ctx, g.name)
+		return out, errors.Join(err, g.start(ctx), e.forgetAdoption(g.name))
+	}
+	if errors.Is(err, instance.ErrNotFound) {
+		err = fmt.Errorf("give %s back: its instance is gone\nhint: ramaria adopt --undo %s --as-it-was gives it the old data; ramaria restore has what was archived since", g.what(), g.name)
+	}
 	if err != nil {
 		return out, err
 	}
@@ -130,7 +138,8 @@ func (g *giveBack) start(ctx context.Context) error {
 	if g.foreign == nil {
 		return nil
 	}
-	if err := errors.Join(g.foreign.EndStandIn(ctx), g.foreign.Start(ctx)); err != nil {
+	// It may count as active, which its own server is not.
+	if err := errors.Join(g.foreign.Halt(ctx), g.foreign.EndStandIn(ctx), g.foreign.Start(ctx)); err != nil {
 		return fmt.Errorf("%w\nhint: journalctl -u %s; the instance is stopped, with its data", err, g.foreign.Name)
 	}
 	return nil

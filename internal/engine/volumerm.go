@@ -50,6 +50,14 @@ func (e *Engine) removeVolume(ctx context.Context, v volume.Volume, force bool) 
 			return VolumeRemoved{}, err
 		}
 	}
+	for _, r := range records {
+		if !force {
+			break
+		}
+		if err := e.refuseAdopted("remove the volume of", r.Name); err != nil {
+			return VolumeRemoved{}, err
+		}
+	}
 	held := volume.Usage{}
 	if u, err := v.Usage(); err == nil { // one that has failed does not tell
 		held = u
@@ -178,5 +186,5 @@ func (e *Engine) forget(ctx context.Context, v volume.Volume, r *instance.Record
 		return errors.Join(err, lock.Unlock())
 	}
 	e.note("removed instance %s", r.Name)
-	return errors.Join(e.leaveArchive(ctx, r, false), lock.UnlockRemove())
+	return errors.Join(e.removeService(ctx, r.Name), e.leaveArchive(ctx, r, false), lock.UnlockRemove())
 }

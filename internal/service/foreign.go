@@ -51,9 +51,12 @@ func (m Manager) Foreign(ctx context.Context, name string) (*Foreign, error) {
 	return &Foreign{Manager: m, Name: found["Id"], Active: found["ActiveState"] == "active", PID: pid, Group: found["ControlGroup"], DropIns: strings.Fields(found["DropInPaths"])}, nil
 }
 
+// Halt stops it, whatever it is at.
+func (f *Foreign) Halt(ctx context.Context) error { return f.Manager.run(ctx, "stop", f.Name) }
+
 // Stop stops it, and reports an error if it did not end well: its data may not be whole then.
 func (f *Foreign) Stop(ctx context.Context) error {
-	if err := f.Manager.run(ctx, "stop", f.Name); err != nil {
+	if err := f.Halt(ctx); err != nil {
 		return err
 	}
 	out, err := f.Manager.ctl(ctx, "show", "--property=Result", "--value", f.Name)
