@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 const (
@@ -129,7 +130,7 @@ func ofPolicy(ctx context.Context, program string, args ...string) error {
 // label gives what lies in directories the labels of the policy.
 func (s seLinuxModule) label(ctx context.Context, dirs []string) error {
 	for _, dir := range dirs {
-		paths, err := filepath.Glob(filepath.Join(s.host.Root, dir))
+		paths, err := sys.Glob(filepath.Join(s.host.Root, filepath.Dir(dir)), filepath.Base(dir))
 		if err != nil {
 			return fmt.Errorf("label %s: %w", dir, err)
 		}
@@ -168,8 +169,8 @@ func (s seLinuxModule) module(dirs []string) string {
 	b.WriteString("\n; Sockets lie beside the data, and each instance has a port of its own.\n")
 	b.WriteString("(allow mysqld_t mysqld_db_t (sock_file (create getattr setattr write unlink)))\n")
 	b.WriteString("(allow mysqld_t unreserved_port_t (tcp_socket (name_bind)))\n")
-	b.WriteString("\n; mkfs.xfs makes a volume in a file that a service has opened for it.\n")
-	optional("(allow fsadm_t initrc_runtime_t (file (getattr ioctl lock read write)))")
+	b.WriteString("\n; mkfs.xfs makes a volume in a file of a service, which it opens by its descriptor.\n")
+	optional("(allow fsadm_t initrc_runtime_t (file (getattr ioctl lock open read write)))")
 	return b.String()
 }
 
