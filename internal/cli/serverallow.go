@@ -11,10 +11,11 @@ import (
 func newServerAllow(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "allow",
-		Short: "Let the distribution's own servers reach instances, where AppArmor keeps them out",
-		Long: `Let the distribution's own servers reach instances, where an AppArmor profile keeps them out: adds
-rules to the file in /etc/apparmor.d/local/ that the profile includes, and loads it. Without that,
-ramaria uses a copy of the server that no profile confines. Either way Landlock keeps each server to
+		Short: "Let the distribution's own servers reach instances, where AppArmor or SELinux keeps them out",
+		Long: `Let the distribution's own servers reach instances, where a security profile keeps them out: adds
+rules to the file in /etc/apparmor.d/local/ that an AppArmor profile includes, or a module to the
+policy of SELinux, and loads them. Without that, ramaria uses a copy of the server that no profile
+confines. Either way Landlock keeps each server to
 its own files. Root only; ramaria server disallow takes the rules away.`,
 		Args: maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,9 +39,9 @@ func runServerAllow(ctx context.Context, a *app, do func(context.Context) ([]eng
 	list, err := do(ctx)
 	for _, s := range list {
 		if s.Changed {
-			a.say("%s %s (AppArmor profile %s, %s)", s.Daemon, done, s.Profile, s.File)
+			a.say("%s %s (%s, %s)", s.Daemon, done, s.Profile, s.File)
 		} else {
-			a.say("%s %s (AppArmor profile %s)", s.Daemon, nothing, s.Profile)
+			a.say("%s %s (%s)", s.Daemon, nothing, s.Profile)
 		}
 	}
 	if err == nil && len(list) == 0 {

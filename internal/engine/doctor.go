@@ -64,7 +64,7 @@ func (e *Engine) doctorServer(ctx context.Context) []Finding {
 	}
 	var out []Finding
 	for _, p := range f.PassedOver {
-		out = append(out, Finding{"server", "note", fmt.Sprintf("%s is passed over: %s", p.Path, p.Reason), "a fetched copy is used instead (ramaria server fetch); as root, ramaria server allow lets it in where AppArmor keeps it out"})
+		out = append(out, Finding{"server", "note", fmt.Sprintf("%s is passed over: %s", p.Path, p.Reason), "a fetched copy is used instead (ramaria server fetch); as root, ramaria server allow lets it in"})
 	}
 	first := Firsts(list)
 	for i, l := range list {
@@ -160,8 +160,12 @@ func (e *Engine) doctorDenials(ctx context.Context) []Finding {
 	if len(denials) == 0 {
 		return nil
 	}
+	last := denials[len(denials)-1]
 	hint := "ramaria server allow, for servers that ramaria runs; others have rules of their own in /etc/apparmor.d/local"
-	return []Finding{{"denials", "note", fmt.Sprintf("a security profile has kept servers from %d things since the last boot, at last: %s", len(denials), denials[len(denials)-1]), hint}}
+	if !strings.Contains(last, "apparmor=") {
+		hint = "ramaria server allow, for servers that services of ramaria run; for others audit2why -a says what was missing"
+	}
+	return []Finding{{"denials", "note", fmt.Sprintf("a security profile has kept servers from %d things, at last: %s", len(denials), last), hint}}
 }
 
 func (e *Engine) doctorInstances(context.Context) []Finding {

@@ -12,6 +12,7 @@ import (
 
 // ServerAllowed is a server of the system whose security profile was changed.
 type ServerAllowed struct {
+	// Daemon is the program, Profile what confines it, in words, and File has the rules that were added.
 	Daemon, Profile, File string
 	Changed               bool
 }
@@ -20,12 +21,12 @@ type ServerAllowed struct {
 // ramaria uses those servers. DisallowServers undoes it.
 func (e *Engine) AllowServers(ctx context.Context) ([]ServerAllowed, error) {
 	dirs := []string{"/run/ramaria", "/dev/shm/ramaria-*", "/tmp/ramaria-*", filepath.Dir(e.Places.Disk)}
-	return e.teach(func(s software.AllowSubject) (bool, error) { return s.Allow(ctx, e.Host, dirs) })
+	return e.teach(func(s software.AllowSubject) (bool, error) { return s.Allow(ctx, dirs) })
 }
 
 // DisallowServers takes away what AllowServers wrote, for all homes.
 func (e *Engine) DisallowServers(ctx context.Context) ([]ServerAllowed, error) {
-	return e.teach(func(s software.AllowSubject) (bool, error) { return s.Disallow(ctx, e.Host) })
+	return e.teach(func(s software.AllowSubject) (bool, error) { return s.Disallow(ctx) })
 }
 
 func (e *Engine) teach(change func(software.AllowSubject) (bool, error)) (out []ServerAllowed, err error) {
@@ -38,7 +39,8 @@ func (e *Engine) teach(change func(software.AllowSubject) (bool, error)) (out []
 		if err != nil {
 			return out, err
 		}
-		out = append(out, ServerAllowed{Daemon: s.Daemon, Profile: s.Profile.Name, File: s.Profile.Local, Changed: changed})
+		daemon, profile, file := s.Describe()
+		out = append(out, ServerAllowed{Daemon: daemon, Profile: profile, File: file, Changed: changed})
 	}
 	if len(out) == 0 && len(others) > 0 {
 		return nil, fmt.Errorf("%w: %s\nhint: ramaria server fetch fetches a copy that is not confined", software.ErrCannotAllow, strings.Join(others, "; "))

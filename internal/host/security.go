@@ -5,11 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
-
-// maxLabel is the room for a SELinux label; real ones have 40 to 60 bytes.
-const maxLabel = 1024
 
 // profileHint is how many letters of a program's name a file of profiles must have
 // to be parsed.
@@ -124,28 +120,15 @@ func (h Host) writtenProfiles(binary string) []profileText {
 	return found
 }
 
-// SELinuxEnforcing reports whether the kernel enforces a SELinux policy.
-func (h Host) SELinuxEnforcing() bool { return h.line("/sys/fs/selinux/enforce") == "1" }
-
-// SELinuxType returns the type of the label of the file at path ("mysqld_exec_t"),
-// or "" if it has none.
-func (h Host) SELinuxType(path string) string {
-	label := make([]byte, maxLabel)
-	n, err := syscall.Getxattr(h.path(path), "security.selinux", label)
-	if err != nil {
-		return ""
-	}
-	parts := strings.Split(strings.TrimRight(string(label[:n]), "\x00"), ":")
-	if len(parts) < 3 {
-		return ""
-	}
-	return parts[2]
+// text returns what a small file has, or "".
+func (h Host) text(path string) string {
+	b, _ := os.ReadFile(h.path(path))
+	return string(b)
 }
 
 // line returns the first line of a small file, or "".
 func (h Host) line(path string) string {
-	b, _ := os.ReadFile(h.path(path))
-	first, _, _ := strings.Cut(strings.TrimRight(string(b), "\x00"), "\n")
+	first, _, _ := strings.Cut(strings.TrimRight(h.text(path), "\x00"), "\n")
 	return strings.TrimSpace(first)
 }
 

@@ -52,6 +52,7 @@ func (c *Scratch) attach(account Account, dirs []string) error {
 	if err != nil {
 		return err
 	}
+	sys.TakeLabel(m.Path(), c.Dir)
 	for _, name := range dirs {
 		if err == nil {
 			err = MakeDirs(account, filepath.Join(m.Path(), name))

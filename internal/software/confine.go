@@ -7,10 +7,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/host"
 )
 
-// daemonType is the SELinux type of packaged database servers: programs of this
-// type may use /var/lib/mysql, not a directory in shared memory or a home.
-const daemonType = "mysqld_exec_t"
-
 // Confinement tells which security profile bears on the daemon at binary, in words
 // for people, and whether it keeps the daemon out of our volumes. Both are empty
 // for a daemon that nothing is said about. A packaged profile that is enforced
@@ -26,7 +22,7 @@ func Confinement(h host.Host, binary string) (profile string, confined bool) {
 		}
 	}
 	for _, p := range h.AppArmorFor(real) {
-		if p.Enforced && allowed(h, p) {
+		if p.Enforced && appArmorAllows(h, p) {
 			profile = "AppArmor profile " + p.Name + " (with ramaria's places)"
 			continue
 		}
@@ -35,8 +31,11 @@ func Confinement(h host.Host, binary string) (profile string, confined bool) {
 		}
 		profile = "AppArmor profile " + p.Name + " (not enforced)"
 	}
-	if h.SELinuxEnforcing() && h.SELinuxType(real) == daemonType {
-		return "SELinux type " + daemonType, true
+	if seLinuxConfines(h, real) {
+		if !seLinuxAllows(h) {
+			return "SELinux type " + daemonType, true
+		}
+		profile = "SELinux type " + daemonType + " (with ramaria's places)"
 	}
 	return profile, false
 }

@@ -201,8 +201,13 @@ func (m *Mount) newFilesystem(ctx context.Context, size int64, memory host.Memor
 	return m.newZram(ctx, size, memory.Total)
 }
 
-// provision puts into the new file system what every volume has, and makes its place.
+// provision makes the place of the new file system, and puts into it what every volume has.
 func (m *Mount) provision(ctx context.Context, fsys *sys.Mount, size int64) error {
+	if err := m.makePlace(ctx); err != nil {
+		return err
+	}
+	// A new file system has no label that a policy knows. It gets that of the directory that it will cover.
+	sys.TakeLabel(fsys.Path(), m.dir)
 	empty, err := sys.Statfs(fsys.Path())
 	if err != nil {
 		return err
@@ -224,7 +229,7 @@ func (m *Mount) provision(ctx context.Context, fsys *sys.Mount, size int64) erro
 			return err
 		}
 	}
-	return m.makePlace(ctx)
+	return nil
 }
 
 // makePlace makes the directory to mount at, which must be empty: what lies in it would

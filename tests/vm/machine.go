@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,16 +64,18 @@ rm -rf "$3/root" "$3/root.tar"
 // machine is one with a disk of its own.
 type machine struct {
 	dir     string
+	cpus    string
 	verbose bool
 }
 
-// machine returns a machine as it was installed, with the program in it. What was installed is kept for the next time.
-func (l *lab) machine(ctx context.Context, suite, more string) (*machine, error) {
+// machine returns a machine of a suite as it was installed, with the program in it. What was installed is kept for the next time.
+func (l *lab) machine(ctx context.Context, suite string, s setup) (*machine, error) {
 	include := packages
-	if more != "" {
-		include += "," + more
+	if s.packages != "" {
+		include += "," + s.packages
 	}
-	m := &machine{dir: filepath.Join(l.work, strings.NewReplacer(",", "+").Replace(strings.Trim(suite+"-"+more, "-"))), verbose: l.verbose}
+	dir := strings.Trim(suite+"-"+strings.ReplaceAll(s.packages, ",", "+"), "-")
+	m := &machine{dir: filepath.Join(l.work, dir), cpus: cmp.Or(s.cpus, "2"), verbose: l.verbose}
 	if _, err := os.Stat(m.path("base.ext4")); err != nil {
 		if err := m.install(ctx, suite, include); err != nil {
 			return nil, err
@@ -120,7 +123,7 @@ func (m *machine) boot(ctx context.Context, script, arguments string) (checks in
 	}
 	ctx, cancel := context.WithTimeout(ctx, bootPatience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "3G",
+	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", m.cpus, "-m", "3G",
 		"-nodefaults", "-nographic", "-serial", "stdio", "-monitor", "none", "-no-reboot", "-kernel", m.path("vmlinuz"), "-initrd", m.path("initrd"),
 		"-append", "root=/dev/vda rw console=ttyS0 quiet no_timer_check systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service "+arguments,
 		"-drive", "file="+m.path("root.ext4")+",if=virtio,format=raw,cache=writeback", "-drive", "file="+m.path("script")+",if=virtio,format=raw,readonly=on",

@@ -3,7 +3,7 @@
 //
 //	go run ./tests/vm -ramaria bin/ramaria -work DIR [SCENARIO...]
 //
-// A scenario is a file in scenarios/: which Debian with which packages, and the scripts of its boots. A script that says
+// A scenario is a file in scenarios/: which suites of Debian with which packages, and the scripts of its boots. A script that says
 // "POWER CUT" has its machine killed there; the others power off. It needs qemu-system-x86_64, mmdebstrap and mke2fs, and root.
 package main
 
@@ -60,15 +60,19 @@ func (l *lab) run(ctx context.Context, names []string) error {
 		if err != nil {
 			return err
 		}
-		began := time.Now()
-		n, err := l.scenario(ctx, txtar.Parse(text))
-		total += n
-		if err != nil {
-			failed = append(failed, name)
-			fmt.Printf("FAIL %s: %s\n", name, err)
-			continue
+		a := txtar.Parse(text)
+		s := setupOf(string(a.Comment))
+		for _, suite := range s.suites {
+			began := time.Now()
+			n, err := l.scenario(ctx, suite, s, a.Files)
+			total += n
+			if err != nil {
+				failed = append(failed, name)
+				fmt.Printf("FAIL %s on %s: %s\n", name, suite, err)
+				continue
+			}
+			fmt.Printf("PASS %s on %s: %d checks, %s\n", name, suite, n, time.Since(began).Round(time.Second))
 		}
-		fmt.Printf("PASS %s: %d checks, %s\n", name, n, time.Since(began).Round(time.Second))
 	}
 	switch {
 	case total == 0 && len(failed) == 0:
@@ -79,27 +83,42 @@ func (l *lab) run(ctx context.Context, names []string) error {
 	return nil
 }
 
-// scenario builds the machine of a scenario and boots it for each of its scripts. It returns how many checks were made.
-func (l *lab) scenario(ctx context.Context, a *txtar.Archive) (checks int, err error) {
-	suite, packages := "", ""
-	for line := range strings.Lines(string(a.Comment)) {
+// setup is what the lines above the scripts of a scenario say.
+type setup struct {
+	// suites are those of Debian on which the scenario is run, on each from the beginning.
+	suites []string
+	// packages are in its machines besides those of all, separated by commas.
+	packages string
+	// cpus is how many a machine has, "" for two.
+	cpus string
+}
+
+func setupOf(comment string) (s setup) {
+	for line := range strings.Lines(comment) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch key {
-		case "suite":
-			suite = value
+		case "suites":
+			s.suites = strings.Fields(value)
 		case "packages":
-			packages = value
+			s.packages = value
+		case "cpus":
+			s.cpus = value
 		}
 	}
+	return s
+}
+
+// scenario builds the machine of a scenario and boots it for each of its scripts. It returns how many checks were made.
+func (l *lab) scenario(ctx context.Context, suite string, s setup, scripts []txtar.File) (checks int, err error) {
 	prelude, err := scenarios.ReadFile("scenarios/prelude.sh")
 	if err != nil {
 		return 0, err
 	}
-	m, err := l.machine(ctx, suite, packages)
+	m, err := l.machine(ctx, suite, s)
 	if err != nil {
 		return 0, err
 	}
-	for _, boot := range a.Files {
+	for _, boot := range scripts {
 		name, arguments, _ := strings.Cut(boot.Name, " ")
 		fmt.Printf("  %s\n", name)
 		n, err := m.boot(ctx, string(prelude)+string(boot.Data), arguments)

@@ -25,7 +25,7 @@ func parser(t *testing.T, root string) (calls func() string) {
 	}
 }
 
-func TestAllow(t *testing.T) {
+func TestAllowAppArmor(t *testing.T) {
 	const profile = "profile mariadbd /usr/sbin/mariadbd {\n  include if exists <local/mariadbd>\n}\n"
 	none := "none"
 	for name, before := range map[string]string{"no file": none, "an empty file": "", "rules": "/srv/x r,\n", "a line without end": "/srv/x r,"} {
@@ -50,13 +50,13 @@ func TestAllow(t *testing.T) {
 			}
 			h := host.Host{Root: root}
 			found := h.AppArmorFor("/usr/sbin/mariadbd")
-			if len(found) != 1 || allowed(h, found[0]) {
+			if len(found) != 1 || appArmorAllows(h, found[0]) {
 				t.Fatalf("found %+v, or it is allowed already", found)
 			}
-			s := AllowSubject{Daemon: "/usr/sbin/mariadbd", Profile: found[0]}
+			s := appArmorRules{h, "/usr/sbin/mariadbd", found[0]}
 
-			changed, err := s.Allow(t.Context(), h, []string{"/run/ramaria", `/srv/a [b] "c"`})
-			if err != nil || !changed || !allowed(h, found[0]) {
+			changed, err := s.Allow(t.Context(), []string{"/run/ramaria", `/srv/a [b] "c"`})
+			if err != nil || !changed || !appArmorAllows(h, found[0]) {
 				t.Fatalf("allow: %v, %v", changed, err)
 			}
 			if got := read(t, local); !strings.Contains(got, "\n\"/run/ramaria/**\" rwkl,\n") || !strings.Contains(got, `"/srv/a \[b\] \"c\"/" r,`) || before != none && !strings.HasPrefix(got, before) {
@@ -65,23 +65,23 @@ func TestAllow(t *testing.T) {
 			if got := calls(); got != "--replace "+filepath.Join(root, "etc/apparmor.d/mariadbd")+"\n" {
 				t.Errorf("called the parser with %q", got)
 			}
-			if changed, err := s.Allow(t.Context(), h, []string{"/run/ramaria"}); changed || err != nil {
+			if changed, err := s.Allow(t.Context(), []string{"/run/ramaria"}); changed || err != nil {
 				t.Errorf("allow what is allowed: %v, %v", changed, err)
 			}
 			was := read(t, local)
-			if _, err := s.Allow(t.Context(), h, []string{"/srv/refused"}); err == nil || read(t, local) != was {
+			if _, err := s.Allow(t.Context(), []string{"/srv/refused"}); err == nil || read(t, local) != was {
 				t.Errorf("rules that the parser refuses: %v, and the file has %q", err, read(t, local))
 			}
-			if changed, err := s.Allow(t.Context(), h, []string{"/srv/home/volumes"}); !changed || err != nil || !strings.Contains(read(t, local), `"/srv/a \[b\] \"c\"/**"`) {
+			if changed, err := s.Allow(t.Context(), []string{"/srv/home/volumes"}); !changed || err != nil || !strings.Contains(read(t, local), `"/srv/a \[b\] \"c\"/**"`) {
 				t.Errorf("another home: %v, %v, %q", changed, err, read(t, local))
 			}
-			if changed, err := s.Disallow(t.Context(), h); !changed || err != nil || allowed(h, found[0]) {
+			if changed, err := s.Disallow(t.Context()); !changed || err != nil || appArmorAllows(h, found[0]) {
 				t.Errorf("disallow: %v, %v", changed, err)
 			}
 			if got := read(t, local); got != before {
 				t.Errorf("afterwards it is %q, and was %q", got, before)
 			}
-			if changed, err := s.Disallow(t.Context(), h); changed || err != nil {
+			if changed, err := s.Disallow(t.Context()); changed || err != nil {
 				t.Errorf("disallow again: %v, %v", changed, err)
 			}
 		})
