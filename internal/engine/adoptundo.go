@@ -167,9 +167,10 @@ func (g *giveBack) copyOut(ctx context.Context) (fresh string, err error) {
 	if err := g.checkRoom(i); err != nil {
 		return "", err
 	}
+	made := fresh // a failed return has none
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, sys.RemoveTree(fresh))
+			err = errors.Join(err, sys.RemoveTree(made))
 		}
 		if err != nil && !g.ended.IsZero() {
 			err = fmt.Errorf("%w\nhint: ramaria service install %s goes on with the instance, whose data is as it was", err, g.name)
