@@ -5,11 +5,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // TestExplain wants what cancelled a build as its error: a volume that was removed meanwhile is no interruption.
 func TestExplain(t *testing.T) {
-	b := &build{plan: &plan{}}
+	b := &build{plan: &plan{}, Store: &Store{Volume: &roomy{free: 1 << 30}}}
 	failed := errors.New("the server was killed")
 	removed := errors.New("volume xfs is not mounted")
 	for name, c := range map[string]struct {
@@ -31,4 +33,19 @@ func TestExplain(t *testing.T) {
 	if err := b.explain(t.Context(), failed); !errors.Is(err, failed) {
 		t.Errorf("nothing cancelled it, and the error is %q", err)
 	}
+	b.Volume = &roomy{free: minRoom - 1}
+	var full *volume.NoRoomError
+	if err := b.explain(t.Context(), failed); !errors.As(err, &full) || full.Need != minRoom {
+		t.Errorf("the volume is full, and the error is %q", err)
+	}
 }
+
+// roomy is a volume with so many bytes free.
+type roomy struct {
+	volume.Volume
+	free int64
+}
+
+func (r *roomy) Usage() (volume.Usage, error) { return volume.Usage{Free: r.free}, nil }
+func (*roomy) Kind() volume.Kind              { return volume.Shm }
+func (*roomy) Dir() string                    { return "/v" }
