@@ -20,17 +20,21 @@ type Live struct {
 	DataDir, Socket string
 	Port            int
 	Bind            string
+	// NoNetwork says that it takes no TCP connections.
+	NoNetwork       bool
 	PageSize        int
 	BinLog, GTIDLog string // the base of the binary log's files; "" if it has none
 	Galera, Replica bool
 	// XPort is the port of MySQL's X protocol, "" if it is not spoken.
-	XPort            string
-	Replicas         int
-	DirtyBytes       int64
-	Prepared         int
-	Databases        []Database
-	Users            map[string]bool
-	Outside, Plugins []string
+	XPort      string
+	Replicas   int
+	DirtyBytes int64
+	// Prepared is how many XA transactions wait for their verdict.
+	Prepared  int
+	Databases []Database
+	Users     map[string]bool
+	// Persisted are the settings of SET PERSIST, which come behind all other options.
+	Persisted []Option
 }
 
 // Disconnect ends all connections of a server that is about to be shut down, and db's. MySQL waits for two seconds at its
@@ -55,6 +59,17 @@ func Disconnect(ctx context.Context, db *sql.DB, flavour server.Flavour) error {
 	return db.Close()
 }
 
+// Readmit lets the clients of a server in again that Disconnect has kept out, where it was not shut down then.
+func Readmit(ctx context.Context, db *sql.DB, flavour server.Flavour) error {
+	if flavour != server.MySQL {
+		return nil
+	}
+	if _, err := db.ExecContext(ctx, "SET GLOBAL offline_mode = OFF"); err != nil {
+		return fmt.Errorf("let clients in again: %w", err)
+	}
+	return nil
+}
+
 // Database is one of the users', with the bytes that its tables and indexes take.
 type Database struct {
 	Name  string
@@ -64,7 +79,7 @@ type Database struct {
 // Ask asks a running server.
 func Ask(ctx context.Context, db *sql.DB) (*Live, error) {
 	l := &Live{Users: map[string]bool{}}
-	for _, step := range []func(context.Context, *sql.DB) error{l.place, l.replication, l.content} {
+	for _, step := range []func(context.Context, *sql.DB) error{l.place, l.persisted, l.replication, l.content} {
 		if err := step(ctx, db); err != nil {
 			return nil, fmt.Errorf("ask the server of the service: %w", err)
 		}
@@ -87,11 +102,31 @@ func (l *Live) place(ctx context.Context, db *sql.DB) error {
 	if l.XPort, err = variable(ctx, db, "mysqlx_port"); err != nil {
 		return err
 	}
+	off, err := variable(ctx, db, "skip_networking")
+	if err != nil {
+		return err
+	}
+	l.NoNetwork = off == "ON"
 	l.Flavour = server.MySQL
 	if strings.Contains(l.Version+comment, "MariaDB") {
 		l.Flavour = server.MariaDB
 	}
 	return nil
+}
+
+func (l *Live) persisted(ctx context.Context, db *sql.DB) error {
+	if load, err := variable(ctx, db, "persisted_globals_load"); err != nil || load != "ON" {
+		return err
+	}
+	return l.readPersisted(ctx, db)
+}
+
+// https://dev.mysql.com/doc/refman/en/performance-schema-persisted-variables-table.html
+func (l *Live) readPersisted(ctx context.Context, db *sql.DB) error {
+	return dbconn.Query(ctx, db, "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.persisted_variables", func(c []string) error {
+		l.Persisted = append(l.Persisted, Option{Name: c[0], Value: c[1]})
+		return nil
+	})
 }
 
 // GTIDState is the state of a MariaDB server's binary log, of the base that a Live has, after it was shut down; "" if it
@@ -154,6 +189,9 @@ func (l *Live) content(ctx context.Context, db *sql.DB) error {
 		return err
 	})
 	if err != nil {
+		return err
+	}
+	if err := dbconn.Query(ctx, db, "XA RECOVER", func([]string) error { l.Prepared++; return nil }); err != nil {
 		return err
 	}
 	return dbconn.Query(ctx, db, "SELECT User FROM mysql.user", func(c []string) error { l.Users[c[0]] = true; return nil })

@@ -39,13 +39,17 @@ func ParseDefaults(text string) []Option {
 	return ParseArguments(args)
 }
 
-// ParseArguments reads arguments of a server, without its name.
+// ParseArguments reads arguments of a server, without its name. What follows an option and is none is its value: servers
+// take no other arguments.
 func ParseArguments(args []string) []Option {
 	var list []Option
-	for _, arg := range args {
+	for i, arg := range args {
 		name, ok := strings.CutPrefix(arg, "--")
 		if !ok {
 			continue
+		}
+		if i+1 < len(args) && !strings.Contains(name, "=") && !strings.HasPrefix(args[i+1], "-") {
+			name += "=" + args[i+1]
 		}
 		name, value, given := strings.Cut(name, "=")
 		name = strings.TrimPrefix(strings.ReplaceAll(name, "-", "_"), "loose_")
@@ -62,6 +66,9 @@ var skipped = []string{"skip_name_resolve", "skip_networking", "skip_show_databa
 
 // flag is what an option without a value means.
 func flag(name string) (string, string) {
+	if name == "skip_host_cache" { // not every release has it, and host_cache is no option
+		return "host_cache_size", "0"
+	}
 	for _, prefix := range []string{"skip_", "disable_"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && !slices.Contains(skipped, name) {
 			return rest, "OFF"
@@ -113,7 +120,10 @@ var ownReasons = []struct {
 const xProtocol = "instances do not speak the X protocol"
 
 // manyTimes are options that mean each of the values that they are given; those of other options replace one another.
-var manyTimes = map[string]string{"plugin_load_add": ";", "early_plugin_load": ";"}
+var manyTimes = map[string]string{"plugin_load_add": ";", "early_plugin_load": ";", "optimizer_switch": ","}
+
+// ofOneValue are options that mean each of the values that they are given, and have no way to write several in one.
+var ofOneValue = []string{"performance_schema_instrument", "ignore_db_dirs", "ignore_db_dir"}
 
 // files are options whose value is a file that the server reads, and logFiles those whose value is one that it writes.
 var (
@@ -126,7 +136,7 @@ var (
 func Decide(options []Option, r Rules) (taken map[string]string, kept, left []Setting) {
 	taken = map[string]string{}
 	var names []string
-	values := map[string]string{}
+	values, several := map[string]string{}, map[string]bool{}
 	for _, o := range options {
 		was, again := values[o.Name]
 		if !again {
@@ -136,13 +146,17 @@ func Decide(options []Option, r Rules) (taken map[string]string, kept, left []Se
 			o.Value = was + sep + o.Value
 		}
 		values[o.Name] = o.Value
+		several[o.Name] = again
 	}
 	for _, name := range names {
 		if ofPlace[name] {
 			continue
 		}
 		s := Setting{Name: name, Value: values[name]}
-		if s.Why = r.refuses(name, s.Value); s.Why != "" {
+		if s.Why = r.refuses(name, s.Value); s.Why == "" && several[name] && slices.Contains(ofOneValue, name) {
+			s.Why = "it is given several times, and the instance takes it once"
+		}
+		if s.Why != "" {
 			left = append(left, s)
 			continue
 		}

@@ -23,6 +23,30 @@ func TestParseDefaults(t *testing.T) {
 	}
 }
 
+// TestParseArguments: values that stand by themselves, and a negation that is no variable's.
+func TestParseArguments(t *testing.T) {
+	want := []Option{{"port", "3307"}, {"socket", "/run/a b.sock"}, {"slow_query_log", "ON"}, {"host_cache_size", "0"}, {"max_connections", "5"}, {"innodb_x", "-1"}}
+	got := ParseArguments([]string{"--port", "3307", "--socket", "/run/a b.sock", "--slow-query-log", "--skip-host-cache", "--max-connections=5", "--innodb-x=-1"})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestDecideSeveral: options that are given several times, and mean all of it.
+func TestDecideSeveral(t *testing.T) {
+	options := ParseArguments([]string{
+		"--optimizer-switch=mrr=on", "--optimizer_switch=index_merge=off",
+		"--performance-schema-instrument=a=ON", "--performance-schema-instrument=b=ON",
+	})
+	taken, _, left := Decide(options, Rules{Check: func(string, string) error { return nil }, DataDir: "/var/lib/mysql"})
+	if diff := cmp.Diff(map[string]string{"optimizer_switch": "mrr=on,index_merge=off"}, taken); diff != "" {
+		t.Error(diff)
+	}
+	if len(left) != 1 || left[0].Why != "it is given several times, and the instance takes it once" {
+		t.Errorf("left: %v", left)
+	}
+}
+
 func TestDecide(t *testing.T) {
 	options := ParseArguments([]string{
 		"--datadir=/var/lib/mysql", "--max_connections=10", "--max-connections=20", "--plugin-load-add=a.so", "--plugin_load_add=b.so",

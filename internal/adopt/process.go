@@ -28,6 +28,9 @@ type Process struct {
 // ErrNoServer says that no process of a service is a database server.
 var ErrNoServer = errors.New("no database server runs there")
 
+// ErrSeveral says that a service runs several servers, as mysqld_multi does.
+var ErrSeveral = errors.New("it runs several servers")
+
 // daemons are the names of the programs of servers.
 var daemons = []string{"mariadbd", "mysqld", "mysqld-debug"}
 
@@ -38,17 +41,31 @@ func OfGroup(group string) (Process, error) {
 		if err != nil {
 			continue
 		}
-		for _, word := range strings.Fields(string(text)) {
-			pid, err := strconv.Atoi(word)
-			if err != nil {
-				continue
-			}
-			if p, err := OfPID(pid); err == nil {
-				return p, nil
-			}
+		if p, err := among(strings.Fields(string(text))); !errors.Is(err, ErrNoServer) {
+			return p, err
 		}
 	}
 	return Process{}, ErrNoServer
+}
+
+// among returns the one server among processes.
+func among(pids []string) (found Process, err error) {
+	err = ErrNoServer
+	for _, word := range pids {
+		pid, nerr := strconv.Atoi(word)
+		if nerr != nil {
+			continue
+		}
+		p, perr := OfPID(pid)
+		if perr != nil {
+			continue
+		}
+		if err == nil {
+			return Process{}, fmt.Errorf("processes %d and %d: %w", found.PID, pid, ErrSeveral)
+		}
+		found, err = p, nil
+	}
+	return found, err
 }
 
 // OfPID returns the server that is process pid.

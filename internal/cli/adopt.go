@@ -151,7 +151,10 @@ func printPlan(w io.Writer, p *engine.AdoptPlan) {
 	}
 	line("now", "%s: %s on %s", from, p.From, p.DataDir)
 	line("then", "instance %s: %s in volume %s", p.Instance, p.To, p.Volume)
-	if p.Service != "" {
+	switch {
+	case p.Service != "" && p.Port == 0:
+		line("reached", "as before, at %s", p.Socket)
+	case p.Service != "":
 		line("reached", "as before, at %s and port %d of %s", p.Socket, p.Port, addresses(p.Bind))
 	}
 	line("memory", "%s are needed, %s are there", volume.FormatBytes(p.NeedBytes), volume.FormatBytes(p.FreeBytes))

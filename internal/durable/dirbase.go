@@ -30,21 +30,37 @@ type Stock struct {
 	// archive.Base.
 	GTIDState        string
 	Outside, Plugins []string
+	// sum is that of the directory when it was sealed.
+	sum string
+}
+
+// Seal notes how the directory is, whose server has ended, before the last of it is copied.
+func (s *Stock) Seal() (err error) {
+	s.sum, err = sumOfDir(s.Dir)
+	return err
+}
+
+// Unchanged is an error if a server has run on the directory since it was sealed: what that has written is in no copy.
+func (s *Stock) Unchanged() error {
+	sum, err := sumOfDir(s.Dir)
+	if err == nil && sum != s.sum {
+		err = fmt.Errorf("a server has run on %s while it was copied", s.Dir)
+	}
+	return err
 }
 
 // BeginWithDir begins an epoch as Begin does, with the data directory that the instance is a copy of as the base: that
-// takes no time, whatever its size. Nothing may be changed there until there is another base.
+// takes no time, whatever its size. Nothing may be changed there, since it was sealed, until there is another base.
 func (a *Archive) BeginWithDir(i *instance.Instance, s Stock) error {
 	failed := func(err error) error { return fmt.Errorf("take %s for a base backup: %w", s.Dir, err) }
-	sum, err := sumOfDir(s.Dir)
-	if err != nil {
+	if err := s.Unchanged(); err != nil {
 		return failed(err)
 	}
 	if err := sys.SyncTree(s.Dir); err != nil {
 		return failed(err)
 	}
 	return a.beginWith(i, archive.Base{
-		ID: max(1, a.Manifest.NextBase), Time: time.Now(), Size: s.Size, Dir: s.Dir, DirSum: sum,
+		ID: max(1, a.Manifest.NextBase), Time: time.Now(), Size: s.Size, Dir: s.Dir, DirSum: s.sum,
 		GTIDState: s.GTIDState, Outside: s.Outside, Plugins: s.Plugins,
 	})
 }

@@ -39,7 +39,17 @@ func TestDirBase(t *testing.T) {
 	}
 	defer a.Close()
 	i := &instance.Instance{Record: instance.Record{Name: "shop", Dir: t.TempDir()}, Made: instance.Made{Server: &server.Server{Flavour: server.MariaDB}}}
-	if err := a.BeginWithDir(i, Stock{Dir: dir, Size: 10, GTIDState: "0-1-7"}); err != nil {
+	s := Stock{Dir: dir, Size: 10, GTIDState: "0-1-7"}
+	if err := errors.Join(s.Seal(), s.Unchanged()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "shop/t.ibd"), []byte("more rows"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.BeginWithDir(i, s); err == nil || !strings.Contains(err.Error(), "a server has run on") {
+		t.Fatalf("it was changed while it was copied: %v", err)
+	}
+	if err := errors.Join(s.Seal(), a.BeginWithDir(i, s)); err != nil {
 		t.Fatal(err)
 	}
 	plans, err := Plans(a.Manifest, Until{})

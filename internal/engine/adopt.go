@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/adopt"
+	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/service"
@@ -160,7 +161,13 @@ func (p *AdoptPlan) find(ctx context.Context, what string) (*adopt.Process, erro
 	if name := f.StandsIn(); name != "" {
 		return nil, RequestError{fmt.Errorf("adopt %s: instance %s stands in for it already\nhint: ramaria adopt --undo %[2]s gives it back", f.Name, name)}
 	}
+	if f.OfInstance() {
+		return nil, RequestError{fmt.Errorf("adopt %s: it is the unit of an instance, which is in RAM already", f.Name)}
+	}
 	p.foreign, p.Service = f, f.Name
+	for _, unit := range f.Triggers {
+		p.against("%s starts it unasked, also while its data is copied: systemctl disable --now %[1]s", unit)
+	}
 	if !f.Active {
 		return nil, RequestError{fmt.Errorf("adopt %s: it does not run, so that there is no telling what its server is\nhint: systemctl start %[1]s; or ramaria adopt DIRECTORY", f.Name)}
 	}
@@ -209,7 +216,7 @@ func (e *Engine) planLive(ctx context.Context, p *AdoptPlan, process adopt.Proce
 	if err := e.planServer(ctx, p, p.live.Flavour, p.live.Version); err != nil {
 		return err
 	}
-	p.planSettings(e, options)
+	p.planSettings(e, append(options, p.live.Persisted...))
 	p.noteSurroundings(process)
 	p.planReplication()
 	p.user = freeUser(p.live.Users)
@@ -248,6 +255,11 @@ func freeUser(taken map[string]bool) string {
 
 // planStopped plans for a data directory on which no server runs.
 func (e *Engine) planStopped(ctx context.Context, p *AdoptPlan) error {
+	if killed, err := image.KilledLog(p.DataDir); err != nil {
+		return err
+	} else if killed != "" {
+		p.against("its server was killed, and its binary log (%s) may decide what it has committed: start it once, and shut it down; or ramaria up NAME --from %s", killed, ShellWord(p.DataDir))
+	}
 	maker := server.MakerOf(p.DataDir)
 	if maker.Flavour == "" {
 		return RequestError{fmt.Errorf("adopt %s: there is no telling which server wrote it\nhint: ramaria up NAME --from %s --server mariadb:10.11, say", p.DataDir, ShellWord(p.DataDir))}
@@ -281,6 +293,9 @@ func (e *Engine) planServer(ctx context.Context, p *AdoptPlan, flavour server.Fl
 		return err
 	}
 	p.spec.Server, p.To = want, p.server.Name()
+	if p.server.Version.Compare(now) > 0 && now != (server.Version{}) {
+		p.noteThat("%s is newer than the service's own server. Where that starts on no data of a newer one, as MySQL 8.0, upgrade it before ramaria adopt --undo, or take --server %s:%s now", p.To, flavour, now)
+	}
 	for _, passed := range finder.PassedOver {
 		p.noteThat("%s is not used: %s", passed.Path, passed.Reason)
 	}
@@ -305,11 +320,16 @@ func (p *AdoptPlan) planSettings(e *Engine, options []adopt.Option) {
 		left = slices.DeleteFunc(left, func(s adopt.Setting) bool { return s.Name == name })
 		kept = append(kept, adopt.Setting{Name: name, Value: value})
 	}
-	// Without one, servers listen at all addresses, and ours does not.
-	if _, given := set["bind_address"]; !given {
-		if set["bind_address"] = p.live.Bind; p.live.Bind == "" {
-			set["bind_address"] = "*"
-		}
+	_, given := set["bind_address"]
+	switch {
+	case given:
+	case p.live.NoNetwork: // instances have a port, and this one is not for others
+		set["bind_address"], p.Port = "127.0.0.1", p.spec.Port
+		p.noteThat("it takes no TCP connections (skip_networking); the instance takes them from this machine")
+	case p.live.Bind == "": // without one, servers listen at all addresses, and ours does not
+		set["bind_address"] = "*"
+	default:
+		set["bind_address"] = p.live.Bind
 	}
 	p.Bind = set["bind_address"]
 	p.spec.Set, p.Kept, p.Left = set, kept, left

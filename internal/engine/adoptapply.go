@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -46,6 +47,7 @@ type adoption struct {
 	// stopped is when the service was stopped, zero before.
 	stopped time.Time
 	inst    *instance.Instance
+	note    adoptionNote
 }
 
 // Adopt does what a plan says. The data is copied in rounds while the service works; then the service is stopped, what
@@ -165,8 +167,11 @@ func (a *adoption) fill(ctx context.Context, i *instance.Instance) (err error) {
 	files.Differences()
 	if a.plan.foreign != nil {
 		err = a.copyBeside(ctx, files)
-	} else if _, there := adopt.OnDir(a.plan.DataDir); there == nil {
-		err = errors.New("a server has started on it\nhint: shut it down first")
+	} else {
+		err = a.ended()
+	}
+	if err == nil {
+		err = a.stock.Seal()
 	}
 	if err == nil {
 		err = files.LastRound(ctx)
@@ -204,8 +209,38 @@ func (a *adoption) copyBeside(ctx context.Context, files *sys.LiveCopy) error {
 	if err := p.foreign.Stop(ctx); err != nil {
 		return err
 	}
+	if err := a.ended(); err != nil {
+		return err
+	}
 	a.stock.GTIDState, err = p.live.GTIDState()
 	return err
+}
+
+// ended looks whether the server of the data directory has ended, and ended well.
+func (a *adoption) ended() error {
+	if p, err := adopt.OnDir(a.plan.DataDir); !errors.Is(err, adopt.ErrNoServer) {
+		return errors.Join(fmt.Errorf("process %d runs a server on %s\nhint: shut it down first", p.PID, a.plan.DataDir), err)
+	}
+	dirs := []string{a.plan.DataDir}
+	if a.plan.live != nil && a.plan.live.BinLog != "" {
+		dirs = append(dirs, filepath.Dir(a.plan.live.BinLog))
+	}
+	for _, dir := range dirs {
+		if killed, err := image.KilledLog(dir); err != nil {
+			return err
+		} else if killed != "" {
+			return fmt.Errorf("its server was not shut down cleanly: %s was in use", filepath.Join(dir, killed))
+		}
+	}
+	return nil
+}
+
+// unused looks whether the service's own server was started again, by whomever, before it could not be any more.
+func (a *adoption) unused() error {
+	if p, err := adopt.OfGroup(a.plan.foreign.Group); !errors.Is(err, adopt.ErrNoServer) {
+		return errors.Join(fmt.Errorf("%s was started meanwhile: process %d", a.plan.Service, p.PID), err)
+	}
+	return errors.Join(a.ended(), a.stock.Unchanged())
 }
 
 // copyRounds copies the data directory of a server that works, of size bytes, so that as little as can be is left to do
@@ -262,11 +297,11 @@ func (a *adoption) beginArchive(ctx context.Context) (err error) {
 // start starts the instance in the place of the service.
 func (a *adoption) start(ctx context.Context) error {
 	e, p := a.e, a.plan
-	note := adoptionNote{DataDir: p.DataDir, Service: p.Service, Began: time.Now().Truncate(time.Second)}
-	if err := note.ofDir(); err != nil {
+	a.note = adoptionNote{DataDir: p.DataDir, Service: p.Service, Began: time.Now().Truncate(time.Second)}
+	if err := a.note.ofDir(); err != nil {
 		return err
 	}
-	if err := e.putAdoption(p.Instance, note); err != nil {
+	if err := e.putAdoption(p.Instance, a.note); err != nil {
 		return err
 	}
 	if p.foreign == nil {
@@ -279,7 +314,10 @@ func (a *adoption) start(ctx context.Context) error {
 	// Whoever interrupts this now: it may be at work for its clients already.
 	ctx = context.WithoutCancel(ctx)
 	// From here on the service's own server cannot start, also after a power cut, on data that is not all there is.
-	if err := p.foreign.StandIn(p.Instance); err != nil {
+	if err := p.foreign.StandIn(ctx, p.Instance); err != nil {
+		return err
+	}
+	if err := a.unused(); err != nil {
 		return err
 	}
 	_, err := e.InstallService(ctx, p.Instance)
@@ -290,28 +328,62 @@ func (a *adoption) start(ctx context.Context) error {
 func (a *adoption) back(ctx context.Context, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	p := a.plan
-	var errs []error
 	if a.inst != nil {
-		_, err := a.e.dropService(ctx, p.Instance)
-		errs = append(errs, err, a.e.forgetAdoption(p.Instance))
+		if _, err := a.e.dropService(ctx, p.Instance); err != nil { // it may be at work, and two servers must not be
+			return fmt.Errorf("%w; and while that was undone: %w\nhint: ramaria adopt --undo %s", cause, err, p.Instance)
+		}
+		if p.foreign != nil && answered(a.inst) {
+			return fmt.Errorf("%w; instance %s has answered before, and may have acknowledged commits: it stays, stopped\nhint: ramaria service install %[2]s goes on with it; ramaria adopt --undo %[2]s gives %s back, with these", cause, p.Instance, p.Service)
+		}
+	}
+	var errs []error
+	if p.foreign != nil && p.foreign.StandsIn() == p.Instance {
+		note := a.note
+		note.Returned = true
+		if err := errors.Join(a.e.putAdoption(p.Instance, note), p.foreign.EndStandIn(ctx)); err != nil {
+			return fmt.Errorf("%w; and while that was undone: %w\nhint: ramaria adopt --undo %s --as-it-was", cause, err, p.Instance)
+		}
+	}
+	if !a.stopped.IsZero() {
+		errs = append(errs, a.restart(ctx))
+	}
+	if a.inst != nil { // the note is there until now: --undo goes on where this was killed
+		errs = append(errs, a.e.forgetAdoption(p.Instance))
 		if _, err := a.e.Registry.Get(p.Instance); err == nil {
 			errs = append(errs, a.e.Down(ctx, DownRequest{Name: p.Instance, Remove: true, Archive: true}))
 		} else if p.Archive != "" && durable.Exists(p.Archive) {
 			errs = append(errs, durable.Remove(ctx, p.Archive))
 		}
 	}
-	if p.foreign != nil && p.foreign.StandsIn() == p.Instance {
-		errs = append(errs, p.foreign.EndStandIn(ctx))
-	}
-	if !a.stopped.IsZero() {
-		if err := p.foreign.Start(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("start %s again: %w", p.Service, err))
-		} else {
-			a.e.note("%s runs again, as before", p.Service)
-		}
-	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%w; and while that was undone: %w", cause, err)
 	}
 	return cause
+}
+
+// restart has the service run as before, also where it was about to be stopped only.
+func (a *adoption) restart(ctx context.Context) error {
+	p := a.plan
+	if db, err := adopt.Open(ctx, p.Socket, p.login); err == nil { // it was not stopped, and its clients were kept out
+		err = errors.Join(adopt.Readmit(ctx, db, p.live.Flavour), db.Close())
+		if err != nil {
+			return fmt.Errorf("%w\nhint: systemctl restart %s", err, p.Service)
+		}
+	}
+	if err := p.foreign.Start(ctx); err != nil {
+		return fmt.Errorf("start %s again: %w", p.Service, err)
+	}
+	a.e.note("%s runs again, as before", p.Service)
+	return nil
+}
+
+// answered reports whether the server of an instance has ever taken connections: its log says so, whatever it came to.
+func answered(i *instance.Instance) bool {
+	for _, path := range []string{i.LogPath(), i.OldLogPath()} {
+		text, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(text, []byte("ready for connections")) {
+			return true
+		}
+	}
+	return false
 }

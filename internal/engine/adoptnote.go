@@ -19,6 +19,10 @@ type adoptionNote struct {
 	Owner   server.Account `json:"owner"`
 	Mode    os.FileMode    `json:"mode"`
 	Began   time.Time      `json:"began"`
+	// Returned says that the directory is the service's again, whose server may have started on it, and Before where
+	// the data of before the adoption is, "" for there.
+	Returned bool   `json:"returned,omitempty"`
+	Before   string `json:"before,omitempty"`
 }
 
 func (e *Engine) adoptionPath(name string) string {

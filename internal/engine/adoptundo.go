@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/adopt"
@@ -60,15 +61,14 @@ func (e *Engine) Unadopt(ctx context.Context, q UnadoptRequest) (out Unadopted, 
 		return out, err
 	}
 	out = Unadopted{Instance: g.name, Service: g.note.Service, DataDir: g.note.DataDir}
-	given := false
 	if g.note.Service != "" {
 		if g.foreign, err = service.System.Foreign(ctx, g.note.Service); err != nil {
 			return out, err
 		}
-		given = g.foreign.StandsIn() != g.name // by a command that was killed then
 	}
-	if g.record, err = e.Registry.Get(g.name); errors.Is(err, instance.ErrNotFound) && given {
-		return out, e.forgetAdoption(g.name)
+	g.record, err = e.Registry.Get(g.name)
+	if errors.Is(err, instance.ErrNotFound) && (g.note.Returned || q.AsItWas) {
+		return out, errors.Join(g.start(ctx), e.forgetAdoption(g.name))
 	}
 	if errors.Is(err, instance.ErrNotFound) && q.AsItWas { // what stands in is gone, and need not be ended
 		out.Archive = e.defaultArchive(g.name)
@@ -82,12 +82,22 @@ func (e *Engine) Unadopt(ctx context.Context, q UnadoptRequest) (out Unadopted, 
 		return out, err
 	}
 	out.Archive = e.archiveDir(g.name, g.record.Spec)
-	if !given {
-		if out.Before, err = g.run(ctx, q.AsItWas); err != nil {
-			return out, fmt.Errorf("give %s back: %w", g.what(), err)
-		}
+	if !g.note.Returned { // else by a command that was killed then
+		err = g.run(ctx, q.AsItWas)
 	}
-	out.Down = time.Since(g.ended)
+	if err == nil {
+		err = g.start(ctx)
+	}
+	if err == nil && g.foreign != nil && g.note.Before != "" {
+		err = g.forgetAccounts(ctx)
+	}
+	if err != nil {
+		return out, fmt.Errorf("give %s back: %w", g.what(), err)
+	}
+	out.Before = g.note.Before
+	if !g.ended.IsZero() {
+		out.Down = time.Since(g.ended)
+	}
 	if err := e.forgetAdoption(g.name); err != nil {
 		return out, err
 	}
@@ -101,25 +111,26 @@ func (g *giveBack) what() string {
 	return g.note.DataDir
 }
 
-// run gives it back, and returns where the data of before is.
-func (g *giveBack) run(ctx context.Context, asItWas bool) (before string, err error) {
+// run ends the instance and gives the directory back, and notes that.
+func (g *giveBack) run(ctx context.Context, asItWas bool) error {
+	if p, err := adopt.OnDir(g.note.DataDir); !errors.Is(err, adopt.ErrNoServer) && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(RequestError{fmt.Errorf("process %d runs a server on %s, the data of before the adoption\nhint: shut it down, and then again", p.PID, g.note.DataDir)}, err)
+	}
 	if asItWas {
 		if err := g.end(ctx); err != nil {
-			return "", err
+			return err
 		}
-		return "", g.start(ctx)
+	} else {
+		fresh, err := g.copyOut(ctx)
+		if err != nil {
+			return err
+		}
+		if g.note.Before, err = g.exchange(fresh); err != nil {
+			return err
+		}
 	}
-	fresh, err := g.copyOut(ctx)
-	if err != nil {
-		return "", err
-	}
-	if before, err = g.exchange(fresh); err == nil {
-		err = g.start(ctx)
-	}
-	if err == nil && g.foreign != nil {
-		err = g.forgetAccounts(ctx)
-	}
-	return before, err
+	g.note.Returned = true
+	return g.e.putAdoption(g.name, *g.note)
 }
 
 // end ends the instance.
@@ -190,8 +201,19 @@ func (g *giveBack) copyOut(ctx context.Context) (fresh string, err error) {
 	if err := errors.Join(files.LastRound(ctx), files.Done()); err != nil {
 		return "", err
 	}
-	err = errors.Join(server.ChownTree(fresh, g.note.Owner), os.Chmod(fresh, g.note.Mode), sys.SyncTree(fresh)) //nolint:forbidigo // made just now, beside the directory that it replaces
-	return fresh, err
+	return fresh, g.own(fresh)
+}
+
+// own gives the new directory, open all the time, to the owner of the old one: where that is also the owner of what they
+// lie in, it could put a link in its place.
+func (g *giveBack) own(fresh string) (err error) {
+	f, err := os.OpenFile(fresh, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	opened := fmt.Sprintf("/proc/self/fd/%d/.", f.Fd())
+	return errors.Join(server.ChownTree(opened, g.note.Owner), f.Chmod(g.note.Mode), sys.SyncTree(opened))
 }
 
 // outFilter leaves out what the service's own server does without: our log of changes, and what is of the process.

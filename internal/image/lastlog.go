@@ -59,6 +59,13 @@ func (b *build) copyLog(ctx context.Context, dir, name string) (err error) {
 	return errors.Join(err, out.Close())
 }
 
+// KilledLog is the last file of the binary log in a directory, if it was in use when its server was killed: some
+// of what that had acknowledged may be decided by it alone. It is "" for a server that was shut down.
+func KilledLog(dir string) (string, error) {
+	_, last, err := lastLog(dir)
+	return last, err
+}
+
 // lastLog returns the name of the binary log of a data directory and that of its last
 // file, or "" if no log was in use when its server was killed.
 func lastLog(dir string) (base, last string, err error) {
@@ -99,13 +106,13 @@ func logInUse(path string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	var flags [1]byte
-	_, err = f.ReadAt(flags[:], logFlagsAt)
+	var head [logFlagsAt + 1]byte
+	_, err = f.ReadAt(head[:], 0)
 	if errors.Is(err, io.EOF) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("read binary log: %w", err)
 	}
-	return flags[0]&logInUseF != 0, nil
+	return string(head[:4]) == "\xfebin" && head[logFlagsAt]&logInUseF != 0, nil // MySQL's that are encrypted begin otherwise
 }

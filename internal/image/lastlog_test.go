@@ -24,6 +24,7 @@ func TestLastLog(t *testing.T) {
 		"elsewhere":      {map[string]string{"binlog.index": "/var/log/mysql/binlog.000001\n"}, ""},
 		"a relay log":    {map[string]string{"x-relay-bin.index": "./x-relay-bin.000001\n", "x-relay-bin.000001": binlogOf(inUse)}, ""},
 		"an empty index": {map[string]string{"binlog.index": ""}, ""},
+		"encrypted":      {map[string]string{"binlog.index": "./binlog.000001\n", "binlog.000001": "\xfdbin" + binlogOf(inUse)[4:]}, ""},
 		"cut short":      {map[string]string{"binlog.index": "./binlog.000001\n", "binlog.000001": "\xfebin"}, ""},
 	} {
 		base, last, err := lastLog(tree(t, c.files))

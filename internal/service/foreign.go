@@ -23,19 +23,21 @@ type Foreign struct {
 	// PID is its main process, and Group its control group; 0 and "" if it does not run.
 	PID   int
 	Group string
+	// Triggers are the active units that start it unasked, such as a socket that a client connects to.
+	Triggers []string
 	// DropIns are the files by which the system's administrator has changed it.
 	DropIns []string
 }
 
 // Foreign looks a service up, by any of its names.
 func (m Manager) Foreign(ctx context.Context, name string) (*Foreign, error) {
-	if strings.HasPrefix(name, "-") {
+	if strings.HasPrefix(name, "-") || strings.ContainsAny(name, "*?[") { // a pattern has no one unit
 		return nil, fmt.Errorf("look at service %s: %w", name, ErrNoUnit)
 	}
 	if !strings.HasSuffix(name, ".service") {
 		name += ".service"
 	}
-	out, err := m.ctl(ctx, "show", "--property=Id,LoadState,ActiveState,MainPID,ControlGroup,DropInPaths", "--", name)
+	out, err := m.ctl(ctx, "show", "--property=Id,LoadState,ActiveState,MainPID,ControlGroup,DropInPaths,TriggeredBy", "--", name)
 	if err != nil {
 		return nil, fmt.Errorf("look at service %s: %w", name, explain(err, out))
 	}
@@ -48,7 +50,22 @@ func (m Manager) Foreign(ctx context.Context, name string) (*Foreign, error) {
 		return nil, fmt.Errorf("look at service %s: %w: its state is %s", name, ErrNoUnit, state)
 	}
 	pid, _ := strconv.Atoi(found["MainPID"])
-	return &Foreign{Manager: m, Name: found["Id"], Active: found["ActiveState"] == "active", PID: pid, Group: found["ControlGroup"], DropIns: strings.Fields(found["DropInPaths"])}, nil
+	f := &Foreign{Manager: m, Name: found["Id"], Active: found["ActiveState"] == "active", PID: pid, Group: found["ControlGroup"], DropIns: strings.Fields(found["DropInPaths"])}
+	for _, unit := range strings.Fields(found["TriggeredBy"]) {
+		out, err := m.ctl(ctx, "show", "--property=ActiveState", "--value", "--", unit)
+		if err != nil {
+			return nil, fmt.Errorf("look at %s: %w", unit, explain(err, out))
+		}
+		if strings.TrimSpace(out) == "active" {
+			f.Triggers = append(f.Triggers, unit)
+		}
+	}
+	return f, nil
+}
+
+// OfInstance reports whether it is the unit of an instance, or of a branch of one.
+func (f *Foreign) OfInstance() bool {
+	return strings.HasPrefix(f.Name, "ramaria@") || strings.HasPrefix(f.Name, "ramaria-")
 }
 
 // Halt stops it, whatever it is at.
@@ -88,8 +105,8 @@ func (f *Foreign) StandsIn() string {
 
 // StandIn has the service of an instance stand in for it: the unit, which keeps its name, its aliases and what is
 // ordered after it, starts and stops that one instead of its own server, which cannot start by mistake then. One file
-// does it, and nothing of the unit itself is touched. It is loaded by the Install of that instance, which must follow.
-func (f *Foreign) StandIn(instance string) error {
+// does it, and nothing of the unit itself is touched. The Install of that instance must follow.
+func (f *Foreign) StandIn(ctx context.Context, instance string) error {
 	path := f.standInPath()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("stand in for %s: %w", f.Name, err)
@@ -97,7 +114,7 @@ func (f *Foreign) StandIn(instance string) error {
 	if err := write(path, standIn(instance)); err != nil {
 		return fmt.Errorf("stand in for %s: %w", f.Name, err)
 	}
-	return nil
+	return f.Manager.run(ctx, "daemon-reload")
 }
 
 // standIn is the text of the drop-in. An empty value takes away all that the unit and other drop-ins have set.

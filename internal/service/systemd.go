@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -239,6 +240,8 @@ func (m Manager) ctl(ctx context.Context, args ...string) (string, error) {
 		args = append([]string{"--user"}, args...)
 	}
 	cmd := exec.CommandContext(ctx, "systemctl", append([]string{"--no-pager", "--no-ask-password"}, args...)...)
+	// An interrupt of ours is not one of it: it would give up to wait for what systemd goes on with.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // SyncTree puts all regular files and directories of a tree on the disk. It waits for these alone, where SyncFS waits for
@@ -18,7 +20,7 @@ func SyncTree(dir string) error {
 		if err != nil || !d.IsDir() && !d.Type().IsRegular() {
 			return err
 		}
-		f, err := root.Open(path)
+		f, err := root.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a server can put a FIFO there, which waits for a writer
 		if err != nil {
 			return err
 		}

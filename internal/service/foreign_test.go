@@ -1,0 +1,72 @@
+package service
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fakeSystemctl puts a systemctl in the path.
+func fakeSystemctl(t *testing.T, script string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "systemctl"), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+}
+
+// TestForeign: the unit behind an alias, and what starts it unasked.
+func TestForeign(t *testing.T) {
+	fakeSystemctl(t, `case "$*" in
+*TriggeredBy*) printf 'Id=mariadb.service\nLoadState=loaded\nActiveState=active\nMainPID=7\nControlGroup=/system.slice/mariadb.service\nTriggeredBy=mariadb.socket mariadb-extra.socket\n' ;;
+*mariadb.socket) echo active ;;
+*mariadb-extra.socket) echo inactive ;;
+esac
+`)
+	f, err := System.Foreign(t.Context(), "mysql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Foreign{Manager: System, Name: "mariadb.service", Active: true, PID: 7, Group: "/system.slice/mariadb.service", DropIns: []string{}, Triggers: []string{"mariadb.socket"}}
+	if diff := cmp.Diff(want, f); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := System.Foreign(t.Context(), "m*"); !errors.Is(err, ErrNoUnit) {
+		t.Errorf("of a pattern: %v", err)
+	}
+	for name, want := range map[string]bool{"ramaria@shop.service": true, "ramaria-shop.service": true, "mariadb.service": false} {
+		if got := (&Foreign{Name: name}).OfInstance(); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestStandIn: the drop-in is loaded at once, so that the service's own server cannot start any more.
+func TestStandIn(t *testing.T) {
+	dir := t.TempDir()
+	fakeSystemctl(t, `echo "$@" >> `+filepath.Join(dir, "log")+"\n")
+	f := &Foreign{Manager: Manager{Dir: dir}, Name: "mariadb.service"}
+	if err := f.StandIn(t.Context(), "shop"); err != nil {
+		t.Fatal(err)
+	}
+	if f.StandsIn() != "shop" {
+		t.Errorf("%q stands in", f.StandsIn())
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "log")); err != nil || !strings.Contains(string(text), "daemon-reload") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestInterrupt: an interrupt from the terminal, which goes to a process group, does not end what waits for systemd.
+func TestInterrupt(t *testing.T) {
+	fakeSystemctl(t, "ps -o pgid= -p $$\necho $$\n")
+	out, err := System.ctl(t.Context(), "start", "x")
+	if words := strings.Fields(out); err != nil || len(words) != 2 || words[0] != words[1] {
+		t.Errorf("group and process: %q, %v", out, err)
+	}
+}
