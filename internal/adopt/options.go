@@ -109,6 +109,7 @@ var ownReasons = []struct {
 	{[]string{"tmpdir", "slave_load_tmpdir", "replica_load_tmpdir", "innodb_temp_data_file_path", "innodb_tmpdir", "innodb_temp_tablespaces_dir"}, "temporary files lie in RAM: --tmpdir changes that"},
 	{[]string{"log_error", "syslog", "syslog_tag", "log_error_services"}, "ramaria logs shows the log"},
 	{[]string{"plugin_dir", "lc_messages_dir", "character_sets_dir", "language"}, "of the program, not of the data"},
+	{[]string{"skip_grant_tables"}, "it lets everybody in, and nobody by the accounts that the instance works by"},
 	{[]string{"secure_file_priv"}, "the instance has a directory of its own for such files"},
 	{[]string{"innodb_flush_method", "innodb_io_capacity", "innodb_io_capacity_max", "innodb_flush_neighbors", "innodb_read_io_threads", "innodb_write_io_threads", "innodb_use_native_aio", "innodb_doublewrite", "innodb_buffer_pool_dump_at_shutdown", "innodb_buffer_pool_load_at_startup", "innodb_random_read_ahead", "innodb_read_ahead_threshold"}, "about a disk; the data is in RAM"},
 	{[]string{"innodb_buffer_pool_size", "innodb_buffer_pool_instances", "innodb_buffer_pool_chunk_size", "innodb_dedicated_server"}, "it keeps pages of a disk in RAM; here they are there already, and it grows as it is needed"},

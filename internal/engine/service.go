@@ -11,6 +11,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/service"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -264,6 +265,9 @@ func (e *Engine) unit(r *instance.Record) (service.Unit, error) {
 		u.Server = i.Server.Name()
 		u.Needs = append(u.Needs, i.Server.Dir)
 	}
+	if n, err := e.adoptionOf(r.Name); err == nil && n != nil {
+		u.StandsInFor = n.Service
+	}
 	if volume.Kind(r.Volume).Mounted() {
 		u.MountedAt = filepath.Dir(filepath.Dir(r.Dir))
 	} else if r.Volume == string(volume.Disk) {
@@ -285,8 +289,8 @@ func (e *Engine) unit(r *instance.Record) (service.Unit, error) {
 	if r.Spec.Socket != "" {
 		u.Writes = append(u.Writes, filepath.Dir(r.Spec.Socket))
 	}
-	for _, value := range r.Spec.Set { // logs of the server, say
-		if filepath.IsAbs(value) {
+	for name, value := range r.Spec.Set {
+		if filepath.IsAbs(value) && server.WrittenBySet(name) {
 			u.Writes = append(u.Writes, filepath.Dir(value))
 		}
 	}

@@ -33,6 +33,9 @@ var writtenBySet = map[string]bool{
 	"relay_log": true, "relay_log_index": true, "relay_log_info_file": true, "log_bin_index": true,
 }
 
+// WrittenBySet reports whether an option of --set names a file or a directory that the server writes to, as a log.
+func WrittenBySet(name string) bool { return writtenBySet[optionMeant(name)] }
+
 // ruleset is what the server of a start may reach, with its option file at config: its own
 // directories, its software, what that needs of the system, and what the user has named by --set.
 func (s *Server) ruleset(config string, c Config) sys.Ruleset {

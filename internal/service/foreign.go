@@ -125,7 +125,6 @@ func standIn(instance string) string {
 [Unit]
 Requires=%[2]s
 After=%[2]s
-PropagatesStopTo=%[2]s
 
 [Service]
 Type=oneshot

@@ -33,6 +33,8 @@ type Unit struct {
 	Needs, Writes []string
 	// MountedAt is where the volume is mounted, "" for one that is a directory.
 	MountedAt string
+	// StandsInFor is the unit of another service that stops and restarts this one, "" for none. See Foreign.StandIn.
+	StandsInFor string
 	// Network says that the service needs the network, for buckets.
 	Network bool
 	// Environment are variables that its places depend on: NAME=VALUE.
@@ -107,6 +109,9 @@ func (u Unit) unit() []setting {
 	}
 	if u.Network {
 		s = append(s, setting{"Wants", "network-online.target"}, setting{"After", "network-online.target"})
+	}
+	if u.StandsInFor != "" {
+		s = append(s, setting{"#", "It stands in for that, and stops and restarts with it."}, setting{"PartOf", u.StandsInFor})
 	}
 	if u.MountedAt != "" {
 		s = append(s, setting{"#", "At shutdown the volume goes after the server."}, setting{"After", mountUnit(u.MountedAt)})

@@ -12,7 +12,7 @@ import (
 // open, and which one. It takes no lock, and writes nothing. The pid is 0 when the
 // owner lives in another pid namespace.
 func RecordLocked(path string) (pid int, held bool, err error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0) // of what may be a FIFO by now
 	if err != nil {
 		return 0, false, err
 	}
