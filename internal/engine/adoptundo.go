@@ -67,11 +67,8 @@ func (e *Engine) Unadopt(ctx context.Context, q UnadoptRequest) (out Unadopted, 
 		}
 	}
 	g.record, err = e.Registry.Get(g.name)
-	if errors.Is(err, instance.ErrNotFound) && (g.note.Returned || q.AsItWas) {
-		return out, errors.Join(g.start(ctx), e.forgetAdoption(g.name))
-	}
-	if errors.Is(err, instance.ErrNotFound) && q.AsItWas { // what stands in is gone, and need not be ended
-		out.Archive = e.defaultArchive(g.name)
+	if errors.Is(err, instance.ErrNotFound) && (g.note.Returned || q.AsItWas) { // what stands in is gone, and need not be ended
+		out.Archive, out.Before = e.defaultArchive(g.name), g.note.Before
 		_, err := e.dropService(ctx, g.name)
 		return out, errors.Join(err, g.start(ctx), e.forgetAdoption(g.name))
 	}
