@@ -147,6 +147,7 @@ var Packages = []Package{
 	{Path: "internal/metrics", Least: 1},
 	{Path: "internal/exporter", Least: 2},
 	{Path: "internal/progress", Least: 4},
+	{Path: "internal/adopt", Least: 5},
 	{Path: "internal/service", Least: 7, Needed: []string{`Test.*`}},
 	{Path: "client", Race: true, Least: 15},
 	{Path: "internal/volume/volumetest", Least: 15},
