@@ -26,9 +26,8 @@ type Live struct {
 	BinLog, GTIDLog string // the base of the binary log's files; "" if it has none
 	Galera, Replica bool
 	// XPort is the port of MySQL's X protocol, "" if it is not spoken.
-	XPort      string
-	Replicas   int
-	DirtyBytes int64
+	XPort    string
+	Replicas int
 	// Prepared is how many XA transactions wait for their verdict.
 	Prepared  int
 	Databases []Database
@@ -84,9 +83,7 @@ func Ask(ctx context.Context, db *sql.DB) (*Live, error) {
 			return nil, fmt.Errorf("ask the server of the service: %w", err)
 		}
 	}
-	var err error
-	_, l.DirtyBytes, err = dbconn.DirtyPages(ctx, db)
-	return l, err
+	return l, nil
 }
 
 func (l *Live) place(ctx context.Context, db *sql.DB) error {

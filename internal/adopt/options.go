@@ -1,6 +1,6 @@
 // Package adopt reads how a service runs its server, and decides what of that an instance in RAM takes
-// over: which options, which place in the world (socket, port, address), which not, and why. It changes
-// nothing.
+// over: which options, which place in the world (socket, port, address), which not, and why. Of the service it
+// changes nothing but who may connect while it ends.
 package adopt
 
 import (
