@@ -115,6 +115,11 @@ func (d *door) guard(in http.Handler, used func(next string)) http.Handler {
 				return
 			}
 		}
+		if r.URL.Path == "/favicon.ico" && r.Method == http.MethodGet {
+			// Browsers ask for it where a document names no icon, such as the one that sends them on.
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
 		path, ok := d.knows(r)
 		if !ok {
 			refuse(w, http.StatusForbidden, "This link was used already, or is of a ramaria ui that has ended. Each link lets one browser in, once: the terminal in which ramaria ui runs has the next one. Otherwise type: ramaria ui")

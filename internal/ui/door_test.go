@@ -174,6 +174,7 @@ func TestOnlyTheSession(t *testing.T) {
 		"another name":         {"GET", u.Path, "evil.example:" + port, "", true, 421},
 		"no port":              {"GET", u.Path, "127.0.0.1", "", true, 421},
 		"own name":             {"GET", u.Path, "localhost:" + port, "", true, 200},
+		"a browser's own wish": {"GET", "/favicon.ico", host, "", false, 204},
 		"action":               {"POST", u.Path + "do", host, "http://" + host, true, 400},
 		"action, no origin":    {"POST", u.Path + "do", host, "", true, 403},
 		"action, other origin": {"POST", u.Path + "do", host, "http://evil.example", true, 403},
