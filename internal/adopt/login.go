@@ -63,10 +63,7 @@ func readLogin(path string) (l dbconn.Login, err error) {
 		if !client || strings.HasPrefix(line, "#") {
 			continue
 		}
-		value = strings.TrimSpace(value)
-		if n := len(value); n > 1 && strings.ContainsAny(value[:1], `'"`) && value[0] == value[n-1] {
-			value = value[1 : n-1]
-		}
+		value = optionValue(value)
 		switch strings.TrimSpace(name) {
 		case "user":
 			l.User = value
@@ -78,4 +75,31 @@ func readLogin(path string) (l dbconn.Login, err error) {
 		err = errors.Join(err, fmt.Errorf("read login %s: it has no user in [client]", path))
 	}
 	return l, err
+}
+
+// escapes are the sequences that stand for another character in an option file. A backslash before any other
+// character stands for itself.
+var escapes = strings.NewReplacer(`\b`, "\b", `\t`, "\t", `\n`, "\n", `\r`, "\r", `\s`, " ", `\\`, `\`, `\"`, `"`, `\'`, `'`)
+
+// optionValue is the value of an option as the client programs read it from an option file: without a comment at its
+// end and without quotes.
+func optionValue(text string) string {
+	quote, end := byte(0), len(text)
+	for i := 0; i < end; i++ {
+		switch c := text[i]; {
+		case c == '\\' && quote != 0:
+			i++
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case quote == 0 && c == '#':
+			end = i
+		}
+	}
+	value := strings.TrimSpace(text[:end])
+	if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[0] == value[n-1] {
+		value = value[1 : n-1]
+	}
+	return escapes.Replace(value)
 }
