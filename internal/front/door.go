@@ -1,0 +1,217 @@
+// Package front is a door to the pool of an instance that speaks the protocol of MySQL: who connects to the
+// database shop@NAME is in the clone of template shop that belongs to NAME. A client needs no code for that.
+//
+// The door does a client's login itself, since it learns the name only there, and logs in to the server as the
+// clone's account. From then on it relays bytes, and looks at nothing but the beginning of what the client sends.
+//
+// The invariant: a clone is given back when no connection uses it any more, and never while one does.
+package front
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+)
+
+const (
+	// DefaultLinger is how long a name may be without a connection until its clone is given back.
+	DefaultLinger = 500 * time.Millisecond
+	// loginTime is how long a client may take to log in, and the door with it.
+	loginTime = 15 * time.Second
+	// MostConnections bounds the connections at a time: a guard of the machine, well above what a server allows.
+	MostConnections = 10000
+	// knownTime is how long what the instance said of itself is taken for true where a login fails by it.
+	knownTime = time.Second
+)
+
+// Config is what a Door is made of.
+type Config struct {
+	Pool Pool
+	// Name is the instance's, for what is said.
+	Name string
+	// Linger is how long a name may be without a connection until its clone is given back; 0 is at once.
+	Linger time.Duration
+	Log    *slog.Logger
+}
+
+// Door lets clients in.
+type Door struct {
+	c     Config
+	seats seats
+	tls   *tls.Config
+	print []byte // the SHA-256 of its certificate
+
+	mu       sync.Mutex
+	status   client.Status
+	asked    time.Time
+	greeting greeting // the server's
+	sessions map[uint32]*session
+	closed   bool
+
+	next atomic.Uint32
+	work sync.WaitGroup
+}
+
+// New returns a door that is not open yet.
+func New(c Config) (*Door, error) {
+	d := &Door{c: c, sessions: map[uint32]*session{}}
+	d.seats = seats{pool: c.Pool, linger: c.Linger, byName: map[string]*seat{}, all: map[*seat]struct{}{}, warn: func(text string, err error) { c.Log.Warn(text, "error", err) }}
+	// Far from the numbers of the server's own connections, so that KILL with one of those is left as it is.
+	d.next.Store(1 << 31)
+	var err error
+	d.tls, d.print, err = selfSigned()
+	return d, err
+}
+
+// Serve lets clients in until ctx ends, and then ends their connections and gives their clones back. It
+// closes l.
+func (d *Door) Serve(ctx context.Context, l net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	var helpers sync.WaitGroup
+	helpers.Go(func() { d.renew(ctx) })
+	err := d.accept(ctx, l)
+	cancel()
+	_ = l.Close()
+	d.close()
+	d.work.Wait()
+	d.seats.close()
+	helpers.Wait()
+	return err
+}
+
+// acceptPause is how long to wait where a connection cannot be accepted, for want of files say.
+const acceptPause = 50 * time.Millisecond
+
+func (d *Door) accept(ctx context.Context, l net.Listener) error {
+	for {
+		conn, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("accept a client: %w", err)
+		case err != nil:
+			d.c.Log.Warn("cannot accept a client", "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(acceptPause):
+			}
+			continue
+		}
+		s := &session{door: d, raw: conn, client: conn, id: d.next.Add(1)}
+		if !d.enter(s) {
+			_ = conn.Close()
+			continue
+		}
+		d.work.Go(func() {
+			defer d.leave(s)
+			s.serve(ctx)
+		})
+	}
+}
+
+func (d *Door) enter(s *session) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || len(d.sessions) >= MostConnections {
+		return false
+	}
+	d.sessions[s.id] = s
+	return true
+}
+
+func (d *Door) leave(s *session) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.sessions, s.id)
+}
+
+func (d *Door) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	for _, s := range d.sessions {
+		s.cut()
+	}
+}
+
+// threadOf is the server's number of a connection that the door has told a client another number of.
+func (d *Door) threadOf(id uint32) (uint32, bool) {
+	d.mu.Lock()
+	s := d.sessions[id]
+	d.mu.Unlock()
+	if s == nil {
+		return 0, false
+	}
+	return s.thread.Load(), true
+}
+
+func (d *Door) renew(ctx context.Context) {
+	tick := time.NewTicker(renewal)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			d.seats.renew(ctx)
+		}
+	}
+}
+
+// known is what the instance says of itself; a new answer where the last is older than knownTime and fresh
+// is asked for.
+func (d *Door) known(ctx context.Context, fresh bool) (client.Status, error) {
+	d.mu.Lock()
+	st, asked := d.status, d.asked
+	d.mu.Unlock()
+	if !asked.IsZero() && (!fresh || time.Since(asked) < knownTime) {
+		return st, nil
+	}
+	st, err := d.c.Pool.Status(ctx)
+	if err != nil {
+		return st, err
+	}
+	d.mu.Lock()
+	d.status, d.asked = st, time.Now()
+	d.mu.Unlock()
+	return st, nil
+}
+
+// greet is the server's greeting, which a login has brought or is fetched now.
+func (d *Door) greet(ctx context.Context) (greeting, error) {
+	d.mu.Lock()
+	g := d.greeting
+	d.mu.Unlock()
+	if g.version != "" {
+		return g, nil
+	}
+	st, err := d.known(ctx, true)
+	if err != nil {
+		return g, err
+	}
+	u, err := hello(ctx, st.Endpoint.Socket)
+	if err != nil {
+		return g, err
+	}
+	_ = u.Close()
+	d.keep(u.greeting)
+	return u.greeting, nil
+}
+
+func (d *Door) keep(g greeting) {
+	d.mu.Lock()
+	d.greeting = g
+	d.mu.Unlock()
+}

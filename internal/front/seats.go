@@ -1,0 +1,223 @@
+package front
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+)
+
+// Pool gives out clones of templates. A client.Client is one.
+type Pool interface {
+	Status(ctx context.Context) (client.Status, error)
+	NewDatabase(ctx context.Context, r client.DatabaseRequest) (client.Database, error)
+	Database(ctx context.Context, name string) (client.Database, error)
+	ResetDatabase(ctx context.Context, name string, mode client.ResetMode) (client.Reset, error)
+	SetSavepoint(ctx context.Context, name string) error
+	RollbackDatabase(ctx context.Context, name string, mode client.ResetMode) (client.Reset, error)
+	DropDatabase(ctx context.Context, name string) error
+}
+
+var _ Pool = (*client.Client)(nil)
+
+const (
+	// at divides a template from the name that its clone belongs to.
+	at = "@"
+	// own is a name behind at that gives each connection a clone of its own.
+	own = "@"
+	// leaseTime is how long a lease outlives a door that was killed.
+	leaseTime = time.Minute
+	// renewal is how often it is renewed.
+	renewal = leaseTime / 3
+	// leaseWait is how long a client waits while the pool is full: its own patience is often ten seconds.
+	leaseWait = 8 * time.Second
+	// releaseTime is how long giving a lease back may take.
+	releaseTime = time.Minute
+)
+
+// seat is the clone that the connections of one name share.
+type seat struct {
+	name string // of the database as clients know it; "" for one that is of one connection
+
+	// The rest is under seats.mu.
+	users int
+	since time.Time
+	left  *time.Timer // gives the clone back, unless somebody comes
+
+	// made is closed when lease and err are known, and both stay as they are.
+	made  chan struct{}
+	lease client.Database
+	err   error
+}
+
+// seats says which name has which clone.
+//
+// The invariant: a seat has a lease as long as it has users, and for linger after that. One that is not in
+// byName any more gets no users.
+type seats struct {
+	pool   Pool
+	linger time.Duration
+	warn   func(text string, err error)
+
+	mu     sync.Mutex
+	byName map[string]*seat
+	all    map[*seat]struct{}
+	work   sync.WaitGroup
+	closed bool
+}
+
+var errClosed = errors.New("the door closes")
+
+// sit gives a connection the clone that belongs to a database's name, and leases it for the first. Call leave.
+func (s *seats) sit(ctx context.Context, name string) (*seat, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, errClosed
+	}
+	template, who, _ := strings.Cut(name, at)
+	p := s.byName[name]
+	first := p == nil
+	if first {
+		p = &seat{name: name, made: make(chan struct{}), since: time.Now()}
+		if who == own {
+			p.name = ""
+		} else {
+			s.byName[name] = p
+		}
+		s.all[p] = struct{}{}
+	}
+	p.users++
+	if p.left != nil {
+		p.left.Stop()
+		p.left = nil
+	}
+	s.mu.Unlock()
+	if first {
+		s.work.Add(1)
+		go func() {
+			defer s.work.Done()
+			s.take(context.WithoutCancel(ctx), p, template)
+		}()
+	}
+	select {
+	case <-p.made:
+	case <-ctx.Done():
+		s.leave(p)
+		return nil, ctx.Err()
+	}
+	if p.err != nil {
+		s.leave(p)
+		return nil, p.err
+	}
+	return p, nil
+}
+
+// take leases a seat's clone, for all who wait for it.
+func (s *seats) take(ctx context.Context, p *seat, template string) {
+	p.lease, p.err = s.pool.NewDatabase(ctx, client.DatabaseRequest{Template: template, TTLSeconds: leaseTime.Seconds(), WaitSeconds: leaseWait.Seconds()})
+	if p.err != nil {
+		s.forget(p)
+	}
+	close(p.made)
+}
+
+// forget has the next who comes with that name begin anew.
+func (s *seats) forget(p *seat) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byName[p.name] == p {
+		delete(s.byName, p.name)
+	}
+}
+
+// leave says that a connection has ended. The last one's clone is given back in a moment.
+func (s *seats) leave(p *seat) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.users--
+	if p.users > 0 {
+		return
+	}
+	if p.name == "" || s.byName[p.name] != p || s.closed {
+		s.end(p)
+		return
+	}
+	p.left = time.AfterFunc(s.linger, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if p.users == 0 {
+			s.end(p)
+		}
+	})
+}
+
+// end gives a clone back. The caller holds mu.
+func (s *seats) end(p *seat) {
+	if _, there := s.all[p]; !there {
+		return
+	}
+	delete(s.all, p)
+	if s.byName[p.name] == p {
+		delete(s.byName, p.name)
+	}
+	s.work.Add(1)
+	go func() {
+		defer s.work.Done()
+		<-p.made
+		if p.err != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+		defer cancel()
+		if err := s.pool.DropDatabase(ctx, p.lease.Name); err != nil && !gone(err) {
+			s.warn("cannot give "+p.lease.Name+" back", err)
+		}
+	}()
+}
+
+// renew keeps the leases that have users.
+func (s *seats) renew(ctx context.Context) {
+	s.mu.Lock()
+	var due []*seat
+	for p := range s.all {
+		select {
+		case <-p.made:
+			due = append(due, p)
+		default:
+		}
+	}
+	s.mu.Unlock()
+	for _, p := range due {
+		if _, err := s.pool.Database(ctx, p.lease.Name); gone(err) {
+			s.forget(p) // a rewind of the instance, say, has ended it
+		} else if err != nil && ctx.Err() == nil {
+			s.warn("cannot keep "+p.lease.Name, err)
+		}
+	}
+}
+
+// close gives all back.
+func (s *seats) close() {
+	s.mu.Lock()
+	s.closed = true
+	for p := range s.all {
+		if p.users == 0 {
+			if p.left != nil {
+				p.left.Stop()
+			}
+			s.end(p)
+		}
+	}
+	s.mu.Unlock()
+	s.work.Wait()
+}
+
+// gone reports whether an error says that there is no such lease any more.
+func gone(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && e.Code == client.CodeNotFound
+}

@@ -1,0 +1,138 @@
+package front
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// account is what a session logs in to the server with.
+type account struct{ user, password, database string }
+
+// upstream is a connection to the server that has logged in.
+type upstream struct {
+	net.Conn
+	greeting
+	ok []byte // what the server has answered to the login
+}
+
+// hello connects to the server and reads its greeting.
+func hello(ctx context.Context, socket string) (_ *upstream, err error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = conn.Close()
+		}
+	}()
+	if end, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(end); err != nil {
+			return nil, err
+		}
+	}
+	payload, _, err := readPacket(conn)
+	if err != nil {
+		return nil, fmt.Errorf("read the server's greeting: %w", err)
+	}
+	g, err := parseGreeting(payload)
+	return &upstream{Conn: conn, greeting: g}, err
+}
+
+// logIn logs in to the server for a client, whose capabilities and attributes it gets. A Refusal is the server's.
+func logIn(ctx context.Context, socket string, client response, a account) (_ *upstream, err error) {
+	u, err := hello(ctx, socket)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = u.Close()
+		}
+	}()
+	r := client
+	r.user, r.database, r.plugin = a.user, a.database, u.plugin
+	if r.auth, err = answerTo(u.plugin, a.password, u.salt); err != nil {
+		// The server asks again, in a way that it says.
+		r.plugin, r.auth = native, nil
+	}
+	if _, err := u.Write(packet(1, r.payload(client.can&u.can&^neither))); err != nil {
+		return nil, err
+	}
+	if u.ok, err = u.answer(a.password); err != nil {
+		return nil, err
+	}
+	return u, u.SetDeadline(time.Time{})
+}
+
+func answerTo(plugin, password string, salt []byte) ([]byte, error) {
+	w, known := ways[plugin]
+	if !known || w.answer == nil {
+		return nil, fmt.Errorf("the server asks for the password by %s, which ramaria front does not know", plugin)
+	}
+	return w.answer([]byte(password), salt), nil
+}
+
+// answer goes on with a login until the server says that all is well.
+func (u *upstream) answer(password string) ([]byte, error) {
+	for {
+		payload, seq, err := readPacket(u)
+		if err != nil {
+			return nil, fmt.Errorf("log in to the server: %w", err)
+		}
+		if len(payload) == 0 {
+			return nil, fmt.Errorf("log in to the server: %w", errPacket)
+		}
+		var say []byte
+		switch payload[0] {
+		case isOK:
+			return payload, nil
+		case isErr:
+			return nil, refusalOf(payload)
+		case isSwap:
+			f := fields{b: payload[1:]}
+			plugin := f.text()
+			if say, err = answerTo(plugin, password, bytes.TrimSuffix(f.b, []byte{0})); err != nil {
+				return nil, err
+			}
+		case isMore:
+			if bytes.Equal(payload[1:], []byte{cachedWell}) {
+				continue
+			}
+			if !bytes.Equal(payload[1:], []byte{wantsAll}) {
+				return nil, errors.New("log in to the server: it asks for what ramaria front does not know")
+			}
+			say = append([]byte(password), 0) // over a socket, which nobody reads
+		default:
+			return nil, fmt.Errorf("log in to the server: %w", errPacket)
+		}
+		if _, err := u.Write(packet(seq+1, say)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// proven is the server's answer that all is well, as one that proves to a client of MariaDB that who has the
+// certificate knows the password, too: without it, the client trusts no certificate that nobody has signed.
+// https://mariadb.com/docs/server/security/encryption/data-in-transit-encryption/zero-configuration-ssl
+func proven(ok, proof []byte) []byte {
+	f := fields{b: ok[1:]}
+	f.length()
+	f.length()
+	f.take(4) // status and warnings
+	if f.bad {
+		return ok
+	}
+	out := bytes.Clone(ok[:len(ok)-len(f.b)])
+	// What else the server says of the session there, such as its database, clients can do without: the flag
+	// that says so goes too.
+	const stateChanged = 1 << 14
+	at := len(out) - 4
+	binary.LittleEndian.PutUint16(out[at:], binary.LittleEndian.Uint16(out[at:])&^stateChanged)
+	return appendCounted(out, proof)
+}

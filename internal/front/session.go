@@ -1,0 +1,294 @@
+package front
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+)
+
+// session is one client's connection.
+type session struct {
+	door *Door
+	raw  net.Conn // what was accepted
+	// client is raw, or TLS over it.
+	client net.Conn
+	id     uint32
+	// thread is the server's number of its connection.
+	thread atomic.Uint32
+
+	login  response
+	secure bool  // by TLS
+	seat   *seat // nil for a database that is no clone
+	server *upstream
+
+	mu    sync.Mutex // guards what cut ends
+	up    net.Conn
+	ended bool
+}
+
+// cut ends a session from without.
+func (s *session) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	if s.up != nil {
+		_ = s.up.Close()
+	}
+	_ = s.raw.Close()
+}
+
+// hold has cut end the connection to the server, too, and reports whether the session goes on.
+func (s *session) hold(up net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.up = up
+	return !s.ended
+}
+
+func (s *session) serve(ctx context.Context) {
+	defer s.end()
+	if err := s.enter(ctx); err != nil {
+		return // said to the client, or it has gone
+	}
+	s.relay(ctx)
+}
+
+func (s *session) end() {
+	if s.server != nil {
+		_ = s.server.Close()
+	}
+	if s.seat != nil {
+		s.door.seats.leave(s.seat)
+	}
+	_ = s.raw.Close()
+}
+
+// enter does the login.
+func (s *session) enter(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, loginTime)
+	defer cancel()
+	if err := s.client.SetDeadline(time.Now().Add(loginTime)); err != nil {
+		return err
+	}
+	g, err := s.door.greet(ctx)
+	if err != nil {
+		r := s.door.refusal(err)
+		// A client that was not greeted yet reads no state.
+		_, _ = s.client.Write(packet(0, append([]byte{isErr, byte(r.Code), byte(r.Code >> 8)}, r.Text...)))
+		return err
+	}
+	g.id, g.salt, g.can = s.id, newSalt(saltBytes), g.can&^neither|canTLS|canPlugin|canLongAuth
+	if _, known := ways[g.plugin]; !known {
+		g.plugin = native
+	}
+	if _, err := s.client.Write(packet(0, g.payload())); err != nil {
+		return err
+	}
+	seq, err := s.readLogin(ctx)
+	if err == nil {
+		seq, err = s.admit(ctx, g, seq)
+	}
+	if err != nil {
+		s.refuse(seq+1, err)
+		return err
+	}
+	return s.client.SetDeadline(time.Time{})
+}
+
+// readLogin reads the client's answer to the greeting, and begins TLS where the client wants that.
+func (s *session) readLogin(ctx context.Context) (seq byte, err error) {
+	payload, seq, err := readPacket(s.client)
+	if err != nil {
+		return seq, err
+	}
+	if isTLSRequest(payload) {
+		c := tls.Server(s.client, s.door.tls)
+		if err := c.HandshakeContext(ctx); err != nil {
+			return seq, err
+		}
+		s.client, s.secure = c, true
+		if payload, seq, err = readPacket(s.client); err != nil {
+			return seq, err
+		}
+	}
+	s.login, err = parseResponse(payload)
+	return seq, err
+}
+
+// refuse tells the client why it is not let in.
+func (s *session) refuse(seq byte, err error) {
+	_, _ = s.client.Write(packet(seq, s.door.refusal(err).payload()))
+}
+
+// refusal is an error as clients know it.
+func (d *Door) refusal(err error) *Refusal {
+	var r *Refusal
+	var c *client.Error
+	switch {
+	case errors.As(err, &r):
+		return r
+	case errors.As(err, &c) && c.Code == client.CodeNotFound:
+		return refuse(erBadDB, stateNoDatabase, "ramaria: %s", oneLine(c.Error()))
+	case errors.As(err, &c) && c.Code == client.CodeFull:
+		return refuse(erTooMany, stateGone, "ramaria: %s", oneLine(c.Error()))
+	case errors.Is(err, context.DeadlineExceeded):
+		return refuse(erUnknown, stateGeneral, "ramaria: the login took longer than %s", loginTime)
+	default:
+		return refuse(erUnknown, stateGeneral, "ramaria: instance %s: %s", d.c.Name, oneLine(err.Error()))
+	}
+}
+
+func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
+
+// admit checks who the client is, and gives it a connection to the server. It says so to the client.
+func (s *session) admit(ctx context.Context, g greeting, seq byte) (byte, error) {
+	w, salt, seq, err := s.ask(g, seq)
+	if err != nil {
+		return seq, err
+	}
+	st, err := s.door.known(ctx, false)
+	if err != nil {
+		return seq, err
+	}
+	if !s.proves(w, salt, st) {
+		if st, err = s.door.known(ctx, true); err != nil {
+			return seq, err
+		}
+		if !s.proves(w, salt, st) {
+			return seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (ramaria front knows the account of ramaria env %s only; others connect to the server's own port)", s.login.user, hostOf(s.client), s.door.c.Name)
+		}
+	}
+	if err := s.attach(ctx, st); err != nil {
+		return seq, err
+	}
+	if w.more != nil {
+		seq++
+		if _, err := s.client.Write(packet(seq, w.more)); err != nil {
+			return seq, err
+		}
+	}
+	ok := s.server.ok
+	if s.secure && w.hash != nil && g.can&canMySQL == 0 {
+		sum := sha256.Sum256(append(append(w.hash([]byte(st.Endpoint.Password)), salt...), s.door.print...))
+		ok = proven(ok, append([]byte{1}, strings.ToUpper(hex.EncodeToString(sum[:]))...))
+	}
+	_, err = s.client.Write(packet(seq+1, ok))
+	return seq, err
+}
+
+func hostOf(c net.Conn) string {
+	host, _, err := net.SplitHostPort(c.RemoteAddr().String())
+	if err != nil {
+		return "localhost"
+	}
+	return host
+}
+
+// ask has the client show that it knows the password in a way that the door knows: with the login, or else by
+// another way that the client is asked for.
+func (s *session) ask(g greeting, seq byte) (w way, salt []byte, _ byte, err error) {
+	plugin := s.login.plugin
+	if plugin == "" {
+		plugin = native // clients of before have no other
+	}
+	if w, known := ways[plugin]; known && w.salt == len(g.salt) && len(s.login.auth) > 0 {
+		return w, g.salt, seq, nil
+	}
+	if _, known := ways[plugin]; !known {
+		plugin = g.plugin
+	}
+	if s.login.can&canPlugin == 0 {
+		return w, nil, seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (without a password)", s.login.user, hostOf(s.client))
+	}
+	w = ways[plugin]
+	salt = newSalt(w.salt)
+	swap := append(append([]byte{isSwap}, plugin...), 0)
+	swap = append(swap, salt...)
+	if plugin != ed { // which takes all for its salt
+		swap = append(swap, 0)
+	}
+	seq++
+	if _, err := s.client.Write(packet(seq, swap)); err != nil {
+		return w, nil, seq, err
+	}
+	s.login.auth, seq, err = readPacket(s.client)
+	return w, salt, seq, err
+}
+
+func (s *session) proves(w way, salt []byte, st client.Status) bool {
+	return s.login.user == st.Endpoint.User && st.Endpoint.Password != "" && w.knows([]byte(st.Endpoint.Password), salt, s.login.auth)
+}
+
+// isClone reports whether a name is of a template's clone, and not of a database.
+func isClone(database string) bool { return strings.Contains(database, at) }
+
+// attach gives the client its clone, and a connection to the server as the clone's account.
+func (s *session) attach(ctx context.Context, st client.Status) error {
+	e := st.Endpoint
+	a := account{e.User, e.Password, s.login.database}
+	for retry := true; ; retry = false {
+		if isClone(s.login.database) {
+			seat, err := s.door.seats.sit(ctx, s.login.database)
+			if err != nil {
+				return err
+			}
+			s.seat, a = seat, account{seat.lease.User, seat.lease.Password, seat.lease.Name}
+		}
+		server, err := logIn(ctx, e.Socket, s.login, a)
+		if err == nil {
+			s.server = server
+			s.thread.Store(server.id)
+			s.door.keep(server.greeting)
+			if !s.hold(server) {
+				return errClosed
+			}
+			return nil
+		}
+		var r *Refusal
+		if !retry || s.seat == nil || !errors.As(err, &r) || r.Code != erAccessDenied {
+			return err
+		}
+		// The lease ended behind the door's back: the name gets another.
+		s.door.seats.forget(s.seat)
+		s.door.seats.leave(s.seat)
+		s.seat = nil
+	}
+}
+
+// change is a client's wish to log in again, perhaps as somebody else and to another database. The relay stands
+// still meanwhile.
+func (s *session) change(ctx context.Context, payload []byte, seq byte) error {
+	ctx, cancel := context.WithTimeout(ctx, loginTime)
+	defer cancel()
+	login, err := parseChange(payload, s.login)
+	if err != nil {
+		s.refuse(seq+1, err)
+		return err
+	}
+	server, before := s.server, s.seat
+	s.login, s.server, s.seat = login, nil, nil
+	_ = server.Close()
+	g := server.greeting
+	// Its answer was made with the salt of the first login, or is empty: it is asked anew.
+	s.login.auth, g.salt = nil, nil
+	if _, known := ways[g.plugin]; !known {
+		g.plugin = native
+	}
+	seq, err = s.admit(ctx, g, seq)
+	if before != nil { // after the new one, so that a name that stays the same keeps its clone
+		s.door.seats.leave(before)
+	}
+	if err != nil {
+		s.refuse(seq+1, err)
+	}
+	return err
+}
