@@ -13,6 +13,7 @@ import (
 
 // Commands of the protocol that may be for the door.
 const (
+	comQuit    = 0x01
 	comUse     = 0x02
 	comQuery   = 0x03
 	comKill    = 0x0c

@@ -1,0 +1,348 @@
+package tests
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// frontDoor is a `ramaria front` that runs.
+type frontDoor struct {
+	h   *testHome
+	url *url.URL
+	end func()
+	die func()
+}
+
+func (h *testHome) startFront(args ...string) *frontDoor {
+	h.t.Helper()
+	cmd := h.command(append([]string{"front"}, args...)...)
+	var talk bytes.Buffer
+	cmd.Stderr = &talk
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		h.t.Fatalf("ramaria front printed no URL: %v: %s", cmd.Wait(), talk.String())
+	}
+	u, err := url.Parse(lines.Text())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var once sync.Once
+	d := &frontDoor{h: h, url: u}
+	d.end = func() {
+		once.Do(func() {
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			if err := cmd.Wait(); err != nil {
+				h.t.Errorf("ramaria front: %v: %s", err, talk.String())
+			}
+		})
+	}
+	d.die = func() {
+		once.Do(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+	}
+	h.t.Cleanup(d.end)
+	return d
+}
+
+// config is how a client reaches a database through the door.
+func (d *frontDoor) config(database string) *mysql.Config {
+	c := mysql.NewConfig()
+	c.Net, c.Addr, c.User, c.DBName = "tcp", d.url.Host, d.url.User.Username(), database
+	c.Passwd, _ = d.url.User.Password()
+	return c
+}
+
+func (d *frontDoor) open(c *mysql.Config) *sql.DB {
+	d.h.t.Helper()
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		d.h.t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	d.h.t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func (d *frontDoor) to(database string) *sql.DB {
+	d.h.t.Helper()
+	return d.open(d.config(database))
+}
+
+// refused is the server's number of the error that a login or a statement meets.
+func (d *frontDoor) refused(err error, want uint16, text string) {
+	d.h.t.Helper()
+	var e *mysql.MySQLError
+	if !errors.As(err, &e) || e.Number != want || !strings.Contains(e.Message, text) {
+		d.h.t.Errorf("got %v, want error %d with %q", err, want, text)
+	}
+}
+
+func (h *testHome) one(db interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, query string, args ...any) (s string) {
+	h.t.Helper()
+	if err := db.QueryRowContext(h.t.Context(), query, args...).Scan(&s); err != nil {
+		h.t.Fatalf("%s: %v", query, err)
+	}
+	return s
+}
+
+// TestFront leases clones by the names of databases, as any client may.
+func TestFront(t *testing.T) {
+	t.Parallel()
+	h := newTestHome(t)
+	plain := openDSN(t, h.ramaria("up", "main", "--server", h.daemon(), "--database", "shop", "--set", "local_infile=ON", "--set", "max_allowed_packet=64M"))
+	h.exec(plain, "CREATE TABLE t (a INT PRIMARY KEY AUTO_INCREMENT)", "INSERT INTO t VALUES (1), (2)", "CREATE TABLE wide (b LONGTEXT)")
+	h.ramaria("template", "add", "shop")
+	d := h.startFront("--linger", "100ms")
+	const count = "SELECT COUNT(*) FROM t"
+
+	t.Run("a name shares a clone", func(t *testing.T) {
+		h.during(t)
+		one, same, other := d.to("shop@1"), d.to("shop@1"), d.to("shop@two words, and @")
+		h.exec(one, "INSERT INTO t VALUES (3)")
+		if a, b, c := h.one(one, count), h.one(same, count), h.one(other, count); a != "3" || b != "3" || c != "2" {
+			t.Errorf("rows: %s and %s of one name, %s of another; want 3, 3, 2", a, b, c)
+		}
+		if n := h.one(plain, count); n != "2" {
+			t.Errorf("the template has %s rows, want 2", n)
+		}
+	})
+	t.Run("it is put back when the last is gone", func(t *testing.T) {
+		h.during(t)
+		one, stays := d.to("shop@leaving"), d.to("shop@leaving")
+		h.exec(stays, "INSERT INTO t VALUES (3)")
+		h.exec(one, "INSERT INTO t VALUES (4)")
+		_ = one.Close()
+		time.Sleep(300 * time.Millisecond)
+		if n := h.one(stays, count); n != "4" {
+			t.Errorf("while one connection stays there are %s rows, want 4", n)
+		}
+		_ = stays.Close()
+		h.until("the clone is given back", func() bool { return !strings.Contains(h.ramaria("db", "ls"), "shop_") })
+		if n := h.one(d.to("shop@leaving"), count); n != "2" {
+			t.Errorf("the next of that name finds %s rows, want 2", n)
+		}
+	})
+	t.Run("a pause does not put it back", func(t *testing.T) {
+		h.during(t)
+		one := d.to("shop@pause")
+		h.exec(one, "INSERT INTO t VALUES (3)")
+		_ = one.Close()
+		if n := h.one(d.to("shop@pause"), count); n != "3" {
+			t.Errorf("a connection right after the last finds %s rows, want 3", n)
+		}
+	})
+	t.Run("a clone for each connection", func(t *testing.T) {
+		h.during(t)
+		db := d.to("shop@@")
+		a, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		b, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if x, y := h.one(a, "SELECT DATABASE()"), h.one(b, "SELECT DATABASE()"); x == y {
+			t.Errorf("both are in %s", x)
+		}
+	})
+	t.Run("other databases are those of the instance", func(t *testing.T) {
+		h.during(t)
+		db := d.to("shop")
+		if who := h.one(db, "SELECT CURRENT_USER()"); !strings.HasPrefix(who, d.url.User.Username()+"@") {
+			t.Errorf("the account is %s", who)
+		}
+		if n := h.one(d.to(""), "SELECT COUNT(*) FROM shop.t"); n != "2" {
+			t.Errorf("%s rows, want 2", n)
+		}
+		_, err := db.Exec("CALL ramaria.reset()")
+		d.refused(err, 1105, "is for a clone")
+	})
+	t.Run("control", func(t *testing.T) {
+		h.during(t)
+		db := d.to("shop@control")
+		for _, reset := range []string{"CALL ramaria.reset()", "call `ramaria`.`reset`;", "/* ramaria: reset */", "/*ramaria reset*/ SELECT 1"} {
+			h.exec(db, "INSERT INTO t VALUES (3)", reset)
+			if n := h.one(db, count); n != "2" {
+				t.Errorf("after %s there are %s rows, want 2", reset, n)
+			}
+		}
+		h.exec(db, "INSERT INTO t VALUES (3)", "CALL ramaria.savepoint()", "INSERT INTO t VALUES (4)", "CALL ramaria.rollback()")
+		if n := h.one(db, count); n != "3" {
+			t.Errorf("after a rollback there are %s rows, want 3", n)
+		}
+		_, err := db.Exec("CALL ramaria.nothing()")
+		d.refused(err, 1105, "there are reset, savepoint and rollback")
+		h.exec(db, "USE `shop@control`")
+		if n := h.one(db, "SELECT DATABASE()"); !strings.HasPrefix(n, "shop_") {
+			t.Errorf("USE of its own name leads to %s", n)
+		}
+		_, err = db.Exec("USE `shop@other`")
+		d.refused(err, 1049, "shop@other")
+		stmt, err := db.Prepare("CALL ramaria.reset()")
+		if err == nil {
+			_, err = stmt.Exec()
+			_ = stmt.Close()
+		}
+		if err == nil {
+			t.Error("a prepared reset did nothing, and said nothing")
+		}
+	})
+	t.Run("refused", func(t *testing.T) {
+		h.during(t)
+		d.refused(d.to("nothing@1").Ping(), 1049, "ramaria template add")
+		c := d.config("shop@1")
+		c.Passwd = "wrong"
+		d.refused(d.open(c).Ping(), 1045, "Access denied")
+		c = d.config("shop@1")
+		c.User = "root"
+		d.refused(d.open(c).Ping(), 1045, "Access denied")
+		d.refused(d.to("no_such_database").Ping(), 1049, "no_such_database")
+		h.ramaria("db", "pool", "--max-databases", "1")
+		defer h.ramaria("db", "pool", "--max-databases", "64")
+		h.one(d.to("shop@full"), count)
+		d.refused(d.to("shop@fuller").Ping(), 1040, "")
+	})
+	t.Run("TLS", func(t *testing.T) {
+		h.during(t)
+		c := d.config("shop@tls")
+		c.TLSConfig = "skip-verify"
+		db := d.open(c)
+		if n := h.one(db, count); n != "2" {
+			t.Errorf("%s rows, want 2", n)
+		}
+		h.exec(db, "CALL ramaria.reset()")
+	})
+	t.Run("long packets and files", func(t *testing.T) {
+		h.during(t)
+		c := d.config("shop@long")
+		c.MaxAllowedPacket = 64 << 20
+		db := d.open(c)
+		db.SetMaxOpenConns(1)
+		for _, n := range []int{1, 100, 4095, 4096, 16<<10 - 13, 1<<24 - 40, 1<<24 + 7} {
+			h.exec(db, "DELETE FROM wide", "INSERT INTO wide VALUES ('"+strings.Repeat("u", n)+"')")
+			if got := h.one(db, "SELECT LENGTH(b) FROM wide"); got != strconv.Itoa(n) {
+				t.Errorf("%s bytes arrived of %d", got, n)
+			}
+			if got := h.one(db, "SELECT b FROM wide"); got != strings.Repeat("u", n) {
+				t.Errorf("%d bytes came back of %d, or others", len(got), n)
+			}
+		}
+		// Lines whose beginning looks like a command of the door, more packets than the count of packets has room for.
+		var file bytes.Buffer
+		const lines = 6000
+		for n := range lines {
+			fmt.Fprintf(&file, "\x03CALL ramaria.reset() %d %s\n", n, strings.Repeat("\x11", 1024))
+		}
+		want := file.Len() - lines
+		mysql.RegisterReaderHandler("lines", func() io.Reader { return &oneByOne{b: file.Bytes()} })
+		defer mysql.DeregisterReaderHandler("lines")
+		h.exec(db, "DELETE FROM wide", "LOAD DATA LOCAL INFILE 'Reader::lines' INTO TABLE wide")
+		if got := h.one(db, "SELECT CONCAT(COUNT(*), ' ', SUM(LENGTH(b))) FROM wide"); got != fmt.Sprint(lines, " ", want) {
+			t.Errorf("the file has become %s, want %d %d", got, lines, want)
+		}
+	})
+	t.Run("KILL", func(t *testing.T) {
+		h.during(t)
+		db := d.to("shop@kill")
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		victim, err := db.Conn(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer victim.Close()
+		id := h.one(victim, "SELECT CONNECTION_ID()")
+		ended := make(chan error, 1)
+		go func() {
+			_, err := victim.ExecContext(t.Context(), "DO SLEEP(60)")
+			ended <- err
+		}()
+		time.Sleep(50 * time.Millisecond)
+		h.exec(db, "KILL "+id)
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Error("it was not killed")
+			}
+		case <-time.After(patience):
+			t.Error("it lives on")
+		}
+	})
+	t.Run("many", func(t *testing.T) {
+		h.during(t)
+		var wg sync.WaitGroup
+		for n := range 100 {
+			wg.Go(func() {
+				db := d.to(fmt.Sprintf("shop@many%d", n%8))
+				if _, err := db.Exec("INSERT INTO t VALUES (?)", 100+n); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		for n := range 8 {
+			want := strconv.Itoa(2 + 100/8)
+			if n < 100%8 {
+				want = strconv.Itoa(3 + 100/8)
+			}
+			if got := h.one(d.to(fmt.Sprintf("shop@many%d", n)), count); got != want {
+				t.Errorf("shop@many%d has %s rows, want %s", n, got, want)
+			}
+		}
+	})
+	t.Run("the lease ends behind its back", func(t *testing.T) {
+		h.during(t)
+		db := d.to("shop@behind")
+		clone := h.one(db, "SELECT DATABASE()")
+		h.ramaria("db", "drop", clone)
+		h.until("the name has another", func() bool {
+			var n string
+			return db.QueryRow(count).Scan(&n) == nil && n == "2"
+		})
+	})
+	d.end()
+	if left := h.ramaria("db", "ls"); strings.Contains(left, "shop_") {
+		t.Errorf("the door has left %s", left)
+	}
+}
+
+// oneByOne reads a line at a time.
+type oneByOne struct{ b []byte }
+
+func (o *oneByOne) Read(p []byte) (int, error) {
+	n := bytes.IndexByte(o.b, '\n') + 1
+	if n == 0 {
+		return 0, io.EOF
+	}
+	n = copy(p, o.b[:n])
+	o.b = o.b[n:]
+	return n, nil
+}
