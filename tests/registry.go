@@ -146,6 +146,7 @@ var Packages = []Package{
 	{Path: "internal/memo", Least: 7},
 	{Path: "internal/metrics", Least: 1},
 	{Path: "internal/exporter", Least: 2},
+	{Path: "internal/front", Race: true, Least: 4},
 	{Path: "internal/progress", Least: 4},
 	{Path: "internal/adopt", Least: 5},
 	{Path: "internal/service", Least: 7, Needed: []string{`Test.*`}},

@@ -1,0 +1,213 @@
+package front
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/client"
+)
+
+// resets counts what it is asked for.
+type resets struct {
+	Pool
+	n int
+}
+
+func (r *resets) ResetDatabase(context.Context, string, client.ResetMode) (client.Reset, error) {
+	r.n++
+	return client.Reset{}, nil
+}
+
+// several is a packet, or several where the payload is too long for one.
+func several(seq byte, payload []byte) (b []byte) {
+	for {
+		n := min(len(payload), full)
+		b = append(b, packet(seq, payload[:n])...)
+		payload = payload[n:]
+		if n < full {
+			return b
+		}
+		seq++
+	}
+}
+
+// TestQuestions passes on packets that come in pieces of any length, and changes those for the door.
+func TestQuestions(t *testing.T) {
+	query := func(text string) []byte { return append([]byte{comQuery}, text...) }
+	// A file is sent in answer to a query, so its packets are counted from 2 on; the count comes round.
+	var file []byte
+	for n := range 600 {
+		file = append(file, packet(byte(2+n), query("CALL ramaria.reset()"))...)
+	}
+	file = append(file, packet(byte((2+600)%256), nil)...)
+	long := bytes.Repeat([]byte("x"), full+100)
+	parts := []struct{ in, out []byte }{
+		{packet(0, query("SELECT 1")), nil},
+		{packet(0, query("CALL ramaria.reset()")), packet(0, query(nothing))},
+		{packet(0, query("")), nil},
+		{packet(0, []byte{0x0e}), nil},
+		{packet(0, nil), nil},
+		{packet(0, query("  call other.reset()")), nil},
+		{packet(0, query("USE `shop@1`")), packet(0, query("USE `shop_7`"))},
+		{packet(0, append([]byte{comUse}, "shop@1"...)), packet(0, append([]byte{comUse}, "shop_7"...))},
+		{packet(0, query("/* ramaria: reset */ SELECT 2")), packet(0, query(" SELECT 2"))},
+		{packet(0, query("/* ramaria */ SELECT 2")), nil},
+		{packet(0, query("CALL "+strings.Repeat("y", 2*mostCommand))), nil},
+		{packet(0, query("CALL "+strings.Repeat("y", mostCommand-6))), nil},
+		{several(0, append(query("CALL "), long...)), nil},
+		{append(packet(0, query("LOAD DATA LOCAL INFILE 'x' INTO TABLE t")), file...), nil},
+		{packet(0, append([]byte{0x17}, long[:70000]...)), nil},
+	}
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's
+		var in, want []byte
+		asked := 0
+		for range 12 {
+			p := parts[rng.IntN(len(parts))]
+			if len(p.in) > 1<<20 && seed%20 > 0 {
+				continue
+			}
+			in = append(in, p.in...)
+			if p.out == nil {
+				p.out = p.in
+			} else if !bytes.Contains(p.out, []byte("shop_7")) {
+				asked++
+			}
+			want = append(want, p.out...)
+		}
+		pool := &resets{}
+		door := &Door{c: Config{Pool: pool}}
+		ours, clients := net.Pipe()
+		servers, up := net.Pipe()
+		s := &session{door: door, raw: ours, client: ours, login: response{database: "shop@1"}, server: &upstream{Conn: up}, seat: &seat{lease: client.Database{Name: "shop_7"}}}
+		go func() {
+			for rest := in; len(rest) > 0; {
+				n := min(len(rest), 1+rng.IntN(1<<rng.IntN(18)))
+				if _, err := clients.Write(rest[:n]); err != nil {
+					break
+				}
+				rest = rest[n:]
+			}
+			_ = clients.Close()
+		}()
+		go func() {
+			q := questions{session: s, buf: make([]byte, buffered)}
+			q.pass(t.Context(), make(chan struct{}))
+			_ = up.Close()
+		}()
+		got, err := io.ReadAll(servers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatalf("seed %d: %d bytes arrived, want %d; the first that differs is %d", seed, len(got), len(want), differs(got, want))
+		}
+		if pool.n != asked {
+			t.Fatalf("seed %d: %d resets, want %d", seed, pool.n, asked)
+		}
+	}
+}
+
+func differs(a, b []byte) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// TestStatements tells statements for the door from those for the server.
+func TestStatements(t *testing.T) {
+	door := &Door{c: Config{Pool: &resets{}}, sessions: map[uint32]*session{}}
+	other := &session{}
+	other.thread.Store(17)
+	door.sessions[1<<31+1] = other
+	s := &session{door: door, login: response{database: "shop@1"}, seat: &seat{lease: client.Database{Name: "shop_7"}}}
+	for text, want := range map[string]string{
+		"KILL 2147483649":                             "KILL 17",
+		"kill query 2147483649;":                      "kill query 17;",
+		"KILL 5":                                      "KILL 5",
+		"KILL QUERY ID 2147483649":                    "KILL QUERY ID 2147483649",
+		"use shop@1;":                                 "USE `shop_7`",
+		"use shop":                                    "use shop",
+		"CALL ramaria.reset":                          nothing,
+		"CALL ramaria.reset ( ) ;":                    nothing,
+		"CALL `ramaria`.`reset`()":                    nothing,
+		"/* ramaria: reset */":                        nothing,
+		"/*ramaria:reset*/INSERT INTO t VALUES (1)":   "INSERT INTO t VALUES (1)",
+		"/* not ramaria: reset */":                    "/* not ramaria: reset */",
+		"SELECT '/* ramaria: reset */'":               "SELECT '/* ramaria: reset */'",
+		"CALL ramaria.what()":                         "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1105, MESSAGE_TEXT = 'ramaria: instance : there is no ramaria.what: there are reset, savepoint and rollback'",
+		"CALL ramaria_reset()":                        "CALL ramaria_reset()",
+		"CREATE PROCEDURE p() CALL ramaria.reset()":   "CREATE PROCEDURE p() CALL ramaria.reset()",
+		"CALL ramaria.reset(); DROP TABLE everything": "CALL ramaria.reset(); DROP TABLE everything",
+	} {
+		if got := s.statement(t.Context(), text, false); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestGreeting reads what it writes.
+func TestGreeting(t *testing.T) {
+	want := greeting{version: "11.8.3-MariaDB", id: 1 << 31, salt: newSalt(saltBytes), can: 0x81bff7fe, charset: 45, status: 2, plugin: native}
+	copy(want.reserved[6:], "\x1d\x00\x00\x00")
+	got, err := parseGreeting(want.payload())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(greeting{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWays lets in who knows the password, and nobody else.
+func TestWays(t *testing.T) {
+	for name, w := range ways {
+		if w.answer == nil {
+			continue // TestFront has clients with that
+		}
+		salt := newSalt(w.salt)
+		if !w.knows([]byte("secret"), salt, w.answer([]byte("secret"), salt)) {
+			t.Errorf("%s: the password is refused", name)
+		}
+		for what, answer := range map[string][]byte{
+			"another password": w.answer([]byte("Secret"), salt), "another salt": w.answer([]byte("secret"), newSalt(w.salt)), "nothing": nil,
+		} {
+			if w.knows([]byte("secret"), salt, answer) {
+				t.Errorf("%s: %s is let in", name, what)
+			}
+		}
+	}
+	if edKnows([]byte("secret"), newSalt(saltEd25519), make([]byte, 64)) {
+		t.Errorf("%s: zeros are let in", ed)
+	}
+}
+
+// FuzzLogin reads what no client sends.
+func FuzzLogin(f *testing.F) {
+	r := response{can: can41 | canSecure | canPlugin | canDatabase | canLongAuth | canAttributes, user: "app", auth: newSalt(20), database: "shop@1", plugin: native, attributes: []byte{2, 1, 'a'}}
+	f.Add(r.payload(r.can))
+	f.Add(greeting{version: "9.7.4", salt: newSalt(saltBytes), plugin: caching}.payload())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _ = parseGreeting(b)
+		if got, err := parseResponse(b); err == nil {
+			again, err := parseResponse(got.payload(got.can))
+			if err != nil || again.user != got.user || again.database != got.database || !bytes.Equal(again.auth, got.auth) {
+				t.Errorf("%v becomes %v, %v", got, again, err)
+			}
+		}
+		_, _ = parseChange(b, r)
+		_ = refusalOf(b)
+		if len(b) > 0 && b[0] == isOK {
+			_ = proven(b, []byte("proof"))
+		}
+	})
+}
