@@ -106,6 +106,10 @@ func (u Unit) unit() []setting {
 			s = append(s, setting{"RequiresMountsFor", quote(path)})
 		}
 		s = append(s, setting{"After", "local-fs.target network.target"})
+		s = append(s, setting{"#", "DeviceAllow passes over devices whose module is not loaded yet."})
+		for _, m := range u.modules() {
+			s = append(s, setting{"Wants", "modprobe@" + m + ".service"}, setting{"After", "modprobe@" + m + ".service"})
+		}
 	}
 	if u.Network {
 		s = append(s, setting{"Wants", "network-online.target"}, setting{"After", "network-online.target"})
@@ -119,6 +123,15 @@ func (u Unit) unit() []setting {
 	return append(s,
 		setting{"StartLimitIntervalSec", seconds(restartWithin)},
 		setting{"StartLimitBurst", fmt.Sprint(restartMost)})
+}
+
+// modules are those of the kernel whose devices the service makes. systemd resolves block-loop to a number when it starts the
+// unit, by /proc/devices; systemd.resource-control(5) has the remedy, in DeviceAllow=.
+func (u Unit) modules() []string {
+	if u.Volume == "zram" {
+		return []string{"loop", "zram"}
+	}
+	return []string{"loop"} // whatever the volume is: it may be made as xfs at the next boot
 }
 
 func (u Unit) service() []setting {
