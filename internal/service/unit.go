@@ -94,7 +94,11 @@ func (u Unit) Text() string {
 		wanted = "default.target"
 	}
 	section("Install", []setting{{"WantedBy", wanted}})
-	section(ownSection, []setting{{"State", u.State}, {"Program", u.Program}, {"Lingers", yesNo(u.Lingers)}})
+	own := []setting{{"State", u.State}, {"Program", u.Program}, {"Lingers", yesNo(u.Lingers)}}
+	if u.StandsInFor != "" {
+		own = append(own, setting{"StandsInFor", u.StandsInFor})
+	}
+	section(ownSection, own)
 	return b.String()
 }
 
