@@ -125,6 +125,8 @@ func standIn(instance string) string {
 [Unit]
 Requires=%[2]s
 After=%[2]s
+# The instance's own unit counts failed starts; that of /bin/true is none.
+StartLimitIntervalSec=0
 
 [Service]
 Type=oneshot
