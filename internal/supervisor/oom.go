@@ -46,10 +46,3 @@ func (s *Supervisor) oomReason(err error) string {
 	return fmt.Sprintf("the kernel killed the server: %s%s, and the data is still there\nhint: %s, or make room (ramaria down another instance with --rm, ramaria image rm --all --hot); then ramaria up %s",
 		cause, took, raise, s.inst.Name)
 }
-
-// Died says after the end whether the server ended other than it should, and whether this supervisor killed it for
-// what another start would meet again.
-func (s *Supervisor) Died() (died, killed bool) {
-	s = s.last()
-	return s.proc.Exit() != nil, s.killedFor != ""
-}
