@@ -58,6 +58,20 @@ func TestStandIn(t *testing.T) {
 	if f.StandsIn() != "shop" {
 		t.Errorf("%q stands in", f.StandsIn())
 	}
+	if text, err := os.ReadFile(filepath.Join(dir, "ramaria-failed@shop.target")); err != nil || !strings.Contains(string(text), "\nConflicts=mariadb.service\n") {
+		t.Errorf("what ends it: %s, %v", text, err)
+	}
+	if text := (Unit{Instance: "shop", StandsInFor: f.Name}).Text(); !strings.Contains(text, "\nOnFailure=ramaria-failed@shop.target\n") {
+		t.Errorf("what ends it is not started: %s", text)
+	}
+	defer func() {
+		if err := f.EndStandIn(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, "*.target")); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	}()
 	if text, err := os.ReadFile(filepath.Join(dir, "log")); err != nil || !strings.Contains(string(text), "daemon-reload") {
 		t.Errorf("%s, %v", text, err)
 	}

@@ -121,7 +121,8 @@ func (u Unit) unit() []setting {
 		s = append(s, setting{"Wants", "network-online.target"}, setting{"After", "network-online.target"})
 	}
 	if u.StandsInFor != "" {
-		s = append(s, setting{"#", "It stands in for that, and stops and restarts with it."}, setting{"PartOf", u.StandsInFor})
+		s = append(s, setting{"#", "It stands in for that, and stops and restarts with it."}, setting{"PartOf", u.StandsInFor},
+			setting{"#", "When it has failed for good, that ends."}, setting{"OnFailure", failedTarget(u.Instance)})
 	}
 	if u.MountedAt != "" {
 		s = append(s, setting{"#", "At shutdown the volume goes after the server."}, setting{"After", mountUnit(u.MountedAt)})
