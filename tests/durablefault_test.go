@@ -237,6 +237,32 @@ func TestDurableShutdown(t *testing.T) {
 	}
 }
 
+// TestDurableStuckSession: a session that does not heed its end holds a shutdown up for a bounded time. The server is
+// killed then, and nothing that was acknowledged is lost.
+func TestDurableStuckSession(t *testing.T) {
+	d := newDurable(t, "shm")
+	d.begin(t)
+	ended := d.load(t, ending{})
+	// No server looks whether it is to end while it searches one string for another, which takes many minutes here.
+	d.send("SELECT LOCATE(CONCAT(REPEAT('a', 200000), 'b'), REPEAT('a', 8000000))").waits(t, "the search")
+	began := time.Now()
+	d.ramaria("down", durableName)
+	if err := ended(false); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took < 10*time.Second || took > time.Minute {
+		t.Errorf("down took %s", took)
+	}
+	var said struct{ Reason string }
+	if err := json.Unmarshal([]byte(d.ramaria("ls", "--json")), &[]any{&said}); err != nil || !strings.Contains(said.Reason, "a session did not end within") {
+		t.Errorf("it is not said why the server was killed: %q, %v", said.Reason, err)
+	}
+	d.open(t, d.ramaria("up", durableName))
+	if err := d.check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDurableAtOnce: two commands that bring an instance back make one of it.
 func TestDurableAtOnce(t *testing.T) {
 	d := newDurable(t, "shm")

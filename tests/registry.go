@@ -227,11 +227,11 @@ var Suites = []Suite{
 		Name:    "durable",
 		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults"},
 		Tests: []string{
-			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster",
+			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged"},
+		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged"},
 	},
 	{
 		Name:     "reset",

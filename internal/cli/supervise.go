@@ -51,7 +51,22 @@ func runSupervise(ctx context.Context, a *app, name string) error {
 	if quit.Err() != nil {
 		return errors.Join(err, s.Kill())
 	}
-	return errors.Join(err, s.Stop(quit))
+	unasked := ctx.Err() == nil
+	err = errors.Join(err, s.Stop(quit))
+	if died, killed := s.Died(); err == nil && died && unasked && service.Managed() {
+		return failedService(a, name, killed)
+	}
+	return err
+}
+
+// failedService has the service manager start the server again that has died, but leave it where its supervisor had to
+// kill it. The journal has the cause already.
+func failedService(a *app, name string, killed bool) error {
+	if !killed {
+		return fmt.Errorf("run instance %s: its server died", name)
+	}
+	a.say("ramaria: run instance %s: its server was killed\nhint: ramaria status %[1]s says why", name)
+	return statusError(service.StaysDown)
 }
 
 // readyWords say what runs.

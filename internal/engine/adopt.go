@@ -82,11 +82,14 @@ const (
 func (e *Engine) PlanAdopt(ctx context.Context, q AdoptRequest) (*AdoptPlan, error) {
 	p := &AdoptPlan{spec: q.Spec, login: q.Login, Kept: []adopt.Setting{}, Left: []adopt.Setting{}, Notes: []string{}, Against: []string{}}
 	process, err := p.find(ctx, q.What)
-	if err != nil {
-		return nil, err
-	}
 	if p.Instance = q.Name; p.Instance == "" {
 		p.Instance = adoptedName(p)
+	}
+	if cut := e.cutOff(p); cut != nil {
+		return nil, cut
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := instance.CheckNew(p.Instance); err != nil {
 		return nil, RequestError{err}
@@ -105,7 +108,7 @@ func (e *Engine) PlanAdopt(ctx context.Context, q AdoptRequest) (*AdoptPlan, err
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, *AdoptPlan) error{e.planDurability, e.planData, e.planRoom} {
+	for _, step := range []func(context.Context, *AdoptPlan) error{e.planDurability, e.planData, e.planRoom, e.planArchiveRoom} {
 		if err := step(ctx, p); err != nil {
 			return nil, err
 		}

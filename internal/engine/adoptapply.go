@@ -92,20 +92,11 @@ func (e *Engine) Adopt(ctx context.Context, p *AdoptPlan) (out Adopted, err erro
 // lockAdoption keeps others from adopting the same, under whichever name, and refuses what they have adopted since the plan
 // was made.
 func (e *Engine) lockAdoption(p *AdoptPlan) (*sys.FileLock, error) {
-	if err := os.MkdirAll(filepath.Dir(e.adoptionPath(p.Instance)), 0o700); err != nil {
-		return nil, fmt.Errorf("adopt %s: %w", p.what(), err)
-	}
-	lock, err := sys.TryLock(filepath.Join(filepath.Dir(e.adoptionPath(p.Instance)), ".lock"), sys.Exclusive)
-	if errors.Is(err, sys.ErrLocked) {
-		err = RequestError{errors.New("another command adopts something at the moment")}
-	}
+	lock, err := e.tryAdoptionLock(p)
 	if err == nil && p.foreign != nil && p.foreign.StandsIn() != "" {
-		err = errors.Join(RequestError{fmt.Errorf("instance %s stands in for it already", p.foreign.StandsIn())}, lock.Unlock())
+		err = errors.Join(RequestError{fmt.Errorf("adopt %s: instance %s stands in for it already", p.what(), p.foreign.StandsIn())}, lock.Unlock())
 	}
-	if err != nil {
-		return nil, fmt.Errorf("adopt %s: %w", p.what(), err)
-	}
-	return lock, nil
+	return lock, err
 }
 
 // what is what is adopted.
@@ -144,7 +135,7 @@ func (a *adoption) make(ctx context.Context) (err error) {
 	if o.App, err = login(p.spec); err != nil {
 		return err
 	}
-	made := instance.Made{Origin: "adopted from " + p.DataDir, Endpoint: dbconn.Endpoint{Database: p.database}}
+	made := instance.Made{Origin: adoptedFrom + p.DataDir, Endpoint: dbconn.Endpoint{Database: p.database}}
 	if p.live != nil {
 		made.PageSize = p.live.PageSize
 	}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // adoptionNote is what there is to know to give a service back. It is in the state directory.
@@ -68,6 +70,42 @@ func (n *adoptionNote) ofDir() error {
 		n.Owner = server.Account{UID: int(st.Uid), GID: int(st.Gid)}
 	}
 	return nil
+}
+
+// adoptedFrom begins the origin of what was adopted, before its directory.
+const adoptedFrom = "adopted from "
+
+// tryAdoptionLock is held by whoever adopts something.
+func (e *Engine) tryAdoptionLock(p *AdoptPlan) (*sys.FileLock, error) {
+	dir := filepath.Dir(e.adoptionPath(p.Instance))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("adopt %s: %w", p.what(), err)
+	}
+	lock, err := sys.TryLock(filepath.Join(dir, ".lock"), sys.Exclusive)
+	if errors.Is(err, sys.ErrLocked) {
+		err = RequestError{errors.New("another command adopts something at the moment")}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("adopt %s: %w", p.what(), err)
+	}
+	return lock, nil
+}
+
+// cutOff explains what a command left that was killed before its instance stood in for what was copied.
+func (e *Engine) cutOff(p *AdoptPlan) error {
+	i, err := e.Registry.Open(p.Instance)
+	if err != nil || !strings.HasPrefix(i.Origin, adoptedFrom) {
+		return nil //nolint:nilerr // the name is free, or of something else, which is found out later
+	}
+	if note, err := e.adoptionOf(p.Instance); err != nil || note != nil {
+		return err
+	}
+	lock, err := e.tryAdoptionLock(p)
+	if err != nil {
+		return err
+	}
+	what := strings.TrimPrefix(i.Origin, adoptedFrom)
+	return errors.Join(RequestError{fmt.Errorf("adopt %s: an adoption was cut off, and left instance %s, a copy that nobody has written to\nhint: ramaria rm %[2]s --with-archive removes it; systemctl start starts the service again, if it does not run", what, i.Name)}, lock.Unlock())
 }
 
 // refuseAdopted refuses to do something to an instance that a service depends on.

@@ -138,6 +138,21 @@ func (e *Engine) planRoom(ctx context.Context, p *AdoptPlan) error {
 	return nil
 }
 
+// planArchiveRoom looks whether the archive's disk takes another base backup. The first is the old data directory itself.
+func (e *Engine) planArchiveRoom(_ context.Context, p *AdoptPlan) error {
+	if p.Archive == "" {
+		return nil
+	}
+	fsys, err := statAbove(p.Archive)
+	if err != nil {
+		return err
+	}
+	if need := p.DataBytes + durable.LowRoom(fsys.Size); fsys.Avail < need {
+		p.noteThat("%s has %s free, and its next base backup may need %s: until there is room, the log only grows, and so does what a recovery takes", p.Archive, volume.FormatBytes(fsys.Avail), volume.FormatBytes(need))
+	}
+	return nil
+}
+
 // newVolumeRoom is what a volume of a kind will have that is not there yet.
 func (e *Engine) newVolumeRoom(kind volume.Kind, size int64) (int64, error) {
 	if kind == volume.Disk {

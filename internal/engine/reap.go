@@ -17,6 +17,11 @@ func (e *Engine) reap(ctx context.Context) error {
 		return err
 	}
 	errs := []error{e.Opener().Reclaim(ctx)}
+	e.eachPlace(func(v volume.Volume) {
+		// What a killed move was throwing away is in a volume where nothing may ever be made again. What cannot be
+		// swept the next command that makes something there tells.
+		_ = v.Sweep(ctx)
+	})
 	for _, r := range records {
 		errs = append(errs, e.reapLeft(ctx, r))
 		v, err := e.volumeOf(ctx, r)
@@ -31,13 +36,17 @@ func (e *Engine) reap(ctx context.Context) error {
 // reapLeft removes what a killed move left of an instance in other volumes than its own.
 func (e *Engine) reapLeft(ctx context.Context, r *instance.Record) error {
 	var errs []error
-	for _, kind := range volume.Kinds {
-		if kind.Mounted() && e.Places.Mounts == "" {
-			continue
-		}
-		errs = append(errs, e.instances(e.Opener().At(kind)).ReapLeft(ctx, r))
-	}
+	e.eachPlace(func(v volume.Volume) { errs = append(errs, e.instances(v).ReapLeft(ctx, r)) })
 	return errors.Join(errs...)
+}
+
+// eachPlace calls f with each place of a volume, which need not be there.
+func (e *Engine) eachPlace(f func(volume.Volume)) {
+	for _, kind := range volume.Kinds {
+		if !kind.Mounted() || e.Places.Mounts != "" {
+			f(e.Opener().At(kind))
+		}
+	}
 }
 
 // sweep removes from a volume what killed commands left half made. It is called

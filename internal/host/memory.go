@@ -47,17 +47,20 @@ func (h Host) meminfo() (Memory, error) {
 		return Memory{}, err
 	}
 	var m Memory
-	for name, to := range map[string]*int64{"MemTotal:": &m.Total, "MemAvailable:": &m.Available} {
-		_, rest, ok := bytes.Cut(b, []byte(name))
+	for _, f := range []struct {
+		name string
+		to   *int64
+	}{{"MemTotal:", &m.Total}, {"MemAvailable:", &m.Available}} {
+		_, rest, ok := bytes.Cut(b, []byte(f.name))
 		if !ok {
-			return Memory{}, fmt.Errorf("parse %s: it has no line %s", path, name)
+			return Memory{}, fmt.Errorf("parse %s: it has no line %s", path, f.name)
 		}
 		line, _, _ := bytes.Cut(rest, []byte("\n"))
 		kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(string(line), "kB")), 10, 64)
 		if err != nil {
-			return Memory{}, fmt.Errorf("parse %s: %s %w", path, name, err)
+			return Memory{}, fmt.Errorf("parse %s: %s %w", path, f.name, err)
 		}
-		*to = kb << 10
+		*f.to = kb << 10
 	}
 	return m, nil
 }

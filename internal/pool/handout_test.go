@@ -341,7 +341,7 @@ func TestHandoutFaults(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(20) {
+			for seed := range uint64(400) {
 				if len(walk(t, seed, spoil)) > 0 {
 					return
 				}

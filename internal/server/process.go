@@ -7,8 +7,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -201,6 +204,25 @@ func (p *Process) Kill() {
 	// The only error is that the process has ended already.
 	_ = p.cmd.Process.Kill()
 	<-p.done
+}
+
+// Serving reports whether the process has sessions, or takes them: it has a socket, or a thread of a session, of which
+// MySQL closes the socket though it has not ended. It is for a server that shuts down.
+func (p *Process) Serving() bool {
+	of := filepath.Join("/proc", strconv.Itoa(p.PID()))
+	return anyIn(filepath.Join(of, "fd"), func(path string) bool {
+		to, err := os.Readlink(path)
+		return err == nil && strings.HasPrefix(to, "socket:")
+	}) || anyIn(filepath.Join(of, "task"), func(path string) bool {
+		name, err := os.ReadFile(filepath.Join(path, "comm"))
+		return err == nil && strings.Contains(string(name), "connection")
+	})
+}
+
+// anyIn reports whether is holds for any entry of a directory; one that cannot be read has none.
+func anyIn(dir string, is func(path string) bool) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return is(filepath.Join(dir, e.Name())) })
 }
 
 // Cause says in words how a server process ended.

@@ -111,10 +111,29 @@ func (f *Foreign) StandIn(ctx context.Context, instance string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("stand in for %s: %w", f.Name, err)
 	}
+	if err := write(f.failedPath(instance), failed(instance, f.Name)); err != nil {
+		return fmt.Errorf("stand in for %s: %w", f.Name, err)
+	}
 	if err := write(path, standIn(instance)); err != nil {
 		return fmt.Errorf("stand in for %s: %w", f.Name, err)
 	}
 	return f.Manager.run(ctx, "daemon-reload")
+}
+
+// failedTarget is the unit that is started when that of an instance has failed for good.
+func failedTarget(instance string) string { return "ramaria-failed@" + instance + ".target" }
+
+func (f *Foreign) failedPath(instance string) string {
+	return filepath.Join(f.Manager.Dir, failedTarget(instance))
+}
+
+// failed is the text of that unit. The service would count as active for as long as nobody stops it.
+func failed(instance, name string) string {
+	return fmt.Sprintf(`# Written by ramaria adopt, and taken away by ramaria adopt --undo %[1]s.
+[Unit]
+Description=Ramaria: instance %[1]s has failed, and %[2]s, for which it stands in, ends
+Conflicts=%[2]s
+`, instance, specifiers(name))
 }
 
 // standIn is the text of the drop-in. An empty value takes away all that the unit and other drop-ins have set.
@@ -125,6 +144,8 @@ func standIn(instance string) string {
 [Unit]
 Requires=%[2]s
 After=%[2]s
+# The instance's own unit counts failed starts; that of /bin/true is none.
+StartLimitIntervalSec=0
 
 [Service]
 Type=oneshot
@@ -143,9 +164,14 @@ Restart=no
 
 // EndStandIn takes that away.
 func (f *Foreign) EndStandIn(ctx context.Context) error {
-	path := f.standInPath()
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("give %s back: %w", f.Name, err)
+	path, paths := f.standInPath(), []string{f.standInPath()}
+	if instance := f.StandsIn(); instance != "" {
+		paths = append(paths, f.failedPath(instance))
+	}
+	for _, path := range paths {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("give %s back: %w", f.Name, err)
+		}
 	}
 	_ = os.Remove(filepath.Dir(path)) // if it was the only one
 	if f.Manager.Check(ctx) != nil {

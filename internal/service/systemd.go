@@ -149,11 +149,16 @@ func rename(from, to string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Start starts the service and waits until its server answers.
+// Start starts the service and waits until its server answers. What it stands in for starts with it, as it ends with it.
 func (i *Installed) Start(ctx context.Context) error {
+	units := []string{Name(i.Instance)}
+	foreign := &Foreign{Manager: i.Manager, Name: ownSettings(i.Text)["StandsInFor"]}
+	if foreign.Name != "" && foreign.StandsIn() == i.Instance { // without the drop-in its own server would start
+		units = append(units, foreign.Name)
+	}
 	// One that has failed too often is refused otherwise.
-	_, _ = i.Manager.ctl(ctx, "reset-failed", Name(i.Instance))
-	return i.Manager.run(ctx, "start", Name(i.Instance))
+	_, _ = i.Manager.ctl(ctx, append([]string{"reset-failed"}, units...)...)
+	return i.Manager.run(ctx, append([]string{"start"}, units...)...)
 }
 
 // Stop stops the service, whatever it is at, and waits for that.

@@ -56,6 +56,8 @@ const (
 	// restartWithin it stays down.
 	restartPause, restartWithin = 2 * time.Second, 10 * time.Minute
 	restartMost                 = 5
+	// StaysDown is the exit status after an end that another start would only repeat: systemd leaves it at that.
+	StaysDown = 64
 	// openFiles is how many files the server may have open.
 	openFiles = 65536
 )
@@ -92,7 +94,11 @@ func (u Unit) Text() string {
 		wanted = "default.target"
 	}
 	section("Install", []setting{{"WantedBy", wanted}})
-	section(ownSection, []setting{{"State", u.State}, {"Program", u.Program}, {"Lingers", yesNo(u.Lingers)}})
+	own := []setting{{"State", u.State}, {"Program", u.Program}, {"Lingers", yesNo(u.Lingers)}}
+	if u.StandsInFor != "" {
+		own = append(own, setting{"StandsInFor", u.StandsInFor})
+	}
+	section(ownSection, own)
 	return b.String()
 }
 
@@ -106,12 +112,17 @@ func (u Unit) unit() []setting {
 			s = append(s, setting{"RequiresMountsFor", quote(path)})
 		}
 		s = append(s, setting{"After", "local-fs.target network.target"})
+		s = append(s, setting{"#", "DeviceAllow passes over devices whose module is not loaded yet."})
+		for _, m := range u.modules() {
+			s = append(s, setting{"Wants", "modprobe@" + m + ".service"}, setting{"After", "modprobe@" + m + ".service"})
+		}
 	}
 	if u.Network {
 		s = append(s, setting{"Wants", "network-online.target"}, setting{"After", "network-online.target"})
 	}
 	if u.StandsInFor != "" {
-		s = append(s, setting{"#", "It stands in for that, and stops and restarts with it."}, setting{"PartOf", u.StandsInFor})
+		s = append(s, setting{"#", "It stands in for that, and stops and restarts with it."}, setting{"PartOf", u.StandsInFor},
+			setting{"#", "When it has failed for good, that ends."}, setting{"OnFailure", failedTarget(u.Instance)})
 	}
 	if u.MountedAt != "" {
 		s = append(s, setting{"#", "At shutdown the volume goes after the server."}, setting{"After", mountUnit(u.MountedAt)})
@@ -119,6 +130,15 @@ func (u Unit) unit() []setting {
 	return append(s,
 		setting{"StartLimitIntervalSec", seconds(restartWithin)},
 		setting{"StartLimitBurst", fmt.Sprint(restartMost)})
+}
+
+// modules are those of the kernel whose devices the service makes. systemd resolves block-loop to a number when it starts the
+// unit, by /proc/devices; systemd.resource-control(5) has the remedy, in DeviceAllow=.
+func (u Unit) modules() []string {
+	if u.Volume == "zram" {
+		return []string{"loop", "zram"}
+	}
+	return []string{"loop"} // whatever the volume is: it may be made as xfs at the next boot
 }
 
 func (u Unit) service() []setting {
@@ -160,11 +180,38 @@ func (u Unit) service() []setting {
 		setting{"TimeoutStopSec", seconds(stopPatience)},
 		setting{"Restart", "on-failure"},
 		setting{"RestartSec", seconds(restartPause)},
+		setting{"RestartPreventExitStatus", fmt.Sprint(StaysDown)},
+		setting{"#", u.afterwardsWords()},
+		setting{"ExecStopPost", u.afterwards()},
 		setting{"#", "The supervisor says what the kernel killed, and why."},
 		setting{"OOMPolicy", "continue"},
 		setting{"LimitNOFILE", fmt.Sprint(openFiles)},
 	)
 	return s
+}
+
+// afterwards is what systemd runs when the service has ended. An end that was asked for takes none of the starts that
+// are granted, so that those are for failures. If the service was not told by systemd, but its server by a client
+// (SHUTDOWN), what it stands in for ends too, or it would be called active; while that is being restarted, the mode
+// leaves it alone.
+func (u Unit) afterwards() string {
+	prefix, ctl := "-+", "systemctl"
+	if u.User {
+		prefix, ctl = "-", "systemctl --user"
+	}
+	script, args := `[ "$SERVICE_RESULT" = success ] || exit 0; `+ctl+` reset-failed "$0"`, Name(u.Instance)
+	if u.StandsInFor != "" {
+		script += `; ` + ctl + ` --no-block --quiet --job-mode=fail stop "$1" 2>/dev/null`
+		args += " " + quoteArgument(u.StandsInFor)
+	}
+	return prefix + "/bin/sh -c '" + strings.ReplaceAll(script, "$", "$$") + "' " + args
+}
+
+func (u Unit) afterwardsWords() string {
+	if u.StandsInFor != "" {
+		return "An end that was asked for counts as no failure, and is one of what it stands in for."
+	}
+	return "An end that was asked for counts as no failure."
 }
 
 // confinement is what the service may not do. It runs as root, since it mounts what its server alone sees and

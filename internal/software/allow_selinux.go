@@ -171,7 +171,7 @@ func (s seLinuxModule) module(dirs []string) string {
 	b.WriteString("(allow mysqld_t unreserved_port_t (tcp_socket (name_bind)))\n")
 	b.WriteString("\n; mkfs.xfs makes a volume in a file of a service, which it opens by its descriptor.\n")
 	optional("(allow fsadm_t initrc_runtime_t (file (getattr ioctl lock open read write)))")
-	b.WriteString("\n; After a boot it is the first to need loop devices, whose module the kernel loads then.\n")
+	b.WriteString("\n; After a boot a service may be the first to need XFS, whose module the kernel loads then.\n")
 	optional("(allow initrc_t kernel_t (system (module_request)))")
 	return b.String()
 }

@@ -109,8 +109,13 @@ func (s *Supervisor) settleArchive(ctx context.Context) bool {
 // session that it ends. The server is not waited for longer than it needs: MySQL takes 10 s where a connection stays.
 const markPatience = 300 * time.Millisecond
 
+// sessionPatience is how long sessions may take to end, from when the socket of a server that shuts down is gone. Those
+// that are told to end and do not, such as one that waits for an acknowledgement and missed the telling, it waits for
+// forever. It is well below what a service may take to stop.
+const sessionPatience = 20 * time.Second
+
 // shutDown has the server shut down. The connection by which settleArchive keeps it from committing stays until
-// no session can commit any more.
+// no session can commit any more. A server whose sessions do not end is killed: all that it acknowledged is archived.
 func (s *Supervisor) shutDown(ctx context.Context) error {
 	if s.keeper == nil {
 		s.closeDB() // the clean shutdown waits for no connection, our own least of all
@@ -128,12 +133,21 @@ func (s *Supervisor) shutDown(ctx context.Context) error {
 				return
 			}
 		}
-		if s.runsFor(markPatience) {
-			s.closeDB()
+		if !s.runsFor(markPatience) {
+			return
+		}
+		s.closeDB()
+		if s.runsFor(sessionPatience) && s.proc.Serving() {
+			s.killedFor = fmt.Sprintf("a session did not end within %s of a shutdown: its server was killed, and recovers at its next start", sessionPatience)
+			s.log.Warn(s.killedFor)
+			s.proc.Kill()
 		}
 	}()
 	err := s.proc.Stop(ctx)
 	<-released
+	if s.killedFor != "" {
+		return nil // it has been said
+	}
 	return err
 }
 

@@ -25,3 +25,10 @@ func (s *Supervisor) saveState() error {
 // lies under its name since then, if anything, was made again and is another supervisor's: no
 // file there may be written or removed any more.
 func (s *Supervisor) gone() bool { return !s.lock.Named() }
+
+// Died says after the end whether the server ended other than it should, and whether this supervisor killed it for
+// what another start would meet again.
+func (s *Supervisor) Died() (died, killed bool) {
+	s = s.last()
+	return s.proc.Exit() != nil, s.killedFor != ""
+}
