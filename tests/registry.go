@@ -236,8 +236,8 @@ var Suites = []Suite{
 	{
 		Name:     "reset",
 		Scripts:  []string{"db"},
-		Tests:    []string{"TestKilledReset"},
-		Versions: []string{"db"},
+		Tests:    []string{"TestKilledReset", "TestFront", "TestUpFront"},
+		Versions: []string{"db", "TestFront"},
 	},
 	{
 		Name: "fault",

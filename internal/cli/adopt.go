@@ -69,7 +69,7 @@ func (o *adoptOptions) addTo(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("apply", "undo")
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.NoFileCompletions)
 	_ = cmd.MarkFlagFilename("login")
-	for _, name := range []string{"socket", "port", "log", "password-file"} { // of the service; and it has accounts of its own
+	for _, name := range []string{"socket", "port", "front", "log", "password-file"} { // of the service; and it has accounts of its own
 		_ = f.MarkHidden(name)
 	}
 }

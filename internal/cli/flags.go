@@ -25,7 +25,7 @@ type specFlags struct {
 	database     string
 	user         string
 	passwordFile string
-	port         int
+	port, front  int
 	socket       string
 	volume       string
 	tmpdir       string
@@ -58,6 +58,7 @@ func (o *specFlags) addAround(cmd *cobra.Command) {
 	f.StringVar(&o.passwordFile, "password-file", "", "`FILE` with the application's password (default: a random one)")
 	f.IntVar(&o.port, "port", 0, "TCP `PORT` on 127.0.0.1; 0 is any free one")
 	f.StringVar(&o.socket, "socket", "", "`PATH` of the server's Unix socket (default: one in the instance's directory)")
+	f.IntVar(&o.front, "front", 0, "TCP `PORT` on 127.0.0.1 of a door that leases clones of templates by the names of databases: see ramaria front")
 	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv(envVolume), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")
 	f.StringVar(&o.tmpdir, "tmpdir", "", "where temporary tables and sorts lie: `DIR`, or tmpfs, or wheatfs[:SIZE], which is RAM first and a disk beyond (default: a tmpfs of the instance's own on xfs and zram while that holds as much as the data, else wheatfs; on others the volume)")
 	f.StringArrayVar(&o.set, "set", nil, "server setting `NAME=VALUE`, over ramaria's own; repeatable")
@@ -100,9 +101,12 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	if o.log != instance.LogOn && o.log != instance.LogOff {
 		return instance.Spec{}, usageError{fmt.Errorf("use --log %s: it is on or off\nhint: --log off", o.log)}
 	}
+	if o.front < 0 || o.front > 65535 {
+		return instance.Spec{}, usageError{fmt.Errorf("use --front %d: ports are 1 to 65535, and 0 is no door\nhint: --front 3307", o.front)}
+	}
 	s := instance.Spec{
 		Server: cmp.Or(o.server, os.Getenv(software.EnvServer)), From: from, Key: o.key, Database: o.database, User: o.user,
-		PasswordFile: o.passwordFile, Port: o.port, Socket: o.socket, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
+		PasswordFile: o.passwordFile, Port: o.port, Socket: o.socket, Front: o.front, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
 	}
 	if o.log == instance.LogOff {
 		s.Log = o.log

@@ -40,7 +40,7 @@ func newImageBuild(a *app) *cobra.Command {
 		},
 	}
 	o.add(cmd)
-	for _, name := range []string{"port", "socket", "tmpdir", "password-file", "log"} {
+	for _, name := range []string{"port", "socket", "front", "tmpdir", "password-file", "log"} {
 		_ = cmd.Flags().MarkHidden(name) // of instances, not of images
 	}
 	return cmd

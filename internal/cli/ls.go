@@ -190,6 +190,9 @@ func (a *app) printStatus(l engine.InstanceListing) {
 	if l.Phase.Alive() {
 		line("tcp", "%s:%d", l.Host, l.Port)
 		line("socket", "%s", l.Socket)
+		if l.Front != 0 {
+			line("front door", "127.0.0.1:%d, for databases named TEMPLATE@NAME", l.Front)
+		}
 		line("api", "%s", l.API)
 		line("processes", "server %d, supervisor %d", l.ServerPID, l.SupervisorPID)
 	}

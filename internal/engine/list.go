@@ -39,6 +39,8 @@ type InstanceListing struct {
 	Host     string       `json:"host,omitempty"`
 	Port     int          `json:"port,omitempty"`
 	Socket   string       `json:"socket,omitempty"`
+	// Front is the port of the door that leases clones, 0 for none.
+	Front    int          `json:"front,omitempty"`
 	User     string       `json:"user,omitempty"`
 	Database string       `json:"database,omitempty"`
 	Created  time.Time    `json:"created"`
@@ -165,7 +167,7 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 	if err != nil {
 		return l, err
 	}
-	l.Server, l.Image, l.Origin, l.Log = i.Server.Name(), i.Image, i.Origin, i.Spec.LogUse()
+	l.Server, l.Image, l.Origin, l.Log, l.Front = i.Server.Name(), i.Image, i.Origin, i.Spec.LogUse(), i.Spec.Front
 	l.Host, l.Port, l.Socket, l.User, l.Database = i.Endpoint.Host, i.Endpoint.Port, i.Endpoint.Socket, i.Endpoint.User, i.Endpoint.Database
 	if state.Phase.Alive() {
 		l.API = r.APISocket()

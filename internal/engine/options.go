@@ -75,6 +75,7 @@ func fields(s instance.Spec) []field {
 		{"password-file", s.PasswordFile, func(to *instance.Spec) { to.PasswordFile = s.PasswordFile }},
 		{"port", strconv.Itoa(s.Port), func(to *instance.Spec) { to.Port = s.Port }},
 		{"socket", s.Socket, func(to *instance.Spec) { to.Socket = s.Socket }},
+		{"front", strconv.Itoa(s.Front), func(to *instance.Spec) { to.Front = s.Front }},
 		{"volume", s.Volume, func(to *instance.Spec) { to.Volume = s.Volume }},
 		{"tmpdir", s.TmpDir, func(to *instance.Spec) { to.TmpDir = s.TmpDir }},
 		{"confine", cmp.Or(s.Confine, instance.ConfineOn), func(to *instance.Spec) { to.Confine = s.Confine }},

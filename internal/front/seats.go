@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
@@ -173,7 +174,7 @@ func (s *seats) end(p *seat) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 		defer cancel()
-		if err := s.pool.DropDatabase(ctx, p.lease.Name); err != nil && !gone(err) {
+		if err := s.pool.DropDatabase(ctx, p.lease.Name); err != nil && !gone(err) && !unavailable(err) {
 			s.warn("cannot give "+p.lease.Name+" back", err)
 		}
 	}()
@@ -214,6 +215,12 @@ func (s *seats) close() {
 	}
 	s.mu.Unlock()
 	s.work.Wait()
+}
+
+// unavailable reports whether an error says that the instance is ending: its leases end by themselves then.
+func unavailable(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && e.Code == client.CodeUnavailable || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
 }
 
 // gone reports whether an error says that there is no such lease any more.

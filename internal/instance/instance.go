@@ -43,6 +43,8 @@ type Spec struct {
 	Port         int    `json:"port,omitempty"`
 	// Socket is the path of the server's Unix socket, "" for one in the instance's directory.
 	Socket string `json:"socket,omitempty"`
+	// Front is the TCP port on 127.0.0.1 of a door that leases clones by the names of databases; 0 for none.
+	Front  int    `json:"front,omitempty"`
 	Volume string `json:"volume,omitempty"`
 	// TmpDir is a directory, or as Wheat reads it, or "".
 	TmpDir string            `json:"tmpdir,omitempty"`

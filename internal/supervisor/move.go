@@ -405,7 +405,7 @@ func (m *move) end(life context.Context) error {
 // is no way back; that server has ended, and the instance is there.
 func (s *Supervisor) succeed(life context.Context, i *instance.Instance, store *instance.Store, lock *sys.FileLock) error {
 	n := newSupervisor(i, store, s.options)
-	n.lock, n.listen, s.listen = lock, s.listen, nil
+	n.lock, n.listen, n.front, s.listen, s.front = lock, s.listen, s.front, nil, nil
 	n.distrusted.Store(s.distrusted.Load())
 	err := n.begin(life)
 	if err != nil && !n.answered {
@@ -414,7 +414,7 @@ func (s *Supervisor) succeed(life context.Context, i *instance.Instance, store *
 		}
 		n.closePool()
 		n.closeDB()
-		s.listen = n.listen
+		s.listen, s.front = n.listen, n.front
 		return errors.Join(err, n.stopArchive(context.WithoutCancel(life), 0), n.closeTmpDir())
 	}
 	n.counters.branches.Store(s.counters.branches.Load())

@@ -57,6 +57,7 @@ type Supervisor struct {
 
 	lock   *sys.FileLock
 	listen net.Listener
+	front  net.Listener // of the front door, nil if there is none
 	// tasks is how API requests get something done by the goroutine of Run, one at a
 	// time; over is closed when that has ended. See do.
 	tasks chan task
@@ -181,7 +182,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	if err := s.enter(instance.State{Phase: instance.Starting, SupervisorPID: os.Getpid()}); err != nil {
 		return err
 	}
-	if err := s.openAPI(); err != nil {
+	if err := errors.Join(s.openAPI(), s.openFront(ctx)); err != nil {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	if err := s.openArchive(ctx); err != nil {
@@ -217,7 +218,7 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 	err := s.enter(instance.State{Phase: phase, Reason: cause.Error()})
 	s.closePool()
 	s.closeDB()
-	return errors.Join(err, s.stopArchive(context.WithoutCancel(ctx), 0), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
+	return errors.Join(err, s.stopArchive(context.WithoutCancel(ctx), 0), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.lock.Unlock())
 }
 
 // Run watches the instance, and serves its API, until ctx ends or its server does. It
@@ -226,12 +227,14 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	served := make(chan error, 1)
 	serving, stop := context.WithCancel(ctx)
 	go func() { served <- api.Serve(serving, s.listen, s, s.log) }()
+	entered := make(chan error, 1)
+	go func() { entered <- s.serveFront(serving, s.front) }()
 	for at := s; at != nil; at = at.next.Load() {
 		at.run(ctx)
 	}
 	stop()
 	s.behind.Wait()
-	return <-served
+	return errors.Join(<-served, <-entered)
 }
 
 // run is Run for as long as the instance is in this volume.
@@ -359,7 +362,7 @@ func (s *Supervisor) Kill() error {
 	if s.inst.Passing { // of a run, whose machine may go with it
 		patience = uploadPatience
 	}
-	return errors.Join(s.stopArchive(context.Background(), patience), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
+	return errors.Join(s.stopArchive(context.Background(), patience), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.lock.Unlock())
 }
 
 // Reason says after the end why the server was shut down unasked, "" if it was not.
@@ -386,7 +389,7 @@ func (s *Supervisor) ended(ctx context.Context) error {
 	if err != nil {
 		s.log.Error("the archive lacks the end of the log", "error", err) // the next start archives it
 	}
-	return errors.Join(s.enter(st), s.closeTmpDir(), s.closeAPI(), s.lock.Unlock())
+	return errors.Join(s.enter(st), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.lock.Unlock())
 }
 
 // crashReason is why the server ended, in the words of state.json.

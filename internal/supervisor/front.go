@@ -1,0 +1,55 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/front"
+)
+
+// openFront opens the port of the front door, if the instance has one. Clients wait in it until Run serves them.
+func (s *Supervisor) openFront(ctx context.Context) (err error) {
+	port := s.inst.Spec.Front
+	if port == 0 || s.front != nil { // that of the instance before it was moved
+		return nil
+	}
+	s.front, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("open its front door: %w\nhint: ramaria up %s --front PORT takes another; ss -ltnp shows who has this one", err, s.inst.Name)
+	} else if err != nil {
+		err = fmt.Errorf("open its front door: %w\nhint: ramaria up %s --front 0 does without", err, s.inst.Name)
+	}
+	return err
+}
+
+// serveFront lets clients in by the front door until ctx ends.
+func (s *Supervisor) serveFront(ctx context.Context, l net.Listener) error {
+	if l == nil {
+		return nil
+	}
+	c := client.New(s.inst.APISocket())
+	defer c.Close()
+	d, err := front.New(front.Config{Pool: c, Name: s.inst.Name, Linger: front.DefaultLinger, Log: s.log})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	return d.Serve(ctx, l)
+}
+
+// closeFront closes the port, if Run has not. It may be called more than once.
+func (s *Supervisor) closeFront() error {
+	if s.front == nil {
+		return nil
+	}
+	err := s.front.Close()
+	s.front = nil
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
