@@ -373,6 +373,19 @@ func TestUpFront(t *testing.T) {
 	if out := h.ramaria("status", "main"); !strings.Contains(out, "127.0.0.1:"+port+", for databases named TEMPLATE@NAME") {
 		t.Errorf("status does not show the door:\n%s", out)
 	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"up", "main", "--front", "0"}, "change instance main: it runs"},
+		{[]string{"up", "sure", "--durable", "--front", port}, "a durable instance"},
+		{[]string{"up", "bare", "--log", "off", "--front", port}, "--log off"},
+		{[]string{"up", "odd", "--front", "65536"}, "ports are"},
+	} {
+		if _, talk, err := h.try(c.args...); err == nil || !strings.Contains(talk, c.want) {
+			t.Errorf("ramaria %s: %v: %s, want %q", strings.Join(c.args, " "), err, talk, c.want)
+		}
+	}
 	h.ramaria("branch", "main", "other") // which has no door: the port is taken
 	h.ramaria("down", "main")
 	if c, err := net.Dial("tcp", u.Host); err == nil {

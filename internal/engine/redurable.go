@@ -13,11 +13,12 @@ import (
 	"github.com/ramaria-db/ramaria/internal/pool"
 )
 
-// policies are the fields of a spec that supervisors read again, and durability those with all that are about durable
-// instances.
+// policies are the fields of a spec that supervisors read again, atStart those that they read when they start, and
+// changeable all that may change without a loss of data.
 var (
 	policies   = []string{"recover-within", "history", "when-full"}
-	durability = append([]string{"durable", "archive"}, policies...)
+	atStart    = append([]string{"front"}, policies...)
+	changeable = append([]string{"durable", "archive"}, atStart...)
 )
 
 // only reports whether nothing but some fields differ.
@@ -25,7 +26,18 @@ func only(diff []Difference, fields []string) bool {
 	return !slices.ContainsFunc(diff, func(d Difference) bool { return !slices.Contains(fields, d.Field) })
 }
 
-func onlyDurability(diff []Difference) bool { return only(diff, durability) }
+// checkFront refuses a front door where there is nothing behind it.
+func checkFront(spec instance.Spec) error {
+	switch {
+	case spec.Front == 0:
+		return nil
+	case levelOf(spec).Durable():
+		return RequestError{errors.New("use --front with a durable instance: it has no templates, since resets are in no log\nhint: ramaria branch NAME OTHER has templates, and ramaria front OTHER a door")}
+	case spec.Log == instance.LogOff:
+		return RequestError{errors.New("use --front with --log off: without a log there are no templates\nhint: leave --log off out")}
+	}
+	return nil
+}
 
 // needsDurable refuses options that only a durable instance has.
 func needsDurable(spec instance.Spec) error {
@@ -37,8 +49,8 @@ func needsDurable(spec instance.Spec) error {
 	return nil
 }
 
-// changeDurability makes an instance that exists durable, or not, or in another way, without a loss of data.
-func (e *Engine) changeDurability(ctx context.Context, q UpRequest, r *instance.Record, next instance.Spec, diff []Difference) error {
+// change changes what may change of an instance that exists: it becomes durable, or not any more, or gets a front door.
+func (e *Engine) change(ctx context.Context, q UpRequest, r *instance.Record, next instance.Spec, diff []Difference) error {
 	was, will := levelOf(r.Spec).Durable(), levelOf(next).Durable()
 	if !will && was {
 		next.Archive, next.RecoverWithin, next.History = nil, "", ""
@@ -56,7 +68,9 @@ func (e *Engine) changeDurability(ctx context.Context, q UpRequest, r *instance.
 	case !was && state.Phase == instance.Gone:
 		return nil // it is made again, with these options
 	case state.Phase.Alive():
-		return RequestError{fmt.Errorf("change what instance %s promises: it runs\n%s\nhint: ramaria down %s && %s", q.Name, lines(diff), q.Name, strings.TrimSuffix(q.Again, " --fresh"))}
+		return RequestError{fmt.Errorf("change instance %s: it runs\n%s\nhint: ramaria down %s && %s", q.Name, lines(diff), q.Name, strings.TrimSuffix(q.Again, " --fresh"))}
+	case only(diff, atStart):
+		err = e.put(r, next)
 	case !was:
 		err = e.makeDurable(ctx, r, next)
 	case !will:
@@ -71,8 +85,8 @@ func (e *Engine) changeDurability(ctx context.Context, q UpRequest, r *instance.
 
 // mayBe refuses a spec that says what only durable instances have of one that is not.
 func (e *Engine) mayBe(spec instance.Spec) error {
-	if levelOf(spec).Durable() {
-		return nil
+	if err := checkFront(spec); err != nil || levelOf(spec).Durable() {
+		return err
 	}
 	return needsDurable(spec)
 }

@@ -96,10 +96,10 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 	}
 	spec.Archive = mergeArchive(r.Spec.Archive, spec.Archive)
 	if diff := q.Options.Differences(r.Spec, spec); len(diff) > 0 && !q.Fresh {
-		if !onlyDurability(diff) {
+		if !only(diff, changeable) {
 			return nil, RequestError{optionsDifferError(q, diff)}
 		}
-		if err := e.changeDurability(ctx, q, r, q.Options.Merge(r.Spec, spec), diff); err != nil {
+		if err := e.change(ctx, q, r, q.Options.Merge(r.Spec, spec), diff); err != nil {
 			return nil, err
 		}
 		if state, err = r.State(); err != nil {
