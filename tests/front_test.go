@@ -209,8 +209,8 @@ func TestFront(t *testing.T) {
 		d.refused(err, 1049, "shop@other")
 		stmt, err := db.Prepare("CALL ramaria.reset()")
 		if err == nil {
+			defer stmt.Close()
 			_, err = stmt.Exec()
-			_ = stmt.Close()
 		}
 		if err == nil {
 			t.Error("a prepared reset did nothing, and said nothing")

@@ -33,17 +33,17 @@ type InstanceListing struct {
 	// or its marks count in each of them; see volume ls for what is really taken.
 	Size int64 `json:"size"`
 	// Room says how full its volume is, and how fast it fills, while it runs.
-	Room     *client.Room `json:"room,omitempty"`
-	Image    string       `json:"image,omitempty"`
-	Origin   string       `json:"origin,omitempty"`
-	Host     string       `json:"host,omitempty"`
-	Port     int          `json:"port,omitempty"`
-	Socket   string       `json:"socket,omitempty"`
+	Room   *client.Room `json:"room,omitempty"`
+	Image  string       `json:"image,omitempty"`
+	Origin string       `json:"origin,omitempty"`
+	Host   string       `json:"host,omitempty"`
+	Port   int          `json:"port,omitempty"`
+	Socket string       `json:"socket,omitempty"`
 	// Front is the port of the door that leases clones, 0 for none.
-	Front    int          `json:"front,omitempty"`
-	User     string       `json:"user,omitempty"`
-	Database string       `json:"database,omitempty"`
-	Created  time.Time    `json:"created"`
+	Front    int       `json:"front,omitempty"`
+	User     string    `json:"user,omitempty"`
+	Database string    `json:"database,omitempty"`
+	Created  time.Time `json:"created"`
 	// Log is off for a server without a binary log, else on.
 	Log string `json:"log,omitempty"`
 	// Durable says what a durable instance promises; ls leaves it out.

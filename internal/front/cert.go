@@ -34,6 +34,6 @@ func selfSigned() (*tls.Config, []byte, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a TLS certificate: %w", err)
 	}
-	print := sha256.Sum256(der)
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, print[:], nil
+	sum := sha256.Sum256(der)
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, sum[:], nil
 }

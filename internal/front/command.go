@@ -82,7 +82,7 @@ func (s *session) command(ctx context.Context, payload []byte) []byte {
 func (s *session) statement(ctx context.Context, text string, prepared bool) string {
 	if m := killStatement.FindStringSubmatch(text); m != nil {
 		if id, err := strconv.ParseUint(m[2], 10, 32); err == nil {
-			if thread, ours := s.door.threadOf(uint32(id)); ours { //nolint:gosec // parsed as 32 bits
+			if thread, ours := s.door.threadOf(uint32(id)); ours {
 				return m[1] + strconv.FormatUint(uint64(thread), 10) + m[3]
 			}
 		}
@@ -157,7 +157,7 @@ const mostSignal = 128
 
 // signal is a statement to which the server answers with an error: it comes in its turn, whatever the client
 // has asked before, and in the form that the client reads.
-func signal(r *Refusal) string {
+func signal(r *RefusalError) string {
 	text := []rune(r.Text)
 	if len(text) > mostSignal {
 		text = append(text[:mostSignal-3:mostSignal-3], []rune("...")...)

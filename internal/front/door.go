@@ -98,7 +98,7 @@ func (d *Door) accept(ctx context.Context, l net.Listener) error {
 		conn, err := l.Accept()
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // it was told to end
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("accept a client: %w", err)
 		case err != nil:

@@ -47,13 +47,13 @@ func parseGreeting(payload []byte) (g greeting, err error) {
 	f := fields{b: payload}
 	version := f.uint(1)
 	g.version = f.text()
-	g.id = uint32(f.uint(4)) //nolint:gosec // four bytes
+	g.id = uint32(f.uint(4))
 	g.salt = append(g.salt, f.take(8)...)
 	f.take(1)
-	g.can = uint32(f.uint(2)) //nolint:gosec // two bytes
+	g.can = uint32(f.uint(2))
 	g.charset = byte(f.uint(1))
-	g.status = uint16(f.uint(2))     //nolint:gosec // two bytes
-	g.can |= uint32(f.uint(2)) << 16 //nolint:gosec // two bytes
+	g.status = uint16(f.uint(2))
+	g.can |= uint32(f.uint(2)) << 16
 	f.take(1)
 	copy(g.reserved[:], f.take(10))
 	g.salt = append(g.salt, f.take(12)...)
@@ -86,7 +86,6 @@ type response struct {
 	database   string
 	plugin     string
 	attributes []byte // as they came, with their length
-	rest       []byte // the level of a compression that is not used
 }
 
 // isTLSRequest reports whether a payload is the beginning of a response, after which TLS begins.
@@ -96,18 +95,18 @@ func isTLSRequest(payload []byte) bool {
 
 func parseResponse(payload []byte) (r response, err error) {
 	f := fields{b: payload}
-	r.can = uint32(f.uint(4)) //nolint:gosec // four bytes
+	r.can = uint32(f.uint(4))
 	if r.can&can41 == 0 || r.can&canSecure == 0 {
 		return r, refuse(erHandshake, stateHandshake, "the client speaks the protocol of before MySQL 4.1, which ramaria front does not")
 	}
-	r.most = uint32(f.uint(4)) //nolint:gosec // four bytes
+	r.most = uint32(f.uint(4))
 	r.charset = byte(f.uint(1))
 	copy(r.reserved[:], f.take(len(r.reserved)))
 	r.user = f.text()
 	if r.can&canLongAuth != 0 {
 		r.auth = f.counted()
 	} else {
-		r.auth = f.take(int(f.uint(1))) //nolint:gosec // one byte
+		r.auth = f.take(int(f.uint(1)))
 	}
 	if r.can&canDatabase != 0 {
 		r.database = f.text()
@@ -157,11 +156,11 @@ func parseChange(payload []byte, before response) (r response, err error) {
 	f := fields{b: payload}
 	f.take(1)
 	r.user = f.text()
-	r.auth = f.take(int(f.uint(1))) //nolint:gosec // one byte
+	r.auth = f.take(int(f.uint(1)))
 	r.database = f.text()
 	r.plugin, r.attributes = "", nil
 	if len(f.b) > 0 {
-		r.charset = byte(f.uint(2)) //nolint:gosec // the second byte is of collations that a response has no room for
+		r.charset = byte(f.uint(2)) // the second byte is of collations that a response has no room for
 	}
 	if r.can&canPlugin != 0 && len(f.b) > 0 {
 		r.plugin = f.text()

@@ -77,7 +77,7 @@ func (f *fields) text() string {
 }
 
 // counted is a string after its length, which takes one byte, or as many as its first says.
-func (f *fields) counted() []byte { return f.take(int(f.length())) } //nolint:gosec // what is too much is bad
+func (f *fields) counted() []byte { return f.take(int(f.length())) }
 
 func (f *fields) length() uint64 {
 	switch n := f.uint(1); n {
@@ -101,7 +101,7 @@ func appendCounted(b, s []byte) []byte {
 	case n < 0xfb:
 		b = append(b, byte(n))
 	case n <= 0xffff:
-		b = binary.LittleEndian.AppendUint16(append(b, 0xfc), uint16(n)) //nolint:gosec // just compared
+		b = binary.LittleEndian.AppendUint16(append(b, 0xfc), uint16(n))
 	default:
 		b = append(b, 0xfd, byte(n), byte(n>>8), byte(n>>16))
 	}
@@ -116,17 +116,17 @@ const (
 	isErr  = 0xff
 )
 
-// A Refusal is an error as clients of MySQL know it.
-type Refusal struct {
+// A RefusalError is an error as clients of MySQL know it.
+type RefusalError struct {
 	Code  uint16
 	State string // five characters
 	Text  string
 }
 
-func (r *Refusal) Error() string { return r.Text }
+func (r *RefusalError) Error() string { return r.Text }
 
-func refuse(code uint16, state, format string, args ...any) *Refusal {
-	return &Refusal{code, state, fmt.Sprintf(format, args...)}
+func refuse(code uint16, state, format string, args ...any) *RefusalError {
+	return &RefusalError{code, state, fmt.Sprintf(format, args...)}
 }
 
 // The errors of the server that the door uses, with their states.
@@ -144,7 +144,7 @@ const (
 	stateNoDatabase = "42000"
 )
 
-func (r *Refusal) payload() []byte {
+func (r *RefusalError) payload() []byte {
 	b := binary.LittleEndian.AppendUint16([]byte{isErr}, r.Code)
 	b = append(b, '#')
 	b = append(b, r.State...)
@@ -152,10 +152,10 @@ func (r *Refusal) payload() []byte {
 }
 
 // refusalOf is what an error packet says.
-func refusalOf(payload []byte) *Refusal {
+func refusalOf(payload []byte) *RefusalError {
 	f := fields{b: payload}
 	f.take(1)
-	r := &Refusal{Code: uint16(f.uint(2)), State: stateGeneral} //nolint:gosec // two bytes
+	r := &RefusalError{Code: uint16(f.uint(2)), State: stateGeneral}
 	if len(f.b) > 5 && f.b[0] == '#' {
 		r.State = string(f.take(6)[1:])
 	}

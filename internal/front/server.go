@@ -44,7 +44,7 @@ func hello(ctx context.Context, socket string) (_ *upstream, err error) {
 	return &upstream{Conn: conn, greeting: g}, err
 }
 
-// logIn logs in to the server for a client, whose capabilities and attributes it gets. A Refusal is the server's.
+// logIn logs in to the server for a client, whose capabilities and attributes it gets. A RefusalError is the server's.
 func logIn(ctx context.Context, socket string, client response, a account) (_ *upstream, err error) {
 	u, err := hello(ctx, socket)
 	if err != nil {

@@ -130,8 +130,8 @@ func (s *session) refuse(seq byte, err error) {
 }
 
 // refusal is an error as clients know it.
-func (d *Door) refusal(err error) *Refusal {
-	var r *Refusal
+func (d *Door) refusal(err error) *RefusalError {
+	var r *RefusalError
 	var c *client.Error
 	switch {
 	case errors.As(err, &r):
@@ -253,7 +253,7 @@ func (s *session) attach(ctx context.Context, st client.Status) error {
 			}
 			return nil
 		}
-		var r *Refusal
+		var r *RefusalError
 		if !retry || s.seat == nil || !errors.As(err, &r) || r.Code != erAccessDenied {
 			return err
 		}
