@@ -14,6 +14,12 @@ LDFLAGS  := -s -w -X $(MODULE)/internal/cli.version=$(VERSION) -X $(MODULE)/inte
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI         := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 
+NFPM_VERSION      := v2.44.0
+CYCLONEDX_VERSION := v1.10.0
+NFPM              := $(TOOLS)/nfpm-$(NFPM_VERSION)
+CYCLONEDX         := $(TOOLS)/cyclonedx-gomod-$(CYCLONEDX_VERSION)
+RELEASE           ?= bin/release
+
 # The commit is put in above. Go's own stamp fails in a checkout that belongs to
 # another user.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
@@ -32,6 +38,14 @@ build: ## Build the static binary bin/ramaria
 .PHONY: clients
 clients: build ## Build the clients in bin/clients: wheel, npm package, jar
 	@BIN='$(CURDIR)/$(BIN)' sh clients/build.sh bin/clients
+
+.PHONY: release
+release: $(NFPM) $(CYCLONEDX) ## Build archives, deb, rpm, checksums, SBOM and clients in bin/release; the same from the same commit
+	@VERSION='$(VERSION)' LDFLAGS='$(LDFLAGS)' NFPM='$(NFPM)' CYCLONEDX='$(CYCLONEDX)' sh packaging/release/build.sh $(RELEASE)
+
+.PHONY: test-release
+test-release: ## Build a release twice, and use it in clean roots, by hand: root, mmdebstrap, python3, npm; 10 minutes
+	@MAKE='$(MAKE)' NFPM='$(NFPM)' sh packaging/release/test.sh
 
 .PHONY: demo
 demo: build ## Show the main job, end to end, on a generated data set
@@ -96,7 +110,7 @@ completions: build ## Generate shell completions in bin/completions
 .PHONY: clean
 clean: ## Remove what was built, and the tools
 	rm -rf bin
-	rm -f '$(TOOLS)'/golangci-lint-v*
+	rm -f '$(TOOLS)'/golangci-lint-v* '$(TOOLS)'/nfpm-v* '$(TOOLS)'/cyclonedx-gomod-v*
 
 # The linter comes from the Go module proxy, so that it runs wherever Go builds. The
 # first build takes a minute or two.
@@ -104,3 +118,13 @@ $(GOLANGCI):
 	@echo 'building golangci-lint $(GOLANGCI_VERSION) (once)'
 	GOBIN='$(TOOLS)' go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	mv '$(TOOLS)/golangci-lint' '$@'
+
+$(NFPM):
+	@echo 'building nfpm $(NFPM_VERSION) (once)'
+	GOBIN='$(TOOLS)' go install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
+	mv '$(TOOLS)/nfpm' '$@'
+
+$(CYCLONEDX):
+	@echo 'building cyclonedx-gomod $(CYCLONEDX_VERSION) (once)'
+	GOBIN='$(TOOLS)' go install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX_VERSION)
+	mv '$(TOOLS)/cyclonedx-gomod' '$@'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the clients in other languages into the directory $1, each from a copy of its source,
 # around the ramaria that BIN names: ramaria-*.whl, ramaria-*.tgz, ramaria-junit5-*.jar. ONLY
-# is the language of a single one.
+# is the language of a single one, and RELEASED the version of a release.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
@@ -18,6 +18,10 @@ ready() {
 	[ "${ONLY:-$1}" = "$1" ] || return 1
 	command -v "$2" >/dev/null || { echo "SKIPPED: the $1 client: there is no $2"; return 1; }
 	cp -R "$here/$1" "$tmp/clients/"
+	case ${RELEASED:+$1} in
+	python) sed -i "s/^version = .*/version = \"$RELEASED\"/" "$tmp/clients/python/pyproject.toml" ;;
+	java) sed -i "s/-SNAPSHOT<\/version>/<\/version>/; 0,/<version>[0-9.]*<\/version>/s//<version>$RELEASED<\/version>/" "$tmp/clients/java/pom.xml" ;;
+	esac
 	built=$((built + 1))
 }
 

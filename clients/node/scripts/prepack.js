@@ -1,17 +1,25 @@
 // Puts into the package what is not committed: the ramaria binary, the licence, and the
 // sources as CommonJS, since Jest loads test files and what they import as CommonJS.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { writeCommonJS } from './commonjs.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 mkdirSync(root + 'bin', { recursive: true })
-if (process.env.RAMARIA_BIN) copyFileSync(process.env.RAMARIA_BIN, root + 'bin/ramaria')
+const { optionalDependencies } = JSON.parse(readFileSync(root + 'package.json', 'utf8'))
+if (optionalDependencies) launcher() // they have the program: see packaging/release/npm.sh
+else if (process.env.RAMARIA_BIN) copyFileSync(process.env.RAMARIA_BIN, root + 'bin/ramaria')
 else build(root + 'bin/ramaria')
-chmodSync(root + 'bin/ramaria', 0o755)
+if (!optionalDependencies) chmodSync(root + 'bin/ramaria', 0o755)
 copyFileSync(root + '../../LICENSE', root + 'LICENSE')
 writeCommonJS(root + 'src', root + 'cjs')
+
+// launcher is what stands in the place of the program.
+function launcher() {
+  copyFileSync(root + 'scripts/launcher.js', root + 'bin/ramaria.js')
+  chmodSync(root + 'bin/ramaria.js', 0o755)
+}
 
 // build has Go build the binary of the checkout that the client lies in.
 function build(binary) {

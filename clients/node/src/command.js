@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { RamariaError } from './error.js'
 import { Http } from './http.js'
@@ -7,9 +8,19 @@ import { Http } from './http.js'
 // binary returns the ramaria program: the one that $RAMARIA_BIN names, that of this
 // package, or one in PATH.
 export function binary() {
-  if (process.env.RAMARIA_BIN) return process.env.RAMARIA_BIN
+  return process.env.RAMARIA_BIN || packaged() || 'ramaria'
+}
+
+// packaged returns the program that was installed with this package: in it, or in the
+// package for this machine. null is for none.
+export function packaged() {
   const packed = fileURLToPath(new URL('../bin/ramaria', import.meta.url))
-  return existsSync(packed) ? packed : 'ramaria'
+  if (existsSync(packed)) return packed
+  try {
+    return createRequire(import.meta.url).resolve(`ramaria-${process.platform}-${process.arch}/bin/ramaria`)
+  } catch {
+    return null
+  }
 }
 
 // run runs the ramaria command and resolves to what it printed.
