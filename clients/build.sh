@@ -32,7 +32,7 @@ if ready node npm; then
 	(cd "$tmp/clients/node" && npm pack --silent --pack-destination "$out" >/dev/null)
 fi
 if ready java mvn; then
-	(cd "$tmp/clients/java" && mvn --batch-mode --no-transfer-progress -Dstyle.color=never --quiet -DskipTests package)
+	(cd "$tmp/clients/java" && mvn --batch-mode --no-transfer-progress -Dstyle.color=never --quiet -DskipTests ${SOURCE_DATE_EPOCH:+"-Dproject.build.outputTimestamp=$SOURCE_DATE_EPOCH"} package)
 	cp "$tmp"/clients/java/target/ramaria-junit5-*.jar "$out/"
 fi
 [ "$built" -gt 0 ] || { echo "no client was built" >&2; exit 1; }

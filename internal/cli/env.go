@@ -5,42 +5,51 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ramaria-db/ramaria/internal/server"
-	"github.com/ramaria-db/ramaria/internal/supervisor"
 )
 
 func newEnv(a *app) *cobra.Command {
-	return a.named(&cobra.Command{
+	format := envFormats[0].name
+	cmd := &cobra.Command{
 		Use:   "env [NAME]",
 		Short: "Print the variables by which programs find an instance, for eval",
 		Long: `Print the variables by which programs find an instance, for eval. The servers' own
 clients (mysql, mariadb, mysqldump, ...) take account and socket from them too.
 
+--format writes them for others: dotenv for a file .env, json with all there is to know; or one line
+that a program takes as it is: jdbc, rails (DATABASE_URL for mysql2), go (go-sql-driver), dotnet.
+
 Without NAME: main, or under ramaria run the instance of that run.`,
-		Example:           `  eval "$(ramaria env)"; mysql -e 'SELECT 1'`,
+		Example: `  eval "$(ramaria env)"; mysql -e 'SELECT 1'
+  ramaria env --format dotenv > .env`,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(_ *cobra.Command, args []string) error {
 			// A shell that was told of one instance is told of main by this, unless it runs
 			// under the one that is its own.
 			if r := a.told(); len(args) == 0 && r != nil && r.Passing {
-				return runEnv(a, r.Name)
+				return runEnv(a, r.Name, format)
 			}
-			return runEnv(a, nameArg(args))
+			return runEnv(a, nameArg(args), format)
 		},
-	})
+	}
+	cmd.Flags().StringVar(&format, "format", format, "how: `"+strings.Join(envFormatNames(), "|")+"`")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(envFormatNames(), cobra.ShellCompDirectiveNoFileComp))
+	return a.named(cmd)
 }
 
-func runEnv(a *app, name string) error {
+func runEnv(a *app, name, format string) error {
+	f, err := envFormatOf(format)
+	if err != nil {
+		return err
+	}
 	i, err := a.engine.Running(name)
 	if err != nil {
 		return err
 	}
 	a.warnOwnOptions()
-	for _, kv := range supervisor.Env(i) {
-		k, v, _ := strings.Cut(kv, "=")
-		fmt.Fprintf(a.stdout, "export %s=%s\n", k, server.ShellQuote(v))
+	text, err := f.write(i)
+	if err == nil {
+		_, err = fmt.Fprint(a.stdout, text)
 	}
-	return nil
+	return err
 }

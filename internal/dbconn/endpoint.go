@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // Endpoint is how an application reaches a running server.
@@ -25,6 +27,13 @@ func (e Endpoint) URL() string {
 		Path:   "/" + e.Database, RawPath: "/" + url.PathEscape(e.Database),
 	}
 	return u.String()
+}
+
+// GoDSN returns the data source name as go-sql-driver takes it.
+func (e Endpoint) GoDSN() string {
+	c := mysql.NewConfig()
+	c.Net, c.Addr, c.User, c.Passwd, c.DBName = "tcp", net.JoinHostPort(e.Host, strconv.Itoa(e.Port)), e.User, e.Password, e.Database
+	return c.FormatDSN()
 }
 
 // Env returns the variables, as K=V, by which programs and libraries commonly

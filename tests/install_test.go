@@ -1,0 +1,93 @@
+package tests
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestInstall: install.sh puts the program and what belongs to it where it is told, and nothing where the archive is not
+// the one that was published.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	from := t.TempDir()
+	name := "ramaria-0.0.1-linux-" + runtime.GOARCH
+	top := filepath.Join(from, name)
+	for path, text := range map[string]string{
+		"ramaria": "#!/bin/sh\necho ramaria version 0.0.1\n", "man1/ramaria.1.gz": "a page",
+		"completions/ramaria": "bash", "completions/_ramaria": "zsh", "completions/ramaria.fish": "fish",
+	} {
+		path = filepath.Join(top, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tar, err := exec.Command("tar", "-C", from, "-c", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(tar); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	archive := filepath.Join(from, name+".tar.gz")
+	sums := fmt.Sprintf("%x  %s.tar.gz\n%x  ramaria-0.0.1-linux-riscv64.tar.gz\n", sha256.Sum256(b.Bytes()), name, sha256.Sum256(nil))
+	for path, data := range map[string][]byte{archive: b.Bytes(), filepath.Join(from, "SHA256SUMS"): []byte(sums)} {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	install := func(env ...string) (string, error) {
+		cmd := exec.Command("sh", filepath.Join("..", "packaging", "release", "install.sh"))
+		cmd.Env = append(os.Environ(), append([]string{"FROM=" + from}, env...)...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	prefix := filepath.Join(t.TempDir(), "it's here")
+	for range 2 { // also over itself
+		out, err := install("PREFIX=" + prefix)
+		if err != nil || !strings.Contains(out, "installed ramaria version 0.0.1") || !strings.Contains(out, "hint: export PATH=") {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	for _, path := range []string{"bin/ramaria", "share/man/man1/ramaria.1.gz", "share/bash-completion/completions/ramaria", "share/zsh/site-functions/_ramaria", "share/fish/vendor_completions.d/ramaria.fish"} {
+		if _, err := os.Stat(filepath.Join(prefix, path)); err != nil {
+			t.Error(err)
+		}
+	}
+	home := t.TempDir()
+	if os.Geteuid() != 0 {
+		if out, err := install("HOME=" + home); err != nil {
+			t.Errorf("without PREFIX: %v: %s", err, out)
+		} else if _, err := os.Stat(filepath.Join(home, ".local", "bin", "ramaria")); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.WriteFile(archive, b.Bytes()[:b.Len()-1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	none := filepath.Join(t.TempDir(), "none")
+	if out, err := install("PREFIX=" + none); err == nil || !strings.Contains(out, "is not what SHA256SUMS says") {
+		t.Errorf("an archive that is not whole: %v: %s", err, out)
+	}
+	if _, err := os.Stat(none); err == nil {
+		t.Error("something of it was installed")
+	}
+	if out, err := install("PREFIX="+none, "FROM="+none); err == nil || !strings.Contains(out, "cannot read") {
+		t.Errorf("from nowhere: %v: %s", err, out)
+	}
+}
