@@ -381,6 +381,7 @@ func TestUpFront(t *testing.T) {
 		{[]string{"up", "sure", "--durable", "--front", port}, "a durable instance"},
 		{[]string{"up", "bare", "--log", "off", "--front", port}, "--log off"},
 		{[]string{"up", "odd", "--front", "65536"}, "ports are"},
+		{[]string{"up", "odd", "--front", port, "--port", port}, "the server's own port"},
 	} {
 		if _, talk, err := h.try(c.args...); err == nil || !strings.Contains(talk, c.want) {
 			t.Errorf("ramaria %s: %v: %s, want %q", strings.Join(c.args, " "), err, talk, c.want)

@@ -104,6 +104,9 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	if o.front < 0 || o.front > 65535 {
 		return instance.Spec{}, usageError{fmt.Errorf("use --front %d: ports are 1 to 65535, and 0 is no door\nhint: --front 3307", o.front)}
 	}
+	if o.front != 0 && o.front == o.port {
+		return instance.Spec{}, usageError{fmt.Errorf("use --front %d: that is the server's own port\nhint: --front %d", o.front, o.front+1)}
+	}
 	s := instance.Spec{
 		Server: cmp.Or(o.server, os.Getenv(software.EnvServer)), From: from, Key: o.key, Database: o.database, User: o.user,
 		PasswordFile: o.passwordFile, Port: o.port, Socket: o.socket, Front: o.front, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
