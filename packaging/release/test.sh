@@ -69,11 +69,16 @@ EOF
 count='ramaria sql -e "SELECT COUNT(*) FROM t"'
 
 # The same commit is the same release, wherever it is built.
-check 'a build' $MAKE -s release RELEASE="$out" || exit
-cp -R . "$tmp/elsewhere"
-check 'another, elsewhere' sh -c "cd '$tmp/elsewhere' && $MAKE -s release RELEASE='$tmp/two' TOOLS='$(dirname "$NFPM")'"
+cp -R . "$tmp/here"
+# build DIRECTORY: from the copy in the working directory.
+build() { $MAKE -s release RELEASE="$1" TOOLS="$(dirname "$NFPM")"; }
+cd "$tmp/here" || exit
+check 'a build' build "$out" || exit
+mv "$tmp/here" "$tmp/elsewhere"
+cd "$tmp/elsewhere" || exit
+check 'another, elsewhere' build "$tmp/two"
 check 'both are the same' diff "$out/SHA256SUMS" "$tmp/two/SHA256SUMS"
-rm -rf "$tmp/elsewhere" "$tmp/two"
+rm -rf "$tmp/two"
 check 'the checksums' sh -c "cd '$out' && sha256sum --quiet -c SHA256SUMS"
 set -- "$out"/ramaria-*-linux-amd64.tar.gz
 version=${1##*/ramaria-}
