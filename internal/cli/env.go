@@ -48,8 +48,6 @@ func runEnv(a *app, name, format string) error {
 	}
 	a.warnOwnOptions()
 	text, err := f.write(i)
-	if err == nil {
-		_, err = fmt.Fprint(a.stdout, text)
-	}
+	fmt.Fprint(a.stdout, text)
 	return err
 }
