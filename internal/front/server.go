@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 )
 
@@ -20,9 +21,28 @@ type upstream struct {
 	ok []byte // what the server has answered to the login
 }
 
+// queuePause is the pause between two attempts to connect to a server whose queue is full.
+const queuePause = 2 * time.Millisecond
+
+// dial connects to a Unix socket. Unlike a TCP client's, a connection for which the server's queue (back_log) has no room is
+// refused at once, with EAGAIN: it waits for its turn here, until ctx ends. unix(7), connect(2)
+func dial(ctx context.Context, socket string) (net.Conn, error) {
+	for {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		if !errors.Is(err, syscall.EAGAIN) {
+			return conn, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", ctx.Err(), err)
+		case <-time.After(queuePause):
+		}
+	}
+}
+
 // hello connects to the server and reads its greeting.
 func hello(ctx context.Context, socket string) (_ *upstream, err error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	conn, err := dial(ctx, socket)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,60 @@
+package front
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestDialFullQueue: a connection for which a socket's queue has no room waits for its turn, and no longer than it may.
+func TestDialFullQueue(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(unix.Bind(fd, &unix.SockaddrUnix{Name: path}), unix.Listen(fd, 1)); err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), path)
+	l, err := net.FileListener(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for { // until it is full
+		c, err := net.Dial("unix", path)
+		if errors.Is(err, syscall.EAGAIN) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := dial(short, path); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("nobody accepts: %v", err)
+	}
+	time.AfterFunc(50*time.Millisecond, func() {
+		if c, err := l.Accept(); err == nil {
+			_ = c.Close()
+		}
+	})
+	c, err := dial(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+}
