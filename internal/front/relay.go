@@ -32,8 +32,7 @@ func (s *session) relay(ctx context.Context) {
 		}
 		<-answers
 		if again {
-			payload, seq := q.changed()
-			again = s.change(ctx, payload, seq) == nil
+			again = s.change(ctx, q.change) == nil
 		}
 	}
 }
@@ -161,6 +160,3 @@ func (q *questions) room(out *int, n int) bool {
 	*out = q.start
 	return true
 }
-
-// changed is the packet of pass, which returned true.
-func (q *questions) changed() (payload []byte, seq byte) { return q.change, 0 }

@@ -266,7 +266,8 @@ func (s *session) attach(ctx context.Context, st client.Status) error {
 
 // change is a client's wish to log in again, perhaps as somebody else and to another database. The relay stands
 // still meanwhile.
-func (s *session) change(ctx context.Context, payload []byte, seq byte) error {
+func (s *session) change(ctx context.Context, payload []byte) error {
+	var seq byte // of the payload
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
 	login, err := parseChange(payload, s.login)

@@ -8,18 +8,14 @@ import { writeCommonJS } from './commonjs.js'
 const root = fileURLToPath(new URL('..', import.meta.url))
 mkdirSync(root + 'bin', { recursive: true })
 const { optionalDependencies } = JSON.parse(readFileSync(root + 'package.json', 'utf8'))
-if (optionalDependencies) launcher() // they have the program: see packaging/release/npm.sh
-else if (process.env.RAMARIA_BIN) copyFileSync(process.env.RAMARIA_BIN, root + 'bin/ramaria')
-else build(root + 'bin/ramaria')
-if (!optionalDependencies) chmodSync(root + 'bin/ramaria', 0o755)
+// Where other packages have the program, see packaging/release/npm.sh, a launcher stands in its place.
+const program = root + (optionalDependencies ? 'bin/ramaria.js' : 'bin/ramaria')
+if (optionalDependencies) copyFileSync(root + 'scripts/launcher.js', program)
+else if (process.env.RAMARIA_BIN) copyFileSync(process.env.RAMARIA_BIN, program)
+else build(program)
+chmodSync(program, 0o755)
 copyFileSync(root + '../../LICENSE', root + 'LICENSE')
 writeCommonJS(root + 'src', root + 'cjs')
-
-// launcher is what stands in the place of the program.
-function launcher() {
-  copyFileSync(root + 'scripts/launcher.js', root + 'bin/ramaria.js')
-  chmodSync(root + 'bin/ramaria.js', 0o755)
-}
 
 // build has Go build the binary of the checkout that the client lies in.
 function build(binary) {
