@@ -14,7 +14,8 @@ import (
 
 type upOptions struct {
 	specFlags
-	fresh bool
+	fresh      bool
+	foreground bool
 }
 
 func newUp(a *app) *cobra.Command {
@@ -31,7 +32,9 @@ loses its data and its marks. Data in RAM lives until ` + "`ramaria rm`" + ` or 
 that of a durable instance outlives both.
 
 --when-full, --recover-within and --history can be changed at any time, and --durable while the
-instance does not run: its data stays. --durable=off leaves its archive where it is.`,
+instance does not run: its data stays. --durable=off leaves its archive where it is.
+
+--foreground is for containers and process managers: Ctrl-C or SIGTERM then stops the instance.`,
 		Example: `  ramaria up
   ramaria up shop --from shop.sql.gz
   zcat huge.sql.gz | ramaria up --from -
@@ -44,6 +47,7 @@ instance does not run: its data stays. --durable=off leaves its archive where it
 	}
 	o.add(cmd)
 	cmd.Flags().BoolVar(&o.fresh, "fresh", false, "start again from the clean image; what the instance holds is lost, and its marks")
+	cmd.Flags().BoolVar(&o.foreground, "foreground", false, "stay for as long as the instance runs, and stop it when told to end")
 	return noLooseLevel(a.named(cmd))
 }
 
@@ -60,6 +64,23 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 		return err
 	}
 	fmt.Fprintln(a.stdout, i.Endpoint.URL())
+	if !o.foreground {
+		return nil
+	}
+	return stayUp(ctx, a, name)
+}
+
+// stayUp waits until an instance ends, and stops it when ctx ends.
+func stayUp(ctx context.Context, a *app, name string) error {
+	a.say("instance %s runs; Ctrl-C stops it", name)
+	err := a.engine.Await(ctx, name)
+	if ctx.Err() == nil {
+		return err
+	}
+	if err := a.engine.Down(context.WithoutCancel(ctx), engine.DownRequest{Name: name}); err != nil {
+		return err
+	}
+	a.say("stopped instance %s", name)
 	return nil
 }
 
@@ -68,7 +89,7 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 func freshCommand(cmd *cobra.Command, name string) string {
 	words := []string{cmd.CommandPath(), engine.ShellWord(name)}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Name == "fresh" || f.Name == "instance" {
+		if f.Name == "fresh" || f.Name == "instance" || f.Name == "foreground" {
 			return
 		}
 		values := []string{f.Value.String()}

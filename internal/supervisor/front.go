@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/ramaria-db/ramaria/client"
@@ -18,13 +19,25 @@ func (s *Supervisor) openFront(ctx context.Context) (err error) {
 	if port == 0 || s.front != nil { // that of the instance before it was moved
 		return nil
 	}
-	s.front, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	s.front, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(frontHost(s.inst.Spec.Set["bind_address"]), strconv.Itoa(port)))
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("open its front door: %w\nhint: ramaria up %s --front PORT takes another; ss -ltnp shows who has this one", err, s.inst.Name)
 	} else if err != nil {
 		err = fmt.Errorf("open its front door: %w\nhint: ramaria up %s --front 0 does without", err, s.inst.Name)
 	}
 	return err
+}
+
+// frontHost is where the door listens: where the server does, by its bind_address. Of several addresses it is the first.
+func frontHost(bind string) string {
+	first, _, _ := strings.Cut(bind, ",")
+	switch first = strings.TrimSpace(first); first {
+	case "":
+		return "127.0.0.1"
+	case "*":
+		return ""
+	}
+	return first
 }
 
 // serveFront lets clients in by the front door until ctx ends.

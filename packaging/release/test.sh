@@ -167,6 +167,40 @@ else
 	skip 'the packages of npm: there is no npm'
 fi
 
+# The image.
+# pod ARGUMENTS...: podman, with a store of its own, where the system's mounts may be odd.
+pod() {
+	unshare -m --propagation private sh -c 'umount /sys/fs/cgroup/unified 2>/dev/null; exec podman "$@"' podman \
+		--root "$tmp/pod" --runroot "$tmp/podrun" --cgroup-manager cgroupfs --events-backend file "$@"
+}
+# contained ARGUMENTS...: a container of the image.
+contained() { pod run --network none --cgroups=disabled --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 --shm-size 1g --volume "$tmp/dumps:/docker-entrypoint-initdb.d:ro" "$@"; }
+if [ "$(id -u)" = 0 ] && command -v mmdebstrap >/dev/null && command -v podman >/dev/null; then
+	check 'an image' sh packaging/oci/build.sh "$tmp/image" "$out/ramaria-$version-linux-amd64.tar.gz"
+	check 'another' sh packaging/oci/build.sh "$tmp/image2" "$out/ramaria-$version-linux-amd64.tar.gz"
+	check 'both are the same' diff -r "$tmp/image" "$tmp/image2"
+	check 'which podman takes' pod pull -q "oci:$tmp/image"
+	image=$(pod images -q)
+	mkdir -m 755 "$tmp/dumps"
+	cp "$tmp/shop.sql" "$tmp/dumps/"
+	chmod 644 "$tmp/dumps/shop.sql"
+	refuse 'no password' 'there is no password' contained --rm "$image"
+	check 'a container' contained -d --name shop -e MYSQL_DATABASE=shop -e MYSQL_USER=ann -e MYSQL_PASSWORD=secret -e RAMARIA_TEMPLATE=shop "$image"
+	check 'which is ready' sh -c "for i in \$(seq 100); do grep -q 'main runs' '$tmp'/pod/overlay-containers/*/userdata/ctr.log && exit; sleep .2; done; exit 1"
+	inside() { nsenter -t "$(pod inspect shop --format '{{.State.Pid}}')" -n mariadb -h 127.0.0.1 -u ann -psecret "$@"; }
+	if command -v mariadb >/dev/null; then
+		check 'its data' prints 3 inside -P 3306 shop -Ne 'SELECT COUNT(*) FROM t'
+		check 'a clone behind its door' prints shop_1 inside -P 3307 shop@1 -Ne 'SELECT DATABASE()'
+	else
+		skip 'the data in the container: there is no mariadb client'
+	fi
+	check 'stopped' pod stop --time 20 shop
+	check 'and not killed' sh -c "grep -q 'stopped instance main' '$tmp'/pod/overlay-containers/*/userdata/ctr.log"
+	pod rm -f shop >/dev/null 2>&1
+else
+	skip 'the image: that takes root, mmdebstrap and podman'
+fi
+
 # The other machine.
 if command -v qemu-aarch64-static >/dev/null; then
 	tar -xzf "$out/ramaria-$version-linux-arm64.tar.gz" -C "$tmp"
