@@ -77,7 +77,7 @@ func answer(ctx context.Context, p server.Program, args ...string) (string, erro
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
 		return "", fmt.Errorf("%w: %s", err, firstLine(string(exit.Stderr)))
 	}
-	return "", err
+	return "", notRun(argv[0], err)
 }
 
 func firstLine(s string) string {
