@@ -44,9 +44,11 @@ func TestMaker(t *testing.T) {
 	}{
 		"mysql 8":                   {map[string]string{"mysql.ibd": "", "ib_logfile0": redo("MariaDB 10.11.6")}, MySQL, v(0, 0, 0)},
 		"mysql 8.4":                 {map[string]string{"mysql.ibd": "12345678\x00\x01\x3a\x14", "ib_logfile0": ""}, MySQL, v(8, 4, 4)},
+		"mysql 26.10":               {map[string]string{"mysql.ibd": "12345678\x00\x03\xfb\x89"}, MySQL, v(26, 10, 1)},
 		"mysql 8.0.30":              {map[string]string{"#innodb_redo/": ""}, MySQL, v(0, 0, 0)},
 		"mysql 5.7":                 {map[string]string{"ib_logfile0": redo("MySQL 5.7.44")}, MySQL, v(5, 7, 44)},
 		"upgrade info":              {map[string]string{"mariadb_upgrade_info": "11.4.5-MariaDB\x00"}, MariaDB, v(11, 4, 5)},
+		"upgrade info, enterprise":  {map[string]string{"mariadb_upgrade_info": "10.6.22-18-MariaDB\n"}, MariaDB, v(10, 6, 22)},
 		"old upgrade info":          {map[string]string{"mysql_upgrade_info": "10.6.1-MariaDB"}, MariaDB, v(10, 6, 1)},
 		"mysql's upgrade info":      {map[string]string{"mysql_upgrade_info": "5.7.44"}, "", v(0, 0, 0)},
 		"redo log":                  {map[string]string{"ib_logfile0": redo("MariaDB 10.11.6")}, MariaDB, v(10, 11, 6)},

@@ -20,7 +20,8 @@ const (
 	MySQL   Flavour = "mysql"
 )
 
-// Version is a release number such as 10.11.19.
+// Version is a release number such as 10.11.19. MySQL's are of the calendar after 9.7, year and
+// month: 26.7.0, then 26.10.0.
 type Version struct {
 	Major, Minor, Patch int
 }
@@ -54,21 +55,33 @@ func (v *Version) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ParseVersion reads 10.11.19, 10.11 or 11; missing parts are zero, and anything
-// after the numbers (-MariaDB-0+deb12u1) is left out.
+// falseVersion is what MariaDB before 11.0 says to clients ahead of its version, for the sake of
+// replicas that take the first digit for all of it. https://mariadb.com/kb/en/connection/
+const falseVersion = "5.5.5-"
+
+// ParseVersion reads 10.11.19, 10.11 or 11; missing parts are zero. A fourth part tells builds of one release
+// apart, which share options and file formats, and is left out: MySQL from 26.10 on has it
+// (26.10.0.1), MariaDB Enterprise (10.6.22-18) and Percona (8.0.36-28) after a dash. So is whatever
+// else follows the numbers (-MariaDB-0+deb12u1, -debug).
 func ParseVersion(s string) (Version, error) {
-	num, _, _ := strings.Cut(s, "-")
-	var n [3]int
-	parts := strings.Split(num, ".")
+	text := s
+	if rest, ok := strings.CutPrefix(s, falseVersion); ok && strings.Contains(rest, ".") {
+		text = rest
+	}
+	if end := strings.IndexAny(text, "-+~ "); end >= 0 {
+		text = text[:end]
+	}
+	var n [4]int
+	parts := strings.Split(text, ".")
 	if len(parts) > len(n) {
 		return Version{}, fmt.Errorf("parse version %q: too many parts", s)
 	}
 	for i, p := range parts {
-		x, err := strconv.Atoi(p)
-		if err != nil || x < 0 {
+		x, err := strconv.ParseUint(p, 10, 31)
+		if err != nil {
 			return Version{}, fmt.Errorf("parse version %q: %q is not a number", s, p)
 		}
-		n[i] = x
+		n[i] = int(x)
 	}
 	return Version{n[0], n[1], n[2]}, nil
 }

@@ -91,6 +91,9 @@ func (f *Finder) inspect(ctx context.Context, path, real string) candidate {
 
 // describe makes the Server of a daemon that belongs to the system.
 func (f *Finder) describe(ctx context.Context, path, real string) (*server.Server, error) {
+	if isScript(real) {
+		return nil, errScript
+	}
 	daemon := server.Program{Argv: []string{path}}
 	fam, version, err := probe(ctx, f.Memo, daemon)
 	if err != nil {
@@ -135,8 +138,8 @@ func (f *Finder) atPath(ctx context.Context, text string) (*server.Server, error
 	if err != nil {
 		return nil, fmt.Errorf("find server %s: %w", text, err)
 	}
-	if !server.Executable(path) {
-		return nil, fmt.Errorf("find server %s: there is no program at that path\nhint: ramaria server ls shows the servers of this machine", text)
+	if why, hint := notAProgram(path); why != "" {
+		return nil, fmt.Errorf("find server %s: %s\nhint: %s", text, why, hint)
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

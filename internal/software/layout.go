@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Where the parts of a server lie below its prefix (/usr, /usr/local/mysql, the
@@ -25,6 +27,13 @@ func findParts(s *server.Server, prefix string) error {
 	var parts []part
 	// MySQL's own packages put the series into the name.
 	shares := append([]string{"share/" + string(s.Flavour) + "-" + s.Version.Series()}, shareDirs...)
+	// Percona's say percona-server, and Fedora's mysql8.4.
+	for _, pattern := range []string{"share/" + string(s.Flavour) + s.Version.Series(), "share/percona-server*"} {
+		found, _ := sys.Glob(prefix, pattern) // the pattern is right
+		for _, dir := range found {
+			shares = append(shares, strings.TrimPrefix(dir, prefix))
+		}
+	}
 	if names := s.Family().BootstrapFile(); len(names) > 0 {
 		s.Share = firstWith(prefix, shares, names...)
 		parts = append(parts, part{s.Share, "bootstrap files (" + names[0] + ")"})

@@ -18,8 +18,9 @@ import (
 const ProbeTimeout = 30 * time.Second
 
 // versionText matches "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for ..." and
-// "mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)".
-var versionText = regexp.MustCompile(`\bVer (\d+\.\d+\.\d+)(\S*)`)
+// "mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)". MariaDB's old clients say
+// "Ver 15.1 Distrib 10.11.19-MariaDB", which it does not match.
+var versionText = regexp.MustCompile(`\bVer (\d+\.\d+\.\d+(?:\.\d+)?)(\S*)`)
 
 // parseVersionText reads what a daemon says to --version.
 func parseVersionText(text string) (*server.Family, server.Version, error) {
@@ -76,7 +77,7 @@ func answer(ctx context.Context, p server.Program, args ...string) (string, erro
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
 		return "", fmt.Errorf("%w: %s", err, firstLine(string(exit.Stderr)))
 	}
-	return "", err
+	return "", notRun(argv[0], err)
 }
 
 func firstLine(s string) string {

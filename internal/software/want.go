@@ -51,6 +51,10 @@ func parseWant(s string) (want, error) {
 		return want{}, usagef("find server %s: %w\nhint: write the version as in %s", s, err, w.family.Example())
 	}
 	w.parts = strings.Count(number, ".") + 1
+	if w.parts > 3 || strings.Trim(number, "0123456789.") != "" {
+		return want{}, usagef("find server %s: %s says more than a release, and ramaria does not tell the builds of one apart\nhint: use --server %s:%s, or the path of its %s",
+			s, number, w.family.Flavour, w.version, w.family.Daemons[0])
+	}
 	// mariadb:10 leaves the series open, and mysql:8.0 the release.
 	newest := w.version
 	if w.parts < 3 {
