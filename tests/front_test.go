@@ -216,6 +216,28 @@ func TestFront(t *testing.T) {
 			t.Error("a prepared reset did nothing, and said nothing")
 		}
 	})
+	t.Run("databases made and dropped", func(t *testing.T) { // as Rails does for its workers
+		h.during(t)
+		db, outside := d.to("shop@made"), d.to("")
+		h.exec(outside, "CREATE DATABASE `shop@made later`", "DROP DATABASE IF EXISTS `shop@made later`")
+		if n := h.one(d.to("shop@made later"), count); n != "2" {
+			t.Errorf("a database made before anybody is in it has %s rows, want 2", n)
+		}
+		h.one(db, count)
+		h.exec(outside, "DROP DATABASE IF EXISTS `shop@made`", "CREATE DATABASE `shop@made` DEFAULT CHARACTER SET utf8mb4")
+		if n := h.one(outside, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE '%@%'"); n != "0" {
+			t.Errorf("%s databases have the name of a clone", n)
+		}
+		_ = db.Close()
+		again := d.to("shop@made")
+		if n := h.one(again, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); n != "0" {
+			t.Errorf("it was made again and has %s tables, want none", n)
+		}
+		h.exec(again, "CREATE TABLE t (a INT)", "CALL ramaria.reset()")
+		if n := h.one(again, count); n != "2" {
+			t.Errorf("a reset leaves %s rows, want 2", n)
+		}
+	})
 	t.Run("refused", func(t *testing.T) {
 		h.during(t)
 		d.refused(d.to("nothing@1").Ping(), 1049, "ramaria template add")
