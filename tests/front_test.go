@@ -253,6 +253,15 @@ func TestFront(t *testing.T) {
 		h.one(d.to("shop@full"), count)
 		d.refused(d.to("shop@fuller").Ping(), 1040, "")
 	})
+	t.Run("a password that is told", func(t *testing.T) {
+		h.during(t)
+		if got := d.tellPassword("shop@told", d.config("").Passwd); got != 0 {
+			t.Errorf("the right one gets error %d", got)
+		}
+		if got := d.tellPassword("shop@told", "wrong"); got != 1045 {
+			t.Errorf("a wrong one gets error %d, want 1045", got)
+		}
+	})
 	t.Run("TLS", func(t *testing.T) {
 		h.during(t)
 		c := d.config("shop@tls")

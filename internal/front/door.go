@@ -48,6 +48,7 @@ type Door struct {
 	seats seats
 	tls   *tls.Config
 	print []byte // the SHA-256 of its certificate
+	key   passwordKey
 
 	mu       sync.Mutex
 	status   client.Status
