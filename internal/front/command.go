@@ -102,7 +102,7 @@ func (s *session) statement(ctx context.Context, text string, prepared bool) str
 		}
 		return text
 	}
-	if m := makeStatement.FindStringSubmatch(text); m != nil && isClone(named(m[2], m[3])) {
+	if m := makeStatement.FindStringSubmatch(text); len(m) > 0 && isClone(named(m[2], m[3])) {
 		if real := s.door.seats.leased(named(m[2], m[3])); real != "" {
 			return m[1] + quote(real) + m[4]
 		}
