@@ -14,12 +14,13 @@ import (
 var languages = []struct {
 	name, section string
 	needs         []string // commands that succeed where all is there
+	template      string   // of which the runner and two workers have a clone each; "" where tests have them
 	fails         string   // what it says when its tests share a database that is not put back
 }{
-	{"rails", "Rails", []string{"ruby -e 'require \"rails\"; require \"active_record\"; require \"mysql2\"'"}, "Expected: [1]"},
-	{"php", "PHP", []string{"phpunit --version", "php -r 'exit(extension_loaded(\"pdo_mysql\") ? 0 : 1);'"}, "Failed asserting that two arrays are identical"},
-	{"rust", "Rust", []string{"cargo --version"}, "assertion `left == right` failed"},
-	{"shell", "Shell", []string{"mysql --version"}, "not ok"},
+	{"rails", "Rails", []string{"ruby -e 'require \"rails\"; require \"active_record\"; require \"mysql2\"'"}, "app", "Expected: [1]"},
+	{"php", "PHP", []string{"phpunit --version", "php -r 'exit(extension_loaded(\"pdo_mysql\") ? 0 : 1);'"}, "", "Failed asserting that two arrays are identical"},
+	{"rust", "Rust", []string{"cargo --version"}, "", "assertion `left == right` failed"},
+	{"shell", "Shell", []string{"mysql --version"}, "", "not ok"},
 }
 
 // TestLanguages does what docs/languages.md says: projects in other languages have a database for each of their
@@ -71,6 +72,9 @@ func TestLanguages(t *testing.T) {
 				if out, err := run(script, d.url.Port(), ""); err != nil {
 					t.Fatalf("%s: %v:\n%s", script, err, out)
 				}
+			}
+			if n := len(regexp.MustCompile(`(?m)^\S+ +`+l.template+` `).FindAllString(h.ramaria("db", "ls"), -1)); l.template != "" && n < 3 {
+				t.Errorf("the runner and two workers had %d clones, want one each", n)
 			}
 			h.exec(plain, "CREATE DATABASE straight_"+l.name, fmt.Sprintf("CREATE TABLE straight_%s.items LIKE shop.items", l.name),
 				fmt.Sprintf("INSERT INTO straight_%s.items SELECT * FROM shop.items", l.name))
