@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -216,6 +215,28 @@ func TestFront(t *testing.T) {
 			t.Error("a prepared reset did nothing, and said nothing")
 		}
 	})
+	t.Run("databases made and dropped", func(t *testing.T) { // as Rails does for its workers
+		h.during(t)
+		db, outside := d.to("shop@made"), d.to("")
+		h.exec(outside, "CREATE DATABASE `shop@made later`", "DROP DATABASE IF EXISTS `shop@made later`")
+		if n := h.one(d.to("shop@made later"), count); n != "2" {
+			t.Errorf("a database made before anybody is in it has %s rows, want 2", n)
+		}
+		h.one(db, count)
+		h.exec(outside, "DROP DATABASE IF EXISTS `shop@made`", "CREATE DATABASE `shop@made` DEFAULT CHARACTER SET utf8mb4")
+		if n := h.one(outside, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE '%@%'"); n != "0" {
+			t.Errorf("%s databases have the name of a clone", n)
+		}
+		_ = db.Close()
+		again := d.to("shop@made")
+		if n := h.one(again, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); n != "0" {
+			t.Errorf("it was made again and has %s tables, want none", n)
+		}
+		h.exec(again, "CREATE TABLE t (a INT)", "CALL ramaria.reset()")
+		if n := h.one(again, count); n != "2" {
+			t.Errorf("a reset leaves %s rows, want 2", n)
+		}
+	})
 	t.Run("refused", func(t *testing.T) {
 		h.during(t)
 		d.refused(d.to("nothing@1").Ping(), 1049, "ramaria template add")
@@ -230,6 +251,17 @@ func TestFront(t *testing.T) {
 		defer h.ramaria("db", "pool", "--max-databases", "64")
 		h.one(d.to("shop@full"), count)
 		d.refused(d.to("shop@fuller").Ping(), 1040, "")
+	})
+	t.Run("a password that is told", func(t *testing.T) {
+		h.during(t)
+		for _, secure := range []bool{false, true} {
+			if got := d.tellPassword("shop@told", d.config("").Passwd, secure); got != 0 {
+				t.Errorf("TLS %t: the right one gets error %d", secure, got)
+			}
+			if got := d.tellPassword("shop@told", "wrong", secure); got != 1045 {
+				t.Errorf("TLS %t: a wrong one gets error %d, want 1045", secure, got)
+			}
+		}
 	})
 	t.Run("TLS", func(t *testing.T) {
 		h.during(t)
@@ -332,76 +364,6 @@ func TestFront(t *testing.T) {
 	d.end()
 	if left := h.ramaria("db", "ls"); strings.Contains(left, "shop_") {
 		t.Errorf("the door has left %s", left)
-	}
-}
-
-// TestUpFront: an instance that has a door has it for as long as it runs, also in another volume and after a restart.
-func TestUpFront(t *testing.T) {
-	t.Parallel()
-	h := newTestHome(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	out, failed, err := h.try("up", "main", "--server", h.daemon(), "--database", "shop", "--front", port)
-	if err == nil || !strings.Contains(failed, "--front PORT takes another") {
-		t.Errorf("at a port that is taken: %s%s", out, failed)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	dsn := h.ramaria("up", "main", "--server", h.daemon(), "--database", "shop", "--front", port)
-	plain := openDSN(t, dsn)
-	h.exec(plain, "CREATE TABLE t (a INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
-	h.ramaria("template", "add", "shop")
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Host = "127.0.0.1:" + port
-	d := &frontDoor{h: h, url: u}
-	finds := func(when string) {
-		t.Helper()
-		db := d.to("shop@" + when)
-		if n := h.one(db, "SELECT COUNT(*) FROM t"); n != "1" {
-			t.Errorf("%s there are %s rows, want 1", when, n)
-		}
-		h.exec(db, "INSERT INTO t VALUES (2)")
-	}
-	finds("at first")
-	if out := h.ramaria("status", "main"); !strings.Contains(out, "127.0.0.1:"+port+", for databases named TEMPLATE@NAME") {
-		t.Errorf("status does not show the door:\n%s", out)
-	}
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"up", "main", "--front", "0"}, "change instance main: it runs"},
-		{[]string{"up", "sure", "--durable", "--front", port}, "a durable instance"},
-		{[]string{"up", "bare", "--log", "off", "--front", port}, "--log off"},
-		{[]string{"up", "odd", "--front", "65536"}, "ports are"},
-		{[]string{"up", "odd", "--front", port, "--port", port}, "the server's own port"},
-	} {
-		if _, talk, err := h.try(c.args...); err == nil || !strings.Contains(talk, c.want) {
-			t.Errorf("ramaria %s: %v: %s, want %q", strings.Join(c.args, " "), err, talk, c.want)
-		}
-	}
-	h.ramaria("branch", "main", "other") // which has no door: the port is taken
-	h.ramaria("down", "main")
-	if c, err := net.Dial("tcp", u.Host); err == nil {
-		t.Error("the door is open when the instance is down")
-		_ = c.Close()
-	}
-	h.ramaria("up", "main")
-	finds("after a restart")
-	h.ramaria("move", "main", "--volume", "disk")
-	finds("after a move")
-	h.ramaria("down", "main")
-	h.ramaria("up", "main", "--front", "0")
-	if c, err := net.Dial("tcp", u.Host); err == nil {
-		t.Error("the door is open though it was taken away")
-		_ = c.Close()
 	}
 }
 

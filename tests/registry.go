@@ -63,8 +63,9 @@ var Packages = []Package{
 		`TestTmpDirOutgrowsRAM(/.*)?`,
 		`TestWheatKilled`,
 		`TestClients(FromClone)?(/.*)?`,
+		`TestLanguages(Page|/(rails|php|shell))?`,
 		`TestUI(FaultsAreSeen|Rows)?`,
-	}},
+	}, Later: []string{`TestLanguages/rust`}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
 	{
 		Path: "internal/bench/scenario", Least: 62,
@@ -255,7 +256,7 @@ var Suites = []Suite{
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
 	Scripts: []string{"exporter", "no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output", "ui-top"},
-	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestInstall", "TestReadme", "TestClients", "TestClientsFromClone",
+	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestInstall", "TestReadme", "TestClients", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen", "TestUIRows"},
 }
 

@@ -31,12 +31,14 @@ func forDoor(command byte, b []byte) bool {
 	if command != comQuery && command != comPrepare {
 		return true
 	}
-	for _, c := range b[1:] {
+	for i, c := range b[1:] {
 		switch c {
 		case ' ', '\t', '\r', '\n', 0, 1: // the last two are of query attributes, of which there are none
 			continue
 		case 'C', 'c', 'K', 'k', 'U', 'u', '/':
 			return true
+		case 'D', 'd': // DROP, and not DELETE
+			return i+2 == len(b) || b[i+2]|0x20 == 'r'
 		}
 		return false
 	}
@@ -47,6 +49,8 @@ var (
 	callStatement = regexp.MustCompile("(?is)^\\s*call\\s+`?ramaria`?\\s*\\.\\s*`?(\\w+)`?\\s*(?:\\(\\s*\\))?\\s*;?\\s*$")
 	noteStatement = regexp.MustCompile(`(?is)^\s*/\*\s*ramaria\s*[: ]\s*(\w+)\s*\*/`)
 	useStatement  = regexp.MustCompile("(?is)^\\s*use\\s+(?:`((?:[^`]|``)+)`|([^\\s;`]+))\\s*;?\\s*$")
+	// makeStatement makes or drops a database: frameworks do that for each of their workers.
+	makeStatement = regexp.MustCompile("(?is)^(\\s*(?:create|drop)\\s+(?:or\\s+replace\\s+)?(?:database|schema)\\s+(?:if\\s+(?:not\\s+)?exists\\s+)?)(?:`((?:[^`]|``)+)`|([^\\s;`]+))(.*)$")
 	killStatement = regexp.MustCompile(`(?is)^(\s*kill\s+(?:hard\s+|soft\s+)?(?:connection\s+|query\s+)?)(\d+)(\s*;?\s*)$`)
 )
 
@@ -89,17 +93,20 @@ func (s *session) statement(ctx context.Context, text string, prepared bool) str
 		return text
 	}
 	if m := useStatement.FindStringSubmatch(text); m != nil {
-		name := m[2]
-		if m[1] != "" {
-			name = strings.ReplaceAll(m[1], "``", "`")
-		}
+		name := named(m[1], m[2])
 		if real := s.real(name); real != name {
-			return "USE `" + strings.ReplaceAll(real, "`", "``") + "`"
+			return "USE " + quote(real)
 		}
 		if isClone(name) {
 			return signal(refuse(erBadDB, stateNoDatabase, "Unknown database: connect to %s instead of using it", name))
 		}
 		return text
+	}
+	if m := makeStatement.FindStringSubmatch(text); len(m) > 0 && isClone(named(m[2], m[3])) {
+		if real := s.door.seats.leased(named(m[2], m[3])); real != "" {
+			return m[1] + quote(real) + m[4]
+		}
+		return nothing // nobody is in it: the next who connects finds it as the template is
 	}
 	do, rest := "", nothing
 	if m := callStatement.FindStringSubmatch(text); m != nil {
@@ -123,6 +130,16 @@ func (s *session) statement(ctx context.Context, text string, prepared bool) str
 	}
 	return rest
 }
+
+// named is the name of a database that stands in a statement: quoted, or plain.
+func named(quoted, plain string) string {
+	if quoted != "" {
+		return strings.ReplaceAll(quoted, "``", "`")
+	}
+	return plain
+}
+
+func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // real is the server's name of a database.
 func (s *session) real(name string) string {

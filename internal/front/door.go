@@ -48,6 +48,7 @@ type Door struct {
 	seats seats
 	tls   *tls.Config
 	print []byte // the SHA-256 of its certificate
+	key   passwordKey
 
 	mu       sync.Mutex
 	status   client.Status
@@ -64,8 +65,9 @@ type Door struct {
 func New(c Config) (*Door, error) {
 	d := &Door{c: c, sessions: map[uint32]*session{}}
 	d.seats = seats{pool: c.Pool, linger: c.Linger, byName: map[string]*seat{}, all: map[*seat]struct{}{}, warn: func(text string, err error) { c.Log.Warn(text, "error", err) }}
-	// Far from the numbers of the server's own connections, so that KILL with one of those is left as it is.
-	d.next.Store(1 << 31)
+	// Far from the numbers of the server's own connections, so that KILL with one of those is left as it is; and
+	// positive for clients that read them with a sign, as MariaDB's for Java does.
+	d.next.Store(1 << 30)
 	var err error
 	d.tls, d.print, err = selfSigned()
 	return d, err

@@ -40,6 +40,8 @@ type way struct {
 	// hash is what the server keeps of the password, by which it proves to clients of MariaDB who it is; nil
 	// where they expect no proof.
 	hash func(password []byte) []byte
+	// whole says that a client whose answer is wrong is asked for the password itself.
+	whole bool
 	// more is sent before the answer that all is well.
 	more []byte
 }
@@ -53,7 +55,7 @@ const (
 
 var ways = map[string]way{
 	native:  {salt: saltBytes, knows: answers(nativeAnswer), answer: nativeAnswer, hash: nativeHash},
-	caching: {salt: saltBytes, knows: answers(cachingAnswer), answer: cachingAnswer, more: []byte{isMore, cachedWell}},
+	caching: {salt: saltBytes, knows: answers(cachingAnswer), answer: cachingAnswer, whole: true, more: []byte{isMore, cachedWell}},
 	ed:      {salt: saltEd25519, knows: edKnows, hash: edKey},
 }
 

@@ -117,6 +117,18 @@ func (s *seats) sit(ctx context.Context, name string) (*seat, error) {
 	return p, nil
 }
 
+// leased is the server's name of the clone that a name has; "" where it has none.
+func (s *seats) leased(name string) string {
+	s.mu.Lock()
+	p := s.byName[name]
+	s.mu.Unlock()
+	if p == nil {
+		return ""
+	}
+	<-p.made
+	return p.lease.Name
+}
+
 // take leases a seat's clone, for all who wait for it.
 func (s *seats) take(ctx context.Context, p *seat, template string) {
 	p.lease, p.err = s.pool.NewDatabase(ctx, client.DatabaseRequest{Template: template, TTLSeconds: leaseTime.Seconds(), WaitSeconds: leaseWait.Seconds()})

@@ -163,7 +163,14 @@ func (s *session) admit(ctx context.Context, g greeting, seq byte) (byte, error)
 		if st, err = s.door.known(ctx, true); err != nil {
 			return seq, err
 		}
-		if !s.proves(w, salt, st) {
+		known := s.proves(w, salt, st)
+		if !known && w.whole && s.login.user == st.Endpoint.User && st.Endpoint.Password != "" {
+			w.more = nil
+			if known, seq, err = s.tells(st.Endpoint.Password, salt, seq); err != nil {
+				return seq, err
+			}
+		}
+		if !known {
 			return seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (ramaria front knows the account of ramaria env %s only; others connect to the server's own port)", s.login.user, hostOf(s.client), s.door.c.Name)
 		}
 	}

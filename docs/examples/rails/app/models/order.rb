@@ -1,0 +1,3 @@
+class Order < ActiveRecord::Base
+  belongs_to :item
+end

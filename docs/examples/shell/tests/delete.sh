@@ -1,0 +1,2 @@
+sql "DELETE FROM items WHERE name = 'tea'"
+test "$(sql "SELECT name FROM items")" = coffee

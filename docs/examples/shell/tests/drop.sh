@@ -1,0 +1,2 @@
+sql "DROP TABLE items"
+test -z "$(sql "SHOW TABLES")"

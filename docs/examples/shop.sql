@@ -1,0 +1,2 @@
+CREATE TABLE items (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(40) NOT NULL);
+INSERT INTO items (name) VALUES ('tea'), ('coffee');

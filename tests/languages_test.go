@@ -1,0 +1,125 @@
+package tests
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// languages are the projects in docs/examples, each a section of docs/languages.md.
+var languages = []struct {
+	name, section string
+	needs         []string // commands that succeed where all is there
+	template      string   // of which the runner and two workers have a clone each; "" where tests have them
+	fails         string   // what it says when its tests share a database that is not put back
+}{
+	{"rails", "Rails", []string{"ruby -e 'require \"rails\"; require \"active_record\"; require \"mysql2\"'"}, "app", "Expected: [1]"},
+	{"php", "PHP", []string{"phpunit --version", "php -r 'exit(extension_loaded(\"pdo_mysql\") ? 0 : 1);'"}, "", "Failed asserting that two arrays are identical"},
+	{"rust", "Rust", []string{"cargo --version"}, "", "assertion `left == right` failed"},
+	{"shell", "Shell", []string{"mysql --version"}, "", "not ok"},
+}
+
+// TestLanguages does what docs/languages.md says: projects in other languages have a database for each of their
+// tests, or of their workers, through the door. Straight at the server, with one database, they must fail.
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	h := newTestHome(t)
+	const shop = "../docs/examples/shop.sql"
+	plain := openDSN(t, h.ramaria("up", "main", "--server", h.daemon(), "--database", "shop", "--from", shop))
+	h.ramaria("template", "add", "shop")
+	// What resets the clone is a procedure that does nothing where there is no door.
+	h.exec(plain, "CREATE DATABASE ramaria", "CREATE PROCEDURE ramaria.reset() DO 0")
+	// The programs of a shell connect for each statement; a slow machine has pauses between them.
+	d := h.startFront("--linger", "20s")
+	defer d.end()
+	b, err := os.ReadFile("../docs/languages.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			h.during(t)
+			for _, probe := range l.needs {
+				if out, err := exec.CommandContext(t.Context(), "sh", "-c", probe).CombinedOutput(); err != nil {
+					t.Skipf("SKIPPED, UNTESTED: %s: %s: %v: %s", l.name, probe, err, out)
+				}
+			}
+			dir := filepath.Join(t.TempDir(), l.name)
+			if err := os.CopyFS(dir, os.DirFS("../docs/examples/"+l.name)); err != nil {
+				t.Fatal(err)
+			}
+			commands := commandsOf(page, l.section)
+			if len(commands) == 0 {
+				t.Fatalf("docs/languages.md says no commands for %s", l.section)
+			}
+			run := func(script, port, database string) (string, error) {
+				cmd := exec.CommandContext(t.Context(), "sh", "-ec", `eval "$(ramaria env main)"; unset DATABASE_URL; `+script)
+				cmd.Dir = dir
+				cmd.Env = append(os.Environ(), "PATH="+binDir+":"+os.Getenv("PATH"), "RAMARIA_HOME="+h.home, "DB_PORT="+port)
+				if database != "" {
+					cmd.Env = append(cmd.Env, "DB_NAME="+database)
+				}
+				out, err := cmd.CombinedOutput()
+				return string(out), err
+			}
+			test := commands[len(commands)-1]
+			for _, script := range []string{strings.Join(commands, "\n"), test} { // the second finds all put back
+				if out, err := run(script, d.url.Port(), ""); err != nil {
+					t.Fatalf("%s: %v:\n%s", script, err, out)
+				}
+			}
+			if n := len(regexp.MustCompile(`(?m)^\S+ +`+l.template+` `).FindAllString(h.ramaria("db", "ls"), -1)); l.template != "" && n < 3 {
+				t.Errorf("the runner and two workers had %d clones, want one each", n)
+			}
+			h.exec(plain, "CREATE DATABASE straight_"+l.name, fmt.Sprintf("CREATE TABLE straight_%s.items LIKE shop.items", l.name),
+				fmt.Sprintf("INSERT INTO straight_%s.items SELECT * FROM shop.items", l.name))
+			var server string
+			if err := plain.QueryRow("SELECT @@port").Scan(&server); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := run(test, server, "straight_"+l.name); err == nil || !strings.Contains(out, l.fails) {
+				t.Errorf("%s with one database: %v, want it to fail with %q:\n%s", test, err, l.fails, out)
+			}
+		})
+	}
+	if n := h.one(plain, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE '%@%'"); n != "0" {
+		t.Errorf("%s databases have the name of a clone", n)
+	}
+}
+
+// TestLanguagesPage: what docs/languages.md shows of the examples is what their files are.
+func TestLanguagesPage(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../docs/languages.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("\\]\\((examples/[^)]+)\\):?\n\n```[a-z]+\n((?:.*\n)*?)```\n").FindAllStringSubmatch(string(b), -1)
+	const least = 8
+	if len(shown) < least {
+		t.Errorf("the page shows %d files, want %d at least", len(shown), least)
+	}
+	for _, m := range shown {
+		file, err := os.ReadFile(filepath.Join("../docs", m[1]))
+		if err != nil {
+			t.Error(err)
+		} else if string(file) != m[2] {
+			t.Errorf("%s is\n%s\nbut the page shows\n%s", m[1], file, m[2])
+		}
+	}
+}
+
+// commandsOf are the lines of the blocks "sh" in a section of a page.
+func commandsOf(page, section string) (lines []string) {
+	_, text, _ := strings.Cut(page, "\n## "+section+"\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	for _, m := range regexp.MustCompile("(?m)^```sh\n((?:.*\n)*?)```$").FindAllStringSubmatch(text, -1) {
+		lines = append(lines, strings.Split(strings.TrimSpace(m[1]), "\n")...)
+	}
+	return lines
+}
