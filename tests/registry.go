@@ -64,6 +64,7 @@ var Packages = []Package{
 		`TestWheatKilled`,
 		`TestClients(FromClone)?(/.*)?`,
 		`TestUI(FaultsAreSeen|Rows)?`,
+		`TestSite(FaultsAreSeen)?`,
 	}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
 	{
@@ -256,7 +257,7 @@ var Suites = []Suite{
 var Once = Suite{
 	Scripts: []string{"exporter", "no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output", "ui-top"},
 	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestInstall", "TestReadme", "TestClients", "TestClientsFromClone",
-		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen", "TestUIRows"},
+		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen", "TestUIRows", "TestSite", "TestSiteFaultsAreSeen"},
 }
 
 // OrdinaryUser are the scripts that a quick run has as an ordinary user too, when root runs it:
