@@ -16,6 +16,7 @@ include_patterns = ["*.md", "docs/**.md", "clients/*/README.md", "internal/*/DES
 myst_enable_extensions = ["gfm_autolink", "strikethrough", "tasklist"]
 myst_disable_syntax = ["front_matter", "myst_block_break", "myst_line_comment", "myst_role", "myst_target"]
 myst_heading_anchors = 6
+smartquotes = False
 highlight_language = "text"
 # Blocks have what is seen, "…" and prompts included, which not every lexer takes for its language.
 suppress_warnings = ["misc.highlighting_failure"]
@@ -23,8 +24,6 @@ suppress_warnings = ["misc.highlighting_failure"]
 html_theme = "furo"
 html_title = "Ramaria"
 html_theme_options = {"top_of_page_buttons": []}
-html_static_path = ["static"]
-html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False

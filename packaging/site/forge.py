@@ -31,7 +31,9 @@ def groups(text):
             continue
         if before.type == "heading_open":
             yield heading, entries
-            heading, entries = token.content, []
+            heading, entries = token.content if before.tag == "h2" else None, []
+        if not heading:
+            continue
         for title, href in links(token.children):
             path, anchor = urllib.parse.urldefrag(href)
             page = posixpath.normpath(posixpath.join(posixpath.dirname(INDEX), path))
