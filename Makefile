@@ -20,6 +20,10 @@ NFPM              := $(TOOLS)/nfpm-$(NFPM_VERSION)
 CYCLONEDX         := $(TOOLS)/cyclonedx-gomod-$(CYCLONEDX_VERSION)
 RELEASE           ?= bin/release
 
+# Python with Sphinx, in an environment of its own.
+SITE   ?= bin/site
+SPHINX := $(TOOLS)/sphinx
+
 # The commit is put in above. Go's own stamp fails in a checkout that belongs to
 # another user.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
@@ -104,6 +108,10 @@ man: ## Generate the man pages in bin/man
 picture: build ## Draw the terminal at the head of README.md from a real run
 	go run ./packaging/terminal $(BIN)
 
+.PHONY: site
+site: $(SPHINX)/ready ## Render the documentation in bin/site; fails on a broken link; needs python3 with venv
+	@SPHINX='$(SPHINX)/bin/sphinx-build' sh packaging/site/build.sh . '$(SITE)'
+
 .PHONY: completions
 completions: build ## Generate shell completions in bin/completions
 	mkdir -p bin/completions
@@ -113,7 +121,7 @@ completions: build ## Generate shell completions in bin/completions
 
 .PHONY: clean
 clean: ## Remove what was built, and the tools
-	rm -rf bin
+	rm -rf bin '$(SPHINX)'
 	rm -f '$(TOOLS)'/golangci-lint-v* '$(TOOLS)'/nfpm-v* '$(TOOLS)'/cyclonedx-gomod-v*
 
 # The linter comes from the Go module proxy, so that it runs wherever Go builds. The
@@ -132,3 +140,10 @@ $(CYCLONEDX):
 	@echo 'building cyclonedx-gomod $(CYCLONEDX_VERSION) (once)'
 	GOBIN='$(TOOLS)' go install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX_VERSION)
 	mv '$(TOOLS)/cyclonedx-gomod' '$@'
+
+$(SPHINX)/ready: packaging/site/requirements.txt
+	@echo 'installing Sphinx (once)'
+	rm -rf '$(SPHINX)'
+	python3 -m venv '$(SPHINX)'
+	'$(SPHINX)/bin/pip' install --quiet --disable-pip-version-check --requirement packaging/site/requirements.txt
+	touch '$@'

@@ -65,6 +65,8 @@ var Packages = []Package{
 		`TestClients(FromClone)?(/.*)?`,
 		`TestLanguages(Page|/(rails|php|shell))?`,
 		`TestUI(FaultsAreSeen|Rows)?`,
+		`TestSite(FaultsAreSeen)?`,
+		`Test(Install|Action)`,
 	}, Later: []string{`TestLanguages/rust`}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
 	{
@@ -256,8 +258,8 @@ var Suites = []Suite{
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
 	Scripts: []string{"exporter", "no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output", "ui-top"},
-	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestInstall", "TestReadme", "TestClients", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage",
-		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen", "TestUIRows"},
+	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestInstall", "TestAction", "TestReadme", "TestClients", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage",
+		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen", "TestUIRows", "TestSite", "TestSiteFaultsAreSeen"},
 }
 
 // OrdinaryUser are the scripts that a quick run has as an ordinary user too, when root runs it:

@@ -1,0 +1,54 @@
+// What the inputs of the action mean.
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+
+/** lines returns the lines of an input that are not empty. */
+export const lines = (text) => text.split('\n').map((l) => l.trim()).filter(Boolean)
+
+/** serverSettings turns my.cnf, or the path of one, into settings NAME=VALUE of ramaria up --set. */
+export function serverSettings(text) {
+  if (!text.includes('\n') && !text.includes('=') && existsSync(text)) text = readFileSync(text, 'utf8')
+  const settings = []
+  let ours = true
+  for (const line of lines(text)) {
+    const group = line.match(/^\[(.+)\]$/)
+    if (group) {
+      ours = /^(server|mysqld|mariadb|mariadbd)(-\d+\.\d+)?$/.test(group[1])
+    } else if (ours && !/^[#;]/.test(line)) {
+      if (line.startsWith('!')) throw new Error(`my-cnf: ${line}: other files are not read; put their settings here`)
+      const [name, ...value] = line.split('=')
+      const bare = value.join('=').trim().replace(/\s+#.*$/, '').replace(/^(["'])(.*)\1$/, '$2')
+      settings.push(`${name.trim().replaceAll('-', '_')}=${value.length ? bare : 'ON'}`)
+    }
+  }
+  return settings
+}
+
+/** upFlags returns the flags of ramaria up for inputs, a function from name to value. */
+export function upFlags(input, passwordFile) {
+  const flags = ['--fresh', '--server', input('flavour'), '--user', input('user')]
+  for (const source of lines(input('from'))) flags.push('--from', source)
+  for (const setting of serverSettings(input('my-cnf'))) flags.push('--set', setting)
+  for (const name of ['key', 'database', 'port']) if (input(name)) flags.push(`--${name}`, input(name))
+  if (passwordFile) flags.push('--password-file', passwordFile)
+  if (input('tmpfs-size')) flags.push('--volume', `auto:${input('tmpfs-size')}`)
+  if (input('template')) flags.push('--front', input('front'))
+  if (!['true', 'false'].includes(input('durable'))) throw new Error(`durable: ${input('durable')}: it is true or false`)
+  if (input('durable') === 'true') flags.push('--durable')
+  return flags
+}
+
+/** dataKey is the same for the same data: of the files that sources name, and what else decides what is made of them. */
+export async function dataKey(input) {
+  const hash = createHash('sha256')
+  const add = async (path) => {
+    if (!existsSync(path)) return
+    if (statSync(path).isDirectory()) for (const name of readdirSync(path).sort()) await add(join(path, name))
+    else await pipeline(createReadStream(path), async (chunks) => { for await (const c of chunks) hash.update(c) })
+  }
+  for (const name of ['from', 'key', 'database', 'my-cnf']) hash.update(`${name}=${input(name)}\0`)
+  for (const source of [...lines(input('from')), ...lines(input('my-cnf'))]) await add(source)
+  return hash.digest('hex').slice(0, 16)
+}
