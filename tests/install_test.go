@@ -1,8 +1,6 @@
 package tests
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -18,39 +16,7 @@ import (
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	from := t.TempDir()
-	name := "ramaria-0.0.1-linux-" + runtime.GOARCH
-	top := filepath.Join(from, name)
-	for path, text := range map[string]string{
-		"ramaria": "#!/bin/sh\necho ramaria version 0.0.1\n", "man1/ramaria.1.gz": "a page",
-		"completions/ramaria": "bash", "completions/_ramaria": "zsh", "completions/ramaria.fish": "fish",
-	} {
-		path = filepath.Join(top, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tar, err := exec.Command("tar", "-C", from, "-c", name).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if _, err := z.Write(tar); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	archive := filepath.Join(from, name+".tar.gz")
-	sums := fmt.Sprintf("%x  %s.tar.gz\n%x  ramaria-0.0.1-linux-riscv64.tar.gz\n", sha256.Sum256(b.Bytes()), name, sha256.Sum256(nil))
-	for path, data := range map[string][]byte{archive: b.Bytes(), filepath.Join(from, "SHA256SUMS"): []byte(sums)} {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	archive, whole := makeRelease(t, from, "0.0.1", "#!/bin/sh\necho ramaria version 0.0.1\n")
 	install := func(env ...string) (string, error) {
 		cmd := exec.Command("sh", filepath.Join("..", "packaging", "release", "install.sh"))
 		cmd.Env = append(os.Environ(), append([]string{"FROM=" + from}, env...)...)
@@ -77,7 +43,7 @@ func TestInstall(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := os.WriteFile(archive, b.Bytes()[:b.Len()-1], 0o600); err != nil {
+	if err := os.WriteFile(archive, whole[:len(whole)-1], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	none := filepath.Join(t.TempDir(), "none")
@@ -90,4 +56,36 @@ func TestInstall(t *testing.T) {
 	if out, err := install("PREFIX="+none, "FROM="+none); err == nil || !strings.Contains(out, "cannot read") {
 		t.Errorf("from nowhere: %v: %s", err, out)
 	}
+}
+
+// makeRelease puts what install.sh takes of a release into a directory, and returns the path of the archive and what is
+// in it.
+func makeRelease(t *testing.T, dir, version, program string) (path string, archive []byte) {
+	t.Helper()
+	name := fmt.Sprintf("ramaria-%s-linux-%s", version, runtime.GOARCH)
+	for file, text := range map[string]string{
+		"ramaria": program, "man1/ramaria.1.gz": "a page",
+		"completions/ramaria": "bash", "completions/_ramaria": "zsh", "completions/ramaria.fish": "fish",
+	} {
+		file = filepath.Join(dir, name, file)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path = filepath.Join(dir, name+".tar.gz")
+	if out, err := exec.CommandContext(t.Context(), "tar", "-C", dir, "-czf", path, name).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	archive, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := fmt.Sprintf("%x  %s.tar.gz\n%x  ramaria-%s-linux-riscv64.tar.gz\n", sha256.Sum256(archive), name, sha256.Sum256(nil), version)
+	if err := os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, archive
 }

@@ -36,7 +36,7 @@ async function restore(version, input) {
     core.info('there is no cache here')
     return ''
   }
-  const general = `ramaria-${version}-${process.arch}-${distribution()}-${input('flavour').replace(':', '-')}-`
+  const general = `ramaria-${version}-${process.arch}-${distribution()}-${input('flavour').replace(/[^\w.]/g, '-')}-`
   const key = general + (await dataKey(input))
   const found = await cache.restoreCache([...cached], key, [general])
   core.setOutput('cache-hit', String(found === key))
@@ -85,5 +85,5 @@ async function main() {
 try {
   await main()
 } catch (e) {
-  core.setFailed(e.message)
+  core.setFailed(e.status ? 'Ramaria is not up; why is said above' : e.message)
 }

@@ -33,7 +33,7 @@ export function upFlags(input, passwordFile) {
   for (const setting of serverSettings(input('my-cnf'))) flags.push('--set', setting)
   for (const name of ['key', 'database', 'port']) if (input(name)) flags.push(`--${name}`, input(name))
   if (passwordFile) flags.push('--password-file', passwordFile)
-  if (input('tmpfs-size')) flags.push('--volume', `auto:${input('tmpfs-size')}`)
+  if (input('tmpfs-size')) flags.push('--volume', `shm:${input('tmpfs-size')}`)
   if (input('template')) flags.push('--front', input('front'))
   if (!['true', 'false'].includes(input('durable'))) throw new Error(`durable: ${input('durable')}: it is true or false`)
   if (input('durable') === 'true') flags.push('--durable')
