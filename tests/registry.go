@@ -66,7 +66,7 @@ var Packages = []Package{
 		`TestLanguages(Page|/(rails|php|shell))?`,
 		`TestUI(FaultsAreSeen|Rows)?`,
 		`TestSite(FaultsAreSeen)?`,
-		`Test(Install|Action)`,
+		`Test(Install|Action|GitLab|RecipesInDocs)`,
 	}, Later: []string{`TestLanguages/rust`}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
 	{
@@ -258,7 +258,7 @@ var Suites = []Suite{
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
 	Scripts: []string{"exporter", "no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-fork", "bench-suite", "bench-output", "ui-top"},
-	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestInstall", "TestAction", "TestReadme", "TestClients", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage",
+	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestInstall", "TestAction", "TestGitLab", "TestRecipesInDocs", "TestReadme", "TestClients", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen", "TestUIRows", "TestSite", "TestSiteFaultsAreSeen"},
 }
 

@@ -45,9 +45,11 @@ dumps=/docker-entrypoint-initdb.d
 set -- main --port 3306 $door --set 'bind_address=*' --password-file "$RAMARIA_HOME/password" --user "${user:-app}" \
 	${database:+--database "$database"} ${dumps:+--from "$dumps"} "$@"
 
+rm -f "$RAMARIA_HOME/ready"
 ramaria up "$@" >/dev/null
 for template in ${RAMARIA_TEMPLATE:-}; do
 	ramaria template add "$template" >/dev/null
 done
+touch "$RAMARIA_HOME/ready"
 ramaria logs main --follow >&2 &
 exec ramaria up "$@" --foreground >/dev/null

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds what a release has into the directory $1, which is emptied: for amd64 and arm64 an archive, a deb and an rpm;
-# checksums, the list of what is built in (SBOM), install.sh; and the clients, where CLIENTS is not "no". Two builds of
-# one commit are the same, byte for byte. VERSION and LDFLAGS are what the Makefile says, NFPM and CYCLONEDX the
-# programs.
+# checksums, the list of what is built in (SBOM), install.sh; and the clients and the action for GitHub, where CLIENTS is
+# not "no". Two builds of one commit are the same, byte for byte. VERSION and LDFLAGS are what the Makefile says, NFPM and
+# CYCLONEDX the programs.
 set -eu
 umask 022
 export LC_ALL=C TZ=UTC
@@ -61,5 +61,7 @@ if [ "${CLIENTS:-yes}" != no ]; then
 	done
 	BIN="$tmp/ramaria-$VERSION-linux-amd64/ramaria" ONLY=java sh clients/build.sh "$out" >/dev/null
 	sh packaging/release/npm.sh "$tmp" "$out"
+	sh packaging/action/build.sh "$tmp/setup-ramaria-$VERSION"
+	packed "setup-ramaria-$VERSION" >"$out/setup-ramaria-$VERSION.tar.gz"
 fi
 (cd "$out" && sha256sum -- * >"$tmp/SHA256SUMS" && mv "$tmp/SHA256SUMS" .)
