@@ -48,8 +48,8 @@ release: $(NFPM) $(CYCLONEDX) ## Build archives, deb, rpm, checksums, SBOM and c
 	@VERSION='$(VERSION)' LDFLAGS='$(LDFLAGS)' NFPM='$(NFPM)' CYCLONEDX='$(CYCLONEDX)' sh packaging/release/build.sh $(RELEASE)
 
 .PHONY: image
-image: release ## Build the container image in bin/release/image, an OCI layout, without a daemon: mmdebstrap
-	sh packaging/oci/build.sh $(RELEASE)/image $(RELEASE)/ramaria-*-linux-$$(go env GOARCH).tar.gz
+image: release ## Build the container image bin/release/ramaria-image.tar, an OCI layout, without a daemon: mmdebstrap
+	sh packaging/oci/build.sh $(RELEASE)/ramaria-image.tar $(RELEASE)/ramaria-*-linux-$$(go env GOARCH).tar.gz
 
 .PHONY: test-release
 test-release: ## Build a release twice, and use it in clean roots, by hand: root, mmdebstrap, python3, npm; 10 minutes

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the container image into the directory $1, an OCI layout, from the archive of a release, $2, which is that of this
+# Builds the container image as the file $1, an OCI layout in a tar, from the archive of a release, $2, which is that of this
 # machine's architecture: Debian SUITE with its MariaDB, and the program. No daemon is needed, but mmdebstrap. Built again
 # while Debian's packages are the same, it is the same.
 set -eu
@@ -30,5 +30,5 @@ cp packaging/oci/entrypoint.sh "$bin/ramaria-container"
 chmod 755 "$bin"/*
 tar -C "$tmp/program" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf "$tmp/program.tar" usr
 
-rm -rf "$1"
-go run ./packaging/oci -version "$version" -revision "$(git rev-parse HEAD)" -arch "$arch" "$1" "$tmp/server.tar" "$tmp/program.tar"
+go run ./packaging/oci -version "$version" -revision "$(git rev-parse HEAD)" -arch "$arch" "$tmp/image" "$tmp/server.tar" "$tmp/program.tar"
+tar -C "$tmp/image" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw -cf "$1" .

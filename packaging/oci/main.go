@@ -19,6 +19,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
+// repository is where the image is published.
+const repository = "ghcr.io/ramaria-db/ramaria"
+
 // home is where an instance in a container keeps what it does not keep in RAM.
 const home = "/var/lib/ramaria"
 
@@ -60,7 +63,7 @@ func run() error {
 		return fmt.Errorf("write layout: %w", err)
 	}
 	platform := layout.WithPlatform(v1.Platform{OS: "linux", Architecture: *arch})
-	name := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": *version})
+	name := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": repository + ":" + *version})
 	if err := dir.AppendImage(img, platform, name); err != nil {
 		return fmt.Errorf("write image: %w", err)
 	}
