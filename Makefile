@@ -105,8 +105,8 @@ man: ## Generate the man pages in bin/man
 	go run -ldflags '$(LDFLAGS)' ./packaging/man bin/man
 
 .PHONY: picture
-picture: build ## Draw the terminal at the head of README.md from a real run
-	go run ./packaging/terminal $(BIN)
+picture: build ## Draw the pictures of the documentation from real runs; needs chromium, pngquant; 10 minutes
+	go run ./packaging/pictures $(BIN)
 
 .PHONY: site
 site: $(SPHINX)/ready ## Render the documentation in bin/site; fails on a broken link; needs python3 with venv

@@ -157,7 +157,7 @@ var Packages = []Package{
 	{Path: "internal/volume/volumetest", Least: 15},
 	{Path: "internal/server/servertest", Least: 12},
 	{Path: "packaging/man", Least: 1},
-	{Path: "packaging/terminal", Least: 3},
+	{Path: "packaging/pictures", Least: 4},
 	{Path: "tests/layers", Least: 12, Needed: []string{`Test.*`}},
 	{Path: "tests/leftovers", Least: 18, Needed: []string{
 		`TestCatches(Mount|LoopDevice)`,

@@ -6,10 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
@@ -17,7 +19,7 @@ import (
 )
 
 // TestSite builds the site twice, with the same bytes, and searches it in a browser, as it lies on the disk. No page
-// may ask for anything elsewhere.
+// may ask for anything elsewhere, or scroll sideways on a phone.
 func TestSite(t *testing.T) {
 	b := newUIBrowser(t)
 	site, again := filepath.Join(t.TempDir(), "site"), filepath.Join(t.TempDir(), "site")
@@ -45,6 +47,7 @@ func TestSite(t *testing.T) {
 	b.until("the page is opened", `document.title.startsWith("Durability") && document.body.innerText.includes("doublewrite")`)
 	b.act(chromedp.Navigate("file://" + site + "/index.html"))
 	b.until("the first page has the navigation", `document.querySelector('.sidebar-tree a[href$="docs/quickstart.html"]') !== null`)
+	b.fitsPhone(site)
 	mu.Lock()
 	defer mu.Unlock()
 	if len(asked) < 10 {
@@ -71,6 +74,29 @@ func TestSite(t *testing.T) {
 		if found := outside.Find(text); found != nil {
 			t.Errorf("%s: %s", filepath.Base(page), found)
 		}
+	}
+}
+
+// fitsPhone opens every page as a phone does: none may scroll sideways.
+func (b *uiBrowser) fitsPhone(site string) {
+	b.t.Helper()
+	const width = 390
+	phone := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 844, DeviceScaleFactor: 1, Mobile: true}
+	if _, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, phone); err != nil {
+		b.t.Fatal(err)
+	}
+	err := filepath.WalkDir(site, func(page string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(page) != ".html" {
+			return err
+		}
+		b.act(chromedp.Navigate("file://" + page))
+		if got := b.text("String(document.documentElement.scrollWidth)"); got != strconv.Itoa(width) {
+			b.t.Errorf("%s is %s pixels wide on a phone of %d", filepath.Base(page), got, width)
+		}
+		return nil
+	})
+	if err != nil {
+		b.t.Error(err)
 	}
 }
 

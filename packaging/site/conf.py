@@ -23,6 +23,8 @@ suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
 html_title = "Ramaria"
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 html_theme_options = {"top_of_page_buttons": []}
 html_copy_source = False
 html_show_sourcelink = False

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"encoding/xml"
 	"errors"
+	"image"
+	"image/png"
 	"io"
+	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +69,31 @@ func TestDraw(t *testing.T) {
 		}
 		if strings.Contains(string(svg), strings.Repeat("x", columns+1)) {
 			t.Error("a line is wider than the picture")
+		}
+	}
+}
+
+func TestWritePNG(t *testing.T) {
+	if _, err := exec.LookPath("pngquant"); err != nil {
+		t.Skip("SKIPPED, UNTESTED: there is no pngquant in PATH; apt-get install pngquant")
+	}
+	noise, flat := image.NewGray(image.Rect(0, 0, 400, 400)), image.NewGray(image.Rect(0, 0, 400, 400))
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range noise.Pix {
+		noise.Pix[i] = uint8(random.UintN(256))
+	}
+	for name, shown := range map[string]image.Image{"noise": noise, "flat": flat} {
+		var shot bytes.Buffer
+		if err := png.Encode(&shot, shown); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "shot.png")
+		err := writePNG(t.Context(), path, shot.Bytes())
+		if wrong := (err != nil) != (name == "noise"); wrong {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, missing := os.Stat(path); (missing == nil) != (err == nil) {
+			t.Errorf("%s: written: %v, told: %v", name, missing, err)
 		}
 	}
 }
