@@ -29,18 +29,27 @@ async function report() {
   })
 }
 
-/** save keeps the server and the instance's image, and no older ones that came out of the cache. */
+/**
+ * save keeps the instance's image, and no older ones, on the disk, for the next job of a runner that is not thrown away,
+ * and with server and program in the cache for others.
+ */
 async function save() {
   const saved = ramaria(['image', 'save', JSON.parse(ramaria(['status', name, '--json'])).image]).trim()
   for (const file of readdirSync(join(saved, '..'))) if (file !== basename(saved)) rmSync(join(saved, '..', file), { recursive: true })
-  await cache.saveCache([...cached], key)
+  if (key) await cache.saveCache([...cached], key)
+}
+
+/** remove frees the memory: that of images too, unless another instance of the job has its data beside them. */
+function remove() {
+  ramaria(['rm', name, '--with-archive'])
+  rmSync(join(home, `password-${name}`), { force: true })
+  try {
+    ramaria(['volume', 'rm', '--all'], { stdio: 'ignore' })
+  } catch { /* the last instance does it */ }
 }
 
 if (name) {
   await report()
-  if (key) await tried('save for later jobs', save)
-  await tried('remove the instance', () => {
-    ramaria(['rm', name, '--with-archive'])
-    rmSync(join(home, `password-${name}`), { force: true })
-  })
+  await tried('save for later jobs', save)
+  await tried('remove the instance', remove)
 }
