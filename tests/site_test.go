@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -77,11 +76,15 @@ func TestSite(t *testing.T) {
 	}
 }
 
+// tooWide names what of a page scrolls sideways, but for tables and blocks of code, which may. The theme has an article
+// that is too wide scroll within .content, so that the document is as wide as the window.
+const tooWide = `[...document.querySelectorAll("html, .content")].filter(e => e.scrollWidth > e.clientWidth)
+	.map(e => e.localName + ": " + e.scrollWidth + " of " + e.clientWidth).join(", ")`
+
 // fitsPhone opens every page as a phone does: none may scroll sideways.
 func (b *uiBrowser) fitsPhone(site string) {
 	b.t.Helper()
-	const width = 390
-	phone := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 844, DeviceScaleFactor: 1, Mobile: true}
+	phone := emulation.SetDeviceMetricsOverrideParams{Width: 390, Height: 844, DeviceScaleFactor: 1, Mobile: true}
 	if _, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, phone); err != nil {
 		b.t.Fatal(err)
 	}
@@ -90,8 +93,8 @@ func (b *uiBrowser) fitsPhone(site string) {
 			return err
 		}
 		b.act(chromedp.Navigate("file://" + page))
-		if got := b.text("String(document.documentElement.scrollWidth)"); got != strconv.Itoa(width) {
-			b.t.Errorf("%s is %s pixels wide on a phone of %d", filepath.Base(page), got, width)
+		if wide := b.text(tooWide); wide != "" {
+			b.t.Errorf("%s scrolls sideways on a phone: %s", filepath.Base(page), wide)
 		}
 		return nil
 	})
