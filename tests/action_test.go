@@ -96,6 +96,14 @@ func TestAction(t *testing.T) {
 		}
 		a.wipe()
 	}
+	inputs["from"] = filepath.Join(a.dir, "no such*.sql")
+	if job := a.job(inputs); job.failed == nil || !strings.Contains(job.log, "there is no such file") || strings.Contains(job.log, "the server's log") {
+		t.Errorf("without the dump: %v: %s", job.failed, job.log)
+	}
+	if left, err := filepath.Glob(filepath.Join(a.work, "_ramaria", "password-*")); err != nil || len(left) > 0 {
+		t.Errorf("the last step leaves %q, %v", left, err)
+	}
+	a.wipe()
 	inputs["durable"] = "perhaps"
 	if job := a.job(inputs); job.failed == nil || !strings.Contains(job.log, "it is true or false") {
 		t.Errorf("durable: perhaps: %v: %s", job.failed, job.log)

@@ -43,9 +43,18 @@ async function save() {
   await cache.saveCache([...cached], key)
 }
 
-if (name) {
+/** made reports whether there is an instance: the first step may have failed before. */
+function made() {
+  try {
+    return JSON.parse(ramaria(['ls', '--json'])).some((instance) => instance.name === name)
+  } catch {
+    return true // what comes next says why
+  }
+}
+
+if (name) rmSync(join(home, `password-${name}`), { force: true })
+if (name && made()) {
   await report()
   if (key) await tried('save for later jobs', save)
-  rmSync(join(home, `password-${name}`), { force: true })
   await tried('remove the instance', () => ramaria(['rm', name, '--with-archive']))
 }
