@@ -45,7 +45,7 @@ func TestAction(t *testing.T) {
 	}
 	inputs := map[string]string{
 		"flavour": h.daemon(), "from": dump, "database": "shop", "user": "ann", "password": "p'w d", "template": "shop",
-		"front": freePort(t), "my-cnf": "[client]\nport = 1\n[mysqld]\n# few\nmax-connections = 77\nskip-name-resolve\n", "tmpfs-size": "1G",
+		"front": freePort(t), "my-cnf": "[client]\nport = 1\n[mysqld] # ours\n# few\nmax-connections = 77 # really\nskip-name-resolve\ninit_connect=\"SET @a = 'x # y'\" # once\n", "tmpfs-size": "1G",
 	}
 	write("(1), (2)")
 	for _, want := range []struct{ hit, rows string }{{"", "2"}, {"true", "2"}, {"false", "3"}} {
@@ -61,7 +61,7 @@ func TestAction(t *testing.T) {
 		}
 		t.Logf("cache-hit %q: %s", want.hit, job.took)
 		db := openDSN(t, job.outputs["dsn"])
-		for query, value := range map[string]string{"SELECT COUNT(*) FROM t": want.rows, "SELECT @@max_connections": "77", "SELECT SUBSTRING_INDEX(CURRENT_USER(), '@', 1)": "ann", "SELECT DATABASE()": "shop"} {
+		for query, value := range map[string]string{"SELECT COUNT(*) FROM t": want.rows, "SELECT @@max_connections": "77", "SELECT @@init_connect": "SET @a = 'x # y'", "SELECT SUBSTRING_INDEX(CURRENT_USER(), '@', 1)": "ann", "SELECT DATABASE()": "shop"} {
 			if got := h.one(db, query); got != value {
 				t.Errorf("%s: %s, want %s", query, got, value)
 			}
@@ -84,14 +84,26 @@ func TestAction(t *testing.T) {
 			}
 		}
 		job.end()
+		if stop, log := strings.Index(job.log, "::stop-commands::"), strings.Index(job.log, "ready for connections"); stop < 0 || stop > log {
+			t.Errorf("the server's log is printed as commands of the step: %s", job.log)
+		}
 		if !strings.Contains(job.log, "ready for connections") || !strings.Contains(job.summary, "running") {
 			t.Errorf("the log says %s, the summary %s", job.log, job.summary)
 		}
-		if strings.Contains(strings.ReplaceAll(job.log, "::add-mask::p'w d", ""), "p'w d") {
+		masks := strings.NewReplacer("::add-mask::p'w d", "", "::add-mask::p%2527w%2520d", "", "::add-mask::p%27w%20d", "") // a command has its % escaped
+		if log := masks.Replace(job.log); strings.Contains(log, "p'w d") || !strings.Contains(job.log, "::add-mask::p%25") {
 			t.Errorf("the password is in the log: %s", job.log)
 		}
 		a.wipe()
 	}
+	inputs["from"] = filepath.Join(a.dir, "no such*.sql")
+	if job := a.job(inputs); job.failed == nil || !strings.Contains(job.log, "there is no such file") || strings.Contains(job.log, "the server's log") {
+		t.Errorf("without the dump: %v: %s", job.failed, job.log)
+	}
+	if left, err := filepath.Glob(filepath.Join(a.work, "_ramaria", "password-*")); err != nil || len(left) > 0 {
+		t.Errorf("the last step leaves %q, %v", left, err)
+	}
+	a.wipe()
 	inputs["durable"] = "perhaps"
 	if job := a.job(inputs); job.failed == nil || !strings.Contains(job.log, "it is true or false") {
 		t.Errorf("durable: perhaps: %v: %s", job.failed, job.log)

@@ -246,7 +246,9 @@ func TestFront(t *testing.T) {
 		c = d.config("shop@1")
 		c.User = "root"
 		d.refused(d.open(c).Ping(), 1045, "Access denied")
-		d.refused(d.to("no_such_database").Ping(), 1049, "no_such_database")
+		for _, name := range []string{"no_such_database", "@1", "@@"} {
+			d.refused(d.to(name).Ping(), 1049, name)
+		}
 		h.ramaria("db", "pool", "--max-databases", "1")
 		defer h.ramaria("db", "pool", "--max-databases", "64")
 		h.one(d.to("shop@full"), count)
@@ -262,6 +264,23 @@ func TestFront(t *testing.T) {
 				t.Errorf("TLS %t: a wrong one gets error %d, want 1045", secure, got)
 			}
 		}
+	})
+	t.Run("another login", d.testChange)
+	t.Run("a clone that is kept", func(t *testing.T) {
+		h.during(t)
+		db := d.to("shop@kept")
+		h.exec(db, "INSERT INTO t VALUES (3)")
+		clone := h.one(db, "SELECT DATABASE()")
+		h.ramaria("db", "keep", clone)
+		_ = db.Close()
+		time.Sleep(time.Second)
+		if n := h.one(plain, "SELECT COUNT(*) FROM "+clone+".t"); n != "3" {
+			t.Errorf("the kept clone has %s rows, want 3", n)
+		}
+		if now := h.one(d.to("shop@kept"), "SELECT DATABASE()"); now == clone {
+			t.Error("the name has the kept clone again")
+		}
+		h.ramaria("db", "drop", clone)
 	})
 	t.Run("TLS", func(t *testing.T) {
 		h.during(t)

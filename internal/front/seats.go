@@ -186,6 +186,9 @@ func (s *seats) end(p *seat) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 		defer cancel()
+		if d, err := s.pool.Database(ctx, p.lease.Name); err == nil && d.Kept {
+			return // it is to stay as it is
+		}
 		if err := s.pool.DropDatabase(ctx, p.lease.Name); err != nil && !gone(err) && !unavailable(err) {
 			s.warn("cannot give "+p.lease.Name+" back", err)
 		}
@@ -205,7 +208,7 @@ func (s *seats) renew(ctx context.Context) {
 	}
 	s.mu.Unlock()
 	for _, p := range due {
-		if _, err := s.pool.Database(ctx, p.lease.Name); gone(err) {
+		if d, err := s.pool.Database(ctx, p.lease.Name); gone(err) || err == nil && d.Kept {
 			s.forget(p) // a rewind of the instance, say, has ended it
 		} else if err != nil && ctx.Err() == nil {
 			s.warn("cannot keep "+p.lease.Name, err)

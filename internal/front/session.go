@@ -236,7 +236,7 @@ func (s *session) proves(w way, salt []byte, st client.Status) bool {
 }
 
 // isClone reports whether a name is of a template's clone, and not of a database.
-func isClone(database string) bool { return strings.Contains(database, at) }
+func isClone(database string) bool { return strings.Index(database, at) > 0 }
 
 // attach gives the client its clone, and a connection to the server as the clone's account.
 func (s *session) attach(ctx context.Context, st client.Status) error {

@@ -46,7 +46,7 @@ async function restore(version, input) {
 /** tell gives the job outputs and variables by which it finds the instance. */
 function tell(name) {
   const is = JSON.parse(ramaria(['env', name, '--format', 'json']))
-  core.setSecret(is.password)
+  for (const secret of [is.password, new URL(is.url).password]) core.setSecret(secret) // as itself, and as in URLs
   for (const output of ['socket', 'api', 'host', 'port', 'user', 'password', 'database']) core.setOutput(output, String(is[output]))
   core.setOutput('dsn', is.url)
   if (is.front) core.setOutput('front', Object.assign(new URL(is.url), { port: is.front, pathname: '/' }).href)
@@ -61,22 +61,22 @@ function tell(name) {
 async function main() {
   const input = (name) => core.getInput(name)
   const name = input('name')
-  let passwordFile = ''
-  if (input('password')) {
-    core.setSecret(input('password'))
-    mkdirSync(home, { recursive: true, mode: 0o755 })
-    passwordFile = join(home, `password-${name}`)
-    writeFileSync(passwordFile, input('password'), { mode: 0o600 })
-    chmodSync(passwordFile, 0o600) // of an earlier job, perhaps
-  }
+  const password = input('password')
+  if (password) core.setSecret(password)
+  const passwordFile = password && join(home, `password-${name}`)
   const flags = upFlags(input, passwordFile)
   const bundled = readFileSync(new URL('VERSION', import.meta.url), 'utf8').trim()
   const installed = input('version') === 'installed'
-  const version = installed ? ramaria(['--version']).trim().split(' ')[1] : input('version') || bundled
+  const version = installed ? ramaria(['--version']).trim().split(' ')[1] : input('version').replace(/^v/, '') || bundled
   const key = await restore(version, input)
   if (!installed) install(version)
-  core.saveState('name', name)
+  core.saveState('name', name) // from here on the last step removes what there is
   core.saveState('key', key)
+  if (password) {
+    mkdirSync(home, { recursive: true, mode: 0o755 })
+    writeFileSync(passwordFile, password, { mode: 0o600 })
+    chmodSync(passwordFile, 0o600) // of an earlier job, perhaps
+  }
   ramaria(['up', name, ...flags])
   for (const template of lines(input('template'))) ramaria(['template', 'add', template, '-i', name])
   tell(name)

@@ -1,5 +1,6 @@
 // After the job: shows the server's log and what became of the instance, saves server and data for later jobs, and
 // removes the instance. A failure here is none of the job's.
+import { randomUUID } from 'node:crypto'
 import { readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import * as cache from '@actions/cache'
@@ -18,13 +19,19 @@ async function tried(what, f) {
   }
 }
 
+/** print prints what others have written, in which the runner is to find no commands. */
+function print(text) {
+  const mark = randomUUID()
+  core.info(`::stop-commands::${mark}\n${text}\n::${mark}::`)
+}
+
 async function report() {
   core.startGroup(`the server's log of ${name}`)
-  await tried('print the log', () => core.info(ramaria(['logs', name])))
+  await tried('print the log', () => print(ramaria(['logs', name])))
   core.endGroup()
   await tried('report', async () => {
     const status = ramaria(['status', name], { stdio: ['ignore', 'pipe', 'pipe'] })
-    core.info(status)
+    print(status)
     if (process.env.GITHUB_STEP_SUMMARY) await core.summary.addHeading(`Ramaria: ${name}`, 3).addCodeBlock(status).write()
   })
 }
@@ -42,13 +49,22 @@ async function save() {
 /** remove frees the memory: that of images too, unless another instance of the job has its data beside them. */
 function remove() {
   ramaria(['rm', name, '--with-archive'])
-  rmSync(join(home, `password-${name}`), { force: true })
   try {
     ramaria(['volume', 'rm', '--all'], { stdio: 'ignore' })
   } catch { /* the last instance does it */ }
 }
 
-if (name) {
+/** made reports whether there is an instance: the first step may have failed before. */
+function made() {
+  try {
+    return JSON.parse(ramaria(['ls', '--json'])).some((instance) => instance.name === name)
+  } catch {
+    return true // what comes next says why
+  }
+}
+
+if (name) rmSync(join(home, `password-${name}`), { force: true })
+if (name && made()) {
   await report()
   await tried('save for later jobs', save)
   await tried('remove the instance', remove)

@@ -13,13 +13,14 @@ export function serverSettings(text) {
   const settings = []
   let ours = true
   for (const line of lines(text)) {
-    const group = line.match(/^\[(.+)\]$/)
+    const group = line.match(/^\[([^\]]+)\]\s*(#.*)?$/)
     if (group) {
       ours = /^(server|mysqld|mariadb|mariadbd)(-\d+\.\d+)?$/.test(group[1])
     } else if (ours && !/^[#;]/.test(line)) {
       if (line.startsWith('!')) throw new Error(`my-cnf: ${line}: other files are not read; put their settings here`)
       const [name, ...value] = line.split('=')
-      const bare = value.join('=').trim().replace(/\s+#.*$/, '').replace(/^(["'])(.*)\1$/, '$2')
+      const [, quoted, plain] = value.join('=').trim().match(/^(?:(".*?"|'.*?')\s*(?:#.*)?|(.*?)(?:\s*#.*)?)$/)
+      const bare = quoted?.slice(1, -1) ?? plain
       settings.push(`${name.trim().replaceAll('-', '_')}=${value.length ? bare : 'ON'}`)
     }
   }
@@ -45,6 +46,7 @@ export async function dataKey(input) {
   const hash = createHash('sha256')
   const add = async (path) => {
     if (!existsSync(path)) return
+    hash.update(`${path}\0`)
     if (statSync(path).isDirectory()) for (const name of readdirSync(path).sort()) await add(join(path, name))
     else await pipeline(createReadStream(path), async (chunks) => { for await (const c of chunks) hash.update(c) })
   }

@@ -27,12 +27,15 @@ named() {
 	done
 }
 
-user=$(named USER) password=$(named PASSWORD) database=$(named DATABASE)
+user=$(named USER) # one to a line: of several, only the last one's failure ends the script
+password=$(named PASSWORD)
+database=$(named DATABASE)
 if [ -z "$user$password" ]; then
 	user=root password=$(named ROOT_PASSWORD)
 fi
 [ -n "$password" ] || fail 'there is no password' \
 	'-e MARIADB_PASSWORD=… (and MARIADB_USER, MARIADB_DATABASE), or MARIADB_ROOT_PASSWORD; MARIADB_PASSWORD_FILE names a file with it'
+[ -w "$RAMARIA_HOME" ] || fail "$RAMARIA_HOME: uid $(id -u) cannot write there" 'chown 1000 what is mounted there'
 printf '%s' "$password" >"$RAMARIA_HOME/password"
 unset MARIADB_PASSWORD MYSQL_PASSWORD MARIADB_ROOT_PASSWORD MYSQL_ROOT_PASSWORD
 
@@ -41,7 +44,12 @@ for flag; do
 	case $flag in --front* | --durable* | --log*) door= ;; esac
 done
 dumps=/docker-entrypoint-initdb.d
-[ -n "$(find "$dumps" -name '*.sql*' 2>/dev/null)" ] || dumps=
+if [ -e "$dumps" ]; then # a directory that cannot be read is not one without dumps
+	found=$(find "$dumps" -name '*.sql*') || fail "$dumps: uid $(id -u) cannot read all of it" 'chmod -R a+rX what is mounted there'
+	[ -n "$found" ] || dumps=
+else
+	dumps=
+fi
 set -- main --port 3306 $door --set 'bind_address=*' --password-file "$RAMARIA_HOME/password" --user "${user:-app}" \
 	${database:+--database "$database"} ${dumps:+--from "$dumps"} "$@"
 

@@ -1,0 +1,78 @@
+package tests
+
+import (
+	"crypto/sha1"
+	"crypto/subtle"
+	"testing"
+)
+
+// testChange logs in again on the same connection, as mysql2 of Node does by changeUser. Drivers for Go cannot.
+func (d *frontDoor) testChange(t *testing.T) {
+	d.h.during(t)
+	password := []byte(d.config("").Passwd)
+	user := d.url.User.Username()
+	w, salt := d.wire()
+	defer func() { _ = w.Close() }()
+	login := append(append(wireLogin(0), user...), 0, sha1.Size)
+	login = append(append(append(login, nativeAnswer(password, salt)...), "shop@before"...), 0)
+	w.write(append(login, "mysql_native_password\x00"...))
+	if got := w.read(); w.failed != nil || got[0] != 0 {
+		t.Fatalf("the login: %v, error %d", w.failed, errorOf(got))
+	}
+	ask := func(text string) {
+		t.Helper()
+		if got := w.command(append([]byte{0x03}, text...)); w.failed != nil || got[0] != 0 {
+			t.Fatalf("%s: %v, error %d %q", text, w.failed, errorOf(got), got)
+		}
+	}
+	// Its answer is one to the salt of the login, which is over: the door asks for another.
+	change := func(database string, password []byte) uint16 {
+		t.Helper()
+		packet := append(append([]byte{0x11}, user...), 0, sha1.Size)
+		packet = append(append(append(packet, nativeAnswer(password, salt)...), database...), 0, 45, 0)
+		got := w.command(append(packet, "mysql_native_password\x00"...))
+		if w.failed != nil || got[0] != 0xfe || len(got) < 46 {
+			t.Fatalf("change to %s: %v, answer %q", database, w.failed, got)
+		}
+		w.write(nativeAnswer(password, got[23:43]))
+		got = w.read()
+		if w.failed != nil {
+			t.Fatal(w.failed)
+		}
+		return errorOf(got)
+	}
+	for _, database := range []string{"shop@before", "shop@after", "shop@@", "shop", "shop@before"} {
+		ask("SET @kept = 1")
+		if n := change(database, password); n != 0 {
+			t.Fatalf("change to %s: error %d", database, n)
+		}
+		// These fail unless the session is new, and in the database of that name.
+		ask("DO IF(@kept IS NULL, 0, (SELECT 1 UNION SELECT 2))")
+		if database != "shop" {
+			ask("INSERT INTO t VALUES (77)")
+			ask("CALL ramaria.reset()")
+		}
+	}
+	ask("INSERT INTO t VALUES (77)")
+	if got := d.h.one(d.to("shop@before"), "SELECT COUNT(*) FROM t"); got != "3" {
+		t.Errorf("another connection of the name finds %s rows, want 3", got)
+	}
+	if got := d.h.one(d.to("shop"), "SELECT COUNT(*) FROM t"); got != "2" {
+		t.Errorf("the template has %s rows, want 2", got)
+	}
+	if n := change("shop@after", []byte("wrong")); n != 1045 {
+		t.Errorf("a wrong password gets error %d, want 1045", n)
+	}
+	if _, err := w.Read(make([]byte, 1)); err == nil {
+		t.Error("a connection whose change was refused lives on")
+	}
+}
+
+// nativeAnswer shows by mysql_native_password that a client knows a password.
+func nativeAnswer(password, salt []byte) []byte {
+	once := sha1.Sum(password)
+	twice := sha1.Sum(once[:])
+	mask := sha1.Sum(append(append([]byte{}, salt...), twice[:]...))
+	subtle.XORBytes(mask[:], mask[:], once[:])
+	return mask[:]
+}
