@@ -11,7 +11,8 @@ fetch() {
 	mkdir -p lists/partial
 	set -- -qq -o Dir::Etc::SourceList="$PWD/$(ls debian.*)" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$PWD/lists"
 	apt-get "$@" update
-	apt-get "$@" -o APT::Sandbox::User=root source --download-only "php$series"
+	apt-get "$@" -o APT::Sandbox::User=root source --download-only "php$series" ||
+		apt-get "$@" -o APT::Sandbox::User=root source --download-only "php$series/$(. /etc/os-release && echo "$VERSION_CODENAME")" || return
 	rm -rf src && mkdir src
 	tar xf "php$series"_*.orig.tar.xz --strip-components=1 -C src
 	echo "php $(ls "php$series"_*.orig.tar.xz | sed 's/.*_\(.*\).orig.*/\1/')"
