@@ -67,6 +67,10 @@ test: build ## Test every behaviour once: lint, tests on real servers, leftovers
 test-vm: build ## Run services and adoption in whole virtual machines, by hand: root, qemu, mmdebstrap; 40 minutes
 	go run ./tests/vm -ramaria bin/ramaria
 
+.PHONY: test-drivers
+test-drivers: build ## Run drivers' own suites at a server and through the front door, by hand: PHP, Python, Rust; 10 minutes
+	@sh tests/drivers/run.sh
+
 .PHONY: test-all
 test-all: build ## Test everything on every server, with long walks, kills and fuzzing
 	@MAKE='$(MAKE)' ALL=1 FUZZTIME='$(FUZZTIME)' V='$(V)' sh tests/run.sh

@@ -51,7 +51,7 @@ var (
 	useStatement  = regexp.MustCompile("(?is)^\\s*use\\s+(?:`((?:[^`]|``)+)`|([^\\s;`]+))\\s*;?\\s*$")
 	// makeStatement makes or drops a database: frameworks do that for each of their workers.
 	makeStatement = regexp.MustCompile("(?is)^(\\s*(?:create|drop)\\s+(?:or\\s+replace\\s+)?(?:database|schema)\\s+(?:if\\s+(?:not\\s+)?exists\\s+)?)(?:`((?:[^`]|``)+)`|([^\\s;`]+))(.*)$")
-	killStatement = regexp.MustCompile(`(?is)^(\s*kill\s+(?:hard\s+|soft\s+)?(?:connection\s+|query\s+)?)(\d+)(\s*;?\s*)$`)
+	killStatement = regexp.MustCompile(`(?is)^(\s*kill\s+(?:hard\s+|soft\s+)?(?:connection\s+|query\s+)?)(\d+)(\s*(?:;.*)?)$`)
 )
 
 // nothing is a statement to which the server answers that all is well.

@@ -156,8 +156,11 @@ func refusalOf(payload []byte) *RefusalError {
 	f := fields{b: payload}
 	f.take(1)
 	r := &RefusalError{Code: uint16(f.uint(2)), State: stateGeneral}
-	if len(f.b) > 5 && f.b[0] == '#' {
+	switch {
+	case len(f.b) > 5 && f.b[0] == '#':
 		r.State = string(f.take(6)[1:])
+	case r.Code == erTooMany: // in place of a greeting, where a server says no state
+		r.State = stateGone
 	}
 	r.Text = string(f.b)
 	return r

@@ -134,6 +134,8 @@ func TestStatements(t *testing.T) {
 		"KILL 2147483649":                             "KILL 17",
 		"kill query 2147483649;":                      "kill query 17;",
 		"KILL 5":                                      "KILL 5",
+		"KILL 2147483649; SELECT SLEEP(1)":            "KILL 17; SELECT SLEEP(1)",
+		"KILL 2147483649 + 1":                         "KILL 2147483649 + 1",
 		"KILL QUERY ID 2147483649":                    "KILL QUERY ID 2147483649",
 		"use shop@1;":                                 "USE `shop_7`",
 		"use shop":                                    "use shop",
@@ -188,6 +190,19 @@ func TestWays(t *testing.T) {
 	}
 	if edKnows([]byte("secret"), newSalt(saltEd25519), make([]byte, 64)) {
 		t.Errorf("%s: zeros are let in", ed)
+	}
+}
+
+// TestRefusalOf: a client that the door has greeted hears the state of what the server says without one.
+func TestRefusalOf(t *testing.T) {
+	for payload, want := range map[string]RefusalError{
+		"\xff\x10\x04Too many connections":          {erTooMany, stateGone, "Too many connections"},
+		"\xff\x6a\x04Host is blocked":               {1130, stateGeneral, "Host is blocked"},
+		"\xff\x19\x04#42000Unknown database 'shop'": {erBadDB, stateNoDatabase, "Unknown database 'shop'"},
+	} {
+		if diff := cmp.Diff(&want, refusalOf([]byte(payload))); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
