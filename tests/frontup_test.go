@@ -61,6 +61,14 @@ func TestUpFront(t *testing.T) {
 		}
 	}
 	h.ramaria("branch", "main", "other") // which has no door: the port is taken
+	// Elsewhere: server and door are where the DSN says.
+	elsewhere, err := url.Parse(h.ramaria("up", "elsewhere", "--server", h.daemon(), "--database", "shop", "--set", "bind_address=127.0.0.2", "--front", port))
+	if err != nil || elsewhere.Hostname() != "127.0.0.2" {
+		t.Errorf("with bind_address=127.0.0.2 the DSN is %s, %v", elsewhere, err)
+	}
+	h.exec(openDSN(t, elsewhere.String()), "CREATE TABLE t (a INT PRIMARY KEY)")
+	elsewhere.Host = "127.0.0.2:" + port
+	h.exec(openDSN(t, elsewhere.String()), "INSERT INTO t VALUES (1)")
 	h.ramaria("down", "main")
 	if c, err := net.Dial("tcp", u.Host); err == nil {
 		t.Error("the door is open when the instance is down")

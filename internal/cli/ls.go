@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,10 +189,10 @@ func (a *app) printStatus(l engine.InstanceListing) {
 		line("service", "%s", l.Service)
 	}
 	if l.Phase.Alive() {
-		line("tcp", "%s:%d", l.Host, l.Port)
+		line("tcp", "%s", net.JoinHostPort(l.Host, strconv.Itoa(l.Port)))
 		line("socket", "%s", l.Socket)
 		if l.Front != 0 {
-			line("front door", "127.0.0.1:%d, for databases named TEMPLATE@NAME", l.Front)
+			line("front door", "%s, for databases named TEMPLATE@NAME", net.JoinHostPort(l.Host, strconv.Itoa(l.Front)))
 		}
 		line("api", "%s", l.API)
 		line("processes", "server %d, supervisor %d", l.ServerPID, l.SupervisorPID)

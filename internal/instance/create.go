@@ -139,7 +139,7 @@ func (s *Store) blank(name string, spec Spec) *Instance {
 			Supervisor: dbconn.Login{User: dbconn.SupervisorUser, Password: dbconn.NewPassword()},
 		},
 	}
-	i.Endpoint = dbconn.Endpoint{Host: "127.0.0.1", Port: spec.Port, Socket: i.Socket()}
+	i.Endpoint = dbconn.Endpoint{Host: server.BindHost(spec.Set["bind_address"]), Port: spec.Port, Socket: i.Socket()}
 	return i
 }
 

@@ -220,7 +220,7 @@ func (c Config) facts(s *Server) map[string]string {
 	case c.Port == 0:
 		f[factPrivate], f[factBind] = "ON", ""
 	case c.Bind == "":
-		f[factBind] = "127.0.0.1"
+		f[factBind] = Loopback
 	}
 	if c.Port > 0 {
 		f[factPort] = strconv.Itoa(c.Port)

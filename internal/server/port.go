@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/host"
 )
@@ -43,11 +44,25 @@ func FreePort(ctx context.Context) (int, error) {
 	return port, l.Close()
 }
 
+// Loopback is the address at which servers listen unless bind_address says otherwise.
+const Loopback = "127.0.0.1"
+
+// BindHost is where clients on this machine reach a server with such a bind_address: at the first of its addresses, or on
+// loopback where it has none, or means all.
+func BindHost(bind string) string {
+	first, _, _ := strings.Cut(bind, ",")
+	switch first = strings.TrimSpace(first); first {
+	case "", "*", "0.0.0.0", "::":
+		return Loopback
+	}
+	return first
+}
+
 // TryPort returns an error when the TCP port on loopback is in use or may not be
 // used.
 func TryPort(ctx context.Context, port int) error {
 	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	l, err := c.Listen(ctx, "tcp", net.JoinHostPort(Loopback, strconv.Itoa(port)))
 	if err != nil {
 		return fmt.Errorf("use port %d: %w\nhint: --port 0 takes any free one; ss -ltnp shows who has it", port, err)
 	}

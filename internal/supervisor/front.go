@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/front"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // openFront opens the port of the front door, if the instance has one. Clients wait in it until Run serves them.
@@ -23,21 +25,18 @@ func (s *Supervisor) openFront(ctx context.Context) (err error) {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("open its front door: %w\nhint: ramaria up %s --front PORT takes another; ss -ltnp shows who has this one", err, s.inst.Name)
 	} else if err != nil {
-		err = fmt.Errorf("open its front door: %w\nhint: ramaria up %s --front 0 does without", err, s.inst.Name)
+		err = fmt.Errorf("open its front door: %w\nhint: it listens where the server does, by --set bind_address; ramaria up %s --front 0 does without it", err, s.inst.Name)
 	}
 	return err
 }
 
-// frontHost is where the door listens: where the server does, by its bind_address. Of several addresses it is the first.
+// frontHost is where the door listens: where the server does, by its bind_address.
 func frontHost(bind string) string {
-	first, _, _ := strings.Cut(bind, ",")
-	switch first = strings.TrimSpace(first); first {
-	case "":
-		return "127.0.0.1"
-	case "*":
+	if strings.TrimSpace(bind) == "*" {
 		return ""
 	}
-	return first
+	first, _, _ := strings.Cut(bind, ",")
+	return cmp.Or(strings.TrimSpace(first), server.Loopback)
 }
 
 // serveFront lets clients in by the front door until ctx ends.
