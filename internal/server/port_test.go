@@ -25,7 +25,7 @@ func TestFreePort(t *testing.T) {
 
 func TestBindHost(t *testing.T) {
 	for bind, want := range map[string]string{
-		"": Loopback, "*": Loopback, "0.0.0.0": Loopback, "::": Loopback, "127.0.0.2": "127.0.0.2", " 10.0.0.1 , ::1": "10.0.0.1", "::1": "::1",
+		"": Loopback, "*": Loopback, "0.0.0.0": Loopback, "::": Loopback, "127.0.0.2": "127.0.0.2", "10.0.0.1 , ::1": "10.0.0.1", "::1": "::1",
 	} {
 		if got := BindHost(bind); got != want {
 			t.Errorf("BindHost(%q) = %q, want %q", bind, got, want)
