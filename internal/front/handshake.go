@@ -99,6 +99,9 @@ func parseResponse(payload []byte) (r response, err error) {
 	if r.can&can41 == 0 || r.can&canSecure == 0 {
 		return r, refuse(erHandshake, stateHandshake, "the client speaks the protocol of before MySQL 4.1, which ramaria front does not")
 	}
+	if r.can&(canCompress|canZstd) != 0 { // although it was not offered
+		return r, refuse(erHandshake, stateHandshake, "the client compresses, which ramaria front does not: connect without compression")
+	}
 	r.most = uint32(f.uint(4))
 	r.charset = byte(f.uint(1))
 	copy(r.reserved[:], f.take(len(r.reserved)))

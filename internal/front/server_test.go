@@ -58,3 +58,17 @@ func TestDialFullQueue(t *testing.T) {
 	}
 	_ = c.Close()
 }
+
+// TestCompressingClient: mysqlnd of PHP compresses when it is told to, whatever was offered.
+func TestCompressingClient(t *testing.T) {
+	r := response{can: can41 | canSecure, user: "app"}
+	if _, err := parseResponse(r.payload(r.can)); err != nil {
+		t.Fatal(err)
+	}
+	var refused *RefusalError
+	for _, c := range []uint32{canCompress, canZstd} {
+		if _, err := parseResponse(r.payload(r.can | c)); !errors.As(err, &refused) || refused.Code != erHandshake {
+			t.Errorf("with capability %#x: %v, want it refused", c, err)
+		}
+	}
+}
