@@ -140,7 +140,7 @@ if command -v python3 >/dev/null; then
 	EOF
 	printf '[pytest]\nramaria_dump = shop.sql\n' >"$tmp/pytest.ini"
 	check 'a test of Python' env RAMARIA_HOME="$tmp/home" RAMARIA_VOLUME=shm PATH="$tmp/venv/bin:$PATH" sh -c "cd '$tmp' && pytest -q test_shop.py"
-	env RAMARIA_HOME="$tmp/home" "$tmp/venv/bin/ramaria" down --all --rm >/dev/null 2>&1
+	env RAMARIA_HOME="$tmp/home" "$tmp/venv/bin/ramaria" volume rm --all --force >/dev/null 2>&1
 else
 	skip 'the wheel: there is no python3'
 fi
@@ -161,7 +161,7 @@ if command -v npm >/dev/null; then
 		})
 	EOF
 	check 'a test of Node' env RAMARIA_HOME="$tmp/home" RAMARIA_VOLUME=shm sh -c "cd '$tmp/project' && node --test shop.test.mjs"
-	env RAMARIA_HOME="$tmp/home" sh -c "cd '$tmp/project' && npx ramaria down --all --rm" >/dev/null 2>&1
+	env RAMARIA_HOME="$tmp/home" sh -c "cd '$tmp/project' && npx ramaria volume rm --all --force" >/dev/null 2>&1
 	rm -r "$tmp/project/node_modules/ramaria-linux-x64"
 	refuse 'without the package for the machine' 'npm install --include=optional' sh -c "cd '$tmp/project' && npx ramaria --version"
 else
