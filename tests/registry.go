@@ -183,7 +183,7 @@ var Suites = []Suite{
 	{
 		Name: "lifecycle",
 		Scripts: []string{
-			"lifecycle", "run", "socket", "settings", "set-refused", "other-flags", "chosen", "names", "at-once", "account-removed", "log-off", "scratch", "wheatfs", "buffer-pool", "reboot", "callers", "env", "quit", "large-log",
+			"lifecycle", "run", "socket", "settings", "set-refused", "other-flags", "chosen", "names", "at-once", "account-removed", "log-off", "scratch", "wheatfs", "buffer-pool", "reboot", "callers", "env", "quit", "foreground", "large-log",
 			"odd-home", "new-home", "logout", "taken-away", "cleared-cache",
 		},
 		Tests:    []string{"TestLoginOverTCP", "TestApplicationCannotBlindTheSupervisor", "TestTmpDirOutgrowsRAM"},

@@ -10,8 +10,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// beforeSupervisor is how long to wait for a supervisor to say which process it is.
-const beforeSupervisor = 50 * time.Millisecond
+// awaitPause is the pause between two looks at an instance whose supervisor cannot be waited for.
+const awaitPause = 50 * time.Millisecond
 
 // NotRunningError says that an instance must run for a request but does not. Its value is the
 // phase of the instance.
@@ -54,7 +54,7 @@ func (e *Engine) Await(ctx context.Context, name string) error {
 		case !state.Phase.Alive():
 			return nil
 		}
-		if err := awaitProcess(ctx, state.SupervisorPID); err != nil {
+		if err := awaitHolder(ctx, r.LockPath(), state.SupervisorPID); err != nil {
 			return fmt.Errorf("wait for instance %s: %w", name, err)
 		}
 		// Who ended it may be about to start it again, as up --fresh does.
@@ -68,23 +68,19 @@ func (e *Engine) Await(ctx context.Context, name string) error {
 	}
 }
 
-// awaitProcess waits until a process ends, or, before there is a number to wait for, a moment.
-func awaitProcess(ctx context.Context, pid int) error {
-	if pid == 0 {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(beforeSupervisor):
-			return nil
+// awaitHolder waits until the process that holds the lock of an instance ends. Where the number is not its number, or not
+// yet, or that of another namespace, it waits a moment.
+func awaitHolder(ctx context.Context, lock string, pid int) error {
+	if p, err := sys.OpenProcess(pid); err == nil {
+		defer p.Close()
+		if sys.HasOpen(pid, lock) { // only now is the number certain to mean it
+			return p.WaitExit(ctx)
 		}
 	}
-	p, err := sys.OpenProcess(pid)
-	if errors.Is(err, sys.ErrNoProcess) {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(awaitPause):
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	return p.WaitExit(ctx)
 }
