@@ -3,6 +3,7 @@ package tests
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -40,6 +41,10 @@ func TestUIRows(t *testing.T) {
 	h.ramaria("up", name(1))
 	b.until("it is shown as running", `document.querySelector('[data-name="`+name(1)+`"] .dot.running') !== null`)
 	for _, f := range b.faults() {
+		// While it was dead, and its row still open, it was perhaps asked for its leases.
+		if strings.Contains(f, "409") && strings.HasSuffix(f, "leases?instance="+name(1)) {
+			continue
+		}
 		t.Errorf("the page: %s", f)
 	}
 	h.ramaria("down", name(2), "--rm")
