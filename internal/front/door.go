@@ -49,6 +49,7 @@ type Door struct {
 	tls   *tls.Config
 	print []byte // the SHA-256 of its certificate
 	key   passwordKey
+	loops loops
 
 	mu       sync.Mutex
 	status   client.Status
@@ -80,6 +81,10 @@ func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
+	if err := d.loops.start(); err != nil {
+		d.c.Log.Warn("statements take longer", "error", err)
+	}
+	defer d.loops.close()
 	var helpers sync.WaitGroup
 	helpers.Go(func() { d.renew(ctx) })
 	err := d.accept(ctx, l)

@@ -4,37 +4,90 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 )
 
-// buffered is how much is read at a time, in bytes: results are many times that, questions a small part.
+// relay is a client's connection and one to the server, between which bytes are passed on: by a loop, or, where a
+// connection is more than a socket (TLS), by two goroutines.
+type relay interface {
+	// next waits for a command that is for the door, and returns its payload; what the client sends after it
+	// waits. It returns nil when both connections have ended: the end of one is that of the other.
+	next() []byte
+	// pass sends the server what it gets in the command's place.
+	pass(packet []byte)
+	// release ends the server's connection in place of pass, and returns the client's, with what it has sent. What
+	// the client has not been told yet is lost: it has to wait for an answer before it logs in again.
+	release() (client net.Conn, sent []byte, err error)
+	// Close ends both connections.
+	io.Closer
+}
+
+// serveRelay has bytes passed on until one side ends, and does what is for the door.
+func (s *session) serveRelay(ctx context.Context) {
+	var sent []byte
+	for {
+		r := s.door.loops.relay(s.client, s.server.Conn, sent)
+		if r == nil {
+			r = newCopier(s.client, s.raw, s.server.Conn, sent)
+		}
+		if !s.hold(r) {
+			_ = r.Close()
+		}
+		command := s.serveCommands(ctx, r)
+		if command == nil {
+			return
+		}
+		client, rest, err := r.release()
+		if err != nil || !s.regain(client) {
+			return
+		}
+		if s.change(ctx, command) != nil {
+			return
+		}
+		sent = rest
+	}
+}
+
+// serveCommands does what a client has for the door until the relay ends. It returns early, with the command, when
+// the client wants to log in again.
+func (s *session) serveCommands(ctx context.Context, r relay) []byte {
+	for {
+		payload := r.next()
+		if payload == nil || payload[0] == isChange {
+			return payload
+		}
+		r.pass(packet(0, s.command(ctx, payload)))
+	}
+}
+
+// buffered is how much a copier reads at a time, in bytes: results are many times that, questions a small part.
 const buffered = 16 << 10
 
-// relay passes bytes on until one side ends.
-func (s *session) relay(ctx context.Context) {
-	q := &questions{session: s, buf: make([]byte, buffered)}
-	for again := true; again; {
-		answers := make(chan struct{})
-		changes := make(chan struct{})
-		server := s.server
-		go func() {
-			defer close(answers)
-			_, _ = io.CopyBuffer(onlyWriter{s.client}, onlyReader{server}, make([]byte, buffered))
-			select {
-			case <-changes: // the client stays, and gets another server
-			default:
-				_ = s.raw.Close()
-			}
-		}()
-		again = q.pass(ctx, changes)
-		if !again {
-			_ = server.Close()
-			_ = s.raw.Close()
+// copier is the relay of connections that are more than sockets.
+type copier struct {
+	// raw is what client is over.
+	client, raw, server net.Conn
+
+	buf        []byte
+	start, end int // what is read and not passed on
+	found      commands
+	answers    chan struct{} // closed when no answer comes any more
+	released   chan struct{}
+}
+
+func newCopier(client, raw, server net.Conn, sent []byte) *copier {
+	c := &copier{client: client, raw: raw, server: server, buf: make([]byte, max(buffered, len(sent))), answers: make(chan struct{}), released: make(chan struct{})}
+	c.end = copy(c.buf, sent)
+	go func() {
+		defer close(c.answers)
+		_, _ = io.CopyBuffer(onlyWriter{client}, onlyReader{server}, make([]byte, buffered))
+		select {
+		case <-c.released: // the client stays, and gets another server
+		default:
+			_ = raw.Close()
 		}
-		<-answers
-		if again {
-			again = s.change(ctx, q.change) == nil
-		}
-	}
+	}()
+	return c
 }
 
 // onlyWriter and onlyReader keep io.CopyBuffer from asking for splice: a pipe costs a small answer more than the
@@ -44,119 +97,57 @@ type (
 	onlyReader struct{ io.Reader }
 )
 
-// questions passes on what a client sends, packet by packet, and does what is for the door.
-type questions struct {
-	*session
-	buf        []byte
-	start, end int // what is read and not passed on
-	// left is what is still to come of a packet of which the beginning was passed on.
-	left int
-	// more says that the next packet goes on with the last: that was as long as one can be, or one of the file
-	// that LOAD DATA LOCAL sends, of which the count has come round.
-	more   bool
-	change []byte // the packet by which the client logs in again
-}
-
-// mostCommand bounds the commands that the door reads whole, in bytes.
-const mostCommand = 4 << 10
-
-// full is the length of a packet that goes on in the next.
-const full = 1<<24 - 1
-
-// pass passes packets on until one side ends, or until the client wants to log in again: it then closes changes
-// and returns true.
-func (q *questions) pass(ctx context.Context, changes chan<- struct{}) bool {
-	for {
-		n, err := q.client.Read(q.buf[q.end:])
-		if err != nil {
-			return false
-		}
-		q.end += n
-		out := q.start // up to where may be passed on
-		for out < q.end {
-			if q.left > 0 {
-				n := min(q.left, q.end-out)
-				out, q.left = out+n, q.left-n
-				continue
-			}
-			if q.end-out < header {
-				break
-			}
-			length, seq := lengthOf(q.buf[out:]), q.buf[out+3]
-			whole := header + length
-			if seq == 0 && !q.more && length > 0 {
-				if q.end-out == header {
-					break
-				}
-				if c := q.buf[out+header]; interesting[c] && (length <= mostCommand || c == isChange) {
-					if q.end-out < min(whole, header+glance) {
-						break // the rest of its beginning is on its way
-					}
-					if forDoor(c, q.buf[out+header:min(q.end, out+whole)]) {
-						if whole > q.end-out {
-							if !q.room(&out, whole) {
-								return false
-							}
-							break
-						}
-						if err := q.flush(out); err != nil {
-							return false
-						}
-						payload := q.buf[out+header : out+whole]
-						q.start = out + whole
-						out = q.start
-						if c == isChange {
-							q.change = bytes.Clone(payload)
-							close(changes)
-							_ = q.server.Close()
-							return true
-						}
-						if _, err := q.server.Write(packet(0, q.command(ctx, payload))); err != nil {
-							return false
-						}
-						continue
-					}
-				}
-			}
-			q.more = length == full || (seq == 0xff && length > 0)
-			q.left = whole
-		}
-		if err := q.flush(out); err != nil {
-			return false
-		}
-		q.room(&out, header+mostCommand)
-	}
-}
-
-// flush passes on what is before out.
-func (q *questions) flush(out int) error {
-	if out == q.start {
+func (c *copier) next() []byte {
+	payload, err := c.read()
+	if err != nil {
+		_ = c.Close()
+		<-c.answers
 		return nil
 	}
-	_, err := q.server.Write(q.buf[q.start:out])
-	q.start = out
-	return err
+	return payload
 }
 
-// room makes place for so many bytes from out on, and reports whether there may be so many.
-func (q *questions) room(out *int, n int) bool {
-	if n > header+mostLogin {
-		return false
-	}
-	if q.flush(*out) != nil {
-		return false
-	}
-	switch {
-	case q.start == q.end:
-		q.start, q.end = 0, 0
-	case len(q.buf)-q.start < n:
-		buf := q.buf
-		if len(buf) < n {
-			buf = make([]byte, n)
+func (c *copier) read() ([]byte, error) {
+	for {
+		pass, command, err := c.found.cut(c.buf[c.start:c.end])
+		if err != nil {
+			return nil, err
 		}
-		q.end = copy(buf, q.buf[q.start:q.end])
-		q.start, q.buf = 0, buf
+		if pass > 0 {
+			if _, err := c.server.Write(c.buf[c.start : c.start+pass]); err != nil {
+				return nil, err
+			}
+			c.start += pass
+		}
+		if command > 0 {
+			payload := bytes.Clone(c.buf[c.start+header : c.start+command])
+			c.start += command
+			return payload, nil
+		}
+		c.end = copy(c.buf, c.buf[c.start:c.end])
+		c.start = 0
+		if c.end == len(c.buf) { // a command that is to come whole
+			c.buf = append(c.buf, make([]byte, mostHeld)...)
+		}
+		n, err := c.client.Read(c.buf[c.end:])
+		if err != nil {
+			return nil, err
+		}
+		c.end += n
 	}
-	*out = q.start
-	return true
+}
+
+// pass leaves an error to next: the server has gone, and what it has said before is on its way.
+func (c *copier) pass(packet []byte) { _, _ = c.server.Write(packet) }
+
+func (c *copier) release() (net.Conn, []byte, error) {
+	close(c.released)
+	_ = c.server.Close()
+	<-c.answers
+	return c.client, c.buf[c.start:c.end], nil
+}
+
+func (c *copier) Close() error {
+	_ = c.server.Close()
+	return c.raw.Close()
 }

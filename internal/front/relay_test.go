@@ -5,8 +5,8 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
-	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,6 +40,11 @@ func several(seq byte, payload []byte) (b []byte) {
 
 // TestQuestions passes on packets that come in pieces of any length, and changes those for the door.
 func TestQuestions(t *testing.T) {
+	t.Run("copied", func(t *testing.T) { testQuestions(t, false) })
+	t.Run("by the loop", func(t *testing.T) { testQuestions(t, true) })
+}
+
+func testQuestions(t *testing.T, looped bool) {
 	query := func(text string) []byte { return append([]byte{comQuery}, text...) }
 	// A file is sent in answer to a query, so its packets are counted from 2 on; the count comes round.
 	var file []byte
@@ -84,8 +89,13 @@ func TestQuestions(t *testing.T) {
 		}
 		pool := &resets{}
 		door := &Door{c: Config{Pool: pool}}
-		ours, clients := net.Pipe()
-		servers, up := net.Pipe()
+		if looped {
+			if err := door.loops.start(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ours, clients := connected(t)
+		servers, up := connected(t)
 		s := &session{door: door, raw: ours, client: ours, login: response{database: "shop@1"}, server: &upstream{Conn: up}, seat: &seat{lease: client.Database{Name: "shop_7"}}}
 		go func() {
 			for rest := in; len(rest) > 0; {
@@ -97,11 +107,8 @@ func TestQuestions(t *testing.T) {
 			}
 			_ = clients.Close()
 		}()
-		go func() {
-			q := questions{session: s, buf: make([]byte, buffered)}
-			q.pass(t.Context(), make(chan struct{}))
-			_ = up.Close()
-		}()
+		var ended sync.WaitGroup
+		ended.Go(func() { s.serveRelay(t.Context()) })
 		got, err := io.ReadAll(servers)
 		if err != nil {
 			t.Fatal(err)
@@ -109,6 +116,8 @@ func TestQuestions(t *testing.T) {
 		if !bytes.Equal(got, want) {
 			t.Fatalf("seed %d: %d bytes arrived, want %d; the first that differs is %d", seed, len(got), len(want), differs(got, want))
 		}
+		ended.Wait()
+		door.loops.close()
 		if pool.n != asked {
 			t.Fatalf("seed %d: %d resets, want %d", seed, pool.n, asked)
 		}

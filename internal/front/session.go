@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"encoding/hex"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -30,8 +31,8 @@ type session struct {
 	seat   *seat // nil for a database that is no clone
 	server *upstream
 
-	mu    sync.Mutex // guards what cut ends
-	up    net.Conn
+	mu    sync.Mutex // guards what cut ends, and raw
+	up    io.Closer
 	ended bool
 }
 
@@ -46,11 +47,21 @@ func (s *session) cut() {
 	_ = s.raw.Close()
 }
 
-// hold has cut end the connection to the server, too, and reports whether the session goes on.
-func (s *session) hold(up net.Conn) bool {
+// hold has cut end the connection to the server, or the relay, too, and reports whether the session goes on.
+func (s *session) hold(up io.Closer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.up = up
+	return !s.ended
+}
+
+// regain has the session go on with the connection that a relay has released, and reports whether it does.
+func (s *session) regain(client net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if client != s.client {
+		s.raw, s.client = client, client
+	}
 	return !s.ended
 }
 
@@ -59,7 +70,7 @@ func (s *session) serve(ctx context.Context) {
 	if err := s.enter(ctx); err != nil {
 		return // said to the client, or it has gone
 	}
-	s.relay(ctx)
+	s.serveRelay(ctx)
 }
 
 func (s *session) end() {
@@ -69,7 +80,7 @@ func (s *session) end() {
 	if s.seat != nil {
 		s.door.seats.leave(s.seat)
 	}
-	_ = s.raw.Close()
+	s.cut()
 }
 
 // enter does the login.
@@ -277,6 +288,9 @@ func (s *session) change(ctx context.Context, payload []byte) error {
 	var seq byte // of the payload
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
+	if err := s.client.SetDeadline(time.Now().Add(loginTime)); err != nil {
+		return err
+	}
 	login, err := parseChange(payload, s.login)
 	if err != nil {
 		s.refuse(seq+1, err)
@@ -297,6 +311,7 @@ func (s *session) change(ctx context.Context, payload []byte) error {
 	}
 	if err != nil {
 		s.refuse(seq+1, err)
+		return err
 	}
-	return err
+	return s.client.SetDeadline(time.Time{})
 }
