@@ -2,26 +2,28 @@ package front
 
 import (
 	"bytes"
-	"errors"
 	"net"
-	"os"
 	"sync"
 
-	"golang.org/x/sys/unix"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
+
+// readSize is how much a pair reads at a time, in bytes.
+const readSize = 64 << 10
 
 // pair is the relay of two sockets, which a loop serves.
 //
 // The invariant: nothing is read from one side while the other has not taken what was read before, so that a slow
 // reader costs no more memory than one read.
 type pair struct {
-	loop *loop
+	// forget has the loop know it no more.
+	forget func()
 	// wants has the command that the session is to do; it is closed with the pair.
 	wants chan []byte
 
 	mu             sync.Mutex // guards the rest, against the session
 	client, server side
-	found          commands
+	finder         finder
 	held           []byte // sent by the client, and not to be passed on yet
 	busy           bool   // the session has a command: what the client sends after it waits
 	ended          bool
@@ -29,11 +31,10 @@ type pair struct {
 
 // side is one of the sockets.
 type side struct {
-	fd     int
-	key    uint64 // of its events
-	events uint32 // that the loop waits for
-	out    []byte // what it has not taken yet
-	deaf   bool   // it takes nothing any more; what it has said before is still to be read
+	*sys.Polled
+
+	out  []byte // what it has not taken yet
+	deaf bool   // it takes nothing any more; what it has said before is still to be read
 }
 
 // send writes what the socket takes, and keeps the rest.
@@ -45,34 +46,20 @@ func (s *side) send(b []byte) error {
 		s.out = append(s.out, b...)
 		return nil
 	}
-	rest, err := s.write(b)
+	rest, err := s.Write(b)
 	s.out = append(s.out, rest...)
 	return err
 }
 
 // flush writes what was kept.
-func (s *side) flush() error {
-	rest, err := s.write(s.out)
-	if s.out = rest; len(rest) == 0 {
+func (s *side) flush() (err error) {
+	if len(s.out) == 0 {
+		return nil
+	}
+	if s.out, err = s.Write(s.out); len(s.out) == 0 {
 		s.out = nil
 	}
 	return err
-}
-
-func (s *side) write(b []byte) (rest []byte, err error) {
-	for len(b) > 0 {
-		n, err := unix.Write(s.fd, b)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.EAGAIN):
-			return b, nil
-		case err != nil:
-			return nil, err
-		}
-		b = b[n:]
-	}
-	return nil, nil
 }
 
 // begin has the loop serve the pair.
@@ -83,47 +70,42 @@ func (p *pair) begin(sent []byte) {
 }
 
 // ready does what an event of one side asks for. buf is the loop's.
-func (p *pair) ready(ofServer bool, events uint32, buf []byte) {
+func (p *pair) ready(ofServer bool, what sys.Ready, buf []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.ended:
 	case ofServer:
-		p.then(p.serverReady(events, buf))
+		p.then(p.serverReady(buf))
 	default:
-		p.then(p.clientReady(events, buf))
+		p.then(p.clientReady(what, buf))
 	}
 }
 
-func (p *pair) clientReady(events uint32, buf []byte) error {
-	if len(p.client.out) > 0 {
-		if err := p.client.flush(); err != nil {
-			return err
-		}
+func (p *pair) clientReady(what sys.Ready, buf []byte) error {
+	if err := p.client.flush(); err != nil {
+		return err
 	}
-	if p.client.events&unix.EPOLLIN == 0 {
-		if events&(unix.EPOLLERR|unix.EPOLLHUP) != 0 {
+	if !p.client.Awaits(sys.CanRead) {
+		if what&sys.Broken != 0 {
 			return net.ErrClosed
 		}
 		return nil
 	}
-	n := copy(buf, p.held)
-	p.held = nil
-	m, err := read(p.client.fd, buf[n:n+readSize])
-	if err != nil {
+	held := copy(buf, p.held)
+	n, err := p.client.Read(buf[held : held+readSize])
+	if err != nil || n == 0 {
 		return err
 	}
-	return p.feed(buf[:n+m])
+	return p.feed(buf[:held+n])
 }
 
-func (p *pair) serverReady(events uint32, buf []byte) error {
-	if len(p.server.out) > 0 {
-		p.hear(p.server.flush())
-	}
-	if p.server.events&unix.EPOLLIN == 0 {
+func (p *pair) serverReady(buf []byte) error {
+	p.hear(p.server.flush())
+	if !p.server.Awaits(sys.CanRead) {
 		return nil
 	}
-	n, err := read(p.server.fd, buf[:readSize])
+	n, err := p.server.Read(buf[:readSize])
 	if err != nil {
 		return err
 	}
@@ -137,23 +119,9 @@ func (p *pair) hear(err error) {
 	}
 }
 
-// read reads what has come, which may be nothing; an error says that no more will come.
-func read(fd int, buf []byte) (int, error) {
-	switch n, err := unix.Read(fd, buf); {
-	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
-		return 0, nil
-	case err != nil:
-		return 0, err
-	case n == 0:
-		return 0, net.ErrClosed
-	default:
-		return n, nil
-	}
-}
-
 // feed passes on what the client has sent, up to a command for the door.
 func (p *pair) feed(b []byte) error {
-	pass, command, err := p.found.cut(b)
+	pass, command, err := p.finder.cut(b)
 	if err != nil {
 		return err
 	}
@@ -175,44 +143,27 @@ func (p *pair) feed(b []byte) error {
 
 // then ends the pair upon an error, and otherwise says what the loop is to wait for.
 func (p *pair) then(err error) {
-	var client, server uint32
+	var client, server sys.Ready
 	if !p.busy && len(p.server.out) == 0 {
-		client |= unix.EPOLLIN
+		client |= sys.CanRead
 	}
 	if len(p.server.out) > 0 {
-		server |= unix.EPOLLOUT
+		server |= sys.CanWrite
 	}
 	if len(p.client.out) > 0 {
-		client |= unix.EPOLLOUT
+		client |= sys.CanWrite
 	} else {
-		server |= unix.EPOLLIN
+		server |= sys.CanRead
 	}
 	if err == nil {
-		err = p.await(&p.client, client)
+		err = p.client.Await(client)
 	}
 	if err == nil {
-		err = p.await(&p.server, server)
+		err = p.server.Await(server)
 	}
 	if err != nil {
 		p.end()
 	}
-}
-
-// await says what the loop is to wait for. A socket of which that is nothing is not in epoll at all, which would tell
-// again and again that it is closed.
-func (p *pair) await(s *side, events uint32) error {
-	if s.events == events {
-		return nil
-	}
-	op := unix.EPOLL_CTL_MOD
-	switch {
-	case s.events == 0:
-		op = unix.EPOLL_CTL_ADD
-	case events == 0:
-		op = unix.EPOLL_CTL_DEL
-	}
-	s.events = events
-	return unix.EpollCtl(p.loop.epoll, op, s.fd, &unix.EpollEvent{Events: events, Fd: int32(uint32(s.key)), Pad: int32(uint32(s.key >> 32))})
 }
 
 func (p *pair) end() {
@@ -220,11 +171,9 @@ func (p *pair) end() {
 		return
 	}
 	p.ended = true
-	for _, s := range []*side{&p.client, &p.server} {
-		_ = p.await(s, 0)
-		unix.Close(s.fd)
-	}
-	p.loop.forget(p.client.key >> 1)
+	_ = p.client.Close()
+	_ = p.server.Close()
+	p.forget()
 	close(p.wants)
 }
 
@@ -248,13 +197,7 @@ func (p *pair) release() (client net.Conn, sent []byte, err error) {
 		return nil, nil, net.ErrClosed
 	}
 	defer p.end()
-	fd, err := unix.FcntlInt(uintptr(p.client.fd), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	file := os.NewFile(uintptr(fd), "client")
-	defer file.Close()
-	client, err = net.FileConn(file)
+	client, err = p.client.Conn()
 	return client, p.held, err
 }
 

@@ -53,7 +53,7 @@ func (s *session) serveRelay(ctx context.Context) {
 func (s *session) serveCommands(ctx context.Context, r relay) []byte {
 	for {
 		payload := r.next()
-		if payload == nil || payload[0] == isChange {
+		if len(payload) == 0 || payload[0] == isChange {
 			return payload
 		}
 		r.pass(packet(0, s.command(ctx, payload)))
@@ -109,7 +109,7 @@ func (c *copier) next() []byte {
 
 func (c *copier) read() ([]byte, error) {
 	for {
-		pass, command, err := c.found.cut(c.buf[c.start:c.end])
+		pass, command, err := c.finder.cut(c.buf[c.start:c.end])
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,7 @@
 package front
 
-// commands finds the commands for the door in what a client sends: it knows where each packet begins.
-type commands struct {
+// finder finds the commands for the door in what a client sends: it knows where each packet begins.
+type finder struct {
 	// left is what is still to come of a packet of which the beginning was passed on.
 	left int
 	// more says that the next packet goes on with the last: that was as long as one can be, or one of the file
@@ -21,7 +21,7 @@ const full = 1<<24 - 1
 // cut says how much of b, what the client has sent next, the server gets as it is, and how long the command for the
 // door is that follows, with its header: 0 where none is there whole. What stands behind both is to be cut again,
 // with what comes after it.
-func (c *commands) cut(b []byte) (pass, command int, err error) {
+func (c *finder) cut(b []byte) (pass, command int, err error) {
 	for pass < len(b) {
 		rest := b[pass:]
 		if c.left > 0 {
