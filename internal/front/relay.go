@@ -70,7 +70,7 @@ type copier struct {
 
 	buf        []byte
 	start, end int // what is read and not passed on
-	found      commands
+	finder     finder
 	answers    chan struct{} // closed when no answer comes any more
 	released   chan struct{}
 }

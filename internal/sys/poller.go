@@ -13,6 +13,7 @@ import (
 // Ready is what a socket can be waited for.
 type Ready uint32
 
+// Ways of being ready.
 const (
 	CanRead  Ready = unix.EPOLLIN
 	CanWrite Ready = unix.EPOLLOUT
