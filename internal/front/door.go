@@ -81,8 +81,8 @@ func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
-	if err := d.loops.start(); err != nil {
-		d.c.Log.Warn("statements take longer", "error", err)
+	if err := d.loops.start(useful()); err != nil {
+		d.c.Log.Warn("cannot relay by loops: statements take longer", "error", err)
 	}
 	defer d.loops.close()
 	var helpers sync.WaitGroup
@@ -116,7 +116,7 @@ func (d *Door) accept(ctx context.Context, l net.Listener) error {
 			}
 			continue
 		}
-		s := &session{door: d, raw: conn, client: conn, id: d.next.Add(1)}
+		s := &session{door: d, raw: conn, client: conn, host: hostOf(conn), id: d.next.Add(1)}
 		if !d.enter(s) {
 			_ = conn.Close()
 			continue

@@ -10,8 +10,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// loop passes the bytes of many relays on, with one thread that waits for all of their sockets: each statement wakes
-// the door twice, and what that takes is most of what the door costs.
+// loop relays many sessions on one thread. Each statement wakes the door twice, and those wakeups are most of what it
+// costs: Go's poller wakes a thread, which then wakes a goroutine.
 //
 // The order of locks: a pair's before the loop's.
 type loop struct {
@@ -28,9 +28,13 @@ type loops struct {
 	work sync.WaitGroup
 }
 
-// start begins as many loops as are of use: beside each, a server and clients want to run.
-func (l *loops) start() error {
-	for range max(1, runtime.GOMAXPROCS(0)/2) {
+// useful is how many loops there should be: one for two CPUs, since the server and the clients need the rest. With one
+// CPU there is none: a loop that waits would keep it for a while from the goroutines that log clients in.
+func useful() int { return runtime.GOMAXPROCS(0) / 2 }
+
+// start starts n loops.
+func (l *loops) start(n int) error {
+	for range n {
 		poller, err := sys.NewPoller()
 		if err != nil {
 			return err
@@ -109,6 +113,7 @@ func (l *loop) forget(number uint64) {
 }
 
 func (l *loop) run() {
+	// A goroutine that may move is moved, after many of the waits.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	buf := make([]byte, mostHeld+readSize)

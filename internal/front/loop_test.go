@@ -41,7 +41,7 @@ type relayed struct {
 func newRelayed(t *testing.T) relayed {
 	t.Helper()
 	var l loops
-	if err := l.start(); err != nil {
+	if err := l.start(1); err != nil {
 		t.Fatal(err)
 	}
 	ours, client := connected(t)
@@ -172,6 +172,67 @@ func TestLoopEnds(t *testing.T) {
 			t.Error("what has ended is released")
 		}
 	})
+}
+
+// TestLoopRests: a server that has gone, while its client does not read, keeps the loop from nothing, least of all from
+// sleep: epoll tells again and again of a socket that is closed.
+func TestLoopRests(t *testing.T) {
+	r := newRelayed(t)
+	if err := r.server.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	n, _ := r.server.Write(make([]byte, 16<<20)) // more than the buffers of all sockets
+	_ = r.server.Close()
+	busy := func() time.Duration {
+		var u unix.Rusage
+		if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before := busy()
+	time.Sleep(300 * time.Millisecond)
+	if spent := busy() - before; spent > 150*time.Millisecond {
+		t.Errorf("in 0.3 s, it was busy for %v", spent)
+	}
+	if got := rest(t, r.client); len(got) != n {
+		t.Errorf("%d bytes of %d arrive", len(got), n)
+	}
+}
+
+// TestChangeOfReset: a client resets its connection behind its wish to log in again.
+func TestChangeOfReset(t *testing.T) {
+	door := &Door{}
+	if err := door.loops.start(1); err != nil {
+		t.Fatal(err)
+	}
+	defer door.loops.close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ours, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, up := connected(t)
+	write(t, client, packet(0, []byte{isChange, 'a', 0, 0, 0}))
+	if err := client.(*net.TCPConn).SetLinger(0); err != nil {
+		t.Fatal(err)
+	}
+	_ = client.Close()
+	s := &session{door: door, raw: ours, client: ours, host: hostOf(ours), login: response{can: can41 | canSecure}, server: &upstream{Conn: up}}
+	s.serveRelay(t.Context())
+	s.end()
+	if got := rest(t, server); len(got) > 0 {
+		t.Errorf("the server hears %q", got)
+	}
 }
 
 // TestLoopRelease: a client that is released goes on without its server.

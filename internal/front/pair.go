@@ -2,8 +2,11 @@ package front
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"net"
 	"sync"
+	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -16,7 +19,7 @@ const readSize = 64 << 10
 // The invariant: nothing is read from one side while the other has not taken what was read before, so that a slow
 // reader costs no more memory than one read.
 type pair struct {
-	// forget has the loop know it no more.
+	// forget removes the pair from its loop.
 	forget func()
 	// wants has the command that the session is to do; it is closed with the pair.
 	wants chan []byte
@@ -62,11 +65,11 @@ func (s *side) flush() (err error) {
 	return err
 }
 
-// begin has the loop serve the pair.
+// begin registers the pair with its loop.
 func (p *pair) begin(sent []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.then(p.feed(sent))
+	p.settle(p.passOn(sent))
 }
 
 // ready does what an event of one side asks for. buf is the loop's.
@@ -76,9 +79,9 @@ func (p *pair) ready(ofServer bool, what sys.Ready, buf []byte) {
 	switch {
 	case p.ended:
 	case ofServer:
-		p.then(p.serverReady(buf))
+		p.settle(p.serverReady(buf))
 	default:
-		p.then(p.clientReady(what, buf))
+		p.settle(p.clientReady(what, buf))
 	}
 }
 
@@ -88,7 +91,7 @@ func (p *pair) clientReady(what sys.Ready, buf []byte) error {
 	}
 	if !p.client.Awaits(sys.CanRead) {
 		if what&sys.Broken != 0 {
-			return net.ErrClosed
+			return io.EOF
 		}
 		return nil
 	}
@@ -97,11 +100,13 @@ func (p *pair) clientReady(what sys.Ready, buf []byte) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	return p.feed(buf[:held+n])
+	return p.passOn(buf[:held+n])
 }
 
 func (p *pair) serverReady(buf []byte) error {
-	p.hear(p.server.flush())
+	if err := p.hear(p.server.flush()); err != nil {
+		return err
+	}
 	if !p.server.Awaits(sys.CanRead) {
 		return nil
 	}
@@ -112,21 +117,25 @@ func (p *pair) serverReady(buf []byte) error {
 	return p.client.send(buf[:n])
 }
 
-// hear notes an error of what was sent to the server: it has closed the connection, and has perhaps said why.
-func (p *pair) hear(err error) {
-	if err != nil {
+// hear notes that the server has closed its connection, about which it has perhaps said why; other errors it returns.
+func (p *pair) hear(err error) error {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 		p.server.deaf, p.server.out = true, nil
+		return nil
 	}
+	return err
 }
 
-// feed passes on what the client has sent, up to a command for the door.
-func (p *pair) feed(b []byte) error {
+// passOn passes on what the client has sent, up to a command for the door.
+func (p *pair) passOn(b []byte) error {
 	pass, command, err := p.finder.cut(b)
 	if err != nil {
 		return err
 	}
 	if pass > 0 {
-		p.hear(p.server.send(b[:pass]))
+		if err := p.hear(p.server.send(b[:pass])); err != nil {
+			return err
+		}
 	}
 	rest := b[pass:]
 	if command > 0 {
@@ -141,8 +150,8 @@ func (p *pair) feed(b []byte) error {
 	return nil
 }
 
-// then ends the pair upon an error, and otherwise says what the loop is to wait for.
-func (p *pair) then(err error) {
+// settle ends the pair upon an error, and otherwise says what the loop is to wait for.
+func (p *pair) settle(err error) {
 	var client, server sys.Ready
 	if !p.busy && len(p.server.out) == 0 {
 		client |= sys.CanRead
@@ -186,8 +195,11 @@ func (p *pair) pass(packet []byte) {
 		return
 	}
 	p.busy = false
-	p.hear(p.server.send(packet))
-	p.then(p.feed(p.held))
+	err := p.hear(p.server.send(packet))
+	if err == nil {
+		err = p.passOn(p.held)
+	}
+	p.settle(err)
 }
 
 func (p *pair) release() (client net.Conn, sent []byte, err error) {

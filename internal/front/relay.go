@@ -22,7 +22,7 @@ type relay interface {
 	io.Closer
 }
 
-// serveRelay has bytes passed on until one side ends, and does what is for the door.
+// serveRelay relays bytes until one side ends, and does what is for the door.
 func (s *session) serveRelay(ctx context.Context) {
 	var sent []byte
 	for {

@@ -38,13 +38,13 @@ func several(seq byte, payload []byte) (b []byte) {
 	}
 }
 
-// TestQuestions passes on packets that come in pieces of any length, and changes those for the door.
-func TestQuestions(t *testing.T) {
-	t.Run("copied", func(t *testing.T) { testQuestions(t, false) })
-	t.Run("by the loop", func(t *testing.T) { testQuestions(t, true) })
+// TestCommands passes on packets that come in pieces of any length, and changes those for the door.
+func TestCommands(t *testing.T) {
+	t.Run("copied", func(t *testing.T) { testCommands(t, false) })
+	t.Run("by the loop", func(t *testing.T) { testCommands(t, true) })
 }
 
-func testQuestions(t *testing.T, looped bool) {
+func testCommands(t *testing.T, looped bool) {
 	query := func(text string) []byte { return append([]byte{comQuery}, text...) }
 	// A file is sent in answer to a query, so its packets are counted from 2 on; the count comes round.
 	var file []byte
@@ -90,7 +90,7 @@ func testQuestions(t *testing.T, looped bool) {
 		pool := &resets{}
 		door := &Door{c: Config{Pool: pool}}
 		if looped {
-			if err := door.loops.start(); err != nil {
+			if err := door.loops.start(1); err != nil {
 				t.Fatal(err)
 			}
 		}

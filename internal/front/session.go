@@ -22,6 +22,7 @@ type session struct {
 	raw  net.Conn // what was accepted
 	// client is raw, or TLS over it.
 	client net.Conn
+	host   string // the client's, "localhost" where it has none
 	id     uint32
 	// thread is the server's number of its connection.
 	thread atomic.Uint32
@@ -31,7 +32,7 @@ type session struct {
 	seat   *seat // nil for a database that is no clone
 	server *upstream
 
-	mu    sync.Mutex // guards what cut ends, and raw
+	mu    sync.Mutex // guards what cut ends; raw is written by the session alone
 	up    io.Closer
 	ended bool
 }
@@ -47,7 +48,7 @@ func (s *session) cut() {
 	_ = s.raw.Close()
 }
 
-// hold has cut end the connection to the server, or the relay, too, and reports whether the session goes on.
+// hold makes cut close the connection to the server, or the relay, too, and reports whether the session goes on.
 func (s *session) hold(up io.Closer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +56,7 @@ func (s *session) hold(up io.Closer) bool {
 	return !s.ended
 }
 
-// regain has the session go on with the connection that a relay has released, and reports whether it does.
+// regain installs the connection that a relay has released, and reports whether the session goes on.
 func (s *session) regain(client net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,13 +75,13 @@ func (s *session) serve(ctx context.Context) {
 }
 
 func (s *session) end() {
+	s.cut() // before its clone is given back
 	if s.server != nil {
 		_ = s.server.Close()
 	}
 	if s.seat != nil {
 		s.door.seats.leave(s.seat)
 	}
-	s.cut()
 }
 
 // enter does the login.
@@ -182,7 +183,7 @@ func (s *session) admit(ctx context.Context, g greeting, seq byte) (byte, error)
 			}
 		}
 		if !known {
-			return seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (ramaria front knows the account of ramaria env %s only; others connect to the server's own port)", s.login.user, hostOf(s.client), s.door.c.Name)
+			return seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (ramaria front knows the account of ramaria env %s only; others connect to the server's own port)", s.login.user, s.host, s.door.c.Name)
 		}
 	}
 	if err := s.attach(ctx, st); err != nil {
@@ -225,7 +226,7 @@ func (s *session) ask(g greeting, seq byte) (w way, salt []byte, _ byte, err err
 		plugin = g.plugin
 	}
 	if s.login.can&canPlugin == 0 {
-		return w, nil, seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (without a password)", s.login.user, hostOf(s.client))
+		return w, nil, seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (without a password)", s.login.user, s.host)
 	}
 	w = ways[plugin]
 	salt = newSalt(w.salt)
@@ -288,7 +289,7 @@ func (s *session) change(ctx context.Context, payload []byte) error {
 	var seq byte // of the payload
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
-	if err := s.client.SetDeadline(time.Now().Add(loginTime)); err != nil {
+	if err := s.client.SetReadDeadline(time.Now().Add(loginTime)); err != nil {
 		return err
 	}
 	login, err := parseChange(payload, s.login)
@@ -313,5 +314,5 @@ func (s *session) change(ctx context.Context, payload []byte) error {
 		s.refuse(seq+1, err)
 		return err
 	}
-	return s.client.SetDeadline(time.Time{})
+	return s.client.SetReadDeadline(time.Time{})
 }

@@ -3,6 +3,7 @@ package sys
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"syscall"
@@ -27,12 +28,15 @@ type PollEvent struct {
 	Ready Ready
 }
 
-// Poller waits for many sockets at once, in the thread that calls Wait: that of Go wakes another, and a goroutine by
-// that. epoll(7), level-triggered.
+// pollEvents is how many events a Poller takes at once.
+const pollEvents = 128
+
+// Poller waits for many sockets at once, in the thread that calls Wait: Go's poller wakes a thread, which then wakes a
+// goroutine. epoll(7), level-triggered.
 type Poller struct {
 	epoll, wake int
-	events      [128]unix.EpollEvent
-	seen        [128]PollEvent
+	events      [pollEvents]unix.EpollEvent
+	seen        [pollEvents]PollEvent
 }
 
 // NewPoller returns one that waits for nothing but Wake.
@@ -50,10 +54,17 @@ func NewPoller() (_ *Poller, err error) {
 	return p, nil
 }
 
-// Close lets it go. Nobody may be in Wait.
-func (p *Poller) Close() error { return errors.Join(unix.Close(p.epoll), unix.Close(p.wake)) }
+// Close closes it. No Wait may be running. It may be called more than once.
+func (p *Poller) Close() error {
+	if p.epoll < 0 {
+		return nil
+	}
+	err := errors.Join(unix.Close(p.epoll), unix.Close(p.wake))
+	p.epoll, p.wake = -1, -1
+	return err
+}
 
-// Wake has Wait return nothing, now and from now on.
+// Wake makes this and every later Wait return nil.
 func (p *Poller) Wake() { _, _ = unix.Write(p.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
 
 // Wait returns what is ready, once something is; the next call overwrites it. One goroutine calls it.
@@ -117,8 +128,8 @@ func (s *Polled) Await(what Ready) error {
 // Awaits reports whether it is waited for in that way.
 func (s *Polled) Awaits(what Ready) bool { return s.waits&what != 0 }
 
-// Read reads what has come, which may be nothing. An error says that no more will come: net.ErrClosed where the other
-// side has ended.
+// Read reads what has come, which may be nothing. An error says that no more will come: io.EOF where the other side has
+// ended.
 func (s *Polled) Read(b []byte) (int, error) {
 	switch n, err := unix.Read(s.fd, b); {
 	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
@@ -126,7 +137,7 @@ func (s *Polled) Read(b []byte) (int, error) {
 	case err != nil:
 		return 0, err
 	case n == 0:
-		return 0, net.ErrClosed
+		return 0, io.EOF
 	default:
 		return n, nil
 	}
@@ -160,5 +171,12 @@ func (s *Polled) Conn() (net.Conn, error) {
 	return net.FileConn(f)
 }
 
-// Close ends it.
-func (s *Polled) Close() error { return errors.Join(s.Await(0), unix.Close(s.fd)) }
+// Close closes it. It may be called more than once.
+func (s *Polled) Close() error {
+	if s.fd < 0 {
+		return nil
+	}
+	err := errors.Join(s.Await(0), unix.Close(s.fd))
+	s.fd = -1
+	return err
+}
