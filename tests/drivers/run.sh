@@ -43,6 +43,24 @@ in_suite() (
 	mkdir -p "$SUITES/$1" && cd "$SUITES/$1" && . "$here/suites/$1.sh" && "$2"
 )
 
+# debian_source PACKAGE: the source, as its authors published it, of one of Debian's packages, in src.
+debian_source() {
+	for source in "/etc/apt/sources.list.d/debian.sources" /etc/apt/sources.list; do
+		[ -e "$source" ] && break
+	done
+	case $source in
+	*.sources) sed 's/^Types:.*/Types: deb-src/' "$source" >debian.sources ;;
+	*) sed 's/^deb /deb-src /' "$source" >debian.list ;;
+	esac
+	mkdir -p lists/partial
+	package=$1
+	set -- -qq -o Dir::Etc::SourceList="$PWD/$(ls debian.*)" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$PWD/lists"
+	apt-get "$@" update
+	apt-get "$@" -o APT::Sandbox::User=root source --tar-only "$package" || return
+	rm -rf src && mkdir src
+	tar xf "${package%/*}"_*.orig.tar.* --strip-components=1 -C src
+}
+
 # lists NAME WAY PORT DATABASE: has a suite run, and what became of each test.
 lists() (
 	export PORT="$3" DB="$4" LOG="$SUITES/$1/$2.log"

@@ -1,20 +1,8 @@
 # PDO and mysqli of PHP, whose tests are in Debian's source package of the PHP that is installed.
 fetch() {
 	series=$(php -r 'echo PHP_MAJOR_VERSION, ".", PHP_MINOR_VERSION;')
-	for source in "/etc/apt/sources.list.d/debian.sources" /etc/apt/sources.list; do
-		[ -e "$source" ] && break
-	done
-	case $source in
-	*.sources) sed 's/^Types:.*/Types: deb-src/' "$source" >debian.sources ;;
-	*) sed 's/^deb /deb-src /' "$source" >debian.list ;;
-	esac
-	mkdir -p lists/partial
-	set -- -qq -o Dir::Etc::SourceList="$PWD/$(ls debian.*)" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$PWD/lists"
-	apt-get "$@" update
-	apt-get "$@" -o APT::Sandbox::User=root source --download-only "php$series" ||
-		apt-get "$@" -o APT::Sandbox::User=root source --download-only "php$series/$(. /etc/os-release && echo "$VERSION_CODENAME")" || return
-	rm -rf src && mkdir src
-	tar xf "php$series"_*.orig.tar.xz --strip-components=1 -C src
+	debian_source "php$series" ||
+		debian_source "php$series/$(. /etc/os-release && echo "$VERSION_CODENAME")" || return
 	echo "php $(ls "php$series"_*.orig.tar.xz | sed 's/.*_\(.*\).orig.*/\1/')"
 }
 
