@@ -17,6 +17,7 @@ const (
 	canPlugin      = 1 << 19
 	canAttributes  = 1 << 20
 	canLongAuth    = 1 << 21
+	canTrack       = 1 << 23 // reads what changes of its session
 	canZstd        = 1 << 26
 	canQueryAttrs  = 1 << 27
 	canManyFactors = 1 << 28

@@ -231,7 +231,7 @@ func FuzzLogin(f *testing.F) {
 		_, _ = parseChange(b, r)
 		_ = refusalOf(b)
 		if len(b) > 0 && b[0] == isOK {
-			_ = proven(b, []byte("proof"))
+			_ = proven(b, []byte("proof"), len(b)%2 == 0)
 		}
 	})
 }

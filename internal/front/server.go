@@ -137,10 +137,15 @@ func (u *upstream) answer(password string) ([]byte, error) {
 	}
 }
 
+// stateChanged says of an answer that all is well that it ends with what has changed of the session, such as its
+// database. https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_ok_packet.html
+const stateChanged = 1 << 14
+
 // proven is the server's answer that all is well, as one that proves to a client of MariaDB that who has the
-// certificate knows the password, too: without it, the client trusts no certificate that nobody has signed.
+// certificate knows the password, too: without it, the client trusts no certificate that nobody has signed. The proof
+// stands where the server's message would. tracked says that the client reads what has changed of the session.
 // https://mariadb.com/docs/server/security/encryption/data-in-transit-encryption/zero-configuration-ssl
-func proven(ok, proof []byte) []byte {
+func proven(ok, proof []byte, tracked bool) []byte {
 	f := fields{b: ok[1:]}
 	f.length()
 	f.length()
@@ -148,11 +153,15 @@ func proven(ok, proof []byte) []byte {
 	if f.bad {
 		return ok
 	}
-	out := bytes.Clone(ok[:len(ok)-len(f.b)])
-	// What else the server says of the session there, such as its database, clients can do without: the flag
-	// that says so goes too.
-	const stateChanged = 1 << 14
-	at := len(out) - 4
+	out := appendCounted(bytes.Clone(ok[:len(ok)-len(f.b)]), proof)
+	if tracked && len(f.b) > 0 {
+		f.counted() // the server's message
+		if f.bad {
+			return ok
+		}
+		return append(out, f.b...)
+	}
+	at := len(ok) - len(f.b) - 4
 	binary.LittleEndian.PutUint16(out[at:], binary.LittleEndian.Uint16(out[at:])&^stateChanged)
-	return appendCounted(out, proof)
+	return out
 }

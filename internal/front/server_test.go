@@ -72,3 +72,23 @@ func TestCompressingClient(t *testing.T) {
 		}
 	}
 }
+
+// TestProven: the proof takes the place of the message, and what has changed of the session stays for who reads it.
+func TestProven(t *testing.T) {
+	const proof = "\x01ABCD"
+	state := "\x08\x01\x06\x05shop1"
+	for _, c := range []struct {
+		ok, want string
+		tracked  bool
+	}{
+		{"\x00\x00\x00\x02\x40\x00\x00" + "\x02hi" + state, "\x00\x00\x00\x02\x40\x00\x00" + "\x05" + proof + state, true},
+		{"\x00\x00\x00\x02\x40\x00\x00" + "\x00" + state, "\x00\x00\x00\x02\x40\x00\x00" + "\x05" + proof + state, true},
+		{"\x00\x00\x00\x02\x40\x00\x00" + "hi", "\x00\x00\x00\x02\x00\x00\x00" + "\x05" + proof, false},
+		{"\x00\x00\x00\x02\x00\x00\x00", "\x00\x00\x00\x02\x00\x00\x00" + "\x05" + proof, true},
+		{"\x00\x00", "\x00\x00", true},
+	} {
+		if got := string(proven([]byte(c.ok), []byte(proof), c.tracked)); got != c.want {
+			t.Errorf("%q: %q, want %q", c.ok, got, c.want)
+		}
+	}
+}

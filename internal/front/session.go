@@ -198,7 +198,7 @@ func (s *session) admit(ctx context.Context, g greeting, seq byte) (byte, error)
 	ok := s.server.ok
 	if s.secure && w.hash != nil && g.can&canMySQL == 0 {
 		sum := sha256.Sum256(append(append(w.hash([]byte(st.Endpoint.Password)), salt...), s.door.print...))
-		ok = proven(ok, append([]byte{1}, strings.ToUpper(hex.EncodeToString(sum[:]))...))
+		ok = proven(ok, append([]byte{1}, strings.ToUpper(hex.EncodeToString(sum[:]))...), s.login.can&s.server.can&canTrack != 0)
 	}
 	_, err = s.client.Write(packet(seq+1, ok))
 	return seq, err
