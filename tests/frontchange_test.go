@@ -3,6 +3,9 @@ package tests
 import (
 	"crypto/sha1"
 	"crypto/subtle"
+	"net/url"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -65,6 +68,29 @@ func (d *frontDoor) testChange(t *testing.T) {
 	}
 	if _, err := w.Read(make([]byte, 1)); err == nil {
 		t.Error("a connection whose change was refused lives on")
+	}
+}
+
+// testRemade makes the instance again below the door, which must not let in who knows the former password, although nobody
+// has come with the new one.
+func (d *frontDoor) testRemade(t *testing.T) {
+	d.h.during(t)
+	d.h.exec(d.to("shop@1"), "INSERT INTO t VALUES (77)")
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("another\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plain := openDSN(t, d.h.ramaria("up", "main", "--fresh", "--password-file", password))
+	d.h.exec(plain, "CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1)")
+	d.h.ramaria("template", "add", "shop")
+	for range 3 {
+		for _, name := range []string{"shop@1", "shop@later", "shop", ""} {
+			d.refused(d.to(name).Ping(), 1045, "Access denied")
+		}
+	}
+	d.url.User = url.UserPassword(d.url.User.Username(), "another")
+	if n := d.h.one(d.to("shop@1"), "SELECT COUNT(*) FROM t"); n != "1" {
+		t.Errorf("the new template has %s rows, want 1", n)
 	}
 }
 
