@@ -219,7 +219,7 @@ func (s socket) same(as socket) bool {
 }
 
 // anyClient is what the door itself logs in as.
-var anyClient = response{can: can41 | canSecure | canPlugin | canLongAuth, most: mostLogin, charset: 45}
+var anyClient = response{can: can41 | canSecure | canPlugin | canLongAuth, most: mostLogin, collation: utf8mb4}
 
 // greet is the server's greeting, which a login has brought or is fetched now.
 func (d *Door) greet(ctx context.Context) (greeting, error) {
