@@ -3,6 +3,7 @@ package front
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 // Pool gives out clones of templates. A client.Client is one.
 type Pool interface {
 	Status(ctx context.Context) (client.Status, error)
+	Templates(ctx context.Context) ([]client.Template, error)
 	NewDatabase(ctx context.Context, r client.DatabaseRequest) (client.Database, error)
 	Database(ctx context.Context, name string) (client.Database, error)
 	ResetDatabase(ctx context.Context, name string, mode client.ResetMode) (client.Reset, error)
@@ -127,6 +129,20 @@ func (s *seats) leased(name string) string {
 	}
 	<-p.made
 	return p.lease.Name
+}
+
+// isClone reports whether a database's name may be of a template's clone: there may be none, and a database of that name.
+func isClone(database string) bool { return strings.Index(database, at) > 0 }
+
+// ofTemplate reports whether a clone's name is of a template that there is.
+func (s *seats) ofTemplate(ctx context.Context, name string) (bool, error) {
+	all, err := s.pool.Templates(ctx)
+	var e *client.Error
+	if errors.As(err, &e) && (e.Code == client.CodeDurable || e.Code == client.CodeNoLog) {
+		return false, nil // which have no templates
+	}
+	template, _, _ := strings.Cut(name, at)
+	return slices.ContainsFunc(all, func(t client.Template) bool { return t.Name == template }), err
 }
 
 // take leases a seat's clone, for all who wait for it.
