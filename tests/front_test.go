@@ -395,6 +395,7 @@ func TestFront(t *testing.T) {
 			return db.QueryRow(count).Scan(&n) == nil && n == "2"
 		})
 	})
+	t.Run("the server is killed", d.testCrash)
 	t.Run("made again with another password", d.testRemade)
 	d.end()
 	if left := h.ramaria("db", "ls"); strings.Contains(left, "shop_") {

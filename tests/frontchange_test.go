@@ -6,7 +6,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -102,6 +107,31 @@ func (d *frontDoor) testRemade(t *testing.T) {
 	d.url.User = url.UserPassword(d.url.User.Username(), "another")
 	if n := d.h.one(d.to("shop@1"), "SELECT COUNT(*) FROM t"); n != "1" {
 		t.Errorf("the new template has %s rows, want 1", n)
+	}
+}
+
+// testCrash kills the server: what the connections had that ended by it is given back as soon as the server is there again.
+func (d *frontDoor) testCrash(t *testing.T) {
+	h := d.h
+	h.during(t)
+	h.exec(d.to("shop@crash"), "INSERT INTO t VALUES (77)")
+	h.exec(d.to("shop@@"), "INSERT INTO t VALUES (77)")
+	pid, err := strconv.Atoi(regexp.MustCompile(`server (\d+)`).FindStringSubmatch(h.ramaria("status", "main"))[1])
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.until("the instance is down", func() bool { return !strings.Contains(h.ramaria("ls"), "running") })
+	h.ramaria("up", "main")
+	started := time.Now()
+	h.until("the clones are given back", func() bool {
+		out, _, err := h.try("db", "ls")
+		return err == nil && !strings.Contains(out, "shop_")
+	})
+	if took := time.Since(started); took > 20*time.Second {
+		t.Errorf("the clones were given back after %s", took)
 	}
 }
 

@@ -66,7 +66,7 @@ type Door struct {
 // New returns a door that is not open yet.
 func New(c Config) (*Door, error) {
 	d := &Door{c: c, sessions: map[uint32]*session{}}
-	d.seats = seats{pool: c.Pool, linger: c.Linger, byName: map[string]*seat{}, all: map[*seat]struct{}{}, warn: func(text string, err error) { c.Log.Warn(text, "error", err) }}
+	d.seats = seats{pool: c.Pool, linger: c.Linger, byName: map[string]*seat{}, all: map[*seat]struct{}{}, closing: make(chan struct{}), warn: func(text string, err error) { c.Log.Warn(text, "error", err) }}
 	// Far from the numbers of the server's own connections, so that KILL with one of those is left as it is; and
 	// positive for clients that read them with a sign, as MariaDB's for Java does.
 	d.next.Store(1 << 30)

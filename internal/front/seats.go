@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
@@ -37,8 +36,10 @@ const (
 	renewal = leaseTime / 3
 	// leaseWait is how long a client waits while the pool is full: its own patience is often ten seconds.
 	leaseWait = 8 * time.Second
-	// releaseTime is how long giving a lease back may take.
-	releaseTime = time.Minute
+	// releaseTime is how long giving a lease back may take. Pauses between attempts grow from releasePause to mostPause.
+	releaseTime  = time.Minute
+	releasePause = 200 * time.Millisecond
+	mostPause    = 3 * time.Second
 )
 
 // seat is the clone that the connections of one name share.
@@ -70,6 +71,8 @@ type seats struct {
 	all    map[*seat]struct{}
 	work   sync.WaitGroup
 	closed bool
+
+	closing chan struct{} // is closed when nothing is waited for any more
 }
 
 var errClosed = errors.New("the door closes")
@@ -200,15 +203,33 @@ func (s *seats) end(p *seat) {
 		if p.err != nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
-		defer cancel()
-		if d, err := s.pool.Database(ctx, p.lease.Name); err == nil && d.Kept {
-			return // it is to stay as it is
-		}
-		if err := s.pool.DropDatabase(ctx, p.lease.Name); err != nil && !gone(err) && !unavailable(err) {
+		if err := s.giveBack(p.lease.Name); err != nil && !unavailable(err) {
 			s.warn("cannot give "+p.lease.Name+" back", err)
 		}
 	}()
+}
+
+// giveBack ends a lease. Where that fails it tries again: after a crash, by which connections end, it has to wait for
+// the server.
+func (s *seats) giveBack(name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+	defer cancel()
+	for pause := releasePause; ; pause = min(2*pause, mostPause) {
+		if d, err := s.pool.Database(ctx, name); err == nil && d.Kept {
+			return nil // it is to stay as it is
+		}
+		err := s.pool.DropDatabase(ctx, name)
+		if err == nil || gone(err) {
+			return nil
+		}
+		select {
+		case <-s.closing:
+			return err
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
 }
 
 // renew keeps the leases that have users.
@@ -234,6 +255,7 @@ func (s *seats) renew(ctx context.Context) {
 
 // close gives all back.
 func (s *seats) close() {
+	close(s.closing)
 	s.mu.Lock()
 	s.closed = true
 	for p := range s.all {
@@ -248,10 +270,10 @@ func (s *seats) close() {
 	s.work.Wait()
 }
 
-// unavailable reports whether an error says that the instance is ending: its leases end by themselves then.
+// unavailable reports whether an error says that the instance does not run: its leases end by themselves, unless it comes back.
 func unavailable(err error) bool {
 	var e *client.Error
-	return errors.As(err, &e) && e.Code == client.CodeUnavailable || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
+	return errors.As(err, &e) && e.Code == client.CodeUnavailable || errors.Is(err, client.ErrNoServer)
 }
 
 // gone reports whether an error says that there is no such lease any more.
