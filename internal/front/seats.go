@@ -203,7 +203,7 @@ func (s *seats) end(p *seat) {
 		if p.err != nil {
 			return
 		}
-		if err := s.giveBack(p.lease.Name); err != nil && !unavailable(err) {
+		if err := s.giveBack(p.lease); err != nil && !unavailable(err) {
 			s.warn("cannot give "+p.lease.Name+" back", err)
 		}
 	}()
@@ -211,14 +211,17 @@ func (s *seats) end(p *seat) {
 
 // giveBack ends a lease. Where that fails it tries again: after a crash, by which connections end, it has to wait for
 // the server.
-func (s *seats) giveBack(name string) error {
+func (s *seats) giveBack(lease client.Database) error {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
 	for pause := releasePause; ; pause = min(2*pause, mostPause) {
-		if d, err := s.pool.Database(ctx, name); err == nil && d.Kept {
-			return nil // it is to stay as it is
+		d, err := s.pool.Database(ctx, lease.Name)
+		if err == nil && (d.Kept || d.User != lease.User) {
+			return nil // it is to stay as it is, or the instance was made again, and the name is another's
 		}
-		err := s.pool.DropDatabase(ctx, name)
+		if err == nil {
+			err = s.pool.DropDatabase(ctx, lease.Name)
+		}
 		if err == nil || gone(err) {
 			return nil
 		}
