@@ -104,6 +104,8 @@ func TestAction(t *testing.T) {
 		t.Errorf("the last step leaves %q, %v", left, err)
 	}
 	a.wipe()
+	a.testGroups()
+	a.testTakenPort(inputs)
 	inputs["durable"] = "perhaps"
 	if job := a.job(inputs); job.failed == nil || !strings.Contains(job.log, "it is true or false") {
 		t.Errorf("durable: perhaps: %v: %s", job.failed, job.log)

@@ -237,6 +237,21 @@ func TestFront(t *testing.T) {
 			t.Errorf("a reset leaves %s rows, want 2", n)
 		}
 	})
+	t.Run("databases with the name of no clone", func(t *testing.T) {
+		h.during(t)
+		outside := d.to("")
+		h.exec(outside, "CREATE DATABASE `a@b`", "CREATE TABLE `a@b`.t (a INT)", "USE `a@b`", "INSERT INTO t VALUES (1)")
+		named := d.to("a@b")
+		if n := h.one(named, "SELECT CONCAT(DATABASE(), ' ', COUNT(*)) FROM t"); n != "a@b 1" {
+			t.Errorf("by its name one gets to %s rows", n)
+		}
+		_, err := named.Exec("CALL ramaria.reset()")
+		d.refused(err, 1105, "is for a clone")
+		h.exec(outside, "DROP DATABASE `a@b`")
+		d.refused(d.to("a@b").Ping(), 1049, "ramaria template add")
+		_, err = outside.Exec("DROP DATABASE `a@b`")
+		d.refused(err, 1008, "a@b")
+	})
 	t.Run("refused", func(t *testing.T) {
 		h.during(t)
 		d.refused(d.to("nothing@1").Ping(), 1049, "ramaria template add")
@@ -380,6 +395,8 @@ func TestFront(t *testing.T) {
 			return db.QueryRow(count).Scan(&n) == nil && n == "2"
 		})
 	})
+	t.Run("the server is killed", d.testCrash)
+	t.Run("made again with another password", d.testRemade)
 	d.end()
 	if left := h.ramaria("db", "ls"); strings.Contains(left, "shop_") {
 		t.Errorf("the door has left %s", left)

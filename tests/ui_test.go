@@ -350,8 +350,8 @@ func (b *uiBrowser) refused(instance, action, why string) {
 	b.until(action+" says why not", fmt.Sprintf(`document.querySelector('[data-name=%q] .why').textContent.includes(%q) && !document.querySelector("dialog").open`, instance, why))
 }
 
-// screenshots looks at the page in light, in dark and on a phone: nothing of it scrolls sideways, and each picture
-// shows something.
+// screenshots looks at the page in light, in dark, in a narrow window and on a phone: nothing of it scrolls sideways or
+// leaves its cell, and each picture shows something.
 func (b *uiBrowser) screenshots(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -361,7 +361,7 @@ func (b *uiBrowser) screenshots(t *testing.T) {
 	for _, as := range []struct {
 		name, scheme  string
 		width, height int64
-	}{{"light", "light", 1280, 900}, {"dark", "dark", 1280, 900}, {"phone", "light", 390, 844}, {"phone-dark", "dark", 390, 844}} {
+	}{{"light", "light", 1280, 900}, {"dark", "dark", 1280, 900}, {"narrow", "light", 1200, 900}, {"phone", "light", 390, 844}, {"phone-dark", "dark", 390, 844}} {
 		_, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: as.width, Height: as.height, DeviceScaleFactor: 1, Mobile: as.width < 500})
 		if err == nil {
 			_, err = chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: as.scheme}}})
@@ -371,6 +371,7 @@ func (b *uiBrowser) screenshots(t *testing.T) {
 		}
 		b.until("it is laid out", fmt.Sprintf(`innerWidth === %d && matchMedia("(prefers-color-scheme: %s)").matches`, as.width, as.scheme))
 		b.until(as.name+" does not scroll sideways", fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, as.width))
+		b.until(as.name+" has each chip in its cell", `[...document.querySelectorAll(".chip")].every(c => c.getBoundingClientRect().right <= c.closest(".cell").getBoundingClientRect().right + .5)`)
 		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		if err != nil {
 			t.Fatal(err)

@@ -3,7 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -59,6 +62,9 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 	if err != nil {
 		return err
 	}
+	if o.foreground {
+		surviveReaders()
+	}
 	i, err := a.engine.Up(ctx, engine.UpRequest{Name: name, Spec: spec, Options: givenOptions(cmd), Fresh: o.fresh, Again: freshCommand(cmd, name), Stdin: a.stdin})
 	if err != nil {
 		return err
@@ -69,6 +75,11 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 	}
 	return stayUp(ctx, a, name)
 }
+
+// surviveReaders has this process live on when nobody reads what it says, as behind `| head -1`: the end of the
+// command would leave the instance running. Caught and not ignored, as what is ignored is so in processes that
+// it starts.
+func surviveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // stayUp waits until an instance ends, and stops it when ctx ends.
 func stayUp(ctx context.Context, a *app, name string) error {

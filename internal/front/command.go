@@ -97,16 +97,14 @@ func (s *session) statement(ctx context.Context, text string, prepared bool) str
 		if real := s.real(name); real != name {
 			return "USE " + quote(real)
 		}
-		if isClone(name) {
-			return signal(refuse(erBadDB, stateNoDatabase, "Unknown database: connect to %s instead of using it", name))
-		}
-		return text
+		return s.ifClone(ctx, name, text, signal(refuse(erBadDB, stateNoDatabase, "Unknown database: connect to %s instead of using it", name)))
 	}
-	if m := makeStatement.FindStringSubmatch(text); len(m) > 0 && isClone(named(m[2], m[3])) {
-		if real := s.door.seats.leased(named(m[2], m[3])); real != "" {
+	if m := makeStatement.FindStringSubmatch(text); m != nil {
+		name := named(m[2], m[3])
+		if real := s.door.seats.leased(name); real != "" {
 			return m[1] + quote(real) + m[4]
 		}
-		return nothing // nobody is in it: the next who connects finds it as the template is
+		return s.ifClone(ctx, name, text, nothing) // nobody is in it: the next who connects finds it as the template is
 	}
 	do, rest := "", nothing
 	if m := callStatement.FindStringSubmatch(text); m != nil {
@@ -129,6 +127,21 @@ func (s *session) statement(ctx context.Context, text string, prepared bool) str
 		return signal(r)
 	}
 	return rest
+}
+
+// ifClone chooses the statement for a name that nobody has a clone by: of a template's clone, or of a database.
+func (s *session) ifClone(ctx context.Context, name, ofDatabase, ofClone string) string {
+	if !isClone(name) {
+		return ofDatabase
+	}
+	switch is, err := s.door.seats.ofTemplate(ctx, name); {
+	case err != nil:
+		return signal(s.door.refusal(err))
+	case is:
+		return ofClone
+	default:
+		return ofDatabase
+	}
 }
 
 // named is the name of a database that stands in a statement: quoted, or plain.

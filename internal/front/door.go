@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,6 +55,7 @@ type Door struct {
 	mu       sync.Mutex
 	status   client.Status
 	asked    time.Time
+	socket   socket   // the server's, from before asked
 	greeting greeting // the server's
 	sessions map[uint32]*session
 	closed   bool
@@ -65,7 +67,7 @@ type Door struct {
 // New returns a door that is not open yet.
 func New(c Config) (*Door, error) {
 	d := &Door{c: c, sessions: map[uint32]*session{}}
-	d.seats = seats{pool: c.Pool, linger: c.Linger, byName: map[string]*seat{}, all: map[*seat]struct{}{}, warn: func(text string, err error) { c.Log.Warn(text, "error", err) }}
+	d.seats = seats{pool: c.Pool, linger: c.Linger, byName: map[string]*seat{}, all: map[*seat]struct{}{}, closing: make(chan struct{}), warn: func(text string, err error) { c.Log.Warn(text, "error", err) }}
 	// Far from the numbers of the server's own connections, so that KILL with one of those is left as it is; and
 	// positive for clients that read them with a sign, as MariaDB's for Java does.
 	d.next.Store(1 << 30)
@@ -177,39 +179,64 @@ func (d *Door) renew(ctx context.Context) {
 	}
 }
 
-// known is what the instance says of itself; a new answer where the last is older than knownTime and fresh
-// is asked for.
+// known is what the instance says of itself; a new answer where its server is another than at the last, or where the
+// last is older than knownTime and fresh is asked for. An account changes only with a start of the server, which
+// makes its socket anew: to look at that takes no question.
 func (d *Door) known(ctx context.Context, fresh bool) (client.Status, error) {
 	d.mu.Lock()
-	st, asked := d.status, d.asked
+	st, asked, before := d.status, d.asked, d.socket
 	d.mu.Unlock()
-	if !asked.IsZero() && (!fresh || time.Since(asked) < knownTime) {
+	now := lookAt(st.Endpoint.Socket)
+	if now.same(before) && (!fresh || time.Since(asked) < knownTime) {
 		return st, nil
 	}
+	path := st.Endpoint.Socket
 	st, err := d.c.Pool.Status(ctx)
 	if err != nil {
 		return st, err
 	}
+	if st.Endpoint.Socket != path {
+		now = socket{} // what was looked at is another's: only the next look can tell
+	}
 	d.mu.Lock()
-	d.status, d.asked = st, time.Now()
+	if now.FileInfo != nil && !now.same(d.socket) {
+		d.greeting = greeting{} // of the server before
+	}
+	d.status, d.asked, d.socket = st, time.Now(), now
 	d.mu.Unlock()
 	return st, nil
 }
 
+// socket is the file of a server's socket at one moment; without FileInfo there is none.
+type socket struct{ os.FileInfo }
+
+func lookAt(path string) socket {
+	i, err := os.Stat(path)
+	if err != nil {
+		return socket{}
+	}
+	return socket{i}
+}
+
+// same reports whether it is certain that the server is the same; the number of a file may be given to another.
+func (s socket) same(as socket) bool {
+	return s.FileInfo != nil && as.FileInfo != nil && os.SameFile(s.FileInfo, as.FileInfo) && s.ModTime().Equal(as.ModTime())
+}
+
 // anyClient is what the door itself logs in as.
-var anyClient = response{can: can41 | canSecure | canPlugin | canLongAuth, most: mostLogin, charset: 45}
+var anyClient = response{can: can41 | canSecure | canPlugin | canLongAuth, most: mostLogin, collation: utf8mb4}
 
 // greet is the server's greeting, which a login has brought or is fetched now.
 func (d *Door) greet(ctx context.Context) (greeting, error) {
+	st, err := d.known(ctx, false)
+	if err != nil {
+		return greeting{}, err
+	}
 	d.mu.Lock()
 	g := d.greeting
 	d.mu.Unlock()
 	if g.version != "" {
 		return g, nil
-	}
-	st, err := d.known(ctx, true)
-	if err != nil {
-		return g, err
 	}
 	e := st.Endpoint
 	u, err := logIn(ctx, e.Socket, anyClient, account{e.User, e.Password, ""})

@@ -80,7 +80,7 @@ func (g greeting) payload() []byte {
 type response struct {
 	can        uint32
 	most       uint32
-	charset    byte
+	collation  uint16 // above one byte where it comes from a change
 	reserved   [23]byte
 	user       string
 	auth       []byte
@@ -104,7 +104,7 @@ func parseResponse(payload []byte) (r response, err error) {
 		return r, refuse(erHandshake, stateHandshake, "the client compresses, which ramaria front does not: connect without compression")
 	}
 	r.most = uint32(f.uint(4))
-	r.charset = byte(f.uint(1))
+	r.collation = uint16(f.uint(1))
 	copy(r.reserved[:], f.take(len(r.reserved)))
 	r.user = f.text()
 	if r.can&canLongAuth != 0 {
@@ -128,6 +128,12 @@ func parseResponse(payload []byte) (r response, err error) {
 	return r, nil
 }
 
+// utf8mb4 is a collation that all servers know.
+const utf8mb4 = 45
+
+// wide reports whether a login has no room for the collation: servers read one byte of it there, and two in a change.
+func (r response) wide() bool { return r.collation > 0xff }
+
 // payload is a response with the capabilities can, of which the server has all.
 func (r response) payload(can uint32) []byte {
 	can |= can41 | canSecure | canPlugin | canLongAuth
@@ -140,7 +146,11 @@ func (r response) payload(can uint32) []byte {
 	}
 	b := binary.LittleEndian.AppendUint32(nil, can)
 	b = binary.LittleEndian.AppendUint32(b, r.most)
-	b = append(append(b, r.charset), r.reserved[:]...)
+	collation := byte(r.collation)
+	if r.wide() {
+		collation = utf8mb4
+	}
+	b = append(append(b, collation), r.reserved[:]...)
 	b = append(append(b, r.user...), 0)
 	b = appendCounted(b, r.auth)
 	if r.database != "" {
@@ -164,7 +174,7 @@ func parseChange(payload []byte, before response) (r response, err error) {
 	r.database = f.text()
 	r.plugin, r.attributes = "", nil
 	if len(f.b) > 0 {
-		r.charset = byte(f.uint(2)) // the second byte is of collations that a response has no room for
+		r.collation = uint16(f.uint(2))
 	}
 	if r.can&canPlugin != 0 && len(f.b) > 0 {
 		r.plugin = f.text()
@@ -176,4 +186,13 @@ func parseChange(payload []byte, before response) (r response, err error) {
 		return r, refuse(erHandshake, stateHandshake, "the client's login cannot be read")
 	}
 	return r, nil
+}
+
+// change is the writing of parseChange, without an answer to a salt, so that the server asks for one.
+func (r response) change() []byte {
+	b := append(append([]byte{isChange}, r.user...), 0, 0)
+	b = append(append(b, r.database...), 0)
+	b = binary.LittleEndian.AppendUint16(b, r.collation)
+	b = append(append(b, r.plugin...), 0)
+	return append(b, r.attributes...)
 }

@@ -25,6 +25,10 @@ func (r *resets) ResetDatabase(context.Context, string, client.ResetMode) (clien
 	return client.Reset{}, nil
 }
 
+func (r *resets) Templates(context.Context) ([]client.Template, error) {
+	return []client.Template{{Name: "shop"}}, nil
+}
+
 // several is a packet, or several where the payload is too long for one.
 func several(seq byte, payload []byte) (b []byte) {
 	for {
@@ -134,7 +138,7 @@ func differs(a, b []byte) int {
 
 // TestStatements tells statements for the door from those for the server.
 func TestStatements(t *testing.T) {
-	door := &Door{c: Config{Pool: &resets{}}, sessions: map[uint32]*session{}}
+	door := &Door{c: Config{Pool: &resets{}}, sessions: map[uint32]*session{}, seats: seats{pool: &resets{}}}
 	other := &session{}
 	other.thread.Store(17)
 	door.sessions[1<<31+1] = other
@@ -143,6 +147,11 @@ func TestStatements(t *testing.T) {
 		"KILL 2147483649":                             "KILL 17",
 		"kill query 2147483649;":                      "kill query 17;",
 		"KILL 5":                                      "KILL 5",
+		"DROP DATABASE `shop@2`":                      nothing,
+		"DROP DATABASE IF EXISTS `a@b`":               "DROP DATABASE IF EXISTS `a@b`",
+		"create schema `sho@p`":                       "create schema `sho@p`",
+		"USE `a@b`":                                   "USE `a@b`",
+		"USE `shop@2`":                                "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1049, MESSAGE_TEXT = 'Unknown database: connect to shop@2 instead of using it'",
 		"KILL 2147483649; SELECT SLEEP(1)":            "KILL 17; SELECT SLEEP(1)",
 		"KILL 2147483649 + 1":                         "KILL 2147483649 + 1",
 		"KILL QUERY ID 2147483649":                    "KILL QUERY ID 2147483649",

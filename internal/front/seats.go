@@ -3,9 +3,9 @@ package front
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
@@ -14,6 +14,7 @@ import (
 // Pool gives out clones of templates. A client.Client is one.
 type Pool interface {
 	Status(ctx context.Context) (client.Status, error)
+	Templates(ctx context.Context) ([]client.Template, error)
 	NewDatabase(ctx context.Context, r client.DatabaseRequest) (client.Database, error)
 	Database(ctx context.Context, name string) (client.Database, error)
 	ResetDatabase(ctx context.Context, name string, mode client.ResetMode) (client.Reset, error)
@@ -35,8 +36,10 @@ const (
 	renewal = leaseTime / 3
 	// leaseWait is how long a client waits while the pool is full: its own patience is often ten seconds.
 	leaseWait = 8 * time.Second
-	// releaseTime is how long giving a lease back may take.
-	releaseTime = time.Minute
+	// releaseTime is how long giving a lease back may take. Pauses between attempts grow from releasePause to mostPause.
+	releaseTime  = time.Minute
+	releasePause = 200 * time.Millisecond
+	mostPause    = 3 * time.Second
 )
 
 // seat is the clone that the connections of one name share.
@@ -68,6 +71,8 @@ type seats struct {
 	all    map[*seat]struct{}
 	work   sync.WaitGroup
 	closed bool
+
+	closing chan struct{} // is closed when nothing is waited for any more
 }
 
 var errClosed = errors.New("the door closes")
@@ -129,6 +134,20 @@ func (s *seats) leased(name string) string {
 	return p.lease.Name
 }
 
+// isClone reports whether a database's name may be of a template's clone: there may be none, and a database of that name.
+func isClone(database string) bool { return strings.Index(database, at) > 0 }
+
+// ofTemplate reports whether a clone's name is of a template that there is.
+func (s *seats) ofTemplate(ctx context.Context, name string) (bool, error) {
+	all, err := s.pool.Templates(ctx)
+	var e *client.Error
+	if errors.As(err, &e) && (e.Code == client.CodeDurable || e.Code == client.CodeNoLog) {
+		return false, nil // which have no templates
+	}
+	template, _, _ := strings.Cut(name, at)
+	return slices.ContainsFunc(all, func(t client.Template) bool { return t.Name == template }), err
+}
+
 // take leases a seat's clone, for all who wait for it.
 func (s *seats) take(ctx context.Context, p *seat, template string) {
 	p.lease, p.err = s.pool.NewDatabase(ctx, client.DatabaseRequest{Template: template, TTLSeconds: leaseTime.Seconds(), WaitSeconds: leaseWait.Seconds()})
@@ -184,15 +203,36 @@ func (s *seats) end(p *seat) {
 		if p.err != nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
-		defer cancel()
-		if d, err := s.pool.Database(ctx, p.lease.Name); err == nil && d.Kept {
-			return // it is to stay as it is
-		}
-		if err := s.pool.DropDatabase(ctx, p.lease.Name); err != nil && !gone(err) && !unavailable(err) {
+		if err := s.giveBack(p.lease); err != nil && !unavailable(err) {
 			s.warn("cannot give "+p.lease.Name+" back", err)
 		}
 	}()
+}
+
+// giveBack ends a lease. Where that fails it tries again: after a crash, by which connections end, it has to wait for
+// the server.
+func (s *seats) giveBack(lease client.Database) error {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+	defer cancel()
+	for pause := releasePause; ; pause = min(2*pause, mostPause) {
+		d, err := s.pool.Database(ctx, lease.Name)
+		if err == nil && (d.Kept || d.User != lease.User) {
+			return nil // it is to stay as it is, or the instance was made again, and the name is another's
+		}
+		if err == nil {
+			err = s.pool.DropDatabase(ctx, lease.Name)
+		}
+		if err == nil || gone(err) {
+			return nil
+		}
+		select {
+		case <-s.closing:
+			return err
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
 }
 
 // renew keeps the leases that have users.
@@ -218,6 +258,7 @@ func (s *seats) renew(ctx context.Context) {
 
 // close gives all back.
 func (s *seats) close() {
+	close(s.closing)
 	s.mu.Lock()
 	s.closed = true
 	for p := range s.all {
@@ -232,10 +273,10 @@ func (s *seats) close() {
 	s.work.Wait()
 }
 
-// unavailable reports whether an error says that the instance is ending: its leases end by themselves then.
+// unavailable reports whether an error says that the instance does not run: its leases end by themselves, unless it comes back.
 func unavailable(err error) bool {
 	var e *client.Error
-	return errors.As(err, &e) && e.Code == client.CodeUnavailable || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
+	return errors.As(err, &e) && e.Code == client.CodeUnavailable || errors.Is(err, client.ErrNoServer)
 }
 
 // gone reports whether an error says that there is no such lease any more.

@@ -87,6 +87,14 @@ func logIn(ctx context.Context, socket string, client response, a account) (_ *u
 	if u.ok, err = u.answer(a.password); err != nil {
 		return nil, err
 	}
+	if r.wide() {
+		if _, err := u.Write(packet(0, r.change())); err != nil {
+			return nil, err
+		}
+		if u.ok, err = u.answer(a.password); err != nil {
+			return nil, err
+		}
+	}
 	return u, u.SetDeadline(time.Time{})
 }
 

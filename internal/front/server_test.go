@@ -1,6 +1,7 @@
 package front
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -89,6 +90,29 @@ func TestProven(t *testing.T) {
 	} {
 		if got := string(proven([]byte(c.ok), []byte(proof), c.tracked)); got != c.want {
 			t.Errorf("%q: %q, want %q", c.ok, got, c.want)
+		}
+	}
+}
+
+// TestChange reads what it writes; a collation that a login has no room for leaves another there.
+func TestChange(t *testing.T) {
+	before := response{can: can41 | canSecure | canPlugin | canAttributes, most: mostLogin, collation: utf8mb4, user: "app", auth: []byte{1}, plugin: native}
+	for _, collation := range []uint16{8, 255, 256, 309, 2304} {
+		want := before
+		want.user, want.database, want.collation, want.auth, want.attributes = "ann", "shop@1", collation, nil, []byte{2, 1, 'a'}
+		got, err := parseChange(want.change(), before)
+		if err != nil || got.collation != collation || got.user != want.user || got.database != want.database || got.plugin != want.plugin || !bytes.Equal(got.attributes, want.attributes) || len(got.auth) > 0 {
+			t.Errorf("%+v is read as %+v, %v", want, got, err)
+		}
+		login, err := parseResponse(got.payload(got.can))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if collation > 0xff {
+			collation = utf8mb4
+		}
+		if login.collation != collation {
+			t.Errorf("the login of collation %d has %d", got.collation, login.collation)
 		}
 	}
 }

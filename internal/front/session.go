@@ -247,20 +247,22 @@ func (s *session) proves(w way, salt []byte, st client.Status) bool {
 	return s.login.user == st.Endpoint.User && st.Endpoint.Password != "" && w.knows([]byte(st.Endpoint.Password), salt, s.login.auth)
 }
 
-// isClone reports whether a name is of a template's clone, and not of a database.
-func isClone(database string) bool { return strings.Index(database, at) > 0 }
-
 // attach gives the client its clone, and a connection to the server as the clone's account.
 func (s *session) attach(ctx context.Context, st client.Status) error {
 	e := st.Endpoint
-	a := account{e.User, e.Password, s.login.database}
 	for retry := true; ; retry = false {
+		a := account{e.User, e.Password, s.login.database}
+		var noClone error
 		if isClone(s.login.database) {
 			seat, err := s.door.seats.sit(ctx, s.login.database)
-			if err != nil {
+			switch {
+			case gone(err): // there may be a database of that name
+				noClone = err
+			case err != nil:
 				return err
+			default:
+				s.seat, a = seat, account{seat.lease.User, seat.lease.Password, seat.lease.Name}
 			}
-			s.seat, a = seat, account{seat.lease.User, seat.lease.Password, seat.lease.Name}
 		}
 		server, err := logIn(ctx, e.Socket, s.login, a)
 		if err == nil {
@@ -273,6 +275,9 @@ func (s *session) attach(ctx context.Context, st client.Status) error {
 			return nil
 		}
 		var r *RefusalError
+		if noClone != nil && errors.As(err, &r) && r.Code == erBadDB {
+			return noClone // which says what to do
+		}
 		if !retry || s.seat == nil || !errors.As(err, &r) || r.Code != erAccessDenied {
 			return err
 		}

@@ -1,12 +1,13 @@
 // The step: gets Ramaria, takes server and data from the cache, starts the instance, and tells the job where it is.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as cache from '@actions/cache'
 import * as core from '@actions/core'
 import { cached, home, prefix, ramaria } from './ramaria.mjs'
-import { dataKey, lines, upFlags } from './settings.mjs'
+import { dataKey, lines, optionFile, settingFlags, upFlags } from './settings.mjs'
 
 /** distribution tells the system: what a server from its packages is, depends on it. */
 function distribution() {
@@ -58,6 +59,31 @@ function tell(name) {
   }
 }
 
+/** serverOf is the name with the version of the server that a flavour is, which is fetched if it has to be. */
+function serverOf(flavour) {
+  if (flavour.includes('/')) return flavour // of a program, of which only groups without a version count
+  const found = JSON.parse(ramaria(['server', 'ls', '--json'])).filter((s) => !s.passed_over)
+  const [name, series = ''] = flavour.split(':')
+  const here = found.find((s) => s.flavour === name && `${s.version}.`.startsWith(series && `${series}.`))
+  return here?.name ?? ramaria(['server', 'fetch', flavour]).trim()
+}
+
+/** taken reports whether another listens at a port. */
+const taken = (port) => new Promise((resolve) => {
+  const server = createServer().once('error', (e) => resolve(e.code === 'EADDRINUSE'))
+  server.listen({ port, host: '127.0.0.1' }, () => server.close(() => resolve(false)))
+})
+
+/** up starts the instance. */
+async function up(name, flags, front) {
+  try {
+    ramaria(['up', name, ...flags])
+  } catch (e) {
+    if (!front || !(await taken(front))) throw e
+    throw new Error(`front: port ${front} is taken. Where a job uses this action more than once, each use with templates needs a port of its own`)
+  }
+}
+
 async function main() {
   const input = (name) => core.getInput(name)
   const name = input('name')
@@ -65,6 +91,7 @@ async function main() {
   if (password) core.setSecret(password)
   const passwordFile = password && join(home, `password-${name}`)
   const flags = upFlags(input, passwordFile)
+  const options = optionFile(input('my-cnf'))
   const bundled = readFileSync(new URL('VERSION', import.meta.url), 'utf8').trim()
   const installed = input('version') === 'installed'
   const version = installed ? ramaria(['--version']).trim().split(' ')[1] : input('version').replace(/^v/, '') || bundled
@@ -77,7 +104,9 @@ async function main() {
     writeFileSync(passwordFile, password, { mode: 0o600 })
     chmodSync(passwordFile, 0o600) // of an earlier job, perhaps
   }
-  ramaria(['up', name, ...flags])
+  // Its version is asked for where that matters only.
+  const server = options.some(([group]) => /-\d/.test(group)) ? serverOf(input('flavour')) : input('flavour')
+  await up(name, [...flags, ...settingFlags(server, options)], input('template') && input('front'))
   for (const template of lines(input('template'))) ramaria(['template', 'add', template, '-i', name])
   tell(name)
 }

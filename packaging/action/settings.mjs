@@ -7,31 +7,44 @@ import { pipeline } from 'node:stream/promises'
 /** lines returns the lines of an input that are not empty. */
 export const lines = (text) => text.split('\n').map((l) => l.trim()).filter(Boolean)
 
-/** serverSettings turns my.cnf, or the path of one, into settings NAME=VALUE of ramaria up --set. */
-export function serverSettings(text) {
+/** optionFile reads my.cnf, or the path of one, as pairs of a group and a setting NAME=VALUE of ramaria up --set. */
+export function optionFile(text) {
   if (!text.includes('\n') && !text.includes('=') && existsSync(text)) text = readFileSync(text, 'utf8')
-  const settings = []
-  let ours = true
+  const options = []
+  let group = 'server'
   for (const line of lines(text)) {
-    const group = line.match(/^\[([^\]]+)\]\s*(#.*)?$/)
-    if (group) {
-      ours = /^(server|mysqld|mariadb|mariadbd)(-\d+\.\d+)?$/.test(group[1])
-    } else if (ours && !/^[#;]/.test(line)) {
+    const begins = line.match(/^\[([^\]]+)\]\s*(#.*)?$/)
+    if (begins) {
+      group = begins[1]
+    } else if (!/^[#;]/.test(line)) {
       if (line.startsWith('!')) throw new Error(`my-cnf: ${line}: other files are not read; put their settings here`)
       const [name, ...value] = line.split('=')
       const [, quoted, plain] = value.join('=').trim().match(/^(?:(".*?"|'.*?')\s*(?:#.*)?|(.*?)(?:\s*#.*)?)$/)
       const bare = quoted?.slice(1, -1) ?? plain
-      settings.push(`${name.trim().replaceAll('-', '_')}=${value.length ? bare : 'ON'}`)
+      options.push([group, `${name.trim().replaceAll('-', '_')}=${value.length ? bare : 'ON'}`])
     }
   }
-  return settings
+  return options
 }
+
+/**
+ * reads reports whether a server, such as mysql or mariadb-11.8.9, reads a group: what it says itself by --help --verbose,
+ * but for groups that are not its alone. MariaDB has those of a major version from 11.8 on.
+ */
+export function reads(server, group) {
+  const [, flavour, major, minor] = server.match(/^(mariadb|mysql)(?:\D(\d+)\.(\d+))?/) ?? []
+  const names = flavour === 'mysql' ? ['mysqld'] : ['mysqld', 'mariadb', 'mariadbd']
+  const newer = major > 11 || (major === '11' && minor >= 8)
+  return group === 'server' || names.some((n) => group === n || group === `${n}-${major}.${minor}` || (newer && n !== 'mysqld' && group === `${n}-${major}`))
+}
+
+/** settingFlags returns the flags of ramaria up for the options that a server reads. */
+export const settingFlags = (server, options) => options.flatMap(([group, setting]) => (reads(server, group) ? ['--set', setting] : []))
 
 /** upFlags returns the flags of ramaria up for inputs, a function from name to value. */
 export function upFlags(input, passwordFile) {
   const flags = ['--fresh', '--server', input('flavour'), '--user', input('user')]
   for (const source of lines(input('from'))) flags.push('--from', source)
-  for (const setting of serverSettings(input('my-cnf'))) flags.push('--set', setting)
   for (const name of ['key', 'database', 'port']) if (input(name)) flags.push(`--${name}`, input(name))
   if (passwordFile) flags.push('--password-file', passwordFile)
   if (input('tmpfs-size')) flags.push('--volume', `shm:${input('tmpfs-size')}`)
