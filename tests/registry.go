@@ -196,7 +196,7 @@ var Suites = []Suite{
 	{
 		Name: "image",
 		Scripts: []string{
-			"image", "image-save", "from-instance", "dumps", "dump-pack", "load", "template-dumps", "other-flavour", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
+			"image", "image-save", "image-remote", "from-instance", "dumps", "dump-pack", "load", "template-dumps", "other-flavour", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
 			"datadir", "datadir-refused", "datadir-others", "confine", "passwordless",
 		},
 		Tests:    []string{"TestSamplesEqualPlainLoad", "TestEverythingEqualsPlainLoad", "TestDataDirectoryIsCopied"},

@@ -76,7 +76,7 @@ func (d *Download) start(ctx context.Context, id archive.LogID, list []piece, fr
 	for lo, hi := 1, len(firsts); lo < hi; {
 		mid := (lo + hi) / 2
 		s := list[firsts[mid]].span
-		b, err := get(ctx, d.Store, s.name())
+		b, err := Get(ctx, d.Store, s.name())
 		if err != nil {
 			return 0, err
 		}

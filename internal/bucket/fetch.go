@@ -41,7 +41,7 @@ func fetch(ctx context.Context, s Store, list []Object, f func(n int, b []byte) 
 			name := list[next].Name
 			go func() {
 				defer close(o.done)
-				o.b, o.err = get(ctx, s, name)
+				o.b, o.err = Get(ctx, s, name)
 			}()
 			flying[next] = o
 			size += list[next].Size
@@ -61,23 +61,42 @@ func fetch(ctx context.Context, s Store, list []Object, f func(n int, b []byte) 
 	return nil
 }
 
-// get gets an object, and tries again when that fails.
-func get(ctx context.Context, s Store, name string) ([]byte, error) {
+// Get gets an object, and tries again when that fails; fs.ErrNotExist if it is not there.
+func Get(ctx context.Context, s Store, name string) (b []byte, err error) {
+	err = tries(ctx, func() error {
+		b, err = s.Get(ctx, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return &missingError{name, err}
+		}
+		if err != nil {
+			return fmt.Errorf("fetch object %s: %w", name, err)
+		}
+		return nil
+	})
+	return b, err
+}
+
+// Put writes an object, and tries again when that fails.
+func Put(ctx context.Context, s Store, name string, b []byte) error {
+	return tries(ctx, func() error { return s.Put(ctx, name, b) })
+}
+
+// tries calls f until it succeeds, finds nothing, or has failed too often. Errors of f name the object.
+func tries(ctx context.Context, f func() error) error {
 	wait := retryFirst
 	for try := 1; ; try++ {
-		b, err := s.Get(ctx, name)
+		err := f()
+		var missing *missingError
 		switch {
-		case err == nil:
-			return b, nil
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, &missingError{name, err}
+		case err == nil || errors.As(err, &missing):
+			return err
 		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case try == fetchTries:
-			return nil, fmt.Errorf("fetch object %s: %w", name, err)
+			return ctx.Err()
+		case try == fetchTries || refused(err):
+			return err
 		}
 		if err := pause(ctx, wait); err != nil {
-			return nil, err
+			return err
 		}
 		wait = min(2*wait, retryLast)
 	}

@@ -214,7 +214,7 @@ func (a *app) open(cmd *cobra.Command) error { return a.engine.Open(cmd.Context(
 
 // makers are the commands that make things; the others only look, and also work
 // where nothing can be written.
-var makers = []string{"ramaria up", "ramaria branch", "ramaria mark", "ramaria rewind", "ramaria move", "ramaria export", "ramaria restore", "ramaria run", "ramaria image build", "ramaria image save", "ramaria server fetch", "ramaria bench", "ramaria demo", "ramaria backup", "ramaria service install", "ramaria service prepare", "ramaria adopt", "ramaria ui"}
+var makers = []string{"ramaria up", "ramaria branch", "ramaria mark", "ramaria rewind", "ramaria move", "ramaria export", "ramaria restore", "ramaria run", "ramaria image build", "ramaria image save", "ramaria image pull", "ramaria image push", "ramaria server fetch", "ramaria bench", "ramaria demo", "ramaria backup", "ramaria service install", "ramaria service prepare", "ramaria adopt", "ramaria ui"}
 
 func makesThings(cmd *cobra.Command) bool { return slices.Contains(makers, cmd.CommandPath()) }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -82,6 +83,9 @@ func (o *specFlags) addAround(cmd *cobra.Command) {
 // spec turns flags into what is written down.
 func (o *specFlags) spec() (instance.Spec, error) {
 	from, err := image.AbsSources(image.ParseSources(o.from))
+	if err == nil {
+		from, err = engine.PinSources(from)
+	}
 	if err != nil {
 		return instance.Spec{}, err
 	}

@@ -13,18 +13,22 @@ import (
 func newImage(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Build, list, save and remove images: the data directories that instances are cloned from",
-		Long: `Build, list, save and remove images: the data directories that instances are cloned from.
+		Short: "Build, list, save, share and remove images: the data directories that instances are cloned from",
+		Long: `Build, list, save, share and remove images: the data directories that instances are cloned from.
 
 Images stay until they are removed, or until a new one needs room: if all together would
 take more than RAMARIA_IMAGE_LIMIT (a size such as 2G; default: half of the volume), the
 least recently used are removed, never one that an instance is a clone of.
 
 A volume in RAM loses its images at a reboot. A saved one is then unpacked from disk
-instead of built, when it is asked for.`,
+instead of built, when it is asked for.
+
+Machines share images by way of an S3 bucket: image push copies one there, and where
+RAMARIA_IMAGES is s3://BUCKET/PREFIX, up, run and image build look for an image there
+before they build it.`,
 	}
 	onlyOthers(cmd)
-	cmd.AddCommand(newImageBuild(a), newImageLs(a), newImageSave(a), newImageRm(a))
+	cmd.AddCommand(newImageBuild(a), newImageLs(a), newImageSave(a), newImagePush(a), newImagePull(a), newImageRm(a))
 	return cmd
 }
 
@@ -62,10 +66,13 @@ func runImageBuild(ctx context.Context, a *app, o *specFlags) error {
 func newImageLs(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "ls",
-		Short: "List the images, the last used first",
-		Args:  maxArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:   "ls [s3://BUCKET/PREFIX]",
+		Short: "List the images, the last used first, or those in a bucket",
+		Args:  maxArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return runImageLsRemote(cmd.Context(), a, args[0], asJSON)
+			}
 			return runImageLs(cmd.Context(), a, asJSON)
 		},
 	}

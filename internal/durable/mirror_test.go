@@ -2,71 +2,17 @@ package durable_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"io/fs"
-	"iter"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/basebackup"
 	"github.com/ramaria-db/ramaria/internal/bucket"
+	"github.com/ramaria-db/ramaria/internal/bucket/storetest"
 	"github.com/ramaria-db/ramaria/internal/durable"
 )
-
-// objects is a bucket in memory.
-type objects struct {
-	mu sync.Mutex
-	m  map[string][]byte
-}
-
-func (o *objects) Put(_ context.Context, name string, b []byte) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.m[name] = bytes.Clone(b)
-	return nil
-}
-
-func (o *objects) Get(_ context.Context, name string) ([]byte, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	b, ok := o.m[name]
-	if !ok {
-		return nil, fs.ErrNotExist
-	}
-	return b, nil
-}
-
-func (o *objects) List(_ context.Context, prefix, after string) iter.Seq2[bucket.Object, error] {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var list []bucket.Object
-	for _, name := range slices.Sorted(maps.Keys(o.m)) {
-		if strings.HasPrefix(name, prefix) && name > after {
-			list = append(list, bucket.Object{Name: name, Size: int64(len(o.m[name]))})
-		}
-	}
-	return func(yield func(bucket.Object, error) bool) {
-		for _, o := range list {
-			if !yield(o, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (o *objects) Remove(_ context.Context, name string) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.m, name)
-	return nil
-}
 
 // archived is an archive of two bases, the second of which rests on the first, and two epochs.
 func archived(t *testing.T) (archive.OSDisk, *archive.Manifest) {
@@ -114,7 +60,7 @@ func archived(t *testing.T) (archive.OSDisk, *archive.Manifest) {
 // TestNeeds: a bucket that has what a manifest names restores every base, and all of the log.
 func TestNeeds(t *testing.T) {
 	d, m := archived(t)
-	store := &objects{m: map[string][]byte{}}
+	store := storetest.NewMemory()
 	mirror := &bucket.Mirror{Archive: m.ID, Local: d, Store: store, Needs: durable.Needs}
 	if err := mirror.Catch(t.Context()); err != nil {
 		t.Fatal(err)

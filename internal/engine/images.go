@@ -248,22 +248,30 @@ func (e *Engine) removeImage(ctx context.Context, id string, p *imagePlaces, q R
 // file. A whole file that exists stays; a damaged one is written again. The error matches
 // image.ErrNotFound if no image has that prefix.
 func (e *Engine) SaveImage(ctx context.Context, prefix string) (path string, err error) {
-	if err := checkImageIDs(prefix); err != nil {
+	saved, err := e.savedImage(ctx, prefix)
+	if err != nil {
 		return "", err
 	}
+	return saved.Path, nil
+}
+
+func (e *Engine) savedImage(ctx context.Context, prefix string) (*image.Saved, error) {
+	if err := checkImageIDs(prefix); err != nil {
+		return nil, err
+	}
 	if err := image.ColdIn(e.Places).Sweep(); err != nil {
-		return "", err
+		return nil, err
 	}
 	found, ids, err := e.findImages(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, prefix) })
 	switch {
 	case len(ids) == 0:
-		return "", fmt.Errorf("save image %s: %w\nhint: ramaria image ls", prefix, image.ErrNotFound)
+		return nil, fmt.Errorf("save image %s: %w\nhint: ramaria image ls", prefix, image.ErrNotFound)
 	case len(ids) > 1:
-		return "", fmt.Errorf("save image %s: %d images begin like this\nhint: ramaria image ls", prefix, len(ids))
+		return nil, fmt.Errorf("save image %s: %d images begin like this\nhint: ramaria image ls", prefix, len(ids))
 	}
 	p := found[ids[0]]
 	if p.saved != nil {
@@ -272,19 +280,15 @@ func (e *Engine) SaveImage(ctx context.Context, prefix string) (path string, err
 		switch {
 		case err == nil:
 			e.note("image %s is saved already (%s); the file is intact", ids[0], volume.FormatBytes(p.saved.Size))
-			return p.saved.Path, nil
+			return p.saved, nil
 		case errors.As(err, &damage) && len(p.stores) > 0:
 			e.note("the saved image %s is damaged (%v): saving it again", ids[0], damage.Err)
 			if err := image.ColdIn(e.Places).Remove(ids[0]); err != nil {
-				return "", err
+				return nil, err
 			}
 		default:
-			return "", err
+			return nil, err
 		}
 	}
-	saved, err := p.stores[0].Save(ctx, ids[0])
-	if err != nil {
-		return "", err
-	}
-	return saved.Path, nil
+	return p.stores[0].Save(ctx, ids[0])
 }

@@ -33,7 +33,7 @@ func (e *Engine) Images(v volume.Volume) (*image.Store, error) {
 	w, terminal := e.progress()
 	return &image.Store{
 		Volume: v, Places: e.Places, Memo: e.Memo, Account: e.Account, UID: e.UID, RegistryID: e.Owner.Registry, Limit: limit,
-		InUse: e.ImageInUse, Talk: w, Terminal: terminal,
+		InUse: e.ImageInUse, Fetch: e.fetchImage, Talk: w, Terminal: terminal,
 	}, nil
 }
 

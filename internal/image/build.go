@@ -49,9 +49,34 @@ func (s *Store) buildOnce(ctx context.Context, p *plan) (*Lease, error) {
 			s.say("saved image %s cannot be used (%v): building it again; ramaria image rm --saved %s removes it\n", p.id, damage.Err, p.id)
 		} else if !errors.Is(err, ErrNotFound) {
 			return l, err
+		} else if l, err := s.fetch(ctx, p); !errors.Is(err, ErrNotFound) {
+			return l, err
 		}
 		return s.build(ctx, p)
 	})
+}
+
+// fetch makes the plan's image hot by way of where images are looked for; ErrNotFound if it is not there, or cannot be
+// had. The caller holds the lock of its id.
+func (s *Store) fetch(ctx context.Context, p *plan) (*Lease, error) {
+	if s.Fetch == nil || p.inputs == nil || p.inputs[0].kind == kindInstance {
+		return nil, ErrNotFound
+	}
+	err := s.Fetch(ctx, "", p.id)
+	if err == nil {
+		var l *Lease
+		if l, err = s.restore(ctx, p.id); err == nil {
+			return l, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	if !errors.Is(err, ErrNotFound) {
+		text, _, _ := strings.Cut(err.Error(), "\nhint:")
+		s.say("cannot use the image that others have built: %s: building it\n", text)
+	}
+	return nil, ErrNotFound
 }
 
 // build builds the plan's image. The caller holds the lock of its id.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/host"
@@ -32,6 +33,7 @@ func ColdIn(p host.Places) Cold {
 
 func (c Cold) path(id string) string     { return filepath.Join(c.Dir, id+savedSuffix) }
 func (c Cold) workPath(id string) string { return filepath.Join(c.Dir, ".save-"+id) }
+func (c Cold) pullPath(id string) string { return filepath.Join(c.Dir, pullPrefix+id) }
 func (c Cold) lockPath(id string) string { return filepath.Join(c.Dir, ".lock-"+id) }
 
 // Saved is one saved image. Only its name and size have been looked at.
@@ -127,10 +129,101 @@ func (c Cold) Remove(id string) error {
 	return nil
 }
 
-// Sweep removes what killed savers left behind.
+const (
+	// pullPrefix begins the name of a file that is on its way from another machine.
+	pullPrefix = ".pull-"
+	// keepPulled is how long one that was cut off is kept, so that the next goes on with it.
+	keepPulled = 24 * time.Hour
+)
+
+// Receive has fill write the file of a saved image, of so many bytes, and gives it its name when it is on the device.
+// What an earlier one, that has failed, has written is in it already, which begun says. One that is saved stays as it is.
+// say is called when another process has to be waited for.
+func (c Cold) Receive(ctx context.Context, id string, size int64, say func(), fill func(f *os.File, begun bool) error) (_ *Saved, err error) {
+	if c.Dir == "" {
+		return nil, errors.New("receive image: there is no place for saved images")
+	}
+	lock, err := c.lock(ctx, id, say)
+	if err != nil {
+		return nil, fmt.Errorf("receive image: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.UnlockRemove()) }()
+	if v, err := c.Get(id); !errors.Is(err, ErrNotFound) {
+		return v, err
+	}
+	f, err := os.OpenFile(c.pullPath(id), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("receive image: %w", err)
+	}
+	fi, err := f.Stat()
+	if err == nil {
+		err = f.Truncate(size)
+	}
+	if err == nil {
+		err = fill(f, fi.Size() > 0)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		if full := c.full(err); full != nil {
+			// What is there of it would keep the disk full for a day.
+			return nil, errors.Join(fmt.Errorf("pull image %s: %w", id, full), os.Remove(c.pullPath(id)))
+		}
+		return nil, fmt.Errorf("pull image %s: %w", id, err)
+	}
+	if err := os.Rename(c.pullPath(id), c.path(id)); err != nil {
+		return nil, err
+	}
+	if err := syncDir(c.Dir); err != nil {
+		return nil, err
+	}
+	return c.Get(id)
+}
+
+// lock makes the directory, and has one process write the file of an image.
+func (c Cold) lock(ctx context.Context, id string, say func()) (*sys.FileLock, error) {
+	mode := fs.FileMode(0o700)
+	if os.Geteuid() == 0 {
+		mode = 0o711 // like the rest of root's cache, which servers pass through
+	}
+	if err := os.MkdirAll(c.Dir, mode); err != nil {
+		return nil, err
+	}
+	return sys.Lock(ctx, c.lockPath(id), sys.Exclusive, say)
+}
+
+// sweepPulls removes what was left of images that nobody has asked for again.
+func (c Cold) sweepPulls() error {
+	left, err := sys.Glob(c.Dir, pullPrefix+"*")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, path := range left {
+		fi, err := os.Lstat(path)
+		if err != nil || time.Since(fi.ModTime()) < keepPulled {
+			continue
+		}
+		lock, err := sys.TryLock(c.lockPath(strings.TrimPrefix(filepath.Base(path), pullPrefix)), sys.Exclusive)
+		if errors.Is(err, sys.ErrLocked) {
+			continue // another process goes on with it
+		}
+		if err == nil {
+			err = errors.Join(os.Remove(path), lock.UnlockRemove())
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Sweep removes what killed savers left behind, and what was pulled in part a day ago.
 func (c Cold) Sweep() error {
 	if c.Dir == "" {
 		return nil
+	}
+	if err := c.sweepPulls(); err != nil {
+		return fmt.Errorf("sweep saved images: %w", err)
 	}
 	locks, err := sys.Glob(c.Dir, ".lock-*")
 	if err != nil {

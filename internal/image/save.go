@@ -26,16 +26,7 @@ func (s *Store) Save(ctx context.Context, id string) (_ *Saved, err error) {
 	}
 	defer l.Release()
 	c := ColdIn(s.Places)
-	mode := os.FileMode(0o700)
-	if s.UID == 0 {
-		mode = 0o711 // like the rest of root's cache, which servers pass through
-	}
-	if err := os.MkdirAll(c.Dir, mode); err != nil {
-		return nil, fmt.Errorf("save image: %w", err)
-	}
-	lock, err := sys.Lock(ctx, c.lockPath(id), sys.Exclusive, func() {
-		s.say("waiting: another process is saving image %s\n", id)
-	})
+	lock, err := c.lock(ctx, id, func() { s.say("waiting: another process is saving image %s\n", id) })
 	if err != nil {
 		return nil, fmt.Errorf("save image: %w", err)
 	}
@@ -96,11 +87,20 @@ func explainSave(ctx context.Context, m *Image, c Cold, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("save image %s: interrupted, nothing is left of it: %w", m.ID, ctx.Err())
 	}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		if fsys, serr := sys.Statfs(c.Dir); serr == nil {
-			full := &software.NoRoomError{Dir: filepath.Clean(c.Dir), Free: fsys.Avail}
-			return fmt.Errorf("save image %s, %s before it is compressed: %w", m.ID, volume.FormatBytes(m.Size), full)
-		}
+	if full := c.full(err); full != nil {
+		return fmt.Errorf("save image %s, %s before it is compressed: %w", m.ID, volume.FormatBytes(m.Size), full)
 	}
 	return fmt.Errorf("save image %s: %w", m.ID, err)
+}
+
+// full is the error of a full disk, with its numbers; nil for any other error.
+func (c Cold) full(err error) error {
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return nil
+	}
+	fsys, serr := sys.Statfs(c.Dir)
+	if serr != nil {
+		return nil //nolint:nilerr // then the error as it is says more
+	}
+	return &software.NoRoomError{Dir: filepath.Clean(c.Dir), Free: fsys.Avail}
 }

@@ -48,6 +48,8 @@ const (
 	FromCommand SourceKind = "command"
 	// FromImage is an image, by its id or the beginning of that.
 	FromImage SourceKind = "image"
+	// FromBucket is an image in a bucket: its URL, of which the last part is its id.
+	FromBucket SourceKind = "bucket"
 	// FromInstance is the data of an instance as it is now: each time another.
 	FromInstance SourceKind = "instance"
 )
@@ -55,7 +57,7 @@ const (
 // Source is what an image is to be built from, as the user named it: a --from argument.
 type Source struct {
 	Kind SourceKind
-	// Name is the path, the command, the image's id or the instance's name.
+	// Name is the path, the command, the image's id or URL, or the instance's name.
 	Name string
 }
 
@@ -63,6 +65,7 @@ const (
 	stdinName      = "-"
 	commandPrefix  = "exec:"
 	instancePrefix = "instance:"
+	bucketPrefix   = "s3://"
 )
 
 // idLength is the number of letters of an image's id, and imageID what an id or
@@ -93,6 +96,9 @@ func readSource(text string) Source {
 	}
 	if name, ok := strings.CutPrefix(text, instancePrefix); ok {
 		return Source{FromInstance, name}
+	}
+	if strings.HasPrefix(text, bucketPrefix) {
+		return Source{FromBucket, text}
 	}
 	if command, ok := strings.CutPrefix(text, commandPrefix); ok {
 		return Source{FromCommand, command}
@@ -153,6 +159,23 @@ func SourceInstance(from []Source) string {
 // isPrefix reports whether the source is an image that is named by the beginning of its id.
 func (s Source) isPrefix() bool { return s.Kind == FromImage && len(s.Name) < idLength }
 
+// IsID reports whether a text is the whole id of an image.
+func IsID(text string) bool { return len(text) == idLength && imageID.MatchString(text) }
+
+// SplitURL returns the place of an image in a bucket, and its id.
+func SplitURL(url string) (place, id string, err error) {
+	path, query, found := strings.Cut(url, "?")
+	i := strings.LastIndexByte(path, '/')
+	place, id = path[:max(i, 0)], path[i+1:]
+	if found {
+		place += "?" + query
+	}
+	if !IsID(id) {
+		return "", "", usagef("use source %s: it does not end with the id of an image\nhint: ramaria image push prints the URL of one; ramaria image ls s3://BUCKET/PREFIX shows those that are there", url)
+	}
+	return place, id, nil
+}
+
 // kind is what an input is.
 type kind string
 
@@ -208,6 +231,9 @@ func (s Source) look() ([]input, error) {
 		return []input{{kindExec, command, s.String()}}, nil
 	case FromImage:
 		return []input{{kindImage, s.Name, "image " + s.Name}}, nil
+	case FromBucket:
+		_, id, err := SplitURL(s.Name)
+		return []input{{kindImage, id, "image " + s.Name}}, err
 	}
 	return lookAtPath(s.Name)
 }

@@ -45,6 +45,9 @@ type Store struct {
 	// Last is called on the server of a build that copies an instance, before the accounts of instance and build go. Of
 	// the users that it returns these accounts stay. nil does nothing.
 	Last func(ctx context.Context, db *sql.DB) (keep []string, err error)
+	// Fetch brings an image from elsewhere to the cold store: from the place that a URL names, or, where that is "",
+	// from where images are looked for before they are built; ErrNotFound if it is not there. nil is from nowhere.
+	Fetch func(ctx context.Context, url, id string) error
 	// Talk is where progress and messages go; nil is nowhere. Terminal says that it
 	// is one.
 	Talk     io.Writer
@@ -75,6 +78,9 @@ func (s *Store) Ensure(ctx context.Context, r Recipe) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.bring(ctx, r); err != nil {
+		return nil, err
+	}
 	p, err := r.resolve(ctx, s.Memo)
 	if err != nil {
 		return nil, err
@@ -87,6 +93,21 @@ func (s *Store) Ensure(ctx context.Context, r Recipe) (*Lease, error) {
 		return l, err
 	}
 	return s.buildOnce(ctx, p)
+}
+
+// bring has the image that a recipe begins with come from the bucket that it is in, unless it is here.
+func (s *Store) bring(ctx context.Context, r Recipe) error {
+	if len(r.From) == 0 || r.From[0].Kind != FromBucket || s.Fetch == nil {
+		return nil
+	}
+	url, id, err := SplitURL(r.From[0].Name)
+	if err != nil {
+		return err
+	}
+	if _, err := s.look(ctx, id); !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return s.Fetch(ctx, url, id)
 }
 
 // fullID returns the recipe with the beginning of an image's id completed, since

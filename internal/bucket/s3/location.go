@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Location says where in a bucket an archive is. It holds no secret.
+// Location says where in a bucket an archive is, or images are. It holds no secret.
 type Location struct {
 	Bucket string
 	// Prefix is what the names of all objects begin with, without slashes at its ends; "" for none.
@@ -26,17 +26,17 @@ var ErrURL = errors.New("not the URL of a bucket\nhint: s3://BUCKET/PREFIX, for 
 func ParseURL(s string) (Location, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.Fragment != "" || u.Port() != "" {
-		return Location{}, fmt.Errorf("parse archive URL: %w", ErrURL)
+		return Location{}, fmt.Errorf("parse URL: %w", ErrURL)
 	}
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return Location{}, fmt.Errorf("parse archive URL: %w", ErrURL)
+		return Location{}, fmt.Errorf("parse URL: %w", ErrURL)
 	}
 	l := Location{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/"), Endpoint: q.Get("endpoint"), Region: q.Get("region")}
 	q.Del("endpoint")
 	q.Del("region")
 	if len(q) > 0 {
-		return Location{}, fmt.Errorf("parse archive URL: a parameter that is neither endpoint nor region: %w", ErrURL)
+		return Location{}, fmt.Errorf("parse URL: a parameter that is neither endpoint nor region: %w", ErrURL)
 	}
 	if _, _, err := l.host(); err != nil {
 		return Location{}, err
@@ -74,7 +74,7 @@ func (l Location) host() (host string, secure bool, err error) {
 	endpoint := firstSet(l.Endpoint, os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), "https://s3.amazonaws.com")
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", false, errors.New("parse endpoint: not https://HOST or https://HOST:PORT\nhint: it comes from ?endpoint= of the archive's URL, or from AWS_ENDPOINT_URL")
+		return "", false, errors.New("parse endpoint: not https://HOST or https://HOST:PORT\nhint: it comes from ?endpoint= of the URL, or from AWS_ENDPOINT_URL")
 	}
 	return u.Host, u.Scheme == "https", nil
 }

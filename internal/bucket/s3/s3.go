@@ -175,7 +175,7 @@ func (s *Store) fault(ctx context.Context, verb, name string, err error) error {
 	case answer.Code == minio.NoSuchKey:
 		return fmt.Errorf("%s: %w", what, fs.ErrNotExist)
 	case answer.Code == minio.NoSuchBucket:
-		return fmt.Errorf("%s: the bucket does not exist\nhint: make it, or give another in --archive", what)
+		return fmt.Errorf("%s: the bucket does not exist\nhint: make it, or name another", what)
 	case answer.StatusCode == http.StatusForbidden && s.anonymous():
 		return fmt.Errorf("%s: %s, and no credentials were found\nhint: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write ~/.aws/credentials", what, answer.Code)
 	case answer.StatusCode == http.StatusForbidden, answer.Code == "ExpiredToken", answer.Code == "InvalidToken":

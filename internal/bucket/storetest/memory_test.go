@@ -1,0 +1,5 @@
+package storetest
+
+import "testing"
+
+func TestMemory(t *testing.T) { Run(t, NewMemory()) }
