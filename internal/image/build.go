@@ -56,29 +56,6 @@ func (s *Store) buildOnce(ctx context.Context, p *plan) (*Lease, error) {
 	})
 }
 
-// fetch makes the plan's image hot by way of where images are looked for; ErrNotFound if it is not there, or cannot be
-// had. The caller holds the lock of its id.
-func (s *Store) fetch(ctx context.Context, p *plan) (*Lease, error) {
-	if s.Fetch == nil || p.inputs == nil || p.inputs[0].kind == kindInstance {
-		return nil, ErrNotFound
-	}
-	err := s.Fetch(ctx, "", p.id)
-	if err == nil {
-		var l *Lease
-		if l, err = s.restore(ctx, p.id); err == nil {
-			return l, nil
-		}
-	}
-	if ctx.Err() != nil {
-		return nil, err
-	}
-	if !errors.Is(err, ErrNotFound) {
-		text, _, _ := strings.Cut(err.Error(), "\nhint:")
-		s.say("cannot use the image that others have built: %s: building it\n", text)
-	}
-	return nil, ErrNotFound
-}
-
 // build builds the plan's image. The caller holds the lock of its id.
 func (s *Store) build(ctx context.Context, p *plan) (l *Lease, err error) {
 	if err := p.checkClient(); err != nil {

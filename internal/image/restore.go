@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -43,6 +44,29 @@ func (s *Store) restore(ctx context.Context, id string) (*Lease, error) {
 	}
 	s.say("restored image %s from %s (%s, %.1f s)\n", id, v.Path, volume.FormatBytes(m.Size), time.Since(started).Seconds())
 	return l, nil
+}
+
+// fetch makes the plan's image hot by way of where images are looked for; ErrNotFound if it is not there, or cannot be
+// had. The caller holds the lock of its id.
+func (s *Store) fetch(ctx context.Context, p *plan) (*Lease, error) {
+	if s.Fetch == nil || p.inputs == nil || p.inputs[0].kind == kindInstance {
+		return nil, ErrNotFound
+	}
+	err := s.Fetch(ctx, "", p.id)
+	if err == nil {
+		var l *Lease
+		if l, err = s.restore(ctx, p.id); err == nil {
+			return l, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	if !errors.Is(err, ErrNotFound) {
+		text, _, _ := strings.Cut(err.Error(), "\nhint:")
+		s.say("cannot use the image that others have built: %s: building it\n", text)
+	}
+	return nil, ErrNotFound
 }
 
 // unpackInto makes an image by way of dir, of which nothing stays.
