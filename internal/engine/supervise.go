@@ -39,7 +39,7 @@ func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v vo
 		return nil, err
 	}
 	w, _ := e.progress()
-	runtime.GOMAXPROCS(max(1, usableCPUs/cpusPerProc))
+	runtime.GOMAXPROCS(procs(i.Spec))
 	return supervisor.Start(ctx, i, e.instances(v), supervisor.Options{
 		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Buckets: bucketsOf(i.Spec), Outside: e.snapshots, Spill: e.spill(),
 		Log: slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
@@ -86,6 +86,15 @@ var usableCPUs = runtime.GOMAXPROCS(0)
 // was measured on two CPUs, where resets of three rows were no slower beside one of 10,000. From
 // eight on there is a second one again, for the many workers that such a machine has.
 const cpusPerProc = 4
+
+// procs is on how many CPUs the supervisor of an instance runs at once. A front door has a loop beside the rest, if it
+// has two.
+func procs(spec instance.Spec) int {
+	if spec.Front != 0 {
+		return max(2, usableCPUs/cpusPerProc)
+	}
+	return max(1, usableCPUs/cpusPerProc)
+}
 
 // superviseArgv is the command line of the supervisor of an instance.
 func (e *Engine) superviseArgv(name string) []string {
