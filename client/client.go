@@ -1,7 +1,8 @@
 // Package client talks to a running Ramaria instance: it reads its state, branches it,
 // marks its data, rewinds it to a mark, and leases databases that are clones of
 // templates. It needs only the standard library, and keeps one invariant: it sends no
-// request to a socket that neither the caller nor root owns.
+// request to a socket that neither the caller nor root owns, nor to another machine that has
+// not shown the certificate with the fingerprint that the caller knows.
 //
 // Its types are the JSON of the HTTP API. Fields are added, never renamed or given
 // another meaning; a client ignores those that it does not know.
@@ -20,7 +21,8 @@ import (
 )
 
 // EnvVar is the environment variable with the path of an instance's socket. `ramaria env`
-// prints it, and `ramaria run` sets it for its command.
+// prints it, and `ramaria run` sets it for its command. For an instance on another machine it
+// is https://HOST:PORT#sha256=FINGERPRINT, which `ramaria env --format remote` prints there.
 const EnvVar = "RAMARIA_API"
 
 // EnvInstance is the environment variable with the name of an instance. `ramaria env` prints it
@@ -51,10 +53,19 @@ type Client struct {
 	conns *conns
 }
 
-// New returns a client of the instance whose socket has the path socket. It does not connect
-// yet.
+// New returns a client of the instance whose socket has the path socket, or that is on
+// another machine, at https://HOST:PORT#sha256=FINGERPRINT; its token is then that of the
+// variable RAMARIA_TOKEN, or of the file that RAMARIA_TOKEN_FILE names. It does not connect
+// yet: what is wrong with an address, or that the token is missing, is the error of each call.
+//
+// Of an instance on another machine a client can lease, reset and release databases, find
+// templates, and read a part of its status. Other calls are CodeForbidden.
 func New(socket string) *Client {
-	return &Client{conns: &conns{socket: socket}}
+	p := &conns{socket: socket}
+	if isURL(socket) {
+		p.remote, p.wrong = parseRemote(socket)
+	}
+	return &Client{conns: p}
 }
 
 // FromEnv returns a client of the instance that the variable RAMARIA_API names. If the variable
@@ -67,7 +78,7 @@ func FromEnv() (*Client, error) {
 	return New(socket), nil
 }
 
-// Socket returns the path of the instance's socket.
+// Socket returns the path of the instance's socket, or where it is on another machine.
 func (c *Client) Socket() string { return c.conns.socket }
 
 // Close closes the connections that no call uses; calls under way close theirs at their end.
@@ -203,8 +214,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		}
 		body = bytes.NewReader(b)
 	}
-	// The host is for the form: the path of the socket is the address.
-	req, err := http.NewRequestWithContext(ctx, method, "http://ramaria"+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, c.conns.base()+path, body)
 	if err != nil {
 		return failed(err)
 	}

@@ -32,6 +32,10 @@ const (
 // (net/http, persistConn.shouldRetryRequest).
 type conns struct {
 	socket string
+	// remote is the instance on another machine that socket is the URL of, nil for a socket, and wrong why it cannot be
+	// one.
+	remote *remote
+	wrong  error
 
 	mu     sync.Mutex
 	idle   []*conn // the last used last
@@ -63,6 +67,12 @@ type answer struct {
 // instance may be there by now. Then the request is sent once more, on a new
 // connection; but only if it is certain that the server has not acted on it.
 func (p *conns) exchange(req *http.Request) (answer, error) {
+	if p.wrong != nil {
+		return answer{}, p.wrong
+	}
+	if p.remote != nil {
+		p.remote.sign(req)
+	}
 	var out bytes.Buffer // all at once, so that Write tells whether anything was sent
 	if err := req.Write(&out); err != nil {
 		return answer{}, err
@@ -108,8 +118,9 @@ func (p *conns) ask(c *conn, req *http.Request, out []byte) (a answer, unseen bo
 	}
 	// A Unix socket that is closed with something unread in it resets the connection, and
 	// one with nothing ends it (unix_release_sock in net/unix/af_unix.c). Of an
-	// instance that had read the request one cannot know whether it acted on it.
-	unseen = err != nil && (writeErr != nil || errors.Is(err, syscall.ECONNRESET))
+	// instance that had read the request one cannot know whether it acted on it; nor can one
+	// by a reset of TCP.
+	unseen = err != nil && (writeErr != nil || p.remote == nil && errors.Is(err, syscall.ECONNRESET))
 	return a, unseen, hungUp(err)
 }
 
@@ -173,13 +184,28 @@ func (p *conns) open(ctx context.Context) (*conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	n, err := dial(ctx, p.socket)
+	n, err := p.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := &conn{Conn: n, in: io.LimitedReader{R: n}}
 	c.r = bufio.NewReader(&c.in)
 	return c, nil
+}
+
+func (p *conns) dial(ctx context.Context) (net.Conn, error) {
+	if p.remote != nil {
+		return p.remote.dial(ctx)
+	}
+	return dial(ctx, p.socket)
+}
+
+// base is how the URLs of requests begin.
+func (p *conns) base() string {
+	if p.remote != nil {
+		return "https://" + p.remote.address
+	}
+	return "http://ramaria" // the host is for the form: the path of the socket is the address
 }
 
 // put keeps a connection for later calls.

@@ -12,22 +12,24 @@ var ErrNoServer = errors.New("no instance answers")
 
 // The codes of errors. New ones may come.
 const (
-	CodeInvalid     = "invalid"     // the request is invalid
-	CodeNotFound    = "not_found"   // no such mark, template or database, or no such path
-	CodeMethod      = "bad_method"  // the path has no such method
-	CodeExists      = "exists"      // the name or label is taken
-	CodeChanged     = "changed"     // the template was changed since it was made one; or the database cannot have a savepoint, or is kept
-	CodeLost        = "lost"        // the database has no savepoint, or could not be rolled back to it: it was reset to its template
-	CodeDurable     = "durable"     // the instance is durable (--durable), and cannot do that
-	CodeNoLog       = "no_log"      // the instance keeps no binary log (--log off), without which nothing can be cloned or reset
-	CodeOther       = "other"       // the instance is not the one that is wanted
-	CodeBusy        = "busy"        // something else is going on; the same request can succeed later
-	CodeFull        = "full"        // as many databases are in use as the pool allows
-	CodeTooLarge    = "too_large"   // the request's body is too large
-	CodeMediaType   = "bad_type"    // the request's body is not JSON
-	CodeNoRoom      = "no_room"     // the volume or the memory cannot hold it
-	CodeUnavailable = "unavailable" // the server does not run, or the instance is ending
-	CodeInternal    = "internal"    // everything else
+	CodeInvalid      = "invalid"      // the request is invalid
+	CodeNotFound     = "not_found"    // no such mark, template or database, or no such path
+	CodeMethod       = "bad_method"   // the path has no such method
+	CodeExists       = "exists"       // the name or label is taken
+	CodeChanged      = "changed"      // the template was changed since it was made one; or the database cannot have a savepoint, or is kept
+	CodeLost         = "lost"         // the database has no savepoint, or could not be rolled back to it: it was reset to its template
+	CodeDurable      = "durable"      // the instance is durable (--durable), and cannot do that
+	CodeNoLog        = "no_log"       // the instance keeps no binary log (--log off), without which nothing can be cloned or reset
+	CodeOther        = "other"        // the instance is not the one that is wanted
+	CodeBusy         = "busy"         // something else is going on; the same request can succeed later
+	CodeFull         = "full"         // as many databases are in use as the pool allows
+	CodeUnauthorized = "unauthorized" // a client on another machine that does not have the token
+	CodeForbidden    = "forbidden"    // clients on other machines may not do that
+	CodeTooLarge     = "too_large"    // the request's body is too large
+	CodeMediaType    = "bad_type"     // the request's body is not JSON
+	CodeNoRoom       = "no_room"      // the volume or the memory cannot hold it
+	CodeUnavailable  = "unavailable"  // the server does not run, or the instance is ending
+	CodeInternal     = "internal"     // everything else
 )
 
 // Error is the answer of an instance that refused a request, or failed to do it.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"syscall"
@@ -8,9 +9,12 @@ import (
 
 // quiet says that an idle connection can be used: its other end has neither closed it
 // nor sent anything. It costs one system call, and is exact at the moment of it: with
-// a Unix socket nothing is on its way.
+// a Unix socket nothing is on its way. Of another machine the end may be on its way.
 func quiet(c net.Conn) bool {
-	u, ok := c.(*net.UnixConn)
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	u, ok := c.(syscall.Conn)
 	if !ok {
 		return false
 	}

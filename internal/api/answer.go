@@ -48,7 +48,19 @@ func (h *handler) call(w http.ResponseWriter, r *http.Request, to route) (_ any,
 			return nil, err
 		}
 	}
-	return to.call(r.Context(), request{label: r.PathValue("label"), name: r.PathValue("name"), query: r.URL.RawQuery, body: body})
+	q := request{label: r.PathValue("label"), name: r.PathValue("name"), query: r.URL.RawQuery, body: body}
+	if !h.remote {
+		return to.call(r.Context(), q)
+	}
+	host, err := hostOf(r)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := to.call(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	return abroad(answer, host)
 }
 
 // fail answers with an error, and logs one that is not the caller's.

@@ -98,14 +98,23 @@ type handler struct {
 	instance Instance
 	log      *slog.Logger
 	mux      *http.ServeMux
+	// remote says that clients are on other machines.
+	remote bool
 }
 
 // Handler serves the API of i. What is not the caller's fault goes to log.
-func Handler(i Instance, log *slog.Logger) http.Handler {
-	h := &handler{instance: i, log: log, mux: http.NewServeMux()}
+func Handler(i Instance, log *slog.Logger) http.Handler { return newHandler(i, log, false) }
+
+func newHandler(i Instance, log *slog.Logger, remote bool) *handler {
+	h := &handler{instance: i, log: log, mux: http.NewServeMux(), remote: remote}
 	allowed := map[string][]string{}
 	for _, r := range h.routes() {
-		h.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { h.serve(w, req, r) })
+		name := r.method + " " + r.path
+		if remote && !leasing[name] {
+			h.mux.HandleFunc(name, h.forbid)
+		} else {
+			h.mux.HandleFunc(name, func(w http.ResponseWriter, req *http.Request) { h.serve(w, req, r) })
+		}
 		allowed[r.path] = append(allowed[r.path], r.method)
 		if r.method == http.MethodGet {
 			allowed[r.path] = append(allowed[r.path], http.MethodHead) // the mux adds it
@@ -128,6 +137,10 @@ func Handler(i Instance, log *slog.Logger) http.Handler {
 
 // routes are the calls of openapi.yaml.
 func (h *handler) routes() []route {
+	createTemplate := h.createTemplate
+	if h.remote {
+		createTemplate = h.findTemplate
+	}
 	return []route{
 		{http.MethodGet, "/v1/status", http.StatusOK, false, h.status},
 		{http.MethodPost, "/v1/branch", http.StatusCreated, true, h.branch},
@@ -141,7 +154,7 @@ func (h *handler) routes() []route {
 		{http.MethodPost, "/v1/backups/verify", http.StatusOK, false, h.verifyBackups},
 		{http.MethodPost, "/v1/backups/prune", http.StatusOK, false, h.pruneBackups},
 		{http.MethodGet, "/v1/templates", http.StatusOK, false, h.templates},
-		{http.MethodPost, "/v1/templates", http.StatusOK, true, h.createTemplate},
+		{http.MethodPost, "/v1/templates", http.StatusOK, true, createTemplate},
 		{http.MethodPut, "/v1/templates/{name}", http.StatusOK, false, h.putTemplate},
 		{http.MethodDelete, "/v1/templates/{name}", http.StatusNoContent, false, h.deleteTemplate},
 		{http.MethodGet, "/v1/databases", http.StatusOK, false, h.databases},

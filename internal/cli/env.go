@@ -17,6 +17,7 @@ clients (mysql, mariadb, mysqldump, ...) take account and socket from them too.
 
 --format writes them for others: dotenv for a file .env, json with all there is to know; or one line
 that a program takes as it is: jdbc, rails (DATABASE_URL for mysql2), go (go-sql-driver), dotnet.
+remote is for clients on other machines, of an instance that up --api-listen has opened to them.
 
 Without NAME: main, or under ramaria run the instance of that run.`,
 		Example: `  eval "$(ramaria env)"; mysql -e 'SELECT 1'

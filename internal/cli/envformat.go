@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
@@ -30,6 +31,7 @@ var envFormats = []envFormat{
 	{"jdbc", func(i *instance.Instance) (string, error) { return jdbcURL(i) + "\n", nil }},
 	{"rails", func(i *instance.Instance) (string, error) { return railsURL(i) + "\n", nil }},
 	{"go", func(i *instance.Instance) (string, error) { return i.Endpoint.GoDSN() + "\n", nil }},
+	{"remote", remoteEnv},
 	{"dotnet", func(i *instance.Instance) (string, error) { return dotnetString(i) + "\n", nil }},
 }
 
@@ -69,6 +71,14 @@ func dotenvQuote(s string) string {
 
 func jsonEnv(i *instance.Instance) (string, error) {
 	e := i.Endpoint
+	api, keys, err := i.RemoteAPI()
+	if err != nil {
+		return "", err
+	}
+	token := ""
+	if keys != nil {
+		token = keys.Token
+	}
 	out, err := json.MarshalIndent(struct { // #nosec G117 -- it is what was asked for
 		Instance string `json:"instance"`
 		Host     string `json:"host"`
@@ -80,8 +90,22 @@ func jsonEnv(i *instance.Instance) (string, error) {
 		URL      string `json:"url"`
 		API      string `json:"api"`
 		Front    int    `json:"front,omitempty"`
-	}{i.Name, e.Host, e.Port, e.Socket, e.User, e.Password, e.Database, e.URL(), i.APISocket(), i.Spec.Front}, "", "  ")
+		Remote   string `json:"remote_api,omitempty"`
+		Token    string `json:"remote_token,omitempty"`
+	}{i.Name, e.Host, e.Port, e.Socket, e.User, e.Password, e.Database, e.URL(), i.APISocket(), i.Spec.Front, api, token}, "", "  ")
 	return string(out) + "\n", err
+}
+
+// remoteEnv is what clients on other machines need, and nothing besides.
+func remoteEnv(i *instance.Instance) (string, error) {
+	api, keys, err := i.RemoteAPI()
+	if err != nil {
+		return "", err
+	}
+	if api == "" {
+		return "", fmt.Errorf("use --format remote: instance %s is not open to other machines\nhint: ramaria down %[1]s && ramaria up %[1]s --api-listen ADDRESS:PORT", i.Name)
+	}
+	return fmt.Sprintf("export %s=%s\nexport %s=%s\n", client.EnvVar, server.ShellQuote(api), client.EnvToken, server.ShellQuote(keys.Token)), nil
 }
 
 func hostPort(i *instance.Instance) string {

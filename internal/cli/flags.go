@@ -27,6 +27,7 @@ type specFlags struct {
 	user         string
 	passwordFile string
 	port, front  int
+	apiListen    string
 	socket       string
 	volume       string
 	tmpdir       string
@@ -60,6 +61,7 @@ func (o *specFlags) addAround(cmd *cobra.Command) {
 	f.IntVar(&o.port, "port", 0, "TCP `PORT` on 127.0.0.1; 0 is any free one")
 	f.StringVar(&o.socket, "socket", "", "`PATH` of the server's Unix socket (default: one in the instance's directory)")
 	f.IntVar(&o.front, "front", 0, "TCP `PORT` on 127.0.0.1 of a door that leases clones of templates by the names of databases: see ramaria front")
+	f.StringVar(&o.apiListen, "api-listen", instance.APIListenOff, "`ADDRESS:PORT` at which clients on other machines lease clones, over TLS and with a token: see ramaria env --format remote; the server must listen there too, by --set bind_address")
 	f.StringVar(&o.volume, "volume", cmp.Or(os.Getenv(envVolume), "auto"), "where data lies: `KIND[:SIZE]`, KIND one of auto, xfs, shm, tmpfs, zram, ramfs, disk (RAMARIA_VOLUME)")
 	f.StringVar(&o.tmpdir, "tmpdir", "", "where temporary tables and sorts lie: `DIR`, or tmpfs, or wheatfs[:SIZE], which is RAM first and a disk beyond (default: a tmpfs of the instance's own on xfs and zram while that holds as much as the data, else wheatfs; on others the volume)")
 	f.StringArrayVar(&o.set, "set", nil, "server setting `NAME=VALUE`, over ramaria's own; repeatable")
@@ -111,9 +113,13 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	if o.front != 0 && o.front == o.port {
 		return instance.Spec{}, usageError{fmt.Errorf("use --front %d: that is the server's own port\nhint: --front %d", o.front, o.front+1)}
 	}
+	listen, err := o.listenAPI()
+	if err != nil {
+		return instance.Spec{}, err
+	}
 	s := instance.Spec{
 		Server: cmp.Or(o.server, os.Getenv(software.EnvServer)), From: from, Key: o.key, Database: o.database, User: o.user,
-		PasswordFile: o.passwordFile, Port: o.port, Socket: o.socket, Front: o.front, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
+		PasswordFile: o.passwordFile, Port: o.port, Socket: o.socket, Front: o.front, APIListen: listen, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
 	}
 	if o.log == instance.LogOff {
 		s.Log = o.log

@@ -195,6 +195,9 @@ func (a *app) printStatus(l engine.InstanceListing) {
 			line("front door", "%s, for databases named TEMPLATE@NAME", net.JoinHostPort(l.Host, strconv.Itoa(l.Front)))
 		}
 		line("api", "%s", l.API)
+		if l.RemoteAPI != "" {
+			line("remote api", "%s", l.RemoteAPI)
+		}
 		line("processes", "server %d, supervisor %d", l.ServerPID, l.SupervisorPID)
 	}
 	if hint := a.statusHint(l); hint != "" {

@@ -53,7 +53,7 @@ func (a *app) sameCommand() string {
 // another user's: what starts main, or chooses another home, does not help, since the variable stays.
 func (a *app) elsewhere(text string) string {
 	socket := os.Getenv(client.EnvVar)
-	if socket == "" || !strings.Contains(text, "at "+socket+": ") {
+	if socket == "" || strings.Contains(socket, "://") || !strings.Contains(text, "at "+socket+": ") {
 		return text
 	}
 	cause, _, _ := strings.Cut(text, "\nhint: ")

@@ -43,7 +43,7 @@ func (e *Engine) defaultArchive(name string) string {
 // checkDurable refuses a durable instance that could not keep its promise. fresh says that an archive of
 // it goes on with other data.
 func (e *Engine) checkDurable(name string, spec instance.Spec, fresh bool) error {
-	if err := checkFront(spec); err != nil {
+	if err := checkDoors(spec); err != nil {
 		return err
 	}
 	dir := e.archiveDir(name, spec)

@@ -40,10 +40,12 @@ type InstanceListing struct {
 	Port   int          `json:"port,omitempty"`
 	Socket string       `json:"socket,omitempty"`
 	// Front is the port of the door that leases clones, 0 for none.
-	Front    int       `json:"front,omitempty"`
-	User     string    `json:"user,omitempty"`
-	Database string    `json:"database,omitempty"`
-	Created  time.Time `json:"created"`
+	Front int `json:"front,omitempty"`
+	// RemoteAPI is how clients on other machines find the API while it runs, "" if they cannot.
+	RemoteAPI string    `json:"remote_api,omitempty"`
+	User      string    `json:"user,omitempty"`
+	Database  string    `json:"database,omitempty"`
+	Created   time.Time `json:"created"`
 	// Log is off for a server without a binary log, else on.
 	Log string `json:"log,omitempty"`
 	// Durable says what a durable instance promises; ls leaves it out.
@@ -171,6 +173,9 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 	l.Host, l.Port, l.Socket, l.User, l.Database = i.Endpoint.Host, i.Endpoint.Port, i.Endpoint.Socket, i.Endpoint.User, i.Endpoint.Database
 	if state.Phase.Alive() {
 		l.API = r.APISocket()
+		if l.RemoteAPI, _, err = r.RemoteAPI(); err != nil {
+			return l, err
+		}
 		if l.Room, err = r.Room(); err != nil {
 			return l, err
 		}

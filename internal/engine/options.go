@@ -76,6 +76,7 @@ func fields(s instance.Spec) []field {
 		{"port", strconv.Itoa(s.Port), func(to *instance.Spec) { to.Port = s.Port }},
 		{"socket", s.Socket, func(to *instance.Spec) { to.Socket = s.Socket }},
 		{"front", strconv.Itoa(s.Front), func(to *instance.Spec) { to.Front = s.Front }},
+		{"api-listen", cmp.Or(s.APIListen, instance.APIListenOff), func(to *instance.Spec) { to.APIListen = s.APIListen }},
 		{"volume", s.Volume, func(to *instance.Spec) { to.Volume = s.Volume }},
 		{"tmpdir", s.TmpDir, func(to *instance.Spec) { to.TmpDir = s.TmpDir }},
 		{"confine", cmp.Or(s.Confine, instance.ConfineOn), func(to *instance.Spec) { to.Confine = s.Confine }},

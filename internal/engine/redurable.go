@@ -17,26 +17,13 @@ import (
 // changeable all that may change without a loss of data.
 var (
 	policies   = []string{"recover-within", "history", "when-full"}
-	atStart    = append([]string{"front"}, policies...)
+	atStart    = append([]string{"front", "api-listen"}, policies...)
 	changeable = append([]string{"durable", "archive"}, atStart...)
 )
 
 // only reports whether nothing but some fields differ.
 func only(diff []Difference, fields []string) bool {
 	return !slices.ContainsFunc(diff, func(d Difference) bool { return !slices.Contains(fields, d.Field) })
-}
-
-// checkFront refuses a front door where there is nothing behind it.
-func checkFront(spec instance.Spec) error {
-	switch {
-	case spec.Front == 0:
-		return nil
-	case levelOf(spec).Durable():
-		return RequestError{errors.New("use --front with a durable instance: it has no templates, since resets are in no log\nhint: ramaria branch NAME OTHER has templates, and ramaria front OTHER a door")}
-	case spec.Log == instance.LogOff:
-		return RequestError{errors.New("use --front with --log off: without a log there are no templates\nhint: leave --log off out")}
-	}
-	return nil
 }
 
 // needsDurable refuses options that only a durable instance has.
@@ -85,7 +72,7 @@ func (e *Engine) change(ctx context.Context, q UpRequest, r *instance.Record, ne
 
 // mayBe refuses a spec that says what only durable instances have of one that is not.
 func (e *Engine) mayBe(spec instance.Spec) error {
-	if err := checkFront(spec); err != nil || levelOf(spec).Durable() {
+	if err := checkDoors(spec); err != nil || levelOf(spec).Durable() {
 		return err
 	}
 	return needsDurable(spec)

@@ -107,7 +107,7 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 	spec := parent.Spec
 	// A branch is thrown away: it has no archive.
 	spec.Durable, spec.Archive, spec.RecoverWithin, spec.History, spec.Restored = "", nil, "", "", nil
-	spec.From, spec.Key, spec.Port, spec.Socket, spec.Front, spec.PasswordFile = []image.Source{{Kind: image.FromInstance, Name: parent.Name}}, "", 0, "", 0, ""
+	spec.From, spec.Key, spec.Port, spec.Socket, spec.Front, spec.APIListen, spec.PasswordFile = []image.Source{{Kind: image.FromInstance, Name: parent.Name}}, "", 0, "", 0, "", ""
 	i := s.blank(name, spec)
 	i.Server, i.Origin, i.PageSize = parent.Server, "branch of "+parent.Name, parent.PageSize
 	i.Endpoint.Login = dbconn.Login{User: parent.Endpoint.User, Password: dbconn.NewPassword()}

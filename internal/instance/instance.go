@@ -44,8 +44,10 @@ type Spec struct {
 	// Socket is the path of the server's Unix socket, "" for one in the instance's directory.
 	Socket string `json:"socket,omitempty"`
 	// Front is the TCP port on 127.0.0.1 of a door that leases clones by the names of databases; 0 for none.
-	Front  int    `json:"front,omitempty"`
-	Volume string `json:"volume,omitempty"`
+	Front int `json:"front,omitempty"`
+	// APIListen is the ADDRESS:PORT of the API for clients on other machines, "" for none.
+	APIListen string `json:"api_listen,omitempty"`
+	Volume    string `json:"volume,omitempty"`
 	// TmpDir is a directory, or as Wheat reads it, or "".
 	TmpDir string            `json:"tmpdir,omitempty"`
 	Set    map[string]string `json:"set,omitempty"`

@@ -165,7 +165,7 @@ type Carriage struct {
 // carriedTrees are the directories that move, and carriedFiles the files.
 var (
 	carriedTrees = []string{"data", "files", "marks"}
-	carriedFiles = []string{"pool.json", "buckets.json", "server.log", "server.log.old", "supervisor.log"}
+	carriedFiles = []string{"pool.json", "buckets.json", keysName, "server.log", "server.log.old", "supervisor.log"}
 )
 
 // Carry returns the copying of from to what Moved says of it, in a directory that Receive made. Nothing is copied yet.

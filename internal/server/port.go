@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -56,6 +57,29 @@ func BindHost(bind string) string {
 		return Loopback
 	}
 	return first
+}
+
+// ListensAt reports whether a server with such a bind_address listens at a host: an IP address, localhost, or "" for all
+// addresses.
+func ListensAt(bind, host string) bool {
+	want := net.ParseIP(host)
+	if host == "localhost" {
+		want = net.ParseIP(Loopback)
+	}
+	all := host == "" || want != nil && want.IsUnspecified()
+	for one := range strings.SplitSeq(cmp.Or(bind, Loopback), ",") {
+		one = strings.TrimSpace(one)
+		is := net.ParseIP(one)
+		switch {
+		case one == "*" || one == "::": // of both kinds
+			return true
+		case one == "0.0.0.0" && (all || want.To4() != nil):
+			return true
+		case one == "localhost" && want.IsLoopback(), !all && is != nil && is.Equal(want):
+			return true
+		}
+	}
+	return false
 }
 
 // TryPort returns an error when the TCP port on loopback is in use or may not be

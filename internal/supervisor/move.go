@@ -405,7 +405,7 @@ func (m *move) end(life context.Context) error {
 // is no way back; that server has ended, and the instance is there.
 func (s *Supervisor) succeed(life context.Context, i *instance.Instance, store *instance.Store, lock *sys.FileLock) error {
 	n := newSupervisor(i, store, s.options)
-	n.lock, n.listen, n.front, s.listen, s.front = lock, s.listen, s.front, nil, nil
+	n.lock, n.listen, n.front, n.remote, s.listen, s.front, s.remote = lock, s.listen, s.front, s.remote, nil, nil, nil
 	n.distrusted.Store(s.distrusted.Load())
 	err := n.begin(life)
 	if err != nil && !n.answered {
@@ -414,7 +414,7 @@ func (s *Supervisor) succeed(life context.Context, i *instance.Instance, store *
 		}
 		n.closePool()
 		n.closeDB()
-		s.listen, s.front = n.listen, n.front
+		s.listen, s.front, s.remote = n.listen, n.front, n.remote
 		return errors.Join(err, n.stopArchive(context.WithoutCancel(life), 0), n.closeTmpDir())
 	}
 	n.counters.branches.Store(s.counters.branches.Load())

@@ -42,6 +42,8 @@ type Supervisor struct {
 	meter   *volume.Meter
 	log     *slog.Logger
 	handler http.Handler
+	// remoteHandler serves clients on other machines; nil if it is not open to them.
+	remoteHandler http.Handler
 	// options are those that it was started with.
 	options Options
 
@@ -58,6 +60,7 @@ type Supervisor struct {
 	lock   *sys.FileLock
 	listen net.Listener
 	front  net.Listener // of the front door, nil if there is none
+	remote net.Listener // of the API for other machines, nil if there is none
 	// tasks is how API requests get something done by the goroutine of Run, one at a
 	// time; over is closed when that has ended. See do.
 	tasks chan task
@@ -182,7 +185,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	if err := s.enter(instance.State{Phase: instance.Starting, SupervisorPID: os.Getpid()}); err != nil {
 		return err
 	}
-	if err := errors.Join(s.openAPI(), s.openFront(ctx)); err != nil {
+	if err := errors.Join(s.openAPI(), s.openFront(ctx), s.openRemote(ctx)); err != nil {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	if err := s.openArchive(ctx); err != nil {
@@ -218,7 +221,7 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 	err := s.enter(instance.State{Phase: phase, Reason: cause.Error()})
 	s.closePool()
 	s.closeDB()
-	return errors.Join(err, s.stopArchive(context.WithoutCancel(ctx), 0), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.lock.Unlock())
+	return errors.Join(err, s.stopArchive(context.WithoutCancel(ctx), 0), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.closeRemote(), s.lock.Unlock())
 }
 
 // Run watches the instance, and serves its API, until ctx ends or its server does. It
@@ -229,12 +232,14 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	go func() { served <- api.Serve(serving, s.listen, s, s.log) }()
 	entered := make(chan error, 1)
 	go func() { entered <- s.serveFront(serving, s.front) }()
+	abroad := make(chan error, 1)
+	go func() { abroad <- s.serveRemote(serving, s.remote) }()
 	for at := s; at != nil; at = at.next.Load() {
 		at.run(ctx)
 	}
 	stop()
 	s.behind.Wait()
-	return errors.Join(<-served, <-entered)
+	return errors.Join(<-served, <-entered, <-abroad)
 }
 
 // run is Run for as long as the instance is in this volume.
@@ -260,34 +265,6 @@ func (s *Supervisor) goBeside(ctx context.Context) {
 	}
 	if s.mirrors != nil {
 		s.beside.Go(func() { s.watchBuckets(ctx) })
-	}
-}
-
-// ServeHTTP serves the API. While the instance is between two volumes, requests wait.
-func (s *Supervisor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	for {
-		at := s.last()
-		pausing := at.pausing.Load()
-		if pausing == nil {
-			at.handler.ServeHTTP(w, r)
-			return
-		}
-		select {
-		case <-*pausing:
-		case <-r.Context().Done():
-			return
-		}
-	}
-}
-
-// last is the supervisor of the instance where it is now.
-func (s *Supervisor) last() *Supervisor {
-	for {
-		next := s.next.Load()
-		if next == nil {
-			return s
-		}
-		s = next
 	}
 }
 
@@ -362,7 +339,7 @@ func (s *Supervisor) Kill() error {
 	if s.inst.Passing { // of a run, whose machine may go with it
 		patience = uploadPatience
 	}
-	return errors.Join(s.stopArchive(context.Background(), patience), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.lock.Unlock())
+	return errors.Join(s.stopArchive(context.Background(), patience), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.closeRemote(), s.lock.Unlock())
 }
 
 // Reason says after the end why the server was shut down unasked, "" if it was not.
@@ -389,7 +366,7 @@ func (s *Supervisor) ended(ctx context.Context) error {
 	if err != nil {
 		s.log.Error("the archive lacks the end of the log", "error", err) // the next start archives it
 	}
-	return errors.Join(s.enter(st), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.lock.Unlock())
+	return errors.Join(s.enter(st), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.closeRemote(), s.lock.Unlock())
 }
 
 // crashReason is why the server ended, in the words of state.json.

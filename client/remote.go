@@ -1,0 +1,114 @@
+package client
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The environment variables with the token of an instance on another machine, and with the path of a file that has it,
+// which counts where the first is empty. `ramaria env --format remote` prints the first.
+const (
+	EnvToken     = "RAMARIA_TOKEN"
+	EnvTokenFile = "RAMARIA_TOKEN_FILE"
+)
+
+// dialTime is how long a connection to another machine may take, with its TLS.
+const dialTime = 15 * time.Second
+
+// remote is an instance on another machine. Its certificate is known by its fingerprint, so that no authority has to sign
+// it, and it gets the token only once it has shown that certificate.
+type remote struct {
+	address string // HOST:PORT
+	print   [sha256.Size]byte
+	token   string
+}
+
+// isURL reports whether where an instance is, is a URL, and not the path of a socket.
+func isURL(where string) bool { return strings.Contains(where, "://") }
+
+// parseRemote reads https://HOST:PORT#sha256=FINGERPRINT, and takes the token from the environment.
+func parseRemote(where string) (*remote, error) {
+	u, err := url.Parse(where)
+	if err != nil {
+		return nil, errors.New("it is not a URL") // without what it says: somebody may have put a password there
+	}
+	const hint = "\nhint: ramaria env --format remote, on the instance's machine, has the right " + EnvVar
+	switch {
+	case u.Scheme != "https":
+		return nil, fmt.Errorf("%s: others on the way could read the token: only https is spoken"+hint, u.Scheme)
+	case u.Hostname() == "" || u.Port() == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "":
+		return nil, errors.New("it is not https://HOST:PORT#sha256=FINGERPRINT" + hint)
+	}
+	digits, found := strings.CutPrefix(u.Fragment, "sha256=")
+	if !found {
+		return nil, errors.New("the fingerprint is missing by which the instance is known, #sha256=..." + hint)
+	}
+	r := &remote{address: net.JoinHostPort(u.Hostname(), u.Port())}
+	if n, err := hex.Decode(r.print[:], []byte(digits)); err != nil || n != len(r.print) || len(digits) != 2*len(r.print) {
+		return nil, errors.New("its fingerprint is not 64 hexadecimal digits" + hint)
+	}
+	r.token, err = tokenFromEnv()
+	return r, err
+}
+
+func tokenFromEnv() (string, error) {
+	token := os.Getenv(EnvToken)
+	if path := os.Getenv(EnvTokenFile); token == "" && path != "" {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return "", fmt.Errorf("read token: %w", err)
+		}
+		token = string(b)
+	}
+	token = strings.TrimSpace(token)
+	if token == "" {
+		return "", fmt.Errorf("the token is missing: neither %s nor %s is set\nhint: ramaria env --format remote, on the instance's machine, has it", EnvToken, EnvTokenFile)
+	}
+	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return "", errors.New("the token is not one: it has characters that none has")
+	}
+	return token, nil
+}
+
+// dial connects, and makes sure that it is the instance. Only then anything is sent.
+func (r *remote) dial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	d := tls.Dialer{Config: &tls.Config{
+		MinVersion: tls.VersionTLS13,
+		// Nobody has signed the certificate, and its names and dates are for the form: the fingerprint says whose it is, and
+		// TLS has proved by then that the other end has its key.
+		InsecureSkipVerify: true, // #nosec G402 -- VerifyConnection does
+		VerifyConnection:   func(s tls.ConnectionState) error { return r.verify(s.PeerCertificates) },
+	}}
+	c, err := d.DialContext(ctx, "tcp", r.address)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("%w: nothing listens there now\nhint: ramaria status, on the instance's machine", ErrNoServer)
+	}
+	return c, err
+}
+
+func (r *remote) verify(shown []*x509.Certificate) error {
+	if len(shown) > 0 {
+		if sum := sha256.Sum256(shown[0].Raw); subtle.ConstantTimeCompare(sum[:], r.print[:]) == 1 {
+			return nil
+		}
+	}
+	return fmt.Errorf("its certificate has another fingerprint: it is another instance, or somebody is between it and you\nhint: an instance that was made again has new ones; ramaria env --format remote, on its machine, has the right %s", EnvVar)
+}
+
+// sign puts the token into a request.
+func (r *remote) sign(req *http.Request) { req.Header.Set("Authorization", "Bearer "+r.token) }
