@@ -61,10 +61,20 @@ type Client struct {
 // Of an instance on another machine a client can lease, reset and release databases, find
 // templates, and read a part of its status. Other calls are CodeForbidden.
 func New(socket string) *Client {
-	p := &conns{socket: socket}
-	if isURL(socket) {
-		p.remote, p.wrong = parseRemote(socket)
+	if !isURL(socket) {
+		return &Client{conns: &conns{socket: socket}}
 	}
+	token, err := tokenFromEnv()
+	if err != nil {
+		return &Client{conns: &conns{socket: socket, wrong: err}}
+	}
+	return NewRemote(socket, token)
+}
+
+// NewRemote is New for an instance on another machine, with a token that does not come from a variable.
+func NewRemote(url, token string) *Client {
+	p := &conns{socket: url}
+	p.remote, p.wrong = parseRemote(url, token)
 	return &Client{conns: p}
 }
 

@@ -39,13 +39,13 @@ type remote struct {
 // isURL reports whether where an instance is, is a URL, and not the path of a socket.
 func isURL(where string) bool { return strings.Contains(where, "://") }
 
-// parseRemote reads https://HOST:PORT#sha256=FINGERPRINT, and takes the token from the environment.
-func parseRemote(where string) (*remote, error) {
+// parseRemote reads https://HOST:PORT#sha256=FINGERPRINT.
+func parseRemote(where, token string) (*remote, error) {
 	u, err := url.Parse(where)
 	if err != nil {
 		return nil, errors.New("it is not a URL") // without what it says: somebody may have put a password there
 	}
-	const hint = "\nhint: ramaria env --format remote, on the instance's machine, has the right " + EnvVar
+	const hint = "\nhint: ramaria env --format remote, on the instance's machine, has the right " + EnvVar + " and " + EnvToken
 	switch {
 	case u.Scheme != "https":
 		return nil, fmt.Errorf("%s: others on the way could read the token: only https is spoken"+hint, u.Scheme)
@@ -56,12 +56,18 @@ func parseRemote(where string) (*remote, error) {
 	if !found {
 		return nil, errors.New("the fingerprint is missing by which the instance is known, #sha256=..." + hint)
 	}
-	r := &remote{address: net.JoinHostPort(u.Hostname(), u.Port())}
-	if n, err := hex.Decode(r.print[:], []byte(digits)); err != nil || n != len(r.print) || len(digits) != 2*len(r.print) {
+	r := &remote{address: net.JoinHostPort(u.Hostname(), u.Port()), token: strings.TrimSpace(token)}
+	print, err := hex.DecodeString(digits)
+	if err != nil || copy(r.print[:], print) != len(print) || len(print) != len(r.print) {
 		return nil, errors.New("its fingerprint is not 64 hexadecimal digits" + hint)
 	}
-	r.token, err = tokenFromEnv()
-	return r, err
+	switch {
+	case r.token == "":
+		return nil, errors.New("the token is missing" + hint)
+	case strings.ContainsFunc(r.token, func(c rune) bool { return c <= ' ' || c > '~' }):
+		return nil, errors.New("the token is not one: it has characters that none has" + hint)
+	}
+	return r, nil
 }
 
 func tokenFromEnv() (string, error) {
@@ -73,12 +79,8 @@ func tokenFromEnv() (string, error) {
 		}
 		token = string(b)
 	}
-	token = strings.TrimSpace(token)
-	if token == "" {
+	if strings.TrimSpace(token) == "" {
 		return "", fmt.Errorf("the token is missing: neither %s nor %s is set\nhint: ramaria env --format remote, on the instance's machine, has it", EnvToken, EnvTokenFile)
-	}
-	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return "", errors.New("the token is not one: it has characters that none has")
 	}
 	return token, nil
 }

@@ -152,6 +152,7 @@ var Packages = []Package{
 	{Path: "internal/front", Race: true, Least: 4},
 	{Path: "internal/progress", Least: 4},
 	{Path: "internal/adopt", Least: 5},
+	{Path: "internal/selfsigned", Least: 1},
 	{Path: "internal/service", Least: 7, Needed: []string{`Test.*`}},
 	{Path: "client", Race: true, Least: 15},
 	{Path: "internal/volume/volumetest", Least: 15},
@@ -239,8 +240,9 @@ var Suites = []Suite{
 	{
 		Name:     "reset",
 		Scripts:  []string{"db"},
-		Tests:    []string{"TestKilledReset", "TestFront", "TestUpFront"},
+		Tests:    []string{"TestKilledReset", "TestFront", "TestUpFront", "TestAPIListen"},
 		Versions: []string{"db", "TestFront"},
+		Flavours: []string{"TestAPIListen"},
 	},
 	{
 		Name: "fault",
