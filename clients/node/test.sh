@@ -37,4 +37,4 @@ npm install --silent --no-audit --no-fund --no-package-lock --ignore-scripts --p
 cp -R "$here/test" test
 
 node_modules/.bin/tsc --noEmit --strict --target esnext --module nodenext --types node test/types.test.ts
-node --test --test-reporter spec --test-concurrency 1 test/client.test.js test/drivers.test.js test/readme.test.js test/runners.test.js
+node --test --test-reporter spec --test-concurrency 1 test/client.test.js test/remote.test.js test/drivers.test.js test/readme.test.js test/runners.test.js

@@ -13,8 +13,8 @@ export async function connect() {
 export class Client {
   #http
 
-  constructor(socket) {
-    this.#http = new Http(socket)
+  constructor(socket, { token } = {}) {
+    this.#http = new Http(socket, token)
   }
 
   get socket() {

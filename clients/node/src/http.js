@@ -1,25 +1,31 @@
 import { statSync } from 'node:fs'
 import { Agent, request } from 'node:http'
+import { request as requestTLS } from 'node:https'
 import { RamariaError } from './error.js'
+import { hint as remoteHint, Remote, RemoteAgent } from './remote.js'
 
 // The instance closes a connection after a minute of silence; ours go well before, so
 // that the two do not cross.
 const maxIdleMillis = 30_000
 const maxIdle = 16
 
-// Http sends requests to the API's Unix socket and keeps connections open. Kept ones do not
-// keep the process from ending.
+// Http sends requests to the API's Unix socket, or to another machine, and keeps connections
+// open. Kept ones do not keep the process from ending.
 export class Http {
-  #agent = new Agent({ keepAlive: true, maxFreeSockets: maxIdle, timeout: maxIdleMillis })
+  #agent
+  #remote
   #trusted = false
 
-  constructor(socket) {
+  constructor(socket, token) {
     this.socket = socket
+    const options = { keepAlive: true, maxFreeSockets: maxIdle, timeout: maxIdleMillis }
+    if (socket.includes('://')) this.#remote = new Remote(socket, token)
+    this.#agent = this.#remote ? new RemoteAgent(this.#remote, options) : new Agent(options)
   }
 
   // call resolves to the JSON of the answer, or to undefined.
   async call(method, path, body) {
-    if (!this.#trusted) checkOwner(this.socket)
+    if (!this.#trusted && !this.#remote) checkOwner(this.socket)
     this.#trusted = true
     const text = body === undefined ? undefined : JSON.stringify(body)
     let answer
@@ -38,12 +44,16 @@ export class Http {
 
   #exchange(method, path, text) {
     return new Promise((resolve, reject) => {
-      const headers = { Host: 'ramaria' }
+      const headers = this.#remote ? { Authorization: `Bearer ${this.#remote.token}` } : { Host: 'ramaria' }
       if (text !== undefined) {
         headers['Content-Type'] = 'application/json'
         headers['Content-Length'] = Buffer.byteLength(text)
       }
-      const req = request({ socketPath: this.socket, agent: this.#agent, method, path, headers }, (res) => {
+      const options = { agent: this.#agent, method, path, headers }
+      const ask = (done) => this.#remote
+        ? requestTLS({ ...options, host: this.#remote.host, port: this.#remote.port }, done)
+        : request({ ...options, socketPath: this.socket }, done)
+      const req = ask((res) => {
         const chunks = []
         res.on('data', (chunk) => chunks.push(chunk))
         res.on('error', reject)
@@ -52,8 +62,8 @@ export class Http {
       req.on('error', (err) => {
         // A kept connection may have been closed by an instance that ended. The system call says that
         // the instance did not read the request; of one that hung up later ("socket hang up", without
-        // a system call) it is unknown whether it acted on it.
-        err.unseen = req.reusedSocket && err.syscall !== undefined && ['EPIPE', 'ECONNRESET'].includes(err.code)
+        // a system call) it is unknown whether it acted on it, and of another machine anyway.
+        err.unseen = !this.#remote && req.reusedSocket && err.syscall !== undefined && ['EPIPE', 'ECONNRESET'].includes(err.code)
         reject(err)
       })
       req.end(text)
@@ -80,7 +90,8 @@ function checkOwner(socket) {
 }
 
 function noAnswer(socket, cause) {
-  return new RamariaError(`ask the instance at ${socket}: ${cause.message}`, { code: 'no_server', hint: 'ramaria ls', cause })
+  const hint = socket.includes('://') ? remoteHint : 'ramaria ls'
+  return new RamariaError(`ask the instance at ${socket}: ${cause.message}`, { code: 'no_server', hint, cause })
 }
 
 function read({ status, text }) {

@@ -5,8 +5,12 @@ export function connect(): Promise<Client>
 
 /** Asks one instance, and may make several calls at once. */
 export class Client {
-  /** @param socket the path of the API's Unix socket; nothing is asked yet */
-  constructor(socket: string)
+  /**
+   * @param socket the path of the API's Unix socket, or https://HOST:PORT#sha256=FINGERPRINT of an instance on
+   * another machine; nothing is asked yet
+   * @param options.token of an instance on another machine; RAMARIA_TOKEN, or the file RAMARIA_TOKEN_FILE, without it
+   */
+  constructor(socket: string, options?: { token?: string })
   readonly socket: string
   /** Tells how the instance is. */
   status(): Promise<Record<string, any>>
@@ -58,7 +62,7 @@ export interface Endpoint {
   readonly name: string
   readonly host: string
   readonly port: number
-  /** The path of the server's Unix socket. */
+  /** The path of the server's Unix socket; empty where the instance is on another machine. */
   readonly socket: string
   readonly user: string
   readonly password: string

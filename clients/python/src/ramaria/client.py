@@ -1,4 +1,4 @@
-"""The HTTP API of an instance, spoken over its unix socket."""
+"""The HTTP API of an instance, spoken over its unix socket, or over TLS with another machine."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode
 from .database import Database
 from .errors import ApiError, NoInstance, RamariaError
 from .process import PerProcess
+from .remote import HINT, Remote, RemoteConnection
 
 if TYPE_CHECKING:
     from .template import Template
@@ -23,7 +24,10 @@ MAX_IDLE = 16
 
 
 class Client:
-    """Asks one instance, whose API is at the path `socket`.
+    """Asks one instance, whose API is at the path `socket`, or on another machine.
+
+    Then `socket` is https://HOST:PORT#sha256=FINGERPRINT, and `token`, or RAMARIA_TOKEN, or the file
+    that RAMARIA_TOKEN_FILE names, shows who asks. Such a client leases databases, and may do little else.
 
     It may be used by several threads at once, and in a child that was forked. Connections are
     kept open between calls, which makes a reset cost what the server needs for it. A call
@@ -31,10 +35,11 @@ class Client:
     and NoInstance where none did.
     """
 
-    def __init__(self, socket: str) -> None:
+    def __init__(self, socket: str, *, token: Optional[str] = None) -> None:
         self.socket = socket
+        self._remote = Remote(socket, token) if "://" in socket else None
         # A deque is safe to use by several threads without a lock.
-        self._idle: PerProcess[collections.deque[_Connection]] = PerProcess(lambda: collections.deque(maxlen=MAX_IDLE))
+        self._idle: PerProcess[collections.deque[http.client.HTTPConnection]] = PerProcess(lambda: collections.deque(maxlen=MAX_IDLE))
         self._ready: Dict[Template, str] = {}
 
     def __repr__(self) -> str:
@@ -111,9 +116,8 @@ class Client:
         try:
             status, answer = self._exchange(method, path, data)
         except (OSError, http.client.HTTPException) as error:
-            raise NoInstance(
-                f"ask the instance at {self.socket}: {error or type(error).__name__}\nhint: ramaria ls shows what runs"
-            ) from error
+            hint = HINT if self._remote is not None else "hint: ramaria ls shows what runs"
+            raise NoInstance(f"ask the instance at {self.socket}: {error or type(error).__name__}\n{hint}") from error
         if 200 <= status < 300:
             return json.loads(answer) if answer else None
         raise _error_of(status, answer)
@@ -126,11 +130,18 @@ class Client:
             except http.client.RemoteDisconnected:
                 raise  # the instance may have acted on the request
             except (ConnectionResetError, BrokenPipeError):
-                pass  # it ended without having read the request; another one may be there by now
-        return self._ask(_Connection(self.socket), method, path, data)
+                if self._remote is not None:
+                    raise  # of TCP that tells nothing of what was read
+                # It ended without having read the request; another one may be there by now.
+        return self._ask(self._connection(), method, path, data)
 
-    def _ask(self, connection: _Connection, method: str, path: str, data: Optional[bytes]) -> Any:
+    def _connection(self) -> http.client.HTTPConnection:
+        return _Connection(self.socket) if self._remote is None else RemoteConnection(self._remote)
+
+    def _ask(self, connection: http.client.HTTPConnection, method: str, path: str, data: Optional[bytes]) -> Any:
         headers = {"Content-Type": "application/json"} if data is not None else {}
+        if self._remote is not None:
+            headers["Authorization"] = "Bearer " + self._remote.token
         try:
             connection.request(method, path, data, headers)
             response = connection.getresponse()
@@ -142,7 +153,7 @@ class Client:
             self._idle.get().append(connection)
         return response.status, answer
 
-    def _take(self) -> Optional[_Connection]:
+    def _take(self) -> Optional[http.client.HTTPConnection]:
         """Takes the connection that was used last and on which nothing happened since."""
         idle = self._idle.get()
         while True:
@@ -150,7 +161,7 @@ class Client:
                 connection = idle.pop()
             except IndexError:
                 return None
-            if connection.quiet():
+            if _quiet(connection):
                 return connection
             connection.close()
 
@@ -176,14 +187,18 @@ class _Connection(http.client.HTTPConnection):
             raise
         self.sock = sock
 
-    def quiet(self) -> bool:
-        try:
-            self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return True
-        except OSError:
-            pass
-        return False  # it was closed, or something came unasked
+
+def _quiet(connection: http.client.HTTPConnection) -> bool:
+    if connection.sock is None:
+        return False
+    try:
+        # That of the plain socket: one with TLS looks at no byte without taking it.
+        socket.socket.recv(connection.sock, 1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False  # it was closed, or something came unasked
 
 
 def _error_of(status: int, answer: bytes) -> RamariaError:

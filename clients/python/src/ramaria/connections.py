@@ -51,7 +51,9 @@ def engine(database: Database, driver: str, options: Dict[str, Any]) -> Any:
         username=database.user,
         password=database.password,
         database=database.name,
-        query={"unix_socket": database.socket},
+        query={"unix_socket": database.socket} if database.socket else {},
+        host=None if database.socket else database.host,
+        port=None if database.socket else database.port,
     )
     made = sqlalchemy.create_engine(url, **options)
 

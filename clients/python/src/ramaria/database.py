@@ -60,7 +60,9 @@ class Database:
     @property
     def params(self) -> Dict[str, Any]:
         """Arguments for the connect function of PyMySQL or mysqlclient."""
-        return {"unix_socket": self.socket, "user": self.user, "password": self.password, "database": self.name}
+        # Without a socket the server is on another machine.
+        where: Dict[str, Any] = {"unix_socket": self.socket} if self.socket else {"host": self.host, "port": self.port}
+        return {**where, "user": self.user, "password": self.password, "database": self.name}
 
     def reset(self, counters: bool = True) -> Dict[str, Any]:
         """Makes the database as its template is, and tells how: way, micros, warnings.

@@ -155,4 +155,5 @@ class CreationMixin:
 
 def address(database: Database) -> Dict[str, Any]:
     """Returns the settings by which Django connects to a database."""
-    return dict(zip(FIELDS, (database.name, database.user, database.password, database.socket, "")))
+    where = (database.socket, "") if database.socket else (database.host, str(database.port))
+    return dict(zip(FIELDS, (database.name, database.user, database.password, *where)))

@@ -18,15 +18,28 @@ final class Api implements AutoCloseable {
   /** How much of an answer that is not the API's is shown, in characters. */
   private static final int MAX_FOREIGN = 200;
 
-  private final Path socket;
+  /** The path of the socket, or where the instance is on another machine. */
+  private final String where;
+  /** Null for a socket. */
+  private final Remote remote;
   private final BlockingDeque<HttpConnection> idle = new LinkedBlockingDeque<>(MAX_IDLE);
 
-  Api(Path socket) {
-    this.socket = socket;
+  /** {@code token} is for an instance on another machine; null is that of the environment. */
+  Api(String where, String token) {
+    this.where = where;
+    this.remote = where.contains("://") ? new Remote(where, token) : null;
   }
 
-  Path socket() {
-    return socket;
+  Api(Path socket) {
+    this(socket.toString(), null);
+  }
+
+  String where() {
+    return where;
+  }
+
+  private HttpConnection open() throws IOException {
+    return remote == null ? HttpConnection.open(Path.of(where)) : HttpConnection.open(remote);
   }
 
   /**
@@ -43,7 +56,7 @@ final class Api implements AutoCloseable {
         answer = connection.exchange(method, path, json);
       } catch (HttpConnection.NotReadException e) {
         // The instance closed a connection that it had kept, in this very moment.
-        connection = HttpConnection.open(socket);
+        connection = open();
         answer = connection.exchange(method, path, json);
       }
       if (!answer.last() && idle.offerFirst(connection)) {
@@ -54,8 +67,8 @@ final class Api implements AutoCloseable {
       }
       return read(answer);
     } catch (IOException e) {
-      throw RamariaException.local("ask the instance at " + socket + ": " + e.getMessage()
-          + "\nhint: ramaria ls shows what runs; ramaria up starts it", e);
+      String hint = remote == null ? "ramaria ls shows what runs; ramaria up starts it" : Remote.HINT;
+      throw RamariaException.local("ask the instance at " + where + ": " + e.getMessage() + "\nhint: " + hint, e);
     }
   }
 
@@ -66,7 +79,7 @@ final class Api implements AutoCloseable {
       }
       c.close();
     }
-    return HttpConnection.open(socket);
+    return open();
   }
 
   private static Map<String, Object> read(HttpConnection.Answer answer) throws IOException {

@@ -5,6 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
@@ -15,11 +16,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.UserPrincipal;
 import java.util.Locale;
+import javax.net.ssl.SSLSocket;
 import jdk.net.ExtendedSocketOptions;
 
 /**
  * One connection to the API: as much of HTTP/1.1 as a Go server speaks. {@code java.net.http} knows
- * no Unix sockets. One exchange at a time; after an exception it is of no more use.
+ * no Unix sockets, and no certificates that nobody has signed. One exchange at a time; after an
+ * exception it is of no more use.
  */
 final class HttpConnection implements AutoCloseable {
   /** Limits on what is read, in bytes; a list of ten thousand databases takes less. */
@@ -32,17 +35,37 @@ final class HttpConnection implements AutoCloseable {
 
   private final SocketChannel channel;
   private final InputStream in;
+  private final OutputStream out;
+  /** The headers of every request. */
+  private final String headers;
+  /** Says that a reset tells that a request was not read: of TCP it does not. */
+  private final boolean resetTells;
 
-  private HttpConnection(SocketChannel channel) {
+  private HttpConnection(SocketChannel channel, InputStream in, OutputStream out, String headers, boolean resetTells) {
     this.channel = channel;
-    this.in = new BufferedInputStream(Channels.newInputStream(channel));
+    this.in = new BufferedInputStream(in);
+    this.out = out;
+    this.headers = headers;
+    this.resetTells = resetTells;
   }
 
   static HttpConnection open(Path socket) throws IOException {
     SocketChannel channel = SocketChannel.open(UnixDomainSocketAddress.of(socket));
     try {
       checkPeer(channel);
-      return new HttpConnection(channel);
+      return new HttpConnection(channel, Channels.newInputStream(channel), Channels.newOutputStream(channel), "Host: ramaria\r\n", true);
+    } catch (IOException | RuntimeException e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  /** Connects to another machine, which has shown the right certificate before anything is sent. */
+  static HttpConnection open(Remote remote) throws IOException {
+    SocketChannel channel = SocketChannel.open();
+    try {
+      SSLSocket tls = remote.connect(channel);
+      return new HttpConnection(channel, tls.getInputStream(), tls.getOutputStream(), remote.headers(), false);
     } catch (IOException | RuntimeException e) {
       channel.close();
       throw e;
@@ -97,16 +120,14 @@ final class HttpConnection implements AutoCloseable {
     ByteArrayOutputStream request = new ByteArrayOutputStream();
     String type = body == null ? "" : "Content-Type: application/json\r\n";
     int length = body == null ? 0 : body.length;
-    request.writeBytes((method + " " + path + " HTTP/1.1\r\nHost: ramaria\r\n" + type
+    request.writeBytes((method + " " + path + " HTTP/1.1\r\n" + headers + type
         + "Content-Length: " + length + "\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
     if (body != null) {
       request.writeBytes(body);
     }
-    ByteBuffer out = ByteBuffer.wrap(request.toByteArray());
     try {
-      while (out.hasRemaining()) {
-        channel.write(out);
-      }
+      out.write(request.toByteArray());
+      out.flush();
       // A reset is what a Unix socket says that was closed with something unread in it; after
       // an end of the stream it is unknown what was read.
       in.mark(1);
@@ -115,7 +136,7 @@ final class HttpConnection implements AutoCloseable {
     } catch (ClosedChannelException e) { // the thread was interrupted
       throw e;
     } catch (IOException e) {
-      throw new NotReadException(e);
+      throw resetTells ? new NotReadException(e) : e;
     }
   }
 

@@ -25,18 +25,18 @@ final class Program {
     this.path = variable("RAMARIA_BIN", "ramaria");
   }
 
-  /** The path of the socket of the instance to use, which is started if it has to be. */
-  Path socket() {
+  /** The path of the socket of the instance to use, which is started if it has to be, or where it is on another machine. */
+  String where() {
     String given = variable("RAMARIA_API", "");
     if (!given.isEmpty()) {
-      return Path.of(given);
+      return given;
     }
     String name = variable("RAMARIA_INSTANCE", "tests");
     run(null, List.of("up", name)); // safe if several run it at once, and quick if it runs already
     String prefix = "export RAMARIA_API='";
     return run(null, List.of("env", name)).lines()
         .filter(l -> l.startsWith(prefix) && l.endsWith("'"))
-        .map(l -> Path.of(l.substring(prefix.length(), l.length() - 1).replace("'\\''", "'")))
+        .map(l -> l.substring(prefix.length(), l.length() - 1).replace("'\\''", "'"))
         .findFirst()
         .orElseThrow(() -> RamariaException.local("find the instance " + name + ": ramaria env does not name its socket", null));
   }
@@ -60,18 +60,18 @@ final class Program {
   }
 
   /** Makes a template of dumps, unless there is one with their content, and returns its database's name. */
-  String addTemplate(Path socket, String name, List<Path> dumps) {
+  String addTemplate(String where, String name, List<Path> dumps) {
     List<String> args = new ArrayList<>(List.of("template", "add", name, "--json"));
     dumps.forEach(d -> args.addAll(List.of("--from", d.toString())));
     try {
-      return (String) JSON.std.mapFrom(run(socket, args)).get("name");
+      return (String) JSON.std.mapFrom(run(where, args)).get("name");
     } catch (IOException e) {
       throw RamariaException.local("add template " + name + ": its answer is not JSON: " + e.getMessage(), e);
     }
   }
 
   /** Returns what it writes to stdout; what it writes to stderr becomes the error's message. */
-  private String run(Path socket, List<String> args) {
+  private String run(String where, List<String> args) {
     List<String> command = new ArrayList<>(List.of(path));
     command.addAll(args);
     String what = "run ramaria " + args.get(0);
@@ -84,8 +84,8 @@ final class Program {
       err = Files.createTempFile("ramaria", ".err");
       ProcessBuilder builder = new ProcessBuilder(command)
           .redirectInput(new File("/dev/null")).redirectOutput(out.toFile()).redirectError(err.toFile());
-      if (socket != null) {
-        builder.environment().put("RAMARIA_API", socket.toString());
+      if (where != null) {
+        builder.environment().put("RAMARIA_API", where);
       }
       process = builder.start();
       if (!process.waitFor(LIMIT_MINUTES, TimeUnit.MINUTES)) {

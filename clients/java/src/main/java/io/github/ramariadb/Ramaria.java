@@ -13,15 +13,16 @@ public final class Ramaria implements AutoCloseable {
   /** The names of the databases of templates that are ready. */
   private final Map<Template, String> ready = new ConcurrentHashMap<>();
 
-  private Ramaria(Path socket, Program program, String expected) {
-    this.api = new Api(socket);
+  private Ramaria(Api api, Program program, String expected) {
+    this.api = api;
     this.program = program;
     Map<String, Object> status = api.call("GET", "/v1/status" + expected, null);
     this.flavour = status.get("server") instanceof Map<?, ?> s ? String.valueOf(s.get("flavour")) : "";
   }
 
   /**
-   * Finds the instance whose socket is named by {@code RAMARIA_API}, and otherwise starts one, named
+   * Finds the instance that is named by {@code RAMARIA_API}, by the path of its socket or, on another
+   * machine, as {@link #connect(String, String)} has it, and otherwise starts one, named
    * by {@code RAMARIA_INSTANCE} or {@code tests}, with the program {@code RAMARIA_BIN} or
    * {@code ramaria}. The instance stays up, so that the next run finds its templates ready.
    *
@@ -30,12 +31,20 @@ public final class Ramaria implements AutoCloseable {
    */
   public static Ramaria connect() {
     Program program = new Program(System.getenv());
-    return new Ramaria(program.socket(), program, program.expected());
+    return new Ramaria(new Api(program.where(), null), program, program.expected());
   }
 
   /** Uses the instance whose socket is at a path. */
   public static Ramaria connect(Path socket) {
-    return new Ramaria(socket, new Program(System.getenv()), "");
+    return new Ramaria(new Api(socket), new Program(System.getenv()), "");
+  }
+
+  /**
+   * Uses an instance on another machine, at {@code https://HOST:PORT#sha256=FINGERPRINT}, with a token; null is
+   * that of {@code RAMARIA_TOKEN}, or of the file {@code RAMARIA_TOKEN_FILE}.
+   */
+  public static Ramaria connect(String address, String token) {
+    return new Ramaria(new Api(address, token), new Program(System.getenv()), "");
   }
 
   /**
@@ -68,7 +77,7 @@ public final class Ramaria implements AutoCloseable {
       String name = ready.get(template);
       if (name == null) {
         name = template.filler() == null
-            ? program.addTemplate(api.socket(), template.name(), template.dumps())
+            ? program.addTemplate(api.where(), template.name(), template.dumps())
             : build(template);
         ready.put(template, name);
       }
@@ -104,9 +113,17 @@ public final class Ramaria implements AutoCloseable {
     }
   }
 
-  /** The path of the instance's socket. */
+  /** The path of the instance's socket. Of an instance on another machine there is none: use {@link #address()}. */
   public Path socket() {
-    return api.socket();
+    if (api.where().contains("://")) {
+      throw new IllegalStateException("the instance is on another machine, at " + api.where());
+    }
+    return Path.of(api.where());
+  }
+
+  /** The path of the instance's socket, or where it is on another machine. */
+  public String address() {
+    return api.where();
   }
 
   /** Closes the connections to the instance, which stays up. Databases live on. */

@@ -24,7 +24,7 @@ class ProgramTest {
 
   @Test
   void usesTheGivenSocket() {
-    assertEquals(Path.of("/x/api.sock"), new Program(Map.of("RAMARIA_API", "/x/api.sock", "RAMARIA_BIN", "/nowhere")).socket());
+    assertEquals("/x/api.sock", new Program(Map.of("RAMARIA_API", "/x/api.sock", "RAMARIA_BIN", "/nowhere")).where());
   }
 
   @Test
@@ -42,21 +42,21 @@ class ProgramTest {
         "[ $1 = up ] && { echo mysql://x; echo talk >&2; }",
         "[ $1 = env ] && { echo \"export MYSQL_HOST='h'\"; echo \"export RAMARIA_API='/it'\\\\''s/api.sock'\"; }",
         "exit 0");
-    assertEquals(Path.of("/it's/api.sock"), new Program(Map.of("RAMARIA_BIN", bin)).socket());
-    new Program(Map.of("RAMARIA_BIN", bin, "RAMARIA_INSTANCE", "mine")).socket();
+    assertEquals("/it's/api.sock", new Program(Map.of("RAMARIA_BIN", bin)).where());
+    new Program(Map.of("RAMARIA_BIN", bin, "RAMARIA_INSTANCE", "mine")).where();
     assertEquals("up tests\nenv tests\nup mine\nenv mine\n", Files.readString(dir.resolve("calls")));
   }
 
   @Test
   void saysWhatTheProgramSays() throws IOException {
     String bin = script("echo 'error: no room' >&2; echo 'hint: ramaria doctor' >&2; exit 3");
-    RamariaException e = assertThrows(RamariaException.class, () -> new Program(Map.of("RAMARIA_BIN", bin)).socket());
+    RamariaException e = assertThrows(RamariaException.class, () -> new Program(Map.of("RAMARIA_BIN", bin)).where());
     assertEquals("run ramaria up: error: no room\nhint: ramaria doctor", e.getMessage());
   }
 
   @Test
   void saysThatThereIsNoProgram() {
-    RamariaException e = assertThrows(RamariaException.class, () -> new Program(Map.of("RAMARIA_BIN", "/nowhere/ramaria")).socket());
+    RamariaException e = assertThrows(RamariaException.class, () -> new Program(Map.of("RAMARIA_BIN", "/nowhere/ramaria")).where());
     assertTrue(e.getMessage().contains("RAMARIA_BIN"), e.getMessage());
   }
 }
