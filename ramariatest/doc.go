@@ -14,6 +14,8 @@
 // tests use that instance. Otherwise the first test of a process runs `ramaria up tests`,
 // which any number of processes may do at once. That instance stays up on purpose, so
 // that the next run finds its templates ready; `ramaria down tests --rm` removes it.
+// `ramaria env --format remote` prints a RAMARIA_API, and a RAMARIA_TOKEN, for tests on
+// other machines than the instance's.
 //
 // RAMARIA_INSTANCE sets another name than tests, and RAMARIA_BIN the path of the ramaria
 // program if it is not in PATH. The variables of ramaria, such as

@@ -22,6 +22,7 @@ const keysName = "api.json"
 
 // APIKeys is what api.json says. Only the instance's user can read it: key and token are secrets.
 type APIKeys struct {
+	Format int `json:"format"`
 	// Certificate and Key are those that the API shows over TLS, in PEM.
 	Certificate string `json:"certificate"`
 	Key         string `json:"key"`
@@ -41,7 +42,10 @@ func (r *Record) APIKeys() (*APIKeys, error) {
 	if missing(err) {
 		return nil, nil
 	}
-	if err == nil && k.Token == "" {
+	switch {
+	case err == nil && k.Format != Format:
+		return nil, fmt.Errorf("read %s: its format is %d, and this ramaria knows %d\nhint: use the ramaria that wrote it", r.keysPath(), k.Format, Format)
+	case err == nil && k.Token == "":
 		err = fmt.Errorf("read %s: %w: it has no token", r.keysPath(), errDamaged)
 	}
 	if errors.Is(err, errDamaged) {
@@ -60,7 +64,7 @@ func (r *Record) MakeAPIKeys() (*APIKeys, error) {
 	if err != nil {
 		return nil, err
 	}
-	k = &APIKeys{Token: rand.Text()}
+	k = &APIKeys{Format: Format, Token: rand.Text()}
 	if k.Certificate, k.Key, err = selfsigned.Text(c); err != nil {
 		return nil, err
 	}
