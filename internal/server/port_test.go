@@ -32,3 +32,20 @@ func TestBindHost(t *testing.T) {
 		}
 	}
 }
+
+func TestListensAt(t *testing.T) {
+	for _, c := range []struct {
+		bind, host string
+		want       bool
+	}{
+		{"", "127.0.0.1", true}, {"", "localhost", true}, {"", "192.168.1.5", false}, {"", "", false}, {"", "0.0.0.0", false},
+		{"192.168.1.5", "192.168.1.5", true}, {"192.168.1.5", "127.0.0.1", false}, {"192.168.1.5", "", false}, {"10.0.0.1, 192.168.1.5", "192.168.1.5", true},
+		{"0.0.0.0", "192.168.1.5", true}, {"0.0.0.0", "", true}, {"0.0.0.0", "0.0.0.0", true}, {"0.0.0.0", "fe80::1", false},
+		{"*", "fe80::1", true}, {"::", "192.168.1.5", true}, {"::", "::", true}, {"localhost", "127.0.0.1", true}, {"fe80:0::1", "fe80::1", true},
+		{"db1", "192.168.1.5", false},
+	} {
+		if got := ListensAt(c.bind, c.host); got != c.want {
+			t.Errorf("a server with bind_address %q listens at %q: %v, want %v", c.bind, c.host, got, c.want)
+		}
+	}
+}
