@@ -57,8 +57,8 @@ func parseRemote(where, token string) (*remote, error) {
 		return nil, errors.New("the fingerprint is missing by which the instance is known, #sha256=..." + hint)
 	}
 	r := &remote{address: net.JoinHostPort(u.Hostname(), u.Port()), token: strings.TrimSpace(token)}
-	print, err := hex.DecodeString(digits)
-	if err != nil || copy(r.print[:], print) != len(print) || len(print) != len(r.print) {
+	sum, err := hex.DecodeString(digits)
+	if err != nil || copy(r.print[:], sum) != len(r.print) || len(sum) != len(r.print) {
 		return nil, errors.New("its fingerprint is not 64 hexadecimal digits" + hint)
 	}
 	switch {

@@ -89,15 +89,15 @@ func TestRemoteImpostor(t *testing.T) {
 	where, _ := serveTLS(t, tls.VersionTLS13, h)
 	other, _ := serveTLS(t, tls.VersionTLS13, h)
 	old, _ := serveTLS(t, tls.VersionTLS12, h)
-	_, print, _ := strings.Cut(where, "#")
+	_, known, _ := strings.Cut(where, "#")
 	address, _, _ := strings.Cut(other, "#")
 	plain := httptest.NewServer(http.HandlerFunc(h))
 	defer plain.Close()
 	t.Setenv(EnvToken, "SESAME")
 	for name, tc := range map[string]struct{ where, want string }{
-		"another certificate": {address + "#" + print, "another fingerprint"},
+		"another certificate": {address + "#" + known, "another fingerprint"},
 		"TLS 1.2":             {old, "version"},
-		"no TLS":              {"https://" + plain.Listener.Addr().String() + "#" + print, "TLS handshake"},
+		"no TLS":              {"https://" + plain.Listener.Addr().String() + "#" + known, "TLS handshake"},
 	} {
 		_, err := New(tc.where).Templates(t.Context())
 		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "SESAME") {
@@ -112,30 +112,30 @@ func TestRemoteImpostor(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = l.Close()
-	if _, err := New("https://" + l.Addr().String() + "#" + print).Templates(t.Context()); !errors.Is(err, ErrNoServer) {
+	if _, err := New("https://" + l.Addr().String() + "#" + known).Templates(t.Context()); !errors.Is(err, ErrNoServer) {
 		t.Errorf("where nothing listens: %v", err)
 	}
 }
 
 // TestRemoteRefuses: an address without a fingerprint, without TLS, or without a token is refused before anything is sent.
 func TestRemoteRefuses(t *testing.T) {
-	print := strings.Repeat("ab", 32)
-	good := "https://db1:1#sha256=" + print
+	known := strings.Repeat("ab", 32)
+	good := "https://db1:1#sha256=" + known
 	for _, tc := range []struct{ where, token, want string }{
-		{"http://db1:1#sha256=" + print, "t", "only https"},
-		{"mysql://db1:1#sha256=" + print, "t", "only https"},
+		{"http://db1:1#sha256=" + known, "t", "only https"},
+		{"mysql://db1:1#sha256=" + known, "t", "only https"},
 		{"https://db1:1", "t", "fingerprint is missing"},
 		{"https://db1:1#", "t", "fingerprint is missing"},
-		{"https://db1:1#" + print, "t", "fingerprint is missing"},
-		{"https://db1:1#sha256=" + print[2:], "t", "64 hexadecimal digits"},
-		{"https://db1:1#sha256=" + print + "ab", "t", "64 hexadecimal digits"},
+		{"https://db1:1#" + known, "t", "fingerprint is missing"},
+		{"https://db1:1#sha256=" + known[2:], "t", "64 hexadecimal digits"},
+		{"https://db1:1#sha256=" + known + "ab", "t", "64 hexadecimal digits"},
 		{"https://db1:1#sha256=" + strings.Repeat("x", 64), "t", "64 hexadecimal digits"},
-		{"https://db1#sha256=" + print, "t", "it is not https://HOST:PORT"},
-		{"https://:1#sha256=" + print, "t", "it is not https://HOST:PORT"},
-		{"https://a@db1:1#sha256=" + print, "t", "it is not https://HOST:PORT"},
-		{"https://db1:1/path#sha256=" + print, "t", "it is not https://HOST:PORT"},
-		{"https://db1:1?q#sha256=" + print, "t", "it is not https://HOST:PORT"},
-		{"https://db1:x#sha256=" + print, "t", "not a URL"},
+		{"https://db1#sha256=" + known, "t", "it is not https://HOST:PORT"},
+		{"https://:1#sha256=" + known, "t", "it is not https://HOST:PORT"},
+		{"https://a@db1:1#sha256=" + known, "t", "it is not https://HOST:PORT"},
+		{"https://db1:1/path#sha256=" + known, "t", "it is not https://HOST:PORT"},
+		{"https://db1:1?q#sha256=" + known, "t", "it is not https://HOST:PORT"},
+		{"https://db1:x#sha256=" + known, "t", "not a URL"},
 		{good, "", "the token is missing"},
 		{good, " \n", "the token is missing"},
 		{good, "t\r\nX: y", "the token is not one"},

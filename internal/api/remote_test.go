@@ -40,6 +40,7 @@ func TestRemoteCalls(t *testing.T) {
 		"getStatus", "listTemplates", "createDatabase", "getDatabase", "dropDatabase", "resetDatabase", "setSavepoint", "rollbackDatabase", "markDatabase", "rewindDatabase", "keepDatabase",
 		"getDocument",
 	}
+	c := loadContract(t)
 	for id, o := range ops {
 		if id == "createTemplate" {
 			continue // TestRemoteTemplate
@@ -55,6 +56,9 @@ func TestRemoteCalls(t *testing.T) {
 		}
 		if w.Code < 200 || w.Code > 299 {
 			t.Errorf("%s: %d %s", id, w.Code, w.Body)
+		}
+		if err := c.check(exchange{httptest.NewRequest(o.method, "http://ramaria"+o.path, http.NoBody), []byte(o.body), w.Code, w.Header(), w.Body.Bytes()}); err != nil {
+			t.Errorf("%s: %v", id, err)
 		}
 		if id == "getDocument" {
 			continue // its examples have all that

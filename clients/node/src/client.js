@@ -57,7 +57,7 @@ export class Client {
     const args = ['template', 'add', name, '--json']
     for (const file of files) args.push('--from', file instanceof URL ? fileURLToPath(file) : file)
     if (key) args.push('--key', key)
-    return JSON.parse(await run(args, { RAMARIA_API: this.socket }))
+    return JSON.parse(await run(args, this.#http.environ))
   }
 
   templates() {

@@ -23,6 +23,11 @@ export class Http {
     this.#agent = this.#remote ? new RemoteAgent(this.#remote, options) : new Agent(options)
   }
 
+  // environ is how the program ramaria finds the same instance.
+  get environ() {
+    return { RAMARIA_API: this.socket, ...(this.#remote && { RAMARIA_TOKEN: this.#remote.token }) }
+  }
+
   // call resolves to the JSON of the answer, or to undefined.
   async call(method, path, body) {
     if (!this.#trusted && !this.#remote) checkOwner(this.socket)

@@ -45,6 +45,12 @@ class Client:
     def __repr__(self) -> str:
         return f"ramaria.Client({self.socket!r})"
 
+    @property
+    def environ(self) -> Dict[str, str]:
+        """The variables by which the program `ramaria` finds the same instance."""
+        token = {} if self._remote is None else {"RAMARIA_TOKEN": self._remote.token}
+        return {"RAMARIA_API": self.socket, **token}
+
     def status(self) -> Dict[str, Any]:
         """Tells how the instance is."""
         return self.call("GET", "/v1/status")

@@ -54,7 +54,7 @@ class Template:
         arguments = ["template", "add", chosen, *(word for path in paths for word in ("--from", os.fspath(path)))]
         if key is not None:
             arguments += ["--key", key]
-        return cls(chosen, lambda client: run(*arguments, env={"RAMARIA_API": client.socket}).strip())
+        return cls(chosen, lambda client: run(*arguments, env=client.environ).strip())
 
     @classmethod
     def from_callable(

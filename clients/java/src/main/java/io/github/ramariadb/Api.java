@@ -38,6 +38,11 @@ final class Api implements AutoCloseable {
     return where;
   }
 
+  /** The variables by which the program finds the same instance. */
+  Map<String, String> environment() {
+    return remote == null ? Map.of("RAMARIA_API", where) : Map.of("RAMARIA_API", where, "RAMARIA_TOKEN", remote.token());
+  }
+
   private HttpConnection open() throws IOException {
     return remote == null ? HttpConnection.open(Path.of(where)) : HttpConnection.open(remote);
   }

@@ -32,9 +32,9 @@ final class Program {
       return given;
     }
     String name = variable("RAMARIA_INSTANCE", "tests");
-    run(null, List.of("up", name)); // safe if several run it at once, and quick if it runs already
+    run(Map.of(), List.of("up", name)); // safe if several run it at once, and quick if it runs already
     String prefix = "export RAMARIA_API='";
-    return run(null, List.of("env", name)).lines()
+    return run(Map.of(), List.of("env", name)).lines()
         .filter(l -> l.startsWith(prefix) && l.endsWith("'"))
         .map(l -> l.substring(prefix.length(), l.length() - 1).replace("'\\''", "'"))
         .findFirst()
@@ -60,18 +60,18 @@ final class Program {
   }
 
   /** Makes a template of dumps, unless there is one with their content, and returns its database's name. */
-  String addTemplate(String where, String name, List<Path> dumps) {
+  String addTemplate(Map<String, String> instance, String name, List<Path> dumps) {
     List<String> args = new ArrayList<>(List.of("template", "add", name, "--json"));
     dumps.forEach(d -> args.addAll(List.of("--from", d.toString())));
     try {
-      return (String) JSON.std.mapFrom(run(where, args)).get("name");
+      return (String) JSON.std.mapFrom(run(instance, args)).get("name");
     } catch (IOException e) {
       throw RamariaException.local("add template " + name + ": its answer is not JSON: " + e.getMessage(), e);
     }
   }
 
   /** Returns what it writes to stdout; what it writes to stderr becomes the error's message. */
-  private String run(String where, List<String> args) {
+  private String run(Map<String, String> instance, List<String> args) {
     List<String> command = new ArrayList<>(List.of(path));
     command.addAll(args);
     String what = "run ramaria " + args.get(0);
@@ -84,9 +84,7 @@ final class Program {
       err = Files.createTempFile("ramaria", ".err");
       ProcessBuilder builder = new ProcessBuilder(command)
           .redirectInput(new File("/dev/null")).redirectOutput(out.toFile()).redirectError(err.toFile());
-      if (where != null) {
-        builder.environment().put("RAMARIA_API", where);
-      }
+      builder.environment().putAll(instance);
       process = builder.start();
       if (!process.waitFor(LIMIT_MINUTES, TimeUnit.MINUTES)) {
         throw RamariaException.local(what + ": it takes more than " + LIMIT_MINUTES + " minutes", null);

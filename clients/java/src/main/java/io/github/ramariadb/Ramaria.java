@@ -77,7 +77,7 @@ public final class Ramaria implements AutoCloseable {
       String name = ready.get(template);
       if (name == null) {
         name = template.filler() == null
-            ? program.addTemplate(api.where(), template.name(), template.dumps())
+            ? program.addTemplate(api.environment(), template.name(), template.dumps())
             : build(template);
         ready.put(template, name);
       }

@@ -83,6 +83,10 @@ final class Remote {
     }
   }
 
+  String token() {
+    return token;
+  }
+
   /** The headers of every request. */
   String headers() {
     String name = host.contains(":") ? "[" + host + "]" : host;
