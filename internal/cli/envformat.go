@@ -31,8 +31,8 @@ var envFormats = []envFormat{
 	{"jdbc", func(i *instance.Instance) (string, error) { return jdbcURL(i) + "\n", nil }},
 	{"rails", func(i *instance.Instance) (string, error) { return railsURL(i) + "\n", nil }},
 	{"go", func(i *instance.Instance) (string, error) { return i.Endpoint.GoDSN() + "\n", nil }},
-	{"remote", remoteEnv},
 	{"dotnet", func(i *instance.Instance) (string, error) { return dotnetString(i) + "\n", nil }},
+	{"remote", remoteEnv},
 }
 
 func envFormatNames() []string {
