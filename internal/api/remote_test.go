@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -151,7 +152,7 @@ func TestLimitedListener(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close()
+		t.Cleanup(func() { _ = c.Close() })
 	}
 	first, err := l.Accept()
 	if err != nil {
@@ -225,7 +226,8 @@ func TestRemoteClient(t *testing.T) {
 		}
 	}
 	_, err = c.Metrics(t.Context())
-	if e, ok := err.(*client.Error); !ok || e.Code != client.CodeForbidden { //nolint:errorlint // it is returned as it is
+	var refused *client.Error
+	if !errors.As(err, &refused) || refused.Code != client.CodeForbidden {
 		t.Errorf("metrics: %v", err)
 	}
 }
