@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Agent } from 'node:https'
-import { clearTimeout, setTimeout } from 'node:timers' // not the global ones, which tests replace
+// Not the global ones, which tests replace.
+import { clearTimeout, setTimeout } from 'node:timers'
 import { connect } from 'node:tls'
 import { RamariaError } from './error.js'
 
