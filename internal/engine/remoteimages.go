@@ -22,6 +22,10 @@ const EnvImages = "RAMARIA_IMAGES"
 // lookPatience is how long that place may take to say whether an image is there: without it, it is built.
 const lookPatience = 5 * time.Second
 
+// pullPatience is how long it may then go without a piece of 16 MiB, and askedPatience how long one that was asked for by
+// its URL may.
+const pullPatience, askedPatience = 30 * time.Second, 5 * time.Minute
+
 // withRemote calls f with the images in a bucket.
 func withRemote(url string, f func(remote.Images) error) error {
 	if _, err := s3.ParseURL(url); err != nil {
@@ -33,7 +37,7 @@ func withRemote(url string, f func(remote.Images) error) error {
 // fetchImage brings an image from a bucket to the cold store: see image.Store.Fetch.
 func (e *Engine) fetchImage(ctx context.Context, url, id string) error {
 	if url != "" {
-		return e.pullImage(ctx, url, id)
+		return e.pullImage(ctx, url, id, askedPatience)
 	}
 	if url = os.Getenv(EnvImages); url == "" {
 		return image.ErrNotFound
@@ -47,14 +51,15 @@ func (e *Engine) fetchImage(ctx context.Context, url, id string) error {
 	if err != nil {
 		return err
 	}
-	return e.pullImage(ctx, url, id)
+	return e.pullImage(ctx, url, id, pullPatience)
 }
 
-func (e *Engine) pullImage(ctx context.Context, url, id string) error {
+func (e *Engine) pullImage(ctx context.Context, url, id string, patience time.Duration) error {
 	w, terminal := e.progress()
 	bar := func(size int64) io.WriteCloser { return progress.Bar(w, terminal, "pulling image "+id, size) }
 	wait := func() { e.note("waiting: another process is making image %s", id) }
 	return withRemote(url, func(r remote.Images) error {
+		r.Patience = patience
 		_, err := r.Pull(ctx, id, image.ColdIn(e.Places), wait, bar)
 		return err
 	})
@@ -75,7 +80,7 @@ func (e *Engine) PullImage(ctx context.Context, url string) (id string, err erro
 	}
 	v, err := cold.Get(id)
 	if errors.Is(err, image.ErrNotFound) {
-		return id, e.pullImage(ctx, place, id)
+		return id, e.pullImage(ctx, place, id, askedPatience)
 	}
 	if err == nil {
 		err = v.Verify(ctx)
@@ -87,7 +92,7 @@ func (e *Engine) PullImage(ctx context.Context, url string) (id string, err erro
 		if err := cold.Remove(id); err != nil {
 			return "", err
 		}
-		return id, e.pullImage(ctx, place, id)
+		return id, e.pullImage(ctx, place, id, askedPatience)
 	case err == nil:
 		e.note("image %s is saved here already; the file is intact", id)
 	}
@@ -132,7 +137,10 @@ type RemoteImage struct {
 func (e *Engine) RemoteImages(ctx context.Context, place string) ([]RemoteImage, error) {
 	all := []RemoteImage{}
 	err := withRemote(place, func(r remote.Images) error {
-		list, err := r.List(ctx)
+		list, damaged, err := r.List(ctx)
+		for _, d := range damaged {
+			e.note("%v", d)
+		}
 		for _, m := range list {
 			all = append(all, RemoteImage{m.Image, r.Of(m.Image.ID), m.Size})
 		}

@@ -28,7 +28,7 @@ func (r Images) Pull(ctx context.Context, id string, to image.Cold, say func(), 
 	return to.Receive(ctx, id, m.Size, say, func(f *os.File, begun bool) error {
 		bar := progress(m.Size)
 		defer bar.Close()
-		return m.each(ctx, bar, func(ctx context.Context, n int) ([]byte, error) { return r.piece(ctx, m, n, f, begun) })
+		return r.each(ctx, m, bar, func(ctx context.Context, n int) ([]byte, error) { return r.piece(ctx, m, n, f, begun) })
 	})
 }
 

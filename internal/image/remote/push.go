@@ -13,11 +13,17 @@ import (
 	"github.com/ramaria-db/ramaria/internal/image"
 )
 
-// Push copies a saved image there, and reports whether it was there already. Pieces that an earlier push has left, as
-// it was cut off, are not sent again. progress is told of the bytes that are there.
+// Push copies a saved image there, and reports whether it was there already, with all of its pieces. Pieces that an
+// earlier push has left, as it was cut off, are not sent again. progress is told of the bytes that are there.
 func (r Images) Push(ctx context.Context, saved *image.Saved, progress io.Writer) (already bool, err error) {
-	if _, err := r.Manifest(ctx, saved.ID); !errors.Is(err, image.ErrNotFound) {
-		return err == nil, err
+	there, err := r.pieces(ctx, saved.ID)
+	if err != nil {
+		return false, err
+	}
+	if m, err := r.Manifest(ctx, saved.ID); err == nil && m.whole(there) {
+		return true, nil
+	} else if damage := (*DamagedError)(nil); err != nil && !errors.Is(err, image.ErrNotFound) && !errors.As(err, &damage) {
+		return false, err
 	}
 	of, err := saved.Image(ctx)
 	if err != nil {
@@ -29,7 +35,7 @@ func (r Images) Push(ctx context.Context, saved *image.Saved, progress io.Writer
 	}
 	defer f.Close()
 	m := &Manifest{Format: Format, Image: of, Size: saved.Size, Piece: pieceSize, Sums: make([]string, (saved.Size+pieceSize-1)/pieceSize)}
-	if err := r.pushPieces(ctx, m, f, progress); err != nil {
+	if err := r.pushPieces(ctx, m, f, there, progress); err != nil {
 		return false, err
 	}
 	return false, r.publish(ctx, m)
@@ -43,15 +49,31 @@ func (r Images) publish(ctx context.Context, m *Manifest) error {
 	return bucket.Put(ctx, r.Store, m.Image.ID+"/"+manifestName, append(b, '\n'))
 }
 
-func (r Images) pushPieces(ctx context.Context, m *Manifest, f *os.File, progress io.Writer) error {
+// pieces are the objects of an image, with their sizes.
+func (r Images) pieces(ctx context.Context, id string) (map[string]int64, error) {
 	there := map[string]int64{}
-	for o, err := range r.Store.List(ctx, m.Image.ID+"/", "") {
+	for o, err := range r.Store.List(ctx, id+"/", "") {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		there[o.Name] = o.Size
 	}
-	return m.each(ctx, progress, func(ctx context.Context, n int) ([]byte, error) {
+	return there, nil
+}
+
+// whole reports whether all pieces are there: a rule of the bucket may have removed one.
+func (m *Manifest) whole(there map[string]int64) bool {
+	for n := range m.Sums {
+		_, want := m.span(n)
+		if size, ok := there[m.pieceName(n)]; !ok || size != want {
+			return false
+		}
+	}
+	return true
+}
+
+func (r Images) pushPieces(ctx context.Context, m *Manifest, f *os.File, there map[string]int64, progress io.Writer) error {
+	return r.each(ctx, m, progress, func(ctx context.Context, n int) ([]byte, error) {
 		from, size := m.span(n)
 		b := make([]byte, size)
 		if _, err := f.ReadAt(b, from); err != nil {

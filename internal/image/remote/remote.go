@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -40,7 +41,27 @@ type Images struct {
 	Store bucket.Store
 	// URL is what people call the place.
 	URL string
+	// Patience is how long a push or a pull may go without moving a piece; 0 is for ever.
+	Patience time.Duration
 }
+
+// ErrStalled says that nothing was moved for as long as Patience is.
+var ErrStalled = errors.New("the service moves nothing any more")
+
+// DamagedError says that what is in the bucket is of no use.
+type DamagedError struct {
+	URL  string
+	Err  error
+	hint string
+}
+
+// Error names the image and what makes it good.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s is damaged: %v\nhint: %s", e.URL, e.Err, e.hint)
+}
+
+// Unwrap returns what was found.
+func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Manifest says what an image is and which pieces its file has.
 type Manifest struct {
@@ -71,9 +92,8 @@ func (r Images) word() string {
 	return r.URL
 }
 
-// damaged says that what is in the bucket is of no use.
 func (r Images) damaged(id string, err error) error {
-	return fmt.Errorf("%s is damaged: %w\nhint: remove its objects, and push it again: ramaria image push %s %s", r.Of(id), err, id, r.word())
+	return &DamagedError{r.Of(id), err, fmt.Sprintf("ramaria image push %s %s, on a machine that has it, pushes it again; remove an object that is not what its checksum says first", id, r.word())}
 }
 
 func (m *Manifest) pieceName(n int) string {
@@ -87,7 +107,29 @@ func (m *Manifest) span(n int) (from, size int64) {
 }
 
 // each moves the pieces, several at once. progress is told of those that are there.
-func (m *Manifest) each(ctx context.Context, progress io.Writer, move func(ctx context.Context, n int) ([]byte, error)) error {
+func (r Images) each(ctx context.Context, m *Manifest, progress io.Writer, move func(ctx context.Context, n int) ([]byte, error)) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	moved := func() {}
+	if r.Patience > 0 {
+		stalled := time.AfterFunc(r.Patience, func() { stop(ErrStalled) })
+		defer stalled.Stop()
+		moved = func() { stalled.Reset(r.Patience) }
+	}
+	err := m.eachPiece(ctx, func(ctx context.Context, n int) ([]byte, error) {
+		b, err := move(ctx, n)
+		if err == nil {
+			moved()
+		}
+		return b, err
+	}, progress)
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStalled) {
+		return cause
+	}
+	return err
+}
+
+func (m *Manifest) eachPiece(ctx context.Context, move func(ctx context.Context, n int) ([]byte, error), progress io.Writer) error {
 	var mu sync.Mutex
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
@@ -146,12 +188,11 @@ func (r Images) Manifest(ctx context.Context, id string) (*Manifest, error) {
 	return m, nil
 }
 
-// List returns the manifests of all images, sorted by their ids.
-func (r Images) List(ctx context.Context) ([]*Manifest, error) {
-	var all []*Manifest
+// List returns the manifests of all images, sorted by their ids, and what is wrong with the others.
+func (r Images) List(ctx context.Context) (all []*Manifest, damaged []error, _ error) {
 	for o, err := range r.Store.List(ctx, "", "") {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		id, ok := strings.CutSuffix(o.Name, "/"+manifestName)
 		if !ok || !image.IsID(id) {
@@ -161,10 +202,15 @@ func (r Images) List(ctx context.Context) ([]*Manifest, error) {
 		if errors.Is(err, image.ErrNotFound) {
 			continue // removed meanwhile
 		}
+		var damage *DamagedError
+		if errors.As(err, &damage) {
+			damaged = append(damaged, err)
+			continue
+		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		all = append(all, m)
 	}
-	return all, nil
+	return all, damaged, nil
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bucket/storetest"
 	"github.com/ramaria-db/ramaria/internal/image"
@@ -83,7 +84,11 @@ func push(ctx context.Context, r Images, path string, b []byte) error {
 	}
 	defer f.Close()
 	m := manifest(b)
-	if err := r.pushPieces(ctx, m, f, io.Discard); err != nil {
+	there, err := r.pieces(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := r.pushPieces(ctx, m, f, there, io.Discard); err != nil {
 		return err
 	}
 	return r.publish(ctx, m)
@@ -252,4 +257,80 @@ func BenchmarkPull(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestPushAgain: an image of which a piece is gone, or the manifest is damaged, is pushed again.
+func TestPushAgain(t *testing.T) {
+	path, b := written(t)
+	for what, harm := range map[string]func(*shelf, *Manifest){
+		"a piece is gone":         func(s *shelf, m *Manifest) { delete(s.Objects, m.pieceName(2)) },
+		"a piece is cut":          func(s *shelf, m *Manifest) { s.Objects[m.pieceName(1)] = []byte("x") },
+		"the manifest is garbage": func(s *shelf, _ *Manifest) { s.Objects[id+"/"+manifestName] = []byte("{") },
+	} {
+		s, r := newShelf()
+		if err := push(t.Context(), r, path, b); err != nil {
+			t.Fatal(err)
+		}
+		m, err := r.Manifest(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, err := r.pieces(t.Context(), id)
+		if err != nil || !m.whole(there) {
+			t.Fatalf("%s: before: %v", what, err)
+		}
+		harm(s, m)
+		if there, err = r.pieces(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := r.Manifest(t.Context(), id); err == nil && m.whole(there) {
+			t.Errorf("%s: it is taken for whole", what)
+		}
+		if err := push(t.Context(), r, path, b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Pull(t.Context(), id, image.Cold{Dir: filepath.Join(t.TempDir(), "images")}, nil, noBar); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestStalled: a pull from a service that moves nothing any more ends, and goes on later.
+func TestStalled(t *testing.T) {
+	path, b := written(t)
+	s, r := newShelf()
+	if err := push(t.Context(), r, path, b); err != nil {
+		t.Fatal(err)
+	}
+	stuck := &stuckAfter{shelf: s, pieces: 1}
+	cold := image.Cold{Dir: filepath.Join(t.TempDir(), "images")}
+	if _, err := (Images{Store: stuck, URL: r.URL, Patience: 200 * time.Millisecond}).Pull(t.Context(), id, cold, nil, noBar); !errors.Is(err, ErrStalled) {
+		t.Errorf("%v", err)
+	}
+	if _, err := r.Pull(t.Context(), id, cold, nil, noBar); err != nil {
+		t.Error(err)
+	}
+}
+
+// stuckAfter answers for the manifest and some pieces, and then no more.
+type stuckAfter struct {
+	*shelf
+
+	mu     sync.Mutex
+	pieces int
+}
+
+func (s *stuckAfter) Get(ctx context.Context, name string) ([]byte, error) {
+	s.mu.Lock()
+	stuck := false
+	if name != id+"/"+manifestName {
+		s.pieces--
+		stuck = s.pieces < 0
+	}
+	s.mu.Unlock()
+	if stuck {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.shelf.Get(ctx, name)
 }
