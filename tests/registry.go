@@ -153,6 +153,8 @@ var Packages = []Package{
 	{Path: "internal/progress", Least: 4},
 	{Path: "internal/adopt", Least: 5},
 	{Path: "internal/selfsigned", Least: 1},
+	{Path: "internal/image/remote", Race: true, Least: 5},
+	{Path: "internal/bucket/storetest", Least: 1},
 	{Path: "internal/service", Least: 7, Needed: []string{`Test.*`}},
 	{Path: "client", Race: true, Least: 15},
 	{Path: "internal/volume/volumetest", Least: 15},
