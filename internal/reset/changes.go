@@ -26,9 +26,11 @@ type Changes struct {
 	Prepared []binlog.XID
 	// Events counts the row events that were read, including those of open transactions.
 	Events int
-	// Proven says what has certainly changed; "" if nothing has, or nothing is certain.
+	// Proven says what has certainly changed, by the log; "" if nothing has, or nothing is certain.
 	Proven string
 
+	// found says what a comparison found to be different. Later statements may put it right.
+	found string
 	// version grows with each change and each loss of certainty.
 	version int
 }
@@ -77,12 +79,21 @@ func (c *Changes) add(change binlog.Change) {
 func (c *Changes) refill(table string) {
 	t := c.table(table)
 	t.NeedsRefill, t.Rows = true, nil
-	c.version++
+	c.moved()
 }
+
+// moved notes that what a comparison finds from now on may be something else.
+func (c *Changes) moved() {
+	c.version++
+	c.found = ""
+}
+
+// certain says what has changed for certain; "" if nothing has, or nothing is certain.
+func (c *Changes) certain() string { return cmp.Or(c.Proven, c.found) }
 
 // proven notes what has changed for certain.
 func (c *Changes) proven(what string) {
-	c.version++
+	c.moved()
 	if c.Proven == "" {
 		c.Proven = what
 	}
@@ -90,7 +101,7 @@ func (c *Changes) proven(what string) {
 
 // changed says what has changed, or may have; "" for nothing.
 func (c *Changes) changed() string {
-	if why := cmp.Or(c.Proven, c.beyondRows()); why != "" || len(c.Tables) == 0 {
+	if why := cmp.Or(c.certain(), c.beyondRows()); why != "" || len(c.Tables) == 0 {
 		return why
 	}
 	return "rows of it may have been changed"
@@ -138,7 +149,7 @@ func (c *Changes) incomplete(why string) {
 		c.Incomplete = why
 	}
 	c.Tables = nil
-	c.version++
+	c.moved()
 }
 
 // warn notes a statement about more than the database.
@@ -153,7 +164,7 @@ func (c *Changes) warn(text string) {
 // in it.
 func (c *Changes) touch(names map[string]bool) {
 	c.Statements = true
-	c.version++
+	c.moved()
 	if c.Touched == nil {
 		c.Touched = map[string]bool{}
 	}

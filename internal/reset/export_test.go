@@ -42,7 +42,7 @@ func Names(sql string) map[string]bool {
 // has not.
 func (j *Journal) Verdicts(name string) (changed func(what string), same func() bool) {
 	_, at := j.unverified(name)
-	return func(what string) { j.prove(name, at, what) }, func() bool { return j.settle(name, at) }
+	return func(what string) { j.differs(name, at, what) }, func() bool { return j.settle(name, at) }
 }
 
 // Apply carries out a plan.

@@ -388,7 +388,7 @@ func (j *Journal) count(g *group) {
 		switch {
 		case c == nil:
 		case c.Incomplete != "":
-			c.version++
+			c.moved()
 		case i < g.undone:
 			c.refill(change.Map.Table)
 		default:

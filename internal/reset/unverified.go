@@ -9,7 +9,7 @@ func (j *Journal) Proven(name string) string {
 	defer j.mu.Unlock()
 	j.read()
 	if c := j.watched[name]; c != nil {
-		return c.Proven
+		return c.certain()
 	}
 	return notWatched
 }
@@ -21,7 +21,7 @@ type moment struct {
 }
 
 // unverified returns, after reading the log to its end, what may have happened to a database, nil for
-// nothing, and the moment for settle and prove.
+// nothing, and the moment for settle and differs.
 func (j *Journal) unverified(name string) (*Changes, moment) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -48,12 +48,14 @@ func (j *Journal) settle(name string, at moment) bool {
 	return true
 }
 
-// prove says what of a database was found to have changed at that moment. What was taken for a
-// template since then has not: Watch began again.
-func (j *Journal) prove(name string, at moment, what string) {
+// differs says what of a database was found to be different at that moment, unless more has happened
+// since: a table that a test makes and drops again was there for a moment only, and what was taken for a
+// template since then is another one (Watch began again).
+func (j *Journal) differs(name string, at moment, what string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if c := j.watched[name]; c != nil && c == at.of {
-		c.proven(what)
+	j.read()
+	if c := j.watched[name]; c != nil && c == at.of && c.version == at.version {
+		c.found = what
 	}
 }

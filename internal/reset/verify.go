@@ -59,7 +59,7 @@ func (r *Engine) Unchanged(ctx context.Context, s *Session, shape *template.Shap
 			return err
 		}
 		if differs != "" {
-			r.Journal.prove(shape.Name, at, differs)
+			r.Journal.differs(shape.Name, at, differs)
 			continue
 		}
 		if r.Journal.settle(shape.Name, at) {
