@@ -19,6 +19,9 @@ func (s *scan) follow(e *Event) error {
 	case StartEncryptionEvent, IncidentEvent:
 		return &NotUnderstoodError{s.pos(), e.Type}
 	case FormatDescriptionEvent, PreviousGTIDsEvent, GTIDListEvent, BinlogCheckpointEvent, RotateEvent, StopEvent:
+		if s.relay {
+			return s.another(e)
+		}
 		return s.control(e)
 	case MariaGTIDEvent, GTIDEvent, AnonymousGTIDEvent, TaggedGTIDEvent:
 		return s.begin(e)
@@ -37,6 +40,23 @@ func (s *scan) follow(e *Event) error {
 		return err
 	}
 	return s.end(e)
+}
+
+// another takes in what stands between the events of another server in a relay log.
+func (s *scan) another(e *Event) error {
+	if e.Type != FormatDescriptionEvent || s.at == int64(len(magic)) {
+		return nil
+	}
+	whole, err := s.bytes(e.Length)
+	if err != nil {
+		return err
+	}
+	f, err := ParseFormat(whole)
+	if err != nil {
+		return located(err, s.pos())
+	}
+	s.l.format = f
+	return nil
 }
 
 // control is what stands between groups.
@@ -58,12 +78,12 @@ func (s *scan) control(e *Event) error {
 }
 
 func (s *scan) open(p progress) {
-	s.progress, s.group, s.committed = p, Group{Start: s.at}, time.Time{}
+	s.progress, s.group, s.committed = p, Group{Start: s.at, File: s.l.name}, time.Time{}
 }
 
 // begin opens a group by the event that numbers it.
 func (s *scan) begin(e *Event) error {
-	if s.progress != between {
+	if s.progress != between && !s.relay {
 		return s.corrupt(e.Type.String()+" event", "a transaction begins within another, which began at %d", s.group.Start)
 	}
 	if e.Type != MariaGTIDEvent {

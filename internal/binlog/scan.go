@@ -59,6 +59,8 @@ type Group struct {
 	Kind GroupKind
 	// GTID is MariaDB's.
 	GTID GTID
+	// File is the file that Start is in, of a relay log.
+	File string
 
 	// Of a group of nothing but rows, which an XID commits: where the rows begin and end. plain is
 	// false for all others.
@@ -90,6 +92,33 @@ func Scan(path string, from int64, each func(Group) error) (Extent, error) {
 		err = fmt.Errorf("scan binary log: %w", err)
 	}
 	return ext, err
+}
+
+// ScanRelay is Scan of a file of a relay log, from its beginning: it holds events of another server's log, whose positions
+// they name, and between them that server's format descriptions and rotations. A connection that broke may have left one of
+// these within a group, which goes on behind it or begins again. MariaDB begins another file within a group, too: open is
+// the group that was open at the end of the file before, and becomes the one that is at the end of this.
+func ScanRelay(path string, open *OpenGroup, each func(Group) error) (Extent, error) {
+	s, ext, err := openScan(path, 0)
+	if s != nil {
+		defer s.l.f.Close()
+		s.each, s.relay = each, true
+		s.group, s.progress, s.committed = open.group, open.progress, open.committed
+		err = s.run()
+		ext = s.ext
+		*open = OpenGroup{s.group, s.progress, s.committed}
+	}
+	if err != nil {
+		err = fmt.Errorf("scan relay log: %w", err)
+	}
+	return ext, err
+}
+
+// OpenGroup is a group that the end of a file of a relay log has cut.
+type OpenGroup struct {
+	group     Group
+	progress  progress
+	committed time.Time
 }
 
 // openScan opens a file to read it from an event on. If not even its format description is whole,
@@ -126,6 +155,8 @@ type scan struct {
 	at   int64 // of the next event
 	ext  Extent
 	each func(Group) error
+	// relay says that it is a relay log.
+	relay bool
 	// statements, unless nil, is called for QUERY events that are groups of their own.
 	statements func(*Event) error
 
@@ -198,7 +229,7 @@ func (s *scan) event(e *Event) (fault, err error) {
 	}
 	e.Type, e.Length, e.Offset, e.Format = EventType(b[4]), n, s.at, s.l.format
 	e.Timestamp, e.ServerID, e.Flags = le.Uint32(b), le.Uint32(b[5:]), le.Uint16(b[17:])
-	if end := le.Uint32(b[13:]); end != 0 && end != uint32(s.at+n) {
+	if end := le.Uint32(b[13:]); end != 0 && end != uint32(s.at+n) && !s.relay {
 		e.Length = 0
 		return s.corrupt(e.Type.String()+" event", "length %d, but it ends at %d", n, end), nil
 	}
