@@ -38,8 +38,8 @@ func NewPassword() string {
 //
 // The supervisor comes last: MySQL passes over an error in these statements and all that
 // follow, so that its log-in proves that they all were run.
-func (d Dialect) InitSQL(supervisor, app Login, database string, readOnly bool) string {
-	withheld := slices.Clone(d.Withheld)
+func (d Dialect) InitSQL(supervisor, app Login, database string, readOnly bool, also ...string) string {
+	withheld := slices.Concat(d.Withheld, also)
 	if readOnly {
 		withheld = append(withheld, d.ObeyReadOnly)
 	}

@@ -51,6 +51,11 @@ func (d Dialect) StartApplier(file string, pos int64) string {
 	return "START " + d.Applier.Replica + " SQL_THREAD UNTIL" + relayPosition(file, pos)[1:] + d.Applier.channel()
 }
 
+// StartApplierSQL returns the statement that has a replica apply its relay log up to a position, and not ask its source.
+func (d Dialect) StartApplierSQL(file string, pos int64) string {
+	return "START " + d.Applier.Replica + " SQL_THREAD UNTIL" + relayPosition(file, pos)[1:]
+}
+
 func relayPosition(file string, pos int64) string {
 	return ", RELAY_LOG_FILE=" + Quote(file) + ", RELAY_LOG_POS=" + strconv.FormatInt(pos, 10)
 }
@@ -80,30 +85,9 @@ func (d Dialect) showApplier() string {
 func (d Dialect) ApplierState(ctx context.Context, db *sql.DB) (ApplierState, error) {
 	w := d.Applier
 	query := d.showApplier()
-	rows, err := db.QueryContext(ctx, query)
+	got, err := row(ctx, db, query)
 	if err != nil {
-		return ApplierState{}, fmt.Errorf("query %q: %w", query, err)
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return ApplierState{}, fmt.Errorf("query %q: %w", query, err)
-	}
-	values, to := make([]sql.NullString, len(names)), make([]any, len(names))
-	for i := range values {
-		to[i] = &values[i]
-	}
-	got := map[string]string{}
-	for rows.Next() {
-		if err := rows.Scan(to...); err != nil {
-			return ApplierState{}, fmt.Errorf("query %q: %w", query, err)
-		}
-		for i, name := range names {
-			got[name] = values[i].String
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return ApplierState{}, fmt.Errorf("query %q: %w", query, err)
+		return ApplierState{}, err
 	}
 	s := ApplierState{Running: got[w.Column+"_SQL_Running"] == "Yes", File: got["Relay_Log_File"], Text: got["Last_SQL_Error"]}
 	var bad error
@@ -116,6 +100,37 @@ func (d Dialect) ApplierState(ctx context.Context, db *sql.DB) (ApplierState, er
 	}
 	s.Pos, s.Errno = number("Relay_Log_Pos"), int(number("Last_SQL_Errno"))
 	return s, bad
+}
+
+// row is the last row that a query answers, by names of columns.
+func row(ctx context.Context, db *sql.DB, query string) (map[string]string, error) {
+	failed := func(err error) (map[string]string, error) { return nil, fmt.Errorf("query %q: %w", query, err) }
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return failed(err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return failed(err)
+	}
+	values, to := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		to[i] = &values[i]
+	}
+	got := map[string]string{}
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return failed(err)
+		}
+		for i, name := range names {
+			got[name] = values[i].String
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return failed(err)
+	}
+	return got, nil
 }
 
 // SeedGTIDs returns the statement by which the GTIDs of a binary log in which nothing was logged yet go on

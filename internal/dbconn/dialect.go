@@ -12,6 +12,8 @@ type Dialect struct {
 	// by which it could write in spite of read_only.
 	Withheld     []string
 	ObeyReadOnly string
+	// ObeySource are those by which it could end what a replica follows, or have it pass over what comes from there.
+	ObeySource string
 	// Leased is a privilege without which an account cannot change what is in its own
 	// database, "" for none.
 	Leased string

@@ -61,7 +61,12 @@ func (e Endpoint) Env(home string) []string {
 func (e Endpoint) ClientConfig() string { return e.clientGroup() + "protocol = socket\n" }
 
 func (e Endpoint) clientGroup() string {
-	return "[client]\nsocket = " + optionQuote(e.Socket) + "\nuser = " + optionQuote(e.User) + "\npassword = " + optionQuote(e.Password) + "\n"
+	return e.Login.ClientConfig() + "socket = " + optionQuote(e.Socket) + "\n"
+}
+
+// ClientConfig returns the option file of a client program that is told by arguments where the server is.
+func (l Login) ClientConfig() string {
+	return "[client]\nuser = " + optionQuote(l.User) + "\npassword = " + optionQuote(l.Password) + "\n"
 }
 
 // optionQuote writes a value of an option file.

@@ -161,3 +161,11 @@ func RefusalOf(err error) (Refusal, bool) {
 	}
 	return Refusal{Code: int(e.Number), State: string(e.SQLState[:]), Message: e.Message}, true
 }
+
+// ErrorNumber is the number of a server's error, 0 for another.
+func ErrorNumber(err error) uint16 {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number
+	}
+	return 0
+}

@@ -28,12 +28,17 @@ func ForeignReplicas(ctx context.Context, db *sql.DB) (int, error) {
 	if others == 0 {
 		return 0, nil
 	}
-	semisync := 0
+	semisync, err := Acknowledging(ctx, db)
+	return max(0, min(others, semisync-ours)), err
+}
+
+// Acknowledging counts the semi-synchronous replicas that are connected.
+func Acknowledging(ctx context.Context, db *sql.DB) (n int, err error) {
 	err = Query(ctx, db, "SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%\\_clients'", func(cols []string) error {
-		_, err := fmt.Sscan(cols[1], &semisync)
+		_, err := fmt.Sscan(cols[1], &n)
 		return err
 	})
-	return max(0, min(others, semisync-ours)), err
+	return n, err
 }
 
 // Unacknowledged counts the commits of a MariaDB whose wait for an acknowledgement ended without one, as by
