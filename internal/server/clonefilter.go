@@ -42,7 +42,7 @@ func Transient(rel string) bool {
 		return true
 	}
 	return strings.HasPrefix(name, "ibtmp") || strings.HasSuffix(name, ".pid") || strings.HasSuffix(name, ".err") ||
-		strings.HasPrefix(name, "master-") && strings.HasSuffix(name, ".info")
+		strings.HasPrefix(name, RelayName) || strings.HasPrefix(name, "master-") && strings.HasSuffix(name, ".info")
 }
 
 // IsLog reports whether a file, by its path below a data directory, belongs to the binary log.

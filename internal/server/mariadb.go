@@ -34,7 +34,7 @@ var mariadbFamily = Family{
 		GTIDState: "gtid_binlog_state", AppliedGTIDs: "gtid_slave_pos",
 		CreateUsers:  func(_, identified string) []string { return []string{"CREATE OR REPLACE USER " + identified} },
 		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",
-		ObeyReadOnly: "READ_ONLY ADMIN",
+		ObeyReadOnly: "READ_ONLY ADMIN", ObeySource: "REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN",
 		// https://mariadb.com/kb/en/information-schema-innodb_lock_waits-table/
 		RowLocks: "SELECT h.trx_mysql_thread_id FROM information_schema.innodb_trx w JOIN information_schema.innodb_lock_waits l ON l.requesting_trx_id = w.trx_id " +
 			"JOIN information_schema.innodb_trx h ON h.trx_id = l.blocking_trx_id JOIN information_schema.innodb_locks k ON k.lock_id = l.requested_lock_id " +

@@ -34,7 +34,7 @@ var mysqlFamily = Family{
 			FROM mysql.user WHERE account_locked <> 'Y'`,
 		RootShut:     "SELECT COUNT(*) FROM mysql.user WHERE User = 'root' AND Host = 'localhost' AND account_locked = 'Y'",
 		OpenRoot:     "ALTER USER root@localhost IDENTIFIED BY %s ACCOUNT UNLOCK",
-		ObeyReadOnly: "CONNECTION_ADMIN",
+		ObeyReadOnly: "CONNECTION_ADMIN", ObeySource: "REPLICATION_SLAVE_ADMIN",
 		// Views and routines whose definer has it, as the application does, are otherwise out
 		// of reach.
 		Leased: "SYSTEM_USER",

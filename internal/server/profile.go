@@ -62,6 +62,8 @@ type setting struct {
 	log logUse
 	// untorn limits it to servers with a doublewrite buffer, or to those without; see Config.Untorn.
 	untorn untornUse
+	// replica limits it to servers that follow another, or to some of those; anyServer is all.
+	replica replicaUse
 	// unless names an option by which --set takes over what the row is a part of.
 	unless string
 	// why is written into my.cnf above the line.
@@ -82,8 +84,15 @@ const (
 	Delayed      Durability = "delayed"
 )
 
-// durable are the levels of durable instances, as a row names them.
-const durable = string(Acknowledged + " " + Delayed)
+// Followed is the level of data in RAM of which a commit is answered when a replica has received it.
+const Followed Durability = "followed"
+
+// Levels as rows name them: those of durable instances, those of the others, and those whose commits wait.
+const (
+	durable  = string(Acknowledged + " " + Delayed)
+	unsafely = string(InRAM + " " + Followed)
+	waits    = string(Acknowledged + " " + Followed)
+)
 
 // Durable reports whether the log is archived.
 func (d Durability) Durable() bool { return d == Acknowledged || d == Delayed }
@@ -105,6 +114,36 @@ const (
 	ifTorn
 	ifUntorn
 )
+
+// replicaUse is whether a row is about servers that follow another: any, those that acknowledge commits, those of which
+// the other is none of ours, or about those that follow nobody, or about those that follow or did.
+type replicaUse int
+
+const (
+	anyServer replicaUse = iota
+	ifReplica
+	ifSync
+	ifRemote
+	ifAlone
+	ifParted
+)
+
+// of reports whether a row is about a server.
+func (u replicaUse) of(c Config) bool {
+	switch u {
+	case ifReplica:
+		return c.Replica
+	case ifSync:
+		return c.Replica && c.Sync
+	case ifRemote:
+		return c.Replica && c.Remote
+	case ifAlone:
+		return !c.Replica
+	case ifParted:
+		return c.Replica || c.Parted
+	}
+	return true
+}
 
 // References to facts of one start, filled in by Render. A row whose fact is
 // empty is left out.

@@ -40,6 +40,18 @@ func (p Program) Path() string {
 	return p.Argv[len(p.Argv)-1]
 }
 
+// DumperPosition returns the arguments by which the dumper of the server writes, in a comment, where the log goes on
+// behind its dump.
+func (s *Server) DumperPosition() []string {
+	switch {
+	case s.Flavour == MariaDB:
+		return []string{"--master-data=2"}
+	case s.Version.Compare(Version{8, 0, 26}) >= 0:
+		return []string{"--source-data=2", "--set-gtid-purged=OFF"}
+	}
+	return []string{"--master-data=2", "--set-gtid-purged=OFF"}
+}
+
 // Programs are all of its programs.
 func (s *Server) Programs() []*Program {
 	return []*Program{&s.Daemon, &s.Client, &s.Dumper, &s.LogReader}

@@ -13,7 +13,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
-// Promise is a global variable, and the value by which a durable instance keeps its promise.
+// Promise is a global variable, and the value by which an instance keeps its promise.
 type Promise struct{ Name, Value string }
 
 // Broken is a promise whose variable has another value.
@@ -30,10 +30,10 @@ func (b Broken) String() string {
 	return b.Name + " = " + b.Is
 }
 
-// Promises are the variables that a durable instance of a level depends on while it runs. None are of
-// an instance that is not durable.
+// Promises are the variables that an instance of a level depends on while it runs. None are of one whose
+// commits promise nothing.
 func (s *Server) Promises(level Durability, volume string) []Promise {
-	if !level.Durable() {
+	if level == InRAM {
 		return nil
 	}
 	var out []Promise
@@ -57,6 +57,28 @@ func (s *Server) LacksPlugin(level Durability) string {
 		}
 		if _, err := os.Stat(filepath.Join(s.Plugins, r.value)); errors.Is(err, fs.ErrNotExist) {
 			return r.value
+		}
+	}
+	return ""
+}
+
+// LoadSQL returns the statements that load the plugin that a level needs into a server that runs, for as long as it does:
+// its configuration names the plugin at the next start. There are none for what is built in.
+func (s *Server) LoadSQL(level Durability) []string {
+	for _, r := range s.Family().profile {
+		if r.name == "plugin_load_add" && r.durability != "" && r.applies(s.Version, Run, "", level, false) {
+			name := "rpl_" + strings.Replace(strings.TrimSuffix(r.value, ".so"), "semisync", "semi_sync", 1)
+			return []string{"INSTALL PLUGIN " + name + " SONAME " + dbconn.Quote(r.value), "DELETE FROM mysql.plugin WHERE name = " + dbconn.Quote(name)}
+		}
+	}
+	return nil
+}
+
+// AnswerSQL returns the statement after which commits are answered at once.
+func (s *Server) AnswerSQL() string {
+	for _, p := range s.Promises(Followed, "") {
+		if strings.HasSuffix(p.Name, "_enabled") {
+			return Promise{p.Name, "OFF"}.SQL()
 		}
 	}
 	return ""

@@ -24,6 +24,7 @@ func TestPromises(t *testing.T) {
 		{MySQL, Version{9, 7, 0}, Acknowledged, []string{
 			"binlog_format", "rpl_semi_sync_source_enabled", "rpl_semi_sync_source_timeout", "rpl_semi_sync_source_wait_point", "rpl_semi_sync_source_wait_no_replica",
 		}, []string{"rpl_semi_sync_master_enabled", "plugin_load_add", "log_bin"}},
+		{MySQL, Version{9, 7, 0}, Followed, []string{"binlog_format", "rpl_semi_sync_source_enabled"}, []string{"plugin_load_add", "sync_binlog"}},
 		{MySQL, Version{8, 0, 22}, Acknowledged, []string{"rpl_semi_sync_master_enabled", "rpl_semi_sync_master_wait_no_slave"}, []string{"rpl_semi_sync_source_enabled"}},
 	} {
 		s := &Server{Flavour: c.flavour, Version: c.version}

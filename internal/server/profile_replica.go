@@ -1,0 +1,47 @@
+package server
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// RelayName is the base name of a replica's relay log, relative to the data directory.
+const RelayName = "ramaria-relay"
+
+// replicaSettings are what servers of both flavours have that follow another.
+var replicaSettings = []setting{
+	{name: "relay_log", value: RelayName, stages: Run, replica: ifReplica, fixed: true, log: logged, why: "a relative name, so that a clone never reaches its parent's log"},
+	{name: "relay_log_recovery", value: "OFF", stages: Run, replica: ifReplica, fixed: true, log: logged, why: "what was received is applied first, as far as it is whole: its source may be gone"},
+	{name: "event_scheduler", value: "OFF", stages: Run, replica: ifReplica, fixed: true, log: logged, why: "what events do comes from the source"},
+	{name: "replicate_wild_ignore_table", value: "mysql.%", stages: Run, replica: ifRemote, fixed: true, log: logged, why: "accounts are those of this server: a statement about one that is not here would stop the replica"},
+	{name: "read_only", value: "ON", stages: Run, replica: ifReplica, fixed: true, log: logged, why: "a replica that is written to is none any more; ramaria replica promote ends it"},
+}
+
+// EventScheduler is the value of event_scheduler of a server that is no replica any more, of an instance with settings; ""
+// if it cannot be set while the server runs.
+func (s *Server) EventScheduler(set map[string]string) string {
+	v, given := Setting(set, "event_scheduler")
+	switch {
+	case !given && s.Flavour == MySQL && s.Version.Compare(Version{8, 0, 0}) >= 0:
+		return "ON"
+	case !given:
+		return "OFF"
+	case strings.EqualFold(v, "DISABLED"):
+		return ""
+	case v == "0" || strings.EqualFold(v, "OFF"):
+		return "OFF"
+	}
+	return "ON"
+}
+
+// withoutReplicas are the settings that a replica takes over: not those that it relies on, which its source may have.
+func (s *Server) withoutReplicas(set map[string]string) map[string]string {
+	set = maps.Clone(set)
+	maps.DeleteFunc(set, func(name, _ string) bool {
+		return slices.ContainsFunc(s.Family().profile, func(r setting) bool {
+			return r.replica == ifReplica && r.fixed && optionMeant(r.name) == optionMeant(name)
+		})
+	})
+	return set
+}
