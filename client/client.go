@@ -192,6 +192,22 @@ func (c *Client) DeleteMark(ctx context.Context, label string) error {
 	return c.call(ctx, http.MethodDelete, markPath(label), nil, nil)
 }
 
+// AddReplica makes a new instance that follows this one, and starts it. Errors are those of Branch; CodeDurable says that
+// the instance cannot have one: it has templates, or is a replica itself.
+func (c *Client) AddReplica(ctx context.Context, r ReplicaRequest) (Branch, error) {
+	var b Branch
+	err := c.call(ctx, http.MethodPost, "/v1/replicas", r, &b)
+	return b, err
+}
+
+// Promote makes a replica an instance of its own, which is written to, once it has applied what it has received. The
+// error is CodeInvalid for one that is no replica.
+func (c *Client) Promote(ctx context.Context) (Promotion, error) {
+	var p Promotion
+	err := c.call(ctx, http.MethodPost, "/v1/promote", nil, &p)
+	return p, err
+}
+
 // Move moves the instance to another volume while it runs. Its server is restarted there: connections to it break, and
 // the endpoint stays. If ctx ends before that, the instance stays where it is. The error is CodeNoRoom if it does not
 // fit there, and CodeBusy if it is being moved already.

@@ -32,6 +32,10 @@ type Status struct {
 	Moving *Moving `json:"moving,omitempty"`
 	// Durable says what a durable instance promises; nil for one that is not durable.
 	Durable *Durable `json:"durable,omitempty"`
+	// Replica says how a replica follows its source; nil for one that is none.
+	Replica *Replica `json:"replica,omitempty"`
+	// Replicas are the instances of this machine that follow this one.
+	Replicas []string `json:"replicas,omitempty"`
 	// Marks are the instance's marks, the oldest first.
 	Marks    []Mark   `json:"marks"`
 	Counters Counters `json:"counters"`

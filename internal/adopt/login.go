@@ -19,14 +19,14 @@ const debianLogin = "/etc/mysql/debian.cnf"
 func Open(ctx context.Context, socket, file string) (*sql.DB, error) {
 	var logins []dbconn.Login
 	if file != "" {
-		l, err := readLogin(file)
+		l, err := ReadLogin(file)
 		if err != nil {
 			return nil, err
 		}
 		logins = append(logins, l)
 	} else {
 		logins = append(logins, dbconn.Login{User: "root"})
-		if l, err := readLogin(debianLogin); err == nil {
+		if l, err := ReadLogin(debianLogin); err == nil {
 			logins = append(logins, l)
 		}
 	}
@@ -45,9 +45,9 @@ func Open(ctx context.Context, socket, file string) (*sql.DB, error) {
 	return nil, fmt.Errorf("speak to the server at %s: %w\nhint: --login FILE, an option file with [client], user and password of its administrator", socket, failed)
 }
 
-// readLogin reads user and password of [client] in an option file.
+// ReadLogin reads user and password of [client] in an option file.
 // https://mariadb.com/kb/en/configuring-mariadb-with-option-files/
-func readLogin(path string) (l dbconn.Login, err error) {
+func ReadLogin(path string) (l dbconn.Login, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return l, fmt.Errorf("read login: %w", err)

@@ -25,7 +25,7 @@ func TestReadLogin(t *testing.T) {
 		if err := os.WriteFile(file, []byte("[mysql]\nuser=other\n[client]\nuser = 'dba'\n"+text+"\n[mysqld]\npassword=wrong\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l, err := readLogin(file)
+		l, err := ReadLogin(file)
 		if err != nil || l.User != "dba" || l.Password != want {
 			t.Errorf("%q: %q, %q, %v; want %q", text, l.User, l.Password, err, want)
 		}

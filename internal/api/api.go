@@ -31,6 +31,8 @@ type Instance interface {
 	Mark(ctx context.Context, r client.MarkRequest) (client.Mark, error)
 	DeleteMark(ctx context.Context, label string) error
 	Rewind(ctx context.Context, label string) (client.Rewind, error)
+	AddReplica(ctx context.Context, r client.ReplicaRequest) (client.Branch, error)
+	Promote(ctx context.Context) (client.Promotion, error)
 	// Move gets a volume that is not empty.
 	Move(ctx context.Context, r client.MoveRequest) (client.Move, error)
 
@@ -149,6 +151,8 @@ func (h *handler) routes() []route {
 		{http.MethodDelete, "/v1/marks/{label}", http.StatusNoContent, false, h.deleteMark},
 		{http.MethodPost, "/v1/marks/{label}/rewind", http.StatusOK, false, h.rewind},
 		{http.MethodPost, "/v1/move", http.StatusOK, true, h.move},
+		{http.MethodPost, "/v1/replicas", http.StatusCreated, true, h.addReplica},
+		{http.MethodPost, "/v1/promote", http.StatusOK, false, h.promote},
 		{http.MethodGet, "/v1/backups", http.StatusOK, false, h.backups},
 		{http.MethodPost, "/v1/backups", http.StatusCreated, false, h.backup},
 		{http.MethodPost, "/v1/backups/verify", http.StatusOK, false, h.verifyBackups},
@@ -243,6 +247,21 @@ func (h *handler) rewind(ctx context.Context, r request) (any, error) {
 		return nil, err
 	}
 	return h.instance.Rewind(ctx, r.label)
+}
+
+func (h *handler) addReplica(ctx context.Context, r request) (any, error) {
+	req, err := decode[client.ReplicaRequest](r.body)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkName("name", req.Name); err != nil {
+		return nil, err
+	}
+	return h.instance.AddReplica(ctx, req)
+}
+
+func (h *handler) promote(ctx context.Context, _ request) (any, error) {
+	return h.instance.Promote(ctx)
 }
 
 func (h *handler) move(ctx context.Context, r request) (any, error) {

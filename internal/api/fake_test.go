@@ -23,12 +23,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fake is an Instance that answers what it is told to. Its requests are kept.
 type fake struct {
 	// during, if not nil, is called in every call, and its error is the call's.
-	during func(ctx context.Context) error
-	status client.Status
-	branch client.Branch
-	marks  []client.Mark
-	rewind client.Rewind
-	move   client.Move
+	during    func(ctx context.Context) error
+	status    client.Status
+	branch    client.Branch
+	marks     []client.Mark
+	rewind    client.Rewind
+	move      client.Move
+	promotion client.Promotion
 
 	backup       client.Backup
 	verification client.Verification
@@ -75,6 +76,11 @@ func full() *fake {
 			},
 			Snapshot: client.SnapshotEstimate{DataBytes: 10, ExpectedPauseMicros: 11}, Log: "on",
 			Moving: &client.Moving{Volume: "disk", CopiedBytes: 1, TotalBytes: 2},
+			Replica: &client.Replica{
+				Sync: true,
+				Of:   "shop", State: "following", LagSeconds: new(0.5), LagBytes: new(int64(25)), Position: "ramaria-bin.000001:4", Error: "e",
+			},
+			Replicas: []string{"copy"},
 			Durable: &client.Durable{
 				Level: "commit", Archive: "/a", RoomBytes: 1, Position: "1:2:3", Backups: 4, LastBackup: at, SinceBytes: 5, RecoverSeconds: 6.5,
 				RecoverWithinSeconds: 30, HistorySeconds: 3600, Verified: &at, Outside: []string{"a.b (MyISAM)"},
@@ -94,9 +100,10 @@ func full() *fake {
 		verification: client.Verification{
 			Time: at, Position: "1:2:3", Tables: 6, RestoredBytes: 7, ReplayedBytes: 8, RestoreMicros: 9, ReplayMicros: 10,
 		},
-		pruned: client.Pruned{Backups: 11, Epochs: 12},
-		rewind: client.Rewind{Label: "a", Micros: 16, ReadyMicros: 17},
-		move:   client.Move{Volume: "disk", DataBytes: 18, HeldMicros: 19, PauseMicros: 20, TotalMicros: 21},
+		pruned:    client.Pruned{Backups: 11, Epochs: 12},
+		rewind:    client.Rewind{Label: "a", Micros: 16, ReadyMicros: 17},
+		promotion: client.Promotion{Of: "shop", Position: "ramaria-bin.000001:4", Stopped: "its log is another", Events: []string{"a.b"}, Micros: 22},
+		move:      client.Move{Volume: "disk", DataBytes: 18, HeldMicros: 19, PauseMicros: 20, TotalMicros: 21},
 
 		templates: []client.Template{template, {Name: "zoo-é", Made: at}},
 		databases: []client.Database{database},
@@ -146,6 +153,14 @@ func (f *fake) DeleteMark(ctx context.Context, label string) error {
 
 func (f *fake) Rewind(ctx context.Context, label string) (client.Rewind, error) {
 	return f.rewind, f.call(ctx, "rewind "+label)
+}
+
+func (f *fake) AddReplica(ctx context.Context, r client.ReplicaRequest) (client.Branch, error) {
+	return f.branch, f.call(ctx, r)
+}
+
+func (f *fake) Promote(ctx context.Context) (client.Promotion, error) {
+	return f.promotion, f.call(ctx, "promote")
 }
 
 func (f *fake) Move(ctx context.Context, r client.MoveRequest) (client.Move, error) {

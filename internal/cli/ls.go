@@ -176,6 +176,7 @@ func (a *app) printStatus(l engine.InstanceListing) {
 	if l.Durable != nil {
 		printDurable(line, *l.Durable)
 	}
+	printReplicas(line, l)
 	if len(l.Marks) > 0 {
 		labels := make([]string, len(l.Marks))
 		for i, m := range l.Marks {

@@ -48,6 +48,11 @@ type InstanceListing struct {
 	Created   time.Time `json:"created"`
 	// Log is off for a server without a binary log, else on.
 	Log string `json:"log,omitempty"`
+	// Replica says how a replica follows its source, as it was last found.
+	Replica *client.Replica `json:"replica,omitempty"`
+	// Replicas are the instances that follow this one, and WaitsFor that of them that commits wait for; ls leaves them out.
+	Replicas []string `json:"replicas,omitempty"`
+	WaitsFor string   `json:"waits_for,omitempty"`
 	// Durable says what a durable instance promises; ls leaves it out.
 	Durable *client.Durable `json:"durable,omitempty"`
 	// Marks are the marks to which ramaria rewind can go back, the oldest first.
@@ -111,6 +116,27 @@ func (e *Engine) Status(name string) (InstanceListing, error) {
 	l, err := e.list(r)
 	if err != nil {
 		return l, err
+	}
+	if r.Spec.Replica != nil {
+		if f, err := r.Following(); err == nil {
+			l.Replica = &client.Replica{Of: r.Spec.Replica.Of, State: "connecting"} // until it says more
+			if f != nil {
+				l.Replica = &f.Replica
+			}
+			if l.Phase != instance.Running {
+				l.Replica.State, l.Replica.LagSeconds, l.Replica.LagBytes = "stopped", nil, nil
+			}
+		}
+	}
+	followers, err := e.Registry.Followers(name)
+	if err != nil {
+		return l, err
+	}
+	for _, f := range followers {
+		l.Replicas = append(l.Replicas, f.Name)
+	}
+	if i, err := e.Registry.Open(name); err == nil {
+		l.WaitsFor = i.WaitsFor
 	}
 	if dir := e.archiveDir(name, r.Spec); dir != "" {
 		if l.Durable, err = durable.Describe(dir, r.Spec); err != nil {

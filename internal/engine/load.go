@@ -54,6 +54,9 @@ func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
 	if why := dbconn.UnfitName(q.Database); why != "" {
 		return RequestError{fmt.Errorf("load into database %q: it %s\nhint: ramaria load %s DATABASE FILE, where DATABASE is another name", q.Database, why, q.Name)}
 	}
+	if r := i.Spec.Replica; r != nil {
+		return RequestError{fmt.Errorf("load into instance %s: it is a replica of %s\nhint: ramaria load %[2]s, which it follows, or ramaria replica promote %[1]s", q.Name, r.Of)}
+	}
 	for _, file := range q.Files { // before anything is loaded
 		if _, err := findDump(file, q.Stdin); err != nil {
 			return err

@@ -45,6 +45,9 @@ func (e *Engine) change(ctx context.Context, q UpRequest, r *instance.Record, ne
 	if err := e.mayBe(next); err != nil {
 		return err
 	}
+	if will && r.Spec.Replica != nil {
+		return RequestError{fmt.Errorf("make instance %s durable: it is a replica of %s, and where it is in that log is not in its archive\nhint: ramaria replica promote %[1]s first, or --volume disk for a replica", q.Name, r.Spec.Replica.Of)}
+	}
 	state, err := r.State()
 	if err != nil {
 		return err
@@ -102,6 +105,9 @@ func (e *Engine) makeDurable(ctx context.Context, r *instance.Record, next insta
 	i, err := e.Registry.Open(r.Name)
 	if err != nil {
 		return err
+	}
+	if i.WaitsFor != "" {
+		return RequestError{fmt.Errorf("make instance %s durable: its commits wait for replica %s, and can wait for one thing only\nhint: ramaria replica rm %[2]s", r.Name, i.WaitsFor)}
 	}
 	i.Spec = next
 	if err := e.ensureServer(ctx, i); err != nil {

@@ -157,6 +157,12 @@ func optionsDifferError(q UpRequest, diff []Difference) error {
 
 // remake makes an instance again under its name; accounts and port stay.
 func (e *Engine) remake(ctx context.Context, r *instance.Record, spec instance.Spec, stdin io.Reader) (*instance.Instance, error) {
+	if err := e.refuseFollowed("make again: the data", r.Name); err != nil {
+		return nil, err
+	}
+	if r.Spec.Replica != nil {
+		return nil, RequestError{fmt.Errorf("make instance %s again: it is a replica of %s\nhint: ramaria replica rm %[1]s && ramaria replica add %[2]s %[1]s", r.Name, r.Spec.Replica.Of)}
+	}
 	order := instance.Order{Name: r.Name, Spec: spec}
 	if spec.Restored != nil {
 		return e.restoreAgain(ctx, r, order)

@@ -158,6 +158,9 @@ func (b *build) finish(ctx context.Context, open dbconn.Passwordless) error {
 	if len(locked) > 0 {
 		b.say("%s\n", locked.LockedNote())
 	}
+	if err := b.partReplica(ctx, db); err != nil {
+		return err
+	}
 	supervisors, apps := []dbconn.Login{b.login}, []dbconn.Login{b.app}
 	if c := b.copied; c != nil {
 		supervisors, apps = append(supervisors, c.Supervisor), append(apps, c.App)
@@ -183,6 +186,24 @@ func (b *build) finish(ctx context.Context, open dbconn.Passwordless) error {
 		return fmt.Errorf("remove the accounts of the build: %w", err)
 	}
 	return analyze(ctx, db)
+}
+
+// partReplica has the image follow nobody, and removes the accounts of replicas of what it was copied from.
+func (b *build) partReplica(ctx context.Context, db *sql.DB) error {
+	if b.copied == nil {
+		return nil
+	}
+	d := b.Server.Dialect()
+	if err := d.UnfollowOurs(ctx, db); err != nil {
+		return err
+	}
+	users, err := dbconn.ReplicaAccounts(ctx, db)
+	for _, user := range users {
+		if _, err := db.ExecContext(ctx, d.EndReplicaAccountSQL(user, server.Loopback)); err != nil {
+			return fmt.Errorf("remove the account of a replica: %w", err)
+		}
+	}
+	return err
 }
 
 // wake enables the events that were disabled in the instance that was copied since their database was

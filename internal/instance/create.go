@@ -105,11 +105,13 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 		return nil, fmt.Errorf("make instance %s: %w", name, err)
 	}
 	spec := parent.Spec
-	// A branch is thrown away: it has no archive.
+	// A branch is thrown away: it has no archive, and follows nobody.
+	spec.Replica = nil
 	spec.Durable, spec.Archive, spec.RecoverWithin, spec.History, spec.Restored = "", nil, "", "", nil
 	spec.From, spec.Key, spec.Port, spec.Socket, spec.Front, spec.APIListen, spec.PasswordFile = []image.Source{{Kind: image.FromInstance, Name: parent.Name}}, "", 0, "", 0, "", ""
 	i := s.blank(name, spec)
 	i.Server, i.Origin, i.PageSize = parent.Server, "branch of "+parent.Name, parent.PageSize
+	i.Parted = parent.Parted || parent.Source != nil
 	i.Endpoint.Login = dbconn.Login{User: parent.Endpoint.User, Password: dbconn.NewPassword()}
 	i.Endpoint.Database = parent.Endpoint.Database
 	size, err := sys.DiskUsage(parent.DataDir())

@@ -68,6 +68,8 @@ type Spec struct {
 	WhenFull string `json:"when_full,omitempty"`
 	// DeviceAtomic is server.AtomicAuto or AtomicOn, or "" for a server that keeps its doublewrite buffer.
 	DeviceAtomic string `json:"device_atomic,omitempty"`
+	// Replica says what the instance follows; nil for one that follows nothing.
+	Replica *Replica `json:"replica,omitempty"`
 	// Restored says what of an archive the instance was made of; nil if it was made otherwise.
 	Restored *Restored `json:"restored,omitempty"`
 }
@@ -219,6 +221,7 @@ type Made struct {
 	Account  server.Account `json:"account"`
 	// Durable says what of an archive the data is; nil for an instance that is not durable.
 	Durable *Durable `json:"durable,omitempty"`
+	Replication
 	// ServerID is the server's number in binary logs, another one in each instance.
 	ServerID uint32 `json:"server_id"`
 	// Supervisor is the account of Ramaria itself.

@@ -21,6 +21,8 @@ type Branching struct {
 	// Copy calls take, with how to copy the parent's data directory. what is made of it, for
 	// people.
 	Copy func(ctx context.Context, what string, take func(context.Context, volume.How) error) error
+	// Settle does what else there is to do before the branch is an instance; nil is nothing.
+	Settle func(*instance.Instance) error
 	// Start starts the supervisor of the branch. After an error nothing of it runs.
 	Start func(context.Context, *instance.Instance) error
 }
@@ -54,6 +56,9 @@ func (b Branching) make(ctx context.Context, name string) error {
 	var i *instance.Instance
 	err := b.Copy(ctx, "instance "+name, func(ctx context.Context, how volume.How) (err error) {
 		i, err = b.Store.Branch(ctx, b.Parent, name, how, func(i *instance.Instance) error {
+			if b.Settle != nil {
+				return b.Settle(i)
+			}
 			return pool.Inherit(b.Parent.PoolPath(), i.PoolPath())
 		})
 		return err

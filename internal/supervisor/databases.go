@@ -26,7 +26,7 @@ const poolConsumer = "pool"
 
 // openPool begins to keep the templates and leases of the server that runs now.
 func (s *Supervisor) openPool() error {
-	if s.noLog() || s.durable() {
+	if s.noLog() || s.durable() || s.isReplica() {
 		return nil
 	}
 	i := s.inst
@@ -68,6 +68,9 @@ func withPool[T any](s *Supervisor, f func(*pool.Pool) (T, error)) (T, error) {
 		}
 		if s.durable() {
 			return none, s.needsThrownAway()
+		}
+		if s.isReplica() {
+			return none, s.needsPromotion("use templates")
 		}
 		return none, s.notRunning()
 	}
@@ -114,6 +117,9 @@ func (s *Supervisor) Templates(context.Context) ([]client.Template, error) {
 
 // PutTemplate implements api.Instance.
 func (s *Supervisor) PutTemplate(ctx context.Context, name string) (client.Template, error) {
+	if err := s.refuseFollowed("use templates", "what resets do is in no log"); err != nil {
+		return client.Template{}, err
+	}
 	return withPool(s, func(p *pool.Pool) (client.Template, error) {
 		t, err := p.PutTemplate(ctx, name)
 		return templateOf(t), err
@@ -187,6 +193,9 @@ func (s *Supervisor) KeepDatabase(_ context.Context, name string) (client.Databa
 
 // CreateTemplate implements api.Instance.
 func (s *Supervisor) CreateTemplate(ctx context.Context, r client.TemplateRequest) (client.TemplateClaim, error) {
+	if err := s.refuseFollowed("use templates", "what resets do is in no log"); err != nil {
+		return client.TemplateClaim{}, err
+	}
 	return withPool(s, func(p *pool.Pool) (client.TemplateClaim, error) {
 		c, err := p.ClaimTemplate(ctx, pool.TemplateRequest{Family: r.Name, Key: r.Key, Wait: seconds(r.WaitSeconds), Build: seconds(r.BuildSeconds)})
 		claim := client.TemplateClaim{State: client.StateReady, Template: templateOf(c.Template)}

@@ -117,7 +117,7 @@ const sessionPatience = 20 * time.Second
 // shutDown has the server shut down. The connection by which settleArchive keeps it from committing stays until
 // no session can commit any more. A server whose sessions do not end is killed: all that it acknowledged is archived.
 func (s *Supervisor) shutDown(ctx context.Context) error {
-	if s.keeper == nil {
+	if !s.commitsWait() && !s.isReplica() {
 		s.closeDB() // the clean shutdown waits for no connection, our own least of all
 		return s.proc.Stop(ctx)
 	}

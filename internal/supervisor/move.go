@@ -74,6 +74,9 @@ func (s *Supervisor) Move(ctx context.Context, r client.MoveRequest) (client.Mov
 		return client.Move{}, err
 	}
 	m.cost.DataBytes = m.total
+	if s.promoting || s.joining {
+		return client.Move{}, api.As(api.ErrBusy, fmt.Errorf("move instance %s: it is being promoted, or a replica of it is being made\nhint: try again", s.inst.Name))
+	}
 	if !s.moving.CompareAndSwap(nil, m) {
 		return client.Move{}, s.refuseMoving("move")
 	}
@@ -318,6 +321,12 @@ func (m *move) handOver(ctx, life context.Context) error {
 	if err := m.files.Last(life); err != nil {
 		return m.goBack(life, err)
 	}
+	if m.to.LogsBegun = m.inst.LogsBegun; m.inst.Source != nil { // what has changed since the move began
+		m.to.Source = m.inst.Source
+	}
+	if err := m.to.Save(); err != nil {
+		return m.goBack(life, err)
+	}
 	if err := m.store.Registry.PutSoon(&m.to.Record); err != nil {
 		return m.goBack(life, err)
 	}
@@ -356,7 +365,9 @@ func (m *move) hold(ctx context.Context) (release func(), err error) {
 		if !m.held {
 			return release, errors.Join(errors.New("its log cannot be archived now"), m.keeper.Trouble())
 		}
-	} else if _, err := m.db.ExecContext(ctx, "FLUSH TABLES WITH READ LOCK"); err != nil {
+	} else if _, err := m.db.ExecContext(ctx, "FLUSH TABLES WITH READ LOCK"); err != nil && m.inst.WaitsFor != "" {
+		return release, fmt.Errorf("commits wait for replica %s: %w", m.inst.WaitsFor, err)
+	} else if err != nil {
 		m.log.Warn("statements that run keep the server from holding writes before it moves: it is shut down", "error", err)
 	} else {
 		m.held = true

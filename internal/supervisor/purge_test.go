@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -26,7 +27,10 @@ func TestPurge(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		w := &watch{Supervisor: &Supervisor{inst: &instance.Instance{Record: instance.Record{Dir: filepath.Dir(r.DataDir())}}, db: db}}
+		w := &watch{Supervisor: &Supervisor{
+			inst: &instance.Instance{Record: instance.Record{Dir: filepath.Dir(r.DataDir())}}, db: db, log: slog.New(slog.DiscardHandler),
+			store: &instance.Store{Registry: instance.Registry{Dir: t.TempDir()}},
+		}}
 		files := func() []string {
 			t.Helper()
 			list, err := binlog.Files(r.DataDir(), server.BinlogName)

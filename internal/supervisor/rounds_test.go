@@ -3,6 +3,8 @@ package supervisor
 import (
 	"testing"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
 // TestRounds takes looks together that are due at about the same time, and none of the brake late.
@@ -48,7 +50,7 @@ func TestRests(t *testing.T) {
 		"nearly full":   {far: far - 1, used: []int64{5, 5}},
 		"written, idle": {far: far, used: []int64{5, 6, 6}, want: true},
 	} {
-		w, got := &watch{Supervisor: &Supervisor{volume: kindOnly{}}}, false
+		w, got := &watch{Supervisor: &Supervisor{volume: kindOnly{}, inst: &instance.Instance{}}}, false
 		for _, used := range c.used {
 			w.used = used
 			got = w.rests(&brake{far: c.far})

@@ -202,6 +202,12 @@ func (s *Supervisor) Rewind(ctx context.Context, label string) (client.Rewind, e
 	if s.durable() {
 		return client.Rewind{}, s.refuseDurable("rewind", fmt.Sprintf("its archive goes forward only\nhint: ramaria restore %s --at TIME --as NAME makes another instance as it was then", s.inst.Name))
 	}
+	if s.isReplica() {
+		return client.Rewind{}, s.needsPromotion("rewind")
+	}
+	if err := s.refuseFollowed("rewind", "would have what is not there any more"); err != nil {
+		return client.Rewind{}, err
+	}
 	if err := s.refuseMoving("rewind"); err != nil {
 		return client.Rewind{}, err
 	}
@@ -220,6 +226,9 @@ func (s *Supervisor) Rewind(ctx context.Context, label string) (client.Rewind, e
 // had, or has ended, which ends Run.
 func (s *Supervisor) rewind(ctx, life context.Context, label string, out *client.Rewind) error {
 	mark, err := s.inst.ReadMark(label)
+	if err == nil {
+		err = s.refuseFollowed("rewind", "would have what is not there any more") // one may have been made since
+	}
 	if err != nil {
 		return err
 	}
@@ -271,6 +280,14 @@ func (s *Supervisor) startAgain(ctx context.Context, mark *instance.Mark) error 
 		if err := s.inst.Save(); err != nil {
 			s.log.Error("cannot write down the new port", "error", err)
 		}
+	}
+	s.newest = logFile{} // the mark has a log of its own
+	s.inst.LogsBegun++
+	if err := s.inst.Save(); err != nil {
+		s.log.Error("cannot write down that the log began again", "error", err)
+	}
+	if err := s.follow(ctx); err != nil {
+		s.log.Error("cannot follow the source, or nobody", "error", err)
 	}
 	_, err := pool.Rewound(s.inst.PoolPath(), s.inst.DataDir(), mark)
 	if err == nil {
@@ -349,6 +366,8 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		Moving:   s.movingNow(),
 		Snapshot: client.SnapshotEstimate{DataBytes: size, ExpectedPauseMicros: ExpectedPause(s.volume, size).Microseconds()},
 		Durable:  promise,
+		Replica:  replicaNow(&i.Record),
+		Replicas: s.followerNames(),
 		Marks:    marks,
 		Traffic:  s.trafficNow(),
 		Counters: client.Counters{Branches: s.counters.branches.Load(), Marks: s.counters.marks.Load(), Rewinds: s.counters.rewinds.Load()},

@@ -132,16 +132,17 @@ func (s *Supervisor) writeFiles() error {
 		return fmt.Errorf("remove what was left of putting a log aside: %w", err)
 	}
 	database := i.Endpoint.Database
-	if s.durable() { // what no log has would be missing after a recovery
+	if s.durable() || s.isReplica() || s.isFollowed() { // what no log has would be missing after a recovery, or at a replica
 		database = ""
 	}
-	level, _ := i.Spec.Durability()
-	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume))
+	level := s.level()
+	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume) || s.isReplica(), s.withheld()...)
 	// Before any connection: settings that outlive a restart (SET PERSIST) could say otherwise.
 	sql += server.PromiseSQL(i.Server.Promises(level, i.Volume))
 	if s.keeper != nil && s.keeper.Seed != "" {
 		sql = i.Server.Dialect().SeedGTIDs(s.keeper.Seed) + ";\n" + sql
 	}
+	sql += s.staleReplicas()
 	if err := server.WritePrivate(initFile(i), []byte(sql), i.Account); err != nil {
 		return err
 	}
@@ -156,6 +157,14 @@ func (s *Supervisor) writeFiles() error {
 		return err
 	}
 	return server.WritePrivate(i.ConfigPath(), []byte(text), i.Account)
+}
+
+// withheld are the privileges that the application of a replica does not get.
+func (s *Supervisor) withheld() []string {
+	if s.isReplica() {
+		return []string{s.inst.Server.Dialect().ObeySource}
+	}
+	return nil
 }
 
 // removeIn removes files of a directory that the server may write to.
@@ -174,11 +183,10 @@ func removeIn(path string, names ...string) (err error) {
 // config is what a start of the server is configured by.
 func (s *Supervisor) config() server.Config {
 	i := s.inst
-	level, _ := i.Spec.Durability()
 	return server.Config{
-		Stage: server.Run, Durability: level, Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, Socket: i.Spec.Socket, TmpDir: s.tmpDir.Path(), TempInTmpDir: s.wheatFS() != nil, FilesDir: i.FilesDir(),
+		Stage: server.Run, Durability: s.level(), Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, Socket: i.Spec.Socket, TmpDir: s.tmpDir.Path(), TempInTmpDir: s.wheatFS() != nil, FilesDir: i.FilesDir(),
 		InitFile: initFile(i), Port: i.Endpoint.Port, ServerID: i.ServerID, MostPool: s.mostPool(), NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
-		Untorn: s.untorn(),
+		Untorn: s.untorn(), Replica: s.isReplica(), Sync: s.isReplica() && i.Spec.Replica.Sync, Remote: s.isReplica() && i.Spec.Replica.IsRemote(), Parted: i.Parted,
 	}
 }
 

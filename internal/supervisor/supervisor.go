@@ -112,6 +112,7 @@ type Supervisor struct {
 	oom, oomBefore host.OOM
 	// answered says that a server of this supervisor has answered: it may have committed.
 	answered bool
+	replication
 	// stoppedFor is why this supervisor shut its server down unasked, "" if it did not.
 	stoppedFor string
 	// killedFor is why this supervisor killed its server, "" if it did not.
@@ -182,6 +183,9 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	if err := i.SignLock(); err != nil {
 		s.log.Error("cannot say who holds the lock", "error", err) // a full volume: state.json says it too
 	}
+	if err := errors.Join(s.settleReplica(), s.settleSync()); err != nil {
+		return err
+	}
 	if err := s.enter(instance.State{Phase: instance.Starting, SupervisorPID: os.Getpid()}); err != nil {
 		return err
 	}
@@ -195,6 +199,9 @@ func (s *Supervisor) begin(ctx context.Context) error {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	s.answered = true
+	if err := s.follow(ctx); err != nil {
+		s.log.Error("cannot follow the source", "error", err) // the watch says what is wrong
+	}
 	if err := s.serveArchive(); err != nil {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/room"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -80,6 +81,15 @@ type watch struct {
 	// no more.
 	asked   time.Time
 	refused bool
+	// source is what there is to say of the source of a replica, "" for nothing, and told what was last written of it.
+	source string
+	told   instance.Following
+	// following are the replicas that the log was last kept for.
+	following map[string]bool
+	// awaited is what there is to say of the replica that commits wait for, "" for nothing, and early how many were answered
+	// before it had them.
+	awaited string
+	early   int64
 	// promises are about durable instances.
 	promises promises
 	// trouble is the last error of each thing looked at, said once.
@@ -103,6 +113,8 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	}
 	w.note("cannot look for commits that did not wait", w.lookAtUnacked(ctx))
 	w.note("cannot look at plugins", w.lookAtPlugins(ctx))
+	w.note("cannot look at the source", w.lookAtSource(ctx))
+	w.note("cannot keep commits waiting for a replica", w.lookAtSync(ctx))
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
 	w.note("cannot resize the buffer pool", w.resizeBufferPool(ctx))
@@ -110,6 +122,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 		w.asked = time.Now()
 		err = w.askAccount(ctx)
 		w.note("cannot look at replicas", w.lookAtReplicas(ctx))
+		w.note("cannot remove accounts of former replicas", w.sweepAccounts(ctx))
 	}
 	w.refused = w.refused || dbconn.AccountLost(err)
 	w.tell()
@@ -140,7 +153,7 @@ func (w *watch) rests(b *brake) bool {
 	was := w.usedBefore
 	w.usedBefore = w.used
 	near := brakes(w.volume) && b.far < restFar*restInterval
-	return w.used == was && !near && !w.durable() && w.gauge.Level() == room.Ample
+	return w.used == was && !near && !w.durable() && w.inst.WaitsFor == "" && w.gauge.Level() == room.Ample
 }
 
 // pauseAfter is how long to wait after a look that took so long.
@@ -184,6 +197,12 @@ func (w *watch) tell() {
 		warnings = append(warnings, w.tmp)
 	}
 	warnings = append(warnings, w.promiseWarnings()...)
+	if w.source != "" {
+		warnings = append(warnings, w.source)
+	}
+	if w.awaited != "" {
+		warnings = append(warnings, w.awaited)
+	}
 	if w.refused {
 		warnings = append(warnings, accountWarning)
 	}
@@ -236,6 +255,9 @@ func (w *watch) purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := w.lookAtLog(files); err != nil {
+		return err
+	}
 	if len(files) <= keepBinlogs {
 		w.purged = "" // RESET MASTER restarts the numbers
 		return nil
@@ -243,6 +265,7 @@ func (w *watch) purge(ctx context.Context) error {
 	if files[len(files)-keepBinlogs] == w.purged {
 		return nil
 	}
+	w.keepForFollowers(files)
 	upTo := files[len(files)-max(keepBinlogs, w.logs.Needed(files))]
 	if upTo == w.purged || upTo == files[0] { // a consumer needs the rest
 		return nil

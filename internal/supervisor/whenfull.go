@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/room"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -117,6 +119,19 @@ func (s *Supervisor) endServer(ctx context.Context) error {
 		s.log.Error("cannot write state", "error", err)
 	}
 	s.closePool()
+	s.drain(ctx)
+	if files, err := binlog.Files(s.inst.DataDir(), server.BinlogName); err == nil && !s.noLog() {
+		if err := s.lookAtLog(files); err != nil {
+			s.log.Error("cannot look at the binary log", "error", err)
+		}
+	}
+	if s.inst.WaitsFor != "" && !s.settleSynced(ctx) {
+		// As below.
+		s.killedFor = "commits waited for replica " + s.inst.WaitsFor + " when it was to stop: its server was killed, and recovers at its next start"
+		s.log.Warn(s.killedFor)
+		s.proc.Kill()
+		return nil
+	}
 	if s.keeper != nil && !s.settleArchive(ctx) {
 		// A server that shuts down answers the commits that wait, and these are not on disk.
 		s.killedFor = "the log could not be archived when it was to stop: its server was killed, and recovers at its next start"

@@ -1,0 +1,223 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/api"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// appliedWithin is how long a replica that is promoted may take to apply what it has received.
+const appliedWithin = 10 * time.Minute
+
+// promoteWithin is how long each of the other steps of a promotion may take. MySQL waits for a minute for the end of a
+// transaction that it has a part of.
+const promoteWithin = 3 * time.Minute
+
+// appliedPause is the pause between two looks whether it has.
+const appliedPause = 20 * time.Millisecond
+
+// Promote implements api.Instance.
+func (s *Supervisor) Promote(ctx context.Context) (out client.Promotion, err error) {
+	if err := s.refuseMoving("promote"); err != nil {
+		return out, err
+	}
+	began := time.Now()
+	err = s.do(ctx, func(ctx, _ context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, promoteWithin)
+		defer cancel()
+		out, err = s.stopReceiving(ctx)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	err = s.applied(ctx)
+	err = errors.Join(err, s.do(context.WithoutCancel(ctx), func(ctx, _ context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, promoteWithin)
+		defer cancel()
+		s.promoting = false
+		if err != nil {
+			return s.goOn(ctx)
+		}
+		return s.promote(ctx, &out)
+	}))
+	if err != nil {
+		return out, fmt.Errorf("promote instance %s: %w", s.inst.Name, err)
+	}
+	out.Micros = time.Since(began).Microseconds()
+	return out, nil
+}
+
+// goOn has a replica follow that was not promoted after all.
+func (s *Supervisor) goOn(ctx context.Context) error {
+	state, err := s.inst.Server.Dialect().ReplicaState(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	if s.left != nil || !state.Applying {
+		s.asks = false // the watch does it, when that is applied
+		return nil
+	}
+	return s.exec(ctx, s.inst.Server.Dialect().StartReplicaSQL())
+}
+
+// stopReceiving begins a promotion: what the replica has by then is what it will have.
+func (s *Supervisor) stopReceiving(ctx context.Context) (out client.Promotion, err error) {
+	if !s.isReplica() {
+		return out, api.As(api.ErrInvalid, fmt.Errorf("promote instance %s: it is no replica\nhint: ramaria ls", s.inst.Name))
+	}
+	if s.promoting {
+		return out, api.As(api.ErrBusy, fmt.Errorf("promote instance %s: it is being promoted already", s.inst.Name))
+	}
+	d := s.inst.Server.Dialect()
+	out.Of = s.inst.Spec.Replica.Of
+	state, err := d.ReplicaState(ctx, s.db)
+	if err != nil {
+		return out, err
+	}
+	if _, _, gone := s.source(); gone {
+		out.Stopped = s.whyGone()
+	} else if state.Fatal {
+		out.Stopped = flat(state.Error)
+	}
+	err = s.aim(ctx)
+	s.promoting = err == nil
+	return out, err
+}
+
+// aim ends receiving, and finds what there is to apply.
+func (s *Supervisor) aim(ctx context.Context) error {
+	d := s.inst.Server.Dialect()
+	if err := s.exec(ctx, d.StopReplicaSQL()+" IO_THREAD"); err != nil {
+		return err
+	}
+	state, err := d.ReplicaState(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	if s.goal, err = s.receivedBy(state); err != nil {
+		s.log.Warn("what it has received cannot be told from its relay log", "error", err)
+		s.goal = &received{unclear: true}
+	}
+	if s.goal != nil && !s.goal.unclear && !state.Applying && state.Error == "" {
+		return s.resume(ctx, state)
+	}
+	return nil
+}
+
+// promote makes the replica, which has applied what it received, an instance of its own. It is for the goroutine of Run.
+func (s *Supervisor) promote(ctx context.Context, out *client.Promotion) error {
+	d := s.inst.Server.Dialect()
+	state, err := d.ReplicaState(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	if state.ExecFile != "" {
+		out.Position = fmt.Sprintf("%s:%d", state.ExecFile, state.ExecPos)
+	}
+	// Written down first: a supervisor that is killed meanwhile is followed by one that goes on here (settleReplica).
+	was := *s.inst
+	s.inst.Spec.Replica, s.inst.Source, s.inst.Parted = nil, nil, true
+	s.inst.Origin = "replica of " + out.Of + " until it was promoted"
+	if err := errors.Join(s.store.Registry.Put(&s.inst.Record), s.inst.Save()); err != nil {
+		*s.inst = was
+		return errors.Join(err, s.exec(ctx, d.StartReplicaSQL()))
+	}
+	s.left, s.goal = nil, nil
+	statements := []string{d.StopReplicaSQL(), d.UnfollowSQL()}
+	if s.appliers != "" {
+		statements = append(statements, "SET GLOBAL slave_parallel_threads = "+s.appliers)
+	}
+	if s.inst.Server.Flavour == server.MySQL {
+		statements = append(statements, "SET GLOBAL super_read_only = OFF")
+	}
+	if v := s.inst.Server.EventScheduler(s.inst.Spec.Set); v != "" {
+		statements = append(statements, "SET GLOBAL event_scheduler = "+v)
+	}
+	if err := s.exec(ctx, append(statements, "SET GLOBAL read_only = OFF")...); err != nil {
+		return err
+	}
+	out.Events, err = s.asleep(ctx)
+	return errors.Join(err, s.openPool())
+}
+
+// settleReplica ends a promotion that was cut off.
+func (s *Supervisor) settleReplica() error {
+	if (s.inst.Spec.Replica == nil) == (s.inst.Source == nil) {
+		return nil
+	}
+	s.inst.Spec.Replica, s.inst.Source, s.inst.Parted = nil, nil, true
+	return errors.Join(s.store.Registry.Put(&s.inst.Record), s.inst.Save())
+}
+
+// applied waits until all is applied that was received. Others use the server meanwhile.
+func (s *Supervisor) applied(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, appliedWithin)
+	defer cancel()
+	for {
+		var done bool
+		err := s.do(ctx, func(ctx, _ context.Context) (err error) {
+			done, err = s.hasApplied(ctx)
+			return err
+		})
+		if err != nil || done {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("apply what it has received: %w", ctx.Err())
+		case <-time.After(appliedPause):
+		}
+	}
+}
+
+// hasApplied reports whether all is applied that was received.
+func (s *Supervisor) hasApplied(ctx context.Context) (bool, error) {
+	state, err := s.inst.Server.Dialect().ReplicaState(ctx, s.db)
+	switch {
+	case err != nil:
+		return false, err
+	case s.goal == nil || s.goal.appliedIn(state):
+		return true, nil
+	case !state.Applying:
+		return false, fmt.Errorf("it has stopped: %s\nhint: ramaria branch %s NAME makes an instance of its own of what it has", flat(state.Error), s.inst.Name)
+	}
+	return false, nil
+}
+
+// drainWithin is how long a replica that is to stop may take to apply what it has received.
+const drainWithin = 10 * time.Second
+
+// drain has a replica that is to stop apply what it has received, so that its next start is short.
+func (s *Supervisor) drain(ctx context.Context) {
+	if !s.isReplica() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, drainWithin)
+	defer cancel()
+	done, err := false, s.aim(ctx)
+	for err == nil && !done {
+		if done, err = s.hasApplied(ctx); !done && !s.runsFor(appliedPause) {
+			return
+		}
+	}
+	if err != nil {
+		s.log.Warn("it stops before all is applied that it has received: its next start goes on with that", "error", err)
+	}
+}
+
+// asleep are the events that came from the source, which a replica disables: whether they were enabled there, it does not
+// know.
+func (s *Supervisor) asleep(ctx context.Context) (names []string, err error) {
+	err = dbconn.Query(ctx, s.db, "SELECT EVENT_SCHEMA, EVENT_NAME FROM information_schema.EVENTS WHERE STATUS IN ('SLAVESIDE_DISABLED', 'REPLICA_SIDE_DISABLED')", func(c []string) error {
+		names = append(names, c[0]+"."+c[1])
+		return nil
+	})
+	return names, err
+}

@@ -1,0 +1,340 @@
+package supervisor
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/api"
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// States of a replica.
+const (
+	replicaFollows  = "following"
+	replicaConnects = "connecting"
+	replicaStopped  = "stopped"
+)
+
+// otherLog is why a replica does not follow a source whose log began anew.
+const otherLog = "it was removed or made again, or its log was begun again (RESET MASTER): its log is another"
+
+// whyGone is why there is nothing to follow any more.
+func (s *Supervisor) whyGone() string {
+	if s.inst.Source.Lost {
+		return "its server has lost where in that log it was"
+	}
+	return otherLog
+}
+
+// isReplica reports whether the instance follows another.
+func (s *Supervisor) isReplica() bool { return s.inst.Spec.Replica != nil && s.inst.Source != nil }
+
+// needsPromotion refuses what writes to a replica.
+func (s *Supervisor) needsPromotion(what string) error {
+	of := "another"
+	if r := s.inst.Spec.Replica; r != nil { // it may have been promoted just now
+		of = r.Of
+	}
+	return api.As(api.ErrDurable, fmt.Errorf("%s of instance %s: it is a replica of %s\nhint: ramaria replica promote %[2]s makes it an instance of its own", what, s.inst.Name, of))
+}
+
+// followWithin is how long a start may take to have the server follow; the watch goes on with that.
+const followWithin = 20 * time.Second
+
+// follow has the server follow the source, where the instance is a replica, and nobody where it is a copy of one. Until it
+// has, s.asks is false, and the watch calls it again.
+func (s *Supervisor) follow(ctx context.Context) error {
+	if s.noLog() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, followWithin)
+	defer cancel()
+	d := s.inst.Server.Dialect()
+	if !s.isReplica() {
+		return d.UnfollowOurs(ctx, s.db)
+	}
+	state, err := d.ReplicaState(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	if s.inst.Server.Flavour == server.MySQL {
+		if err := s.exec(ctx, "SET GLOBAL super_read_only = ON"); err != nil {
+			return err
+		}
+	}
+	if state.User != s.inst.Source.Login.User {
+		return s.beginFollowing(ctx)
+	}
+	if s.left == nil {
+		if err := s.resume(ctx, state); err != nil {
+			return err
+		}
+	}
+	for end := time.Now().Add(resumePatience); s.left != nil; {
+		if err := s.resumed(ctx); err != nil {
+			return err
+		}
+		if s.left != nil && (time.Now().After(end) || !s.runsFor(appliedPause)) {
+			return nil
+		}
+	}
+	return s.ask(ctx)
+}
+
+// beginFollowing has a server follow that knows of no source: a new replica from where its data ends, and one that followed
+// before, and whose server has forgotten where it was, not at all, unless its GTIDs say it.
+func (s *Supervisor) beginFollowing(ctx context.Context) error {
+	at, _, gone := s.source()
+	if gone {
+		return nil // the watch says it
+	}
+	d := s.inst.Server.Dialect()
+	if at.Begun && d.AppliedGTIDs == "" {
+		s.inst.Source.Lost = true
+		return s.inst.Save()
+	}
+	if at.Begun {
+		return s.ask(ctx)
+	}
+	if err := s.exec(ctx, append(d.FollowSQL(at), s.acknowledges()...)...); err != nil {
+		return err
+	}
+	s.inst.Source.Begun = true
+	if err := s.inst.Save(); err != nil {
+		return err
+	}
+	if err := s.exec(ctx, d.StartReplicaSQL()); err != nil {
+		return err
+	}
+	s.asks = true
+	return nil
+}
+
+// acknowledges are the statements by which a replica acknowledges what it receives. MariaDB takes that in a configuration for
+// a reason to roll back, when it recovers, what other servers may not have (MDEV-21117).
+func (s *Supervisor) acknowledges() []string {
+	if s.inst.Server.Flavour != server.MariaDB || !s.inst.Spec.Replica.Sync {
+		return nil
+	}
+	return []string{"SET GLOBAL rpl_semi_sync_slave_enabled = ON"}
+}
+
+// ask has a replica that has applied what it had received ask its source for what comes then.
+func (s *Supervisor) ask(ctx context.Context) error {
+	at, _, gone := s.source()
+	if gone {
+		return nil
+	}
+	d := s.inst.Server.Dialect()
+	state, err := d.ReplicaState(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	statements := s.acknowledges()
+	if s.appliers != "" {
+		statements = append(statements, "SET GLOBAL slave_parallel_threads = "+s.appliers)
+	}
+	if err := s.exec(ctx, append(statements, d.FollowAtSQL(at, state), d.StartReplicaSQL())...); err != nil {
+		return err
+	}
+	s.asks = true
+	return nil
+}
+
+func (s *Supervisor) exec(ctx context.Context, statements ...string) error {
+	return execAll(ctx, s.db, statements...)
+}
+
+func execAll(ctx context.Context, on interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, statements ...string,
+) error {
+	for _, text := range statements {
+		if _, err := on.ExecContext(ctx, text); err != nil {
+			verb, _, _ := strings.Cut(text, " TO ") // without a password
+			verb, _, _ = strings.Cut(verb, " IDENTIFIED ")
+			return fmt.Errorf("%s: %w", verb, err)
+		}
+	}
+	return nil
+}
+
+// execUnlogged runs statements that concern this server alone: no replica has them, and they wait for none.
+func (s *Supervisor) execUnlogged(ctx context.Context, statements ...string) (err error) {
+	if len(statements) == 0 {
+		return nil
+	}
+	conn, err := s.db.Conn(ctx) // another would log them
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	err = execAll(ctx, conn, append([]string{"SET SESSION sql_log_bin = 0"}, statements...)...)
+	return errors.Join(err, execAll(context.WithoutCancel(ctx), conn, "SET SESSION sql_log_bin = 1"))
+}
+
+// source is what the replica follows, at the port where that is now; sync says that it waits for this replica, and gone
+// that there is no such log any more.
+func (s *Supervisor) source() (at dbconn.Source, sync, gone bool) {
+	at = *s.inst.Source
+	if s.inst.Spec.Replica.IsRemote() || at.Lost {
+		return at, false, at.Lost
+	}
+	i, err := s.store.Registry.Open(s.inst.Spec.Replica.Of)
+	if err != nil {
+		return at, false, errors.Is(err, instance.ErrNotFound)
+	}
+	if i.Endpoint.Port != 0 {
+		at.Port = i.Endpoint.Port
+	}
+	return at, i.WaitsFor == s.inst.Name, i.LogLife() != at.Life
+}
+
+// lookAtSource notes how far the replica is, and finds a source that has another port since.
+func (w *watch) lookAtSource(ctx context.Context) error {
+	if !w.isReplica() {
+		w.source = ""
+		return nil
+	}
+	if w.promoting {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, watchInterval)
+	defer cancel()
+	d := w.inst.Server.Dialect()
+	at, sync, gone := w.Supervisor.source()
+	var failed error
+	if !w.asks && !gone || w.left != nil {
+		failed = w.follow(ctx)
+	}
+	state, err := d.ReplicaState(ctx, w.db)
+	if err != nil {
+		return err
+	}
+	did := true
+	switch {
+	case !w.asks && !gone: // it has something to apply first
+		did = false
+	case gone && (state.Receiving || state.Connecting):
+		err = w.exec(ctx, d.StopReplicaSQL()+" IO_THREAD")
+	case gone:
+		did = false
+	case state.User != at.Login.User || state.Stopped() && !state.Applying && !state.Receiving && !state.Connecting:
+		w.asks = false // somebody has stopped it: what it has received comes first
+		err = w.follow(ctx)
+	case state.Stopped(), state.Transient() && (state.Receiving || state.Connecting):
+		err = w.exec(ctx, d.StartReplicaSQL())
+	case at.Port != state.Port && !state.Receiving:
+		err = w.moveOn(ctx, at, state)
+	default:
+		did = false
+	}
+	if err = errors.Join(failed, err); err == nil && did {
+		state, err = d.ReplicaState(ctx, w.db)
+	}
+	if err != nil {
+		w.note("cannot follow", err)
+	}
+	r := w.replicaOf(state)
+	r.Sync = sync && !gone
+	if gone {
+		r.State, r.Error, r.LagSeconds, r.LagBytes = replicaStopped, w.whyGone(), nil, nil
+	}
+	w.source = ""
+	if r.State == replicaStopped {
+		w.source = fmt.Sprintf("it does not follow %s any more: %s; ramaria rm %s and ramaria replica add %[1]s %[3]s make it again", r.Of, flat(r.Error), w.inst.Name)
+	}
+	f := instance.Following{Replica: r, Needs: cmp.Or(state.ExecFile, w.inst.Source.File)}
+	if reflect.DeepEqual(f, w.told) {
+		return nil
+	}
+	w.told = f
+	return w.inst.SaveFollowing(f)
+}
+
+// moveOn has a replica ask its source at another port, once it has applied what it had received.
+func (w *watch) moveOn(ctx context.Context, at dbconn.Source, state dbconn.ReplicaState) error {
+	d := w.inst.Server.Dialect()
+	if state.Connecting {
+		if err := w.exec(ctx, d.StopReplicaSQL()+" IO_THREAD"); err != nil {
+			return err
+		}
+	}
+	if left, err := w.receivedBy(state); err != nil || left != nil {
+		return err // its applier goes on
+	}
+	return w.exec(ctx, d.StopReplicaSQL(), d.FollowAtSQL(at, state), d.StartReplicaSQL())
+}
+
+// flat is a text in one line.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// replicaOf is what a state means for people.
+func (s *Supervisor) replicaOf(state dbconn.ReplicaState) client.Replica {
+	r := client.Replica{Of: s.inst.Spec.Replica.Of, State: replicaFollows, Error: state.Error}
+	switch {
+	case state.Fatal || !state.Applying:
+		r.State = replicaStopped
+	case !state.Receiving:
+		r.State = replicaConnects
+	}
+	if state.ExecFile != "" {
+		r.Position = fmt.Sprintf("%s:%d", state.ExecFile, state.ExecPos)
+	}
+	seconds := float64(state.Behind)
+	if lag, err := s.lagBytes(state); err == nil {
+		r.LagBytes = &lag
+		if lag == 0 {
+			seconds = 0
+		}
+	}
+	if state.Behind >= 0 && r.State == replicaFollows {
+		r.LagSeconds = &seconds
+	}
+	return r
+}
+
+// lagBytes is how much of the source's log was not applied yet, in bytes; of another machine's, how much of what was
+// received.
+func (s *Supervisor) lagBytes(state dbconn.ReplicaState) (int64, error) {
+	if s.inst.Spec.Replica.IsRemote() {
+		if state.ReadFile != state.ExecFile {
+			return 0, errors.New("what it has received is in several files")
+		}
+		return max(state.ReadPos-state.ExecPos, 0), nil
+	}
+	r, err := s.store.Registry.Get(s.inst.Spec.Replica.Of)
+	if err != nil {
+		return 0, err
+	}
+	files, err := binlog.Files(r.DataDir(), server.BinlogName)
+	if err != nil {
+		return 0, err
+	}
+	from := slices.Index(files, state.ExecFile)
+	if from < 0 {
+		return 0, errors.New("the source's log has no such file")
+	}
+	lag := -state.ExecPos
+	for _, name := range files[from:] {
+		fi, err := os.Lstat(filepath.Join(r.DataDir(), name))
+		if err != nil {
+			return 0, err
+		}
+		lag += fi.Size()
+	}
+	return max(lag, 0), nil
+}

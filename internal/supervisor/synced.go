@@ -1,0 +1,188 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/api"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// level is what a power failure may take, and what commits wait for.
+func (s *Supervisor) level() server.Durability {
+	level, _ := s.inst.Spec.Durability()
+	if level == server.InRAM && s.inst.WaitsFor != "" {
+		return server.Followed
+	}
+	return level
+}
+
+// commitsWait reports whether commits are answered when another has them.
+func (s *Supervisor) commitsWait() bool { return s.keeper != nil || s.inst.WaitsFor != "" }
+
+// reserveSync has commits wait for a replica that is to be made, once it is there. free gives that up, unless it is.
+func (s *Supervisor) reserveSync(ctx context.Context, name string) (free func(), err error) {
+	err = s.do(ctx, func(ctx, _ context.Context) error {
+		if s.inst.WaitsFor != "" {
+			if ended, err := s.syncEnded(); err != nil || !ended || s.joining {
+				return errors.Join(err, s.waitsAlready())
+			}
+		}
+		if err := s.loadSync(ctx); err != nil {
+			return err
+		}
+		s.inst.WaitsFor, s.joining = name, true
+		return nil
+	})
+	return func() {
+		_ = s.do(context.WithoutCancel(ctx), func(context.Context, context.Context) error { // it has ended, or does it
+			if s.joining {
+				s.inst.WaitsFor, s.joining = "", false
+			}
+			return nil
+		})
+	}, err
+}
+
+func (s *Supervisor) waitsAlready() error {
+	return api.As(api.ErrDurable, fmt.Errorf("make a replica of instance %s with --sync: its commits wait for %s already\nhint: leave out --sync, or ramaria replica rm %[2]s", s.inst.Name, s.inst.WaitsFor))
+}
+
+// loadSync loads what the server needs to wait for replicas, where it lacks that.
+func (s *Supervisor) loadSync(ctx context.Context) error {
+	broken, err := server.BrokenPromises(ctx, s.db, s.inst.Server.Promises(server.Followed, s.inst.Volume))
+	if err != nil {
+		return err
+	}
+	for _, b := range broken {
+		if b.Is == "" {
+			return s.execUnlogged(ctx, s.inst.Server.LoadSQL(server.Followed)...)
+		}
+	}
+	return nil
+}
+
+// joinWithin is how long a replica may take to say that it acknowledges commits.
+const joinWithin = 30 * time.Second
+
+// joinSync has commits wait for the replica that was made, from when it acknowledges them.
+func (s *Supervisor) joinSync(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, joinWithin)
+	defer cancel()
+	for n := 0; n == 0; {
+		err := s.do(ctx, func(ctx, _ context.Context) (err error) {
+			n, err = dbconn.Acknowledging(ctx, s.db)
+			return err
+		})
+		if err == nil && n == 0 {
+			select {
+			case <-ctx.Done():
+				err = errors.New("it does not acknowledge commits")
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("have commits wait for replica %s: %w\nhint: ramaria status %[1]s says how it follows, and ramaria replica rm %[1]s removes it", name, err)
+		}
+	}
+	return s.do(ctx, func(ctx, _ context.Context) error {
+		if err := s.inst.Save(); err != nil { // before the first commit waits: a restart goes on so
+			return err
+		}
+		s.joining = false
+		_, err := s.keepSynced(ctx)
+		return err
+	})
+}
+
+// keepSynced has commits wait, and returns what was not so.
+func (s *Supervisor) keepSynced(ctx context.Context) (broken []server.Broken, err error) {
+	if err := s.loadSync(ctx); err != nil {
+		return nil, err
+	}
+	broken, err = server.BrokenPromises(ctx, s.db, s.inst.Server.Promises(server.Followed, s.inst.Volume))
+	for _, b := range broken {
+		err = errors.Join(err, s.exec(ctx, b.SQL()))
+	}
+	return broken, err
+}
+
+// syncEnded reports whether there is no replica any more that commits wait for.
+func (s *Supervisor) syncEnded() (bool, error) {
+	r, err := s.store.Registry.Get(s.inst.WaitsFor)
+	if errors.Is(err, instance.ErrNotFound) {
+		return true, nil
+	}
+	return err == nil && (r.Spec.Replica == nil || r.Spec.Replica.Of != s.inst.Name || !r.Spec.Replica.Sync), err
+}
+
+// settleSync forgets, before the server starts, a replica that has gone meanwhile.
+func (s *Supervisor) settleSync() error {
+	if s.inst.WaitsFor == "" {
+		return nil
+	}
+	ended, err := s.syncEnded()
+	if err != nil || !ended {
+		return err
+	}
+	s.inst.WaitsFor = ""
+	return s.inst.Save()
+}
+
+// lookAtSync keeps commits waiting for a replica, for as long as it is one, and says when it is away.
+func (w *watch) lookAtSync(ctx context.Context) error {
+	w.awaited = ""
+	if w.inst.WaitsFor == "" || w.joining {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, putBackPatience)
+	defer cancel()
+	ended, err := w.syncEnded()
+	if err != nil {
+		return err
+	}
+	if ended {
+		if err := w.exec(ctx, w.inst.Server.AnswerSQL()); err != nil {
+			return err
+		}
+		w.log.Info("commits wait for no replica any more", "replica", w.inst.WaitsFor)
+		w.inst.WaitsFor, w.early = "", 0
+		return w.inst.Save()
+	}
+	broken, err := w.keepSynced(ctx)
+	if len(broken) > 0 {
+		w.log.Warn("commits did not wait for the replica, and do again", "replica", w.inst.WaitsFor, "what", broken)
+	}
+	if err != nil {
+		return err
+	}
+	n, err := dbconn.Acknowledging(ctx, w.db)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		w.awaited = fmt.Sprintf("commits wait for replica %s, which does not answer\nhint: ramaria up %[1]s, or ramaria replica rm %[1]s, which lets them go on without it", w.inst.WaitsFor)
+	}
+	if w.inst.Server.Flavour != server.MariaDB {
+		return nil
+	}
+	early, err := dbconn.Unacknowledged(ctx, w.db)
+	if err == nil && early > w.early {
+		w.log.Warn("commits were answered before the replica had them: KILL QUERY, or Ctrl-C in a client, ended their wait", "replica", w.inst.WaitsFor, "commits", early-w.early)
+	}
+	w.early = early
+	return err
+}
+
+// settleSynced keeps the server from committing, for as long as the supervisor's connection lives, once no commit waits
+// any more: a server that shuts down lets those go on that do. It reports whether that was possible.
+func (s *Supervisor) settleSynced(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, settlePatience)
+	defer cancel()
+	_, err := s.db.ExecContext(ctx, "FLUSH TABLES WITH READ LOCK")
+	return err == nil
+}
