@@ -27,12 +27,14 @@ type plainServer struct {
 	account server.Account
 	login   dbconn.Login
 	last    server.Config
-	proc    *server.Process
-	db      *sql.DB
+	// also are more lines of its option file.
+	also []string
+	proc *server.Process
+	db   *sql.DB
 }
 
 // newPlain makes a plain server and starts it.
-func newPlain(t *testing.T, srv *server.Server) *plainServer {
+func newPlain(t *testing.T, srv *server.Server, also ...string) *plainServer {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rp-")
 	if err != nil {
@@ -42,7 +44,7 @@ func newPlain(t *testing.T, srv *server.Server) *plainServer {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p := &plainServer{t: t, srv: srv, dir: dir, login: dbconn.Login{User: dbconn.SupervisorUser, Password: dbconn.NewPassword()}}
+	p := &plainServer{t: t, srv: srv, dir: dir, also: also, login: dbconn.Login{User: dbconn.SupervisorUser, Password: dbconn.NewPassword()}}
 	if os.Geteuid() == 0 {
 		p.account.UID, p.account.GID = host.ReservedID, host.ReservedID
 	}
@@ -58,6 +60,14 @@ func newPlain(t *testing.T, srv *server.Server) *plainServer {
 	return p
 }
 
+// kept are those of its lines that a bootstrap takes.
+func (p *plainServer) kept(initSQL string) string {
+	if initSQL == "" {
+		return ""
+	}
+	return strings.Join(p.also, "\n") + "\n"
+}
+
 func (p *plainServer) dataDir() string { return filepath.Join(p.dir, "data") }
 func (p *plainServer) config() string  { return filepath.Join(p.dir, "run", "my.cnf") }
 func (p *plainServer) log() string     { return filepath.Join(p.dir, "server.log") }
@@ -66,7 +76,7 @@ func (p *plainServer) socket() string  { return filepath.Join(p.dir, "run", "ser
 // configure writes the option file.
 func (p *plainServer) configure(initSQL string) {
 	p.t.Helper()
-	p.last = server.Config{Stage: server.Stock, DataDir: p.dataDir(), RunDir: filepath.Join(p.dir, "run"), TmpDir: filepath.Join(p.dir, "tmp")}
+	p.last = server.Config{Stage: server.Stock, DataDir: p.dataDir(), RunDir: filepath.Join(p.dir, "run"), TmpDir: filepath.Join(p.dir, "tmp"), Unconfined: len(p.also) > 0}
 	if initSQL != "" {
 		p.last.InitFile = filepath.Join(p.dir, "run", "init.sql")
 		if err := server.WritePrivate(p.last.InitFile, []byte(initSQL), p.account); err != nil {
@@ -77,7 +87,7 @@ func (p *plainServer) configure(initSQL string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := server.WritePrivate(p.config(), []byte(text+"\ncharacter_set_server = utf8mb4\n"), p.account); err != nil {
+	if err := server.WritePrivate(p.config(), []byte(text+"\ncharacter_set_server = utf8mb4\n"+p.kept(initSQL)), p.account); err != nil {
 		p.t.Fatal(err)
 	}
 }

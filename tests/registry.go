@@ -240,6 +240,12 @@ var Suites = []Suite{
 		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged"},
 	},
 	{
+		Name:     "replica",
+		Scripts:  []string{"replica", "replica-sync"},
+		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad"},
+		Flavours: []string{"replica", "replica-sync", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad"},
+	},
+	{
 		Name:     "reset",
 		Scripts:  []string{"db"},
 		Tests:    []string{"TestKilledReset", "TestFront", "TestUpFront", "TestAPIListen"},
