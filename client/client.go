@@ -201,7 +201,7 @@ func (c *Client) AddReplica(ctx context.Context, r ReplicaRequest) (Branch, erro
 }
 
 // Promote makes a replica an instance of its own, which is written to, once it has applied what it has received. The
-// error is CodeInvalid for one that is no replica.
+// error is CodeDurable for one that is no replica.
 func (c *Client) Promote(ctx context.Context) (Promotion, error) {
 	var p Promotion
 	err := c.call(ctx, http.MethodPost, "/v1/promote", nil, &p)

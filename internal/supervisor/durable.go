@@ -115,7 +115,8 @@ const markPatience = 300 * time.Millisecond
 const sessionPatience = 20 * time.Second
 
 // shutDown has the server shut down. The connection by which settleArchive keeps it from committing stays until
-// no session can commit any more. A server whose sessions do not end is killed: all that it acknowledged is archived.
+// no session can commit any more. A server whose sessions do not end is killed: all that it acknowledged
+// is archived, or at the replica that it waits for, and a replica asks for the rest again.
 func (s *Supervisor) shutDown(ctx context.Context) error {
 	if !s.commitsWait() && !s.isReplica() {
 		s.closeDB() // the clean shutdown waits for no connection, our own least of all

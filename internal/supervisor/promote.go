@@ -70,7 +70,7 @@ func (s *Supervisor) goOn(ctx context.Context) error {
 // stopReceiving begins a promotion: what the replica has by then is what it will have.
 func (s *Supervisor) stopReceiving(ctx context.Context) (out client.Promotion, err error) {
 	if !s.isReplica() {
-		return out, api.As(api.ErrInvalid, fmt.Errorf("promote instance %s: it is no replica\nhint: ramaria ls", s.inst.Name))
+		return out, api.As(api.ErrDurable, fmt.Errorf("promote instance %s: it is no replica\nhint: ramaria ls", s.inst.Name))
 	}
 	if s.promoting {
 		return out, api.As(api.ErrBusy, fmt.Errorf("promote instance %s: it is being promoted already", s.inst.Name))

@@ -212,14 +212,14 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 	if w.promoting {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, watchInterval)
-	defer cancel()
 	d := w.inst.Server.Dialect()
 	at, sync, gone := w.Supervisor.source()
 	var failed error
 	if !w.asks && !gone || w.left != nil {
-		failed = w.follow(ctx)
+		failed = w.follow(ctx) // which has a limit of its own
 	}
+	ctx, cancel := context.WithTimeout(ctx, watchInterval)
+	defer cancel()
 	state, err := d.ReplicaState(ctx, w.db)
 	if err != nil {
 		return err
@@ -245,9 +245,7 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 	if err = errors.Join(failed, err); err == nil && did {
 		state, err = d.ReplicaState(ctx, w.db)
 	}
-	if err != nil {
-		w.note("cannot follow", err)
-	}
+	w.note("cannot follow", err)
 	r := w.replicaOf(state)
 	r.Sync = sync && !gone
 	if gone {

@@ -25,6 +25,7 @@ import (
 func TestServerKeepsDocument(t *testing.T) {
 	schemathesis(t) // nothing need be started without it
 	c := instance(t)
+	saved := promoteOne(t, c)
 	// The names in the document's examples, and in schemathesis.toml.
 	if _, err := c.PutTemplate(t.Context(), "shop"); err != nil {
 		t.Fatal(err)
@@ -32,13 +33,28 @@ func TestServerKeepsDocument(t *testing.T) {
 	if _, err := c.Mark(t.Context(), client.MarkRequest{Label: "before-migration"}); err != nil {
 		t.Fatal(err)
 	}
-	saved := saveOne(t, c)
+	saved = append(saved, saveOne(t, c)...)
 	sent, out, err := run(t, forward(t, c.Socket()))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Logf("%d requests", len(sent))
 	checkReach(t, append(sent, saved...))
+}
+
+// promoteOne makes a replica, and promotes it: an instance with templates has none.
+func promoteOne(t *testing.T, c *client.Client) []request {
+	t.Helper()
+	b, err := c.AddReplica(t.Context(), client.ReplicaRequest{Name: "copy", Volume: "shm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replica := client.New(b.API)
+	defer replica.Close()
+	if _, err := replica.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return []request{{method: "POST", path: "/v1/replicas", status: 201}, {method: "POST", path: "/v1/promote", status: 200}}
 }
 
 // saveOne sets a savepoint in a database and rolls it back, by the new names and the old: of those

@@ -30,6 +30,13 @@ def create_branch(body):
         body["name"] = "branch"
 
 
+def add_replica(body):
+    # A replica is another server, too. The instance has templates, so that none is made.
+    create_branch(body)
+    if isinstance(body.get("volume"), str) and VOLUME.fullmatch(body["volume"]):
+        body["volume"] = "shm"
+
+
 def create_mark(body):
     # A mark holds a copy of all data where files do not share blocks.
     if name(body.get("label")):
@@ -66,6 +73,7 @@ def set_limits(body):
 
 
 BOUNDS = {
+    "addReplica": add_replica,
     "createBranch": create_branch,
     "createMark": create_mark,
     "createTemplate": wait_briefly,
