@@ -100,11 +100,11 @@ func TestUI(t *testing.T) {
 	}
 	b.until("it is shown as stopped", `document.querySelector('[data-name="try-1"] .dot.stopped') !== null`)
 
-	end()
-	b.until("the page says that it has ended", `!document.querySelector("#ended").hidden`)
-	for _, f := range b.faults() {
+	for _, f := range b.faults() { // before the end, which may cut a request off
 		t.Errorf("the page: %s", f)
 	}
+	end()
+	b.until("the page says that it has ended", `!document.querySelector("#ended").hidden`)
 }
 
 // TestUIFaultsAreSeen is the negative control of what TestUI looks for.
