@@ -18,7 +18,7 @@ const (
 	CodeExists       = "exists"       // the name or label is taken
 	CodeChanged      = "changed"      // the template was changed since it was made one; or the database cannot have a savepoint, or is kept
 	CodeLost         = "lost"         // the database has no savepoint, or could not be rolled back to it: it was reset to its template
-	CodeDurable      = "durable"      // the instance is durable (--durable), and cannot do that
+	CodeDurable      = "durable"      // the instance cannot do that: it is durable (--durable), a replica, none, or has some
 	CodeNoLog        = "no_log"       // the instance keeps no binary log (--log off), without which nothing can be cloned or reset
 	CodeOther        = "other"        // the instance is not the one that is wanted
 	CodeBusy         = "busy"         // something else is going on; the same request can succeed later

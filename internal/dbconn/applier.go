@@ -48,7 +48,7 @@ func (w ApplierWords) channel() string {
 
 // StartApplier returns the statement that starts applying, up to a position.
 func (d Dialect) StartApplier(file string, pos int64) string {
-	return "START " + d.Applier.Replica + " SQL_THREAD UNTIL" + relayPosition(file, pos)[1:] + d.Applier.channel()
+	return d.StartApplierSQL(file, pos) + d.Applier.channel()
 }
 
 // StartApplierSQL returns the statement that has a replica apply its relay log up to a position, and not ask its source.

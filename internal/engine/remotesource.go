@@ -53,6 +53,12 @@ func (e *Engine) AddRemoteReplica(ctx context.Context, q RemoteReplicaRequest) (
 	if err := instance.CheckNew(q.New); err != nil {
 		return nil, RequestError{err}
 	}
+	// Another command of the same name would load into this one's instance, and remove it after an error.
+	lock, err := e.Registry.Lock(ctx, q.New+".copy", func() {})
+	if err != nil {
+		return nil, err
+	}
+	defer lock.UnlockRemove()
 	if _, err := e.Registry.Get(q.New); !errors.Is(err, instance.ErrNotFound) {
 		return nil, errors.Join(err, RequestError{fmt.Errorf("make a replica %s: an instance of that name exists\nhint: ramaria replica rm %[1]s, or another name", q.New)})
 	}
