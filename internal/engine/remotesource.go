@@ -58,7 +58,7 @@ func (e *Engine) AddRemoteReplica(ctx context.Context, q RemoteReplicaRequest) (
 	if err != nil {
 		return nil, err
 	}
-	defer lock.UnlockRemove()
+	defer func() { err = errors.Join(err, lock.UnlockRemove()) }()
 	if _, err := e.Registry.Get(q.New); !errors.Is(err, instance.ErrNotFound) {
 		return nil, errors.Join(err, RequestError{fmt.Errorf("make a replica %s: an instance of that name exists\nhint: ramaria replica rm %[1]s, or another name", q.New)})
 	}
