@@ -256,7 +256,7 @@ func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys, gtids s
 	}
 	if gtids == "" {
 		_, state, err := logEnd(i.DataDir())
-		if err != nil && !errors.Is(err, errNoLog) {
+		if err != nil && !errors.Is(err, ErrNoLog) {
 			return fmt.Errorf("make a base backup: %w", err)
 		}
 		gtids = state

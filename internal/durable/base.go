@@ -81,15 +81,21 @@ func (r *running) close() {
 	_ = r.log.Close()
 }
 
-// errNoLog says that a data directory has no binary log.
-var errNoLog = errors.New("it has no binary log")
+// ErrNoLog says that a data directory has no binary log.
+var ErrNoLog = errors.New("it has no binary log")
+
+// LogState is the state of MariaDB's GTIDs at the end of the log of a data directory whose server does not run, or ErrNoLog.
+func LogState(dir string) (string, error) {
+	_, gtids, err := logEnd(dir)
+	return gtids, err
+}
 
 // logEnd is where the last whole transaction ends in the log of a data directory, and what the state of
 // MariaDB's GTIDs is there.
 func logEnd(dir string) (at archive.Position, gtids string, err error) {
 	files, err := binlog.Files(dir, server.BinlogName)
 	if err != nil || len(files) == 0 {
-		return at, "", errors.Join(err, errNoLog)
+		return at, "", errors.Join(err, ErrNoLog)
 	}
 	last := files[len(files)-1]
 	x, err := binlog.Scan(filepath.Join(dir, last), 4, nil)
@@ -123,7 +129,7 @@ func (s *Snapshot) start(ctx context.Context) (_ *running, err error) {
 	}
 	c := server.Config{
 		Stage: server.Run, Volume: s.Volume, DataDir: s.DataDir, RunDir: s.RunDir, TmpDir: s.TmpDir, InitFile: init, ServerID: i.ServerID,
-		PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
+		PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(), Member: apart(i),
 	}
 	text, err := i.Server.Render(c)
 	if err != nil {
@@ -160,6 +166,14 @@ func (s *Snapshot) start(ctx context.Context) (_ *running, err error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// apart has the server of a member's copy be one, and reach no other.
+func apart(i *instance.Instance) *server.Member {
+	if i.Spec.Cluster == "" {
+		return nil
+	}
+	return &server.Member{Apart: true}
 }
 
 // outsideOf lists tables whose engine does not roll back: what a killed server had done to them may be

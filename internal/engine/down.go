@@ -23,6 +23,15 @@ type DownRequest struct {
 
 // Down stops an instance, and removes it if the request says so.
 func (e *Engine) Down(ctx context.Context, q DownRequest) error {
+	if r, err := e.Registry.Get(q.Name); err == nil && q.Remove {
+		if err := e.refuseMember("remove", r, fmt.Sprintf("ramaria cluster rm %s removes all of it; ramaria cluster replace %[1]s %s makes the member again", r.Spec.Cluster, r.Name)); err != nil {
+			return err
+		}
+	}
+	return e.down(ctx, q)
+}
+
+func (e *Engine) down(ctx context.Context, q DownRequest) error {
 	if r, err := e.Registry.Get(q.Name); err != nil {
 		return err
 	} else if r.Passing {

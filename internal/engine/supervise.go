@@ -41,7 +41,7 @@ func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v vo
 	w, _ := e.progress()
 	runtime.GOMAXPROCS(procs(i.Spec))
 	return supervisor.Start(ctx, i, e.instances(v), supervisor.Options{
-		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Buckets: bucketsOf(i.Spec), Outside: e.snapshots, Spill: e.spill(),
+		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Buckets: bucketsOf(i.Spec), Outside: e.snapshots, Spill: e.spill(), Clusters: e.clusters(),
 		Log: slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
 		Store: func(ctx context.Context, spec volume.Spec) (*instance.Store, error) {
 			if err := e.canMount(spec.Kind); err != nil {

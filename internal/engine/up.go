@@ -80,6 +80,9 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 	if err != nil {
 		return nil, err
 	}
+	if err := e.refuseMember("start", r, "ramaria cluster up "+r.Spec.Cluster); err != nil {
+		return nil, err
+	}
 	state, err := r.State()
 	if err == nil && !q.Fresh { // which ends it, whatever it is at
 		state, err = e.settle(ctx, r, state)

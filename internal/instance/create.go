@@ -106,7 +106,7 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 	}
 	spec := parent.Spec
 	// A branch is thrown away: it has no archive, and follows nobody.
-	spec.Replica = nil
+	spec.Replica, spec.Cluster = nil, ""
 	spec.Durable, spec.Archive, spec.RecoverWithin, spec.History, spec.Restored = "", nil, "", "", nil
 	spec.From, spec.Key, spec.Port, spec.Socket, spec.Front, spec.APIListen, spec.PasswordFile = []image.Source{{Kind: image.FromInstance, Name: parent.Name}}, "", 0, "", 0, "", ""
 	i := s.blank(name, spec)

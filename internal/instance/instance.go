@@ -70,6 +70,8 @@ type Spec struct {
 	DeviceAtomic string `json:"device_atomic,omitempty"`
 	// Replica says what the instance follows; nil for one that follows nothing.
 	Replica *Replica `json:"replica,omitempty"`
+	// Cluster is the name of the cluster that the instance is a member of, "" for none.
+	Cluster string `json:"cluster,omitempty"`
 	// Restored says what of an archive the instance was made of; nil if it was made otherwise.
 	Restored *Restored `json:"restored,omitempty"`
 }
@@ -166,6 +168,12 @@ const (
 	WhenFullMove     = "move"
 )
 
+// How a member of a cluster starts: it begins the cluster, or does not join it yet.
+const (
+	JoinsBegin = "begin"
+	JoinsApart = "apart"
+)
+
 // Values of --log.
 const (
 	LogOn  = "on"
@@ -222,6 +230,8 @@ type Made struct {
 	// Durable says what of an archive the data is; nil for an instance that is not durable.
 	Durable *Durable `json:"durable,omitempty"`
 	Replication
+	// Joins says how a member's server is to start: JoinsBegin, JoinsApart, or "" for one that joins the others.
+	Joins string `json:"joins,omitempty"`
 	// ServerID is the server's number in binary logs, another one in each instance.
 	ServerID uint32 `json:"server_id"`
 	// Supervisor is the account of Ramaria itself.

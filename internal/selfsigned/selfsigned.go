@@ -36,7 +36,7 @@ func New(name string) (tls.Certificate, error) {
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: name},
 		NotBefore: now.Add(-certBefore), NotAfter: now.Add(certTime),
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, // members of clusters are both
 	}
 	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
 	if err != nil {

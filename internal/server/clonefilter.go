@@ -35,14 +35,15 @@ func Transient(rel string) bool {
 		return false
 	}
 	switch name {
-	case "ib_buffer_pool", "auto.cnf", "master.info", "relay-log.info", "multi-master.info", "tc.log":
+	case "ib_buffer_pool", "auto.cnf", "master.info", "relay-log.info", "multi-master.info", "tc.log",
+		"galera.cache", "grastate.dat", "gvwstate.dat": // of a member of a cluster
 		return true
 	}
 	if strings.HasSuffix(name, ".pem") { // MySQL's keys: secrets, and each start has its own
 		return true
 	}
 	return strings.HasPrefix(name, "ibtmp") || strings.HasSuffix(name, ".pid") || strings.HasSuffix(name, ".err") ||
-		strings.HasPrefix(name, RelayName) || strings.HasPrefix(name, "master-") && strings.HasSuffix(name, ".info")
+		strings.HasPrefix(name, RelayName) || strings.HasPrefix(name, "gcache.page.") || strings.HasPrefix(name, "master-") && strings.HasSuffix(name, ".info")
 }
 
 // IsLog reports whether a file, by its path below a data directory, belongs to the binary log.

@@ -40,6 +40,8 @@ type Config struct {
 	Replica, Sync, Remote bool
 	// Parted is a server whose data is that of a replica.
 	Parted bool
+	// Member is the cluster that the server belongs to, nil for none.
+	Member *Member
 	// Durability is what a power failure may take; "" is InRAM.
 	Durability Durability
 	// MostPool is how many bytes the buffer pool may grow to while the server runs; 0 says nothing.
@@ -231,6 +233,7 @@ func (c Config) facts(s *Server) map[string]string {
 	if c.Port > 0 {
 		f[factPort] = strconv.Itoa(c.Port)
 	}
+	maps.Copy(f, c.Member.facts(s, c))
 	f[factMostPool] = ""
 	if c.MostPool > 0 {
 		f[factMostPool] = strconv.FormatInt(c.MostPool, 10)

@@ -64,7 +64,9 @@ func (s *Server) Start(config string, c Config, account Account, dir string, log
 // mounted, as in a container that may not, they lie in the directory itself: see ScratchErr. A
 // Scratch is for one server; nil is Start.
 func (s *Server) StartScratch(config string, c Config, account Account, dir string, log *os.File, syncing Syncing, scratch *Scratch) (*Process, error) {
-	return s.launch(s.command(config, account, dir, nil, nil, log), s.confinement(config, c), account, syncing, scratch)
+	cmd := s.command(config, account, dir, nil, nil, log)
+	cmd.Env = c.Member.environ(cmd.Env)
+	return s.launch(cmd, s.confinement(config, c), account, syncing, scratch, c.Member != nil)
 }
 
 // StartApart is Start in a session of its own, as that of an instance's supervisor is one.
@@ -74,13 +76,13 @@ func (s *Server) StartScratch(config string, c Config, account Account, dir stri
 func (s *Server) StartApart(config string, c Config, account Account, dir string, log *os.File, syncing Syncing) (*Process, error) {
 	cmd := s.command(config, account, dir, nil, nil, log)
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true // who leads a session leads its group
-	return s.launch(cmd, s.confinement(config, c), account, syncing, nil)
+	return s.launch(cmd, s.confinement(config, c), account, syncing, nil, false)
 }
 
 // startWith is Start with more arguments, and with statements for a daemon that reads
 // them from its standard input.
 func (s *Server) startWith(config string, c Config, account Account, dir string, args []string, stdin io.Reader, log *os.File, syncing Syncing) (*Process, error) {
-	return s.launch(s.command(config, account, dir, args, stdin, log), s.confinement(config, c), account, syncing, nil)
+	return s.launch(s.command(config, account, dir, args, stdin, log), s.confinement(config, c), account, syncing, nil, false)
 }
 
 // command is that of the daemon.
@@ -107,8 +109,8 @@ func (s *Server) command(config string, account Account, dir string, args []stri
 }
 
 // launch starts a command of this server, confined to a ruleset if there is one: its paths are those
-// that the server sees, with its scratch in place.
-func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, syncing Syncing, tmp *Scratch) (*Process, error) {
+// that the server sees, with its scratch in place. maps lets it map large files: Galera does with its cache.
+func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, syncing Syncing, tmp *Scratch, maps bool) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{}), Confined: rules != nil}
 	started := make(chan error)
 	go func() {
@@ -130,7 +132,7 @@ func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, sync
 		// MariaDB would map a redo log in shared memory, and lose acknowledged commits
 		// when killed (docs/durability.md). Where there is no filter the profile still
 		// makes that as unlikely as it can.
-		_ = sys.FilterCalls(syncing == Unsynced)
+		_ = sys.FilterCalls(syncing == Unsynced, maps)
 		err := cmd.Start()
 		started <- err
 		if err != nil {

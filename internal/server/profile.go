@@ -116,7 +116,8 @@ const (
 )
 
 // replicaUse is whether a row is about servers that follow another: any, those that acknowledge commits, those of which
-// the other is none of ours, or about those that follow nobody, or about those that follow or did.
+// the other is none of ours, or about those that follow nobody, or about those that follow or did; or about members of
+// clusters: any, those that are not apart, or about all others.
 type replicaUse int
 
 const (
@@ -126,6 +127,9 @@ const (
 	ifRemote
 	ifAlone
 	ifParted
+	ifMember
+	ifJoined
+	ifNoMember
 )
 
 // of reports whether a row is about a server.
@@ -138,9 +142,15 @@ func (u replicaUse) of(c Config) bool {
 	case ifRemote:
 		return c.Replica && c.Remote
 	case ifAlone:
-		return !c.Replica
+		return !c.Replica && c.Member == nil
 	case ifParted:
 		return c.Replica || c.Parted
+	case ifMember:
+		return c.Member != nil
+	case ifJoined:
+		return c.Member != nil && !c.Member.Apart
+	case ifNoMember:
+		return c.Member == nil
 	}
 	return true
 }

@@ -86,7 +86,7 @@ var mariadbProfile = slices.Concat(pathSettings, []setting{
 	{name: "skip_slave_start", value: "ON", stages: Run, replica: ifParted, fixed: true, log: logged, why: "the supervisor starts it, once it has applied what it had received"},
 	{name: "master_retry_count", value: "0", stages: Run, replica: ifReplica, log: logged, why: "the source is asked for ever"},
 	{name: "slave_net_timeout", value: "10", stages: Run, replica: ifReplica, log: logged, why: "a source that is gone is seen in seconds; it says every two that it is there"},
-}, replaySettings, []setting{
+}, galeraSettings, replaySettings, []setting{
 	{name: "ssl", value: "OFF", stages: Replay, since: Version{11, 4, 0}, why: "otherwise the server makes a TLS key, 250 ms"},
 	{name: "relay_log_info_file", value: factRelayInfo, stages: Replay, why: "beside the relay log, for the same reason"},
 	{name: "master_info_file", value: factSourceInfo, stages: Replay, why: "beside the relay log, for the same reason"},

@@ -79,7 +79,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "binlog_expire_logs_seconds", value: "0", stages: Run, until: Version{8, 0, 29}, fixed: true, log: logged, why: "the supervisor purges"},
 	{name: "gtid_mode", value: "OFF", stages: Run, replica: ifAlone, log: logged, fixed: true, why: "some packages switch it on; inverted changes have no GTID of their own"},
 	{name: "gtid_mode", value: "OFF", stages: Run, replica: ifAlone, log: unlogged, why: "some packages switch it on; without a log each commit would write its GTID to a table"},
-	{name: "enforce_gtid_consistency", value: "OFF", stages: Run, why: "goes with gtid_mode"},
+	{name: "enforce_gtid_consistency", value: "OFF", stages: Run, replica: ifNoMember, why: "goes with gtid_mode"},
 	{name: "max_binlog_size", value: "16M", stages: Run, fixed: true, log: logged, why: "small files, since the supervisor purges whole ones"},
 	{name: "binlog_cache_size", value: "256K", stages: Run, log: logged, why: "a transaction that is larger goes through a temporary file: with the default of 32K each INSERT of a thousand rows did, nearly half of what the log costs it in processor time"},
 	{name: "sync_binlog", value: "0", stages: Run, durability: unsafely, log: logged, why: "the log is in RAM"},
@@ -106,8 +106,8 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "loose_rpl_semi_sync_replica_enabled", value: "ON", stages: Run, since: Version{8, 0, 26}, replica: ifSync, fixed: true, log: logged, why: "as above; loose, since the option is the plugin's"},
 	{name: "plugin_load_add", value: "semisync_slave.so", stages: Run, until: Version{8, 0, 26}, replica: ifSync, fixed: true, log: logged, why: "--sync: the source answers a commit when this server has received it"},
 	{name: "loose_rpl_semi_sync_slave_enabled", value: "ON", stages: Run, until: Version{8, 0, 26}, replica: ifSync, fixed: true, log: logged, why: "as above; loose, since the option is the plugin's"},
-}, replaySettings, []setting{
-	{name: "gtid_mode", value: "OFF", stages: Replay, why: "some packages switch it on; the log has none"},
+}, groupSettings, replaySettings, []setting{
+	{name: "gtid_mode", value: "OFF_PERMISSIVE", stages: Replay, why: "the log of a member of a group has GTIDs, others have none"},
 	{name: "log_replica_updates", value: "OFF", stages: Replay, since: Version{8, 0, 26}, why: "goes with replicate_same_server_id"},
 	{name: "log_slave_updates", value: "OFF", stages: Replay, until: Version{8, 0, 26}, why: "goes with replicate_same_server_id"},
 	{name: "replica_parallel_workers", value: "16", stages: Replay, since: Version{8, 0, 26}, why: "half the time of one worker on two cores"},

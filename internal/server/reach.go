@@ -55,10 +55,14 @@ func (s *Server) ruleset(config string, c Config) sys.Ruleset {
 	if c.FilesDir != "" {
 		r.ReadWrite = append(r.ReadWrite, c.FilesDir)
 	}
+	if m := c.Member; m != nil && m.Script != "" { // which the server runs by a shell
+		r.ReadOnly = append(append(r.ReadOnly, filepath.Dir(m.Script)), systemSoftware...)
+		r.ReadWrite = append(r.ReadWrite, m.Meet)
+	}
 	if c.Port > 0 {
 		r.Ports = append(r.Ports, c.Port)
 	}
-	anyPort := false
+	anyPort := c.Member != nil
 	for name, value := range c.Set {
 		name = optionMeant(name)
 		if port, err := strconv.Atoi(value); err == nil && port > 0 && strings.HasSuffix(name, "_port") {

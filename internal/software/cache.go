@@ -22,8 +22,8 @@ const (
 	descriptionFile = "server.json"
 	// descriptionFormat changes when an older ramaria could not use the directory, or
 	// this one not what an older one left: servers of format 1 lack what writes dumps
-	// and reads logs.
-	descriptionFormat = 2
+	// and reads logs, those of format 2 what makes clusters.
+	descriptionFormat = 3
 )
 
 // description is the content of server.json.

@@ -17,12 +17,12 @@ type packages struct {
 
 var packagesOf = map[server.Flavour]packages{
 	server.MariaDB: {
-		// One name since Debian 12 and Ubuntu 23.04, one per series before. The last
-		// package has the programs that write dumps and read logs, and scripts that need Perl.
+		// One name since Debian 12 and Ubuntu 23.04, one per series before. The third
+		// has the programs that write dumps and read logs, and scripts that need Perl; the last makes clusters, 1 MB.
 		names: [][]string{
-			{"mariadb-server-core", "mariadb-client-core", "mariadb-client"},
-			{"mariadb-server-core-10.11", "mariadb-client-core-10.11", "mariadb-client-10.11"},
-			{"mariadb-server-core-10.6", "mariadb-client-core-10.6", "mariadb-client-10.6"},
+			{"mariadb-server-core", "mariadb-client-core", "mariadb-client", "galera-4"},
+			{"mariadb-server-core-10.11", "mariadb-client-core-10.11", "mariadb-client-10.11", "galera-4"},
+			{"mariadb-server-core-10.6", "mariadb-client-core-10.6", "mariadb-client-10.6", "galera-4"},
 		},
 		without: []string{"perl", "libconfig-inifiles-perl", "debianutils"},
 		installs: map[string]string{

@@ -37,6 +37,9 @@ func (s *Supervisor) startServer(ctx context.Context) error {
 		if err := s.writeFiles(); err != nil {
 			return err
 		}
+		if err := s.writeMember(ctx); err != nil {
+			return err
+		}
 		err := s.startOnce(ctx)
 		if err == nil {
 			s.state.ReadySeconds = time.Since(started).Seconds()
@@ -132,11 +135,13 @@ func (s *Supervisor) writeFiles() error {
 		return fmt.Errorf("remove what was left of putting a log aside: %w", err)
 	}
 	database := i.Endpoint.Database
-	if s.durable() || s.isReplica() || s.isFollowed() { // what no log has would be missing after a recovery, or at a replica
+	if s.durable() || s.isReplica() || s.isFollowed() || s.isMember() { // what no log has would be missing after a recovery, or at a replica
 		database = ""
 	}
 	level := s.level()
-	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume) || s.isReplica(), s.withheld()...)
+	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume) || s.isReplica() || s.isMember(), s.withheld()...)
+	before, after := s.memberSQL()
+	sql = before + sql + after
 	// Before any connection: settings that outlive a restart (SET PERSIST) could say otherwise.
 	sql += server.PromiseSQL(i.Server.Promises(level, i.Volume))
 	if s.keeper != nil && s.keeper.Seed != "" {
@@ -186,7 +191,7 @@ func (s *Supervisor) config() server.Config {
 	return server.Config{
 		Stage: server.Run, Durability: s.level(), Volume: i.Volume, DataDir: i.DataDir(), RunDir: i.RunDir, Socket: i.Spec.Socket, TmpDir: s.tmpDir.Path(), TempInTmpDir: s.wheatFS() != nil, FilesDir: i.FilesDir(),
 		InitFile: initFile(i), Port: i.Endpoint.Port, ServerID: i.ServerID, MostPool: s.mostPool(), NoLog: s.noLog(), PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
-		Untorn: s.untorn(), Replica: s.isReplica(), Sync: s.isReplica() && i.Spec.Replica.Sync, Remote: s.isReplica() && i.Spec.Replica.IsRemote(), Parted: i.Parted,
+		Untorn: s.untorn(), Replica: s.isReplica(), Sync: s.isReplica() && i.Spec.Replica.Sync, Remote: s.isReplica() && i.Spec.Replica.IsRemote(), Parted: i.Parted, Member: s.member,
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -113,6 +114,7 @@ type Supervisor struct {
 	// answered says that a server of this supervisor has answered: it may have committed.
 	answered bool
 	replication
+	membership
 	// stoppedFor is why this supervisor shut its server down unasked, "" if it did not.
 	stoppedFor string
 	// killedFor is why this supervisor killed its server, "" if it did not.
@@ -132,6 +134,8 @@ type Options struct {
 	Outside func() (volume.Target, error)
 	// Buckets get copies of the archive.
 	Buckets []Bucket
+	// Clusters are those of this user.
+	Clusters cluster.Store
 	// Spill is a directory on a disk for temporary files that do not fit in RAM.
 	Spill string
 	// Store returns the instances of the volume that spec names, which is made if it does not exist.
@@ -183,7 +187,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	if err := i.SignLock(); err != nil {
 		s.log.Error("cannot say who holds the lock", "error", err) // a full volume: state.json says it too
 	}
-	if err := errors.Join(s.settleReplica(), s.settleSync()); err != nil {
+	if err := errors.Join(s.settleReplica(), s.settleSync(), s.openMembership()); err != nil {
 		return err
 	}
 	if err := s.enter(instance.State{Phase: instance.Starting, SupervisorPID: os.Getpid()}); err != nil {
@@ -199,10 +203,16 @@ func (s *Supervisor) begin(ctx context.Context) error {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	s.answered = true
+	if err := s.letJoin(ctx); err != nil {
+		return fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
 	if err := s.follow(ctx); err != nil {
 		s.log.Error("cannot follow the source", "error", err) // the watch says what is wrong
 	}
 	if err := s.serveArchive(); err != nil {
+		return fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	if err := s.joinCluster(ctx); err != nil {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	if err := s.openPool(); err != nil {

@@ -114,6 +114,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	w.note("cannot look for commits that did not wait", w.lookAtUnacked(ctx))
 	w.note("cannot look at plugins", w.lookAtPlugins(ctx))
 	w.note("cannot look at the source", w.lookAtSource(ctx))
+	w.note("cannot look at the cluster", w.lookAtCluster(ctx))
 	w.note("cannot keep commits waiting for a replica", w.lookAtSync(ctx))
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
@@ -197,6 +198,9 @@ func (w *watch) tell() {
 		warnings = append(warnings, w.tmp)
 	}
 	warnings = append(warnings, w.promiseWarnings()...)
+	if text := w.clusterWarning(); text != "" {
+		warnings = append(warnings, text)
+	}
 	if w.source != "" {
 		warnings = append(warnings, w.source)
 	}
@@ -258,15 +262,19 @@ func (w *watch) purge(ctx context.Context) error {
 	if err := w.lookAtLog(files); err != nil {
 		return err
 	}
-	if len(files) <= keepBinlogs {
+	keep := keepBinlogs
+	if w.isMember() {
+		keep = keepMemberBinlogs
+	}
+	if len(files) <= keep {
 		w.purged = "" // RESET MASTER restarts the numbers
 		return nil
 	}
-	if files[len(files)-keepBinlogs] == w.purged {
+	if files[len(files)-keep] == w.purged {
 		return nil
 	}
 	w.keepForFollowers(files)
-	upTo := files[len(files)-max(keepBinlogs, w.logs.Needed(files))]
+	upTo := files[len(files)-max(keep, w.logs.Needed(files))]
 	if upTo == w.purged || upTo == files[0] { // a consumer needs the rest
 		return nil
 	}

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/engine"
+	"github.com/ramaria-db/ramaria/internal/instance"
+)
+
+func newCluster(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cluster",
+		Short: "Make clusters of instances: Galera of MariaDB, Group Replication of MySQL",
+		Long: `Make clusters of instances: Galera of MariaDB, Group Replication of MySQL. Each member has the
+data in RAM, and its own log on a disk: a cluster of which all members lose power at once comes
+back with every commit that was answered.`,
+	}
+	onlyOthers(cmd)
+	cmd.AddCommand(newClusterCreate(a), newClusterUp(a), newClusterStatus(a), newClusterDown(a), newClusterRestart(a), newClusterReplace(a), newClusterRm(a))
+	return cmd
+}
+
+// ofEachMember are flags of an instance that members of a cluster cannot share.
+var ofEachMember = []string{"port", "socket", "front", "api-listen", "log", "archive", "tmpdir", "device-atomic"}
+
+func newClusterCreate(a *app) *cobra.Command {
+	var o specFlags
+	nodes := cluster.LeastNodes
+	cmd := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Make a cluster and start it, and print the DSNs of its members",
+		Long: `Make a cluster and start it, and print the DSNs of its members, one a line. These are the
+instances NAME-1, NAME-2, ...; the first is made as by ramaria up, the others are copies of it.
+
+Of MariaDB each member can be written to. Of MySQL one can, the primary, which is printed first;
+when it dies another takes its place.
+
+Members are durable: a commit is answered when the log of its member is on the disk. With
+--durable=1s a second of it may be lost when all members lose power, with --durable=off all.`,
+		Example: `  ramaria cluster create shop --from shop.sql
+  ramaria cluster create c --server mysql --nodes 5`,
+		Args: exactArgs(1, "the name of a new cluster"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			spec, err := o.spec()
+			if err != nil {
+				return err
+			}
+			switch {
+			case !cmd.Flags().Changed("durable"):
+				spec.Durable = instance.DurableCommit
+			case spec.Durable == instance.DurableOff:
+				spec.Durable = ""
+			}
+			return runClusterCreate(cmd.Context(), a, engine.ClusterRequest{Name: args[0], Nodes: nodes, Spec: spec, Stdin: a.stdin})
+		},
+	}
+	o.add(cmd)
+	for _, name := range ofEachMember {
+		_ = cmd.Flags().MarkHidden(name) // fails only for flags that are not there
+	}
+	cmd.Flags().IntVar(&nodes, "nodes", nodes, "how many members: `N`, 3 to 9; with 3 one may be lost, with 5 two")
+	return cmd
+}
+
+func runClusterCreate(ctx context.Context, a *app, q engine.ClusterRequest) error {
+	if _, err := a.engine.CreateCluster(ctx, q); err != nil {
+		return err
+	}
+	l, err := a.engine.ClusterStatus(ctx, q.Name)
+	if err != nil {
+		return err
+	}
+	return printMembers(a, l)
+}
+
+// printMembers prints the DSNs of the members that applications can use, that which is written to first.
+func printMembers(a *app, l engine.ClusterListing) error {
+	a.say("cluster %s is %s", l.Name, l.State)
+	for _, url := range l.URLs() {
+		fmt.Fprintln(a.stdout, url)
+	}
+	return nil
+}
+
+func newClusterUp(a *app) *cobra.Command {
+	var q engine.ClusterUpRequest
+	cmd := &cobra.Command{
+		Use:   "up NAME",
+		Short: "Start the members of a cluster that do not run",
+		Long: `Start the members of a cluster that do not run, or have left it. Where no member is whole, as
+after a power cut, all of them are recovered and looked at, and the one that has the most begins
+the cluster: no commit that was answered is lost.
+
+A member whose data and archive are lost for good keeps the cluster from starting, since it may
+have had what the others lack; --without NAME goes on without that.`,
+		Args: exactArgs(1, "the name of a cluster"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q.Name = args[0]
+			l, err := a.engine.UpCluster(cmd.Context(), q)
+			if err != nil {
+				return err
+			}
+			return printMembers(a, l)
+		},
+		ValidArgsFunction: a.completeClusters,
+	}
+	cmd.Flags().StringArrayVar(&q.Without, "without", nil, "start without what the member `NAME` alone has; it becomes a copy of another; repeatable")
+	return cmd
+}
+
+func newClusterStatus(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "status [NAME]",
+		Short: "Say how clusters and their members are",
+		Args:  maxArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runClusterStatus(cmd.Context(), a, args, asJSON)
+		},
+		ValidArgsFunction: a.completeClusters,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
+	return cmd
+}
+
+func runClusterStatus(ctx context.Context, a *app, args []string, asJSON bool) error {
+	var all []engine.ClusterListing
+	var err error
+	if len(args) == 1 {
+		var l engine.ClusterListing
+		if l, err = a.engine.ClusterStatus(ctx, args[0]); err == nil && asJSON {
+			return a.printJSON(l)
+		}
+		all = append(all, l)
+	} else {
+		all, err = a.engine.ListClusters(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(all)
+	}
+	if len(all) == 0 {
+		a.say("no clusters; ramaria cluster create makes one")
+		return nil
+	}
+	t := newTable("CLUSTER", "MEMBER", "STATE", "IN CLUSTER", "ROLE", "SEES", "ADDRESS")
+	for _, l := range all {
+		for i, m := range l.Members {
+			name, sees := "", ""
+			if i == 0 {
+				name = l.Name
+			}
+			if m.Sees > 0 {
+				sees = strconv.Itoa(m.Sees) + " of " + strconv.Itoa(len(l.Members))
+			}
+			t.row(name, m.Name, string(m.Phase), m.State, m.Role, sees, m.Address)
+		}
+	}
+	t.print(a.stdout)
+	for _, l := range all {
+		a.say("cluster %s is %s%s", l.Name, l.State, clusterHint(l))
+	}
+	return nil
+}
+
+// clusterHint is what there is to do about the state of a cluster.
+func clusterHint(l engine.ClusterListing) string {
+	switch l.State {
+	case engine.ClusterDegraded:
+		return fmt.Sprintf(": it is written to, and needs %d members for that\nhint: ramaria cluster up %s has the others join again", l.Quorum, l.Name)
+	case engine.ClusterNoQuorum:
+		return fmt.Sprintf(": it takes no writes, which need %d members\nhint: ramaria cluster up %s begins it again with the member that has the most", l.Quorum, l.Name)
+	case engine.ClusterStopped:
+		return fmt.Sprintf("\nhint: ramaria cluster up %s", l.Name)
+	}
+	return ""
+}
+
+func newClusterDown(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "down NAME",
+		Short: "Stop the members of a cluster",
+		Args:  exactArgs(1, "the name of a cluster"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.engine.StopCluster(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			a.say("stopped cluster %s", args[0])
+			return nil
+		},
+		ValidArgsFunction: a.completeClusters,
+	}
+}
+
+func newClusterRestart(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "restart NAME",
+		Short: "Restart the members of a cluster one by one",
+		Long: `Restart the members of a cluster one by one, so that it is written to all the while. The primary
+of MySQL comes last, and another takes its place.`,
+		Args: exactArgs(1, "the name of a cluster"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.engine.RestartCluster(cmd.Context(), args[0])
+		},
+		ValidArgsFunction: a.completeClusters,
+	}
+}
+
+func newClusterReplace(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "replace NAME MEMBER",
+		Short: "Make a member of a cluster again, from another one",
+		Args:  exactArgs(2, "the name of a cluster, and that of a member"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.engine.ReplaceMember(cmd.Context(), args[0], args[1])
+		},
+		ValidArgsFunction: a.completeClusters,
+	}
+}
+
+func newClusterRm(a *app) *cobra.Command {
+	var archives bool
+	cmd := &cobra.Command{
+		Use:   "rm NAME",
+		Short: "Stop a cluster and remove it, with the data of its members",
+		Args:  exactArgs(1, "the name of a cluster"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.engine.RemoveCluster(cmd.Context(), args[0], archives); err != nil {
+				return err
+			}
+			a.say("removed cluster %s", args[0])
+			return nil
+		},
+		ValidArgsFunction: a.completeClusters,
+	}
+	cmd.Flags().BoolVar(&archives, "archive", false, "remove the archives of its members as well")
+	return cmd
+}
+
+// completeClusters completes the name of a cluster, the first argument, in a shell.
+func (a *app) completeClusters(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 || a.open(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, err := a.engine.ListClusters(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	names := make([]string, len(all))
+	for i, l := range all {
+		names[i] = l.Name
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,214 @@
+// Package cluster knows the clusters of one user: which instances are their members, at which addresses these speak to each
+// other, and by which certificate and account they know each other. It starts nothing.
+//
+// A cluster's file in the state directory has one writer, the command that holds the lock of the cluster's name, and outlives
+// a reboot. It holds secrets, and is its owner's alone.
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// Format is the version of a cluster's file.
+const Format = 1
+
+// LeastNodes and MostNodes are how many members a cluster may have: with two, the death of one takes the quorum of the
+// other, and a group of MySQL has nine at most.
+const (
+	LeastNodes = 3
+	MostNodes  = 9
+)
+
+// Cluster is one cluster.
+type Cluster struct {
+	Format  int            `json:"format"`
+	Name    string         `json:"name"`
+	Flavour server.Flavour `json:"flavour"`
+	// Group is the UUID by which MySQL knows the group.
+	Group   string    `json:"group"`
+	Created time.Time `json:"created"`
+	// Spec is what its members are made of.
+	Spec  instance.Spec `json:"spec"`
+	Nodes []Node        `json:"nodes"`
+	// App is the account of the application, which is the same at all members, and Login the one by which MySQL's members
+	// get what they lack from each other.
+	App   dbconn.Login `json:"app"`
+	Login dbconn.Login `json:"login"`
+	// Cert and Key are the certificate by which MariaDB's members know each other, in PEM.
+	Cert string `json:"cert"`
+	Key  string `json:"key"`
+	// Made says that it has been whole: what is not is removed by the next command.
+	Made bool `json:"made,omitempty"`
+}
+
+// Node is a member.
+type Node struct {
+	// Name is that of its instance.
+	Name string `json:"name"`
+	Host string `json:"host"`
+	// Port is the server's, for applications.
+	Port int `json:"port"`
+	server.MemberPorts
+}
+
+// Address is where applications reach it.
+func (n Node) Address() string { return net.JoinHostPort(n.Host, strconv.Itoa(n.Port)) }
+
+// peer is where the other members reach it.
+func (n Node) peer(flavour server.Flavour) string {
+	if flavour == server.MySQL {
+		return n.Address()
+	}
+	return net.JoinHostPort(n.Host, strconv.Itoa(n.Group))
+}
+
+// Quorum is how many members have to reach each other for the cluster to be written to.
+func (c *Cluster) Quorum() int { return len(c.Nodes)/2 + 1 }
+
+// Node returns the member of an instance, and its number from 1 on; 0 for none.
+func (c *Cluster) Node(name string) (Node, int) {
+	i := slices.IndexFunc(c.Nodes, func(n Node) bool { return n.Name == name })
+	if i < 0 {
+		return Node{}, 0
+	}
+	return c.Nodes[i], i + 1
+}
+
+// Member is what the start of a member's server needs to know. What it does not say is which part it plays in that.
+func (c *Cluster) Member(name string) (*server.Member, error) {
+	n, number := c.Node(name)
+	if number == 0 {
+		return nil, fmt.Errorf("find instance %s in cluster %s: it is no member of it\nhint: ramaria cluster status %[2]s", name, c.Name)
+	}
+	m := &server.Member{Cluster: c.Name, Group: c.Group, Node: name, Number: number, Host: n.Host, Ports: n.MemberPorts}
+	for _, n := range c.Nodes {
+		m.Peers = append(m.Peers, n.peer(c.Flavour))
+	}
+	return m, nil
+}
+
+// NodeName is the name of the instance of member number of a cluster.
+func NodeName(cluster string, number int) string { return fmt.Sprintf("%s-%d", cluster, number) }
+
+// NewGroup returns a random UUID.
+func NewGroup() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it does not fail
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// Store has the clusters of one user, in a directory of the state directory.
+type Store struct {
+	Dir string
+	// UID and Registry tell their directories apart from those of others.
+	UID      int
+	Registry string
+}
+
+// ErrNotFound says that there is no cluster of a name.
+var ErrNotFound = errors.New("no such cluster")
+
+func (s Store) path(name string) string { return filepath.Join(s.Dir, name+".json") }
+
+// Lock keeps other commands from making, starting or removing the cluster called name. waiting is called once if another
+// command is at it.
+func (s Store) Lock(ctx context.Context, name string, waiting func()) (*sys.FileLock, error) {
+	if err := instance.CheckNew(name); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("lock cluster: %w", err)
+	}
+	l, err := sys.Lock(ctx, filepath.Join(s.Dir, name+".lock"), sys.Exclusive, waiting)
+	if err != nil {
+		return nil, fmt.Errorf("lock cluster %s: %w", name, err)
+	}
+	return l, nil
+}
+
+// Get returns the cluster called name, or ErrNotFound.
+func (s Store) Get(name string) (*Cluster, error) {
+	if err := instance.CheckName(name); err != nil {
+		return nil, err
+	}
+	var c Cluster
+	err := instance.ReadJSON(s.path(name), &c)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("find cluster %s: %w\nhint: ramaria cluster status shows what there is; ramaria cluster create %[1]s makes it", name, ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.Format != Format {
+		return nil, fmt.Errorf("read %s: format %d, this ramaria knows %d\nhint: use the ramaria that made it", s.path(name), c.Format, Format)
+	}
+	return &c, nil
+}
+
+// Put writes a cluster's file, which is on the disk when it returns.
+func (s Store) Put(c *Cluster) error {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return fmt.Errorf("write cluster: %w", err)
+	}
+	c.Format = Format
+	return instance.WriteDurableJSON(s.path(c.Name), c)
+}
+
+// Delete removes the file, and the directory in which its members met.
+func (s Store) Delete(name string) error {
+	if err := os.RemoveAll(s.Meet(name)); err != nil {
+		return fmt.Errorf("remove cluster %s: %w", name, err)
+	}
+	if err := os.Remove(s.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove cluster %s: %w", name, err)
+	}
+	return nil
+}
+
+// List returns all clusters, by name.
+func (s Store) List() ([]*Cluster, error) {
+	paths, err := sys.Glob(s.Dir, "*.json")
+	if err != nil {
+		return nil, fmt.Errorf("list clusters: %w", err)
+	}
+	sort.Strings(paths)
+	var list []*Cluster
+	for _, path := range paths {
+		c, err := s.Get(strings.TrimSuffix(filepath.Base(path), ".json"))
+		if errors.Is(err, ErrNotFound) || errors.Is(err, instance.ErrName) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// Meet is the directory in which servers of a cluster say to each other that a joiner needs no copy. It is theirs, and lies
+// where the accounts of all servers get to.
+func (s Store) Meet(name string) string {
+	sum := sha256.Sum256([]byte("cluster " + s.Registry + " " + s.Dir + " " + name))
+	return fmt.Sprintf("/tmp/ramaria-%d-%s", s.UID, hex.EncodeToString(sum[:8]))
+}

@@ -1,0 +1,180 @@
+package dbconn
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Roles of members: of a group of MySQL one is written to, of a Galera cluster all may be.
+const (
+	RolePrimary   = "primary"
+	RoleSecondary = "secondary"
+	RoleAny       = "any"
+)
+
+// ClusterView is what a member says of its cluster.
+type ClusterView struct {
+	// State is the server's own word for its state (ONLINE, RECOVERING, OFFLINE; Synced, Joining, ...), and Online whether it
+	// is a whole member.
+	State  string
+	Online bool
+	// Role is one of those above, "" for a server that is no member at the moment.
+	Role string
+	// Size is how many members it sees, and Quorum whether these may go on.
+	Size   int
+	Quorum bool
+	// GTIDs are those that it has.
+	GTIDs string
+	// History names the sequence of Galera's write sets, "" of others.
+	History string
+}
+
+// ClusterView asks a member.
+func (d Dialect) ClusterView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
+	if d.AppliedGTIDs != "" {
+		v, err = galeraView(ctx, db)
+	} else {
+		v, err = groupView(ctx, db)
+	}
+	if err != nil {
+		return v, fmt.Errorf("ask a member for its cluster: %w", err)
+	}
+	return v, nil
+}
+
+// galeraView is that of MariaDB. SHOW is answered by a member that is not ready, too.
+// https://mariadb.com/kb/en/galera-cluster-status-variables/
+func galeraView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
+	err = Query(ctx, db, "SHOW GLOBAL STATUS LIKE 'wsrep\\_%'", func(c []string) error {
+		switch c[0] {
+		case "wsrep_local_state_comment":
+			v.State = c[1]
+		case "wsrep_ready":
+			v.Online = c[1] == "ON"
+		case "wsrep_cluster_size":
+			v.Size, _ = strconv.Atoi(c[1]) // of a server that is no member it is 0
+		case "wsrep_cluster_status":
+			v.Quorum = c[1] == "Primary"
+		case "wsrep_cluster_state_uuid":
+			v.History = c[1]
+		}
+		return nil
+	})
+	if err != nil {
+		return v, err
+	}
+	v.Online = v.Online && v.Quorum && v.State == "Synced"
+	if v.Online {
+		v.Role = RoleAny
+	}
+	err = Query(ctx, db, "SHOW GLOBAL VARIABLES LIKE 'gtid_binlog_state'", func(c []string) error {
+		v.GTIDs = c[1]
+		return nil
+	})
+	return v, err
+}
+
+// groupView is that of MySQL.
+// https://dev.mysql.com/doc/refman/en/performance-schema-replication-group-members-table.html
+func groupView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
+	members := 0
+	err = Query(ctx, db, `SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE FROM performance_schema.replication_group_members`, func(c []string) error {
+		members++
+		if c[1] == "ONLINE" || c[1] == "RECOVERING" {
+			v.Size++
+		}
+		if c[0] == "1" {
+			v.State, v.Role = c[1], strings.ToLower(c[2])
+		}
+		return nil
+	})
+	if err != nil {
+		return v, err
+	}
+	if v.State == "" {
+		v.State = "OFFLINE"
+	}
+	v.Quorum = (v.State == "ONLINE" || v.State == "RECOVERING") && v.Size > members/2
+	v.Online = v.State == "ONLINE" && v.Quorum
+	if !v.Online {
+		v.Role = ""
+	}
+	var gtids string
+	err = db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&gtids)
+	v.GTIDs = strings.ReplaceAll(gtids, "\n", "")
+	return v, err
+}
+
+// ClusterUser is the account by which members of a group get what they lack from each other.
+const ClusterUser = "ramaria_cluster"
+
+// GroupAccountSQL returns the statements, for an init file, that make that account.
+func GroupAccountSQL(l Login) string {
+	name := account(l, "%")
+	return "CREATE USER IF NOT EXISTS " + name + ";\nALTER USER " + identified(name, l) + ";\n" +
+		"GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO " + name + ";\n"
+}
+
+// JoinGroup has a server join its group, or begin it.
+func JoinGroup(ctx context.Context, db *sql.DB, l Login, begin bool) (err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	change := "CHANGE REPLICATION SOURCE TO SOURCE_USER=" + Quote(l.User) + ", SOURCE_PASSWORD=" + Quote(l.Password) + " FOR CHANNEL 'group_replication_recovery'"
+	if _, err := conn.ExecContext(ctx, change); err != nil {
+		return fmt.Errorf("set the account of the group: %w", err)
+	}
+	if !begin {
+		if _, err := conn.ExecContext(ctx, "START GROUP_REPLICATION"); err != nil {
+			return fmt.Errorf("join the group: %w", err)
+		}
+		return nil
+	}
+	if _, err := conn.ExecContext(ctx, "SET GLOBAL group_replication_bootstrap_group = ON"); err != nil {
+		return fmt.Errorf("begin the group: %w", err)
+	}
+	_, err = conn.ExecContext(ctx, "START GROUP_REPLICATION")
+	_, oerr := conn.ExecContext(context.WithoutCancel(ctx), "SET GLOBAL group_replication_bootstrap_group = OFF")
+	for _, err := range []error{err, oerr} {
+		if err != nil {
+			return fmt.Errorf("begin the group: %w", err)
+		}
+	}
+	return nil
+}
+
+// GTIDsMissing are those of a set that another lacks.
+func GTIDsMissing(ctx context.Context, db *sql.DB, set, in string) (missing string, err error) {
+	err = db.QueryRowContext(ctx, "SELECT GTID_SUBTRACT(?, ?)", set, in).Scan(&missing)
+	if err != nil {
+		return "", fmt.Errorf("compare GTIDs: %w", err)
+	}
+	return strings.ReplaceAll(missing, "\n", ""), nil
+}
+
+// memberPause is the pause between two looks whether a server is a member.
+const memberPause = 50 * time.Millisecond
+
+// AwaitMember waits until a server that joins is a whole member.
+func AwaitMember(ctx context.Context, d Dialect, db *sql.DB) error {
+	for {
+		v, err := d.ClusterView(ctx, db)
+		switch {
+		case err == nil && v.Online:
+			return nil
+		case err == nil && d.AppliedGTIDs == "" && (v.State == "ERROR" || v.State == "OFFLINE"):
+			return fmt.Errorf("join the group: the server is %s", v.State)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("join the cluster: %w: the server is %s", context.Cause(ctx), v.State)
+		case <-time.After(memberPause):
+		}
+	}
+}

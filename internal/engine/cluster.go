@@ -1,0 +1,324 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/selfsigned"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// ClusterRequest asks for a new cluster.
+type ClusterRequest struct {
+	Name string
+	// Nodes is how many members it is to have, and Spec what these are made of.
+	Nodes int
+	Spec  instance.Spec
+	// Stdin is read for the source "-".
+	Stdin io.Reader
+}
+
+// clusters has the clusters of this user.
+func (e *Engine) clusters() cluster.Store {
+	return cluster.Store{Dir: filepath.Join(e.Places.State, "clusters"), UID: e.UID, Registry: e.Owner.Registry}
+}
+
+// lockCluster locks the name of a cluster, and tells if that takes waiting.
+func (e *Engine) lockCluster(ctx context.Context, name string) (*sys.FileLock, error) {
+	return e.clusters().Lock(ctx, name, func() { e.note("waiting: another command is at work on cluster %s", name) })
+}
+
+// CreateCluster makes a cluster and starts it. When it fails nothing is left.
+func (e *Engine) CreateCluster(ctx context.Context, q ClusterRequest) (_ *cluster.Cluster, err error) {
+	if err := checkCluster(q); err != nil {
+		return nil, RequestError{err}
+	}
+	lock, err := e.lockCluster(ctx, q.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.UnlockRemove())
+			return
+		}
+		err = lock.Unlock()
+	}()
+	if old, err := e.clusters().Get(q.Name); err == nil && old.Made {
+		return nil, RequestError{fmt.Errorf("make cluster %s: there is one\nhint: ramaria cluster up %[1]s starts it; ramaria cluster rm %[1]s removes it", q.Name)}
+	} else if err == nil { // a command that was killed
+		if err := e.removeCluster(ctx, old, true); err != nil {
+			return nil, err
+		}
+	} else if !errors.Is(err, cluster.ErrNotFound) {
+		return nil, err
+	}
+	c, err := e.planCluster(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.clusters().Put(c); err != nil {
+		return nil, err
+	}
+	if err := e.makeCluster(ctx, c, q.Stdin); err != nil {
+		return nil, errors.Join(err, e.removeCluster(context.WithoutCancel(ctx), c, true))
+	}
+	c.Made = true
+	return c, e.clusters().Put(c)
+}
+
+// checkCluster refuses what members cannot be.
+func checkCluster(q ClusterRequest) error {
+	if q.Nodes < cluster.LeastNodes || q.Nodes > cluster.MostNodes {
+		return fmt.Errorf("make a cluster of %d members: it has %d to %d\nhint: --nodes 3 goes on when one is lost; of two, neither could", q.Nodes, cluster.LeastNodes, cluster.MostNodes)
+	}
+	s := q.Spec
+	for flag, given := range map[string]bool{
+		"port": s.Port != 0, "socket": s.Socket != "", "front": s.Front != 0, "api-listen": s.APIListen != "" && s.APIListen != instance.APIListenOff,
+		"log off": s.Log == instance.LogOff, "archive": len(s.Archive) > 0,
+	} {
+		if given {
+			return fmt.Errorf("make cluster %s with --%s: each member has its own\nhint: leave it out", q.Name, flag)
+		}
+	}
+	return nil
+}
+
+// planCluster says what a cluster is to be. Nothing is made yet.
+func (e *Engine) planCluster(ctx context.Context, q ClusterRequest) (*cluster.Cluster, error) {
+	for n := 1; n <= q.Nodes; n++ {
+		name := cluster.NodeName(q.Name, n)
+		if err := instance.CheckNew(name); err != nil {
+			return nil, RequestError{err}
+		}
+		if _, err := e.Registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
+			return nil, errors.Join(instance.TakenError(name), err)
+		}
+	}
+	software, err := e.software(q.Spec)
+	if err != nil {
+		return nil, err
+	}
+	srv, err := e.Finder().Find(ctx, software)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := srv.Provider(); err != nil {
+		return nil, err
+	}
+	if err := srv.CheckMemberSet(q.Spec.Set); err != nil {
+		return nil, RequestError{err}
+	}
+	c := &cluster.Cluster{Name: q.Name, Flavour: srv.Flavour, Group: cluster.NewGroup(), Created: time.Now().Truncate(time.Second), Spec: q.Spec}
+	c.Spec.Server, c.Spec.Cluster = software, q.Name
+	c.Login = dbconn.Login{User: dbconn.ClusterUser, Password: dbconn.NewPassword()}
+	if c.App, err = login(q.Spec); err != nil {
+		return nil, err
+	}
+	cert, err := selfsigned.New("ramaria cluster " + q.Name)
+	if err != nil {
+		return nil, err
+	}
+	if c.Cert, c.Key, err = selfsigned.Text(cert); err != nil {
+		return nil, err
+	}
+	c.Nodes, err = planNodes(ctx, q, srv.Flavour)
+	return c, err
+}
+
+// planNodes gives members their names and ports.
+func planNodes(ctx context.Context, q ClusterRequest, flavour server.Flavour) (nodes []cluster.Node, err error) {
+	var taken []int
+	port := func() int {
+		for {
+			p, perr := server.FreePort(ctx)
+			if err = errors.Join(err, perr); err != nil || !slices.Contains(taken, p) {
+				taken = append(taken, p)
+				return p
+			}
+		}
+	}
+	for n := 1; n <= q.Nodes; n++ {
+		node := cluster.Node{Name: cluster.NodeName(q.Name, n), Host: server.Loopback, Port: port()}
+		if flavour == server.MariaDB {
+			node.MemberPorts = server.MemberPorts{Group: port(), Transfer: port(), State: port()}
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes, err
+}
+
+// memberSpec is what a member is made of.
+func memberSpec(c *cluster.Cluster, n cluster.Node) instance.Spec {
+	spec := c.Spec
+	spec.Cluster, spec.Port = c.Name, n.Port
+	return spec
+}
+
+// makeCluster makes the first member, which begins the cluster, and the others as copies of it.
+func (e *Engine) makeCluster(ctx context.Context, c *cluster.Cluster, stdin io.Reader) error {
+	first := c.Nodes[0]
+	if err := e.makeFirst(ctx, c, first, stdin); err != nil {
+		return err
+	}
+	for _, n := range c.Nodes[1:] {
+		if err := e.copyMember(ctx, c, first.Name, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) makeFirst(ctx context.Context, c *cluster.Cluster, n cluster.Node, stdin io.Reader) error {
+	lock, err := e.lockName(ctx, n.Name)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	i, err := e.create(ctx, nil, instance.Order{Name: n.Name, Spec: memberSpec(c, n), App: c.App}, stdin)
+	if err != nil {
+		return err
+	}
+	return e.startMember(ctx, i, instance.JoinsBegin, true)
+}
+
+// startMember starts the server of a member whose name is locked.
+func (e *Engine) startMember(ctx context.Context, i *instance.Instance, joins string, created bool) error {
+	i.Joins = joins
+	if err := i.Save(); err != nil {
+		return err
+	}
+	return e.start(ctx, i, created)
+}
+
+// copyMember makes a member a copy of another one that runs, and has it join. What it was before goes; its archive goes on
+// with what it is then.
+func (e *Engine) copyMember(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
+	began := time.Now()
+	lock, err := e.lockName(ctx, n.Name)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	r, err := e.Registry.Get(n.Name)
+	if err == nil {
+		err = e.clear(ctx, r)
+	}
+	if err != nil && !errors.Is(err, instance.ErrNotFound) {
+		return err
+	}
+	i, err := e.copyData(ctx, c, donor, n)
+	if err != nil {
+		return fmt.Errorf("make member %s of cluster %s: %w", n.Name, c.Name, err)
+	}
+	if err := e.beginArchive(ctx, i, nil); err != nil {
+		return e.unmake(ctx, i, err)
+	}
+	if err := e.startMember(ctx, i, "", true); err != nil {
+		return err
+	}
+	e.note("member %s: a copy of %s, joined after %s", n.Name, donor, time.Since(began).Round(10*time.Millisecond))
+	return nil
+}
+
+// copyData makes the instance of a member from the data that another one has now.
+func (e *Engine) copyData(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) (i *instance.Instance, err error) {
+	from, err := e.Registry.Open(donor)
+	if err != nil {
+		return nil, err
+	}
+	spec := memberSpec(c, n)
+	v, err := e.openVolume(ctx, spec.Volume)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(e.sweep(ctx, v), e.sweepTempMarks(ctx)); err != nil {
+		return nil, err
+	}
+	err = e.withInstanceData(ctx, donor, func(data image.InstanceData) error {
+		size, err := sys.DiskUsage(data.Dir)
+		if err != nil {
+			return err
+		}
+		made := from.Made
+		made.Origin = "copy of " + donor
+		order := instance.Order{Name: n.Name, Spec: spec, Server: data.Server, App: c.App}
+		i, err = e.instances(v).Restore(ctx, order, made, size, func(ctx context.Context, i *instance.Instance) error {
+			return v.Clone(ctx, data.Dir, i.DataDir())
+		})
+		return err
+	})
+	return i, err
+}
+
+// RemoveCluster removes a cluster with all its members, and with their archives if archives is true.
+func (e *Engine) RemoveCluster(ctx context.Context, name string, archives bool) error {
+	lock, err := e.lockCluster(ctx, name)
+	if err != nil {
+		return err
+	}
+	c, err := e.clusters().Get(name)
+	if err == nil {
+		err = e.removeCluster(ctx, c, archives)
+	}
+	if err != nil {
+		return errors.Join(err, lock.Unlock())
+	}
+	return lock.UnlockRemove()
+}
+
+func (e *Engine) removeCluster(ctx context.Context, c *cluster.Cluster, archives bool) error {
+	for _, n := range c.Nodes {
+		r, err := e.Registry.Get(n.Name)
+		if errors.Is(err, instance.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if r.Spec.Cluster != c.Name { // it is none of this cluster's
+			continue
+		}
+		if err := e.down(ctx, DownRequest{Name: n.Name, Remove: true, Archive: archives}); err != nil {
+			return err
+		}
+	}
+	return e.clusters().Delete(c.Name)
+}
+
+// memberDB is a connection to the server of a member that runs.
+func memberDB(i *instance.Instance) (*sql.DB, error) { return dbconn.Open(i.Socket(), i.Supervisor, "") }
+
+// viewTimeout is how long a member may take to say what it sees of its cluster.
+const viewTimeout = 5 * time.Second
+
+// viewOf asks a member that runs.
+func viewOf(ctx context.Context, i *instance.Instance) (v dbconn.ClusterView, err error) {
+	ctx, cancel := context.WithTimeout(ctx, viewTimeout)
+	defer cancel()
+	db, err := memberDB(i)
+	if err != nil {
+		return v, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return i.Server.Dialect().ClusterView(ctx, db)
+}
+
+// refuseMember refuses what would be done to a member alone.
+func (e *Engine) refuseMember(what string, r *instance.Record, hint string) error {
+	if r.Spec.Cluster == "" {
+		return nil
+	}
+	return RequestError{fmt.Errorf("%s instance %s: it is a member of cluster %s\nhint: %s", what, r.Name, r.Spec.Cluster, hint)}
+}

@@ -1,0 +1,283 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/durable"
+	"github.com/ramaria-db/ramaria/internal/instance"
+)
+
+var durableFits = durable.Fits
+
+// candidate is a member of which none runs, with the data that it has.
+type candidate struct {
+	node cluster.Node
+	*instance.Instance
+	// recovered says that it was made again from its archive.
+	recovered bool
+	// number is how many transactions of the cluster a member of Galera has, and gtids which a member of a group has.
+	number uint64
+	gtids  string
+}
+
+// beginAgain starts a cluster of which no member is whole: that which has the most begins it. All have to be looked at: a commit
+// is answered when the member that it was made at has it in its log, and the others have it a moment later.
+func (e *Engine) beginAgain(ctx context.Context, c *cluster.Cluster, l ClusterListing, without []string) (ClusterListing, error) {
+	for _, m := range l.Members {
+		if m.Phase.Alive() {
+			e.note("member %s runs, and is not whole: stopping it", m.Name)
+			if err := e.down(ctx, DownRequest{Name: m.Name}); err != nil {
+				return l, err
+			}
+		}
+	}
+	all, err := e.candidates(ctx, c, without)
+	if err != nil {
+		return l, err
+	}
+	if galera(c) {
+		err = e.beginGalera(ctx, c, all)
+	} else {
+		err = e.beginGroup(ctx, c, all)
+	}
+	if err != nil {
+		return l, err
+	}
+	return e.listCluster(ctx, c)
+}
+
+// candidates are the members with their data, from their archives where that in RAM is gone.
+func (e *Engine) candidates(ctx context.Context, c *cluster.Cluster, without []string) (all []candidate, err error) {
+	var lost []string
+	for _, n := range c.Nodes {
+		if slices.Contains(without, n.Name) {
+			continue
+		}
+		x, err := e.candidate(ctx, n)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		if err != nil {
+			e.note("member %s: %s", n.Name, oneLine(err))
+			lost = append(lost, n.Name)
+			continue
+		}
+		all = append(all, x)
+	}
+	switch {
+	case len(all) == 0 && !levelOf(c.Spec).Durable():
+		return nil, fmt.Errorf("start cluster %s: the data of all its members is gone with their volume, and none has an archive\nhint: ramaria cluster rm %[1]s, and ramaria cluster create %[1]s, which makes members durable unless it is told not to", c.Name)
+	case len(lost) > 0 && (levelOf(c.Spec).Durable() || len(all) == 0):
+		flags := ""
+		for _, name := range lost {
+			flags += " --without " + name
+		}
+		return nil, fmt.Errorf("start cluster %s: what %s has cannot be read, and commits that were answered may be there alone\nhint: bring it back; ramaria cluster up %[1]s%[3]s goes on without it", c.Name, strings.Join(lost, " and "), flags)
+	}
+	return all, nil
+}
+
+// candidate is one member with its data.
+func (e *Engine) candidate(ctx context.Context, n cluster.Node) (x candidate, err error) {
+	lock, err := e.lockName(ctx, n.Name)
+	if err != nil {
+		return x, err
+	}
+	defer lock.Unlock()
+	r, err := e.Registry.Get(n.Name)
+	if err != nil {
+		return x, err
+	}
+	state, err := r.State()
+	if err != nil {
+		return x, err
+	}
+	x.node = n
+	switch {
+	case !levelOf(r.Spec).Durable() && state.Phase == instance.Gone:
+		return x, errNoData
+	case !levelOf(r.Spec).Durable():
+		x.Instance, err = e.Registry.Open(n.Name)
+	case state.Phase == instance.Gone:
+		x.recovered = true
+		if err := e.checkArchive(r); err != nil {
+			return x, err
+		}
+		x.Instance, err = e.recover(ctx, instance.Order{Name: n.Name, Spec: r.Spec})
+	default:
+		var before *instance.Instance
+		if before, err = e.Registry.Open(n.Name); err != nil {
+			return x, err
+		}
+		x.Instance, err = e.existingDurable(ctx, r)
+		x.recovered = err == nil && before.Durable != nil && x.Durable.Epoch != before.Durable.Epoch
+	}
+	return x, err
+}
+
+// beginGalera has that member begin a Galera cluster whose log has the most: each log has a beginning of the same sequence.
+func (e *Engine) beginGalera(ctx context.Context, c *cluster.Cluster, all []candidate) error {
+	best := 0
+	for i := range all {
+		x := &all[i]
+		gtids, err := e.gtidsOf(x.Instance)
+		if err != nil {
+			return err
+		}
+		for _, g := range gtids {
+			if g.Domain == 0 {
+				x.number = max(x.number, g.Sequence)
+			}
+		}
+		if x.number > all[best].number || x.number == all[best].number && all[best].recovered && !x.recovered {
+			best = i
+		}
+	}
+	first := all[best]
+	e.note("cluster %s begins with member %s, which has the most: transaction %d", c.Name, first.Name, first.number)
+	if err := e.startAlone(ctx, first.Instance, instance.JoinsBegin); err != nil {
+		return err
+	}
+	if !first.recovered {
+		return nil // the others join with what they have
+	}
+	for _, n := range c.Nodes { // another history has begun
+		if n.Name == first.Name {
+			continue
+		}
+		if err := e.copyMember(ctx, c, first.Name, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gtidsOf is how far the log of an instance of MariaDB goes that does not run.
+func (e *Engine) gtidsOf(i *instance.Instance) (binlog.GTIDs, error) {
+	state, err := durable.LogState(i.DataDir())
+	if errors.Is(err, durable.ErrNoLog) && levelOf(i.Spec).Durable() {
+		m, rerr := durable.Read(e.archiveDir(i.Name, i.Spec))
+		if rerr != nil {
+			return nil, rerr
+		}
+		state, err = m.Last().GTIDState, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find what member %s has: %w", i.Name, err)
+	}
+	return binlog.ParseGTIDs(state)
+}
+
+// startAlone starts a member whose name is not locked.
+func (e *Engine) startAlone(ctx context.Context, i *instance.Instance, joins string) error {
+	lock, err := e.lockName(ctx, i.Name)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	return e.startMember(ctx, i, joins, false)
+}
+
+// beginGroup has that member begin a group of MySQL that has what all the others have. Only servers know what they have, so
+// that all are started first, apart.
+func (e *Engine) beginGroup(ctx context.Context, c *cluster.Cluster, all []candidate) error {
+	for i := range all {
+		x := &all[i]
+		if err := e.startAlone(ctx, x.Instance, instance.JoinsApart); err != nil {
+			return err
+		}
+		v, err := viewOf(ctx, x.Instance)
+		if err != nil {
+			return err
+		}
+		x.gtids = v.GTIDs
+	}
+	best, err := mostOfGroup(ctx, all)
+	if err != nil {
+		return err
+	}
+	first := all[best]
+	e.note("cluster %s begins with member %s, which has the most: %s", c.Name, first.Name, first.gtids)
+	if err := e.join(ctx, c, first.Instance, true); err != nil {
+		return err
+	}
+	for i, x := range all {
+		if i == best {
+			continue
+		}
+		can, err := canFollow(ctx, first.Instance, x.gtids)
+		if err != nil {
+			return err
+		}
+		if can {
+			err = e.join(ctx, c, x.Instance, false)
+		} else {
+			err = e.copyMember(ctx, c, first.Name, x.node)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostOfGroup is the one of all that has what each other has.
+func mostOfGroup(ctx context.Context, all []candidate) (best int, err error) {
+	db, err := memberDB(all[0].Instance)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var lacks []string
+	for i, x := range all {
+		lacks = nil
+		for _, y := range all {
+			missing, err := dbconn.GTIDsMissing(ctx, db, y.gtids, x.gtids)
+			if err != nil {
+				return 0, err
+			}
+			if missing != "" {
+				lacks = append(lacks, fmt.Sprintf("%s of %s", missing, y.Name))
+			}
+		}
+		if len(lacks) == 0 {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("begin the cluster: no member has all that the others have; the last lacks %s\nhint: dump what is there alone (ramaria dump NAME), then --without the members that are to become copies", strings.Join(lacks, ", "))
+}
+
+// canFollow reports whether the log of a member has all that one with such GTIDs lacks.
+func canFollow(ctx context.Context, donor *instance.Instance, gtids string) (_ bool, err error) {
+	db, err := memberDB(donor)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var purged string
+	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_purged").Scan(&purged); err != nil {
+		return false, err
+	}
+	missing, err := dbconn.GTIDsMissing(ctx, db, purged, gtids)
+	return missing == "", err
+}
+
+// join has a server that runs apart join its group, or begin it, and waits until it is in it.
+func (e *Engine) join(ctx context.Context, c *cluster.Cluster, i *instance.Instance, begin bool) (err error) {
+	db, err := memberDB(i)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := dbconn.JoinGroup(ctx, db, c.Login, begin); err != nil {
+		return fmt.Errorf("start member %s: %w\nhint: ramaria logs %[1]s", i.Name, err)
+	}
+	return dbconn.AwaitMember(ctx, i.Server.Dialect(), db)
+}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// States of a cluster.
+const (
+	ClusterWhole    = "whole"     // all members are in it
+	ClusterDegraded = "degraded"  // most are, and it is written to
+	ClusterNoQuorum = "no quorum" // some run, and none takes writes
+	ClusterStopped  = "stopped"   // none runs
+)
+
+// ClusterListing describes one cluster; see docs/json.md, cluster status. Fields are added, never changed.
+type ClusterListing struct {
+	Name    string         `json:"name"`
+	State   string         `json:"state"`
+	Flavour server.Flavour `json:"flavour"`
+	Durable string         `json:"durable,omitempty"`
+	// Quorum is how many members have to reach each other.
+	Quorum  int             `json:"quorum"`
+	Members []MemberListing `json:"members"`
+}
+
+// MemberListing describes a member.
+type MemberListing struct {
+	Name    string         `json:"name"`
+	Phase   instance.Phase `json:"phase"`
+	Reason  string         `json:"reason,omitempty"`
+	Address string         `json:"address"`
+	// URL is for applications.
+	URL string `json:"-"`
+	// State is the server's word for what it is in the cluster, "" where it does not run, and Online whether it is whole.
+	State  string `json:"state,omitempty"`
+	Online bool   `json:"online"`
+	// Role is primary, secondary or any.
+	Role string `json:"role,omitempty"`
+	// Sees is how many members it reaches, itself among them.
+	Sees  int    `json:"sees,omitempty"`
+	GTIDs string `json:"gtids,omitempty"`
+}
+
+// ClusterStatus returns one cluster.
+func (e *Engine) ClusterStatus(ctx context.Context, name string) (ClusterListing, error) {
+	c, err := e.clusters().Get(name)
+	if err != nil {
+		return ClusterListing{}, err
+	}
+	return e.listCluster(ctx, c)
+}
+
+// ListClusters returns all clusters.
+func (e *Engine) ListClusters(ctx context.Context) ([]ClusterListing, error) {
+	all, err := e.clusters().List()
+	if err != nil {
+		return nil, err
+	}
+	list := []ClusterListing{}
+	for _, c := range all {
+		l, err := e.listCluster(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterListing, error) {
+	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum()}
+	online, running := 0, 0
+	for _, n := range c.Nodes {
+		m, err := e.listMember(ctx, c, n)
+		if err != nil {
+			return l, err
+		}
+		if m.Online {
+			online++
+		}
+		if m.Phase == instance.Running {
+			running++
+		}
+		l.Members = append(l.Members, m)
+	}
+	switch {
+	case online == len(c.Nodes):
+		l.State = ClusterWhole
+	case online > 0:
+		l.State = ClusterDegraded
+	case running > 0:
+		l.State = ClusterNoQuorum
+	default:
+		l.State = ClusterStopped
+	}
+	return l, nil
+}
+
+func (e *Engine) listMember(ctx context.Context, c *cluster.Cluster, n cluster.Node) (MemberListing, error) {
+	m := MemberListing{Name: n.Name, Address: n.Address()}
+	r, err := e.Registry.Get(n.Name)
+	if errors.Is(err, instance.ErrNotFound) {
+		m.Phase, m.Reason = instance.Gone, "it was removed"
+		return m, nil
+	}
+	if err != nil {
+		return m, err
+	}
+	state, err := r.State()
+	if err != nil {
+		return m, err
+	}
+	m.Phase, m.Reason = state.Phase, state.Reason
+	if state.Phase == instance.Gone {
+		return m, nil
+	}
+	i, err := e.Registry.Open(n.Name)
+	if err != nil {
+		return m, err
+	}
+	m.URL = i.Endpoint.URL()
+	if state.Phase != instance.Running {
+		return m, nil
+	}
+	v, err := viewOf(ctx, i)
+	if err != nil {
+		m.State = "does not answer"
+		return m, nil //nolint:nilerr // that is what there is to say of it
+	}
+	m.State, m.Online, m.Role, m.Sees, m.GTIDs = v.State, v.Online, v.Role, v.Size, v.GTIDs
+	return m, nil
+}
+
+// primary returns the index of the member that is to be stopped last: the one that is written to; -1 for none.
+func (l ClusterListing) primary() int {
+	for i, m := range l.Members {
+		if m.Role == dbconn.RolePrimary {
+			return i
+		}
+	}
+	return -1
+}
+
+// donor is a whole member, another than the one called name.
+func (l ClusterListing) donor(name string) string {
+	best := ""
+	for _, m := range l.Members {
+		if m.Online && m.Name != name && (best == "" || m.Role == dbconn.RoleSecondary) {
+			best = m.Name
+		}
+	}
+	return best
+}
+
+// URLs are the DSNs of the whole members, that of the one that is written to first.
+func (l ClusterListing) URLs() []string {
+	var urls []string
+	for i, m := range l.Members {
+		switch {
+		case !m.Online:
+		case i == l.primary():
+			urls = append([]string{m.URL}, urls...)
+		default:
+			urls = append(urls, m.URL)
+		}
+	}
+	return urls
+}

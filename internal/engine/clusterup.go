@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// ClusterUpRequest asks for a whole cluster.
+type ClusterUpRequest struct {
+	Name string
+	// Without are members that are lost for good: the cluster is started without what they alone have.
+	Without []string
+}
+
+// UpCluster starts the members of a cluster that do not run. Where none is whole, that which has the most begins it.
+func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out ClusterListing, err error) {
+	lock, err := e.lockCluster(ctx, q.Name)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	c, err := e.clusters().Get(q.Name)
+	if err != nil {
+		return out, err
+	}
+	if !c.Made {
+		return out, RequestError{fmt.Errorf("start cluster %s: it was not made whole\nhint: ramaria cluster rm %[1]s, or ramaria cluster create %[1]s again", c.Name)}
+	}
+	for _, name := range q.Without {
+		if _, number := c.Node(name); number == 0 {
+			return out, RequestError{fmt.Errorf("start cluster %s without %s: that is no member of it\nhint: ramaria cluster status %[1]s", c.Name, name)}
+		}
+	}
+	l, err := e.listCluster(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	if l.State == ClusterNoQuorum || l.State == ClusterStopped {
+		if l, err = e.beginAgain(ctx, c, l, q.Without); err != nil {
+			return out, err
+		}
+	}
+	for _, n := range c.Nodes {
+		if i := slices.IndexFunc(l.Members, func(m MemberListing) bool { return m.Name == n.Name }); l.Members[i].Online {
+			continue
+		}
+		if err := e.rejoin(ctx, c, l.donor(n.Name), n); err != nil {
+			return out, err
+		}
+	}
+	return e.listCluster(ctx, c)
+}
+
+// rejoin has a member that is not in the cluster be in it again: with what it has, if it can get the rest from the others, else
+// as a copy.
+func (e *Engine) rejoin(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
+	err := e.rejoinAsItIs(ctx, n)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if ahead(err) {
+		return fmt.Errorf("have member %s join cluster %s: it has transactions that the others lack: %w\nhint: ramaria sql %[1]s shows them; ramaria cluster replace %[2]s %[1]s makes it a copy of another, and loses them", n.Name, c.Name, err)
+	}
+	e.note("member %s cannot go on with what it has, and becomes a copy of %s: %s", n.Name, donor, oneLine(err))
+	return e.copyMember(ctx, c, donor, n)
+}
+
+// errNoData says that a member has nothing to go on with.
+var errNoData = errors.New("its data is gone")
+
+func (e *Engine) rejoinAsItIs(ctx context.Context, n cluster.Node) error {
+	lock, err := e.lockName(ctx, n.Name)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	r, err := e.Registry.Get(n.Name)
+	if err != nil {
+		return err
+	}
+	state, err := r.State()
+	if err != nil {
+		return err
+	}
+	if state.Phase == instance.Gone {
+		return errNoData
+	}
+	if state.Phase.Alive() { // its server is not in the cluster
+		if err := e.stop(ctx, r); err != nil {
+			return err
+		}
+	}
+	i, err := e.Registry.Open(n.Name)
+	if err != nil {
+		return err
+	}
+	if err := e.fits(i); err != nil {
+		return err
+	}
+	return e.startMember(ctx, i, "", false)
+}
+
+// ahead reports whether a server was refused since it has what the cluster lacks.
+func ahead(err error) bool {
+	return strings.Contains(err.Error(), "contains transactions not present in the group") || strings.Contains(err.Error(), "more executed transactions")
+}
+
+// StopCluster stops the members of a cluster, that which is written to last: it has the most then.
+func (e *Engine) StopCluster(ctx context.Context, name string) error {
+	return e.eachMember(ctx, name, func(c *cluster.Cluster, m MemberListing) error {
+		if !m.Phase.Alive() {
+			return nil
+		}
+		return e.down(ctx, DownRequest{Name: m.Name})
+	})
+}
+
+// RestartCluster restarts the members one by one: the cluster is written to all the while.
+func (e *Engine) RestartCluster(ctx context.Context, name string) error {
+	return e.eachMember(ctx, name, func(c *cluster.Cluster, m MemberListing) error {
+		l, err := e.listCluster(ctx, c)
+		if err != nil {
+			return err
+		}
+		if l.State != ClusterWhole {
+			return RequestError{fmt.Errorf("restart member %s of cluster %s: not all of it is up, and without this one it might have no quorum\nhint: ramaria cluster up %[2]s", m.Name, c.Name)}
+		}
+		if err := e.down(ctx, DownRequest{Name: m.Name}); err != nil {
+			return err
+		}
+		n, _ := c.Node(m.Name)
+		if err := e.rejoin(ctx, c, l.donor(m.Name), n); err != nil {
+			return err
+		}
+		e.note("restarted member %s", m.Name)
+		return nil
+	})
+}
+
+// ReplaceMember makes a member of a cluster a copy of another one.
+func (e *Engine) ReplaceMember(ctx context.Context, name, member string) error {
+	lock, err := e.lockCluster(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	c, err := e.clusters().Get(name)
+	if err != nil {
+		return err
+	}
+	n, number := c.Node(member)
+	if number == 0 {
+		return RequestError{fmt.Errorf("replace %s: that is no member of cluster %s\nhint: ramaria cluster status %[2]s", member, name)}
+	}
+	l, err := e.listCluster(ctx, c)
+	if err != nil {
+		return err
+	}
+	donor := l.donor(member)
+	if donor == "" {
+		return RequestError{fmt.Errorf("replace member %s of cluster %s: no other is whole that it could be a copy of\nhint: ramaria cluster up %[2]s", member, name)}
+	}
+	if m := l.Members[number-1]; m.Phase.Alive() {
+		if err := e.down(ctx, DownRequest{Name: member}); err != nil {
+			return err
+		}
+	}
+	return e.copyMember(ctx, c, donor, n)
+}
+
+// eachMember calls do for the members of a cluster, that which is written to last.
+func (e *Engine) eachMember(ctx context.Context, name string, do func(*cluster.Cluster, MemberListing) error) (err error) {
+	lock, err := e.lockCluster(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	c, err := e.clusters().Get(name)
+	if err != nil {
+		return err
+	}
+	l, err := e.listCluster(ctx, c)
+	if err != nil {
+		return err
+	}
+	order := slices.Clone(l.Members)
+	if p := l.primary(); p >= 0 {
+		order = append(slices.Delete(order, p, p+1), l.Members[p])
+	}
+	for _, m := range order {
+		if err := do(c, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fits refuses data of a durable member that is not all that its archive has.
+func (e *Engine) fits(i *instance.Instance) error {
+	if !levelOf(i.Spec).Durable() {
+		return nil
+	}
+	boot, err := e.Host.BootID()
+	if err != nil {
+		return err
+	}
+	return durableFits(e.archiveDir(i.Name, i.Spec), i, boot)
+}
+
+// galera reports whether a cluster is one of Galera.
+func galera(c *cluster.Cluster) bool { return c.Flavour == server.MariaDB }

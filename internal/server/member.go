@@ -1,0 +1,151 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Member is what a start of a server has to know of the cluster that it belongs to.
+type Member struct {
+	// Cluster is the name of the cluster, Group its UUID, and Node the name of this member.
+	Cluster, Group, Node string
+	// Number is that of the member, from 1 on.
+	Number int
+	// Host is the address that the other members reach this one at, on the server's own port and on these.
+	Host  string
+	Ports MemberPorts
+	// Peers are the addresses, HOST:PORT, at which the members of the cluster speak to each other, this one's among them.
+	Peers []string
+	// Begins has the server begin the cluster: no other member of it runs.
+	Begins bool
+	// Apart has the server keep what makes it a member, and reach no other.
+	Apart bool
+	// Script is the program, in a directory of its own that the server cannot write to, by which members of Galera agree
+	// that nothing is to be copied, and Meet the directory in which they do.
+	Script, Meet string
+}
+
+// MemberPorts are the TCP ports of a member of Galera besides the server's own: those of the group, of write sets that one
+// who joins lacks, and of state transfers. Group Replication speaks on the server's own.
+type MemberPorts struct {
+	Group    int `json:"group,omitempty"`
+	Transfer int `json:"transfer,omitempty"`
+	State    int `json:"state,omitempty"`
+}
+
+// ClusterKeyPath, ClusterCertPath and ClusterCAPath are the files in a run directory by which members know each other.
+func ClusterKeyPath(runDir string) string { return filepath.Join(runDir, "cluster-key.pem") }
+
+// ClusterCertPath is beside ClusterKeyPath.
+func ClusterCertPath(runDir string) string { return filepath.Join(runDir, "cluster-cert.pem") }
+
+// galeraPaths are where Galera's library is in installed software, below the prefix of the daemon.
+var galeraPaths = []string{"lib/libgalera_smm.so", "lib/galera/libgalera_smm.so", "lib64/galera/libgalera_smm.so", "lib64/galera-4/libgalera_smm.so", "lib/galera-4/libgalera_smm.so"}
+
+// groupPlugin is the plugin of Group Replication.
+const groupPlugin = "group_replication.so"
+
+// Provider is the library that makes clusters of this server: Galera's, or the plugin of Group Replication. It is
+// ErrNoProvider where the software has none.
+func (s *Server) Provider() (string, error) {
+	var tried []string
+	if s.Flavour == MySQL {
+		if s.Plugins != "" {
+			tried = append(tried, filepath.Join(s.Plugins, groupPlugin))
+		}
+	} else {
+		for _, prefix := range []string{filepath.Join(s.Dir, "usr"), s.Dir, filepath.Dir(filepath.Dir(s.Daemon.Path())), "/usr"} {
+			for _, path := range galeraPaths {
+				tried = append(tried, filepath.Join(prefix, path))
+			}
+		}
+	}
+	for _, path := range tried {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("find what makes clusters: %w", err)
+		}
+	}
+	what, pkg := "Galera's library (libgalera_smm.so)", "galera-4"
+	if s.Flavour == MySQL {
+		what, pkg = "the plugin group_replication.so", "MySQL's own packages"
+	}
+	return "", fmt.Errorf("make a cluster of %s: it lacks %s: %w\nhint: install %s, or take the software that ramaria fetches (--server %s:%s)", s.Name(), what, ErrNoProvider, pkg, s.Flavour, s.Version.Series())
+}
+
+// ErrNoProvider says that a server was found without what makes clusters.
+var ErrNoProvider = errors.New("no cluster can be made of it")
+
+// CheckMemberSet refuses settings that members of clusters rely on.
+func (s *Server) CheckMemberSet(set map[string]string) error {
+	member := Config{Member: &Member{}}
+	for _, name := range sortedKeys(set) {
+		meant := optionMeant(name)
+		relied := strings.HasPrefix(meant, "wsrep_") || strings.HasPrefix(meant, "group_replication_")
+		relied = relied || slices.ContainsFunc(s.Family().profile, func(r setting) bool {
+			return r.fixed && r.replica.of(member) && !r.replica.of(Config{}) && optionMeant(r.name) == meant
+		})
+		if relied {
+			return fmt.Errorf("use --set %s: members of a cluster rely on their own value\nhint: leave it out", name)
+		}
+	}
+	return nil
+}
+
+// facts are those of a member; without one they are empty.
+func (m *Member) facts(s *Server, c Config) map[string]string {
+	f := map[string]string{}
+	for _, name := range memberFacts {
+		f[name] = ""
+	}
+	if m == nil {
+		return f
+	}
+	at := func(port int) string { return net.JoinHostPort(m.Host, strconv.Itoa(port)) }
+	f[factCluster], f[factGroup], f[factNode], f[factMemberHost] = m.Cluster, m.Group, m.Node, m.Host
+	f[factMemberPort], f[factIncoming] = strconv.Itoa(c.Port), at(c.Port)
+	f[factMemberDomain] = strconv.Itoa(memberDomain + m.Number)
+	f[factSeeds] = strings.Join(m.Peers, ",")
+	f[factGroupAddress], f[factStateAddress] = at(m.Ports.Group), at(m.Ports.State)
+	f[factClusterAddress] = "gcomm://"
+	if !m.Begins {
+		f[factClusterAddress] += f[factSeeds]
+	}
+	if s.Flavour == MariaDB {
+		f[factProvider], _ = s.Provider() // whoever makes a cluster has looked
+		f[factProviderOptions] = strings.Join([]string{
+			"gmcast.listen_addr=ssl://" + at(m.Ports.Group), "ist.recv_addr=" + at(m.Ports.Transfer),
+			"gcache.size=" + galeraCache, "gcache.recover=yes", "pc.recovery=false",
+			"socket.ssl=yes", "socket.ssl_key=" + ClusterKeyPath(c.RunDir), "socket.ssl_cert=" + ClusterCertPath(c.RunDir), "socket.ssl_ca=" + ClusterCertPath(c.RunDir),
+		}, ";")
+	}
+	return f
+}
+
+// memberDomain is what the numbers of members are added to, for the domain of what a member does that no other gets.
+const memberDomain = 100
+
+// galeraCache is how much a member of Galera keeps for others that were away.
+const galeraCache = "128M"
+
+// environ is the environment of a member's server.
+func (m *Member) environ(env []string) []string {
+	if m == nil || m.Script == "" {
+		return env
+	}
+	env = slices.Clone(env)
+	for i, v := range env {
+		if path, ok := strings.CutPrefix(v, "PATH="); ok {
+			env[i] = "PATH=" + filepath.Dir(m.Script) + ":" + path
+		}
+	}
+	return env
+}

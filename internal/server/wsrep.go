@@ -1,0 +1,37 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// RecoverPosition has a member of Galera that does not run say where its data is in the cluster's sequence, after what InnoDB
+// has to recover, and returns what it wrote. Its option file is at config.
+func (s *Server) RecoverPosition(ctx context.Context, config string, c Config, account Account, dir string) (text string, err error) {
+	path := filepath.Join(dir, "position.log")
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("open log: %w", err)
+	}
+	defer func() { err = errors.Join(err, log.Close(), os.Remove(path)) }()
+	// It opens its port, and begins a log, unless it is told not to.
+	args := []string{"--wsrep-recover", "--skip-log-bin", "--skip-networking", "--socket=" + filepath.Join(c.RunDir, "recover.sock"), "--pid-file=" + filepath.Join(c.RunDir, "recover.pid")}
+	p, err := s.startWith(config, c, account, dir, args, nil, log, Unsynced)
+	if err != nil {
+		return "", err
+	}
+	select {
+	case <-ctx.Done():
+		p.Kill()
+		return "", context.Cause(ctx)
+	case <-p.Done():
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return string(b), nil
+}

@@ -1,0 +1,207 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// keepMemberBinlogs is how many files of a member's log stay for members that were away: 256 MB.
+const keepMemberBinlogs = 16
+
+// joinPatience is how long a member may take to become a whole one: it gets what it lacks meanwhile.
+const joinPatience = 10 * time.Minute
+
+// membership is what the supervisor of a member of a cluster knows of it.
+type membership struct {
+	cluster *cluster.Cluster
+	member  *server.Member
+	// viewed is what the server said of its cluster when the watch last asked.
+	viewed dbconn.ClusterView
+}
+
+// isMember reports whether the instance belongs to a cluster.
+func (s *Supervisor) isMember() bool { return s.inst.Spec.Cluster != "" }
+
+// inGroup reports whether it belongs to a group of MySQL.
+func (s *Supervisor) inGroup() bool { return s.isMember() && s.inst.Server.Flavour == server.MySQL }
+
+// openMembership finds out what the start of a member needs to know.
+func (s *Supervisor) openMembership() error {
+	if !s.isMember() {
+		return nil
+	}
+	store := s.options.Clusters
+	c, err := store.Get(s.inst.Spec.Cluster)
+	if err != nil {
+		return err
+	}
+	m, err := c.Member(s.inst.Name)
+	if err != nil {
+		return err
+	}
+	m.Begins = s.inst.Joins == instance.JoinsBegin
+	if s.inst.Server.Flavour == server.MariaDB {
+		m.Meet = store.Meet(c.Name)
+		if err := server.MakeDirs(s.inst.Account, m.Meet); err != nil {
+			return err
+		}
+		if m.Script, err = cluster.WriteScript(s.inst.Dir, m.Meet); err != nil {
+			return err
+		}
+	}
+	s.membership = membership{cluster: c, member: m}
+	return nil
+}
+
+// writeMember writes the keys of a member, and has Galera know where its data is in the cluster's sequence: a server that was
+// killed does not, and would ask for a copy of everything.
+func (s *Supervisor) writeMember(ctx context.Context) error {
+	if !s.isMember() || s.inst.Server.Flavour != server.MariaDB {
+		return nil
+	}
+	i := s.inst
+	err := errors.Join(
+		server.WritePrivate(server.ClusterKeyPath(i.RunDir), []byte(s.cluster.Key), i.Account),
+		server.WritePrivate(server.ClusterCertPath(i.RunDir), []byte(s.cluster.Cert), i.Account),
+	)
+	if err != nil {
+		return err
+	}
+	_, none := os.Lstat(filepath.Join(i.DataDir(), "grastate.dat"))
+	if s.member.Begins && none != nil {
+		return nil // data that no history has, and that begins one
+	}
+	at := cluster.ReadState(i.DataDir())
+	if !at.Known() {
+		text, err := i.Server.RecoverPosition(ctx, i.ConfigPath(), s.config(), i.Account, i.Dir)
+		if err != nil {
+			return fmt.Errorf("find where the data is in the cluster's sequence: %w", err)
+		}
+		if at, err = cluster.ParseRecovered(text); err != nil {
+			return err
+		}
+	}
+	if !at.Known() {
+		if s.member.Begins {
+			return removeIn(i.DataDir(), "grastate.dat")
+		}
+		return nil // it never was in the cluster, and is refused
+	}
+	return cluster.WriteState(i.DataDir(), at, s.member.Begins, i.Account)
+}
+
+// joinCluster has a server that has answered be a member, and waits until it is one.
+func (s *Supervisor) joinCluster(ctx context.Context) error {
+	if !s.isMember() || s.inst.Joins == instance.JoinsApart {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, joinPatience)
+	defer cancel()
+	begins := s.member.Begins
+	if s.inGroup() {
+		if err := dbconn.JoinGroup(ctx, s.db, s.cluster.Login, begins); err != nil {
+			return err
+		}
+	}
+	if err := s.awaitMember(ctx); err != nil {
+		return err
+	}
+	if err := s.openMember(ctx); err != nil {
+		return err
+	}
+	s.inst.Joins = ""
+	s.member.Begins = false
+	return s.inst.Save()
+}
+
+// letJoin has what a member of Galera gets from others be answered at once, until it is one: their archives have it, and its
+// own cannot be reached by then.
+func (s *Supervisor) letJoin(ctx context.Context) error {
+	if !s.isMember() || s.inGroup() || s.keeper == nil {
+		return nil
+	}
+	return s.exec(ctx, s.inst.Server.AnswerSQL())
+}
+
+// openMember lets the application write to a whole member of Galera. A group has its own way.
+func (s *Supervisor) openMember(ctx context.Context) error {
+	if s.inGroup() {
+		return nil
+	}
+	var statements []string
+	for _, p := range s.inst.Server.Promises(s.level(), s.inst.Volume) {
+		statements = append(statements, p.SQL())
+	}
+	return s.exec(ctx, append(statements, "SET GLOBAL read_only = OFF")...)
+}
+
+// awaitMember waits until the server is a whole member.
+func (s *Supervisor) awaitMember(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-s.proc.Done():
+			cancel(fmt.Errorf("the server ended: %s", server.Cause(s.proc.Exit())))
+		case <-ctx.Done():
+		}
+	}()
+	if err := dbconn.AwaitMember(ctx, s.inst.Server.Dialect(), s.db); err != nil {
+		return fmt.Errorf("%w\n%s", err, server.LogTail(s.inst.LogPath()))
+	}
+	return nil
+}
+
+// memberSQL is what the init file of a member begins and ends with.
+func (s *Supervisor) memberSQL() (before, after string) {
+	switch {
+	case !s.isMember():
+	case s.inGroup():
+		after = dbconn.GroupAccountSQL(s.cluster.Login)
+	default:
+		before = "SET SESSION wsrep_on = OFF;\n" // accounts are each member's own
+	}
+	return before, after
+}
+
+// lookAtCluster notes what the server says of its cluster.
+func (w *watch) lookAtCluster(ctx context.Context) error {
+	if !w.isMember() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, watchInterval)
+	defer cancel()
+	v, err := w.inst.Server.Dialect().ClusterView(ctx, w.db)
+	if err != nil {
+		return err
+	}
+	w.viewed = v
+	if v.Online && w.inst.Joins == instance.JoinsApart { // a command had it join
+		w.inst.Joins = ""
+		return w.inst.Save()
+	}
+	return nil
+}
+
+// clusterWarning is what there is to say of a member, "" for nothing.
+func (s *Supervisor) clusterWarning() string {
+	if !s.isMember() || s.inst.Joins == instance.JoinsApart || s.viewed.Online || s.viewed.State == "" {
+		return ""
+	}
+	c := s.cluster
+	switch {
+	case !s.viewed.Quorum && s.viewed.Size > 0:
+		return fmt.Sprintf("cluster %s has lost its quorum: this member reaches %d of %d, and takes no writes; ramaria cluster up %[1]s starts those that do not run", c.Name, s.viewed.Size, len(c.Nodes))
+	default:
+		return fmt.Sprintf("it is no whole member of cluster %s: its server is %s; ramaria down %s && ramaria cluster up %[1]s has it join again", c.Name, s.viewed.State, s.inst.Name)
+	}
+}
