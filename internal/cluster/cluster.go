@@ -120,6 +120,8 @@ func NewGroup() string {
 // Store has the clusters of one user, in a directory of the state directory.
 type Store struct {
 	Dir string
+	// Programs is a directory from which servers may run programs, as those that were fetched are.
+	Programs string
 	// UID and Registry tell their directories apart from those of others.
 	UID      int
 	Registry string
@@ -176,7 +178,7 @@ func (s Store) Put(c *Cluster) error {
 
 // Delete removes the file, and the directory in which its members met.
 func (s Store) Delete(name string) error {
-	if err := os.RemoveAll(s.Meet(name)); err != nil {
+	if err := errors.Join(os.RemoveAll(s.Meet(name)), os.RemoveAll(filepath.Join(s.Programs, name))); err != nil {
 		return fmt.Errorf("remove cluster %s: %w", name, err)
 	}
 	if err := os.Remove(s.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -3,7 +3,6 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -59,24 +58,29 @@ donor)
 esac
 `
 
-// WriteScript makes the program in a directory of its own in dir, and returns its path. Servers run it, and cannot change it.
-func WriteScript(dir, meet string) (string, error) {
-	own := filepath.Join(dir, "sst")
-	if err := os.Mkdir(own, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // for the server's account
-		return "", fmt.Errorf("write state transfer program: %w", err)
+// WriteScript makes the program of a cluster's members, and returns its path. Servers run it, and cannot change it.
+func (s Store) WriteScript(name string) (string, error) {
+	failed := func(err error) (string, error) { return "", fmt.Errorf("write state transfer program: %w", err) }
+	dir := filepath.Join(s.Programs, name)
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // for the accounts of servers
+		return failed(err)
 	}
-	path := filepath.Join(own, "wsrep_sst_"+server.SSTMethod)
-	part := path + ".part"
-	text := fmt.Sprintf(script, meet, server.SSTMethod)
-	err := os.WriteFile(part, []byte(text), 0o755) //nolint:gosec // as above
-	if err == nil {
-		err = errors.Join(os.Chmod(own, 0o755), os.Chmod(part, 0o755)) //nolint:gosec,forbidigo // whatever the umask; in a directory of ours
+	for _, path := range []string{s.Programs, dir} {
+		if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec,forbidigo // whatever the umask; directories of ours
+			return failed(err)
+		}
 	}
-	if err == nil {
-		err = os.Rename(part, path)
+	f, err := os.CreateTemp(dir, ".tmp-") // members start at once
+	if err != nil {
+		return failed(err)
+	}
+	path := filepath.Join(dir, "wsrep_sst_"+server.SSTMethod)
+	_, err = fmt.Fprintf(f, script, s.Meet(name), server.SSTMethod)
+	if err = errors.Join(err, f.Chmod(0o755), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("write state transfer program: %w", err)
+		return failed(errors.Join(err, os.Remove(f.Name())))
 	}
 	return path, nil
 }

@@ -96,13 +96,25 @@ const (
 func (s *Supervisor) settleArchive(ctx context.Context) bool {
 	limited, cancel := context.WithTimeout(ctx, settlePatience)
 	defer cancel()
-	if _, err := s.db.ExecContext(limited, "FLUSH TABLES WITH READ LOCK"); err != nil {
+	if _, err := s.db.ExecContext(limited, s.settleSQL()); err != nil {
 		s.log.Warn("statements that run keep the server from settling before it stops", "error", err)
 	}
 	for !s.keeper.Settled() && limited.Err() == nil && s.keeper.Trouble() == nil {
 		time.Sleep(settlePause)
 	}
 	return s.keeper.Answers()
+}
+
+// settleSQL is the statement that keeps the server from committing. In a member of a cluster a lock would keep what others
+// commit, too, and so the server from leaving the cluster: it takes no writes of its own instead.
+func (s *Supervisor) settleSQL() string {
+	switch {
+	case s.inGroup():
+		return "SET GLOBAL super_read_only = ON"
+	case s.isMember():
+		return "SET GLOBAL read_only = ON"
+	}
+	return "FLUSH TABLES WITH READ LOCK"
 }
 
 // markPatience is how long a server that shuts down may take, from when its socket is gone, to tell every
@@ -123,6 +135,9 @@ func (s *Supervisor) shutDown(ctx context.Context) error {
 		return s.proc.Stop(ctx)
 	}
 	s.closeTraffic()
+	if s.isMember() { // which leaves its cluster only then
+		s.closeDB()
+	}
 	released := make(chan struct{})
 	go func() {
 		defer close(released)

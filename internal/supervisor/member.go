@@ -54,7 +54,7 @@ func (s *Supervisor) openMembership() error {
 		if err := server.MakeDirs(s.inst.Account, m.Meet); err != nil {
 			return err
 		}
-		if m.Script, err = cluster.WriteScript(s.inst.Dir, m.Meet); err != nil {
+		if m.Script, err = store.WriteScript(c.Name); err != nil {
 			return err
 		}
 	}
