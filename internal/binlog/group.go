@@ -2,6 +2,7 @@ package binlog
 
 import (
 	"bytes"
+	"slices"
 	"time"
 )
 
@@ -71,6 +72,10 @@ func (s *scan) control(e *Event) error {
 		}
 	case GTIDListEvent:
 		return s.ext.GTIDs.list(e)
+	case PreviousGTIDsEvent: // without which no server takes GTIDs from a relay log
+		b, err := s.bytes(e.Length)
+		s.previous = slices.Clone(b)
+		return err
 	case RotateEvent, StopEvent:
 		s.ext.Ended = true
 	}
@@ -90,6 +95,7 @@ func (s *scan) begin(e *Event) error {
 		s.open(undecided)
 		s.committed = commitTime(e)
 		s.group.plain, s.group.rows, s.group.clock = true, s.at+e.Length, clockOf(e)
+		s.group.numbered = e.Type != AnonymousGTIDEvent
 		return nil
 	}
 	gtid, flags, err := parseMariaGTID(e)

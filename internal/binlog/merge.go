@@ -111,7 +111,7 @@ func (m *merger) take(g Group) error {
 	m.out.Groups++
 	m.out.Read += g.End - g.Start
 	size := int(g.xid - g.rows)
-	if !g.plain || size > mergeBytes {
+	if !g.plain || size > mergeBytes || g.numbered { // of several that are one, an applier would note the last GTID alone
 		return m.copy(g)
 	}
 	if m.count == mergeGroups || len(m.rows)+size > mergeBytes || m.count > 0 && !m.joins(g) {
@@ -127,7 +127,7 @@ func (m *merger) begin() error {
 	if err := m.write(magic); err != nil {
 		return err
 	}
-	return m.write(m.s.l.format.raw)
+	return errors.Join(m.write(m.s.l.format.raw), m.write(m.s.previous))
 }
 
 // joins reports whether a group may be one with those before it: of the same domain and server.

@@ -66,6 +66,8 @@ type Group struct {
 	// false for all others.
 	rows, xid int64
 	plain     bool
+	// numbered says that it has a GTID of MySQL's.
+	numbered bool
 	// clock is MySQL's.
 	clock clock
 }
@@ -165,6 +167,8 @@ type scan struct {
 
 	group    Group
 	progress progress
+	// previous is the event that names the GTIDs of the files before, of MySQL.
+	previous []byte
 	// committed is when a group was committed, as its first event says; zero if that does not.
 	committed time.Time
 }

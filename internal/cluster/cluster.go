@@ -68,6 +68,8 @@ type Node struct {
 	// Port is the server's, for applications.
 	Port int `json:"port"`
 	server.MemberPorts
+	// Stale says that the cluster went on without what it has: it is to become a copy of another one.
+	Stale bool `json:"stale,omitempty"`
 }
 
 // Address is where applications reach it.

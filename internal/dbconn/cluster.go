@@ -3,6 +3,7 @@ package dbconn
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -29,6 +30,8 @@ type ClusterView struct {
 	Quorum bool
 	// GTIDs are those that it has.
 	GTIDs string
+	// Cut says that the server has lost the others, and does not look for them any more.
+	Cut bool
 	// History names the sequence of Galera's write sets, "" of others.
 	History string
 }
@@ -55,6 +58,8 @@ func galeraView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 			v.State = c[1]
 		case "wsrep_ready":
 			v.Online = c[1] == "ON"
+		case "wsrep_connected":
+			v.Cut = c[1] == "OFF"
 		case "wsrep_cluster_size":
 			v.Size, _ = strconv.Atoi(c[1]) // of a server that is no member it is 0
 		case "wsrep_cluster_status":
@@ -98,6 +103,7 @@ func groupView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 	if v.State == "" {
 		v.State = "OFFLINE"
 	}
+	v.Cut = v.State == "OFFLINE" || v.State == "ERROR"
 	v.Quorum = (v.State == "ONLINE" || v.State == "RECOVERING") && v.Size > members/2
 	v.Online = v.State == "ONLINE" && v.Quorum
 	if !v.Online {
@@ -107,6 +113,42 @@ func groupView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 	err = db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&gtids)
 	v.GTIDs = strings.ReplaceAll(gtids, "\n", "")
 	return v, err
+}
+
+// numberStep is the step between the GTIDs of two lives of a Galera cluster.
+const numberStep = 1_000_000
+
+// BeginNumbers has a Galera cluster that a server has just begun give its transactions higher numbers than any member's log
+// has: who has the most is known by them. A step leaves room for what one has that was left out.
+// https://mariadb.com/kb/en/galera-cluster-system-variables/#wsrep_gtid_seq_no
+func BeginNumbers(ctx context.Context, db *sql.DB) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var state string
+	if err := conn.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_binlog_state").Scan(&state); err != nil {
+		return fmt.Errorf("begin the cluster's numbers: %w", err)
+	}
+	most := uint64(0)
+	for gtid := range strings.SplitSeq(state, ",") {
+		number, ofCluster := strings.CutPrefix(gtid, "0-")
+		if _, number, ok := strings.Cut(number, "-"); ok && ofCluster {
+			n, err := strconv.ParseUint(number, 10, 64)
+			if err != nil {
+				return fmt.Errorf("begin the cluster's numbers: parse GTID %q: %w", gtid, err)
+			}
+			most = max(most, n)
+		}
+	}
+	// The statement changes nothing, and all members log it.
+	for _, text := range []string{fmt.Sprintf("SET SESSION wsrep_gtid_seq_no = %d", (most/numberStep+1)*numberStep), "FLUSH PRIVILEGES"} {
+		if _, err := conn.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("begin the cluster's numbers: %w", err)
+		}
+	}
+	return nil
 }
 
 // ClusterUser is the account by which members of a group get what they lack from each other.
@@ -158,6 +200,9 @@ func GTIDsMissing(ctx context.Context, db *sql.DB, set, in string) (missing stri
 	return strings.ReplaceAll(missing, "\n", ""), nil
 }
 
+// ErrCut says that a server that was to join gave up.
+var ErrCut = errors.New("join the cluster: the server has lost the others")
+
 // memberPause is the pause between two looks whether a server is a member.
 const memberPause = 50 * time.Millisecond
 
@@ -168,8 +213,8 @@ func AwaitMember(ctx context.Context, d Dialect, db *sql.DB) error {
 		switch {
 		case err == nil && v.Online:
 			return nil
-		case err == nil && d.AppliedGTIDs == "" && (v.State == "ERROR" || v.State == "OFFLINE"):
-			return fmt.Errorf("join the group: the server is %s", v.State)
+		case err == nil && v.Cut:
+			return fmt.Errorf("%w: it is %s", ErrCut, v.State)
 		}
 		select {
 		case <-ctx.Done():

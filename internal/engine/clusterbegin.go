@@ -14,8 +14,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
-var durableFits = durable.Fits
-
 // candidate is a member of which none runs, with the data that it has.
 type candidate struct {
 	node cluster.Node
@@ -42,6 +40,12 @@ func (e *Engine) beginAgain(ctx context.Context, c *cluster.Cluster, l ClusterLi
 	if err != nil {
 		return l, err
 	}
+	if len(without) > 0 { // what one of them has shall never be taken for what comes now
+		c.Group = cluster.NewGroup()
+		if err := e.markStale(c, true, without...); err != nil {
+			return l, err
+		}
+	}
 	if galera(c) {
 		err = e.beginGalera(ctx, c, all)
 	} else {
@@ -57,7 +61,7 @@ func (e *Engine) beginAgain(ctx context.Context, c *cluster.Cluster, l ClusterLi
 func (e *Engine) candidates(ctx context.Context, c *cluster.Cluster, without []string) (all []candidate, err error) {
 	var lost []string
 	for _, n := range c.Nodes {
-		if slices.Contains(without, n.Name) {
+		if n.Stale || slices.Contains(without, n.Name) {
 			continue
 		}
 		x, err := e.candidate(ctx, n)
@@ -142,21 +146,18 @@ func (e *Engine) beginGalera(ctx context.Context, c *cluster.Cluster, all []cand
 	}
 	first := all[best]
 	e.note("cluster %s begins with member %s, which has the most: transaction %d", c.Name, first.Name, first.number)
-	if err := e.startAlone(ctx, first.Instance, instance.JoinsBegin); err != nil {
-		return err
-	}
-	if !first.recovered {
-		return nil // the others join with what they have
-	}
-	for _, n := range c.Nodes { // another history has begun
-		if n.Name == first.Name {
-			continue
+	if first.recovered { // another history begins, which no other member can join with what it has
+		var others []string
+		for _, n := range c.Nodes {
+			if n.Name != first.Name {
+				others = append(others, n.Name)
+			}
 		}
-		if err := e.copyMember(ctx, c, first.Name, n); err != nil {
+		if err := e.markStale(c, true, others...); err != nil {
 			return err
 		}
 	}
-	return nil
+	return e.startAlone(ctx, first.Instance, instance.JoinsBegin)
 }
 
 // gtidsOf is how far the log of an instance of MariaDB goes that does not run.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -47,8 +48,8 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 			return out, err
 		}
 	}
-	for _, n := range c.Nodes {
-		if i := slices.IndexFunc(l.Members, func(m MemberListing) bool { return m.Name == n.Name }); l.Members[i].Online {
+	for i, n := range c.Nodes {
+		if l.Members[i].Online {
 			continue
 		}
 		if err := e.rejoin(ctx, c, l.donor(n.Name), n); err != nil {
@@ -61,6 +62,9 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 // rejoin has a member that is not in the cluster be in it again: with what it has, if it can get the rest from the others, else
 // as a copy.
 func (e *Engine) rejoin(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
+	if n.Stale {
+		return e.copyStale(ctx, c, donor, n)
+	}
 	err := e.rejoinAsItIs(ctx, n)
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -68,8 +72,29 @@ func (e *Engine) rejoin(ctx context.Context, c *cluster.Cluster, donor string, n
 	if ahead(err) {
 		return fmt.Errorf("have member %s join cluster %s: it has transactions that the others lack: %w\nhint: ramaria sql %[1]s shows them; ramaria cluster replace %[2]s %[1]s makes it a copy of another, and loses them", n.Name, c.Name, err)
 	}
+	if !tooOld(err) {
+		return err
+	}
 	e.note("member %s cannot go on with what it has, and becomes a copy of %s: %s", n.Name, donor, oneLine(err))
 	return e.copyMember(ctx, c, donor, n)
+}
+
+// copyStale makes a member a copy of another one that the cluster went on without.
+func (e *Engine) copyStale(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
+	if err := e.copyMember(ctx, c, donor, n); err != nil {
+		return err
+	}
+	return e.markStale(c, false, n.Name)
+}
+
+// markStale writes down which members have what the cluster goes on without, or that they have it no more.
+func (e *Engine) markStale(c *cluster.Cluster, stale bool, names ...string) error {
+	for i := range c.Nodes {
+		if slices.Contains(names, c.Nodes[i].Name) {
+			c.Nodes[i].Stale = stale
+		}
+	}
+	return e.clusters().Put(c)
 }
 
 // errNoData says that a member has nothing to go on with.
@@ -110,6 +135,17 @@ func (e *Engine) rejoinAsItIs(ctx context.Context, n cluster.Node) error {
 // ahead reports whether a server was refused since it has what the cluster lacks.
 func ahead(err error) bool {
 	return strings.Contains(err.Error(), "contains transactions not present in the group") || strings.Contains(err.Error(), "more executed transactions")
+}
+
+// tooOld reports whether a member failed to join since the others do not have any more what it lacks, or it has not what it
+// had: it becomes a copy.
+func tooOld(err error) bool {
+	if errors.Is(err, errNoData) || errors.Is(err, durable.ErrBehind) || errors.Is(err, instance.ErrGone) || errors.Is(err, instance.ErrNotFound) {
+		return true
+	}
+	return slices.ContainsFunc([]string{"SST request callback failed", "Receiving IST failed", "wsrep_sst_" + server.SSTMethod, "purged", "State transfer request failed"}, func(words string) bool {
+		return strings.Contains(err.Error(), words)
+	})
 }
 
 // StopCluster stops the members of a cluster, that which is written to last: it has the most then.
@@ -211,7 +247,7 @@ func (e *Engine) fits(i *instance.Instance) error {
 	if err != nil {
 		return err
 	}
-	return durableFits(e.archiveDir(i.Name, i.Spec), i, boot)
+	return durable.Fits(e.archiveDir(i.Name, i.Spec), i, boot)
 }
 
 // galera reports whether a cluster is one of Galera.

@@ -74,7 +74,7 @@ var mariadbProfile = slices.Concat(pathSettings, []setting{
 	{name: "binlog_cache_size", value: "256K", stages: Run, log: logged, why: "a transaction that is larger goes through a temporary file: with the default of 32K each INSERT of a thousand rows did, nearly half of what the log costs it in processor time"},
 	{name: "sync_binlog", value: "0", stages: Run, durability: unsafely, log: logged, why: "the log is in RAM"},
 	{name: "sync_binlog", value: "0", stages: Run, durability: durable, fixed: true, log: logged, why: "the archive has the log on disk; in RAM it needs no sync"},
-	{name: "rpl_semi_sync_master_enabled", value: "ON", stages: Run, durability: waits, fixed: true, watched: true, log: logged, why: "a commit is answered when the archive has it on disk and says so, as a semi-synchronous replica does"},
+	{name: "rpl_semi_sync_master_enabled", value: "ON", stages: Run, replica: ifNoMember, durability: waits, fixed: true, watched: true, log: logged, why: "a commit is answered when the archive has it on disk and says so, as a semi-synchronous replica does"},
 	{name: "rpl_semi_sync_master_timeout", value: "315360000000", stages: Run, durability: waits, fixed: true, watched: true, log: logged, why: "ten years, in ms: a commit that is not on disk waits, and is never answered before"},
 	{name: "rpl_semi_sync_master_wait_point", value: "AFTER_SYNC", stages: Run, durability: waits, fixed: true, watched: true, log: logged, why: "no session sees what is not on disk yet"},
 	{name: "rpl_semi_sync_master_wait_no_slave", value: "ON", stages: Run, durability: waits, fixed: true, watched: true, log: logged, why: "commits wait while the archive is away, too"},

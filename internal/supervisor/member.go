@@ -118,21 +118,19 @@ func (s *Supervisor) joinCluster(ctx context.Context) error {
 	if err := s.openMember(ctx); err != nil {
 		return err
 	}
+	if begins && !s.inGroup() {
+		if err := dbconn.BeginNumbers(ctx, s.db); err != nil {
+			return err
+		}
+	}
 	s.inst.Joins = ""
 	s.member.Begins = false
 	return s.inst.Save()
 }
 
-// letJoin has what a member of Galera gets from others be answered at once, until it is one: their archives have it, and its
-// own cannot be reached by then.
-func (s *Supervisor) letJoin(ctx context.Context) error {
-	if !s.isMember() || s.inGroup() || s.keeper == nil {
-		return nil
-	}
-	return s.exec(ctx, s.inst.Server.AnswerSQL())
-}
-
-// openMember lets the application write to a whole member of Galera. A group has its own way.
+// openMember has the commits of a whole member of Galera wait for its archive, if it has one, and lets the application write.
+// Until then it got from others what their archives have, which the archive of a server that still starts does not acknowledge.
+// A group has its own way.
 func (s *Supervisor) openMember(ctx context.Context) error {
 	if s.inGroup() {
 		return nil

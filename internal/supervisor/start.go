@@ -143,7 +143,9 @@ func (s *Supervisor) writeFiles() error {
 	before, after := s.memberSQL()
 	sql = before + sql + after
 	// Before any connection: settings that outlive a restart (SET PERSIST) could say otherwise.
-	sql += server.PromiseSQL(i.Server.Promises(level, i.Volume))
+	if !s.isMember() || s.inGroup() { // what others have is answered at once until it has joined
+		sql += server.PromiseSQL(i.Server.Promises(level, i.Volume))
+	}
 	if s.keeper != nil && s.keeper.Seed != "" {
 		sql = i.Server.Dialect().SeedGTIDs(s.keeper.Seed) + ";\n" + sql
 	}

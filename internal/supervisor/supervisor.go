@@ -203,9 +203,6 @@ func (s *Supervisor) begin(ctx context.Context) error {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	s.answered = true
-	if err := s.letJoin(ctx); err != nil {
-		return fmt.Errorf("start instance %s: %w", i.Name, err)
-	}
 	if err := s.follow(ctx); err != nil {
 		s.log.Error("cannot follow the source", "error", err) // the watch says what is wrong
 	}
