@@ -240,7 +240,7 @@ func newClusterRm(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.completeClusters,
 	}
-	cmd.Flags().BoolVar(&archives, "archive", false, "remove the archives of its members as well")
+	cmd.Flags().BoolVar(&archives, "with-archive", false, "remove the archives of its members as well, which stay otherwise")
 	return cmd
 }
 
@@ -249,13 +249,9 @@ func (a *app) completeClusters(cmd *cobra.Command, args []string, _ string) ([]s
 	if len(args) > 0 || a.open(cmd) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all, err := a.engine.ListClusters(cmd.Context())
+	names, err := a.engine.ClusterNames()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
-	}
-	names := make([]string, len(all))
-	for i, l := range all {
-		names[i] = l.Name
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

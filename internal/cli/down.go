@@ -83,12 +83,15 @@ func runDown(ctx context.Context, a *app, names []string, o downOptions) error {
 		if len(names) > 0 {
 			return usageError{errors.New("stop instances: either names or --all\nhint: ramaria down --all")}
 		}
+		if err := endClusters(ctx, a, o); err != nil {
+			return err
+		}
 		records, err := a.engine.Registry.List()
 		if err != nil {
 			return err
 		}
 		for _, r := range records {
-			if !r.Passing { // it belongs to a `ramaria run`
+			if !r.Passing && r.Spec.Cluster == "" { // else it belongs to a `ramaria run`, or is a member
 				names = append(names, r.Name)
 			}
 		}
@@ -109,5 +112,27 @@ func runDown(ctx context.Context, a *app, names []string, o downOptions) error {
 			a.say("stopped instance %s", name)
 		}
 		return nil
+	})
+}
+
+// endClusters stops all clusters, or removes them.
+func endClusters(ctx context.Context, a *app, o downOptions) error {
+	names, err := a.engine.ClusterNames()
+	if err != nil {
+		return err
+	}
+	return eachOf(ctx, names, func(name string) error {
+		if !o.rm {
+			err := a.engine.StopCluster(ctx, name)
+			if err == nil {
+				a.say("stopped cluster %s", name)
+			}
+			return err
+		}
+		err := a.engine.RemoveCluster(ctx, name, o.archive)
+		if err == nil {
+			a.say("removed cluster %s", name)
+		}
+		return err
 	})
 }

@@ -73,6 +73,19 @@ func (e *Engine) ListClusters(ctx context.Context) ([]ClusterListing, error) {
 	return list, nil
 }
 
+// ClusterNames are the names of all clusters.
+func (e *Engine) ClusterNames() ([]string, error) {
+	all, err := e.clusters().List()
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(all))
+	for i, c := range all {
+		names[i] = c.Name
+	}
+	return names, nil
+}
+
 func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterListing, error) {
 	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum()}
 	online, running := 0, 0

@@ -136,6 +136,7 @@ func (s *Supervisor) shutDown(ctx context.Context) error {
 	}
 	s.closeTraffic()
 	if s.isMember() { // which leaves its cluster only then
+		s.leaveGroup(ctx)
 		s.closeDB()
 	}
 	released := make(chan struct{})
