@@ -34,6 +34,8 @@ type Status struct {
 	Durable *Durable `json:"durable,omitempty"`
 	// Replica says how a replica follows its source; nil for one that is none.
 	Replica *Replica `json:"replica,omitempty"`
+	// Cluster says what a member of a cluster is in it; nil for one that is none, or while its server starts.
+	Cluster *Membership `json:"cluster,omitempty"`
 	// Replicas are the instances of this machine that follow this one.
 	Replicas []string `json:"replicas,omitempty"`
 	// Marks are the instance's marks, the oldest first.

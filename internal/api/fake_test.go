@@ -80,6 +80,7 @@ func full() *fake {
 				Sync: true,
 				Of:   "shop", State: "following", LagSeconds: new(0.5), LagBytes: new(int64(25)), Position: "ramaria-bin.000001:4", Error: "e",
 			},
+			Cluster:  &client.Membership{Cluster: "c", State: "ONLINE", Online: true, Role: "primary", Sees: 3, Of: 3},
 			Replicas: []string{"copy"},
 			Durable: &client.Durable{
 				Level: "commit", Archive: "/a", RoomBytes: 1, Position: "1:2:3", Backups: 4, LastBackup: at, SinceBytes: 5, RecoverSeconds: 6.5,

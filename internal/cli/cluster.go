@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
@@ -254,4 +256,13 @@ func (a *app) completeClusters(cmd *cobra.Command, args []string, _ string) ([]s
 		return nil, cobra.ShellCompDirectiveError
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// membershipWords is what a member is in its cluster.
+func membershipWords(m client.Membership) string {
+	text := m.Cluster + ", " + m.State
+	if m.Role != "" && m.Role != dbconn.RoleAny {
+		text += ", " + m.Role
+	}
+	return text + fmt.Sprintf(", reaches %d of %d members", m.Sees, m.Of)
 }

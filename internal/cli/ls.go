@@ -176,6 +176,9 @@ func (a *app) printStatus(l engine.InstanceListing) {
 	if l.Durable != nil {
 		printDurable(line, *l.Durable)
 	}
+	if m := l.Cluster; m != nil {
+		line("cluster", "%s", membershipWords(*m))
+	}
 	printReplicas(line, l)
 	if len(l.Marks) > 0 {
 		labels := make([]string, len(l.Marks))

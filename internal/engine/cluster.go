@@ -86,7 +86,7 @@ func checkCluster(q ClusterRequest) error {
 	s := q.Spec
 	for flag, given := range map[string]bool{
 		"port": s.Port != 0, "socket": s.Socket != "", "front": s.Front != 0, "api-listen": s.APIListen != "" && s.APIListen != instance.APIListenOff,
-		"log off": s.Log == instance.LogOff, "archive": len(s.Archive) > 0,
+		"log off": s.Log == instance.LogOff, "archive": len(s.Archive) > 0, "when-full move": s.WhenFull == instance.WhenFullMove, "tmpdir": s.TmpDir != "" && !instance.IsOwnTmpDir(s.TmpDir),
 	} {
 		if given {
 			return fmt.Errorf("make cluster %s with --%s: each member has its own\nhint: leave it out", q.Name, flag)
@@ -321,4 +321,15 @@ func (e *Engine) refuseMember(what string, r *instance.Record, hint string) erro
 		return nil
 	}
 	return RequestError{fmt.Errorf("%s instance %s: it is a member of cluster %s\nhint: %s", what, r.Name, r.Spec.Cluster, hint)}
+}
+
+// memberAlone is what there is to do where something cannot be done to a member alone.
+const memberAlone = "ramaria branch %s NAME makes an instance of its own"
+
+func (e *Engine) refuseMemberNamed(what, name string) error {
+	r, err := e.Registry.Get(name)
+	if err != nil {
+		return nil //nolint:nilerr // whoever goes on says it
+	}
+	return e.refuseMember(what, r, fmt.Sprintf(memberAlone, name))
 }

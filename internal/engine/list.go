@@ -50,6 +50,8 @@ type InstanceListing struct {
 	Log string `json:"log,omitempty"`
 	// Replica says how a replica follows its source, as it was last found.
 	Replica *client.Replica `json:"replica,omitempty"`
+	// Cluster says what a member of a cluster is in it.
+	Cluster *client.Membership `json:"cluster,omitempty"`
 	// Replicas are the instances that follow this one, and WaitsFor that of them that commits wait for; ls leaves them out.
 	Replicas []string `json:"replicas,omitempty"`
 	WaitsFor string   `json:"waits_for,omitempty"`
@@ -188,7 +190,7 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 	}
 	if state.Phase.Alive() {
 		l.Confined, l.Unconfined = state.Confined, unconfined(r, state)
-		l.TmpDir, l.Doublewrite = state.TmpDir, state.Doublewrite
+		l.TmpDir, l.Doublewrite, l.Cluster = state.TmpDir, state.Doublewrite, state.Cluster
 		l.SupervisorPID, l.ServerPID, l.ReadySeconds = state.SupervisorPID, state.ServerPID, state.ReadySeconds
 	}
 	i, err := e.Registry.Open(r.Name)

@@ -46,6 +46,9 @@ func (e *Engine) Move(ctx context.Context, q MoveRequest) (out Moved, err error)
 	if err != nil {
 		return Moved{}, err
 	}
+	if err := e.refuseMemberNamed("move", q.Name); err != nil {
+		return Moved{}, err
+	}
 	if i.Volume == string(spec.Kind) {
 		return Moved{Instance: i, There: true}, nil
 	}

@@ -28,6 +28,9 @@ func (e *Engine) Rewind(ctx context.Context, q RewindRequest) (out Rewound, err 
 	if err := instance.CheckLabel(q.Label); err != nil {
 		return Rewound{}, RequestError{err}
 	}
+	if err := e.refuseMemberNamed("rewind", q.Name); err != nil {
+		return Rewound{}, err
+	}
 	if err := e.refuseFollowed("rewind", q.Name); err != nil {
 		return Rewound{}, err
 	}

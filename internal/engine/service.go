@@ -128,6 +128,9 @@ func (e *Engine) serviceable(name string) (*instance.Record, error) {
 	if err == nil && r.Passing {
 		err = fmt.Errorf("install service of instance %s: it belongs to a `ramaria run`", name)
 	}
+	if err == nil {
+		err = e.refuseMember("install service of", r, "none yet: ramaria cluster up "+r.Spec.Cluster+" starts it after a boot")
+	}
 	return r, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -54,6 +55,8 @@ type State struct {
 	Doublewrite DoublewriteState `json:"doublewrite,omitzero"`
 	// TmpDir is where temporary files lie.
 	TmpDir TmpDirState `json:"tmpdir,omitzero"`
+	// Cluster is what a member of a cluster is in it.
+	Cluster *client.Membership `json:"cluster,omitempty"`
 }
 
 // DoublewriteState is whether a server that was started with --device-atomic has a doublewrite buffer.

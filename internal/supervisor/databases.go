@@ -26,7 +26,7 @@ const poolConsumer = "pool"
 
 // openPool begins to keep the templates and leases of the server that runs now.
 func (s *Supervisor) openPool() error {
-	if s.noLog() || s.durable() || s.isReplica() {
+	if s.noLog() || s.durable() || s.isReplica() || s.isMember() {
 		return nil
 	}
 	i := s.inst
@@ -65,6 +65,9 @@ func withPool[T any](s *Supervisor, f func(*pool.Pool) (T, error)) (T, error) {
 		var none T
 		if s.noLog() {
 			return none, s.needsLog()
+		}
+		if err := s.refuseMember("use templates"); err != nil {
+			return none, err
 		}
 		if s.durable() {
 			return none, s.needsThrownAway()

@@ -102,6 +102,8 @@ func (s *Supervisor) checkSource(sync bool) error {
 	switch p := s.pool.Load(); {
 	case s.noLog():
 		return refuse("it keeps no binary log", "ramaria up "+s.inst.Name+" --log on --fresh makes it again, and its data is lost")
+	case s.isMember():
+		return refuse("it is a member of cluster "+s.inst.Spec.Cluster, "ramaria branch "+s.inst.Name+" NAME makes an instance of its own")
 	case s.isReplica():
 		return refuse("it is one itself", "make one of "+s.inst.Spec.Replica.Of)
 	case sync && s.durable():

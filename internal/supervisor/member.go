@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -174,6 +176,14 @@ func (s *Supervisor) leaveGroup(ctx context.Context) {
 	}
 }
 
+// refuseMember refuses what would part a member from its cluster.
+func (s *Supervisor) refuseMember(what string) error {
+	if !s.isMember() {
+		return nil
+	}
+	return api.As(api.ErrDurable, fmt.Errorf("%s of instance %s: it is a member of cluster %s\nhint: ramaria branch %[2]s NAME makes an instance of its own", what, s.inst.Name, s.inst.Spec.Cluster))
+}
+
 // memberSQL is what the init file of a member begins and ends with.
 func (s *Supervisor) memberSQL() (before, after string) {
 	switch {
@@ -198,6 +208,13 @@ func (w *watch) lookAtCluster(ctx context.Context) error {
 		return err
 	}
 	w.viewed = v
+	m := &client.Membership{Cluster: w.cluster.Name, State: v.State, Online: v.Online, Role: v.Role, Sees: v.Size, Of: len(w.cluster.Nodes)}
+	if w.state.Cluster == nil || *w.state.Cluster != *m {
+		w.state.Cluster = m
+		if err := w.saveState(); err != nil {
+			return err
+		}
+	}
 	if v.Online && w.inst.Joins == instance.JoinsApart { // a command had it join
 		w.inst.Joins = ""
 		return w.inst.Save()

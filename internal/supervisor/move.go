@@ -69,6 +69,9 @@ func (s *Supervisor) Move(ctx context.Context, r client.MoveRequest) (client.Mov
 	if spec.Kind == s.volume.Kind() {
 		return client.Move{Volume: string(spec.Kind)}, nil
 	}
+	if err := s.refuseMember("move"); err != nil {
+		return client.Move{}, err
+	}
 	m := &move{Supervisor: s, spec: spec, endFlush: func() {}}
 	if m.total, err = sys.DiskUsage(s.inst.Dir); err != nil {
 		return client.Move{}, err

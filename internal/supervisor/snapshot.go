@@ -205,6 +205,9 @@ func (s *Supervisor) Rewind(ctx context.Context, label string) (client.Rewind, e
 	if s.isReplica() {
 		return client.Rewind{}, s.needsPromotion("rewind")
 	}
+	if err := s.refuseMember("rewind"); err != nil {
+		return client.Rewind{}, err
+	}
 	if err := s.refuseFollowed("rewind", "would have what is not there any more"); err != nil {
 		return client.Rewind{}, err
 	}
@@ -367,6 +370,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		Snapshot: client.SnapshotEstimate{DataBytes: size, ExpectedPauseMicros: ExpectedPause(s.volume, size).Microseconds()},
 		Durable:  promise,
 		Replica:  replicaNow(&i.Record),
+		Cluster:  st.Cluster,
 		Replicas: s.followerNames(),
 		Marks:    marks,
 		Traffic:  s.trafficNow(),

@@ -66,13 +66,15 @@ type Instance struct {
 	DataBytes   int64 `json:"data_bytes,omitempty"`
 	ServerBytes int64 `json:"server_bytes,omitempty"`
 
-	Traffic *Traffic         `json:"traffic,omitempty"`
-	Leases  *Leases          `json:"leases,omitempty"`
-	Durable *client.Durable  `json:"durable,omitempty"`
-	Moving  *client.Moving   `json:"moving,omitempty"`
-	Marks   []Mark           `json:"marks,omitempty"`
-	Largest []client.Use     `json:"largest,omitempty"`
-	Pause   *PauseEstimation `json:"pause,omitempty"`
+	Traffic *Traffic        `json:"traffic,omitempty"`
+	Leases  *Leases         `json:"leases,omitempty"`
+	Durable *client.Durable `json:"durable,omitempty"`
+	// Cluster says what a member of a cluster is in it; nil for others, and while it does not run.
+	Cluster *client.Membership `json:"cluster,omitempty"`
+	Moving  *client.Moving     `json:"moving,omitempty"`
+	Marks   []Mark             `json:"marks,omitempty"`
+	Largest []client.Use       `json:"largest,omitempty"`
+	Pause   *PauseEstimation   `json:"pause,omitempty"`
 }
 
 // Volume is how full the volume of an instance is. Others may lie in it too.

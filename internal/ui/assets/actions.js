@@ -33,7 +33,7 @@ export const ACTIONS = {
   },
   rewind: {
     label: "Rewind", danger: true,
-    why: i => busy(i) || (i.durable ? `it is durable, and its archive goes forward only: ramaria restore ${i.name} --at TIME --as NEW makes another instance as it was then` : !i.marks?.length ? "it has no marks" : ""),
+    why: i => busy(i) || (i.cluster ? `it is a member of cluster ${i.cluster.cluster}` : i.durable ? `it is durable, and its archive goes forward only: ramaria restore ${i.name} --at TIME --as NEW makes another instance as it was then` : !i.marks?.length ? "it has no marks" : ""),
     text: i => `Puts ${i.name} back to a mark. Its connections are closed, and its server starts again.`,
     lost: (i, v) => { const m = i.marks?.find(m => m.label === v.label); return m ? `All that ${i.name} was given since ${moment(m.created)}, ${ago(m.created)}, is lost.` : ""; },
     fields: (i, given) => [choice("label", "Mark", (i.marks || []).map(m => m.label).reverse(), given)],
