@@ -298,7 +298,9 @@ func (e *Engine) removeCluster(ctx context.Context, c *cluster.Cluster, archives
 }
 
 // memberDB is a connection to the server of a member that runs.
-func memberDB(i *instance.Instance) (*sql.DB, error) { return dbconn.Open(i.Socket(), i.Supervisor, "") }
+func memberDB(i *instance.Instance) (*sql.DB, error) {
+	return dbconn.Open(i.Socket(), i.Supervisor, "")
+}
 
 // viewTimeout is how long a member may take to say what it sees of its cluster.
 const viewTimeout = 5 * time.Second

@@ -2,7 +2,7 @@
 import { el, put, fill, bytes, rate, span, ago, moment, ask, copy } from "./format.js";
 import { Plot } from "./plots.js";
 import { ACTIONS, open } from "./actions.js";
-import { serverWords } from "./row.js";
+import { memberWords, serverWords } from "./row.js";
 
 const LEASES_EVERY = 3000, LOG_EVERY = 1000, LOG_KEPT = 60000, EMPTY = "(empty)";
 
@@ -116,7 +116,7 @@ export class Details {
     }
     pairs(this.facts, [
       ["state", `${i.phase} since ${moment(i.since)}`], ["server", serverWords(i.server)], ["tcp", i.port ? `${i.host}:${i.port}` : ""], ["socket", i.socket],
-      ["cluster", i.cluster ? `${i.cluster.cluster}: ${i.cluster.state}${i.cluster.role && i.cluster.role !== "any" ? ", " + i.cluster.role : ""}, reaches ${i.cluster.sees} of ${i.cluster.of} members` : ""],
+      ["cluster", memberWords(i.cluster)],
       ["database", i.database && `${i.database}, user ${i.user}`],
       ["volume", i.volume.size_bytes ? `${i.volume.kind}: ${bytes(i.volume.used_bytes)} of ${bytes(i.volume.size_bytes)}, ${bytes(i.volume.free_bytes)} free, bound by ${i.volume.bound}` : i.volume.kind],
       ["growth", i.volume.growth_bytes_per_hour ? `+${bytes(i.volume.growth_bytes_per_hour)} an hour` + (i.volume.full_seconds !== undefined ? `: full in ${span(i.volume.full_seconds)}` : "") : i.volume.size_bytes ? "none" : ""],

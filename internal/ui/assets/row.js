@@ -63,7 +63,7 @@ export class Row {
     put(t.leases, i.leases ? `${i.leases.used} of ${i.leases.max}` : "–");
     put(t.resets, i.leases ? `${rate(i.leases.resets_per_second)} resets/s` + (i.leases.waiting ? ` · ${i.leases.waiting} wait` : "") : i.durable ? "durable: none" : i.log === "off" ? "no log" : "");
     t.dur.classList.toggle("no", !i.durable);
-    const chips = [...memberChips(i.cluster), ...chipsOf(i.durable)];
+    const m = i.cluster, chips = [...(m ? [[memberWords(m), !m.online ? "bad" : m.sees < m.of ? "warn" : "", m.role]] : []), ...chipsOf(i.durable)];
     fill(t.chips, JSON.stringify(chips), () => chips.map(([text, cls, title]) => el("span", { class: "chip " + cls, title }, text)));
     const words = wordsOf(i);
     t.words.hidden = words.length === 0;
@@ -117,11 +117,8 @@ export function wordsOf(i) {
   return words;
 }
 
-// memberChips say what a member is in its cluster.
-export function memberChips(m) {
-  if (!m) return [];
-  return [[`${m.cluster}: ${m.role && m.role !== "any" ? m.role : m.state}, ${m.sees} of ${m.of}`, !m.online ? "bad" : m.sees < m.of ? "warn" : "", m.online ? `it reaches ${m.sees} of the ${m.of} members of cluster ${m.cluster}` : `it is no whole member of cluster ${m.cluster}, and takes no writes: ramaria cluster up ${m.cluster}`]];
-}
+// memberWords are what a member is in its cluster.
+export function memberWords(m) { return m && `${m.cluster}: ${m.state}, ${m.sees} of ${m.of}`; }
 
 // chipsOf say what a durable instance promises: a text, how bad that is, and more of it.
 export function chipsOf(d) {
