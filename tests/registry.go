@@ -116,6 +116,7 @@ var Packages = []Package{
 	}},
 	{Path: "internal/image", Race: true, Least: 60},
 	{Path: "internal/instance", Least: 33},
+	{Path: "internal/cluster", Least: 4, Needed: []string{`Test.*`}},
 	{Path: "internal/supervisor", Race: true, Least: 11, Needed: []string{`TestSnapshotOutside(/.*)?`, `TestTmpDirWithoutWheatfs`}},
 	{Path: "internal/datafiles", Least: 8, Needed: []string{`Test.*`}},
 	{Path: "internal/room", Least: 20, Needed: []string{`Test.*`}},
@@ -244,6 +245,12 @@ var Suites = []Suite{
 		Scripts:  []string{"replica", "replica-sync"},
 		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad"},
 		Flavours: []string{"replica", "replica-sync", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad"},
+	},
+	{
+		Name:     "cluster",
+		Scripts:  []string{"cluster"},
+		Tests:    []string{"TestClusterKills", "TestClusterPowerCut"},
+		Flavours: []string{"cluster", "TestClusterKills", "TestClusterPowerCut"},
 	},
 	{
 		Name:     "reset",

@@ -54,6 +54,14 @@ func TestRender(t *testing.T) {
 						t.Fatal(err)
 					}
 					golden(t, name+"-durable.cnf", got)
+					c.Member = &Member{
+						Cluster: "c", Group: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee", Node: "c-1", Number: 1, Host: "127.0.0.1",
+						Ports: MemberPorts{Group: 4567, Transfer: 4568, State: 4444}, Peers: []string{"127.0.0.1:4567", "127.0.0.1:4577", "127.0.0.1:4587"},
+					}
+					if got, err = srv.Render(c); err != nil {
+						t.Fatal(err)
+					}
+					golden(t, name+"-member.cnf", got)
 				})
 			}
 		}
