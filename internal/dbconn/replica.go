@@ -6,6 +6,7 @@ import (
 	"crypto/sha1" //nolint:gosec // what accounts of MariaDB are made of
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -202,7 +203,7 @@ type ReplicaState struct {
 
 // Stopped reports whether somebody has stopped it: nothing is wrong.
 func (s ReplicaState) Stopped() bool {
-	return s.Error == "" && (!s.Applying || !s.Receiving && !s.Connecting)
+	return s.Errno == 0 && !s.Applying || s.Error == "" && !s.Receiving && !s.Connecting
 }
 
 // Transient reports whether it has stopped at an error that may be none the next time: a lock that another session held.
@@ -258,6 +259,14 @@ func (d Dialect) ReplicaState(ctx context.Context, db *sql.DB) (s ReplicaState, 
 		Errno:         int(max(number("Last_SQL_Errno"), 0)),
 		ReceivedGTIDs: got["Gtid_IO_Pos"], Behind: number("Seconds_Behind_" + source),
 	}
+	if d.keepsPassword() { // the status has that which it was started with
+		var user sql.NullString
+		const query = "SELECT User_name FROM mysql.slave_master_info WHERE Channel_name = ''"
+		if err := db.QueryRowContext(ctx, query).Scan(&user); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return s, fmt.Errorf("read the user of the source: %w", err)
+		}
+		s.User = user.String
+	}
 	s.Refused = number("Last_IO_Errno") == errAccessDenied && !s.Receiving
 	s.Full = strings.Contains(got[replica+"_IO_State"], "relay log space")
 	s.Error = strings.TrimSpace(cmp.Or(got["Last_SQL_Error"], got["Last_IO_Error"]))
@@ -266,6 +275,6 @@ func (d Dialect) ReplicaState(ctx context.Context, db *sql.DB) (s ReplicaState, 
 			return s, fmt.Errorf("read %s: %w", d.AppliedGTIDs, err)
 		}
 	}
-	s.Fatal = s.Error != "" && (!s.Applying || !s.Receiving && !s.Connecting)
+	s.Fatal = s.Errno != 0 && !s.Applying || s.Error != "" && !s.Receiving && !s.Connecting
 	return s, nil
 }

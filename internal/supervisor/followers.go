@@ -169,33 +169,34 @@ func (s *Supervisor) lead(ctx context.Context, i *instance.Instance, sync bool) 
 // mostLogKept is how many files of the log are kept for a replica that does not read them: a gigabyte.
 const mostLogKept = 64
 
-// keepForFollowers has the log kept that replicas have not read yet.
+// keepForFollowers has the log kept that replicas have not read yet. A record that cannot be read may be that of one.
 func (w *watch) keepForFollowers(files []string) {
-	now := map[string]bool{}
 	list, err := w.followers()
 	broken, berr := w.store.Registry.Broken()
 	if err = errors.Join(err, berr); err != nil {
 		w.note("cannot keep the log for replicas", err) // what is kept stays
 		return
 	}
+	needs := map[string]string{}
+	for _, name := range broken {
+		needs[name] = cmp.Or(w.following[name], files[0])
+	}
 	for _, r := range list {
-		file := w.needs(r)
+		needs[r.Name] = w.needs(r)
+	}
+	for name, file := range needs {
 		if at := slices.Index(files, file); at < 0 || len(files)-at > mostLogKept {
+			delete(needs, name)
 			continue
 		}
-		now[r.Name] = true
-		w.logs.Set(followerPrefix+r.Name, func() binlog.Position { return binlog.Position{File: file} })
+		w.logs.Set(followerPrefix+name, func() binlog.Position { return binlog.Position{File: file} })
 	}
 	for name := range w.following {
-		switch {
-		case now[name]:
-		case slices.Contains(broken, name): // and may be one still
-			now[name] = true
-		default:
+		if _, ok := needs[name]; !ok {
 			w.logs.Remove(followerPrefix + name)
 		}
 	}
-	w.following = now
+	w.following = needs
 }
 
 // leaveBehind ends the connections of replicas that have not read for so long that the log is not kept for them any more: what

@@ -104,7 +104,7 @@ func (s *Supervisor) aim(ctx context.Context) (done bool, err error) {
 		s.log.Warn("what it has received cannot be told from its relay log", "error", err)
 		s.goal = &received{unclear: true}
 	}
-	if s.goal != nil && !s.goal.unclear && !state.Applying && state.Error == "" {
+	if s.goal != nil && !s.goal.unclear && !state.Applying && (state.Errno == 0 || state.Transient()) { // somebody has stopped it
 		return true, s.resume(ctx, state)
 	}
 	return true, nil

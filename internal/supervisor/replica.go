@@ -263,6 +263,9 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 	w.note("cannot follow", err)
 	r := w.replicaOf(state)
 	r.Sync = sync && !gone
+	if at.Port != state.Port && !state.Receiving && state.Errno == 0 { // moveOn goes on with it
+		r.State, r.Error = replicaConnects, ""
+	}
 	if gone {
 		r.State, r.Error, r.LagSeconds, r.LagBytes = replicaStopped, w.whyGone(), nil, nil
 	}

@@ -24,24 +24,21 @@ func (s *Supervisor) level() server.Durability {
 // commitsWait reports whether commits are answered when another has them.
 func (s *Supervisor) commitsWait() bool { return s.keeper != nil || s.inst.WaitsFor != "" }
 
+// partWithin is how long a server may take to see that a replica has gone: it says every two seconds that it is there itself.
+const partWithin = 6 * time.Second
+
 // reserveSync has commits wait for a replica that is to be made, once it is there. free gives that up, unless it is.
 func (s *Supervisor) reserveSync(ctx context.Context, name string) (free func(), err error) {
-	err = s.do(ctx, func(ctx, _ context.Context) error {
-		if s.inst.WaitsFor != "" {
-			if ended, err := s.syncEnded(); err != nil || !ended || s.joining.Load() {
-				return errors.Join(err, s.waitsAlready())
-			}
-		}
-		if err := s.loadSync(ctx); err != nil {
+	for end := time.Now().Add(partWithin); ; time.Sleep(heldUpPause) {
+		others := 0
+		err = s.do(ctx, func(ctx, _ context.Context) (err error) {
+			others, err = s.tryReserve(ctx, name)
 			return err
+		})
+		if others == 0 || time.Now().After(end) {
+			break
 		}
-		if _, others, err := s.acknowledged(ctx, name); err != nil || others > 0 {
-			return errors.Join(err, s.otherAcks(others))
-		}
-		s.inst.WaitsFor = name
-		s.joining.Store(true)
-		return nil
-	})
+	}
 	return func() {
 		_ = s.do(context.WithoutCancel(ctx), func(context.Context, context.Context) error { // it has ended, or does it
 			if s.joining.Swap(false) {
@@ -50,6 +47,27 @@ func (s *Supervisor) reserveSync(ctx context.Context, name string) (free func(),
 			return nil
 		})
 	}, err
+}
+
+// heldUpPause is the pause between two looks for others that acknowledge.
+const heldUpPause = 100 * time.Millisecond
+
+// tryReserve is reserveSync, unless others acknowledge, of which some may have gone.
+func (s *Supervisor) tryReserve(ctx context.Context, name string) (others int, err error) {
+	if s.inst.WaitsFor != "" {
+		if ended, err := s.syncEnded(); err != nil || !ended || s.joining.Load() {
+			return 0, errors.Join(err, s.waitsAlready())
+		}
+	}
+	if err := s.loadSync(ctx); err != nil {
+		return 0, err
+	}
+	if _, others, err = s.acknowledged(ctx, name); err != nil || others > 0 {
+		return others, errors.Join(err, s.otherAcks(others))
+	}
+	s.inst.WaitsFor = name
+	s.joining.Store(true)
+	return 0, nil
 }
 
 func (s *Supervisor) waitsAlready() error {

@@ -86,8 +86,8 @@ type watch struct {
 	told   instance.Following
 	// fullAt is where the applier of a replica was in the last look.
 	fullAt string
-	// following are the replicas that the log was last kept for.
-	following map[string]bool
+	// following are the replicas that the log was last kept for, with the file from which on.
+	following map[string]string
 	// awaited is what there is to say of the replica that commits wait for, "" for nothing, early how many were answered
 	// before it had them, and foreign how many others acknowledge.
 	awaited string
