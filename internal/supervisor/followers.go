@@ -210,9 +210,12 @@ func (w *watch) leaveBehind(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	kept := map[string]bool{}
+	for name := range w.following {
+		kept[instance.ReplicaUser(name)] = true
+	}
 	for _, at := range sessions {
-		ours := strings.HasPrefix(at.User, dbconn.ReplicaUserPrefix) || strings.HasPrefix(at.User, dbconn.RemoteUserPrefix)
-		if !ours || !strings.HasPrefix(at.Command, "Binlog Dump") {
+		if kept[at.User] || !strings.HasPrefix(at.User, dbconn.ReplicaUserPrefix) || !strings.HasPrefix(at.Command, "Binlog Dump") {
 			continue
 		}
 		w.log.Warn("the connection of a replica is ended, which keeps more of the log than is kept for one that is away", "account", at.User, "files", len(files))
