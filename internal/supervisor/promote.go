@@ -12,11 +12,11 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// appliedWithin is how long a replica that is promoted may take to apply what it has received.
+// appliedWithin is how long a replica that is promoted may take to apply what it has received, and to stop. MySQL waits for a
+// minute for the end of a transaction that it has a part of.
 const appliedWithin = 10 * time.Minute
 
-// promoteWithin is how long each of the other steps of a promotion may take. MySQL waits for a minute for the end of a
-// transaction that it has a part of.
+// promoteWithin is how long each of the other steps of a promotion may take.
 const promoteWithin = 3 * time.Minute
 
 // appliedPause is the pause between two looks whether it has.
