@@ -243,8 +243,8 @@ var Suites = []Suite{
 	{
 		Name:     "replica",
 		Scripts:  []string{"replica", "replica-sync"},
-		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad"},
-		Flavours: []string{"replica", "replica-sync", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad"},
+		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign"},
+		Flavours: []string{"replica", "replica-sync", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign"},
 	},
 	{
 		Name:     "cluster",

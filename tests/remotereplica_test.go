@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -21,6 +22,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,12 +125,23 @@ func TestReplicaOfPlain(t *testing.T) {
 	if _, talk, err := h.try(append(slices.Clone(args), "--sync")...); err == nil || !strings.Contains(talk, "--sync is for a source that is an instance of this machine") {
 		t.Errorf("--sync: %v: %s", err, talk)
 	}
-	if _, talk, err := h.try(args...); err != nil && strings.Contains(talk, "--no-tls") { // MariaDB before 11.4 has no certificate of its own
+	changing := s.change("CREATE EVENT app.e%d ON SCHEDULE EVERY 1 DAY DO SELECT 1")
+	_, talk, err := h.try(args...)
+	if err != nil && strings.Contains(talk, "--no-tls") { // MariaDB before 11.4 has no certificate of its own
 		args = append(args, "--no-tls")
-		h.ramaria(args...)
-	} else if err != nil {
-		t.Fatalf("%v: %s", err, talk)
+		_, talk, err = h.try(args...)
 	}
+	changing()
+	if err == nil || !strings.Contains(talk, "event app.e") || !strings.Contains(talk, "was made, changed or dropped there meanwhile") {
+		t.Errorf("a copy while events come: %v: %s", err, talk)
+	}
+	changing = s.change("CREATE DATABASE app%d")
+	_, talk, err = h.try(args...)
+	changing()
+	if err == nil || !strings.Contains(talk, "databases were made or dropped there meanwhile") {
+		t.Errorf("a copy while databases come: %v: %s", err, talk)
+	}
+	s.atOnce(args)
 	h.until("more commits", func() bool { return l.sum() > 200 })
 	l.end()
 	replica := h.openInstance("near")
@@ -186,7 +199,7 @@ func TestReplicaOfPlain(t *testing.T) {
 		t.Errorf("the same name again: %v: %s", err, talk)
 	}
 	h.ramaria(append([]string{"replica", "add", s.address, "far"}, args[4:]...)...)
-	_, talk, err := h.try("replica", "rm", "far")
+	_, talk, err = h.try("replica", "rm", "far")
 	m := regexp.MustCompile(`its account stays at \S+: (DROP USER .*)`).FindStringSubmatch(talk)
 	if err != nil || m == nil {
 		t.Fatalf("replica rm: %v: %s", err, talk)
@@ -203,6 +216,48 @@ func TestReplicaOfPlain(t *testing.T) {
 	h.ramaria("down", "near")
 	replica = h.openInstance("near")
 	exe(t, replica, "INSERT INTO shop.later VALUES (4)")
+}
+
+// change carries out a statement with numbers until the function that it returns is called.
+func (s *plainSource) change(statement string) (end func()) {
+	ctx, cancel := context.WithCancel(s.h.t.Context())
+	var group sync.WaitGroup
+	group.Go(func() {
+		for n := 0; ctx.Err() == nil; n++ {
+			if _, err := s.db.ExecContext(s.h.t.Context(), fmt.Sprintf(statement, n)); err != nil {
+				s.h.t.Error(err)
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	return func() { cancel(); group.Wait() }
+}
+
+// atOnce has two commands make one replica: one wins, the other says so, and nothing of it is left.
+func (s *plainSource) atOnce(args []string) {
+	s.h.t.Helper()
+	type outcome struct {
+		talk string
+		err  error
+	}
+	outcomes := make(chan outcome)
+	for range 2 {
+		go func() {
+			_, talk, err := s.h.try(args...)
+			outcomes <- outcome{talk, err}
+		}()
+	}
+	a, b := <-outcomes, <-outcomes
+	if a.err != nil {
+		a, b = b, a
+	}
+	if a.err != nil || b.err == nil || !strings.Contains(b.talk, "make a replica near: an instance of that name exists") {
+		s.h.t.Fatalf("two at once: %v: %s\n%v: %s", a.err, a.talk, b.err, b.talk)
+	}
+	if names, err := column(s.h.t.Context(), s.db, "SELECT User FROM mysql.user WHERE User LIKE 'ramaria\\_remote%'"); err != nil || len(names) != 1 {
+		s.h.t.Errorf("accounts for replication after two at once: %v, want one (%v)", names, err)
+	}
 }
 
 // TestReplicaAbroad: the source is on another machine, which a network namespace stands for; its certificate is checked,

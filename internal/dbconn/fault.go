@@ -16,6 +16,7 @@ import (
 const (
 	errDatabaseExists = 1007
 	errDropNotEmpty   = 1010
+	errAccessDenied   = 1045
 	errNoDatabase     = 1049
 	errDuplicateKey   = 1062
 	errNoSuchThread   = 1094
@@ -137,13 +138,13 @@ func Gone(err error) bool {
 }
 
 // AccessRefused reports whether the server answers, and refuses the account.
-func AccessRefused(err error) bool { return numbered(err, 1045, 1698) }
+func AccessRefused(err error) bool { return numbered(err, errAccessDenied, 1698) }
 
 // AccountLost reports whether the server no longer knows the account of a session, or takes its rights
 // away: access denied (1045, 1698), host (1130), no such grant (1141), privilege (1227), account locked
 // (4151 of MariaDB, 3118 of MySQL).
 func AccountLost(err error) bool {
-	return numbered(err, 1045, 1130, 1141, 1227, 1698, 3118, 4151)
+	return numbered(err, errAccessDenied, 1130, 1141, 1227, 1698, 3118, 4151)
 }
 
 // Refusal is what a server says of a statement that it does not carry out.

@@ -7,33 +7,30 @@ import (
 	"strings"
 )
 
-// ForeignReplicas counts the semi-synchronous replicas that belong to other accounts than the supervisor's.
+// SemisyncReplicas counts the semi-synchronous replicas: whether there is that of an account, and those that belong to others.
 // Where there are replicas of others that are not semi-synchronous it may count one too many for as long as
-// the supervisor's own changes its connection.
-func ForeignReplicas(ctx context.Context, db *sql.DB) (int, error) {
+// the account's own changes its connection.
+func SemisyncReplicas(ctx context.Context, db *sql.DB, user string) (ours, foreign int, err error) {
 	sessions, err := Sessions(ctx, db)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	ours, others := 0, 0
+	others := 0
 	for _, s := range sessions {
 		switch {
 		case !strings.HasPrefix(s.Command, "Binlog Dump"):
-		case s.User == SupervisorUser:
+		case s.User == user:
 			ours++
 		default:
 			others++
 		}
 	}
-	if others == 0 {
-		return 0, nil
-	}
-	semisync, err := Acknowledging(ctx, db)
-	return max(0, min(others, semisync-ours)), err
+	semisync, err := acknowledging(ctx, db)
+	return min(ours, semisync), max(0, min(others, semisync-ours)), err
 }
 
-// Acknowledging counts the semi-synchronous replicas that are connected.
-func Acknowledging(ctx context.Context, db *sql.DB) (n int, err error) {
+// acknowledging counts the semi-synchronous replicas that are connected.
+func acknowledging(ctx context.Context, db *sql.DB) (n int, err error) {
 	err = Query(ctx, db, "SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%\\_clients'", func(cols []string) error {
 		_, err := fmt.Sscan(cols[1], &n)
 		return err

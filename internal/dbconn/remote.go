@@ -98,6 +98,28 @@ func Databases(ctx context.Context, db *sql.DB) (list []string, err error) {
 	return list, err
 }
 
+// Definitions are what a server's databases have beside rows, each with when it was made or changed, in order: what a dump reads
+// while it goes on, and not as of its beginning.
+func Definitions(ctx context.Context, db *sql.DB) (list []string, err error) {
+	for _, query := range []string{
+		"SELECT 'table', TABLE_SCHEMA, TABLE_NAME, CREATE_TIME FROM information_schema.TABLES",
+		"SELECT 'event', EVENT_SCHEMA, EVENT_NAME, LAST_ALTERED FROM information_schema.EVENTS",
+		"SELECT ROUTINE_TYPE, ROUTINE_SCHEMA, ROUTINE_NAME, LAST_ALTERED FROM information_schema.ROUTINES",
+		"SELECT 'trigger', TRIGGER_SCHEMA, TRIGGER_NAME, CREATED FROM information_schema.TRIGGERS",
+	} {
+		if err := Query(ctx, db, query, func(c []string) error {
+			if !slices.Contains(ownDatabases, strings.ToLower(c[1])) {
+				list = append(list, fmt.Sprintf("%s %s.%s, %s", strings.ToLower(c[0]), c[1], c[2], c[3]))
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
 // LogEnd is where the log of a server ends now.
 func (d Dialect) LogEnd(ctx context.Context, db *sql.DB) (at Source, err error) {
 	got, err := row(ctx, db, "SHOW MASTER STATUS")

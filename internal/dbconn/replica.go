@@ -6,6 +6,7 @@ import (
 	"crypto/sha1" //nolint:gosec // what accounts of MariaDB are made of
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -69,9 +70,13 @@ func (d Dialect) FollowAtSQL(s Source, in ReplicaState) string {
 
 func (d Dialect) changeSource(s Source) string {
 	w := d.Applier
+	password := s.Login.Password
+	if d.keepsPassword() {
+		password = ""
+	}
 	text := fmt.Sprintf("CHANGE %[1]s TO %[2]s_HOST=%[3]s, %[2]s_PORT=%[4]d, %[2]s_USER=%[5]s, %[2]s_PASSWORD=%[6]s, %[2]s_CONNECT_RETRY=%[7]d, %[2]s_HEARTBEAT_PERIOD=%[8]d, %[2]s_SSL=%[9]d, %[2]s_SSL_VERIFY_SERVER_CERT=%[10]d, %[2]s_SSL_CA=%[11]s",
-		w.Source, w.Option, Quote(s.Host), s.Port, Quote(s.Login.User), Quote(s.Login.Password), retrySeconds, heartbeatSeconds, number(s.TLS), number(s.CA != ""), Quote(s.CA))
-	if w.Channel != "" { // MySQL
+		w.Source, w.Option, Quote(s.Host), s.Port, Quote(s.Login.User), Quote(password), retrySeconds, heartbeatSeconds, number(s.TLS), number(s.CA != ""), Quote(s.CA))
+	if d.keepsPassword() {
 		text += ", GET_" + w.Option + "_PUBLIC_KEY=1, " + w.Option + "_RETRY_COUNT=0" // for ever
 	}
 	return text
@@ -100,8 +105,18 @@ func number(is bool) int {
 }
 
 // StartReplicaSQL and StopReplicaSQL return the statements that start and end following, and UnfollowSQL that after which
-// a server is no replica.
-func (d Dialect) StartReplicaSQL() string { return "START " + d.Applier.Replica }
+// a server is no replica. MySQL would keep the password in a table, where its application finds it: it is told at each start,
+// and remembers it for as long as it receives.
+func (d Dialect) StartReplicaSQL(l Login) string {
+	text := "START " + d.Applier.Replica
+	if d.keepsPassword() {
+		text += " USER=" + Quote(l.User) + " PASSWORD=" + Quote(l.Password)
+	}
+	return text
+}
+
+// keepsPassword reports whether the server keeps what CHANGE ... TO says where SQL reads it.
+func (d Dialect) keepsPassword() bool { return d.Applier.Channel != "" } // MySQL
 
 // StopReplicaSQL is beside StartReplicaSQL.
 func (d Dialect) StopReplicaSQL() string { return "STOP " + d.Applier.Replica }
@@ -182,11 +197,13 @@ type ReplicaState struct {
 	Fatal bool
 	// Errno is the number of the error that the applier has stopped at, 0 for none.
 	Errno int
+	// Refused says that the source does not let it in, and Full that it receives no more before it has applied some.
+	Refused, Full bool
 }
 
 // Stopped reports whether somebody has stopped it: nothing is wrong.
 func (s ReplicaState) Stopped() bool {
-	return s.Error == "" && (!s.Applying || !s.Receiving && !s.Connecting)
+	return s.Errno == 0 && !s.Applying || s.Error == "" && !s.Receiving && !s.Connecting
 }
 
 // Transient reports whether it has stopped at an error that may be none the next time: a lock that another session held.
@@ -242,12 +259,22 @@ func (d Dialect) ReplicaState(ctx context.Context, db *sql.DB) (s ReplicaState, 
 		Errno:         int(max(number("Last_SQL_Errno"), 0)),
 		ReceivedGTIDs: got["Gtid_IO_Pos"], Behind: number("Seconds_Behind_" + source),
 	}
+	if d.keepsPassword() { // the status has that which it was started with
+		var user sql.NullString
+		const query = "SELECT User_name FROM mysql.slave_master_info WHERE Channel_name = ''"
+		if err := db.QueryRowContext(ctx, query).Scan(&user); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return s, fmt.Errorf("read the user of the source: %w", err)
+		}
+		s.User = user.String
+	}
+	s.Refused = number("Last_IO_Errno") == errAccessDenied && !s.Receiving
+	s.Full = strings.Contains(got[replica+"_IO_State"], "relay log space")
 	s.Error = strings.TrimSpace(cmp.Or(got["Last_SQL_Error"], got["Last_IO_Error"]))
 	if d.AppliedGTIDs != "" {
 		if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL."+d.AppliedGTIDs).Scan(&s.AppliedGTIDs); err != nil {
 			return s, fmt.Errorf("read %s: %w", d.AppliedGTIDs, err)
 		}
 	}
-	s.Fatal = s.Error != "" && (!s.Applying || !s.Receiving && !s.Connecting)
+	s.Fatal = s.Errno != 0 && !s.Applying || s.Error != "" && !s.Receiving && !s.Connecting
 	return s, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/service"
@@ -43,6 +44,9 @@ func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v vo
 	return supervisor.Start(ctx, i, e.instances(v), supervisor.Options{
 		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Buckets: bucketsOf(i.Spec), Outside: e.snapshots, Spill: e.spill(), Clusters: e.clusters(),
 		Log: slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
+		End: func(ctx context.Context, i *instance.Instance) error {
+			return e.signal(ctx, &i.Record, syscall.SIGQUIT)
+		},
 		Store: func(ctx context.Context, spec volume.Spec) (*instance.Store, error) {
 			if err := e.canMount(spec.Kind); err != nil {
 				return nil, err

@@ -13,6 +13,8 @@ const RelayName = "ramaria-relay"
 var replicaSettings = []setting{
 	{name: "relay_log", value: RelayName, stages: Run, replica: ifReplica, fixed: true, log: logged, why: "a relative name, so that a clone never reaches its parent's log"},
 	{name: "relay_log_recovery", value: "OFF", stages: Run, replica: ifReplica, fixed: true, log: logged, why: "what was received is applied first, as far as it is whole: its source may be gone"},
+	{name: "relay_log_space_limit", value: "512M", stages: Run, replica: ifReplica, volumes: "xfs shm tmpfs zram ramfs", log: logged, why: "what a replica has received and cannot apply, as for a lock that a session forgot, must not fill the memory; the source keeps twice as much"},
+	{name: "relay_log_space_limit", value: "16G", stages: Run, replica: ifReplica, volumes: "disk", log: logged, why: "as above, of the disk"},
 	{name: "event_scheduler", value: "OFF", stages: Run, replica: ifReplica, fixed: true, log: logged, why: "what events do comes from the source"},
 	{name: "replicate_wild_ignore_table", value: "mysql.%", stages: Run, replica: ifRemote, fixed: true, log: logged, why: "accounts are those of this server: a statement about one that is not here would stop the replica"},
 	{name: "read_only", value: "ON", stages: Run, replica: ifReplica, fixed: true, log: logged, why: "a replica that is written to is none any more; ramaria replica promote ends it"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -71,9 +72,13 @@ func (s *Supervisor) AddReplica(ctx context.Context, r client.ReplicaRequest) (_
 		}
 		defer free()
 	}
+	start := s.spawn
+	if r.Sync {
+		start = s.startSync
+	}
 	var cost client.Snapshot
 	i, err := Branching{
-		Store: store, Parent: s.inst, Lock: s.lockName, Start: s.spawn, Settle: func(i *instance.Instance) error { return s.lead(ctx, i, r.Sync) },
+		Store: store, Parent: s.inst, Lock: s.lockName, Start: start, Settle: func(i *instance.Instance) error { return s.lead(ctx, i, r.Sync) },
 		Copy: func(ctx context.Context, what string, take func(context.Context, volume.How) error) (err error) {
 			cost, err = s.snapshot(ctx, what, store.Volume, take)
 			return err
@@ -86,11 +91,6 @@ func (s *Supervisor) AddReplica(ctx context.Context, r client.ReplicaRequest) (_
 		clean := context.WithoutCancel(ctx)
 		return client.Branch{}, errors.Join(err, s.do(clean, func(ctx, _ context.Context) error { return s.dropAccounts(ctx, instance.ReplicaUser(r.Name)) }))
 	}
-	if r.Sync {
-		if err := s.joinSync(ctx, r.Name); err != nil {
-			return client.Branch{}, err
-		}
-	}
 	return client.Branch{Name: i.Name, Endpoint: endpoint(i), API: i.APISocket(), Snapshot: cost, ReadyMicros: time.Since(began).Microseconds()}, nil
 }
 
@@ -99,13 +99,14 @@ func (s *Supervisor) checkSource(sync bool) error {
 	refuse := func(why, hint string) error {
 		return api.As(api.ErrDurable, fmt.Errorf("make a replica of instance %s: %s\nhint: %s", s.inst.Name, why, hint))
 	}
-	switch p := s.pool.Load(); {
+	p, of := s.pool.Load(), s.follows.Load()
+	switch {
 	case s.noLog():
 		return refuse("it keeps no binary log", "ramaria up "+s.inst.Name+" --log on --fresh makes it again, and its data is lost")
 	case s.isMember():
 		return refuse("it is a member of cluster "+s.inst.Spec.Cluster, "ramaria branch "+s.inst.Name+" NAME makes an instance of its own")
-	case s.isReplica():
-		return refuse("it is one itself", "make one of "+s.inst.Spec.Replica.Of)
+	case of != nil:
+		return refuse("it is one itself", "make one of "+of.Of)
 	case sync && s.durable():
 		return refuse("it is durable, and its commits wait for its archive", "leave out --sync")
 	case p != nil && len(p.Templates()) > 0:
@@ -170,28 +171,62 @@ func (s *Supervisor) lead(ctx context.Context, i *instance.Instance, sync bool) 
 // mostLogKept is how many files of the log are kept for a replica that does not read them: a gigabyte.
 const mostLogKept = 64
 
-// keepForFollowers has the log kept that replicas have not read yet.
+// keepForFollowers has the log kept that replicas have not read yet. A record that cannot be read may be that of one.
 func (w *watch) keepForFollowers(files []string) {
-	now := map[string]bool{}
 	list, err := w.followers()
-	if err != nil {
+	broken, berr := w.store.Registry.Broken()
+	if err = errors.Join(err, berr); err != nil {
 		w.note("cannot keep the log for replicas", err) // what is kept stays
 		return
 	}
+	needs := map[string]string{}
+	for _, name := range broken {
+		needs[name] = cmp.Or(w.following[name], files[0])
+	}
 	for _, r := range list {
-		file := w.needs(r)
+		needs[r.Name] = w.needs(r)
+	}
+	for name, file := range needs {
 		if at := slices.Index(files, file); at < 0 || len(files)-at > mostLogKept {
+			delete(needs, name)
 			continue
 		}
-		now[r.Name] = true
-		w.logs.Set(followerPrefix+r.Name, func() binlog.Position { return binlog.Position{File: file} })
+		w.logs.Set(followerPrefix+name, func() binlog.Position { return binlog.Position{File: file} })
 	}
 	for name := range w.following {
-		if !now[name] {
+		if _, ok := needs[name]; !ok {
 			w.logs.Remove(followerPrefix + name)
 		}
 	}
-	w.following = now
+	w.following = needs
+}
+
+// leaveBehind ends the connections of replicas that have not read for so long that the log is not kept for them any more: what
+// a connection is at the server does not purge.
+func (w *watch) leaveBehind(ctx context.Context) error {
+	files, err := binlog.Files(w.inst.DataDir(), server.BinlogName)
+	if err != nil || len(files) <= mostLogKept+keepBinlogs || w.logs.Needed(files) > mostLogKept {
+		return err
+	}
+	sessions, err := dbconn.Sessions(ctx, w.db)
+	if err != nil {
+		return err
+	}
+	kept := map[string]bool{}
+	for name := range w.following {
+		kept[instance.ReplicaUser(name)] = true
+	}
+	for _, at := range sessions {
+		if kept[at.User] || !strings.HasPrefix(at.User, dbconn.ReplicaUserPrefix) || !strings.HasPrefix(at.Command, "Binlog Dump") {
+			continue
+		}
+		w.log.Warn("the connection of a replica is ended, which keeps more of the log than is kept for one that is away", "account", at.User, "files", len(files))
+		if err := w.exec(ctx, fmt.Sprintf("KILL %d", at.ID)); err != nil && !dbconn.NoSuchThread(err) {
+			return err
+		}
+	}
+	w.purged = "" // again, without them
+	return nil
 }
 
 // logFile is a file of the binary log as it was in a look.

@@ -77,7 +77,7 @@ func (s *Supervisor) Move(ctx context.Context, r client.MoveRequest) (client.Mov
 		return client.Move{}, err
 	}
 	m.cost.DataBytes = m.total
-	if s.promoting || s.joining {
+	if s.promoting.Load() || s.joining.Load() {
 		return client.Move{}, api.As(api.ErrBusy, fmt.Errorf("move instance %s: it is being promoted, or a replica of it is being made\nhint: try again", s.inst.Name))
 	}
 	if !s.moving.CompareAndSwap(nil, m) {
@@ -368,7 +368,7 @@ func (m *move) hold(ctx context.Context) (release func(), err error) {
 		if !m.held {
 			return release, errors.Join(errors.New("its log cannot be archived now"), m.keeper.Trouble())
 		}
-	} else if _, err := m.db.ExecContext(ctx, "FLUSH TABLES WITH READ LOCK"); err != nil && m.inst.WaitsFor != "" {
+	} else if err := m.holdWrites(ctx); err != nil && m.inst.WaitsFor != "" {
 		return release, fmt.Errorf("commits wait for replica %s: %w", m.inst.WaitsFor, err)
 	} else if err != nil {
 		m.log.Warn("statements that run keep the server from holding writes before it moves: it is shut down", "error", err)

@@ -81,6 +81,12 @@ func (w *watch) lookAtPromises(ctx context.Context) error {
 	return nil
 }
 
+// foreignAcks is said of a semi-synchronous replica besides that which commits wait for, and noAcks is its hint.
+const (
+	foreignAcks = "another semi-synchronous replica acknowledges commits, so that some are answered before "
+	noAcks      = "hint: rpl_semi_sync_slave_enabled=0 (MySQL: rpl_semi_sync_replica_enabled) there, and STOP and START of it"
+)
+
 // lookAtReplicas counts the semi-synchronous replicas besides the archive: what they acknowledge is answered,
 // archived or not.
 func (w *watch) lookAtReplicas(ctx context.Context) error {
@@ -89,7 +95,7 @@ func (w *watch) lookAtReplicas(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
-	n, err := dbconn.ForeignReplicas(ctx, w.db)
+	_, n, err := dbconn.SemisyncReplicas(ctx, w.db, dbconn.SupervisorUser)
 	if err != nil {
 		return err
 	}
@@ -169,7 +175,7 @@ func (w *watch) promiseWarnings() (list []string) {
 		list = append(list, fmt.Sprintf("%d commits were answered that are not in the archive yet: KILL QUERY, or Ctrl-C in a client, ended their wait", p.early))
 	}
 	if p.others > 0 {
-		list = append(list, "another semi-synchronous replica acknowledges commits, so that some are answered before they are archived\nhint: rpl_semi_sync_slave_enabled=0 (MySQL: rpl_semi_sync_replica_enabled) there")
+		list = append(list, foreignAcks+"they are archived\n"+noAcks)
 	}
 	if st := w.standing.Load(); st != nil {
 		list = append(list, st.Warnings...)

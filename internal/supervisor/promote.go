@@ -12,11 +12,11 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// appliedWithin is how long a replica that is promoted may take to apply what it has received.
+// appliedWithin is how long a replica that is promoted may take to apply what it has received, and to stop. MySQL waits for a
+// minute for the end of a transaction that it has a part of.
 const appliedWithin = 10 * time.Minute
 
-// promoteWithin is how long each of the other steps of a promotion may take. MySQL waits for a minute for the end of a
-// transaction that it has a part of.
+// promoteWithin is how long each of the other steps of a promotion may take.
 const promoteWithin = 3 * time.Minute
 
 // appliedPause is the pause between two looks whether it has.
@@ -31,17 +31,17 @@ func (s *Supervisor) Promote(ctx context.Context) (out client.Promotion, err err
 	err = s.do(ctx, func(ctx, _ context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, promoteWithin)
 		defer cancel()
-		out, err = s.stopReceiving(ctx)
+		out, err = s.beginPromotion(ctx)
 		return err
 	})
 	if err != nil {
 		return out, err
 	}
-	err = s.applied(ctx)
+	err = s.bySteps(ctx, s.aim, s.hasApplied, s.stopApplying)
 	err = errors.Join(err, s.do(context.WithoutCancel(ctx), func(ctx, _ context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, promoteWithin)
 		defer cancel()
-		s.promoting = false
+		s.promoting.Store(false)
 		if err != nil {
 			return s.goOn(ctx)
 		}
@@ -60,19 +60,19 @@ func (s *Supervisor) goOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.left != nil || !state.Applying {
+	if s.left != nil || !state.Applying || s.ordered != nil {
 		s.asks = false // the watch does it, when that is applied
 		return nil
 	}
-	return s.exec(ctx, s.inst.Server.Dialect().StartReplicaSQL())
+	return s.replicate(ctx, s.inst.Server.Dialect().StartReplicaSQL(s.inst.Source.Login))
 }
 
-// stopReceiving begins a promotion: what the replica has by then is what it will have.
-func (s *Supervisor) stopReceiving(ctx context.Context) (out client.Promotion, err error) {
+// beginPromotion looks whether it is a replica, and what it followed.
+func (s *Supervisor) beginPromotion(ctx context.Context) (out client.Promotion, err error) {
 	if !s.isReplica() {
 		return out, api.As(api.ErrDurable, fmt.Errorf("promote instance %s: it is no replica\nhint: ramaria ls", s.inst.Name))
 	}
-	if s.promoting {
+	if s.promoting.Load() {
 		return out, api.As(api.ErrBusy, fmt.Errorf("promote instance %s: it is being promoted already", s.inst.Name))
 	}
 	d := s.inst.Server.Dialect()
@@ -86,29 +86,33 @@ func (s *Supervisor) stopReceiving(ctx context.Context) (out client.Promotion, e
 	} else if state.Fatal {
 		out.Stopped = flat(state.Error)
 	}
-	err = s.aim(ctx)
-	s.promoting = err == nil
-	return out, err
+	s.promoting.Store(true)
+	return out, nil
 }
 
-// aim ends receiving, and finds what there is to apply.
-func (s *Supervisor) aim(ctx context.Context) error {
+// aim ends receiving, and finds what there is to apply: what the replica has by then is what it will have.
+func (s *Supervisor) aim(ctx context.Context) (done bool, err error) {
 	d := s.inst.Server.Dialect()
-	if err := s.exec(ctx, d.StopReplicaSQL()+" IO_THREAD"); err != nil {
-		return err
+	if err := s.replicate(ctx, d.StopReplicaSQL()+" IO_THREAD"); err != nil {
+		return false, err
 	}
 	state, err := d.ReplicaState(ctx, s.db)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if s.goal, err = s.receivedBy(state); err != nil {
 		s.log.Warn("what it has received cannot be told from its relay log", "error", err)
 		s.goal = &received{unclear: true}
 	}
-	if s.goal != nil && !s.goal.unclear && !state.Applying && state.Error == "" {
-		return s.resume(ctx, state)
+	if s.goal != nil && !s.goal.unclear && !state.Applying && (state.Errno == 0 || state.Transient()) { // somebody has stopped it
+		return true, s.resume(ctx, state)
 	}
-	return nil
+	return true, nil
+}
+
+// stopApplying ends applying.
+func (s *Supervisor) stopApplying(ctx context.Context) (done bool, err error) {
+	return true, s.replicate(ctx, s.inst.Server.Dialect().StopReplicaSQL())
 }
 
 // promote makes the replica, which has applied what it received, an instance of its own. It is for the goroutine of Run.
@@ -126,11 +130,15 @@ func (s *Supervisor) promote(ctx context.Context, out *client.Promotion) error {
 	s.inst.Spec.Replica, s.inst.Source, s.inst.Parted = nil, nil, true
 	s.inst.Origin = "replica of " + out.Of + " until it was promoted"
 	if err := errors.Join(s.store.Registry.Put(&s.inst.Record), s.inst.Save()); err != nil {
-		*s.inst = was
-		return errors.Join(err, s.exec(ctx, d.StartReplicaSQL()))
+		s.inst.Spec.Replica, s.inst.Source, s.inst.Parted, s.inst.Origin = was.Spec.Replica, was.Source, was.Parted, was.Origin
+		return errors.Join(err, s.replicate(ctx, d.StartReplicaSQL(was.Source.Login)))
 	}
+	s.tellFollows()
 	s.left, s.goal = nil, nil
-	statements := []string{d.StopReplicaSQL(), d.UnfollowSQL()}
+	if err := s.replicate(ctx, d.UnfollowSQL()); err != nil {
+		return err
+	}
+	var statements []string
 	if s.appliers != "" {
 		statements = append(statements, "SET GLOBAL slave_parallel_threads = "+s.appliers)
 	}
@@ -153,28 +161,38 @@ func (s *Supervisor) settleReplica() error {
 		return nil
 	}
 	s.inst.Spec.Replica, s.inst.Source, s.inst.Parted = nil, nil, true
+	s.tellFollows()
 	return errors.Join(s.store.Registry.Put(&s.inst.Record), s.inst.Save())
 }
 
-// applied waits until all is applied that was received. Others use the server meanwhile.
-func (s *Supervisor) applied(ctx context.Context) error {
+// bySteps takes steps, each until it is done. Others use the server meanwhile.
+func (s *Supervisor) bySteps(ctx context.Context, steps ...func(context.Context) (done bool, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, appliedWithin)
 	defer cancel()
-	for {
+	for len(steps) > 0 {
 		var done bool
 		err := s.do(ctx, func(ctx, _ context.Context) (err error) {
-			done, err = s.hasApplied(ctx)
+			done, err = steps[0](ctx)
 			return err
 		})
-		if err != nil || done {
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("apply what it has received: %w", errors.Join(ctx.Err(), err))
+		case errors.Is(err, errOrdered):
+			done = false
+		case err != nil:
 			return err
+		}
+		if done {
+			steps = steps[1:]
+			continue
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("apply what it has received: %w", ctx.Err())
 		case <-time.After(appliedPause):
 		}
 	}
+	return nil
 }
 
 // hasApplied reports whether all is applied that was received.
@@ -201,7 +219,8 @@ func (s *Supervisor) drain(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, drainWithin)
 	defer cancel()
-	done, err := false, s.aim(ctx)
+	done := false
+	_, err := s.aim(ctx)
 	for err == nil && !done {
 		if done, err = s.hasApplied(ctx); !done && !s.runsFor(appliedPause) {
 			return

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
@@ -100,7 +101,7 @@ func (r *received) appliedIn(state dbconn.ReplicaState) bool {
 	return cmp.Or(cmp.Compare(len(state.RelayFile), len(r.ends.File)), cmp.Compare(state.RelayFile, r.ends.File), cmp.Compare(state.RelayPos, r.ends.Offset)) >= 0
 }
 
-// replication is what a supervisor remembers of replication. It is for the goroutine of Run.
+// replication is what a supervisor remembers of replication. It is for the goroutine of Run, but for what is atomic.
 type replication struct {
 	// left is what the server had received when it stopped and has not applied yet, goal what a replica that is promoted, or
 	// stopped, has to apply before, and appliers slave_parallel_threads where that is another while left is applied.
@@ -111,9 +112,11 @@ type replication struct {
 	// newest is the newest file of the binary log in the last look.
 	newest logFile
 	// promoting says that a replica receives nothing any more, and will be one no more.
-	promoting bool
+	promoting atomic.Bool
 	// joining says that commits are to wait for a replica that is being made.
-	joining bool
+	joining atomic.Bool
+	// ordered gets the answer to the statement about replication that the server is at; nil for none. See replicate.
+	ordered chan error
 }
 
 // resumePatience is how long a start may take to apply what was received; the watch goes on with that.
@@ -139,7 +142,7 @@ func (s *Supervisor) resume(ctx context.Context, state dbconn.ReplicaState) erro
 		}
 		statements = append(statements, "SET GLOBAL slave_parallel_threads = 0", d.ApplyFrom(left.begins.File, left.begins.Offset))
 	}
-	return s.exec(ctx, append(statements, d.StartApplierSQL(left.ends.File, left.ends.Offset))...)
+	return s.replicate(ctx, append(statements, d.StartApplierSQL(left.ends.File, left.ends.Offset))...)
 }
 
 // resumed looks whether what was received before is applied, and begins again with it where the applier has stopped.
@@ -151,7 +154,7 @@ func (s *Supervisor) resumed(ctx context.Context) error {
 		return err
 	case s.left.appliedIn(state):
 		if state.Applying {
-			if err := s.exec(ctx, d.StopReplicaSQL()); err != nil {
+			if err := s.replicate(ctx, d.StopReplicaSQL()); err != nil {
 				return err
 			}
 		}

@@ -28,6 +28,9 @@ const (
 	replicaStopped  = "stopped"
 )
 
+// fullRelay is why a replica receives nothing that applies nothing.
+const fullRelay = "it has received as much as it keeps, and applies none of it"
+
 // otherLog is why a replica does not follow a source whose log began anew.
 const otherLog = "it was removed or made again, or its log was begun again (RESET MASTER): its log is another"
 
@@ -40,12 +43,21 @@ func (s *Supervisor) whyGone() string {
 }
 
 // isReplica reports whether the instance follows another.
-func (s *Supervisor) isReplica() bool { return s.inst.Spec.Replica != nil && s.inst.Source != nil }
+func (s *Supervisor) isReplica() bool { return s.follows.Load() != nil }
+
+// tellFollows has requests know what the instance follows.
+func (s *Supervisor) tellFollows() {
+	if s.inst.Source == nil {
+		s.follows.Store(nil)
+		return
+	}
+	s.follows.Store(s.inst.Spec.Replica)
+}
 
 // needsPromotion refuses what writes to a replica.
 func (s *Supervisor) needsPromotion(what string) error {
 	of := "another"
-	if r := s.inst.Spec.Replica; r != nil { // it may have been promoted just now
+	if r := s.follows.Load(); r != nil { // it may have been promoted just now
 		of = r.Of
 	}
 	return api.As(api.ErrDurable, fmt.Errorf("%s of instance %s: it is a replica of %s\nhint: ramaria replica promote %[2]s makes it an instance of its own", what, s.inst.Name, of))
@@ -109,14 +121,14 @@ func (s *Supervisor) beginFollowing(ctx context.Context) error {
 	if at.Begun {
 		return s.ask(ctx)
 	}
-	if err := s.exec(ctx, append(d.FollowSQL(at), s.acknowledges()...)...); err != nil {
+	if err := s.replicate(ctx, append(d.FollowSQL(at), s.acknowledges()...)...); err != nil {
 		return err
 	}
 	s.inst.Source.Begun = true
 	if err := s.inst.Save(); err != nil {
 		return err
 	}
-	if err := s.exec(ctx, d.StartReplicaSQL()); err != nil {
+	if err := s.replicate(ctx, d.StartReplicaSQL(at.Login)); err != nil {
 		return err
 	}
 	s.asks = true
@@ -147,7 +159,7 @@ func (s *Supervisor) ask(ctx context.Context) error {
 	if s.appliers != "" {
 		statements = append(statements, "SET GLOBAL slave_parallel_threads = "+s.appliers)
 	}
-	if err := s.exec(ctx, append(statements, d.FollowAtSQL(at, state), d.StartReplicaSQL())...); err != nil {
+	if err := s.replicate(ctx, append(statements, d.FollowAtSQL(at, state), d.StartReplicaSQL(at.Login))...); err != nil {
 		return err
 	}
 	s.asks = true
@@ -166,6 +178,7 @@ func execAll(ctx context.Context, on interface {
 		if _, err := on.ExecContext(ctx, text); err != nil {
 			verb, _, _ := strings.Cut(text, " TO ") // without a password
 			verb, _, _ = strings.Cut(verb, " IDENTIFIED ")
+			verb, _, _ = strings.Cut(verb, " USER=")
 			return fmt.Errorf("%s: %w", verb, err)
 		}
 	}
@@ -209,7 +222,7 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 		w.source = ""
 		return nil
 	}
-	if w.promoting {
+	if w.promoting.Load() {
 		return nil
 	}
 	d := w.inst.Server.Dialect()
@@ -229,14 +242,16 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 	case !w.asks && !gone: // it has something to apply first
 		did = false
 	case gone && (state.Receiving || state.Connecting):
-		err = w.exec(ctx, d.StopReplicaSQL()+" IO_THREAD")
+		err = w.replicate(ctx, d.StopReplicaSQL()+" IO_THREAD")
 	case gone:
 		did = false
 	case state.User != at.Login.User || state.Stopped() && !state.Applying && !state.Receiving && !state.Connecting:
 		w.asks = false // somebody has stopped it: what it has received comes first
 		err = w.follow(ctx)
 	case state.Stopped(), state.Transient() && (state.Receiving || state.Connecting):
-		err = w.exec(ctx, d.StartReplicaSQL())
+		err = w.replicate(ctx, d.StartReplicaSQL(at.Login))
+	case state.Refused && d.StartReplicaSQL(at.Login) != d.StartReplicaSQL(dbconn.Login{}): // somebody has started it without a password
+		err = w.replicate(ctx, d.StopReplicaSQL()+" IO_THREAD", d.StartReplicaSQL(at.Login))
 	case at.Port != state.Port && !state.Receiving:
 		err = w.moveOn(ctx, at, state)
 	default:
@@ -248,10 +263,19 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 	w.note("cannot follow", err)
 	r := w.replicaOf(state)
 	r.Sync = sync && !gone
+	if at.Port != state.Port && !state.Receiving && state.Errno == 0 { // moveOn goes on with it
+		r.State, r.Error = replicaConnects, ""
+	}
 	if gone {
 		r.State, r.Error, r.LagSeconds, r.LagBytes = replicaStopped, w.whyGone(), nil, nil
 	}
 	w.source = ""
+	if at := fmt.Sprintf("%s:%d", state.RelayFile, state.RelayPos); state.Full && r.Error == "" && at == w.fullAt {
+		r.Error = fullRelay
+		w.source = fmt.Sprintf("it receives no more of the log of %s before it has applied some of what it has: SHOW PROCESSLIST here shows what its appliers wait for", r.Of)
+	} else {
+		w.fullAt = at
+	}
 	if r.State == replicaStopped {
 		w.source = fmt.Sprintf("it does not follow %s any more: %s; ramaria rm %s and ramaria replica add %[1]s %[3]s make it again", r.Of, flat(r.Error), w.inst.Name)
 	}
@@ -267,14 +291,14 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 func (w *watch) moveOn(ctx context.Context, at dbconn.Source, state dbconn.ReplicaState) error {
 	d := w.inst.Server.Dialect()
 	if state.Connecting {
-		if err := w.exec(ctx, d.StopReplicaSQL()+" IO_THREAD"); err != nil {
+		if err := w.replicate(ctx, d.StopReplicaSQL()+" IO_THREAD"); err != nil {
 			return err
 		}
 	}
 	if left, err := w.receivedBy(state); err != nil || left != nil {
 		return err // its applier goes on
 	}
-	return w.exec(ctx, d.StopReplicaSQL(), d.FollowAtSQL(at, state), d.StartReplicaSQL())
+	return w.replicate(ctx, d.StopReplicaSQL(), d.FollowAtSQL(at, state), d.StartReplicaSQL(at.Login))
 }
 
 // flat is a text in one line.

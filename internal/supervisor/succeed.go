@@ -76,3 +76,10 @@ func (m *move) goBack(life context.Context, cause error) error {
 	}
 	return fmt.Errorf("%w\nhint: instance %s runs on where it was", cause, s.inst.Name)
 }
+
+// holdWrites has writes wait. MariaDB waits for its appliers without a limit, and they may wait for a lock.
+func (m *move) holdWrites(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, orderWithin)
+	defer cancel()
+	return m.exec(ctx, "FLUSH TABLES WITH READ LOCK")
+}

@@ -25,7 +25,6 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/binlog"
-	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -79,6 +78,9 @@ type Supervisor struct {
 	verified atomic.Pointer[attempt]
 	// pool has the templates and leases; nil while no server runs.
 	pool atomic.Pointer[pool.Pool]
+	// follows is what the instance follows, nil for nothing, as requests are told; inst says more, to the goroutine of Run
+	// alone.
+	follows atomic.Pointer[instance.Replica]
 	// logs are those who read the server's binary log, which is kept for the slowest of them.
 	logs binlog.Consumers
 
@@ -121,27 +123,6 @@ type Supervisor struct {
 	killedFor string
 }
 
-// Options are what a supervisor needs besides its instance.
-type Options struct {
-	Log *slog.Logger
-	// Argv is the command line that the supervisor of another instance is started by.
-	Argv func(name string) []string
-	// Keys is the directory of keys that all servers of the user share.
-	Keys string
-	// Archive is the directory of the archive of a durable instance, "" for one that is not, and Outside gives one on a disk
-	// for snapshots that the volume has no room for.
-	Archive string
-	Outside func() (volume.Target, error)
-	// Buckets get copies of the archive.
-	Buckets []Bucket
-	// Clusters are those of this user.
-	Clusters cluster.Store
-	// Spill is a directory on a disk for temporary files that do not fit in RAM.
-	Spill string
-	// Store returns the instances of the volume that spec names, which is made if it does not exist.
-	Store func(ctx context.Context, spec volume.Spec) (*instance.Store, error)
-}
-
 // ErrRunning says that the instance has a supervisor already.
 var ErrRunning = errors.New("the instance is running already")
 
@@ -178,6 +159,7 @@ func newSupervisor(i *instance.Instance, store *instance.Store, o Options) *Supe
 		tasks: make(chan task), over: make(chan struct{}), countNow: make(chan struct{}, 1), endBeside: func() {},
 	}
 	s.handler = api.Handler(s, s.log)
+	s.tellFollows()
 	return s
 }
 

@@ -24,32 +24,67 @@ func (s *Supervisor) level() server.Durability {
 // commitsWait reports whether commits are answered when another has them.
 func (s *Supervisor) commitsWait() bool { return s.keeper != nil || s.inst.WaitsFor != "" }
 
+// partWithin is how long a server may take to see that a replica has gone: it says every two seconds that it is there itself.
+const partWithin = 6 * time.Second
+
 // reserveSync has commits wait for a replica that is to be made, once it is there. free gives that up, unless it is.
 func (s *Supervisor) reserveSync(ctx context.Context, name string) (free func(), err error) {
-	err = s.do(ctx, func(ctx, _ context.Context) error {
-		if s.inst.WaitsFor != "" {
-			if ended, err := s.syncEnded(); err != nil || !ended || s.joining {
-				return errors.Join(err, s.waitsAlready())
-			}
-		}
-		if err := s.loadSync(ctx); err != nil {
+	for end := time.Now().Add(partWithin); ; time.Sleep(heldUpPause) {
+		others := 0
+		err = s.do(ctx, func(ctx, _ context.Context) (err error) {
+			others, err = s.tryReserve(ctx, name)
 			return err
+		})
+		if others == 0 || time.Now().After(end) {
+			break
 		}
-		s.inst.WaitsFor, s.joining = name, true
-		return nil
-	})
+	}
 	return func() {
 		_ = s.do(context.WithoutCancel(ctx), func(context.Context, context.Context) error { // it has ended, or does it
-			if s.joining {
-				s.inst.WaitsFor, s.joining = "", false
+			if s.joining.Swap(false) {
+				s.inst.WaitsFor = ""
 			}
 			return nil
 		})
 	}, err
 }
 
+// heldUpPause is the pause between two looks for others that acknowledge.
+const heldUpPause = 100 * time.Millisecond
+
+// tryReserve is reserveSync, unless others acknowledge, of which some may have gone.
+func (s *Supervisor) tryReserve(ctx context.Context, name string) (others int, err error) {
+	if s.inst.WaitsFor != "" {
+		if ended, err := s.syncEnded(); err != nil || !ended || s.joining.Load() {
+			return 0, errors.Join(err, s.waitsAlready())
+		}
+	}
+	if err := s.loadSync(ctx); err != nil {
+		return 0, err
+	}
+	if _, others, err = s.acknowledged(ctx, name); err != nil || others > 0 {
+		return others, errors.Join(err, s.otherAcks(others))
+	}
+	s.inst.WaitsFor = name
+	s.joining.Store(true)
+	return 0, nil
+}
+
 func (s *Supervisor) waitsAlready() error {
 	return api.As(api.ErrDurable, fmt.Errorf("make a replica of instance %s with --sync: its commits wait for %s already\nhint: leave out --sync, or ramaria replica rm %[2]s", s.inst.Name, s.inst.WaitsFor))
+}
+
+// acknowledged counts the semi-synchronous replicas: whether there is one, and the others.
+func (s *Supervisor) acknowledged(ctx context.Context, name string) (is, others int, err error) {
+	return dbconn.SemisyncReplicas(ctx, s.db, instance.ReplicaUser(name))
+}
+
+// otherAcks refuses others.
+func (s *Supervisor) otherAcks(n int) error {
+	if n == 0 {
+		return nil
+	}
+	return api.As(api.ErrDurable, fmt.Errorf("make a replica of instance %s with --sync: %sthe replica has them\n%s", s.inst.Name, foreignAcks, noAcks))
 }
 
 // loadSync loads what the server needs to wait for replicas, where it lacks that.
@@ -69,15 +104,30 @@ func (s *Supervisor) loadSync(ctx context.Context) error {
 // joinWithin is how long a replica may take to say that it acknowledges commits.
 const joinWithin = 30 * time.Second
 
-// joinSync has commits wait for the replica that was made, from when it acknowledges them.
+// startSync starts a replica that was made, and has commits wait for it, from when it acknowledges them. After an error
+// nothing of it runs: one that nobody waits for is not what was asked for.
+func (s *Supervisor) startSync(ctx context.Context, i *instance.Instance) error {
+	if err := s.spawn(ctx, i); err != nil {
+		return err
+	}
+	if err := s.joinSync(ctx, i.Name); err != nil {
+		return errors.Join(err, s.options.End(context.WithoutCancel(ctx), i))
+	}
+	return nil
+}
+
+// joinSync has commits wait for a replica.
 func (s *Supervisor) joinSync(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, joinWithin)
 	defer cancel()
-	for n := 0; n == 0; {
+	for n, others, before := 0, 0, 0; n == 0; before = others {
 		err := s.do(ctx, func(ctx, _ context.Context) (err error) {
-			n, err = dbconn.Acknowledging(ctx, s.db)
+			n, others, err = s.acknowledged(ctx, name)
 			return err
 		})
+		if err == nil && min(others, before) > 0 { // once may be ours, which came in between
+			return s.otherAcks(others)
+		}
 		if err == nil && n == 0 {
 			select {
 			case <-ctx.Done():
@@ -86,17 +136,30 @@ func (s *Supervisor) joinSync(ctx context.Context, name string) error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("have commits wait for replica %s: %w\nhint: ramaria status %[1]s says how it follows, and ramaria replica rm %[1]s removes it", name, err)
+			return fmt.Errorf("have commits wait for replica %s: %w%s", name, err, s.whyAway(name))
 		}
 	}
 	return s.do(ctx, func(ctx, _ context.Context) error {
 		if err := s.inst.Save(); err != nil { // before the first commit waits: a restart goes on so
 			return err
 		}
-		s.joining = false
+		s.joining.Store(false)
 		_, err := s.keepSynced(ctx)
 		return err
 	})
+}
+
+// whyAway is what a replica says that does not acknowledge commits.
+func (s *Supervisor) whyAway(name string) string {
+	r, err := s.store.Registry.Get(name)
+	if err != nil {
+		return ""
+	}
+	f := replicaNow(r)
+	if f == nil || f.Error == "" {
+		return ""
+	}
+	return ": " + flat(f.Error)
 }
 
 // keepSynced has commits wait, and returns what was not so.
@@ -136,7 +199,7 @@ func (s *Supervisor) settleSync() error {
 // lookAtSync keeps commits waiting for a replica, for as long as it is one, and says when it is away.
 func (w *watch) lookAtSync(ctx context.Context) error {
 	w.awaited = ""
-	if w.inst.WaitsFor == "" || w.joining {
+	if w.inst.WaitsFor == "" || w.joining.Load() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, putBackPatience)
@@ -160,11 +223,18 @@ func (w *watch) lookAtSync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := dbconn.Acknowledging(ctx, w.db)
+	n, others, err := w.acknowledged(ctx, w.inst.WaitsFor)
 	if err != nil {
 		return err
 	}
-	if n == 0 {
+	why, before := w.whyAway(w.inst.WaitsFor), w.foreign
+	w.foreign = others
+	switch {
+	case min(others, before) > 0:
+		w.awaited = foreignAcks + "replica " + w.inst.WaitsFor + " has them\n" + noAcks
+	case n > 0 && why != "":
+		w.awaited = fmt.Sprintf("commits wait for replica %s%s\nhint: ramaria status %[1]s", w.inst.WaitsFor, why)
+	case n == 0:
 		w.awaited = fmt.Sprintf("commits wait for replica %s, which does not answer\nhint: ramaria up %[1]s, or ramaria replica rm %[1]s, which lets them go on without it", w.inst.WaitsFor)
 	}
 	if w.inst.Server.Flavour != server.MariaDB {

@@ -84,12 +84,15 @@ type watch struct {
 	// source is what there is to say of the source of a replica, "" for nothing, and told what was last written of it.
 	source string
 	told   instance.Following
-	// following are the replicas that the log was last kept for.
-	following map[string]bool
-	// awaited is what there is to say of the replica that commits wait for, "" for nothing, and early how many were answered
-	// before it had them.
+	// fullAt is where the applier of a replica was in the last look.
+	fullAt string
+	// following are the replicas that the log was last kept for, with the file from which on.
+	following map[string]string
+	// awaited is what there is to say of the replica that commits wait for, "" for nothing, early how many were answered
+	// before it had them, and foreign how many others acknowledge.
 	awaited string
 	early   int64
+	foreign int
 	// promises are about durable instances.
 	promises promises
 	// trouble is the last error of each thing looked at, said once.
@@ -284,5 +287,8 @@ func (w *watch) purge(ctx context.Context) error {
 		return fmt.Errorf("purge binary logs to %s: %w", upTo, err)
 	}
 	w.purged = upTo
+	if len(files) > mostLogKept+keepBinlogs {
+		return w.leaveBehind(ctx)
+	}
 	return nil
 }

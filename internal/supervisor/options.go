@@ -1,0 +1,33 @@
+package supervisor
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/volume"
+)
+
+// Options are what a supervisor needs besides its instance.
+type Options struct {
+	Log *slog.Logger
+	// Argv is the command line that the supervisor of another instance is started by.
+	Argv func(name string) []string
+	// Keys is the directory of keys that all servers of the user share.
+	Keys string
+	// Archive is the directory of the archive of a durable instance, "" for one that is not, and Outside gives one on a disk
+	// for snapshots that the volume has no room for.
+	Archive string
+	Outside func() (volume.Target, error)
+	// Buckets get copies of the archive.
+	Buckets []Bucket
+	// Clusters are those of this user.
+	Clusters cluster.Store
+	// Spill is a directory on a disk for temporary files that do not fit in RAM.
+	Spill string
+	// End ends another instance at once, which goes.
+	End func(ctx context.Context, i *instance.Instance) error
+	// Store returns the instances of the volume that spec names, which is made if it does not exist.
+	Store func(ctx context.Context, spec volume.Spec) (*instance.Store, error)
+}
