@@ -71,7 +71,7 @@ func appendOne(ctx context.Context, db *sql.DB, key int, v int64) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // it may be committed
+	defer tx.Rollback()
 	var last int
 	if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(pos), 0) FROM append WHERE k = ? FOR UPDATE", key).Scan(&last); err != nil {
 		return err

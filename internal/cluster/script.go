@@ -62,11 +62,11 @@ esac
 func (s Store) WriteScript(name string) (string, error) {
 	failed := func(err error) (string, error) { return "", fmt.Errorf("write state transfer program: %w", err) }
 	dir := filepath.Join(s.Programs, name)
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // for the accounts of servers
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return failed(err)
 	}
 	for _, path := range []string{s.Programs, dir} {
-		if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec,forbidigo // whatever the umask; directories of ours
+		if err := os.Chmod(path, 0o755); err != nil { //nolint:forbidigo // whatever the umask; directories of ours
 			return failed(err)
 		}
 	}

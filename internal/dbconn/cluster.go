@@ -168,7 +168,7 @@ func JoinGroup(ctx context.Context, db *sql.DB, l Login, begin bool) (err error)
 		return err
 	}
 	defer conn.Close()
-	change := "CHANGE REPLICATION SOURCE TO SOURCE_USER=" + Quote(l.User) + ", SOURCE_PASSWORD=" + Quote(l.Password) + " FOR CHANNEL 'group_replication_recovery'"
+	change := fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_USER=%s, SOURCE_PASSWORD=%s FOR CHANNEL 'group_replication_recovery'", Quote(l.User), Quote(l.Password))
 	if _, err := conn.ExecContext(ctx, change); err != nil {
 		return fmt.Errorf("set the account of the group: %w", err)
 	}

@@ -90,7 +90,7 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum()}
 	online, running := 0, 0
 	for _, n := range c.Nodes {
-		m, err := e.listMember(ctx, c, n)
+		m, err := e.listMember(ctx, n)
 		if err != nil {
 			return l, err
 		}
@@ -115,7 +115,7 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 	return l, nil
 }
 
-func (e *Engine) listMember(ctx context.Context, c *cluster.Cluster, n cluster.Node) (MemberListing, error) {
+func (e *Engine) listMember(ctx context.Context, n cluster.Node) (MemberListing, error) {
 	m := MemberListing{Name: n.Name, Address: n.Address()}
 	r, err := e.Registry.Get(n.Name)
 	if errors.Is(err, instance.ErrNotFound) {

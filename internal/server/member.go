@@ -40,7 +40,8 @@ type MemberPorts struct {
 	State    int `json:"state,omitempty"`
 }
 
-// ClusterKeyPath, ClusterCertPath and ClusterCAPath are the files in a run directory by which members know each other.
+// ClusterKeyPath is the key in a run directory by which members of a cluster know each other, and ClusterCertPath the
+// certificate, which all of them have.
 func ClusterKeyPath(runDir string) string { return filepath.Join(runDir, "cluster-key.pem") }
 
 // ClusterCertPath is beside ClusterKeyPath.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
@@ -78,11 +76,10 @@ func (s *Supervisor) writeMember(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, none := os.Lstat(filepath.Join(i.DataDir(), "grastate.dat"))
-	if s.member.Begins && none != nil {
+	at := cluster.ReadState(i.DataDir())
+	if s.member.Begins && at == (cluster.Position{}) {
 		return nil // data that no history has, and that begins one
 	}
-	at := cluster.ReadState(i.DataDir())
 	if !at.Known() {
 		text, err := i.Server.RecoverPosition(ctx, i.ConfigPath(), s.config(), i.Account, i.Dir)
 		if err != nil {
