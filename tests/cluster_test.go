@@ -287,7 +287,8 @@ func TestClusterPowerCut(t *testing.T) {
 	t.Logf("%d power cuts, %d commits answered before them, none lost", rounds, total)
 	h.ramaria("cluster", "rm", "c", "--with-archive")
 
-	h.ramaria("cluster", "create", "c", "--volume", testVolume, "--server", h.daemon(), "--durable=off")
+	dsns = h.ramaria("cluster", "create", "c", "--volume", testVolume, "--server", h.daemon(), "--durable=off")
+	h.exec(openDSN(t, strings.Fields(dsns)[0]), appendTable)
 	h.powerCut()
 	if _, talk, err := h.try("cluster", "up", "c"); err == nil || !strings.Contains(talk, "the data of all its members is gone") {
 		t.Errorf("the control, without logs: %v: %s", err, talk)

@@ -122,6 +122,11 @@ func (s *Supervisor) joinCluster(ctx context.Context) error {
 			return err
 		}
 	}
+	if begins && !s.durable() && s.inst.Endpoint.Database != "" { // that of a durable one is in its base
+		if err := s.exec(ctx, "CREATE DATABASE IF NOT EXISTS "+dbconn.QuoteName(s.inst.Endpoint.Database)); err != nil {
+			return err
+		}
+	}
 	s.inst.Joins = ""
 	s.member.Begins = false
 	return s.inst.Save()
