@@ -177,6 +177,7 @@ func (a *app) printStatus(l engine.InstanceListing) {
 		printDurable(line, *l.Durable)
 	}
 	printReplicas(line, l)
+	printHandOver(line, l.HandOver)
 	if len(l.Marks) > 0 {
 		labels := make([]string, len(l.Marks))
 		for i, m := range l.Marks {

@@ -215,8 +215,12 @@ func sameGTIDs(a, b string) bool {
 }
 
 // ReplicaState asks how a replica follows.
-func (d Dialect) ReplicaState(ctx context.Context, db *sql.DB) (s ReplicaState, err error) {
-	got, err := row(ctx, db, "SHOW "+d.Applier.Replica+" STATUS")
+func (d Dialect) ReplicaState(ctx context.Context, db *sql.DB) (ReplicaState, error) {
+	return d.replicaState(ctx, db, "")
+}
+
+func (d Dialect) replicaState(ctx context.Context, db *sql.DB, channel string) (s ReplicaState, err error) {
+	got, err := row(ctx, db, "SHOW "+d.Applier.Replica+" STATUS"+channel)
 	if err != nil || len(got) == 0 {
 		return s, err
 	}

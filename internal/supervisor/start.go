@@ -132,17 +132,17 @@ func (s *Supervisor) writeFiles() error {
 		return fmt.Errorf("remove what was left of putting a log aside: %w", err)
 	}
 	database := i.Endpoint.Database
-	if s.durable() || s.isReplica() || s.isFollowed() { // what no log has would be missing after a recovery, or at a replica
+	if s.durable() || s.isReplica() || s.isFollowed() || s.isBeingHandedOver() { // what no log has would be missing after a recovery, or at a replica
 		database = ""
 	}
 	level := s.level()
-	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume) || s.isReplica(), s.withheld()...)
+	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume) || s.isReplica() || s.isHandedOver(), s.withheld()...)
 	// Before any connection: settings that outlive a restart (SET PERSIST) could say otherwise.
 	sql += server.PromiseSQL(i.Server.Promises(level, i.Volume))
 	if s.keeper != nil && s.keeper.Seed != "" {
 		sql = i.Server.Dialect().SeedGTIDs(s.keeper.Seed) + ";\n" + sql
 	}
-	sql += s.staleReplicas()
+	sql += s.staleReplicas() + s.handedOverSQL()
 	if err := server.WritePrivate(initFile(i), []byte(sql), i.Account); err != nil {
 		return err
 	}
