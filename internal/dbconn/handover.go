@@ -90,7 +90,7 @@ func (d Dialect) Exempt(ctx context.Context, db *sql.DB) (names []string, err er
 	if d.AppliedGTIDs == "" {
 		return nil, nil
 	}
-	err = Query(ctx, db, "SELECT GRANTEE FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE = "+Quote(strings.ReplaceAll(d.ObeyReadOnly, "_", " ")), func(c []string) error {
+	err = Query(ctx, db, "SELECT GRANTEE FROM information_schema.USER_PRIVILEGES WHERE REPLACE(PRIVILEGE_TYPE, '_', ' ') = "+Quote(strings.ReplaceAll(d.ObeyReadOnly, "_", " ")), func(c []string) error {
 		switch user, _, _ := strings.Cut(strings.TrimPrefix(c[0], "'"), "'"); user {
 		case SupervisorUser, "mariadb.sys", "mysql":
 		default:
