@@ -255,13 +255,21 @@ func TestHandOverPutBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer far.Close()
+	late, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Close()
+	on := func(conn *sql.Conn, statement string) {
+		t.Helper()
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
 	n := 0
 	for _, c := range []struct{ name, says string }{{"time-out", "the target has not applied all in time"}, {"interrupt", "the instance is written to as before"}, {"kill", ""}} {
-		if _, err := far.ExecContext(t.Context(), "LOCK TABLES app.t READ"); err != nil {
-			t.Fatal(err)
-		}
-		n++
-		h.exec(db, "INSERT INTO t VALUES ("+strconv.Itoa(n)+")")
+		on(far, "LOCK TABLES app.t READ")
+		on(late, "LOCK TABLES t WRITE")
 		cmd := h.command(p.cutOver("a")...)
 		var talk bytes.Buffer
 		cmd.Stderr = &talk
@@ -269,6 +277,13 @@ func TestHandOverPutBack(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		h.until(c.name+": it is becoming read-only", func() bool {
+			got, err := column(t.Context(), db, "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO LIKE 'SET GLOBAL%read_only%'")
+			return err == nil && got[0] == "1"
+		})
+		n++
+		on(late, "INSERT INTO t VALUES ("+strconv.Itoa(n)+")") // which the target cannot apply
+		on(late, "UNLOCK TABLES")
 		h.until(c.name+": the instance is read-only", func() bool { return readOnly(t, db) })
 		switch c.name {
 		case "interrupt":
@@ -287,9 +302,7 @@ func TestHandOverPutBack(t *testing.T) {
 		}
 		n++
 		h.exec(db, "INSERT INTO t VALUES ("+strconv.Itoa(n)+")")
-		if _, err := far.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
-			t.Fatal(err)
-		}
+		on(far, "UNLOCK TABLES")
 		h.until(c.name+": the target has all", func() bool {
 			got, err := column(t.Context(), p.db, "SELECT COUNT(*) FROM app.t")
 			return err == nil && got[0] == strconv.Itoa(n)

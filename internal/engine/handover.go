@@ -69,7 +69,10 @@ func (e *Engine) HandOver(ctx context.Context, q HandOverRequest) (out HandOverM
 		return out, err
 	}
 	defer func() { err = errors.Join(err, lock.UnlockRemove()) }()
-	if err := errors.Join(e.checkHandOver(ctx, h), h.reach()); err != nil {
+	if err := e.checkHandOver(ctx, h); err != nil {
+		return out, RequestError{err}
+	}
+	if err := h.reach(); err != nil {
 		return out, RequestError{err}
 	}
 	if h.db, err = dbconn.Open(h.i.Endpoint.Socket, h.i.Supervisor, ""); err != nil {
@@ -154,7 +157,7 @@ func (h *handingOver) reach() error {
 	switch {
 	case host != "":
 	case bind == "" || bind == "localhost" || ip != nil && ip.IsLoopback():
-		return fmt.Errorf("hand over instance %s: its server listens on this machine only, where no other reaches it\nhint: one made with --set bind_address=0.0.0.0 --port PORT listens to the network (ramaria branch and move keep settings; up --fresh makes it again); or --host 127.0.0.1, for a target on this machine or at the end of a tunnel", h.Name)
+		return fmt.Errorf("hand over instance %s: its server listens on this machine only, where no other reaches it\nhint: ramaria up NEW --from instance:%s --set bind_address=0.0.0.0 --port PORT makes one of its data that listens to the network; --host 127.0.0.1 is for a target on this machine, or at the end of a tunnel", h.Name, h.Name)
 	case bind == "*" || ip != nil && ip.IsUnspecified():
 		if host = machineAddress(); host == "" {
 			return fmt.Errorf("hand over instance %s: it is not known by which address others reach this machine\nhint: --host ADDRESS", h.Name)

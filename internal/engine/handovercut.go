@@ -43,6 +43,8 @@ const (
 	cutOverPause = 5 * time.Millisecond
 	// mostBehind is by how many seconds the target may be behind before.
 	mostBehind = 2
+	// littleBehind is what it should be behind before, and catchUpWithin how long that is waited for.
+	littleBehind, catchUpWithin = 200 * time.Millisecond, 30 * time.Second
 	// undoWithin is how long putting back may take, and finishWithin what the target does once it has all.
 	undoWithin, finishWithin = 10 * time.Second, 10 * time.Second
 )
@@ -92,6 +94,11 @@ func (e *Engine) CutOver(ctx context.Context, q CutOverRequest) (out CutOverMade
 	}
 	if err := c.check(ctx); err != nil {
 		return out, err
+	}
+	if !c.h.HandedOver() {
+		if err := c.catchUp(ctx); err != nil {
+			return out, err
+		}
 	}
 	began := time.Now()
 	if !c.h.HandedOver() {
@@ -320,34 +327,6 @@ func (c *cutting) revoke(ctx context.Context, names []string) error {
 		select {
 		case <-ctx.Done():
 			return errors.New("sessions do not end")
-		case <-time.After(cutOverPause):
-		}
-	}
-}
-
-// applied waits until the target has all that the instance logged.
-func (c *cutting) applied(ctx context.Context) (end dbconn.Source, err error) {
-	for {
-		if end, err = c.d.LogEnd(ctx, c.db); err != nil {
-			return end, err
-		}
-		state, err := c.farD.TargetState(ctx, c.far)
-		if err != nil {
-			return end, err
-		}
-		if state.Fatal {
-			return end, fmt.Errorf("the target has stopped: %s", strings.ReplaceAll(state.Error, "\n", " "))
-		}
-		if state.Has(end) {
-			last, err := c.d.LogEnd(ctx, c.db)
-			if err != nil || last == end {
-				return end, err
-			}
-			continue // a statement that changes nothing is logged all the same
-		}
-		select {
-		case <-ctx.Done():
-			return end, fmt.Errorf("the target has not applied all in time: it is at %s:%d, and the log ends at %s:%d", state.ExecFile, state.ExecPos, end.File, end.Pos)
 		case <-time.After(cutOverPause):
 		}
 	}
