@@ -1,10 +1,12 @@
 package dbconn
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -146,17 +148,26 @@ func Follower(ctx context.Context, db *sql.DB, user string) (connected, sent boo
 // Has reports whether a replica has applied all of a log up to a position of its source.
 func (s ReplicaState) Has(end Source) bool {
 	if end.GTIDs == "" {
-		return s.ExecFile == end.File && s.ExecPos >= end.Pos
+		c := cmp.Or(cmp.Compare(len(s.ExecFile), len(end.File)), cmp.Compare(s.ExecFile, end.File)) // past 999999 names are longer
+		return s.ExecFile != "" && (c > 0 || c == 0 && s.ExecPos >= end.Pos)
 	}
-	applied := strings.Split(s.AppliedGTIDs, ",")
-	for _, gtid := range strings.Split(end.GTIDs, ",") {
-		found := false
-		for _, other := range applied {
-			found = found || strings.TrimSpace(other) == strings.TrimSpace(gtid)
-		}
-		if !found {
+	applied := lastOfDomains(s.AppliedGTIDs)
+	for domain, last := range lastOfDomains(end.GTIDs) {
+		if applied[domain] < last {
 			return false
 		}
 	}
 	return true
+}
+
+// lastOfDomains are the sequence numbers of a list of GTIDs of MariaDB, DOMAIN-SERVER-NUMBER, by their domains.
+func lastOfDomains(list string) map[string]uint64 {
+	last := map[string]uint64{}
+	for _, gtid := range strings.Split(list, ",") {
+		if parts := strings.Split(strings.TrimSpace(gtid), "-"); len(parts) == 3 {
+			n, _ := strconv.ParseUint(parts[2], 10, 64)
+			last[parts[0]] = n
+		}
+	}
+	return last
 }
