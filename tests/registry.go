@@ -241,9 +241,9 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "replica",
-		Scripts:  []string{"replica", "replica-sync"},
-		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad"},
-		Flavours: []string{"replica", "replica-sync", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad"},
+		Scripts:  []string{"replica", "replica-sync", "hand-over"},
+		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestHandOver", "TestHandOverPutBack"},
+		Flavours: []string{"replica", "replica-sync", "hand-over", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestHandOver", "TestHandOverPutBack"},
 	},
 	{
 		Name:     "reset",
