@@ -117,6 +117,7 @@ var Packages = []Package{
 	{Path: "internal/image", Race: true, Least: 60},
 	{Path: "internal/instance", Least: 33},
 	{Path: "internal/supervisor", Race: true, Least: 11, Needed: []string{`TestSnapshotOutside(/.*)?`, `TestTmpDirWithoutWheatfs`}},
+	{Path: "internal/handover", Least: 2},
 	{Path: "internal/datafiles", Least: 8, Needed: []string{`Test.*`}},
 	{Path: "internal/room", Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/binlog", Least: 100, Needed: []string{`Test.*`}},

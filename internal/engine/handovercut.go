@@ -259,7 +259,7 @@ func (c *cutting) readOnly(ctx context.Context, cut *instance.CutOver) error {
 	go func() { asked <- dbconn.ExecAll(context.WithoutCancel(ctx), conn, c.d.ReadOnlySQL()) }()
 	giveUp := func(err error) error {
 		_, kerr := c.db.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf("KILL CONNECTION %d", id))
-		<-asked
+		_ = <-asked // that it was ended
 		return errors.Join(err, kerr)
 	}
 	for {
