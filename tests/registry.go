@@ -277,7 +277,7 @@ var Once = Suite{
 // the main path, and where rights, places or accounts make a difference.
 var OrdinaryUser = []string{
 	"lifecycle", "run", "env", "logout", "odd-home", "new-home", "image", "datadir", "confine", "passwordless", "branch", "rewind", "restore", "restore-refused", "db", "wrong-uses", "disk-full",
-	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume-user", "durable",
+	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume-user", "durable", "hand-over",
 }
 
 // On returns what of a suite runs on a server.

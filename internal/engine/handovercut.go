@@ -259,7 +259,9 @@ func (c *cutting) readOnly(ctx context.Context, cut *instance.CutOver) error {
 	go func() { asked <- dbconn.ExecAll(context.WithoutCancel(ctx), conn, c.d.ReadOnlySQL()) }()
 	giveUp := func(err error) error {
 		_, kerr := c.db.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf("KILL CONNECTION %d", id))
-		_ = <-asked // that it was ended
+		if late := <-asked; late == nil {
+			kerr = nil // it had succeeded by then
+		}
 		return errors.Join(err, kerr)
 	}
 	for {
