@@ -249,7 +249,7 @@ func (p *handOverTarget) rowsOf(db *sql.DB) (rows []string) {
 // the target following.
 func TestHandOverPutBack(t *testing.T) {
 	h := newTestHome(t)
-	db := openDSN(t, h.ramaria("up", "a", "--volume", "shm", "--database", "app", "--server", h.daemon()))
+	db := openDSN(t, h.ramaria("up", "a", "--volume", "shm", "--database", "app", "--durable", "--server", h.daemon()))
 	h.exec(db, "CREATE TABLE t (a INT PRIMARY KEY)")
 	p := h.handOver("a")
 	p.asThePageSays()

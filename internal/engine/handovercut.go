@@ -294,7 +294,7 @@ func (c *cutting) kill(ctx context.Context, how string, find func(context.Contex
 	return err
 }
 
-// revoke takes from accounts that they write in spite of read_only, and ends their sessions, which have it still.
+// revoke takes from accounts that they write in spite of read_only, and ends their sessions, which have that still.
 func (c *cutting) revoke(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -306,6 +306,11 @@ func (c *cutting) revoke(ctx context.Context, names []string) error {
 	if err := dbconn.ExecUnlogged(ctx, c.db, statements...); err != nil {
 		return err
 	}
+	// A role may be anyone's.
+	all := slices.ContainsFunc(names, func(name string) bool { return !strings.Contains(name, "'@'") })
+	has := func(user string) bool {
+		return all || slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, dbconn.Quote(user)+"@") })
+	}
 	var old []uint64
 	for first := true; ; first = false {
 		sessions, err := dbconn.Sessions(ctx, c.db)
@@ -316,7 +321,7 @@ func (c *cutting) revoke(ctx context.Context, names []string) error {
 		for _, s := range sessions {
 			ours := s.User == dbconn.SupervisorUser || s.User == c.h.User || s.User == "system user" || s.Command == "Daemon"
 			switch {
-			case first && !ours:
+			case first && !ours && has(s.User):
 				old, left = append(old, s.ID), left+1
 				_, _ = c.db.ExecContext(ctx, fmt.Sprintf("KILL CONNECTION %d", s.ID)) // it may have ended
 			case slices.Contains(old, s.ID):
