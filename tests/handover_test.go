@@ -281,7 +281,12 @@ func TestHandOverPutBack(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
 		h.until(c.name+": it is becoming read-only", func() bool {
+			if len(ended) > 0 {
+				t.Fatalf("%s: %v: %s", c.name, <-ended, talk.String())
+			}
 			got, err := column(t.Context(), db, "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO LIKE 'SET GLOBAL%read_only%'")
 			return err == nil && got[0] == "1"
 		})
@@ -295,7 +300,7 @@ func TestHandOverPutBack(t *testing.T) {
 		case "kill":
 			err = cmd.Process.Kill()
 		}
-		if werr := cmd.Wait(); err != nil || werr == nil || !strings.Contains(talk.String(), c.says) {
+		if werr := <-ended; err != nil || werr == nil || !strings.Contains(talk.String(), c.says) {
 			t.Errorf("%s: %v, %v: %s", c.name, err, werr, talk.String())
 		}
 		if took := time.Since(began); took > 7*time.Second {

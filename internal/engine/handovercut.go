@@ -41,8 +41,8 @@ const (
 	statementTime, transactionTime = 300 * time.Millisecond, time.Second
 	// cutOverPause is the pause between two looks.
 	cutOverPause = 5 * time.Millisecond
-	// mostBehind is by how many seconds the target may be behind before.
-	mostBehind = 2
+	// mostBehind is by how many seconds the target may say that it is behind; how far it really is, catchUp finds.
+	mostBehind = 60
 	// littleBehind is what it should be behind before, and catchUpWithin how long that is waited for.
 	littleBehind, catchUpWithin = 200 * time.Millisecond, 30 * time.Second
 	// undoWithin is how long putting back may take, and finishWithin what the target does once it has all.
