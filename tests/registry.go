@@ -118,6 +118,7 @@ var Packages = []Package{
 	{Path: "internal/instance", Least: 33},
 	{Path: "internal/cluster", Least: 4, Needed: []string{`Test.*`}},
 	{Path: "internal/supervisor", Race: true, Least: 11, Needed: []string{`TestSnapshotOutside(/.*)?`, `TestTmpDirWithoutWheatfs`}},
+	{Path: "internal/handover", Least: 2},
 	{Path: "internal/datafiles", Least: 8, Needed: []string{`Test.*`}},
 	{Path: "internal/room", Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/binlog", Least: 100, Needed: []string{`Test.*`}},
@@ -242,9 +243,9 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "replica",
-		Scripts:  []string{"replica", "replica-sync"},
-		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign"},
-		Flavours: []string{"replica", "replica-sync", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign"},
+		Scripts:  []string{"replica", "replica-sync", "hand-over"},
+		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestHandOver", "TestHandOverPutBack"},
+		Flavours: []string{"replica", "replica-sync", "hand-over", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestHandOver", "TestHandOverPutBack"},
 	},
 	{
 		Name:     "cluster",
@@ -283,7 +284,7 @@ var Once = Suite{
 // the main path, and where rights, places or accounts make a difference.
 var OrdinaryUser = []string{
 	"lifecycle", "run", "env", "logout", "odd-home", "new-home", "image", "datadir", "confine", "passwordless", "branch", "rewind", "restore", "restore-refused", "db", "wrong-uses", "disk-full",
-	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume-user", "durable",
+	"interrupt-run", "killed-run", "killed-supervisor", "lost-home", "no-server", "small-shm", "volume-user", "durable", "hand-over",
 }
 
 // On returns what of a suite runs on a server.

@@ -167,7 +167,7 @@ a dump once; from then on a server with that data starts in a tenth of a second.
 		}
 	}
 	group("main", newUp(a), newRun(a), newDown(a), newRm(a), newLs(a), newStatus(a), newEnv(a), newSQL(a), newLoad(a), newLogs(a))
-	group("main", newBranch(a), newMark(a), newRewind(a), newMove(a), newExport(a), newBackup(a), newRestore(a), newReplica(a), newCluster(a))
+	group("main", newBranch(a), newMark(a), newRewind(a), newMove(a), newExport(a), newBackup(a), newRestore(a), newReplica(a), newCluster(a), newHandOver(a))
 	group("main", newTemplate(a), newDB(a), newFront(a))
 	group("parts", newImage(a), newVolume(a), newWheatfs(a), newServer(a), newService(a), newAdopt(a))
 	group("more", newDump(a), newDemo(a), newDoctor(a), newExporter(a), newBench(a), newUI(a), newTop(a))

@@ -180,6 +180,7 @@ func (a *app) printStatus(l engine.InstanceListing) {
 		line("cluster", "%s", membershipWords(*m))
 	}
 	printReplicas(line, l)
+	printHandOver(line, l.HandOver)
 	if len(l.Marks) > 0 {
 		labels := make([]string, len(l.Marks))
 		for i, m := range l.Marks {

@@ -153,7 +153,7 @@ func (d Dialect) AccountStatements(ctx context.Context, db *sql.DB, left ...stri
 		return nil, nil, err
 	}
 	if err := Query(ctx, db, query, func(c []string) error {
-		ours := strings.HasPrefix(c[0], ReplicaUserPrefix) || strings.HasPrefix(c[0], RemoteUserPrefix)
+		ours := strings.HasPrefix(c[0], ReplicaUserPrefix) || strings.HasPrefix(c[0], RemoteUserPrefix) || strings.HasPrefix(c[0], HandOverUserPrefix)
 		if !ours && !slices.Contains(ownAccounts, c[0]) && !slices.Contains(left, c[0]) {
 			list = append(list, account{c[0], c[1], c[2]})
 		}

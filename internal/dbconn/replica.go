@@ -43,12 +43,15 @@ type Source struct {
 const retrySeconds, heartbeatSeconds = 1, 2
 
 // FollowSQL returns the statements that make a server a replica of a source. Nothing is followed yet.
-func (d Dialect) FollowSQL(s Source) []string {
+func (d Dialect) FollowSQL(s Source) []string { return d.followSQL(s, !d.keepsPassword()) }
+
+// followSQL is FollowSQL; withPassword has the server keep the password.
+func (d Dialect) followSQL(s Source, withPassword bool) []string {
 	var list []string
 	if d.AppliedGTIDs != "" {
 		list = append(list, "SET GLOBAL "+d.AppliedGTIDs+" = "+Quote(s.GTIDs))
 	}
-	return append(list, d.changeSource(s)+d.from(s))
+	return append(list, d.changeSource(s, withPassword)+d.from(s))
 }
 
 // from is where following begins.
@@ -65,14 +68,14 @@ func (d Dialect) FollowAtSQL(s Source, in ReplicaState) string {
 	if in.ExecFile != "" {
 		s.File, s.Pos = in.ExecFile, in.ExecPos
 	}
-	return d.changeSource(s) + d.from(s)
+	return d.changeSource(s, !d.keepsPassword()) + d.from(s)
 }
 
-func (d Dialect) changeSource(s Source) string {
+func (d Dialect) changeSource(s Source, withPassword bool) string {
 	w := d.Applier
-	password := s.Login.Password
-	if d.keepsPassword() {
-		password = ""
+	password := ""
+	if withPassword {
+		password = s.Login.Password
 	}
 	text := fmt.Sprintf("CHANGE %[1]s TO %[2]s_HOST=%[3]s, %[2]s_PORT=%[4]d, %[2]s_USER=%[5]s, %[2]s_PASSWORD=%[6]s, %[2]s_CONNECT_RETRY=%[7]d, %[2]s_HEARTBEAT_PERIOD=%[8]d, %[2]s_SSL=%[9]d, %[2]s_SSL_VERIFY_SERVER_CERT=%[10]d, %[2]s_SSL_CA=%[11]s",
 		w.Source, w.Option, Quote(s.Host), s.Port, Quote(s.Login.User), Quote(password), retrySeconds, heartbeatSeconds, number(s.TLS), number(s.CA != ""), Quote(s.CA))
@@ -232,8 +235,12 @@ func sameGTIDs(a, b string) bool {
 }
 
 // ReplicaState asks how a replica follows.
-func (d Dialect) ReplicaState(ctx context.Context, db *sql.DB) (s ReplicaState, err error) {
-	got, err := row(ctx, db, "SHOW "+d.Applier.Replica+" STATUS")
+func (d Dialect) ReplicaState(ctx context.Context, db *sql.DB) (ReplicaState, error) {
+	return d.replicaState(ctx, db, "")
+}
+
+func (d Dialect) replicaState(ctx context.Context, db *sql.DB, channel string) (s ReplicaState, err error) {
+	got, err := row(ctx, db, "SHOW "+d.Applier.Replica+" STATUS"+channel)
 	if err != nil || len(got) == 0 {
 		return s, err
 	}

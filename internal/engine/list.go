@@ -55,6 +55,8 @@ type InstanceListing struct {
 	// Replicas are the instances that follow this one, and WaitsFor that of them that commits wait for; ls leaves them out.
 	Replicas []string `json:"replicas,omitempty"`
 	WaitsFor string   `json:"waits_for,omitempty"`
+	// HandOver says where a hand-over to another server stands; ls leaves it out.
+	HandOver *HandOverListing `json:"hand_over,omitempty"`
 	// Durable says what a durable instance promises; ls leaves it out.
 	Durable *client.Durable `json:"durable,omitempty"`
 	// Marks are the marks to which ramaria rewind can go back, the oldest first.
@@ -139,6 +141,9 @@ func (e *Engine) Status(name string) (InstanceListing, error) {
 	}
 	if i, err := e.Registry.Open(name); err == nil {
 		l.WaitsFor = i.WaitsFor
+	}
+	if l.HandOver, err = e.listHandOver(r, l.Phase == instance.Running); err != nil {
+		return l, err
 	}
 	if dir := e.archiveDir(name, r.Spec); dir != "" {
 		if l.Durable, err = durable.Describe(dir, r.Spec); err != nil {

@@ -2,16 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
-	"syscall"
-	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -47,65 +43,25 @@ func (h *head) Write(p []byte) (int, error) {
 
 // dumpInto has the dumper of the instance's server read the source, and loads what it writes.
 func (e *Engine) dumpInto(ctx context.Context, s *remoteSource, i *instance.Instance) (at dbconn.Source, err error) {
-	if len(i.Server.Dumper.Argv) == 0 {
-		return at, fmt.Errorf("dump %s: %s comes without its dumper\nhint: ramaria servers fetch %s", s.Address, i.Server.Name(), s.Spec.Server)
-	}
-	dir, err := os.MkdirTemp("", "ramaria-dump-")
-	if err != nil {
-		return at, err
-	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "my.cnf")
-	if err := server.WritePrivate(file, []byte(s.login.ClientConfig()), server.Account{}); err != nil {
-		return at, err
-	}
-	argv := append(append(append([]string{}, i.Server.Dumper.Argv...), "--defaults-file="+file), s.dumperArgs(i.Server)...)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) // #nosec G204 -- a server's own
-	cmd.Env = append([]string{"LC_ALL=C"}, i.Server.Dumper.Env...)
-	var says strings.Builder
-	cmd.Stderr = &says
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	cmd.WaitDelay = time.Second
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return at, err
-	}
-	if err := cmd.Start(); err != nil {
-		return at, err
-	}
 	e.note("copying %s, %d databases, by %s", s.Address, len(s.facts.Databases), filepath.Base(i.Server.Dumper.Path()))
 	var gerr error
 	begins := head{found: func(file string, pos int64) { // at once: the log may be purged before the dump has ended
 		at.File, at.Pos = file, pos
 		at.GTIDs, gerr = s.dialect.GTIDsAt(ctx, s.db, file, pos)
 	}}
-	_, lerr := load.Target{Server: i.Server, Endpoint: dbconn.Endpoint{Socket: i.Endpoint.Socket, Login: i.Supervisor}}.Load(ctx, "the dump of "+s.Address, io.TeeReader(out, &begins))
-	if lerr != nil {
-		_ = cmd.Cancel() // it may have ended
+	err = runDumper(ctx, i.Server, s.Address, s.login.ClientConfig(), s.dumperArgs(i.Server), func(out io.Reader) error {
+		_, err := load.Target{Server: i.Server, Endpoint: dbconn.Endpoint{Socket: i.Endpoint.Socket, Login: i.Supervisor}}.Load(ctx, "the dump of "+s.Address, io.TeeReader(out, &begins))
+		return err
+	})
+	if err == nil && !begins.done {
+		err = fmt.Errorf("dump %s: it does not say where the binary log goes on", s.Address)
 	}
-	err = cmd.Wait()
-	switch {
-	case lerr != nil && ctx.Err() == nil:
-		return at, lerr
-	case ctx.Err() != nil:
-		return at, ctx.Err()
-	case err != nil:
-		return at, fmt.Errorf("dump %s: %w: %s", s.Address, err, strings.TrimSpace(says.String()))
-	}
-	if !begins.done {
-		return at, fmt.Errorf("dump %s: it does not say where the binary log goes on", s.Address)
-	}
-	return at, gerr
+	return at, errors.Join(err, gerr)
 }
 
-// dumperArgs are the arguments by which a dumper writes all that is the user's, as it was at one moment, and what of
-// the log that has.
+// dumperArgs are the arguments by which a dumper reads the source.
 func (s *remoteSource) dumperArgs(of *server.Server) []string {
-	args := []string{
-		"--host=" + s.host, "--port=" + s.port, "--protocol=tcp", "--single-transaction", "--quick", "--routines", "--events", "--triggers", "--hex-blob",
-		"--default-character-set=utf8mb4", "--max-allowed-packet=1G", "--no-tablespaces",
-	}
-	args = append(args, of.DumperPosition()...)
+	args := append([]string{"--host=" + s.host, "--port=" + s.port, "--protocol=tcp"}, everything(of)...)
 	switch {
 	case s.flavour == server.MariaDB && s.TLS.Off:
 		args = append(args, "--skip-ssl")

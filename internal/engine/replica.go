@@ -47,7 +47,7 @@ func (e *Engine) AddReplica(ctx context.Context, q ReplicaRequest) (client.Branc
 func (e *Engine) refuseFollowed(what, name string) error {
 	list, err := e.Registry.Followers(name)
 	if err != nil || len(list) == 0 {
-		return err
+		return errors.Join(err, e.refuseHandOver(what, name))
 	}
 	return RequestError{fmt.Errorf("%s of instance %s: instance %s follows it, and would have what is not there any more\nhint: ramaria replica rm %[3]s, or ramaria replica promote %[3]s", what, name, list[0].Name)}
 }

@@ -172,7 +172,7 @@ func (g Registry) Delete(name string) error {
 	if err := os.Remove(g.path(name)); err != nil && !missing(err) {
 		return fmt.Errorf("remove record: %w", err)
 	}
-	return nil
+	return g.DeleteHandOver(name)
 }
 
 // List returns the records by name, without those that cannot be read: one damaged

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -202,9 +201,9 @@ func (b *brake) wait(ctx context.Context) error {
 	switch late := time.Since(b.asked); {
 	case b.obeys.Load(): // nothing keeps it from that now
 	case late > trxTime:
-		return b.kill(ctx, "KILL CONNECTION", b.writers)
+		return b.kill(ctx, "KILL CONNECTION", dbconn.Writers)
 	case late > brakeTime:
-		return b.kill(ctx, "KILL QUERY", b.writing)
+		return b.kill(ctx, "KILL QUERY", dbconn.Writing)
 	}
 	return nil
 }
@@ -223,42 +222,11 @@ func (b *brake) roomFor(bytes int64) bool {
 	return u.Free >= need
 }
 
-// writing are the connections with a statement that may write.
-func (b *brake) writing(ctx context.Context) (ids []uint64, _ error) {
-	sessions, err := dbconn.Sessions(ctx, b.db)
-	for _, s := range sessions {
-		if s.User != dbconn.SupervisorUser && s.Command != "Sleep" && s.Statement != "" && !reading.MatchString(s.Statement) {
-			ids = append(ids, s.ID)
-		}
-	}
-	return ids, err
-}
-
-// reading is a statement that only reads.
-var reading = regexp.MustCompile(`(?is)^(\s|\(|/\*.*?\*/|(--\s|#)[^\n]*\n)*(SELECT|SHOW|EXPLAIN|DESC|DESCRIBE)\b`)
-
-// writers are the connections with a transaction that has written.
-func (b *brake) writers(ctx context.Context) (ids []uint64, err error) {
-	rows, err := b.db.QueryContext(ctx, "SELECT trx_mysql_thread_id FROM information_schema.INNODB_TRX WHERE trx_rows_modified > 0")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id uint64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
-}
-
 // kill ends the connections that find finds, or their statements.
-func (b *brake) kill(ctx context.Context, how string, find func(context.Context) ([]uint64, error)) error {
+func (b *brake) kill(ctx context.Context, how string, find func(context.Context, *sql.DB) ([]uint64, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
-	ids, err := find(ctx)
+	ids, err := find(ctx, b.db)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (s *Supervisor) isFollowed() bool {
 func (s *Supervisor) refuseFollowed(what, why string) error {
 	list, err := s.followers()
 	if err != nil || len(list) == 0 {
-		return err
+		return errors.Join(err, s.refuseHandOver(what, why))
 	}
 	return api.As(api.ErrDurable, fmt.Errorf("%s of instance %s: instance %s follows it: %s\nhint: ramaria replica rm %[3]s", what, s.inst.Name, list[0].Name, why))
 }

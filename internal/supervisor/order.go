@@ -30,7 +30,7 @@ func (s *Supervisor) replicate(ctx context.Context, statements ...string) error 
 		}
 		s.ordered = make(chan error, 1)
 		go func(done chan<- error) { // which ends with the server at the latest
-			err := execAll(context.WithoutCancel(ctx), db, text)
+			err := dbconn.ExecAll(context.WithoutCancel(ctx), db, text)
 			done <- errors.Join(err, db.Close())
 		}(s.ordered)
 		if err := s.awaitOrder(ctx); err != nil {

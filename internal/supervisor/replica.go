@@ -3,7 +3,6 @@ package supervisor
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -167,36 +166,11 @@ func (s *Supervisor) ask(ctx context.Context) error {
 }
 
 func (s *Supervisor) exec(ctx context.Context, statements ...string) error {
-	return execAll(ctx, s.db, statements...)
+	return dbconn.ExecAll(ctx, s.db, statements...)
 }
 
-func execAll(ctx context.Context, on interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, statements ...string,
-) error {
-	for _, text := range statements {
-		if _, err := on.ExecContext(ctx, text); err != nil {
-			verb, _, _ := strings.Cut(text, " TO ") // without a password
-			verb, _, _ = strings.Cut(verb, " IDENTIFIED ")
-			verb, _, _ = strings.Cut(verb, " USER=")
-			return fmt.Errorf("%s: %w", verb, err)
-		}
-	}
-	return nil
-}
-
-// execUnlogged runs statements that concern this server alone: no replica has them, and they wait for none.
-func (s *Supervisor) execUnlogged(ctx context.Context, statements ...string) (err error) {
-	if len(statements) == 0 {
-		return nil
-	}
-	conn, err := s.db.Conn(ctx) // another would log them
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	err = execAll(ctx, conn, append([]string{"SET SESSION sql_log_bin = 0"}, statements...)...)
-	return errors.Join(err, execAll(context.WithoutCancel(ctx), conn, "SET SESSION sql_log_bin = 1"))
+func (s *Supervisor) execUnlogged(ctx context.Context, statements ...string) error {
+	return dbconn.ExecUnlogged(ctx, s.db, statements...)
 }
 
 // source is what the replica follows, at the port where that is now; sync says that it waits for this replica, and gone

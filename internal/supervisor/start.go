@@ -135,11 +135,11 @@ func (s *Supervisor) writeFiles() error {
 		return fmt.Errorf("remove what was left of putting a log aside: %w", err)
 	}
 	database := i.Endpoint.Database
-	if s.durable() || s.isReplica() || s.isFollowed() || s.isMember() { // what no log has would be missing after a recovery, or at a replica
+	if s.durable() || s.isReplica() || s.isFollowed() || s.isMember() || s.isBeingHandedOver() { // what no log has would be missing after a recovery, or at a replica
 		database = ""
 	}
 	level := s.level()
-	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume) || s.isReplica() || s.isMember(), s.withheld()...)
+	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume) || s.isReplica() || s.isMember() || s.isHandedOver(), s.withheld()...)
 	before, after := s.memberSQL()
 	sql = before + sql + after
 	// Before any connection: settings that outlive a restart (SET PERSIST) could say otherwise.
@@ -149,7 +149,7 @@ func (s *Supervisor) writeFiles() error {
 	if s.keeper != nil && s.keeper.Seed != "" {
 		sql = i.Server.Dialect().SeedGTIDs(s.keeper.Seed) + ";\n" + sql
 	}
-	sql += s.staleReplicas()
+	sql += s.staleReplicas() + s.handedOverSQL()
 	if err := server.WritePrivate(initFile(i), []byte(sql), i.Account); err != nil {
 		return err
 	}

@@ -88,6 +88,8 @@ type watch struct {
 	fullAt string
 	// following are the replicas that the log was last kept for, with the file from which on.
 	following map[string]string
+	// target is what was last found of the target of a hand-over.
+	target instance.HandingOver
 	// awaited is what there is to say of the replica that commits wait for, "" for nothing, early how many were answered
 	// before it had them, and foreign how many others acknowledge.
 	awaited string
@@ -119,6 +121,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	w.note("cannot look at the source", w.lookAtSource(ctx))
 	w.note("cannot look at the cluster", w.lookAtCluster(ctx))
 	w.note("cannot keep commits waiting for a replica", w.lookAtSync(ctx))
+	w.note("cannot look at the hand-over", w.lookAtHandOver(ctx)) // before a purge
 	err := w.purge(ctx)
 	w.note("cannot purge the binary log", err)
 	w.note("cannot resize the buffer pool", w.resizeBufferPool(ctx))
@@ -127,6 +130,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 		err = w.askAccount(ctx)
 		w.note("cannot look at replicas", w.lookAtReplicas(ctx))
 		w.note("cannot remove accounts of former replicas", w.sweepAccounts(ctx))
+		w.note("cannot remove accounts of former hand-overs", w.sweepTargets(ctx))
 	}
 	w.refused = w.refused || dbconn.AccountLost(err)
 	w.tell()
