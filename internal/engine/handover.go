@@ -61,6 +61,9 @@ func (e *Engine) HandOver(ctx context.Context, q HandOverRequest) (out HandOverM
 	if h.target, err = handover.Find(q.To); err != nil {
 		return out, RequestError{err}
 	}
+	if err := e.refuseMemberNamed("hand over", q.Name); err != nil {
+		return out, err
+	}
 	if h.i, err = e.Running(q.Name); err != nil {
 		return out, err
 	}
