@@ -79,13 +79,12 @@ func runDown(ctx context.Context, a *app, names []string, o downOptions) error {
 	if o.archive && !o.rm {
 		return usageError{errors.New("stop instances --with-archive: an archive is removed with its instance\nhint: add --rm")}
 	}
+	var clusters error
 	if o.all {
 		if len(names) > 0 {
 			return usageError{errors.New("stop instances: either names or --all\nhint: ramaria down --all")}
 		}
-		if err := endClusters(ctx, a, o); err != nil {
-			return err
-		}
+		clusters = endClusters(ctx, a, o)
 		records, err := a.engine.Registry.List()
 		if err != nil {
 			return err
@@ -97,7 +96,7 @@ func runDown(ctx context.Context, a *app, names []string, o downOptions) error {
 		}
 	}
 	var done []string
-	return eachOf(ctx, names, func(name string) error {
+	return errors.Join(clusters, eachOf(ctx, names, func(name string) error {
 		if slices.Contains(done, name) {
 			return nil
 		}
@@ -112,7 +111,7 @@ func runDown(ctx context.Context, a *app, names []string, o downOptions) error {
 			a.say("stopped instance %s", name)
 		}
 		return nil
-	})
+	}))
 }
 
 // endClusters stops all clusters, or removes them.

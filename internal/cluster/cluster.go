@@ -58,6 +58,8 @@ type Cluster struct {
 	Key  string `json:"key"`
 	// Made says that it has been whole: what is not is removed by the next command.
 	Made bool `json:"made,omitempty"`
+	// Removing says that a command removes it: what is left of it can only be removed.
+	Removing bool `json:"removing,omitempty"`
 }
 
 // Node is a member.

@@ -37,11 +37,11 @@ func TestPosition(t *testing.T) {
 		t.Error("a directory without a state has a position")
 	}
 	want := Position{history, "14"}
-	if err := WriteState(dir, want, true, server.Account{}); err != nil {
+	if err := WriteState(dir, want, server.Account{}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "grastate.dat"))
-	if got := ReadState(dir); got != want || !got.Known() || err != nil || !strings.Contains(string(text), "safe_to_bootstrap: 1\n") {
+	if got := ReadState(dir); got != want || !got.Known() || err != nil || !strings.Contains(string(text), "safe_to_bootstrap: 0\n") {
 		t.Errorf("read back: %v, %v\n%s", got, err, text)
 	}
 	if (Position{history, "-1"}).Known() || (Position{noHistory, "-1"}).Known() {

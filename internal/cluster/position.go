@@ -2,13 +2,17 @@ package cluster
 
 import (
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
+
+// mostState is how much of the file is read, in bytes.
+const mostState = 4096
 
 // stateFile is Galera's file of where the data of a member is in the cluster's sequence.
 const stateFile = "grastate.dat"
@@ -33,7 +37,7 @@ const noHistory = "00000000-0000-0000-0000-000000000000"
 func ParseRecovered(log string) (Position, error) {
 	all := recovered.FindAllStringSubmatch(log, -1)
 	if len(all) == 0 {
-		return Position{}, fmt.Errorf("the server did not say where its data is in the cluster's sequence\n%s", log)
+		return Position{}, fmt.Errorf("the server did not say where its data is in the cluster's sequence\n%s", log[max(0, len(log)-mostState):])
 	}
 	last := all[len(all)-1]
 	return Position{History: last[1], Number: last[2]}, nil
@@ -41,7 +45,12 @@ func ParseRecovered(log string) (Position, error) {
 
 // ReadState returns what grastate.dat says; a member that runs or was killed has no number there.
 func ReadState(dataDir string) Position {
-	text, err := os.ReadFile(filepath.Join(dataDir, stateFile))
+	f, err := sys.OpenIn(dataDir, stateFile) // the server may write there
+	if err != nil {
+		return Position{}
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostState))
 	if err != nil {
 		return Position{}
 	}
@@ -56,13 +65,12 @@ func ReadState(dataDir string) Position {
 	return p
 }
 
-// WriteState writes grastate.dat; begins lets the member begin the cluster with what it has.
-func WriteState(dataDir string, p Position, begins bool, account server.Account) error {
-	safe := 0
-	if begins {
-		safe = 1
-	}
+// HistoryFiles are the files in a data directory by which Galera goes on with a history.
+var HistoryFiles = []string{stateFile, "galera.cache", "gvwstate.dat"}
+
+// WriteState writes grastate.dat, by which a member joins with what it has.
+func WriteState(dataDir string, p Position, account server.Account) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# GALERA saved state\nversion: 2.1\nuuid:    %s\nseqno:   %s\nsafe_to_bootstrap: %d\n", p.History, p.Number, safe)
+	fmt.Fprintf(&b, "# GALERA saved state\nversion: 2.1\nuuid:    %s\nseqno:   %s\nsafe_to_bootstrap: 0\n", p.History, p.Number)
 	return server.WritePrivate(filepath.Join(dataDir, stateFile), []byte(b.String()), account)
 }

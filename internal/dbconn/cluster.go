@@ -156,37 +156,38 @@ const ClusterUser = "ramaria_cluster"
 
 // GroupAccountSQL returns the statements, for an init file, that make that account.
 func GroupAccountSQL(l Login) string {
-	name := account(l, "%")
+	name := account(l, "127.0.0.1")
 	return "CREATE USER IF NOT EXISTS " + name + ";\nALTER USER " + identified(name, l) + ";\n" +
-		"GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO " + name + ";\n"
+		"GRANT REPLICATION SLAVE, GROUP_REPLICATION_STREAM ON *.* TO " + name + ";\n"
 }
 
+// bootstrapPatience is how long a server may take to be told that it begins no group any more.
+const bootstrapPatience = 30 * time.Second
+
 // JoinGroup has a server join its group, or begin it.
-func JoinGroup(ctx context.Context, db *sql.DB, l Login, begin bool) (err error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
+func JoinGroup(ctx context.Context, db *sql.DB, l Login, begin bool) error {
 	change := fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_USER=%s, SOURCE_PASSWORD=%s FOR CHANNEL 'group_replication_recovery'", Quote(l.User), Quote(l.Password))
-	if _, err := conn.ExecContext(ctx, change); err != nil {
+	if _, err := db.ExecContext(ctx, change); err != nil {
 		return fmt.Errorf("set the account of the group: %w", err)
 	}
 	if !begin {
-		if _, err := conn.ExecContext(ctx, "START GROUP_REPLICATION"); err != nil {
+		if _, err := db.ExecContext(ctx, "START GROUP_REPLICATION"); err != nil {
 			return fmt.Errorf("join the group: %w", err)
 		}
 		return nil
 	}
-	if _, err := conn.ExecContext(ctx, "SET GLOBAL group_replication_bootstrap_group = ON"); err != nil {
+	if _, err := db.ExecContext(ctx, "SET GLOBAL group_replication_bootstrap_group = ON"); err != nil {
 		return fmt.Errorf("begin the group: %w", err)
 	}
-	_, err = conn.ExecContext(ctx, "START GROUP_REPLICATION")
-	_, oerr := conn.ExecContext(context.WithoutCancel(ctx), "SET GLOBAL group_replication_bootstrap_group = OFF")
-	for _, err := range []error{err, oerr} {
-		if err != nil {
-			return fmt.Errorf("begin the group: %w", err)
-		}
+	_, err := db.ExecContext(ctx, "START GROUP_REPLICATION")
+	// In any session, as that of an interrupted statement is gone: with it a member that was thrown out would begin another group.
+	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), bootstrapPatience)
+	defer cancel()
+	if _, oerr := db.ExecContext(clean, "SET GLOBAL group_replication_bootstrap_group = OFF"); err == nil {
+		err = oerr
+	}
+	if err != nil {
+		return fmt.Errorf("begin the group: %w", err)
 	}
 	return nil
 }

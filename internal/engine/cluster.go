@@ -57,6 +57,8 @@ func (e *Engine) CreateCluster(ctx context.Context, q ClusterRequest) (_ *cluste
 	}()
 	if old, err := e.clusters().Get(q.Name); err == nil && old.Made {
 		return nil, RequestError{fmt.Errorf("make cluster %s: there is one\nhint: ramaria cluster up %[1]s starts it; ramaria cluster rm %[1]s removes it", q.Name)}
+	} else if err == nil && old.Removing {
+		return nil, RequestError{fmt.Errorf("make cluster %s: one of that name is removed half way\nhint: ramaria cluster rm %[1]s", q.Name)}
 	} else if err == nil { // a command that was killed
 		if err := e.removeCluster(ctx, old, true); err != nil {
 			return nil, err
@@ -211,6 +213,10 @@ func (e *Engine) copyMember(ctx context.Context, c *cluster.Cluster, donor strin
 		return err
 	}
 	defer lock.Unlock()
+	// Until it has the other's data, what it has is none of the cluster's, whoever is killed meanwhile.
+	if err := e.markStale(c, true, n.Name); err != nil {
+		return err
+	}
 	r, err := e.Registry.Get(n.Name)
 	if err == nil {
 		err = e.clear(ctx, r)
@@ -225,7 +231,10 @@ func (e *Engine) copyMember(ctx context.Context, c *cluster.Cluster, donor strin
 	if err := e.beginArchive(ctx, i, nil); err != nil {
 		return e.unmake(ctx, i, err)
 	}
-	if err := e.startMember(ctx, i, "", true); err != nil {
+	if err := e.markStale(c, false, n.Name); err != nil { // before it is written to
+		return err
+	}
+	if err := e.startMember(ctx, i, "", false); err != nil {
 		return err
 	}
 	e.note("member %s: a copy of %s, joined after %s", n.Name, donor, time.Since(began).Round(10*time.Millisecond))
@@ -269,6 +278,13 @@ func (e *Engine) RemoveCluster(ctx context.Context, name string, archives bool) 
 		return err
 	}
 	c, err := e.clusters().Get(name)
+	if errors.Is(err, cluster.ErrNotFound) {
+		return errors.Join(err, lock.UnlockRemove())
+	}
+	if err == nil {
+		c.Removing = true
+		err = e.clusters().Put(c)
+	}
 	if err == nil {
 		err = e.removeCluster(ctx, c, archives)
 	}
@@ -334,4 +350,10 @@ func (e *Engine) refuseMemberNamed(what, name string) error {
 		return nil //nolint:nilerr // whoever goes on says it
 	}
 	return e.refuseMember(what, r, fmt.Sprintf(memberAlone, name))
+}
+
+// hasCluster reports whether there is a cluster of a name: members whose cluster is not there are as other instances.
+func (e *Engine) hasCluster(name string) bool {
+	_, err := e.clusters().Get(name)
+	return !errors.Is(err, cluster.ErrNotFound) && !errors.Is(err, instance.ErrName)
 }

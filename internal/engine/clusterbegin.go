@@ -18,8 +18,6 @@ import (
 type candidate struct {
 	node cluster.Node
 	*instance.Instance
-	// recovered says that it was made again from its archive.
-	recovered bool
 	// number is how many transactions of the cluster a member of Galera has, and gtids which a member of a group has.
 	number uint64
 	gtids  string
@@ -40,9 +38,9 @@ func (e *Engine) beginAgain(ctx context.Context, c *cluster.Cluster, l ClusterLi
 	if err != nil {
 		return l, err
 	}
-	if len(without) > 0 { // what one of them has shall never be taken for what comes now
+	if len(all) < len(c.Nodes) { // what another has shall never be taken for what comes now
 		c.Group = cluster.NewGroup()
-		if err := e.markStale(c, true, without...); err != nil {
+		if err := e.clusters().Put(c); err != nil {
 			return l, err
 		}
 	}
@@ -60,12 +58,18 @@ func (e *Engine) beginAgain(ctx context.Context, c *cluster.Cluster, l ClusterLi
 // candidates are the members with their data, from their archives where that in RAM is gone.
 func (e *Engine) candidates(ctx context.Context, c *cluster.Cluster, without []string) (all []candidate, err error) {
 	var lost []string
-	for _, n := range c.Nodes {
-		if n.Stale || slices.Contains(without, n.Name) {
-			continue
-		}
+	nodes := slices.DeleteFunc(slices.Clone(c.Nodes), func(n cluster.Node) bool { return slices.Contains(without, n.Name) })
+	if len(nodes) == 0 {
+		return nil, RequestError{fmt.Errorf("start cluster %s without all its members: none is left\nhint: ramaria cluster rm %[1]s", c.Name)}
+	}
+	whole := slices.DeleteFunc(slices.Clone(nodes), func(n cluster.Node) bool { return n.Stale })
+	if len(whole) == 0 {
+		e.note("warning: cluster %s goes back to what these members have, which it went on without", c.Name)
+		whole = nodes
+	}
+	for _, n := range whole {
 		x, err := e.candidate(ctx, n)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || err != nil && !levelOf(c.Spec).Durable() && !errors.Is(err, errNoData) && !errors.Is(err, instance.ErrNotFound) {
 			return nil, err
 		}
 		if err != nil {
@@ -110,18 +114,12 @@ func (e *Engine) candidate(ctx context.Context, n cluster.Node) (x candidate, er
 	case !levelOf(r.Spec).Durable():
 		x.Instance, err = e.Registry.Open(n.Name)
 	case state.Phase == instance.Gone:
-		x.recovered = true
 		if err := e.checkArchive(r); err != nil {
 			return x, err
 		}
 		x.Instance, err = e.recover(ctx, instance.Order{Name: n.Name, Spec: r.Spec})
 	default:
-		var before *instance.Instance
-		if before, err = e.Registry.Open(n.Name); err != nil {
-			return x, err
-		}
 		x.Instance, err = e.existingDurable(ctx, r)
-		x.recovered = err == nil && before.Durable != nil && x.Durable.Epoch != before.Durable.Epoch
 	}
 	return x, err
 }
@@ -140,24 +138,27 @@ func (e *Engine) beginGalera(ctx context.Context, c *cluster.Cluster, all []cand
 				x.number = max(x.number, g.Sequence)
 			}
 		}
-		if x.number > all[best].number || x.number == all[best].number && all[best].recovered && !x.recovered {
+		if x.number > all[best].number {
 			best = i
 		}
 	}
 	first := all[best]
 	e.note("cluster %s begins with member %s, which has the most: transaction %d", c.Name, first.Name, first.number)
-	if first.recovered { // another history begins, which no other member can join with what it has
-		var others []string
-		for _, n := range c.Nodes {
-			if n.Name != first.Name {
-				others = append(others, n.Name)
-			}
-		}
-		if err := e.markStale(c, true, others...); err != nil {
-			return err
+	if err := e.startAlone(ctx, first.Instance, instance.JoinsBegin); err != nil {
+		return err
+	}
+	// It begins another history, which no other can join with what it has. Until this is written down, they would be refused.
+	return e.markStale(c, true, others(c, first.Name)...)
+}
+
+// others are the members of a cluster but for one.
+func others(c *cluster.Cluster, name string) (names []string) {
+	for _, n := range c.Nodes {
+		if n.Name != name {
+			names = append(names, n.Name)
 		}
 	}
-	return e.startAlone(ctx, first.Instance, instance.JoinsBegin)
+	return names
 }
 
 // gtidsOf is how far the log of an instance of MariaDB goes that does not run.
@@ -209,6 +210,15 @@ func (e *Engine) beginGroup(ctx context.Context, c *cluster.Cluster, all []candi
 	if err := e.join(ctx, c, first.Instance, true); err != nil {
 		return err
 	}
+	var left []string // none of the group that has begun
+	for _, name := range others(c, first.Name) {
+		if !slices.ContainsFunc(all, func(x candidate) bool { return x.Name == name }) {
+			left = append(left, name)
+		}
+	}
+	if err := e.markStale(c, true, left...); err != nil {
+		return err
+	}
 	for i, x := range all {
 		if i == best {
 			continue
@@ -238,21 +248,22 @@ func mostOfGroup(ctx context.Context, all []candidate) (best int, err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var lacks []string
 	for i, x := range all {
-		lacks = nil
+		whole := true
 		for _, y := range all {
 			missing, err := dbconn.GTIDsMissing(ctx, db, y.gtids, x.gtids)
 			if err != nil {
 				return 0, err
 			}
 			if missing != "" {
-				lacks = append(lacks, fmt.Sprintf("%s of %s", missing, y.Name))
+				whole = false
+				lacks = append(lacks, fmt.Sprintf("%s lacks %s of %s", x.Name, missing, y.Name))
 			}
 		}
-		if len(lacks) == 0 {
+		if whole {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("begin the cluster: no member has all that the others have; the last lacks %s\nhint: dump what is there alone (ramaria dump NAME), then --without the members that are to become copies", strings.Join(lacks, ", "))
+	return 0, fmt.Errorf("begin the cluster: no member has all that the others have: %s\nhint: the member that was the primary has all commits that were answered; --without the others makes them copies of it, and loses what they alone have", strings.Join(lacks, "; "))
 }
 
 // canFollow reports whether the log of a member has all that one with such GTIDs lacks.

@@ -43,8 +43,11 @@ type MemberListing struct {
 	// Role is primary, secondary or any.
 	Role string `json:"role,omitempty"`
 	// Sees is how many members it reaches, itself among them.
-	Sees  int    `json:"sees,omitempty"`
-	GTIDs string `json:"gtids,omitempty"`
+	Sees int `json:"sees,omitempty"`
+	// Quorum says that most members reach each other, and Silent that it runs and did not answer.
+	Quorum bool   `json:"-"`
+	Silent bool   `json:"-"`
+	GTIDs  string `json:"gtids,omitempty"`
 }
 
 // ClusterStatus returns one cluster.
@@ -143,10 +146,10 @@ func (e *Engine) listMember(ctx context.Context, n cluster.Node) (MemberListing,
 	}
 	v, err := viewOf(ctx, i)
 	if err != nil {
-		m.State = "does not answer"
+		m.State, m.Silent = "does not answer", true
 		return m, nil //nolint:nilerr // that is what there is to say of it
 	}
-	m.State, m.Online, m.Role, m.Sees, m.GTIDs = v.State, v.Online, v.Role, v.Size, v.GTIDs
+	m.State, m.Online, m.Role, m.Sees, m.GTIDs, m.Quorum = v.State, v.Online, v.Role, v.Size, v.GTIDs, v.Quorum
 	return m, nil
 }
 

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/durable"
@@ -31,7 +33,7 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 	if err != nil {
 		return out, err
 	}
-	if !c.Made {
+	if c.Removing || !c.Made {
 		return out, RequestError{fmt.Errorf("start cluster %s: it was not made whole\nhint: ramaria cluster rm %[1]s, or ramaria cluster create %[1]s again", c.Name)}
 	}
 	for _, name := range q.Without {
@@ -39,7 +41,7 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 			return out, RequestError{fmt.Errorf("start cluster %s without %s: that is no member of it\nhint: ramaria cluster status %[1]s", c.Name, name)}
 		}
 	}
-	l, err := e.listCluster(ctx, c)
+	l, err := e.settledCluster(ctx, c)
 	if err != nil {
 		return out, err
 	}
@@ -49,23 +51,65 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 		}
 	}
 	for i, n := range c.Nodes {
-		if l.Members[i].Online {
-			continue
+		switch m := l.Members[i]; {
+		case m.Online && n.Stale: // a command was killed that had made it whole
+			err = e.markStale(c, false, n.Name)
+		case m.Online:
+		default:
+			err = e.rejoin(ctx, c, l.donor(n.Name), n)
 		}
-		if err := e.rejoin(ctx, c, l.donor(n.Name), n); err != nil {
+		if err != nil {
 			return out, err
 		}
 	}
 	return e.listCluster(ctx, c)
 }
 
+// settlePatience is how long members that run are given to say whether they reach each other.
+const settlePatience, settlePause = 40 * time.Second, 500 * time.Millisecond
+
+// settledCluster lists a cluster once it is known whether those of its members that run have a quorum: one that recovers, or is
+// slow to answer, is not to be stopped.
+func (e *Engine) settledCluster(ctx context.Context, c *cluster.Cluster) (l ClusterListing, err error) {
+	lost := 0 // how often it was seen that there is no quorum
+	for end := time.Now().Add(settlePatience); ; {
+		if l, err = e.listCluster(ctx, c); err != nil || l.State != ClusterNoQuorum {
+			return l, err
+		}
+		silent := ""
+		joins := false
+		for _, m := range l.Members {
+			if m.Silent {
+				silent = m.Name
+			}
+			joins = joins || m.Quorum
+		}
+		if silent == "" && !joins {
+			lost++
+		}
+		switch {
+		case lost > 2:
+			return l, nil
+		case time.Now().After(end) && silent != "":
+			return l, fmt.Errorf("start cluster %s: member %s runs and does not answer, so that it is not known whether the cluster works\nhint: ramaria logs %[2]s; ramaria down %[2]s ends it", c.Name, silent)
+		case time.Now().After(end):
+			return l, nil
+		}
+		select {
+		case <-ctx.Done():
+			return l, ctx.Err()
+		case <-time.After(settlePause):
+		}
+	}
+}
+
 // rejoin has a member that is not in the cluster be in it again: with what it has, if it can get the rest from the others, else
 // as a copy.
 func (e *Engine) rejoin(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
 	if n.Stale {
-		return e.copyStale(ctx, c, donor, n)
+		return e.copyMember(ctx, c, donor, n)
 	}
-	err := e.rejoinAsItIs(ctx, n)
+	err := e.rejoinAsItIs(ctx, c, donor, n)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -77,14 +121,6 @@ func (e *Engine) rejoin(ctx context.Context, c *cluster.Cluster, donor string, n
 	}
 	e.note("member %s cannot go on with what it has, and becomes a copy of %s: %s", n.Name, donor, oneLine(err))
 	return e.copyMember(ctx, c, donor, n)
-}
-
-// copyStale makes a member a copy of another one that the cluster went on without.
-func (e *Engine) copyStale(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
-	if err := e.copyMember(ctx, c, donor, n); err != nil {
-		return err
-	}
-	return e.markStale(c, false, n.Name)
 }
 
 // markStale writes down which members have what the cluster goes on without, or that they have it no more.
@@ -100,7 +136,10 @@ func (e *Engine) markStale(c *cluster.Cluster, stale bool, names ...string) erro
 // errNoData says that a member has nothing to go on with.
 var errNoData = errors.New("its data is gone")
 
-func (e *Engine) rejoinAsItIs(ctx context.Context, n cluster.Node) error {
+// errTooOld says that the others do not have any more what a member lacks.
+var errTooOld = errors.New("the others do not have any more what it lacks")
+
+func (e *Engine) rejoinAsItIs(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
 	lock, err := e.lockName(ctx, n.Name)
 	if err != nil {
 		return err
@@ -129,7 +168,24 @@ func (e *Engine) rejoinAsItIs(ctx context.Context, n cluster.Node) error {
 	if err := e.fits(i); err != nil {
 		return err
 	}
-	return e.startMember(ctx, i, "", false)
+	if galera(c) {
+		return e.startMember(ctx, i, "", false)
+	}
+	from, err := e.Registry.Open(donor)
+	if err != nil {
+		return err
+	}
+	if err := e.startMember(ctx, i, instance.JoinsApart, false); err != nil {
+		return err
+	}
+	v, err := viewOf(ctx, i)
+	if err != nil {
+		return err
+	}
+	if can, err := canFollow(ctx, from, v.GTIDs); err != nil || !can {
+		return cmp.Or(err, errTooOld)
+	}
+	return e.join(ctx, c, i, false)
 }
 
 // ahead reports whether a server was refused since it has what the cluster lacks.
@@ -140,10 +196,10 @@ func ahead(err error) bool {
 // tooOld reports whether a member failed to join since the others do not have any more what it lacks, or it has not what it
 // had: it becomes a copy.
 func tooOld(err error) bool {
-	if errors.Is(err, errNoData) || errors.Is(err, durable.ErrBehind) || errors.Is(err, instance.ErrGone) || errors.Is(err, instance.ErrNotFound) {
+	if errors.Is(err, errNoData) || errors.Is(err, errTooOld) || errors.Is(err, durable.ErrBehind) || errors.Is(err, instance.ErrGone) || errors.Is(err, instance.ErrNotFound) {
 		return true
 	}
-	return slices.ContainsFunc([]string{"SST request callback failed", "Receiving IST failed", "wsrep_sst_" + server.SSTMethod, "purged", "State transfer request failed"}, func(words string) bool {
+	return slices.ContainsFunc([]string{"SST request callback failed", "Receiving IST failed", "wsrep_sst_" + server.SSTMethod, "State transfer request failed", "Reversing history", "Inconsistency detected"}, func(words string) bool {
 		return strings.Contains(err.Error(), words)
 	})
 }

@@ -23,7 +23,7 @@ type DownRequest struct {
 
 // Down stops an instance, and removes it if the request says so.
 func (e *Engine) Down(ctx context.Context, q DownRequest) error {
-	if r, err := e.Registry.Get(q.Name); err == nil && q.Remove {
+	if r, err := e.Registry.Get(q.Name); err == nil && q.Remove && e.hasCluster(r.Spec.Cluster) {
 		if err := e.refuseMember("remove", r, fmt.Sprintf("ramaria cluster rm %s removes all of it; ramaria cluster replace %[1]s %s makes the member again", r.Spec.Cluster, r.Name)); err != nil {
 			return err
 		}

@@ -90,7 +90,8 @@ func (s *Server) CheckMemberSet(set map[string]string) error {
 	member := Config{Member: &Member{}}
 	for _, name := range sortedKeys(set) {
 		meant := optionMeant(name)
-		relied := strings.HasPrefix(meant, "wsrep_") || strings.HasPrefix(meant, "group_replication_")
+		// A redo log as large as Galera's cache would be mapped as that is, and lose commits when the server is killed.
+		relied := meant == "innodb_log_file_size" || strings.HasPrefix(meant, "wsrep_") || strings.HasPrefix(meant, "group_replication_")
 		relied = relied || slices.ContainsFunc(s.Family().profile, func(r setting) bool {
 			return r.fixed && r.replica.of(member) && !r.replica.of(Config{}) && optionMeant(r.name) == meant
 		})
@@ -124,7 +125,7 @@ func (m *Member) facts(s *Server, c Config) map[string]string {
 		f[factProvider], _ = s.Provider() // whoever makes a cluster has looked
 		f[factProviderOptions] = strings.Join([]string{
 			"gmcast.listen_addr=ssl://" + at(m.Ports.Group), "ist.recv_addr=" + at(m.Ports.Transfer),
-			"gcache.size=" + galeraCache, "gcache.recover=yes", "pc.recovery=false",
+			"gcache.size=" + strconv.Itoa(galeraCache), "gcache.recover=yes", "pc.recovery=false",
 			"socket.ssl=yes", "socket.ssl_key=" + ClusterKeyPath(c.RunDir), "socket.ssl_cert=" + ClusterCertPath(c.RunDir), "socket.ssl_ca=" + ClusterCertPath(c.RunDir),
 		}, ";")
 	}
@@ -134,8 +135,17 @@ func (m *Member) facts(s *Server, c Config) map[string]string {
 // memberDomain is what the numbers of members are added to, for the domain of what a member does that no other gets.
 const memberDomain = 100
 
-// galeraCache is how much a member of Galera keeps for others that were away.
-const galeraCache = "128M"
+// galeraCache is how much a member of Galera keeps for others that were away, in bytes: it maps a file of that size, and pages
+// of 128 MB for what is larger.
+const galeraCache = 128 << 20
+
+// maps is the size in bytes from which a member's server may map files: its cache, and not its redo log.
+func (m *Member) maps() uint32 {
+	if m == nil {
+		return 0
+	}
+	return galeraCache
+}
 
 // environ is the environment of a member's server.
 func (m *Member) environ(env []string) []string {

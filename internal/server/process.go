@@ -66,7 +66,7 @@ func (s *Server) Start(config string, c Config, account Account, dir string, log
 func (s *Server) StartScratch(config string, c Config, account Account, dir string, log *os.File, syncing Syncing, scratch *Scratch) (*Process, error) {
 	cmd := s.command(config, account, dir, nil, nil, log)
 	cmd.Env = c.Member.environ(cmd.Env)
-	return s.launch(cmd, s.confinement(config, c), account, syncing, scratch, c.Member != nil)
+	return s.launch(cmd, s.confinement(config, c), account, syncing, scratch, c.Member.maps())
 }
 
 // StartApart is Start in a session of its own, as that of an instance's supervisor is one.
@@ -76,13 +76,13 @@ func (s *Server) StartScratch(config string, c Config, account Account, dir stri
 func (s *Server) StartApart(config string, c Config, account Account, dir string, log *os.File, syncing Syncing) (*Process, error) {
 	cmd := s.command(config, account, dir, nil, nil, log)
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true // who leads a session leads its group
-	return s.launch(cmd, s.confinement(config, c), account, syncing, nil, false)
+	return s.launch(cmd, s.confinement(config, c), account, syncing, nil, 0)
 }
 
 // startWith is Start with more arguments, and with statements for a daemon that reads
 // them from its standard input.
 func (s *Server) startWith(config string, c Config, account Account, dir string, args []string, stdin io.Reader, log *os.File, syncing Syncing) (*Process, error) {
-	return s.launch(s.command(config, account, dir, args, stdin, log), s.confinement(config, c), account, syncing, nil, false)
+	return s.launch(s.command(config, account, dir, args, stdin, log), s.confinement(config, c), account, syncing, nil, 0)
 }
 
 // command is that of the daemon.
@@ -109,8 +109,9 @@ func (s *Server) command(config string, account Account, dir string, args []stri
 }
 
 // launch starts a command of this server, confined to a ruleset if there is one: its paths are those
-// that the server sees, with its scratch in place. maps lets it map large files: Galera does with its cache.
-func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, syncing Syncing, tmp *Scratch, maps bool) (*Process, error) {
+// that the server sees, with its scratch in place. maps is the size in bytes from which it may map files, 0 for none: Galera
+// does with its cache.
+func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, syncing Syncing, tmp *Scratch, maps uint32) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{}), Confined: rules != nil}
 	started := make(chan error)
 	go func() {

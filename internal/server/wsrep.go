@@ -12,7 +12,10 @@ import (
 // has to recover, and returns what it wrote. Its option file is at config.
 func (s *Server) RecoverPosition(ctx context.Context, config string, c Config, account Account, dir string) (text string, err error) {
 	path := filepath.Join(dir, "position.log")
-	log, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of one that was killed
+		return "", fmt.Errorf("open log: %w", err)
+	}
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("open log: %w", err)
 	}
@@ -26,6 +29,7 @@ func (s *Server) RecoverPosition(ctx context.Context, config string, c Config, a
 	select {
 	case <-ctx.Done():
 		p.Kill()
+		<-p.Done() // it has the files open until then
 		return "", context.Cause(ctx)
 	case <-p.Done():
 	}

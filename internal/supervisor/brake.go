@@ -139,7 +139,7 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 		}
 		b.ask(ctx)
 	case u.Free > room+room/2 && b.on:
-		if _, err = b.db.ExecContext(ctx, "SET GLOBAL read_only=?", b.before); err == nil {
+		if _, err = b.db.ExecContext(ctx, b.releaseSQL(), b.before); err == nil {
 			b.on, b.held = false, false
 		}
 	}
@@ -236,4 +236,14 @@ func (b *brake) kill(ctx context.Context, how string, find func(context.Context,
 		_, _ = b.db.ExecContext(ctx, fmt.Sprintf("%s %d", how, id))
 	}
 	return nil
+}
+
+// releaseSQL is the statement that has the server be as it was. A member of a group may be another than then: it is what its
+// role wants.
+func (b *brake) releaseSQL() string {
+	if !b.inGroup() {
+		return "SET GLOBAL read_only=?"
+	}
+	b.before = b.viewed.Role != dbconn.RolePrimary
+	return "SET GLOBAL super_read_only=?"
 }

@@ -76,10 +76,11 @@ func (s *Supervisor) writeMember(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at := cluster.ReadState(i.DataDir())
-	if s.member.Begins && at == (cluster.Position{}) {
-		return nil // data that no history has, and that begins one
+	if s.member.Begins {
+		// Another history begins each time: numbers of the old one, which others may have used since, would be used twice.
+		return removeIn(i.DataDir(), cluster.HistoryFiles...)
 	}
+	at := cluster.ReadState(i.DataDir())
 	if !at.Known() {
 		text, err := i.Server.RecoverPosition(ctx, i.ConfigPath(), s.config(), i.Account, i.Dir)
 		if err != nil {
@@ -90,12 +91,9 @@ func (s *Supervisor) writeMember(ctx context.Context) error {
 		}
 	}
 	if !at.Known() {
-		if s.member.Begins {
-			return removeIn(i.DataDir(), "grastate.dat")
-		}
 		return nil // it never was in the cluster, and is refused
 	}
-	return cluster.WriteState(i.DataDir(), at, s.member.Begins, i.Account)
+	return cluster.WriteState(i.DataDir(), at, i.Account)
 }
 
 // joinCluster has a server that has answered be a member, and waits until it is one.
@@ -114,9 +112,6 @@ func (s *Supervisor) joinCluster(ctx context.Context) error {
 	if err := s.awaitMember(ctx); err != nil {
 		return err
 	}
-	if err := s.openMember(ctx); err != nil {
-		return err
-	}
 	if begins && !s.inGroup() {
 		if err := dbconn.BeginNumbers(ctx, s.db); err != nil {
 			return err
@@ -126,6 +121,9 @@ func (s *Supervisor) joinCluster(ctx context.Context) error {
 		if err := s.exec(ctx, "CREATE DATABASE IF NOT EXISTS "+dbconn.QuoteName(s.inst.Endpoint.Database)); err != nil {
 			return err
 		}
+	}
+	if err := s.openMember(ctx); err != nil { // last: from now on applications write
+		return err
 	}
 	s.inst.Joins = ""
 	s.member.Begins = false
@@ -191,7 +189,7 @@ func (s *Supervisor) memberSQL() (before, after string) {
 	switch {
 	case !s.isMember():
 	case s.inGroup():
-		after = dbconn.GroupAccountSQL(s.cluster.Login)
+		after = dbconn.GroupAccountSQL(s.cluster.Login) + "SET GLOBAL super_read_only = ON;\n" // until the group has it otherwise
 	default:
 		before = "SET SESSION wsrep_on = OFF;\n" // accounts are each member's own
 	}
@@ -207,7 +205,7 @@ func (w *watch) lookAtCluster(ctx context.Context) error {
 	defer cancel()
 	v, err := w.inst.Server.Dialect().ClusterView(ctx, w.db)
 	if err != nil {
-		return err
+		v = dbconn.ClusterView{State: "does not answer"}
 	}
 	w.viewed = v
 	m := &client.Membership{Cluster: w.cluster.Name, State: v.State, Online: v.Online, Role: v.Role, Sees: v.Size, Of: len(w.cluster.Nodes)}
@@ -219,9 +217,9 @@ func (w *watch) lookAtCluster(ctx context.Context) error {
 	}
 	if v.Online && w.inst.Joins == instance.JoinsApart { // a command had it join
 		w.inst.Joins = ""
-		return w.inst.Save()
+		return errors.Join(err, w.inst.Save())
 	}
-	return nil
+	return err
 }
 
 // clusterWarning is what there is to say of a member, "" for nothing.

@@ -210,6 +210,9 @@ func (w *watch) beginAgain(ctx context.Context, why error) error {
 	if err == nil {
 		err = w.serveArchive()
 	}
+	if err == nil {
+		err = w.joinCluster(ctx)
+	}
 	if err != nil {
 		w.killedFor = fmt.Sprintf("the binary log was begun again, as by RESET MASTER, and its archive could not: %v\nhint: ramaria up %s recovers what was archived before", err, w.inst.Name)
 		w.proc.Kill()

@@ -1,6 +1,7 @@
 package sys
 
 import (
+	"math"
 	"errors"
 	"fmt"
 	"runtime"
@@ -22,12 +23,13 @@ var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix
 // FilterCalls makes the calling thread, and all processes that it starts, unable to map a
 // file of LeastRefusedMap or more for shared writing: mmap(2) fails with ENODEV, as on a
 // filesystem that cannot. With unsynced their fsync(2) and fdatasync(2) succeed at once and
-// do nothing: what was written is in the page cache, which outlives every process.
+// do nothing: what was written is in the page cache, which outlives every process. Mappings of allowed bytes
+// and more are let through; 0 is none.
 //
 // It cannot be undone, so the thread must be locked to its goroutine and never unlocked.
 // The filter is described in seccomp(2); it wants no_new_privs, which the started processes
 // inherit too.
-func FilterCalls(unsynced, maps bool) error {
+func FilterCalls(unsynced bool, allowed uint32) error {
 	arch, ok := auditArch[runtime.GOARCH]
 	if !ok {
 		return ErrNoFilter
@@ -47,28 +49,28 @@ func FilterCalls(unsynced, maps bool) error {
 	if unsynced {
 		sync = answer(unix.SECCOMP_RET_ERRNO) // error 0: it returns 0
 	}
-	refused := answer(unix.SECCOMP_RET_ERRNO | uint32(unix.ENODEV))
-	if maps {
-		refused = answer(unix.SECCOMP_RET_ALLOW)
+	if allowed == 0 {
+		allowed = math.MaxUint32
 	}
 	filter := []unix.SockFilter{
 		load(archAt),
-		jump(unix.BPF_JEQ, arch, 0, 13),
+		jump(unix.BPF_JEQ, arch, 0, 14),
 		load(nr),
-		jump(unix.BPF_JEQ, unix.SYS_FSYNC, 13, 0),
-		jump(unix.BPF_JEQ, unix.SYS_FDATASYNC, 12, 0),
-		jump(unix.BPF_JEQ, unix.SYS_MMAP, 0, 9),
+		jump(unix.BPF_JEQ, unix.SYS_FSYNC, 14, 0),
+		jump(unix.BPF_JEQ, unix.SYS_FDATASYNC, 13, 0),
+		jump(unix.BPF_JEQ, unix.SYS_MMAP, 0, 10),
 		load(prot),
-		jump(unix.BPF_JSET, unix.PROT_WRITE, 0, 7),
+		jump(unix.BPF_JSET, unix.PROT_WRITE, 0, 8),
 		load(flags),
-		jump(unix.BPF_JSET, unix.MAP_SHARED, 0, 5),
-		jump(unix.BPF_JSET, unix.MAP_ANONYMOUS, 4, 0),
+		jump(unix.BPF_JSET, unix.MAP_SHARED, 0, 6),
+		jump(unix.BPF_JSET, unix.MAP_ANONYMOUS, 5, 0),
 		load(length + half),
-		jump(unix.BPF_JGT, 0, 3, 0),
+		jump(unix.BPF_JGT, 0, 4, 0),
 		load(length),
+		jump(unix.BPF_JGE, allowed, 1, 0),
 		jump(unix.BPF_JGE, LeastRefusedMap, 1, 0),
 		answer(unix.SECCOMP_RET_ALLOW),
-		refused,
+		answer(unix.SECCOMP_RET_ERRNO | uint32(unix.ENODEV)),
 		sync,
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {

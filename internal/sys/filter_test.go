@@ -42,7 +42,7 @@ func TestFilterCalls(t *testing.T) {
 			runtime.LockOSThread() // and never unlocked: the thread ends here
 			var errs []error
 			if filtered {
-				if err := FilterCalls(false, false); err != nil {
+				if err := FilterCalls(false, 0); err != nil {
 					results <- []error{err}
 					return
 				}
@@ -85,7 +85,7 @@ func TestUnsynced(t *testing.T) {
 		results := make(chan []error)
 		go func() {
 			runtime.LockOSThread() // and never unlocked: the thread ends here
-			if err := FilterCalls(unsynced, false); err != nil {
+			if err := FilterCalls(unsynced, 0); err != nil {
 				results <- []error{err}
 				return
 			}
