@@ -179,6 +179,8 @@ func clusterHint(l engine.ClusterListing) string {
 		return fmt.Sprintf(": it is written to, and needs %d members for that\nhint: ramaria cluster up %s has the others join again", l.Quorum, l.Name)
 	case engine.ClusterNoQuorum:
 		return fmt.Sprintf(": it takes no writes, which need %d members\nhint: ramaria cluster up %s begins it again with the member that has the most", l.Quorum, l.Name)
+	case engine.ClusterUnfinished:
+		return fmt.Sprintf(": a command was interrupted that made it, or removed it\nhint: ramaria cluster rm %s", l.Name)
 	case engine.ClusterStopped:
 		return fmt.Sprintf("\nhint: ramaria cluster up %s", l.Name)
 	}

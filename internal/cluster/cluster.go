@@ -58,6 +58,9 @@ type Cluster struct {
 	Key  string `json:"key"`
 	// Made says that it has been whole: what is not is removed by the next command.
 	Made bool `json:"made,omitempty"`
+	// Numbered is the highest number that a transaction of a Galera cluster was seen to have: another life of it begins above
+	// that, since a server that was recovered does not know.
+	Numbered uint64 `json:"numbered,omitempty"`
 	// Removing says that a command removes it: what is left of it can only be removed.
 	Removing bool `json:"removing,omitempty"`
 }

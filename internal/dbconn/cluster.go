@@ -119,9 +119,10 @@ func groupView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 const numberStep = 1_000_000
 
 // BeginNumbers has a Galera cluster that a server has just begun give its transactions higher numbers than any member's log
-// has: who has the most is known by them. A step leaves room for what one has that was left out.
+// has: who has the most is known by them. most is the highest that is known of; a step leaves room for what one has that was
+// left out.
 // https://mariadb.com/kb/en/galera-cluster-system-variables/#wsrep_gtid_seq_no
-func BeginNumbers(ctx context.Context, db *sql.DB) error {
+func BeginNumbers(ctx context.Context, db *sql.DB, most uint64) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -131,7 +132,6 @@ func BeginNumbers(ctx context.Context, db *sql.DB) error {
 	if err := conn.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_binlog_state").Scan(&state); err != nil {
 		return fmt.Errorf("begin the cluster's numbers: %w", err)
 	}
-	most := uint64(0)
 	for gtid := range strings.SplitSeq(state, ",") {
 		number, ofCluster := strings.CutPrefix(gtid, "0-")
 		if _, number, ok := strings.Cut(number, "-"); ok && ofCluster {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/selfsigned"
@@ -85,6 +86,9 @@ func checkCluster(q ClusterRequest) error {
 	if q.Nodes < cluster.LeastNodes || q.Nodes > cluster.MostNodes {
 		return fmt.Errorf("make a cluster of %d members: it has %d to %d\nhint: --nodes 3 goes on when one is lost; of two, neither could", q.Nodes, cluster.LeastNodes, cluster.MostNodes)
 	}
+	if len(q.Name) > instance.MaxName-len("-1") {
+		return fmt.Errorf("use cluster name %q: it has at most %d characters\nhint: ramaria cluster create shop", q.Name, instance.MaxName-len("-1"))
+	}
 	s := q.Spec
 	for flag, given := range map[string]bool{
 		"port": s.Port != 0, "socket": s.Socket != "", "front": s.Front != 0, "api-listen": s.APIListen != "" && s.APIListen != instance.APIListenOff,
@@ -106,6 +110,9 @@ func (e *Engine) planCluster(ctx context.Context, q ClusterRequest) (*cluster.Cl
 		}
 		if _, err := e.Registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
 			return nil, errors.Join(instance.TakenError(name), err)
+		}
+		if dir := e.defaultArchive(name); levelOf(q.Spec).Durable() && durable.Exists(dir) {
+			return nil, RequestError{fmt.Errorf("make cluster %s: %s holds the archive of an earlier instance %s\nhint: another name; ramaria restore %[2]s --as NAME brings that back; rm -r %[2]s loses it", q.Name, dir, name)}
 		}
 	}
 	software, err := e.software(q.Spec)
@@ -297,6 +304,11 @@ func (e *Engine) RemoveCluster(ctx context.Context, name string, archives bool) 
 func (e *Engine) removeCluster(ctx context.Context, c *cluster.Cluster, archives bool) error {
 	for _, n := range c.Nodes {
 		r, err := e.Registry.Get(n.Name)
+		if dir := e.defaultArchive(n.Name); errors.Is(err, instance.ErrNotFound) && archives && durable.Exists(dir) { // of one that came to nothing
+			if err := durable.Remove(ctx, dir); err != nil {
+				return err
+			}
+		}
 		if errors.Is(err, instance.ErrNotFound) {
 			continue
 		}

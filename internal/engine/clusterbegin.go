@@ -144,6 +144,10 @@ func (e *Engine) beginGalera(ctx context.Context, c *cluster.Cluster, all []cand
 	}
 	first := all[best]
 	e.note("cluster %s begins with member %s, which has the most: transaction %d", c.Name, first.Name, first.number)
+	c.Numbered = max(c.Numbered, first.number)
+	if err := e.clusters().Put(c); err != nil {
+		return err
+	}
 	if err := e.startAlone(ctx, first.Instance, instance.JoinsBegin); err != nil {
 		return err
 	}

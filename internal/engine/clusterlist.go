@@ -16,6 +16,8 @@ const (
 	ClusterDegraded = "degraded"  // most are, and it is written to
 	ClusterNoQuorum = "no quorum" // some run, and none takes writes
 	ClusterStopped  = "stopped"   // none runs
+	// ClusterUnfinished is one that a command was killed which made or removed it.
+	ClusterUnfinished = "unfinished"
 )
 
 // ClusterListing describes one cluster; see docs/json.md, cluster status. Fields are added, never changed.
@@ -106,6 +108,10 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 		l.Members = append(l.Members, m)
 	}
 	switch {
+	case c.Removing || !c.Made:
+		l.State = ClusterUnfinished
+	case running > 0 && running < l.Quorum: // those that run may not have found out yet
+		l.State = ClusterNoQuorum
 	case online == len(c.Nodes):
 		l.State = ClusterWhole
 	case online > 0:

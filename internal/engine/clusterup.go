@@ -199,7 +199,7 @@ func tooOld(err error) bool {
 	if errors.Is(err, errNoData) || errors.Is(err, errTooOld) || errors.Is(err, durable.ErrBehind) || errors.Is(err, instance.ErrGone) || errors.Is(err, instance.ErrNotFound) {
 		return true
 	}
-	return slices.ContainsFunc([]string{"SST request callback failed", "Receiving IST failed", "wsrep_sst_" + server.SSTMethod, "State transfer request failed", "Reversing history", "Inconsistency detected"}, func(words string) bool {
+	return slices.ContainsFunc([]string{"SST request callback failed", "Receiving IST failed", "wsrep_sst_" + server.SSTMethod, "State transfer request failed", "Will never receive state", "Reversing history", "Inconsistency detected"}, func(words string) bool {
 		return strings.Contains(err.Error(), words)
 	})
 }

@@ -29,6 +29,9 @@ func (e *Engine) Running(name string) (*instance.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	if state.Phase != instance.Running && i.Spec.Cluster != "" {
+		return nil, fmt.Errorf("use instance %s: it is %w\nhint: ramaria cluster up %s", name, NotRunningError(state.Phase), i.Spec.Cluster)
+	}
 	if state.Phase != instance.Running {
 		return nil, fmt.Errorf("use instance %s: it is %w\nhint: ramaria up %s", name, NotRunningError(state.Phase), name)
 	}

@@ -113,7 +113,7 @@ func (s *Supervisor) joinCluster(ctx context.Context) error {
 		return err
 	}
 	if begins && !s.inGroup() {
-		if err := dbconn.BeginNumbers(ctx, s.db); err != nil {
+		if err := dbconn.BeginNumbers(ctx, s.db, s.cluster.Numbered); err != nil {
 			return err
 		}
 	}
