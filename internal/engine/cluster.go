@@ -56,16 +56,19 @@ func (e *Engine) CreateCluster(ctx context.Context, q ClusterRequest) (_ *cluste
 		}
 		err = lock.Unlock()
 	}()
-	if old, err := e.clusters().Get(q.Name); err == nil && old.Made {
-		return nil, RequestError{fmt.Errorf("make cluster %s: there is one\nhint: ramaria cluster up %[1]s starts it; ramaria cluster rm %[1]s removes it", q.Name)}
-	} else if err == nil && old.Removing {
+	switch old, err := e.clusters().Get(q.Name); {
+	case errors.Is(err, cluster.ErrNotFound):
+	case err != nil:
+		return nil, err
+	case old.Removing:
 		return nil, RequestError{fmt.Errorf("make cluster %s: one of that name is removed half way\nhint: ramaria cluster rm %[1]s", q.Name)}
-	} else if err == nil { // a command that was killed
+	case old.Made:
+		return nil, RequestError{fmt.Errorf("make cluster %s: there is one\nhint: ramaria cluster up %[1]s starts it; ramaria cluster rm %[1]s removes it", q.Name)}
+	default: // a command was killed that made it
+		e.note("cluster %s was not made whole: it is made again, and what was written to it is lost", q.Name)
 		if err := e.removeCluster(ctx, old, true); err != nil {
 			return nil, err
 		}
-	} else if !errors.Is(err, cluster.ErrNotFound) {
-		return nil, err
 	}
 	c, err := e.planCluster(ctx, q)
 	if err != nil {

@@ -168,12 +168,6 @@ const (
 	WhenFullMove     = "move"
 )
 
-// How a member of a cluster starts: it begins the cluster, or does not join it yet.
-const (
-	JoinsBegin = "begin"
-	JoinsApart = "apart"
-)
-
 // Values of --log.
 const (
 	LogOn  = "on"

@@ -1,9 +1,9 @@
 package sys
 
 import (
-	"math"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"unsafe"
 
