@@ -162,9 +162,9 @@ func TestHandOver(t *testing.T) {
 	p.follows("a")
 
 	var talk string
-	h.until("the cut-over", func() bool { // after it has caught up
+	h.until("the cut-over", func() bool { // after it has caught up; on a busy machine it does while an attempt holds writes
 		_, talk, err = h.try(p.cutOver("a")...)
-		return err == nil || !strings.Contains(talk, "s behind")
+		return err == nil || !strings.Contains(talk, "s behind") && !strings.Contains(talk, "has not applied all in time")
 	})
 	if err != nil {
 		t.Fatalf("cut over: %v: %s", err, talk)

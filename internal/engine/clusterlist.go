@@ -93,7 +93,7 @@ func (e *Engine) ClusterNames() ([]string, error) {
 
 func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterListing, error) {
 	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum()}
-	online, running := 0, 0
+	online, running, seen := 0, 0, 0
 	for _, n := range c.Nodes {
 		m, err := e.listMember(ctx, n)
 		if err != nil {
@@ -101,6 +101,7 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 		}
 		if m.Online {
 			online++
+			seen = max(seen, m.Sees)
 		}
 		if m.Phase == instance.Running {
 			running++
@@ -110,7 +111,7 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 	switch {
 	case c.Removing || !c.Made:
 		l.State = ClusterUnfinished
-	case running > 0 && running < l.Quorum: // those that run may not have found out yet
+	case running > 0 && running < l.Quorum && seen > running: // those that run have not found out yet
 		l.State = ClusterNoQuorum
 	case online == len(c.Nodes):
 		l.State = ClusterWhole
