@@ -267,7 +267,7 @@ func TestReplicaAbroad(t *testing.T) {
 		t.Skip("a network namespace is for root")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("no ip to make a network namespace with: apt-get install iproute2")
+		t.Skip("SKIPPED, UNTESTED: no ip to make a network namespace with: apt-get install iproute2")
 	}
 	h := newTestHome(t)
 	ns, here, there := fmt.Sprintf("rr%d", os.Getpid()), "10.213.7.1", "10.213.7.2"
