@@ -32,8 +32,6 @@ type ClusterView struct {
 	GTIDs string
 	// Cut says that the server has lost the others, and does not look for them any more.
 	Cut bool
-	// History names the sequence of Galera's write sets, "" of others.
-	History string
 }
 
 // ClusterView asks a member.
@@ -64,8 +62,6 @@ func galeraView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 			v.Size, _ = strconv.Atoi(c[1]) // of a server that is no member it is 0
 		case "wsrep_cluster_status":
 			v.Quorum = c[1] == "Primary"
-		case "wsrep_cluster_state_uuid":
-			v.History = c[1]
 		}
 		return nil
 	})

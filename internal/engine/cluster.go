@@ -356,15 +356,13 @@ func (e *Engine) refuseMember(what string, r *instance.Record, hint string) erro
 	return RequestError{fmt.Errorf("%s instance %s: it is a member of cluster %s\nhint: %s", what, r.Name, r.Spec.Cluster, hint)}
 }
 
-// memberAlone is what there is to do where something cannot be done to a member alone.
-const memberAlone = "ramaria branch %s NAME makes an instance of its own"
-
+// refuseMemberNamed is refuseMember of what can be done to a branch of the member instead.
 func (e *Engine) refuseMemberNamed(what, name string) error {
 	r, err := e.Registry.Get(name)
 	if err != nil {
 		return nil //nolint:nilerr // whoever goes on says it
 	}
-	return e.refuseMember(what, r, fmt.Sprintf(memberAlone, name))
+	return e.refuseMember(what, r, fmt.Sprintf("ramaria branch %s NAME makes an instance of its own", name))
 }
 
 // hasCluster reports whether there is a cluster of a name: members whose cluster is not there are as other instances.
