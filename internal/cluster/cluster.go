@@ -88,6 +88,16 @@ func (n Node) peer(flavour server.Flavour) string {
 	return net.JoinHostPort(n.Host, strconv.Itoa(n.Group))
 }
 
+// LoginHost is where the members' account logs in from, as in CREATE USER.
+func (c *Cluster) LoginHost() string {
+	for _, n := range c.Nodes {
+		if n.Host != server.Loopback {
+			return "%"
+		}
+	}
+	return server.Loopback
+}
+
 // Quorum is how many members have to reach each other for the cluster to be written to.
 func (c *Cluster) Quorum() int { return len(c.Nodes)/2 + 1 }
 

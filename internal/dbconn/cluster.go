@@ -150,9 +150,9 @@ func BeginNumbers(ctx context.Context, db *sql.DB, most uint64) error {
 // ClusterUser is the account by which members of a group get what they lack from each other.
 const ClusterUser = "ramaria_cluster"
 
-// GroupAccountSQL returns the statements, for an init file, that make that account.
-func GroupAccountSQL(l Login) string {
-	name := account(l, "127.0.0.1")
+// GroupAccountSQL returns the statements, for an init file, that make that account. It logs in from host, as in CREATE USER.
+func GroupAccountSQL(l Login, host string) string {
+	name := account(l, host)
 	return "CREATE USER IF NOT EXISTS " + name + ";\nALTER USER " + identified(name, l) + ";\n" +
 		"GRANT REPLICATION SLAVE, GROUP_REPLICATION_STREAM ON *.* TO " + name + ";\n"
 }

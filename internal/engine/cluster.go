@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -154,7 +155,7 @@ func planNodes(ctx context.Context, q ClusterRequest, flavour server.Flavour) (n
 	var taken []int
 	port := func() int {
 		for {
-			p, perr := server.FreePort(ctx)
+			p, perr := server.FreePort(ctx, server.Loopback)
 			if err = errors.Join(err, perr); err != nil || !slices.Contains(taken, p) {
 				taken = append(taken, p)
 				return p
@@ -175,6 +176,13 @@ func planNodes(ctx context.Context, q ClusterRequest, flavour server.Flavour) (n
 func memberSpec(c *cluster.Cluster, n cluster.Node) instance.Spec {
 	spec := c.Spec
 	spec.Cluster, spec.Port = c.Name, n.Port
+	if n.Host != server.Loopback {
+		spec.Set = maps.Clone(spec.Set)
+		if spec.Set == nil {
+			spec.Set = map[string]string{}
+		}
+		spec.Set["bind_address"] = n.Host
+	}
 	return spec
 }
 

@@ -100,7 +100,7 @@ func (b *build) startServer(ctx context.Context, loads []input) (*server.Process
 	for _, s := range loads {
 		if s.kind == kindExec && b.port == 0 {
 			var err error
-			if b.port, err = server.FreePort(ctx); err != nil {
+			if b.port, err = server.FreePort(ctx, server.Loopback); err != nil {
 				return nil, err
 			}
 		}

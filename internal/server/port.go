@@ -19,25 +19,25 @@ const (
 	portTries = 50
 )
 
-// FreePort returns a TCP port on loopback that was free just now. Another
+// FreePort returns a TCP port at an address of this machine that was free just now. Another
 // process may take it before a server does; see PortTaken.
 //
 // It is none of those that the kernel hands out to anybody: a server that restarts, or an
 // instance that was down, would too often find its port, which applications know, taken
 // by an outgoing connection of some other program.
-func FreePort(ctx context.Context) (int, error) {
+func FreePort(ctx context.Context, at string) (int, error) {
 	outFirst, outLast := (host.Host{}).OutgoingPorts()
 	for range portTries {
 		port := firstPort + rand.IntN(lastPort+1-firstPort) // #nosec G404 -- need not be hard to guess
 		if port >= outFirst && port <= outLast {
 			continue
 		}
-		if TryPort(ctx, port) == nil {
+		if TryPort(ctx, at, port) == nil {
 			return port, nil
 		}
 	}
 	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := c.Listen(ctx, "tcp", net.JoinHostPort(at, "0"))
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}
@@ -82,11 +82,11 @@ func ListensAt(bind, host string) bool {
 	return false
 }
 
-// TryPort returns an error when the TCP port on loopback is in use or may not be
+// TryPort returns an error when the TCP port at an address of this machine is in use or may not be
 // used.
-func TryPort(ctx context.Context, port int) error {
+func TryPort(ctx context.Context, host string, port int) error {
 	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", net.JoinHostPort(Loopback, strconv.Itoa(port)))
+	l, err := c.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return fmt.Errorf("use port %d: %w\nhint: --port 0 takes any free one; ss -ltnp shows who has it", port, err)
 	}

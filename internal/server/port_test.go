@@ -13,7 +13,7 @@ func TestFreePort(t *testing.T) {
 		t.Skip("SKIPPED, UNTESTED: this machine gives all ports to outgoing connections")
 	}
 	for range 100 {
-		port, err := FreePort(t.Context())
+		port, err := FreePort(t.Context(), Loopback)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -189,7 +189,7 @@ func (s *Supervisor) memberSQL() (before, after string) {
 	switch {
 	case !s.isMember():
 	case s.inGroup():
-		after = dbconn.GroupAccountSQL(s.cluster.Login) + "SET GLOBAL super_read_only = ON;\n" // until the group has it otherwise
+		after = dbconn.GroupAccountSQL(s.cluster.Login, s.cluster.LoginHost()) + "SET GLOBAL super_read_only = ON;\n" // until the group has it otherwise
 	default:
 		before = "SET SESSION wsrep_on = OFF;\n" // accounts are each member's own
 	}

@@ -98,12 +98,12 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 // choosePort settles the TCP port: the one asked for, or the last one, or any.
 func (s *Supervisor) choosePort(ctx context.Context) (err error) {
 	if s.inst.Spec.Port != 0 {
-		return server.TryPort(ctx, s.inst.Spec.Port)
+		return server.TryPort(ctx, s.inst.Endpoint.Host, s.inst.Spec.Port)
 	}
-	if s.inst.Endpoint.Port != 0 && server.TryPort(ctx, s.inst.Endpoint.Port) == nil {
+	if s.inst.Endpoint.Port != 0 && server.TryPort(ctx, s.inst.Endpoint.Host, s.inst.Endpoint.Port) == nil {
 		return nil
 	}
-	s.inst.Endpoint.Port, err = server.FreePort(ctx)
+	s.inst.Endpoint.Port, err = server.FreePort(ctx, s.inst.Endpoint.Host)
 	return err
 }
 

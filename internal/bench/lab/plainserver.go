@@ -146,7 +146,7 @@ func (s *PlainServer) Start(ctx context.Context) error {
 	s.App = dbconn.Login{User: image.DefaultUser, Password: dbconn.NewPassword()}
 	if s.TCP {
 		var err error
-		if s.Port, err = server.FreePort(ctx); err != nil {
+		if s.Port, err = server.FreePort(ctx, server.Loopback); err != nil {
 			return err
 		}
 	}
