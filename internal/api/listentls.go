@@ -13,12 +13,17 @@ const MaxRemote = 1000
 
 // ListenTLS listens at a TCP address, with a certificate and TLS 1.3. Beyond MaxRemote connections the next wait.
 func ListenTLS(ctx context.Context, address string, c tls.Certificate) (net.Listener, error) {
+	return ListenTLSWith(ctx, address, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c}})
+}
+
+// ListenTLSWith is ListenTLS for a configuration of one's own.
+func ListenTLSWith(ctx context.Context, address string, config *tls.Config) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	limited := &limitedListener{Listener: l, free: make(chan struct{}, MaxRemote), over: make(chan struct{})}
-	return tls.NewListener(limited, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c}}), nil
+	return tls.NewListener(limited, config), nil
 }
 
 // limitedListener accepts no more connections than it has room for.

@@ -26,6 +26,16 @@ func (g GTID) String() string {
 // others: what gtid_binlog_state is. https://mariadb.com/kb/en/gtid/#gtid_binlog_state
 type GTIDs []GTID
 
+// Most is the highest sequence number in a domain, 0 for none.
+func (l GTIDs) Most(domain uint32) (most uint64) {
+	for _, g := range l {
+		if g.Domain == domain {
+			most = max(most, g.Sequence)
+		}
+	}
+	return most
+}
+
 // String returns them as gtid_binlog_state takes them: "0-1-42,0-2-43".
 func (l GTIDs) String() string {
 	var b []byte

@@ -23,7 +23,7 @@ data in RAM, and its own log on a disk: a cluster of which all members lose powe
 back with every commit that was answered.`,
 	}
 	onlyOthers(cmd)
-	cmd.AddCommand(newClusterCreate(a), newClusterUp(a), newClusterStatus(a), newClusterDown(a), newClusterRestart(a), newClusterReplace(a), newClusterRm(a))
+	cmd.AddCommand(newClusterCreate(a), newClusterUp(a), newClusterStatus(a), newClusterDown(a), newClusterRestart(a), newClusterReplace(a), newClusterRm(a), newClusterInvite(a), newClusterJoin(a))
 	return cmd
 }
 
@@ -32,7 +32,7 @@ var ofEachMember = []string{"port", "socket", "front", "api-listen", "log", "arc
 
 func newClusterCreate(a *app) *cobra.Command {
 	var o specFlags
-	nodes := cluster.LeastNodes
+	nodes, here := cluster.LeastNodes, ""
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a cluster and start it, and print the DSNs of its members",
@@ -45,7 +45,8 @@ when it dies another takes its place.
 Members are durable: a commit is answered when the log of its member is on the disk. With
 --durable=1s a second of it may be lost when all members lose power, with --durable=off all.`,
 		Example: `  ramaria cluster create shop --from shop.sql
-  ramaria cluster create c --server mysql --nodes 5`,
+  ramaria cluster create c --server mysql --nodes 5
+  ramaria cluster create shop --address 10.0.0.1`,
 		Args: exactArgs(1, "the name of a new cluster"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := o.spec()
@@ -58,13 +59,17 @@ Members are durable: a commit is answered when the log of its member is on the d
 			case spec.Durable == instance.DurableOff:
 				spec.Durable = ""
 			}
-			return runClusterCreate(cmd.Context(), a, engine.ClusterRequest{Name: args[0], Nodes: nodes, Spec: spec, Stdin: a.stdin})
+			if here != "" && !cmd.Flags().Changed("nodes") {
+				nodes = 1
+			}
+			return runClusterCreate(cmd.Context(), a, engine.ClusterRequest{Name: args[0], Nodes: nodes, Spec: spec, Here: here, Stdin: a.stdin})
 		},
 	}
 	o.add(cmd)
 	for _, name := range ofEachMember {
 		_ = cmd.Flags().MarkHidden(name) // fails only for flags that are not there
 	}
+	cmd.Flags().StringVar(&here, "address", "", "the `ADDRESS` at which other machines reach this one: the cluster begins with one member here, and ramaria cluster invite lets others join")
 	cmd.Flags().IntVar(&nodes, "nodes", nodes, "how many members: `N`, 3 to 9; with 3 one may be lost, with 5 two")
 	return cmd
 }

@@ -49,6 +49,13 @@ type Cluster struct {
 	// Spec is what its members are made of.
 	Spec  instance.Spec `json:"spec"`
 	Nodes []Node        `json:"nodes"`
+	// Here is the address of this machine in a cluster whose members are on several machines, "" for one on one machine;
+	// Revision counts the changes of which members there are.
+	Here     string `json:"here,omitempty"`
+	Revision uint64 `json:"revision,omitempty"`
+	// Has is the number of the last transaction that this machine's member of Galera had when it was last started apart, since
+	// a server that was recovered does not know; see Store.Joined.
+	Has uint64 `json:"has,omitempty"`
 	// App is the account of the application, which is the same at all members, and Login the one by which MySQL's members
 	// get what they lack from each other.
 	App   dbconn.Login `json:"app"`
@@ -73,6 +80,8 @@ type Node struct {
 	// Port is the server's, for applications.
 	Port int `json:"port"`
 	server.MemberPorts
+	// Door is where other machines ask about the member, 0 in a cluster on one machine.
+	Door int `json:"door,omitempty"`
 	// Stale says that the cluster went on without what it has: it is to become a copy of another one.
 	Stale bool `json:"stale,omitempty"`
 }
@@ -116,7 +125,7 @@ func (c *Cluster) Member(name string) (*server.Member, error) {
 	if number == 0 {
 		return nil, fmt.Errorf("find instance %s in cluster %s: it is no member of it\nhint: ramaria cluster status %[2]s", name, c.Name)
 	}
-	m := &server.Member{Cluster: c.Name, Group: c.Group, Node: name, Number: number, Host: n.Host, Ports: n.MemberPorts}
+	m := &server.Member{Cluster: c.Name, Group: c.Group, Node: name, Number: NodeNumber(name), Host: n.Host, Ports: n.MemberPorts}
 	for _, n := range c.Nodes {
 		m.Peers = append(m.Peers, n.peer(c.Flavour))
 	}
@@ -125,6 +134,12 @@ func (c *Cluster) Member(name string) (*server.Member, error) {
 
 // NodeName is the name of the instance of member number of a cluster.
 func NodeName(cluster string, number int) string { return fmt.Sprintf("%s-%d", cluster, number) }
+
+// NodeNumber is the number in the name of a member.
+func NodeNumber(name string) int {
+	number, _ := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:]) // NodeName has made it
+	return number
+}
 
 // NewGroup returns a random UUID.
 func NewGroup() string {
@@ -195,7 +210,7 @@ func (s Store) Put(c *Cluster) error {
 
 // Delete removes the file, and the directory in which its members met.
 func (s Store) Delete(name string) error {
-	if err := errors.Join(os.RemoveAll(s.Meet(name)), os.RemoveAll(filepath.Join(s.Programs, name))); err != nil {
+	if err := errors.Join(s.ForgetJoined(name), os.RemoveAll(s.Meet(name)), os.RemoveAll(filepath.Join(s.Programs, name))); err != nil {
 		return fmt.Errorf("remove cluster %s: %w", name, err)
 	}
 	if err := os.Remove(s.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -28,8 +28,8 @@ type ClusterView struct {
 	// Size is how many members it sees, and Quorum whether these may go on.
 	Size   int
 	Quorum bool
-	// GTIDs are those that it has.
-	GTIDs string
+	// GTIDs are those that it has, and Purged those of them that a member of a group has not in its log any more.
+	GTIDs, Purged string
 	// Cut says that the server has lost the others, and does not look for them any more.
 	Cut bool
 }
@@ -106,8 +106,9 @@ func groupView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 		v.Role = ""
 	}
 	var gtids string
-	err = db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&gtids)
-	v.GTIDs = strings.ReplaceAll(gtids, "\n", "")
+	var purged string
+	err = db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed, @@GLOBAL.gtid_purged").Scan(&gtids, &purged)
+	v.GTIDs, v.Purged = strings.ReplaceAll(gtids, "\n", ""), strings.ReplaceAll(purged, "\n", "")
 	return v, err
 }
 
@@ -160,8 +161,8 @@ func GroupAccountSQL(l Login, host string) string {
 // bootstrapPatience is how long a server may take to be told that it begins no group any more.
 const bootstrapPatience = 30 * time.Second
 
-// JoinGroup has a server join its group, or begin it.
-func JoinGroup(ctx context.Context, db *sql.DB, l Login, begin bool) error {
+// JoinGroup has a server join its group, or begin it; hold keeps one that begins read-only.
+func JoinGroup(ctx context.Context, db *sql.DB, l Login, begin, hold bool) error {
 	change := fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_USER=%s, SOURCE_PASSWORD=%s FOR CHANNEL 'group_replication_recovery'", Quote(l.User), Quote(l.Password))
 	if _, err := db.ExecContext(ctx, change); err != nil {
 		return fmt.Errorf("set the account of the group: %w", err)
@@ -176,6 +177,9 @@ func JoinGroup(ctx context.Context, db *sql.DB, l Login, begin bool) error {
 		return fmt.Errorf("begin the group: %w", err)
 	}
 	_, err := db.ExecContext(ctx, "START GROUP_REPLICATION")
+	if err == nil && hold {
+		_, err = db.ExecContext(ctx, "SET GLOBAL super_read_only = ON")
+	}
 	// In any session, as that of an interrupted statement is gone: with it a member that was thrown out would begin another group.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), bootstrapPatience)
 	defer cancel()

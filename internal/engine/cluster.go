@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -27,6 +26,9 @@ type ClusterRequest struct {
 	// Nodes is how many members it is to have, and Spec what these are made of.
 	Nodes int
 	Spec  instance.Spec
+	// Here is the address at which other machines are to reach this one: the cluster begins with one member, and they join
+	// it. "" is a cluster on this machine.
+	Here string
 	// Stdin is read for the source "-".
 	Stdin io.Reader
 }
@@ -87,13 +89,19 @@ func (e *Engine) CreateCluster(ctx context.Context, q ClusterRequest) (_ *cluste
 
 // checkCluster refuses what members cannot be.
 func checkCluster(q ClusterRequest) error {
-	if q.Nodes < cluster.LeastNodes || q.Nodes > cluster.MostNodes {
+	if q.Here != "" && q.Nodes != 1 {
+		return fmt.Errorf("make a cluster of %d members with --address: it begins with one, and other machines join it\nhint: leave --nodes out; ramaria cluster invite %s, then ramaria cluster join there", q.Nodes, q.Name)
+	}
+	if q.Here == "" && (q.Nodes < cluster.LeastNodes || q.Nodes > cluster.MostNodes) {
 		return fmt.Errorf("make a cluster of %d members: it has %d to %d\nhint: --nodes 3 goes on when one is lost; of two, neither could", q.Nodes, cluster.LeastNodes, cluster.MostNodes)
 	}
 	if len(q.Name) > instance.MaxName-len("-1") {
 		return fmt.Errorf("use cluster name %q: it has at most %d characters\nhint: ramaria cluster create shop", q.Name, instance.MaxName-len("-1"))
 	}
 	s := q.Spec
+	if s.Set["bind_address"] != "" {
+		return fmt.Errorf("make cluster %s with --set bind_address: where members listen is the cluster's to say\nhint: --address ADDRESS makes one that other machines reach", q.Name)
+	}
 	for flag, given := range map[string]bool{
 		"port": s.Port != 0, "socket": s.Socket != "", "front": s.Front != 0, "api-listen": s.APIListen != "" && s.APIListen != instance.APIListenOff,
 		"log off": s.Log == instance.LogOff, "archive": len(s.Archive) > 0, "when-full move": s.WhenFull == instance.WhenFullMove, "tmpdir": s.TmpDir != "" && !instance.IsOwnTmpDir(s.TmpDir),
@@ -107,16 +115,14 @@ func checkCluster(q ClusterRequest) error {
 
 // planCluster says what a cluster is to be. Nothing is made yet.
 func (e *Engine) planCluster(ctx context.Context, q ClusterRequest) (*cluster.Cluster, error) {
+	if q.Here != "" {
+		if err := checkHere(ctx, q.Name, q.Here); err != nil {
+			return nil, err
+		}
+	}
 	for n := 1; n <= q.Nodes; n++ {
-		name := cluster.NodeName(q.Name, n)
-		if err := instance.CheckNew(name); err != nil {
-			return nil, RequestError{err}
-		}
-		if _, err := e.Registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
-			return nil, errors.Join(instance.TakenError(name), err)
-		}
-		if dir := e.defaultArchive(name); levelOf(q.Spec).Durable() && durable.Exists(dir) {
-			return nil, RequestError{fmt.Errorf("make cluster %s: %s holds the archive of an earlier instance %s\nhint: another name; ramaria restore %[2]s --as NAME brings that back; rm -r %[2]s loses it", q.Name, dir, name)}
+		if err := e.checkNewMember(q.Name, cluster.NodeName(q.Name, n), q.Spec); err != nil {
+			return nil, err
 		}
 	}
 	software, err := e.software(q.Spec)
@@ -146,8 +152,28 @@ func (e *Engine) planCluster(ctx context.Context, q ClusterRequest) (*cluster.Cl
 	if c.Cert, c.Key, err = selfsigned.Text(cert); err != nil {
 		return nil, err
 	}
-	c.Nodes, err = planNodes(ctx, q, srv.Flavour)
+	if q.Here == "" {
+		c.Nodes, err = planNodes(ctx, q, srv.Flavour)
+		return c, err
+	}
+	c.Here, c.Revision = q.Here, 1
+	n, err := planFarNode(ctx, q.Name, 1, srv.Flavour, q.Here)
+	c.Nodes = []cluster.Node{n}
 	return c, err
+}
+
+// checkNewMember refuses the name of a member that something has already.
+func (e *Engine) checkNewMember(clusterName, name string, spec instance.Spec) error {
+	if err := instance.CheckNew(name); err != nil {
+		return RequestError{err}
+	}
+	if _, err := e.Registry.Get(name); !errors.Is(err, instance.ErrNotFound) {
+		return errors.Join(instance.TakenError(name), err)
+	}
+	if dir := e.defaultArchive(name); levelOf(spec).Durable() && durable.Exists(dir) {
+		return RequestError{fmt.Errorf("make cluster %s: %s holds the archive of an earlier instance %s\nhint: another name; ramaria restore %[2]s --as NAME brings that back; rm -r %[2]s loses it", clusterName, dir, name)}
+	}
+	return nil
 }
 
 // planNodes gives members their names and ports.
@@ -177,11 +203,7 @@ func memberSpec(c *cluster.Cluster, n cluster.Node) instance.Spec {
 	spec := c.Spec
 	spec.Cluster, spec.Port = c.Name, n.Port
 	if n.Host != server.Loopback {
-		spec.Set = maps.Clone(spec.Set)
-		if spec.Set == nil {
-			spec.Set = map[string]string{}
-		}
-		spec.Set["bind_address"] = n.Host
+		spec.Set = withBind(spec.Set, n.Host)
 	}
 	return spec
 }
@@ -261,6 +283,9 @@ func (e *Engine) copyMember(ctx context.Context, c *cluster.Cluster, donor strin
 
 // copyData makes the instance of a member from the data that another one has now.
 func (e *Engine) copyData(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) (i *instance.Instance, err error) {
+	if d, _ := c.Node(donor); !c.Local(d) {
+		return e.receiveMember(ctx, c, d, n)
+	}
 	from, err := e.Registry.Open(donor)
 	if err != nil {
 		return nil, err
@@ -304,7 +329,7 @@ func (e *Engine) RemoveCluster(ctx context.Context, name string, archives bool) 
 		err = e.clusters().Put(c)
 	}
 	if err == nil {
-		err = e.removeCluster(ctx, c, archives)
+		err = e.leave(ctx, c, archives)
 	}
 	if err != nil {
 		return errors.Join(err, lock.Unlock())
@@ -313,7 +338,7 @@ func (e *Engine) RemoveCluster(ctx context.Context, name string, archives bool) 
 }
 
 func (e *Engine) removeCluster(ctx context.Context, c *cluster.Cluster, archives bool) error {
-	for _, n := range c.Nodes {
+	for _, n := range c.LocalNodes() {
 		r, err := e.Registry.Get(n.Name)
 		if dir := e.defaultArchive(n.Name); errors.Is(err, instance.ErrNotFound) && archives && durable.Exists(dir) { // of one that came to nothing
 			if err := durable.Remove(ctx, dir); err != nil {

@@ -133,11 +133,7 @@ func (e *Engine) beginGalera(ctx context.Context, c *cluster.Cluster, all []cand
 		if err != nil {
 			return err
 		}
-		for _, g := range gtids {
-			if g.Domain == 0 {
-				x.number = max(x.number, g.Sequence)
-			}
-		}
+		x.number = gtids.Most(0)
 		if x.number > all[best].number {
 			best = i
 		}
@@ -205,7 +201,11 @@ func (e *Engine) beginGroup(ctx context.Context, c *cluster.Cluster, all []candi
 		}
 		x.gtids = v.GTIDs
 	}
-	best, err := mostOfGroup(ctx, all)
+	var sets []gtidSet
+	for _, x := range all {
+		sets = append(sets, gtidSet{x.Name, x.gtids})
+	}
+	best, err := mostOfGroup(ctx, all[0].Instance, sets)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,11 @@ func (e *Engine) beginGroup(ctx context.Context, c *cluster.Cluster, all []candi
 		if i == best {
 			continue
 		}
-		can, err := canFollow(ctx, first.Instance, x.gtids)
+		donor, err := e.describe(ctx, c, first.node)
+		if err != nil {
+			return err
+		}
+		can, err := canFollow(ctx, x.Instance, donor.purged)
 		if err != nil {
 			return err
 		}
@@ -243,9 +247,12 @@ func (e *Engine) beginGroup(ctx context.Context, c *cluster.Cluster, all []candi
 	return nil
 }
 
-// mostOfGroup is the one of all that has what each other has.
-func mostOfGroup(ctx context.Context, all []candidate) (best int, err error) {
-	db, err := memberDB(all[0].Instance)
+// gtidSet is what a member of a group of MySQL has.
+type gtidSet struct{ name, gtids string }
+
+// mostOfGroup is the one of all that has what each other has, as the server of asked says.
+func mostOfGroup(ctx context.Context, asked *instance.Instance, all []gtidSet) (best int, err error) {
+	db, err := memberDB(asked)
 	if err != nil {
 		return 0, err
 	}
@@ -260,7 +267,7 @@ func mostOfGroup(ctx context.Context, all []candidate) (best int, err error) {
 			}
 			if missing != "" {
 				whole = false
-				lacks = append(lacks, fmt.Sprintf("%s lacks %s of %s", x.Name, missing, y.Name))
+				lacks = append(lacks, fmt.Sprintf("%s lacks %s of %s", x.name, missing, y.name))
 			}
 		}
 		if whole {
@@ -270,18 +277,18 @@ func mostOfGroup(ctx context.Context, all []candidate) (best int, err error) {
 	return 0, fmt.Errorf("begin the cluster: no member has all that the others have: %s\nhint: the member that was the primary has all commits that were answered; --without the others makes them copies of it, and loses what they alone have", strings.Join(lacks, "; "))
 }
 
-// canFollow reports whether the log of a member has all that one with such GTIDs lacks.
-func canFollow(ctx context.Context, donor *instance.Instance, gtids string) (_ bool, err error) {
-	db, err := memberDB(donor)
+// canFollow reports whether a member that runs, apart, has all that is not in a donor's log any more.
+func canFollow(ctx context.Context, i *instance.Instance, purged string) (_ bool, err error) {
+	db, err := memberDB(i)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	var purged string
-	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_purged").Scan(&purged); err != nil {
+	var has string
+	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&has); err != nil {
 		return false, err
 	}
-	missing, err := dbconn.GTIDsMissing(ctx, db, purged, gtids)
+	missing, err := dbconn.GTIDsMissing(ctx, db, purged, has)
 	return missing == "", err
 }
 
@@ -292,7 +299,7 @@ func (e *Engine) join(ctx context.Context, c *cluster.Cluster, i *instance.Insta
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := dbconn.JoinGroup(ctx, db, c.Login, begin); err != nil {
+	if err := dbconn.JoinGroup(ctx, db, c.Login, begin, c.Far()); err != nil {
 		return fmt.Errorf("start member %s: %w\nhint: ramaria logs %[1]s", i.Name, err)
 	}
 	return dbconn.AwaitMember(ctx, i.Server.Dialect(), db)

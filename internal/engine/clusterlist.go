@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -50,6 +51,13 @@ type MemberListing struct {
 	Quorum bool   `json:"-"`
 	Silent bool   `json:"-"`
 	GTIDs  string `json:"gtids,omitempty"`
+	// apart says that it waits to be looked at, has what cluster.Cluster.Has says of it then, purged which transactions it has and its log has not, version that of its
+	// server, and far what another machine knows of the cluster.
+	apart   bool
+	has     uint64
+	purged  string
+	version server.Version
+	far     *cluster.Cluster
 }
 
 // ClusterStatus returns one cluster.
@@ -93,12 +101,12 @@ func (e *Engine) ClusterNames() ([]string, error) {
 
 func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterListing, error) {
 	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum()}
+	members, err := e.listMembers(ctx, c)
+	if err != nil {
+		return l, err
+	}
 	online, running, seen := 0, 0, 0
-	for _, n := range c.Nodes {
-		m, err := e.listMember(ctx, n)
-		if err != nil {
-			return l, err
-		}
+	for _, m := range members {
 		if m.Online {
 			online++
 			seen = max(seen, m.Sees)
@@ -106,8 +114,8 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 		if m.Phase == instance.Running {
 			running++
 		}
-		l.Members = append(l.Members, m)
 	}
+	l.Members = members
 	switch {
 	case c.Removing || !c.Made:
 		l.State = ClusterUnfinished
@@ -123,6 +131,34 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 		l.State = ClusterStopped
 	}
 	return l, nil
+}
+
+// listMembers describes the members of a cluster. Other machines are asked at one time.
+func (e *Engine) listMembers(ctx context.Context, c *cluster.Cluster) ([]MemberListing, error) {
+	members := make([]MemberListing, len(c.Nodes))
+	var asked sync.WaitGroup
+	var err error
+	for i, n := range c.Nodes {
+		if !c.Local(n) {
+			asked.Go(func() { members[i] = e.listFar(ctx, c, n) })
+		}
+	}
+	for i, n := range c.Nodes {
+		if c.Local(n) && err == nil {
+			members[i], err = e.listMember(ctx, n)
+			members[i].has = c.Has
+		}
+	}
+	asked.Wait()
+	return members, err
+}
+
+// describe describes a member, wherever it is.
+func (e *Engine) describe(ctx context.Context, c *cluster.Cluster, n cluster.Node) (MemberListing, error) {
+	if c.Local(n) {
+		return e.listMember(ctx, n)
+	}
+	return e.listFar(ctx, c, n), nil
 }
 
 func (e *Engine) listMember(ctx context.Context, n cluster.Node) (MemberListing, error) {
@@ -147,7 +183,7 @@ func (e *Engine) listMember(ctx context.Context, n cluster.Node) (MemberListing,
 	if err != nil {
 		return m, err
 	}
-	m.URL = i.Endpoint.URL()
+	m.URL, m.version = i.Endpoint.URL(), i.Server.Version
 	if state.Phase != instance.Running {
 		return m, nil
 	}
@@ -156,7 +192,8 @@ func (e *Engine) listMember(ctx context.Context, n cluster.Node) (MemberListing,
 		m.State, m.Silent = "does not answer", true
 		return m, nil //nolint:nilerr // that is what there is to say of it
 	}
-	m.State, m.Online, m.Role, m.Sees, m.GTIDs, m.Quorum = v.State, v.Online, v.Role, v.Size, v.GTIDs, v.Quorum
+	m.State, m.Online, m.Role, m.Sees, m.GTIDs, m.Quorum, m.purged = v.State, v.Online, v.Role, v.Size, v.GTIDs, v.Quorum, v.Purged
+	m.apart = i.Joins == instance.JoinsApart && !v.Online
 	return m, nil
 }
 

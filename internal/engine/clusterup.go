@@ -41,6 +41,9 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 			return out, RequestError{fmt.Errorf("start cluster %s without %s: that is no member of it\nhint: ramaria cluster status %[1]s", c.Name, name)}
 		}
 	}
+	if c.Far() {
+		return e.upHere(ctx, c, q.Without)
+	}
 	l, err := e.settledCluster(ctx, c)
 	if err != nil {
 		return out, err
@@ -171,18 +174,15 @@ func (e *Engine) rejoinAsItIs(ctx context.Context, c *cluster.Cluster, donor str
 	if galera(c) {
 		return e.startMember(ctx, i, "", false)
 	}
-	from, err := e.Registry.Open(donor)
-	if err != nil {
-		return err
-	}
 	if err := e.startMember(ctx, i, instance.JoinsApart, false); err != nil {
 		return err
 	}
-	v, err := viewOf(ctx, i)
+	d, _ := c.Node(donor)
+	from, err := e.describe(ctx, c, d)
 	if err != nil {
 		return err
 	}
-	if can, err := canFollow(ctx, from, v.GTIDs); err != nil || !can {
+	if can, err := canFollow(ctx, i, from.purged); err != nil || !can {
 		return cmp.Or(err, errTooOld)
 	}
 	return e.join(ctx, c, i, false)
@@ -251,6 +251,9 @@ func (e *Engine) ReplaceMember(ctx context.Context, name, member string) error {
 	if number == 0 {
 		return RequestError{fmt.Errorf("replace %s: that is no member of cluster %s\nhint: ramaria cluster status %[2]s", member, name)}
 	}
+	if !c.Local(n) {
+		return RequestError{fmt.Errorf("replace member %s of cluster %s: it is on another machine, at %s\nhint: ramaria cluster replace %[2]s %[1]s there", member, name, n.Host)}
+	}
 	l, err := e.listCluster(ctx, c)
 	if err != nil {
 		return err
@@ -287,6 +290,9 @@ func (e *Engine) eachMember(ctx context.Context, name string, do func(*cluster.C
 		order = append(slices.Delete(order, p, p+1), l.Members[p])
 	}
 	for _, m := range order {
+		if n, _ := c.Node(m.Name); !c.Local(n) {
+			continue
+		}
 		if err := do(c, m); err != nil {
 			return err
 		}

@@ -26,16 +26,23 @@ type packer struct {
 	buf  []byte
 	// progress is told of the data that was read, without holes.
 	progress io.Writer
+	// filter says what is left out; nil for nothing.
+	filter func(rel string, kind fs.FileMode) (skip bool, err error)
 }
 
 // pack writes an image to w. Its memory does not depend on the image's size.
 func pack(ctx context.Context, w io.Writer, m *Image, progress io.Writer) error {
+	return packDir(ctx, w, m, m.DataDir(), progress, nil)
+}
+
+// packDir is pack for data that lies elsewhere.
+func packDir(ctx context.Context, w io.Writer, m *Image, dir string, progress io.Writer, filter func(string, fs.FileMode) (bool, error)) error {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(packWindow), zstd.WithEncoderCRC(true))
 	if err != nil {
 		return err
 	}
-	p := &packer{ctx: ctx, tar: tar.NewWriter(z), buf: make([]byte, packBuffer), progress: progress}
-	err = p.image(m)
+	p := &packer{ctx: ctx, tar: tar.NewWriter(z), buf: make([]byte, packBuffer), progress: progress, filter: filter}
+	err = p.image(m, dir)
 	if err == nil {
 		err = p.tar.Close()
 	}
@@ -43,7 +50,7 @@ func pack(ctx context.Context, w io.Writer, m *Image, progress io.Writer) error 
 	return errors.Join(err, z.Close())
 }
 
-func (p *packer) image(m *Image) error {
+func (p *packer) image(m *Image, dir string) error {
 	meta, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
@@ -55,7 +62,7 @@ func (p *packer) image(m *Image) error {
 	}
 	// The files belong to the account that servers run under: none of its links may
 	// lead a saver, usually root, to files elsewhere.
-	root, err := os.OpenRoot(m.DataDir())
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
@@ -66,6 +73,11 @@ func (p *packer) image(m *Image) error {
 		}
 		if err != nil {
 			return err
+		}
+		if p.filter != nil {
+			if skip, err := p.filter(path, d.Type()); skip || err != nil {
+				return err
+			}
 		}
 		return p.entry(root, path, d)
 	})

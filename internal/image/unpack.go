@@ -25,7 +25,7 @@ import (
 type archive struct {
 	saved *Saved
 	ctx   context.Context // of the one call that the archive is open for
-	file  *os.File
+	file  io.ReadCloser
 	zstd  *zstd.Decoder
 	tar   *tar.Reader
 	sums  sums
@@ -35,16 +35,22 @@ type archive struct {
 
 // open opens the file. Call close.
 func (v *Saved) open(ctx context.Context) (*archive, error) {
-	a := &archive{saved: v, ctx: ctx}
-	var err error
-	if a.file, err = openRegular(v.Path); errors.Is(err, ErrUsage) {
+	f, err := openRegular(v.Path)
+	if errors.Is(err, ErrUsage) {
 		err = errors.New("it is not a regular file")
 	}
 	if err != nil {
-		return nil, a.damaged(err)
+		return nil, (&archive{saved: v, ctx: ctx}).damaged(err)
 	}
-	if a.zstd, err = zstd.NewReader(dump.Until(ctx, a.file), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(packWindow)); err != nil {
-		return nil, errors.Join(a.damaged(err), a.file.Close())
+	return v.read(ctx, f)
+}
+
+// read reads what is in the file, or comes from elsewhere. Call close, which closes r.
+func (v *Saved) read(ctx context.Context, r io.ReadCloser) (*archive, error) {
+	a := &archive{saved: v, ctx: ctx, file: r}
+	var err error
+	if a.zstd, err = zstd.NewReader(dump.Until(ctx, r), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(packWindow)); err != nil {
+		return nil, errors.Join(a.damaged(err), r.Close())
 	}
 	a.tar = tar.NewReader(a.zstd)
 	return a, nil

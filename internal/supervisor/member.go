@@ -26,6 +26,9 @@ type membership struct {
 	member  *server.Member
 	// viewed is what the server said of its cluster when the watch last asked.
 	viewed dbconn.ClusterView
+	// door is open to the other machines of a cluster on several, and opened says that applications may write.
+	door   *memberDoor
+	opened bool
 }
 
 // isMember reports whether the instance belongs to a cluster.
@@ -58,14 +61,15 @@ func (s *Supervisor) openMembership() error {
 			return err
 		}
 	}
+	m.Apart = s.inst.Server.Flavour == server.MariaDB && s.inst.Joins == instance.JoinsApart
 	s.membership = membership{cluster: c, member: m}
-	return nil
+	return s.openDoor()
 }
 
 // writeMember writes the keys of a member, and has Galera know where its data is in the cluster's sequence: a server that was
 // killed does not, and would ask for a copy of everything.
 func (s *Supervisor) writeMember(ctx context.Context) error {
-	if !s.isMember() || s.inst.Server.Flavour != server.MariaDB {
+	if !s.isMember() || s.inst.Server.Flavour != server.MariaDB || s.member.Apart {
 		return nil
 	}
 	i := s.inst
@@ -105,7 +109,7 @@ func (s *Supervisor) joinCluster(ctx context.Context) error {
 	defer cancel()
 	begins := s.member.Begins
 	if s.inGroup() {
-		if err := dbconn.JoinGroup(ctx, s.db, s.cluster.Login, begins); err != nil {
+		if err := dbconn.JoinGroup(ctx, s.db, s.cluster.Login, begins, s.cluster.Far()); err != nil {
 			return err
 		}
 	}
@@ -122,12 +126,39 @@ func (s *Supervisor) joinCluster(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.openMember(ctx); err != nil { // last: from now on applications write
+	if err := s.noteJoined(); err != nil {
 		return err
+	}
+	if !s.cluster.Far() { // else when it reaches most of the others: see lookAtCluster
+		if err := s.openMember(ctx); err != nil { // last: from now on applications write
+			return err
+		}
 	}
 	s.inst.Joins = ""
 	s.member.Begins = false
 	return s.inst.Save()
+}
+
+// noteJoined writes down that the member of a cluster on several machines has joined.
+func (s *Supervisor) noteJoined() error {
+	if !s.cluster.Far() || s.inGroup() {
+		return nil
+	}
+	return s.options.Clusters.SetJoined(s.cluster.Name)
+}
+
+// openFar lets applications write to a member of a cluster on several machines, once it reaches most of the others: one that
+// has begun the cluster alone may have done so beside another.
+func (s *Supervisor) openFar(ctx context.Context) error {
+	if s.opened || !s.cluster.Far() || !s.viewed.Online || s.viewed.Size < s.cluster.Quorum() {
+		return nil
+	}
+	err := s.openMember(ctx)
+	if s.inGroup() && s.viewed.Role == dbconn.RolePrimary {
+		err = s.exec(ctx, "SET GLOBAL super_read_only = OFF", "SET GLOBAL read_only = OFF")
+	}
+	s.opened = err == nil
+	return err
 }
 
 // openMember has the commits of a whole member of Galera wait for its archive, if it has one, and lets the application write.
@@ -208,6 +239,9 @@ func (w *watch) lookAtCluster(ctx context.Context) error {
 		v = dbconn.ClusterView{State: "does not answer"}
 	}
 	w.viewed = v
+	if c, err := w.options.Clusters.Get(w.cluster.Name); w.cluster.Far() && err == nil { // others may have joined
+		w.cluster = c
+	}
 	m := &client.Membership{Cluster: w.cluster.Name, State: v.State, Online: v.Online, Role: v.Role, Sees: v.Size, Of: len(w.cluster.Nodes)}
 	if w.state.Cluster == nil || *w.state.Cluster != *m {
 		w.state.Cluster = m
@@ -217,9 +251,9 @@ func (w *watch) lookAtCluster(ctx context.Context) error {
 	}
 	if v.Online && w.inst.Joins == instance.JoinsApart { // a command had it join
 		w.inst.Joins = ""
-		return errors.Join(err, w.inst.Save())
+		err = errors.Join(err, w.inst.Save())
 	}
-	return err
+	return errors.Join(err, w.openFar(ctx))
 }
 
 // clusterWarning is what there is to say of a member, "" for nothing.

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"log/slog"
+	"net/http"
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -24,6 +25,8 @@ type Options struct {
 	Buckets []Bucket
 	// Clusters are those of this user.
 	Clusters cluster.Store
+	// Door answers other machines that ask about a member of a cluster on several.
+	Door func(name string) http.Handler
 	// Spill is a directory on a disk for temporary files that do not fit in RAM.
 	Spill string
 	// End ends another instance at once, which goes.

@@ -217,7 +217,7 @@ func (s *Supervisor) fail(ctx context.Context, cause error) error {
 	err := s.enter(instance.State{Phase: phase, Reason: cause.Error()})
 	s.closePool()
 	s.closeDB()
-	return errors.Join(err, s.stopArchive(context.WithoutCancel(ctx), 0), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.closeRemote(), s.lock.Unlock())
+	return errors.Join(err, s.stopArchive(context.WithoutCancel(ctx), 0), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.closeRemote(), s.closeDoor(), s.lock.Unlock())
 }
 
 // Run watches the instance, and serves its API, until ctx ends or its server does. It
@@ -256,6 +256,9 @@ func (s *Supervisor) run(ctx context.Context) {
 func (s *Supervisor) goBeside(ctx context.Context) {
 	ctx, s.endBeside = context.WithCancel(ctx)
 	s.beside.Go(func() { s.census(ctx) })
+	if s.door != nil {
+		s.beside.Go(func() { s.carryWords(ctx) })
+	}
 	if s.keeper != nil {
 		s.beside.Go(func() { s.archivist(ctx) })
 	}
@@ -335,7 +338,7 @@ func (s *Supervisor) Kill() error {
 	if s.inst.Passing { // of a run, whose machine may go with it
 		patience = uploadPatience
 	}
-	return errors.Join(s.stopArchive(context.Background(), patience), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.closeRemote(), s.lock.Unlock())
+	return errors.Join(s.stopArchive(context.Background(), patience), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.closeRemote(), s.closeDoor(), s.lock.Unlock())
 }
 
 // Reason says after the end why the server was shut down unasked, "" if it was not.
@@ -362,7 +365,7 @@ func (s *Supervisor) ended(ctx context.Context) error {
 	if err != nil {
 		s.log.Error("the archive lacks the end of the log", "error", err) // the next start archives it
 	}
-	return errors.Join(s.enter(st), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.closeRemote(), s.lock.Unlock())
+	return errors.Join(s.enter(st), s.closeTmpDir(), s.closeAPI(), s.closeFront(), s.closeRemote(), s.closeDoor(), s.lock.Unlock())
 }
 
 // crashReason is why the server ended, in the words of state.json.

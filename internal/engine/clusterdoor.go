@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// farMember is what a member tells other machines.
+type farMember struct {
+	MemberListing
+	URL     string         `json:"url"`
+	Quorum  bool           `json:"quorum"`
+	Silent  bool           `json:"silent"`
+	Apart   bool           `json:"apart"`
+	Purged  string         `json:"purged"`
+	Version server.Version `json:"version"`
+	// Cluster is what that machine knows of the cluster.
+	Cluster *cluster.Cluster `json:"cluster"`
+}
+
+// maxWord and maxNodes bound what others send, in bytes.
+const maxWord, maxNodes = 4096, 1 << 20
+
+// lockPatience is how long another machine waits for a command on this one.
+const lockPatience = 2 * time.Second
+
+// memberDoor answers other machines that ask about a member on this one. Who may ask was settled by TLS.
+func (e *Engine) memberDoor(name string) http.Handler {
+	mux := http.NewServeMux()
+	handle := func(method, path string, do func(w http.ResponseWriter, r *http.Request, c *cluster.Cluster, n cluster.Node) error) {
+		mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
+			c, n, err := e.clusterOf(name)
+			if err == nil {
+				err = do(w, r, c, n)
+			}
+			if err != nil {
+				http.Error(w, err.Error(), doorStatus(err))
+			}
+		})
+	}
+	handle(http.MethodGet, cluster.PathMember, func(w http.ResponseWriter, r *http.Request, c *cluster.Cluster, n cluster.Node) error {
+		m, err := e.listMember(r.Context(), n)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(w).Encode(farMember{
+			MemberListing: m, URL: m.URL, Quorum: m.Quorum, Silent: m.Silent, Apart: m.apart, Purged: m.purged, Version: m.version, Cluster: c.Shared(),
+		})
+	})
+	handle(http.MethodPut, cluster.PathNodes, func(_ http.ResponseWriter, r *http.Request, c *cluster.Cluster, _ cluster.Node) error {
+		var told cluster.Cluster
+		if err := json.NewDecoder(io.LimitReader(r.Body, maxNodes)).Decode(&told); err != nil {
+			return RequestError{err}
+		}
+		return e.adoptNodes(r.Context(), c.Name, &told)
+	})
+	handle(http.MethodPut, cluster.PathWord, func(_ http.ResponseWriter, r *http.Request, c *cluster.Cluster, n cluster.Node) error {
+		var said cluster.Word
+		if err := json.NewDecoder(io.LimitReader(r.Body, maxWord)).Decode(&said); err != nil {
+			return RequestError{err}
+		}
+		i, err := e.Registry.Open(n.Name)
+		if err != nil {
+			return err
+		}
+		return e.clusters().WriteWord(c.Name, n, said.Text, i.Account)
+	})
+	handle(http.MethodGet, cluster.PathData, func(w http.ResponseWriter, r *http.Request, _ *cluster.Cluster, n cluster.Node) error {
+		return e.sendData(r.Context(), w, n.Name)
+	})
+	return mux
+}
+
+// doorStatus is the status of an answer that is an error.
+func doorStatus(err error) int {
+	var q RequestError
+	switch {
+	case errors.Is(err, errChanged):
+		return http.StatusConflict
+	case errors.Is(err, cluster.ErrLeft):
+		return http.StatusGone
+	case errors.As(err, &q):
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}
+
+// clusterOf returns the cluster of an instance, and which member of it the instance is.
+func (e *Engine) clusterOf(name string) (*cluster.Cluster, cluster.Node, error) {
+	r, err := e.Registry.Get(name)
+	if err != nil {
+		return nil, cluster.Node{}, err
+	}
+	c, err := e.clusters().Get(r.Spec.Cluster)
+	if err != nil {
+		return nil, cluster.Node{}, err
+	}
+	n, number := c.Node(name)
+	if number == 0 {
+		return nil, n, cluster.ErrLeft
+	}
+	return c, n, nil
+}
+
+// errChanged says that another machine knows of later members than what it was told.
+var errChanged = errors.New("which members the cluster has was changed meanwhile, or is being changed")
+
+// adoptNodes writes down what another machine tells of who the members are.
+func (e *Engine) adoptNodes(ctx context.Context, name string, told *cluster.Cluster) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	lock, err := e.clusters().Lock(ctx, name, func() {})
+	if err != nil {
+		return errors.Join(errChanged, err)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	c, err := e.clusters().Get(name)
+	if err != nil {
+		return err
+	}
+	if told.Revision <= c.Revision {
+		return errChanged
+	}
+	if err := c.Adopt(told); err != nil {
+		return err
+	}
+	return e.clusters().Put(c)
+}
+
+// sendData sends the data of a member as it is now. An error once it is under way cuts it short, which the receiver sees.
+func (e *Engine) sendData(ctx context.Context, w http.ResponseWriter, name string) error {
+	i, err := e.Registry.Open(name)
+	if err != nil {
+		return err
+	}
+	begun := false
+	err = e.withInstanceData(ctx, name, func(data image.InstanceData) error {
+		size, err := sys.DiskUsage(data.Dir)
+		if err != nil {
+			return err
+		}
+		begun = true
+		m := image.Image{
+			Origin: "copy of " + name, Flavour: data.Server.Flavour, Version: data.Server.Version, PageSize: i.PageSize,
+			Database: data.Database, Size: size, Created: data.Time,
+		}
+		return image.Send(ctx, w, m, data.Dir)
+	})
+	if err != nil && begun {
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+// askMember asks another machine about its member.
+func (e *Engine) askMember(ctx context.Context, c *cluster.Cluster, address string) (*farMember, error) {
+	var m farMember
+	if err := c.Ask(ctx, address, http.MethodGet, cluster.PathMember, nil, &m); err != nil {
+		return nil, err
+	}
+	if m.Cluster == nil || m.Cluster.Name != c.Name {
+		return nil, RequestError{errors.New("it is no member of cluster " + c.Name)}
+	}
+	m.MemberListing.URL, m.MemberListing.Quorum, m.MemberListing.Silent = m.URL, m.Quorum, m.Silent
+	m.apart, m.has, m.purged, m.version, m.far = m.Apart, m.Cluster.Has, m.Purged, m.Version, m.Cluster
+	return &m, nil
+}
+
+// PhaseUnreached is that of a member on another machine that does not answer.
+const PhaseUnreached instance.Phase = "unreached"
+
+// listFar describes a member on another machine.
+func (e *Engine) listFar(ctx context.Context, c *cluster.Cluster, n cluster.Node) MemberListing {
+	m, err := e.askMember(ctx, c, n.DoorAddress())
+	if err != nil {
+		return MemberListing{Name: n.Name, Address: n.Address(), Phase: PhaseUnreached, Reason: oneLine(err)}
+	}
+	return m.MemberListing
+}
