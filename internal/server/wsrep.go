@@ -20,8 +20,9 @@ func (s *Server) RecoverPosition(ctx context.Context, config string, c Config, a
 		return "", fmt.Errorf("open log: %w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close(), os.Remove(path)) }()
-	// It opens its port, and begins a log, unless it is told not to.
-	args := []string{"--wsrep-recover", "--skip-log-bin", "--skip-networking", "--socket=" + filepath.Join(c.RunDir, "recover.sock"), "--pid-file=" + filepath.Join(c.RunDir, "recover.pid")}
+	// With its log: without that it would undo what the log has and its engine has only prepared. It opens its port unless it is
+	// told not to.
+	args := []string{"--wsrep-recover", "--skip-networking", "--socket=" + filepath.Join(c.RunDir, "recover.sock"), "--pid-file=" + filepath.Join(c.RunDir, "recover.pid")}
 	p, err := s.startWith(config, c, account, dir, args, nil, log, Unsynced)
 	if err != nil {
 		return "", err
