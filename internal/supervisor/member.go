@@ -101,13 +101,17 @@ func (s *Supervisor) writeMember(ctx context.Context) error {
 }
 
 // joinCluster has a server that has answered be a member, and waits until it is one.
-func (s *Supervisor) joinCluster(ctx context.Context) error {
-	if !s.isMember() || s.inst.Joins == instance.JoinsApart {
+func (s *Supervisor) joinCluster(ctx context.Context) (err error) {
+	switch {
+	case !s.isMember():
 		return nil
+	case s.inst.Joins == instance.JoinsApart:
+		return s.keepPromises(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, joinPatience)
 	defer cancel()
 	begins := s.member.Begins
+	s.opened = false
 	if s.inGroup() {
 		if err := dbconn.JoinGroup(ctx, s.db, s.cluster.Login, begins, s.cluster.Far()); err != nil {
 			return err
@@ -129,10 +133,14 @@ func (s *Supervisor) joinCluster(ctx context.Context) error {
 	if err := s.noteJoined(); err != nil {
 		return err
 	}
-	if !s.cluster.Far() { // else when it reaches most of the others: see lookAtCluster
-		if err := s.openMember(ctx); err != nil { // last: from now on applications write
-			return err
-		}
+	if err := s.keepPromises(ctx); err != nil {
+		return err
+	}
+	if s.viewed, err = s.inst.Server.Dialect().ClusterView(ctx, s.db); err != nil {
+		return err
+	}
+	if err := s.openMember(ctx); err != nil { // last: from now on applications write
+		return err
 	}
 	s.inst.Joins = ""
 	s.member.Begins = false
@@ -147,24 +155,9 @@ func (s *Supervisor) noteJoined() error {
 	return s.options.Clusters.SetJoined(s.cluster.Name)
 }
 
-// openFar lets applications write to a member of a cluster on several machines, once it reaches most of the others: one that
-// has begun the cluster alone may have done so beside another.
-func (s *Supervisor) openFar(ctx context.Context) error {
-	if s.opened || !s.cluster.Far() || !s.viewed.Online || s.viewed.Size < s.cluster.Quorum() {
-		return nil
-	}
-	err := s.openMember(ctx)
-	if s.inGroup() && s.viewed.Role == dbconn.RolePrimary {
-		err = s.exec(ctx, "SET GLOBAL super_read_only = OFF", "SET GLOBAL read_only = OFF")
-	}
-	s.opened = err == nil
-	return err
-}
-
-// openMember has the commits of a whole member of Galera wait for its archive, if it has one, and lets the application write.
-// Until then it got from others what their archives have, which the archive of a server that still starts does not acknowledge.
-// A group has its own way.
-func (s *Supervisor) openMember(ctx context.Context) error {
+// keepPromises has the commits of a member of Galera wait for its archive, if it has one. When it joined it got from others
+// what their archives have, which the archive of a server that still starts does not acknowledge.
+func (s *Supervisor) keepPromises(ctx context.Context) error {
 	if s.inGroup() {
 		return nil
 	}
@@ -172,7 +165,25 @@ func (s *Supervisor) openMember(ctx context.Context) error {
 	for _, p := range s.inst.Server.Promises(s.level(), s.inst.Volume) {
 		statements = append(statements, p.SQL())
 	}
-	return s.exec(ctx, append(statements, "SET GLOBAL read_only = OFF")...)
+	return s.exec(ctx, statements...)
+}
+
+// openMember lets applications write to a whole member of Galera; a group has its own way. In a cluster on several machines
+// that waits until most of the members are reached: one that has begun it alone may have done so beside another.
+func (s *Supervisor) openMember(ctx context.Context) error {
+	far := s.cluster.Far()
+	if s.opened || far && (!s.viewed.Online || s.viewed.Size < s.cluster.Quorum()) {
+		return nil
+	}
+	var err error
+	switch {
+	case !s.inGroup():
+		err = s.exec(ctx, "SET GLOBAL read_only = OFF")
+	case far && s.viewed.Role == dbconn.RolePrimary:
+		err = s.exec(ctx, "SET GLOBAL super_read_only = OFF", "SET GLOBAL read_only = OFF")
+	}
+	s.opened = err == nil
+	return err
 }
 
 // awaitMember waits until the server is a whole member.
@@ -253,7 +264,10 @@ func (w *watch) lookAtCluster(ctx context.Context) error {
 		w.inst.Joins = ""
 		err = errors.Join(err, w.inst.Save())
 	}
-	return errors.Join(err, w.openFar(ctx))
+	if w.inst.Joins == instance.JoinsApart {
+		return err
+	}
+	return errors.Join(err, w.openMember(ctx))
 }
 
 // clusterWarning is what there is to say of a member, "" for nothing.
