@@ -20,6 +20,8 @@ type testHome struct {
 	*scriptHome
 	t   *testing.T
 	srv *server.Server
+	// host is the network namespace that stands for a machine of its own, "" for this one.
+	host string
 }
 
 // newTestHome makes a home that is cleared away with the test.
@@ -66,7 +68,11 @@ func (h *testHome) daemon() string { return h.srv.Daemon.Argv[len(h.srv.Daemon.A
 
 // command is ramaria with arguments.
 func (h *testHome) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(h.t.Context(), filepath.Join(binDir, "ramaria"), args...)
+	argv := append([]string{filepath.Join(binDir, "ramaria")}, args...)
+	if h.host != "" { // not by ip, which would hide what is mounted
+		argv = append([]string{"nsenter", "--net=/run/netns/" + h.host}, argv...)
+	}
+	cmd := exec.CommandContext(h.t.Context(), argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1", "RAMARIA_VOLUME="+testVolume, "RAMARIA_SERVER="+series(h.srv))
 	return cmd
 }

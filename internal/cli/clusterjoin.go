@@ -90,6 +90,7 @@ docs/clusters.md.`,
 	f := cmd.Flags()
 	f.StringVar(&file, "invitation", "", "the `FILE` that ramaria cluster invite wrote")
 	f.StringVar(&q.Here, "address", "", "the `ADDRESS` at which the other machines reach this one (default: that from which this one reaches ADDRESS)")
+	f.StringVar(&q.Server, "server", "", "the software, as for ramaria up (default: that of the cluster)")
 	f.StringVar(&q.Volume, "volume", "", "what the data is to lie in: `KIND`, as for ramaria up")
 	return cmd
 }

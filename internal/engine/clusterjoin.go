@@ -24,8 +24,8 @@ type JoinRequest struct {
 	Invitation cluster.Invitation
 	// Here is the address at which the other machines reach this one; "" for the one from which this one reaches Address.
 	Here string
-	// Volume is what the member's data is to lie in.
-	Volume string
+	// Volume is what the member's data is to lie in, and Server its software; "" for the usual ones.
+	Volume, Server string
 }
 
 // Ports that members of clusters on several machines take if they are free, so that firewalls can know them: those of the
@@ -136,6 +136,10 @@ func (e *Engine) planJoin(ctx context.Context, q JoinRequest, donor *farMember) 
 		return nil, n, err
 	}
 	c.Spec.From, c.Spec.Key, c.Spec.PasswordFile, c.Spec.Volume = nil, "", "", q.Volume
+	// A path is one of the other machine.
+	if c.Spec.Server = q.Server; q.Server == "" {
+		c.Spec.Server = fmt.Sprintf("%s:%s", c.Flavour, donor.version.Series())
+	}
 	known := slices.IndexFunc(c.Nodes, c.Local)
 	switch {
 	case known >= 0: // a machine that has lost what it had, or did not come to an end with it
