@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -179,15 +180,19 @@ func runClusterStatus(ctx context.Context, a *app, args []string, asJSON bool) e
 
 // clusterHint is what there is to do about the state of a cluster.
 func clusterHint(l engine.ClusterListing) string {
+	up := "ramaria cluster up " + l.Name
+	if l.Here != "" {
+		up += ", at each machine whose member is not in it,"
+	}
 	switch l.State {
 	case engine.ClusterDegraded:
-		return fmt.Sprintf(": it is written to, and needs %d members for that\nhint: ramaria cluster up %s has the others join again", l.Quorum, l.Name)
+		return fmt.Sprintf(": it is written to, and needs %d members for that\nhint: %s has the others join again", l.Quorum, up)
 	case engine.ClusterNoQuorum:
-		return fmt.Sprintf(": it takes no writes, which need %d members\nhint: ramaria cluster up %s begins it again with the member that has the most", l.Quorum, l.Name)
+		return fmt.Sprintf(": it takes no writes, which need %d members\nhint: %s begins it again with the member that has the most", l.Quorum, up)
 	case engine.ClusterUnfinished:
 		return fmt.Sprintf(": a command was interrupted that made it, or removed it\nhint: ramaria cluster rm %s", l.Name)
 	case engine.ClusterStopped:
-		return fmt.Sprintf("\nhint: ramaria cluster up %s", l.Name)
+		return fmt.Sprintf("\nhint: %s", strings.TrimSuffix(up, ","))
 	}
 	return ""
 }

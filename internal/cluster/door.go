@@ -18,7 +18,7 @@ import (
 // Paths of what is asked at a door. All who have the cluster's certificate may ask.
 const (
 	PathMember = "/v1/member" // GET: what a member is
-	PathNodes  = "/v1/nodes"  // PUT: who the members are
+	PathNodes  = "/v1/nodes"  // PUT: a change of who the members are
 	PathData   = "/v1/data"   // GET: the data of a member, as a saved image is written
 	PathWord   = "/v1/word"   // PUT: what a donor of Galera says to a joiner
 )
@@ -29,7 +29,7 @@ type Word struct {
 }
 
 // askPatience is how long a door may take to answer.
-const askPatience = 5 * time.Second
+const askPatience = 4 * time.Second
 
 // mostAnswer is how long an answer may be, in bytes.
 const mostAnswer = 1 << 20

@@ -72,6 +72,38 @@ func (c *Cluster) Adopt(from *Cluster) error {
 	return nil
 }
 
+// Change is one of which members a cluster has.
+type Change struct {
+	Add    *Node  `json:"add,omitempty"`
+	Remove []Node `json:"remove,omitempty"`
+}
+
+// ErrTaken says that another member has what one that joins would have.
+var ErrTaken = errors.New("another machine joins at this moment")
+
+// Apply makes a change that another machine tells of.
+func (c *Cluster) Apply(change Change) error {
+	for _, gone := range change.Remove {
+		c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(n Node) bool { return n.Name == gone.Name && n.Host == gone.Host })
+	}
+	if n := change.Add; n != nil {
+		old, number := c.Node(n.Name)
+		switch {
+		case number > 0 && old.Host != n.Host, number == 0 && len(c.Nodes) >= MostNodes:
+			return fmt.Errorf("member %s at %s: %w", n.Name, n.Host, ErrTaken)
+		case number > 0:
+			c.Nodes[number-1] = *n
+		default:
+			c.Nodes = append(c.Nodes, *n)
+		}
+	}
+	if !slices.ContainsFunc(c.Nodes, c.Local) {
+		return ErrLeft
+	}
+	c.Revision++
+	return nil
+}
+
 // Invitation is what a machine needs to join a cluster. It is a secret.
 type Invitation struct {
 	Format int    `json:"format"`

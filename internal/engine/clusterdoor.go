@@ -58,11 +58,11 @@ func (e *Engine) memberDoor(name string) http.Handler {
 		})
 	})
 	handle(http.MethodPut, cluster.PathNodes, func(_ http.ResponseWriter, r *http.Request, c *cluster.Cluster, _ cluster.Node) error {
-		var told cluster.Cluster
-		if err := json.NewDecoder(io.LimitReader(r.Body, maxNodes)).Decode(&told); err != nil {
+		var change cluster.Change
+		if err := json.NewDecoder(io.LimitReader(r.Body, maxNodes)).Decode(&change); err != nil {
 			return RequestError{err}
 		}
-		return e.adoptNodes(r.Context(), c.Name, &told)
+		return e.changeNodes(r.Context(), c.Name, change)
 	})
 	handle(http.MethodPut, cluster.PathWord, func(_ http.ResponseWriter, r *http.Request, c *cluster.Cluster, n cluster.Node) error {
 		var said cluster.Word
@@ -85,7 +85,7 @@ func (e *Engine) memberDoor(name string) http.Handler {
 func doorStatus(err error) int {
 	var q RequestError
 	switch {
-	case errors.Is(err, errChanged):
+	case errors.Is(err, errBusy), errors.Is(err, cluster.ErrTaken):
 		return http.StatusConflict
 	case errors.Is(err, cluster.ErrLeft):
 		return http.StatusGone
@@ -112,26 +112,23 @@ func (e *Engine) clusterOf(name string) (*cluster.Cluster, cluster.Node, error) 
 	return c, n, nil
 }
 
-// errChanged says that another machine knows of later members than what it was told.
-var errChanged = errors.New("which members the cluster has was changed meanwhile, or is being changed")
+// errBusy says that a command is at work on the cluster.
+var errBusy = errors.New("a command is at work on the cluster there")
 
-// adoptNodes writes down what another machine tells of who the members are.
-func (e *Engine) adoptNodes(ctx context.Context, name string, told *cluster.Cluster) (err error) {
+// changeNodes makes a change of who the members are, that another machine tells of.
+func (e *Engine) changeNodes(ctx context.Context, name string, change cluster.Change) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	lock, err := e.clusters().Lock(ctx, name, func() {})
 	if err != nil {
-		return errors.Join(errChanged, err)
+		return errors.Join(errBusy, err)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	c, err := e.clusters().Get(name)
 	if err != nil {
 		return err
 	}
-	if told.Revision <= c.Revision {
-		return errChanged
-	}
-	if err := c.Adopt(told); err != nil {
+	if err := c.Apply(change); err != nil {
 		return err
 	}
 	return e.clusters().Put(c)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -97,20 +96,21 @@ func (e *Engine) takeOut(ctx context.Context, c *cluster.Cluster, without []stri
 			return RequestError{fmt.Errorf("start cluster %s without %s: that is this machine's own member\nhint: ramaria cluster rm %[1]s has it leave", c.Name, n.Name)}
 		}
 	}
-	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(n cluster.Node) bool { return slices.Contains(without, n.Name) })
-	c.Revision++
+	var change cluster.Change
+	for _, n := range c.Nodes {
+		if slices.Contains(without, n.Name) {
+			change.Remove = append(change.Remove, n)
+		}
+	}
+	if err := c.Apply(change); err != nil {
+		return err
+	}
 	if err := e.clusters().Put(c); err != nil {
 		return err
 	}
-	for _, n := range c.Nodes {
-		if c.Local(n) {
-			continue
-		}
-		if err := c.Ask(ctx, n.DoorAddress(), http.MethodPut, cluster.PathNodes, c.Shared(), nil); err != nil {
-			e.note("member %s does not know it yet: %s", n.Name, oneLine(err))
-		}
-	}
-	return nil
+	return e.tellNodes(ctx, c, change, func(n cluster.Node, err error) {
+		e.note("member %s does not know it yet: %s", n.Name, oneLine(err)) // it will, when it asks
+	})
 }
 
 // learnNodes takes over what other machines know of who the members are: from one whose member is in the cluster, else from

@@ -84,10 +84,13 @@ func (e *Engine) JoinCluster(ctx context.Context, q JoinRequest) (_ *cluster.Clu
 
 // join1 has all others know of a new member, and makes it.
 func (e *Engine) join1(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
-	if err := e.tellNodes(ctx, c); err != nil {
+	if err := e.tellNodes(ctx, c, cluster.Change{Add: &n}, nil); err != nil {
 		return fmt.Errorf("join cluster %s: %w\nhint: all its members are to be reached while one joins: ramaria cluster status %[1]s at another machine; ramaria cluster up %[1]s --without MEMBER there takes out one that is lost for good", c.Name, err)
 	}
 	e.note("cluster %s has %d members now; firewalls have to let these machines reach %s at tcp %s", c.Name, len(c.Nodes), n.Host, portList(n))
+	if len(c.Nodes) < cluster.LeastNodes {
+		e.note("of two members neither goes on without the other: a third machine is needed")
+	}
 	return e.copyMember(ctx, c, donor, n)
 }
 
@@ -100,14 +103,20 @@ func portList(n cluster.Node) string {
 	return strings.Join(list, ",")
 }
 
-// tellNodes tells the other machines who the members are.
-func (e *Engine) tellNodes(ctx context.Context, c *cluster.Cluster) error {
+// tellNodes tells the other machines of a change of who the members are. untold is called with those that are not reached, or
+// refuse; without it the first of them ends it.
+func (e *Engine) tellNodes(ctx context.Context, c *cluster.Cluster, change cluster.Change, untold func(cluster.Node, error)) error {
 	for _, n := range c.Nodes {
 		if c.Local(n) {
 			continue
 		}
-		if err := c.Ask(ctx, n.DoorAddress(), http.MethodPut, cluster.PathNodes, c.Shared(), nil); err != nil {
-			return fmt.Errorf("tell member %s who the members are: %w", n.Name, err)
+		err := c.Ask(ctx, n.DoorAddress(), http.MethodPut, cluster.PathNodes, change, nil)
+		switch {
+		case err == nil:
+		case untold == nil:
+			return fmt.Errorf("tell member %s of it: %w", n.Name, err)
+		default:
+			untold(n, err)
 		}
 	}
 	return nil
@@ -144,6 +153,9 @@ func (e *Engine) planJoin(ctx context.Context, q JoinRequest, donor *farMember) 
 	switch {
 	case known >= 0: // a machine that has lost what it had, or did not come to an end with it
 		n = c.Nodes[known]
+		if _, err := e.askMember(ctx, c, n.DoorAddress()); err == nil {
+			return nil, n, RequestError{fmt.Errorf("join cluster %s at %s: its member %s is there, of another user or another home\nhint: one machine has one member; --address takes another address of this machine", c.Name, here, n.Name)}
+		}
 	case len(c.Nodes) >= cluster.MostNodes:
 		return nil, n, RequestError{fmt.Errorf("join cluster %s: it has %d members, and no cluster has more", c.Name, len(c.Nodes))}
 	default:
@@ -236,14 +248,9 @@ func (e *Engine) leave(ctx context.Context, c *cluster.Cluster, archives bool) e
 	if err := e.removeCluster(ctx, c, archives); err != nil || !c.Far() {
 		return err
 	}
-	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), c.Local)
-	c.Revision += 2 // above what others were told while it joined
-	for _, n := range c.Nodes {
-		if err := c.Ask(ctx, n.DoorAddress(), http.MethodPut, cluster.PathNodes, c.Shared(), nil); err != nil && len(own) > 0 {
-			e.note("warning: member %s does not know yet that %s has left: %s\nhint: ramaria cluster up %s --without %[2]s there", n.Name, own[0].Name, oneLine(err), c.Name)
-		}
-	}
-	return nil
+	return e.tellNodes(ctx, c, cluster.Change{Remove: own}, func(n cluster.Node, err error) {
+		e.note("warning: member %s does not know yet that %s has left: %s\nhint: ramaria cluster up %s --without %[2]s there", n.Name, own[0].Name, oneLine(err), c.Name)
+	})
 }
 
 // InviteToCluster returns what another machine needs to join a cluster, and the addresses at which it can ask.

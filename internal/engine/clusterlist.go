@@ -28,7 +28,9 @@ type ClusterListing struct {
 	Flavour server.Flavour `json:"flavour"`
 	Durable string         `json:"durable,omitempty"`
 	// Quorum is how many members have to reach each other.
-	Quorum  int             `json:"quorum"`
+	Quorum int `json:"quorum"`
+	// Here is the address of this machine, where the members are on several.
+	Here    string          `json:"here,omitempty"`
 	Members []MemberListing `json:"members"`
 }
 
@@ -100,7 +102,7 @@ func (e *Engine) ClusterNames() ([]string, error) {
 }
 
 func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterListing, error) {
-	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum()}
+	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum(), Here: c.Here}
 	members, err := e.listMembers(ctx, c)
 	if err != nil {
 		return l, err

@@ -37,7 +37,9 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 		return out, RequestError{fmt.Errorf("start cluster %s: it was not made whole\nhint: ramaria cluster rm %[1]s, or ramaria cluster create %[1]s again", c.Name)}
 	}
 	for _, name := range q.Without {
-		if _, number := c.Node(name); number == 0 {
+		if _, number := c.Node(name); number == 0 && c.Far() { // another machine may have said it already
+			e.note("%s is no member of cluster %s", name, c.Name)
+		} else if number == 0 {
 			return out, RequestError{fmt.Errorf("start cluster %s without %s: that is no member of it\nhint: ramaria cluster status %[1]s", c.Name, name)}
 		}
 	}

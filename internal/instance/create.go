@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -106,6 +107,10 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 	}
 	spec := parent.Spec
 	// A branch is thrown away: it has no archive, and follows nobody.
+	if spec.Cluster != "" { // its members listen where others reach them
+		spec.Set = maps.Clone(spec.Set)
+		delete(spec.Set, "bind_address")
+	}
 	spec.Replica, spec.Cluster = nil, ""
 	spec.Durable, spec.Archive, spec.RecoverWithin, spec.History, spec.Restored = "", nil, "", "", nil
 	spec.From, spec.Key, spec.Port, spec.Socket, spec.Front, spec.APIListen, spec.PasswordFile = []image.Source{{Kind: image.FromInstance, Name: parent.Name}}, "", 0, "", 0, "", ""
