@@ -250,8 +250,8 @@ var Suites = []Suite{
 	{
 		Name:     "cluster",
 		Scripts:  []string{"cluster"},
-		Tests:    []string{"TestClusterKills", "TestClusterPowerCut"},
-		Flavours: []string{"cluster", "TestClusterKills", "TestClusterPowerCut"},
+		Tests:    []string{"TestClusterKills", "TestClusterPowerCut", "TestClusterMachines"},
+		Flavours: []string{"cluster", "TestClusterKills", "TestClusterPowerCut", "TestClusterMachines"},
 	},
 	{
 		Name:     "reset",

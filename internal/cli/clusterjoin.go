@@ -58,14 +58,14 @@ func newClusterJoin(a *app) *cobra.Command {
 	var q engine.JoinRequest
 	var file string
 	cmd := &cobra.Command{
-		Use:   "join ADDRESS:PORT",
+		Use:   "join ADDRESS[:PORT]",
 		Short: "Make a member on this machine of a cluster that another machine has",
 		Long: `Make a member on this machine of a cluster that another machine has, as a copy of its data. The
 other machine has made the cluster with ramaria cluster create --address, and the invitation with
 ramaria cluster invite, which prints the whole command.
 
 All members are to be reached while one joins. Each machine then starts its own: see
-docs/clusters.md.`,
+docs/clusters.md. The port is 4569 unless it is said.`,
 		Example: `  ramaria cluster join 10.0.0.1:4569 --invitation shop.invitation`,
 		Args:    exactArgs(1, "the address of a member of the cluster"),
 		RunE: func(cmd *cobra.Command, args []string) error {

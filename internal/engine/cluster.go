@@ -329,7 +329,7 @@ func (e *Engine) RemoveCluster(ctx context.Context, name string, archives bool) 
 		err = e.clusters().Put(c)
 	}
 	if err == nil {
-		err = e.leave(ctx, c, archives)
+		err = e.leave(ctx, c, archives, true)
 	}
 	if err != nil {
 		return errors.Join(err, lock.Unlock())

@@ -41,6 +41,9 @@ const (
 // JoinCluster makes a member on this machine of a cluster that another one has. When it fails nothing is left.
 func (e *Engine) JoinCluster(ctx context.Context, q JoinRequest) (_ *cluster.Cluster, err error) {
 	name := q.Invitation.Name
+	if _, _, err := net.SplitHostPort(q.Address); err != nil {
+		q.Address = net.JoinHostPort(q.Address, strconv.Itoa(doorPort))
+	}
 	lock, err := e.lockCluster(ctx, name)
 	if err != nil {
 		return nil, err
@@ -59,7 +62,7 @@ func (e *Engine) JoinCluster(ctx context.Context, q JoinRequest) (_ *cluster.Clu
 	case old.Made && !old.Removing, !old.Far():
 		return nil, RequestError{fmt.Errorf("join cluster %s: this machine has a cluster of that name\nhint: ramaria cluster status %[1]s", name)}
 	default: // a command was killed that joined
-		if err := e.leave(ctx, old, true); err != nil {
+		if err := e.leave(ctx, old, true, false); err != nil {
 			return nil, err
 		}
 	}
@@ -76,7 +79,7 @@ func (e *Engine) JoinCluster(ctx context.Context, q JoinRequest) (_ *cluster.Clu
 		return nil, err
 	}
 	if err := e.join1(ctx, c, donor.Name, n); err != nil {
-		return nil, errors.Join(err, e.leave(context.WithoutCancel(ctx), c, true))
+		return nil, errors.Join(err, e.leave(context.WithoutCancel(ctx), c, true, false))
 	}
 	c.Made = true
 	return c, e.clusters().Put(c)
@@ -242,13 +245,16 @@ func (e *Engine) receiveMember(ctx context.Context, c *cluster.Cluster, donor, n
 	})
 }
 
-// leave removes this machine's member, and has the others know that.
-func (e *Engine) leave(ctx context.Context, c *cluster.Cluster, archives bool) error {
+// leave removes this machine's member, and has the others know that; said tells of those that do not.
+func (e *Engine) leave(ctx context.Context, c *cluster.Cluster, archives, said bool) error {
 	own := c.LocalNodes()
 	if err := e.removeCluster(ctx, c, archives); err != nil || !c.Far() {
 		return err
 	}
 	return e.tellNodes(ctx, c, cluster.Change{Remove: own}, func(n cluster.Node, err error) {
+		if !said { // it may not have heard of it at all
+			return
+		}
 		e.note("warning: member %s does not know yet that %s has left: %s\nhint: ramaria cluster up %s --without %[2]s there", n.Name, own[0].Name, oneLine(err), c.Name)
 	})
 }
