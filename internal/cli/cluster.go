@@ -32,7 +32,7 @@ var ofEachMember = []string{"port", "socket", "front", "api-listen", "log", "arc
 
 func newClusterCreate(a *app) *cobra.Command {
 	var o specFlags
-	nodes := cluster.LeastNodes
+	nodes, own := cluster.LeastNodes, false
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a cluster and start it, and print the DSNs of its members",
@@ -58,7 +58,7 @@ Members are durable: a commit is answered when the log of its member is on the d
 			case spec.Durable == instance.DurableOff:
 				spec.Durable = ""
 			}
-			return runClusterCreate(cmd.Context(), a, engine.ClusterRequest{Name: args[0], Nodes: nodes, Spec: spec, Stdin: a.stdin})
+			return runClusterCreate(cmd.Context(), a, engine.ClusterRequest{Name: args[0], Nodes: nodes, OwnAddresses: own, Spec: spec, Stdin: a.stdin})
 		},
 	}
 	o.add(cmd)
@@ -66,6 +66,7 @@ Members are durable: a commit is answered when the log of its member is on the d
 		_ = cmd.Flags().MarkHidden(name) // fails only for flags that are not there
 	}
 	cmd.Flags().IntVar(&nodes, "nodes", nodes, "how many members: `N`, 3 to 9; with 3 one may be lost, with 5 two")
+	cmd.Flags().BoolVar(&own, "netns", false, "give each member an address of its own, in a network namespace of this machine; only for root")
 	return cmd
 }
 

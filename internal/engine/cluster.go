@@ -27,6 +27,8 @@ type ClusterRequest struct {
 	// Nodes is how many members it is to have, and Spec what these are made of.
 	Nodes int
 	Spec  instance.Spec
+	// OwnAddresses gives each an address of its own, in a network namespace of this machine.
+	OwnAddresses bool
 	// Stdin is read for the source "-".
 	Stdin io.Reader
 }
@@ -93,6 +95,9 @@ func checkCluster(q ClusterRequest) error {
 	if len(q.Name) > instance.MaxName-len("-1") {
 		return fmt.Errorf("use cluster name %q: it has at most %d characters\nhint: ramaria cluster create shop", q.Name, instance.MaxName-len("-1"))
 	}
+	if err := networkable(q); err != nil {
+		return err
+	}
 	s := q.Spec
 	for flag, given := range map[string]bool{
 		"port": s.Port != 0, "socket": s.Socket != "", "front": s.Front != 0, "api-listen": s.APIListen != "" && s.APIListen != instance.APIListenOff,
@@ -146,6 +151,9 @@ func (e *Engine) planCluster(ctx context.Context, q ClusterRequest) (*cluster.Cl
 	if c.Cert, c.Key, err = selfsigned.Text(cert); err != nil {
 		return nil, err
 	}
+	if q.OwnAddresses {
+		return c, e.planNetwork(ctx, c, q.Nodes)
+	}
 	c.Nodes, err = planNodes(ctx, q, srv.Flavour)
 	return c, err
 }
@@ -188,6 +196,9 @@ func memberSpec(c *cluster.Cluster, n cluster.Node) instance.Spec {
 
 // makeCluster makes the first member, which begins the cluster, and the others as copies of it.
 func (e *Engine) makeCluster(ctx context.Context, c *cluster.Cluster, stdin io.Reader) error {
+	if err := openNetwork(ctx, c); err != nil {
+		return err
+	}
 	first := c.Nodes[0]
 	if err := e.makeFirst(ctx, c, first, stdin); err != nil {
 		return err
@@ -332,6 +343,9 @@ func (e *Engine) removeCluster(ctx context.Context, c *cluster.Cluster, archives
 		if err := e.down(ctx, DownRequest{Name: n.Name, Remove: true, Archive: archives}); err != nil {
 			return err
 		}
+	}
+	if err := closeNetwork(ctx, c); err != nil {
+		return err
 	}
 	return e.clusters().Delete(c.Name)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/network"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -27,8 +28,10 @@ type ClusterListing struct {
 	Flavour server.Flavour `json:"flavour"`
 	Durable string         `json:"durable,omitempty"`
 	// Quorum is how many members have to reach each other.
-	Quorum  int             `json:"quorum"`
-	Members []MemberListing `json:"members"`
+	Quorum int `json:"quorum"`
+	// Network is that of members with addresses of their own.
+	Network *network.Network `json:"network,omitempty"`
+	Members []MemberListing  `json:"members"`
 }
 
 // MemberListing describes a member.
@@ -37,6 +40,8 @@ type MemberListing struct {
 	Phase   instance.Phase `json:"phase"`
 	Reason  string         `json:"reason,omitempty"`
 	Address string         `json:"address"`
+	// Namespace is the network namespace of its server, "" for the machine's own.
+	Namespace string `json:"namespace,omitempty"`
 	// URL is for applications.
 	URL string `json:"-"`
 	// State is the server's word for what it is in the cluster, "" where it does not run, and Online whether it is whole.
@@ -92,12 +97,15 @@ func (e *Engine) ClusterNames() ([]string, error) {
 }
 
 func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterListing, error) {
-	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum()}
+	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum(), Network: c.Network}
 	online, running, seen := 0, 0, 0
 	for _, n := range c.Nodes {
 		m, err := e.listMember(ctx, n)
 		if err != nil {
 			return l, err
+		}
+		if c.Network != nil {
+			m.Namespace = network.Namespace(n.Name)
 		}
 		if m.Online {
 			online++

@@ -41,6 +41,9 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 			return out, RequestError{fmt.Errorf("start cluster %s without %s: that is no member of it\nhint: ramaria cluster status %[1]s", c.Name, name)}
 		}
 	}
+	if err := openNetwork(ctx, c); err != nil {
+		return out, err
+	}
 	l, err := e.settledCluster(ctx, c)
 	if err != nil {
 		return out, err

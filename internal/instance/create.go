@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -105,6 +106,10 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 		return nil, fmt.Errorf("make instance %s: %w", name, err)
 	}
 	spec := parent.Spec
+	if spec.Cluster != "" { // whose addresses are its members'
+		spec.Set = maps.Clone(spec.Set)
+		delete(spec.Set, "bind_address")
+	}
 	// A branch is thrown away: it has no archive, and follows nobody.
 	spec.Replica, spec.Cluster = nil, ""
 	spec.Durable, spec.Archive, spec.RecoverWithin, spec.History, spec.Restored = "", nil, "", "", nil

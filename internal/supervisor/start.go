@@ -97,6 +97,9 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 
 // choosePort settles the TCP port: the one asked for, or the last one, or any.
 func (s *Supervisor) choosePort(ctx context.Context) (err error) {
+	if s.isMember() && s.member.Network != "" { // where all ports are its own
+		return nil
+	}
 	if s.inst.Spec.Port != 0 {
 		return server.TryPort(ctx, s.inst.Endpoint.Host, s.inst.Spec.Port)
 	}
