@@ -149,6 +149,7 @@ var Packages = []Package{
 	{Path: "internal/view", Least: 1},
 	{Path: "internal/host", Least: 45},
 	{Path: "internal/memo", Least: 7},
+	{Path: "internal/network", Least: 3, Needed: []string{`Test.*`}},
 	{Path: "internal/metrics", Least: 1},
 	{Path: "internal/exporter", Least: 2},
 	{Path: "internal/front", Race: true, Least: 4},
@@ -250,8 +251,8 @@ var Suites = []Suite{
 	{
 		Name:     "cluster",
 		Scripts:  []string{"cluster"},
-		Tests:    []string{"TestClusterKills", "TestClusterPowerCut", "TestClusterMachines"},
-		Flavours: []string{"cluster", "TestClusterKills", "TestClusterPowerCut", "TestClusterMachines"},
+		Tests:    []string{"TestClusterKills", "TestClusterPowerCut", "TestClusterMachines", "TestClusterPartitions"},
+		Flavours: []string{"cluster", "TestClusterKills", "TestClusterPowerCut", "TestClusterMachines", "TestClusterPartitions"},
 	},
 	{
 		Name:     "reset",

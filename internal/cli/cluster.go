@@ -33,7 +33,7 @@ var ofEachMember = []string{"port", "socket", "front", "api-listen", "log", "arc
 
 func newClusterCreate(a *app) *cobra.Command {
 	var o specFlags
-	nodes, here := cluster.LeastNodes, ""
+	nodes, own, here := cluster.LeastNodes, false, ""
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a cluster and start it, and print the DSNs of its members",
@@ -63,7 +63,7 @@ Members are durable: a commit is answered when the log of its member is on the d
 			if here != "" && !cmd.Flags().Changed("nodes") {
 				nodes = 1
 			}
-			return runClusterCreate(cmd.Context(), a, engine.ClusterRequest{Name: args[0], Nodes: nodes, Spec: spec, Here: here, Stdin: a.stdin})
+			return runClusterCreate(cmd.Context(), a, engine.ClusterRequest{Name: args[0], Nodes: nodes, Spec: spec, OwnAddresses: own, Here: here, Stdin: a.stdin})
 		},
 	}
 	o.add(cmd)
@@ -72,6 +72,7 @@ Members are durable: a commit is answered when the log of its member is on the d
 	}
 	cmd.Flags().StringVar(&here, "address", "", "the `ADDRESS` at which other machines reach this one: the cluster begins with one member here, and ramaria cluster invite lets others join")
 	cmd.Flags().IntVar(&nodes, "nodes", nodes, "how many members: `N`, 3 to 9; with 3 one may be lost, with 5 two")
+	cmd.Flags().BoolVar(&own, "netns", false, "give each member an address of its own, in a network namespace of this machine; only for root")
 	return cmd
 }
 

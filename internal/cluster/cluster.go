@@ -24,6 +24,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/network"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -63,6 +64,8 @@ type Cluster struct {
 	// Cert and Key are the certificate by which MariaDB's members know each other, in PEM.
 	Cert string `json:"cert"`
 	Key  string `json:"key"`
+	// Network is where its members have addresses of their own on this machine, nil for ports on loopback.
+	Network *network.Network `json:"network,omitempty"`
 	// Made says that it has been whole: what is not is removed by the next command.
 	Made bool `json:"made,omitempty"`
 	// Numbered is the highest number that a transaction of a Galera cluster was seen to have: another life of it begins above
@@ -126,6 +129,9 @@ func (c *Cluster) Member(name string) (*server.Member, error) {
 		return nil, fmt.Errorf("find instance %s in cluster %s: it is no member of it\nhint: ramaria cluster status %[2]s", name, c.Name)
 	}
 	m := &server.Member{Cluster: c.Name, Group: c.Group, Node: name, Number: NodeNumber(name), Host: n.Host, Ports: n.MemberPorts}
+	if c.Network != nil {
+		m.Network = network.Path(name)
+	}
 	for _, n := range c.Nodes {
 		m.Peers = append(m.Peers, n.peer(c.Flavour))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -273,14 +272,4 @@ func (e *Engine) InviteToCluster(name string) (cluster.Invitation, []string, err
 		doors = append(doors, n.DoorAddress())
 	}
 	return c.Invitation(), doors, nil
-}
-
-// withBind returns settings with which a server listens at an address.
-func withBind(set map[string]string, host string) map[string]string {
-	set = maps.Clone(set)
-	if set == nil {
-		set = map[string]string{}
-	}
-	set["bind_address"] = host
-	return set
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/network"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -30,8 +31,10 @@ type ClusterListing struct {
 	// Quorum is how many members have to reach each other.
 	Quorum int `json:"quorum"`
 	// Here is the address of this machine, where the members are on several.
-	Here    string          `json:"here,omitempty"`
-	Members []MemberListing `json:"members"`
+	Here string `json:"here,omitempty"`
+	// Network is that of members with addresses of their own.
+	Network *network.Network `json:"network,omitempty"`
+	Members []MemberListing  `json:"members"`
 }
 
 // MemberListing describes a member.
@@ -40,6 +43,8 @@ type MemberListing struct {
 	Phase   instance.Phase `json:"phase"`
 	Reason  string         `json:"reason,omitempty"`
 	Address string         `json:"address"`
+	// Namespace is the network namespace of its server, "" for the machine's own.
+	Namespace string `json:"namespace,omitempty"`
 	// URL is for applications.
 	URL string `json:"-"`
 	// State is the server's word for what it is in the cluster, "" where it does not run, and Online whether it is whole.
@@ -102,7 +107,7 @@ func (e *Engine) ClusterNames() ([]string, error) {
 }
 
 func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterListing, error) {
-	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum(), Here: c.Here}
+	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum(), Here: c.Here, Network: c.Network}
 	members, err := e.listMembers(ctx, c)
 	if err != nil {
 		return l, err
@@ -149,6 +154,9 @@ func (e *Engine) listMembers(ctx context.Context, c *cluster.Cluster) ([]MemberL
 		if c.Local(n) && err == nil {
 			members[i], err = e.listMember(ctx, n)
 			members[i].has = c.Has
+			if c.Network != nil {
+				members[i].Namespace = network.Namespace(n.Name)
+			}
 		}
 	}
 	asked.Wait()

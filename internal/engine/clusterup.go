@@ -46,15 +46,40 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 	if c.Far() {
 		return e.upHere(ctx, c, q.Without)
 	}
+	if err := openNetwork(ctx, c); err != nil {
+		return out, err
+	}
 	l, err := e.settledCluster(ctx, c)
 	if err != nil {
 		return out, err
 	}
-	if l.State == ClusterNoQuorum || l.State == ClusterStopped {
+	if l.lost() {
 		if l, err = e.beginAgain(ctx, c, l, q.Without); err != nil {
 			return out, err
 		}
 	}
+	if err := e.rejoinAll(ctx, c, l); err != nil {
+		// Members that had been parted from the others may leave them even after these have been seen to reach each other.
+		l, lerr := e.settledCluster(ctx, c)
+		if lerr != nil || !l.lost() {
+			return out, errors.Join(err, lerr)
+		}
+		e.note("cluster %s lost its quorum while a member joined: %s", c.Name, oneLine(err))
+		if l, err = e.beginAgain(ctx, c, l, q.Without); err != nil {
+			return out, err
+		}
+		if err := e.rejoinAll(ctx, c, l); err != nil {
+			return out, err
+		}
+	}
+	return e.listCluster(ctx, c)
+}
+
+// lost reports whether a cluster has to begin again: too few of its members reach each other, or none runs.
+func (l ClusterListing) lost() bool { return l.State == ClusterNoQuorum || l.State == ClusterStopped }
+
+// rejoinAll has those members join that are not in the cluster.
+func (e *Engine) rejoinAll(ctx context.Context, c *cluster.Cluster, l ClusterListing) (err error) {
 	for i, n := range c.Nodes {
 		switch m := l.Members[i]; {
 		case m.Online && n.Stale: // a command was killed that had made it whole
@@ -64,10 +89,10 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 			err = e.rejoin(ctx, c, l.donor(n.Name), n)
 		}
 		if err != nil {
-			return out, err
+			return err
 		}
 	}
-	return e.listCluster(ctx, c)
+	return nil
 }
 
 // settlePatience is how long members that run are given to say whether they reach each other.

@@ -106,11 +106,11 @@ func (s *Store) Branch(ctx context.Context, parent *Instance, name string, how v
 		return nil, fmt.Errorf("make instance %s: %w", name, err)
 	}
 	spec := parent.Spec
-	// A branch is thrown away: it has no archive, and follows nobody.
-	if spec.Cluster != "" { // its members listen where others reach them
+	if spec.Cluster != "" { // whose addresses are its members'
 		spec.Set = maps.Clone(spec.Set)
 		delete(spec.Set, "bind_address")
 	}
+	// A branch is thrown away: it has no archive, and follows nobody.
 	spec.Replica, spec.Cluster = nil, ""
 	spec.Durable, spec.Archive, spec.RecoverWithin, spec.History, spec.Restored = "", nil, "", "", nil
 	spec.From, spec.Key, spec.Port, spec.Socket, spec.Front, spec.APIListen, spec.PasswordFile = []image.Source{{Kind: image.FromInstance, Name: parent.Name}}, "", 0, "", 0, "", ""

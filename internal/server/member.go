@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // Member is what a start of a server has to know of the cluster that it belongs to.
@@ -30,6 +32,8 @@ type Member struct {
 	// Script is the program, in a directory of its own that the server cannot write to, by which members of Galera agree
 	// that nothing is to be copied, and Meet the directory in which they do.
 	Script, Meet string
+	// Network is the file of the network namespace that its server runs in, "" for the machine's own.
+	Network string
 }
 
 // MemberPorts are the TCP ports of a member of Galera besides the server's own: those of the group, of write sets that one
@@ -145,6 +149,18 @@ func (m *Member) maps() uint32 {
 		return 0
 	}
 	return galeraCache
+}
+
+// enterNetwork has the calling thread, and the server that it starts, be in the member's network.
+func (m *Member) enterNetwork() error {
+	if m == nil || m.Network == "" {
+		return nil
+	}
+	err := sys.EnterNetwork(m.Network)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w\nhint: ramaria cluster up %s makes it again", err, m.Cluster)
+	}
+	return err
 }
 
 // environ is the environment of a member's server.

@@ -66,7 +66,7 @@ func (s *Server) Start(config string, c Config, account Account, dir string, log
 func (s *Server) StartScratch(config string, c Config, account Account, dir string, log *os.File, syncing Syncing, scratch *Scratch) (*Process, error) {
 	cmd := s.command(config, account, dir, nil, nil, log)
 	cmd.Env = c.Member.environ(cmd.Env)
-	return s.launch(cmd, s.confinement(config, c), account, syncing, scratch, c.Member.maps())
+	return s.launch(cmd, s.confinement(config, c), account, syncing, scratch, c.Member)
 }
 
 // StartApart is Start in a session of its own, as that of an instance's supervisor is one.
@@ -76,13 +76,13 @@ func (s *Server) StartScratch(config string, c Config, account Account, dir stri
 func (s *Server) StartApart(config string, c Config, account Account, dir string, log *os.File, syncing Syncing) (*Process, error) {
 	cmd := s.command(config, account, dir, nil, nil, log)
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true // who leads a session leads its group
-	return s.launch(cmd, s.confinement(config, c), account, syncing, nil, 0)
+	return s.launch(cmd, s.confinement(config, c), account, syncing, nil, nil)
 }
 
 // startWith is Start with more arguments, and with statements for a daemon that reads
 // them from its standard input.
 func (s *Server) startWith(config string, c Config, account Account, dir string, args []string, stdin io.Reader, log *os.File, syncing Syncing) (*Process, error) {
-	return s.launch(s.command(config, account, dir, args, stdin, log), s.confinement(config, c), account, syncing, nil, 0)
+	return s.launch(s.command(config, account, dir, args, stdin, log), s.confinement(config, c), account, syncing, nil, nil)
 }
 
 // command is that of the daemon.
@@ -109,9 +109,8 @@ func (s *Server) command(config string, account Account, dir string, args []stri
 }
 
 // launch starts a command of this server, confined to a ruleset if there is one: its paths are those
-// that the server sees, with its scratch in place. maps is the size in bytes from which it may map files, 0 for none: Galera
-// does with its cache.
-func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, syncing Syncing, tmp *Scratch, maps uint32) (*Process, error) {
+// that the server sees, with its scratch in place. m is what it is in a cluster, nil for none.
+func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, syncing Syncing, tmp *Scratch, m *Member) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{}), Confined: rules != nil}
 	started := make(chan error)
 	go func() {
@@ -119,6 +118,10 @@ func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, sync
 		// goroutine keeps its thread until the server is gone (prctl(2)). The thread
 		// ends with it, and what it is confined to and filtered by with the thread.
 		runtime.LockOSThread()
+		if err := m.enterNetwork(); err != nil {
+			started <- err
+			return
+		}
 		// Before anything that forbids mounts.
 		if tmp != nil {
 			p.scratchErr = tmp.attach(account, s.ScratchDirs())
@@ -133,7 +136,7 @@ func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, sync
 		// MariaDB would map a redo log in shared memory, and lose acknowledged commits
 		// when killed (docs/durability.md). Where there is no filter the profile still
 		// makes that as unlikely as it can.
-		_ = sys.FilterCalls(syncing == Unsynced, maps)
+		_ = sys.FilterCalls(syncing == Unsynced, m.maps())
 		err := cmd.Start()
 		started <- err
 		if err != nil {

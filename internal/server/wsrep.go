@@ -6,7 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
+
+// WriteLogState has the GTIDs of a data directory of MariaDB without a binary log go on from a state of another's. The server
+// reads it before Galera asks for the number that the cluster's next transaction gets. After a crash InnoDB does not have that
+// (wsrep_init_gtid in wsrep_mysqld.cc), and without it the member would count from 1 on.
+func WriteLogState(dataDir, gtids string, account Account) error {
+	return WritePrivate(filepath.Join(dataDir, BinlogName+".state"), []byte(strings.ReplaceAll(gtids, ",", "\n")+"\n"), account)
+}
 
 // RecoverPosition has a member of Galera that does not run say where its data is in the cluster's sequence, after what InnoDB
 // has to recover, and returns what it wrote. Its option file is at config.

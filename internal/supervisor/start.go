@@ -97,6 +97,9 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 
 // choosePort settles the TCP port: the one asked for, or the last one, or any.
 func (s *Supervisor) choosePort(ctx context.Context) (err error) {
+	if s.isMember() && s.member.Network != "" { // where all ports are its own
+		return nil
+	}
 	if s.inst.Spec.Port != 0 {
 		return server.TryPort(ctx, s.inst.Endpoint.Host, s.inst.Spec.Port)
 	}
@@ -146,7 +149,13 @@ func (s *Supervisor) writeFiles() error {
 	if !s.isMember() || s.inGroup() { // what others have is answered at once until it has joined
 		sql += server.PromiseSQL(i.Server.Promises(level, i.Volume))
 	}
-	if s.keeper != nil && s.keeper.Seed != "" {
+	switch {
+	case s.keeper == nil || s.keeper.Seed == "":
+	case s.isMember() && !s.inGroup(): // what others have is logged before the server reads its init file
+		if err := server.WriteLogState(i.DataDir(), s.keeper.Seed, i.Account); err != nil {
+			return err
+		}
+	default:
 		sql = i.Server.Dialect().SeedGTIDs(s.keeper.Seed) + ";\n" + sql
 	}
 	sql += s.staleReplicas() + s.handedOverSQL()

@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/network"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// The ports of members that have addresses of their own: those that everybody knows, since all are free there.
+const ownPort, ownGroup, ownTransfer, ownState = 3306, 4567, 4568, 4444
+
+// networkable refuses members with addresses of their own where there can be none.
+func networkable(q ClusterRequest) error {
+	if !q.OwnAddresses {
+		return nil
+	}
+	if q.Here != "" {
+		return fmt.Errorf("make cluster %s with --netns and --address: the first is for one machine, the second for several\nhint: leave one out", q.Name)
+	}
+	return network.Usable()
+}
+
+// planNetwork gives a cluster a network of its own, and its members addresses in it.
+func (e *Engine) planNetwork(ctx context.Context, c *cluster.Cluster, nodes int) (err error) {
+	all, err := e.clusters().List()
+	if err != nil {
+		return err
+	}
+	var taken []netip.Prefix // by clusters whose networks are not made again yet since the machine booted
+	for _, other := range all {
+		if other.Network != nil {
+			taken = append(taken, other.Network.Subnet)
+		}
+	}
+	for n := 1; n <= nodes; n++ {
+		node := cluster.Node{Name: cluster.NodeName(c.Name, n), Port: ownPort}
+		if galera(c) {
+			node.MemberPorts = server.MemberPorts{Group: ownGroup, Transfer: ownTransfer, State: ownState}
+		}
+		c.Nodes = append(c.Nodes, node)
+	}
+	if c.Network, err = network.Plan(ctx, e.Owner.Registry+" "+c.Name, taken, nodeNames(c)...); err != nil {
+		return RequestError{err}
+	}
+	for i := range c.Nodes {
+		c.Nodes[i].Host = c.Network.Host(i)
+	}
+	return nil
+}
+
+func nodeNames(c *cluster.Cluster) []string { return others(c, "") }
+
+// openNetwork makes what is not there of the network of a cluster that has one of its own, as after a boot.
+func openNetwork(ctx context.Context, c *cluster.Cluster) error {
+	if c.Network == nil {
+		return nil
+	}
+	return c.Network.Make(ctx, nodeNames(c)...)
+}
+
+// closeNetwork removes it.
+func closeNetwork(ctx context.Context, c *cluster.Cluster) error {
+	if c.Network == nil {
+		return nil
+	}
+	return c.Network.Remove(ctx, nodeNames(c)...)
+}
