@@ -66,6 +66,7 @@ func (h *testHome) branch(parent, name string) (dsn string, pause time.Duration)
 // that come and go: each branch must have every commit that was acknowledged before, no
 // half transaction, and tables that check clean.
 func TestBranchUnderLoad(t *testing.T) {
+	t.Parallel()
 	n := fewer(defaultBranches, lessBranches)
 	if s := os.Getenv(envBranches); s != "" {
 		var err error

@@ -318,6 +318,7 @@ func mostOfDomain0(state string) string {
 // TestClusterPowerCut: all members of a cluster lose power at one moment, under load, and no commit that was answered is lost,
 // doubled, or in another order. The control is a cluster whose commits are answered before they are on a disk.
 func TestClusterPowerCut(t *testing.T) {
+	t.Parallel()
 	h := newClusterHome(t)
 	rounds := 1
 	if text := os.Getenv(envClusterRounds); text != "" {
@@ -374,6 +375,7 @@ func TestClusterPowerCut(t *testing.T) {
 // TestClusterKills: members are killed under load, one or all, and join again while the others are written to; what was
 // answered is there, at all of them.
 func TestClusterKills(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	dsns := h.ramaria("cluster", "create", "c", "--volume", testVolume, "--server", h.daemon())
 	h.exec(openDSN(t, strings.Fields(dsns)[0]), appendTable)

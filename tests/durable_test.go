@@ -77,6 +77,7 @@ var endings = []ending{
 // TestDurable: an instance with --durable has every commit that a client was told of, whole and once,
 // and nothing else, whatever ended it, and although its RAM was lost; also when recovery is cut off.
 func TestDurable(t *testing.T) {
+	t.Parallel()
 	kinds := durableVolumes(t)
 	kills := durableKills
 	if os.Getenv(envKills) != "" {

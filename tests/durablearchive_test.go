@@ -13,6 +13,7 @@ import (
 // TestDurableArchiveTaken: an archive that is moved, removed, or is another one, is noticed while the
 // instance runs, and refused when it is to come back; what is in RAM stays.
 func TestDurableArchiveTaken(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	d.begin(t)
 	aside := d.archive + ".aside"
@@ -115,6 +116,7 @@ func tree(t *testing.T, dir string) string {
 // TestDurableDamage: a bit that flips in the middle of the archived log is found: recovery says where, and
 // leaves what there is.
 func TestDurableDamage(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	d.begin(t)
 	for n := range 20 {

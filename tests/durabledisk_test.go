@@ -16,6 +16,7 @@ import (
 // TestDurableEverythingWaits: whatever is written into the log is answered when the archive has it, and no
 // sooner; and the whole of it comes back.
 func TestDurableEverythingWaits(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	d.begin(t)
 	aside := d.archive + ".aside"
@@ -76,6 +77,7 @@ func TestDurableEverythingWaits(t *testing.T) {
 // TestDurableDisk: a disk that is full, or does not answer, holds commits up, and nothing else; then all
 // goes on by itself.
 func TestDurableDisk(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 || !canMount() {
 		t.Skip("SKIPPED, UNTESTED: only root may mount a small disk")
 	}

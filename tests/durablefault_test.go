@@ -140,6 +140,7 @@ func (d *durable) lose(t *testing.T) {
 // TestDurableConnections: commits go on when the connection is killed that acknowledges them, when there is
 // no room for another one, and through many files of the log.
 func TestDurableConnections(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	d.archive = filepath.Join(d.home, "archive")
 	d.open(t, d.ramaria("up", durableName, "--volume", d.kind, "--durable", "--archive", d.archive, "--set", "max_connections=20"))
@@ -212,6 +213,7 @@ func TestDurableConnections(t *testing.T) {
 
 // TestDurableShutdown: SHUTDOWN by SQL under load ends the server, and loses nothing.
 func TestDurableShutdown(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	d.begin(t)
 	for range 2 {
@@ -240,6 +242,7 @@ func TestDurableShutdown(t *testing.T) {
 // TestDurableStuckSession: a session that does not heed its end holds a shutdown up for a bounded time. The server is
 // killed then, and nothing that was acknowledged is lost.
 func TestDurableStuckSession(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	d.begin(t)
 	ended := d.load(t, ending{})
@@ -265,6 +268,7 @@ func TestDurableStuckSession(t *testing.T) {
 
 // TestDurableAtOnce: two commands that bring an instance back make one of it.
 func TestDurableAtOnce(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	d.begin(t)
 	d.send("INSERT INTO ack (writer, n) VALUES (1, 1)").comes(t, "a commit")
@@ -294,6 +298,7 @@ var originator = regexp.MustCompile(`ORIGINATOR='[0-9]+'`)
 // TestDurableEqualsTwin: an instance that was recovered has what an ordinary server on a disk has that took the
 // same statements: one of everything, foreign keys that cascade included.
 func TestDurableEqualsTwin(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	d.begin(t)
 	twin := newPlain(t, d.srv)

@@ -20,6 +20,7 @@ import (
 // TestDurableResetMaster: a log that is begun again is not taken for the archived one. What was acknowledged
 // before comes back, and what is from then on.
 func TestDurableResetMaster(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	d.begin(t)
 	reset := "RESET MASTER"
@@ -74,6 +75,7 @@ func TestDurableResetMaster(t *testing.T) {
 // TestTrapDataBehindLog: data in RAM that falls behind its log at a kill, and a log without checksums, cannot be
 // had by settings.
 func TestTrapDataBehindLog(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	for _, set := range []string{"innodb_flush_log_at_trx_commit=0", "binlog_checksum=NONE", "sync_binlog=1"} {
 		name, _, _ := strings.Cut(set, "=")
@@ -96,6 +98,7 @@ func TestTrapDataBehindLog(t *testing.T) {
 // TestDurableUnlogged: what is in no log, and the log behind it needs, is in a base soon; routines of the application
 // have no more rights than it has.
 func TestDurableUnlogged(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	d.begin(t)
 	define := "CREATE DEFINER=root@localhost PROCEDURE unlogged() SQL SECURITY DEFINER SET SESSION sql_log_bin = 0"
@@ -134,6 +137,7 @@ func TestDurableUnlogged(t *testing.T) {
 
 // TestTrapDataExchanged: what exchanges the data is refused, or is in the archive before anything is acknowledged.
 func TestTrapDataExchanged(t *testing.T) {
+	t.Parallel()
 	d := newDurable(t, "shm")
 	d.begin(t)
 	d.ramaria("mark", durableName, "before")

@@ -49,6 +49,7 @@ func sharedData(t *testing.T) string {
 // TestSamplesEqualPlainLoad brings up Chinook, Northwind and Sakila, and compares
 // everything in them with what the client alone loads into a stock server.
 func TestSamplesEqualPlainLoad(t *testing.T) {
+	t.Parallel()
 	dir := sharedData(t)
 	h := newTestHome(t)
 	plain := newPlain(t, h.srv)
@@ -68,6 +69,7 @@ func TestSamplesEqualPlainLoad(t *testing.T) {
 // TestEverythingEqualsPlainLoad does the same with a dump that has one of
 // everything, and shows that the comparison notices differences.
 func TestEverythingEqualsPlainLoad(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	plain := newPlain(t, h.srv)
 	file := filepath.Join(t.TempDir(), "everything.sql")
@@ -131,6 +133,7 @@ func equalToPlain(t *testing.T, h *testHome, plain *plainServer, name string, fi
 // server, one that was stopped and one that was killed: the same content, and not a
 // byte or a time of the source changed.
 func TestDataDirectoryIsCopied(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	plain := newPlain(t, h.srv)
 	file := filepath.Join(t.TempDir(), "everything.sql")

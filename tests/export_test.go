@@ -98,6 +98,7 @@ func exported(t *testing.T, out string) (start string, login dbconn.Login, socke
 // TestExport starts the packaged server plainly on what was exported from an instance that is written to: all commits
 // from before are there, tables check clean, and nothing of Ramaria is.
 func TestExport(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	db := openDSN(t, h.ramaria("up", "main", "--server", h.daemon(), "--set", killPool))
 	h.exec(db, dialect(h.srv, rewindData...)...)

@@ -168,6 +168,7 @@ func (h *testHome) nothingOf(volume, name string) {
 // TestNeverLeftStopped ends those who take a snapshot in the middle of it, while the
 // server stands still.
 func TestNeverLeftStopped(t *testing.T) {
+	t.Parallel()
 	onVolumes(t, func(t *testing.T, volume string) {
 		h := newTestHome(t)
 		l := newLoad(h, "parent", volume)
@@ -228,6 +229,7 @@ func (h *testHome) endSupervisor(l *load, sig syscall.Signal, phase string) {
 
 // TestBranchesWaitForEachOther: while a snapshot is taken another one waits.
 func TestBranchesWaitForEachOther(t *testing.T) {
+	t.Parallel()
 	onVolumes(t, func(t *testing.T, volume string) {
 		h := newTestHome(t)
 		h.upSmall("parent", volume)

@@ -113,7 +113,7 @@ func (h *testHome) socketOf(name string) string {
 
 // TestHandOver: a plain server is loaded by what README.md says while the instance is written to, follows it, and takes its
 // place within 5 s with the writers at work: it has all that was acknowledged, and the instance takes nothing more.
-func TestHandOver(t *testing.T) {
+func TestHandOver(t *testing.T) { // alone, as is the next: the cut-over has some seconds
 	h := newTestHome(t)
 	db := openDSN(t, h.ramaria("up", "a", "--volume", "disk", "--database", "app", "--server", h.daemon()))
 	h.exec(db, dialect(h.srv, rewindData...)...)

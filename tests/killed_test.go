@@ -41,6 +41,7 @@ const (
 // load, time and again: each time `ramaria up` must bring back every acknowledged
 // commit, no half transaction, and tables that check clean.
 func TestKilledServerLosesNothing(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	k := newKilled(h, os.Getenv(envKillSet))
 	kills := killsWanted(t)
@@ -87,6 +88,7 @@ const copies, lessCopies = 2, 1
 // a killed server that had a binary log. The copy leaves the log out, and recovery
 // must find every acknowledged commit all the same.
 func TestKilledDirectoryIsRecovered(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	k := newKilled(h, "")
 	n := fewer(copies, lessCopies)

@@ -12,6 +12,7 @@ import (
 // TestLoginOverTCP logs in as clients do: with TLS and without, at once and after the
 // server forgot whom it has seen, which on MySQL takes an exchange by RSA.
 func TestLoginOverTCP(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	dsn, err := url.Parse(h.ramaria("up"))
 	if err != nil {
@@ -58,6 +59,7 @@ func TestLoginOverTCP(t *testing.T) {
 
 // TestApplicationCannotBlindTheSupervisor tries the ways to write what is not logged.
 func TestApplicationCannotBlindTheSupervisor(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	h.ramaria("up")
 	statements := []string{

@@ -1,7 +1,10 @@
 package tests
 
 import (
+	"flag"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +12,7 @@ import (
 )
 
 // matrixParallel is how many tests of one server run at once.
-const matrixParallel = 3
+const matrixParallel = 4
 
 // TestMatrix runs the suites on every server but the first, which the other tests are
 // about, by running this program again for each server: TestMatrix/SERVER/SUITE/NAME. A quick
@@ -21,28 +24,32 @@ func TestMatrix(t *testing.T) {
 	if chosen() {
 		t.Skip("SKIPPED: " + envServer + " chooses one server")
 	}
-	t.Parallel()
+	waits := map[string]func() (map[string]*outcome, error){}
 	for _, want := range Servers[1:] {
-		if servertest.Quick() && !lastOfFlavour(want) {
+		if servertest.Quick() && !lastOfFlavour(want) || !subtestWanted(t, want) {
 			continue
 		}
+		servertest.Find(t, want) // one that cannot be had fails here
+		r := rerun{parallel: matrixParallel, env: []string{servertest.EnvServer + "=" + want}}
+		for _, s := range Suites {
+			scripts, tests := s.On(want, servertest.Quick())
+			r.scripts, r.tests = append(r.scripts, scripts...), append(r.tests, tests...)
+		}
+		// testscript counts on all its scripts, and leaves its directory when some are not run.
+		work, err := os.MkdirTemp("", "rm-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(work) })
+		r.env = append(r.env, "GOTMPDIR="+work)
+		waits[want] = r.begin(t) // the longest of all tests
+	}
+	began := time.Now()
+	t.Parallel()
+	for want, wait := range waits {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			servertest.Find(t, want) // one that cannot be had fails here
-			r := rerun{parallel: matrixParallel, env: []string{servertest.EnvServer + "=" + want}}
-			for _, s := range Suites {
-				scripts, tests := s.On(want, servertest.Quick())
-				r.scripts, r.tests = append(r.scripts, scripts...), append(r.tests, tests...)
-			}
-			// testscript counts on all its scripts, and leaves its directory when some are not run.
-			work, err := os.MkdirTemp("", "rm-")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer os.RemoveAll(work)
-			r.env = append(r.env, "GOTMPDIR="+work)
-			began := time.Now()
-			ended, err := r.run(t)
+			ended, err := wait()
 			if err != nil {
 				t.Error(err)
 			}
@@ -60,4 +67,19 @@ func TestMatrix(t *testing.T) {
 			}
 		})
 	}
+}
+
+// subtestWanted reports whether -run chooses a subtest, for what is begun before subtests are.
+func subtestWanted(t *testing.T, name string) bool {
+	t.Helper()
+	_, pattern, below := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
+	if !below {
+		return true
+	}
+	pattern, _, _ = strings.Cut(pattern, "/")
+	wanted, err := regexp.MatchString(pattern, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wanted
 }

@@ -188,6 +188,7 @@ func moveKinds() []string {
 
 // TestMove moves an instance that is written to from volume to volume: no commit that was acknowledged is lost.
 func TestMove(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	kinds := moveKinds()
 	dsn := h.ramaria("up", "main", "--server", h.daemon(), "--volume", kinds[0], "--set", killPool)
@@ -226,6 +227,7 @@ func TestMove(t *testing.T) {
 // TestKilledMove kills moves at random moments, the supervisor or the command: the instance is in one place afterwards,
 // the old or the new one, with every commit that was acknowledged.
 func TestKilledMove(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	kinds := moveKinds()
 	kills := killsOf(t, envMoveKills, fewer(moveKills, lessMoveKills))
@@ -284,6 +286,7 @@ func TestKilledMove(t *testing.T) {
 
 // TestKilledMoveOfStopped kills the command that moves an instance which does not run: it is in one place afterwards.
 func TestKilledMoveOfStopped(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	kinds := moveKinds()
 	db := h.upSmall("main", kinds[0])

@@ -49,6 +49,7 @@ func ramKinds(t *testing.T) []string {
 // TestContainersShareMemory runs everything that makes, sweeps and removes in a container
 // of the same home's path, with another state directory and other processes.
 func TestContainersShareMemory(t *testing.T) {
+	t.Parallel()
 	h := newSharedHouse(t)
 	inner := t.TempDir()
 	for _, kind := range ramKinds(t) {
@@ -79,6 +80,7 @@ func TestContainersShareMemory(t *testing.T) {
 // TestContainersShareAHome: the number of a process means another one in a container. What
 // cannot be reached from there is refused.
 func TestContainersShareAHome(t *testing.T) {
+	t.Parallel()
 	h := newSharedHouse(t)
 	h.ramaria("up", "main")
 	defer h.ramaria("volume", "rm", "shm", "--force")
@@ -100,6 +102,7 @@ func TestContainersShareAHome(t *testing.T) {
 // TestOtherMountNamespace: what is mounted there is not mounted here, and the other way
 // round. A command that does not see a volume must not take its mount point away.
 func TestOtherMountNamespace(t *testing.T) {
+	t.Parallel()
 	h := newSharedHouse(t)
 	for _, kind := range ramKinds(t)[1:] {
 		t.Run(kind, func(t *testing.T) {

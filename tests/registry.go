@@ -129,7 +129,7 @@ var Packages = []Package{
 	{Path: "internal/bucket/s3", Race: true, Least: 12, Needed: []string{`Test.*`}},
 	{Path: "internal/shipper", Race: true, Least: 2, Needed: []string{`Test.*`}},
 	{
-		Path: "internal/replay", Least: 30, Needed: []string{`Test.*`},
+		Path: "internal/replay", Parallel: 4, Least: 30, Needed: []string{`Test.*`},
 		Later: []string{
 			`TestReplayOfLargeTransaction/mysql:9.7`, `TestReplayOfOwnServerID/mysql:9.7`, `TestReplayOfCutLog/mysql:9.7`,
 			`TestReplayIsInterrupted/mysql:9.7`, `TestMissingTransactionIsSeen/mysql:9.7`,

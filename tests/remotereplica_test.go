@@ -116,6 +116,7 @@ func (s *plainSource) sameAs(replica *sql.DB) {
 // TestReplicaOfPlain: a server that is none of ours is followed from a dump on, with writes going on, whatever is
 // restarted, and the replica is promoted when it is gone.
 func TestReplicaOfPlain(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	s := h.newSource("127.0.0.1:" + freePort(t))
 	writes := openDSN(t, (&url.URL{Scheme: "mysql", User: url.UserPassword(boss.User, boss.Password), Host: s.address, Path: "/app"}).String())
@@ -263,6 +264,7 @@ func (s *plainSource) atOnce(args []string) {
 // TestReplicaAbroad: the source is on another machine, which a network namespace stands for; its certificate is checked,
 // and the way to it breaks.
 func TestReplicaAbroad(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("a network namespace is for root")
 	}
@@ -270,7 +272,10 @@ func TestReplicaAbroad(t *testing.T) {
 		t.Skip("SKIPPED, UNTESTED: no ip to make a network namespace with: apt-get install iproute2")
 	}
 	h := newTestHome(t)
-	ns, here, there := fmt.Sprintf("rr%d", os.Getpid()), "10.213.7.1", "10.213.7.2"
+	// Other programs of TestMatrix have it at the same time: names and addresses are of this one.
+	pid := os.Getpid()
+	ns, net4 := fmt.Sprintf("rr%d", pid), fmt.Sprintf("10.%d.%d.", 208+pid>>8&15, pid&255)
+	here, there := net4+"1", net4+"2"
 	ip := func(args ...string) error {
 		out, err := exec.Command("ip", args...).CombinedOutput()
 		if err != nil {

@@ -33,6 +33,7 @@ func lacks(t *testing.T, db *sql.DB, acked [moveWriters]int64) (n int) {
 // TestSyncOutlivesSource: with --sync what was acknowledged is in the replica when the source is lost at any moment. The
 // control, a replica that nobody waits for, lacks what was acknowledged while it was away.
 func TestSyncOutlivesSource(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	for round := range 4 {
 		sync := round > 0
@@ -71,6 +72,7 @@ func TestSyncOutlivesSource(t *testing.T) {
 // TestReplicaKilled: servers and supervisors of a source and its replica are killed while it is written to; in the end both
 // have the same, and all that was acknowledged.
 func TestReplicaKilled(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	db := openDSN(t, h.ramaria("up", "a", "--volume", "shm", "--server", h.daemon(), "--set", killPool))
 	h.ramaria("replica", "add", "a", "b")

@@ -96,6 +96,7 @@ func insert(t *testing.T, db *sql.DB, from, to int) {
 // another port and it has not applied all, and when a session keeps its appliers from a table: it receives no more then than it
 // keeps, and says so. It is promoted when its source is dead and its applier stopped.
 func TestReplicaFaults(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	queue := "slave_parallel_max_queued=16384" // what appliers hold themselves comes on top
 	if h.srv.Flavour == server.MySQL {
@@ -253,6 +254,7 @@ func (h *testHome) received(replica, source *sql.DB) bool {
 // TestSyncForeign: what another semi-synchronous replica acknowledges is warned of, and another that is to be waited for
 // refused. One that does not come to acknowledge anything leaves nothing.
 func TestSyncForeign(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	source := openDSN(t, h.ramaria("up", "a", "--database", "shop", "--volume", "shm", "--server", h.daemon()))
 	h.exec(source, "CREATE TABLE t (a INT PRIMARY KEY, b LONGTEXT) ENGINE=InnoDB")

@@ -59,6 +59,23 @@ func (o *outcome) report(t *testing.T) {
 // secondsAttr is the attribute by which a test says what it took elsewhere; tests/gotest knows it.
 const secondsAttr = "seconds"
 
+// begin begins run, beside what the test does meanwhile; wait returns what run does. What is begun before
+// t.Parallel() runs beside the tests that are not parallel too.
+func (r rerun) begin(t *testing.T) (wait func() (ended map[string]*outcome, err error)) {
+	t.Helper()
+	var ended map[string]*outcome
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ended, err = r.run(t)
+	}()
+	return func() (map[string]*outcome, error) {
+		<-done
+		return ended, err
+	}
+}
+
 // run returns how the tests ended: "TestX", and "TestScripts/x". An error is that of the program:
 // it could not be started, or no test says why it failed.
 func (r rerun) run(t *testing.T) (ended map[string]*outcome, err error) {

@@ -13,6 +13,7 @@ import (
 // TestKilledReset kills the supervisor in the middle of resets, at random moments, by
 // every way that a reset takes. The next reset makes the database again.
 func TestKilledReset(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	db := h.upSmall("main", testVolume)
 	h.exec(db, "CREATE DATABASE shop", "CREATE TABLE shop.item (id int PRIMARY KEY, name varchar(40))",

@@ -25,6 +25,7 @@ type moment struct {
 // TestRestoreAnyMoment restores random moments in the life of a durable instance, with base backups, a power
 // failure and a fresh start in it, and compares each with what the instance was then.
 func TestRestoreAnyMoment(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 	archive := filepath.Join(h.home, "archive")

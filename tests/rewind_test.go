@@ -122,6 +122,7 @@ func (h *testHome) picture(db *sql.DB) (lines []string) {
 
 // TestRewind goes back and forward between marks, across anything.
 func TestRewind(t *testing.T) {
+	t.Parallel()
 	onVolumes(t, func(t *testing.T, volume string) {
 		h := newTestHome(t)
 		dsn := h.ramaria("up", "main", "--server", h.daemon(), "--volume", volume)
@@ -214,6 +215,7 @@ func (h *testHome) ruin(volume, name string) {
 // TestKilledRewind kills the supervisor in the middle of rewinds, at random moments:
 // what is there afterwards is one of the two states, whole, and nothing else is left.
 func TestKilledRewind(t *testing.T) {
+	t.Parallel()
 	kills := fewer(6, 4)
 	onVolumes(t, func(t *testing.T, volume string) {
 		h := newTestHome(t)

@@ -51,7 +51,6 @@ func TestScriptsAsOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root: TestScripts was it")
 	}
-	t.Parallel()
 	srv := servertest.Find(t, wanted()) // while there is root to fetch it
 	dir, err := os.MkdirTemp("", "ru-")
 	if err != nil {
@@ -93,7 +92,9 @@ func TestScriptsAsOrdinaryUser(t *testing.T) {
 			r.scripts = append(r.scripts, strings.TrimSuffix(filepath.Base(path), ".txtar"))
 		}
 	}
-	ended, err := r.run(t)
+	wait := r.begin(t)
+	t.Parallel()
+	ended, err := wait()
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) {
 		t.Skipf("SKIPPED, UNTESTED: cannot become uid %d here: %v", otherUser, err)
 	}

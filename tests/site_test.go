@@ -20,6 +20,7 @@ import (
 // TestSite builds the site twice, with the same bytes, and searches it in a browser, as it lies on the disk. No page
 // may ask for anything elsewhere, or scroll sideways on a phone.
 func TestSite(t *testing.T) {
+	t.Parallel()
 	b := newUIBrowser(t)
 	site, again := filepath.Join(t.TempDir(), "site"), filepath.Join(t.TempDir(), "site")
 	makeSite(t, site)
@@ -106,6 +107,7 @@ func (b *uiBrowser) fitsPhone(site string) {
 // TestSiteFaultsAreSeen is the negative control of the check of links: a small tree builds, and with faults it does
 // not, and each is named.
 func TestSiteFaultsAreSeen(t *testing.T) {
+	t.Parallel()
 	makeSite(t, filepath.Join(t.TempDir(), "site")) // which has Sphinx installed
 	tools, err := filepath.Abs(cmp.Or(os.Getenv("TOOLS"), "../.tools"))
 	if err != nil {
@@ -160,9 +162,14 @@ func TestSiteFaultsAreSeen(t *testing.T) {
 	}
 }
 
+// installing is held while a site is made: the first one installs Sphinx.
+var installing sync.Mutex
+
 // makeSite runs make site.
 func makeSite(t *testing.T, dir string) {
 	t.Helper()
+	installing.Lock()
+	defer installing.Unlock()
 	if os.Getenv(servertest.EnvOffline) == "1" {
 		t.Skipf("SKIPPED, UNTESTED: the site: %s=1", servertest.EnvOffline)
 	}

@@ -72,6 +72,7 @@ func (h *testHome) until(what string, ok func() bool) {
 // TestBranchFamily makes branches of branches, branches that outlive their parents, and
 // many of one parent.
 func TestBranchFamily(t *testing.T) {
+	t.Parallel()
 	onVolumes(t, func(t *testing.T, volume string) {
 		h := newTestHome(t)
 		parent := h.upSmall("parent", volume)
@@ -152,6 +153,7 @@ func (h *testHome) memory(name string) (kb int64) {
 
 // TestBranchToOneName: of two commands that want one name, one gets it.
 func TestBranchToOneName(t *testing.T) {
+	t.Parallel()
 	onVolumes(t, func(t *testing.T, volume string) {
 		h := newTestHome(t)
 		h.upSmall("parent", volume)
@@ -185,6 +187,7 @@ var (
 // TestBranchOpensNothingOfItsParent traces the server of a branch from its first moment:
 // it must not open, or change the name of, any file of its parent.
 func TestBranchOpensNothingOfItsParent(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("strace"); err != nil || os.Geteuid() != 0 {
 		t.Skipf("SKIPPED, UNTESTED: tracing takes root and strace (%v)", err)
 	}
@@ -275,6 +278,7 @@ func identity(t *testing.T, path string) string {
 
 // TestBranchHasItsOwnAccount: the parent's password does not open the branch.
 func TestBranchHasItsOwnAccount(t *testing.T) {
+	t.Parallel()
 	onVolumes(t, func(t *testing.T, volume string) {
 		h := newTestHome(t)
 		h.upSmall("parent", volume)
@@ -306,6 +310,7 @@ func TestBranchHasItsOwnAccount(t *testing.T) {
 
 // TestBranchOfStoppedAndCrashed branches what does not run.
 func TestBranchOfStoppedAndCrashed(t *testing.T) {
+	t.Parallel()
 	onVolumes(t, func(t *testing.T, volume string) {
 		h := newTestHome(t)
 		db := h.upSmall("parent", volume)

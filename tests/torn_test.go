@@ -71,6 +71,7 @@ func dblwrFiles(t *testing.T, data string) []string {
 // instance that is made from a copy of that directory. Where the doublewrite buffer
 // is wiped too, the damage must show.
 func TestTornPageIsMended(t *testing.T) {
+	t.Parallel()
 	h := newTestHome(t)
 	set := ""
 	if h.srv.Flavour == server.MySQL {

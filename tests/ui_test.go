@@ -30,6 +30,7 @@ const uiPatience = 90 * time.Second
 // TestUI drives the page of ramaria ui in a real browser: every button, by its dialog, on real instances, with
 // what it does looked for in the instance. The page may have no error in its console, and no request may fail.
 func TestUI(t *testing.T) {
+	t.Parallel()
 	b := newUIBrowser(t)
 	h := newTestHome(t)
 	h.ramaria("up", "shop", "--database", "shop")
@@ -109,6 +110,7 @@ func TestUI(t *testing.T) {
 
 // TestUIFaultsAreSeen is the negative control of what TestUI looks for.
 func TestUIFaultsAreSeen(t *testing.T) {
+	t.Parallel()
 	b := newUIBrowser(t)
 	h := newTestHome(t)
 	link, end := h.startUI()

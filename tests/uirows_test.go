@@ -11,6 +11,7 @@ import (
 // TestUIRows opens more rows than a browser has connections to a server: buttons work all the same. Then it kills a
 // supervisor while its row is open, and removes an instance.
 func TestUIRows(t *testing.T) {
+	t.Parallel()
 	b := newUIBrowser(t)
 	h := newTestHome(t)
 	const rows = 8

@@ -144,6 +144,7 @@ func needWheat(t *testing.T) {
 // TestTmpDirOutgrowsRAM: sorts, temporary tables, a new index and a large transaction give the same where their files
 // have all the RAM that they want, and where they have a quarter of it.
 func TestTmpDirOutgrowsRAM(t *testing.T) {
+	t.Parallel()
 	needWheat(t)
 	h := newTestHome(t)
 	var want []string
@@ -197,6 +198,7 @@ func TestTmpDirOutgrowsRAM(t *testing.T) {
 // TestWheatKilled kills the daemon of a wheatfs, the server on it or the supervisor under statements that spill: these end,
 // nothing hangs, the instance comes up again, and of file systems, devices and processes nothing is left.
 func TestWheatKilled(t *testing.T) {
+	t.Parallel()
 	needWheat(t)
 	h := newTestHome(t)
 	up := append([]string{"up", "w", "--tmpdir", "wheatfs:8M"}, wheatSettings(h.srv)...)

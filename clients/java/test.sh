@@ -19,4 +19,10 @@ trap finish EXIT
 trap 'exit 130' INT TERM
 
 echo "java: mvn test, on ${RAMARIA_SERVER:-the default server}"
-mvn --batch-mode --no-transfer-progress -Dstyle.color=never test
+mvn --batch-mode --no-transfer-progress -Dstyle.color=never test || {
+	status=$?
+	# Last, since a long log may be cut in its middle: the failed tests, and what they said.
+	echo 'java: failed tests:'
+	awk '/<<< (FAILURE|ERROR)!/ { left = 12 } left-- > 0 && !/^\tat (org.junit|java.base|jdk)/' target/surefire-reports/*.txt | grep -v '^Tests run:' || true
+	exit $status
+}

@@ -34,4 +34,4 @@ step env -u RAMARIA_BIN PATH=/usr/bin:/bin "$PYTHON" -c 'from ramaria import ins
 cp -R "$here/tests" "$here/README.md" "$here/bench" "$tmp"
 cd "$tmp"
 unset RAMARIA_API RAMARIA_INSTANCE
-step "$PYTHON" -m pytest -q -rs -p no:cacheprovider -n 2 tests
+step "$PYTHON" -m pytest -q -rfEs -p no:cacheprovider -n 2 tests

@@ -99,7 +99,9 @@ func ends(t *testing.T, path string) (list []int64) {
 // TestReplayOfCutLog cuts a log off anywhere: what is whole of it is there, and nothing else. It also replays
 // parts of it, one after the other.
 func TestReplayOfCutLog(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		w.counting(t, 300)
 		exec(t, w.Running, "FLUSH BINARY LOGS")
@@ -179,7 +181,9 @@ func tree(t *testing.T, dir string) map[string]string {
 // a word. A Job refuses such a log before it touches the data directory; only in the last transaction of a file it
 // is taken for a file that was cut off.
 func TestTrapDamageIsNoEnd(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		w.counting(t, 50)
 		w.Kill()
@@ -219,7 +223,9 @@ func TestTrapDamageIsNoEnd(t *testing.T) {
 // TestMissingTransactionIsSeen is the control of the comparisons: a log without one of its transactions makes
 // another server.
 func TestMissingTransactionIsSeen(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		w.counting(t, 20)
 		exec(t, w.Running, "UPDATE shop.counted SET s = 'changed' WHERE id = 7")
@@ -251,7 +257,9 @@ func TestMissingTransactionIsSeen(t *testing.T) {
 // TestReplayOfOwnServerID: a server passes over events that it takes for its own; here the log has the number
 // of the server that applies. It has no checksums either.
 func TestReplayOfOwnServerID(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		exec(t, w.Running, "SET GLOBAL server_id = "+strconv.Itoa(serverID), "SET GLOBAL binlog_checksum = NONE", "FLUSH BINARY LOGS")
 		w.counting(t, 10)
@@ -265,7 +273,9 @@ func TestReplayOfOwnServerID(t *testing.T) {
 
 // TestApplyError: a log that does not fit the data directory ends in an error that says where.
 func TestApplyError(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		w.counting(t, 10)
 		exec(t, w.Running, "CREATE TABLE shop.other (id INT)", "UPDATE shop.counted SET s = 'z' WHERE id = 5")
@@ -283,7 +293,9 @@ func TestApplyError(t *testing.T) {
 
 // TestReplayIsInterrupted: nothing is left running.
 func TestReplayIsInterrupted(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		w.counting(t, 2000)
 		w.Kill()
@@ -301,7 +313,9 @@ func TestReplayIsInterrupted(t *testing.T) {
 
 // TestReplayLeavesNoTrace: the files of the data directory are those of before, and the twin's new tables.
 func TestReplayLeavesNoTrace(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		w.counting(t, 10)
 		w.Kill()
@@ -321,7 +335,9 @@ func TestReplayLeavesNoTrace(t *testing.T) {
 
 // TestReplayOfLargeTransaction has one that is larger than any buffer, and a row.
 func TestReplayOfLargeTransaction(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		double, long := 7, 20
 		if !servertest.Quick() {
@@ -349,7 +365,9 @@ func TestReplayOfLargeTransaction(t *testing.T) {
 // TestReplayOfKilledServer: writers who are in each other's way, files of the log that end meanwhile, and a server that
 // is killed. The log has what the server itself recovers.
 func TestReplayOfKilledServer(t *testing.T) {
+	t.Parallel()
 	servertest.EachAlways(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w, logs := killed(t, want, 3)
 		before := state(t, w.Running)
 		got, r := w.replay(t, logs)
@@ -447,7 +465,9 @@ func contention(rnd *rand.Rand) string {
 
 // TestReplayOfPreparedTransaction: one that was prepared and neither committed nor rolled back waits for that after.
 func TestReplayOfPreparedTransaction(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		w.Load(t, "USE shop; XA START 'x'; INSERT INTO counted VALUES (1, ''); XA END 'x'; XA PREPARE 'x'")
 		w.Load(t, "USE shop; INSERT INTO counted VALUES (2, '')")
@@ -465,7 +485,9 @@ func TestReplayOfPreparedTransaction(t *testing.T) {
 
 // TestTrapServerReplaysNoLog: a server that is started on an old directory beside the live log is silently old.
 func TestTrapServerReplaysNoLog(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		w.counting(t, 10)
 		w.Kill()
@@ -502,7 +524,9 @@ func TestTrapServerReplaysNoLog(t *testing.T) {
 
 // TestTrapEventsComeOutDisabled: an applier disables the events that it makes.
 func TestTrapEventsComeOutDisabled(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		exec(t, w.Running, "CREATE EVENT shop.e ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.counted")
 		w.Kill()
@@ -531,7 +555,9 @@ func TestTrapEventsComeOutDisabled(t *testing.T) {
 // TestTrapGTIDsGoOn: MariaDB's state of GTIDs is in the log only. The next log begins with it, and a replica sees them
 // go on; without that they begin again.
 func TestTrapGTIDsGoOn(t *testing.T) {
+	t.Parallel()
 	servertest.EachFrom(t, "mariadb:10.6", func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		exec(t, w.Running, "FLUSH BINARY LOGS")
 		w.counting(t, 5)

@@ -18,7 +18,9 @@ import (
 // MySQL, whose applier has several threads, it is the log's clock that keeps the order: without it the rows
 // come out otherwise.
 func TestReplayKeepsOrder(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "updated.sql")
 		w.mix(t, 10_000)
 		const rows = "SELECT id, k FROM shop.updated WHERE k <> id"

@@ -221,7 +221,9 @@ func text(t testing.TB, s *server.Server, name string) string {
 
 // TestReplayEqualsTwin replays all kinds of writes, and compares everything with the server that made them.
 func TestReplayEqualsTwin(t *testing.T) {
+	t.Parallel()
 	servertest.EachAlways(t, func(t *testing.T, want string) {
+		t.Parallel()
 		w := newTwin(t, want, "base.sql")
 		w.Load(t, strings.ReplaceAll(text(t, w.Server, "writes.sql"), "@FILES@", w.Config.TmpDir))
 		before := state(t, w.Running)

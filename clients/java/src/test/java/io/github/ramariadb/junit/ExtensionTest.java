@@ -23,6 +23,7 @@ import org.junit.platform.launcher.listeners.TestExecutionSummary;
 class ExtensionTest {
   private static TestExecutionSummary run(boolean parallel, Class<?>... classes) {
     Samples.names.clear();
+    Samples.AtOnce.most.clear();
     LauncherDiscoveryRequestBuilder request = LauncherDiscoveryRequestBuilder.request()
         .configurationParameter("junit.jupiter.execution.parallel.enabled", String.valueOf(parallel))
         .configurationParameter("junit.jupiter.execution.parallel.mode.default", "concurrent")
@@ -53,11 +54,16 @@ class ExtensionTest {
     assertEquals(1, Set.copyOf(Samples.names).size());
   }
 
+  /**
+   * On a busy machine JUnit runs more than four tests at the same time: of its threads those that wait for
+   * other tests do not count. So this counts what a class ran at once, and not what was configured.
+   */
   @Test
   void testsAtTheSameTimeHaveTheirOwn() {
     passes(run(true, Samples.Changes.class, Samples.MoreChanges.class), 46);
     int databases = Set.copyOf(Samples.names).size();
-    assertTrue(databases >= 2 && databases <= 8, databases + " databases");
+    int most = Samples.AtOnce.most.values().stream().mapToInt(Integer::intValue).sum();
+    assertTrue(databases >= 2 && databases <= most, databases + " databases, and tests at once: " + Samples.AtOnce.most);
   }
 
   @Test

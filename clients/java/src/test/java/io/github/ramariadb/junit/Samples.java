@@ -12,6 +12,8 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
@@ -27,6 +29,8 @@ import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+import org.junit.jupiter.api.extension.ExtensionContext.Store.CloseableResource;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -60,8 +64,26 @@ final class Samples {
     assertEquals(4, count(c));
   }
 
+  /** Counts the tests of a class that run at once, each for longer than it has a database. */
+  static class AtOnce implements BeforeEachCallback {
+    /** By the class whose databases they have, the most that there were. */
+    static final Map<Class<?>, Integer> most = new ConcurrentHashMap<>();
+
+    private final Map<Class<?>, Integer> now = new ConcurrentHashMap<>();
+
+    @Override
+    public void beforeEach(ExtensionContext context) {
+      List<Class<?>> outer = context.getEnclosingTestClasses();
+      Class<?> of = outer.isEmpty() ? context.getRequiredTestClass() : outer.get(0);
+      most.merge(of, now.merge(of, 1, Integer::sum), Math::max);
+      // JUnit closes what is put first last: after the test has given its database back.
+      context.getStore(Namespace.create(this)).put(this, (CloseableResource) () -> now.merge(of, -1, Integer::sum));
+    }
+  }
+
   static class Changes {
-    @RegisterExtension static RamariaExtension ramaria = shop();
+    @RegisterExtension @Order(1) static AtOnce atOnce = new AtOnce();
+    @RegisterExtension @Order(2) static RamariaExtension ramaria = shop();
 
     private Database before;
 
