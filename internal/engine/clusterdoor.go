@@ -43,9 +43,10 @@ func (e *Engine) memberDoor(name string) http.Handler {
 			if err == nil {
 				err = do(w, r, c, n)
 			}
-			if err != nil {
-				http.Error(w, err.Error(), doorStatus(err))
+			if err == nil {
+				return
 			}
+			http.Error(w, err.Error(), doorStatus(err))
 		})
 	}
 	handle(http.MethodGet, cluster.PathMember, func(w http.ResponseWriter, r *http.Request, c *cluster.Cluster, n cluster.Node) error {
