@@ -28,8 +28,9 @@ func (s *Server) RecoverPosition(ctx context.Context, config string, c Config, a
 		return "", fmt.Errorf("open log: %w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close(), os.Remove(path)) }()
-	// It opens its port, and begins a log, unless it is told not to.
-	args := []string{"--wsrep-recover", "--skip-log-bin", "--skip-networking", "--socket=" + filepath.Join(c.RunDir, "recover.sock"), "--pid-file=" + filepath.Join(c.RunDir, "recover.pid")}
+	// It opens its port unless it is told not to. With its log, it commits what that has: without, InnoDB would roll back the last
+	// commits that were answered, and where no other member had them, they would be lost.
+	args := []string{"--wsrep-recover", "--skip-networking", "--socket=" + filepath.Join(c.RunDir, "recover.sock"), "--pid-file=" + filepath.Join(c.RunDir, "recover.pid")}
 	p, err := s.startWith(config, c, account, dir, args, nil, log, Unsynced)
 	if err != nil {
 		return "", err
