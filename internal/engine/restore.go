@@ -226,6 +226,9 @@ func (r *restoration) specify(ctx context.Context) (err error) {
 	}
 	spec := &r.order.Spec
 	set := maps.Clone(r.kept.Spec.Set)
+	if r.kept.Spec.Cluster != "" { // what it was made of had an address of its own
+		delete(set, "bind_address")
+	}
 	if set == nil {
 		set = map[string]string{}
 	}

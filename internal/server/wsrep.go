@@ -28,8 +28,9 @@ func (s *Server) RecoverPosition(ctx context.Context, config string, c Config, a
 		return "", fmt.Errorf("open log: %w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close(), os.Remove(path)) }()
-	// With its log: without that it would undo what the log has and its engine has only prepared. It opens its port unless it is
-	// told not to.
+	// It opens its port unless it is told not to. With its log it commits what that has; without, InnoDB would roll back commits
+	// that it has only prepared, and that were answered: they would be lost where no other member had them, and be in the log
+	// twice where others have.
 	args := []string{"--wsrep-recover", "--skip-networking", "--socket=" + filepath.Join(c.RunDir, "recover.sock"), "--pid-file=" + filepath.Join(c.RunDir, "recover.pid")}
 	p, err := s.startWith(config, c, account, dir, args, nil, log, Unsynced)
 	if err != nil {
