@@ -194,6 +194,26 @@ func TestClusterMachines(t *testing.T) {
 		m.up(m.homes)
 	})
 
+	// One that is left alone takes no writes, and is none of a majority, whatever is said of the others.
+	m.homes[1].ramaria("cluster", "down", "c")
+	if _, talk, err := first.try("cluster", "up", "c", "--without", "c-3"); err == nil || !strings.Contains(talk, "its machine answers") {
+		t.Errorf("one that answers is taken out: %v: %s", err, talk)
+	}
+	m.homes[2].ramaria("cluster", "down", "c")
+	alone := openDSN(t, strings.Fields(first.ramaria("cluster", "up", "c"))[0])
+	first.until("one that is alone takes no writes", func() bool {
+		_, err := alone.Exec("DELETE FROM append WHERE k = -1")
+		return err != nil && strings.Contains(err.Error(), "read-only") || err != nil && strings.Contains(err.Error(), "read_only")
+	})
+	if state := first.ramaria("cluster", "status", "c", "--json"); !strings.Contains(state, `"no quorum"`) {
+		t.Errorf("one that is alone says: %s", state)
+	}
+	if _, talk, err := first.try("cluster", "up", "c", "--without", "c-2", "--without", "c-3"); err == nil || !strings.Contains(talk, "--minority") {
+		t.Errorf("most are taken out: %v: %s", err, talk)
+	}
+	m.up(m.homes[1:])
+	dsns = m.dsns(3)
+
 	// Two of three wait for the third, since it may have the most, unless they are told that it is lost for good.
 	l := beginAppends(t, writable(dsns))
 	first.until("commits", func() bool { return l.count() > 100 })

@@ -118,7 +118,8 @@ have had what the others lack; --without NAME goes on without that.`,
 		},
 		ValidArgsFunction: a.completeClusters,
 	}
-	cmd.Flags().StringArrayVar(&q.Without, "without", nil, "start without what the member `NAME` alone has; it becomes a copy of another; repeatable")
+	cmd.Flags().StringArrayVar(&q.Without, "without", nil, "start without what the member `NAME` alone has: it becomes a copy of another, or, of a cluster on several machines, is taken out of it; repeatable")
+	cmd.Flags().BoolVar(&q.Minority, "minority", false, "with --without, of a cluster on several machines: go on with less than most members, where the others will never run again")
 	return cmd
 }
 

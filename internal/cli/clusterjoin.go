@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -22,7 +23,7 @@ as scp, and remove it afterwards.`,
   ramaria cluster invite shop shop.invitation`,
 		Args: exactArgs(2, "the name of a cluster, and a new file"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			invitation, doors, err := a.engine.InviteToCluster(args[0])
+			invitation, door, err := a.engine.InviteToCluster(args[0])
 			if err != nil {
 				return err
 			}
@@ -34,7 +35,7 @@ as scp, and remove it afterwards.`,
 				return fmt.Errorf("write invitation: %w", err)
 			}
 			a.say("wrote %s, a secret: copy it to the other machine, and type there", args[1])
-			fmt.Fprintf(a.stdout, "ramaria cluster join %s --invitation %s\n", doors[0], args[1])
+			fmt.Fprintf(a.stdout, "ramaria cluster join %s --invitation %s\n", door, args[1])
 			return nil
 		},
 		ValidArgsFunction: a.completeClusters,
@@ -48,8 +49,8 @@ func writeNewSecret(path string, text []byte) error {
 		return err
 	}
 	_, err = f.Write(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	if err = errors.Join(err, f.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
 	}
 	return err
 }

@@ -1,8 +1,8 @@
 // Package cluster knows the clusters of one user: which instances are their members, at which addresses these speak to each
 // other, and by which certificate and account they know each other. It starts nothing.
 //
-// A cluster's file in the state directory has one writer, the command that holds the lock of the cluster's name, and outlives
-// a reboot. It holds secrets, and is its owner's alone.
+// A cluster's file in the state directory is written by who holds the lock of the cluster's name: a command, or a member's
+// supervisor that another machine tells something. It outlives a reboot, holds secrets, and is its owner's alone.
 package cluster
 
 import (
@@ -61,7 +61,7 @@ type Cluster struct {
 	// get what they lack from each other.
 	App   dbconn.Login `json:"app"`
 	Login dbconn.Login `json:"login"`
-	// Cert and Key are the certificate by which MariaDB's members know each other, in PEM.
+	// Cert and Key are the certificate by which MariaDB's members know each other, and machines at their doors, in PEM.
 	Cert string `json:"cert"`
 	Key  string `json:"key"`
 	// Network is where its members have addresses of their own on this machine, nil for ports on loopback.
@@ -85,6 +85,8 @@ type Node struct {
 	server.MemberPorts
 	// Door is where other machines ask about the member, 0 in a cluster on one machine.
 	Door int `json:"door,omitempty"`
+	// Joining says that it has not joined yet for the first time: nobody counts on it.
+	Joining bool `json:"joining,omitempty"`
 	// Stale says that the cluster went on without what it has: it is to become a copy of another one.
 	Stale bool `json:"stale,omitempty"`
 }
@@ -111,7 +113,17 @@ func (c *Cluster) LoginHost() string {
 }
 
 // Quorum is how many members have to reach each other for the cluster to be written to.
-func (c *Cluster) Quorum() int { return len(c.Nodes)/2 + 1 }
+func (c *Cluster) Quorum() int { return c.Counted()/2 + 1 }
+
+// Counted is how many members it has, without those that join for the first time.
+func (c *Cluster) Counted() (count int) {
+	for _, n := range c.Nodes {
+		if !n.Joining {
+			count++
+		}
+	}
+	return count
+}
 
 // Node returns the member of an instance, and its number from 1 on; 0 for none.
 func (c *Cluster) Node(name string) (Node, int) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -29,7 +30,10 @@ type Word struct {
 }
 
 // askPatience is how long a door may take to answer.
-const askPatience = 4 * time.Second
+const askPatience = 5 * time.Second
+
+// stallPatience is how long a copy may stand still.
+const stallPatience = 2 * time.Minute
 
 // mostAnswer is how long an answer may be, in bytes.
 const mostAnswer = 1 << 20
@@ -103,7 +107,10 @@ func (c *Cluster) ask(ctx context.Context, address, method, path string, in any)
 	if err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
+	transport := &http.Transport{
+		TLSClientConfig: config, DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: askPatience}).DialContext,
+		TLSHandshakeTimeout: askPatience, ResponseHeaderTimeout: stallPatience,
+	}
 	answer, err := (&http.Client{Transport: transport}).Do(q)
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w: %w", address, ErrUnreached, err)

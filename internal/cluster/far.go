@@ -44,7 +44,7 @@ func (n Node) Ports() []int {
 	return ports
 }
 
-// Shared is what machines tell each other of a cluster: all but its key, which they have, and what is a machine's own.
+// Shared is what machines tell each other of a cluster: all but its key, which they have, and what only concerns one.
 func (c *Cluster) Shared() *Cluster {
 	s := *c
 	s.Here, s.Cert, s.Key, s.Made, s.Removing = "", "", "", false, false
@@ -57,6 +57,11 @@ func (c *Cluster) Shared() *Cluster {
 
 // Adopt takes over what another machine says of the cluster. It is ErrLeft if this one's member is none of it any more.
 func (c *Cluster) Adopt(from *Cluster) error {
+	for _, n := range from.Nodes {
+		if err := c.check(n); err != nil {
+			return err
+		}
+	}
 	if !slices.ContainsFunc(from.Nodes, c.Local) {
 		return fmt.Errorf("cluster %s: %w\nhint: ramaria cluster rm %[1]s here, and ramaria cluster join again", c.Name, ErrLeft)
 	}
@@ -78,6 +83,20 @@ type Change struct {
 	Remove []Node `json:"remove,omitempty"`
 }
 
+// check refuses a member that none can be.
+func (c *Cluster) check(n Node) error {
+	ip := net.ParseIP(n.Host)
+	number := NodeNumber(n.Name)
+	switch {
+	case number < 1 || n.Name != NodeName(c.Name, number), ip == nil || ip.String() != n.Host || ip.IsLoopback() || ip.IsUnspecified():
+	case slices.ContainsFunc(n.Ports(), func(p int) bool { return p < 1 || p > 65535 }), n.Port == 0, n.Door == 0:
+	case slices.ContainsFunc(c.Nodes, func(o Node) bool { return c.Local(o) && (o.Host == n.Host) != (o.Name == n.Name) }):
+	default:
+		return nil
+	}
+	return fmt.Errorf("cluster %s: %q at %q cannot be a member of it", c.Name, n.Name, n.Host)
+}
+
 // ErrTaken says that another member has what one that joins would have.
 var ErrTaken = errors.New("another machine joins at this moment")
 
@@ -87,6 +106,9 @@ func (c *Cluster) Apply(change Change) error {
 		c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(n Node) bool { return n.Name == gone.Name && n.Host == gone.Host })
 	}
 	if n := change.Add; n != nil {
+		if err := c.check(*n); err != nil {
+			return err
+		}
 		old, number := c.Node(n.Name)
 		switch {
 		case number > 0 && old.Host != n.Host, number == 0 && len(c.Nodes) >= MostNodes:
@@ -141,33 +163,29 @@ func (s Store) WriteWord(name string, n Node, text string, account server.Accoun
 	return server.WritePrivate(filepath.Join(s.Meet(name), n.WordFile()), []byte(text), account)
 }
 
-// Words are what donors on this machine said to joiners on others, by the name of their member. They are taken: none is there
-// twice.
-func (s Store) Words(c *Cluster) (words map[string]string, err error) {
+// CarryWords has carry tell members on other machines what their donor on this one has said, and forgets what was told.
+func (s Store) CarryWords(c *Cluster, carry func(n Node, text string) error) (err error) {
 	d, err := sys.OpenDir(s.Meet(c.Name)) // servers write there
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer d.CloseWith(&err)
 	for _, n := range c.Nodes {
 		if c.Local(n) {
 			continue
 		}
-		text, err := takeWord(d, n.WordFile())
-		if err != nil {
-			return nil, err
-		}
-		if text != "" {
-			if words == nil {
-				words = map[string]string{}
+		text, rerr := readWord(d, n.WordFile())
+		if rerr == nil && text != "" {
+			if rerr = carry(n, text); rerr == nil {
+				rerr = d.Remove(n.WordFile())
 			}
-			words[n.Name] = text
 		}
+		err = errors.Join(err, rerr)
 	}
-	return words, nil
+	return err
 }
 
-func takeWord(d *sys.Dir, name string) (string, error) {
+func readWord(d *sys.Dir, name string) (string, error) {
 	f, err := d.Open(name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -176,7 +194,7 @@ func takeWord(d *sys.Dir, name string) (string, error) {
 		return "", err
 	}
 	text, err := io.ReadAll(io.LimitReader(f, mostState))
-	return string(text), errors.Join(err, f.Close(), d.Remove(name))
+	return string(text), errors.Join(err, f.Close())
 }
 
 func (s Store) joinedPath(name string) string { return filepath.Join(s.Dir, name+".joined") }

@@ -78,10 +78,25 @@ func unusedAddress(t *testing.T) string {
 
 // TestApply: machines that join and leave at one time, in any order.
 func TestApply(t *testing.T) {
-	at := func(number int, host string) Node { return Node{Name: NodeName("c", number), Host: host} }
+	at := func(number int, host string) Node {
+		return Node{Name: NodeName("c", number), Host: host, Port: 3306, Door: 4569}
+	}
 	c := &Cluster{Name: "c", Here: "10.0.0.1", Nodes: []Node{at(1, "10.0.0.1"), at(2, "10.0.0.2")}}
+	late := at(3, "10.0.0.3")
+	late.Joining = true
+	if err := c.Apply(Change{Add: &late}); err != nil || len(c.Nodes) != 3 || c.Counted() != 2 {
+		t.Fatalf("one that is about to join: %v, %v", c.Nodes, err)
+	}
+	for _, n := range []Node{
+		at(0, "10.0.0.7"), at(4, "127.0.0.1"), at(4, "host"), at(4, "10.0.0.1"), at(1, "10.0.0.7"), {Name: "shop-4", Host: "10.0.0.7", Port: 1, Door: 2},
+		{Name: "c-4", Host: "10.0.0.7", Port: 3306}, {Name: "c-4", Host: "10.0.0.7", Port: 3306, Door: 70000}, {Name: "c-04", Host: "10.0.0.7", Port: 1, Door: 2},
+	} {
+		if err := c.Apply(Change{Add: &n}); err == nil {
+			t.Errorf("a member that none can be is taken: %+v", n)
+		}
+	}
 	three, four := at(3, "10.0.0.3"), at(3, "10.0.0.4")
-	if err := c.Apply(Change{Add: &three}); err != nil || len(c.Nodes) != 3 || c.Quorum() != 2 {
+	if err := c.Apply(Change{Add: &three}); err != nil || len(c.Nodes) != 3 || c.Counted() != 3 || c.Quorum() != 2 {
 		t.Fatalf("a third: %v, %v", c.Nodes, err)
 	}
 	if err := c.Apply(Change{Add: &four}); !errors.Is(err, ErrTaken) {
@@ -109,7 +124,7 @@ func TestAdopt(t *testing.T) {
 	}
 	told := (&Cluster{
 		Name: "c", Here: "10.0.0.2", Key: "key", Revision: 4, Numbered: 5, Group: "g",
-		Nodes: []Node{{Name: "c-1", Host: "10.0.0.1"}, {Name: "c-2", Host: "10.0.0.2", Stale: true}},
+		Nodes: []Node{{Name: "c-1", Host: "10.0.0.1", Port: 1, Door: 2}, {Name: "c-2", Host: "10.0.0.2", Port: 1, Door: 2, Stale: true}},
 	}).Shared()
 	if told.Key != "" || told.Here != "" || told.Nodes[1].Stale {
 		t.Errorf("shared: %+v", told)

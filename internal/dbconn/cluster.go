@@ -1,6 +1,7 @@
 package dbconn
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -161,8 +162,31 @@ func GroupAccountSQL(l Login, host string) string {
 // bootstrapPatience is how long a server may take to be told that it begins no group any more.
 const bootstrapPatience = 30 * time.Second
 
-// JoinGroup has a server join its group, or begin it; hold keeps one that begins read-only.
-func JoinGroup(ctx context.Context, db *sql.DB, l Login, begin, hold bool) error {
+// Group is what a server needs to know of its group of MySQL.
+type Group struct {
+	// Name is its UUID, and Login the account by which members get what they lack.
+	Name  string
+	Login Login
+	// Held leaves a new primary read-only until somebody else has it be written to.
+	Held bool
+}
+
+// heldAction is what has a new primary be written to.
+// https://dev.mysql.com/doc/refman/en/group-replication-member-actions.html
+const heldAction = "group_replication_disable_member_action('mysql_disable_super_read_only_if_primary', 'AFTER_PRIMARY_ELECTION')"
+
+// JoinGroup has a server join its group, or begin it.
+func JoinGroup(ctx context.Context, db *sql.DB, g Group, begin bool) error {
+	l := g.Login
+	if _, err := db.ExecContext(ctx, "SET GLOBAL group_replication_group_name = "+Quote(g.Name)); err != nil {
+		return fmt.Errorf("set the name of the group: %w", err)
+	}
+	if g.Held {
+		var said string
+		if err := db.QueryRowContext(ctx, "SELECT "+heldAction).Scan(&said); err != nil {
+			return fmt.Errorf("hold the group's primary: %w", err)
+		}
+	}
 	change := fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_USER=%s, SOURCE_PASSWORD=%s FOR CHANNEL 'group_replication_recovery'", Quote(l.User), Quote(l.Password))
 	if _, err := db.ExecContext(ctx, change); err != nil {
 		return fmt.Errorf("set the account of the group: %w", err)
@@ -177,9 +201,6 @@ func JoinGroup(ctx context.Context, db *sql.DB, l Login, begin, hold bool) error
 		return fmt.Errorf("begin the group: %w", err)
 	}
 	_, err := db.ExecContext(ctx, "START GROUP_REPLICATION")
-	if err == nil && hold {
-		_, err = db.ExecContext(ctx, "SET GLOBAL super_read_only = ON")
-	}
 	// In any session, as that of an interrupted statement is gone: with it a member that was thrown out would begin another group.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), bootstrapPatience)
 	defer cancel()
@@ -199,6 +220,55 @@ func GTIDsMissing(ctx context.Context, db *sql.DB, set, in string) (missing stri
 		return "", fmt.Errorf("compare GTIDs: %w", err)
 	}
 	return strings.ReplaceAll(missing, "\n", ""), nil
+}
+
+// unionChannel is the channel by which a server that is to begin a group gets what others alone have.
+const unionChannel = "ramaria_union"
+
+// pullPatience is how long that may take.
+const pullPatience = 2 * time.Minute
+
+// PullGTIDs has a server of MySQL get transactions from another one, at an address, and apply them.
+func PullGTIDs(ctx context.Context, db *sql.DB, host string, port int, l Login, gtids string) (err error) {
+	channel := " FOR CHANNEL " + Quote(unionChannel)
+	ctx, cancel := context.WithTimeout(ctx, pullPatience)
+	defer cancel()
+	defer func() {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), bootstrapPatience)
+		defer cancel()
+		for _, text := range []string{"STOP REPLICA", "RESET REPLICA ALL"} {
+			_, cerr := db.ExecContext(clean, text+channel)
+			err = errors.Join(err, cerr)
+		}
+	}()
+	for _, text := range []string{
+		fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST=%s, SOURCE_PORT=%d, SOURCE_USER=%s, SOURCE_PASSWORD=%s, SOURCE_AUTO_POSITION=1, SOURCE_SSL=1", Quote(host), port, Quote(l.User), Quote(l.Password)),
+		"START REPLICA UNTIL SQL_AFTER_GTIDS = " + Quote(gtids),
+	} {
+		if _, err := db.ExecContext(ctx, text+channel); err != nil {
+			return err
+		}
+	}
+	for {
+		missing := ""
+		if err := db.QueryRowContext(ctx, "SELECT GTID_SUBTRACT(?, @@GLOBAL.gtid_executed)", gtids).Scan(&missing); err != nil {
+			return err
+		}
+		if missing == "" {
+			return nil
+		}
+		var why string
+		err := db.QueryRowContext(ctx, `SELECT CONCAT(c.LAST_ERROR_MESSAGE, COALESCE(MAX(w.LAST_ERROR_MESSAGE), '')) FROM performance_schema.replication_connection_status c
+			LEFT JOIN performance_schema.replication_applier_status_by_worker w USING (CHANNEL_NAME) WHERE CHANNEL_NAME = ? GROUP BY c.LAST_ERROR_MESSAGE`, unionChannel).Scan(&why)
+		if err != nil || why != "" {
+			return cmp.Or(err, errors.New(why))
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(memberPause):
+		}
+	}
 }
 
 // ErrCut says that a server that was to join gave up.

@@ -135,6 +135,7 @@ func (e *Engine) copyMember(ctx context.Context, c *cluster.Cluster, donor strin
 	}
 	defer lock.Unlock()
 	// Until it has the other's data, what it has is none of the cluster's, whoever is killed meanwhile.
+	c.Has = 0
 	if err := e.markStale(c, true, n.Name); err != nil {
 		return err
 	}
@@ -251,7 +252,7 @@ func memberDB(i *instance.Instance) (*sql.DB, error) {
 }
 
 // viewTimeout is how long a member may take to say what it sees of its cluster.
-const viewTimeout = 5 * time.Second
+const viewTimeout = 3 * time.Second
 
 // viewOf asks a member that runs.
 func viewOf(ctx context.Context, i *instance.Instance) (v dbconn.ClusterView, err error) {

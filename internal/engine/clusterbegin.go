@@ -187,7 +187,7 @@ func (e *Engine) startAlone(ctx context.Context, i *instance.Instance, joins str
 	return e.startMember(ctx, i, joins, false)
 }
 
-// beginGroup has that member begin a group of MySQL that has what all the others have. Only servers know what they have, so
+// beginGroup has that member begin a group of MySQL that has the most, with what the others alone have. Only servers know what they have, so
 // that all are started first, apart.
 func (e *Engine) beginGroup(ctx context.Context, c *cluster.Cluster, all []candidate) error {
 	for i := range all {
@@ -205,12 +205,15 @@ func (e *Engine) beginGroup(ctx context.Context, c *cluster.Cluster, all []candi
 	for _, x := range all {
 		sets = append(sets, gtidSet{x.Name, x.gtids})
 	}
-	best, err := mostOfGroup(ctx, all[0].Instance, sets)
+	best, lacks, err := mostOfGroup(ctx, all[0].Instance, sets)
 	if err != nil {
 		return err
 	}
 	first := all[best]
 	e.note("cluster %s begins with member %s, which has the most: %s", c.Name, first.Name, first.gtids)
+	if err := e.unite(ctx, c, first.Instance, lacks); err != nil {
+		return err
+	}
 	if err := e.join(ctx, c, first.Instance, true); err != nil {
 		return err
 	}
@@ -250,31 +253,57 @@ func (e *Engine) beginGroup(ctx context.Context, c *cluster.Cluster, all []candi
 // gtidSet is what a member of a group of MySQL has.
 type gtidSet struct{ name, gtids string }
 
-// mostOfGroup is the one of all that has what each other has, as the server of asked says.
-func mostOfGroup(ctx context.Context, asked *instance.Instance, all []gtidSet) (best int, err error) {
+// lack is what the member that has the most does not have of another.
+type lack struct{ of, gtids string }
+
+// mostOfGroup is the one of all that has the most transactions, the first of those that have, and what it lacks of the others:
+// commits come into the logs of two members in another order. The server of asked compares.
+func mostOfGroup(ctx context.Context, asked *instance.Instance, all []gtidSet) (best int, lacks []lack, err error) {
+	most := uint64(0)
+	for i, x := range all {
+		count, err := cluster.CountGTIDs(x.gtids)
+		if err != nil {
+			return 0, nil, err
+		}
+		if count > most {
+			best, most = i, count
+		}
+	}
 	db, err := memberDB(asked)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	var lacks []string
-	for i, x := range all {
-		whole := true
-		for _, y := range all {
-			missing, err := dbconn.GTIDsMissing(ctx, db, y.gtids, x.gtids)
-			if err != nil {
-				return 0, err
-			}
-			if missing != "" {
-				whole = false
-				lacks = append(lacks, fmt.Sprintf("%s lacks %s of %s", x.name, missing, y.name))
-			}
+	for _, y := range all {
+		missing, err := dbconn.GTIDsMissing(ctx, db, y.gtids, all[best].gtids)
+		if err != nil {
+			return 0, nil, err
 		}
-		if whole {
-			return i, nil
+		if missing != "" {
+			lacks = append(lacks, lack{y.name, missing})
 		}
 	}
-	return 0, fmt.Errorf("begin the cluster: no member has all that the others have: %s\nhint: the member that was the primary has all commits that were answered; --without the others makes them copies of it, and loses what they alone have", strings.Join(lacks, "; "))
+	return best, lacks, nil
+}
+
+// unite has the member that begins a group get what it lacks of the others, which run apart.
+func (e *Engine) unite(ctx context.Context, c *cluster.Cluster, first *instance.Instance, lacks []lack) (err error) {
+	if len(lacks) == 0 {
+		return nil
+	}
+	db, err := memberDB(first)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for _, l := range lacks {
+		n, _ := c.Node(l.of)
+		e.note("member %s gets %s of %s", first.Name, l.gtids, l.of)
+		if err := dbconn.PullGTIDs(ctx, db, n.Host, n.Port, c.Login, l.gtids); err != nil {
+			return fmt.Errorf("begin cluster %s: member %s lacks %s of %s, and cannot get it: %w\nhint: the member that was the primary has all commits that were answered; --without the others makes them copies of it, and loses what they alone have", c.Name, first.Name, l.gtids, l.of, err)
+		}
+	}
+	return nil
 }
 
 // canFollow reports whether a member that runs, apart, has all that is not in a donor's log any more.
@@ -299,7 +328,7 @@ func (e *Engine) join(ctx context.Context, c *cluster.Cluster, i *instance.Insta
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := dbconn.JoinGroup(ctx, db, c.Login, begin, c.Far()); err != nil {
+	if err := dbconn.JoinGroup(ctx, db, dbconn.Group{Name: c.Group, Login: c.Login, Held: c.Far()}, begin); err != nil {
 		return fmt.Errorf("start member %s: %w\nhint: ramaria logs %[1]s", i.Name, err)
 	}
 	return dbconn.AwaitMember(ctx, i.Server.Dialect(), db)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
@@ -63,7 +64,7 @@ func (e *Engine) memberDoor(name string) http.Handler {
 		if err := json.NewDecoder(io.LimitReader(r.Body, maxNodes)).Decode(&change); err != nil {
 			return RequestError{err}
 		}
-		return e.changeNodes(r.Context(), c.Name, change)
+		return e.changeCluster(r.Context(), c.Name, func(c *cluster.Cluster) error { return c.Apply(change) })
 	})
 	handle(http.MethodPut, cluster.PathWord, func(_ http.ResponseWriter, r *http.Request, c *cluster.Cluster, n cluster.Node) error {
 		var said cluster.Word
@@ -116,8 +117,8 @@ func (e *Engine) clusterOf(name string) (*cluster.Cluster, cluster.Node, error) 
 // errBusy says that a command is at work on the cluster.
 var errBusy = errors.New("a command is at work on the cluster there")
 
-// changeNodes makes a change of who the members are, that another machine tells of.
-func (e *Engine) changeNodes(ctx context.Context, name string, change cluster.Change) (err error) {
+// changeCluster changes what is written down of a cluster while no command is at work on it.
+func (e *Engine) changeCluster(ctx context.Context, name string, change func(*cluster.Cluster) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	lock, err := e.clusters().Lock(ctx, name, func() {})
@@ -129,7 +130,7 @@ func (e *Engine) changeNodes(ctx context.Context, name string, change cluster.Ch
 	if err != nil {
 		return err
 	}
-	if err := c.Apply(change); err != nil {
+	if err := change(c); err != nil {
 		return err
 	}
 	return e.clusters().Put(c)
@@ -152,13 +153,29 @@ func (e *Engine) sendData(ctx context.Context, w http.ResponseWriter, name strin
 			Origin: "copy of " + name, Flavour: data.Server.Flavour, Version: data.Server.Version, PageSize: i.PageSize,
 			Database: data.Database, Size: size, Created: data.Time,
 		}
-		return image.Send(ctx, w, m, data.Dir)
+		return image.Send(ctx, &hurried{w: w, c: http.NewResponseController(w)}, m, data.Dir)
 	})
 	if err != nil && begun {
 		panic(http.ErrAbortHandler)
 	}
 	return err
 }
+
+// hurried is an answer whose receiver may not stand still.
+type hurried struct {
+	w http.ResponseWriter
+	c *http.ResponseController
+}
+
+func (h *hurried) Write(p []byte) (int, error) {
+	if err := h.c.SetWriteDeadline(time.Now().Add(sendPatience)); err != nil {
+		return 0, err
+	}
+	return h.w.Write(p)
+}
+
+// sendPatience is how long a receiver of data may stand still: the donor's snapshot is in RAM meanwhile.
+const sendPatience = 2 * time.Minute
 
 // askMember asks another machine about its member.
 func (e *Engine) askMember(ctx context.Context, c *cluster.Cluster, address string) (*farMember, error) {
@@ -184,4 +201,36 @@ func (e *Engine) listFar(ctx context.Context, c *cluster.Cluster, n cluster.Node
 		return MemberListing{Name: n.Name, Address: n.Address(), Phase: PhaseUnreached, Reason: oneLine(err)}
 	}
 	return m.MemberListing
+}
+
+// askOthers asks the other machines of a cluster who its members are, and takes over the latest that one says whose member is in
+// it. left says that most of them know of a later list without this machine's member: whoever says so alone is not heard.
+func (e *Engine) askOthers(ctx context.Context, name string) (left bool, err error) {
+	c, n, err := e.clusterOf(name)
+	if err != nil {
+		return false, err
+	}
+	members, err := e.listMembers(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	without, best := 0, c.Shared()
+	for _, m := range members {
+		switch {
+		case m.far == nil || m.far.Revision <= best.Revision:
+		case !slices.ContainsFunc(m.far.Nodes, c.Local):
+			without++
+		case m.Online:
+			best = m.far
+		}
+	}
+	if n.Joining || without >= c.Quorum() || best.Revision == c.Revision {
+		return !n.Joining && without >= c.Quorum(), nil
+	}
+	return false, e.changeCluster(ctx, c.Name, func(c *cluster.Cluster) error {
+		if best.Revision <= c.Revision {
+			return nil
+		}
+		return c.Adopt(best)
+	})
 }

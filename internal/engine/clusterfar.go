@@ -18,14 +18,19 @@ const meetPatience, meetPause = 30 * time.Minute, 500 * time.Millisecond
 
 // upHere starts this machine's member of a cluster on several. Where no member is whole, each machine starts its own apart, and
 // looks at all of them; all come to the same answer which has the most, and its machine has it begin the cluster. One that
-// begins takes no writes until it reaches most members, so that two never do, whatever was said to be lost.
-func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, without []string) (l ClusterListing, err error) {
-	if err := e.takeOut(ctx, c, without); err != nil {
+// reaches less than most of the members takes no writes, so that two parts never do.
+func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, q ClusterUpRequest) (l ClusterListing, err error) {
+	if err := e.takeOut(ctx, c, q); err != nil {
 		return l, err
 	}
 	own := c.LocalNodes()[0]
-	if l, err = e.settledCluster(ctx, c); err != nil {
+	if l, err = e.listCluster(ctx, c); err != nil {
 		return l, err
+	}
+	if !l.member(own.Name).Online && l.donor(own.Name) == "" {
+		if l, err = e.settledCluster(ctx, c); err != nil {
+			return l, err
+		}
 	}
 	apart := false
 	defer func() {
@@ -33,7 +38,7 @@ func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, without []strin
 			err = errors.Join(err, e.down(context.WithoutCancel(ctx), DownRequest{Name: own.Name}))
 		}
 	}()
-	said := ""
+	said := "the other machines"
 	for end := time.Now().Add(meetPatience); ; {
 		if err := e.learnNodes(c, l); err != nil {
 			return l, err
@@ -49,7 +54,9 @@ func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, without []strin
 			}
 			return e.listCluster(ctx, c)
 		}
-		if !me.apart {
+		if me.Silent { // it may be slow only
+			said = "an answer of " + own.Name
+		} else if !me.apart {
 			if err := e.startApart(ctx, c, own, me); err != nil {
 				return l, err
 			}
@@ -87,20 +94,29 @@ func (l ClusterListing) member(name string) MemberListing {
 }
 
 // takeOut takes members that are lost for good out of a cluster.
-func (e *Engine) takeOut(ctx context.Context, c *cluster.Cluster, without []string) error {
-	if len(without) == 0 {
-		return nil
-	}
-	for _, n := range c.LocalNodes() {
-		if slices.Contains(without, n.Name) {
+func (e *Engine) takeOut(ctx context.Context, c *cluster.Cluster, q ClusterUpRequest) error {
+	var change cluster.Change
+	counted := 0
+	for _, n := range c.Nodes {
+		if !slices.Contains(q.Without, n.Name) {
+			continue
+		}
+		if c.Local(n) {
 			return RequestError{fmt.Errorf("start cluster %s without %s: that is this machine's own member\nhint: ramaria cluster rm %[1]s has it leave", c.Name, n.Name)}
 		}
-	}
-	var change cluster.Change
-	for _, n := range c.Nodes {
-		if slices.Contains(without, n.Name) {
-			change.Remove = append(change.Remove, n)
+		if m := e.listFar(ctx, c, n); m.Phase != PhaseUnreached {
+			return RequestError{fmt.Errorf("start cluster %s without %s: its machine answers, at %s, so that it is not lost\nhint: ramaria cluster up %[1]s there; ramaria cluster rm %[1]s there has it leave", c.Name, n.Name, n.Host)}
 		}
+		change.Remove = append(change.Remove, n)
+		if !n.Joining {
+			counted++
+		}
+	}
+	switch {
+	case len(change.Remove) == 0:
+		return nil
+	case c.Counted()-counted < c.Quorum() && !q.Minority:
+		return RequestError{fmt.Errorf("start cluster %s without %s: %d of %d members are no majority, and the others may go on as well, beside them\nhint: --minority goes on all the same, where it is sure that the others will never run again", c.Name, strings.Join(q.Without, " and "), c.Counted()-counted, c.Counted())}
 	}
 	if err := c.Apply(change); err != nil {
 		return err
@@ -109,23 +125,19 @@ func (e *Engine) takeOut(ctx context.Context, c *cluster.Cluster, without []stri
 		return err
 	}
 	return e.tellNodes(ctx, c, change, func(n cluster.Node, err error) {
-		e.note("member %s does not know it yet: %s", n.Name, oneLine(err)) // it will, when it asks
+		e.note("member %s does not know it yet: %s", n.Name, oneLine(err)) // it asks now and then
 	})
 }
 
-// learnNodes takes over what other machines know of who the members are: from one whose member is in the cluster, else from
-// that which knows of the last change.
+// learnNodes takes over what another machine knows of who the members are, if that is later.
 func (e *Engine) learnNodes(c *cluster.Cluster, l ClusterListing) error {
-	var best *cluster.Cluster
-	whole := false
+	best := c
 	for _, m := range l.Members {
-		switch {
-		case m.far == nil || whole && !m.Online:
-		case best == nil, m.Online && !whole, m.far.Revision > best.Revision:
-			best, whole = m.far, m.Online
+		if m.far != nil && m.far.Revision > best.Revision {
+			best = m.far
 		}
 	}
-	if best == nil || best.Revision <= c.Revision && !whole || best.Revision == c.Revision && best.Group == c.Group && best.Numbered <= c.Numbered {
+	if best == c {
 		return nil
 	}
 	if err := c.Adopt(best); err != nil {
@@ -176,8 +188,7 @@ func (e *Engine) noteHas(c *cluster.Cluster, i *instance.Instance) error {
 func (e *Engine) beginFar(ctx context.Context, c *cluster.Cluster, own cluster.Node, l ClusterListing) (wait string, err error) {
 	var missing []string
 	for _, m := range l.Members {
-		if !m.apart {
-			n, _ := c.Node(m.Name)
+		if n, _ := c.Node(m.Name); !m.apart && !n.Joining {
 			missing = append(missing, fmt.Sprintf("%s (%s): ramaria cluster up %s there", m.Name, n.Host, c.Name))
 		}
 	}
@@ -188,7 +199,7 @@ func (e *Engine) beginFar(ctx context.Context, c *cluster.Cluster, own cluster.N
 	if err != nil {
 		return "", err
 	}
-	best, number, err := mostOf(ctx, i, c, l)
+	best, number, lacks, err := mostOf(ctx, i, c, l)
 	if err != nil {
 		return "", err
 	}
@@ -206,10 +217,15 @@ func (e *Engine) beginFar(ctx context.Context, c *cluster.Cluster, own cluster.N
 		}
 	}
 	c.Numbered = max(c.Numbered, number)
+	// What one has that was left out shall never be taken for what comes now.
+	c.Group = cluster.NewGroup()
 	if err := e.markStale(c, false, own.Name); err != nil {
 		return "", err
 	}
 	if !galera(c) {
+		if err := e.unite(ctx, c, i, lacks); err != nil {
+			return "", err
+		}
 		return "", e.join(ctx, c, i, true)
 	}
 	if err := e.down(ctx, DownRequest{Name: own.Name}); err != nil {
@@ -221,24 +237,22 @@ func (e *Engine) beginFar(ctx context.Context, c *cluster.Cluster, own cluster.N
 	return "", e.startAlone(ctx, i, instance.JoinsBegin)
 }
 
-// mostOf is the member that has the most, the first of those that have; number is how many transactions it has, of Galera.
-func mostOf(ctx context.Context, asked *instance.Instance, c *cluster.Cluster, l ClusterListing) (best MemberListing, number uint64, err error) {
+// mostOf is the member that has the most, the first of those that have. Of Galera number is how many transactions it has, and
+// of MySQL lacks is what it has not of others.
+func mostOf(ctx context.Context, asked *instance.Instance, c *cluster.Cluster, l ClusterListing) (best MemberListing, number uint64, lacks []lack, err error) {
 	if !galera(c) {
 		var sets []gtidSet
 		for _, m := range l.Members {
 			sets = append(sets, gtidSet{m.Name, m.GTIDs})
 		}
-		i, err := mostOfGroup(ctx, asked, sets)
-		if err != nil {
-			return best, 0, err
-		}
-		return l.Members[i], 0, nil
+		i, lacks, err := mostOfGroup(ctx, asked, sets)
+		return l.Members[i], 0, lacks, err
 	}
 	best = l.Members[0]
 	for _, m := range l.Members {
-		if m.has > number {
+		if m.has > number || m.has == number && m.Name < best.Name {
 			best, number = m, m.has
 		}
 	}
-	return best, number, nil
+	return best, number, nil, nil
 }

@@ -27,8 +27,8 @@ type JoinRequest struct {
 	Volume, Server string
 }
 
-// Ports that members of clusters on several machines take if they are free, so that firewalls can know them: those of the
-// servers' manuals, and the next one for the door.
+// Ports that members with addresses of their own take if they are free, so that firewalls can know them: those of the servers'
+// manuals, and the next one for the door.
 const (
 	serverPort   = 3306
 	groupPort    = 4567
@@ -58,7 +58,9 @@ func (e *Engine) JoinCluster(ctx context.Context, q JoinRequest) (_ *cluster.Clu
 	case errors.Is(err, cluster.ErrNotFound):
 	case err != nil:
 		return nil, err
-	case old.Made && !old.Removing, !old.Far():
+	case old.Removing:
+		return nil, RequestError{fmt.Errorf("join cluster %s: this machine's member is removed half way\nhint: ramaria cluster rm %[1]s", name)}
+	case old.Made, !old.Far():
 		return nil, RequestError{fmt.Errorf("join cluster %s: this machine has a cluster of that name\nhint: ramaria cluster status %[1]s", name)}
 	default: // a command was killed that joined
 		if err := e.leave(ctx, old, true, false); err != nil {
@@ -80,8 +82,20 @@ func (e *Engine) JoinCluster(ctx context.Context, q JoinRequest) (_ *cluster.Clu
 	if err := e.join1(ctx, c, donor.Name, n); err != nil {
 		return nil, errors.Join(err, e.leave(context.WithoutCancel(ctx), c, true, false))
 	}
+	for i := range c.Nodes {
+		if c.Nodes[i].Name == n.Name {
+			c.Nodes[i].Joining = false
+		}
+	}
 	c.Made = true
-	return c, e.clusters().Put(c)
+	c.Revision++
+	if err := e.clusters().Put(c); err != nil {
+		return nil, err
+	}
+	n.Joining = false
+	return c, e.tellNodes(ctx, c, cluster.Change{Add: &n}, func(o cluster.Node, err error) {
+		e.note("member %s does not know yet that %s has joined: %s", o.Name, n.Name, oneLine(err)) // it will ask
+	})
 }
 
 // join1 has all others know of a new member, and makes it.
@@ -90,7 +104,7 @@ func (e *Engine) join1(ctx context.Context, c *cluster.Cluster, donor string, n 
 		return fmt.Errorf("join cluster %s: %w\nhint: all its members are to be reached while one joins: ramaria cluster status %[1]s at another machine; ramaria cluster up %[1]s --without MEMBER there takes out one that is lost for good", c.Name, err)
 	}
 	e.note("cluster %s has %d members now; firewalls have to let these machines reach %s at tcp %s", c.Name, len(c.Nodes), n.Host, portList(n))
-	if len(c.Nodes) < cluster.LeastNodes {
+	if len(c.Nodes) < cluster.LeastNodes { // itself among them
 		e.note("of two members neither goes on without the other: a third machine is needed")
 	}
 	return e.copyMember(ctx, c, donor, n)
@@ -141,12 +155,21 @@ func (e *Engine) planJoin(ctx context.Context, q JoinRequest, donor *farMember) 
 			return nil, n, err
 		}
 	}
+	if ip := net.ParseIP(here); ip != nil {
+		here = ip.String()
+	}
 	c := donor.Cluster
 	c.Cert, c.Key, c.Here = q.Invitation.Cert, q.Invitation.Key, here
 	if err := checkHere(ctx, c.Name, here); err != nil {
 		return nil, n, err
 	}
-	c.Spec.From, c.Spec.Key, c.Spec.PasswordFile, c.Spec.Volume = nil, "", "", q.Volume
+	// What is the other machine's alone is left out.
+	s := c.Spec
+	c.Spec = instance.Spec{
+		Database: s.Database, User: s.User, Set: s.Set, Durable: s.Durable, RecoverWithin: s.RecoverWithin, History: s.History, WhenFull: s.WhenFull,
+		Cluster: c.Name, Volume: q.Volume,
+	}
+	c.Has, c.Made, c.Removing, c.Network = 0, false, false, nil
 	// A path is one of the other machine.
 	if c.Spec.Server = q.Server; q.Server == "" {
 		c.Spec.Server = fmt.Sprintf("%s:%s", c.Flavour, donor.version.Series())
@@ -165,6 +188,7 @@ func (e *Engine) planJoin(ctx context.Context, q JoinRequest, donor *farMember) 
 		if n, err = planFarNode(ctx, c.Name, c.NextNumber(), c.Flavour, here); err != nil {
 			return nil, n, err
 		}
+		n.Joining = true
 		c.Nodes = append(c.Nodes, n)
 	}
 	c.Revision++
@@ -177,6 +201,9 @@ func (e *Engine) planJoin(ctx context.Context, q JoinRequest, donor *farMember) 
 	}
 	if _, err := srv.Provider(); err != nil {
 		return nil, n, err
+	}
+	if err := errors.Join(srv.CheckMemberSet(c.Spec.Set), checkCluster(ClusterRequest{Name: c.Name, Nodes: 1, Spec: c.Spec, Here: here})); err != nil {
+		return nil, n, RequestError{err}
 	}
 	if srv.Flavour != c.Flavour || srv.Version.Series() != donor.version.Series() || srv.Version.Compare(donor.version) < 0 {
 		return nil, n, RequestError{fmt.Errorf("join cluster %s: its members run %s %s, and this machine has %s\nhint: the same series is needed, and none that is older", c.Name, c.Flavour, donor.version, srv.Name())}
@@ -258,18 +285,17 @@ func (e *Engine) leave(ctx context.Context, c *cluster.Cluster, archives, said b
 	})
 }
 
-// InviteToCluster returns what another machine needs to join a cluster, and the addresses at which it can ask.
-func (e *Engine) InviteToCluster(name string) (cluster.Invitation, []string, error) {
+// InviteToCluster returns what another machine needs to join a cluster, and the address at which it can ask.
+func (e *Engine) InviteToCluster(name string) (cluster.Invitation, string, error) {
 	c, err := e.clusters().Get(name)
 	if err != nil {
-		return cluster.Invitation{}, nil, err
+		return cluster.Invitation{}, "", err
+	}
+	if !c.Made || c.Removing {
+		return cluster.Invitation{}, "", RequestError{fmt.Errorf("invite to cluster %s: it was not made whole, or is removed half way\nhint: ramaria cluster status %[1]s", name)}
 	}
 	if !c.Far() {
-		return cluster.Invitation{}, nil, RequestError{fmt.Errorf("invite to cluster %s: all its members are on this machine, at %s\nhint: ramaria cluster create NAME --address ADDRESS makes one that other machines can join", name, server.Loopback)}
+		return cluster.Invitation{}, "", RequestError{fmt.Errorf("invite to cluster %s: all its members are on this machine, at %s\nhint: ramaria cluster create NAME --address ADDRESS makes one that other machines can join", name, server.Loopback)}
 	}
-	var doors []string
-	for _, n := range c.Nodes {
-		doors = append(doors, n.DoorAddress())
-	}
-	return c.Invitation(), doors, nil
+	return c.Invitation(), c.LocalNodes()[0].DoorAddress(), nil
 }

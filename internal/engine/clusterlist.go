@@ -113,7 +113,13 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 		return l, err
 	}
 	online, running, seen := 0, 0, 0
-	for _, m := range members {
+	for i, m := range members {
+		if c.Nodes[i].Joining {
+			continue
+		}
+		if c.Far() && m.Sees < l.Quorum { // it waits for the others, or has lost them
+			m.Online = false
+		}
 		if m.Online {
 			online++
 			seen = max(seen, m.Sees)
@@ -128,7 +134,7 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 		l.State = ClusterUnfinished
 	case running > 0 && running < l.Quorum && seen > running: // those that run have not found out yet
 		l.State = ClusterNoQuorum
-	case online == len(c.Nodes):
+	case online == c.Counted():
 		l.State = ClusterWhole
 	case online > 0:
 		l.State = ClusterDegraded
@@ -203,7 +209,7 @@ func (e *Engine) listMember(ctx context.Context, n cluster.Node) (MemberListing,
 		return m, nil //nolint:nilerr // that is what there is to say of it
 	}
 	m.State, m.Online, m.Role, m.Sees, m.GTIDs, m.Quorum, m.purged = v.State, v.Online, v.Role, v.Size, v.GTIDs, v.Quorum, v.Purged
-	m.apart = i.Joins == instance.JoinsApart && !v.Online
+	m.apart = i.Joins == instance.JoinsApart && !v.Online && (i.Server.Flavour != server.MySQL || v.Cut) // else it is on its way in
 	return m, nil
 }
 

@@ -10,9 +10,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// The ports of members that have addresses of their own: those that everybody knows, since all are free there.
-const ownPort, ownGroup, ownTransfer, ownState = 3306, 4567, 4568, 4444
-
 // networkable refuses members with addresses of their own where there can be none.
 func networkable(q ClusterRequest) error {
 	if !q.OwnAddresses {
@@ -37,9 +34,9 @@ func (e *Engine) planNetwork(ctx context.Context, c *cluster.Cluster, nodes int)
 		}
 	}
 	for n := 1; n <= nodes; n++ {
-		node := cluster.Node{Name: cluster.NodeName(c.Name, n), Port: ownPort}
+		node := cluster.Node{Name: cluster.NodeName(c.Name, n), Port: serverPort}
 		if galera(c) {
-			node.MemberPorts = server.MemberPorts{Group: ownGroup, Transfer: ownTransfer, State: ownState}
+			node.MemberPorts = server.MemberPorts{Group: groupPort, Transfer: transferPort, State: statePort}
 		}
 		c.Nodes = append(c.Nodes, node)
 	}

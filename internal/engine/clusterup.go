@@ -20,6 +20,8 @@ type ClusterUpRequest struct {
 	Name string
 	// Without are members that are lost for good: the cluster is started without what they alone have.
 	Without []string
+	// Minority goes on with less than most of the members of a cluster on several machines.
+	Minority bool
 }
 
 // UpCluster starts the members of a cluster that do not run. Where none is whole, that which has the most begins it.
@@ -44,7 +46,7 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 		}
 	}
 	if c.Far() {
-		return e.upHere(ctx, c, q.Without)
+		return e.upHere(ctx, c, q)
 	}
 	if err := openNetwork(ctx, c); err != nil {
 		return out, err

@@ -232,9 +232,6 @@ func (r *restoration) specify(ctx context.Context) (err error) {
 	if set == nil {
 		set = map[string]string{}
 	}
-	if r.kept.Spec.Cluster != "" { // its members listen where others reach them
-		delete(set, "bind_address")
-	}
 	maps.Copy(set, spec.Set)
 	spec.Set = set
 	spec.User, spec.Database = r.kept.Endpoint.User, r.kept.Endpoint.Database

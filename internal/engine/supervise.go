@@ -42,7 +42,7 @@ func (e *Engine) startSupervisor(ctx context.Context, i *instance.Instance, v vo
 	w, _ := e.progress()
 	runtime.GOMAXPROCS(procs(i.Spec))
 	return supervisor.Start(ctx, i, e.instances(v), supervisor.Options{
-		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Buckets: bucketsOf(i.Spec), Outside: e.snapshots, Spill: e.spill(), Clusters: e.clusters(), Door: e.memberDoor,
+		Keys: e.Places.Keys(), Archive: e.archiveDir(i.Name, i.Spec), Buckets: bucketsOf(i.Spec), Outside: e.snapshots, Spill: e.spill(), Clusters: e.clusters(), Door: e.memberDoor, AskOthers: e.askOthers,
 		Log: slog.New(slog.NewTextHandler(w, nil)), Argv: e.superviseArgv,
 		End: func(ctx context.Context, i *instance.Instance) error {
 			return e.signal(ctx, &i.Record, syscall.SIGQUIT)

@@ -99,11 +99,14 @@ func WritePrivate(path string, content []byte, account Account) (err error) {
 	if err != nil {
 		return fmt.Errorf("write private file: %w", err)
 	}
-	if _, err = f.Write(content); err != nil {
-		err = fmt.Errorf("write %s: %w", path, err)
-	} else if account != (Account{}) {
+	if account != (Account{}) { // before there is anything to read
 		if err = f.Chown(account.UID, account.GID); err != nil {
 			err = fmt.Errorf("give %s to uid %d: %w", path, account.UID, err)
+		}
+	}
+	if err == nil {
+		if _, err = f.Write(content); err != nil {
+			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}
 	return errors.Join(err, f.Close())

@@ -241,9 +241,11 @@ func (b *brake) kill(ctx context.Context, how string, find func(context.Context,
 // releaseSQL is the statement that has the server be as it was. A member of a group may be another than then: it is what its
 // role wants.
 func (b *brake) releaseSQL() string {
+	closed := b.isMember() && b.cluster.Far() && !b.opened
 	if !b.inGroup() {
+		b.before = b.before || closed
 		return "SET GLOBAL read_only=?"
 	}
-	b.before = b.viewed.Role != dbconn.RolePrimary
+	b.before = b.viewed.Role != dbconn.RolePrimary || closed
 	return "SET GLOBAL super_read_only=?"
 }

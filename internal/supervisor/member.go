@@ -26,9 +26,11 @@ type membership struct {
 	member  *server.Member
 	// viewed is what the server said of its cluster when the watch last asked.
 	viewed dbconn.ClusterView
-	// door is open to the other machines of a cluster on several, and opened says that applications may write.
-	door   *memberDoor
-	opened bool
+	// door is open to the other machines of a cluster on several, opened says that applications may write, and excluded that the
+	// others went on without it.
+	door     *memberDoor
+	opened   bool
+	excluded bool
 }
 
 // isMember reports whether the instance belongs to a cluster.
@@ -74,6 +76,7 @@ func (s *Supervisor) writeMember(ctx context.Context) error {
 	}
 	i := s.inst
 	err := errors.Join(
+		s.noteJoined(false),
 		server.WritePrivate(server.ClusterKeyPath(i.RunDir), []byte(s.cluster.Key), i.Account),
 		server.WritePrivate(server.ClusterCertPath(i.RunDir), []byte(s.cluster.Cert), i.Account),
 	)
@@ -113,7 +116,7 @@ func (s *Supervisor) joinCluster(ctx context.Context) (err error) {
 	begins := s.member.Begins
 	s.opened = false
 	if s.inGroup() {
-		if err := dbconn.JoinGroup(ctx, s.db, s.cluster.Login, begins, s.cluster.Far()); err != nil {
+		if err := dbconn.JoinGroup(ctx, s.db, dbconn.Group{Name: s.cluster.Group, Login: s.cluster.Login, Held: s.cluster.Far()}, begins); err != nil {
 			return err
 		}
 	}
@@ -130,7 +133,7 @@ func (s *Supervisor) joinCluster(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := s.noteJoined(); err != nil {
+	if err := s.noteJoined(begins); err != nil {
 		return err
 	}
 	if err := s.keepPromises(ctx); err != nil {
@@ -139,7 +142,7 @@ func (s *Supervisor) joinCluster(ctx context.Context) (err error) {
 	if s.viewed, err = s.inst.Server.Dialect().ClusterView(ctx, s.db); err != nil {
 		return err
 	}
-	if err := s.openMember(ctx); err != nil { // last: from now on applications write
+	if err := s.openMember(ctx, false); err != nil { // last: from now on applications write
 		return err
 	}
 	s.inst.Joins = ""
@@ -147,9 +150,10 @@ func (s *Supervisor) joinCluster(ctx context.Context) (err error) {
 	return s.inst.Save()
 }
 
-// noteJoined writes down that the member of a cluster on several machines has joined.
-func (s *Supervisor) noteJoined() error {
-	if !s.cluster.Far() || s.inGroup() {
+// noteJoined writes down that the member of Galera of a cluster on several machines joins, before others can send it anything,
+// or has begun the cluster.
+func (s *Supervisor) noteJoined(begins bool) error {
+	if !s.cluster.Far() || s.inGroup() || begins != s.member.Begins {
 		return nil
 	}
 	return s.options.Clusters.SetJoined(s.cluster.Name)
@@ -168,21 +172,35 @@ func (s *Supervisor) keepPromises(ctx context.Context) error {
 	return s.exec(ctx, statements...)
 }
 
-// openMember lets applications write to a whole member of Galera; a group has its own way. In a cluster on several machines
-// that waits until most of the members are reached: one that has begun it alone may have done so beside another.
-func (s *Supervisor) openMember(ctx context.Context) error {
-	far := s.cluster.Far()
-	if s.opened || far && (!s.viewed.Online || s.viewed.Size < s.cluster.Quorum()) {
-		return nil
+// openMember lets applications write to a whole member of Galera; a group has its own way. In a cluster on several machines a
+// member is open for as long as it reaches most of the others, and the primary of a group only: one that is alone may be so
+// beside others, and what it answered would be lost with it.
+func (s *Supervisor) openMember(ctx context.Context, brakes bool) error {
+	if !s.cluster.Far() {
+		if s.opened || s.inGroup() {
+			return nil
+		}
+		err := s.exec(ctx, "SET GLOBAL read_only = OFF")
+		s.opened = err == nil
+		return err
 	}
+	open := s.viewed.Online && s.viewed.Size >= s.cluster.Quorum() && s.viewed.Role != dbconn.RoleSecondary && !s.excluded
 	var err error
 	switch {
-	case !s.inGroup():
-		err = s.exec(ctx, "SET GLOBAL read_only = OFF")
-	case far && s.viewed.Role == dbconn.RolePrimary:
+	case open == s.opened || open && brakes:
+		return nil
+	case open && s.inGroup():
 		err = s.exec(ctx, "SET GLOBAL super_read_only = OFF", "SET GLOBAL read_only = OFF")
+	case open:
+		err = s.exec(ctx, "SET GLOBAL read_only = OFF")
+	case s.inGroup():
+		err = s.exec(ctx, "SET GLOBAL super_read_only = ON")
+	default:
+		err = s.exec(ctx, "SET GLOBAL read_only = ON")
 	}
-	s.opened = err == nil
+	if err == nil {
+		s.opened = open
+	}
 	return err
 }
 
@@ -250,10 +268,13 @@ func (w *watch) lookAtCluster(ctx context.Context) error {
 		v = dbconn.ClusterView{State: "does not answer"}
 	}
 	w.viewed = v
-	if c, err := w.options.Clusters.Get(w.cluster.Name); w.cluster.Far() && err == nil { // others may have joined
-		w.cluster = c
+	if w.cluster.Far() {
+		if c, err := w.options.Clusters.Get(w.cluster.Name); err == nil { // others may have joined
+			w.cluster = c
+		}
+		w.excluded = w.door.hasLeft.Load()
 	}
-	m := &client.Membership{Cluster: w.cluster.Name, State: v.State, Online: v.Online, Role: v.Role, Sees: v.Size, Of: len(w.cluster.Nodes)}
+	m := &client.Membership{Cluster: w.cluster.Name, State: v.State, Online: v.Online, Role: v.Role, Sees: v.Size, Of: w.cluster.Counted()}
 	if w.state.Cluster == nil || *w.state.Cluster != *m {
 		w.state.Cluster = m
 		if err := w.saveState(); err != nil {
@@ -267,16 +288,25 @@ func (w *watch) lookAtCluster(ctx context.Context) error {
 	if w.inst.Joins == instance.JoinsApart {
 		return err
 	}
-	return errors.Join(err, w.openMember(ctx))
+	return errors.Join(err, w.openMember(ctx, w.brake != ""))
+}
+
+// reachesMost reports whether a member of a cluster on several machines reaches most of the others.
+func (s *Supervisor) reachesMost() bool {
+	return !s.cluster.Far() || s.viewed.Size >= s.cluster.Quorum()
 }
 
 // clusterWarning is what there is to say of a member, "" for nothing.
 func (s *Supervisor) clusterWarning() string {
-	if !s.isMember() || s.inst.Joins == instance.JoinsApart || s.viewed.Online || s.viewed.State == "" {
+	if !s.isMember() || s.inst.Joins == instance.JoinsApart || s.viewed.Online && !s.excluded && s.reachesMost() || s.viewed.State == "" {
 		return ""
 	}
 	c := s.cluster
 	switch {
+	case s.excluded:
+		return fmt.Sprintf("cluster %s went on without this machine's member, which takes no writes any more; ramaria cluster rm %[1]s, and ramaria cluster join again", c.Name)
+	case s.viewed.Online:
+		return fmt.Sprintf("this member of cluster %s reaches %d of %d, and takes no writes until it reaches most; ramaria cluster up %[1]s at the other machines", c.Name, s.viewed.Size, c.Counted())
 	case !s.viewed.Quorum && s.viewed.Size > 0:
 		return fmt.Sprintf("cluster %s has lost its quorum: this member reaches %d of %d, and takes no writes; ramaria cluster up %[1]s starts those that do not run", c.Name, s.viewed.Size, len(c.Nodes))
 	default:

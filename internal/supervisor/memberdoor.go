@@ -2,10 +2,10 @@ package supervisor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/api"
@@ -17,6 +17,8 @@ import (
 type memberDoor struct {
 	stop   context.CancelFunc
 	served chan error
+	// hasLeft says that most of the others say that this machine's member is none any more.
+	hasLeft atomic.Bool
 }
 
 // openDoor opens the door, before the server starts: a donor's word may have to come in by it.
@@ -78,10 +80,27 @@ func (s *Supervisor) carry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	words, err := s.options.Clusters.Words(c)
-	for name, text := range words {
-		n, _ := c.Node(name)
-		err = errors.Join(err, c.Ask(ctx, n.DoorAddress(), http.MethodPut, cluster.PathWord, cluster.Word{Text: text}, nil))
+	return s.options.Clusters.CarryWords(c, func(n cluster.Node, text string) error {
+		return c.Ask(ctx, n.DoorAddress(), http.MethodPut, cluster.PathWord, cluster.Word{Text: text}, nil)
+	})
+}
+
+// askPause is the pause between two questions to the other machines, who the members are.
+const askPause = 5 * time.Second
+
+// askOthers asks the other machines now and then who the members are, until ctx ends: this one may have been cut off when they
+// were told.
+func (s *Supervisor) askOthers(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(askPause):
+		}
+		left, err := s.options.AskOthers(ctx, s.inst.Name)
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("cannot write down who the members of the cluster are", "error", err)
+		}
+		s.door.hasLeft.Store(left)
 	}
-	return err
 }

@@ -27,6 +27,8 @@ type Options struct {
 	Clusters cluster.Store
 	// Door answers other machines that ask about a member of a cluster on several.
 	Door func(name string) http.Handler
+	// AskOthers asks these who the members are, and writes it down; left says that most of them say that this is none.
+	AskOthers func(ctx context.Context, name string) (left bool, err error)
 	// Spill is a directory on a disk for temporary files that do not fit in RAM.
 	Spill string
 	// End ends another instance at once, which goes.

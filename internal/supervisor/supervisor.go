@@ -258,6 +258,7 @@ func (s *Supervisor) goBeside(ctx context.Context) {
 	s.beside.Go(func() { s.census(ctx) })
 	if s.door != nil {
 		s.beside.Go(func() { s.carryWords(ctx) })
+		s.beside.Go(func() { s.askOthers(ctx) })
 	}
 	if s.keeper != nil {
 		s.beside.Go(func() { s.archivist(ctx) })
