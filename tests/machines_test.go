@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -220,12 +221,16 @@ func TestClusterMachines(t *testing.T) {
 	m.powerCut(m.homes)
 	l.end()
 	lone := first.command("cluster", "up", "c")
-	var said strings.Builder
+	var said bytes.Buffer
 	lone.Stderr = &said
 	if err := lone.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(5 * time.Second)
+	first.until("one of three is recovered, and begins nothing", func() bool {
+		state, _, _ := first.try("cluster", "status", "c", "--json")
+		return strings.Contains(state, `"no quorum"`) && strings.Contains(state, `"running"`)
+	})
+	time.Sleep(2 * time.Second)
 	if state, _, _ := first.try("cluster", "status", "c", "--json"); !strings.Contains(state, `"no quorum"`) {
 		t.Errorf("one of three that is up says: %s", state)
 	}

@@ -162,30 +162,17 @@ func GroupAccountSQL(l Login, host string) string {
 // bootstrapPatience is how long a server may take to be told that it begins no group any more.
 const bootstrapPatience = 30 * time.Second
 
-// Group is what a server needs to know of its group of MySQL.
-type Group struct {
-	// Name is its UUID, and Login the account by which members get what they lack.
-	Name  string
-	Login Login
-	// Held leaves a new primary read-only until somebody else has it be written to.
-	Held bool
+// HoldPrimarySQL returns the statement, for an init file, by which a new primary stays read-only until somebody else has it be
+// written to. It is refused once a server is super_read_only.
+// https://dev.mysql.com/doc/refman/en/group-replication-member-actions.html
+func HoldPrimarySQL() string {
+	return "SELECT group_replication_disable_member_action('mysql_disable_super_read_only_if_primary', 'AFTER_PRIMARY_ELECTION');\n"
 }
 
-// heldAction is what has a new primary be written to.
-// https://dev.mysql.com/doc/refman/en/group-replication-member-actions.html
-const heldAction = "group_replication_disable_member_action('mysql_disable_super_read_only_if_primary', 'AFTER_PRIMARY_ELECTION')"
-
-// JoinGroup has a server join its group, or begin it.
-func JoinGroup(ctx context.Context, db *sql.DB, g Group, begin bool) error {
-	l := g.Login
-	if _, err := db.ExecContext(ctx, "SET GLOBAL group_replication_group_name = "+Quote(g.Name)); err != nil {
+// JoinGroup has a server join the group of that name, or begin it.
+func JoinGroup(ctx context.Context, db *sql.DB, name string, l Login, begin bool) error {
+	if _, err := db.ExecContext(ctx, "SET GLOBAL group_replication_group_name = "+Quote(name)); err != nil {
 		return fmt.Errorf("set the name of the group: %w", err)
-	}
-	if g.Held {
-		var said string
-		if err := db.QueryRowContext(ctx, "SELECT "+heldAction).Scan(&said); err != nil {
-			return fmt.Errorf("hold the group's primary: %w", err)
-		}
 	}
 	change := fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_USER=%s, SOURCE_PASSWORD=%s FOR CHANNEL 'group_replication_recovery'", Quote(l.User), Quote(l.Password))
 	if _, err := db.ExecContext(ctx, change); err != nil {

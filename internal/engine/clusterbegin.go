@@ -328,7 +328,7 @@ func (e *Engine) join(ctx context.Context, c *cluster.Cluster, i *instance.Insta
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := dbconn.JoinGroup(ctx, db, dbconn.Group{Name: c.Group, Login: c.Login, Held: c.Far()}, begin); err != nil {
+	if err := dbconn.JoinGroup(ctx, db, c.Group, c.Login, begin); err != nil {
 		return fmt.Errorf("start member %s: %w\nhint: ramaria logs %[1]s", i.Name, err)
 	}
 	return dbconn.AwaitMember(ctx, i.Server.Dialect(), db)

@@ -116,7 +116,7 @@ func (s *Supervisor) joinCluster(ctx context.Context) (err error) {
 	begins := s.member.Begins
 	s.opened = false
 	if s.inGroup() {
-		if err := dbconn.JoinGroup(ctx, s.db, dbconn.Group{Name: s.cluster.Group, Login: s.cluster.Login, Held: s.cluster.Far()}, begins); err != nil {
+		if err := dbconn.JoinGroup(ctx, s.db, s.cluster.Group, s.cluster.Login, begins); err != nil {
 			return err
 		}
 	}
@@ -249,7 +249,11 @@ func (s *Supervisor) memberSQL() (before, after string) {
 	switch {
 	case !s.isMember():
 	case s.inGroup():
-		after = dbconn.GroupAccountSQL(s.cluster.Login, s.cluster.LoginHost()) + "SET GLOBAL super_read_only = ON;\n" // until the group has it otherwise
+		after = dbconn.GroupAccountSQL(s.cluster.Login, s.cluster.LoginHost())
+		if s.cluster.Far() { // see openMember
+			after += dbconn.HoldPrimarySQL()
+		}
+		after += "SET GLOBAL super_read_only = ON;\n" // until the group has it otherwise
 	default:
 		before = "SET SESSION wsrep_on = OFF;\n" // accounts are each member's own
 	}
