@@ -70,6 +70,13 @@ func parseRemote(where, token string) (*remote, error) {
 	return r, nil
 }
 
+// Token is the token of an instance on another machine that the variable RAMARIA_TOKEN has, or the file that RAMARIA_TOKEN_FILE
+// names.
+func Token() (string, error) {
+	token, err := tokenFromEnv()
+	return strings.TrimSpace(token), err
+}
+
 func tokenFromEnv() (string, error) {
 	token := os.Getenv(EnvToken)
 	if path := os.Getenv(EnvTokenFile); token == "" && path != "" {

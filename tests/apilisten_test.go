@@ -9,12 +9,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // remoteAPI is the API of an instance as clients on other machines have it.
@@ -101,6 +103,7 @@ func TestAPIListen(t *testing.T) {
 		t.Errorf("status --json does not have where the API is, or it has the token:\n%s", json)
 	}
 	h.leaseAbroad(r, "at first")
+	h.frontAbroad(r)
 
 	c := r.client("WRONG")
 	_, err = c.Status(t.Context())
@@ -151,6 +154,42 @@ func TestAPIListen(t *testing.T) {
 	}
 	if _, talk, err := h.try("env", "main", "--format", "remote"); err == nil || !strings.Contains(talk, "--api-listen ADDRESS:PORT") {
 		t.Errorf("how to reach it then: %v: %s", err, talk)
+	}
+}
+
+// frontAbroad has any client use clones, by a door on its own machine.
+func (h *testHome) frontAbroad(r remoteAPI) {
+	h.t.Helper()
+	by := func(token string) *exec.Cmd {
+		cmd := h.command("front")
+		cmd.Env = append(cmd.Env, client.EnvVar+"="+r.where, client.EnvToken+"="+token)
+		return cmd
+	}
+	if out, err := by("WRONG").CombinedOutput(); err == nil || !strings.Contains(string(out), "does not have the token") {
+		h.t.Errorf("a door with a wrong token: %v: %s", err, out)
+	}
+	d := h.startFrontBy(by(r.token))
+	defer d.end()
+	one, other := d.open(d.config("shop@1")), d.open(d.config("shop@2"))
+	h.exec(one, "INSERT INTO t VALUES (2)")
+	h.rows("a clone by the door", one, "1 2")
+	h.rows("another by the door", other, "1")
+	h.exec(one, "CALL ramaria.reset()")
+	h.rows("after a reset by the door", one, "1")
+	for database, want := range map[string]string{"shop": "TEMPLATE@NAME", "mysql": "TEMPLATE@NAME", "none@1": "none"} {
+		if err := d.open(d.config(database)).Ping(); err == nil || !strings.Contains(err.Error(), want) {
+			h.t.Errorf("database %s by the door: %v", database, err)
+		}
+	}
+	stranger := d.config("shop@1")
+	stranger.Passwd = "WRONG"
+	if err := d.open(stranger).Ping(); err == nil || !strings.Contains(err.Error(), "Access denied") {
+		h.t.Errorf("a wrong password at the door: %v", err)
+	}
+	var cipher, name string
+	err := one.QueryRow("SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher)
+	if err != nil || h.srv.Flavour == server.MySQL && cipher == "" {
+		h.t.Errorf("the door's connection to the server is encrypted by %q: %v", cipher, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"net/url"
+	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,7 +25,12 @@ type frontDoor struct {
 
 func (h *testHome) startFront(args ...string) *frontDoor {
 	h.t.Helper()
-	cmd := h.command(append([]string{"front"}, args...)...)
+	return h.startFrontBy(h.command(append([]string{"front"}, args...)...))
+}
+
+// startFrontBy is startFront for a command with an environment of its own.
+func (h *testHome) startFrontBy(cmd *exec.Cmd) *frontDoor {
+	h.t.Helper()
 	var talk bytes.Buffer
 	cmd.Stderr = &talk
 	out, err := cmd.StdoutPipe()

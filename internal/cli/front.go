@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/front"
+	"github.com/ramaria-db/ramaria/internal/image"
 )
 
 // anyFront is where the front door listens unless it is told: on this machine only, at any free port.
@@ -35,6 +38,9 @@ name. Connections with the same name share the clone. When the last one has been
 the clone is put back, and the name's next connection finds it as the template is. TEMPLATE@@
 gives each connection a clone of its own. Other names are databases of the instance.
 
+Where RAMARIA_API and RAMARIA_TOKEN lead to an instance on another machine, the door is one to its
+pool: clients log in here with the token as their password, and get clones only.
+
 A client that is in a clone can ask the door: CALL ramaria.reset() puts the clone back,
 CALL ramaria.savepoint() keeps its rows, and CALL ramaria.rollback() puts it back to those.
 
@@ -44,6 +50,9 @@ CALL ramaria.savepoint() keeps its rows, and CALL ramaria.rollback() puts it bac
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeOneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if where := os.Getenv(client.EnvVar); len(args) == 0 && strings.Contains(where, "://") {
+				return runFarFront(cmd.Context(), a, where, o)
+			}
 			return runFront(cmd.Context(), a, a.meant(args), o)
 		},
 	}
@@ -52,35 +61,69 @@ CALL ramaria.savepoint() keeps its rows, and CALL ramaria.rollback() puts it bac
 	return a.named(cmd)
 }
 
-func runFront(ctx context.Context, a *app, name string, o frontOptions) error {
+// listenAt checks the options, and listens.
+func (o frontOptions) listenAt(ctx context.Context, a *app) (net.Listener, error) {
 	if o.linger < 0 {
-		return usageError{fmt.Errorf("use --linger %s: it must not be negative\nhint: --linger 500ms", o.linger)}
+		return nil, usageError{fmt.Errorf("use --linger %s: it must not be negative\nhint: --linger 500ms", o.linger)}
 	}
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {
-		return usageError{fmt.Errorf("use --listen %s: %w\nhint: --listen 127.0.0.1:3307", sayable(o.listen), err)}
-	}
-	i, err := a.engine.Running(name)
-	if err != nil {
-		return err
-	}
-	c := client.New(i.APISocket())
-	defer c.Close()
-	d, err := front.New(front.Config{Pool: c, Name: name, Linger: o.linger, Log: slog.New(slog.NewTextHandler(a.stderr, nil))})
-	if err != nil {
-		return err
+		return nil, usageError{fmt.Errorf("use --listen %s: %w\nhint: --listen 127.0.0.1:3307", sayable(o.listen), err)}
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w\nhint: --listen 127.0.0.1:0 takes any free port; ss -ltnp shows who has this one", err)
+		return nil, fmt.Errorf("%w\nhint: --listen 127.0.0.1:0 takes any free port; ss -ltnp shows who has this one", err)
 	}
 	if err != nil {
-		return fmt.Errorf("%w\nhint: --listen 127.0.0.1:0", err)
+		return nil, fmt.Errorf("%w\nhint: --listen 127.0.0.1:0", err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		a.say("warning: others on the network can reach the door, and guess at the password of ramaria env")
+		a.say("warning: others on the network can reach the door, and guess at its password")
 	}
-	u := url.URL{Scheme: "mysql", User: url.UserPassword(i.Endpoint.User, i.Endpoint.Password), Host: l.Addr().String(), Path: "/"}
+	return l, nil
+}
+
+func runFront(ctx context.Context, a *app, name string, o frontOptions) error {
+	l, err := o.listenAt(ctx, a)
+	if err != nil {
+		return err
+	}
+	i, err := a.engine.Running(name)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	c := client.New(i.APISocket())
+	defer c.Close()
+	return serveFront(ctx, a, l, front.Config{Pool: c, Name: name, Linger: o.linger}, front.Login{User: i.Endpoint.User, Password: i.Endpoint.Password})
+}
+
+// runFarFront opens a door to the pool of an instance on another machine.
+func runFarFront(ctx context.Context, a *app, where string, o frontOptions) error {
+	token, err := client.Token()
+	if err != nil {
+		return err
+	}
+	c := client.NewRemote(where, token)
+	defer c.Close()
+	st, err := c.Status(ctx) // what is wrong with the address, or the token, is to be known now
+	if err != nil {
+		return err
+	}
+	l, err := o.listenAt(ctx, a)
+	if err != nil {
+		return err
+	}
+	login := front.Login{User: image.DefaultUser, Password: token}
+	return serveFront(ctx, a, l, front.Config{Pool: c, Name: st.Name, Login: login, Linger: o.linger}, login)
+}
+
+func serveFront(ctx context.Context, a *app, l net.Listener, c front.Config, login front.Login) error {
+	c.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
+	d, err := front.New(c)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	u := url.URL{Scheme: "mysql", User: url.UserPassword(login.User, login.Password), Host: l.Addr().String(), Path: "/"}
 	fmt.Fprintln(a.stdout, u.String())
 	a.say("the door is open; connect to the database TEMPLATE@NAME. Ctrl-C closes it")
 	return d.Serve(ctx, l)

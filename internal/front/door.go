@@ -38,10 +38,16 @@ type Config struct {
 	Pool Pool
 	// Name is the instance's, for what is said.
 	Name string
+	// Login is the account by which clients log in, where the pool is on another machine, which does not tell that of the
+	// instance. Else it is empty.
+	Login Login
 	// Linger is how long a name may be without a connection until its clone is given back; 0 is at once.
 	Linger time.Duration
 	Log    *slog.Logger
 }
+
+// Login is an account.
+type Login struct{ User, Password string }
 
 // Door lets clients in.
 type Door struct {
@@ -187,7 +193,8 @@ func (d *Door) known(ctx context.Context, fresh bool) (client.Status, error) {
 	st, asked, before := d.status, d.asked, d.socket
 	d.mu.Unlock()
 	now := lookAt(st.Endpoint.Socket)
-	if now.same(before) && (!fresh || time.Since(asked) < knownTime) {
+	young := time.Since(asked) < knownTime
+	if now.same(before) && (!fresh || young) || d.far() && young {
 		return st, nil
 	}
 	path := st.Endpoint.Socket
@@ -195,17 +202,23 @@ func (d *Door) known(ctx context.Context, fresh bool) (client.Status, error) {
 	if err != nil {
 		return st, err
 	}
+	if d.far() {
+		st.Endpoint.User, st.Endpoint.Password = d.c.Login.User, d.c.Login.Password
+	}
 	if st.Endpoint.Socket != path {
 		now = socket{} // what was looked at is another's: only the next look can tell
 	}
 	d.mu.Lock()
-	if now.FileInfo != nil && !now.same(d.socket) {
+	if now.FileInfo != nil && !now.same(d.socket) || d.far() && !st.Since.Equal(d.status.Since) {
 		d.greeting = greeting{} // of the server before
 	}
 	d.status, d.asked, d.socket = st, time.Now(), now
 	d.mu.Unlock()
 	return st, nil
 }
+
+// far reports whether the pool is on another machine.
+func (d *Door) far() bool { return d.c.Login != Login{} }
 
 // socket is the file of a server's socket at one moment; without FileInfo there is none.
 type socket struct{ os.FileInfo }
@@ -239,7 +252,16 @@ func (d *Door) greet(ctx context.Context) (greeting, error) {
 		return g, nil
 	}
 	e := st.Endpoint
-	u, err := logIn(ctx, e.Socket, anyClient, account{e.User, e.Password, ""})
+	if d.far() {
+		u, err := hello(ctx, e) // whose account it does not have
+		if err != nil {
+			return g, err
+		}
+		_ = u.Close()
+		d.keep(u.greeting)
+		return u.greeting, nil
+	}
+	u, err := logIn(ctx, e, anyClient, account{e.User, e.Password, ""})
 	if err != nil {
 		return g, err
 	}

@@ -89,9 +89,12 @@ type response struct {
 	attributes []byte // as they came, with their length
 }
 
+// tlsRequest is how long the beginning of a response is after which TLS begins, in bytes.
+const tlsRequest = 32
+
 // isTLSRequest reports whether a payload is the beginning of a response, after which TLS begins.
 func isTLSRequest(payload []byte) bool {
-	return len(payload) == 32 && binary.LittleEndian.Uint32(payload)&canTLS != 0
+	return len(payload) == tlsRequest && binary.LittleEndian.Uint32(payload)&canTLS != 0
 }
 
 func parseResponse(payload []byte) (r response, err error) {

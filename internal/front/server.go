@@ -3,12 +3,16 @@ package front
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/ramaria-db/ramaria/client"
 )
 
 // account is what a session logs in to the server with.
@@ -19,14 +23,24 @@ type upstream struct {
 	net.Conn
 	greeting
 	ok []byte // what the server has answered to the login
+	// private says that nobody reads what is sent: a socket of this machine, or TLS.
+	private bool
 }
 
 // queuePause is the pause between two attempts to connect to a server whose queue is full.
 const queuePause = 2 * time.Millisecond
 
-// dial connects to a Unix socket. Unlike a TCP client's, a connection for which the server's queue (back_log) has no room is
+// dial connects to the server: to its Unix socket, or where it has none that this machine reaches, by TCP.
+func dial(ctx context.Context, e client.Endpoint) (net.Conn, error) {
+	if e.Socket == "" {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(e.Host, strconv.Itoa(e.Port)))
+	}
+	return dialSocket(ctx, e.Socket)
+}
+
+// dialSocket connects to a Unix socket. Unlike a TCP client's, a connection for which the server's queue (back_log) has no room is
 // refused at once, with EAGAIN: it waits for its turn here, until ctx ends. unix(7), connect(2)
-func dial(ctx context.Context, socket string) (net.Conn, error) {
+func dialSocket(ctx context.Context, socket string) (net.Conn, error) {
 	for {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 		if !errors.Is(err, syscall.EAGAIN) {
@@ -41,8 +55,8 @@ func dial(ctx context.Context, socket string) (net.Conn, error) {
 }
 
 // hello connects to the server and reads its greeting.
-func hello(ctx context.Context, socket string) (_ *upstream, err error) {
-	conn, err := dial(ctx, socket)
+func hello(ctx context.Context, e client.Endpoint) (_ *upstream, err error) {
+	conn, err := dial(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -61,12 +75,32 @@ func hello(ctx context.Context, socket string) (_ *upstream, err error) {
 		return nil, fmt.Errorf("read the server's greeting: %w", err)
 	}
 	g, err := parseGreeting(payload)
-	return &upstream{Conn: conn, greeting: g}, err
+	return &upstream{Conn: conn, greeting: g, private: e.Socket != ""}, err
+}
+
+// encrypt begins TLS with a server that is reached by TCP, if it offers that. Whose certificate it is nobody knows: the API does
+// not tell it.
+func (u *upstream) encrypt(ctx context.Context, r response) (seq byte, err error) {
+	if u.private || u.can&canTLS == 0 {
+		return 0, nil
+	}
+	r.user, r.auth, r.database, r.plugin, r.attributes = "", nil, "", "", nil
+	begin := r.payload(u.can & r.can &^ neither)[:tlsRequest]
+	binary.LittleEndian.PutUint32(begin, binary.LittleEndian.Uint32(begin)|canTLS)
+	if _, err := u.Write(packet(1, begin)); err != nil {
+		return 0, err
+	}
+	c := tls.Client(u.Conn, &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}) // #nosec G402 -- nobody has signed it
+	if err := c.HandshakeContext(ctx); err != nil {
+		return 0, fmt.Errorf("encrypt the connection to the server: %w", err)
+	}
+	u.Conn, u.private = c, true
+	return 1, nil
 }
 
 // logIn logs in to the server for a client, whose capabilities and attributes it gets. A RefusalError is the server's.
-func logIn(ctx context.Context, socket string, client response, a account) (_ *upstream, err error) {
-	u, err := hello(ctx, socket)
+func logIn(ctx context.Context, e client.Endpoint, from response, a account) (_ *upstream, err error) {
+	u, err := hello(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +109,21 @@ func logIn(ctx context.Context, socket string, client response, a account) (_ *u
 			_ = u.Close()
 		}
 	}()
-	r := client
+	seq, err := u.encrypt(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	r := from
 	r.user, r.database, r.plugin = a.user, a.database, u.plugin
 	if r.auth, err = answerTo(u.plugin, a.password, u.salt); err != nil {
 		// The server asks again, in a way that it says.
 		r.plugin, r.auth = native, nil
 	}
-	if _, err := u.Write(packet(1, r.payload(client.can&u.can&^neither))); err != nil {
+	login := r.payload(from.can & u.can &^ neither)
+	if seq > 0 {
+		binary.LittleEndian.PutUint32(login, binary.LittleEndian.Uint32(login)|canTLS)
+	}
+	if _, err := u.Write(packet(seq+1, login)); err != nil {
 		return nil, err
 	}
 	if u.ok, err = u.answer(a.password); err != nil {
@@ -135,7 +177,10 @@ func (u *upstream) answer(password string) ([]byte, error) {
 			if !bytes.Equal(payload[1:], []byte{wantsAll}) {
 				return nil, errors.New("log in to the server: it asks for what ramaria front does not know")
 			}
-			say = append([]byte(password), 0) // over a socket, which nobody reads
+			if !u.private {
+				return nil, errors.New("log in to the server: it wants the password, which others on the way could read, and offers no TLS")
+			}
+			say = append([]byte(password), 0)
 		default:
 			return nil, fmt.Errorf("log in to the server: %w", errPacket)
 		}

@@ -264,7 +264,13 @@ func (s *session) attach(ctx context.Context, st client.Status) error {
 				s.seat, a = seat, account{seat.lease.User, seat.lease.Password, seat.lease.Name}
 			}
 		}
-		server, err := logIn(ctx, e.Socket, s.login, a)
+		if s.seat == nil && s.door.far() { // whose account the door does not have
+			if noClone != nil {
+				return noClone
+			}
+			return refuse(erBadDB, stateNoDatabase, "ramaria: the door leads to a pool on another machine: connect to a database TEMPLATE@NAME")
+		}
+		server, err := logIn(ctx, e, s.login, a)
 		if err == nil {
 			s.server = server
 			s.thread.Store(server.id)
