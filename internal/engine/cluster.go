@@ -83,6 +83,9 @@ func (e *Engine) CreateCluster(ctx context.Context, q ClusterRequest) (_ *cluste
 		return nil, errors.Join(err, e.removeCluster(context.WithoutCancel(ctx), c, true))
 	}
 	c.Made = true
+	if c.Far() {
+		e.note("firewalls have to let the other machines reach %s at tcp %s\nhint: ramaria cluster invite %s FILE", c.Here, portList(c.Nodes[0]), c.Name)
+	}
 	return c, e.clusters().Put(c)
 }
 

@@ -78,16 +78,14 @@ func hello(ctx context.Context, e client.Endpoint) (_ *upstream, err error) {
 	return &upstream{Conn: conn, greeting: g, private: e.Socket != ""}, err
 }
 
-// encrypt begins TLS with a server that is reached by TCP, if it offers that. Whose certificate it is nobody knows: the API does
-// not tell it.
-func (u *upstream) encrypt(ctx context.Context, r response) (seq byte, err error) {
+// encrypt begins TLS with a server that is reached by TCP, if it offers that, before a login is sent: the server takes from its
+// beginning what the client can. Whose certificate it is nobody knows: the API does not tell it.
+func (u *upstream) encrypt(ctx context.Context, login []byte) (seq byte, err error) {
 	if u.private || u.can&canTLS == 0 {
 		return 0, nil
 	}
-	r.user, r.auth, r.database, r.plugin, r.attributes = "", nil, "", "", nil
-	begin := r.payload(u.can & r.can &^ neither)[:tlsRequest]
-	binary.LittleEndian.PutUint32(begin, binary.LittleEndian.Uint32(begin)|canTLS)
-	if _, err := u.Write(packet(1, begin)); err != nil {
+	binary.LittleEndian.PutUint32(login, binary.LittleEndian.Uint32(login)|canTLS)
+	if _, err := u.Write(packet(1, login[:tlsRequest])); err != nil {
 		return 0, err
 	}
 	c := tls.Client(u.Conn, &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}) // #nosec G402 -- nobody has signed it
@@ -109,10 +107,6 @@ func logIn(ctx context.Context, e client.Endpoint, from response, a account) (_ 
 			_ = u.Close()
 		}
 	}()
-	seq, err := u.encrypt(ctx, from)
-	if err != nil {
-		return nil, err
-	}
 	r := from
 	r.user, r.database, r.plugin = a.user, a.database, u.plugin
 	if r.auth, err = answerTo(u.plugin, a.password, u.salt); err != nil {
@@ -120,8 +114,9 @@ func logIn(ctx context.Context, e client.Endpoint, from response, a account) (_ 
 		r.plugin, r.auth = native, nil
 	}
 	login := r.payload(from.can & u.can &^ neither)
-	if seq > 0 {
-		binary.LittleEndian.PutUint32(login, binary.LittleEndian.Uint32(login)|canTLS)
+	seq, err := u.encrypt(ctx, login)
+	if err != nil {
+		return nil, err
 	}
 	if _, err := u.Write(packet(seq+1, login)); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func TestDialFullQueue(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := dial(short, path); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := dialSocket(short, path); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("nobody accepts: %v", err)
 	}
 	time.AfterFunc(50*time.Millisecond, func() {
@@ -53,7 +53,7 @@ func TestDialFullQueue(t *testing.T) {
 			_ = c.Close()
 		}
 	})
-	c, err := dial(t.Context(), path)
+	c, err := dialSocket(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
