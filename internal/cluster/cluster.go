@@ -172,9 +172,8 @@ type Store struct {
 	Dir string
 	// Programs is a directory from which servers may run programs, as those that were fetched are.
 	Programs string
-	// UID and Registry tell their directories apart from those of others.
-	UID      int
-	Registry string
+	// UID is the user's.
+	UID int
 }
 
 // ErrNotFound says that there is no cluster of a name.
@@ -261,6 +260,6 @@ func (s Store) List() ([]*Cluster, error) {
 // Meet is the directory in which servers of a cluster say to each other that a joiner needs no copy. It is theirs, and lies
 // where the accounts of all servers get to.
 func (s Store) Meet(name string) string {
-	sum := sha256.Sum256([]byte("cluster " + s.Registry + " " + s.Dir + " " + name))
+	sum := sha256.Sum256([]byte("cluster " + s.Dir + " " + name))
 	return fmt.Sprintf("/tmp/ramaria-%d-%s", s.UID, hex.EncodeToString(sum[:8]))
 }

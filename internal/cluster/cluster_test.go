@@ -96,7 +96,7 @@ func TestScript(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("SKIPPED, UNTESTED: ", err)
 	}
-	s := Store{Dir: t.TempDir(), Programs: t.TempDir(), UID: os.Geteuid(), Registry: t.Name()}
+	s := Store{Dir: t.TempDir(), Programs: t.TempDir(), UID: os.Geteuid()}
 	if err := os.Mkdir(s.Meet("c"), 0o700); err != nil {
 		t.Fatal(err)
 	}

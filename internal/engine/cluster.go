@@ -34,7 +34,7 @@ type ClusterRequest struct {
 
 // clusters has the clusters of this user.
 func (e *Engine) clusters() cluster.Store {
-	return cluster.Store{Dir: filepath.Join(e.Places.State, "clusters"), Programs: filepath.Join(e.Places.Cache, "clusters"), UID: e.UID, Registry: e.Owner.Registry}
+	return cluster.Store{Dir: filepath.Join(e.Places.State, "clusters"), Programs: filepath.Join(e.Places.Cache, "clusters"), UID: e.UID}
 }
 
 // lockCluster locks the name of a cluster, and tells if that takes waiting.

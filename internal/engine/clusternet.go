@@ -40,7 +40,7 @@ func (e *Engine) planNetwork(ctx context.Context, c *cluster.Cluster, nodes int)
 		}
 		c.Nodes = append(c.Nodes, node)
 	}
-	if c.Network, err = network.Plan(ctx, e.Owner.Registry+" "+c.Name, taken, nodeNames(c)...); err != nil {
+	if c.Network, err = network.Plan(ctx, e.Places.State+" "+c.Name, taken, nodeNames(c)...); err != nil {
 		return RequestError{err}
 	}
 	for i := range c.Nodes {
