@@ -40,9 +40,9 @@ func newMachines(t *testing.T, n int) *machines {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED, UNTESTED: a network namespace is for root")
 	}
-	for _, program := range []string{"ip", "iptables", "nsenter"} {
+	for _, program := range []string{"ip", "nsenter"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("SKIPPED, UNTESTED: no %s to make machines with: apt-get install iproute2 iptables util-linux", program)
+			t.Skipf("SKIPPED, UNTESTED: no %s to make machines with: apt-get install iproute2 util-linux", program)
 		}
 	}
 	id := strconv.Itoa(os.Getpid())
