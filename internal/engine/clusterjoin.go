@@ -79,32 +79,29 @@ func (e *Engine) JoinCluster(ctx context.Context, q JoinRequest) (_ *cluster.Clu
 	if err := e.clusters().Put(c); err != nil {
 		return nil, err
 	}
-	if err := e.join1(ctx, c, donor.Name, n); err != nil {
+	if err := e.makeJoiner(ctx, c, donor.Name, n); err != nil {
 		return nil, errors.Join(err, e.leave(context.WithoutCancel(ctx), c, true, false))
 	}
-	for i := range c.Nodes {
-		if c.Nodes[i].Name == n.Name {
-			c.Nodes[i].Joining = false
-		}
+	n.Joining, c.Made = false, true
+	joined := cluster.Change{Add: &n}
+	if err := c.Apply(joined); err != nil {
+		return nil, err
 	}
-	c.Made = true
-	c.Revision++
 	if err := e.clusters().Put(c); err != nil {
 		return nil, err
 	}
-	n.Joining = false
-	return c, e.tellNodes(ctx, c, cluster.Change{Add: &n}, func(o cluster.Node, err error) {
+	return c, e.tellNodes(ctx, c, joined, func(o cluster.Node, err error) {
 		e.note("member %s does not know yet that %s has joined: %s", o.Name, n.Name, oneLine(err)) // it will ask
 	})
 }
 
-// join1 has all others know of a new member, and makes it.
-func (e *Engine) join1(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
+// makeJoiner has all others know of a new member, and makes it.
+func (e *Engine) makeJoiner(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
 	if err := e.tellNodes(ctx, c, cluster.Change{Add: &n}, nil); err != nil {
 		return fmt.Errorf("join cluster %s: %w\nhint: all its members are to be reached while one joins: ramaria cluster status %[1]s at another machine; ramaria cluster up %[1]s --without MEMBER there takes out one that is lost for good", c.Name, err)
 	}
 	e.note("cluster %s has %d members now; firewalls have to let these machines reach %s at tcp %s", c.Name, len(c.Nodes), n.Host, portList(n))
-	if len(c.Nodes) < cluster.LeastNodes { // itself among them
+	if len(c.Nodes) < cluster.LeastNodes {
 		e.note("of two members neither goes on without the other: a third machine is needed")
 	}
 	return e.copyMember(ctx, c, donor, n)
