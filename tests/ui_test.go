@@ -101,6 +101,10 @@ func TestUI(t *testing.T) {
 	}
 	b.until("it is shown as stopped", `document.querySelector('[data-name="try-1"] .dot.stopped') !== null`)
 
+	// As the page does that saw it run a moment ago.
+	b.evaluate(`void fetch("leases?instance=try-1").then(r => r.json()).then(list => { window.leftLeases = list.length })`)
+	b.until("a stopped instance has no leases", `window.leftLeases === 0`)
+
 	for _, f := range b.faults() { // before the end, which may cut a request off
 		t.Errorf("the page: %s", f)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
 // listTime is how long an instance may take to list its leases. The page asks again and again, and a request
@@ -20,9 +21,10 @@ type lease struct {
 	Kept     bool      `json:"kept,omitempty"`
 }
 
-// leases answers GET /leases?instance=NAME.
+// leases answers GET /leases?instance=NAME. An instance that does not run has none: the page asks for what it
+// saw a moment ago, and it may have stopped since, or stop while it is asked.
 func (s *Server) leases(w http.ResponseWriter, r *http.Request) {
-	i, err := s.config.Engine.Running(r.URL.Query().Get("instance"))
+	i, err := s.config.Engine.Registry.Open(r.URL.Query().Get("instance"))
 	if err != nil {
 		answerError(w, http.StatusConflict, err)
 		return
@@ -32,7 +34,7 @@ func (s *Server) leases(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), listTime)
 	defer cancel()
 	all, err := c.Databases(ctx)
-	if err != nil {
+	if err != nil && runs(i) {
 		answerError(w, http.StatusConflict, err)
 		return
 	}
@@ -41,6 +43,12 @@ func (s *Server) leases(w http.ResponseWriter, r *http.Request) {
 		list[n] = lease{d.Name, d.Template, d.Expires, d.Kept}
 	}
 	answer(w, http.StatusOK, list)
+}
+
+// runs says whether an instance still runs, as far as can be told.
+func runs(i *instance.Instance) bool {
+	state, err := i.State()
+	return err != nil || state.Phase == instance.Running
 }
 
 // dsn answers POST /dsn: it has a password, and so goes out only when it is asked for, into no stream and
