@@ -1,9 +1,11 @@
 package tests
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,6 +45,55 @@ func TestClusterKills(t *testing.T) {
 	}
 	if h.srv.Flavour == server.MySQL {
 		h.uniteGroup(strings.Fields(dsns)[0])
+		h.refuseStranger()
+	}
+}
+
+// memberRoot is one connection to the server of a member, which may do everything there.
+func (h *testHome) memberRoot(name string) *sql.DB {
+	h.t.Helper()
+	var made instance.Made
+	if err := instance.ReadJSON(filepath.Join(h.instanceDir(testVolume, name), "instance.json"), &made); err != nil {
+		h.t.Fatal(err)
+	}
+	db, err := dbconn.Open(made.Endpoint.Socket, made.Supervisor, made.Endpoint.Database)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	return db
+}
+
+// refuseStranger has a member of a group expect another certificate than the group's, as if somebody stood between it and the
+// others: it tells nobody its password, and does not join.
+func (h *testHome) refuseStranger() {
+	h.t.Helper()
+	dir := h.instanceDir(testVolume, "c-2")
+	root := h.memberRoot("c-2")
+	h.exec(root, "STOP GROUP_REPLICATION")
+	h.exec(root, "SET GLOBAL group_replication_recovery_ssl_ca = '"+server.CertPath(filepath.Join(dir, "run"))+"'") // its own
+	const refused = "Failed to establish MySQL client connection in Group Replication"
+	times := func() int {
+		log, err := os.ReadFile(filepath.Join(dir, "server.log"))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		return strings.Count(string(log), refused)
+	}
+	before := times()
+	joined := make(chan error, 1)
+	go func() {
+		_, err := root.ExecContext(h.t.Context(), "START GROUP_REPLICATION")
+		joined <- err
+	}()
+	h.until("it makes no connection", func() bool { return times() > before })
+	select {
+	case err := <-joined:
+		if err == nil {
+			h.t.Error("a member joined a group whose certificate it does not know")
+		}
+	default: // it goes on for a minute
 	}
 }
 
@@ -54,16 +105,7 @@ func (h *testHome) uniteGroup(primary string) {
 		h.t.Fatal(err)
 	}
 	one := listed.Members[slices.IndexFunc(listed.Members, func(m struct{ Name, Role string }) bool { return m.Role == "secondary" })].Name
-	var made instance.Made
-	if err := instance.ReadJSON(filepath.Join(h.instanceDir(testVolume, one), "instance.json"), &made); err != nil {
-		h.t.Fatal(err)
-	}
-	root, err := dbconn.Open(made.Endpoint.Socket, made.Supervisor, made.Endpoint.Database)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer root.Close()
-	root.SetMaxOpenConns(1)
+	root := h.memberRoot(one)
 	var group string
 	if err := root.QueryRow("SELECT @@GLOBAL.group_replication_group_name").Scan(&group); err != nil {
 		h.t.Fatal(err)

@@ -228,8 +228,13 @@ func PullGTIDs(ctx context.Context, db *sql.DB, host string, port int, l Login, 
 			err = errors.Join(err, cerr)
 		}
 	}()
+	var cert string
+	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.group_replication_recovery_ssl_ca").Scan(&cert); err != nil {
+		return err
+	}
 	for _, text := range []string{
-		fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST=%s, SOURCE_PORT=%d, SOURCE_USER=%s, SOURCE_PASSWORD=%s, SOURCE_AUTO_POSITION=1, SOURCE_SSL=1", Quote(host), port, Quote(l.User), Quote(l.Password)),
+		fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST=%s, SOURCE_PORT=%d, SOURCE_USER=%s, SOURCE_PASSWORD=%s, SOURCE_AUTO_POSITION=1, SOURCE_SSL=1, SOURCE_SSL_CA=%s",
+			Quote(host), port, Quote(l.User), Quote(l.Password), Quote(cert)),
 		"START REPLICA UNTIL SQL_AFTER_GTIDS = " + Quote(gtids),
 	} {
 		if _, err := db.ExecContext(ctx, text+channel); err != nil {

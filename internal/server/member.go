@@ -125,7 +125,10 @@ func (m *Member) facts(s *Server, c Config) map[string]string {
 	if !m.Begins {
 		f[factClusterAddress] += f[factSeeds]
 	}
-	if s.Flavour == MariaDB {
+	switch s.Flavour {
+	case MySQL: // whose members speak on the port that applications use
+		f[factCert], f[factKey], f[factClusterCert] = ClusterCertPath(c.RunDir), ClusterKeyPath(c.RunDir), ClusterCertPath(c.RunDir)
+	case MariaDB:
 		f[factProvider], _ = s.Provider() // whoever makes a cluster has looked
 		f[factProviderOptions] = strings.Join([]string{
 			"gmcast.listen_addr=ssl://" + at(m.Ports.Group), "ist.recv_addr=" + at(m.Ports.Transfer),

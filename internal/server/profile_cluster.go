@@ -15,11 +15,12 @@ const (
 	factClusterAddress  = "{cluster_address}"
 	factProvider        = "{provider}"
 	factProviderOptions = "{provider_options}"
+	factClusterCert     = "{cluster_cert}"
 )
 
 var memberFacts = []string{
 	factCluster, factGroup, factNode, factMemberHost, factMemberPort, factMemberDomain, factIncoming, factSeeds, factGroupAddress,
-	factStateAddress, factClusterAddress, factProvider, factProviderOptions,
+	factStateAddress, factClusterAddress, factProvider, factProviderOptions, factClusterCert,
 }
 
 // SSTMethod is the name of our own state transfer of Galera, which transfers nothing; see Member.Script.
@@ -65,8 +66,9 @@ var groupSettings = []setting{
 	{name: "loose_group_replication_local_address", value: factIncoming, stages: Run, replica: ifMember, fixed: true, log: logged, why: "as above"},
 	{name: "loose_group_replication_group_seeds", value: factSeeds, stages: Run, replica: ifMember, fixed: true, log: logged, why: "the members"},
 	{name: "loose_group_replication_single_primary_mode", value: "ON", stages: Run, replica: ifMember, fixed: true, log: logged, why: "one member is written to: commits of two have no conflict"},
-	{name: "loose_group_replication_ssl_mode", value: "REQUIRED", stages: Run, replica: ifMember, fixed: true, log: logged, why: "as above"},
+	{name: "loose_group_replication_ssl_mode", value: "VERIFY_CA", stages: Run, replica: ifMember, fixed: true, log: logged, why: "only who has the cluster's own certificate is told the account's password"},
 	{name: "loose_group_replication_recovery_use_ssl", value: "ON", stages: Run, replica: ifMember, fixed: true, log: logged, why: "as above"},
+	{name: "loose_group_replication_recovery_ssl_ca", value: factClusterCert, stages: Run, replica: ifMember, fixed: true, log: logged, why: "as above; with the MYSQL stack it counts for all that members say to each other"},
 	{name: "loose_group_replication_consistency", value: "BEFORE_ON_PRIMARY_FAILOVER", stages: Run, replica: ifMember, log: logged, why: "a new primary first applies what the old one committed"},
 	{name: "loose_group_replication_exit_state_action", value: "READ_ONLY", stages: Run, replica: ifMember, fixed: true, log: logged, why: "one that had to leave is read, and not written to"},
 	{name: "loose_group_replication_member_expel_timeout", value: "1", stages: Run, replica: ifMember, log: logged, why: "one that died is gone in seconds, and its place taken"},

@@ -71,16 +71,18 @@ func (s *Supervisor) openMembership() error {
 // writeMember writes the keys of a member, and has Galera know where its data is in the cluster's sequence: a server that was
 // killed does not, and would ask for a copy of everything.
 func (s *Supervisor) writeMember(ctx context.Context) error {
-	if !s.isMember() || s.inst.Server.Flavour != server.MariaDB || s.member.Apart {
+	if !s.isMember() {
 		return nil
 	}
 	i := s.inst
 	err := errors.Join(
-		s.noteJoined(false),
 		server.WritePrivate(server.ClusterKeyPath(i.RunDir), []byte(s.cluster.Key), i.Account),
 		server.WritePrivate(server.ClusterCertPath(i.RunDir), []byte(s.cluster.Cert), i.Account),
 	)
-	if err != nil {
+	if err != nil || i.Server.Flavour != server.MariaDB || s.member.Apart {
+		return err
+	}
+	if err := s.noteJoined(false); err != nil {
 		return err
 	}
 	if s.member.Begins {
