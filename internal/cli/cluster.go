@@ -89,7 +89,7 @@ func runClusterCreate(ctx context.Context, a *app, q engine.ClusterRequest) erro
 
 // printMembers prints the DSNs of the members that applications can use, that which is written to first.
 func printMembers(a *app, l engine.ClusterListing) error {
-	a.say("cluster %s is %s", l.Name, l.State)
+	a.say("%s", clusterWords(l))
 	for _, url := range l.URLs() {
 		fmt.Fprintln(a.stdout, url)
 	}
@@ -175,28 +175,28 @@ func runClusterStatus(ctx context.Context, a *app, args []string, asJSON bool) e
 	}
 	t.print(a.stdout)
 	for _, l := range all {
-		a.say("cluster %s is %s%s", l.Name, l.State, clusterHint(l))
+		a.say("%s", clusterWords(l))
 	}
 	return nil
 }
 
-// clusterHint is what there is to do about the state of a cluster.
-func clusterHint(l engine.ClusterListing) string {
+// clusterWords say what state a cluster is in, and what there is to do about it.
+func clusterWords(l engine.ClusterListing) string {
 	up := "ramaria cluster up " + l.Name
 	if l.Here != "" {
 		up += ", at each machine whose member is not in it,"
 	}
 	switch l.State {
 	case engine.ClusterDegraded:
-		return fmt.Sprintf(": it is written to, and needs %d members for that\nhint: %s has the others join again", l.Quorum, up)
+		return fmt.Sprintf("cluster %s is degraded: it is written to, and needs %d members for that\nhint: %s has the others join again", l.Name, l.Quorum, up)
 	case engine.ClusterNoQuorum:
-		return fmt.Sprintf(": it takes no writes, which need %d members\nhint: %s begins it again with the member that has the most", l.Quorum, up)
+		return fmt.Sprintf("cluster %s has no quorum: it takes no writes, which need %d members\nhint: %s has them join, or begins it again with the member that has the most", l.Name, l.Quorum, up)
 	case engine.ClusterUnfinished:
-		return fmt.Sprintf(": a command was interrupted that made it, or removed it\nhint: ramaria cluster rm %s", l.Name)
+		return fmt.Sprintf("cluster %s is unfinished: a command was interrupted that made it, or removed it\nhint: ramaria cluster rm %[1]s", l.Name)
 	case engine.ClusterStopped:
-		return fmt.Sprintf("\nhint: %s", strings.TrimSuffix(up, ","))
+		return fmt.Sprintf("cluster %s is stopped\nhint: %s", l.Name, strings.TrimSuffix(up, ","))
 	}
-	return ""
+	return fmt.Sprintf("cluster %s is %s", l.Name, l.State)
 }
 
 func newClusterDown(a *app) *cobra.Command {

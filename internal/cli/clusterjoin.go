@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,9 @@ as scp, and remove it afterwards.`,
 			text, err := json.MarshalIndent(invitation, "", "  ")
 			if err == nil {
 				err = writeNewSecret(args[1], append(text, '\n'))
+			}
+			if errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("write invitation: %w\nhint: name a file that is not there yet", err)
 			}
 			if err != nil {
 				return fmt.Errorf("write invitation: %w", err)
@@ -77,6 +81,9 @@ docs/clusters.md. The port is 4569 unless it is said.`,
 			var err error
 			if q.Invitation, err = readInvitation(file); err != nil {
 				return err
+			}
+			if fi, err := os.Stat(file); err == nil && fi.Mode().Perm()&0o077 != 0 {
+				a.say("warning: others can read %s, which is a secret\nhint: rm %[1]s once all machines have joined", engine.ShellWord(file))
 			}
 			if _, err := a.engine.JoinCluster(cmd.Context(), q); err != nil {
 				return err

@@ -239,6 +239,11 @@ func (e *Engine) removeCluster(ctx context.Context, c *cluster.Cluster, archives
 		if r.Spec.Cluster != c.Name { // it is none of this cluster's
 			continue
 		}
+		if c.Far() { // one that is killed counts for a while as a member that may come back, and the others could lose their quorum
+			if err := e.down(ctx, DownRequest{Name: n.Name}); err != nil {
+				return err
+			}
+		}
 		if err := e.down(ctx, DownRequest{Name: n.Name, Remove: true, Archive: archives}); err != nil {
 			return err
 		}
@@ -284,6 +289,12 @@ func (e *Engine) refuseMemberNamed(what, name string) error {
 		return nil //nolint:nilerr // whoever goes on says it
 	}
 	return e.refuseMember(what, r, fmt.Sprintf("ramaria branch %s NAME makes an instance of its own", name))
+}
+
+// madeCluster reports whether this machine has its members of a cluster, and no command makes them.
+func (e *Engine) madeCluster(name string) bool {
+	c, err := e.clusters().Get(name)
+	return err == nil && c.Made
 }
 
 // hasCluster reports whether there is a cluster of a name: members whose cluster is not there are as other instances.

@@ -40,8 +40,12 @@ func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, q ClusterUpRequ
 	}()
 	said := "the other machines"
 	for end := time.Now().Add(meetPatience); ; {
-		if err := e.learnNodes(c, l); err != nil {
+		if learnt, err := e.learnNodes(c, l); err != nil {
 			return l, err
+		} else if learnt {
+			if l, err = e.listCluster(ctx, c); err != nil {
+				return l, err
+			}
 		}
 		me := l.member(own.Name)
 		if me.Online {
@@ -130,7 +134,7 @@ func (e *Engine) takeOut(ctx context.Context, c *cluster.Cluster, q ClusterUpReq
 }
 
 // learnNodes takes over what another machine knows of who the members are, if that is later.
-func (e *Engine) learnNodes(c *cluster.Cluster, l ClusterListing) error {
+func (e *Engine) learnNodes(c *cluster.Cluster, l ClusterListing) (learnt bool, err error) {
 	best := c
 	for _, m := range l.Members {
 		if m.far != nil && m.far.Revision > best.Revision {
@@ -138,12 +142,12 @@ func (e *Engine) learnNodes(c *cluster.Cluster, l ClusterListing) error {
 		}
 	}
 	if best == c {
-		return nil
+		return false, nil
 	}
 	if err := c.Adopt(best); err != nil {
-		return err
+		return false, err
 	}
-	return e.clusters().Put(c)
+	return true, e.clusters().Put(c)
 }
 
 // startApart starts the member of this machine apart from the others, so that it can be looked at.
@@ -156,7 +160,7 @@ func (e *Engine) startApart(ctx context.Context, c *cluster.Cluster, own cluster
 	}
 	x, err := e.candidate(ctx, own)
 	if err != nil {
-		return fmt.Errorf("start cluster %s: what this machine's member has cannot be read: %w\nhint: ramaria cluster up %[1]s --without %[3]s at the other machines goes on without what it alone had; then ramaria cluster rm %[1]s here, and join again", c.Name, err, own.Name)
+		return fmt.Errorf("start cluster %s: what this machine's member has cannot be read: %w\nhint: ramaria cluster up %[1]s --without %[3]s at the other machines goes on without what it alone had; then ramaria cluster rm %[1]s --with-archive here, and join again", c.Name, err, own.Name)
 	}
 	if galera(c) {
 		if err := e.noteHas(c, x.Instance); err != nil {

@@ -80,6 +80,9 @@ func (e *Engine) JoinCluster(ctx context.Context, q JoinRequest) (_ *cluster.Clu
 		return nil, err
 	}
 	if err := e.makeJoiner(ctx, c, donor.Name, n); err != nil {
+		if ctx.Err() == nil && !strings.Contains(err.Error(), "\nhint: ") {
+			err = fmt.Errorf("%w\nhint: nothing is left of it here; ramaria cluster status %s at another machine says whether its members are whole", err, name)
+		}
 		return nil, errors.Join(err, e.leave(context.WithoutCancel(ctx), c, true, false))
 	}
 	n.Joining, c.Made = false, true
@@ -167,6 +170,11 @@ func (e *Engine) planJoin(ctx context.Context, q JoinRequest, donor *farMember) 
 		Cluster: c.Name, Volume: q.Volume,
 	}
 	c.Has, c.Made, c.Removing, c.Network = 0, false, false, nil
+	for _, o := range c.Nodes {
+		if o.Joining && !c.Local(o) {
+			return nil, n, RequestError{fmt.Errorf("join cluster %s: member %s joins at this moment, at %s\nhint: again when it has; where its command was killed, again there; ramaria cluster up %[1]s --without %[2]s at a machine whose member is in it takes out one that is lost for good", c.Name, o.Name, o.Host)}
+		}
+	}
 	// A path is one of the other machine.
 	if c.Spec.Server = q.Server; q.Server == "" {
 		c.Spec.Server = fmt.Sprintf("%s:%s", c.Flavour, donor.version.Series())

@@ -106,7 +106,7 @@ func (e *Engine) checkNewMember(clusterName, name string, spec instance.Spec) er
 		return errors.Join(instance.TakenError(name), err)
 	}
 	if dir := e.defaultArchive(name); levelOf(spec).Durable() && durable.Exists(dir) {
-		return RequestError{fmt.Errorf("make cluster %s: %s holds the archive of an earlier instance %s\nhint: another name; ramaria restore %[2]s --as NAME brings that back; rm -r %[2]s loses it", clusterName, dir, name)}
+		return RequestError{fmt.Errorf("make cluster %s: %s holds the archive of an earlier instance %s\nhint: ramaria restore %[2]s --as NAME brings that back; rm -r %[2]s loses it, and makes room", clusterName, dir, name)}
 	}
 	return nil
 }

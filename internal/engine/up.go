@@ -230,6 +230,7 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 	}
 	switch {
 	case ctx.Err() != nil || strings.Contains(err.Error(), "\nhint: "):
+	case i.Spec.Cluster != "" && !e.madeCluster(i.Spec.Cluster): // whoever makes it says what to do
 	case i.Spec.Cluster != "":
 		err = fmt.Errorf("%w\nhint: ramaria logs %s has the server's log; ramaria cluster up %s tries again; ramaria cluster replace %[3]s %[2]s makes it a copy of another member", err, i.Name, i.Spec.Cluster)
 	case levelOf(i.Spec).Durable(): // nothing is to be thrown away

@@ -310,7 +310,7 @@ func (s *Supervisor) clusterWarning() string {
 	c := s.cluster
 	switch {
 	case s.excluded:
-		return fmt.Sprintf("cluster %s went on without this machine's member, which takes no writes any more; ramaria cluster rm %[1]s, and ramaria cluster join again", c.Name)
+		return fmt.Sprintf("cluster %s went on without this machine's member, which takes no writes any more; ramaria cluster rm %[1]s --with-archive loses what it alone has, and ramaria cluster join makes a new one", c.Name)
 	case s.viewed.Online:
 		return fmt.Sprintf("this member of cluster %s reaches %d of %d, and takes no writes until it reaches most; ramaria cluster up %[1]s at the other machines", c.Name, s.viewed.Size, c.Counted())
 	case !s.viewed.Quorum && s.viewed.Size > 0:
