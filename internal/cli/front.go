@@ -124,6 +124,10 @@ func serveFront(ctx context.Context, a *app, l net.Listener, c front.Config, log
 		return errors.Join(err, l.Close())
 	}
 	u := url.URL{Scheme: "mysql", User: url.UserPassword(login.User, login.Password), Host: l.Addr().String(), Path: "/"}
+	if c.Login != (front.Login{}) { // who started it has the token, which opens more than this door
+		u.User = url.User(login.User)
+		a.say("the password is the token")
+	}
 	fmt.Fprintln(a.stdout, u.String())
 	a.say("the door is open; connect to the database TEMPLATE@NAME. Ctrl-C closes it")
 	return d.Serve(ctx, l)

@@ -27,6 +27,8 @@ const (
 	DefaultLinger = 500 * time.Millisecond
 	// loginTime is how long a client may take to log in, and the door with it.
 	loginTime = 15 * time.Second
+	// poolTime is how long the pool and the server may take of it: while the client still hears why it is refused.
+	poolTime = loginTime - 3*time.Second
 	// MostConnections bounds the connections at a time: a guard of the machine, well above what a server allows.
 	MostConnections = 10000
 	// knownTime is how long what the instance said of itself is taken for true where a login fails by it.

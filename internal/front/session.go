@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -86,7 +87,7 @@ func (s *session) end() {
 
 // enter does the login.
 func (s *session) enter(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, loginTime)
+	ctx, cancel := context.WithTimeout(ctx, poolTime)
 	defer cancel()
 	if err := s.client.SetDeadline(time.Now().Add(loginTime)); err != nil {
 		return err
@@ -149,14 +150,23 @@ func (d *Door) refusal(err error) *RefusalError {
 	case errors.As(err, &r):
 		return r
 	case errors.As(err, &c) && c.Code == client.CodeNotFound:
-		return refuse(erBadDB, stateNoDatabase, "ramaria: %s", oneLine(c.Error()))
+		return refuse(erBadDB, stateNoDatabase, "ramaria: %s", d.said(c))
 	case errors.As(err, &c) && c.Code == client.CodeFull:
-		return refuse(erTooMany, stateGone, "ramaria: %s", oneLine(c.Error()))
+		return refuse(erTooMany, stateGone, "ramaria: %s", d.said(c))
 	case errors.Is(err, context.DeadlineExceeded):
-		return refuse(erUnknown, stateGeneral, "ramaria: the login took longer than %s", loginTime)
+		return refuse(erUnknown, stateGeneral, "ramaria: instance %s did not answer within %s", d.c.Name, poolTime)
 	default:
 		return refuse(erUnknown, stateGeneral, "ramaria: instance %s: %s", d.c.Name, oneLine(err.Error()))
 	}
+}
+
+// said is what the pool says. What it says to do is done where it is.
+func (d *Door) said(err *client.Error) string {
+	text := err.Error()
+	if d.far() {
+		text = strings.ReplaceAll(text, "\nhint: ", "\nhint, for the machine of instance "+d.c.Name+": ")
+	}
+	return oneLine(text)
 }
 
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
@@ -183,7 +193,11 @@ func (s *session) admit(ctx context.Context, g greeting, seq byte) (byte, error)
 			}
 		}
 		if !known {
-			return seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (ramaria front knows the account of ramaria env %s only; others connect to the server's own port)", s.login.user, s.host, s.door.c.Name)
+			accounts := "the account of ramaria env " + s.door.c.Name + " only; others connect to the server's own port"
+			if s.door.far() {
+				accounts = fmt.Sprintf("the account %s only, whose password is the token", st.Endpoint.User)
+			}
+			return seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (ramaria front knows %s)", s.login.user, s.host, accounts)
 		}
 	}
 	if err := s.attach(ctx, st); err != nil {
@@ -298,7 +312,7 @@ func (s *session) attach(ctx context.Context, st client.Status) error {
 // still meanwhile.
 func (s *session) change(ctx context.Context, payload []byte) error {
 	var seq byte // of the payload
-	ctx, cancel := context.WithTimeout(ctx, loginTime)
+	ctx, cancel := context.WithTimeout(ctx, poolTime)
 	defer cancel()
 	if err := s.client.SetReadDeadline(time.Now().Add(loginTime)); err != nil {
 		return err
