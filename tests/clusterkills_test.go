@@ -44,7 +44,12 @@ func TestClusterKills(t *testing.T) {
 		h.checkAll(fmt.Sprintf("round %d", round), dsns, l)
 	}
 	if h.srv.Flavour == server.MySQL {
-		h.uniteGroup(strings.Fields(dsns)[0])
+		dsns = h.uniteGroup(strings.Fields(dsns)[0], 1, func(string) {})
+		h.uniteGroup(strings.Fields(dsns)[0], 2, func(name string) { // what the logs of their servers had has only the archive
+			if err := os.RemoveAll(h.instanceDir(testVolume, name)); err != nil {
+				t.Fatal(err)
+			}
+		})
 		h.refuseStranger()
 	}
 }
@@ -97,8 +102,9 @@ func (h *testHome) refuseStranger() {
 	}
 }
 
-// uniteGroup has two members of a group each have a transaction that no other has, and all die: then all have both.
-func (h *testHome) uniteGroup(primary string) {
+// uniteGroup has two members of a group each have transactions that no other has, and all die: then all have both. lose is
+// called for those that have died; number is that of the try.
+func (h *testHome) uniteGroup(primary string, number int, lose func(name string)) (dsns string) {
 	h.t.Helper()
 	var listed struct{ Members []struct{ Name, Role string } }
 	if err := json.Unmarshal([]byte(h.ramaria("cluster", "status", "c", "--json")), &listed); err != nil {
@@ -111,20 +117,27 @@ func (h *testHome) uniteGroup(primary string) {
 		h.t.Fatal(err)
 	}
 	for _, text := range []string{
-		"STOP GROUP_REPLICATION", "SET GLOBAL super_read_only = OFF", "SET GTID_NEXT = '" + group + ":777777'",
-		"INSERT INTO append VALUES (99, 1, 99)", "SET GTID_NEXT = AUTOMATIC",
+		"STOP GROUP_REPLICATION", "SET GLOBAL super_read_only = OFF",
+		fmt.Sprintf("SET GTID_NEXT = '%s:77777%d'", group, number), fmt.Sprintf("INSERT INTO append VALUES (99, %d, %[1]d99)", number),
+		fmt.Sprintf("SET GTID_NEXT = '%s:88888%d'", group, number), fmt.Sprintf("CREATE TABLE alone%d (a INT PRIMARY KEY, b TEXT)", number),
+		fmt.Sprintf("SET GTID_NEXT = '%s:99999%d'", group, number), fmt.Sprintf(`INSERT INTO alone%d VALUES (1, 'it''s ö')`, number),
+		"SET GTID_NEXT = AUTOMATIC",
 	} {
 		h.exec(root, text)
 	}
-	h.exec(openDSN(h.t, primary), "INSERT INTO append VALUES (98, 1, 98)")
+	h.exec(openDSN(h.t, primary), fmt.Sprintf("INSERT INTO append VALUES (98, %d, %[1]d98)", number))
 	for _, name := range members(3) {
 		h.kill(name, func(p pids) int { return p.Server })
+		lose(name)
 	}
-	for i, dsn := range strings.Fields(h.ramaria("cluster", "up", "c")) {
+	dsns = h.ramaria("cluster", "up", "c")
+	for i, dsn := range strings.Fields(dsns) {
 		db := openDSN(h.t, dsn)
 		h.until(fmt.Sprintf("member %d has what two had alone", i+1), func() bool {
 			var n int
-			return db.QueryRow("SELECT COUNT(*) FROM append WHERE k IN (98, 99)").Scan(&n) == nil && n == 2
+			query := fmt.Sprintf(`SELECT COUNT(*) FROM append WHERE k IN (98, 99) AND pos = %d AND EXISTS (SELECT 1 FROM alone%[1]d WHERE a = 1 AND b = 'it''s ö')`, number)
+			return db.QueryRow(query).Scan(&n) == nil && n == 2
 		})
 	}
+	return dsns
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -59,6 +60,9 @@ Members are durable: a commit is answered when the log of its member is on the d
 				spec.Durable = instance.DurableCommit
 			case spec.Durable == instance.DurableOff:
 				spec.Durable = ""
+			}
+			if here == "" && cmd.Flags().Changed("address") {
+				return usageError{errors.New("use --address: it is empty\nhint: ip -brief address shows the addresses of this machine")}
 			}
 			if here != "" && !cmd.Flags().Changed("nodes") {
 				nodes = 1
@@ -170,7 +174,11 @@ func runClusterStatus(ctx context.Context, a *app, args []string, asJSON bool) e
 			if m.Sees > 0 {
 				sees = strconv.Itoa(m.Sees) + " of " + strconv.Itoa(len(l.Members))
 			}
-			t.row(name, m.Name, string(m.Phase), m.State, m.Role, sees, m.Address)
+			state := m.State
+			if m.Joining {
+				state = "joining"
+			}
+			t.row(name, m.Name, string(m.Phase), state, m.Role, sees, m.Address)
 		}
 	}
 	t.print(a.stdout)
@@ -195,6 +203,11 @@ func clusterWords(l engine.ClusterListing) string {
 		return fmt.Sprintf("cluster %s is unfinished: a command was interrupted that made it, or removed it\nhint: ramaria cluster rm %[1]s", l.Name)
 	case engine.ClusterStopped:
 		return fmt.Sprintf("cluster %s is stopped\nhint: %s", l.Name, strings.TrimSuffix(up, ","))
+	}
+	for _, m := range l.Members {
+		if m.Joining {
+			return fmt.Sprintf("cluster %s is %s, and %s joins it\nhint: where its command was killed, ramaria cluster join again there", l.Name, l.State, m.Name)
+		}
 	}
 	return fmt.Sprintf("cluster %s is %s", l.Name, l.State)
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ const (
 	PathNodes  = "/v1/nodes"  // PUT: a change of who the members are
 	PathData   = "/v1/data"   // GET: the data of a member, as a saved image is written
 	PathWord   = "/v1/word"   // PUT: what a donor of Galera says to a joiner
+	PathLog    = "/v1/log"    // GET, with the GTIDs as its query: statements that do what transactions of a group did
 )
 
 // Word is what a donor of Galera says to a joiner.
@@ -88,6 +90,12 @@ func (c *Cluster) Ask(ctx context.Context, address, method, path string, in, out
 // Data is the data of the member whose door is at address, as a saved image is written. The caller must close it.
 func (c *Cluster) Data(ctx context.Context, address string) (io.ReadCloser, error) {
 	return c.ask(ctx, address, http.MethodGet, PathData, nil)
+}
+
+// Transactions are statements that do what transactions did that the log of the member has whose door is at address. The caller
+// must close them.
+func (c *Cluster) Transactions(ctx context.Context, address, gtids string) (io.ReadCloser, error) {
+	return c.ask(ctx, address, http.MethodGet, PathLog+"?"+url.QueryEscape(gtids), nil)
 }
 
 func (c *Cluster) ask(ctx context.Context, address, method, path string, in any) (_ io.ReadCloser, err error) {

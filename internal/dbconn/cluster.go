@@ -209,6 +209,27 @@ func GTIDsMissing(ctx context.Context, db *sql.DB, set, in string) (missing stri
 	return strings.ReplaceAll(missing, "\n", ""), nil
 }
 
+// MissingGTIDs are those of a set that a server has not executed.
+func MissingGTIDs(ctx context.Context, db *sql.DB, set string) (missing string, err error) {
+	err = db.QueryRowContext(ctx, "SELECT GTID_SUBTRACT(?, @@GLOBAL.gtid_executed)", set).Scan(&missing)
+	return missing, err
+}
+
+// WhileWritable has a server that takes no writes take them of administrators, read-only though it stays for others, while do
+// works.
+func WhileWritable(ctx context.Context, db *sql.DB, do func() error) (err error) {
+	if _, err := db.ExecContext(ctx, "SET GLOBAL super_read_only = OFF"); err != nil {
+		return err
+	}
+	defer func() {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), bootstrapPatience)
+		defer cancel()
+		_, cerr := db.ExecContext(clean, "SET GLOBAL super_read_only = ON")
+		err = errors.Join(err, cerr)
+	}()
+	return do()
+}
+
 // unionChannel is the channel by which a server that is to begin a group gets what others alone have.
 const unionChannel = "ramaria_union"
 
@@ -242,15 +263,15 @@ func PullGTIDs(ctx context.Context, db *sql.DB, host string, port int, l Login, 
 		}
 	}
 	for {
-		missing := ""
-		if err := db.QueryRowContext(ctx, "SELECT GTID_SUBTRACT(?, @@GLOBAL.gtid_executed)", gtids).Scan(&missing); err != nil {
+		missing, err := MissingGTIDs(ctx, db, gtids)
+		if err != nil {
 			return err
 		}
 		if missing == "" {
 			return nil
 		}
 		var why string
-		err := db.QueryRowContext(ctx, `SELECT CONCAT(c.LAST_ERROR_MESSAGE, COALESCE(MAX(w.LAST_ERROR_MESSAGE), '')) FROM performance_schema.replication_connection_status c
+		err = db.QueryRowContext(ctx, `SELECT CONCAT(c.LAST_ERROR_MESSAGE, COALESCE(MAX(w.LAST_ERROR_MESSAGE), '')) FROM performance_schema.replication_connection_status c
 			LEFT JOIN performance_schema.replication_applier_status_by_worker w USING (CHANNEL_NAME) WHERE CHANNEL_NAME = ? GROUP BY c.LAST_ERROR_MESSAGE`, unionChannel).Scan(&why)
 		if err != nil || why != "" {
 			return cmp.Or(err, errors.New(why))

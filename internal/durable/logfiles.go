@@ -66,6 +66,22 @@ func (a *Archive) logs(ctx context.Context, p Plan, dir string) (*logFiles, erro
 	return out, nil
 }
 
+// WriteLog writes the log that a plan names into a directory that is not there yet, as files that end with a whole
+// transaction, and returns them in order.
+func (a *Archive) WriteLog(ctx context.Context, p Plan, dir string) (paths []string, err error) {
+	l, err := a.logs(ctx, p, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range l.files {
+		if err := os.Truncate(f.Path, f.To); err != nil {
+			return nil, err
+		}
+		paths = append(paths, f.Path)
+	}
+	return paths, nil
+}
+
 // errPassed says that what follows is behind the end of a plan.
 var errPassed = errors.New("behind the end")
 

@@ -291,12 +291,6 @@ func (e *Engine) refuseMemberNamed(what, name string) error {
 	return e.refuseMember(what, r, fmt.Sprintf("ramaria branch %s NAME makes an instance of its own", name))
 }
 
-// madeCluster reports whether this machine has its members of a cluster, and no command makes them.
-func (e *Engine) madeCluster(name string) bool {
-	c, err := e.clusters().Get(name)
-	return err == nil && c.Made
-}
-
 // hasCluster reports whether there is a cluster of a name: members whose cluster is not there are as other instances.
 func (e *Engine) hasCluster(name string) bool {
 	_, err := e.clusters().Get(name)

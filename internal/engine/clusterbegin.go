@@ -250,62 +250,6 @@ func (e *Engine) beginGroup(ctx context.Context, c *cluster.Cluster, all []candi
 	return nil
 }
 
-// gtidSet is what a member of a group of MySQL has.
-type gtidSet struct{ name, gtids string }
-
-// lack is what the member that has the most does not have of another.
-type lack struct{ of, gtids string }
-
-// mostOfGroup is the one of all that has the most transactions, the first of those that have, and what it lacks of the others:
-// commits come into the logs of two members in another order. The server of asked compares.
-func mostOfGroup(ctx context.Context, asked *instance.Instance, all []gtidSet) (best int, lacks []lack, err error) {
-	most := uint64(0)
-	for i, x := range all {
-		count, err := cluster.CountGTIDs(x.gtids)
-		if err != nil {
-			return 0, nil, err
-		}
-		if count > most {
-			best, most = i, count
-		}
-	}
-	db, err := memberDB(asked)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	for _, y := range all {
-		missing, err := dbconn.GTIDsMissing(ctx, db, y.gtids, all[best].gtids)
-		if err != nil {
-			return 0, nil, err
-		}
-		if missing != "" {
-			lacks = append(lacks, lack{y.name, missing})
-		}
-	}
-	return best, lacks, nil
-}
-
-// unite has the member that begins a group get what it lacks of the others, which run apart.
-func (e *Engine) unite(ctx context.Context, c *cluster.Cluster, first *instance.Instance, lacks []lack) (err error) {
-	if len(lacks) == 0 {
-		return nil
-	}
-	db, err := memberDB(first)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	for _, l := range lacks {
-		n, _ := c.Node(l.of)
-		e.note("member %s gets %s of %s", first.Name, l.gtids, l.of)
-		if err := dbconn.PullGTIDs(ctx, db, n.Host, n.Port, c.Login, l.gtids); err != nil {
-			return fmt.Errorf("begin cluster %s: member %s lacks %s of %s, and cannot get it: %w\nhint: the member that was the primary has all commits that were answered; --without the others makes them copies of it, and loses what they alone have", c.Name, first.Name, l.gtids, l.of, err)
-		}
-	}
-	return nil
-}
-
 // canFollow reports whether a member that runs, apart, has all that is not in a donor's log any more.
 func canFollow(ctx context.Context, i *instance.Instance, purged string) (_ bool, err error) {
 	db, err := memberDB(i)

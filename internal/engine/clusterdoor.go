@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -80,7 +81,31 @@ func (e *Engine) memberDoor(name string) http.Handler {
 	handle(http.MethodGet, cluster.PathData, func(w http.ResponseWriter, r *http.Request, _ *cluster.Cluster, n cluster.Node) error {
 		return e.sendData(r.Context(), w, n.Name)
 	})
+	handle(http.MethodGet, cluster.PathLog, func(w http.ResponseWriter, r *http.Request, _ *cluster.Cluster, n cluster.Node) error {
+		return e.sendTransactions(r.Context(), w, n.Name, r.URL.RawQuery)
+	})
 	return mux
+}
+
+// sendTransactions sends statements that do what transactions did that the log of a member has.
+func (e *Engine) sendTransactions(ctx context.Context, w http.ResponseWriter, name, query string) error {
+	gtids, err := url.QueryUnescape(query)
+	if err != nil {
+		return RequestError{err}
+	}
+	i, err := e.Registry.Open(name)
+	if err != nil {
+		return err
+	}
+	statements, err := e.transactions(ctx, i, gtids)
+	if err != nil {
+		return err
+	}
+	defer statements.Close()
+	if _, err := io.Copy(&hurried{w: w, c: http.NewResponseController(w)}, statements); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return nil
 }
 
 // doorStatus is the status of an answer that is an error.

@@ -19,7 +19,9 @@ const meetPatience, meetPause = 30 * time.Minute, 500 * time.Millisecond
 // upHere starts this machine's member of a cluster on several. Where no member is whole, each machine starts its own apart, and
 // looks at all of them; all come to the same answer which has the most, and its machine has it begin the cluster. One that
 // reaches less than most of the members takes no writes, so that two parts never do.
-func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, q ClusterUpRequest) (l ClusterListing, err error) {
+//
+// pause waits for a moment, and lets others change what is written down of the cluster: a member may leave it meanwhile.
+func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, q ClusterUpRequest, pause func() (*cluster.Cluster, error)) (l ClusterListing, err error) {
 	if err := e.takeOut(ctx, c, q); err != nil {
 		return l, err
 	}
@@ -34,7 +36,7 @@ func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, q ClusterUpRequ
 	}
 	apart := false
 	defer func() {
-		if err != nil && apart { // nobody goes on with it
+		if err != nil && apart && e.hasCluster(q.Name) { // nobody goes on with it
 			err = errors.Join(err, e.down(context.WithoutCancel(ctx), DownRequest{Name: own.Name}))
 		}
 	}()
@@ -76,10 +78,8 @@ func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, q ClusterUpRequ
 		if time.Now().After(end) {
 			return l, fmt.Errorf("start cluster %s: no member is whole, and after %s it still waits for %s\nhint: ramaria cluster up %[1]s at each machine, within that time; --without MEMBER, at all of them, goes on without one that is lost for good", c.Name, meetPatience, said)
 		}
-		select {
-		case <-ctx.Done():
-			return l, ctx.Err()
-		case <-time.After(meetPause):
+		if c, err = pause(); err != nil {
+			return l, err
 		}
 		if l, err = e.listCluster(ctx, c); err != nil {
 			return l, err

@@ -100,7 +100,9 @@ func (e *Engine) JoinCluster(ctx context.Context, q JoinRequest) (_ *cluster.Clu
 
 // makeJoiner has all others know of a new member, and makes it.
 func (e *Engine) makeJoiner(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
-	if err := e.tellNodes(ctx, c, cluster.Change{Add: &n}, nil); err != nil {
+	if err := e.tellNodes(ctx, c, cluster.Change{Add: &n}, nil); err != nil && strings.Contains(err.Error(), cluster.ErrTaken.Error()) {
+		return fmt.Errorf("join cluster %s: %w\nhint: again when it has", c.Name, err)
+	} else if err != nil {
 		return fmt.Errorf("join cluster %s: %w\nhint: all its members are to be reached while one joins: ramaria cluster status %[1]s at another machine; ramaria cluster up %[1]s --without MEMBER there takes out one that is lost for good", c.Name, err)
 	}
 	e.note("cluster %s has %d members now; firewalls have to let these machines reach %s at tcp %s", c.Name, len(c.Nodes), n.Host, portList(n))

@@ -50,6 +50,8 @@ type MemberListing struct {
 	// State is the server's word for what it is in the cluster, "" where it does not run, and Online whether it is whole.
 	State  string `json:"state,omitempty"`
 	Online bool   `json:"online"`
+	// Joining says that a command makes it, which may have been killed: it is not counted.
+	Joining bool `json:"joining,omitempty"`
 	// Role is primary, secondary or any.
 	Role string `json:"role,omitempty"`
 	// Sees is how many members it reaches, itself among them.
@@ -115,6 +117,7 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 	online, running, seen := 0, 0, 0
 	for i, m := range members {
 		if c.Nodes[i].Joining {
+			members[i].Joining = true
 			continue
 		}
 		if c.Far() && m.Sees < l.Quorum { // it waits for the others, or has lost them

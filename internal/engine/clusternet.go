@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/network"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -50,6 +52,35 @@ func (e *Engine) planNetwork(ctx context.Context, c *cluster.Cluster, nodes int)
 }
 
 func nodeNames(c *cluster.Cluster) []string { return others(c, "") }
+
+// endParted stops members that run in a network namespace whose name was removed: what is made anew under that name is
+// another one, and takes their addresses.
+func (e *Engine) endParted(ctx context.Context, c *cluster.Cluster) error {
+	if c.Network == nil {
+		return nil
+	}
+	for _, n := range c.Nodes {
+		r, err := e.Registry.Get(n.Name)
+		if errors.Is(err, instance.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		state, err := r.State()
+		if err != nil {
+			return err
+		}
+		if !state.Phase.Alive() || network.Exists(n.Name) {
+			continue
+		}
+		e.note("member %s runs in a network namespace whose name was removed: stopping it", n.Name)
+		if err := e.down(ctx, DownRequest{Name: n.Name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // openNetwork makes what is not there of the network of a cluster that has one of its own, as after a boot.
 func openNetwork(ctx context.Context, c *cluster.Cluster) error {

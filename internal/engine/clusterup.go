@@ -30,13 +30,14 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	c, err := e.clusters().Get(q.Name)
+	defer func() {
+		if lock != nil {
+			err = errors.Join(err, lock.Unlock())
+		}
+	}()
+	c, err := e.madeCluster(q.Name)
 	if err != nil {
 		return out, err
-	}
-	if c.Removing || !c.Made {
-		return out, RequestError{fmt.Errorf("start cluster %s: it was not made whole\nhint: ramaria cluster rm %[1]s, or ramaria cluster create %[1]s again", c.Name)}
 	}
 	for _, name := range q.Without {
 		if _, number := c.Node(name); number == 0 && c.Far() { // another machine may have said it already
@@ -46,7 +47,26 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 		}
 	}
 	if c.Far() {
-		return e.upHere(ctx, c, q)
+		return e.upHere(ctx, c, q, func() (*cluster.Cluster, error) {
+			old := lock
+			lock = nil
+			if err := old.Unlock(); err != nil {
+				return nil, err
+			}
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(meetPause):
+			}
+			if lock, err = e.lockCluster(ctx, q.Name); err != nil {
+				lock = nil
+				return nil, err
+			}
+			return e.madeCluster(q.Name)
+		})
+	}
+	if err := e.endParted(ctx, c); err != nil {
+		return out, err
 	}
 	if err := openNetwork(ctx, c); err != nil {
 		return out, err
@@ -75,6 +95,15 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 		}
 	}
 	return e.listCluster(ctx, c)
+}
+
+// madeCluster returns a cluster of which this machine has its members.
+func (e *Engine) madeCluster(name string) (*cluster.Cluster, error) {
+	c, err := e.clusters().Get(name)
+	if err == nil && (c.Removing || !c.Made) {
+		err = RequestError{fmt.Errorf("start cluster %s: it was not made whole, or is removed half way\nhint: ramaria cluster rm %[1]s, and ramaria cluster create or join again", c.Name)}
+	}
+	return c, err
 }
 
 // lost reports whether a cluster has to begin again: too few of its members reach each other, or none runs.

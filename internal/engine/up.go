@@ -230,8 +230,10 @@ func (e *Engine) start(ctx context.Context, i *instance.Instance, created bool) 
 	}
 	switch {
 	case ctx.Err() != nil || strings.Contains(err.Error(), "\nhint: "):
-	case i.Spec.Cluster != "" && !e.madeCluster(i.Spec.Cluster): // whoever makes it says what to do
 	case i.Spec.Cluster != "":
+		if _, merr := e.madeCluster(i.Spec.Cluster); merr != nil {
+			return err // whoever makes it says what to do
+		}
 		err = fmt.Errorf("%w\nhint: ramaria logs %s has the server's log; ramaria cluster up %s tries again; ramaria cluster replace %[3]s %[2]s makes it a copy of another member", err, i.Name, i.Spec.Cluster)
 	case levelOf(i.Spec).Durable(): // nothing is to be thrown away
 		err = fmt.Errorf("%w\nhint: ramaria logs %s has the server's log; ramaria restore %s --as NEW starts another instance with all that its archive has", err, i.Name, i.Name)

@@ -208,6 +208,9 @@ func Usable() error {
 	return nil
 }
 
+// Exists reports whether there is a network namespace for an instance.
+func Exists(instance string) bool { return exists(Path(instance)) }
+
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)

@@ -45,6 +45,7 @@ var galeraSettings = []setting{
 	{name: "wsrep_sst_receive_address", value: factStateAddress, stages: Run, replica: ifJoined, fixed: true, log: logged, why: "as above"},
 	{name: "wsrep_gtid_mode", value: "ON", stages: Run, replica: ifJoined, fixed: true, log: logged, why: "the same GTIDs in each member's log: who has the most is seen"},
 	{name: "wsrep_gtid_domain_id", value: "0", stages: Run, replica: ifJoined, fixed: true, log: logged, why: "one that joins without a state transfer learns no other"},
+	{name: "wsrep_mode", value: "STRICT_REPLICATION", stages: Run, replica: ifJoined, since: Version{10, 6, 0}, log: logged, why: "a table that Galera does not replicate is refused, not lost"},
 	{name: "wsrep_slave_threads", value: "4", stages: Run, replica: ifJoined, log: logged, why: "one applier is behind several writers"},
 }
 
