@@ -261,6 +261,9 @@ func TestFindAtPath(t *testing.T) {
 	if s := m.mustFind(cached.Daemon.Path()); len(s.Daemon.Argv) != 4 {
 		t.Errorf("the daemon of a fetched server has to run through its loader: %v", s.Daemon.Argv)
 	}
+	if s := m.mustFind(newMachine(t).fetched("11.4.5").Daemon.Path()); len(s.Daemon.Argv) != 4 {
+		t.Errorf("that of another home has to, too: %v", s.Daemon.Argv)
+	}
 	for path, want := range map[string]string{"opt/none/mariadbd": "no program at that path", "opt/bare/bin/mysqld": "no messages"} {
 		if _, err := m.Find(t.Context(), filepath.Join(m.root, path)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\nhint: ") {
 			t.Errorf("%s: %v", path, err)

@@ -150,6 +150,11 @@ func (f *Finder) atPath(ctx context.Context, text string) (*server.Server, error
 			return c.server, nil
 		}
 	}
+	for dir := filepath.Dir(real); dir != "/"; dir = filepath.Dir(dir) { // another home's
+		if s, err := loadServer(dir); err == nil && sameFile(s.Daemon.Path(), real) {
+			return s, nil
+		}
+	}
 	s, err := f.describe(ctx, path, real)
 	if err != nil {
 		return nil, fmt.Errorf("find server %s: %w\nhint: use --server mariadb or --server mysql", text, err)
