@@ -171,6 +171,10 @@ func (e *Engine) rejoin(ctx context.Context, c *cluster.Cluster, donor string, n
 		return e.copyMember(ctx, c, donor, n)
 	}
 	err := e.rejoinAsItIs(ctx, c, donor, n)
+	if err != nil && ctx.Err() == nil && notLetIn(err) {
+		e.note("member %s was not let in, and tries again: %s", n.Name, oneLine(err))
+		err = e.rejoinAsItIs(ctx, c, donor, n)
+	}
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -245,6 +249,10 @@ func (e *Engine) rejoinAsItIs(ctx context.Context, c *cluster.Cluster, donor str
 	}
 	return e.join(ctx, c, i, false)
 }
+
+// notLetIn reports whether a group of MySQL did not take a server in time: what it was before it died may still have counted as
+// a member, while too few reached each other to throw that out, and a server that was turned away does not get in by itself.
+func notLetIn(err error) bool { return strings.Contains(err.Error(), "Error 3092 ") }
 
 // ahead reports whether a server was refused since it has what the cluster lacks.
 func ahead(err error) bool {
