@@ -8,17 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
-	"time"
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -182,28 +177,4 @@ func countTransactions(r io.ReadSeeker) (count uint64, err error) {
 		}
 		whole = !more
 	}
-}
-
-// runTool runs a program of a server, with config as its option file.
-func runTool(ctx context.Context, tool server.Program, args []string, config string, in io.Reader, out io.Writer) error {
-	dir, err := os.MkdirTemp("", "ramaria-tool-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "my.cnf")
-	if err := server.WritePrivate(file, []byte(config), server.Account{}); err != nil {
-		return err
-	}
-	argv := append(append(append([]string{}, tool.Argv...), "--defaults-file="+file), args...)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) // #nosec G204 -- a server's own
-	cmd.Env = append([]string{"LC_ALL=C"}, tool.Env...)
-	var says strings.Builder
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &says
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(tool.Path()), err, strings.TrimSpace(says.String()))
-	}
-	return nil
 }

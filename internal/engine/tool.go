@@ -22,13 +22,44 @@ func everything(of *server.Server) []string {
 	}, of.DumperPosition()...)
 }
 
-// runDumper has the dumper of a server write, and take read it. config is an option file with a password, what is what is
-// dumped, for errors.
+// runDumper has the dumper of a server write, and take read it to its end. config is an option file with a password, what is
+// what is dumped, for errors.
 func runDumper(ctx context.Context, of *server.Server, what, config string, args []string, take func(io.Reader) error) error {
 	if len(of.Dumper.Argv) == 0 {
 		return fmt.Errorf("dump %s: %s comes without its dumper\nhint: ramaria servers fetch %s:%s", what, of.Name(), of.Flavour, of.Version.Series())
 	}
-	dir, err := os.MkdirTemp("", "ramaria-dump-")
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	dumping, stop := context.WithCancel(ctx)
+	defer stop()
+	dumped := make(chan error, 1)
+	go func() {
+		err := runTool(dumping, of.Dumper, args, config, nil, w)
+		w.Close() // which take sees
+		dumped <- err
+	}()
+	terr := take(r)
+	if terr != nil {
+		stop()
+	}
+	err = <-dumped
+	switch {
+	case terr != nil && ctx.Err() == nil:
+		return terr
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("dump %s: %w", what, err)
+	}
+	return nil
+}
+
+// runTool runs a program of a server, with config as its option file.
+func runTool(ctx context.Context, tool server.Program, args []string, config string, in io.Reader, out io.Writer) error {
+	dir, err := os.MkdirTemp("", "ramaria-tool-")
 	if err != nil {
 		return err
 	}
@@ -37,32 +68,15 @@ func runDumper(ctx context.Context, of *server.Server, what, config string, args
 	if err := server.WritePrivate(file, []byte(config), server.Account{}); err != nil {
 		return err
 	}
-	argv := append(append(append([]string{}, of.Dumper.Argv...), "--defaults-file="+file), args...)
+	argv := append(append(append([]string{}, tool.Argv...), "--defaults-file="+file), args...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) // #nosec G204 -- a server's own
-	cmd.Env = append([]string{"LC_ALL=C"}, of.Dumper.Env...)
+	cmd.Env = append([]string{"LC_ALL=C"}, tool.Env...)
 	var says strings.Builder
-	cmd.Stderr = &says
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &says
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	cmd.WaitDelay = time.Second
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	terr := take(out)
-	if terr != nil {
-		_ = cmd.Cancel() // it may have ended
-	}
-	err = cmd.Wait()
-	switch {
-	case terr != nil && ctx.Err() == nil:
-		return terr
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		return fmt.Errorf("dump %s: %w: %s", what, err, strings.TrimSpace(says.String()))
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(tool.Path()), err, strings.TrimSpace(says.String()))
 	}
 	return nil
 }
