@@ -106,14 +106,31 @@ func (h *testHome) refuseStranger() {
 // called for those that have died; number is that of the try.
 func (h *testHome) uniteGroup(primary string, number int, lose func(name string)) (dsns string) {
 	h.t.Helper()
+	h.writeApart(h.memberRoot(h.secondary()), primary, number)
+	for _, name := range members(3) {
+		h.kill(name, func(p pids) int { return p.Server })
+		lose(name)
+	}
+	dsns = h.ramaria("cluster", "up", "c")
+	h.united(dsns, number)
+	return dsns
+}
+
+// secondary is the name of a member of the group c that is not written to.
+func (h *testHome) secondary() string {
+	h.t.Helper()
 	var listed struct{ Members []struct{ Name, Role string } }
 	if err := json.Unmarshal([]byte(h.ramaria("cluster", "status", "c", "--json")), &listed); err != nil {
 		h.t.Fatal(err)
 	}
-	one := listed.Members[slices.IndexFunc(listed.Members, func(m struct{ Name, Role string }) bool { return m.Role == "secondary" })].Name
-	root := h.memberRoot(one)
+	return listed.Members[slices.IndexFunc(listed.Members, func(m struct{ Name, Role string }) bool { return m.Role == "secondary" })].Name
+}
+
+// writeApart has a secondary of a group, which leaves it, and then its primary commit what the other does not have.
+func (h *testHome) writeApart(secondary *sql.DB, primary string, number int) {
+	h.t.Helper()
 	var group string
-	if err := root.QueryRow("SELECT @@GLOBAL.group_replication_group_name").Scan(&group); err != nil {
+	if err := secondary.QueryRow("SELECT @@GLOBAL.group_replication_group_name").Scan(&group); err != nil {
 		h.t.Fatal(err)
 	}
 	for _, text := range []string{
@@ -123,14 +140,14 @@ func (h *testHome) uniteGroup(primary string, number int, lose func(name string)
 		fmt.Sprintf("SET GTID_NEXT = '%s:99999%d'", group, number), fmt.Sprintf(`INSERT INTO alone%d VALUES (1, 'it''s ö')`, number),
 		"SET GTID_NEXT = AUTOMATIC",
 	} {
-		h.exec(root, text)
+		h.exec(secondary, text)
 	}
 	h.exec(openDSN(h.t, primary), fmt.Sprintf("INSERT INTO append VALUES (98, %d, %[1]d98)", number))
-	for _, name := range members(3) {
-		h.kill(name, func(p pids) int { return p.Server })
-		lose(name)
-	}
-	dsns = h.ramaria("cluster", "up", "c")
+}
+
+// united waits until all members have all that writeApart did.
+func (h *testHome) united(dsns string, number int) {
+	h.t.Helper()
 	for i, dsn := range strings.Fields(dsns) {
 		db := openDSN(h.t, dsn)
 		h.until(fmt.Sprintf("member %d has what two had alone", i+1), func() bool {
@@ -139,5 +156,4 @@ func (h *testHome) uniteGroup(primary string, number int, lose func(name string)
 			return db.QueryRow(query).Scan(&n) == nil && n == 2
 		})
 	}
-	return dsns
 }

@@ -281,6 +281,19 @@ func TestClusterPartitions(t *testing.T) {
 	if noticed == 0 {
 		t.Error("no fault made a difference to a member")
 	}
+	// Somebody removes the names of their networks: what is made anew under these is another network.
+	for _, space := range p.spaces {
+		if err := runAll([]string{"ip", "netns", "delete", space}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dsns = p.ramaria("cluster", "up", p.name)
+	p.checkAll("networks without names", dsns, &all)
+	for _, m := range p.look() {
+		if !m.Online {
+			t.Errorf("without the names of their networks, and up again, %s is %+v", m.Name, m)
+		}
+	}
 	all.acked[0] = append(all.acked[0], 1)
 	if lost, _ := all.check(openDSN(t, strings.Fields(dsns)[0])); lost != 1 {
 		t.Errorf("the control, a commit that was never made: %d are lost, want 1", lost)

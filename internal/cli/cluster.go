@@ -202,6 +202,15 @@ func clusterWords(l engine.ClusterListing) string {
 	case engine.ClusterUnfinished:
 		return fmt.Sprintf("cluster %s is unfinished: a command was interrupted that made it, or removed it\nhint: ramaria cluster rm %[1]s", l.Name)
 	case engine.ClusterStopped:
+		unreached := 0
+		for _, m := range l.Members {
+			if m.Phase == engine.PhaseUnreached {
+				unreached++
+			}
+		}
+		if unreached > 0 {
+			return fmt.Sprintf("cluster %s is stopped here, and may run where %d other machines are not reached\nhint: %s", l.Name, unreached, strings.TrimSuffix(up, ","))
+		}
 		return fmt.Sprintf("cluster %s is stopped\nhint: %s", l.Name, strings.TrimSuffix(up, ","))
 	}
 	for _, m := range l.Members {

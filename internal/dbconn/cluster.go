@@ -29,9 +29,11 @@ type ClusterView struct {
 	// Size is how many members it sees, and Quorum whether these may go on.
 	Size   int
 	Quorum bool
+	// Listed are the addresses of all that a group has not thrown out, reached or not, itself among them.
+	Listed []string
 	// GTIDs are those that it has, and Purged those of them that a member of a group has not in its log any more.
 	GTIDs, Purged string
-	// Cut says that the server has lost the others, and does not look for them any more.
+	// Cut says that the server has lost the others, and does not look for them any more: they may reach it for a while yet.
 	Cut bool
 }
 
@@ -84,8 +86,9 @@ func galeraView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 // https://dev.mysql.com/doc/refman/en/performance-schema-replication-group-members-table.html
 func groupView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 	members := 0
-	err = Query(ctx, db, `SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE FROM performance_schema.replication_group_members`, func(c []string) error {
+	err = Query(ctx, db, `SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE, CONCAT(MEMBER_HOST, ':', MEMBER_PORT) FROM performance_schema.replication_group_members`, func(c []string) error {
 		members++
+		v.Listed = append(v.Listed, c[3])
 		if c[1] == "ONLINE" || c[1] == "RECOVERING" {
 			v.Size++
 		}

@@ -159,6 +159,9 @@ func (e *Engine) copyMember(ctx context.Context, c *cluster.Cluster, donor strin
 	if err := e.markStale(c, false, n.Name); err != nil { // before it is written to
 		return err
 	}
+	if err := e.awaitForgotten(ctx, c, n); err != nil {
+		return err
+	}
 	if err := e.startMember(ctx, i, "", false); err != nil {
 		return err
 	}

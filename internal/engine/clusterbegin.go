@@ -12,6 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"golang.org/x/sync/errgroup"
 )
 
 // candidate is a member of which none runs, with the data that it has.
@@ -26,13 +27,15 @@ type candidate struct {
 // beginAgain starts a cluster of which no member is whole: that which has the most begins it. All have to be looked at: a commit
 // is answered when the member that it was made at has it in its log, and the others have it a moment later.
 func (e *Engine) beginAgain(ctx context.Context, c *cluster.Cluster, l ClusterListing, without []string) (ClusterListing, error) {
+	var stopped errgroup.Group // at one time: each that has lost the others tries for half a minute to tell them that it leaves
 	for _, m := range l.Members {
 		if m.Phase.Alive() {
 			e.note("member %s runs, and is not whole: stopping it", m.Name)
-			if err := e.down(ctx, DownRequest{Name: m.Name}); err != nil {
-				return l, err
-			}
+			stopped.Go(func() error { return e.down(ctx, DownRequest{Name: m.Name}) })
 		}
+	}
+	if err := stopped.Wait(); err != nil {
+		return l, err
 	}
 	all, err := e.candidates(ctx, c, without)
 	if err != nil {

@@ -53,14 +53,17 @@ func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, q ClusterUpRequ
 		if me.Online {
 			return l, e.markStale(c, false, own.Name)
 		}
-		if donor := l.donor(own.Name); donor != "" {
+		if donor := l.donor(own.Name); donor != "" && !l.lost() {
 			n, _ := c.Node(own.Name)
-			if err := e.rejoin(ctx, c, donor, n); err != nil {
+			switch err := e.rejoin(ctx, c, donor, n); {
+			case err == nil:
+				return e.listCluster(ctx, c)
+			case !errors.Is(err, errDonorLost):
 				return l, err
 			}
-			return e.listCluster(ctx, c)
-		}
-		if me.Silent { // it may be slow only
+			apart = true
+			e.note("the others lost each other while member %s joined", own.Name)
+		} else if me.Silent { // it may be slow only
 			said = "an answer of " + own.Name
 		} else if !me.apart {
 			if err := e.startApart(ctx, c, own, me); err != nil {

@@ -60,8 +60,11 @@ type MemberListing struct {
 	Quorum bool   `json:"-"`
 	Silent bool   `json:"-"`
 	GTIDs  string `json:"gtids,omitempty"`
-	// apart says that it waits to be looked at, has what cluster.Cluster.Has says of it then, purged which transactions it has and its log has not, version that of its
-	// server, and far what another machine knows of the cluster.
+	// cut and listed are what dbconn.ClusterView says. apart says that it waits to be looked at, has what cluster.Cluster.Has
+	// says of it then, purged which transactions it has and its log has not, version that of its server, and far what another
+	// machine knows of the cluster.
+	cut     bool
+	listed  []string
 	apart   bool
 	has     uint64
 	purged  string
@@ -114,7 +117,7 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 	if err != nil {
 		return l, err
 	}
-	online, running, seen := 0, 0, 0
+	online, running, within, seen := 0, 0, 0, 0
 	for i, m := range members {
 		if c.Nodes[i].Joining {
 			members[i].Joining = true
@@ -130,13 +133,19 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 		if m.Phase == instance.Running {
 			running++
 		}
+		if m.Phase == instance.Running && !m.cut || m.Phase == PhaseUnreached {
+			within++ // or may be
+		}
 	}
 	l.Members = members
 	switch {
 	case c.Removing || !c.Made:
 		l.State = ClusterUnfinished
-	case running > 0 && running < l.Quorum && seen > running: // those that run have not found out yet
+	case running > 0 && within < l.Quorum && seen > within: // those that are in it have not found out yet that the others are not
 		l.State = ClusterNoQuorum
+		for i := range members {
+			members[i].Quorum = false
+		}
 	case online == c.Counted():
 		l.State = ClusterWhole
 	case online > 0:
@@ -212,6 +221,7 @@ func (e *Engine) listMember(ctx context.Context, n cluster.Node) (MemberListing,
 		return m, nil //nolint:nilerr // that is what there is to say of it
 	}
 	m.State, m.Online, m.Role, m.Sees, m.GTIDs, m.Quorum, m.purged = v.State, v.Online, v.Role, v.Size, v.GTIDs, v.Quorum, v.Purged
+	m.cut, m.listed = v.Cut, v.Listed
 	m.apart = i.Joins == instance.JoinsApart && !v.Online && (i.Server.Flavour != server.MySQL || v.Cut) // else it is on its way in
 	return m, nil
 }

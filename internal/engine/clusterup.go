@@ -1,17 +1,13 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
-	"github.com/ramaria-db/ramaria/internal/durable"
-	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -109,23 +105,6 @@ func (e *Engine) madeCluster(name string) (*cluster.Cluster, error) {
 // lost reports whether a cluster has to begin again: too few of its members reach each other, or none runs.
 func (l ClusterListing) lost() bool { return l.State == ClusterNoQuorum || l.State == ClusterStopped }
 
-// rejoinAll has those members join that are not in the cluster.
-func (e *Engine) rejoinAll(ctx context.Context, c *cluster.Cluster, l ClusterListing) (err error) {
-	for i, n := range c.Nodes {
-		switch m := l.Members[i]; {
-		case m.Online && n.Stale: // a command was killed that had made it whole
-			err = e.markStale(c, false, n.Name)
-		case m.Online:
-		default:
-			err = e.rejoin(ctx, c, l.donor(n.Name), n)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // settlePatience is how long members that run are given to say whether they reach each other.
 const settlePatience, settlePause = 40 * time.Second, 500 * time.Millisecond
 
@@ -162,112 +141,6 @@ func (e *Engine) settledCluster(ctx context.Context, c *cluster.Cluster) (l Clus
 		case <-time.After(settlePause):
 		}
 	}
-}
-
-// rejoin has a member that is not in the cluster be in it again: with what it has, if it can get the rest from the others, else
-// as a copy.
-func (e *Engine) rejoin(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
-	if n.Stale {
-		return e.copyMember(ctx, c, donor, n)
-	}
-	err := e.rejoinAsItIs(ctx, c, donor, n)
-	if err != nil && ctx.Err() == nil && notLetIn(err) {
-		e.note("member %s was not let in, and tries again: %s", n.Name, oneLine(err))
-		err = e.rejoinAsItIs(ctx, c, donor, n)
-	}
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
-	if ahead(err) {
-		return fmt.Errorf("have member %s join cluster %s: it has transactions that the others lack: %w\nhint: ramaria sql %[1]s shows them; ramaria cluster replace %[2]s %[1]s makes it a copy of another, and loses them", n.Name, c.Name, err)
-	}
-	if !tooOld(err) {
-		return err
-	}
-	e.note("member %s cannot go on with what it has, and becomes a copy of %s: %s", n.Name, donor, oneLine(err))
-	return e.copyMember(ctx, c, donor, n)
-}
-
-// markStale writes down which members have what the cluster goes on without, or that they have it no more.
-func (e *Engine) markStale(c *cluster.Cluster, stale bool, names ...string) error {
-	for i := range c.Nodes {
-		if slices.Contains(names, c.Nodes[i].Name) {
-			c.Nodes[i].Stale = stale
-		}
-	}
-	return e.clusters().Put(c)
-}
-
-// errNoData says that a member has nothing to go on with.
-var errNoData = errors.New("its data is gone")
-
-// errTooOld says that the others do not have any more what a member lacks.
-var errTooOld = errors.New("the others do not have any more what it lacks")
-
-func (e *Engine) rejoinAsItIs(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
-	lock, err := e.lockName(ctx, n.Name)
-	if err != nil {
-		return err
-	}
-	defer lock.Unlock()
-	r, err := e.Registry.Get(n.Name)
-	if err != nil {
-		return err
-	}
-	state, err := r.State()
-	if err != nil {
-		return err
-	}
-	if state.Phase == instance.Gone {
-		return errNoData
-	}
-	if state.Phase.Alive() { // its server is not in the cluster
-		if err := e.stop(ctx, r); err != nil {
-			return err
-		}
-	}
-	i, err := e.Registry.Open(n.Name)
-	if err != nil {
-		return err
-	}
-	if err := e.fits(i); err != nil {
-		return err
-	}
-	if galera(c) {
-		return e.startMember(ctx, i, "", false)
-	}
-	if err := e.startMember(ctx, i, instance.JoinsApart, false); err != nil {
-		return err
-	}
-	d, _ := c.Node(donor)
-	from, err := e.describe(ctx, c, d)
-	if err != nil {
-		return err
-	}
-	if can, err := canFollow(ctx, i, from.purged); err != nil || !can {
-		return cmp.Or(err, errTooOld)
-	}
-	return e.join(ctx, c, i, false)
-}
-
-// notLetIn reports whether a group of MySQL did not take a server in time: what it was before it died may still have counted as
-// a member, while too few reached each other to throw that out, and a server that was turned away does not get in by itself.
-func notLetIn(err error) bool { return strings.Contains(err.Error(), "Error 3092 ") }
-
-// ahead reports whether a server was refused since it has what the cluster lacks.
-func ahead(err error) bool {
-	return strings.Contains(err.Error(), "contains transactions not present in the group") || strings.Contains(err.Error(), "more executed transactions")
-}
-
-// tooOld reports whether a member failed to join since the others do not have any more what it lacks, or it has not what it
-// had: it becomes a copy.
-func tooOld(err error) bool {
-	if errors.Is(err, errNoData) || errors.Is(err, errTooOld) || errors.Is(err, durable.ErrBehind) || errors.Is(err, instance.ErrGone) || errors.Is(err, instance.ErrNotFound) {
-		return true
-	}
-	return slices.ContainsFunc([]string{"SST request callback failed", "Receiving IST failed", "wsrep_sst_" + server.SSTMethod, "State transfer request failed", "Will never receive state", "Reversing history", "Inconsistency detected"}, func(words string) bool {
-		return strings.Contains(err.Error(), words)
-	})
 }
 
 // StopCluster stops the members of a cluster, that which is written to last: it has the most then.
@@ -364,18 +237,6 @@ func (e *Engine) eachMember(ctx context.Context, name string, do func(*cluster.C
 		}
 	}
 	return nil
-}
-
-// fits refuses data of a durable member that is not all that its archive has.
-func (e *Engine) fits(i *instance.Instance) error {
-	if !levelOf(i.Spec).Durable() {
-		return nil
-	}
-	boot, err := e.Host.BootID()
-	if err != nil {
-		return err
-	}
-	return durable.Fits(e.archiveDir(i.Name, i.Spec), i, boot)
 }
 
 // galera reports whether a cluster is one of Galera.
