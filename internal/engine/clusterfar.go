@@ -53,7 +53,7 @@ func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, q ClusterUpRequ
 		if me.Online {
 			return l, e.markStale(c, false, own.Name)
 		}
-		if donor := l.donor(own.Name); donor != "" && !l.lost() {
+		if donor := l.donor(own.Name); donor != "" && !l.parted {
 			n, _ := c.Node(own.Name)
 			switch err := e.rejoin(ctx, c, donor, n); {
 			case err == nil:

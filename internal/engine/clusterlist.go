@@ -35,6 +35,8 @@ type ClusterListing struct {
 	// Network is that of members with addresses of their own.
 	Network *network.Network `json:"network,omitempty"`
 	Members []MemberListing  `json:"members"`
+	// parted says that those which are in it, by what each says of itself, are too few, and have not found out yet.
+	parted bool
 }
 
 // MemberListing describes a member.
@@ -141,8 +143,8 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 	switch {
 	case c.Removing || !c.Made:
 		l.State = ClusterUnfinished
-	case running > 0 && within < l.Quorum && seen > within: // those that are in it have not found out yet that the others are not
-		l.State = ClusterNoQuorum
+	case running > 0 && within < l.Quorum && seen > within:
+		l.State, l.parted = ClusterNoQuorum, true
 		for i := range members {
 			members[i].Quorum = false
 		}

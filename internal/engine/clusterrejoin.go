@@ -138,7 +138,7 @@ func (e *Engine) awaitForgotten(ctx context.Context, c *cluster.Cluster, n clust
 		}
 		donor := l.donor(n.Name)
 		switch took := time.Since(began); {
-		case donor == "" || l.lost():
+		case donor == "" || l.parted:
 			return fmt.Errorf("have member %s join cluster %s: %w", n.Name, c.Name, errDonorLost)
 		case !slices.Contains(l.member(donor).listed, n.Address()):
 			return nil
