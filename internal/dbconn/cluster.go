@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -86,9 +87,9 @@ func galeraView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 // https://dev.mysql.com/doc/refman/en/performance-schema-replication-group-members-table.html
 func groupView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 	members := 0
-	err = Query(ctx, db, `SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE, CONCAT(MEMBER_HOST, ':', MEMBER_PORT) FROM performance_schema.replication_group_members`, func(c []string) error {
+	err = Query(ctx, db, `SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE, MEMBER_HOST, MEMBER_PORT FROM performance_schema.replication_group_members`, func(c []string) error {
 		members++
-		v.Listed = append(v.Listed, c[3])
+		v.Listed = append(v.Listed, net.JoinHostPort(c[3], c[4]))
 		if c[1] == "ONLINE" || c[1] == "RECOVERING" {
 			v.Size++
 		}

@@ -115,14 +115,20 @@ func (e *Engine) ClusterNames() ([]string, error) {
 
 func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterListing, error) {
 	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum(), Here: c.Here, Network: c.Network}
-	members, err := e.listMembers(ctx, c)
-	if err != nil {
+	var err error
+	if l.Members, err = e.listMembers(ctx, c); err != nil {
 		return l, err
 	}
+	l.assess(c)
+	return l, nil
+}
+
+// assess finds the state of a cluster from what its members say.
+func (l *ClusterListing) assess(c *cluster.Cluster) {
 	online, running, within, seen := 0, 0, 0, 0
-	for i, m := range members {
+	for i, m := range l.Members {
 		if c.Nodes[i].Joining {
-			members[i].Joining = true
+			l.Members[i].Joining = true
 			continue
 		}
 		if c.Far() && m.Sees < l.Quorum { // it waits for the others, or has lost them
@@ -139,14 +145,13 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 			within++ // or may be
 		}
 	}
-	l.Members = members
 	switch {
 	case c.Removing || !c.Made:
 		l.State = ClusterUnfinished
 	case running > 0 && within < l.Quorum && seen > within:
 		l.State, l.parted = ClusterNoQuorum, true
-		for i := range members {
-			members[i].Quorum = false
+		for i := range l.Members {
+			l.Members[i].Quorum = false
 		}
 	case online == c.Counted():
 		l.State = ClusterWhole
@@ -157,7 +162,6 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 	default:
 		l.State = ClusterStopped
 	}
-	return l, nil
 }
 
 // listMembers describes the members of a cluster. Other machines are asked at one time.
