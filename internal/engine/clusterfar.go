@@ -37,7 +37,9 @@ func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, q ClusterUpRequ
 	apart := false
 	defer func() {
 		if err != nil && apart && e.hasCluster(q.Name) { // nobody goes on with it
-			err = errors.Join(err, e.down(context.WithoutCancel(ctx), DownRequest{Name: own.Name}))
+			if derr := e.down(context.WithoutCancel(ctx), DownRequest{Name: own.Name}); !errors.Is(derr, instance.ErrNotFound) {
+				err = errors.Join(err, derr)
+			}
 		}
 	}()
 	said := "the other machines"
@@ -55,16 +57,18 @@ func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, q ClusterUpRequ
 		}
 		if donor := l.donor(own.Name); donor != "" && !l.parted {
 			n, _ := c.Node(own.Name)
+			apart = apart || !galera(c) // what it starts must not wait for ever, if it does not get in
 			switch err := e.rejoin(ctx, c, donor, n); {
 			case err == nil:
 				return e.listCluster(ctx, c)
 			case !errors.Is(err, errDonorLost):
 				return l, err
 			}
-			apart = true
 			e.note("the others lost each other while member %s joined", own.Name)
 		} else if me.Silent { // it may be slow only
 			said = "an answer of " + own.Name
+		} else if n, _ := c.Node(own.Name); l.parted && (n.Stale || me.Phase == instance.Gone) {
+			said = "the others to find out which of them are left" // it can only be a copy
 		} else if !me.apart {
 			if err := e.startApart(ctx, c, own, me); err != nil {
 				return l, err

@@ -125,7 +125,7 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 
 // assess finds the state of a cluster from what its members say.
 func (l *ClusterListing) assess(c *cluster.Cluster) {
-	online, running, within, seen := 0, 0, 0, 0
+	online, running, within, seen, view := 0, 0, 0, 0, 0
 	for i, m := range l.Members {
 		if c.Nodes[i].Joining {
 			l.Members[i].Joining = true
@@ -136,19 +136,23 @@ func (l *ClusterListing) assess(c *cluster.Cluster) {
 		}
 		if m.Online {
 			online++
-			seen = max(seen, m.Sees)
+			seen, view = max(seen, m.Sees), max(view, m.Sees, len(m.listed))
 		}
 		if m.Phase == instance.Running {
 			running++
 		}
-		if m.Phase == instance.Running && !m.cut || m.Phase == PhaseUnreached {
+		if m.Phase == instance.Running && !m.cut || m.Phase == instance.Starting || m.Phase == PhaseUnreached {
 			within++ // or may be
 		}
+	}
+	most := l.Quorum
+	if !c.Far() { // those that died before count no more
+		most = view/2 + 1
 	}
 	switch {
 	case c.Removing || !c.Made:
 		l.State = ClusterUnfinished
-	case running > 0 && within < l.Quorum && seen > within:
+	case running > 0 && within < most && seen > within:
 		l.State, l.parted = ClusterNoQuorum, true
 		for i := range l.Members {
 			l.Members[i].Quorum = false

@@ -39,6 +39,10 @@ func (e *Engine) rejoin(ctx context.Context, c *cluster.Cluster, donor string, n
 		return e.copyMember(ctx, c, donor, n)
 	}
 	err := e.rejoinAsItIs(ctx, c, donor, n)
+	if err != nil && ctx.Err() == nil && notLetIn(err) {
+		e.note("member %s was not let in, and tries again: %s", n.Name, oneLine(err))
+		err = e.rejoinAsItIs(ctx, c, donor, n)
+	}
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -117,6 +121,9 @@ func (e *Engine) rejoinAsItIs(ctx context.Context, c *cluster.Cluster, donor str
 	return e.join(ctx, c, i, false)
 }
 
+// notLetIn reports whether a group of MySQL did not take a server in time, as where its members changed meanwhile.
+func notLetIn(err error) bool { return strings.Contains(err.Error(), "Error 3092 ") }
+
 // forgetPatience is how long a group is given to throw out what a member was before it died, and forgetQuiet after how much of
 // that it is said.
 const forgetPatience, forgetQuiet = 2 * time.Minute, 5 * time.Second
@@ -124,22 +131,30 @@ const forgetPatience, forgetQuiet = 2 * time.Minute, 5 * time.Second
 // errDonorLost says that the members that one would join do not reach each other any more.
 var errDonorLost = errors.New("the others do not reach each other any more")
 
+// unclear reports whether it is not known what a member is.
+func unclear(m MemberListing) bool { return m.Silent || m.Phase == PhaseUnreached }
+
 // awaitForgotten waits until a group of MySQL has thrown out what a member was before it died: until then it is turned away, and
 // does not get in by itself later. To throw it out, most of the others have to reach each other.
 func (e *Engine) awaitForgotten(ctx context.Context, c *cluster.Cluster, n cluster.Node) error {
 	if galera(c) {
 		return nil
 	}
-	said := false
+	said, lost := false, 0
 	for began := time.Now(); ; {
 		l, err := e.listCluster(ctx, c)
 		if err != nil {
 			return err
 		}
 		donor := l.donor(n.Name)
+		gone := donor == "" || l.parted
+		if lost++; !gone || slices.ContainsFunc(l.Members, unclear) {
+			lost = 0
+		}
 		switch took := time.Since(began); {
-		case donor == "" || l.parted:
-			return fmt.Errorf("have member %s join cluster %s: %w", n.Name, c.Name, errDonorLost)
+		case lost > 2 || gone && took > forgetPatience: // what two said at two moments may not agree
+			return fmt.Errorf("have member %s join cluster %s: %w\nhint: ramaria cluster up %[2]s", n.Name, c.Name, errDonorLost)
+		case gone:
 		case !slices.Contains(l.member(donor).listed, n.Address()):
 			return nil
 		case took > forgetPatience:

@@ -79,12 +79,14 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 	if err := e.rejoinAll(ctx, c, l); err != nil {
 		// Members that had been parted from the others may leave them even after these have been seen to reach each other.
 		l, lerr := e.settledCluster(ctx, c)
-		if lerr != nil || !l.lost() {
+		if lerr != nil || !l.lost() && !errors.Is(err, errDonorLost) {
 			return out, errors.Join(err, lerr)
 		}
-		e.note("cluster %s lost its quorum while a member joined: %s", c.Name, oneLine(err))
-		if l, err = e.beginAgain(ctx, c, l, q.Without); err != nil {
-			return out, err
+		if l.lost() {
+			e.note("cluster %s lost its quorum while a member joined: %s", c.Name, oneLine(err))
+			if l, err = e.beginAgain(ctx, c, l, q.Without); err != nil {
+				return out, err
+			}
 		}
 		if err := e.rejoinAll(ctx, c, l); err != nil {
 			return out, err

@@ -37,24 +37,27 @@ func runDumper(ctx context.Context, of *server.Server, what, config string, args
 	defer stop()
 	dumped := make(chan error, 1)
 	go func() {
-		err := runTool(dumping, of.Dumper, args, config, nil, w)
+		dumped <- runTool(dumping, of.Dumper, args, config, nil, w)
 		w.Close() // which take sees
-		dumped <- err
 	}()
 	terr := take(r)
 	if terr != nil {
-		stop()
+		select {
+		case err = <-dumped: // it failed first
+		default:
+			stop()
+			<-dumped
+		}
+	} else {
+		err = <-dumped
 	}
-	err = <-dumped
 	switch {
-	case terr != nil && ctx.Err() == nil:
-		return terr
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
 		return fmt.Errorf("dump %s: %w", what, err)
 	}
-	return nil
+	return terr
 }
 
 // runTool runs a program of a server, with config as its option file.
