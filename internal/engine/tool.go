@@ -41,19 +41,16 @@ func runDumper(ctx context.Context, of *server.Server, what, config string, args
 		w.Close() // which take sees
 	}()
 	terr := take(r)
+	ended := len(dumped) > 0 // if it failed, that is why take did
 	if terr != nil {
-		select {
-		case err = <-dumped: // it failed first
-		default:
-			stop()
-			<-dumped
-		}
-	} else {
-		err = <-dumped
+		stop()
 	}
+	err = <-dumped
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case terr != nil && !ended:
+		return terr
 	case err != nil:
 		return fmt.Errorf("dump %s: %w", what, err)
 	}
