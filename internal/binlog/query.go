@@ -23,10 +23,24 @@ type Query struct {
 	Flags2        uint32
 	SQLMode       uint64
 	CharsetClient uint16
+	// Alter says which part of an ALTER TABLE it is that MariaDB logs in two
+	// (binlog_alter_two_phase).
+	Alter AlterPart
 	// Partial says that there were status variables of an unknown kind, so that those
 	// behind them, perhaps Updated among them, were not read.
 	Partial bool
 }
+
+// AlterPart is a part of an ALTER TABLE that is logged when it begins and when it ends.
+type AlterPart uint8
+
+// Parts of an ALTER TABLE, as MariaDB's flags have them (FL_START_ALTER_E1 and so on).
+const (
+	WholeAlter  AlterPart = 0
+	AlterStarts AlterPart = 2
+	AlterEnds   AlterPart = 4
+	AlterFails  AlterPart = 8
+)
 
 // Codes of status variables, Query_event::Query_event_status_vars.
 const (
@@ -101,7 +115,9 @@ func (q *Query) readStatus(vars []byte) {
 		case qUpdatedDBs:
 			q.readUpdated(&r)
 		case qGTIDFlags: // a sequence number follows where an online ALTER ends
-			if r.uint(1)&alterEnds != 0 {
+			flags := r.uint(1)
+			q.Alter = AlterPart(flags) & (AlterStarts | AlterEnds | AlterFails)
+			if flags&alterEnds != 0 {
 				r.take(8)
 			}
 		case qCollations:
