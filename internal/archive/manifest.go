@@ -107,6 +107,9 @@ type Epoch struct {
 	Total int64 `json:"total,omitempty"`
 	// GTIDState is what the state of a MariaDB server's log is at its beginning.
 	GTIDState string `json:"gtid_state,omitempty"`
+	// Fenced says that no commit is acknowledged that comes after a statement which the log may not repeat, before a
+	// base has that.
+	Fenced bool `json:"fenced,omitempty"`
 }
 
 // Base is a base backup: the files of a data directory as they are after all of the log before a

@@ -208,7 +208,7 @@ func (w *watch) beginAgain(ctx context.Context, why error) error {
 		err = w.startAgain(ctx, nil)
 	}
 	if err == nil {
-		err = w.serveArchive()
+		err = w.serveArchive(ctx)
 	}
 	if err == nil {
 		err = w.joinCluster(ctx)
