@@ -59,7 +59,7 @@ var Packages = []Package{
 		`TestKilledReset(/.*)?`,
 		`Test(Killed)?Move(OfStopped)?(/.*)?`,
 		`TestExport`,
-		`TestDurable.*`,
+		`Test(Durable|Fence).*`,
 		`TestTmpDirOutgrowsRAM(/.*)?`,
 		`TestWheatKilled`,
 		`TestClients(FromClone)?(/.*)?`,
@@ -239,9 +239,10 @@ var Suites = []Suite{
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged",
+			"TestFence", "TestFenceUnanswered", "TestFenceOfInterval", "TestFenceIsNeeded", "TestFenceStatements",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged"},
+		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded"},
 	},
 	{
 		Name:     "replica",
