@@ -43,7 +43,7 @@ type alteration struct {
 }
 
 func (s *statement) alterTable() {
-	s.eatAll("if", "exists")
+	s.maybe = s.match("if exists")
 	t, ok := s.statementTable()
 	if !ok {
 		return
@@ -51,6 +51,7 @@ func (s *statement) alterTable() {
 	s.waits()
 	a := alteration{statement: s, table: t, name: t}
 	a.primary.before, a.primary.wasKnown = s.judge.keys.get(t)
+	a.primary.loose = s.loose()
 	for !s.end() {
 		a.clause()
 		if s.tok.kind == tokenBad {
@@ -116,9 +117,9 @@ func init() {
 		{"add vector index|key", (*alteration).index},
 		{"add index|key", (*alteration).index},
 		{"add check", (*alteration).checks},
-		{"add [column] [if not exists]", (*alteration).addColumn},
+		{"add [column]", (*alteration).addColumn},
 		{"alter", (*alteration).element},
-		{"change [column] [if exists]", (*alteration).changeColumn},
+		{"change [column]", (*alteration).changeColumn},
 		{"modify [column] [if exists]", (*alteration).modifyColumn},
 		{"drop primary key", (*alteration).dropPrimary},
 		{"drop index|key|constraint [if exists]", (*alteration).dropKey},
@@ -214,12 +215,16 @@ func (a *alteration) index() {
 func (a *alteration) indexOptions() {
 	for {
 		switch {
-		case a.eat("visible|invisible|ignored"), a.eatAll("not", "ignored"), a.eatAll("with", "parser"):
+		case a.eat("visible|invisible|ignored"), a.match("not ignored"):
+		case a.match("with parser"):
+			a.word()
 		case a.eat("key_block_size|using|type|comment|engine_attribute|secondary_engine_attribute|clustering|m|distance"):
 			a.eatSymbol('=')
 			a.word()
 		default:
-			return
+			if !a.attribute() {
+				return
+			}
 		}
 	}
 }
@@ -238,18 +243,18 @@ func (a *alteration) addPrimary() {
 
 // addConstraint is behind ADD CONSTRAINT.
 func (a *alteration) addConstraint() {
-	a.eatAll("if", "not", "exists")
+	a.match("if not exists")
 	if !a.is("primary|unique|foreign|check") {
 		a.parser.name()
 	}
 	switch {
-	case a.eatAll("primary", "key"):
+	case a.match("primary key"):
 		a.addPrimary()
 	case a.eat("check"):
 		a.check()
 	case a.eat("unique"):
 		a.index()
-	case a.eatAll("foreign", "key"):
+	case a.match("foreign key"):
 		a.skipElement()
 	default:
 		a.unknown()
@@ -266,7 +271,7 @@ func (s *statement) check() {
 		s.fence("function", "CHECK: "+why)
 	}
 	if !s.eat("enforced") {
-		s.eatAll("not", "enforced")
+		s.match("not enforced")
 	}
 }
 
@@ -295,6 +300,7 @@ func (a *alteration) dropColumn() {
 }
 
 func (a *alteration) renameColumn() {
+	a.perhaps("if exists")
 	from, ok := a.parser.name()
 	ok = a.eat("to") && ok
 	to, named := a.parser.name()
@@ -324,6 +330,7 @@ func (a *alteration) rename() {
 
 // addColumn is behind ADD COLUMN.
 func (a *alteration) addColumn() {
+	a.perhaps("if not exists")
 	if !a.eatSymbol('(') {
 		a.column(true, false)
 		return
@@ -333,14 +340,14 @@ func (a *alteration) addColumn() {
 		case a.is("constraint"):
 			a.next()
 			a.addConstraint()
-		case a.eatAll("primary", "key"):
+		case a.match("primary key"):
 			a.addPrimary()
 		case a.eat("check"):
 			a.check()
 		case a.eat("index|key|unique|fulltext|spatial"):
 			a.eat("index|key")
 			a.index()
-		case a.eatAll("foreign", "key"):
+		case a.match("foreign key"):
 			a.skipElement()
 		default:
 			a.column(true, false)
@@ -358,6 +365,16 @@ func (a *alteration) addColumn() {
 	}
 }
 
-func (a *alteration) changeColumn() { a.column(false, true) }
+func (a *alteration) changeColumn() {
+	a.perhaps("if exists")
+	a.column(false, true)
+}
+
+// perhaps moves over a condition, with which the clause may do nothing.
+func (a *alteration) perhaps(condition string) {
+	if a.match(condition) {
+		a.primary.loose = true
+	}
+}
 
 func (a *alteration) modifyColumn() { a.column(false, false) }

@@ -45,10 +45,10 @@ func (s *statement) create() {
 func (s *statement) modifiers() (replace bool) {
 	for {
 		switch {
-		case s.eatAll("or", "replace"):
+		case s.match("or replace"):
 			replace = true
 		case s.eat("online|offline|aggregate"):
-		case s.eatAll("sql", "security"):
+		case s.match("sql security"):
 			s.next()
 		case s.is("algorithm|definer"):
 			s.next()
@@ -76,7 +76,7 @@ func (s *statement) user() {
 }
 
 func (s *statement) createDatabase() {
-	s.eatAll("if", "not", "exists")
+	s.match("if not exists")
 	name, ok := s.name()
 	if !ok {
 		s.unknown()
@@ -91,7 +91,7 @@ func (s *statement) createDatabase() {
 
 // createFunction tells a routine from one of a library that the server loads.
 func (s *statement) createFunction() {
-	s.eatAll("if", "not", "exists")
+	s.match("if not exists")
 	if _, ok := s.table(s.query.Schema); !ok {
 		s.unknown()
 		return
@@ -115,7 +115,7 @@ func (s *statement) createFunction() {
 }
 
 func (s *statement) createSequence() {
-	s.eatAll("if", "not", "exists")
+	s.match("if not exists")
 	t, ok := s.table(s.query.Schema)
 	if !ok {
 		s.unknown()
@@ -173,7 +173,7 @@ func (s *statement) createTable() { s.createTableOr(false) }
 
 // createTableOr judges CREATE [OR REPLACE] TABLE from behind TABLE on.
 func (s *statement) createTableOr(replace bool) {
-	maybe := s.eatAll("if", "not", "exists")
+	maybe := s.match("if not exists")
 	t, ok := s.table(s.query.Schema)
 	if !ok || !s.legible(t) {
 		s.unknown()

@@ -49,7 +49,8 @@ var functions = words("abs|sign|floor|ceil|ceiling|round|truncate|mod|greatest|l
 	"in|and|or|not|xor|when|then|else|case|between|like|interval|as|div|is|any|" +
 	"decimal|nchar|varchar|datetime|time|varbinary|float|double|numeric|dec|signed|unsigned")
 
-// clocks are the time of the statement, which events carry in seconds.
+// clocks are the time of the statement, which events carry in seconds, and with the fraction where
+// the statement asked for it.
 var clocks = words("now|current_timestamp|localtime|localtimestamp|current_date|curdate|current_time|curtime|" +
 	"utc_date|utc_time|utc_timestamp")
 
@@ -114,7 +115,7 @@ func (p *parser) expression(until string) string {
 }
 
 // clock moves over NOW() and the like. It reports false as the second if it asks for fractions of
-// a second.
+// a second that the event does not have.
 func (p *parser) clock() (is, fine bool) {
 	if p.tok.kind != tokenWord || !clocks.has(p.tok.text) {
 		return false, false
@@ -126,7 +127,7 @@ func (p *parser) clock() (is, fine bool) {
 	p.next()
 	fine = true
 	if !p.symbol(')') {
-		fine = string(p.tok.text) == "0"
+		fine = p.fraction || string(p.tok.text) == "0"
 		p.next()
 	}
 	return true, p.eatSymbol(')') && fine

@@ -51,7 +51,7 @@ func (d *definition) element() {
 		d.skipElement()
 		return
 	}
-	if d.eatAll("primary", "key") {
+	if d.match("primary key") {
 		columns, ok := d.keyParts()
 		if !ok {
 			d.unknown()
@@ -99,7 +99,8 @@ func (p *parser) keyOfColumn() bool {
 	return primary
 }
 
-// keyParts moves over a key's type, name and options, and returns its columns.
+// keyParts moves over a key's type, name and parts, and returns its columns. Of a part that is an
+// expression there is none.
 func (p *parser) keyParts() ([]string, bool) {
 	for !p.symbol('(') {
 		if p.tok.kind == tokenEnd || p.tok.kind == tokenBad || p.symbol(',') || p.symbol(')') {
@@ -110,18 +111,19 @@ func (p *parser) keyParts() ([]string, bool) {
 	p.next()
 	var columns []string
 	for {
-		c, ok := p.name()
-		if !ok {
-			return nil, false
-		}
-		columns = append(columns, c)
-		if p.symbol('(') && !p.skipParens() { // a prefix
-			return nil, false
+		if p.symbol('(') {
+			if !p.skipParens() {
+				return nil, false
+			}
+		} else {
+			c, ok := p.name()
+			if !ok || p.symbol('(') && !p.skipParens() { // a prefix
+				return nil, false
+			}
+			columns = append(columns, c)
 		}
 		p.eat("asc|desc")
-		if p.eatAll("without", "overlaps") {
-			continue
-		}
+		p.match("without overlaps")
 		switch {
 		case p.eatSymbol(','):
 		case p.eatSymbol(')'):
@@ -167,9 +169,9 @@ func (d *definition) options() {
 		switch {
 		case d.eatSymbol(','):
 		case d.option(&d.engine):
-		case d.eatAll("partition", "by"):
+		case d.match("partition by"):
 			d.partitions("ignore|replace|as|select|with|start|values|table")
-		case d.eatAll("start", "transaction"):
+		case d.match("start transaction"):
 			// MySQL writes a CREATE TABLE ... SELECT like that; its rows follow.
 		case d.is("ignore|replace|as|select|with|values|table") || d.symbol('('):
 			d.fence("create_select", "CREATE TABLE ... SELECT is in the log as text")
@@ -203,8 +205,8 @@ func (s *statement) option(engine *bool) bool {
 		s.next()
 		s.eatSymbol('=')
 		s.word()
-	case s.eatAll("with", "system", "versioning"):
-	case s.eatAll("union"):
+	case s.match("with system versioning"):
+	case s.match("union"):
 		s.eatSymbol('=')
 		s.skipParens()
 	case s.eat("tablespace"):
@@ -217,9 +219,22 @@ func (s *statement) option(engine *bool) bool {
 		s.word()
 		s.fence("tablespace", "files outside of the data directory")
 	default:
-		return false
+		return s.attribute()
 	}
 	return true
+}
+
+// attribute moves over an attribute that MariaDB hands to the engine, quoted as it writes it itself.
+func (p *parser) attribute() bool {
+	if p.mysql || p.tok.kind != tokenName {
+		return false
+	}
+	p.next()
+	if !p.eatSymbol('=') {
+		return false
+	}
+	_, ok := p.word()
+	return ok
 }
 
 // tablespace moves over a tablespace's name.
