@@ -52,6 +52,7 @@ func (s *statement) alterTable() {
 	a := alteration{statement: s, table: t, name: t}
 	a.primary.before, a.primary.wasKnown = s.judge.keys.get(t)
 	a.primary.loose = s.loose()
+	s.historic = s.judge.historic[t.fold()]
 	for !s.end() {
 		a.clause()
 		if s.tok.kind == tokenBad {
@@ -62,6 +63,9 @@ func (s *statement) alterTable() {
 		}
 		// Options of a table need no comma between them.
 		s.eatSymbol(',')
+	}
+	if s.historic {
+		s.judge.historic[a.table.fold()], s.judge.historic[a.name.fold()] = true, true
 	}
 	if a.numbers {
 		if a.engine || a.sorts {
@@ -126,15 +130,16 @@ func init() {
 		{"drop foreign key", (*alteration).element},
 		{"drop check", (*alteration).element},
 		{"drop period for", (*alteration).element},
-		{"drop partition", (*alteration).partition},
+		{"drop partition", (*alteration).cut},
 		{"drop system versioning", (*alteration).element},
 		{"drop [column] [if exists]", (*alteration).dropColumn},
 		{"rename column", (*alteration).renameColumn},
 		{"rename index|key", (*alteration).element},
 		{"rename [to|as]", (*alteration).rename},
 		{"convert to", (*alteration).element},
-		{"convert partition", (*alteration).partition},
+		{"convert partition", (*alteration).cut},
 		{"convert table", (*alteration).partition},
+		{"truncate|exchange partition", (*alteration).cut},
 		{"disable|enable keys", nil},
 		{"discard|import", refusal("tablespace", "DISCARD and IMPORT TABLESPACE take files that are in no log")},
 		{"force", nil},
@@ -144,7 +149,7 @@ func init() {
 		{"upgrade partitioning", nil},
 		{"remove partitioning", nil},
 		{"partition by", (*alteration).partitionBy},
-		{"coalesce|reorganize|analyze|check|optimize|rebuild|repair|truncate|exchange partition", (*alteration).partition},
+		{"coalesce|reorganize|analyze|check|optimize|rebuild|repair partition", (*alteration).partition},
 		{"secondary_load|secondary_unload", (*alteration).partition},
 	}
 }
@@ -176,6 +181,14 @@ func (a *alteration) element() { a.skipElement() }
 // partition judges the work on partitions, which stands alone.
 func (a *alteration) partition() {
 	a.partitions("")
+}
+
+// cut judges what takes the rows of a partition away.
+func (a *alteration) cut() {
+	if a.historic {
+		a.fence("versioning", "a partition by SYSTEM_TIME: its rows depend on the order of commits")
+	}
+	a.partition()
 }
 
 func (a *alteration) partitionBy() { a.partitions("") }

@@ -7,7 +7,7 @@ var creations []rule
 
 func init() {
 	creations = []rule{
-		{"temporary", refuse("temporary", "a temporary table in the log")},
+		{"temporary", (*statement).temporary},
 		{"table", (*statement).createTable},
 		{"database|schema", (*statement).createDatabase},
 		{"index", pass},
@@ -39,6 +39,12 @@ func (s *statement) create() {
 	if !s.first(creations) {
 		s.unknown()
 	}
+}
+
+// temporary tables may have the names of others, for their session alone.
+func (s *statement) temporary() {
+	s.judge.blind = true
+	s.fence("temporary", "a temporary table is in the log")
 }
 
 // modifiers moves over what stands between CREATE or ALTER and what it is of.
@@ -129,7 +135,8 @@ func (s *statement) createSequence() {
 		}
 		if s.eat("engine") {
 			s.eatSymbol('=')
-			engine = s.engine()
+			s.engine()
+			engine = true
 			continue
 		}
 		s.next()
@@ -198,6 +205,9 @@ func (s *statement) createTableOr(replace bool) {
 		d.elements()
 	}
 	d.options()
+	if d.historic {
+		s.judge.historic[t.fold()] = true
+	}
 	if !d.engine && !d.copied {
 		s.made(t)
 	}

@@ -81,6 +81,9 @@ func (s *statement) rename() {
 		}
 		columns, known := s.keyOf(from)
 		known = known && !s.loose()
+		if s.judge.historic[from.fold()] {
+			s.judge.historic[to.fold()] = true
+		}
 		s.changes = append(s.changes, change{table: from}, change{table: to, known: known, columns: columns})
 		if !s.eatSymbol(',') {
 			break

@@ -70,6 +70,13 @@ var verdicts = []struct {
 	{"ALTER TABLE t ADD a INT NOT NULL DEFAULT -1.5e-3 COMMENT 'AUTO_INCREMENT' AFTER b, ADD KEY (a)", "", ""},
 	{"ALTER TABLE t ADD a VARCHAR(10) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT _utf8mb4'x'", "", ""},
 	{"ALTER TABLE t ADD a INT AS (b + 1) STORED", "", ""},
+	{"ALTER TABLE t ADD a CHAR(9) DEFAULT (shop.concat(b))", "function", ""},
+	{"ALTER TABLE t ADD a CHAR(9) DEFAULT (`concat`(b))", "function", ""},
+	{"ALTER TABLE t ADD a CHAR(9) DEFAULT concat", "function", ""},
+	{"ALTER TABLE t ADD a INT DEFAULT (@x)", "function", ""},
+	{"ALTER TABLE t ADD a INT DEFAULT 1 + 1", "function", ""},
+	{"ALTER TABLE t ADD a INT DEFAULT 1 OR RAND()", "unknown", ""},
+	{"ALTER TABLE t ADD a INT DEFAULT (b IN (SELECT 1))", "function", ""},
 	{"ALTER TABLE t ADD a INT AS (b / 2) STORED", "function", ""},
 	{"ALTER TABLE t ADD a INT AS (f(b)) PERSISTENT", "function", ""},
 	{"ALTER TABLE t ADD a CHAR(40) GENERATED ALWAYS AS (UUID()) VIRTUAL", "", ""},
@@ -175,6 +182,7 @@ func TestPrimaryKeys(t *testing.T) {
 		{"if exists", "CREATE TABLE t (a int KEY); ALTER TABLE t CHANGE IF EXISTS a id int; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
 		{"added if not there", "CREATE TABLE t (a int KEY, id int); ALTER TABLE t ADD COLUMN IF NOT EXISTS id int KEY; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
 		{"renamed if there", "CREATE TABLE u (id int KEY); CREATE TABLE t (id int); RENAME TABLE IF EXISTS u TO t; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
+		{"temporary table", "CREATE TABLE t (id int); CREATE TEMPORARY TABLE t (id int); ALTER TABLE t ADD PRIMARY KEY (id); DROP TEMPORARY TABLE t; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
 		{"engine changes", "CREATE TABLE t (id int KEY); ALTER TABLE t MODIFY id int AUTO_INCREMENT, ENGINE=InnoDB", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -220,6 +228,25 @@ func TestFraction(t *testing.T) {
 		q.Fraction = true
 		if v := New(true).Query(q); v.Fence != "" {
 			t.Errorf("%s: %+v", sql, v)
+		}
+	}
+}
+
+func TestHistoric(t *testing.T) {
+	j := New(false)
+	j.Historic("shop", "a")
+	for _, c := range []struct{ sql, kind string }{
+		{"ALTER TABLE a DROP PARTITION p0", "versioning"},
+		{"ALTER TABLE b DROP PARTITION p0", ""},
+		{"CREATE TABLE b (x INT) WITH SYSTEM VERSIONING PARTITION BY SYSTEM_TIME LIMIT 100 (PARTITION p0 HISTORY, PARTITION pn CURRENT)", ""},
+		{"ALTER TABLE b DROP PARTITION p0", "versioning"},
+		{"RENAME TABLE b TO c", ""},
+		{"ALTER TABLE c TRUNCATE PARTITION p0", "versioning"},
+		{"ALTER TABLE d PARTITION BY SYSTEM_TIME INTERVAL 1 DAY PARTITIONS 3", ""},
+		{"ALTER TABLE d CONVERT PARTITION p0 TO TABLE x", "versioning"},
+	} {
+		if v := j.Query(query(c.sql)); v.Kind != c.kind {
+			t.Errorf("%s: %+v", c.sql, v)
 		}
 	}
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/ramaria-db/ramaria/internal/binlog"
 )
 
-// Bits of sql_mode, the same in both flavours.
+// Bits of sql_mode.
 const (
 	ansiQuotes         = 1 << 2
 	noBackslashEscapes = 1 << 20
+	mssql              = 1 << 10 // MariaDB's
 )
 
 // parser reads a statement's grammar off its lexer. Its methods that begin with "eat" move on
@@ -25,6 +26,7 @@ func newParser(q *binlog.Query, mysql bool) parser {
 	p := parser{fraction: q.Fraction, lexer: lexer{
 		sql: q.SQL, mysql: mysql,
 		ansi: q.SQLMode&ansiQuotes != 0, verbatim: q.SQLMode&noBackslashEscapes != 0,
+		brackets: !mysql && q.SQLMode&mssql != 0,
 	}}
 	p.next()
 	return p

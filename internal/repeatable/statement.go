@@ -14,6 +14,8 @@ type statement struct {
 	verdict Verdict
 	// lost says that what is known of tables may not hold any longer.
 	lost bool
+	// historic says that the table has, or gets, partitions by SYSTEM_TIME.
+	historic bool
 	// maybe says that IF EXISTS stands in it.
 	maybe bool
 	// changes are what the statement does to what is known of tables, in order.
@@ -83,7 +85,7 @@ func (s *statement) remember() {
 		return
 	}
 	k := s.judge.keys
-	if s.lost {
+	if s.lost || s.judge.blind {
 		clear(k)
 		return
 	}

@@ -23,6 +23,7 @@ func (d *definition) like() {
 	}
 	d.copied = true
 	d.primary, d.known = d.judge.keys.get(from)
+	d.historic = d.judge.historic[from.fold()]
 }
 
 // elements reads the columns, keys and constraints, from behind the first parenthesis on.
@@ -102,13 +103,16 @@ func (p *parser) keyOfColumn() bool {
 // keyParts moves over a key's type, name and parts, and returns its columns. Of a part that is an
 // expression there is none.
 func (p *parser) keyParts() ([]string, bool) {
-	for !p.symbol('(') {
-		if p.tok.kind == tokenEnd || p.tok.kind == tokenBad || p.symbol(',') || p.symbol(')') {
-			return nil, false
-		}
-		p.next()
+	p.match("if not exists")
+	if !p.symbol('(') && !p.is("using|type") {
+		p.name()
 	}
-	p.next()
+	if p.eat("using|type") {
+		p.name()
+	}
+	if !p.eatSymbol('(') {
+		return nil, false
+	}
 	var columns []string
 	for {
 		if p.symbol('(') {
@@ -135,22 +139,31 @@ func (p *parser) keyParts() ([]string, bool) {
 }
 
 // engines are those that every server of these flavours has, and that are never replaced.
-const engines = "innodb|myisam|memory|heap|csv|aria|mrg_myisam|merge"
+const engines = "innodb|myisam|memory|heap|csv|mrg_myisam|merge"
 
-// engine moves over the name of an engine. It reports whether it is one that need not be looked at.
-func (s *statement) engine() bool {
+// ofMySQL and ofMariaDB are those that are always there in one flavour.
+const (
+	ofMySQL   = "archive|blackhole"
+	ofMariaDB = "aria"
+)
+
+// engine moves over the name of an engine.
+func (s *statement) engine() {
 	name, ok := s.word()
 	if !ok {
 		s.unknown()
-		return true
+		return
 	}
-	for e := range strings.SplitSeq(engines, "|") {
-		if strings.EqualFold(name, e) && (e != "aria" || !s.mysql) {
-			return true
+	list := engines + "|" + ofMariaDB
+	if s.mysql {
+		list = engines + "|" + ofMySQL
+	}
+	for e := range strings.SplitSeq(list, "|") {
+		if strings.EqualFold(name, e) {
+			return
 		}
 	}
 	s.fence("engine", "engine "+shorten([]byte(name))+" may be another where it is not loaded")
-	return true
 }
 
 // word moves over a word, a quoted name or a string.
@@ -254,6 +267,8 @@ func (s *statement) partitions(until string) {
 			depth++
 		case s.symbol(')'):
 			depth--
+		case s.is("system_time"):
+			s.historic = true
 		case s.is("directory"):
 			s.fence("tablespace", "files outside of the data directory")
 		case s.eat("tablespace"):
