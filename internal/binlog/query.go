@@ -23,6 +23,9 @@ type Query struct {
 	Flags2        uint32
 	SQLMode       uint64
 	CharsetClient uint16
+	// Fraction says that the event has the fraction of the second at which the statement began, so
+	// that NOW(6) of it is the same again.
+	Fraction bool
 	// Alter says which part of an ALTER TABLE it is that MariaDB logs in two
 	// (binlog_alter_two_phase).
 	Alter AlterPart
@@ -52,6 +55,8 @@ const (
 	qCatalogNZ    = 6
 	qInvoker      = 11
 	qUpdatedDBs   = 12
+	qMicroseconds = 13
+	qHRNow        = 128   // MariaDB: Q_HRNOW
 	qGTIDFlags    = 130   // MariaDB: Q_GTID_FLAGS3
 	qCollations   = 131   // MariaDB: Q_CHARACTER_SET_COLLATIONS
 	alterEnds     = 4 | 8 // FL_COMMIT_ALTER_E1, FL_ROLLBACK_ALTER_E1
@@ -62,8 +67,8 @@ const (
 
 // statusLen are the lengths of the variables that always have the same.
 var statusLen = map[byte]int{
-	3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 14: 0, 15: 8, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1,
-	128: 3, 129: 8,
+	3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 14: 0, 15: 8, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1,
+	129: 8,
 }
 
 // ParseQuery parses a QUERY event. Only SQL refers to the event's bytes.
@@ -112,6 +117,9 @@ func (q *Query) readStatus(vars []byte) {
 		case qInvoker:
 			r.short()
 			r.short()
+		case qMicroseconds, qHRNow:
+			r.take(3)
+			q.Fraction = true
 		case qUpdatedDBs:
 			q.readUpdated(&r)
 		case qGTIDFlags: // a sequence number follows where an online ALTER ends

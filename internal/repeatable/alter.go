@@ -43,7 +43,7 @@ type alteration struct {
 }
 
 func (s *statement) alterTable() {
-	s.eatAll("if", "exists")
+	s.maybe = s.match("if exists")
 	t, ok := s.statementTable()
 	if !ok {
 		return
@@ -51,6 +51,8 @@ func (s *statement) alterTable() {
 	s.waits()
 	a := alteration{statement: s, table: t, name: t}
 	a.primary.before, a.primary.wasKnown = s.judge.keys.get(t)
+	a.primary.loose = s.loose()
+	s.historic = s.judge.historic[t.fold()]
 	for !s.end() {
 		a.clause()
 		if s.tok.kind == tokenBad {
@@ -61,6 +63,9 @@ func (s *statement) alterTable() {
 		}
 		// Options of a table need no comma between them.
 		s.eatSymbol(',')
+	}
+	if s.historic {
+		s.judge.historic[a.table.fold()], s.judge.historic[a.name.fold()] = true, true
 	}
 	if a.numbers {
 		if a.engine || a.sorts {
@@ -116,24 +121,25 @@ func init() {
 		{"add vector index|key", (*alteration).index},
 		{"add index|key", (*alteration).index},
 		{"add check", (*alteration).checks},
-		{"add [column] [if not exists]", (*alteration).addColumn},
+		{"add [column]", (*alteration).addColumn},
 		{"alter", (*alteration).element},
-		{"change [column] [if exists]", (*alteration).changeColumn},
+		{"change [column]", (*alteration).changeColumn},
 		{"modify [column] [if exists]", (*alteration).modifyColumn},
 		{"drop primary key", (*alteration).dropPrimary},
 		{"drop index|key|constraint [if exists]", (*alteration).dropKey},
 		{"drop foreign key", (*alteration).element},
 		{"drop check", (*alteration).element},
 		{"drop period for", (*alteration).element},
-		{"drop partition", (*alteration).partition},
+		{"drop partition", (*alteration).cut},
 		{"drop system versioning", (*alteration).element},
 		{"drop [column] [if exists]", (*alteration).dropColumn},
 		{"rename column", (*alteration).renameColumn},
 		{"rename index|key", (*alteration).element},
 		{"rename [to|as]", (*alteration).rename},
 		{"convert to", (*alteration).element},
-		{"convert partition", (*alteration).partition},
+		{"convert partition", (*alteration).cut},
 		{"convert table", (*alteration).partition},
+		{"truncate|exchange partition", (*alteration).cut},
 		{"disable|enable keys", nil},
 		{"discard|import", refusal("tablespace", "DISCARD and IMPORT TABLESPACE take files that are in no log")},
 		{"force", nil},
@@ -143,7 +149,7 @@ func init() {
 		{"upgrade partitioning", nil},
 		{"remove partitioning", nil},
 		{"partition by", (*alteration).partitionBy},
-		{"coalesce|reorganize|analyze|check|optimize|rebuild|repair|truncate|exchange partition", (*alteration).partition},
+		{"coalesce|reorganize|analyze|check|optimize|rebuild|repair partition", (*alteration).partition},
 		{"secondary_load|secondary_unload", (*alteration).partition},
 	}
 }
@@ -175,6 +181,14 @@ func (a *alteration) element() { a.skipElement() }
 // partition judges the work on partitions, which stands alone.
 func (a *alteration) partition() {
 	a.partitions("")
+}
+
+// cut judges what takes the rows of a partition away.
+func (a *alteration) cut() {
+	if a.historic {
+		a.fence("versioning", "a partition by SYSTEM_TIME: its rows depend on the order of commits")
+	}
+	a.partition()
 }
 
 func (a *alteration) partitionBy() { a.partitions("") }
@@ -214,12 +228,16 @@ func (a *alteration) index() {
 func (a *alteration) indexOptions() {
 	for {
 		switch {
-		case a.eat("visible|invisible|ignored"), a.eatAll("not", "ignored"), a.eatAll("with", "parser"):
+		case a.eat("visible|invisible|ignored"), a.match("not ignored"):
+		case a.match("with parser"):
+			a.word()
 		case a.eat("key_block_size|using|type|comment|engine_attribute|secondary_engine_attribute|clustering|m|distance"):
 			a.eatSymbol('=')
 			a.word()
 		default:
-			return
+			if !a.attribute() {
+				return
+			}
 		}
 	}
 }
@@ -238,18 +256,18 @@ func (a *alteration) addPrimary() {
 
 // addConstraint is behind ADD CONSTRAINT.
 func (a *alteration) addConstraint() {
-	a.eatAll("if", "not", "exists")
+	a.match("if not exists")
 	if !a.is("primary|unique|foreign|check") {
 		a.parser.name()
 	}
 	switch {
-	case a.eatAll("primary", "key"):
+	case a.match("primary key"):
 		a.addPrimary()
 	case a.eat("check"):
 		a.check()
 	case a.eat("unique"):
 		a.index()
-	case a.eatAll("foreign", "key"):
+	case a.match("foreign key"):
 		a.skipElement()
 	default:
 		a.unknown()
@@ -266,7 +284,7 @@ func (s *statement) check() {
 		s.fence("function", "CHECK: "+why)
 	}
 	if !s.eat("enforced") {
-		s.eatAll("not", "enforced")
+		s.match("not enforced")
 	}
 }
 
@@ -295,6 +313,7 @@ func (a *alteration) dropColumn() {
 }
 
 func (a *alteration) renameColumn() {
+	a.perhaps("if exists")
 	from, ok := a.parser.name()
 	ok = a.eat("to") && ok
 	to, named := a.parser.name()
@@ -324,6 +343,7 @@ func (a *alteration) rename() {
 
 // addColumn is behind ADD COLUMN.
 func (a *alteration) addColumn() {
+	a.perhaps("if not exists")
 	if !a.eatSymbol('(') {
 		a.column(true, false)
 		return
@@ -333,14 +353,14 @@ func (a *alteration) addColumn() {
 		case a.is("constraint"):
 			a.next()
 			a.addConstraint()
-		case a.eatAll("primary", "key"):
+		case a.match("primary key"):
 			a.addPrimary()
 		case a.eat("check"):
 			a.check()
 		case a.eat("index|key|unique|fulltext|spatial"):
 			a.eat("index|key")
 			a.index()
-		case a.eatAll("foreign", "key"):
+		case a.match("foreign key"):
 			a.skipElement()
 		default:
 			a.column(true, false)
@@ -358,6 +378,16 @@ func (a *alteration) addColumn() {
 	}
 }
 
-func (a *alteration) changeColumn() { a.column(false, true) }
+func (a *alteration) changeColumn() {
+	a.perhaps("if exists")
+	a.column(false, true)
+}
+
+// perhaps moves over a condition, with which the clause may do nothing.
+func (a *alteration) perhaps(condition string) {
+	if a.match(condition) {
+		a.primary.loose = true
+	}
+}
 
 func (a *alteration) modifyColumn() { a.column(false, false) }

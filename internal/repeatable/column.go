@@ -80,7 +80,7 @@ func (c *column) attribute() bool {
 	case c.eat("unsigned|signed|zerofill|binary|ascii|unicode|byte|visible|invisible|first|virtual|enforced"):
 	case c.eat("stored|persistent"):
 		c.stored = true
-	case c.eatAll("not", "null"), c.eatAll("not", "enforced"):
+	case c.match("not null"), c.match("not enforced"):
 	case c.eat("null"):
 		c.nullable = true
 	case c.eat("default"):
@@ -88,9 +88,9 @@ func (c *column) attribute() bool {
 		c.defaultValue()
 	case c.eat("auto_increment"):
 		c.numbered = true
-	case c.eatAll("serial", "default", "value"):
+	case c.match("serial default value"):
 		c.numbered = true
-	case c.eatAll("on", "update"):
+	case c.match("on update"):
 		return c.now()
 	case c.match("unique [key]"):
 	case c.match("primary key") || c.eat("key"):
@@ -114,7 +114,7 @@ func (c *column) attribute() bool {
 	case c.eat("references"):
 		return c.references()
 	default:
-		return false
+		return c.parser.attribute()
 	}
 	return true
 }
@@ -151,7 +151,7 @@ func (c *column) references() bool {
 
 // judge says what the definition does to rows.
 func (c *column) judge() {
-	if c.moment && !c.nullable && !(c.added && c.defaulted) {
+	if c.moment && !c.fraction && !c.nullable && !(c.added && c.defaulted) {
 		c.fence("now", "TIMESTAMP with fractions of a second: existing rows get the time of the statement")
 	}
 	if c.stored && c.formula != "" {

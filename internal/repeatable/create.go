@@ -7,7 +7,7 @@ var creations []rule
 
 func init() {
 	creations = []rule{
-		{"temporary", refuse("temporary", "a temporary table in the log")},
+		{"temporary", (*statement).temporary},
 		{"table", (*statement).createTable},
 		{"database|schema", (*statement).createDatabase},
 		{"index", pass},
@@ -41,14 +41,20 @@ func (s *statement) create() {
 	}
 }
 
+// temporary tables may have the names of others, for their session alone.
+func (s *statement) temporary() {
+	s.judge.blind = true
+	s.fence("temporary", "a temporary table is in the log")
+}
+
 // modifiers moves over what stands between CREATE or ALTER and what it is of.
 func (s *statement) modifiers() (replace bool) {
 	for {
 		switch {
-		case s.eatAll("or", "replace"):
+		case s.match("or replace"):
 			replace = true
 		case s.eat("online|offline|aggregate"):
-		case s.eatAll("sql", "security"):
+		case s.match("sql security"):
 			s.next()
 		case s.is("algorithm|definer"):
 			s.next()
@@ -76,7 +82,7 @@ func (s *statement) user() {
 }
 
 func (s *statement) createDatabase() {
-	s.eatAll("if", "not", "exists")
+	s.match("if not exists")
 	name, ok := s.name()
 	if !ok {
 		s.unknown()
@@ -91,7 +97,7 @@ func (s *statement) createDatabase() {
 
 // createFunction tells a routine from one of a library that the server loads.
 func (s *statement) createFunction() {
-	s.eatAll("if", "not", "exists")
+	s.match("if not exists")
 	if _, ok := s.table(s.query.Schema); !ok {
 		s.unknown()
 		return
@@ -115,7 +121,7 @@ func (s *statement) createFunction() {
 }
 
 func (s *statement) createSequence() {
-	s.eatAll("if", "not", "exists")
+	s.match("if not exists")
 	t, ok := s.table(s.query.Schema)
 	if !ok {
 		s.unknown()
@@ -129,7 +135,8 @@ func (s *statement) createSequence() {
 		}
 		if s.eat("engine") {
 			s.eatSymbol('=')
-			engine = s.engine()
+			s.engine()
+			engine = true
 			continue
 		}
 		s.next()
@@ -173,7 +180,7 @@ func (s *statement) createTable() { s.createTableOr(false) }
 
 // createTableOr judges CREATE [OR REPLACE] TABLE from behind TABLE on.
 func (s *statement) createTableOr(replace bool) {
-	maybe := s.eatAll("if", "not", "exists")
+	maybe := s.match("if not exists")
 	t, ok := s.table(s.query.Schema)
 	if !ok || !s.legible(t) {
 		s.unknown()
@@ -198,6 +205,9 @@ func (s *statement) createTableOr(replace bool) {
 		d.elements()
 	}
 	d.options()
+	if d.historic {
+		s.judge.historic[t.fold()] = true
+	}
 	if !d.engine && !d.copied {
 		s.made(t)
 	}

@@ -25,7 +25,7 @@ func (s *statement) drop() {
 }
 
 func (s *statement) dropTables() {
-	s.eatAll("if", "exists")
+	s.match("if exists")
 	for {
 		t, ok := s.table(s.query.Schema)
 		if !ok {
@@ -45,7 +45,7 @@ func (s *statement) dropTables() {
 }
 
 func (s *statement) dropDatabase() {
-	s.eatAll("if", "exists")
+	s.match("if exists")
 	name, ok := s.name()
 	if !ok {
 		s.unknown()
@@ -56,7 +56,7 @@ func (s *statement) dropDatabase() {
 
 // dropIndex may be of the primary key.
 func (s *statement) dropIndex() {
-	s.eatAll("if", "exists")
+	s.match("if exists")
 	_, ok := s.name()
 	if ok = s.eat("on") && ok; !ok {
 		s.unknown()
@@ -69,6 +69,7 @@ func (s *statement) dropIndex() {
 
 // rename is behind RENAME TABLE.
 func (s *statement) rename() {
+	s.maybe = s.match("if exists")
 	for {
 		from, ok := s.table(s.query.Schema)
 		s.waits()
@@ -79,6 +80,10 @@ func (s *statement) rename() {
 			return
 		}
 		columns, known := s.keyOf(from)
+		known = known && !s.loose()
+		if s.judge.historic[from.fold()] {
+			s.judge.historic[to.fold()] = true
+		}
 		s.changes = append(s.changes, change{table: from}, change{table: to, known: known, columns: columns})
 		if !s.eatSymbol(',') {
 			break

@@ -31,7 +31,7 @@ func (s set) has(word []byte) bool {
 
 // functions give the same for the same, whatever the session and the server are set to, but for
 // what events carry. What depends on a setting that they do not carry is not among them: division
-// (div_precision_increment), WEEK (default_week_format), regular expressions
+// (div_precision_increment), WEEK and EXTRACT (default_week_format), regular expressions
 // (default_regex_flags), AES_ENCRYPT (block_encryption_mode).
 var functions = words("abs|sign|floor|ceil|ceiling|round|truncate|mod|greatest|least|" +
 	"coalesce|ifnull|nullif|if|nvl|nvl2|isnull|" +
@@ -41,7 +41,7 @@ var functions = words("abs|sign|floor|ceil|ceiling|round|truncate|mod|greatest|l
 	"md5|sha|sha1|sha2|crc32|crc32c|" +
 	"cast|convert|binary|" +
 	"year|month|day|dayofmonth|dayofweek|dayofyear|weekday|quarter|hour|minute|second|microsecond|" +
-	"date|to_days|from_days|last_day|datediff|timestampdiff|date_add|date_sub|adddate|subdate|extract|makedate|" +
+	"date|to_days|from_days|last_day|datediff|timestampdiff|date_add|date_sub|adddate|subdate|makedate|" +
 	"json_array|json_object|json_extract|json_unquote|json_value|json_quote|json_valid|json_length|json_type|json_depth|" +
 	"json_keys|json_contains|json_contains_path|json_merge_patch|json_merge_preserve|json_set|json_insert|json_replace|json_remove|" +
 	"inet_aton|inet_ntoa|inet6_aton|inet6_ntoa|is_ipv4|is_ipv6|uuid_to_bin|bin_to_uuid|is_uuid|" +
@@ -49,7 +49,8 @@ var functions = words("abs|sign|floor|ceil|ceiling|round|truncate|mod|greatest|l
 	"in|and|or|not|xor|when|then|else|case|between|like|interval|as|div|is|any|" +
 	"decimal|nchar|varchar|datetime|time|varbinary|float|double|numeric|dec|signed|unsigned")
 
-// clocks are the time of the statement, which events carry in seconds.
+// clocks are the time of the statement, which events carry in seconds, and with the fraction where
+// the statement asked for it.
 var clocks = words("now|current_timestamp|localtime|localtimestamp|current_date|curdate|current_time|curtime|" +
 	"utc_date|utc_time|utc_timestamp")
 
@@ -66,8 +67,9 @@ func (p *parser) expression(until string) string {
 			why = s
 		}
 	}
-	depth := 0
+	depth, qualified := 0, false
 	for {
+		dot := p.symbol('.')
 		switch {
 		case p.tok.kind == tokenEnd:
 			if until == "" {
@@ -104,17 +106,19 @@ func (p *parser) expression(until string) string {
 				note(strings.ToUpper(string(word)) + " may differ from call to call")
 			}
 			p.next()
-			if p.symbol('(') && (quoted || !functions.has(word)) {
+			if p.symbol('(') && (quoted || qualified || !functions.has(word)) {
 				note(strings.ToUpper(string(word)) + "() may differ from call to call")
 			}
+			qualified = false
 			continue
 		}
+		qualified = dot
 		p.next()
 	}
 }
 
 // clock moves over NOW() and the like. It reports false as the second if it asks for fractions of
-// a second.
+// a second that the event does not have.
 func (p *parser) clock() (is, fine bool) {
 	if p.tok.kind != tokenWord || !clocks.has(p.tok.text) {
 		return false, false
@@ -126,7 +130,7 @@ func (p *parser) clock() (is, fine bool) {
 	p.next()
 	fine = true
 	if !p.symbol(')') {
-		fine = string(p.tok.text) == "0"
+		fine = p.fraction || string(p.tok.text) == "0"
 		p.next()
 	}
 	return true, p.eatSymbol(')') && fine
@@ -156,13 +160,11 @@ func (c *column) defaultValue() {
 		c.unknown()
 		return
 	} else {
-		why = "an expression"
-		if c.tok.kind == tokenWord && functions.has(c.tok.text) {
-			why = ""
-		}
+		known := c.tok.kind == tokenWord && functions.has(c.tok.text)
+		why = shorten(c.tok.text) + " may differ from call to call"
 		c.next()
 		if c.eatSymbol('(') {
-			if inner := c.expression(""); inner != "" {
+			if inner := c.expression(""); known || inner != "" {
 				why = inner
 			}
 		}
@@ -221,8 +223,10 @@ func (p *parser) number() bool {
 	return is
 }
 
+// endsInE reports whether a sign and the exponent of a number may follow.
 func endsInE(b []byte) bool {
-	return b[0] != '0' || len(b) < 2 || b[1]|0x20 != 'x' && same(b[len(b)-1:], "e")
+	hex := len(b) > 1 && b[0] == '0' && b[1]|0x20 == 'x'
+	return !hex && same(b[len(b)-1:], "e")
 }
 
 // literalEnds reports whether nothing follows that makes an expression of a literal.

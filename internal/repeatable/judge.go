@@ -27,16 +27,26 @@ type Table struct{ Schema, Name string }
 type Judge struct {
 	mysql bool
 	keys  keys
+	// historic are tables, in lower case, whose rows lie in partitions by SYSTEM_TIME.
+	historic map[string]bool
+	// blind says that names may mean temporary tables, so that nothing is known of any.
+	blind bool
 }
 
 // New returns a Judge of a server's log that knows no table yet.
-func New(mysql bool) *Judge { return &Judge{mysql: mysql, keys: keys{}} }
+func New(mysql bool) *Judge {
+	return &Judge{mysql: mysql, keys: keys{}, historic: map[string]bool{}}
+}
 
 // Known tells of a table's primary key: its columns, in order; none if it has no such key. It is
 // for what there is when the log begins to be followed.
 func (j *Judge) Known(schema, table string, primary []string) {
 	j.keys.set(Table{schema, table}, primary)
 }
+
+// Historic tells of a table that MariaDB partitions by SYSTEM_TIME: which rows lie in which of its
+// partitions depends on the order of commits, so that dropping one may take other rows.
+func (j *Judge) Historic(schema, table string) { j.historic[Table{schema, table}.fold()] = true }
 
 // Query judges a QUERY event, and remembers what it does to primary keys.
 func (j *Judge) Query(q *binlog.Query) Verdict {

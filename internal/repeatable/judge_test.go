@@ -70,6 +70,13 @@ var verdicts = []struct {
 	{"ALTER TABLE t ADD a INT NOT NULL DEFAULT -1.5e-3 COMMENT 'AUTO_INCREMENT' AFTER b, ADD KEY (a)", "", ""},
 	{"ALTER TABLE t ADD a VARCHAR(10) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT _utf8mb4'x'", "", ""},
 	{"ALTER TABLE t ADD a INT AS (b + 1) STORED", "", ""},
+	{"ALTER TABLE t ADD a CHAR(9) DEFAULT (shop.concat(b))", "function", ""},
+	{"ALTER TABLE t ADD a CHAR(9) DEFAULT (`concat`(b))", "function", ""},
+	{"ALTER TABLE t ADD a CHAR(9) DEFAULT concat", "function", ""},
+	{"ALTER TABLE t ADD a INT DEFAULT (@x)", "function", ""},
+	{"ALTER TABLE t ADD a INT DEFAULT 1 + 1", "function", ""},
+	{"ALTER TABLE t ADD a INT DEFAULT 1 OR RAND()", "unknown", ""},
+	{"ALTER TABLE t ADD a INT DEFAULT (b IN (SELECT 1))", "function", ""},
 	{"ALTER TABLE t ADD a INT AS (b / 2) STORED", "function", ""},
 	{"ALTER TABLE t ADD a INT AS (f(b)) PERSISTENT", "function", ""},
 	{"ALTER TABLE t ADD a CHAR(40) GENERATED ALWAYS AS (UUID()) VIRTUAL", "", ""},
@@ -85,6 +92,8 @@ var verdicts = []struct {
 	{"ALTER TABLE t ADD CONSTRAINT fk FOREIGN KEY (a) REFERENCES u (b) ON DELETE CASCADE", "", ""},
 	{"ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0)", "", ""},
 	{"ALTER TABLE t ADD CONSTRAINT c CHECK (a > UUID())", "function", ""},
+	{"ALTER TABLE t ADD INDEX i ((CAST(a ->> '$.b' AS CHAR(10))), c DESC) USING BTREE COMMENT 'x' INVISIBLE", "", ""},
+	{"ALTER TABLE t ADD KEY (a(10)), ADD UNIQUE INDEX u USING HASH (b), ADD FULLTEXT f (c) WITH PARSER ngram", "", ""},
 	{"ALTER TABLE t ORDER BY a, b DESC", "", ""},
 	{"ALTER TABLE t PARTITION BY HASH (id) PARTITIONS 4", "", ""},
 	{"ALTER TABLE t REORGANIZE PARTITION p0 INTO (PARTITION a VALUES LESS THAN (1), PARTITION b VALUES LESS THAN MAXVALUE)", "", ""},
@@ -170,6 +179,10 @@ func TestPrimaryKeys(t *testing.T) {
 		{"database dropped", "CREATE TABLE t (id int KEY); DROP DATABASE shop; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
 		{"renamed column", "CREATE TABLE t (a int KEY); ALTER TABLE t RENAME COLUMN a TO id; ALTER TABLE t MODIFY id int AUTO_INCREMENT", true},
 		{"unknown statement", "CREATE TABLE t (id int KEY); FROBNICATE; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
+		{"if exists", "CREATE TABLE t (a int KEY); ALTER TABLE t CHANGE IF EXISTS a id int; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
+		{"added if not there", "CREATE TABLE t (a int KEY, id int); ALTER TABLE t ADD COLUMN IF NOT EXISTS id int KEY; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
+		{"renamed if there", "CREATE TABLE u (id int KEY); CREATE TABLE t (id int); RENAME TABLE IF EXISTS u TO t; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
+		{"temporary table", "CREATE TABLE t (id int); CREATE TEMPORARY TABLE t (id int); ALTER TABLE t ADD PRIMARY KEY (id); DROP TEMPORARY TABLE t; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
 		{"engine changes", "CREATE TABLE t (id int KEY); ALTER TABLE t MODIFY id int AUTO_INCREMENT, ENGINE=InnoDB", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -198,5 +211,42 @@ func BenchmarkBegin(b *testing.B) {
 				j.Query(q)
 			}
 		})
+	}
+}
+
+// A column's default with the time of the statement is the same again where the event has it.
+func TestFraction(t *testing.T) {
+	for _, sql := range []string{
+		"ALTER TABLE t ADD at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)",
+		"ALTER TABLE t ADD at DATETIME(6) NOT NULL DEFAULT (NOW(6) + INTERVAL 1 DAY)",
+		"ALTER TABLE t MODIFY at TIMESTAMP(6) NOT NULL",
+	} {
+		q := query(sql)
+		if v := New(true).Query(q); v.Fence == "" {
+			t.Errorf("%s: passes without the fraction", sql)
+		}
+		q.Fraction = true
+		if v := New(true).Query(q); v.Fence != "" {
+			t.Errorf("%s: %+v", sql, v)
+		}
+	}
+}
+
+func TestHistoric(t *testing.T) {
+	j := New(false)
+	j.Historic("shop", "a")
+	for _, c := range []struct{ sql, kind string }{
+		{"ALTER TABLE a DROP PARTITION p0", "versioning"},
+		{"ALTER TABLE b DROP PARTITION p0", ""},
+		{"CREATE TABLE b (x INT) WITH SYSTEM VERSIONING PARTITION BY SYSTEM_TIME LIMIT 100 (PARTITION p0 HISTORY, PARTITION pn CURRENT)", ""},
+		{"ALTER TABLE b DROP PARTITION p0", "versioning"},
+		{"RENAME TABLE b TO c", ""},
+		{"ALTER TABLE c TRUNCATE PARTITION p0", "versioning"},
+		{"ALTER TABLE d PARTITION BY SYSTEM_TIME INTERVAL 1 DAY PARTITIONS 3", ""},
+		{"ALTER TABLE d CONVERT PARTITION p0 TO TABLE x", "versioning"},
+	} {
+		if v := j.Query(query(c.sql)); v.Kind != c.kind {
+			t.Errorf("%s: %+v", c.sql, v)
+		}
 	}
 }

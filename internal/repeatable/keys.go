@@ -85,6 +85,8 @@ type keyChange struct {
 	added             []string
 	hasAdded, perhaps bool
 	dropped           bool
+	// loose says that clauses may do nothing, since what they are of is not there.
+	loose bool
 	// from and to are columns that are renamed, lost those that are dropped.
 	from, to, lost []string
 }
@@ -106,7 +108,7 @@ func (c *keyChange) lose(column string) { c.lost = append(c.lost, column) }
 func (c *keyChange) after() ([]string, bool) {
 	columns, known := c.before, c.wasKnown
 	switch {
-	case c.perhaps:
+	case c.perhaps, c.loose && (c.hasAdded || c.dropped || len(c.from) > 0):
 		return nil, false
 	case c.hasAdded:
 		columns, known = c.added, true

@@ -34,6 +34,8 @@ type lexer struct {
 	mysql bool
 	// ansi and verbatim are the sql_mode's ANSI_QUOTES and NO_BACKSLASH_ESCAPES.
 	ansi, verbatim bool
+	// brackets says that they may quote names, as in sql_mode MSSQL.
+	brackets bool
 }
 
 // next moves to the next token.
@@ -58,7 +60,7 @@ func (l *lexer) next() {
 			l.pos++
 		}
 		l.tok = token{tokenWord, l.sql[begin:l.pos]}
-	case c < ' ':
+	case c < ' ', c == '[' && l.brackets:
 		l.bad()
 	default:
 		l.tok = token{tokenSymbol, l.sql[l.pos : l.pos+1]}

@@ -7,20 +7,26 @@ import (
 	"github.com/ramaria-db/ramaria/internal/binlog"
 )
 
-// Bits of sql_mode, the same in both flavours.
+// Bits of sql_mode.
 const (
 	ansiQuotes         = 1 << 2
 	noBackslashEscapes = 1 << 20
+	mssql              = 1 << 10 // MariaDB's
 )
 
 // parser reads a statement's grammar off its lexer. Its methods that begin with "eat" move on
 // if the next tokens are what they look for, and say so.
-type parser struct{ lexer }
+type parser struct {
+	lexer
+	// fraction says that the event has the fraction of the second at which the statement began.
+	fraction bool
+}
 
 func newParser(q *binlog.Query, mysql bool) parser {
-	p := parser{lexer{
+	p := parser{fraction: q.Fraction, lexer: lexer{
 		sql: q.SQL, mysql: mysql,
 		ansi: q.SQLMode&ansiQuotes != 0, verbatim: q.SQLMode&noBackslashEscapes != 0,
+		brackets: !mysql && q.SQLMode&mssql != 0,
 	}}
 	p.next()
 	return p
@@ -65,49 +71,22 @@ func (p *parser) eat(words string) bool {
 	return true
 }
 
-// eatAll moves over all of the words, each of which may have alternatives, or over none.
-func (p *parser) eatAll(words ...string) bool {
-	begin := *p
-	for _, w := range words {
-		if !p.eat(w) {
-			*p = begin
-			return false
-		}
-	}
-	return true
-}
-
 // match moves over words as a pattern has them, separated by blanks: "a|b" are alternatives,
-// "[a b]" may be there or not, "(" is that symbol, which it does not move over.
+// "[a b]" may be there or not.
 func (p *parser) match(pattern string) bool {
 	begin := *p
-	if !p.matchAll(strings.Fields(pattern)) {
-		*p = begin
-		return false
-	}
-	return true
-}
-
-func (p *parser) matchAll(words []string) bool {
-	for i := 0; i < len(words); i++ {
-		w := words[i]
-		switch {
-		case w == "(":
-			if !p.symbol('(') {
-				return false
-			}
-		case w[0] == '[':
-			end := i
-			for words[end][len(words[end])-1] != ']' {
-				end++
-			}
-			group := append([]string{}, words[i:end+1]...)
-			group[0] = group[0][1:]
-			last := len(group) - 1
-			group[last] = strings.TrimSuffix(group[last], "]")
-			p.eatAll(group...)
-			i = end
-		case !p.eat(w):
+	for pattern != "" {
+		if pattern[0] == '[' {
+			var group string
+			group, pattern, _ = strings.Cut(pattern[1:], "]")
+			pattern = strings.TrimPrefix(pattern, " ")
+			p.match(group)
+			continue
+		}
+		var word string
+		word, pattern, _ = strings.Cut(pattern, " ")
+		if !p.eat(word) {
+			*p = begin
 			return false
 		}
 	}

@@ -14,6 +14,10 @@ type statement struct {
 	verdict Verdict
 	// lost says that what is known of tables may not hold any longer.
 	lost bool
+	// historic says that the table has, or gets, partitions by SYSTEM_TIME.
+	historic bool
+	// maybe says that IF EXISTS stands in it.
+	maybe bool
 	// changes are what the statement does to what is known of tables, in order.
 	changes []change
 }
@@ -81,7 +85,7 @@ func (s *statement) remember() {
 		return
 	}
 	k := s.judge.keys
-	if s.lost {
+	if s.lost || s.judge.blind {
 		clear(k)
 		return
 	}
@@ -113,6 +117,12 @@ func (s *statement) first(rules []rule) bool {
 	}
 	return false
 }
+
+// ifExists is the bit of the flags that MariaDB's sql_if_exists sets.
+const ifExists = 1 << 28
+
+// loose reports whether parts of the statement may do nothing, since what they are of is not there.
+func (s *statement) loose() bool { return s.query.Flags2&ifExists != 0 || s.maybe }
 
 // pass is for what gives the same again, whatever follows.
 func pass(s *statement) { s.skip() }
@@ -148,7 +158,7 @@ func init() {
 		{"create", (*statement).create},
 		{"alter", (*statement).alter},
 		{"drop", (*statement).drop},
-		{"rename table|tables [if exists]", (*statement).rename},
+		{"rename table|tables", (*statement).rename},
 		{"rename user", pass},
 		{"truncate", pass},
 		{"analyze|optimize|repair [no_write_to_binlog|local] table|tables|view", pass},

@@ -23,6 +23,7 @@ func (d *definition) like() {
 	}
 	d.copied = true
 	d.primary, d.known = d.judge.keys.get(from)
+	d.historic = d.judge.historic[from.fold()]
 }
 
 // elements reads the columns, keys and constraints, from behind the first parenthesis on.
@@ -51,7 +52,7 @@ func (d *definition) element() {
 		d.skipElement()
 		return
 	}
-	if d.eatAll("primary", "key") {
+	if d.match("primary key") {
 		columns, ok := d.keyParts()
 		if !ok {
 			d.unknown()
@@ -99,29 +100,34 @@ func (p *parser) keyOfColumn() bool {
 	return primary
 }
 
-// keyParts moves over a key's type, name and options, and returns its columns.
+// keyParts moves over a key's type, name and parts, and returns its columns. Of a part that is an
+// expression there is none.
 func (p *parser) keyParts() ([]string, bool) {
-	for !p.symbol('(') {
-		if p.tok.kind == tokenEnd || p.tok.kind == tokenBad || p.symbol(',') || p.symbol(')') {
-			return nil, false
-		}
-		p.next()
+	p.match("if not exists")
+	if !p.symbol('(') && !p.is("using|type") {
+		p.name()
 	}
-	p.next()
+	if p.eat("using|type") {
+		p.name()
+	}
+	if !p.eatSymbol('(') {
+		return nil, false
+	}
 	var columns []string
 	for {
-		c, ok := p.name()
-		if !ok {
-			return nil, false
-		}
-		columns = append(columns, c)
-		if p.symbol('(') && !p.skipParens() { // a prefix
-			return nil, false
+		if p.symbol('(') {
+			if !p.skipParens() {
+				return nil, false
+			}
+		} else {
+			c, ok := p.name()
+			if !ok || p.symbol('(') && !p.skipParens() { // a prefix
+				return nil, false
+			}
+			columns = append(columns, c)
 		}
 		p.eat("asc|desc")
-		if p.eatAll("without", "overlaps") {
-			continue
-		}
+		p.match("without overlaps")
 		switch {
 		case p.eatSymbol(','):
 		case p.eatSymbol(')'):
@@ -133,22 +139,31 @@ func (p *parser) keyParts() ([]string, bool) {
 }
 
 // engines are those that every server of these flavours has, and that are never replaced.
-const engines = "innodb|myisam|memory|heap|csv|aria|mrg_myisam|merge"
+const engines = "innodb|myisam|memory|heap|csv|mrg_myisam|merge"
 
-// engine moves over the name of an engine. It reports whether it is one that need not be looked at.
-func (s *statement) engine() bool {
+// ofMySQL and ofMariaDB are those that are always there in one flavour.
+const (
+	ofMySQL   = "archive|blackhole"
+	ofMariaDB = "aria"
+)
+
+// engine moves over the name of an engine.
+func (s *statement) engine() {
 	name, ok := s.word()
 	if !ok {
 		s.unknown()
-		return true
+		return
 	}
-	for e := range strings.SplitSeq(engines, "|") {
-		if strings.EqualFold(name, e) && (e != "aria" || !s.mysql) {
-			return true
+	list := engines + "|" + ofMariaDB
+	if s.mysql {
+		list = engines + "|" + ofMySQL
+	}
+	for e := range strings.SplitSeq(list, "|") {
+		if strings.EqualFold(name, e) {
+			return
 		}
 	}
 	s.fence("engine", "engine "+shorten([]byte(name))+" may be another where it is not loaded")
-	return true
 }
 
 // word moves over a word, a quoted name or a string.
@@ -167,9 +182,9 @@ func (d *definition) options() {
 		switch {
 		case d.eatSymbol(','):
 		case d.option(&d.engine):
-		case d.eatAll("partition", "by"):
+		case d.match("partition by"):
 			d.partitions("ignore|replace|as|select|with|start|values|table")
-		case d.eatAll("start", "transaction"):
+		case d.match("start transaction"):
 			// MySQL writes a CREATE TABLE ... SELECT like that; its rows follow.
 		case d.is("ignore|replace|as|select|with|values|table") || d.symbol('('):
 			d.fence("create_select", "CREATE TABLE ... SELECT is in the log as text")
@@ -203,8 +218,8 @@ func (s *statement) option(engine *bool) bool {
 		s.next()
 		s.eatSymbol('=')
 		s.word()
-	case s.eatAll("with", "system", "versioning"):
-	case s.eatAll("union"):
+	case s.match("with system versioning"):
+	case s.match("union"):
 		s.eatSymbol('=')
 		s.skipParens()
 	case s.eat("tablespace"):
@@ -217,9 +232,22 @@ func (s *statement) option(engine *bool) bool {
 		s.word()
 		s.fence("tablespace", "files outside of the data directory")
 	default:
-		return false
+		return s.attribute()
 	}
 	return true
+}
+
+// attribute moves over an attribute that MariaDB hands to the engine, quoted as it writes it itself.
+func (p *parser) attribute() bool {
+	if p.mysql || p.tok.kind != tokenName {
+		return false
+	}
+	p.next()
+	if !p.eatSymbol('=') {
+		return false
+	}
+	_, ok := p.word()
+	return ok
 }
 
 // tablespace moves over a tablespace's name.
@@ -239,6 +267,8 @@ func (s *statement) partitions(until string) {
 			depth++
 		case s.symbol(')'):
 			depth--
+		case s.is("system_time"):
+			s.historic = true
 		case s.is("directory"):
 			s.fence("tablespace", "files outside of the data directory")
 		case s.eat("tablespace"):
