@@ -347,7 +347,13 @@ type Fences struct {
 	// Waiting are those that wait now, the first of them first.
 	Waiting []Fence `json:"waiting"`
 	// Kinds says how many there were since the instance started, by kind.
-	Kinds map[string]int64 `json:"kinds"`
+	Kinds []FenceCount `json:"kinds"`
+}
+
+// FenceCount is how many fences of a kind there were.
+type FenceCount struct {
+	Kind  string `json:"kind"`
+	Count int64  `json:"count"`
 }
 
 // Fence is one of them.

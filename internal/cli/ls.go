@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -336,9 +335,9 @@ func printFences(line func(name, format string, args ...any), f *client.Fences) 
 	}
 	var total int64
 	kinds := make([]string, 0, len(f.Kinds))
-	for _, kind := range slices.Sorted(maps.Keys(f.Kinds)) {
-		total += f.Kinds[kind]
-		kinds = append(kinds, fmt.Sprintf("%s %d", kind, f.Kinds[kind]))
+	for _, k := range f.Kinds {
+		total += k.Count
+		kinds = append(kinds, fmt.Sprintf("%s %d", k.Kind, k.Count))
 	}
 	line("fences", "%d so far: statements that waited for a base backup (%s)", total, strings.Join(kinds, ", "))
 	for _, w := range f.Waiting {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -344,11 +345,7 @@ func (k *Keeper) Fences() (open []Fence, total map[string]int64) {
 	f := k.fences
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	total = make(map[string]int64, len(f.total))
-	for kind, n := range f.total {
-		total[kind] = n
-	}
-	return slices.Clone(f.open), total
+	return slices.Clone(f.open), maps.Clone(f.total)
 }
 
 // Known tells of the primary key of a table. It is called before Serve.
@@ -366,7 +363,10 @@ func FencesOf(r *instance.Record) (*client.Fences, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &client.Fences{Waiting: make([]client.Fence, 0, len(kept.Open)), Kinds: kept.Total}
+	out := &client.Fences{Waiting: make([]client.Fence, 0, len(kept.Open)), Kinds: []client.FenceCount{}}
+	for _, kind := range slices.Sorted(maps.Keys(kept.Total)) {
+		out.Kinds = append(out.Kinds, client.FenceCount{Kind: kind, Count: kept.Total[kind]})
+	}
 	for _, f := range kept.Open {
 		out.Waiting = append(out.Waiting, client.Fence{Position: FormatPosition(kept.Epoch, f.At), Kind: f.Kind, Why: f.Why, Since: f.Seen})
 	}
