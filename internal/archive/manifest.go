@@ -137,6 +137,9 @@ type Base struct {
 	GTIDState string `json:"gtid_state,omitempty"`
 	// Outside says what of the data is outside of the promise.
 	Outside []string `json:"outside,omitempty"`
+	// Fences is how many statements it has that the log before it may not repeat: without the base that log leads to
+	// something else.
+	Fences int `json:"fences,omitempty"`
 	// Plugins are the plugins and components that were installed by SQL: that is in no log, and the log behind
 	// the base may need them.
 	Plugins []string `json:"plugins,omitempty"`

@@ -74,7 +74,7 @@ func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
 	if !known {
 		return b, fmt.Errorf("add a base at %s: the log has no such file", b.At)
 	}
-	b.Epoch, b.Total = k.Archive.Manifest.Last().Number, total
+	b.Epoch, b.Total, b.Fences = k.Archive.Manifest.Last().Number, total, k.fences.before(b.At)
 	noted := k.newBreaches()
 	err := k.Archive.save(func(m *archive.Manifest) {
 		m.Add(b)
@@ -88,7 +88,7 @@ func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
 	if err == nil {
 		k.savedBreaches(len(noted))
 		k.meanwhile = max(0, k.log.Total()-k.began)
-		err = k.fences.covered(b.At)
+		k.fences.covered(b.At)
 	}
 	return b, err
 }

@@ -71,9 +71,19 @@ func (a *Archive) unanswered(until Until, out Recovered, err error) (cut Until, 
 			return until, ""
 		}
 		return Until{Epoch: f.Epoch, At: f.At, loose: true},
-			fmt.Sprintf("a statement cannot be repeated (%s): it was not acknowledged, nor was what follows it, and is left out: %v", f.Why, err)
+			fmt.Sprintf("no base backup has a statement that cannot be repeated (%s): it is left out, and what follows it; that was not acknowledged, unless a copy of the archive lacks the newest base backup: %v", f.Why, err)
 	}
 	return until, ""
+}
+
+// CrossedText says which statements a recovery has replayed although they need not give the same again, "" for none.
+func (r Recovered) CrossedText() string {
+	if len(r.Fences) == 0 {
+		return ""
+	}
+	f := r.Fences[0]
+	return fmt.Sprintf("%d statements were replayed that need not give what they gave, and no base backup has them; the first, of %s: %s",
+		len(r.Fences), f.Time.Local().Format(time.DateTime), f.Why)
 }
 
 // GoOnWith has an instance whose data was recovered go on with the archive. Where statements were replayed that need

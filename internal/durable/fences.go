@@ -92,7 +92,7 @@ func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, log
 	switch {
 	case err == nil && k.Epoch == epoch:
 		f.seen = end
-		f.open = slices.DeleteFunc(k.Open, func(o Fence) bool { return o.At.Before(at) })
+		f.open = behind(k.Open, at)
 	default: // there is none, or it is of another log, or damaged
 		f.seen = at
 		if err := f.judgeFiles(end); err != nil {
@@ -328,16 +328,30 @@ func (f *fences) Limit() (archive.Position, bool) {
 	return archive.Position{}, false
 }
 
-// covered lets go of the fences that a base backup has, which is at a position between two groups.
-func (f *fences) covered(at archive.Position) error {
+// before is how many fences are open before a position between two groups.
+func (f *fences) before(at archive.Position) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	left := slices.DeleteFunc(slices.Clone(f.open), func(o Fence) bool { return o.At.Before(at) })
+	return len(f.open) - len(behind(f.open, at))
+}
+
+// behind are the fences behind a position.
+func behind(list []Fence, at archive.Position) []Fence {
+	return slices.DeleteFunc(slices.Clone(list), func(o Fence) bool { return o.At.Before(at) })
+}
+
+// covered lets go of the fences that a base backup has, which is at a position between two groups.
+func (f *fences) covered(at archive.Position) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	left := behind(f.open, at)
 	if len(left) == len(f.open) {
-		return nil
+		return
 	}
 	f.open = left
-	return f.saved()
+	if err := f.saved(); err != nil { // a start drops what the newest base has
+		f.log.Error("cannot write down which statements wait for a base backup", "error", err)
+	}
 }
 
 // Fences are the statements that wait for a base backup now, and how many there were since the start, by kind.

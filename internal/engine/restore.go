@@ -370,6 +370,9 @@ func (r *restoration) fill(ctx context.Context, i *instance.Instance) (err error
 	show := r.e.meters("restoring " + i.Name)
 	r.done, err = r.archive.FillUntil(ctx, i, r.until, show.progress, func(text string) { r.e.note("%s", text) })
 	show.close()
+	if text := r.done.CrossedText(); err == nil && text != "" {
+		r.e.note("warning: %s", text)
+	}
 	i.Spec.Restored.At = durable.FormatPosition(r.done.Epoch, r.done.End)
 	return err
 }

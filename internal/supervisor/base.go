@@ -244,7 +244,13 @@ func (s *Supervisor) compareWithArchive(ctx context.Context) (done BaseDone, err
 				return done, err
 			}
 		}
-		done, _, err = s.snapshotOf(ctx, "a comparison with the archive", true)
+		limited, cancel := s.untilFenced(ctx)
+		done, _, err = s.snapshotOf(limited, "a comparison with the archive", true)
+		fenced := errors.Is(context.Cause(limited), errFenced)
+		cancel()
+		if fenced && try < compareTries {
+			continue
+		}
 		v := done.Verification
 		if err != nil || len(v.Recovered.Fences) == 0 || len(v.Differences) == 0 {
 			return done, err

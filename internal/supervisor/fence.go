@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,6 +31,32 @@ func (s *Supervisor) baseFirst(ctx context.Context) error {
 		return fmt.Errorf("make the base backup that a statement waits for: %w\nhint: ramaria up %s tries again; with --durable=off it does without the archive", err, s.inst.Name)
 	}
 	return nil
+}
+
+// errFenced says that a statement waits for a base backup.
+var errFenced = errors.New("a statement waits for a base backup")
+
+// fencedPoll is the pause between two looks whether a statement waits.
+const fencedPoll = 50 * time.Millisecond
+
+// untilFenced returns a context that ends when a commit waits for a base backup: what takes long is not to be in its way.
+func (s *Supervisor) untilFenced(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	k := s.keeper
+	if k == nil || s.inst.Spec.Durable != instance.DurableCommit {
+		return ctx, func() { cancel(nil) }
+	}
+	go func() {
+		for !k.Fenced() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(fencedPoll):
+			}
+		}
+		cancel(errFenced)
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // tellKeys tells the keeper which primary keys there are, by which it knows whether a statement numbers rows in one order

@@ -126,7 +126,7 @@ func (w *watch) lookAtUnacked(ctx context.Context) error {
 		p.early += more
 		w.log.Warn("commits were answered before the archive has them: KILL QUERY ended their wait", "commits", more)
 	}
-	if p.early > 0 && !w.keeper.Shipped().Before(p.until) {
+	if p.early > 0 && !w.keeper.Shipped().Before(p.until) && !w.keeper.Fenced() {
 		p.early = 0
 		w.log.Info("the archive has what was answered before")
 	}
