@@ -160,5 +160,16 @@ func (q *Query) readUpdated(r *reader) {
 	}
 }
 
+// Begins reports whether a QUERY event is the BEGIN that MySQL writes before every transaction, without parsing the rest.
+func Begins(e *Event) bool {
+	const sql = "BEGIN"
+	b := e.Body
+	if len(b) < queryPostLen || !bytes.HasSuffix(b, []byte(sql)) {
+		return false
+	}
+	post := e.Format.postHeader(QueryEvent, queryPostLen)
+	return len(b) == post+int(le.Uint16(b[11:]))+int(b[8])+1+len(sql)
+}
+
 // Is reports whether the statement is the given word and nothing else, in any case.
 func (q *Query) Is(word string) bool { return strings.EqualFold(string(q.SQL), word) }

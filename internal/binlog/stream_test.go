@@ -53,6 +53,9 @@ func describe(t *testing.T, e *Event) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if Begins(e) != (string(q.SQL) == "BEGIN") {
+			t.Errorf("%q begins a transaction: %t", q.SQL, Begins(e))
+		}
 		text += " " + q.Schema + " " + string(q.SQL)
 	}
 	return text

@@ -226,6 +226,9 @@ func judged(j *repeatable.Judge, e *binlog.Event) (v repeatable.Verdict, err err
 	if e.Type != binlog.QueryEvent {
 		return j.Event(e.Type, e.Flags), nil
 	}
+	if binlog.Begins(e) {
+		return v, nil
+	}
 	q, err := binlog.ParseQuery(e)
 	if err != nil {
 		return repeatable.Verdict{}, err
