@@ -114,6 +114,7 @@ var clauses []clause
 func init() {
 	clauses = []clause{
 		{"add system versioning", refusal("versioning", "ADD SYSTEM VERSIONING: existing rows get the time of the statement")},
+		{"with system versioning", refusal("versioning", "WITH SYSTEM VERSIONING: existing rows get the time of the statement")},
 		{"add period for system_time", refusal("versioning", "ADD PERIOD FOR SYSTEM_TIME: existing rows get the time of the statement")},
 		{"add period for", (*alteration).element},
 		{"add partition", (*alteration).partition},
