@@ -8,7 +8,9 @@ var alterations []rule
 func init() {
 	alterations = []rule{
 		{"table", (*statement).alterTable},
-		{"database|schema|view|procedure|function|user|server|sequence|library|role", pass},
+		{"database|schema", func(s *statement) { s.utf8(); s.skip() }},
+		{"view|procedure|function|server|sequence|library|role", pass},
+		{"user", (*statement).account},
 		{"event", (*statement).schedule},
 		{"json [relational] duality view", pass},
 		{"instance", refuse("install", "ALTER INSTANCE changes the server, not the data")},
@@ -49,6 +51,7 @@ func (s *statement) alterTable() {
 		return
 	}
 	s.waits()
+	s.utf8()
 	a := alteration{statement: s, table: t, name: t}
 	a.primary.before, a.primary.wasKnown = s.judge.keys.get(t)
 	a.primary.loose = s.loose()
@@ -111,6 +114,7 @@ var clauses []clause
 func init() {
 	clauses = []clause{
 		{"add system versioning", refusal("versioning", "ADD SYSTEM VERSIONING: existing rows get the time of the statement")},
+		{"with system versioning", refusal("versioning", "WITH SYSTEM VERSIONING: existing rows get the time of the statement")},
 		{"add period for system_time", refusal("versioning", "ADD PERIOD FOR SYSTEM_TIME: existing rows get the time of the statement")},
 		{"add period for", (*alteration).element},
 		{"add partition", (*alteration).partition},

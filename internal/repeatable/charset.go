@@ -56,3 +56,22 @@ func unicode(cs uint16) bool {
 	}
 	return cs >= 2048
 }
+
+// utf8 fences a statement that names MariaDB's character set utf8: what that is says the session's
+// old_mode, which any account may set and no event has.
+func (s *statement) utf8() {
+	if s.mysql {
+		return
+	}
+	for rest := s.sql; ; {
+		i := bytes.IndexByte(rest, '8')
+		if i < 0 {
+			return
+		}
+		if i >= 3 && same(rest[i-3:i], "utf") && (i+1 == len(rest) || rest[i+1]|0x20 != 'm') {
+			s.fence("charset", "utf8 means what the session's old_mode says: write utf8mb3 or utf8mb4")
+			return
+		}
+		rest = rest[i+1:]
+	}
+}

@@ -50,3 +50,18 @@ func TestCorpus(t *testing.T) {
 		t.Errorf("%d statements", n)
 	}
 }
+
+// Each kind of fence is explained to users.
+func TestKindsInDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/durability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "### Statements that wait for a base backup\n")
+	section, _, _ = strings.Cut(section, "\n#")
+	for _, kind := range Kinds {
+		if !strings.Contains(section, "`"+kind+"`") {
+			t.Errorf("%q is not in docs/durability.md", kind)
+		}
+	}
+}

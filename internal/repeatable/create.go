@@ -19,7 +19,8 @@ func init() {
 		{"event", (*statement).schedule},
 		{"package", pass},
 		{"sequence", (*statement).createSequence},
-		{"user|role|server", pass},
+		{"user", (*statement).account},
+		{"role|server", pass},
 		{"spatial reference system", pass},
 		{"library", pass},
 		{"json [relational] duality view", pass},
@@ -88,6 +89,7 @@ func (s *statement) createDatabase() {
 		s.unknown()
 		return
 	}
+	s.utf8()
 	// OR REPLACE removes what was there.
 	if s.judge.keys.any(name) {
 		s.changes = append(s.changes, change{table: Table{Schema: name}, schema: true})
@@ -118,6 +120,19 @@ func (s *statement) createFunction() {
 	default:
 		s.unknown()
 	}
+}
+
+// account is for statements with passwords. MySQL logs hashes; MariaDB logs what it was given, and
+// its plugin parsec makes another hash of it each time.
+func (s *statement) account() {
+	for !s.mysql && !s.end() && s.tok.kind != tokenBad {
+		if word, ok := s.word(); !ok {
+			s.next()
+		} else if same([]byte(word), "parsec") {
+			s.fence("account", "the plugin parsec makes another hash of a password each time")
+		}
+	}
+	s.skip()
 }
 
 func (s *statement) createSequence() {
@@ -186,6 +201,7 @@ func (s *statement) createTableOr(replace bool) {
 		s.unknown()
 		return
 	}
+	s.utf8()
 	d := definition{statement: s, table: t}
 	switch {
 	case s.eat("like"):

@@ -1,6 +1,7 @@
 package repeatable
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,13 +59,23 @@ var verdicts = []struct {
 	{"ALTER TABLE t ADD token CHAR(36) DEFAULT (UUID())", "function", ""},
 	{"ALTER TABLE t ADD token CHAR(36) DEFAULT uuid()", "function", "mariadb"},
 	{"ALTER TABLE t ADD r DOUBLE DEFAULT (RAND())", "function", ""},
-	{"ALTER TABLE t ADD at DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6)", "function", ""},
+	{"ALTER TABLE t ADD at DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6)", "", ""},
+	{"ALTER TABLE t ADD at DATETIME(6) DEFAULT (SYSDATE(6))", "function", ""},
+	{"ALTER TABLE t ADD at DATETIME(6) DEFAULT (CURRENT_USER)", "function", ""},
+	{"CREATE TABLE t (a VARCHAR(9) CHARACTER SET utf8)", "charset", "mariadb"},
+	{"CREATE TABLE t (a VARCHAR(9) CHARACTER SET utf8)", "", "mysql"},
+	{"CREATE TABLE t (a INT) CHARSET=UTF8", "charset", "mariadb"},
+	{"ALTER TABLE t CONVERT TO CHARACTER SET utf8 COLLATE utf8_bin", "charset", "mariadb"},
+	{"ALTER TABLE t CONVERT TO CHARACTER SET utf8mb3 COLLATE utf8mb4_bin", "", ""},
+	{"CREATE DATABASE x CHARSET utf8", "charset", "mariadb"},
+	{"CREATE USER u IDENTIFIED VIA parsec USING PASSWORD('x')", "account", "mariadb"},
+	{"CREATE USER u IDENTIFIED VIA ed25519 USING PASSWORD('parsecs')", "", "mariadb"},
 	{"ALTER TABLE t ADD at DATETIME DEFAULT CURRENT_TIMESTAMP", "", ""},
 	{"ALTER TABLE t ADD at DATETIME DEFAULT NOW() ON UPDATE NOW()", "", ""},
-	{"ALTER TABLE t ADD at TIMESTAMP(3)", "now", ""},
+	{"ALTER TABLE t ADD at TIMESTAMP(3)", "", ""},
 	{"ALTER TABLE t ADD at TIMESTAMP(3) NULL", "", ""},
 	{"ALTER TABLE t ADD at TIMESTAMP(3) NOT NULL DEFAULT '2020-01-01'", "", ""},
-	{"ALTER TABLE t MODIFY at TIMESTAMP(3) NOT NULL DEFAULT '2020-01-01'", "now", ""},
+	{"ALTER TABLE t MODIFY at TIMESTAMP(3) NOT NULL DEFAULT '2020-01-01'", "", ""},
 	{"ALTER TABLE t MODIFY at TIMESTAMP NOT NULL", "", ""},
 	{"ALTER TABLE t ADD j JSON DEFAULT (JSON_ARRAY())", "", ""},
 	{"ALTER TABLE t ADD a INT NOT NULL DEFAULT -1.5e-3 COMMENT 'AUTO_INCREMENT' AFTER b, ADD KEY (a)", "", ""},
@@ -82,6 +93,10 @@ var verdicts = []struct {
 	{"ALTER TABLE t ADD a CHAR(40) GENERATED ALWAYS AS (UUID()) VIRTUAL", "", ""},
 	{"ALTER IGNORE TABLE t ADD UNIQUE (a)", "ignore", ""},
 	{"ALTER TABLE t ADD SYSTEM VERSIONING", "versioning", ""},
+	{"ALTER TABLE t WITH SYSTEM VERSIONING", "versioning", ""},
+	{"ALTER TABLE t ADD s TIMESTAMP(6) GENERATED ALWAYS AS ROW START", "versioning", ""},
+	{"ALTER TABLE t WITHOUT VALIDATION, ADD a INT", "", ""},
+	{"BEGIN NOT ATOMIC INSERT INTO t VALUES (1); END", "unknown", ""},
 	{"ALTER TABLE t DISCARD TABLESPACE", "tablespace", ""},
 	{"ALTER TABLE t IMPORT TABLESPACE", "tablespace", ""},
 	{"ALTER TABLE t IMPORT PARTITION p TABLESPACE", "tablespace", ""},
@@ -201,7 +216,7 @@ func TestPrimaryKeys(t *testing.T) {
 	}
 }
 
-func BenchmarkBegin(b *testing.B) {
+func BenchmarkQuery(b *testing.B) {
 	j := New(true)
 	for _, sql := range []string{"BEGIN", "COMMIT", "XA START X'61',X'',1", "ALTER TABLE t ADD COLUMN a INT NOT NULL DEFAULT 0, ADD INDEX a (a)"} {
 		q := query(sql)
@@ -214,20 +229,23 @@ func BenchmarkBegin(b *testing.B) {
 	}
 }
 
-// A column's default with the time of the statement is the same again where the event has it.
+// The time of the statement is the same again where the event has its fraction. One that MariaDB
+// writes when an ALTER TABLE begins may not have it.
 func TestFraction(t *testing.T) {
 	for _, sql := range []string{
 		"ALTER TABLE t ADD at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)",
 		"ALTER TABLE t ADD at DATETIME(6) NOT NULL DEFAULT (NOW(6) + INTERVAL 1 DAY)",
 		"ALTER TABLE t MODIFY at TIMESTAMP(6) NOT NULL",
 	} {
-		q := query(sql)
-		if v := New(true).Query(q); v.Fence == "" {
-			t.Errorf("%s: passes without the fraction", sql)
-		}
-		q.Fraction = true
-		if v := New(true).Query(q); v.Fence != "" {
-			t.Errorf("%s: %+v", sql, v)
+		for _, c := range []struct {
+			alter            binlog.AlterPart
+			fraction, passes bool
+		}{{binlog.WholeAlter, false, true}, {binlog.AlterStarts, false, false}, {binlog.AlterStarts, true, true}, {binlog.AlterEnds, false, true}} {
+			q := query(sql)
+			q.Alter, q.Fraction = c.alter, c.fraction
+			if v := New(false).Query(q); (v.Fence == "") != c.passes {
+				t.Errorf("%s: %+v: %+v", sql, c, v)
+			}
 		}
 	}
 }
@@ -248,5 +266,95 @@ func TestHistoric(t *testing.T) {
 		if v := j.Query(query(c.sql)); v.Kind != c.kind {
 			t.Errorf("%s: %+v", c.sql, v)
 		}
+	}
+}
+
+func TestEvents(t *testing.T) {
+	j := New(true)
+	for _, c := range []struct {
+		of    binlog.EventType
+		flags uint16
+		kind  string
+	}{
+		{binlog.WriteRowsV2, 0, ""},
+		{binlog.TableMapEvent, 0, ""},
+		{binlog.XIDEvent, 0, ""},
+		{binlog.TaggedGTIDEvent, 0, ""},
+		{binlog.XAPrepareEvent, 0, ""},
+		{binlog.AnnotateRowsEvent, 0, ""},
+		{binlog.QueryEvent, 0, ""},
+		{binlog.IncidentEvent, 0, "incident"},
+		{binlog.IncidentEvent, ignorable, "incident"},
+		{binlog.IntvarEvent, 0, "dml"},
+		{binlog.UserVarEvent, 0, "dml"},
+		{binlog.ExecuteLoadQueryEvent, 0, "dml"},
+		{binlog.QueryCompressedEvent, 0, "event"},
+		{binlog.TransactionPayloadEvent, 0, "event"},
+		{200, 0, "event"},
+		{200, ignorable, ""},
+	} {
+		if v := j.Event(c.of, c.flags); v.Kind != c.kind || (v.Fence == "") != (c.kind == "") {
+			t.Errorf("%s, flags %x: %+v", c.of, c.flags, v)
+		}
+	}
+}
+
+// What a session's settings do to the text.
+func TestSession(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		q    binlog.Query
+		kind string
+	}{
+		{"an error", binlog.Query{SQL: []byte("DROP TABLE a"), ErrorCode: 1051}, "error"},
+		{"settings that are not understood", binlog.Query{SQL: []byte("DROP TABLE a"), Partial: true}, "event"},
+		{"settings that do not matter", binlog.Query{SQL: []byte("BEGIN"), Partial: true}, ""},
+		{"a string", binlog.Query{SQL: []byte(`ALTER TABLE t COMMENT "x", ADD y INT`), CharsetClient: utf8mb4}, ""},
+		{"a name", binlog.Query{SQL: []byte(`ALTER TABLE t ADD "x" INT AUTO_INCREMENT KEY`), SQLMode: ansiQuotes, CharsetClient: utf8mb4}, "auto_increment"},
+		{"a backslash escapes", binlog.Query{SQL: []byte(`ALTER TABLE t COMMENT '\\', ADD i INT AUTO_INCREMENT KEY -- '`), CharsetClient: utf8mb4}, "auto_increment"},
+		{"a backslash hides", binlog.Query{SQL: []byte(`ALTER TABLE t COMMENT '\', ADD i INT AUTO_INCREMENT KEY -- '`), CharsetClient: utf8mb4}, ""},
+		{"a backslash is one", binlog.Query{SQL: []byte(`ALTER TABLE t COMMENT '\', ADD i INT AUTO_INCREMENT KEY -- '`), SQLMode: noBackslashEscapes, CharsetClient: utf8mb4}, "auto_increment"},
+		{"half a letter", binlog.Query{SQL: []byte("ALTER TABLE t COMMENT '\x95\x5c', ADD i INT AUTO_INCREMENT KEY -- '"), CharsetClient: 28}, "charset"},
+		{"no half letters", binlog.Query{SQL: []byte("ALTER TABLE t COMMENT '\x95\x40'"), CharsetClient: utf8mb4}, ""},
+		{"a name that is not UTF-8", binlog.Query{SQL: []byte("CREATE TABLE `\xe9` (a INT)"), CharsetClient: 8}, "charset"},
+		{"a name that is", binlog.Query{SQL: []byte("CREATE TABLE `\xc3\xa9` (a INT)"), CharsetClient: utf8mb4}, ""},
+	} {
+		if v := New(true).Query(&c.q); v.Kind != c.kind {
+			t.Errorf("%s: %+v", c.name, v)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	for _, c := range []struct {
+		sql  string
+		want []Table
+	}{
+		{"CREATE TABLE t (a INT)", []Table{{"shop", "t"}}},
+		{"CREATE TABLE `x``y`.`T` (a INT) COMMENT='ENGINE=InnoDB'", []Table{{"x`y", "T"}}},
+		{"CREATE TABLE t (a INT) /*!50100 ENGINE=InnoDB */", nil},
+		{"CREATE TABLE t LIKE u", nil},
+		{"CREATE TABLE t (a INT) PARTITION BY HASH (a) PARTITIONS 2", []Table{{"shop", "t"}}},
+	} {
+		if v := New(true).Query(query(c.sql)); !slices.Equal(v.Tables, c.want) || v.Fence != "" {
+			t.Errorf("%s: %+v", c.sql, v)
+		}
+	}
+}
+
+// What was there when the log began to be followed.
+func TestKnown(t *testing.T) {
+	j := New(true)
+	modify := query("ALTER TABLE t MODIFY id BIGINT AUTO_INCREMENT")
+	if v := j.Query(modify); v.Kind != "auto_increment" {
+		t.Errorf("of a table that is not known: %+v", v)
+	}
+	j.Known("shop", "t", []string{"ID"})
+	if v := j.Query(modify); v.Fence != "" || len(v.Tables) != 1 {
+		t.Errorf("%+v", v)
+	}
+	j.Known("shop", "t", nil)
+	if v := j.Query(modify); v.Kind != "auto_increment" {
+		t.Errorf("without a key: %+v", v)
 	}
 }

@@ -18,12 +18,14 @@ const (
 // if the next tokens are what they look for, and say so.
 type parser struct {
 	lexer
-	// fraction says that the event has the fraction of the second at which the statement began.
+	// fraction says that the event has the fraction of the second at which the statement began, if
+	// it matters.
 	fraction bool
 }
 
 func newParser(q *binlog.Query, mysql bool) parser {
-	p := parser{fraction: q.Fraction, lexer: lexer{
+	// An event that is written behind its statement has the fraction if the statement used it.
+	p := parser{fraction: q.Fraction || q.Alter != binlog.AlterStarts, lexer: lexer{
 		sql: q.SQL, mysql: mysql,
 		ansi: q.SQLMode&ansiQuotes != 0, verbatim: q.SQLMode&noBackslashEscapes != 0,
 		brackets: !mysql && q.SQLMode&mssql != 0,

@@ -127,6 +127,13 @@ func (s *statement) loose() bool { return s.query.Flags2&ifExists != 0 || s.mayb
 // pass is for what gives the same again, whatever follows.
 func pass(s *statement) { s.skip() }
 
+// ends is for what gives the same again if nothing follows.
+func ends(s *statement) {
+	if !s.end() {
+		s.unknown()
+	}
+}
+
 // rows is for statements that change rows.
 func rows(s *statement) {
 	s.fence("dml", "a statement that changes rows is in the log as text")
@@ -152,8 +159,9 @@ var heads []rule
 
 func init() {
 	heads = []rule{
-		{"begin|commit|rollback|savepoint|xa", pass},
-		{"start transaction", pass},
+		{"begin|commit [work]", ends},
+		{"rollback|savepoint|xa", pass},
+		{"start transaction", ends},
 		{"release savepoint", pass},
 		{"create", (*statement).create},
 		{"alter", (*statement).alter},
@@ -162,8 +170,9 @@ func init() {
 		{"rename user", pass},
 		{"truncate", pass},
 		{"analyze|optimize|repair [no_write_to_binlog|local] table|tables|view", pass},
-		{"flush|grant|revoke", pass},
-		{"set password", pass},
+		{"flush|revoke", pass},
+		{"grant", (*statement).account},
+		{"set password", (*statement).account},
 		{"set default role", pass},
 		{"set statement", (*statement).setStatement},
 		{"delete from", (*statement).emptied},

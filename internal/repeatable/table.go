@@ -184,6 +184,7 @@ func (d *definition) options() {
 		case d.option(&d.engine):
 		case d.match("partition by"):
 			d.partitions("ignore|replace|as|select|with|start|values|table")
+		case d.match("with system versioning"):
 		case d.match("start transaction"):
 			// MySQL writes a CREATE TABLE ... SELECT like that; its rows follow.
 		case d.is("ignore|replace|as|select|with|values|table") || d.symbol('('):
@@ -218,7 +219,6 @@ func (s *statement) option(engine *bool) bool {
 		s.next()
 		s.eatSymbol('=')
 		s.word()
-	case s.match("with system versioning"):
 	case s.match("union"):
 		s.eatSymbol('=')
 		s.skipParens()
