@@ -87,7 +87,7 @@ var Packages = []Package{
 	{Path: "internal/pool", Race: true, Least: 130, Needed: []string{`Test.*`}},
 	{Path: "internal/load", Race: true, Least: 180, Needed: []string{`Test.*`}},
 	{Path: "internal/template", Race: true, Least: 100, Needed: []string{`Test.*`}},
-	{Path: "internal/dbconn", Least: 24, Needed: []string{`Test.*`}},
+	{Path: "internal/dbconn", Least: 26, Needed: []string{`Test.*`}},
 	{Path: "internal/software", Race: true, Least: 80, Needed: []string{
 		`TestRealPackages`,
 		`TestRealPackagesWithoutRoot`,
@@ -237,10 +237,10 @@ var Suites = []Suite{
 		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
-			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged",
+			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged"},
+		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog"},
 	},
 	{
 		Name:     "replica",

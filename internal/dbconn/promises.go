@@ -47,17 +47,3 @@ func Unacknowledged(ctx context.Context, db *sql.DB) (n int64, err error) {
 	})
 	return n, err
 }
-
-// Plugins are the plugins that were installed by SQL, by their names, and the components, if the server has such.
-func Plugins(ctx context.Context, db *sql.DB, components bool) ([]string, error) {
-	query := "SELECT name FROM mysql.plugin"
-	if components {
-		query += " UNION ALL SELECT component_urn FROM mysql.component"
-	}
-	list := []string{} // not nil: there are none
-	err := Query(ctx, db, query+" ORDER BY 1", func(cols []string) error {
-		list = append(list, cols[0])
-		return nil
-	})
-	return list, err
-}
