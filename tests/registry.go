@@ -237,10 +237,10 @@ var Suites = []Suite{
 		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
-			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog",
+			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog"},
+		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents"},
 	},
 	{
 		Name:     "replica",
