@@ -12,5 +12,6 @@ var replaySettings = []setting{
 	{name: "event_scheduler", value: "OFF", stages: Replay, why: "what events did is in the log"},
 	{name: "innodb_strict_mode", value: "OFF", stages: Replay, why: "a session may have done without it, which no log says; what it accepts is done in the same way without it"},
 	{name: "max_heap_table_size", value: "1T", stages: Replay, why: "as above: a session may have filled a MEMORY table beyond the server's limit"},
+	{name: "default_storage_engine", value: "InnoDB", stages: Replay, why: "a table that was made without naming another engine, and has one, is in a base backup"},
 	{name: "lock_wait_timeout", value: "31536000", stages: Replay, why: "nobody but the applier holds locks"},
 }
