@@ -77,9 +77,7 @@ func (s *statement) user() {
 		s.next()
 		return
 	}
-	if s.symbol('(') { // CURRENT_USER()
-		s.skipParens()
-	}
+	s.skipParens() // as CURRENT_USER has them
 }
 
 func (s *statement) createDatabase() {

@@ -198,6 +198,7 @@ func TestPrimaryKeys(t *testing.T) {
 		{"added if not there", "CREATE TABLE t (a int KEY, id int); ALTER TABLE t ADD COLUMN IF NOT EXISTS id int KEY; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
 		{"renamed if there", "CREATE TABLE u (id int KEY); CREATE TABLE t (id int); RENAME TABLE IF EXISTS u TO t; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
 		{"temporary table", "CREATE TABLE t (id int); CREATE TEMPORARY TABLE t (id int); ALTER TABLE t ADD PRIMARY KEY (id); DROP TEMPORARY TABLE t; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
+		{"behind a fence", "CREATE TABLE t (id int KEY); ALTER TABLE t ADD SYSTEM VERSIONING, DROP PRIMARY KEY; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
 		{"engine changes", "CREATE TABLE t (id int KEY); ALTER TABLE t MODIFY id int AUTO_INCREMENT, ENGINE=InnoDB", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
