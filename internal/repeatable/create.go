@@ -219,6 +219,9 @@ func (s *statement) createTableOr(replace bool) {
 		d.elements()
 	}
 	d.options()
+	if d.named {
+		s.utf8Table = t
+	}
 	if d.historic {
 		s.judge.historic[t.fold()] = true
 	}

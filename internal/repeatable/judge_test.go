@@ -343,6 +343,20 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// What else makes a fence of a statement is not lifted with utf8.
+func TestUTF8IsLast(t *testing.T) {
+	for _, sql := range []string{
+		"CREATE TABLE t (a INT) CHARSET=utf8 SELECT 1 AS a",
+		"CREATE TABLE t (a INT) CHARSET=utf8 DATA DIRECTORY='/x'",
+		"ALTER TABLE t ADD id INT AUTO_INCREMENT KEY, CHARSET utf8",
+		"ALTER TABLE t CHARSET utf8",
+	} {
+		if v := New(false).Query(query(sql)); v.Fence == "" || len(v.UTF8) > 0 {
+			t.Errorf("%s: %+v", sql, v)
+		}
+	}
+}
+
 // What was there when the log began to be followed.
 func TestKnown(t *testing.T) {
 	j := New(true)

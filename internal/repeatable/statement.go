@@ -14,6 +14,11 @@ type statement struct {
 	verdict Verdict
 	// lost says that what is known of tables may not hold any longer.
 	lost bool
+	// saysUTF8 says that the text has MariaDB's utf8, utf8Table which table it makes with it.
+	saysUTF8  bool
+	utf8Table Table
+	// named says that the last character set that a table's options name is utf8.
+	named bool
 	// historic says that the table has, or gets, partitions by SYSTEM_TIME.
 	historic bool
 	// maybe says that IF EXISTS stands in it.
@@ -74,6 +79,7 @@ func (s *statement) judgeAll() Verdict {
 		s.fence("charset", "its character set may hide a backslash or a quote in a letter")
 	default:
 		s.judgeHead()
+		s.fenceUTF8()
 	}
 	return s.verdict
 }
