@@ -216,6 +216,8 @@ func (s *statement) setStatement() {
 	}
 }
 
-// harmless are variables that SET STATEMENT may set: none of them says what the statement does.
+// harmless are variables that SET STATEMENT may set. The applier sets none of them, though the text
+// says so: these do not say what the statement does, are in the event's flags, or are innodb_strict_mode,
+// which is OFF in a replay.
 const harmless = "innodb_strict_mode|lock_wait_timeout|innodb_lock_wait_timeout|max_statement_time|" +
 	"foreign_key_checks|unique_checks|alter_algorithm"
