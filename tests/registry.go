@@ -122,7 +122,7 @@ var Packages = []Package{
 	{Path: "internal/datafiles", Least: 8, Needed: []string{`Test.*`}},
 	{Path: "internal/room", Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/binlog", Least: 100, Needed: []string{`Test.*`}},
-	{Path: "internal/repeatable", Least: 20, Needed: []string{`Test.*`}},
+	{Path: "internal/repeatable", Least: 200, Needed: []string{`Test.*`}},
 	{Path: "internal/archive", Least: 13, Needed: []string{`Test.*`}},
 	{Path: "internal/basebackup", Race: true, Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/durable", Least: 5, Needed: []string{`Test.*`}},
