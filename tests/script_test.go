@@ -192,15 +192,6 @@ func condition(name string) (bool, error) {
 	case "xfs", "zram":
 		places, err := host.FindPlaces(os.TempDir(), os.Geteuid(), os.Getenv)
 		return err == nil && (&volume.Opener{Places: places}).Fit(context.Background(), volume.Kind(name)) == nil, err
-	case "installed":
-		for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin") {
-			for _, daemon := range []string{"mariadbd", "mysqld"} {
-				if _, err := os.Stat(filepath.Join(dir, daemon)); err == nil {
-					return true, nil
-				}
-			}
-		}
-		return false, nil
 	}
 	return false, fmt.Errorf("unknown condition %s", name)
 }
