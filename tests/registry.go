@@ -173,7 +173,7 @@ var Packages = []Package{
 		`TestCatches(Volume|Process)(/.*)?`,
 	}},
 	{Path: "tests/matrix", Least: 7},
-	{Path: "tests/gotest", Least: 20},
+	{Path: "tests/gotest", Least: 70},
 	{Path: "tests/tearing", Least: 1},
 }
 
