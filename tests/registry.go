@@ -70,6 +70,7 @@ var Packages = []Package{
 		`TestUI(FaultsAreSeen|Rows)?`,
 		`TestSite(FaultsAreSeen)?`,
 		`Test(Install|Action|GitLab|RecipesInDocs)`,
+		`TestClusterPartitions`,
 	}, Later: []string{`TestLanguages/rust`}, Apart: []string{`TestScripts(AsOrdinaryUser)?`, `TestMatrix`, `TestMatrix/[^/]+`, `TestMatrix/[^/]+/[^/]+`, `TestClients`, `TestLanguages`}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
 	{
