@@ -166,7 +166,7 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 	job := replay.Job{
 		Server: i.Server, Account: i.Account, Dir: dir, RunDir: i.RunDir, DataDir: i.DataDir(), Volume: i.Volume, PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
 		BufferPool: replayPool(p.Base.Size),
-		User:       i.Endpoint.Login.User,
+		User:       i.Endpoint.User,
 		GTIDs:      before,
 		Logs:       logs.files,
 		Progress:   func(done, total int64) { progress.tell("replaying the log", done, total) },

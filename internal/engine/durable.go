@@ -198,12 +198,8 @@ func (e *Engine) fill(ctx context.Context, a *durable.Archive, o instance.Order)
 		if err != nil {
 			return err
 		}
-<<<<<<< HEAD
-		return a.GoOnWith(ctx, i, r, e.Places.Keys())
-=======
 		i.PasswordChanged = r.PasswordChanged
-		return a.GoOn(i, r)
->>>>>>> h43/nolog
+		return a.GoOnWith(ctx, i, r, e.Places.Keys())
 	})
 	return i, r, err
 }

@@ -13,7 +13,7 @@ const ownAccount = "hint: CREATE USER, for an account whose password is yours"
 
 // PasswordPutBack says that a start has put the password back that a statement had changed.
 func PasswordPutBack(i *instance.Instance) string {
-	return fmt.Sprintf("the password of %s, which a statement had changed, is again that of the DSN\n%s", i.Endpoint.Login.User, ownAccount)
+	return fmt.Sprintf("the password of %s, which a statement had changed, is again that of the DSN\n%s", i.Endpoint.User, ownAccount)
 }
 
 // putPasswordBack notes what a start does, by its init file.
@@ -24,7 +24,7 @@ func (s *Supervisor) putPasswordBack() {
 // noteLogins remembers how the application logs in, before it can have changed that. A member that has not joined its
 // cluster yet may not answer: then the first look does.
 func (s *Supervisor) noteLogins(ctx context.Context) {
-	if now, err := s.inst.Server.Dialect().LoginsOf(ctx, s.db, s.inst.Endpoint.Login.User); err == nil {
+	if now, err := s.inst.Server.Dialect().LoginsOf(ctx, s.db, s.inst.Endpoint.User); err == nil {
 		s.logins = now
 	}
 }
@@ -33,7 +33,7 @@ func (s *Supervisor) noteLogins(ctx context.Context) {
 func (w *watch) lookAtPassword(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
-	now, err := w.inst.Server.Dialect().LoginsOf(ctx, w.db, w.inst.Endpoint.Login.User)
+	now, err := w.inst.Server.Dialect().LoginsOf(ctx, w.db, w.inst.Endpoint.User)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (w *watch) lookAtPassword(ctx context.Context) error {
 func (w *watch) passwordWarning() string {
 	switch {
 	case w.inst.PasswordChanged:
-		return fmt.Sprintf("a statement has changed the password of %s: that of the DSN does not work, and the next start puts it back\n%s", w.inst.Endpoint.Login.User, ownAccount)
+		return fmt.Sprintf("a statement has changed the password of %s: that of the DSN does not work, and the next start puts it back\n%s", w.inst.Endpoint.User, ownAccount)
 	case w.passwordPutBack:
 		return PasswordPutBack(w.inst)
 	}
