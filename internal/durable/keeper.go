@@ -30,11 +30,12 @@ type Keeper struct {
 	// Serve.
 	Appended func()
 
-	log    *archive.Log
-	ship   *shipper.Shipper
-	acks   *acks // nil if no commit waits
-	cancel context.CancelFunc
-	done   chan struct{}
+	log     *archive.Log
+	extents *extents
+	ship    *shipper.Shipper
+	acks    *acks // nil if no commit waits
+	cancel  context.CancelFunc
+	done    chan struct{}
 
 	manifest sync.Mutex // guards Archive.Manifest, and is held while that is written; and the next two
 	// began is how much log there was when a base was begun, and meanwhile how much came while the last was made.
@@ -99,11 +100,12 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, po
 	}
 	if len(files) == 0 && end == (archive.Position{}) {
 		k.Seed = a.Manifest.Last().GTIDState // its first start
-		return k, nil
-	}
-	if err := k.catch(ctx, waits); errors.Is(err, shipper.ErrOther) {
+	} else if err := k.catch(ctx, waits); errors.Is(err, shipper.ErrOther) {
 		return nil, fmt.Errorf("%w: %w", ErrBehind, err)
 	} else if err != nil {
+		return nil, err
+	}
+	if err := k.openExtents(); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -159,6 +161,7 @@ func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-c
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	k.cancel, k.done = cancel, make(chan struct{})
+	k.followExtent()
 	go func() {
 		defer close(k.done)
 		err := k.ship.Run(ctx)
@@ -293,6 +296,7 @@ func (k *Keeper) Stop(ctx context.Context) error {
 	if _, err := k.ship.Catch(ctx); err != nil {
 		return fmt.Errorf("archive what the server wrote last: %w", err)
 	}
+	k.endExtent(ctx)
 	return nil
 }
 
@@ -303,5 +307,8 @@ func (k *Keeper) Close() error {
 		<-k.done
 		k.cancel = nil
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastPatience)
+	defer cancel()
+	k.endExtent(ctx)
 	return errors.Join(k.log.Close(), k.Archive.Close())
 }
