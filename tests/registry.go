@@ -239,7 +239,7 @@ var Suites = []Suite{
 	},
 	{
 		Name:    "durable",
-		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "password-changed", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults"},
+		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "password-changed", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults", "archive-tail"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents",

@@ -1,12 +1,15 @@
 package tests
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -28,6 +31,7 @@ const (
 type service struct {
 	at      string
 	backend http.Handler
+	objects gofakes3.Backend
 	mode    atomic.Pointer[string]
 	server  *httptest.Server // nil while it is stopped
 }
@@ -35,16 +39,20 @@ type service struct {
 // cmdService starts a service of buckets for the rest of the script, with the account in the environment, or has it
 // behave otherwise:
 //
-//	service start|stop|ok|deny|hang|slow
+//	service start|stop|ok|deny|hang|slow|half
+//	service lose PREFIX
+//
+// half keeps half of what it is sent, and answers as if it were all; lose removes the last object below a prefix.
 func cmdService(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 || !slices.Contains([]string{"start", "stop", "ok", "deny", "hang", "slow"}, args[0]) {
-		ts.Fatalf("usage: service start|stop|ok|deny|hang|slow")
+	loses := len(args) == 2 && args[0] == "lose"
+	if neg || !loses && (len(args) != 1 || !slices.Contains([]string{"start", "stop", "ok", "deny", "hang", "slow", "half"}, args[0])) {
+		ts.Fatalf("usage: service start|stop|ok|deny|hang|slow|half, service lose PREFIX")
 	}
 	b := ts.Value(homeKey{}).(*scriptHome)
 	if b.service == nil {
 		backend := s3mem.New()
 		ts.Check(backend.CreateBucket(serviceBucket))
-		b.service = &service{at: "127.0.0.1:0", backend: gofakes3.New(backend, gofakes3.WithIntegrityCheck(true)).Server()}
+		b.service = &service{at: "127.0.0.1:0", objects: backend, backend: gofakes3.New(backend, gofakes3.WithIntegrityCheck(true)).Server()}
 	}
 	s := b.service
 	switch args[0] {
@@ -59,6 +67,8 @@ func cmdService(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("AWS_SECRET_ACCESS_KEY", serviceSecret)
 	case "stop":
 		s.close()
+	case "lose":
+		ts.Check(s.lose(args[1]))
 	default:
 		s.mode.Store(&args[0])
 	}
@@ -92,8 +102,38 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case mode == "slow":
 		time.Sleep(slowCall)
+	case mode == "half" && r.Method == http.MethodPut:
+		if err := halve(r); err != nil {
+			panic(http.ErrAbortHandler)
+		}
 	}
 	s.backend.ServeHTTP(w, r)
+}
+
+// halve cuts the body of a request in half.
+func halve(r *http.Request) error {
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	b = b[:len(b)/2]
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+	r.Header.Set("Content-Length", strconv.Itoa(len(b)))
+	r.Header.Del("Content-Md5")
+	return nil
+}
+
+// lose removes the last object below a prefix.
+func (s *service) lose(prefix string) error {
+	list, err := s.objects.ListBucket(serviceBucket, &gofakes3.Prefix{HasPrefix: true, Prefix: prefix}, gofakes3.ListBucketPage{})
+	if err != nil {
+		return err
+	}
+	if len(list.Contents) == 0 {
+		return fmt.Errorf("there is nothing below %s", prefix)
+	}
+	_, err = s.objects.DeleteObject(serviceBucket, list.Contents[len(list.Contents)-1].Key)
+	return err
 }
 
 func (s *service) close() {

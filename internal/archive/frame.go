@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"time"
 )
 
 // BlockSize is what frames are aligned to, in bytes: no block that holds a frame which lasts is
@@ -51,7 +52,9 @@ type frame struct {
 	segment uint64
 	at      Position
 	// total is how many bytes the log has before at.
-	total   int64
+	total int64
+	// written is when it was first written, in seconds since 1970; 0 if that is not known.
+	written uint32
 	payload []byte
 }
 
@@ -66,7 +69,7 @@ var (
 )
 
 // encode writes a frame into b, which has frameSize bytes or more, and returns them.
-// The layout, little endian: magic 4, kind 4, segment 8, file 4, length 4, offset 8, total 8, reserved 4,
+// The layout, little endian: magic 4, kind 4, segment 8, file 4, length 4, offset 8, total 8, time 4,
 // CRC-32C 4 of all before and of the payload; then the payload, and zeros up to a whole block.
 func (f *frame) encode(b []byte, key uint32) []byte {
 	b = b[:frameSize(len(f.payload))]
@@ -77,7 +80,7 @@ func (f *frame) encode(b []byte, key uint32) []byte {
 	le.PutUint32(b[20:], uint32(len(f.payload)))
 	le.PutUint64(b[24:], uint64(f.at.Offset))
 	le.PutUint64(b[32:], uint64(f.total))
-	le.PutUint32(b[40:], 0)
+	le.PutUint32(b[40:], f.written)
 	n := copy(b[frameHeader:], f.payload)
 	clear(b[frameHeader+n:])
 	le.PutUint32(b[sumAt:], frameSum(b, n, key))
@@ -89,6 +92,17 @@ func (f *frame) encode(b []byte, key uint32) []byte {
 func frameSum(b []byte, n int, key uint32) uint32 {
 	return Sum(key, b[:sumAt], b[frameHeader:frameHeader+n])
 }
+
+// time is when the frame was first written, zero if that is not known.
+func (f *frame) time() time.Time {
+	if f.written == 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(f.written), 0)
+}
+
+// end is where the log ends behind the frame.
+func (f *frame) end() Position { return Position{f.at.File, f.at.Offset + int64(len(f.payload))} }
 
 // Key is what the checksums of a log, or of a base backup, begin with: that of the archive's id and
 // of the number of the epoch, or of the base.
@@ -122,6 +136,7 @@ func (f *frame) decode(b []byte, segment uint64, key uint32) (ok bool) {
 	f.kind, f.segment = frameKind(le.Uint32(b[4:])), segment
 	f.at = Position{le.Uint32(b[16:]), int64(le.Uint64(b[24:]))}
 	f.total = int64(le.Uint64(b[32:]))
+	f.written = le.Uint32(b[40:])
 	f.payload = b[frameHeader : frameHeader+n]
 	return true
 }

@@ -35,14 +35,20 @@ type Log struct {
 	block   []byte
 	most    int // of payload in a frame
 
-	// lasts is the place behind the last frame that lasts, for readers beside the writer.
-	lasts atomic.Pointer[Place]
+	// lasts is the end of the last frame that lasts, for readers beside the writer.
+	lasts atomic.Pointer[reached]
 
 	// next is the segment after this one, which is made while this one is filled; hurry is closed
 	// when it is waited for.
 	next    chan made
 	hurry   chan struct{}
 	closing sync.Once
+}
+
+// reached is the end of a frame: in the segments, and in the server's log.
+type reached struct {
+	Place
+	at Position
 }
 
 // made is a segment that is ready, or why it is not.
@@ -102,14 +108,14 @@ func OpenLog(d Disk, id LogID, end Position) (*Log, error) {
 	l.starts[end.File] = total - end.Offset
 	if r.some {
 		l.again = &r.last
-		l.lasts.Store(&Place{}) // the last frame need not last
+		l.lasts.Store(&reached{}) // the last frame need not last
 	}
 	return l, nil
 }
 
 func newLog(d Disk, id LogID, next uint64) *Log {
 	l := &Log{disk: d, id: id, number: next, block: newBuffer(), most: int(min(MaxPayload, segmentSize-BlockSize-frameHeader)), starts: map[uint32]int64{}}
-	l.lasts.Store(&Place{Segment: next})
+	l.lasts.Store(&reached{Place: Place{Segment: next}})
 	l.prepare()
 	return l
 }
@@ -148,7 +154,18 @@ func (l *Log) Settle() error {
 
 // Lasts is the place behind the last frame that lasts: what a Tail may read. It is zero from OpenLog to
 // Settle. It may be called beside the writer.
-func (l *Log) Lasts() Place { return *l.lasts.Load() }
+func (l *Log) Lasts() Place { return l.lasts.Load().Place }
+
+// Extent is how far the log goes now, all of which lasts; its place is zero if nothing has lasted yet. It says false
+// from OpenLog to Settle, when that is not known. It may be called beside the writer.
+func (l *Log) Extent() (x Extent, known bool) {
+	x = Extent{Archive: l.id.Archive, Epoch: l.id.Epoch, Time: time.Now()}
+	r := l.lasts.Load()
+	if r.Offset > 0 {
+		x.Place, x.At = r.Place, r.at
+	}
+	return x, r.Segment > 0
+}
 
 // ErrGap says that bytes were to be appended that do not follow the end of the log.
 var ErrGap = errors.New("they do not follow the end of the archived log")
@@ -204,6 +221,7 @@ func (l *Log) put(f frame) error {
 	if err := l.Settle(); err != nil {
 		return err
 	}
+	f.written = uint32(time.Now().Unix())
 	return l.write(f)
 }
 
@@ -223,7 +241,7 @@ func (l *Log) write(f frame) error {
 		return fmt.Errorf("append to the log: %w", err)
 	}
 	l.at += size
-	l.lasts.Store(&Place{l.number, l.at})
+	l.lasts.Store(&reached{Place{l.number, l.at}, f.end()})
 	return nil
 }
 

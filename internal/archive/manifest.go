@@ -71,6 +71,8 @@ type Manifest struct {
 	// applied, and of files of a base that are restored. 0 before.
 	ReplayRate  float64 `json:"replay_rate,omitempty"`
 	RestoreRate float64 `json:"restore_rate,omitempty"`
+	// Extent says that the archive has a file that says how far its log goes: ExtentName.
+	Extent bool `json:"extent,omitempty"`
 	// Breaches are times at which the server was set so that commits could be lost, in order.
 	Breaches []Breach `json:"breaches,omitempty"`
 }
@@ -105,6 +107,8 @@ type Epoch struct {
 	End *Position `json:"end,omitempty"`
 	// Total is how many bytes its log has up to there.
 	Total int64 `json:"total,omitempty"`
+	// Lost says that what its log had behind End was missing, or could not be used, and was given up.
+	Lost bool `json:"lost,omitempty"`
 	// GTIDState is what the state of a MariaDB server's log is at its beginning.
 	GTIDState string `json:"gtid_state,omitempty"`
 	// Fenced says that no commit is acknowledged that comes after a statement which the log may not repeat, before a
@@ -329,11 +333,12 @@ func (m *Manifest) Last() *Epoch {
 func (m *Manifest) LogID(epoch uint32) LogID { return LogID{Archive: m.ID, Epoch: epoch} }
 
 // Begin adds an epoch, which begins with a base or, without one, goes on from end, the end of the
-// epoch before, whose log has total bytes up to there. It returns its number.
+// epoch before, whose log has total bytes up to there. It returns its number, which is that of e if that is higher
+// than what comes next.
 func (m *Manifest) Begin(e Epoch, end Position, total int64) uint32 {
-	e.Number = 1
+	e.Number = max(1, e.Number)
 	if last := m.Last(); last != nil {
-		e.Number = last.Number + 1
+		e.Number = max(e.Number, last.Number+1)
 		if last.End == nil {
 			last.End, last.Total = &end, total
 		}

@@ -104,6 +104,7 @@ type logReader struct {
 	from, end Position
 	total     int64 // bytes before end
 	last      frame // its payload is the reader's own
+	place     Place // behind last
 }
 
 func (r *logReader) segments(list []uint64) error {
@@ -169,6 +170,7 @@ func (r *logReader) frames(s *scan) error {
 		if err := r.take(fr); err != nil {
 			return err
 		}
+		r.place = Place{s.number, s.at}
 	}
 }
 

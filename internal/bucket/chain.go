@@ -31,7 +31,7 @@ func (m *manifest) pieces(ctx context.Context, s Store) ([]piece, error) {
 // chain chooses of parts, sorted by their names, those that make the log. There may be more than it
 // takes: an upload whose answer was lost is repeated by another process with what lasted since,
 // from the same byte on, and may arrive after that. All are of the same bytes, so that the ones that
-// go farthest are taken.
+// go farthest are taken. Where one is missing the error is a *DamagedError, and what comes before is returned with it.
 func chain(list []piece) ([]piece, error) {
 	var out []piece
 	for len(list) > 0 {
@@ -52,7 +52,7 @@ func chain(list []piece) ([]piece, error) {
 				if i == n {
 					break
 				}
-				return nil, &DamagedError{list[i].name(), fmt.Sprintf("bytes %d to %d of the segment, which come before it, are missing", at, list[i].from)}
+				return out, &DamagedError{list[i].name(), fmt.Sprintf("bytes %d to %d of the segment, which come before it, are missing", at, list[i].from)}
 			}
 			out = append(out, list[best])
 			at = list[best].to

@@ -53,6 +53,9 @@ func (m *Mirror) reclaim(ctx context.Context) error {
 				return fmt.Errorf("mirror archive: %w", err)
 			}
 		}
+		if err := m.Store.Remove(ctx, extentName); err != nil {
+			return fmt.Errorf("mirror archive: %w", err)
+		}
 	} else if err != nil {
 		return fmt.Errorf("mirror archive: %w", err)
 	}

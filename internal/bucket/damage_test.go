@@ -81,7 +81,11 @@ func TestMissingObject(t *testing.T) {
 			}
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
+			} else if named := strings.HasPrefix(name, logDir(1)); named != (lacks(t, to) != nil) {
+				t.Errorf("%s is missing: %v", name, lacks(t, to))
 			}
+		case name == extentName: // the manifest says so too
+			restored(t, l, s)
 		case err == nil:
 			t.Errorf("%s is missing, and nothing said so", name)
 		case !strings.Contains(err.Error(), name) && !strings.HasPrefix(name, logPrefix):

@@ -22,6 +22,8 @@ type Download struct {
 	Trim func(manifest []byte) ([]byte, Needs, error)
 	// Extra is what the file that goes with the manifest is called; "" leaves it out.
 	Extra string
+	// AcceptLoss has the log end where it cannot be read any farther. Without it that is an error.
+	AcceptLoss bool
 	// Progress is told how many bytes have come, and how many it takes; nil if nobody asks.
 	Progress func(done, total int64)
 
@@ -101,12 +103,20 @@ func (d *Download) begin(id [16]byte) error {
 
 // all fetches what a manifest needs, and then writes that.
 func (d *Download) all(ctx context.Context, id [16]byte) error {
+	x, err := loadExtent(ctx, d.Store)
+	var damaged *DamagedError
+	if err != nil && (!d.AcceptLoss || !errors.As(err, &damaged)) {
+		return err
+	}
 	m, from, err := d.manifest(ctx, id)
 	if err != nil {
 		return err
 	}
+	if m.Extent != nil && m.Extent.farther(x) {
+		x = m.Extent
+	}
 	pieces, err := m.pieces(ctx, d.Store)
-	if err != nil {
+	if err != nil && (!d.AcceptLoss || !errors.As(err, &damaged)) {
 		return err
 	}
 	if pieces, err = d.trim(ctx, id, m, pieces, from); err != nil {
@@ -132,6 +142,10 @@ func (d *Download) all(ctx context.Context, id [16]byte) error {
 		if err := writeFile(d.To, d.Extra, m.Extra); err != nil {
 			return err
 		}
+	}
+	// What the log lacks of that is found out when it is read.
+	if err := archive.WriteExtent(d.To, archive.ExtentName, x.local(id)); err != nil {
+		return err
 	}
 	return writeFile(d.To, manifestName, m.Manifest)
 }

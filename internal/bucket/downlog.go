@@ -27,7 +27,8 @@ func (d *Download) log(ctx context.Context, id [16]byte, m *manifest, pieces []p
 		d.progress(int64(len(b)))
 		return l.take(archive.LogID{Archive: id, Epoch: p.epoch}, p)
 	})
-	if err == nil {
+	var damaged *DamagedError
+	if err == nil || d.AcceptLoss && errors.As(err, &damaged) {
 		return l.finish()
 	}
 	if l.segment != nil {

@@ -109,7 +109,9 @@ func (f *files) load(ctx context.Context) error {
 // published notes what is in the bucket now.
 func (f *files) published(up *manifest) {
 	f.up, f.stale = up, true
+	named := f.newestNamed(up)
 	f.set(func(s *state) {
+		s.named = named
 		s.starts = map[uint32]uint64{}
 		for _, l := range up.Logs {
 			s.starts[l.Epoch] = l.Segment
@@ -218,6 +220,11 @@ func (f *files) publish(ctx context.Context, next *manifest) (bool, error) {
 	if is, err := f.still(next); err != nil || !is {
 		return false, err
 	}
+	f.set(func(s *state) {
+		if x := s.reached; x != nil && x.Epoch <= f.newestNamed(next) {
+			next.Extent = x
+		}
+	})
 	b, err := seal(manifestName, next)
 	if err != nil {
 		return false, fmt.Errorf("mirror the manifest: %w", err)

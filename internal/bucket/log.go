@@ -21,6 +21,9 @@ type logs struct {
 	list map[uint32]*logUp
 	// looked is when it was made sure that nothing else writes to the bucket.
 	looked time.Time
+	// said is how far the log goes by the bucket's own word, given at saidAt, and seen is how far it went a pass ago.
+	said, seen *extent
+	saidAt     time.Time
 }
 
 // logUp uploads the log of an epoch.
@@ -113,6 +116,9 @@ func (l *logs) pass(ctx context.Context) error {
 			return err
 		}
 		u.done = limit == archive.All && i+1 < len(ids)
+	}
+	if err := l.sayExtent(ctx); err != nil {
+		return err
 	}
 	l.set(func(s *state) {
 		s.served = asked
@@ -228,6 +234,7 @@ func (u *logUp) put(ctx context.Context, s archive.Slice) error {
 		st.up.LogBytes += s.Bytes
 		st.up.SentBytes += int64(len(b))
 	})
+	u.reach(s.End, p.made)
 	return nil
 }
 

@@ -29,6 +29,8 @@ type manifest struct {
 	// Logs say from which segment on the log of an epoch is needed. The parts before it are to be
 	// removed.
 	Logs []logStart `json:"logs"`
+	// Extent is how far the log in the bucket went when the manifest was written; nil if that was not known.
+	Extent *extent `json:"extent,omitempty"`
 }
 
 // file is one of the local archive, in chunks.

@@ -76,6 +76,10 @@ type state struct {
 	whole []span
 	// starts are of the manifest in the bucket; nil before one is known.
 	starts map[uint32]uint64
+	// reached is how far the log in the bucket goes, nil if that is not known, and named the last epoch that its manifest
+	// names.
+	reached *extent
+	named   uint32
 	// flying is when the oldest bytes lasted that were read and are not yet in the bucket; zero if
 	// there are none.
 	flying time.Time
@@ -255,6 +259,7 @@ var errEmptied = errors.New("the bucket was emptied")
 // forget forgets what is in the bucket.
 func (s *state) forget() {
 	s.gap, s.whole, s.starts, s.errs = nil, nil, nil, [2]error{}
+	s.reached, s.named = nil, 0
 	s.up.Epoch, s.up.Uploaded, s.up.Manifest = 0, archive.Position{}, time.Time{}
 }
 

@@ -106,6 +106,11 @@ func TestKilledAtEveryCall(t *testing.T) {
 				if derr == nil {
 					derr = beginning(l, to)
 				}
+				if derr == nil {
+					if missing := lacks(t, to); missing != nil {
+						t.Fatalf("killed in call %d: a false alarm: %v", n, missing)
+					}
+				}
 				if derr != nil && !errors.Is(derr, ErrNothing) {
 					t.Fatalf("killed in call %d: %v", n, derr)
 				}

@@ -3,6 +3,7 @@ package bucket
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,6 +104,9 @@ type DamagedError struct {
 	Object string
 	Reason string
 }
+
+// InLog reports whether it is a part of the log.
+func (e *DamagedError) InLog() bool { return strings.HasPrefix(e.Object, logPrefix) }
 
 // Error names the object and the reason.
 func (e *DamagedError) Error() string {

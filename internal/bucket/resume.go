@@ -118,6 +118,7 @@ func (u *logUp) compare(p *part) error {
 			s.flying = p.made
 		}
 	})
+	u.reach(end, p.made)
 	return nil
 }
 

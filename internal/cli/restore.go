@@ -20,6 +20,7 @@ import (
 type restoreOptions struct {
 	specFlags
 	at, position, as string
+	acceptLoss       bool
 }
 
 func newRestore(a *app) *cobra.Command {
@@ -66,6 +67,7 @@ func (o *restoreOptions) addTo(cmd *cobra.Command) {
 	f.StringVar(&o.position, "at-position", "", "`POSITION` in the log that the data is to be of, EPOCH:FILE:OFFSET")
 	f.StringVar(&o.as, "as", "", "`NEW`, the name of the new instance")
 	f.StringVar(&o.server, "server", "", "server `SOFTWARE` of the series that wrote the archive (default: found, or fetched)")
+	f.BoolVar(&o.acceptLoss, "accept-loss", false, acceptLossUsage)
 	o.addAround(cmd)
 	for _, flag := range []string{"at", "at-position", "as"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
@@ -98,7 +100,7 @@ func runRestore(ctx context.Context, a *app, source string, o *restoreOptions) e
 	if o.server == "" {
 		spec.Server = "" // RAMARIA_SERVER is for what has no data yet
 	}
-	r, err := a.engine.Restore(ctx, engine.RestoreRequest{Source: source, Until: until, New: o.as, Spec: spec})
+	r, err := a.engine.Restore(ctx, engine.RestoreRequest{Source: source, Until: until, AcceptLoss: o.acceptLoss, New: o.as, Spec: spec})
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ type upOptions struct {
 	specFlags
 	fresh      bool
 	foreground bool
+	acceptLoss bool
 }
 
 func newUp(a *app) *cobra.Command {
@@ -51,8 +52,12 @@ instance does not run: its data stays. --durable=off leaves its archive where it
 	o.add(cmd)
 	cmd.Flags().BoolVar(&o.fresh, "fresh", false, "start again from the clean image; what the instance holds is lost, and its marks")
 	cmd.Flags().BoolVar(&o.foreground, "foreground", false, "stay for as long as the instance runs, and stop it when told to end")
+	cmd.Flags().BoolVar(&o.acceptLoss, "accept-loss", false, acceptLossUsage)
 	return noLooseLevel(a.named(cmd))
 }
+
+// acceptLossUsage is the help of --accept-loss.
+const acceptLossUsage = "where the archive lacks the end of its log, or that cannot be used, go on with what comes before"
 
 func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOptions) error {
 	if err := instance.CheckNew(name); err != nil {
@@ -65,7 +70,7 @@ func runUp(ctx context.Context, a *app, cmd *cobra.Command, name string, o *upOp
 	if o.foreground {
 		surviveReaders()
 	}
-	i, err := a.engine.Up(ctx, engine.UpRequest{Name: name, Spec: spec, Options: givenOptions(cmd), Fresh: o.fresh, Again: freshCommand(cmd, name), Stdin: a.stdin})
+	i, err := a.engine.Up(ctx, engine.UpRequest{Name: name, Spec: spec, Options: givenOptions(cmd), Fresh: o.fresh, AcceptLoss: o.acceptLoss, Again: freshCommand(cmd, name), Stdin: a.stdin})
 	if err != nil {
 		return err
 	}
@@ -100,7 +105,7 @@ func stayUp(ctx context.Context, a *app, name string) error {
 func freshCommand(cmd *cobra.Command, name string) string {
 	words := []string{cmd.CommandPath(), engine.ShellWord(name)}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Name == "fresh" || f.Name == "instance" || f.Name == "foreground" {
+		if f.Name == "fresh" || f.Name == "instance" || f.Name == "foreground" || f.Name == "accept-loss" {
 			return
 		}
 		values := []string{f.Value.String()}

@@ -35,7 +35,21 @@ type Archive struct {
 	Dir      string
 	Disk     archive.Disk
 	Manifest *archive.Manifest
-	lock     *sys.FileLock // nil for one that is only read
+	// AcceptLoss has a recovery go on with what is there where the log cannot be read or applied any farther, or lacks
+	// its end. Without it that is an error.
+	AcceptLoss bool
+	// Beside is a file outside of the archive that says, too, how far its log goes; "" for none. It is kept up to date
+	// by a Keeper.
+	Beside string
+
+	lock *sys.FileLock // nil for one that is only read
+	// extents are how far the log is known to have gone, and unsaid is why the archive does not say that itself.
+	extents []archive.Extent
+	unsaid  error
+	// lost is what a recovery has gone on without, and lostFrom the time of the last transaction that it has; zero if the
+	// log had none.
+	lost     *BrokenError
+	lostFrom time.Time
 }
 
 // ErrInUse says that another process writes to an archive.
@@ -51,11 +65,21 @@ func Exists(dir string) bool {
 // nothing can be written.
 func OpenReading(dir string) (*Archive, error) {
 	d := archive.OSDisk{Dir: dir, ReadOnly: true}
-	m, err := archive.ReadManifest(d)
-	if err != nil {
-		return nil, explain(dir, err)
+	a := &Archive{Dir: dir, Disk: d}
+	for range 2 { // its writer may just have made the first extent, and then named it
+		known, kerr := readExtent(d)
+		var err error
+		if a.Manifest, err = archive.ReadManifest(d); err != nil {
+			return nil, explain(dir, err)
+		}
+		if err := a.know(known, kerr); err != nil {
+			return nil, err
+		}
+		if a.unsaid == nil {
+			break
+		}
 	}
-	return &Archive{Dir: dir, Disk: d, Manifest: m}, nil
+	return a, nil
 }
 
 // Read reads the manifest of an archive that others may write to.
@@ -89,7 +113,11 @@ func Open(ctx context.Context, dir string) (_ *Archive, err error) {
 	if err != nil {
 		return nil, errors.Join(explain(dir, err), lock.Unlock())
 	}
-	return &Archive{Dir: dir, Disk: d, Manifest: m, lock: lock}, nil
+	a := &Archive{Dir: dir, Disk: d, Manifest: m, lock: lock}
+	if err := a.know(readExtent(d)); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
 }
 
 func lockDir(ctx context.Context, dir string) (*sys.FileLock, error) {
@@ -108,6 +136,9 @@ func lockDir(ctx context.Context, dir string) (*sys.FileLock, error) {
 // Create makes an archive, without bases and epochs, in a directory that is not there yet or is
 // empty. Its manifest is not written before Begin.
 func Create(ctx context.Context, dir, instance string) (_ *Archive, err error) {
+	if err := Nested(dir); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make archive: %w", err)
 	}
@@ -170,7 +201,7 @@ func Remove(ctx context.Context, dir string) (err error) {
 // leftover reports whether a name is one of an archive that never got its manifest.
 func leftover(name string) bool {
 	switch name {
-	case lockName, madeName, madeName + ".new", archive.ManifestNew, "base", "log":
+	case lockName, madeName, madeName + ".new", archive.ManifestNew, archive.ExtentName, archive.ExtentName + ".new", "base", "log":
 		return true
 	}
 	return false
@@ -292,13 +323,14 @@ func (a *Archive) beginWith(i *instance.Instance, b archive.Base) error {
 		return err
 	}
 	next := a.Manifest.Clone()
-	began := archive.Epoch{Began: time.Now(), Base: b.ID, GTIDState: b.GTIDState}
+	began := archive.Epoch{Number: a.above(), Began: time.Now(), Base: b.ID, GTIDState: b.GTIDState}
 	epoch := next.Begin(began, end, total)
 	i.Durable = &instance.Durable{Archive: a.Manifest.ID.String(), Epoch: epoch}
 	if err := a.SaveMade(i); err != nil {
 		return err
 	}
 	return a.save(func(m *archive.Manifest) {
+		a.noteLoss(m, b)
 		m.Begin(began, end, total)
 		b.Epoch = epoch
 		m.Add(b)
@@ -331,8 +363,16 @@ func (a *Archive) CheckEnd() error {
 // end is where the log of the last epoch ends, and how many bytes it has; zero without one.
 func (a *Archive) end() (archive.Position, int64, error) { return a.endBy(archive.EndOf) }
 
-// settledEnd is the end for a manifest that says it: the log lasts up to there. Nothing writes to it.
-func (a *Archive) settledEnd() (archive.Position, int64, error) { return a.endBy(archive.SettledEnd) }
+// settledEnd is the end for a manifest that says it: the log lasts up to there. Nothing writes to it. Where what is
+// behind a place cannot be used and was given up, it is that place.
+func (a *Archive) settledEnd() (archive.Position, int64, error) {
+	end, total, err := a.endBy(archive.SettledEnd)
+	var damaged *archive.DamagedError
+	if errors.As(err, &damaged) && a.lost != nil && a.lost.Epoch == a.Manifest.Last().Number {
+		return a.lost.At, a.totalBefore(a.lost), nil
+	}
+	return end, total, err
+}
 
 func (a *Archive) endBy(of func(archive.Disk, archive.LogID) (archive.Position, int64, error)) (archive.Position, int64, error) {
 	last := a.Manifest.Last()

@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/binlog"
-	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
 // Crossed is a statement that a recovery replays although it need not give the same again: no base has it.
@@ -84,14 +82,4 @@ func (r Recovered) CrossedText() string {
 	f := r.Fences[0]
 	return fmt.Sprintf("%d statements were replayed that need not give what they gave, and no base backup has them; the first, of %s: %s",
 		len(r.Fences), f.Time.Local().Format(time.DateTime), f.Why)
-}
-
-// GoOnWith has an instance whose data was recovered go on with the archive. Where statements were replayed that need
-// not give the same again, or something was left out, it begins with a base: another recovery is to give what this one
-// has given. keys is the directory of keys that all servers of the user share.
-func (a *Archive) GoOnWith(ctx context.Context, i *instance.Instance, r Recovered, keys string) error {
-	if r.More || len(r.Fences) > 0 || r.Epoch != a.Manifest.Last().Number {
-		return a.Begin(ctx, i, keys, r.GTIDState)
-	}
-	return a.GoOn(i, r)
 }

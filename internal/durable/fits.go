@@ -125,18 +125,16 @@ const inUseAt = 4 + 17
 func (s *sameFile) Truncate(uint32, int64) error { return nil }
 
 // CheckLog reads all of the log that the newest recovery needs: its error is why that cannot succeed.
-func CheckLog(dir string) error {
-	m, err := Read(dir)
+func (a *Archive) CheckLog() error {
+	plan, err := Latest(a.Manifest)
 	if err != nil {
 		return err
 	}
-	plan, err := Latest(m)
-	if err != nil {
-		return err
-	}
-	d := archive.OSDisk{Dir: dir, ReadOnly: true}
 	for _, part := range plan.Parts {
-		if _, _, err := archive.ReadLogFrom(d, m.LogID(part.Epoch.Number), max(1, part.From.File), archive.Discard); err != nil {
+		if _, _, err := archive.ReadLogFrom(a.Disk, a.Manifest.LogID(part.Epoch.Number), max(1, part.From.File), archive.Discard); err != nil {
+			return err
+		}
+		if err := a.lacks(part.Epoch.Number); err != nil {
 			return err
 		}
 	}

@@ -32,12 +32,13 @@ type Keeper struct {
 	// DueNow has something in it when a base is to be made at once: a statement waits for it.
 	DueNow chan struct{}
 
-	log    *archive.Log
-	fences *fences
-	ship   *shipper.Shipper
-	acks   *acks // nil if no commit waits
-	cancel context.CancelFunc
-	done   chan struct{}
+	log     *archive.Log
+	extents *extents
+	fences  *fences
+	ship    *shipper.Shipper
+	acks    *acks // nil if no commit waits
+	cancel  context.CancelFunc
+	done    chan struct{}
 
 	manifest sync.Mutex // guards Archive.Manifest, and is held while that is written; and the next two
 	// began is how much log there was when a base was begun, and meanwhile how much came while the last was made.
@@ -105,11 +106,12 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, po
 	}
 	if len(files) == 0 && end == (archive.Position{}) {
 		k.Seed = a.Manifest.Last().GTIDState // its first start
-		return k, nil
-	}
-	if err := k.catch(ctx, waits); errors.Is(err, shipper.ErrOther) {
+	} else if err := k.catch(ctx, waits); errors.Is(err, shipper.ErrOther) {
 		return nil, fmt.Errorf("%w: %w", ErrBehind, err)
 	} else if err != nil {
+		return nil, err
+	}
+	if err := k.openExtents(); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -168,6 +170,7 @@ func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-c
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	k.cancel, k.done = cancel, make(chan struct{})
+	k.followExtent()
 	go func() {
 		defer close(k.done)
 		err := k.ship.Run(ctx)
@@ -302,6 +305,7 @@ func (k *Keeper) Stop(ctx context.Context) error {
 	if _, err := k.ship.Catch(ctx); err != nil {
 		return fmt.Errorf("archive what the server wrote last: %w", err)
 	}
+	k.endExtent(ctx)
 	return nil
 }
 
@@ -312,5 +316,8 @@ func (k *Keeper) Close() error {
 		<-k.done
 		k.cancel = nil
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastPatience)
+	defer cancel()
+	k.endExtent(ctx)
 	return errors.Join(k.log.Close(), k.Archive.Close())
 }

@@ -53,9 +53,17 @@ func (a *Archive) logs(ctx context.Context, p Plan, dir string) (*logFiles, erro
 		if errors.Is(err, errPassed) {
 			break
 		}
+		if err == nil {
+			err = a.lacks(part.Epoch.Number)
+		}
 		var damaged *archive.DamagedError
+		var missing *archive.MissingError
 		var corrupt *binlog.CorruptError
-		if errors.As(err, &damaged) || errors.As(err, &corrupt) {
+		if errors.As(err, &missing) && !p.Until.Time.IsZero() && p.Until.Time.Before(missing.From) {
+			out.more = true
+			break // what is missing came later
+		}
+		if errors.As(err, &damaged) || errors.As(err, &missing) || errors.As(err, &corrupt) {
 			if u := p.Until; u.Epoch == out.epoch && !out.end.Before(u.At) {
 				out.more = true
 				break // no more than that is wanted

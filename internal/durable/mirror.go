@@ -50,9 +50,9 @@ func (k *Keeper) lasts(epoch uint32) archive.Place {
 }
 
 // Download is how an archive comes from a bucket to a directory: what it takes to restore by a plan that choose
-// makes, or all of it if that is nil.
-func Download(s bucket.Store, dir string, choose func(*archive.Manifest) (archive.Base, error), progress func(done, total int64)) *bucket.Download {
-	d := &bucket.Download{Store: s, To: archive.OSDisk{Dir: dir}, Extra: madeName, Progress: progress}
+// makes, or all of it if that is nil. acceptLoss is that of the Archive.
+func Download(s bucket.Store, dir string, acceptLoss bool, choose func(*archive.Manifest) (archive.Base, error), progress func(done, total int64)) *bucket.Download {
+	d := &bucket.Download{Store: s, To: archive.OSDisk{Dir: dir}, Extra: madeName, AcceptLoss: acceptLoss, Progress: progress}
 	if choose != nil {
 		d.Trim = From(choose)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -35,7 +36,13 @@ type archiveLife struct {
 	inst  *instance.Instance
 	// killed says that the life before ended by a kill alone: what was in RAM is there.
 	killed bool
+	// early has it said how far the log goes before that lasts.
+	early bool
 }
+
+// besideName is the file that says beside the archive how far that goes: on the same disk, of which a power cut takes
+// each file by itself.
+const besideName = "beside"
 
 // live is one life: it ends with an error, normally that of a power cut.
 func (l *archiveLife) live() error {
@@ -47,6 +54,15 @@ func (l *archiveLife) live() error {
 		return err
 	}
 	a := &Archive{Disk: l.m, Manifest: m}
+	known, kerr := readExtent(l.m)
+	if err := a.know(known, kerr); err != nil {
+		return err
+	}
+	if x, err := archive.ReadExtent(l.m, besideName); err == nil {
+		a.extents = append(a.extents, x)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if len(m.Epochs) > 0 {
 		if err := l.check(a); err != nil {
 			return err
@@ -106,6 +122,9 @@ func (l *archiveLife) check(a *Archive) error {
 			return fmt.Errorf("epoch %d ends at %s, and its log at %s", p.Epoch.Number, p.Epoch.End, end)
 		case p.Epoch.Number == l.epoch && end.Before(l.acked):
 			return fmt.Errorf("the log of epoch %d ends at %s, and was said to last up to %s", l.epoch, end, l.acked)
+		}
+		if err := a.lacks(p.Epoch.Number); err != nil {
+			return fmt.Errorf("a false alarm: %w", err)
 		}
 		last = p.Epoch.Number
 	}
@@ -189,8 +208,27 @@ func (l *archiveLife) run(a *Archive) (again bool, err error) {
 	}
 	l.acked = end
 	k := &Keeper{Archive: a, Instance: l.inst, Log: slog.New(slog.DiscardHandler), log: log, fences: &fences{}, ship: &shipper.Shipper{Log: log}}
+	if err := k.openExtents(); err != nil {
+		return false, err
+	}
+	beside, err := archive.OpenExtent(l.m, besideName, k.extents.said)
+	if err != nil {
+		return false, err
+	}
+	k.extents.files = append(k.extents.files, beside)
 	for at := (archive.Position{File: max(1, end.File), Offset: end.Offset}); ; {
-		switch l.m.Rand.IntN(8) {
+		if l.early { // as if it were said by what is asked of the disk, and not by what that has done
+			x, _ := log.Extent()
+			x.Place.Offset += archive.BlockSize
+			if err := k.extents.say(x); err != nil {
+				return false, err
+			}
+		}
+		switch l.m.Rand.IntN(9) {
+		case 8:
+			if err := k.sayExtent(); err != nil {
+				return false, err
+			}
 		case 0: // a base
 			b, err := l.base(a)
 			if err != nil {
@@ -305,4 +343,19 @@ func TestManifestNeedsDirectorySync(t *testing.T) {
 		}
 	}
 	t.Error("directories are not synced, and nothing is missing")
+}
+
+// TestExtentNeedsWhatLasts: where it is said how far the log goes before that lasts, a power cut makes a false alarm,
+// and TestManifestPowerCuts would find it.
+func TestExtentNeedsWhatLasts(t *testing.T) {
+	for seed := uint64(1); seed <= 20; seed++ {
+		l := newArchiveLife(t, seed)
+		l.early = true
+		var missing *archive.MissingError
+		if err := l.lives(12); errors.As(err, &missing) {
+			t.Logf("seed %d: %v", seed, err)
+			return
+		}
+	}
+	t.Error("it is said how far the log goes before that lasts, and there is no false alarm")
 }

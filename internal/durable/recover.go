@@ -51,6 +51,8 @@ type Recovered struct {
 	Base archive.Base
 	// Fences are statements that were replayed, or were to be, although they need not give the same again.
 	Fences []Crossed
+	// Lost is why the log goes no farther, if that was accepted; nil if it was not needed.
+	Lost *BrokenError
 	// More says that the log goes on behind the end. Behind is the time of the last transaction there that is
 	// no later than the time that was asked for, zero if there is none: of one that took long, or by a clock
 	// that was put back.
@@ -91,9 +93,15 @@ func (a *Archive) FillUntil(ctx context.Context, i *instance.Instance, until Unt
 			continue
 		}
 		// A list of segments that is read while the oldest are removed may lack one in the middle.
-		if err == nil || try == fillTries || !a.outdated(err) && (try > 1 || !damagedIn(err, "log/")) {
-			return out, err
+		if err != nil && try < fillTries && (a.outdated(err) || try == 1 && damagedIn(err, "log/")) {
+			continue
 		}
+		if a.accepts(err) {
+			until = Until{Epoch: a.lost.Epoch, At: a.lost.At}
+			continue
+		}
+		out.Lost, a.lostFrom = a.lost, out.Time
+		return out, err
 	}
 }
 
@@ -279,7 +287,7 @@ func (a *Archive) GoOn(i *instance.Instance, r Recovered) error {
 		total -= end.Offset - r.End.Offset
 	}
 	err = a.save(func(m *archive.Manifest) {
-		i.Durable = &instance.Durable{Archive: m.ID.String(), Epoch: m.Begin(archive.Epoch{Began: time.Now(), GTIDState: r.GTIDState}, r.End, total)}
+		i.Durable = &instance.Durable{Archive: m.ID.String(), Epoch: m.Begin(archive.Epoch{Number: a.above(), Began: time.Now(), GTIDState: r.GTIDState}, r.End, total)}
 		r.rates(m)
 	})
 	if err != nil {

@@ -35,10 +35,11 @@ func Unusable(dir string, spec instance.Spec, err error) *client.Durable {
 
 // Describe says what the archive of an instance promises, by its files alone: the instance may be gone.
 func Describe(dir string, spec instance.Spec) (*client.Durable, error) {
-	m, err := Read(dir)
+	a, err := OpenReading(dir)
 	if err != nil {
 		return nil, err
 	}
+	m := a.Manifest
 	fs, err := sys.Statfs(dir)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,10 @@ func Describe(dir string, spec instance.Spec) (*client.Durable, error) {
 	if last == nil {
 		return d, nil
 	}
-	end, total, err := archive.EndOf(archive.OSDisk{Dir: dir, ReadOnly: true}, m.LogID(last.Number))
+	end, total, err := archive.EndOf(a.Disk, m.LogID(last.Number))
+	if err == nil {
+		err = a.CheckExtent()
+	}
 	if err != nil {
 		return nil, explain(dir, err)
 	}

@@ -118,12 +118,12 @@ func (e *Engine) candidate(ctx context.Context, n cluster.Node) (x candidate, er
 	case !levelOf(r.Spec).Durable():
 		x.Instance, err = e.Registry.Open(n.Name)
 	case state.Phase == instance.Gone:
-		if err := e.checkArchive(r); err != nil {
+		if err := e.checkArchive(r, false); err != nil {
 			return x, err
 		}
-		x.Instance, err = e.recover(ctx, instance.Order{Name: n.Name, Spec: r.Spec})
+		x.Instance, err = e.recover(ctx, instance.Order{Name: n.Name, Spec: r.Spec}, false)
 	default:
-		x.Instance, err = e.existingDurable(ctx, r)
+		x.Instance, err = e.existingDurable(ctx, r, false)
 	}
 	return x, err
 }

@@ -120,7 +120,10 @@ func (e *Engine) doctorArchive(r *instance.Record) []Finding {
 	if err := inRAM(dir); err != nil {
 		return bad(err)
 	}
-	if err := e.checkArchive(r); err != nil {
+	if err := e.checkArchive(r, false); err != nil {
+		return bad(err)
+	}
+	if err := e.checkExtent(r); err != nil {
 		return bad(err)
 	}
 	d, err := durable.Describe(dir, r.Spec)

@@ -153,7 +153,7 @@ func (e *Engine) download(ctx context.Context, q *RestoreRequest, dir string, al
 	show := e.meters("downloading " + q.New)
 	var bytes int64
 	err := withBucket(q.Source, func(s *s3.Store) error {
-		_, err := durable.Download(s, dir, choose, func(done, total int64) {
+		_, err := durable.Download(s, dir, q.AcceptLoss, choose, func(done, total int64) {
 			bytes = done
 			show.progress("from the bucket", done, total)
 		}).Run(ctx)
@@ -161,7 +161,7 @@ func (e *Engine) download(ctx context.Context, q *RestoreRequest, dir string, al
 	})
 	show.close()
 	if err != nil {
-		return explainRestore(fmt.Errorf("restore %s: %w", q.Source, noArchive(q.Source, err)), q.Source, restoreBefore(q.Source, q.New))
+		return explainRestore(fmt.Errorf("restore %s: %w", q.Source, noArchive(q.Source, err)), q.Source, restoreBefore(q.Source, q.New), "--accept-loss")
 	}
 	e.note("downloaded %s of the archive in %s", volume.FormatBytes(bytes), q.Source)
 	return nil

@@ -59,6 +59,9 @@ func (e *Engine) checkDurable(name string, spec instance.Spec, fresh bool) error
 	if err := mayHold(dir); err != nil {
 		return RequestError{fmt.Errorf("make instance %s: %w", name, err)}
 	}
+	if err := durable.Nested(dir); err != nil && !durable.Exists(dir) { // one that is there already goes on
+		return RequestError{fmt.Errorf("make instance %s: %w", name, err)}
+	}
 	if !fresh && durable.Exists(dir) {
 		word := ShellWord(dir)
 		return RequestError{fmt.Errorf("make instance %s: %s holds the archive of an earlier one\nhint: ramaria restore %s --as %s --durable brings it back as it was; --archive DIR leaves it alone; rm -r %s loses it", name, dir, word, name, word)}
@@ -115,8 +118,8 @@ func (e *Engine) beginArchive(ctx context.Context, i *instance.Instance, buckets
 }
 
 // checkArchive refuses to recover an instance whose RAM was lost from an archive that is not its own, or is
-// an older state of it: what the instance had is not in that.
-func (e *Engine) checkArchive(r *instance.Record) error {
+// an older state of it: what the instance had is not in that. acceptLoss says to go on with an older state.
+func (e *Engine) checkArchive(r *instance.Record, acceptLoss bool) error {
 	dir := e.archiveDir(r.Name, r.Spec)
 	m, err := durable.Read(dir)
 	switch {
@@ -129,14 +132,15 @@ func (e *Engine) checkArchive(r *instance.Record) error {
 	case r.Archived.Archive != m.ID.String():
 		return RequestError{fmt.Errorf("recover instance %s: %s is another archive, that of instance %s\nhint: put the archive of %s back; ramaria restore %s --as NEW makes an instance of this one", r.Name, dir, m.Instance, r.Name, ShellWord(dir))}
 	}
-	if last := m.Last(); last == nil || last.Number < r.Archived.Epoch {
-		return RequestError{fmt.Errorf("recover instance %s: %s is the archive as it was earlier: its log lacks epoch %d\nhint: put the archive of %s back; ramaria restore %s --as NEW makes an instance of this state", r.Name, dir, r.Archived.Epoch, r.Name, ShellWord(dir))}
+	if last := m.Last(); last == nil || last.Number < r.Archived.Epoch && !acceptLoss {
+		return RequestError{fmt.Errorf("recover instance %s: %s is the archive as it was earlier: its log lacks epoch %d\nhint: put the archive of %s back; ramaria up %[4]s --accept-loss goes on with this state", r.Name, dir, r.Archived.Epoch, r.Name)}
 	}
 	return nil
 }
 
 // recover makes an instance again from its archive, after its data in RAM was lost, and goes on with that.
-func (e *Engine) recover(ctx context.Context, o instance.Order) (_ *instance.Instance, err error) {
+// acceptLoss says to do without what cannot be recovered of the log.
+func (e *Engine) recover(ctx context.Context, o instance.Order, acceptLoss bool) (_ *instance.Instance, err error) {
 	dir := e.archiveDir(o.Name, o.Spec)
 	began := time.Now()
 	a, err := durable.Open(ctx, dir)
@@ -144,10 +148,19 @@ func (e *Engine) recover(ctx context.Context, o instance.Order) (_ *instance.Ins
 		return nil, fmt.Errorf("recover instance %s: %w", o.Name, err)
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	a.AcceptLoss = acceptLoss
+	if err := e.knowExtent(a, o.Name); err != nil {
+		return nil, fmt.Errorf("recover instance %s: %w", o.Name, err)
+	}
 	i, r, err := e.fill(ctx, a, o)
 	if err != nil {
-		return nil, explainRestore(fmt.Errorf("recover instance %s: %w", o.Name, err), o.Name, restoreBefore(dir, "NEW"))
+		again := fmt.Sprintf("ramaria up %s --accept-loss", o.Name)
+		if o.Passing {
+			again = fmt.Sprintf("ramaria restore %s --accept-loss --as NEW", ShellWord(dir))
+		}
+		return nil, explainRestore(fmt.Errorf("recover instance %s: %w", o.Name, err), o.Name, restoreBefore(dir, "NEW"), again)
 	}
+	e.noteLoss(a, o.Name, r)
 	e.note("recovered instance %s in %s: a base of %s, and %s of its log%s", o.Name, time.Since(began).Round(10*time.Millisecond),
 		volume.FormatBytes(r.Restored), volume.FormatBytes(r.Replayed), until(r.Time))
 	return i, nil
@@ -199,14 +212,14 @@ func (e *Engine) fill(ctx context.Context, a *durable.Archive, o instance.Order)
 			return err
 		}
 		i.PasswordChanged = r.PasswordChanged
-		return a.GoOnWith(ctx, i, r, e.Places.Keys())
+		return a.GoOnAs(ctx, i, e.Places.Keys(), r)
 	})
 	return i, r, err
 }
 
 // existingDurable returns a durable instance that does not run and is to go on. Where its data in RAM is
 // not what its archive has, it is recovered: the archive has all that was acknowledged.
-func (e *Engine) existingDurable(ctx context.Context, r *instance.Record) (*instance.Instance, error) {
+func (e *Engine) existingDurable(ctx context.Context, r *instance.Record, acceptLoss bool) (*instance.Instance, error) {
 	i, err := e.Registry.Open(r.Name)
 	if err != nil {
 		return nil, err
@@ -223,13 +236,13 @@ func (e *Engine) existingDurable(ctx context.Context, r *instance.Record) (*inst
 		return i, err
 	}
 	e.note("instance %s: %s; recovering it from its archive", r.Name, err)
-	if err := durable.CheckLog(e.archiveDir(r.Name, r.Spec)); err != nil { // while there is what is in RAM
-		return nil, fmt.Errorf("recover instance %s: %w\nhint: what is in RAM stays as it is", r.Name, err)
+	if err := e.checkLog(r); err != nil && !acceptLoss { // while there is what is in RAM
+		return nil, fmt.Errorf("recover instance %s: %w\nhint: what is in RAM stays as it is; ramaria up %[1]s --accept-loss goes on with what is before that in its archive", r.Name, err)
 	}
 	if err := e.clear(ctx, r); err != nil {
 		return nil, err
 	}
-	return e.recover(ctx, instance.Order{Name: r.Name, Spec: r.Spec})
+	return e.recover(ctx, instance.Order{Name: r.Name, Spec: r.Spec}, acceptLoss)
 }
 
 // MakeBase makes a base backup, or a comparison, as a supervisor has ordered it: this is the process that

@@ -48,7 +48,7 @@ func TestShellWord(t *testing.T) {
 // TestRestoreHint: the command of a hint is one word for the archive, whatever its name.
 func TestRestoreHint(t *testing.T) {
 	broken := &durable.BrokenError{Epoch: 1, At: archive.Position{File: 2, Offset: 3}, Err: errors.New("x")}
-	got := explainRestore(broken, "shop", restoreBefore("/a b/100%s", "NEW")).Error()
+	got := explainRestore(broken, "shop", restoreBefore("/a b/100%s", "NEW"), "ramaria up shop --accept-loss").Error()
 	if want := "ramaria restore '/a b/100%s' --at-position 1:2:3 --as NEW restores"; !strings.Contains(got, want) {
 		t.Errorf("got %s; want %s", got, want)
 	}

@@ -159,13 +159,13 @@ func archiveIs(dir string, of *instance.Durable) (bool, error) {
 func (e *Engine) endDurable(ctx context.Context, r *instance.Record, state instance.State, next instance.Spec) error {
 	dir := e.archiveDir(r.Name, r.Spec)
 	if state.Phase == instance.Gone {
-		if err := e.checkArchive(r); err != nil {
+		if err := e.checkArchive(r, false); err != nil {
 			return err
 		}
-		if _, err := e.recover(ctx, instance.Order{Name: r.Name, Spec: r.Spec}); err != nil {
+		if _, err := e.recover(ctx, instance.Order{Name: r.Name, Spec: r.Spec}, false); err != nil {
 			return err
 		}
-	} else if _, err := e.existingDurable(ctx, r); err != nil {
+	} else if _, err := e.existingDurable(ctx, r, false); err != nil {
 		if now, serr := r.State(); ctx.Err() != nil || serr != nil || now.Phase == instance.Gone {
 			return err
 		}
@@ -210,6 +210,9 @@ func (e *Engine) moveArchive(ctx context.Context, q UpRequest, r *instance.Recor
 		return RequestError{optionsDifferError(q, diff)}
 	}
 	if err := inRAM(e.archiveDir(r.Name, next)); err != nil {
+		return RequestError{err}
+	}
+	if err := durable.Nested(e.archiveDir(r.Name, next)); err != nil {
 		return RequestError{err}
 	}
 	var id archive.ID

@@ -26,6 +26,8 @@ type RestoreRequest struct {
 	Source string
 	// Until is where to end; the zero value is the end of the log.
 	Until durable.Until
+	// AcceptLoss has the restore go on with what the archive has, where that is not all that it should have.
+	AcceptLoss bool
 	// New is the name of the instance, and Spec what else is asked for of it: no source of data, no name of
 	// an account or of a database, and a Server only where one is given.
 	New  string
@@ -98,8 +100,10 @@ type restoration struct {
 	origin  string
 	discard func() error
 	until   durable.Until
-	archive *durable.Archive
-	kept    durable.Kept
+	// acceptLoss says to do without what the archive lacks.
+	acceptLoss bool
+	archive    *durable.Archive
+	kept       durable.Kept
 	// goesOn says that the instance goes on with the archive, which is locked: it is the old one again, with
 	// its accounts and its port.
 	goesOn bool
@@ -112,7 +116,7 @@ type restoration struct {
 // prepareRestore finds everything out that there is to find out before anything is made.
 // old is the instance that is to be made again, nil for a new one.
 func (e *Engine) prepareRestore(ctx context.Context, q RestoreRequest, old *instance.Record) (_ *restoration, err error) {
-	r := &restoration{e: e, old: old, source: q.Source, until: q.Until}
+	r := &restoration{e: e, old: old, source: q.Source, until: q.Until, acceptLoss: q.AcceptLoss}
 	var dir string
 	if instance.IsBucket(q.Source) {
 		dir, r.discard, err = e.fetchArchive(ctx, &q, old)
@@ -134,7 +138,7 @@ func (e *Engine) prepareRestore(ctx context.Context, q RestoreRequest, old *inst
 	if err := r.open(ctx, dir); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{r.plan, r.specify, r.findServer, r.findVolume} {
+	for _, step := range []func(context.Context) error{r.know, r.plan, r.specify, r.findServer, r.findVolume} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -204,6 +208,16 @@ func (r *restoration) lock(ctx context.Context) (err error) {
 		err = fmt.Errorf("%w\nhint: --archive DIR begins an archive where it can be written", err)
 	}
 	return err
+}
+
+// know finds out how far the archive went, if it is that of an instance of this home.
+func (r *restoration) know(context.Context) error {
+	r.archive.AcceptLoss = r.acceptLoss
+	user, err := r.e.archiveUser(r.archive.Dir)
+	if err != nil || user == nil {
+		return err
+	}
+	return r.e.knowExtent(r.archive, user.Name)
 }
 
 // plan makes sure that there is a way to what is asked for.
@@ -309,11 +323,11 @@ func (r *restoration) make(ctx context.Context) (_ *instance.Instance, err error
 			if err := r.fill(ctx, i); err != nil {
 				return err
 			}
-			// To go on with it is to know where its log ends.
-			if err := r.archive.CheckEnd(); err != nil {
+			// To go on with it is to know where its log ends, or to have given that up.
+			if err := r.archive.CheckEnd(); err != nil && r.done.Lost == nil {
 				return RequestError{fmt.Errorf("go on with the archive in %s: %w\nhint: --archive DIR, a new directory, begins another", r.archive.Dir, err)}
 			}
-			return r.archive.GoOnWith(ctx, i, r.done, r.e.Places.Keys())
+			return r.archive.GoOnAs(ctx, i, r.e.Places.Keys(), r.done)
 		})
 	}
 	made.Durable, made.Origin = nil, "restored from "+r.order.Spec.Restored.Archive
@@ -360,6 +374,9 @@ func (e *Engine) restoreAgain(ctx context.Context, old *instance.Record, o insta
 		if err := r.lock(ctx); err != nil {
 			return nil, err
 		}
+		if err := r.know(ctx); err != nil {
+			return nil, err
+		}
 	}
 	i, err := r.make(ctx)
 	return i, r.explain(err)
@@ -373,11 +390,12 @@ func (r *restoration) fill(ctx context.Context, i *instance.Instance) (err error
 	if text := r.done.CrossedText(); err == nil && text != "" {
 		r.e.note("warning: %s", text)
 	}
+	r.e.noteLoss(r.archive, i.Name, r.done)
 	i.Spec.Restored.At = durable.FormatPosition(r.done.Epoch, r.done.End)
 	return err
 }
 
 // explain says what can be restored instead of what cannot.
 func (r *restoration) explain(err error) error {
-	return explainRestore(err, r.source, restoreBefore(r.source, r.order.Name))
+	return explainRestore(err, r.source, restoreBefore(r.source, r.order.Name), "--accept-loss")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/bucket"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
@@ -95,19 +96,27 @@ func restoreBefore(source, name string) func(string) string {
 }
 
 // explainRestore says of an error of a recovery from a source what can be done; command is what restores up to a
-// position.
-func explainRestore(err error, source string, command func(position string) string) error {
+// position, and again is how to do without the rest.
+func explainRestore(err error, source string, command func(position string) string, again string) error {
 	var early *durable.EarlyError
 	var none *durable.NoPositionError
 	var broken *durable.BrokenError
 	var damaged *archive.DamagedError
+	var missing *archive.MissingError
+	var inBucket *bucket.DamagedError
 	switch {
 	case errors.As(err, &early):
 		return RequestError{fmt.Errorf("restore %s: %w", source, early)}
 	case errors.As(err, &none):
 		return RequestError{fmt.Errorf("restore %s: %w", source, none)}
 	case errors.As(err, &broken):
-		return fmt.Errorf("%w\nhint: the archive stays as it is; %s restores all that is before", err, command(durable.FormatPosition(broken.Epoch, broken.At)))
+		back := ""
+		if errors.As(err, &missing) {
+			back = "put back what is missing; "
+		}
+		return fmt.Errorf("%w\nhint: %sthe archive stays as it is; %s restores all that is before; %s goes on with that", err, back, command(durable.FormatPosition(broken.Epoch, broken.At)), again)
+	case errors.As(err, &inBucket) && inBucket.InLog():
+		return fmt.Errorf("%w\nhint: %s goes on with all that is before", err, again)
 	case errors.As(err, &damaged):
 		return fmt.Errorf("%w\nhint: the archive stays as it is; --at-position restores what is before the damage, ramaria restore another copy of it", err)
 	}

@@ -116,7 +116,7 @@ func (e *Engine) makeRun(ctx context.Context, o instance.Order, stdin io.Reader)
 	if len(o.Spec.From) > 0 {
 		e.note("the run goes on with the data in %s; --from is for a new archive", dir)
 	}
-	return e.recover(ctx, o)
+	return e.recover(ctx, o, false)
 }
 
 // claimOfRun makes buckets that an archive did not have before its own.

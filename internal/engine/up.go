@@ -26,6 +26,8 @@ type UpRequest struct {
 	Options Options
 	// Fresh makes the instance again from its image; what it holds is lost, and its marks.
 	Fresh bool
+	// AcceptLoss has a recovery go on with what the archive has, where that is not all that was acknowledged.
+	AcceptLoss bool
 	// Again is the command that makes this request with Fresh, for a hint.
 	Again string
 	// Stdin is read for the source "-".
@@ -111,14 +113,14 @@ func (e *Engine) existing(ctx context.Context, q UpRequest) (*instance.Instance,
 	}
 	durable := levelOf(r.Spec).Durable() && !q.Fresh
 	if durable && state.Phase == instance.Gone {
-		if err := e.checkArchive(r); err != nil {
+		if err := e.checkArchive(r, q.AcceptLoss); err != nil {
 			return nil, err
 		}
 		e.note("instance %s: %s; recovering it from its archive", q.Name, state.Reason)
-		return e.recover(ctx, instance.Order{Name: q.Name, Spec: r.Spec})
+		return e.recover(ctx, instance.Order{Name: q.Name, Spec: r.Spec}, q.AcceptLoss)
 	}
 	if durable && !state.Phase.Alive() {
-		return e.existingDurable(ctx, r)
+		return e.existingDurable(ctx, r, q.AcceptLoss)
 	}
 	if !q.Fresh && state.Phase != instance.Gone {
 		i, err := e.Registry.Open(q.Name)

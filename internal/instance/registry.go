@@ -172,8 +172,15 @@ func (g Registry) Delete(name string) error {
 	if err := os.Remove(g.path(name)); err != nil && !missing(err) {
 		return fmt.Errorf("remove record: %w", err)
 	}
+	if err := os.Remove(g.ExtentPath(name)); err != nil && !missing(err) {
+		return fmt.Errorf("remove record: %w", err)
+	}
 	return g.DeleteHandOver(name)
 }
+
+// ExtentPath is where the supervisor of a durable instance says how far its archive goes (archive.Extent). It outlives a
+// reboot, and lies elsewhere than the archive.
+func (g Registry) ExtentPath(name string) string { return filepath.Join(g.Dir, name+".extent") }
 
 // List returns the records by name, without those that cannot be read: one damaged
 // file must not stand in the way of all other instances. See Broken.

@@ -28,6 +28,7 @@ func (s *Supervisor) openArchive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.Beside = s.store.Registry.ExtentPath(s.inst.Name)
 	boot, err := host.Host{}.BootID()
 	if err != nil {
 		return errors.Join(err, a.Close())

@@ -82,6 +82,9 @@ func (s *Supervisor) tellKeys(ctx context.Context) error {
 
 // fenceWarning is what there is to say of statements that wait for a base backup, "" for nothing.
 func (a *archivist) fenceWarning() string {
+	if a.keeper == nil {
+		return ""
+	}
 	open, _ := a.keeper.Fences()
 	if len(open) == 0 {
 		return ""

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -32,6 +33,8 @@ type Store struct {
 	anonymous func() bool
 	// idle closes the connections that no call uses.
 	idle func()
+	// md5s says that the service has answered with the MD5 of an object as its ETag.
+	md5s atomic.Bool
 }
 
 // Open returns the store at a location. Nothing is asked of the service yet. Credentials come from
@@ -97,14 +100,18 @@ func (s *Store) key(name string) string {
 	return s.at.Prefix + "/" + name
 }
 
-// Put implements bucket.Store. The service checks what it gets by its MD5: all services know that one.
+// Put implements bucket.Store. The service checks what it gets by its MD5: all services know that one. Then it is asked
+// what it has.
 func (s *Store) Put(ctx context.Context, name string, b []byte) error {
 	ctx, stop := within(ctx, patience, int64(len(b)))
 	defer stop()
-	_, err := s.core.Client.PutObject(ctx, s.at.Bucket, s.key(name), bytes.NewReader(b), int64(len(b)), minio.PutObjectOptions{
+	said, err := s.core.Client.PutObject(ctx, s.at.Bucket, s.key(name), bytes.NewReader(b), int64(len(b)), minio.PutObjectOptions{
 		ContentType: "application/octet-stream", SendContentMd5: true, DisableContentSha256: true, DisableMultipart: true,
 	})
-	return s.fault(ctx, "put", name, err)
+	if err != nil {
+		return s.fault(ctx, "put", name, err)
+	}
+	return s.verify(ctx, name, b, said.ETag)
 }
 
 // Get implements bucket.Store.

@@ -224,7 +224,12 @@ func TestHang(t *testing.T) {
 // TestCredentialsFile takes them from there.
 func TestCredentialsFile(t *testing.T) {
 	var auth string
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { auth = r.Header.Get("Authorization") }))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		auth = r.Header.Get("Authorization")
+		w.Header().Set("Last-Modified", time.Now().UTC().Format(http.TimeFormat))
+		w.Header().Set("Content-Length", "1")
+		_, _ = w.Write([]byte("b"))
+	}))
 	defer srv.Close()
 	account(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
