@@ -108,8 +108,10 @@ type Supervisor struct {
 	// basing is held while a base backup is made.
 	basing sync.Mutex
 	tmpDir TmpDir // of proc, or of the start that failed
-	db     *sql.DB
-	state  instance.State
+	// gate is what the server that starts is let go on by; nil for none.
+	gate  *gate
+	db    *sql.DB
+	state instance.State
 	// oom is what the kernel had killed for want of memory when the watch last looked, and before
 	// that.
 	oom, oomBefore host.OOM
