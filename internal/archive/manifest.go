@@ -137,11 +137,16 @@ type Base struct {
 	// Plugins are the plugins and components that were installed by SQL: that is in no log, and the log behind
 	// the base may need them.
 	Plugins []string `json:"plugins,omitempty"`
+	// Prepared are the XA transactions that are prepared in it, by their names. Settled says that these are the
+	// ones that the log has prepared before At, and that they are known, as of all bases since 0.2.
+	Prepared []string `json:"prepared,omitempty"`
+	Settled  bool     `json:"settled,omitempty"`
 }
 
 // TakeProof takes what was found out of the base when a server ran on it: all but its files.
 func (b *Base) TakeProof(from Base) {
 	b.At, b.GTIDState, b.Outside, b.Plugins = from.At, from.GTIDState, from.Outside, from.Plugins
+	b.Prepared, b.Settled = from.Prepared, from.Settled
 }
 
 // ErrNoArchive says that a directory holds no archive.

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
+	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -28,13 +31,21 @@ func alsoOutside(ctx context.Context, db *sql.DB, dataDir string) (list []string
 		return nil, err
 	}
 	if prepared > 0 {
-		list = append(list, fmt.Sprintf("prepared XA transactions (%d)", prepared))
+		list = append(list, fmt.Sprintf(preparedWords+" (%d)", prepared))
 	}
 	set, err := persisted(dataDir)
 	if set {
 		list = append(list, "settings by SET PERSIST since the last base backup")
 	}
 	return list, err
+}
+
+// preparedWords begin what of Outside is about prepared transactions.
+const preparedWords = "prepared XA transactions"
+
+// nonePrepared reports whether no XA transaction is prepared in a base of whatever age.
+func nonePrepared(b archive.Base) bool {
+	return len(b.Prepared) == 0 && !slices.ContainsFunc(b.Outside, func(text string) bool { return strings.HasPrefix(text, preparedWords) })
 }
 
 // persisted reports whether a data directory has settings that outlive a restart.

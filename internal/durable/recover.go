@@ -157,8 +157,9 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 		Server: i.Server, Account: i.Account, Dir: dir, RunDir: i.RunDir, DataDir: i.DataDir(), Volume: i.Volume, PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
 		BufferPool: replayPool(p.Base.Size),
 		GTIDs:      before,
-		Logs:       logs.files,
-		Progress:   func(done, total int64) { progress.tell("replaying the log", done, total) },
+		Settled:    p.Base.Settled, NonePrepared: nonePrepared(p.Base),
+		Logs:     logs.files,
+		Progress: func(done, total int64) { progress.tell("replaying the log", done, total) },
 	}
 	if len(logs.files) > 0 {
 		r, err := job.Run(ctx)
