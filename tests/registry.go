@@ -234,13 +234,13 @@ var Suites = []Suite{
 	},
 	{
 		Name:    "durable",
-		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "durable-killed", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults"},
+		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "durable-killed", "durable-xa", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "durable-killed", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged"},
+		Flavours: []string{"durable-promise", "durable-killed", "durable-xa", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged"},
 	},
 	{
 		Name:     "replica",
