@@ -128,6 +128,7 @@ var Packages = []Package{
 	{Path: "internal/bucket", Race: true, Least: 30, Needed: []string{`Test.*`}},
 	{Path: "internal/bucket/s3", Race: true, Least: 12, Needed: []string{`Test.*`}},
 	{Path: "internal/shipper", Race: true, Least: 2, Needed: []string{`Test.*`}},
+	{Path: "internal/xa", Race: true, Least: 6, Needed: []string{`Test.*`}},
 	{
 		Path: "internal/replay", Parallel: 4, Least: 30, Needed: []string{`Test.*`},
 		Later: []string{

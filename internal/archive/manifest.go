@@ -138,7 +138,7 @@ type Base struct {
 	// the base may need them.
 	Plugins []string `json:"plugins,omitempty"`
 	// Prepared are the XA transactions that are prepared in it, by their names. Settled says that these are the
-	// ones that the log has prepared before At, and that they are known, as of all bases since 0.2.
+	// ones that the log has prepared before At: of a base that an early Ramaria made nothing is known.
 	Prepared []string `json:"prepared,omitempty"`
 	Settled  bool     `json:"settled,omitempty"`
 }

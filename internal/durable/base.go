@@ -58,7 +58,7 @@ func (s *Snapshot) prove(ctx context.Context, b *archive.Base) error {
 	if b.Outside, err = outsideOf(ctx, r.db); err != nil {
 		return err
 	}
-	also, err := alsoOutside(ctx, r.db, s.DataDir)
+	also, err := alsoOutside(s.DataDir)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package durable
 
 import (
-	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
-	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -24,15 +21,8 @@ const (
 	mostPersisted = 1 << 20
 )
 
-// alsoOutside lists what is outside of the promise besides tables: what is in no log, or is not replayed.
-func alsoOutside(ctx context.Context, db *sql.DB, dataDir string) (list []string, err error) {
-	prepared := 0
-	if err := dbconn.Query(ctx, db, "XA RECOVER", func([]string) error { prepared++; return nil }); err != nil {
-		return nil, err
-	}
-	if prepared > 0 {
-		list = append(list, fmt.Sprintf(preparedWords+" (%d)", prepared))
-	}
+// alsoOutside lists what is outside of the promise besides tables: what is in no log.
+func alsoOutside(dataDir string) (list []string, err error) {
 	set, err := persisted(dataDir)
 	if set {
 		list = append(list, "settings by SET PERSIST since the last base backup")
@@ -40,7 +30,7 @@ func alsoOutside(ctx context.Context, db *sql.DB, dataDir string) (list []string
 	return list, err
 }
 
-// preparedWords begin what of Outside is about prepared transactions.
+// preparedWords begin what Outside of a base that is not settled says of prepared transactions.
 const preparedWords = "prepared XA transactions"
 
 // nonePrepared reports whether no XA transaction is prepared in a base of whatever age.

@@ -33,8 +33,8 @@ func (s *Snapshot) settle(ctx context.Context, db *sql.DB, b *archive.Base) erro
 const settling = "x"
 
 // SettleXA has the data of an instance, whose server does not run and was killed, have those XA transactions prepared
-// which the log has, before applications meet them: a server is started that only this process reaches. There must be a
-// log of MariaDB. keys is as for BeginAgain, waits as for Keep.
+// which the log has, before applications meet them: a server of MariaDB is started that only this process reaches. Where
+// the log has none, or its server was shut down, there is nothing to do. keys is as for BeginAgain, waits as for Keep.
 func (k *Keeper) SettleXA(ctx context.Context, keys string, waits func(error)) (done xa.Done, err error) {
 	i := k.Instance
 	if needed, err := k.unsettled(); err != nil || !needed {
