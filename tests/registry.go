@@ -133,6 +133,7 @@ var Packages = []Package{
 	{Path: "internal/bucket", Race: true, Least: 30, Needed: []string{`Test.*`}},
 	{Path: "internal/bucket/s3", Race: true, Least: 12, Needed: []string{`Test.*`}},
 	{Path: "internal/shipper", Race: true, Least: 2, Needed: []string{`Test.*`}},
+	{Path: "internal/xa", Race: true, Least: 6, Needed: []string{`Test.*`}},
 	{
 		Path: "internal/replay", Parallel: 4, Least: 30, Needed: []string{`Test.*`},
 		Later: []string{
@@ -239,14 +240,14 @@ var Suites = []Suite{
 	},
 	{
 		Name:    "durable",
-		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "password-changed", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults", "archive-tail"},
+		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "password-changed", "durable-killed", "durable-xa", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults", "archive-tail"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents",
 			"TestFence", "TestFenceUnanswered", "TestFenceOfInterval", "TestFenceIsNeeded", "TestFenceStatements",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "password-changed", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded"},
+		Flavours: []string{"durable-promise", "password-changed", "durable-killed", "durable-xa", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded"},
 	},
 	{
 		Name:     "replica",

@@ -147,11 +147,16 @@ type Base struct {
 	// BesideLog is what it has that is in no log (dbconn.BesideLog), such as plugins, which the log behind the base may
 	// need.
 	BesideLog []string `json:"beside_log,omitempty"`
+	// Prepared are the XA transactions that are prepared in it, by their names. Settled says that these are the
+	// ones that the log has prepared before At: of a base that an early Ramaria made nothing is known.
+	Prepared []string `json:"prepared,omitempty"`
+	Settled  bool     `json:"settled,omitempty"`
 }
 
 // TakeProof takes what was found out of the base when a server ran on it: all but its files.
 func (b *Base) TakeProof(from Base) {
 	b.At, b.GTIDState, b.Outside, b.BesideLog = from.At, from.GTIDState, from.Outside, from.BesideLog
+	b.Prepared, b.Settled = from.Prepared, from.Settled
 }
 
 // ErrNoArchive says that a directory holds no archive.

@@ -2,6 +2,7 @@ package binlog
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"time"
 )
@@ -142,7 +143,7 @@ func (s *scan) within(e *Event) (ends bool, err error) {
 		if len(e.Body) > 0 && e.Body[0] != 0 {
 			s.group.Kind = Transaction // one phase
 		}
-		return true, nil
+		return true, s.prepares(e)
 	case QueryEvent:
 		ends, err := s.query(e)
 		s.group.plain = s.group.plain && s.group.rows == s.at+e.Length
@@ -191,7 +192,7 @@ func (s *scan) single(e *Event) (ends bool, err error) {
 	if s.statements != nil {
 		err = s.statements(e)
 	}
-	return s.statement(), err
+	return s.statement(), errors.Join(err, s.verdict(e))
 }
 
 // end notes a group whose last event is e.

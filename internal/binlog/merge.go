@@ -35,10 +35,10 @@ type Place struct{ Written, Read int64 }
 // between groups is left out.
 //
 // 0 for to is the end of the last group that is whole. Both must be where groups end, or between them.
-// Errors are those of Scan. statement, unless nil, is called for statements of the kind Statement.
-func Merge(w io.Writer, path string, from, to int64, statement func(*Query) error) (Merged, error) {
+// Groups that begin at an offset of leaveOut are left out. Errors are those of Scan. statement, unless nil, is called for statements of the kind Statement.
+func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, statement func(*Query) error) (Merged, error) {
 	s, ext, err := openScan(path, 0)
-	m := &merger{s: s, w: w, from: max(from, int64(len(magic))), to: to}
+	m := &merger{s: s, w: w, from: max(from, int64(len(magic))), to: to, leaveOut: leaveOut}
 	if s != nil {
 		defer s.l.f.Close()
 		s.each = m.take
@@ -80,6 +80,7 @@ type merger struct {
 	s        *scan
 	w        io.Writer
 	from, to int64
+	leaveOut map[int64]bool
 	out      Merged
 
 	// head, rows and xid are the parts of the transaction that is being made, of count groups; the
@@ -100,7 +101,7 @@ func (m *merger) take(g Group) error {
 		return fmt.Errorf("it is to be read from %d to %d, and a transaction is from %d to %d", m.from, m.to, g.Start, g.End)
 	case m.to > 0 && g.Start >= m.to:
 		return errMerged
-	case g.Start < m.from:
+	case g.Start < m.from, m.leaveOut[g.Start]:
 		return nil
 	}
 	if m.out.Groups == 0 {

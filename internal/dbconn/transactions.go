@@ -121,6 +121,23 @@ func parseTransactions(report, user string) ([]Transaction, error) {
 	return list, nil
 }
 
+// AskPrepared asks for the names of all prepared XA transactions.
+func AskPrepared(f func(format uint32, global, branch string)) Question {
+	return Question{Text: "XA RECOVER", Row: func(rows *sql.Rows) error {
+		var format uint32
+		var global, branch int
+		var data []byte
+		if err := rows.Scan(&format, &global, &branch, &data); err != nil {
+			return err
+		}
+		if global < 0 || branch < 0 || global+branch > len(data) {
+			return fmt.Errorf("list prepared transactions: a name of %d and %d bytes in %d", global, branch, len(data))
+		}
+		f(format, string(data[:global]), string(data[global:global+branch]))
+		return nil
+	}}
+}
+
 // PreparedByOthers calls f with the names of those prepared XA transactions that belong to
 // connections of other users than the given one, though XA ROLLBACK could end them. On a server
 // that keeps these from others there are none.

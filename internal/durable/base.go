@@ -29,6 +29,8 @@ type Snapshot struct {
 	Keys string
 	// Database is made if it is not there, unless it is "".
 	Database string
+	// Level is by what the server writes its log, which is to be that of the instance where that stays; "" is InRAM.
+	Level server.Durability
 }
 
 // Prove starts a server on the snapshot, which rolls forward what its log has, checks it, and shuts it
@@ -50,10 +52,13 @@ func (s *Snapshot) prove(ctx context.Context, b *archive.Base) error {
 		return err
 	}
 	defer r.close()
+	if err := s.settle(ctx, r.db, b); err != nil {
+		return err
+	}
 	if b.Outside, err = outsideOf(ctx, r.db); err != nil {
 		return err
 	}
-	also, err := alsoOutside(ctx, r.db, s.DataDir)
+	also, err := alsoOutside(s.DataDir)
 	if err != nil {
 		return err
 	}
@@ -129,7 +134,7 @@ func (s *Snapshot) start(ctx context.Context) (_ *running, err error) {
 		return nil, err
 	}
 	c := server.Config{
-		Stage: server.Run, Volume: s.Volume, DataDir: s.DataDir, RunDir: s.RunDir, TmpDir: s.TmpDir, InitFile: init, ServerID: i.ServerID,
+		Stage: server.Run, Durability: s.Level, Volume: s.Volume, DataDir: s.DataDir, RunDir: s.RunDir, TmpDir: s.TmpDir, InitFile: init, ServerID: i.ServerID,
 		PageSize: i.PageSize, Set: server.WithoutEvents(i.Spec.Set), Unconfined: i.Spec.Unconfined(), Member: apart(i),
 	}
 	text, err := i.Server.Render(c)

@@ -70,7 +70,7 @@ func (s *Stock) Ask(ctx context.Context, db *sql.DB, flavour server.Flavour) (er
 	if s.Outside, err = outsideOf(ctx, db); err != nil {
 		return err
 	}
-	also, err := alsoOutside(ctx, db, s.Dir)
+	also, err := alsoOutside(s.Dir)
 	if err != nil {
 		return err
 	}

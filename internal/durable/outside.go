@@ -1,15 +1,15 @@
 package durable
 
 import (
-	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
+	"strings"
 
-	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -21,20 +21,21 @@ const (
 	mostPersisted = 1 << 20
 )
 
-// alsoOutside lists what is outside of the promise besides tables: what is in no log, or is not replayed.
-func alsoOutside(ctx context.Context, db *sql.DB, dataDir string) (list []string, err error) {
-	prepared := 0
-	if err := dbconn.Query(ctx, db, "XA RECOVER", func([]string) error { prepared++; return nil }); err != nil {
-		return nil, err
-	}
-	if prepared > 0 {
-		list = append(list, fmt.Sprintf("prepared XA transactions (%d)", prepared))
-	}
+// alsoOutside lists what is outside of the promise besides tables: what is in no log.
+func alsoOutside(dataDir string) (list []string, err error) {
 	set, err := persisted(dataDir)
 	if set {
 		list = append(list, "settings by SET PERSIST since the last base backup")
 	}
 	return list, err
+}
+
+// preparedWords begin what Outside of a base that is not settled says of prepared transactions.
+const preparedWords = "prepared XA transactions"
+
+// nonePrepared reports whether no XA transaction is prepared in a base of whatever age.
+func nonePrepared(b archive.Base) bool {
+	return len(b.Prepared) == 0 && !slices.ContainsFunc(b.Outside, func(text string) bool { return strings.HasPrefix(text, preparedWords) })
 }
 
 // persisted reports whether a data directory has settings that outlive a restart.

@@ -176,8 +176,9 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 		BufferPool: replayPool(p.Base.Size),
 		User:       i.Endpoint.User,
 		GTIDs:      before,
-		Logs:       logs.files,
-		Progress:   func(done, total int64) { progress.tell("replaying the log", done, total) },
+		Settled:    p.Base.Settled, NonePrepared: nonePrepared(p.Base),
+		Logs:     logs.files,
+		Progress: func(done, total int64) { progress.tell("replaying the log", done, total) },
 	}
 	if len(logs.files) > 0 {
 		r, err := job.Run(ctx)

@@ -37,6 +37,9 @@ type Job struct {
 	User string
 	// GTIDs is the state of MariaDB's GTIDs before the first of Logs.
 	GTIDs binlog.GTIDs
+	// Settled says that the log has of XA transactions what the server did; before Ramaria saw to that, NonePrepared says
+	// that none is prepared in the data.
+	Settled, NonePrepared bool
 	// Logs are the files, in order. Those of several epochs may follow each other.
 	Logs []Log
 	// Progress, unless nil, is told now and then how many bytes of the logs are applied.

@@ -74,6 +74,10 @@ func (s *session) layRelayLog(ctx context.Context) error {
 		return fmt.Errorf("make relay log: %w", err)
 	}
 	s.plan.gtids = slices.Clone(s.GTIDs)
+	mistaken, err := s.mistaken()
+	if err != nil {
+		return err
+	}
 	var index strings.Builder
 	for i, l := range s.Logs {
 		if err := ctx.Err(); err != nil {
@@ -83,7 +87,7 @@ func (s *session) layRelayLog(ctx context.Context) error {
 			return fmt.Errorf("%s: it is to be applied from %d on, but is not the first", l.Path, l.From)
 		}
 		path := filepath.Join(dir, s.relayName(len(s.plan.parts)))
-		if err := s.lay(l, path); err != nil {
+		if err := s.lay(l, path, mistaken[l.Path]); err != nil {
 			return err
 		}
 		if n := len(s.plan.parts); n > 0 && s.plan.parts[n-1].path == l.Path {
@@ -100,15 +104,15 @@ func (s *session) layRelayLog(ctx context.Context) error {
 // firstEvent is where the first event of a file begins.
 const firstEvent = 4
 
-// lay makes a file of the relay log, unless there is nothing for it.
-func (s *session) lay(l Log, path string) (err error) {
+// lay makes a file of the relay log, unless there is nothing for it. It leaves out groups, by where they begin.
+func (s *session) lay(l Log, path string, leaveOut map[int64]bool) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("make relay log: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := bufio.NewWriterSize(f, 1<<20)
-	m, err := binlog.Merge(w, l.Path, l.From, l.To, s.note)
+	m, err := binlog.Merge(w, l.Path, l.From, l.To, leaveOut, s.note)
 	if err != nil {
 		return err
 	}

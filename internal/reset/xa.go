@@ -33,19 +33,9 @@ type strangers struct {
 
 // prepared asks for the names of all prepared transactions.
 func prepared(into *[]binlog.XID) dbconn.Question {
-	return dbconn.Question{Text: "XA RECOVER", Row: func(rows *sql.Rows) error {
-		var format uint32
-		var global, branch int
-		var data []byte
-		if err := rows.Scan(&format, &global, &branch, &data); err != nil {
-			return err
-		}
-		if global < 0 || branch < 0 || global+branch > len(data) {
-			return fmt.Errorf("list prepared transactions: a name of %d and %d bytes in %d", global, branch, len(data))
-		}
-		*into = append(*into, binlog.XID{Format: format, Global: string(data[:global]), Branch: string(data[global : global+branch])})
-		return nil
-	}}
+	return dbconn.AskPrepared(func(format uint32, global, branch string) {
+		*into = append(*into, binlog.XID{Format: format, Global: global, Branch: branch})
+	})
 }
 
 // Begin records the XA transactions that are prepared before the first clone is made; they

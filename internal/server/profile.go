@@ -58,6 +58,8 @@ type setting struct {
 	// watched says that a server could be given another value while it runs, by which a durable instance would
 	// break its promise; see Promises.
 	watched bool
+	// promised is the value that it promises, "" for value itself: a server starts with value, and the init file sets this.
+	promised string
 	// log limits it to servers with a binary log, or to those without; anyLog is all.
 	log logUse
 	// untorn limits it to servers with a doublewrite buffer, or to those without; see Config.Untorn.

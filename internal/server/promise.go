@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -39,7 +41,7 @@ func (s *Server) Promises(level Durability, volume string) []Promise {
 	var out []Promise
 	for _, r := range s.Family().profile {
 		if r.watched && r.applies(s.Version, Run, volume, level, false) {
-			out = append(out, Promise{strings.TrimPrefix(r.name, "loose_"), r.value})
+			out = append(out, Promise{strings.TrimPrefix(r.name, "loose_"), cmp.Or(r.promised, r.value)})
 		}
 	}
 	return out
@@ -76,12 +78,18 @@ func (s *Server) LoadSQL(level Durability) []string {
 
 // AnswerSQL returns the statement after which commits are answered at once.
 func (s *Server) AnswerSQL() string {
-	for _, p := range s.Promises(Followed, "") {
-		if strings.HasSuffix(p.Name, "_enabled") {
-			return Promise{p.Name, "OFF"}.SQL()
-		}
-	}
-	return ""
+	p := s.waiting(Followed)
+	p.Value = "OFF"
+	return p.SQL()
+}
+
+// WaitSQL returns the statement after which commits of a level wait.
+func (s *Server) WaitSQL(level Durability) string { return s.waiting(level).SQL() }
+
+// waiting is the promise by which commits of a level wait.
+func (s *Server) waiting(level Durability) Promise {
+	all := s.Promises(level, "")
+	return all[slices.IndexFunc(all, func(p Promise) bool { return strings.HasSuffix(p.Name, "_enabled") })]
 }
 
 // asked is a value as SELECT has it.

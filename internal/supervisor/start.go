@@ -84,6 +84,10 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		// session of one's own has the settings that one gave it.
 		s.db.SetMaxOpenConns(1)
 	}
+	if err := s.openGate(ctx); err != nil {
+		s.proc.Kill()
+		return err
+	}
 	err = s.proc.Ready(ctx, s.db, s.inst.Socket(), s.inst.LogPath())
 	if err != nil && ctx.Err() == nil && s.Ended() {
 		if oom := s.oomReason(s.proc.Exit()); oom != "" {
@@ -147,6 +151,7 @@ func (s *Supervisor) writeFiles() error {
 	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, database, brakes(s.volume) || s.isReplica() || s.isMember() || s.isHandedOver(), s.withheld()...)
 	before, after := s.memberSQL()
 	sql = before + sql + after
+	first := ""
 	// Before any connection: settings that outlive a restart (SET PERSIST) could say otherwise.
 	if !s.isMember() || s.inGroup() { // what others have is answered at once until it has joined
 		sql += server.PromiseSQL(i.Server.Promises(level, i.Volume))
@@ -158,10 +163,10 @@ func (s *Supervisor) writeFiles() error {
 			return err
 		}
 	default:
-		sql = i.Server.Dialect().SeedGTIDs(s.keeper.Seed) + ";\n" + sql
+		first = i.Server.Dialect().SeedGTIDs(s.keeper.Seed) + ";\n"
 	}
 	sql += s.staleReplicas() + s.handedOverSQL()
-	if err := server.WritePrivate(initFile(i), []byte(sql), i.Account); err != nil {
+	if err := s.writeInit(first, sql); err != nil {
 		return err
 	}
 	if err := server.WriteClientHome(i.ClientDir(), i.Endpoint); err != nil {

@@ -113,8 +113,10 @@ type Supervisor struct {
 	// basing is held while a base backup is made.
 	basing sync.Mutex
 	tmpDir TmpDir // of proc, or of the start that failed
-	db     *sql.DB
-	state  instance.State
+	// gate is what the server that starts is let go on by; nil for none.
+	gate  *gate
+	db    *sql.DB
+	state instance.State
 	// oom is what the kernel had killed for want of memory when the watch last looked, and before
 	// that.
 	oom, oomBefore host.OOM
@@ -184,6 +186,9 @@ func (s *Supervisor) begin(ctx context.Context) error {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	if err := s.openArchive(ctx); err != nil {
+		return fmt.Errorf("start instance %s: %w", i.Name, err)
+	}
+	if err := s.settleXA(ctx); err != nil {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	if err := s.startServer(ctx); err != nil {

@@ -1,0 +1,170 @@
+// Package xa makes what a server has of prepared XA transactions what its binary log says of them.
+//
+// MariaDB does not do that when it recovers (MDEV-21469). It logs PREPARE before InnoDB does it, waits for who
+// acknowledges, and so does COMMIT: of a server that was killed in between, the log has a transaction prepared of which
+// InnoDB knows nothing, or committed that InnoDB has prepared still. What applications do then the log cannot repeat, and
+// a snapshot of the data would lack what the log goes on from.
+//
+// The invariant: after Settle a transaction is prepared in the server exactly if it is in the log. The log is not written
+// to: what was logged is right, and others have it.
+package xa
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+)
+
+// Log is what a binary log says of XA transactions, by their names: the last group about each.
+type Log map[string]Step
+
+// Step is a group about an XA transaction, and the path of its file.
+type Step struct {
+	binlog.XAGroup
+	Path string
+}
+
+// ReadLog reads the files of a log, called base, in a directory.
+func ReadLog(dir, base string) (Log, error) {
+	files, err := binlog.Files(dir, base)
+	if err != nil {
+		return nil, err
+	}
+	l := Log{}
+	for _, name := range files {
+		path := filepath.Join(dir, name)
+		if _, err := binlog.ScanXA(path, func(g binlog.XAGroup) error {
+			l[g.Name] = Step{g, path}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// Done is what Settle has done, in names.
+type Done struct {
+	// Prepared, Committed and RolledBack are those that it did that to.
+	Prepared, Committed, RolledBack []string
+	// All are prepared now.
+	All []string
+}
+
+// Settle makes what a server has, to which nobody else connects, what its log says; known, unless nil, are all that were
+// prepared before the log begins: others that it does not have are rolled back.
+func (l Log) Settle(ctx context.Context, db *sql.DB, known map[string]bool) (Done, error) {
+	s := &settling{log: l, known: known, db: db}
+	err := s.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("settle XA transactions: %w", err)
+	}
+	return s.done, err
+}
+
+// settling is one call of Settle.
+type settling struct {
+	log   Log
+	known map[string]bool
+	db    *sql.DB
+	done  Done
+}
+
+func (s *settling) run(ctx context.Context) error {
+	has := map[string]bool{}
+	if err := s.unlogged(ctx, func(conn *sql.Conn) error { // first those that it has, since they hold locks
+		is, err := prepared(ctx, conn)
+		for _, name := range is {
+			has[name] = true
+			if err == nil {
+				err = s.settle(ctx, conn, name)
+			}
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.log)) {
+		step := s.log[name]
+		if step.Step != binlog.XAPrepares || has[name] {
+			continue
+		}
+		if err := s.unlogged(ctx, func(conn *sql.Conn) error { return prepare(ctx, conn, name, step) }); err != nil {
+			return fmt.Errorf("prepare %s as the log has it: %w", name, err)
+		}
+		s.done.Prepared, s.done.All = append(s.done.Prepared, name), append(s.done.All, name)
+	}
+	return nil
+}
+
+// unlogged calls f with a connection of which nothing is logged, and ends it: one that has prepared a transaction can
+// do nothing else before that has its verdict.
+func (s *settling) unlogged(ctx context.Context, f func(*sql.Conn) error) error {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
+	if err := exec(ctx, conn, "SET SESSION sql_log_bin = 0"); err != nil {
+		return err
+	}
+	return f(conn)
+}
+
+// settle does what the log says of a transaction that the server has prepared.
+func (s *settling) settle(ctx context.Context, conn *sql.Conn, name string) error {
+	step, logged := s.log[name]
+	switch {
+	case logged && step.Step == binlog.XACommits:
+		s.done.Committed = append(s.done.Committed, name)
+		return exec(ctx, conn, "XA COMMIT "+name)
+	case logged && step.Step == binlog.XARollsBack, !logged && s.known != nil && !s.known[name]:
+		s.done.RolledBack = append(s.done.RolledBack, name)
+		return exec(ctx, conn, "XA ROLLBACK "+name)
+	}
+	s.done.All = append(s.done.All, name)
+	return nil
+}
+
+// prepare prepares a transaction as the log has it.
+func prepare(ctx context.Context, conn *sql.Conn, name string, step Step) error {
+	format, rows, err := binlog.RowStatements(step.Path, step.Group)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "BINLOG '"+string(format.Base64())+"'"); err != nil {
+		return err
+	}
+	if err := exec(ctx, conn, "XA START "+name); err != nil {
+		return err
+	}
+	for _, events := range rows { // should it fail, the end of the connection rolls it back
+		if _, err := conn.ExecContext(ctx, "BINLOG '"+string(events)+"'"); err != nil {
+			return err
+		}
+	}
+	return errors.Join(exec(ctx, conn, "XA END "+name), exec(ctx, conn, "XA PREPARE "+name))
+}
+
+func exec(ctx context.Context, conn *sql.Conn, text string) error {
+	if _, err := conn.ExecContext(ctx, text); err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	return nil
+}
+
+// prepared are the names of the transactions that a server has prepared.
+func prepared(ctx context.Context, conn *sql.Conn) (list []string, err error) {
+	err = dbconn.Ask(ctx, conn, dbconn.AskPrepared(func(format uint32, global, branch string) {
+		list = append(list, binlog.XID{Format: format, Global: global, Branch: branch}.String())
+	}))
+	return list, err
+}
