@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ramaria-db/ramaria/tests/picture"
 )
 
 // session is one connection of a lease. It is made again when it has ended.
@@ -92,7 +94,7 @@ func (s *session) exec(ctx context.Context, text string) error {
 	if err == nil {
 		err = s.query(ctx, text)
 	}
-	if err != nil && number(err) == 0 { // not the server's word
+	if err != nil && picture.Number(err) == 0 { // not the server's word
 		s.drop()
 	}
 	if err != nil && errors.Is(context.Cause(ctx), errStuck) {
