@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/tests/picture"
 )
@@ -22,6 +24,13 @@ func (u *unrecoverable) Error() string { return u.err.Error() }
 func (in *instance) cycle(ctx context.Context, trials []*trial, killed bool) (said map[string]outcome, differ map[string]string, err error) {
 	said = map[string]outcome{}
 	var mu sync.Mutex
+	began := time.Now()
+	took := func(what string) {
+		if testing.Verbose() {
+			in.t.Logf("%d trials, %s: %.1f s", len(trials), what, time.Since(began).Seconds())
+		}
+		began = time.Now()
+	}
 	err = each(trials, func(t *trial) error {
 		o, err := t.run(ctx, in)
 		mu.Lock()
@@ -35,19 +44,27 @@ func (in *instance) cycle(ctx context.Context, trials []*trial, killed bool) (sa
 	if err != nil {
 		return said, nil, err
 	}
+	took("run")
 	before, err := in.look(ctx, trials)
 	if err != nil {
 		return said, nil, fmt.Errorf("look: %w", err)
 	}
+	took("look")
 	if err := in.lose(); err != nil {
 		return said, nil, err
 	}
+	took("lose")
+	defer took("look again")
 	if err := in.up(); err != nil {
 		return said, nil, &unrecoverable{err}
 	}
+	took("recover")
 	after, err := in.look(ctx, trials)
 	if err != nil {
 		return said, nil, fmt.Errorf("look at what was recovered: %w", err)
+	}
+	for _, t := range trials {
+		t.forgive(said[t.database], before[t.database], after[t.database])
 	}
 	differ = map[string]string{}
 	for of := range before {
@@ -93,6 +110,13 @@ func (in *instance) look(ctx context.Context, trials []*trial) (map[string]pictu
 		if err != nil {
 			return err
 		}
+		other, err := picture.Look(ctx, conn, t.database+"_2", picture.Blind{Order: true})
+		if err != nil {
+			return err
+		}
+		for of, text := range other {
+			p["2: "+of] = text
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		all[t.database] = p
@@ -121,6 +145,7 @@ func (in *instance) clear(ctx context.Context, trials []*trial) error {
 	l.Ask("SET SESSION lock_wait_timeout=2, foreign_key_checks=0")
 	for _, t := range trials {
 		l.Ask("DROP DATABASE IF EXISTS " + t.database)
+		l.Ask("DROP DATABASE IF EXISTS " + t.database + "_2")
 	}
 	for _, row := range l.Ask("SELECT CONCAT(QUOTE(User), '@', QUOTE(Host)) FROM mysql.user WHERE User REGEXP '^c[0-9]+_'").Rows {
 		l.Ask("DROP USER " + row[0])

@@ -1,9 +1,11 @@
 package differential
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,14 +48,16 @@ func table(text string) map[string][]string {
 	return list
 }
 
-// choices are all session variables of the server that the account may set, by trying.
-func (in *instance) choices(ctx context.Context) (list []choice, err error) {
+// choices are all session variables of the server that the account may set, by trying, but those that match a
+// pattern.
+func (in *instance) choices(ctx context.Context, without string) (list []choice, err error) {
 	conn, err := in.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
 	known := table(settingsText)
+	left := regexp.MustCompile(cmp.Or(without, "^$"))
 	ask := picture.NewLooker(ctx, conn, "")
 	possible := map[string][]string{} // of enumerations, as MariaDB tells them
 	for _, row := range ask.Ask("SELECT LOWER(VARIABLE_NAME), ENUM_VALUE_LIST FROM information_schema.SYSTEM_VARIABLES WHERE ENUM_VALUE_LIST IS NOT NULL").Rows {
@@ -70,7 +74,7 @@ func (in *instance) choices(ctx context.Context) (list []choice, err error) {
 		c := choice{name: name}
 		for _, value := range values {
 			set := setting{name, value}
-			if !listed && set.sets(now) {
+			if !listed && set.sets(now) || left.MatchString(set.String()) {
 				continue
 			}
 			if home.Exec(ctx, conn, set.String()) != nil {

@@ -26,8 +26,30 @@ func (t *trial) without(database string, drop ...int) *trial {
 	return short
 }
 
+// large are larger parts of a trial: all settings, and all steps of each line.
+func (t *trial) large() (parts [][]int) {
+	of := map[int][]int{}
+	for i := range t.settings {
+		of[-2] = append(of[-2], i)
+	}
+	for i, s := range t.steps {
+		if s.line >= 0 {
+			of[s.line] = append(of[s.line], len(t.settings)+i)
+		}
+	}
+	for _, part := range of {
+		if len(part) > 1 {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
 // has reports whether a trial has all the settings, and something of all the lines, of a short one.
 func (t *trial) has(short *trial) bool {
+	if !slices.ContainsFunc(short.steps, func(s step) bool { return s.line >= 0 }) {
+		return false
+	}
 	for _, s := range short.settings {
 		if !slices.Contains(t.settings, s) {
 			return false
@@ -71,6 +93,11 @@ func (r *runner) shrink(ctx context.Context, trials []*trial) (short []*trial, d
 			default:
 				if len(spare[i]) > 1 {
 					add(i, spare[i]...)
+				}
+				if round == 1 {
+					for _, drop := range t.large() {
+						add(i, drop...)
+					}
 				}
 				for n := range t.size() {
 					add(i, n)

@@ -100,6 +100,7 @@ func (t *trial) fill(g *rand.Rand, r *runner, chosen []int) {
 			}
 		}
 	}
+	m.Words["wild"] = func() string { return wild(m) }
 	m.Words["n"] = func() string { return fmt.Sprint(g.IntN(4)) }
 	for _, line := range chosen {
 		for _, text := range strings.Split(m.Fill(r.lines[line]), " ;; ") {
@@ -107,6 +108,22 @@ func (t *trial) fill(g *rand.Rand, r *runner, chosen []int) {
 		}
 	}
 	t.steps = append(given, steps...)
+}
+
+// maxColumns is how many columns of random types a table has at most.
+const maxColumns = 4
+
+// wild makes up a table, which the words for columns and rows are about then.
+func wild(m *grammar.Maker) string {
+	m.At = &grammar.Table{Name: m.Fill("{fresh}")}
+	m.Columns = nil
+	var list []string
+	for n := range 1 + m.IntN(maxColumns) {
+		c := grammar.NewColumn(fmt.Sprintf("c%d", n), m.Make("type"))
+		m.At.Columns = append(m.At.Columns, c)
+		list = append(list, c.Name+" "+c.Definition)
+	}
+	return m.At.Name + " (" + strings.Join(list, ", ") + ")"
 }
 
 // newStep reads "b: TEXT".

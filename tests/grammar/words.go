@@ -22,6 +22,8 @@ func init() {
 		"rows":     (*Maker).rows,
 		"fresh":    (*Maker).fresh,
 		"known":    (*Maker).knownName,
+		"last":     (*Maker).last,
+		"row":      (*Maker).Row,
 		"any":      func(m *Maker) string { return fmt.Sprint(m.IntN(2000) - 1000) },
 		"small":    func(m *Maker) string { return fmt.Sprint(m.IntN(30)) },
 		"large":    func(m *Maker) string { return fmt.Sprint(m.IntN(900) + 30) },
@@ -58,6 +60,14 @@ func (m *Maker) fresh() string {
 	name := fmt.Sprintf("new%d", m.n)
 	m.known = append(m.known, name)
 	return name
+}
+
+// last returns the newest name.
+func (m *Maker) last() string {
+	if len(m.known) == 0 {
+		return "nothing"
+	}
+	return m.known[len(m.known)-1]
 }
 
 // knownName returns one that something may have.

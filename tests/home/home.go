@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -89,6 +90,17 @@ func (h *Home) Ramaria(args ...string) (string, error) {
 		return "", fmt.Errorf("ramaria %v: %w\n%s%s", args, err, out.String(), talk.String())
 	}
 	return out.String(), nil
+}
+
+// API is the socket of an instance's API.
+func (h *Home) API(name string) (string, error) {
+	text, err := h.Ramaria("env", name)
+	if err != nil {
+		return "", err
+	}
+	_, rest, _ := strings.Cut(text, "RAMARIA_API='")
+	socket, _, _ := strings.Cut(rest, "'")
+	return socket, nil
 }
 
 // Remove removes all instances, and the home.

@@ -1,14 +1,11 @@
 package random
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"os"
 	"sync/atomic"
 	"testing"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/tests/grammar"
@@ -68,7 +65,10 @@ func start(t *testing.T, want string) *instance {
 		t.Logf("%d instances are kept already: of this one only %s", maxKept, h.Dir)
 	})
 	ramaria("up", "main", "--set", definitions)
-	socket := value(ramaria("env", "main"), "RAMARIA_API='")
+	socket, err := h.API("main")
+	if err != nil {
+		t.Error(err)
+	}
 	if t.Failed() {
 		t.FailNow()
 	}
@@ -79,34 +79,11 @@ func start(t *testing.T, want string) *instance {
 		t.Fatal(err)
 	}
 	in.software, in.endpoint = grammar.NewSoftware(status.Server.Flavour, status.Server.Version), status.Endpoint
-	if in.db, err = in.open(in.endpoint.User, in.endpoint.Password, "", "binary"); err != nil {
+	if in.db, err = home.Open(in.endpoint, in.endpoint.User, in.endpoint.Password, "", "binary"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.db.Close() })
 	return in
-}
-
-// value is what stands behind a word, up to the next quote.
-func value(text, word string) string {
-	_, rest, _ := bytes.Cut([]byte(text), []byte(word))
-	v, _, _ := bytes.Cut(rest, []byte("'"))
-	return string(v)
-}
-
-// open makes connections of an account over the socket.
-func (in *instance) open(user, password, database, charset string) (*sql.DB, error) {
-	c := mysql.NewConfig()
-	c.User, c.Passwd, c.Net, c.Addr, c.DBName = user, password, "unix", in.endpoint.Socket, database
-	c.Logger = &mysql.NopLogger{}
-	c.AllowNativePasswords = true
-	if err := c.Apply(mysql.Charset(charset, "")); err != nil {
-		return nil, err
-	}
-	connector, err := mysql.NewConnector(c)
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector), nil
 }
 
 // look makes a picture of a database.

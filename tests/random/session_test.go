@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/ramaria-db/ramaria/tests/home"
 	"github.com/ramaria-db/ramaria/tests/picture"
 )
 
@@ -92,7 +93,7 @@ func (s *session) exec(ctx context.Context, text string) error {
 	defer cancel()
 	err := s.open(ctx)
 	if err == nil {
-		err = s.query(ctx, text)
+		err = home.Exec(ctx, s.conn, text)
 	}
 	if err != nil && picture.Number(err) == 0 { // not the server's word
 		s.drop()
@@ -101,20 +102,6 @@ func (s *session) exec(ctx context.Context, text string) error {
 		return fmt.Errorf("%w: %w", errStuck, err)
 	}
 	return err
-}
-
-func (s *session) query(ctx context.Context, text string) error {
-	rows, err := s.conn.QueryContext(ctx, text)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for more := true; more; more = rows.NextResultSet() {
-		for rows.Next() {
-			continue
-		}
-	}
-	return rows.Err()
 }
 
 // begin is exec without waiting for its end.
