@@ -2,6 +2,7 @@ package differential
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -110,12 +111,8 @@ func (in *instance) look(ctx context.Context, trials []*trial) (map[string]pictu
 		if err != nil {
 			return err
 		}
-		other, err := picture.Look(ctx, conn, t.database+"_2", picture.Blind{Order: true})
-		if err != nil {
+		if err := in.lookBeside(ctx, conn, t, p); err != nil {
 			return err
-		}
-		for of, text := range other {
-			p["2: "+of] = text
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -125,8 +122,30 @@ func (in *instance) look(ctx context.Context, trials []*trial) (map[string]pictu
 	if err != nil {
 		return nil, err
 	}
+	conn, err := in.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if all[""], err = picture.Look(ctx, conn, storm, picture.Blind{Order: true, Counters: true}); err != nil {
+		return nil, err
+	}
 	// Afterwards: MariaDB tells of the files of tables that were opened.
 	return all, in.whole(ctx, all)
+}
+
+// lookBeside adds the second database of a trial, if it has one.
+func (in *instance) lookBeside(ctx context.Context, conn *sql.Conn, t *trial, p picture.Picture) error {
+	var n int
+	err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME='"+t.database+"_2'").Scan(&n)
+	if err != nil || n == 0 {
+		return err
+	}
+	other, err := picture.Look(ctx, conn, t.database+"_2", picture.Blind{Order: true})
+	for of, text := range other {
+		p["2: "+of] = text
+	}
+	return err
 }
 
 // clear removes what trials left, as far as the account may.
@@ -152,7 +171,3 @@ func (in *instance) clear(ctx context.Context, trials []*trial) error {
 	}
 	return l.Err()
 }
-
-// killed has writers prepare XA transactions while the server is killed, starts it again, and settles what it finds
-// prepared, as an application does.
-func (in *instance) killed(ctx context.Context) error { return nil }

@@ -83,7 +83,7 @@ func (r *runner) shrink(ctx context.Context, trials []*trial) (short []*trial, d
 		add := func(of int, drop ...int) {
 			r.again++
 			tries = append(tries, try{of, drop})
-			list = append(list, short[of].without(fmt.Sprintf("c%d", again+r.again), drop...))
+			list = append(list, short[of].without(database(again+r.again), drop...))
 		}
 		for i, t := range short {
 			switch {
@@ -163,8 +163,9 @@ const again = 1_000_000
 
 // differing runs trials until a cycle of them recovers, without those that keep it from that, of which it tells.
 func (r *runner) differing(ctx context.Context, trials []*trial) (differ map[string]string, err error) {
+	killed := len(trials) > 0 && !trials[0].repeats && r.seed%2 == uint64(r.cycles)%2
 	for len(trials) > 0 {
-		said, found, err := r.in.cycle(ctx, trials, false)
+		said, found, err := r.in.cycle(ctx, trials, killed)
 		var u *unrecoverable
 		if !errors.As(err, &u) {
 			if err == nil {
@@ -174,15 +175,19 @@ func (r *runner) differing(ctx context.Context, trials []*trial) (differ map[str
 		}
 		r.fresh()
 		culprits := r.culprits(ctx, trials, u)
+		if len(culprits) == 0 && !killed {
+			return nil, fmt.Errorf("no trial alone does it: %w", u)
+		}
+		if len(culprits) == 0 {
+			r.t.Errorf("%s=%d, the server killed among XA transactions, then the RAM lost: %s", envSeed, r.seed, lastLines(u.Error()))
+		}
+		killed = false
 		for _, c := range culprits {
 			if !c.repeats && !slices.ContainsFunc(r.fatal, c.has) {
 				short, why := r.shrinkFatal(ctx, c)
 				r.fatal = append(r.fatal, short)
 				r.tell(c, short, "the recovery fails: "+lastLines(why.Error()))
 			}
-		}
-		if len(culprits) == 0 {
-			return nil, fmt.Errorf("no trial alone does it: %w", u)
 		}
 		trials = slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return slices.Contains(culprits, t) || slices.ContainsFunc(r.fatal, t.has) })
 	}
@@ -237,7 +242,7 @@ func (r *runner) shrinkFatal(ctx context.Context, t *trial) (*trial, error) {
 	}
 	for n := t.size() - 1; n >= 0; n-- {
 		r.again++
-		short := t.without(fmt.Sprintf("c%d", again+r.again), n)
+		short := t.without(database(again+r.again), n)
 		if err := r.fails(ctx, []*trial{short}); err != nil {
 			t, why = short, err
 		}

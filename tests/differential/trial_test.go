@@ -5,8 +5,13 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/ramaria-db/ramaria/tests/grammar"
 	"github.com/ramaria-db/ramaria/tests/home"
@@ -65,7 +70,7 @@ const maxSettings = 3
 // second one, and two of three have settings.
 func (r *runner) newTrial(n int) *trial {
 	g := rand.New(rand.NewPCG(r.seed, uint64(n)+1)) // #nosec G404 -- repeatable by the seed
-	t := &trial{database: fmt.Sprintf("c%d", n)}
+	t := &trial{database: database(n)}
 	chosen := []int{r.order[n%len(r.order)]}
 	if g.IntN(2) == 0 {
 		chosen = append(chosen, g.IntN(len(r.lines)))
@@ -156,7 +161,7 @@ func (t *trial) run(ctx context.Context, in *instance) (said outcome, err error)
 			}
 			conns[s.conn] = conn
 		}
-		err := home.Exec(ctx, conn.conn, strings.ReplaceAll(s.text, "{DB}", t.database))
+		err := in.do(ctx, conn.conn, t, s.text)
 		if err != nil && picture.Number(err) == 0 { // the connection has ended
 			conn.close()
 			delete(conns, s.conn)
@@ -165,6 +170,31 @@ func (t *trial) run(ctx context.Context, in *instance) (said outcome, err error)
 	}
 	return said, nil
 }
+
+// copying is the one step that is not a statement.
+var copying = regexp.MustCompile(`^COPY TABLESPACE (\w+) TO (\w+)$`)
+
+// do takes a step.
+func (in *instance) do(ctx context.Context, conn *sql.Conn, t *trial, text string) error {
+	m := copying.FindStringSubmatch(text)
+	if m == nil {
+		return home.Exec(ctx, conn, strings.ReplaceAll(text, "{DB}", t.database))
+	}
+	var dir string
+	if err := conn.QueryRowContext(ctx, "SELECT @@datadir").Scan(&dir); err != nil {
+		return err
+	}
+	for _, kind := range []string{".ibd", ".cfg"} {
+		from, to := filepath.Join(dir, t.database, m[1]+kind), filepath.Join(dir, t.database, m[2]+kind)
+		if out, err := exec.Command("cp", "-p", from, to).CombinedOutput(); err != nil { // #nosec G204 -- files of ours
+			return &mysql.MySQLError{Number: 1, Message: fmt.Sprintf("copy: %v: %s", err, out)} // the connection is as it was
+		}
+	}
+	return nil
+}
+
+// database is that of the n-th trial.
+func database(n int) string { return fmt.Sprintf("c%d", n) }
 
 type session struct {
 	db   *sql.DB
