@@ -15,15 +15,12 @@ var numbers = regexp.MustCompile(`(?i)ROLLBACK|BEGIN|START TRANSACTION|autocommi
 // volatile are tables whose rows a start of the server loses, as its manual says.
 var volatile = regexp.MustCompile(`(?m)ENGINE ?= ?MEMORY`)
 
-var (
-	// begun are counters that have given no number; MySQL may say NULL of them.
-	begun = regexp.MustCompile(`(?m)^.* (NULL|0|1)\n`)
-	// width is what the expression was wide that a column was made of. SHOW CREATE does not have it.
-	width = regexp.MustCompile(`(DATA_TYPE=(?:double|float)) NUMERIC_PRECISION=\d+`)
-)
+// width is what the expression was wide that a column was made of. SHOW CREATE does not have it.
+var width = regexp.MustCompile(`(DATA_TYPE=(?:double|float)) NUMERIC_PRECISION=\d+`)
 
-// forgive leaves the rows of tables out that are in the memory of a server, and gives counters that are lower after a recovery the values that they had before, where a trial may have
-// taken numbers for no row. Those that are higher skip numbers, which harms nobody.
+// forgive leaves the rows of tables out that are in the memory of a server, and gives counters that are lower after a
+// recovery the values that they had before, where a trial may have taken numbers for no row. Those that are higher skip
+// numbers, which harms nobody.
 func (t *trial) forgive(said outcome, before, after picture.Picture) {
 	for of, text := range before {
 		if table, ok := strings.CutPrefix(of, "table "); ok && volatile.MatchString(text) && volatile.MatchString(after[of]) {
@@ -31,21 +28,27 @@ func (t *trial) forgive(said outcome, before, after picture.Picture) {
 			delete(after, "rows "+table)
 		}
 	}
+	for _, p := range []picture.Picture{before, after} {
+		p["information_schema.COLUMNS"] = width.ReplaceAllString(p["information_schema.COLUMNS"], "$1")
+	}
 	taken := false
 	for i, s := range t.steps {
 		taken = taken || numbers.MatchString(s.text) || i < len(said) && said[i] != nil
 	}
-	for _, p := range []picture.Picture{before, after} {
-		p["counter"] = begun.ReplaceAllString(p["counter"], "")
-		p["information_schema.COLUMNS"] = width.ReplaceAllString(p["information_schema.COLUMNS"], "$1")
-	}
-	was := counters(before)
-	for table, n := range counters(after) {
-		if n < was[table] && taken || n > was[table] && was[table] > 0 {
-			for _, of := range []string{"counter", "shown counter " + table} {
-				after[of] = before[of]
-			}
+	was, is, all := counters(before), counters(after), true
+	for of := range before {
+		table, ok := strings.CutPrefix(of, "shown counter ")
+		switch {
+		case !ok:
+		case before[of] == after[of]: // information_schema of MySQL tells of counters that there are not
+		case is[table] > was[table], is[table] < was[table] && taken:
+			after[of] = before[of]
+		default:
+			all = false
 		}
+	}
+	if all {
+		after["counter"] = before["counter"]
 	}
 }
 

@@ -141,7 +141,7 @@ func (in *instance) lookBeside(ctx context.Context, conn *sql.Conn, t *trial, p 
 	if err != nil || n == 0 {
 		return err
 	}
-	other, err := picture.Look(ctx, conn, t.database+"_2", picture.Blind{Order: true})
+	other, err := picture.Look(ctx, conn, t.database+"_2", picture.Blind{Order: true, Counters: true})
 	for of, text := range other {
 		p["2: "+of] = text
 	}

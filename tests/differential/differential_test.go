@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,6 @@ const (
 	// envWithout is a regular expression: lines of the grammar that match are left out, while what they find is known
 	// and not yet mended.
 	envWithout = "RAMARIA_TEST_DIFFERENTIAL_WITHOUT"
-	unmended   = ""
 )
 
 const (
@@ -38,8 +38,12 @@ const (
 	epoch = 8
 )
 
-//go:embed statements.txt
-var statementsText string
+var (
+	//go:embed statements.txt
+	statementsText string
+	//go:embed unmended.txt
+	unmendedText string
+)
 
 // runner runs trials on one instance after the other.
 type runner struct {
@@ -59,6 +63,7 @@ type runner struct {
 	refused         []string
 	// known are the differences that were told of, and fatal short trials that keep a recovery from succeeding.
 	known map[string]bool
+	kill  bool // the server, at times, before the RAM is lost
 	fatal []*trial
 	// short are those that were told of; longer ones of the same are counted in more.
 	short []*trial
@@ -120,12 +125,24 @@ func seedOf(t *testing.T) uint64 {
 	return n
 }
 
-// leftOut are lines and settings that are left out.
-func leftOut() string { return cmp.Or(os.Getenv(envWithout), unmended) }
+// leftOut is a pattern of the lines and settings that are left out.
+func leftOut() string {
+	var list []string
+	for line := range strings.Lines(unmendedText) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			list = append(list, line)
+		}
+	}
+	return cmp.Or(os.Getenv(envWithout), strings.Join(list, "|"), "^$")
+}
+
+// killing is what a pattern must match for servers not to be killed among XA transactions.
+const killing = "kill the server"
 
 func newRunner(t *testing.T, want string, seed uint64) *runner {
 	t.Helper()
 	r := &runner{t: t, want: want, seed: seed, in: start(t, want), grammar: grammar.Grammar{}, known: map[string]bool{}}
+	r.kill = !regexp.MustCompile(leftOut()).MatchString(killing)
 	for _, text := range []string{statementsText, grammar.Types} {
 		r.grammar.Read(grammar.Without(text, leftOut()), r.in.software)
 	}

@@ -163,7 +163,7 @@ const again = 1_000_000
 
 // differing runs trials until a cycle of them recovers, without those that keep it from that, of which it tells.
 func (r *runner) differing(ctx context.Context, trials []*trial) (differ map[string]string, err error) {
-	killed := len(trials) > 0 && !trials[0].repeats && r.seed%2 == uint64(r.cycles)%2
+	killed := r.kill && len(trials) > 0 && !trials[0].repeats && r.seed%2 == uint64(r.cycles)%2
 	for len(trials) > 0 {
 		said, found, err := r.in.cycle(ctx, trials, killed)
 		var u *unrecoverable
