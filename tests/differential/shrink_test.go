@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -37,21 +38,21 @@ func (t *trial) large() (parts [][]int) {
 			of[s.line] = append(of[s.line], len(t.settings)+i)
 		}
 	}
-	for _, part := range of {
-		if len(part) > 1 {
-			parts = append(parts, part)
+	for _, first := range slices.Sorted(maps.Keys(of)) {
+		if len(of[first]) > 1 {
+			parts = append(parts, of[first])
 		}
 	}
 	return parts
 }
 
-// has reports whether a trial has all the settings, and something of all the lines, of a short one.
+// has reports whether a trial has settings of all the variables, and something of all the lines, of a short one.
 func (t *trial) has(short *trial) bool {
 	if !slices.ContainsFunc(short.steps, func(s step) bool { return s.line >= 0 }) {
 		return false
 	}
 	for _, s := range short.settings {
-		if !slices.Contains(t.settings, s) {
+		if !slices.ContainsFunc(t.settings, func(o setting) bool { return o.name == s.name }) {
 			return false
 		}
 	}
