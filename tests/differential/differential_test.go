@@ -256,7 +256,7 @@ func (r *runner) report(n int) {
 		switch {
 		case r.accepted[i] > 0:
 			done++
-		case r.tried[i] > 0:
+		case r.tried[i] > 0 && !slices.Contains(r.grammar["do refused"], line):
 			r.t.Logf("never accepted, of %d times: %s\n\t%s", r.tried[i], line, r.refused[i])
 		}
 	}
