@@ -25,7 +25,7 @@ const (
 	// exit is how long a killed process may take to be gone.
 	exit = 20 * time.Second
 	// recovery is how long a recovery may take. What it replays took seconds.
-	recovery = 3 * time.Minute
+	recovery = 2 * time.Minute
 )
 
 func TestMain(m *testing.M) { os.Exit(home.Main(m)) }
@@ -112,7 +112,7 @@ func (in *instance) end() {
 // up starts the instance, or recovers it.
 func (in *instance) up(args ...string) error {
 	cmd := in.Command(append([]string{"up", name}, args...)...)
-	timer := time.AfterFunc(recovery, func() { _ = cmd.Process.Signal(os.Interrupt) })
+	timer := time.AfterFunc(recovery, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 	out, err := cmd.CombinedOutput()
 	if !timer.Stop() {
 		err = errors.Join(err, fmt.Errorf("not ready after %s", recovery))
