@@ -332,11 +332,38 @@ type Durable struct {
 	Verified *time.Time `json:"verified,omitempty"`
 	// Outside is what is outside of the promise.
 	Outside []string `json:"outside"`
+	// Fences are the statements that the log may not repeat, nil before there was one.
+	Fences *Fences `json:"fences,omitempty"`
 	// Buckets have copies of the archive.
 	Buckets []Bucket `json:"buckets,omitempty"`
 	// Error is why the archive cannot be used; of the other fields only Level, Archive, RecoverWithinSeconds,
 	// HistorySeconds and Buckets mean something then.
 	Error string `json:"error,omitempty"`
+}
+
+// Fences are statements that need not give the same when the log is replayed. Each is acknowledged when a base
+// backup that has it is on the disk.
+type Fences struct {
+	// Waiting are those that wait now, the first of them first.
+	Waiting []Fence `json:"waiting"`
+	// Kinds says how many there were since the instance started, by kind.
+	Kinds []FenceCount `json:"kinds"`
+}
+
+// FenceCount is how many fences of a kind there were.
+type FenceCount struct {
+	Kind  string `json:"kind"`
+	Count int64  `json:"count"`
+}
+
+// Fence is one of them.
+type Fence struct {
+	// Position is where it is in the log: EPOCH:FILE:OFFSET.
+	Position string `json:"position"`
+	Kind     string `json:"kind"`
+	// Why says why the log may not repeat it.
+	Why   string    `json:"why"`
+	Since time.Time `json:"since"`
 }
 
 // Bucket is a bucket with a copy of an archive. The promise is the archive's: no commit waits for a bucket.

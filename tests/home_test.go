@@ -22,6 +22,8 @@ type testHome struct {
 	srv *server.Server
 	// host is the network namespace that stands for a machine of its own, "" for this one.
 	host string
+	// env is set besides what every command gets.
+	env []string
 }
 
 // newTestHome makes a home that is cleared away with the test.
@@ -74,6 +76,7 @@ func (h *testHome) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(h.t.Context(), argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1", "RAMARIA_VOLUME="+testVolume, "RAMARIA_SERVER="+series(h.srv))
+	cmd.Env = append(cmd.Env, h.env...)
 	return cmd
 }
 

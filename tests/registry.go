@@ -59,7 +59,7 @@ var Packages = []Package{
 		`TestKilledReset(/.*)?`,
 		`Test(Killed)?Move(OfStopped)?(/.*)?`,
 		`TestExport`,
-		`TestDurable.*`,
+		`Test(Durable|Fence).*`,
 		`TestTmpDirOutgrowsRAM(/.*)?`,
 		`TestWheatKilled`,
 		`TestClients(FromClone)?(/.*)?`,
@@ -123,6 +123,7 @@ var Packages = []Package{
 	{Path: "internal/datafiles", Least: 8, Needed: []string{`Test.*`}},
 	{Path: "internal/room", Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/binlog", Least: 100, Needed: []string{`Test.*`}},
+	{Path: "internal/repeatable", Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/archive", Least: 13, Needed: []string{`Test.*`}},
 	{Path: "internal/basebackup", Race: true, Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/durable", Least: 5, Needed: []string{`Test.*`}},
@@ -239,9 +240,10 @@ var Suites = []Suite{
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged",
+			"TestFence", "TestFenceUnanswered", "TestFenceOfInterval", "TestFenceIsNeeded", "TestFenceStatements",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged"},
+		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded"},
 	},
 	{
 		Name:     "replica",

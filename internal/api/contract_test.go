@@ -146,7 +146,7 @@ func types() map[string]any {
 		"SnapshotEstimate": f.status.Snapshot, "Counters": f.status.Counters, "Leases": *f.status.Leases, "Traffic": *f.status.Traffic,
 		"BranchRequest": client.BranchRequest{Name: "shop-2"}, "Branch": f.branch, "Snapshot": f.branch.Snapshot,
 		"MarkRequest": client.MarkRequest{Label: "a", Replace: true}, "Mark": f.marks[0], "Rewind": f.rewind, "MoveRequest": client.MoveRequest{Volume: "disk"}, "Move": f.move, "Moving": client.Moving{Volume: "disk", CopiedBytes: 1, TotalBytes: 2},
-		"Backup": f.backup, "Verification": f.verification, "Pruned": f.pruned, "Durable": *f.status.Durable, "Bucket": f.status.Durable.Buckets[0], "Replica": *f.status.Replica, "Membership": *f.status.Cluster, "Promotion": f.promotion, "ReplicaRequest": client.ReplicaRequest{Name: "copy", Volume: "disk", Sync: true},
+		"Backup": f.backup, "Verification": f.verification, "Pruned": f.pruned, "Durable": *f.status.Durable, "Bucket": f.status.Durable.Buckets[0], "Fences": *f.status.Durable.Fences, "Fence": f.status.Durable.Fences.Waiting[0], "FenceCount": f.status.Durable.Fences.Kinds[0], "Replica": *f.status.Replica, "Membership": *f.status.Cluster, "Promotion": f.promotion, "ReplicaRequest": client.ReplicaRequest{Name: "copy", Volume: "disk", Sync: true},
 		"Template": f.templates[0], "Database": f.databases[0], "Reset": f.reset,
 		"DatabaseRequest": client.DatabaseRequest{Template: "shop", Name: "shop_1", TTLSeconds: 0.5, WaitSeconds: 1},
 		"TemplateRequest": client.TemplateRequest{Name: "shop", Key: "k", WaitSeconds: 0.5, BuildSeconds: 1},

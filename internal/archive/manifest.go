@@ -107,6 +107,9 @@ type Epoch struct {
 	Total int64 `json:"total,omitempty"`
 	// GTIDState is what the state of a MariaDB server's log is at its beginning.
 	GTIDState string `json:"gtid_state,omitempty"`
+	// Fenced says that no commit is acknowledged that comes after a statement which the log may not repeat, before a
+	// base has that.
+	Fenced bool `json:"fenced,omitempty"`
 }
 
 // Base is a base backup: the files of a data directory as they are after all of the log before a
@@ -134,6 +137,9 @@ type Base struct {
 	GTIDState string `json:"gtid_state,omitempty"`
 	// Outside says what of the data is outside of the promise.
 	Outside []string `json:"outside,omitempty"`
+	// Fences is how many statements it has that the log before it may not repeat: without the base that log leads to
+	// something else.
+	Fences int `json:"fences,omitempty"`
 	// Plugins are the plugins and components that were installed by SQL: that is in no log, and the log behind
 	// the base may need them.
 	Plugins []string `json:"plugins,omitempty"`

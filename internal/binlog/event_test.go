@@ -74,7 +74,7 @@ func TestQuery(t *testing.T) {
 		{"no schema", head(0, 0) + "\x00x", Query{SQL: []byte("x")}, false},
 		{"variables", head(1, 49) + "\x00\x01\x00\x00\x00" + "\x01\x02\x00\x00\x00\x00\x00\x00\x00" + "\x06\x03std" + "\x83\x01\x01\x02\x03\x04" + "\x04\x21\x00\x00\x00\x00\x00" +
 			"\x82\x04abcdefgh" + "\x0c\x02\x61\x00\x62\x62\x00" + "d\x00x",
-			Query{Schema: "d", SQL: []byte("x"), Flags2: 1, SQLMode: 2, CharsetClient: 33, Updated: []string{"a", "bb"}}, false},
+			Query{Schema: "d", SQL: []byte("x"), Flags2: 1, SQLMode: 2, CharsetClient: 33, Alter: AlterEnds, Updated: []string{"a", "bb"}}, false},
 		{"too many databases", head(1, 2) + "\x0c\xfed\x00x", Query{Schema: "d", SQL: []byte("x"), Overflow: true}, false},
 		{"unknown variable", head(1, 6) + "\x7fabcded\x00x", Query{Schema: "d", SQL: []byte("x"), Partial: true}, false},
 		{"short variable", head(1, 2) + "\x01ad\x00x", Query{Schema: "d", SQL: []byte("x"), Partial: true}, false},

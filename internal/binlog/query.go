@@ -23,10 +23,27 @@ type Query struct {
 	Flags2        uint32
 	SQLMode       uint64
 	CharsetClient uint16
+	// Fraction says that the event has the fraction of the second at which the statement began, so
+	// that NOW(6) of it is the same again.
+	Fraction bool
+	// Alter says which part of an ALTER TABLE it is that MariaDB logs in two
+	// (binlog_alter_two_phase).
+	Alter AlterPart
 	// Partial says that there were status variables of an unknown kind, so that those
 	// behind them, perhaps Updated among them, were not read.
 	Partial bool
 }
+
+// AlterPart is a part of an ALTER TABLE that is logged when it begins and when it ends.
+type AlterPart uint8
+
+// Parts of an ALTER TABLE, as MariaDB's flags have them (FL_START_ALTER_E1 and so on).
+const (
+	WholeAlter  AlterPart = 0
+	AlterStarts AlterPart = 2
+	AlterEnds   AlterPart = 4
+	AlterFails  AlterPart = 8
+)
 
 // Codes of status variables, Query_event::Query_event_status_vars.
 const (
@@ -38,6 +55,8 @@ const (
 	qCatalogNZ    = 6
 	qInvoker      = 11
 	qUpdatedDBs   = 12
+	qMicroseconds = 13
+	qHRNow        = 128   // MariaDB: Q_HRNOW
 	qGTIDFlags    = 130   // MariaDB: Q_GTID_FLAGS3
 	qCollations   = 131   // MariaDB: Q_CHARACTER_SET_COLLATIONS
 	alterEnds     = 4 | 8 // FL_COMMIT_ALTER_E1, FL_ROLLBACK_ALTER_E1
@@ -48,8 +67,8 @@ const (
 
 // statusLen are the lengths of the variables that always have the same.
 var statusLen = map[byte]int{
-	3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 14: 0, 15: 8, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1,
-	128: 3, 129: 8,
+	3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 14: 0, 15: 8, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1,
+	129: 8,
 }
 
 // ParseQuery parses a QUERY event. Only SQL refers to the event's bytes.
@@ -98,10 +117,15 @@ func (q *Query) readStatus(vars []byte) {
 		case qInvoker:
 			r.short()
 			r.short()
+		case qMicroseconds, qHRNow:
+			r.take(3)
+			q.Fraction = true
 		case qUpdatedDBs:
 			q.readUpdated(&r)
 		case qGTIDFlags: // a sequence number follows where an online ALTER ends
-			if r.uint(1)&alterEnds != 0 {
+			flags := r.uint(1)
+			q.Alter = AlterPart(flags) & (AlterStarts | AlterEnds | AlterFails)
+			if flags&alterEnds != 0 {
 				r.take(8)
 			}
 		case qCollations:
@@ -134,6 +158,17 @@ func (q *Query) readUpdated(r *reader) {
 		}
 		q.Updated = append(q.Updated, string(name))
 	}
+}
+
+// Begins reports whether a QUERY event is the BEGIN that MySQL writes before every transaction, without parsing the rest.
+func Begins(e *Event) bool {
+	const sql = "BEGIN"
+	b := e.Body
+	if len(b) < queryPostLen || !bytes.HasSuffix(b, []byte(sql)) {
+		return false
+	}
+	post := e.Format.postHeader(QueryEvent, queryPostLen)
+	return len(b) == post+int(le.Uint16(b[11:]))+int(b[8])+1+len(sql)
 }
 
 // Is reports whether the statement is the given word and nothing else, in any case.

@@ -321,9 +321,27 @@ func printDurable(line func(name, format string, args ...any), d client.Durable)
 		verified = progress.Ago(*d.Verified)
 	}
 	line("verified", "%s", verified)
+	printFences(line, d.Fences)
 	printBuckets(line, d)
 	if len(d.Outside) > 0 {
 		line("outside", "of the promise: %s", strings.Join(d.Outside, ", "))
+	}
+}
+
+// printFences prints which statements wait for a base backup, and how many did.
+func printFences(line func(name, format string, args ...any), f *client.Fences) {
+	if f == nil {
+		return
+	}
+	var total int64
+	kinds := make([]string, 0, len(f.Kinds))
+	for _, k := range f.Kinds {
+		total += k.Count
+		kinds = append(kinds, fmt.Sprintf("%s %d", k.Kind, k.Count))
+	}
+	line("fences", "%d so far: statements that waited for a base backup (%s)", total, strings.Join(kinds, ", "))
+	for _, w := range f.Waiting {
+		line("", "waits since %s: %s", progress.Ago(w.Since), w.Why)
 	}
 }
 

@@ -61,3 +61,20 @@ func Plugins(ctx context.Context, db *sql.DB, components bool) ([]string, error)
 	})
 	return list, err
 }
+
+// PrimaryKeys tells of every table of InnoDB whose primary key is one column, by the names of its directory and its file.
+// It reads InnoDB's dictionary alone: information_schema.statistics opens every table.
+func PrimaryKeys(ctx context.Context, db *sql.DB, mysql bool, each func(dir, file, column string)) error {
+	prefix := "INNODB_SYS_"
+	if mysql {
+		prefix = "INNODB_"
+	}
+	query := "SELECT t.name, MIN(f.name) FROM information_schema." + prefix + "TABLES t JOIN information_schema." + prefix + "INDEXES i ON i.table_id = t.table_id AND i.name = 'PRIMARY'" +
+		" JOIN information_schema." + prefix + "FIELDS f ON f.index_id = i.index_id GROUP BY t.table_id, t.name HAVING COUNT(*) = 1"
+	return Query(ctx, db, query, func(cols []string) error {
+		if dir, file, ok := strings.Cut(cols[0], "/"); ok {
+			each(dir, file, cols[1])
+		}
+		return nil
+	})
+}

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,6 +26,33 @@ func (k *Keeper) BeginAgain(ctx context.Context, keys string, from time.Time) er
 	if err := k.log.Close(); err != nil {
 		k.Log.Warn("cannot close the log of the epoch before", "error", err)
 	}
+	if err := k.beginEpoch(ctx, keys); err != nil {
+		return err
+	}
+	if err := k.Archive.save(func(m *archive.Manifest) {
+		m.Breaches = append(m.Breaches, archive.Breach{From: from, To: time.Now(), What: begunAgain, Base: m.Last().Base})
+	}); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.breached++
+	return nil
+}
+
+// BaseFirst makes a base of the data of the instance as it is, whose server does not run, and begins an epoch with it:
+// the log has statements that it may not repeat, which nobody may see before.
+func (k *Keeper) BaseFirst(ctx context.Context, keys string) error {
+	k.manifest.Lock()
+	defer k.manifest.Unlock()
+	if err := k.log.Close(); err != nil {
+		return err
+	}
+	return k.beginEpoch(ctx, keys)
+}
+
+// beginEpoch makes a base and begins an epoch with it. The log of the epoch before is closed.
+func (k *Keeper) beginEpoch(ctx context.Context, keys string) error {
 	boot := k.Instance.Durable.Boot
 	if err := k.Archive.Begin(ctx, k.Instance, keys, ""); err != nil {
 		return err
@@ -33,20 +61,19 @@ func (k *Keeper) BeginAgain(ctx context.Context, keys string, from time.Time) er
 	if err := k.Instance.Save(); err != nil {
 		return err
 	}
-	if err := k.Archive.save(func(m *archive.Manifest) {
-		m.Breaches = append(m.Breaches, archive.Breach{From: from, To: time.Now(), What: begunAgain, Base: m.Last().Base})
-	}); err != nil {
-		return err
-	}
-	log, err := archive.OpenLog(k.Archive.Disk, k.Archive.Manifest.LogID(k.Instance.Durable.Epoch), archive.Position{})
+	epoch := k.Instance.Durable.Epoch
+	log, err := archive.OpenLog(k.Archive.Disk, k.Archive.Manifest.LogID(epoch), archive.Position{})
 	if err != nil {
 		return fmt.Errorf("begin an epoch: %w", err)
+	}
+	fences, err := newFences(k.Instance, epoch, archive.Position{}, archive.Position{}, k.Log, k.dueNow)
+	if err != nil {
+		return fmt.Errorf("begin an epoch: %w", errors.Join(err, log.Close()))
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trouble, k.ended = nil, nil
-	k.breached++
-	k.log, k.epoch, k.Seed = log, k.Instance.Durable.Epoch, k.Archive.Manifest.Last().GTIDState
+	k.log, k.epoch, k.Seed, k.fences = log, epoch, k.Archive.Manifest.Last().GTIDState, fences
 	k.ship = k.shipper()
 	return nil
 }

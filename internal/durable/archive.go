@@ -268,7 +268,15 @@ func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys, gtids s
 	if err := removeLog(i.DataDir()); err != nil {
 		return fmt.Errorf("make a base backup: %w", err)
 	}
-	b, err := a.writeBase(ctx, i.DataDir(), nil)
+	var prev uint32
+	if n := len(a.Manifest.Bases); n > 0 && a.Manifest.Bases[n-1].Dir == "" {
+		prev = a.Manifest.Bases[n-1].ID
+	}
+	before, err := indexOf(a.Disk, a.Manifest.ID, prev)
+	if err != nil {
+		return fmt.Errorf("make a base backup: %w", err)
+	}
+	b, err := a.writeBase(ctx, i.DataDir(), before)
 	if err != nil {
 		return err
 	}

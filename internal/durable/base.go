@@ -200,24 +200,34 @@ func outsideOf(ctx context.Context, db *sql.DB) (list []string, err error) {
 // that holds the archive.
 func (s *Snapshot) Base(ctx context.Context, dir string, o BaseOrder) (archive.Base, error) {
 	d := paced{archive.OSDisk{Dir: dir}}
-	var before *basebackup.Index
-	if o.Prev != 0 {
-		x, err := basebackup.ReadIndex(d, o.Archive, o.Prev)
-		if err == nil {
-			err = x.HasPacks(d)
-		}
-		var damaged *archive.DamagedError
-		switch {
-		case errors.As(err, &damaged): // what rests on it would be as damaged, and without another base all would be
-		case err != nil:
-			return archive.Base{}, err
-		case !x.Worn():
-			before = x
-		}
+	before, err := indexOf(d, o.Archive, o.Prev)
+	if err != nil {
+		return archive.Base{}, err
 	}
 	x, w, err := basebackup.Write(ctx, d, o.Archive, o.Number, s.DataDir, before, leaveOut)
 	if err != nil {
 		return archive.Base{}, err
 	}
 	return archive.Base{ID: o.Number, Size: x.Size(), Stored: w.Bytes, Packs: x.Packs()}, nil
+}
+
+// indexOf is the index of the base that the next one takes pages from; nil where it takes none.
+func indexOf(d archive.Disk, id archive.ID, base uint32) (*basebackup.Index, error) {
+	if base == 0 {
+		return nil, nil
+	}
+	x, err := basebackup.ReadIndex(d, id, base)
+	if err == nil {
+		err = x.HasPacks(d)
+	}
+	var damaged *archive.DamagedError
+	switch {
+	case errors.As(err, &damaged): // what rests on it would be as damaged, and without another base all would be
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case x.Worn():
+		return nil, nil
+	}
+	return x, nil
 }

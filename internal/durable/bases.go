@@ -74,7 +74,7 @@ func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
 	if !known {
 		return b, fmt.Errorf("add a base at %s: the log has no such file", b.At)
 	}
-	b.Epoch, b.Total = k.Archive.Manifest.Last().Number, total
+	b.Epoch, b.Total, b.Fences = k.Archive.Manifest.Last().Number, total, k.fences.before(b.At)
 	noted := k.newBreaches()
 	err := k.Archive.save(func(m *archive.Manifest) {
 		m.Add(b)
@@ -88,6 +88,7 @@ func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
 	if err == nil {
 		k.savedBreaches(len(noted))
 		k.meanwhile = max(0, k.log.Total()-k.began)
+		k.fences.covered(b.At)
 	}
 	return b, err
 }
@@ -99,6 +100,23 @@ func (k *Keeper) newest() (b archive.Base, since int64, ok bool) {
 		return b, 0, false
 	}
 	return b, k.Archive.Manifest.Since(b, k.log.Total()), true
+}
+
+// basedAt is up to where the newest base has an epoch's log, zero if it has none of it.
+func (a *Archive) basedAt(epoch uint32) archive.Position {
+	b, _, err := a.Manifest.Newest()
+	if err != nil || b.Epoch != epoch {
+		return archive.Position{}
+	}
+	return b.At
+}
+
+// dueNow says that a base is to be made at once.
+func (k *Keeper) dueNow() {
+	select {
+	case k.DueNow <- struct{}{}:
+	default:
+	}
 }
 
 // Plugins are the plugins that the newest base has.
@@ -114,7 +132,7 @@ func (k *Keeper) Due() bool {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
 	b, since, ok := k.newest()
-	return !ok || b.Dir != "" || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.Policy.Due(k.Archive.Manifest, b, since, k.meanwhile)
+	return !ok || b.Dir != "" || k.Fenced() || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.Policy.Due(k.Archive.Manifest, b, since, k.meanwhile)
 }
 
 // measurable is how many bytes of the log say how fast they are replayed.

@@ -30,7 +30,7 @@ func TestAddBaseBehindEnd(t *testing.T) {
 	if err := log.Append(archive.Position{File: 1}, make([]byte, 1000)); err != nil {
 		t.Fatal(err)
 	}
-	k := &Keeper{Archive: a, Instance: l.inst, Log: slog.New(slog.DiscardHandler), log: log, ship: &shipper.Shipper{Log: log}}
+	k := &Keeper{Archive: a, Instance: l.inst, Log: slog.New(slog.DiscardHandler), log: log, fences: &fences{}, ship: &shipper.Shipper{Log: log}}
 	for _, at := range []int64{1001, 1000} {
 		b, err := l.base(a)
 		if err != nil {

@@ -29,8 +29,11 @@ type Keeper struct {
 	// Appended is called when more of the log lasts, and must return at once; nil for nobody. It is set before
 	// Serve.
 	Appended func()
+	// DueNow has something in it when a base is to be made at once: a statement waits for it.
+	DueNow chan struct{}
 
 	log    *archive.Log
+	fences *fences
 	ship   *shipper.Shipper
 	acks   *acks // nil if no commit waits
 	cancel context.CancelFunc
@@ -69,7 +72,7 @@ const stalled, slow = 2 * time.Second, 500 * time.Millisecond
 // archive is archived; waits is told why that has to wait. boot is the id of the machine's start. The error matches
 // ErrBehind if the instance is to be recovered.
 func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, policy Policy, log *slog.Logger, waits func(error)) (_ *Keeper, err error) {
-	k := &Keeper{Archive: a, Instance: i, Log: log, Policy: policy}
+	k := &Keeper{Archive: a, Instance: i, Log: log, Policy: policy, DueNow: make(chan struct{}, 1)}
 	if err := a.fits(i, boot); err != nil {
 		return nil, err
 	}
@@ -92,6 +95,9 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, po
 			err = errors.Join(err, k.log.Close())
 		}
 	}()
+	if k.fences, err = newFences(i, epoch, a.basedAt(epoch), end, log, k.dueNow); err != nil {
+		return nil, err
+	}
 	k.ship = k.shipper()
 	files, err := binlog.Files(i.DataDir(), server.BinlogName)
 	if err != nil {
@@ -137,7 +143,7 @@ func (k *Keeper) catch(ctx context.Context, waits func(error)) error {
 
 // shipper follows the log of the instance into that of the archive.
 func (k *Keeper) shipper() *shipper.Shipper {
-	return &shipper.Shipper{Dir: k.Instance.DataDir(), Base: server.BinlogName, Log: k.log, Trouble: k.troubled, Appended: func() {
+	return &shipper.Shipper{Dir: k.Instance.DataDir(), Base: server.BinlogName, Log: k.log, Gate: k.fences, Trouble: k.troubled, Appended: func() {
 		if k.Appended != nil {
 			k.Appended()
 		}
@@ -148,6 +154,9 @@ func (k *Keeper) shipper() *shipper.Shipper {
 // commits go on when the log is archived; interval is how long they may wait for that at the level Delayed.
 func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-chan struct{}) error {
 	if err := k.trim(); err != nil {
+		return err
+	}
+	if err := k.setFenced(level == server.Acknowledged); err != nil {
 		return err
 	}
 	k.ship.Interval = interval

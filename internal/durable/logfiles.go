@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/repeatable"
 	"github.com/ramaria-db/ramaria/internal/replay"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // logFiles are files of the log as the server wrote them, up to the end of a plan.
@@ -25,6 +28,9 @@ type logFiles struct {
 	// not behind the end, zero if there is none.
 	more   bool
 	behind time.Time
+	// judge follows the statements, and fences are those that need not give the same again.
+	judge  *repeatable.Judge
+	fences []Crossed
 }
 
 // logName is the name of a file: of an epoch and a number.
@@ -40,7 +46,7 @@ func (a *Archive) logs(ctx context.Context, p Plan, dir string) (*logFiles, erro
 	if err := os.Mkdir(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
-	out := &logFiles{dir: dir, until: p.Until, epoch: p.Base.Epoch, end: p.Base.At}
+	out := &logFiles{dir: dir, until: p.Until, epoch: p.Base.Epoch, end: p.Base.At, judge: repeatable.New(strings.HasPrefix(a.Manifest.Server, string(server.MySQL)))}
 	for _, part := range p.Parts {
 		out.epoch, out.end = part.Epoch.Number, part.From
 		err := a.part(ctx, part, out)
@@ -136,6 +142,9 @@ func (l *logFiles) take(part archive.Part, file uint32) error {
 		l.end = archive.Position{File: file, Offset: x.End}
 	}
 	if x.Groups > 0 {
+		if ferr := l.cross(path, epoch, file, from, x.End); ferr != nil {
+			return ferr
+		}
 		l.last = x.Last
 		l.files = append(l.files, replay.Log{Path: path, From: from, To: x.End, Given: true})
 	}

@@ -28,6 +28,8 @@ type Until struct {
 	Time  time.Time
 	Epoch uint32
 	At    archive.Position
+	// loose says that the log need not have a transaction that ends at At.
+	loose bool
 }
 
 // Open reports whether it is the end of the log.
@@ -80,7 +82,7 @@ func Plans(m *archive.Manifest, until Until) ([]Plan, error) {
 	}
 	var list []Plan
 	for _, b := range slices.Backward(m.Bases) {
-		p := Plan{Base: b, Parts: m.From(b), Until: until, exact: true}
+		p := Plan{Base: b, Parts: m.From(b), Until: until, exact: !until.loose}
 		if len(list) > 0 && !goesOnTo(p, list[0].Base) || !p.leads(m) {
 			continue
 		}

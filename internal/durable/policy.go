@@ -111,7 +111,8 @@ const (
 )
 
 // Keep returns the bases that are kept: the newest, the one that the history begins with, those after
-// that which are not thinned out, and those that an epoch begins with. A directory outside of the archive is
+// that which are not thinned out, those that an epoch begins with, and those with statements that the log may not
+// repeat. A directory outside of the archive is
 // kept only while there is no other.
 func (p Policy) Keep(m *archive.Manifest, now time.Time) []archive.Base {
 	if p.Short {
@@ -131,7 +132,7 @@ func (p Policy) Keep(m *archive.Manifest, now time.Time) []archive.Base {
 	var slot time.Time // of the last one that was kept
 	for i, b := range m.Bases[min(first, len(m.Bases)):] {
 		s := slotOf(b.Time, now)
-		if i == 0 || first+i == len(m.Bases)-1 || !s.Equal(slot) || begins(m, b) {
+		if i == 0 || first+i == len(m.Bases)-1 || !s.Equal(slot) || begins(m, b) || b.Fences > 0 {
 			kept = append(kept, b)
 			slot = s
 		}

@@ -188,7 +188,7 @@ func (l *archiveLife) run(a *Archive) (again bool, err error) {
 		return false, err
 	}
 	l.acked = end
-	k := &Keeper{Archive: a, Instance: l.inst, Log: slog.New(slog.DiscardHandler), log: log, ship: &shipper.Shipper{Log: log}}
+	k := &Keeper{Archive: a, Instance: l.inst, Log: slog.New(slog.DiscardHandler), log: log, fences: &fences{}, ship: &shipper.Shipper{Log: log}}
 	for at := (archive.Position{File: max(1, end.File), Offset: end.Offset}); ; {
 		switch l.m.Rand.IntN(8) {
 		case 0: // a base

@@ -47,6 +47,8 @@ type Recovered struct {
 	GTIDState string
 	// Base is the base that was restored.
 	Base archive.Base
+	// Fences are statements that were replayed, or were to be, although they need not give the same again.
+	Fences []Crossed
 	// More says that the log goes on behind the end. Behind is the time of the last transaction there that is
 	// no later than the time that was asked for, zero if there is none: of one that took long, or by a clock
 	// that was put back.
@@ -81,6 +83,11 @@ func (a *Archive) FillUntil(ctx context.Context, i *instance.Instance, until Unt
 			return out, err
 		}
 		out, err := a.fillAny(ctx, i, plans, progress, note)
+		if cut, why := a.unanswered(until, out, err); why != "" {
+			note(why)
+			until = cut
+			continue
+		}
 		// A list of segments that is read while the oldest are removed may lack one in the middle.
 		if err == nil || try == fillTries || !a.outdated(err) && (try > 1 || !damagedIn(err, "log/")) {
 			return out, err
@@ -148,6 +155,7 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 	out.Restored, out.RestoreTime = p.Base.Size, time.Since(began)
 	began = time.Now()
 	out.Epoch, out.End, out.Time, out.Base, out.More, out.Behind = logs.epoch, logs.end, logs.last, p.Base, logs.more, logs.behind
+	out.Fences = logs.fences
 	out.GTIDState = p.gtidsAt(out.Epoch)
 	before, err := binlog.ParseGTIDs(p.Base.GTIDState)
 	if err != nil {

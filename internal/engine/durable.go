@@ -198,7 +198,7 @@ func (e *Engine) fill(ctx context.Context, a *durable.Archive, o instance.Order)
 		if err != nil {
 			return err
 		}
-		return a.GoOn(i, r)
+		return a.GoOnWith(ctx, i, r, e.Places.Keys())
 	})
 	return i, r, err
 }

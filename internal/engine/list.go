@@ -154,6 +154,9 @@ func (e *Engine) Status(name string) (InstanceListing, error) {
 			}
 			l.Warnings = append(l.Warnings, warning)
 		}
+		if l.Durable.Fences, err = durable.FencesOf(r); err != nil {
+			return l, err
+		}
 		l.Durable.Buckets, err = durable.Buckets(r, l.Durable.Position)
 	}
 	return l, err

@@ -313,10 +313,7 @@ func (r *restoration) make(ctx context.Context) (_ *instance.Instance, err error
 			if err := r.archive.CheckEnd(); err != nil {
 				return RequestError{fmt.Errorf("go on with the archive in %s: %w\nhint: --archive DIR, a new directory, begins another", r.archive.Dir, err)}
 			}
-			if r.done.More || r.done.Epoch != r.archive.Manifest.Last().Number {
-				return r.archive.Begin(ctx, i, r.e.Places.Keys(), r.done.GTIDState)
-			}
-			return r.archive.GoOn(i, r.done)
+			return r.archive.GoOnWith(ctx, i, r.done, r.e.Places.Keys())
 		})
 	}
 	made.Durable, made.Origin = nil, "restored from "+r.order.Spec.Restored.Archive
@@ -373,6 +370,9 @@ func (r *restoration) fill(ctx context.Context, i *instance.Instance) (err error
 	show := r.e.meters("restoring " + i.Name)
 	r.done, err = r.archive.FillUntil(ctx, i, r.until, show.progress, func(text string) { r.e.note("%s", text) })
 	show.close()
+	if text := r.done.CrossedText(); err == nil && text != "" {
+		r.e.note("warning: %s", text)
+	}
 	i.Spec.Restored.At = durable.FormatPosition(r.done.Epoch, r.done.End)
 	return err
 }

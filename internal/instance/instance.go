@@ -288,6 +288,9 @@ func (r *Record) Room() (*client.Room, error) {
 	return &f.Room, nil
 }
 
+// FencesPath is where the supervisor of a durable instance says which statements wait for a base backup.
+func (r *Record) FencesPath() string { return filepath.Join(r.Dir, "fences.json") }
+
 // SupervisorLog is where a detached supervisor says what goes wrong.
 func (r *Record) SupervisorLog() string { return filepath.Join(r.Dir, "supervisor.log") }
 

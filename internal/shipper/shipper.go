@@ -39,6 +39,15 @@ type Log interface {
 
 var _ Log = (*archive.Log)(nil)
 
+// Gate holds commits back although their log lasts. Its methods are called by one goroutine.
+type Gate interface {
+	// Pass is told of bytes of the log before they are appended, and returns at once. It may be told of the
+	// same ones twice.
+	Pass(at archive.Position, b []byte)
+	// Limit is up to where commits may go on; held is false where all may. It moves by itself.
+	Limit() (at archive.Position, held bool)
+}
+
 // Shipper ships the log of one server.
 type Shipper struct {
 	// Dir is the directory of the log, and Base what the server calls it: Base.000001.
@@ -46,6 +55,8 @@ type Shipper struct {
 	Log       Log
 	// Acks is told how far the log lasts; nil if no commit waits for that.
 	Acks Acks
+	// Gate holds commits back whose log lasts; nil for none.
+	Gate Gate
 	// Urgent makes the thread that ships one of sys.MakeUrgent: where other work is waiting for processors,
 	// commits would wait for it too.
 	Urgent bool
@@ -204,7 +215,7 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 		return err
 	}
 	r.acks = s.Acks
-	if err := r.start(); err != nil {
+	if err := r.tell(); err != nil {
 		return err
 	}
 	if s.Urgent {
@@ -233,11 +244,11 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 			if more, err := r.turn(); err != nil {
 				return err
 			} else if more {
-				if err := r.start(); err != nil {
-					return err
-				}
 				continue
 			}
+		}
+		if err := r.tell(); err != nil { // the gate may have opened
+			return err
 		}
 		if err := w.Wait(lookAfter); err != nil {
 			return err
@@ -255,6 +266,8 @@ type run struct {
 	file   *os.File
 	at     archive.Position
 	buf    []byte
+	// told is up to where acks was told that the log lasts; zero before.
+	told archive.Position
 }
 
 // open opens the file that the archive ends in.
@@ -289,18 +302,35 @@ func (r *run) open(p archive.Position) error {
 	return nil
 }
 
-// start tells of the file that is followed now, and how much of it lasts.
-func (r *run) start() error {
+// tell tells acks up to where the log lasts, as far as the gate lets it. While that is in an earlier file than the one
+// that is followed, that file is the one that acks knows of.
+func (r *run) tell() error {
 	if r.acks == nil {
 		return nil
 	}
-	err := r.acks.Start(r.name(r.at.File))
-	if err == nil && r.at.Offset > 0 {
-		err = r.acks.Ack(r.name(r.at.File), r.at.Offset)
+	to := r.at
+	if r.Gate != nil {
+		if limit, held := r.Gate.Limit(); held && limit.Before(to) {
+			to = limit
+		}
+	}
+	if to == r.told || to.Before(r.told) {
+		return nil
+	}
+	if !r.Still() { // in another log the same position is something else
+		return fmt.Errorf("follow the binary log: %w: %s", ErrRemoved, r.name(r.at.File))
+	}
+	var err error
+	if to.File != r.told.File {
+		err = r.acks.Start(r.name(to.File))
+	}
+	if err == nil && to.Offset > 0 {
+		err = r.acks.Ack(r.name(to.File), to.Offset)
 	}
 	if err != nil {
 		return fmt.Errorf("follow the binary log: %w", err)
 	}
+	r.told = to
 	return nil
 }
 
@@ -344,6 +374,9 @@ func (r *run) step(ctx context.Context) (int, error) {
 		}
 		return 0, err
 	}
+	if r.Gate != nil {
+		r.Gate.Pass(r.at, r.buf[:n])
+	}
 	if err := r.try(ctx, func() error { return r.Log.Append(r.at, r.buf[:n]) }); err != nil {
 		return 0, err
 	}
@@ -353,13 +386,8 @@ func (r *run) step(ctx context.Context) (int, error) {
 	if n < len(r.buf) {
 		r.caught.Store(now)
 	}
-	if r.acks != nil {
-		if !r.Still() { // in another log the same position is something else
-			return n, fmt.Errorf("follow the binary log: %w: %s", ErrRemoved, r.name(at.File))
-		}
-		if err := r.acks.Ack(r.name(at.File), at.Offset); err != nil {
-			return n, err
-		}
+	if err := r.tell(); err != nil {
+		return n, err
 	}
 	if r.Appended != nil {
 		r.Appended()

@@ -21,6 +21,8 @@ const (
 	// basePause and verifyPause are the pauses after one that failed, and shortenPause that between two
 	// attempts to make room.
 	basePause, verifyPause, shortenPause = time.Minute, time.Hour, time.Minute
+	// fencedPause is basePause while a statement waits for the base.
+	fencedPause = 2 * time.Second
 	// measureInterval is the time between two looks at what the archive takes: each looks at all of its files.
 	measureInterval = time.Minute
 	// mostBreaches is how many breaches of the promise warnings tell of, the last ones.
@@ -75,6 +77,7 @@ func (s *Supervisor) archivist(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-a.keeper.DueNow:
 		case <-timer.C:
 		}
 		if err := a.look(ctx); err != nil && ctx.Err() == nil {
@@ -109,13 +112,21 @@ func (a *archivist) look(ctx context.Context) error {
 		return a.room.did(a.shorten(ctx, r))
 	}
 	switch {
-	case a.keeper.Due() && a.base.may(basePause) && (r.RoomForBase || !a.low):
+	case a.keeper.Due() && a.base.may(a.basePause()) && (r.RoomForBase || !a.low):
 		return a.backup(ctx)
 	case a.keeper.VerifyDue(verifyEvery) && a.verification().may(verifyPause):
 		_, err := a.VerifyBackups(ctx)
 		return err
 	}
 	return nil
+}
+
+// basePause is the pause after a base that failed.
+func (a *archivist) basePause() time.Duration {
+	if a.keeper.Fenced() {
+		return fencedPause
+	}
+	return basePause
 }
 
 // verification is the last attempt at a comparison, whoever asked for it.
@@ -205,6 +216,9 @@ func (a *archivist) warnings(r durable.Report, fs sys.FS) (list []string) {
 		say("a recovery takes longer than --recover-within %s: the data alone takes that to restore\nhint: ramaria up %s --recover-within TIME, or a faster disk", instance.FormatTime(r.Within), name)
 	case r.Slow():
 		say("a recovery would take longer than --recover-within %s: much was written since the last base backup", instance.FormatTime(r.Within))
+	}
+	if text := a.fenceWarning(); text != "" {
+		list = append(list, text)
 	}
 	if e := a.base; e.err != nil && e.at.After(r.Newest.Time) {
 		say("the last base backup failed: %s", oneLine(e.err))

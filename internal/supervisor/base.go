@@ -171,6 +171,11 @@ func (s *Supervisor) Backup(ctx context.Context) (client.Backup, error) {
 		return client.Backup{}, err
 	}
 	defer s.basing.Unlock()
+	return s.makeBase(ctx)
+}
+
+// makeBase makes a base; its caller has locked basing.
+func (s *Supervisor) makeBase(ctx context.Context) (client.Backup, error) {
 	done, cost, err := s.snapshotOf(ctx, "a base backup", false)
 	if err != nil {
 		return client.Backup{}, fmt.Errorf("back up instance %s: %w", s.inst.Name, err)
@@ -202,7 +207,7 @@ func (s *Supervisor) verifyBackups(ctx context.Context) (client.Verification, er
 		return client.Verification{}, err
 	}
 	defer s.basing.Unlock()
-	done, _, err := s.snapshotOf(ctx, "a comparison with the archive", true)
+	done, err := s.compareWithArchive(ctx)
 	if err != nil {
 		return client.Verification{}, fmt.Errorf("verify the archive of instance %s: %w", s.inst.Name, err)
 	}
@@ -224,6 +229,36 @@ func (s *Supervisor) verifyBackups(ctx context.Context) (client.Verification, er
 		RestoredBytes: v.Recovered.Restored, ReplayedBytes: v.Recovered.Replayed,
 		RestoreMicros: v.Recovered.RestoreTime.Microseconds(), ReplayMicros: v.Recovered.ReplayTime.Microseconds(),
 	}, nil
+}
+
+// compareTries is how often a comparison begins again because of a statement that came meanwhile and that the log may
+// not repeat.
+const compareTries = 3
+
+// compareWithArchive compares a snapshot with what the archive gives. Statements that the log may not repeat have a base
+// backup first: what their repetition gives may differ.
+func (s *Supervisor) compareWithArchive(ctx context.Context) (done BaseDone, err error) {
+	for try := 1; ; try++ {
+		if s.keeper != nil && s.keeper.Fenced() {
+			if _, err := s.makeBase(ctx); err != nil {
+				return done, err
+			}
+		}
+		limited, cancel := s.untilFenced(ctx)
+		done, _, err = s.snapshotOf(limited, "a comparison with the archive", true)
+		fenced := errors.Is(context.Cause(limited), errFenced)
+		cancel()
+		if fenced && try < compareTries {
+			continue
+		}
+		v := done.Verification
+		if err != nil || len(v.Recovered.Fences) == 0 || len(v.Differences) == 0 {
+			return done, err
+		}
+		if try == compareTries {
+			return done, fmt.Errorf("statements that the log may not repeat come faster than base backups are made (%s)\nhint: try again later", v.Recovered.Fences[0].Why)
+		}
+	}
 }
 
 // PruneBackups implements api.Instance.

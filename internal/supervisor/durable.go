@@ -40,6 +40,9 @@ func (s *Supervisor) openArchive(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, a.Close())
 	}
+	if err := s.baseFirst(ctx); err != nil {
+		return errors.Join(err, s.keeper.Close())
+	}
 	s.openBuckets()
 	return nil
 }
@@ -53,11 +56,14 @@ func (s *Supervisor) waitForArchive(err error) {
 }
 
 // serveArchive follows the log of the server that runs now.
-func (s *Supervisor) serveArchive() error {
+func (s *Supervisor) serveArchive(ctx context.Context) error {
 	if s.keeper == nil {
 		return nil
 	}
 	if err := s.keeper.Archive.SaveMade(s.inst); err != nil {
+		return err
+	}
+	if err := s.tellKeys(ctx); err != nil {
 		return err
 	}
 	level, interval := s.inst.Spec.Durability()
@@ -102,7 +108,7 @@ func (s *Supervisor) settleArchive(ctx context.Context) bool {
 	for !s.keeper.Settled() && limited.Err() == nil && s.keeper.Trouble() == nil {
 		time.Sleep(settlePause)
 	}
-	return s.keeper.Answers()
+	return s.keeper.Answers() && !s.fenced()
 }
 
 // settleSQL is the statement that keeps the server from committing. In a member of a cluster a lock would keep what others

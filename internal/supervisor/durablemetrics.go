@@ -1,6 +1,8 @@
 package supervisor
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/durable"
@@ -23,6 +25,9 @@ func (s *Supervisor) writeDurableMetrics(w metrics.Writer) error {
 	w.Gauge("ramaria_durable_lag_bytes", "How much of the log is not archived yet.", float64(bytes))
 	w.Gauge("ramaria_durable_lag_seconds", "How long at most the oldest of that has waited.", waited.Seconds())
 	w.Gauge("ramaria_durable_stuck", "1 while the log cannot be archived: commits wait, unless an interval may be lost.", truth(k.Trouble() != nil))
+	if err := writeFenceMetrics(w, k); err != nil {
+		return err
+	}
 	w.Counter("ramaria_durable_base_backups_total", "Base backups that were made.", float64(s.counters.bases.Load()))
 	if err := writeBucketMetrics(w, &s.inst.Record); err != nil {
 		return err
@@ -42,6 +47,22 @@ func (s *Supervisor) writeDurableMetrics(w metrics.Writer) error {
 	w.Gauge("ramaria_durable_archive_free_bytes", "What can still be written to the archive.", float64(st.Room))
 	w.Gauge("ramaria_durable_archive_used_bytes", "What the archive takes on its disk; measured once a minute.", float64(st.Used))
 	w.Counter("ramaria_durable_breaches_total", "How often the server was set so that commits could be lost.", float64(st.Breached))
+	return nil
+}
+
+// writeFenceMetrics writes how many statements wait, and have waited, for a base backup.
+func writeFenceMetrics(w metrics.Writer, k *durable.Keeper) error {
+	open, kinds := k.Fences()
+	waited := 0.0
+	if len(open) > 0 {
+		waited = time.Since(open[0].Seen).Seconds()
+	}
+	w.Gauge("ramaria_durable_fences_waiting", "How many statements wait for a base backup, since the log may not repeat them.", float64(len(open)))
+	w.Gauge("ramaria_durable_fences_waiting_seconds", "How long the first of them has waited.", waited)
+	w.Head("ramaria_durable_fences_total", "counter", "How many statements have waited for a base backup, by kind.")
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		w.Sample("ramaria_durable_fences_total", float64(kinds[kind]), metrics.Label("kind", kind))
+	}
 	return nil
 }
 

@@ -365,6 +365,9 @@ func (m *move) hold(ctx context.Context) (release func(), err error) {
 	}
 	if m.keeper != nil {
 		m.held = m.settleArchive(ctx)
+		if !m.held && m.fenced() {
+			return release, api.As(api.ErrBusy, fmt.Errorf("a statement waits for a base backup\nhint: try again when ramaria status %s shows none that waits", m.inst.Name))
+		}
 		if !m.held {
 			return release, errors.Join(errors.New("its log cannot be archived now"), m.keeper.Trouble())
 		}

@@ -126,7 +126,7 @@ func (w *watch) lookAtUnacked(ctx context.Context) error {
 		p.early += more
 		w.log.Warn("commits were answered before the archive has them: KILL QUERY ended their wait", "commits", more)
 	}
-	if p.early > 0 && !w.keeper.Shipped().Before(p.until) {
+	if p.early > 0 && !w.keeper.Shipped().Before(p.until) && !w.keeper.Fenced() {
 		p.early = 0
 		w.log.Info("the archive has what was answered before")
 	}
@@ -208,7 +208,7 @@ func (w *watch) beginAgain(ctx context.Context, why error) error {
 		err = w.startAgain(ctx, nil)
 	}
 	if err == nil {
-		err = w.serveArchive()
+		err = w.serveArchive(ctx)
 	}
 	if err == nil {
 		err = w.joinCluster(ctx)

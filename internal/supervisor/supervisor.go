@@ -188,7 +188,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	if err := s.follow(ctx); err != nil {
 		s.log.Error("cannot follow the source", "error", err) // the watch says what is wrong
 	}
-	if err := s.serveArchive(); err != nil {
+	if err := s.serveArchive(ctx); err != nil {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	if err := s.joinCluster(ctx); err != nil {

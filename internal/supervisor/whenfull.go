@@ -135,6 +135,9 @@ func (s *Supervisor) endServer(ctx context.Context) error {
 	if s.keeper != nil && !s.settleArchive(ctx) {
 		// A server that shuts down answers the commits that wait, and these are not on disk.
 		s.killedFor = "the log could not be archived when it was to stop: its server was killed, and recovers at its next start"
+		if s.fenced() {
+			s.killedFor = "a statement waited for a base backup when it was to stop: its server was killed, and has what the statement did at its next start"
+		}
 		s.log.Warn(s.killedFor)
 		s.proc.Kill()
 		return nil

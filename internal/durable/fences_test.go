@@ -1,0 +1,118 @@
+package durable
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+)
+
+// TestFences: whatever the pieces are in which a log is shown, and however often, the same statements are fences; a
+// supervisor that follows knows them by the file, and finds them again without it.
+func TestFences(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		srv := servertest.Start(t, servertest.Find(t, want))
+		srv.RestartAs(t, server.Run, false, nil)
+		db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		db.SetMaxOpenConns(1)
+		for _, s := range []string{
+			"CREATE DATABASE d", "USE d", "CREATE TABLE t (a INT) ENGINE=InnoDB", "CREATE TABLE u (a INT)", "INSERT INTO t VALUES (1)",
+			"ALTER TABLE t ADD id INT AUTO_INCREMENT PRIMARY KEY",
+			"SET default_storage_engine=MyISAM", "CREATE TABLE m (a INT)", "CREATE TABLE `o-dd é` (a INT)", "SET default_storage_engine=InnoDB",
+			"FLUSH BINARY LOGS",
+			"CREATE TABLE `ä b` (a INT) PARTITION BY HASH (a) PARTITIONS 2", "CREATE DATABASE `d-2`", "CREATE TABLE `d-2`.x (a INT)",
+			"CREATE TABLE x (a INT) ENGINE=InnoDB", "ALTER TABLE x DISCARD TABLESPACE",
+		} {
+			if _, err := db.Exec(s); err != nil {
+				t.Fatalf("%s: %v", s, err)
+			}
+		}
+		i := &instance.Instance{Record: instance.Record{Dir: filepath.Dir(srv.DataDir())}, Made: instance.Made{Server: srv.Server}}
+		var files [][]byte
+		for n := uint32(1); ; n++ {
+			b, err := os.ReadFile(filepath.Join(srv.DataDir(), serverLog(n)))
+			if err != nil {
+				break
+			}
+			files = append(files, b)
+		}
+		last := uint32(len(files))
+		wantKinds := []string{"auto_increment", "engine", "engine", "tablespace"}
+		for _, size := range []int{37, 4096, 8192} {
+			t.Run(fmt.Sprint(size), func(t *testing.T) {
+				if err := os.RemoveAll(i.FencesPath()); err != nil {
+					t.Fatal(err)
+				}
+				found := 0
+				f := begin(t, i, archive.Position{}, func() { found++ })
+				for n, b := range files {
+					for at := 0; at < len(b); at += size {
+						piece := b[at:min(at+size, len(b))]
+						for range 1 + size/4096 {
+							f.Pass(archive.Position{File: uint32(n) + 1, Offset: int64(at)}, piece)
+						}
+					}
+				}
+				if diff := cmp.Diff(wantKinds, kindsOf(f.open)); diff != "" {
+					t.Fatal(diff)
+				}
+				if found != len(wantKinds) {
+					t.Errorf("it was told of %d", found)
+				}
+				if at, held := f.Limit(); !held || at != f.open[0].At {
+					t.Errorf("the limit is %s, %t", at, held)
+				}
+				end := archive.Position{File: last, Offset: int64(len(files[last-1]))}
+				if diff := cmp.Diff(f.open, begin(t, i, end, nil).open); diff != "" {
+					t.Errorf("by the file: %s", diff)
+				}
+				if err := os.Remove(i.FencesPath()); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(kindsOf(f.open), kindsOf(begin(t, i, end, nil).open)); diff != "" {
+					t.Errorf("without the file: %s", diff)
+				}
+				f.covered(f.open[1].At)
+				if diff := cmp.Diff(wantKinds[1:], kindsOf(f.open)); diff != "" {
+					t.Errorf("behind a base: %s", diff)
+				}
+				f.covered(end)
+				if _, held := f.Limit(); held {
+					t.Error("commits wait on")
+				}
+			})
+		}
+	})
+}
+
+func begin(t *testing.T, i *instance.Instance, end archive.Position, found func()) *fences {
+	t.Helper()
+	if found == nil {
+		found = func() {}
+	}
+	f, err := newFences(i, 1, archive.Position{}, end, slog.New(slog.DiscardHandler), found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func kindsOf(list []Fence) (kinds []string) {
+	for _, f := range list {
+		kinds = append(kinds, f.Kind)
+	}
+	return kinds
+}

@@ -1,0 +1,137 @@
+CREATE TABLE `shop`.`flyway_schema_history` (
+    `installed_rank` INT NOT NULL,
+    `version` VARCHAR(50),
+    `description` VARCHAR(200) NOT NULL,
+    `type` VARCHAR(20) NOT NULL,
+    `script` VARCHAR(1000) NOT NULL,
+    `checksum` INT,
+    `installed_by` VARCHAR(100) NOT NULL,
+    `installed_on` TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    `execution_time` INT NOT NULL,
+    `success` BOOL NOT NULL,
+    CONSTRAINT `flyway_schema_history_pk` PRIMARY KEY (`installed_rank`)
+) ENGINE=InnoDB
+
+CREATE INDEX `flyway_schema_history_s_idx` ON `shop`.`flyway_schema_history` (`success`)
+
+CREATE TABLE IF NOT EXISTS customer (
+  id BIGINT NOT NULL AUTO_INCREMENT, -- the number
+  name VARCHAR(200) NOT NULL, # of the person
+  born DATE,
+  PRIMARY KEY (id),
+  UNIQUE KEY uk_name (name),
+  KEY k_born (born)
+)
+
+alter table customer
+  add column email varchar(320) null,
+  add column active boolean not null default true,
+  add index ix_email (email)
+
+ALTER TABLE customer ADD (a INT, b VARCHAR(10) DEFAULT 'x' NOT NULL, c DECIMAL(10, 4) DEFAULT -1.25)
+
+ALTER TABLE customer ADD COLUMN created TIMESTAMP DEFAULT CURRENT_TIMESTAMP
+
+ALTER TABLE customer ADD COLUMN version BIGINT DEFAULT 0 NOT NULL, ALGORITHM=INPLACE, LOCK=NONE
+
+ALTER TABLE customer MODIFY COLUMN name VARCHAR(300) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci NOT NULL
+
+ALTER TABLE customer CHANGE COLUMN born birthday DATE NULL COMMENT 'day of birth'
+
+ALTER TABLE customer CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci
+
+ALTER TABLE customer DEFAULT CHARACTER SET = utf8mb4, DEFAULT COLLATE = utf8mb4_unicode_ci
+
+ALTER TABLE customer ENGINE = InnoDB
+
+ALTER TABLE customer ROW_FORMAT = DYNAMIC
+
+ALTER TABLE customer DROP PRIMARY KEY, ADD PRIMARY KEY (id, version)
+
+ALTER TABLE customer ADD CONSTRAINT ck_version CHECK (version >= 0)
+
+ALTER TABLE orders ADD CONSTRAINT fk_customer FOREIGN KEY (customer_id) REFERENCES customer (id) ON DELETE RESTRICT ON UPDATE NO ACTION
+
+CREATE TABLE event_log (id BIGINT NOT NULL, at DATETIME NOT NULL, body JSON, PRIMARY KEY (id, at)) ENGINE=InnoDB PARTITION BY RANGE (TO_DAYS(at)) (PARTITION p0 VALUES LESS THAN (738000), PARTITION p1 VALUES LESS THAN MAXVALUE)
+
+ALTER TABLE event_log REORGANIZE PARTITION p1 INTO (PARTITION p1 VALUES LESS THAN (738100), PARTITION p2 VALUES LESS THAN MAXVALUE)
+
+ALTER TABLE event_log DROP PARTITION p0
+
+ALTER TABLE event_log TRUNCATE PARTITION p1, p2
+
+ALTER TABLE event_log ADD PARTITION PARTITIONS 2
+
+ALTER TABLE event_log REMOVE PARTITIONING
+
+ALTER TABLE event_log PARTITION BY KEY (id) PARTITIONS 8
+
+CREATE TABLE copy_of_customer LIKE customer
+
+CREATE DEFINER=`root`@`localhost` PROCEDURE `purge_events`(IN days INT)
+BEGIN
+  DELETE FROM event_log WHERE at < NOW() - INTERVAL days DAY;
+  INSERT INTO audit VALUES (UUID(), RAND());
+END
+
+CREATE DEFINER=`root`@`localhost` FUNCTION `full_name`(a VARCHAR(50), b VARCHAR(50)) RETURNS varchar(101) CHARSET utf8mb4
+    DETERMINISTIC
+RETURN CONCAT(a, ' ', b)
+
+CREATE DEFINER=`root`@`localhost` TRIGGER customer_bi BEFORE INSERT ON customer FOR EACH ROW SET NEW.token = UUID()
+
+CREATE DEFINER=`root`@`localhost` EVENT nightly ON SCHEDULE EVERY 1 DAY STARTS CURRENT_TIMESTAMP + INTERVAL 1 HOUR ON COMPLETION PRESERVE ENABLE DO CALL purge_events(30)
+
+CREATE DEFINER=`root`@`localhost` EVENT once ON SCHEDULE AT '2030-01-01 00:00:00' DO BEGIN SELECT 1; END
+
+ALTER DEFINER=`root`@`localhost` EVENT nightly DISABLE
+
+ALTER EVENT nightly RENAME TO nightly2
+
+DROP EVENT IF EXISTS nightly2
+
+DROP TRIGGER IF EXISTS customer_bi
+
+DROP PROCEDURE IF EXISTS purge_events
+
+DROP FUNCTION IF EXISTS full_name
+
+CREATE USER 'app'@'%' IDENTIFIED BY 'secret'
+
+GRANT SELECT, INSERT, UPDATE ON shop.* TO 'app'@'%'
+
+REVOKE INSERT ON shop.* FROM 'app'@'%'
+
+ALTER USER 'app'@'%' ACCOUNT LOCK
+
+DROP USER IF EXISTS 'app'@'%'
+
+CREATE ROLE 'reader'
+
+GRANT 'reader' TO 'app'@'%'
+
+FLUSH PRIVILEGES
+
+ANALYZE TABLE customer
+
+OPTIMIZE TABLE customer
+
+DROP TABLE customer, event_log
+
+ALTER DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci
+
+DROP SCHEMA IF EXISTS shop_old
+
+ALTER TABLE customer ADD COLUMN vip BOOLEAN DEFAULT FALSE NOT NULL AFTER name, DROP INDEX k_born, ADD INDEX k_born (birthday, vip)
+
+ALTER TABLE customer ADD COLUMN region CHAR(2) DEFAULT NULL, ADD CONSTRAINT fk_region FOREIGN KEY (region) REFERENCES region (code)
+
+ALTER TABLE customer ADD COLUMN hex VARBINARY(16) DEFAULT 0x00FF, ADD COLUMN big DOUBLE DEFAULT 1.5e10, ADD COLUMN bits BIT(4) DEFAULT b'0101'
+
+ALTER TABLE customer ADD COLUMN opened TIME DEFAULT '08:00:00', ADD COLUMN since YEAR DEFAULT 2020, ADD COLUMN tags SET('a','b') DEFAULT 'a,b'
+
+ALTER TABLE customer MODIFY COLUMN email VARCHAR(320) NULL DEFAULT NULL FIRST
+
+ALTER TABLE customer RENAME AS client
+
+CREATE OR REPLACE ALGORITHM=MERGE DEFINER=`root`@`localhost` SQL SECURITY INVOKER VIEW `v_client` AS SELECT id FROM client WITH CHECK OPTION
