@@ -15,6 +15,9 @@ import (
 // atOnce is how many trials run, and are looked at, side by side.
 const atOnce = 4
 
+// sideBySide is what a pattern must match for trials to run one after the other.
+const sideBySide = "trials side by side"
+
 // unrecoverable is the error of a recovery that fails as a whole.
 type unrecoverable struct{ err error }
 
@@ -32,7 +35,7 @@ func (in *instance) cycle(ctx context.Context, trials []*trial, killed bool) (sa
 		}
 		began = time.Now()
 	}
-	err = each(trials, func(t *trial) error {
+	err = each(trials, in.atOnce, func(t *trial) error {
 		o, err := t.run(ctx, in)
 		mu.Lock()
 		said[t.database] = o
@@ -82,7 +85,7 @@ func (in *instance) cycle(ctx context.Context, trials []*trial, killed bool) (sa
 }
 
 // each does something with each trial, some at once.
-func each(trials []*trial, do func(*trial) error) error {
+func each(trials []*trial, atOnce int, do func(*trial) error) error {
 	var group sync.WaitGroup
 	errs := make([]error, len(trials))
 	places := make(chan struct{}, atOnce)
@@ -101,7 +104,7 @@ func each(trials []*trial, do func(*trial) error) error {
 func (in *instance) look(ctx context.Context, trials []*trial) (map[string]picture.Picture, error) {
 	all := map[string]picture.Picture{}
 	var mu sync.Mutex
-	err := each(trials, func(t *trial) error {
+	err := each(trials, atOnce, func(t *trial) error {
 		conn, err := in.db.Conn(ctx)
 		if err != nil {
 			return err

@@ -142,6 +142,9 @@ const killing = "kill the server"
 func newRunner(t *testing.T, want string, seed uint64) *runner {
 	t.Helper()
 	r := &runner{t: t, want: want, seed: seed, in: start(t, want), grammar: grammar.Grammar{}, known: map[string]bool{}}
+	if regexp.MustCompile(leftOut()).MatchString(sideBySide) {
+		r.in.atOnce = 1
+	}
 	r.kill = !regexp.MustCompile(leftOut()).MatchString(killing)
 	for _, text := range []string{statementsText, grammar.Types} {
 		r.grammar.Read(grammar.Without(text, leftOut()), r.in.software)

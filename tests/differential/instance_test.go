@@ -39,13 +39,15 @@ type instance struct {
 	endpoint client.Endpoint
 	// db is the application's account.
 	db *sql.DB
+	// atOnce is how many trials run side by side.
+	atOnce int
 }
 
 // start makes a home, and an instance in it. The image is saved, so that others come soon.
 func start(t *testing.T, want string, env ...string) *instance {
 	t.Helper()
 	volume := kind()
-	in := &instance{Home: home.New(t, want, append(env, "RAMARIA_VOLUME="+volume)...), volume: volume, t: t}
+	in := &instance{Home: home.New(t, want, append(env, "RAMARIA_VOLUME="+volume)...), volume: volume, t: t, atOnce: atOnce}
 	err := in.create()
 	if err == nil {
 		err = in.saveImage()
