@@ -25,8 +25,10 @@ var objects = []string{
 	"SELECT RESOURCE_GROUP_NAME, RESOURCE_GROUP_TYPE, RESOURCE_GROUP_ENABLED, VCPU_IDS, THREAD_PRIORITY FROM information_schema.RESOURCE_GROUPS",
 	"SELECT SCHEMA_NAME, DEFAULT_CHARACTER_SET_NAME, DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA",
 	"SELECT SRS_NAME, SRS_ID, DEFINITION FROM information_schema.ST_SPATIAL_REFERENCE_SYSTEMS WHERE SRS_ID > 100000000",
-	"XA RECOVER",
+	prepared,
 }
+
+const prepared = "XA RECOVER"
 
 // times are those of changes, which a replay makes anew.
 var (
@@ -64,6 +66,9 @@ func (in *instance) whole(ctx context.Context, all map[string]picture.Picture) e
 		slices.Sort(lines)
 		for _, line := range lines {
 			of := ofTrial.FindString(strings.ReplaceAll(line, "_", " "))
+			if query == prepared && of != "" && in.software.Flavour == "mariadb" {
+				continue // docs/durability.md: outside of the promise
+			}
 			if all[of] == nil {
 				all[of] = picture.Picture{}
 			}
