@@ -112,7 +112,7 @@ func (t *trial) fill(g *rand.Rand, r *runner, chosen []int) {
 			steps = append(steps, newStep(text, "a", line))
 		}
 	}
-	t.steps = append(given, steps...)
+	t.steps = slices.Concat(given, steps)
 }
 
 // maxColumns is how many columns of random types a table has at most.

@@ -57,7 +57,7 @@ func (in *instance) whole(ctx context.Context, all map[string]picture.Picture) e
 			ours := slices.Contains(row, "app") || slices.Contains(row, "ramaria_admin") // each start gives them their passwords
 			var fields []string
 			for i, v := range row {
-				if !times.MatchString(a.Names[i]) && !(ours && secrets.MatchString(a.Names[i])) {
+				if !times.MatchString(a.Names[i]) && (!ours || !secrets.MatchString(a.Names[i])) {
 					fields = append(fields, a.Names[i]+"="+strconv.Quote(timeInside.ReplaceAllString(v, "")))
 				}
 			}
