@@ -121,7 +121,7 @@ func TestDurableUnlogged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if !strings.Contains(strings.Join(s.Durable.Outside, "\n"), "plugins or components were installed") {
+		if !strings.Contains(strings.Join(s.Durable.Outside, "\n"), "plugin mysql_no_login") {
 			t.Errorf("outside of the promise: %q", s.Durable.Outside)
 		}
 		d.send("CREATE USER nobody@localhost IDENTIFIED WITH mysql_no_login").comes(t, "CREATE USER")

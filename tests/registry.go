@@ -87,7 +87,7 @@ var Packages = []Package{
 	{Path: "internal/pool", Race: true, Least: 130, Needed: []string{`Test.*`}},
 	{Path: "internal/load", Race: true, Least: 180, Needed: []string{`Test.*`}},
 	{Path: "internal/template", Race: true, Least: 100, Needed: []string{`Test.*`}},
-	{Path: "internal/dbconn", Least: 24, Needed: []string{`Test.*`}},
+	{Path: "internal/dbconn", Least: 26, Needed: []string{`Test.*`}},
 	{Path: "internal/software", Race: true, Least: 80, Needed: []string{
 		`TestRealPackages`,
 		`TestRealPackagesWithoutRoot`,
@@ -123,7 +123,7 @@ var Packages = []Package{
 	{Path: "internal/datafiles", Least: 8, Needed: []string{`Test.*`}},
 	{Path: "internal/room", Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/binlog", Least: 100, Needed: []string{`Test.*`}},
-	{Path: "internal/repeatable", Least: 20, Needed: []string{`Test.*`}},
+	{Path: "internal/repeatable", Least: 200, Needed: []string{`Test.*`}},
 	{Path: "internal/archive", Least: 13, Needed: []string{`Test.*`}},
 	{Path: "internal/basebackup", Race: true, Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/durable", Least: 5, Needed: []string{`Test.*`}},
@@ -239,11 +239,11 @@ var Suites = []Suite{
 		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
-			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged",
+			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents",
 			"TestFence", "TestFenceUnanswered", "TestFenceOfInterval", "TestFenceIsNeeded", "TestFenceStatements",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded"},
+		Flavours: []string{"durable-promise", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded"},
 	},
 	{
 		Name:     "replica",

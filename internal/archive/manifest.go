@@ -140,14 +140,14 @@ type Base struct {
 	// Fences is how many statements it has that the log before it may not repeat: without the base that log leads to
 	// something else.
 	Fences int `json:"fences,omitempty"`
-	// Plugins are the plugins and components that were installed by SQL: that is in no log, and the log behind
-	// the base may need them.
-	Plugins []string `json:"plugins,omitempty"`
+	// BesideLog is what it has that is in no log (dbconn.BesideLog), such as plugins, which the log behind the base may
+	// need.
+	BesideLog []string `json:"beside_log,omitempty"`
 }
 
 // TakeProof takes what was found out of the base when a server ran on it: all but its files.
 func (b *Base) TakeProof(from Base) {
-	b.At, b.GTIDState, b.Outside, b.Plugins = from.At, from.GTIDState, from.Outside, from.Plugins
+	b.At, b.GTIDState, b.Outside, b.BesideLog = from.At, from.GTIDState, from.Outside, from.BesideLog
 }
 
 // ErrNoArchive says that a directory holds no archive.

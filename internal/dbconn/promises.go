@@ -48,20 +48,6 @@ func Unacknowledged(ctx context.Context, db *sql.DB) (n int64, err error) {
 	return n, err
 }
 
-// Plugins are the plugins that were installed by SQL, by their names, and the components, if the server has such.
-func Plugins(ctx context.Context, db *sql.DB, components bool) ([]string, error) {
-	query := "SELECT name FROM mysql.plugin"
-	if components {
-		query += " UNION ALL SELECT component_urn FROM mysql.component"
-	}
-	list := []string{} // not nil: there are none
-	err := Query(ctx, db, query+" ORDER BY 1", func(cols []string) error {
-		list = append(list, cols[0])
-		return nil
-	})
-	return list, err
-}
-
 // PrimaryKeys tells of every table of InnoDB whose primary key is one column, by the names of its directory and its file.
 // It reads InnoDB's dictionary alone: information_schema.statistics opens every table.
 func PrimaryKeys(ctx context.Context, db *sql.DB, mysql bool, each func(dir, file, column string)) error {

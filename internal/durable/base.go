@@ -32,7 +32,7 @@ type Snapshot struct {
 }
 
 // Prove starts a server on the snapshot, which rolls forward what its log has, checks it, and shuts it
-// down cleanly. What is left is a base, of which At, GTIDState, Outside and Plugins are returned.
+// down cleanly. What is left is a base, of which At, GTIDState, Outside and BesideLog are returned.
 func (s *Snapshot) Prove(ctx context.Context) (b archive.Base, err error) {
 	if b.At, b.GTIDState, err = logEnd(s.DataDir); err != nil {
 		return b, fmt.Errorf("prove snapshot: %w", err)
@@ -58,7 +58,7 @@ func (s *Snapshot) prove(ctx context.Context, b *archive.Base) error {
 		return err
 	}
 	b.Outside = append(b.Outside, also...)
-	if b.Plugins, err = dbconn.Plugins(ctx, r.db, s.Instance.Server.Flavour == server.MySQL); err != nil {
+	if b.BesideLog, err = dbconn.BesideLog(ctx, r.db, s.Instance.Server.Flavour == server.MySQL); err != nil {
 		return err
 	}
 	return r.stop(ctx)
@@ -111,7 +111,8 @@ func fileNumber(name string) (n uint32, err error) {
 	return n, err
 }
 
-// start starts a server that only this process reaches.
+// start starts a server that only this process reaches. What an event did there would be in the data and in no log, and the
+// log that follows has what it did where it belongs.
 func (s *Snapshot) start(ctx context.Context) (_ *running, err error) {
 	i := s.Instance
 	if err := server.MakeDirs(i.Account, s.RunDir, s.TmpDir); err != nil {
@@ -129,7 +130,7 @@ func (s *Snapshot) start(ctx context.Context) (_ *running, err error) {
 	}
 	c := server.Config{
 		Stage: server.Run, Volume: s.Volume, DataDir: s.DataDir, RunDir: s.RunDir, TmpDir: s.TmpDir, InitFile: init, ServerID: i.ServerID,
-		PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(), Member: apart(i),
+		PageSize: i.PageSize, Set: server.WithoutEvents(i.Spec.Set), Unconfined: i.Spec.Unconfined(), Member: apart(i),
 	}
 	text, err := i.Server.Render(c)
 	if err != nil {

@@ -119,12 +119,12 @@ func (k *Keeper) dueNow() {
 	}
 }
 
-// Plugins are the plugins that the newest base has.
-func (k *Keeper) Plugins() []string {
+// BesideLog is what the newest base has that is in no log.
+func (k *Keeper) BesideLog() []string {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
 	b, _, _ := k.newest()
-	return b.Plugins
+	return b.BesideLog
 }
 
 // Due reports whether a base is to be made, so that recovery does not take too long.

@@ -26,10 +26,10 @@ type Stock struct {
 	Dir string
 	// Size is what of it is copied, in bytes.
 	Size int64
-	// GTIDState is the state of a MariaDB server's log at its end, and Outside and Plugins are as those of
+	// GTIDState is the state of a MariaDB server's log at its end, and Outside and BesideLog are as those of
 	// archive.Base.
-	GTIDState        string
-	Outside, Plugins []string
+	GTIDState          string
+	Outside, BesideLog []string
 	// sum is that of the directory when it was sealed.
 	sum string
 }
@@ -61,7 +61,7 @@ func (a *Archive) BeginWithDir(i *instance.Instance, s Stock) error {
 	}
 	return a.beginWith(i, archive.Base{
 		ID: max(1, a.Manifest.NextBase), Time: time.Now(), Size: s.Size, Dir: s.Dir, DirSum: s.sum,
-		GTIDState: s.GTIDState, Outside: s.Outside, Plugins: s.Plugins,
+		GTIDState: s.GTIDState, Outside: s.Outside, BesideLog: s.BesideLog,
 	})
 }
 
@@ -75,7 +75,7 @@ func (s *Stock) Ask(ctx context.Context, db *sql.DB, flavour server.Flavour) (er
 		return err
 	}
 	s.Outside = append(s.Outside, also...)
-	s.Plugins, err = dbconn.Plugins(ctx, db, flavour == server.MySQL)
+	s.BesideLog, err = dbconn.BesideLog(ctx, db, flavour == server.MySQL)
 	return err
 }
 

@@ -57,8 +57,8 @@ func unicode(cs uint16) bool {
 	return cs >= 2048
 }
 
-// utf8 fences a statement that names MariaDB's character set utf8: what that is says the session's
-// old_mode, which any account may set and no event has.
+// utf8 notes whether a statement names MariaDB's character set utf8: what that is says the
+// session's old_mode, which any account may set and no event has.
 func (s *statement) utf8() {
 	if s.mysql {
 		return
@@ -69,9 +69,45 @@ func (s *statement) utf8() {
 			return
 		}
 		if i >= 3 && same(rest[i-3:i], "utf") && (i+1 == len(rest) || rest[i+1]|0x20 != 'm') {
-			s.fence("charset", "utf8 means what the session's old_mode says: write utf8mb3 or utf8mb4")
+			s.saysUTF8 = true
 			return
 		}
 		rest = rest[i+1:]
 	}
+}
+
+// fenceUTF8 makes a statement a fence that would be none if it did not say utf8.
+func (s *statement) fenceUTF8() {
+	if !s.saysUTF8 || s.verdict.Fence != "" {
+		return
+	}
+	s.fence("charset", "utf8 means what the session's old_mode says: write utf8mb3 or utf8mb4")
+	if s.utf8Table != (Table{}) {
+		s.verdict.UTF8 = []Table{s.utf8Table}
+	}
+}
+
+// isUTF8 reports whether a character set or collation is named by utf8 alone.
+func isUTF8(name string) bool {
+	return len(name) >= 4 && same([]byte(name[:4]), "utf8") && (len(name) == 4 || name[4] == '_')
+}
+
+// UTF8MB3 reports whether the .frm file of a MariaDB table says that the table's own character set
+// is utf8mb3. Then utf8 was utf8mb3 when the table was made: see [Verdict.UTF8].
+//
+// https://github.com/MariaDB/server/blob/11.8/sql/unireg.cc: prepare_frm_header.
+func UTF8MB3(frm []byte) bool {
+	const low, high = 38, 41
+	if len(frm) <= high || frm[0] != 0xfe || frm[1] != 1 {
+		return false
+	}
+	switch cs := uint16(frm[low]) | uint16(frm[high])<<8; {
+	case cs == 33, cs == 83, cs >= 192 && cs <= 223:
+		return true
+	case cs >= 1024:
+		// Without padding: 1024 above the collation that pads. UCA 14.0.0: 2048 and 256 a character
+		// set, utf8mb3 first.
+		return cs == 1024+33 || cs == 1024+83 || cs >= 1024+192 && cs <= 1024+223 || cs >= 2048 && cs < 2048+256
+	}
+	return false
 }

@@ -151,7 +151,7 @@ func (c *column) references() bool {
 
 // judge says what the definition does to rows.
 func (c *column) judge() {
-	if c.moment && !c.fraction && !c.nullable && !(c.added && c.defaulted) {
+	if c.moment && !c.fraction && !c.nullable && (!c.added || !c.defaulted) {
 		c.fence("now", "TIMESTAMP with fractions of a second: existing rows get the time of the statement")
 	}
 	if c.stored && c.formula != "" {
@@ -160,8 +160,8 @@ func (c *column) judge() {
 	if !c.numbered {
 		return
 	}
-	before := c.alteration.primary.before
-	if c.added || !c.alteration.primary.wasKnown || len(before) != 1 || !has(before, c.from) {
+	before := c.primary.before
+	if c.added || !c.primary.wasKnown || len(before) != 1 || !has(before, c.from) {
 		c.fence("auto_increment", shorten([]byte(c.name))+" becomes AUTO_INCREMENT: rows may be numbered in another order")
 		return
 	}

@@ -77,9 +77,7 @@ func (s *statement) user() {
 		s.next()
 		return
 	}
-	if s.symbol('(') { // CURRENT_USER()
-		s.skipParens()
-	}
+	s.skipParens() // as CURRENT_USER has them
 }
 
 func (s *statement) createDatabase() {
@@ -221,6 +219,9 @@ func (s *statement) createTableOr(replace bool) {
 		d.elements()
 	}
 	d.options()
+	if d.named {
+		s.utf8Table = t
+	}
 	if d.historic {
 		s.judge.historic[t.fold()] = true
 	}

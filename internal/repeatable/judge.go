@@ -17,6 +17,8 @@ type Verdict struct {
 	// those that it makes without naming one, which the session's default_storage_engine then
 	// says, and those whose rows it may number, which only InnoDB reads in the order of the key.
 	Tables []Table
+	// UTF8 lifts a fence of kind "charset": it is none if [UTF8MB3] of the .frm file of each.
+	UTF8 []Table
 }
 
 // Table names a table as the statement does, without quotes, in UTF-8.

@@ -198,6 +198,7 @@ func TestPrimaryKeys(t *testing.T) {
 		{"added if not there", "CREATE TABLE t (a int KEY, id int); ALTER TABLE t ADD COLUMN IF NOT EXISTS id int KEY; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
 		{"renamed if there", "CREATE TABLE u (id int KEY); CREATE TABLE t (id int); RENAME TABLE IF EXISTS u TO t; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
 		{"temporary table", "CREATE TABLE t (id int); CREATE TEMPORARY TABLE t (id int); ALTER TABLE t ADD PRIMARY KEY (id); DROP TEMPORARY TABLE t; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
+		{"behind a fence", "CREATE TABLE t (id int KEY); ALTER TABLE t ADD SYSTEM VERSIONING, DROP PRIMARY KEY; ALTER TABLE t MODIFY id int AUTO_INCREMENT", false},
 		{"engine changes", "CREATE TABLE t (id int KEY); ALTER TABLE t MODIFY id int AUTO_INCREMENT, ENGINE=InnoDB", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -338,6 +339,20 @@ func TestTables(t *testing.T) {
 	} {
 		if v := New(true).Query(query(c.sql)); !slices.Equal(v.Tables, c.want) || v.Fence != "" {
 			t.Errorf("%s: %+v", c.sql, v)
+		}
+	}
+}
+
+// What else makes a fence of a statement is not lifted with utf8.
+func TestUTF8IsLast(t *testing.T) {
+	for _, sql := range []string{
+		"CREATE TABLE t (a INT) CHARSET=utf8 SELECT 1 AS a",
+		"CREATE TABLE t (a INT) CHARSET=utf8 DATA DIRECTORY='/x'",
+		"ALTER TABLE t ADD id INT AUTO_INCREMENT KEY, CHARSET utf8",
+		"ALTER TABLE t CHARSET utf8",
+	} {
+		if v := New(false).Query(query(sql)); v.Fence == "" || len(v.UTF8) > 0 {
+			t.Errorf("%s: %+v", sql, v)
 		}
 	}
 }

@@ -125,7 +125,7 @@ func (l *lexer) blank() bool {
 
 // comment enters a conditional comment, or skips a plain one; b is what is behind its "/*".
 func (l *lexer) comment(b []byte) bool {
-	mark := 0
+	var mark int
 	switch {
 	case len(b) > 0 && b[0] == '!':
 		mark = 1

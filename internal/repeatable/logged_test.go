@@ -1,6 +1,9 @@
 package repeatable
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -174,4 +177,49 @@ func testFractionLogged(t *testing.T, want string) {
 			}
 		}
 	}
+}
+
+// TestUTF8 shows what lifts the fence of MariaDB's utf8: the file of the table that was made.
+func TestUTF8(t *testing.T) {
+	servertest.EachAlways(t, func(t *testing.T, want string) {
+		if !strings.HasPrefix(want, "mariadb") {
+			t.Skip("MySQL has no old_mode")
+		}
+		t.Parallel()
+		r := startReal(t, want)
+		j := New(false)
+		for i, c := range []struct {
+			mode, sql   string
+			lifts, same bool
+		}{
+			{"DEFAULT", "(x VARCHAR(9)) ENGINE=InnoDB DEFAULT CHARSET=utf8", true, true},
+			{"DEFAULT", "(x VARCHAR(9)) CHARACTER SET utf8 COLLATE utf8_unicode_ci PARTITION BY KEY (x) PARTITIONS 2", true, true},
+			{"DEFAULT", "(x VARCHAR(9)) COLLATE='utf8_bin'", true, true},
+			{"''", "(x VARCHAR(9)) ENGINE=InnoDB DEFAULT CHARSET=utf8", true, false},
+			{"''", "(x VARCHAR(9) CHARACTER SET utf8) CHARSET=utf8 COLLATE=utf8_bin", true, false},
+			{"DEFAULT", "(x VARCHAR(9) CHARACTER SET utf8) CHARSET=utf8mb3", false, false},
+			{"DEFAULT", "(x VARCHAR(9) CHARACTER SET utf8)", false, false},
+		} {
+			for _, s := range []string{"SET old_mode=" + c.mode, fmt.Sprintf("CREATE TABLE t%d %s", i, c.sql)} {
+				if err := r.exec(s); err != nil {
+					t.Fatal(s, err)
+				}
+			}
+			for _, l := range r.read(j) {
+				if l.query == nil {
+					continue
+				}
+				if v := l.verdict; v.Kind != "charset" || len(v.UTF8) == 1 != c.lifts {
+					t.Errorf("%s: %s", c.sql, l)
+				}
+			}
+			frm, err := os.ReadFile(filepath.Join(r.DataDir(), "shop", fmt.Sprintf("t%d.frm", i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.lifts && UTF8MB3(frm) != c.same {
+				t.Errorf("old_mode=%s: %s: the file says %v", c.mode, c.sql, !c.same)
+			}
+		}
+	})
 }

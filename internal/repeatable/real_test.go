@@ -3,6 +3,7 @@ package repeatable
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -44,34 +45,39 @@ func startReal(t testing.TB, want string) *live {
 	if r.mysql {
 		status = "SHOW BINARY LOG STATUS"
 	}
-	var pos binlog.Position
-	var rest [3]sql.RawBytes
 	var base string
-	row := r.conn.QueryRowContext(context.Background(), "SELECT @@log_bin_basename")
-	if err := row.Scan(&base); err != nil {
+	if err := r.conn.QueryRowContext(context.Background(), "SELECT @@log_bin_basename").Scan(&base); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := r.conn.QueryContext(context.Background(), status)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := []any{&pos.File, &pos.Offset, &rest[0], &rest[1], &rest[2]}[:len(names)]
-	if !rows.Next() {
-		t.Fatal("no status of the log")
-	}
-	if err := rows.Scan(to...); err != nil {
-		t.Fatal(err)
-	}
+	pos := r.end(status)
 	if r.tail, err = binlog.OpenTail(filepath.Dir(base), pos); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.tail.Close)
 	return r
+}
+
+// end asks the server where its log ends.
+func (r *live) end(query string) (pos binlog.Position) {
+	r.t.Helper()
+	rows, err := r.conn.QueryContext(context.Background(), query)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	to := []any{&pos.File, &pos.Offset}
+	for range names[2:] {
+		to = append(to, new(sql.RawBytes))
+	}
+	rows.Next()
+	if err := errors.Join(rows.Scan(to...), rows.Err()); err != nil {
+		r.t.Fatal(err)
+	}
+	return pos
 }
 
 func (r *live) exec(s string) error {

@@ -14,6 +14,11 @@ type statement struct {
 	verdict Verdict
 	// lost says that what is known of tables may not hold any longer.
 	lost bool
+	// saysUTF8 says that the text has MariaDB's utf8, utf8Table which table it makes with it.
+	saysUTF8  bool
+	utf8Table Table
+	// named says that the last character set that a table's options name is utf8.
+	named bool
 	// historic says that the table has, or gets, partitions by SYSTEM_TIME.
 	historic bool
 	// maybe says that IF EXISTS stands in it.
@@ -74,6 +79,7 @@ func (s *statement) judgeAll() Verdict {
 		s.fence("charset", "its character set may hide a backslash or a quote in a letter")
 	default:
 		s.judgeHead()
+		s.fenceUTF8()
 	}
 	return s.verdict
 }
@@ -210,6 +216,8 @@ func (s *statement) setStatement() {
 	}
 }
 
-// harmless are variables that SET STATEMENT may set: none of them says what the statement does.
+// harmless are variables that SET STATEMENT may set. The applier sets none of them, though the text
+// says so: these do not say what the statement does, are in the event's flags, or are innodb_strict_mode,
+// which is OFF in a replay.
 const harmless = "innodb_strict_mode|lock_wait_timeout|innodb_lock_wait_timeout|max_statement_time|" +
 	"foreign_key_checks|unique_checks|alter_algorithm"

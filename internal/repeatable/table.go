@@ -214,7 +214,8 @@ func (s *statement) option(engine *bool) bool {
 		*engine = true
 	case s.match("[default] character set") || s.match("[default] charset|collate"):
 		s.eatSymbol('=')
-		s.word()
+		name, _ := s.word()
+		s.named = isUTF8(name)
 	case s.is(plainOptions):
 		s.next()
 		s.eatSymbol('=')

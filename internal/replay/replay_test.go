@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,14 +29,20 @@ var logging = map[string]string{"binlog_checksum": "CRC32", "event_scheduler": "
 type twin struct {
 	*servertest.Running
 	base string
+	// set are its settings when it writes.
+	set map[string]string
 	// from is the first file of the log that base does not have.
 	from string
 }
 
 // newTwin starts a server, runs a file of statements that base is to have, and copies its data directory.
-func newTwin(t testing.TB, want, file string) *twin {
+func newTwin(t testing.TB, want, file string) *twin { return newTwinWith(t, want, file, nil) }
+
+// newTwinWith is newTwin with more settings of the server when it writes.
+func newTwinWith(t testing.TB, want, file string, set map[string]string) *twin {
 	t.Helper()
-	w := &twin{Running: servertest.Start(t, servertest.Find(t, want)), base: filepath.Join(openDir(t), "data")}
+	w := &twin{Running: servertest.Start(t, servertest.Find(t, want)), base: filepath.Join(openDir(t), "data"), set: maps.Clone(logging)}
+	maps.Copy(w.set, set)
 	w.Load(t, text(t, w.Server, file))
 	w.Stop(t)
 	filter := func(rel string, _ fs.FileMode) (bool, error) {
@@ -44,7 +51,7 @@ func newTwin(t testing.TB, want, file string) *twin {
 	if err := sys.CopyTree(t.Context(), w.DataDir(), w.base, filter); err != nil {
 		t.Fatal(err)
 	}
-	w.RestartAs(t, server.Run, false, logging)
+	w.RestartAs(t, server.Run, false, w.set)
 	files := w.files(t)
 	w.from = files[len(files)-1]
 	return w
@@ -95,7 +102,7 @@ func (w *twin) logs(t testing.TB) (logs []Log) {
 func (w *twin) job(t testing.TB, logs []Log) *Job {
 	t.Helper()
 	dir := openDir(t)
-	j := &Job{Server: w.Server, Account: w.Account, Dir: dir, DataDir: filepath.Join(dir, "data"), Volume: "disk", Logs: logs, Set: logging}
+	j := &Job{Server: w.Server, Account: w.Account, Dir: dir, DataDir: filepath.Join(dir, "data"), Volume: "disk", Logs: logs, Set: w.set}
 	if err := sys.CopyTree(t.Context(), w.base, j.DataDir, nil); err != nil {
 		t.Fatal(err)
 	}

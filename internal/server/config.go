@@ -143,15 +143,16 @@ const leastReplayPool = 256 << 20
 // has its own for, or no use.
 var (
 	logWords    = []string{"binlog_", "encrypt_binlog", "gtid_", "log_bin", "log_replica_", "log_slave_", "max_binlog_", "max_relay_", "relay_", "replica_", "replicate_", "report_", "rpl_", "slave_", "source_", "master_", "sync_", "wsrep_", "group_replication_", "expire_logs_"}
-	notReplayed = map[string]bool{"event_scheduler": true, "read_only": true, "super_read_only": true, "init_connect": true, "max_connections": true, "server_id": true, "innodb_flush_log_at_trx_commit": true, "innodb_doublewrite": true, "innodb_fast_shutdown": true, "innodb_buffer_pool_size": true}
+	notReplayed = map[string]bool{"event_scheduler": true, "read_only": true, "super_read_only": true, "init_connect": true, "init_slave": true, "init_replica": true, "max_connections": true, "server_id": true, "innodb_flush_log_at_trx_commit": true, "innodb_doublewrite": true, "innodb_fast_shutdown": true, "innodb_buffer_pool_size": true}
 )
 
-// withoutLog are the settings that a Replay takes over.
+// withoutLog are the settings that a Replay takes over: not those that it has its own for, and nobody else.
 func (s *Server) withoutLog(set map[string]string) map[string]string {
 	set = maps.Clone(set)
 	maps.DeleteFunc(set, func(name, _ string) bool {
 		name = optionMeant(name)
-		return notReplayed[name] || slices.ContainsFunc(logWords, func(word string) bool { return strings.HasPrefix(name, word) })
+		return notReplayed[name] || slices.ContainsFunc(logWords, func(word string) bool { return strings.HasPrefix(name, word) }) ||
+			slices.ContainsFunc(s.Family().profile, func(r setting) bool { return r.stages == Replay && optionMeant(r.name) == name })
 	})
 	return set
 }

@@ -68,10 +68,10 @@ var mysqlFamily = Family{
 		{name: "INNODB_REDO_LOG_ENABLE", since: Version{8, 0, 21}},
 	},
 	// It would let it begin another log (RESET BINARY LOGS). From then on other privileges let it
-	// FLUSH what else there is to. By the others its routines would do what another may, such as to switch
-	// the log off.
+	// FLUSH what else there is to. By the second it would follow another server: from where is in no log. By the
+	// others its routines would do what another may, such as to switch the log off.
 	withheldDurable: []privilege{
-		{name: "RELOAD", since: Version{8, 4, 0}}, {name: "SET_ANY_DEFINER", since: Version{8, 2, 0}}, {name: "SET_USER_ID", until: Version{8, 4, 0}},
+		{name: "RELOAD", since: Version{8, 4, 0}}, {name: "REPLICATION_SLAVE_ADMIN"}, {name: "SET_ANY_DEFINER", since: Version{8, 2, 0}}, {name: "SET_USER_ID", until: Version{8, 4, 0}},
 	},
 
 	cascades: Version{9, 6, 0},

@@ -90,6 +90,12 @@ var mariadbProfile = slices.Concat(pathSettings, []setting{
 	{name: "ssl", value: "OFF", stages: Replay, since: Version{11, 4, 0}, why: "otherwise the server makes a TLS key, 250 ms"},
 	{name: "relay_log_info_file", value: factRelayInfo, stages: Replay, why: "beside the relay log, for the same reason"},
 	{name: "master_info_file", value: factSourceInfo, stages: Replay, why: "beside the relay log, for the same reason"},
+	{name: "system_versioning_alter_history", value: "KEEP", stages: Replay, why: "a session may have altered a table with history, which no log says"},
+	{name: "loose_innodb_force_primary_key", value: "OFF", stages: Replay, why: "it may have been off when a table was made"},
+	{name: "loose_innodb_read_only_compressed", value: "OFF", stages: Replay, why: "it may have been off when a table was written to"},
+	{name: "strict_password_validation", value: "OFF", stages: Replay, why: "the log has hashes of passwords"},
+	{name: "secure_timestamp", value: "NO", stages: Replay, why: "the time of a statement is that of the log"},
+	{name: "max_statement_time", value: "0", stages: Replay, why: "a statement takes as long as it takes"},
 	{name: "gtid_strict_mode", value: "OFF", stages: Replay, why: "the log may have numbers out of order"},
 	{name: "slave_parallel_threads", value: "0", stages: Replay, why: "several crash on relay logs that no server received"},
 }, logOnly(performanceSettings(MariaDB)))

@@ -107,6 +107,8 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "plugin_load_add", value: "semisync_slave.so", stages: Run, until: Version{8, 0, 26}, replica: ifSync, fixed: true, log: logged, why: "--sync: the source answers a commit when this server has received it"},
 	{name: "loose_rpl_semi_sync_slave_enabled", value: "ON", stages: Run, until: Version{8, 0, 26}, replica: ifSync, fixed: true, log: logged, why: "as above; loose, since the option is the plugin's"},
 }, groupSettings, replaySettings, []setting{
+	{name: "sql_require_primary_key", value: "OFF", stages: Replay, since: Version{8, 0, 13}, why: "a session may have done without it"},
+	{name: "restrict_fk_on_non_standard_key", value: "OFF", stages: Replay, since: Version{8, 4, 0}, why: "as above"},
 	{name: "gtid_mode", value: "OFF_PERMISSIVE", stages: Replay, why: "the log of a member of a group has GTIDs, others have none"},
 	{name: "log_replica_updates", value: "OFF", stages: Replay, since: Version{8, 0, 26}, why: "goes with replicate_same_server_id"},
 	{name: "log_slave_updates", value: "OFF", stages: Replay, until: Version{8, 0, 26}, why: "goes with replicate_same_server_id"},

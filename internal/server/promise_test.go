@@ -111,6 +111,7 @@ func TestDurableRights(t *testing.T) {
 	}{
 		{&Server{Flavour: MariaDB, Version: Version{10, 6, 0}}, "REPLICATION MASTER ADMIN"},
 		{&Server{Flavour: MySQL, Version: Version{9, 7, 0}}, "RELOAD"},
+		{&Server{Flavour: MySQL, Version: Version{8, 0, 36}}, "REPLICATION_SLAVE_ADMIN"},
 	} {
 		if got := c.s.DialectOf(Acknowledged).Withheld; !slices.Contains(got, c.want) {
 			t.Errorf("%s: %q are withheld, without %s", c.s.Flavour, got, c.want)

@@ -90,6 +90,17 @@ func Setting(set map[string]string, option string) (value string, is bool) {
 	return "", false
 }
 
+// WithoutEvents are settings by which no event runs.
+func WithoutEvents(set map[string]string) map[string]string {
+	quiet := map[string]string{"event_scheduler": "OFF"}
+	for name, value := range set {
+		if optionMeant(name) != "event_scheduler" {
+			quiet[name] = value
+		}
+	}
+	return quiet
+}
+
 // flag is what a hint says of the flag to use instead of --set, or "".
 func (r setting) flag() string {
 	if r.log == logged && flagFor[r.name] == "" {

@@ -18,6 +18,9 @@ import (
 // putBackPatience is how long one look may take, with what it puts back.
 const putBackPatience = 3 * time.Second
 
+// mostChanged is how many names a breach tells.
+const mostChanged = 5
+
 // promises looks after what a durable instance depends on. It is the watch's.
 type promises struct {
 	// kept is when all was as it is to be, and broken what has not been since then.
@@ -29,10 +32,10 @@ type promises struct {
 	// counted, and early those that it does not have yet: it will when it comes to until.
 	unacked, early int64
 	until          archive.Position
-	// plugins are those that the last base lacks, or has too many, and was told of, and sawPlugins is when it had
-	// all.
-	plugins    []string
-	sawPlugins time.Time
+	// besideLog is what there is that is in no log, if the last base has other and that was told of, and sawBesideLog is
+	// when it had all.
+	besideLog    []string
+	sawBesideLog time.Time
 }
 
 // lookAtPromises takes a look, and puts back what it can.
@@ -133,28 +136,29 @@ func (w *watch) lookAtUnacked(ctx context.Context) error {
 	return nil
 }
 
-// lookAtPlugins finds plugins and components that were installed or removed since the last base: that is in no
-// log, and what follows in the log may need them.
-func (w *watch) lookAtPlugins(ctx context.Context) error {
+// lookBesideLog finds what was changed since the last base by statements that are in no log, though what follows in
+// the log may need it.
+func (w *watch) lookBesideLog(ctx context.Context) error {
 	if w.keeper == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
 	looked := time.Now()
-	now, err := dbconn.Plugins(ctx, w.db, w.inst.Server.Flavour == server.MySQL)
+	now, err := dbconn.BesideLog(ctx, w.db, w.inst.Server.Flavour == server.MySQL)
 	if err != nil {
 		return err
 	}
 	p := &w.promises
+	changed := dbconn.ChangedBesideLog(w.keeper.BesideLog(), now)
 	switch {
-	case slices.Equal(now, w.keeper.Plugins()):
-		p.plugins, p.sawPlugins = nil, looked
-	case !slices.Equal(now, p.plugins):
-		const what = "plugins or components were installed or removed, which is in no log"
+	case len(changed) == 0:
+		p.besideLog, p.sawBesideLog = nil, looked
+	case !slices.Equal(now, p.besideLog):
+		what := "changed by what is in no log: " + strings.Join(changed[:min(len(changed), mostChanged)], ", ")
 		w.log.Warn("outside of the promise until the next base backup", "what", what)
-		w.keeper.Breach(cmp.Or(p.sawPlugins, w.state.Since), looked, what)
-		p.plugins = now
+		w.keeper.Breach(cmp.Or(p.sawBesideLog, w.state.Since), looked, what)
+		p.besideLog = now
 	}
 	return nil
 }
