@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +51,7 @@ func (in *instance) cycle(ctx context.Context, trials []*trial, killed bool) (sa
 		return said, nil, err
 	}
 	took("run")
+	clear(in.unanswered)
 	before, err := in.look(ctx, trials)
 	if err != nil {
 		return said, nil, fmt.Errorf("look: %w", err)
@@ -66,6 +69,9 @@ func (in *instance) cycle(ctx context.Context, trials []*trial, killed bool) (sa
 	after, err := in.look(ctx, trials)
 	if err != nil {
 		return said, nil, fmt.Errorf("look at what was recovered: %w", err)
+	}
+	for _, p := range slices.Concat(slices.Collect(maps.Values(before)), slices.Collect(maps.Values(after))) {
+		maps.DeleteFunc(p, func(of, _ string) bool { return in.unanswered[of] })
 	}
 	for _, t := range trials {
 		t.forgive(said[t.database], before[t.database], after[t.database])

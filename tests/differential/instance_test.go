@@ -39,6 +39,9 @@ type instance struct {
 	endpoint client.Endpoint
 	// db is the application's account.
 	db *sql.DB
+	// unanswered are questions that the server did not answer, once at least: some it does not know, and some
+	// MySQL does not answer while a table lacks its file.
+	unanswered map[string]bool
 	// atOnce is how many trials run side by side.
 	atOnce int
 }
@@ -47,7 +50,7 @@ type instance struct {
 func start(t *testing.T, want string, env ...string) *instance {
 	t.Helper()
 	volume := kind()
-	in := &instance{Home: home.New(t, want, append(env, "RAMARIA_VOLUME="+volume)...), volume: volume, t: t, atOnce: atOnce}
+	in := &instance{Home: home.New(t, want, append(env, "RAMARIA_VOLUME="+volume)...), volume: volume, t: t, atOnce: atOnce, unanswered: map[string]bool{}}
 	err := in.create()
 	if err == nil {
 		err = in.saveImage()

@@ -50,6 +50,7 @@ func (in *instance) whole(ctx context.Context, all map[string]picture.Picture) e
 	for _, query := range objects {
 		a := l.Ask(query)
 		if len(a.Names) == 1 && a.Names[0] == "error" {
+			in.unanswered[query] = true
 			continue
 		}
 		var lines []string
