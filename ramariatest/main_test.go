@@ -91,10 +91,8 @@ func furnish(home string) error {
 	program := os.Getenv(envBinary)
 	if program == "" {
 		program = filepath.Join(home, "ramaria")
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "../cmd/ramaria")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build ramaria: %w\n%s", err, out)
+		if err := servertest.Build(program); err != nil {
+			return err
 		}
 	}
 	var errs []error

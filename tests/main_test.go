@@ -3,11 +3,12 @@ package tests
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
 // envBinary names a ramaria to test instead of one built from this source; so do
@@ -55,10 +56,5 @@ func buildBinary() (dir string, err error) {
 	if ready := os.Getenv(envBinary); ready != "" {
 		return dir, os.Symlink(ready, binary)
 	}
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", binary, "../cmd/ramaria")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build ramaria: %w\n%s", err, out)
-	}
-	return dir, nil
+	return dir, servertest.Build(binary)
 }

@@ -1,10 +1,8 @@
 package tests
 
 import (
-	"flag"
 	"os"
-	"regexp"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,15 +24,15 @@ func TestMatrix(t *testing.T) {
 	}
 	waits := map[string]func() (map[string]*outcome, error){}
 	for _, want := range Servers[1:] {
-		if servertest.Quick() && !lastOfFlavour(want) || !subtestWanted(t, want) {
+		r := rerun{parallel: matrixParallel, env: []string{servertest.EnvServer + "=" + want}}
+		for _, s := range Suites {
+			scripts, tests := pickedOn(t, s, want)
+			r.scripts, r.tests = append(r.scripts, scripts...), append(r.tests, tests...)
+		}
+		if len(r.scripts)+len(r.tests) == 0 {
 			continue
 		}
 		servertest.Find(t, want) // one that cannot be had fails here
-		r := rerun{parallel: matrixParallel, env: []string{servertest.EnvServer + "=" + want}}
-		for _, s := range Suites {
-			scripts, tests := s.On(want, servertest.Quick())
-			r.scripts, r.tests = append(r.scripts, scripts...), append(r.tests, tests...)
-		}
 		// testscript counts on all its scripts, and leaves its directory when some are not run.
 		work, err := os.MkdirTemp("", "rm-")
 		if err != nil {
@@ -56,7 +54,7 @@ func TestMatrix(t *testing.T) {
 			t.Logf("%s took %s", want, time.Since(began).Round(time.Second))
 			for _, s := range Suites {
 				t.Run(s.Name, func(t *testing.T) {
-					scripts, tests := s.On(want, servertest.Quick())
+					scripts, tests := pickedOn(t, s, want)
 					for _, name := range scripts {
 						t.Run(name, func(t *testing.T) { ended["TestScripts/"+name].report(t) })
 					}
@@ -69,17 +67,10 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// subtestWanted reports whether -run chooses a subtest, for what is begun before subtests are.
-func subtestWanted(t *testing.T, name string) bool {
+// pickedOn are the scripts and tests of a suite that run on a server.
+func pickedOn(t *testing.T, s Suite, server string) (scripts, tests []string) {
 	t.Helper()
-	_, pattern, below := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
-	if !below {
-		return true
-	}
-	pattern, _, _ = strings.Cut(pattern, "/")
-	wanted, err := regexp.MatchString(pattern, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return wanted
+	left := func(name string) bool { return !picked(t, "TestMatrix/"+server+"/"+s.Name+"/"+name) }
+	scripts, tests = s.On(server, servertest.Quick())
+	return slices.DeleteFunc(slices.Clone(scripts), left), slices.DeleteFunc(slices.Clone(tests), left)
 }

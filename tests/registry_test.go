@@ -87,7 +87,7 @@ func TestRegistryInDocs(t *testing.T) {
 	}
 }
 
-// TestRegistryOfPackages: what Later names is there. That each package has a row tests/gotest checks,
+// TestRegistryOfPackages: what Later and Apart name is there. That each package has a row tests/gotest checks,
 // and that there are the tests which Needed names.
 func TestRegistryOfPackages(t *testing.T) {
 	for _, p := range Packages {
@@ -103,7 +103,7 @@ func TestRegistryOfPackages(t *testing.T) {
 			}
 			text = append(text, b...)
 		}
-		for _, pattern := range p.Later {
+		for _, pattern := range slices.Concat(p.Later, p.Apart) {
 			name, _, _ := strings.Cut(pattern, "/")
 			if !regexp.MustCompile(`(?m)^func ` + strings.Trim(name, "^$") + `\(t \*testing\.T\)`).Match(text) {
 				t.Errorf("package %s has no test %s", p.Path, name)

@@ -86,12 +86,15 @@ func (r rerun) run(t *testing.T) (ended map[string]*outcome, err error) {
 			return nil, err
 		}
 	}
-	pattern := "^TestScripts$/^(" + strings.Join(r.scripts, "|") + ")$"
+	var patterns []string
+	if len(r.scripts) > 0 {
+		patterns = append(patterns, "^TestScripts$/^("+strings.Join(r.scripts, "|")+")$")
+	}
 	if len(r.tests) > 0 {
-		pattern += "|^(" + strings.Join(r.tests, "|") + ")$"
+		patterns = append(patterns, "^("+strings.Join(r.tests, "|")+")$")
 	}
 	// #nosec G204 -- this program, or a copy of it
-	cmd := exec.CommandContext(t.Context(), program, "-test.v=test2json", "-test.parallel="+strconv.Itoa(r.parallel), "-test.run="+pattern)
+	cmd := exec.CommandContext(t.Context(), program, "-test.v=test2json", "-test.parallel="+strconv.Itoa(r.parallel), "-test.run="+strings.Join(patterns, "|"))
 	if end, ok := t.Deadline(); ok {
 		cmd.Args = append(cmd.Args, "-test.timeout="+time.Until(end.Add(-rerunSpare)).String())
 	}

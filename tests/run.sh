@@ -16,17 +16,20 @@ step() {
 }
 
 # A directory for the tests alone: what is left in it, or runs in it, is a
-# leftover. Its path is short because those of unix sockets must be.
-below=$(mktemp -d "${TMPDIR:-/tmp}/rt.XXXXXX") || exit 1
+# leftover. Each attempt has one of its own below it, which tests/gotest makes. Their paths
+# are short because those of unix sockets must be.
+below=$(mktemp -d "${TMPDIR:-/tmp}/rt.XXXX") || exit 1
 # Tests of root run servers and commands under other accounts, which need it too.
 [ "$(id -u)" != 0 ] || chmod 1777 "$below"
 mkdir -p bin
 report=bin/test-report.txt
+output=bin/test-output.txt
 results=bin/test-results.txt
 profile=bin/test-profile.txt
 snapshot=bin/test-snapshot.json
 linted=bin/test-lint.txt
-rm -f "$report" "$results" "$profile" "$linted"
+left=bin/test-leftovers.txt
+rm -f "$report" "$output" "$results" "$profile" "$linted" "$left"
 trap 'rmdir "$below" 2>/dev/null' EXIT
 trap 'echo "interrupted: files may be left in $below"; exit 130' INT TERM
 
@@ -61,7 +64,8 @@ empty=$below/empty
 run_tests() {
 	mkdir "$empty" || return 1
 	# shellcheck disable=SC2086 # the variables hold lists of words
-	RAMARIA_TEST_EMPTY=$empty TMPDIR=$below go run ./tests/gotest ${V:+-v} $guards $race -report "$report" -results "$results" -profile "$profile"
+	RAMARIA_TEST_EMPTY=$empty go run ./tests/gotest ${V:+-v} $guards $race ${RAMARIA_TEST_END:+-end "$RAMARIA_TEST_END"} \
+		-below "$below" -snapshot "$snapshot" -report "$report" -output "$output" -results "$results" -profile "$profile"
 	status=$?
 	rm -rf "$empty"
 	return $status
@@ -80,18 +84,23 @@ say_lint() {
 	return $status
 }
 
+check_leftovers() {
+	go run ./tests/leftovers -check "$snapshot" -below "$below" >"$left" 2>&1
+	status=$?
+	cat "$left"
+	return $status
+}
+
 step 'what is there before' go run ./tests/leftovers -snapshot "$snapshot" -below "$below"
 step 'tests' run_tests
 step 'lint' say_lint
 [ "${ALL:-}" != 1 ] || step 'fuzzing' run_fuzz
-step 'leftovers' go run ./tests/leftovers -check "$snapshot" -below "$below"
+rmdir "$below"/[0-9] 2>/dev/null # what is empty
+step 'leftovers' check_leftovers
 
 printf '\n== summary\n'
-if [ -n "$failed" ]; then
-	echo "failed:$failed"
-	if [ -n "$(ls -A "$below")" ]; then
-		echo "the tests' files are kept in $below"
-	fi
+if [ -n "$(ls -A "$below")" ]; then
+	echo "the files of tests that failed are kept in $below"
 fi
 if [ -f "$profile" ]; then
 	cat "$profile"
@@ -101,10 +110,27 @@ if [ -f "$results" ]; then
 	go run ./tests/matrix -results "$results" || failed="$failed 'matrix'"
 	echo
 fi
+# In short, last, what has failed besides tests: of a long output, the end is what is kept.
+in_short() {
+	case "$failed" in *"'lint'"*)
+		echo 'failed: lint'
+		grep -E '^[^ ]+:[0-9]+|rror' "$linted" | head -n 5 | sed 's/^/    /'
+		;;
+	esac
+	case "$failed" in *"'leftovers'"*)
+		echo 'failed: leftovers'
+		grep '^left' "$left" | head -n 5 | sed 's/^/    /'
+		;;
+	esac
+	[ -z "$failed" ] || echo "failed steps:$failed"
+}
 if [ -f "$report" ]; then
-	cat "$report"
+	sed '$d' "$report"
+	in_short
+	tail -n 1 "$report"
 else
 	failed="$failed 'report'"
-	echo '0 passed, 1 failed'
+	in_short
+	echo '0 passed, 1 failed, 0 skipped'
 fi
 [ -z "$failed" ]

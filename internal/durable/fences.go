@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -205,11 +206,7 @@ func (f *fences) event(e *binlog.Event) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range v.Tables {
-		if v.Fence == "" && !f.isInnoDB(t) {
-			v.Kind, v.Fence = "engine", fmt.Sprintf("table %s.%s was made without naming its engine, and has another one than InnoDB", t.Schema, t.Name)
-		}
-	}
+	f.look(e, &v)
 	if v.Fence != "" {
 		f.add(Fence{At: at, Kind: v.Kind, Why: v.Fence})
 	}
@@ -236,31 +233,76 @@ func judged(j *repeatable.Judge, e *binlog.Event) (v repeatable.Verdict, err err
 	return j.Query(&q), nil
 }
 
+// look finds out by the files of tables what the text of a statement leaves open.
+func (f *fences) look(e *binlog.Event, v *repeatable.Verdict) {
+	if len(v.UTF8) > 0 && !slices.ContainsFunc(v.UTF8, func(t repeatable.Table) bool { return !repeatable.UTF8MB3(f.definition(t)) }) {
+		v.Kind, v.Fence = "", ""
+	}
+	for _, t := range v.Tables {
+		if v.Fence == "" && !f.isInnoDB(t) {
+			v.Kind, v.Fence = "engine", fmt.Sprintf("table %s.%s was made without naming its engine, and has another one than InnoDB", t.Schema, t.Name)
+		}
+	}
+	for _, t := range v.Made {
+		if v.Fence != "" {
+			return
+		}
+		definition, text := f.definition(t), bytes.ToUpper(e.Body)
+		for _, option := range repeatable.Options {
+			if bytes.Contains(definition, []byte(option)) && !bytes.Contains(text, []byte(option)) {
+				v.Kind, v.Fence = "option", fmt.Sprintf("table %s.%s has the option %s, which a setting of the session gave it", t.Schema, t.Name, option)
+			}
+		}
+	}
+}
+
 // isInnoDB reports whether the files of a table are those of InnoDB. The statement that made it waits meanwhile, so
 // that they are there; where it does not, and they are not there any more, nobody can tell.
-func (f *fences) isInnoDB(t repeatable.Table) bool {
+func (f *fences) isInnoDB(t repeatable.Table) bool { return f.opens(t, ".ibd", nil) }
+
+// mostDefinition bounds the .frm file of a table, in bytes: servers have a limit of 64 KB for most of what is in it.
+const mostDefinition = 1 << 20
+
+// definition is what the .frm file of a table holds, nil where there is none.
+func (f *fences) definition(t repeatable.Table) (b []byte) {
+	f.opens(t, ".frm", func(file *os.File) {
+		b, _ = io.ReadAll(io.LimitReader(file, mostDefinition)) // what lacks its end lifts no fence
+	})
+	return b
+}
+
+// opens opens the file of a table, or that of one of its partitions, and reports whether there is one.
+func (f *fences) opens(t repeatable.Table, ext string, read func(*os.File)) bool {
 	dir, err := f.schemaDir(t.Schema)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = dir.Close() }()
-	if plain(t.Name) {
-		if file, err := dir.Open(t.Name+".ibd", os.O_RDONLY); err == nil {
-			_ = file.Close()
-			return true
+	open := func(name string) bool {
+		file, err := dir.Open(name, os.O_RDONLY)
+		if err != nil {
+			return false
 		}
+		defer file.Close()
+		if read != nil {
+			read(file)
+		}
+		return true
+	}
+	if plain(t.Name) && open(t.Name+ext) {
+		return true
 	}
 	names, err := dir.Names()
 	if err != nil {
 		return false
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
-		stem, ok := strings.CutSuffix(name, ".ibd")
+		stem, ok := strings.CutSuffix(name, ext)
 		if !ok {
 			return false
 		}
 		stem, _, _ = strings.Cut(stem, "#") // a partition
-		return strings.EqualFold(datafiles.Decode(stem), t.Name)
+		return strings.EqualFold(datafiles.Decode(stem), t.Name) && open(name)
 	})
 }
 
@@ -368,6 +410,38 @@ func (k *Keeper) Fences() (open []Fence, total map[string]int64) {
 // Known tells of the primary key of a table. It is called before Serve.
 func (k *Keeper) Known(schema, table string, columns []string) {
 	k.fences.judge.Known(schema, table, columns)
+}
+
+// Historic tells of a table whose partitions are by SYSTEM_TIME. It is called before Serve.
+func (k *Keeper) Historic(schema, table string) { k.fences.judge.Historic(schema, table) }
+
+// Partitioned are the tables of MariaDB that have partitions, by their files.
+func (k *Keeper) Partitioned() (list []repeatable.Table, err error) {
+	data, err := sys.OpenDir(k.Instance.DataDir())
+	if err != nil {
+		return nil, err
+	}
+	defer data.CloseWith(&err)
+	names, err := data.Names()
+	if err != nil {
+		return nil, err
+	}
+	for _, schema := range names {
+		dir, err := data.Dir(schema)
+		if err != nil { // a file
+			continue
+		}
+		files, err := dir.Names()
+		if err := errors.Join(err, dir.Close()); err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			if stem, ok := strings.CutSuffix(file, ".par"); ok {
+				list = append(list, repeatable.Table{Schema: datafiles.Decode(schema), Name: datafiles.Decode(stem)})
+			}
+		}
+	}
+	return list, nil
 }
 
 // FencesOf is what an instance's file says of its fences, nil for none.

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"os"
@@ -36,8 +37,15 @@ func TestFences(t *testing.T) {
 			"CREATE TABLE `ä b` (a INT) PARTITION BY HASH (a) PARTITIONS 2", "CREATE DATABASE `d-2`", "CREATE TABLE `d-2`.x (a INT)",
 			"CREATE TABLE x (a INT) ENGINE=InnoDB", "ALTER TABLE x DISCARD TABLESPACE",
 		} {
-			if _, err := db.Exec(s); err != nil {
-				t.Fatalf("%s: %v", s, err)
+			exec(t, db, s)
+		}
+		if srv.Flavour == server.MariaDB {
+			for _, s := range []string{
+				"CREATE TABLE u1 (a CHAR(3)) ENGINE=InnoDB CHARSET=utf8",
+				"SET innodb_compression_default=ON", "CREATE TABLE c1 (a INT) ENGINE=InnoDB", "CREATE TABLE c2 (a INT) ENGINE=InnoDB page_compressed=1", "SET innodb_compression_default=OFF",
+				"SET old_mode=''", "CREATE TABLE u2 (a CHAR(3)) ENGINE=InnoDB CHARSET=utf8",
+			} {
+				exec(t, db, s)
 			}
 		}
 		i := &instance.Instance{Record: instance.Record{Dir: filepath.Dir(srv.DataDir())}, Made: instance.Made{Server: srv.Server}}
@@ -51,6 +59,9 @@ func TestFences(t *testing.T) {
 		}
 		last := uint32(len(files))
 		wantKinds := []string{"auto_increment", "engine", "engine", "tablespace"}
+		if srv.Flavour == server.MariaDB {
+			wantKinds = append(wantKinds, "option", "charset")
+		}
 		for _, size := range []int{37, 4096, 8192} {
 			t.Run(fmt.Sprint(size), func(t *testing.T) {
 				if err := os.RemoveAll(i.FencesPath()); err != nil {
@@ -96,6 +107,13 @@ func TestFences(t *testing.T) {
 			})
 		}
 	})
+}
+
+func exec(t *testing.T, db *sql.DB, statement string) {
+	t.Helper()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
 }
 
 func begin(t *testing.T, i *instance.Instance, end archive.Position, found func()) *fences {

@@ -228,6 +228,9 @@ func (s *statement) createTableOr(replace bool) {
 	if !d.engine && !d.copied {
 		s.made(t)
 	}
+	if !s.mysql && !d.copied {
+		s.verdict.Made = []Table{t}
+	}
 	c := change{table: t, known: d.known, columns: d.primary}
 	if maybe && !replace {
 		// What there was may be another table.

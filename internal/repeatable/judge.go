@@ -17,9 +17,16 @@ type Verdict struct {
 	// those that it makes without naming one, which the session's default_storage_engine then
 	// says, and those whose rows it may number, which only InnoDB reads in the order of the key.
 	Tables []Table
+	// Made are the tables of MariaDB that it makes by a text of its own: it is a fence of kind "option" if the .frm file of
+	// one has one of [Options] that the text has not.
+	Made []Table
 	// UTF8 lifts a fence of kind "charset": it is none if [UTF8MB3] of the .frm file of each.
 	UTF8 []Table
 }
+
+// Options are what settings of a session give to tables that MariaDB makes (innodb_compression_default,
+// innodb_default_encryption_key_id), by the names that they have in the .frm file and in the text.
+var Options = []string{"PAGE_COMPRESSED", "PAGE_COMPRESSION_LEVEL", "ENCRYPTED", "ENCRYPTION_KEY_ID"}
 
 // Table names a table as the statement does, without quotes, in UTF-8.
 type Table struct{ Schema, Name string }

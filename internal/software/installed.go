@@ -28,13 +28,20 @@ func DaemonNames() []string {
 // extraDirs are searched after PATH, since ordinary users' PATH has no sbin.
 var extraDirs = []string{"/sbin", "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin"}
 
+// installedDirs, if the linker sets it, are searched for daemons in place of all these, in the form of PATH:
+// what a machine has installed is nothing to the tests that run the whole program.
+var installedDirs string
+
 // daemons goes through the daemons on PATH and in the usual directories, each file once whatever its names: its path,
 // and what that is a link to.
 func (f *Finder) daemons() iter.Seq2[string, string] {
 	return func(yield func(path, real string) bool) {
-		seen := map[string]bool{}
+		seen, dirs := map[string]bool{}, f.searchDirs()
+		if installedDirs != "" {
+			dirs = filepath.SplitList(installedDirs)
+		}
 		for _, name := range DaemonNames() {
-			for _, dir := range f.searchDirs() {
+			for _, dir := range dirs {
 				path := filepath.Join(dir, name)
 				if !server.Executable(path) {
 					continue

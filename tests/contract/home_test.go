@@ -82,10 +82,8 @@ func build(t *testing.T, dir string) string {
 		return ready
 	}
 	binary := filepath.Join(dir, "ramaria")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "../../cmd/ramaria")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build ramaria: %v\n%s", err, out)
+	if err := servertest.Build(binary); err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }

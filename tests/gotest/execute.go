@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,9 +21,11 @@ import (
 const (
 	// executeArg makes gotest the program of go test -exec.
 	executeArg = "execute"
-	// envRoot is the directory of the module, and envUsage that of what packages have used.
+	// envRoot is the directory of the module, envUsage that of what packages have used, and envEnd the
+	// moment by which all ends, in milliseconds since 1970: a package may begin late.
 	envRoot  = "RAMARIA_GOTEST_ROOT"
 	envUsage = "RAMARIA_GOTEST_USAGE"
+	envEnd   = "RAMARIA_GOTEST_END"
 	// notRun is the exit status where the test could not be run.
 	notRun = 2
 )
@@ -41,7 +44,7 @@ func execute(argv []string) int {
 		fmt.Fprintln(os.Stderr, "gotest: only go test runs this:", err)
 		return notRun
 	}
-	argv = append(argv, flagsOf(path)...)
+	argv = withFlags(argv, path)
 	// The signal at the death of this program is of the thread that starts the other.
 	runtime.LockOSThread()
 	// The test gets an interrupt too. One that this program ignored would be ignored by all that it
@@ -81,18 +84,27 @@ func execute(argv []string) int {
 	return notRun
 }
 
-// flagsOf are those that the table has for the tests of a package.
-func flagsOf(path string) (flags []string) {
-	for _, p := range tests.Packages {
-		switch {
-		case p.Path != path:
-			continue
-		case p.Parallel > 0:
-			flags = append(flags, "-test.parallel="+strconv.Itoa(p.Parallel))
-		}
-		if len(p.Later) > 0 && servertest.Quick() {
-			flags = append(flags, "-test.skip="+strings.Join(p.Later, "|"))
-		}
+// withFlags adds those that the table has for the tests of a package, where go test was not told
+// otherwise, and the time that is left.
+func withFlags(argv []string, path string) []string {
+	const skip, parallel = "-test.skip=", "-test.parallel="
+	p := row(tests.Packages, module+path)
+	has := func(flag string) int {
+		return slices.IndexFunc(argv, func(arg string) bool { return strings.HasPrefix(arg, flag) })
 	}
-	return flags
+	argv = slices.Clone(argv)
+	if p.Parallel > 0 && has(parallel) < 0 {
+		argv = append(argv, parallel+strconv.Itoa(p.Parallel))
+	}
+	if len(p.Later) > 0 && servertest.Quick() {
+		later := strings.Join(p.Later, "|")
+		if i := has(skip); i >= 0 {
+			later = strings.TrimPrefix(argv[i], skip) + "|" + later
+		}
+		argv = append(argv, skip+later) // the last one counts
+	}
+	if end, err := strconv.ParseInt(os.Getenv(envEnd), 10, 64); err == nil {
+		argv = append(argv, "-test.timeout="+timeout(time.UnixMilli(end)))
+	}
+	return argv
 }

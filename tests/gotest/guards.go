@@ -39,7 +39,7 @@ func newGuards(table []tests.Package, o options) (guards, error) {
 		if o.root {
 			g.rows[p.Path] = p.Least
 		}
-		for _, text := range p.Later {
+		for _, text := range slices.Concat(p.Later, p.Apart) {
 			if _, err := regexp.Compile(text); err != nil {
 				return guards{}, fmt.Errorf("the row of package %q in the table: %w", p.Path, err)
 			}
@@ -61,8 +61,9 @@ func newGuards(table []tests.Package, o options) (guards, error) {
 // breaks too: a test that was renamed would no longer be guarded.
 func (g guards) problems(t *summary) []string {
 	var list []string
+	ran := t.ran()
 	for pkg, least := range g.rows {
-		if count := t.ran[module+pkg]; count < least {
+		if count := ran[module+pkg]; count < least {
 			list = append(list, fmt.Sprintf("%s ran %d tests, at least %d are expected", pkg, count, least))
 		}
 	}
@@ -88,8 +89,9 @@ func (g guards) problems(t *summary) []string {
 // vanished names the packages that have tests and ran none.
 func (t *summary) vanished(packages []string) []string {
 	var list []string
+	ran := t.ran()
 	for _, pkg := range packages {
-		if t.ran[pkg] == 0 {
+		if ran[pkg] == 0 {
 			list = append(list, pkg+" has test files but ran no test: has it a row in tests/registry.go?")
 		}
 	}

@@ -1,20 +1,27 @@
 // Command gotest runs the tests of the table of package tests by `go test -json`, shows what go
-// test says, and counts. It fails where go test would not: when a suite vanished unseen (a
+// test says, and counts. What failed runs once more, alone (see again.go): what passes then has passed,
+// and is told as flaky. It fails where go test would not: when a suite vanished unseen (a
 // package that has tests ran none, fewer than the least number of its row, or has no row) and,
 // on CI, when a test was skipped that must not be.
 //
-//	gotest [-race] [-v] [-root] [-ci] [-report FILE] [-results FILE] [-profile FILE] [PACKAGE...]
+//	gotest [-race] [-v] [-root] [-ci] [-end SECONDS] [-below DIR [-snapshot FILE]]
+//	       [-report FILE] [-output FILE] [-results FILE] [-profile FILE] [PACKAGE...]
 //
 // Without packages (internal/dump) it runs all.
 // RAMARIA_TEST_QUICK=1 leaves out what the table leaves for later. Packages whose row says so run
 // under the race detector where -race says that there is one; they run beside the others.
 //
+// The first attempt has DIR/1 for its TMPDIR, the second one DIR/2; between them tests/leftovers adds
+// what the first left to the snapshot. Nothing runs later than -end, and the first attempt leaves the
+// second some time before that.
+//
 // The results are a line "ACTION PACKAGE TEST SECONDS" for each test that ended, for
-// tests/matrix, below one that tells a quick run. The profile says where the time went: packages with their processor time, and
-// the slowest tests. The report lists the failed tests, with the end of what they printed, and
-// the skipped ones, and ends with the line "N passed, N failed, N skipped"; it goes to stdout,
-// or to the file, so that a caller that still has work to do can show it last. Subtests count
-// as tests.
+// tests/matrix, below one that tells a quick run. The profile says where the time of the first attempt
+// went: packages with their processor time, and the slowest tests. The output is that of both attempts,
+// as it is shown. The report lists the failed tests, with the end of what they printed, and
+// the skipped ones, then failures in short and "flaky: NAME", and ends with the line "N passed, N failed,
+// N skipped"; it goes to stdout, or to the file, so that a caller that still has work to do can show it
+// last. Subtests count as tests.
 package main
 
 import (
@@ -23,27 +30,20 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"sync"
 
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/tests"
 )
 
-// timeout is that of a package.
-const timeout = "75m"
-
-// beside is how many packages each of the two go tests runs at once: tests wait for servers
-// more than they compute.
-const beside = 2
-
 type options struct {
 	quick, race, verbose, root, ci bool
 
-	report, results, profile string
+	end             int64 // in seconds since 1970; 0 for none
+	below, snapshot string
+
+	report, output, results, profile string
 }
 
 func main() {
@@ -55,7 +55,11 @@ func main() {
 	flag.BoolVar(&o.verbose, "v", false, "show every test, not only failed and skipped ones")
 	flag.BoolVar(&o.root, "root", false, "hold the numbers of tests against the table, which is about runs as root")
 	flag.BoolVar(&o.ci, "ci", false, "fail if a test was skipped that the table says is needed")
+	flag.Int64Var(&o.end, "end", 0, "run nothing after this moment, in `seconds` since 1970")
+	flag.StringVar(&o.below, "below", "", "give the tests directories below this `directory` for their files")
+	flag.StringVar(&o.snapshot, "snapshot", "", "add to this `file` of tests/leftovers what a first attempt left")
 	flag.StringVar(&o.report, "report", "", "write the report to this `file`")
+	flag.StringVar(&o.output, "output", "", "write what both attempts printed to this `file` too")
 	flag.StringVar(&o.results, "results", "", "write how each test ended to this `file`")
 	flag.StringVar(&o.profile, "profile", "", "write where the time went to this `file`")
 	flag.Parse()
@@ -65,9 +69,8 @@ func main() {
 	}
 }
 
-func run(o options, only []string) error {
+func run(o options, only []string) (err error) {
 	table, packages := slices.Clone(tests.Packages), []string(nil)
-	var err error
 	if len(only) > 0 {
 		table = slices.DeleteFunc(table, func(p tests.Package) bool { return !slices.Contains(only, p.Path) })
 	} else if packages, err = packagesWithTests("./..."); err != nil {
@@ -82,9 +85,18 @@ func run(o options, only []string) error {
 		return fmt.Errorf("make directory: %w", err)
 	}
 	defer os.RemoveAll(usage)
+	r, err := newRunner(o, usage)
+	if err != nil {
+		return err
+	}
+	out, err := openOutput(o.output)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
 
-	t := newSummary(os.Stdout, o.verbose)
-	testErr := goTests(t, o, table, usage)
+	t := newSummary(out, o.verbose, table)
+	testErr := r.attempts(t, func() error { return excuse(t, o) })
 	problems := append(t.vanished(packages), guards.problems(t)...)
 
 	for path, text := range map[string]string{o.results: t.results(o.quick), o.profile: t.profile(usage)} {
@@ -103,63 +115,10 @@ func run(o options, only []string) error {
 	if err := report.Close(); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
-	if testErr == nil && (len(problems) > 0 || t.failed > 0) {
+	if testErr == nil && (len(problems) > 0 || len(t.fails) > 0) {
 		return errors.New("the tests failed")
 	}
 	return testErr
-}
-
-// goTests runs the packages with the race detector, and beside them those without.
-func goTests(t *summary, o options, table []tests.Package, usage string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("find this directory: %w", err)
-	}
-	var lists [2][]string
-	for _, p := range table {
-		i := 0
-		if o.race && p.Race {
-			i = 1
-		}
-		lists[i] = append(lists[i], "./"+p.Path)
-	}
-	env := append(os.Environ(), envRoot+"="+here, envUsage+"="+usage)
-	var errs [len(lists)]error
-	var group sync.WaitGroup
-	for i, list := range lists {
-		if len(list) == 0 {
-			continue
-		}
-		args := []string{"test", "-json", "-count=1", "-timeout=" + timeout, "-p=" + strconv.Itoa(beside), "-exec=" + strconv.Quote(self) + " " + executeArg}
-		if i == 1 {
-			args = append(args, "-race")
-		}
-		group.Go(func() { errs[i] = goTest(t, env, append(args, list...)) })
-	}
-	group.Wait()
-	return errors.Join(errs[:]...)
-}
-
-// goTest feeds the events of go test to t.
-func goTest(t *summary, env, args []string) error {
-	cmd := exec.Command("go", args...)
-	cmd.Env, cmd.Stderr = env, os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return fmt.Errorf("run go test: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("run go test: %w", err)
-	}
-	readErr := t.read(out)
-	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("go test: %w", err)
-	}
-	return readErr
 }
 
 func openReport(path string) (io.WriteCloser, error) {
@@ -171,4 +130,32 @@ func openReport(path string) (io.WriteCloser, error) {
 		return nil, fmt.Errorf("write report: %w", err)
 	}
 	return f, nil
+}
+
+// output is stdout, and a file.
+type output struct {
+	io.Writer
+	file *os.File // nil for none
+}
+
+func openOutput(path string) (*output, error) {
+	if path == "" {
+		return &output{Writer: os.Stdout}, nil
+	}
+	f, err := os.Create(filepath.Clean(path))
+	if err != nil {
+		return nil, fmt.Errorf("write output: %w", err)
+	}
+	return &output{io.MultiWriter(os.Stdout, f), f}, nil
+}
+
+// Close ends the file.
+func (o *output) Close() error {
+	if o.file == nil {
+		return nil
+	}
+	if err := o.file.Close(); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
 }

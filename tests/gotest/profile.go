@@ -59,10 +59,10 @@ func (t *summary) profile(usage string) string {
 	row := func(path, wall string, user, system time.Duration, tests int) {
 		fmt.Fprintf(&b, "%9s %9.1f %9.1f %6d  %s\n", wall, user.Seconds(), system.Seconds(), tests, path)
 	}
-	total := 0
+	total, ran := 0, t.ran()
 	fmt.Fprintf(&b, "%9s %9s %9s %6s  %s\n", "seconds", "user", "system", "tests", "package")
 	for _, u := range readUsed(usage) {
-		n := t.ran[module+u.path]
+		n := ran[module+u.path]
 		user, system, total = user+u.user, system+u.system, total+n
 		row(u.path, fmt.Sprintf("%.1f", u.wall.Seconds()), u.user, u.system, n)
 	}
@@ -72,7 +72,7 @@ func (t *summary) profile(usage string) string {
 	names := sortedNames(own)
 	slices.SortStableFunc(names, func(a, b name) int { return cmp.Compare(own[b], own[a]) })
 	for _, n := range names[:min(slowest, len(names))] {
-		fmt.Fprintf(&b, "%8.1f  %s\n", own[n], strings.TrimPrefix(n.String(), module))
+		fmt.Fprintf(&b, "%8.1f  %s\n", own[n], n.short())
 	}
 	return b.String()
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/ramaria-db/ramaria/tests"
 )
 
-// event is a line of `go test -json`; see `go doc test2json`.
+// event is a line of `go test -json`; see `go doc test2json`, and `go help buildjson`.
 type event struct {
-	Action  string
-	Package string
-	Test    string
-	Output  string
-	Elapsed float64 // seconds
+	Action     string
+	ImportPath string // of what is built
+	Package    string
+	Test       string
+	Output     string
+	Elapsed    float64 // seconds
 
 	Key, Value string // of an attribute
 }
@@ -28,10 +29,13 @@ type event struct {
 // secondsAttr is the attribute of a test that says what took it so long elsewhere.
 const secondsAttr = "seconds"
 
-// name is a test by package and name, as reports show it.
+// name is a test by package and name, as reports show it; a package, where there is no test.
 type name struct{ pkg, test string }
 
-func (n name) String() string { return n.pkg + " " + n.test }
+func (n name) String() string { return strings.TrimSpace(n.pkg + " " + n.test) }
+
+// short leaves out the module.
+func (n name) short() string { return strings.TrimPrefix(n.String(), module) }
 
 // ending is how a test ended, and after how many seconds.
 type ending struct {
@@ -39,30 +43,42 @@ type ending struct {
 	seconds float64
 }
 
-// summary counts tests by how they ended.
+// failure is how a test failed, or a package where no test says so.
+type failure struct {
+	tail  []string // the last lines that it printed
+	first []string // those that say what was wrong
+	// said tells that it printed something itself: the failure need not be that of a subtest.
+	said bool
+	// victim is a test that had not ended when the program of its package did.
+	victim bool
+}
+
+// summary knows how tests ended.
 type summary struct {
 	out     io.Writer
 	verbose bool
+	table   []tests.Package
 
 	lock sync.Mutex // of what follows: two go tests are read at once
 
-	passed, failed, skipped int
+	output   map[name][]string // of tests that have not ended, and of packages
+	running  map[string][]name // by package
+	skips    map[name]string   // with the reason
+	fails    map[name]failure  // tests, and packages
+	ended    map[name]ending   // tests
+	seconds  map[name]float64  // that a test said itself
+	whole    map[string]bool   // packages whose program came to its end
+	verdicts map[string]string // of packages: pass or fail
 
-	ran     map[string]int    // tests that ended, by package
-	output  map[name][]string // of tests that have not ended
-	running map[string][]name // by package
-	skips   map[name]string   // with the reason
-	fails   map[name][]string // with the last lines that were printed
-	ended   map[name]ending
-	seconds map[name]float64    // that a test said itself
-	broken  map[string]struct{} // packages with a failed test
+	flaky map[name]failure // what failed, and passed when it ran again
+	notes []string         // on what did not run again
 }
 
-func newSummary(out io.Writer, verbose bool) *summary {
+func newSummary(out io.Writer, verbose bool, table []tests.Package) *summary {
 	return &summary{
-		out: out, verbose: verbose,
-		ran: map[string]int{}, output: map[name][]string{}, running: map[string][]name{},
-		skips: map[name]string{}, fails: map[name][]string{}, ended: map[name]ending{}, seconds: map[name]float64{}, broken: map[string]struct{}{},
+		out: out, verbose: verbose, table: table,
+		output: map[name][]string{}, running: map[string][]name{}, skips: map[name]string{}, fails: map[name]failure{}, ended: map[name]ending{},
+		seconds: map[name]float64{}, whole: map[string]bool{}, verdicts: map[string]string{}, flaky: map[name]failure{},
 	}
 }
 
@@ -93,9 +109,10 @@ func (t *summary) take(e event) {
 	n := name{e.Package, e.Test}
 	switch {
 	case e.Action == "build-output":
-		fmt.Fprint(t.out, e.Output)
+		pkg, _, _ := strings.Cut(e.ImportPath, " ") // "x [x.test]"
+		t.takeOfPackage(strings.TrimSuffix(pkg, "_test"), e.Output)
 	case e.Action == "output" && e.Test == "":
-		fmt.Fprint(t.out, e.Output)
+		t.takeOfPackage(e.Package, e.Output)
 	case e.Action == "output":
 		t.takeOutput(n, e.Output)
 	case e.Test == "":
@@ -107,8 +124,17 @@ func (t *summary) take(e event) {
 	case e.Action == "attr" && e.Key == secondsAttr:
 		t.seconds[n], _ = strconv.ParseFloat(e.Value, 64)
 	case e.Action == "pass" || e.Action == "fail" || e.Action == "skip":
-		t.end(n, ending{e.Action, e.Elapsed})
+		t.end(n, ending{e.Action, e.Elapsed}, false)
 	}
+}
+
+// takeOfPackage: the program of a package that comes to its end says so in one word.
+func (t *summary) takeOfPackage(pkg, text string) {
+	fmt.Fprint(t.out, text)
+	if text == "PASS\n" || text == "FAIL\n" {
+		t.whole[pkg] = true
+	}
+	t.output[name{pkg, ""}] = append(t.output[name{pkg, ""}], text)
 }
 
 func (t *summary) takeOutput(n name, text string) {
@@ -123,19 +149,13 @@ func (t *summary) takeOutput(n name, text string) {
 	t.output[n] = append(t.output[n], text)
 }
 
-func (t *summary) end(n name, e ending) {
-	t.ran[n.pkg]++
+func (t *summary) end(n name, e ending, victim bool) {
 	t.ended[n] = e
 	t.running[n.pkg] = slices.DeleteFunc(t.running[n.pkg], func(m name) bool { return m == n })
 	switch e.action {
-	case "pass":
-		t.passed++
 	case "fail":
-		t.failed++
-		t.broken[n.pkg] = struct{}{}
-		t.fails[n] = lastOf(t.output[n], failLines)
+		t.fails[n] = newFailure(t.output[n], victim)
 	case "skip":
-		t.skipped++
 		t.skips[n] = reason(t.output[n])
 	}
 	if e.action != "pass" && !t.verbose {
@@ -144,87 +164,62 @@ func (t *summary) end(n name, e ending) {
 	delete(t.output, n)
 }
 
-// endPackage counts what a package's end leaves open: tests that a panic or a
-// time-out ended, and a failure that is no test's (it does not build, or its
+// endPackage fails what a package's end leaves open: tests that a panic or a time-out ended, and
+// a failure that is no test's (it does not build, its program did not come to its end, or its
 // TestMain says so).
 func (t *summary) endPackage(e event) {
-	for _, n := range slices.Clone(t.running[e.Package]) {
-		t.end(n, ending{action: "fail"})
+	t.verdicts[e.Package] = e.Action
+	n := name{e.Package, ""}
+	said := t.output[n]
+	delete(t.output, n)
+	if e.Action != "fail" {
+		return
 	}
-	if _, known := t.broken[e.Package]; e.Action == "fail" && !known {
-		t.failed++
+	open := slices.Clone(t.running[e.Package])
+	for _, test := range open {
+		said = append(said, t.output[test]...)
+		t.end(test, ending{action: "fail"}, true)
+	}
+	if len(open) > 0 || !t.failedWithin(e.Package) {
+		t.fails[n] = newFailure(said, false)
 	}
 }
 
-// reason is the text of a skip without the frame that go test puts around it.
-func reason(output []string) string {
-	text := strings.Join(output, "")
-	if i := strings.Index(text, "--- SKIP"); i >= 0 && strings.Contains(text[i:], "\n    ") {
-		text = text[i:] // the message follows the verdict when not verbose
-	}
-	var kept []string
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "--- ") {
-			kept = append(kept, line)
+// failedWithin reports whether a test of a package failed.
+func (t *summary) failedWithin(pkg string) bool {
+	for n := range t.fails {
+		if n.pkg == pkg && n.test != "" {
+			return true
 		}
 	}
-	if len(kept) == 0 { // of a test that ran elsewhere, with a verdict of its own in the text
-		for line := range strings.Lines(strings.Join(output, "")) {
-			if strings.Contains(line, "SKIPPED") {
-				return strings.TrimSpace(line)
-			}
+	return false
+}
+
+// ran are the tests that ended, by package.
+func (t *summary) ran() map[string]int {
+	ran := map[string]int{}
+	for n := range t.ended {
+		ran[n.pkg]++
+	}
+	return ran
+}
+
+// counts are the tests by how they ended. A package that failed counts where no test of it did.
+func (t *summary) counts() (passed, failed, skipped int) {
+	for _, e := range t.ended {
+		switch e.action {
+		case "pass":
+			passed++
+		case "fail":
+			failed++
+		case "skip":
+			skipped++
 		}
 	}
-	return strings.Join(kept, " ")
-}
-
-// failLines is how much of a failed test's output the report repeats, so that a
-// reader of a long log, or of its end alone, finds the cause.
-const failLines = 30
-
-func lastOf(lines []string, most int) []string {
-	return slices.Clone(lines[max(0, len(lines)-most):])
-}
-
-func (t *summary) writeReport(w io.Writer, problems []string) {
-	if len(t.fails) > 0 {
-		fmt.Fprintln(w, "failed tests:")
-	}
-	for _, n := range sortedNames(t.fails) {
-		fmt.Fprintf(w, "  %s:\n", n)
-		for _, line := range t.fails[n] {
-			fmt.Fprintf(w, "    %s\n", strings.TrimRight(line, "\n"))
+	for n := range t.fails {
+		if n.test == "" && !t.failedWithin(n.pkg) {
+			failed++
 		}
 	}
-	if len(t.skips) > 0 {
-		fmt.Fprintln(w, "skipped tests:")
-	}
-	for _, n := range sortedNames(t.skips) {
-		fmt.Fprintf(w, "  %s: %s\n", n, t.skips[n])
-	}
-	for _, p := range problems {
-		fmt.Fprintln(w, "problem:", p)
-	}
-	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", t.passed, t.failed+len(problems), t.skipped)
-}
-
-// results are the tests that ended, a line "ACTION PACKAGE TEST SECONDS" each.
-func (t *summary) results(quick bool) string {
-	var b strings.Builder
-	if quick {
-		fmt.Fprintln(&b, tests.QuickResults)
-	}
-	for _, n := range sortedNames(t.ended) {
-		fmt.Fprintf(&b, "%s %s %.1f\n", t.ended[n].action, strings.TrimPrefix(n.String(), module), t.ended[n].seconds)
-	}
-	return b.String()
-}
-
-func sortedNames[V any](m map[name]V) []name {
-	names := make([]name, 0, len(m))
-	for n := range m {
-		names = append(names, n)
-	}
-	slices.SortFunc(names, func(a, b name) int { return strings.Compare(a.String(), b.String()) })
-	return names
+	return passed, failed, skipped
 }

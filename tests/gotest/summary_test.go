@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/tests"
 )
 
@@ -25,7 +27,7 @@ func events(lines ...string) string {
 
 func count(t *testing.T, lines ...string) *summary {
 	t.Helper()
-	tl := newSummary(&bytes.Buffer{}, false)
+	tl := newSummary(&bytes.Buffer{}, false, nil)
 	if err := tl.read(strings.NewReader(events(lines...))); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,8 @@ func TestCounts(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tl := count(t, tc.events...)
-			if got := [3]int{tl.passed, tl.failed, tl.skipped}; got != tc.want {
+			var got [3]int
+			if got[0], got[1], got[2] = tl.counts(); got != tc.want {
 				t.Errorf("passed, failed, skipped: %v, want %v", got, tc.want)
 			}
 		})
@@ -57,7 +60,7 @@ func TestCounts(t *testing.T) {
 
 func TestShowsFailuresAndSkips(t *testing.T) {
 	var out, report bytes.Buffer
-	tl := newSummary(&out, false)
+	tl := newSummary(&out, false, nil)
 	err := tl.read(strings.NewReader("not json\n" + events(
 		"run a Good", "output a Good chatter\n", "pass a Good",
 		"run a Bad", "output a Bad === RUN Bad\n", "output a Bad the cause\n", "fail a Bad",
@@ -74,7 +77,7 @@ func TestShowsFailuresAndSkips(t *testing.T) {
 	}
 	tl.writeReport(&report, []string{"something vanished"})
 	want = "failed tests:\n  " + module + "a Bad:\n    the cause\nskipped tests:\n  " + module + "a Far: r_test.go:2: x.go:3: SKIPPED: no XFS\n" +
-		"  " + module + "a Off: x_test.go:1: SKIPPED: needs root\nproblem: something vanished\n1 passed, 2 failed, 2 skipped\n"
+		"  " + module + "a Off: x_test.go:1: SKIPPED: needs root\nproblem: something vanished\nfailed: a Bad\n    the cause\n1 passed, 2 failed, 2 skipped\n"
 	if diff := cmp.Diff(want, report.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -135,6 +138,7 @@ func TestBrokenTablesAreRefused(t *testing.T) {
 		"twice":                {{Path: "internal/x", Least: 1}, {Path: "internal/x", Least: 1}},
 		"no expression":        {{Path: "internal/x", Least: 1, Needed: []string{"("}}},
 		"no expression, later": {{Path: "internal/x", Least: 1, Later: []string{"("}}},
+		"no expression, apart": {{Path: "internal/x", Least: 1, Apart: []string{"("}}},
 	} {
 		if _, err := newGuards(table, options{}); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -202,6 +206,23 @@ func TestExecute(t *testing.T) {
 	for _, signal := range []string{"KILL", "INT"} {
 		if got := execute([]string{"sh", "-c", "kill -" + signal + " $$"}); got != notRun {
 			t.Errorf("SIG%s: status %d: was it ignored?", signal, got)
+		}
+	}
+}
+
+// TestWithFlags: what the table says comes on top of what is asked, and the time is what is left.
+func TestWithFlags(t *testing.T) {
+	t.Setenv(servertest.EnvQuick, "1")
+	t.Setenv(envEnd, "1000") // long ago
+	row := tests.Packages[slices.IndexFunc(tests.Packages, func(p tests.Package) bool { return p.Path == "internal/replay" })]
+	later, parallel := strings.Join(row.Later, "|"), fmt.Sprintf("-test.parallel=%d", row.Parallel)
+	for _, tc := range []struct{ argv, want []string }{
+		{[]string{"x"}, []string{"x", parallel, "-test.skip=" + later, "-test.timeout=1s"}},
+		{[]string{"x", "-test.skip=^T$"}, []string{"x", "-test.skip=^T$", parallel, "-test.skip=^T$|" + later, "-test.timeout=1s"}},
+		{[]string{"x", "-test.parallel=1"}, []string{"x", "-test.parallel=1", "-test.skip=" + later, "-test.timeout=1s"}},
+	} {
+		if diff := cmp.Diff(tc.want, withFlags(tc.argv, row.Path)); diff != "" {
+			t.Error(diff)
 		}
 	}
 }

@@ -25,12 +25,7 @@ var binary = sync.OnceValues(func() (string, error) {
 		return ready, nil
 	}
 	path := filepath.Join(os.TempDir(), fmt.Sprintf("ramaria-random-%d", os.Getpid()))
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../../cmd/ramaria")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build ramaria: %w\n%s", err, out)
-	}
-	return path, nil
+	return path, servertest.Build(path)
 })
 
 // Main runs the tests of a package, and removes the binary.

@@ -66,8 +66,8 @@ func (l Looker) Look() ([]Thing, error) {
 }
 
 // Settle returns what is there and was not before. It looks again until nothing is
-// left or the time is over.
-func (l Looker) Settle(before []Thing, patience time.Duration) ([]Thing, error) {
+// left, but for things of the kinds that may stay, or the time is over.
+func (l Looker) Settle(before []Thing, patience time.Duration, mayStay ...Kind) ([]Thing, error) {
 	known := make(map[Thing]bool, len(before))
 	for _, t := range before {
 		known[Thing{Kind: t.Kind, Key: t.Key}] = true
@@ -83,7 +83,8 @@ func (l Looker) Settle(before []Thing, patience time.Duration) ([]Thing, error) 
 				left = append(left, t)
 			}
 		}
-		if len(left) == 0 || time.Now().After(end) {
+		waits := slices.ContainsFunc(left, func(t Thing) bool { return !slices.Contains(mayStay, t.Kind) })
+		if !waits || time.Now().After(end) {
 			return left, nil
 		}
 	}

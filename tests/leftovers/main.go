@@ -3,9 +3,11 @@
 //
 //	leftovers -snapshot FILE            before the tests: note what is there already
 //	leftovers -check FILE -below DIR    after them: name what was not, and exit 1
+//	leftovers -excuse FILE -below DIR   after a first attempt that failed: name what was not, and note it too
 //
-// Things that were there before are never blamed, and nothing is ever ended or removed:
-// the report says what to look at. -below names a directory that belongs to the
+// Things that were there before are never blamed, and nothing is removed: the report says what to
+// look at. Only -excuse ends anything: processes that refer to DIR, and mounts in it, which would be in the
+// way of the second attempt; the files stay, as a test that fails keeps them. -below names a directory that belongs to the
 // tests alone (their TMPDIR; it may be given more than once): whatever is new and
 // lies in it, or refers to it, is a leftover. Elsewhere only what carries the name
 // of Ramaria is.
@@ -38,10 +40,16 @@ func main() {
 	var below dirs
 	snapshot := flag.String("snapshot", "", "write what is there to this `file`")
 	check := flag.String("check", "", "compare with this `file`, written by -snapshot")
+	excuse := flag.String("excuse", "", "add what is new to this `file`, written by -snapshot")
 	flag.Var(&below, "below", "a `directory` that belongs to the tests alone")
 	flag.Parse()
 
-	err := run(*snapshot, *check, below, settle)
+	var err error
+	if *excuse != "" && *snapshot == "" && *check == "" {
+		err = runExcuse(*excuse, below, settle)
+	} else {
+		err = run(*snapshot, *check, below, settle)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "leftovers:", err)
 		os.Exit(1)
@@ -52,7 +60,7 @@ func run(snapshot, check string, below []string, patience time.Duration) error {
 	l := Looker{Below: below, UID: uint32(os.Geteuid())}
 	switch {
 	case (snapshot == "") == (check == ""):
-		return errors.New("give either -snapshot FILE or -check FILE")
+		return errors.New("give one of -snapshot FILE, -check FILE and -excuse FILE")
 	case snapshot != "":
 		things, err := l.Look()
 		if err != nil {

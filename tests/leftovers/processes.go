@@ -42,21 +42,21 @@ func (l Looker) processes() ([]Thing, error) {
 // user's process are closed, its arguments are not.
 func (l Looker) oursProcess(dir string, args []string) bool {
 	exe, _ := os.Readlink(filepath.Join(dir, "exe"))
-	cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
-	switch {
-	case filepath.Base(exe) == "ramaria", filepath.Base(args[0]) == "ramaria":
-		return true
-	case l.below(exe), l.below(cwd):
+	if filepath.Base(exe) == "ramaria" || filepath.Base(args[0]) == "ramaria" || l.belowProcess(dir, args) {
 		return true
 	}
-	for _, a := range args {
+	return slices.ContainsFunc(args, func(a string) bool {
 		_, value, isOption := strings.Cut(a, "=")
 		server := isOption && (strings.HasPrefix(a, "--defaults-file=") || strings.HasPrefix(a, "--datadir=") || strings.HasPrefix(a, "--socket="))
-		if server && l.ours(value) || l.below(a) {
-			return true
-		}
-	}
-	return false
+		return server && l.ours(value)
+	})
+}
+
+// belowProcess reports whether the program, the directory or an argument of a process is below.
+func (l Looker) belowProcess(dir string, args []string) bool {
+	exe, _ := os.Readlink(filepath.Join(dir, "exe"))
+	cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
+	return l.below(exe) || l.below(cwd) || slices.ContainsFunc(args, l.below)
 }
 
 // below is ours without the names: a process that works in a checkout called

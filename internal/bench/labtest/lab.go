@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -26,10 +25,8 @@ var builds = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "ramaria")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", path, "github.com/ramaria-db/ramaria/cmd/ramaria")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, errors.New(string(out))
+	if err := servertest.Build(path); err != nil {
+		return nil, err
 	}
 	return os.ReadFile(path)
 })
