@@ -34,14 +34,13 @@ do control
 	SET default_storage_engine=MyISAM ;; CREATE TABLE n (a INT)
 `
 
-// fatalText is of those that keep a recovery from succeeding.
+// fatalText is of what keeps a recovery from succeeding.
 const fatalText = `
 given t
 	CREATE TABLE t (id INT PRIMARY KEY)
 	INSERT INTO t VALUES (1), (2)
 
 do fatal
-	SET innodb_strict_mode=OFF ;; CREATE TABLE n (a INT) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=15  @mariadb
 	CREATE TABLE s LIKE {t} ;; INSERT INTO s VALUES (7) ;; ALTER TABLE {t} DISCARD TABLESPACE ;; FLUSH TABLES s FOR EXPORT ;; COPY TABLESPACE s TO t ;; UNLOCK TABLES ;; ALTER TABLE {t} IMPORT TABLESPACE ;; INSERT INTO {t} VALUES (9)
 `
 
