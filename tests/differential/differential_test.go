@@ -34,6 +34,8 @@ const (
 	turn = 25 * time.Second
 	// together is how many trials a cycle has.
 	together = 40
+	// shrunkAtOnce is how many trials are made shorter at once: each is tried in some dozens of ways.
+	shrunkAtOnce = 16
 	// epoch is how many cycles an instance lives for.
 	epoch = 8
 )
@@ -194,14 +196,17 @@ func (r *runner) trials(ctx context.Context, list []*trial) {
 			}
 		}
 	}
-	for some := range slices.Chunk(found, 16) {
-		short, what := r.shrink(ctx, some)
-		for i := range short {
-			if what[i] == "" {
-				r.tell(some[i], some[i], "not when it runs once more, but then:\n"+differ[some[i].database])
+	for some := range slices.Chunk(found, shrunkAtOnce) {
+		short, err := r.shrink(ctx, some)
+		if err != nil {
+			r.t.Errorf("make trials shorter: %v", err)
+		}
+		for i, t := range some {
+			if s := short[i]; s.differs != "" {
+				r.tell(t, s.trial, s.differs)
+				r.short = append(r.short, s.trial)
 			} else {
-				r.tell(some[i], short[i], what[i])
-				r.short = append(r.short, short[i])
+				r.tell(t, t, "not when it runs once more, but then:\n"+differ[t.database])
 			}
 		}
 	}
