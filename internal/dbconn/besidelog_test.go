@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
-	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
@@ -20,7 +19,7 @@ func TestBesideLog(t *testing.T) {
 		t.Parallel()
 		srv := servertest.Start(t, servertest.Find(t, want))
 		srv.Load(t, "CREATE DATABASE a; CREATE TABLE a.t (id INT PRIMARY KEY AUTO_INCREMENT, b INT) ENGINE=InnoDB; SET GLOBAL event_scheduler = ON;")
-		mysql := srv.Flavour == server.MySQL
+		mysql := strings.HasPrefix(want, "mysql:")
 		db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "a")
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +83,7 @@ func BenchmarkBesideLog(b *testing.B) {
 			}
 			defer db.Close()
 			for b.Loop() {
-				if _, err := dbconn.BesideLog(b.Context(), db, srv.Flavour == server.MySQL); err != nil {
+				if _, err := dbconn.BesideLog(b.Context(), db, strings.HasPrefix(want, "mysql:")); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -8,6 +8,8 @@ type Dialect struct {
 	CreateUsers func(names, identified string) []string
 	// Accounts asks for the accounts: user, host, and how they log in, as JSON; see authentication.
 	Accounts string
+	// Logins asks how the accounts of a user log in, whose name comes as a literal for %s: a line an account.
+	Logins string
 	// Withheld are the privileges that the application does not get, and ObeyReadOnly that
 	// by which it could write in spite of read_only.
 	Withheld     []string

@@ -100,7 +100,10 @@ func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, log
 			return nil, err
 		}
 	}
-	return f, f.changed()
+	if err := f.changed(); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // judgeFiles judges what there is of the log up to a position.
@@ -258,21 +261,21 @@ func (f *fences) look(e *binlog.Event, v *repeatable.Verdict) {
 
 // isInnoDB reports whether the files of a table are those of InnoDB. The statement that made it waits meanwhile, so
 // that they are there; where it does not, and they are not there any more, nobody can tell.
-func (f *fences) isInnoDB(t repeatable.Table) bool { return f.opens(t, ".ibd", nil) }
+func (f *fences) isInnoDB(t repeatable.Table) bool { return f.fileOf(t, ".ibd", nil) }
 
 // mostDefinition bounds the .frm file of a table, in bytes: servers have a limit of 64 KB for most of what is in it.
 const mostDefinition = 1 << 20
 
 // definition is what the .frm file of a table holds, nil where there is none.
 func (f *fences) definition(t repeatable.Table) (b []byte) {
-	f.opens(t, ".frm", func(file *os.File) {
+	f.fileOf(t, ".frm", func(file *os.File) {
 		b, _ = io.ReadAll(io.LimitReader(file, mostDefinition)) // what lacks its end lifts no fence
 	})
 	return b
 }
 
-// opens opens the file of a table, or that of one of its partitions, and reports whether there is one.
-func (f *fences) opens(t repeatable.Table, ext string, read func(*os.File)) bool {
+// fileOf opens the file of a table, or that of one of its partitions, and reports whether there is one.
+func (f *fences) fileOf(t repeatable.Table, ext string, read func(*os.File)) bool {
 	dir, err := f.schemaDir(t.Schema)
 	if err != nil {
 		return false

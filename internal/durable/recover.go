@@ -45,6 +45,8 @@ type Recovered struct {
 	// Delayed is how much of ReplayTime the server waited for a processor, which others had.
 	Delayed   time.Duration
 	GTIDState string
+	// PasswordChanged says that the log gave the application's account another password.
+	PasswordChanged bool
 	// Base is the base that was restored.
 	Base archive.Base
 	// Fences are statements that were replayed, or were to be, although they need not give the same again.
@@ -164,6 +166,7 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 	job := replay.Job{
 		Server: i.Server, Account: i.Account, Dir: dir, RunDir: i.RunDir, DataDir: i.DataDir(), Volume: i.Volume, PageSize: i.PageSize, Set: i.Spec.Set, Unconfined: i.Spec.Unconfined(),
 		BufferPool: replayPool(p.Base.Size),
+		User:       i.Endpoint.User,
 		GTIDs:      before,
 		Logs:       logs.files,
 		Progress:   func(done, total int64) { progress.tell("replaying the log", done, total) },
@@ -177,7 +180,7 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 			}
 			return out, err
 		}
-		out.Replayed, out.Delayed, out.GTIDState = r.Bytes, r.Delayed, r.GTIDState
+		out.Replayed, out.Delayed, out.GTIDState, out.PasswordChanged = r.Bytes, r.Delayed, r.GTIDState, r.PasswordChanged
 	}
 	out.ReplayTime = time.Since(began)
 	return out, nil

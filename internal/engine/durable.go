@@ -198,6 +198,7 @@ func (e *Engine) fill(ctx context.Context, a *durable.Archive, o instance.Order)
 		if err != nil {
 			return err
 		}
+		i.PasswordChanged = r.PasswordChanged
 		return a.GoOnWith(ctx, i, r, e.Places.Keys())
 	})
 	return i, r, err

@@ -188,7 +188,10 @@ func (e *Engine) remake(ctx context.Context, r *instance.Record, spec instance.S
 func (e *Engine) startOrServe(ctx context.Context, i *instance.Instance, created bool, lock *sys.FileLock) error {
 	u, err := e.serviceOf(i.Name)
 	if err != nil || u == nil {
-		return errors.Join(err, e.start(ctx, i, created))
+		if err = errors.Join(err, e.start(ctx, i, created)); err == nil && i.PasswordChanged {
+			e.note("%s", supervisor.PasswordPutBack(i))
+		}
+		return err
 	}
 	state, err := i.State()
 	if err != nil || state.Phase.Alive() {

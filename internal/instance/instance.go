@@ -233,6 +233,9 @@ type Made struct {
 	// Endpoint is for applications. Another port is chosen at a start when it is
 	// taken and was not asked for.
 	Endpoint dbconn.Endpoint `json:"endpoint"`
+	// PasswordChanged says that a statement gave the application's account another password than Endpoint has, which
+	// the next start puts back.
+	PasswordChanged bool `json:"password_changed,omitempty"`
 }
 
 // Instance is one instance as its files have it.

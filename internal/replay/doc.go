@@ -6,7 +6,10 @@
 // is damaged is refused before anything is applied. So nothing is synced, and transactions of nothing but
 // rows are applied several at once (binlog.Merge).
 //
-// What no log has is not replayed: SET PERSIST, CREATE SERVER, plugins and components, rows of MEMORY
-// tables (a server that starts empties them), statements with the log off, and how far an AUTO_INCREMENT
-// went for rows that were rolled back.
+// What no log has is not replayed: SET PERSIST, CREATE SERVER, resource groups, undo tablespaces, plugins and
+// components, that an event has run, rows of MEMORY tables (a server that starts empties them), statements with
+// the log off, and how far an AUTO_INCREMENT went for rows that were rolled back.
+//
+// Nor has it which settings a session had. The applier has those by which it accepts all that any session could
+// do; some others change what a statement does, and must be seen before it is acknowledged.
 package replay

@@ -33,6 +33,8 @@ type Job struct {
 	BufferPool int64
 	// Unconfined is as in server.Config.
 	Unconfined bool
+	// User is the name of the application's account, "" for none; see Result.PasswordChanged.
+	User string
 	// GTIDs is the state of MariaDB's GTIDs before the first of Logs.
 	GTIDs binlog.GTIDs
 	// Logs are the files, in order. Those of several epochs may follow each other.
@@ -63,6 +65,8 @@ type Result struct {
 	// GTIDState is the state with which MariaDB's next log must begin (dbconn.Dialect.SeedGTIDs), ""
 	// if it has none.
 	GTIDState string
+	// PasswordChanged says that the log gave User another password.
+	PasswordChanged bool
 }
 
 // Run applies the logs. Errors are *binlog.CorruptError for a log that is damaged, before anything was
@@ -93,13 +97,13 @@ func (j *Job) run(ctx context.Context) (_ Result, err error) {
 			return Result{}, err
 		}
 	}
-	return Result{Groups: s.plan.groups, Bytes: s.plan.bytes, Seconds: time.Since(began).Seconds(), Delayed: s.delayed, GTIDState: s.plan.gtids.String()}, nil
+	return Result{Groups: s.plan.groups, Bytes: s.plan.bytes, Seconds: time.Since(began).Seconds(), Delayed: s.delayed, GTIDState: s.plan.gtids.String(), PasswordChanged: s.passwordChanged}, nil
 }
 
 // apply has the server apply the relay log, and leave nothing else.
 func (s *session) apply(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		s.start, s.noteEvents, s.takeRelayLog, s.wait, s.forget, s.putEventsBack, s.removeAdmin, s.stop, s.removeTraces,
+		s.start, s.noteEvents, s.noteLogins, s.takeRelayLog, s.wait, s.compareLogins, s.forget, s.putEventsBack, s.removeAdmin, s.stop, s.removeTraces,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -38,6 +38,9 @@ type session struct {
 	applied string
 	// delayed is Result.Delayed.
 	delayed time.Duration
+	// logins are those of User before the log, and passwordChanged is Result.PasswordChanged.
+	logins          string
+	passwordChanged bool
 }
 
 // ApplyError says that the server could not apply what the log has.
@@ -120,6 +123,19 @@ func (s *session) exec(ctx context.Context, statement string) error {
 		return fmt.Errorf("%s: %w", statement, err)
 	}
 	return nil
+}
+
+// noteLogins remembers how the application logs in before the log.
+func (s *session) noteLogins(ctx context.Context) (err error) {
+	s.logins, err = s.Server.Dialect().LoginsOf(ctx, s.db, s.User)
+	return err
+}
+
+// compareLogins looks whether the log has changed that.
+func (s *session) compareLogins(ctx context.Context) error {
+	now, err := s.Server.Dialect().LoginsOf(ctx, s.db, s.User)
+	s.passwordChanged = now != s.logins
+	return err
 }
 
 // takeRelayLog makes the server a replica with that relay log, and starts its applier.

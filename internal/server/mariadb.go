@@ -33,6 +33,7 @@ var mariadbFamily = Family{
 		OpenRoot:  "ALTER USER root@localhost IDENTIFIED VIA unix_socket OR mysql_native_password USING PASSWORD(%s)",
 		GTIDState: "gtid_binlog_state", AppliedGTIDs: "gtid_slave_pos",
 		CreateUsers:  func(_, identified string) []string { return []string{"CREATE OR REPLACE USER " + identified} },
+		Logins:       "SELECT Host, JSON_VALUE(Priv, '$.plugin'), JSON_VALUE(Priv, '$.authentication_string'), JSON_QUERY(Priv, '$.auth_or') FROM mysql.global_priv WHERE User = %s ORDER BY Host",
 		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",
 		ObeyReadOnly: "READ_ONLY ADMIN", ObeySource: "REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN",
 		// https://mariadb.com/kb/en/information-schema-innodb_lock_waits-table/

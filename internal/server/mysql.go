@@ -32,6 +32,7 @@ var mysqlFamily = Family{
 		// authentication_string holds bytes, not text.
 		Accounts: `SELECT User, Host, JSON_OBJECT('plugin', plugin, 'authentication_string', IF(COALESCE(authentication_string, '') = '', '', 'set'))
 			FROM mysql.user WHERE account_locked <> 'Y'`,
+		Logins:       "SELECT Host, plugin, HEX(authentication_string) FROM mysql.user WHERE User = %s ORDER BY Host",
 		RootShut:     "SELECT COUNT(*) FROM mysql.user WHERE User = 'root' AND Host = 'localhost' AND account_locked = 'Y'",
 		OpenRoot:     "ALTER USER root@localhost IDENTIFIED BY %s ACCOUNT UNLOCK",
 		ObeyReadOnly: "CONNECTION_ADMIN", ObeySource: "REPLICATION_SLAVE_ADMIN",

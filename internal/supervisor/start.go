@@ -22,6 +22,7 @@ const portTries = 5
 // port if the chosen one is taken and was not asked for.
 func (s *Supervisor) startServer(ctx context.Context) error {
 	started := time.Now()
+	s.putPasswordBack()
 	if s.volume.Shares() {
 		if err := s.inst.Server.OwnRedoLog(ctx, s.inst.DataDir(), s.inst.Account); err != nil {
 			s.log.Warn("the redo log shares blocks with others, which costs speed", "error", err)
@@ -90,6 +91,7 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		}
 	}
 	if err == nil {
+		s.noteLogins(ctx)
 		err = s.openTraffic()
 	}
 	return s.explainTmpDir(err)

@@ -57,6 +57,11 @@ type Supervisor struct {
 	endBeside context.CancelFunc
 	beside    sync.WaitGroup
 
+	// logins is how the application logged in when the server had started, "" before that was asked; and passwordPutBack says
+	// that a statement had changed its password before. They are the goroutine's of Run.
+	logins          string
+	passwordPutBack bool
+
 	lock   *sys.FileLock
 	listen net.Listener
 	front  net.Listener // of the front door, nil if there is none

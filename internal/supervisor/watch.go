@@ -128,6 +128,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	if time.Since(w.asked) >= accountInterval && err == nil {
 		w.asked = time.Now()
 		err = w.askAccount(ctx)
+		w.note("cannot look at the application's account", w.lookAtPassword(ctx))
 		w.note("cannot look at replicas", w.lookAtReplicas(ctx))
 		w.note("cannot remove accounts of former replicas", w.sweepAccounts(ctx))
 		w.note("cannot remove accounts of former hand-overs", w.sweepTargets(ctx))
@@ -205,6 +206,9 @@ func (w *watch) tell() {
 		warnings = append(warnings, w.tmp)
 	}
 	warnings = append(warnings, w.promiseWarnings()...)
+	if text := w.passwordWarning(); text != "" {
+		warnings = append(warnings, text)
+	}
 	if text := w.clusterWarning(); text != "" {
 		warnings = append(warnings, text)
 	}
