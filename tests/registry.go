@@ -101,6 +101,7 @@ var Packages = []Package{
 	{Path: "internal/server", Race: true, Least: 80, Needed: []string{
 		`TestFreeze.*`,
 	}},
+	{Path: "tests/differential", Parallel: 4, Least: 4, Needed: []string{`Test.*`}},
 	{Path: "tests/random", Parallel: 4, Least: 10, Needed: []string{`Test.*`}},
 	{Path: "tests/contract", Least: 7, Needed: []string{`Test.*`}},
 	{Path: "internal/dump", Least: 400, Needed: []string{`Test.*`}},

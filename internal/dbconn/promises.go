@@ -48,13 +48,6 @@ func Unacknowledged(ctx context.Context, db *sql.DB) (n int64, err error) {
 	return n, err
 }
 
-// PartitionedByTime reports whether the partitions of a table of MariaDB are by SYSTEM_TIME.
-func PartitionedByTime(ctx context.Context, db *sql.DB, schema, table string) (bool, error) {
-	var n int
-	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.partitions WHERE partition_method = 'SYSTEM_TIME' AND table_schema = ? AND table_name = ?", schema, table).Scan(&n)
-	return n > 0, err
-}
-
 // PrimaryKeys tells of every table of InnoDB whose primary key is one column, by the names of its directory and its file.
 // It reads InnoDB's dictionary alone: information_schema.statistics opens every table.
 func PrimaryKeys(ctx context.Context, db *sql.DB, mysql bool, each func(dir, file, column string)) error {

@@ -415,19 +415,17 @@ func (k *Keeper) Known(schema, table string, columns []string) {
 	k.fences.judge.Known(schema, table, columns)
 }
 
-// Historic tells of a table whose partitions are by SYSTEM_TIME. It is called before Serve.
-func (k *Keeper) Historic(schema, table string) { k.fences.judge.Historic(schema, table) }
-
-// Partitioned are the tables of MariaDB that have partitions, by their files.
-func (k *Keeper) Partitioned() (list []repeatable.Table, err error) {
+// FindHistoric finds the tables of MariaDB whose partitions are by SYSTEM_TIME, by their files: a query that opens one may
+// have the server add a partition, and wait for an acknowledgement. It is called before Serve.
+func (k *Keeper) FindHistoric() (err error) {
 	data, err := sys.OpenDir(k.Instance.DataDir())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer data.CloseWith(&err)
 	names, err := data.Names()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, schema := range names {
 		dir, err := data.Dir(schema)
@@ -436,15 +434,20 @@ func (k *Keeper) Partitioned() (list []repeatable.Table, err error) {
 		}
 		files, err := dir.Names()
 		if err := errors.Join(err, dir.Close()); err != nil {
-			return nil, err
+			return err
 		}
 		for _, file := range files {
-			if stem, ok := strings.CutSuffix(file, ".par"); ok {
-				list = append(list, repeatable.Table{Schema: datafiles.Decode(schema), Name: datafiles.Decode(stem)})
+			stem, partitioned := strings.CutSuffix(file, ".par")
+			if !partitioned {
+				continue
+			}
+			t := repeatable.Table{Schema: datafiles.Decode(schema), Name: datafiles.Decode(stem)}
+			if d := k.fences.definition(t); d == nil || bytes.Contains(bytes.ToUpper(d), []byte("SYSTEM_TIME")) {
+				k.fences.judge.Historic(t.Schema, t.Name)
 			}
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // FencesOf is what an instance's file says of its fences, nil for none.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
+	"github.com/ramaria-db/ramaria/tests/grammar"
 )
 
 //go:embed changes.txt
@@ -29,19 +30,19 @@ func TestNothingIsOverlooked(t *testing.T) {
 			n = controls
 		}
 		r := newRunner(t, want, seedOf(t))
-		r.grammar.read(without(changesText, leftOut()), r.in.software)
+		r.grammar.Read(grammar.Without(changesText, leftOut()), r.in.software)
 		g := generator(r.seed, 1)
-		m := &maker{Rand: g, grammar: r.grammar, tables: r.templates[0].tables, lease: "1"}
+		m := &grammar.Maker{Rand: g, Grammar: r.grammar, Tables: r.templates[0].Tables, Scope: "1"}
 		changes := r.grammar["change"]
 		g.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 		began, refused, next := time.Now(), 0, 0
 		for found := 0; found < n; {
 			text := ""
 			for found%2 == 0 && !strings.HasPrefix(text, "INSERT INTO") && !strings.HasPrefix(text, "UPDATE") && !strings.HasPrefix(text, "DELETE FROM") {
-				text = m.make("dml")
+				text = m.Make("dml")
 			}
 			if found%2 == 1 {
-				text = m.fill(changes[next%len(changes)])
+				text = m.Fill(changes[next%len(changes)])
 				next++
 			}
 			if !r.leftUndone(t, text) {
@@ -71,7 +72,7 @@ func (r *runner) leftUndone(t *testing.T, text string) bool {
 			t.Error(err)
 		}
 	}()
-	if !l.sessions[0].change(ctx, strings.ReplaceAll(text, "{DB}", quote(l.database.Name))) {
+	if !l.sessions[0].change(ctx, strings.ReplaceAll(text, "{DB}", grammar.Quote(l.database.Name))) {
 		return false
 	}
 	_, missed := l.compare(ctx)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ramaria-db/ramaria/tests/picture"
 )
 
 // journal is the file of all that leases did, with the time: racing leases cannot be repeated
@@ -51,7 +53,7 @@ type counts struct {
 func (c *counts) statement(text string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch n := number(err); {
+	switch n := picture.Number(err); {
 	case err == nil:
 		c.accepted++
 	case n == 0:

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/tests/grammar"
+	"github.com/ramaria-db/ramaria/tests/picture"
 )
 
 // lease lives a life in a clone.
@@ -26,7 +28,7 @@ type lease struct {
 
 	// want is what the database must look like when it is clean; marked says that it is the
 	// mark, kept that its counters may be higher.
-	want          picture
+	want          picture.Picture
 	clean, marked bool
 	kept          bool
 }
@@ -95,7 +97,7 @@ func (l *lease) take(ctx context.Context, s step) error {
 
 func (l *lease) do(ctx context.Context, s step) (said any, err error) {
 	session := l.sessions[s.conn]
-	text := strings.NewReplacer("{DB}", quote(l.database.Name), "{TEMPLATE}", quote(l.template.name)).Replace(s.text)
+	text := strings.NewReplacer("{DB}", grammar.Quote(l.database.Name), "{TEMPLATE}", grammar.Quote(l.template.name)).Replace(s.text)
 	switch s.verb {
 	case run:
 		_, _ = session.await()
@@ -224,7 +226,7 @@ func (l *lease) mark(ctx context.Context) (said any, err error) {
 		return nil, faulty("mark: %v", err)
 	}
 	l.counts.way("mark", "made", nil)
-	if l.want, err = l.in.look(ctx, l.database.Name, blind{}); err != nil {
+	if l.want, err = l.in.look(ctx, l.database.Name, picture.Blind{}); err != nil {
 		return nil, faulty("look at the mark: %v", err)
 	}
 	l.marked, l.clean, l.kept = true, true, false
@@ -251,15 +253,15 @@ func (l *lease) compare(ctx context.Context) (said any, err error) {
 	if err := l.prepared(ctx); err != nil {
 		return nil, err
 	}
-	return nil, l.same(ctx, l.want, blind{counters: l.kept})
+	return nil, l.same(ctx, l.want, picture.Blind{Counters: l.kept})
 }
 
-func (l *lease) same(ctx context.Context, want picture, b blind) error {
+func (l *lease) same(ctx context.Context, want picture.Picture, b picture.Blind) error {
 	got, err := l.in.look(ctx, l.database.Name, b)
 	if err != nil {
 		return faulty("look: %v", err)
 	}
-	if d := differences(got, want.without(b)); d != "" {
+	if d := picture.Differences(got, want.Without(b)); d != "" {
 		return faulty("%s is not as it should be:\n%s", l.database.Name, d)
 	}
 	return nil
@@ -278,7 +280,7 @@ func (l *lease) prepared(ctx context.Context) error {
 		if err := rows.Scan(&format, &global, &branch, &data); err != nil {
 			return err
 		}
-		if base, _, _ := strings.Cut(l.name, "/"); strings.HasPrefix(data, "x"+base+"_") || data == "x"+quote(l.database.Name) {
+		if base, _, _ := strings.Cut(l.name, "/"); strings.HasPrefix(data, "x"+base+"_") || data == "x"+grammar.Quote(l.database.Name) {
 			return faulty("the transaction %q is still prepared", data)
 		}
 	}
@@ -307,5 +309,5 @@ func (l *lease) use(ctx context.Context) (said any, err error) {
 			return nil, faulty("use: %s: %s, and a plain copy answers %s", p.text, answer, p.answer)
 		}
 	}
-	return nil, l.same(ctx, l.template.used, blind{times: true})
+	return nil, l.same(ctx, l.template.used, picture.Blind{Times: true})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/tests/grammar"
 )
 
 // verb is what a step of a lease's life does.
@@ -59,8 +60,8 @@ var moods = []mood{
 }
 
 // newLife makes up the life of a lease of a schema.
-func newLife(r *rand.Rand, g grammar, s schema, lease string) []step {
-	l := life{maker: maker{Rand: r, grammar: g, tables: s.tables, lease: lease}}
+func newLife(r *rand.Rand, g grammar.Grammar, s grammar.Schema, lease string) []step {
+	l := life{Maker: grammar.Maker{Rand: r, Grammar: g, Tables: s.Tables, Scope: lease}}
 	l.add(step{verb: compare})
 	for range 2 + r.IntN(5) {
 		l.round()
@@ -69,7 +70,7 @@ func newLife(r *rand.Rand, g grammar, s schema, lease string) []step {
 }
 
 type life struct {
-	maker
+	grammar.Maker
 	steps []step
 }
 
@@ -92,11 +93,11 @@ func (l *life) round() {
 			return // the next round begins at the mark
 		}
 	} else {
-		l.mischief(pick(l.Rand, moods))
+		l.mischief(grammar.Pick(l.Rand, moods))
 	}
 	l.oddMoment()
 	l.add(step{verb: reset, mode: l.mode()})
-	l.forget()
+	l.Forget()
 	l.look()
 }
 
@@ -124,7 +125,7 @@ func (l *life) mischief(m mood) {
 		for i, n := 0, l.IntN(100); n >= 0; i++ {
 			s.text, n = rules[i], n-m[i]
 		}
-		for _, s.text = range strings.Split(l.make(s.text), " ;; ") {
+		for _, s.text = range strings.Split(l.Make(s.text), " ;; ") {
 			l.add(s)
 		}
 		if l.chance(2) {
@@ -139,8 +140,8 @@ func (l *life) oddMoment() {
 		return
 	}
 	conn := l.IntN(connections)
-	kind := pick(l.Rand, []string{"dml", "dml", "slow", "ddl", "slow"})
-	l.add(step{verb: begin, conn: conn, text: l.make(kind)})
+	kind := grammar.Pick(l.Rand, []string{"dml", "dml", "slow", "ddl", "slow"})
+	l.add(step{verb: begin, conn: conn, text: l.Make(kind)})
 	other := (conn + 1) % connections
 	switch l.IntN(5) {
 	case 0:
@@ -150,6 +151,6 @@ func (l *life) oddMoment() {
 	case 2:
 		l.add(step{verb: cut, conn: conn})
 	case 3:
-		l.add(step{verb: begin, conn: other, text: l.make("slow")})
+		l.add(step{verb: begin, conn: other, text: l.Make("slow")})
 	}
 }

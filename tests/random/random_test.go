@@ -18,6 +18,8 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
+	"github.com/ramaria-db/ramaria/tests/grammar"
+	"github.com/ramaria-db/ramaria/tests/picture"
 )
 
 // Environment variables: for how long to go on, on each server; the seed, instead of a
@@ -54,8 +56,6 @@ var (
 	schemaText string
 	//go:embed statements.txt
 	statementsText string
-	//go:embed types.txt
-	typesText string
 )
 
 // runner runs leases in one instance.
@@ -65,7 +65,7 @@ type runner struct {
 	log       *journal
 	counts    counts
 	seed      uint64
-	grammar   grammar
+	grammar   grammar.Grammar
 	templates []*template
 	faults    atomic.Int32
 }
@@ -123,21 +123,21 @@ func newRunner(t *testing.T, want string, seed uint64) *runner {
 	t.Helper()
 	t.Logf("%s=%d", envSeed, seed)
 	in := start(t, want)
-	r := &runner{t: t, in: in, seed: seed, grammar: grammar{}, log: newJournal(t, filepath.Join(in.home, "random.log"))}
-	for _, text := range []string{statementsText, typesText} {
-		r.grammar.read(without(text, leftOut()), in.software)
+	r := &runner{t: t, in: in, seed: seed, grammar: grammar.Grammar{}, log: newJournal(t, filepath.Join(in.home, "random.log"))}
+	for _, text := range []string{statementsText, grammar.Types} {
+		r.grammar.Read(grammar.Without(text, leftOut()), in.software)
 	}
 	g := generator(seed, 0)
 	if _, err := in.SetLimits(t.Context(), client.Limits{MaxDatabases: 64, Spare: g.IntN(4)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, names := range [][2]string{{"walnut", "rich"}, {"hazel", "rich"}, {"almond", "wide"}} {
-		s := newSchema(g, r.grammar, without(schemaText, leftOut()), names[1], in.software)
+		s := grammar.NewSchema(g, r.grammar, grammar.Without(schemaText, leftOut()), names[1], in.software)
 		made, err := in.newTemplate(t.Context(), g, r.grammar, s, names[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.log.write(names[0], "%s", strings.Join(s.statements, ";\n"))
+		r.log.write(names[0], "%s", strings.Join(s.Statements, ";\n"))
 		r.templates = append(r.templates, made)
 	}
 	return r
@@ -174,11 +174,11 @@ func epochOf(t *testing.T, want string, seed uint64, length time.Duration) {
 // end checks what all leases together must have left, and done.
 func (r *runner) end(t *testing.T) {
 	for _, made := range r.templates {
-		got, err := r.in.look(t.Context(), made.name, blind{})
+		got, err := r.in.look(t.Context(), made.name, picture.Blind{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := differences(got, made.itself); d != "" {
+		if d := picture.Differences(got, made.itself); d != "" {
 			t.Errorf("the template %s was changed:\n%s", made.name, d)
 		}
 	}
@@ -202,7 +202,7 @@ func (r *runner) lease(ctx context.Context, number uint64) bool {
 	g := generator(r.seed, number)
 	made := r.templates[g.IntN(len(r.templates))]
 	name := fmt.Sprint(number)
-	steps := newLife(g, r.grammar, made.schema, name)
+	steps := newLife(g, r.grammar, made.Schema, name)
 	database := ""
 	if g.IntN(10) == 0 {
 		database = "mine_" + name

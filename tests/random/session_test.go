@@ -9,6 +9,9 @@ import (
 	"sync"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/ramaria-db/ramaria/tests/home"
+	"github.com/ramaria-db/ramaria/tests/picture"
 )
 
 // session is one connection of a lease. It is made again when it has ended.
@@ -90,29 +93,15 @@ func (s *session) exec(ctx context.Context, text string) error {
 	defer cancel()
 	err := s.open(ctx)
 	if err == nil {
-		err = s.query(ctx, text)
+		err = home.Exec(ctx, s.conn, text)
 	}
-	if err != nil && number(err) == 0 { // not the server's word
+	if err != nil && picture.Number(err) == 0 { // not the server's word
 		s.drop()
 	}
 	if err != nil && errors.Is(context.Cause(ctx), errStuck) {
 		return fmt.Errorf("%w: %w", errStuck, err)
 	}
 	return err
-}
-
-func (s *session) query(ctx context.Context, text string) error {
-	rows, err := s.conn.QueryContext(ctx, text)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for more := true; more; more = rows.NextResultSet() {
-		for rows.Next() {
-			continue
-		}
-	}
-	return rows.Err()
 }
 
 // begin is exec without waiting for its end.

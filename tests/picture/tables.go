@@ -1,18 +1,19 @@
-package random
+package picture
 
 import (
+	"slices"
 	"strings"
 )
 
 // tables adds definitions and rows of tables, views and sequences.
-func (l *looker) tables() {
+func (l *Looker) tables() {
 	columns := map[string][]string{}
-	for _, row := range l.ask("SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA='" + l.database + "' ORDER BY TABLE_NAME, ORDINAL_POSITION").rows {
+	for _, row := range l.Ask("SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA='" + l.database + "' ORDER BY TABLE_NAME, ORDINAL_POSITION").Rows {
 		if len(row) > 1 {
 			columns[row[0]] = append(columns[row[0]], row[1])
 		}
 	}
-	for _, row := range l.ask("SELECT TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA='" + l.database + "'").rows {
+	for _, row := range l.Ask("SELECT TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA='" + l.database + "'").Rows {
 		if len(row) < 2 {
 			continue
 		}
@@ -34,16 +35,16 @@ func (l *looker) tables() {
 }
 
 // definition adds SHOW CREATE TABLE, and the counter that it tells.
-func (l *looker) definition(name, full string) {
-	a := l.ask("SHOW CREATE TABLE " + full)
-	if len(a.rows) == 0 {
+func (l *Looker) definition(name, full string) {
+	a := l.Ask("SHOW CREATE TABLE " + full)
+	if len(a.Rows) == 0 {
 		return
 	}
-	text := a.rows[0][len(a.rows[0])-1]
-	if len(a.names) > 1 {
-		text = a.rows[0][1]
+	text := a.Rows[0][len(a.Rows[0])-1]
+	if len(a.Names) > 1 {
+		text = a.Rows[0][1]
 	}
-	if counter := counterText.FindString(text); !l.blind.counters {
+	if counter := counterText.FindString(text); !l.blind.Counters {
 		l.add("shown counter "+name, counter)
 	}
 	text = counterText.ReplaceAllString(text, "")
@@ -55,8 +56,8 @@ func (l *looker) definition(name, full string) {
 
 // versioned lists the columns of a table with system versions, and their times, which are columns
 // that are invisible.
-func (l *looker) versioned(columns []string) string {
-	if l.blind.times {
+func (l *Looker) versioned(columns []string) string {
+	if l.blind.Times {
 		return list(columns) + ", row_end > '2037-12-31'"
 	}
 	return list(columns) + ", row_start, row_end"
@@ -71,9 +72,9 @@ func list(columns []string) string {
 }
 
 // rows adds the rows of a table, in the order in which they come.
-func (l *looker) rows(name, query string) {
+func (l *Looker) rows(name, query string) {
 	var lines []string
-	for _, row := range l.ask(query).rows {
+	for _, row := range l.Ask(query).Rows {
 		var b strings.Builder
 		for _, v := range row {
 			b.WriteString(printed(v))
@@ -81,5 +82,10 @@ func (l *looker) rows(name, query string) {
 		}
 		lines = append(lines, b.String()+"\n")
 	}
+	if l.blind.Order {
+		slices.Sort(lines)
+	}
 	l.picture["rows "+name] += strings.Join(lines, "")
 }
+
+func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

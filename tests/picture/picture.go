@@ -1,4 +1,5 @@
-package random
+// Package picture compares databases by all that SQL can see of them.
+package picture
 
 import (
 	"context"
@@ -12,15 +13,16 @@ import (
 	"strings"
 )
 
-// picture is all that SQL can see of a database, by what it is of: "rows child". Names of
+// Picture is all that SQL can see of a database, by what it is of: "rows child". Names of
 // the database itself are left out.
-type picture map[string]string
+type Picture map[string]string
 
-// blind says what a comparison does not look at.
-type blind struct {
-	counters bool // they may be kept
-	times    bool // of the system's versions of rows
-	complete bool // nothing: a question that is not answered is an error
+// Blind says what a picture does not show.
+type Blind struct {
+	Counters bool // they may be kept
+	Times    bool // of the system's versions of rows
+	Order    bool // of rows
+	Complete bool // nothing: a question that is not answered is an error
 }
 
 // catalogue are the tables of information_schema that are compared, with the column that has
@@ -49,25 +51,29 @@ var named = regexp.MustCompile("(?m)^(  `.*?)(?: CHARACTER SET \\w+(?: COLLATE \
 // written out, as a dump does.
 var written = regexp.MustCompile(`\bpage_checksum=1 ?`)
 
-// look makes a picture of a database. It changes nothing, and moves no counter.
-func (in *instance) look(ctx context.Context, database string, b blind) (picture, error) {
-	conn, err := in.db.Conn(ctx)
-	if err != nil {
+// Look makes a picture of a database by a connection of an account that sees everything. It changes
+// nothing, and moves no counter.
+func Look(ctx context.Context, conn *sql.Conn, database string, b Blind) (Picture, error) {
+	l := NewLooker(ctx, conn, database)
+	l.blind = b
+	var version string
+	if err := conn.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	l := looker{ctx: ctx, conn: conn, database: database, picture: picture{}, blind: b, mysql: in.software.flavour == "mysql"}
+	l.mysql = !strings.Contains(version, "MariaDB")
 	l.question("", "SET SESSION sql_mode='', time_zone='+00:00'")
 	if l.mysql {
 		l.question("", "SET SESSION information_schema_stats_expiry=0")
 		l.openTables()
 	}
-	for _, name := range in.catalogues {
-		l.catalogue(name, catalogue[name])
+	for _, row := range l.Ask("SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA='information_schema'").Rows {
+		if column := catalogue[row[0]]; column != "" {
+			l.catalogue(row[0], column)
+		}
 	}
 	l.tables()
 	l.programs()
-	if l.err == nil && b.complete && len(l.refusals) > 0 {
+	if l.err == nil && b.Complete && len(l.refusals) > 0 {
 		return nil, fmt.Errorf("look at %s: %v", database, l.refusals)
 	}
 	return l.picture, l.err
@@ -75,58 +81,49 @@ func (in *instance) look(ctx context.Context, database string, b blind) (picture
 
 // openTables has MySQL open every table: of one that it has forgotten information_schema tells the
 // number that was given last for the next one.
-func (l *looker) openTables() {
-	list := l.ask("SELECT table_name FROM information_schema.tables WHERE table_type='BASE TABLE' AND table_schema='" + l.database + "'")
-	for _, row := range list.rows {
+func (l *Looker) openTables() {
+	list := l.Ask("SELECT table_name FROM information_schema.tables WHERE table_type='BASE TABLE' AND table_schema='" + l.database + "'")
+	for _, row := range list.Rows {
 		if len(row) == 1 {
-			l.ask("SHOW CREATE TABLE `" + l.database + "`.`" + strings.ReplaceAll(row[0], "`", "``") + "`")
+			l.Ask("SHOW CREATE TABLE `" + l.database + "`.`" + strings.ReplaceAll(row[0], "`", "``") + "`")
 		}
 	}
 }
 
-// findCatalogues finds out which of catalogue the server has.
-func (in *instance) findCatalogues(ctx context.Context) error {
-	for name := range catalogue {
-		var n int
-		if err := in.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='information_schema' AND table_name='"+name+"'").Scan(&n); err != nil {
-			return err
-		}
-		if n > 0 {
-			in.catalogues = append(in.catalogues, name)
-		}
-	}
-	return nil
-}
-
-// looker makes one picture.
-type looker struct {
+// Looker asks one connection.
+type Looker struct {
 	ctx      context.Context
 	conn     *sql.Conn
 	database string
-	picture  picture
-	blind    blind
+	picture  Picture
+	blind    Blind
 	mysql    bool
 	err      error // the first that is not an answer about the database
 	// refusals are the questions that the server did not answer. Of a template there are none.
 	refusals []string
 }
 
-// answer is what came back: names of columns, and rows; or what the server said instead.
-type answer struct {
-	names []string
-	rows  [][]string
+// NewLooker is one that asks about a database, whose name it leaves out of what the server says.
+func NewLooker(ctx context.Context, conn *sql.Conn, database string) *Looker {
+	return &Looker{ctx: ctx, conn: conn, database: database, picture: Picture{}}
 }
 
-// ask asks a question. An error of the server is an answer as well, in one row.
-func (l *looker) ask(query string) answer {
+// Answer is what came back: names of columns, and rows; or what the server said instead.
+type Answer struct {
+	Names []string
+	Rows  [][]string
+}
+
+// Ask asks a question. An error of the server is an answer as well, in one row.
+func (l *Looker) Ask(query string) Answer {
 	rows, err := l.conn.QueryContext(l.ctx, query)
 	if err != nil {
 		return l.refused(query, err)
 	}
 	defer rows.Close()
-	var a answer
-	a.names, _ = rows.Columns() // of rows that are open
-	values, places := make([]sql.RawBytes, len(a.names)), make([]any, len(a.names))
+	var a Answer
+	a.Names, _ = rows.Columns() // of rows that are open
+	values, places := make([]sql.RawBytes, len(a.Names)), make([]any, len(a.Names))
 	for i := range values {
 		places[i] = &values[i]
 	}
@@ -141,7 +138,7 @@ func (l *looker) ask(query string) answer {
 				row[i] = string(v)
 			}
 		}
-		a.rows = append(a.rows, row)
+		a.Rows = append(a.Rows, row)
 	}
 	if err := rows.Err(); err != nil {
 		return l.refused(query, err)
@@ -149,49 +146,52 @@ func (l *looker) ask(query string) answer {
 	return a
 }
 
-func (l *looker) refused(query string, err error) answer {
+// Err is the first error that is not an answer about the database.
+func (l *Looker) Err() error { return l.err }
+
+func (l *Looker) refused(query string, err error) Answer {
 	l.refusals = append(l.refusals, fmt.Sprintf("%s: %v", query, err))
-	if n := number(err); n == 0 && l.err == nil {
+	if n := Number(err); n == 0 && l.err == nil {
 		l.err = err
 	}
-	return answer{names: []string{"error"}, rows: [][]string{{l.anonymous(err.Error())}}}
+	return Answer{Names: []string{"error"}, Rows: [][]string{{l.anonymous(err.Error())}}}
 }
 
 // anonymous leaves the database's name out.
-func (l *looker) anonymous(text string) string { return strings.ReplaceAll(text, l.database, "DB") }
+func (l *Looker) anonymous(text string) string { return strings.ReplaceAll(text, l.database, "DB") }
 
 // question adds the answer of a question, line by line, but for columns that change.
-func (l *looker) question(of, query string) {
-	a := l.ask(query)
-	for _, row := range a.rows {
+func (l *Looker) question(of, query string) {
+	a := l.Ask(query)
+	for _, row := range a.Rows {
 		var fields []string
 		for i, v := range row {
-			if !changing.MatchString(a.names[i]) {
-				fields = append(fields, a.names[i]+"="+l.anonymous(v))
+			if !changing.MatchString(a.Names[i]) {
+				fields = append(fields, a.Names[i]+"="+l.anonymous(v))
 			}
 		}
 		l.add(of, strings.Join(fields, " "))
 	}
 }
 
-func (l *looker) add(of, line string) {
+func (l *Looker) add(of, line string) {
 	if of != "" {
 		l.picture[of] += line + "\n"
 	}
 }
 
 // catalogue adds a table of information_schema, by the name of what its rows are about.
-func (l *looker) catalogue(name, column string) {
-	a := l.ask("SELECT * FROM information_schema." + name + " WHERE " + column + " = '" + l.database + "'")
+func (l *Looker) catalogue(name, column string) {
+	a := l.Ask("SELECT * FROM information_schema." + name + " WHERE " + column + " = '" + l.database + "'")
 	var lines []string
-	for _, row := range a.rows {
+	for _, row := range a.Rows {
 		var fields []string
 		for i, v := range row {
 			switch {
-			case a.names[i] == "AUTO_INCREMENT" && name == "TABLES" && !l.blind.counters:
-				l.add("counter", row[slices.Index(a.names, "TABLE_NAME")]+" "+v)
-			case !changing.MatchString(a.names[i]) && v != "NULL":
-				fields = append(fields, a.names[i]+"="+l.anonymous(written.ReplaceAllString(v, "")))
+			case a.Names[i] == "AUTO_INCREMENT" && name == "TABLES" && !l.blind.Counters:
+				l.add("counter", row[slices.Index(a.Names, "TABLE_NAME")]+" "+v)
+			case !changing.MatchString(a.Names[i]) && v != "NULL":
+				fields = append(fields, a.Names[i]+"="+l.anonymous(written.ReplaceAllString(v, "")))
 			}
 		}
 		lines = append(lines, strings.Join(fields, " "))
@@ -208,14 +208,14 @@ func (l *looker) catalogue(name, column string) {
 }
 
 // programs adds what is executed.
-func (l *looker) programs() {
+func (l *Looker) programs() {
 	l.question("database", "SHOW CREATE DATABASE "+quote(l.database))
 	for _, kind := range [][2]string{
 		{"TRIGGER", "SELECT trigger_name, 'TRIGGER' FROM information_schema.triggers WHERE trigger_schema='%s'"},
 		{"ROUTINE", "SELECT specific_name, routine_type FROM information_schema.routines WHERE routine_schema='%s' AND routine_type IN ('PROCEDURE','FUNCTION')"},
 		{"EVENT", "SELECT event_name, 'EVENT' FROM information_schema.events WHERE event_schema='%s'"},
 	} {
-		for _, row := range l.ask(fmt.Sprintf(kind[1], l.database)).rows {
+		for _, row := range l.Ask(fmt.Sprintf(kind[1], l.database)).Rows {
 			if len(row) > 1 {
 				l.question(strings.ToLower(row[1])+" "+row[0], "SHOW CREATE "+row[1]+" "+quote(l.database)+"."+quote(row[0]))
 			}

@@ -1,4 +1,4 @@
-package random
+package picture
 
 import (
 	"errors"
@@ -13,9 +13,9 @@ import (
 // maxShown is how many lines of a difference are shown.
 const maxShown = 12
 
-// differences tells in what a picture is not as the wanted one; it is empty if they are the
+// Differences tells in what a picture is not as the wanted one; it is empty if they are the
 // same.
-func differences(got, want picture) string {
+func Differences(got, want Picture) string {
 	var b strings.Builder
 	keys := maps.Clone(got)
 	maps.Copy(keys, want)
@@ -65,17 +65,17 @@ func shorten(text string) string {
 	return strings.Join(lines, "") + "\n"
 }
 
-// without leaves counters out of a picture.
-func (p picture) without(b blind) picture {
+// Without leaves counters out of a picture.
+func (p Picture) Without(b Blind) Picture {
 	p = maps.Clone(p)
 	maps.DeleteFunc(p, func(of, _ string) bool {
-		return b.counters && (of == "counter" || strings.HasPrefix(of, "shown counter "))
+		return b.Counters && (of == "counter" || strings.HasPrefix(of, "shown counter "))
 	})
 	return p
 }
 
-// withEvents is a picture with the events of another.
-func (p picture) withEvents(other picture) picture {
+// WithEvents is a picture with the events of another.
+func (p Picture) WithEvents(other Picture) Picture {
 	p = maps.Clone(p)
 	for of, text := range other {
 		if strings.HasPrefix(of, "event ") || of == "information_schema.EVENTS" {
@@ -85,8 +85,8 @@ func (p picture) withEvents(other picture) picture {
 	return p
 }
 
-// number is the server's number of an error, or 0 if it is not the server's.
-func number(err error) uint16 {
+// Number is the server's number of an error, or 0 if it is not the server's.
+func Number(err error) uint16 {
 	var e *mysql.MySQLError
 	if errors.As(err, &e) {
 		return e.Number
