@@ -27,6 +27,8 @@ type Snapshot struct {
 	Volume string
 	// Keys is the directory of keys that all servers of the user share.
 	Keys string
+	// Fence is the first statement that waits for the base, nil for none.
+	Fence *archive.Position
 	// Database is made if it is not there, unless it is "".
 	Database string
 	// Level is by what the server writes its log, which is to be that of the instance where that stays; "" is InRAM.
@@ -36,7 +38,7 @@ type Snapshot struct {
 // Prove starts a server on the snapshot, which rolls forward what its log has, checks it, and shuts it
 // down cleanly. What is left is a base, of which At, GTIDState, Outside and BesideLog are returned.
 func (s *Snapshot) Prove(ctx context.Context) (b archive.Base, err error) {
-	if b.At, b.GTIDState, err = logEnd(s.DataDir); err != nil {
+	if b.At, b.GTIDState, err = s.end(); err != nil {
 		return b, fmt.Errorf("prove snapshot: %w", err)
 	}
 	if err := s.prove(ctx, &b); err != nil {

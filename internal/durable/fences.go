@@ -52,7 +52,9 @@ type fences struct {
 	// path is the file that says what is open, in the same memory as the data.
 	path  string
 	epoch uint32
-	log   *slog.Logger
+	// server is whose log it is.
+	server *server.Server
+	log    *slog.Logger
 	// found is called with the lock held when there is a fence, and returns at once.
 	found func()
 
@@ -85,7 +87,7 @@ type keptFences struct {
 // again.
 func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, log *slog.Logger, found func()) (*fences, error) {
 	f := &fences{
-		dir: i.DataDir(), base: server.BinlogName, path: i.FencesPath(), epoch: epoch, log: log, found: found,
+		dir: i.DataDir(), base: server.BinlogName, path: i.FencesPath(), epoch: epoch, server: i.Server, log: log, found: found,
 		judge: repeatable.New(i.Server.Flavour == server.MySQL), total: map[string]int64{},
 	}
 	var k keptFences
@@ -210,7 +212,7 @@ func (f *fences) event(e *binlog.Event) error {
 		return err
 	}
 	f.look(e, &v)
-	if v.Fence != "" {
+	if v.Fence != "" && !f.late(e) {
 		f.add(Fence{At: at, Kind: v.Kind, Why: v.Fence})
 	}
 	return nil
@@ -234,6 +236,15 @@ func judged(j *repeatable.Judge, e *binlog.Event) (v repeatable.Verdict, err err
 		return repeatable.Verdict{}, err
 	}
 	return j.Query(&q), nil
+}
+
+// late reports whether an event is a statement that no base has while it waits: waiting for one would be in vain.
+func (f *fences) late(e *binlog.Event) bool {
+	if e.Type != binlog.QueryEvent {
+		return false
+	}
+	q, err := binlog.ParseQuery(e)
+	return err == nil && endsLate(f.server, q.SQL)
 }
 
 // look finds out by the files of tables what the text of a statement leaves open.

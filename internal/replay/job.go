@@ -40,6 +40,9 @@ type Job struct {
 	// Settled says that the log has of XA transactions what the server did; before Ramaria saw to that, NonePrepared says
 	// that none is prepared in the data.
 	Settled, NonePrepared bool
+	// Made is when the data was like that; zero if it is the data of a server that was shut down. Statements that began
+	// before may be in it, although they were logged later.
+	Made time.Time
 	// Logs are the files, in order. Those of several epochs may follow each other.
 	Logs []Log
 	// Progress, unless nil, is told now and then how many bytes of the logs are applied.

@@ -74,6 +74,11 @@ func (s *session) layRelayLog(ctx context.Context) error {
 		return fmt.Errorf("make relay log: %w", err)
 	}
 	s.plan.gtids = slices.Clone(s.GTIDs)
+	flights, err := s.flying()
+	if err != nil {
+		return err
+	}
+	s.flights = flights
 	mistaken, err := s.mistaken()
 	if err != nil {
 		return err

@@ -29,6 +29,8 @@ type session struct {
 	admin dbconn.Login
 	proc  *server.Process
 	db    *sql.DB
+	// flights are the statements that may be refused because the data has what they did.
+	flights []flight
 	// before are the transient files of the data directory, as they were.
 	before map[string]bool
 	// changes are what the log does to events, in order, and events the states that they come to.
@@ -175,6 +177,11 @@ func (s *session) wait(ctx context.Context) error {
 		}
 		i, within := s.part(state.File)
 		if state.Errno != 0 {
+			if passed, err := s.passOver(ctx, state); err != nil {
+				return err
+			} else if passed {
+				continue
+			}
 			return s.failed(state)
 		}
 		if s.Progress != nil {

@@ -33,6 +33,8 @@ type BaseOrder struct {
 	// Archive is the archive's directory, and Base what the base is to be called.
 	Archive string
 	Base    durable.BaseOrder
+	// Fence is the first statement that waits for the base, nil for none.
+	Fence *archive.Position
 	// Verify says to compare the snapshot with what the archive gives, instead.
 	Verify bool
 }
@@ -76,6 +78,9 @@ func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (
 	order := BaseOrder{Name: s.inst.Name, Dir: dir, Volume: string(to.Kind()), RunDir: s.inst.RunDir + "-base", Archive: s.options.Archive, Base: s.keeper.NextBase(), Verify: verify}
 	if s.distrusted.Load() {
 		order.Base.Prev = 0
+	}
+	if open, _ := s.keeper.Fences(); len(open) > 0 && s.fenced() { // it waits until the base is there
+		order.Fence = &open[0].At
 	}
 	defer func() {
 		_ = sys.DrainTree(ctx, dir) // Remove removes what is left, at once

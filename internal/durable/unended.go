@@ -1,0 +1,94 @@
+package durable
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// MariaDB keeps accounts, rights and routines in tables of Aria. It writes their rows, logs the statement, waits for the
+// acknowledgement, and ends the transaction of Aria then. Nothing connects that with the log: a snapshot in which such a
+// statement waits has it in its log, and without its rows, since recovery takes them back. While a statement waits for
+// the base backup that is made of the snapshot, all that is logged behind it is sure to wait; MariaDB lets no more than
+// one group in there. If that is such a statement, the base ends before it.
+
+// unended are statements that end in Aria after they were logged.
+var unended = regexp.MustCompile(`(?is)^\s*(?:/\*.*?\*/\s*)*(?:` +
+	`(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|RENAME)\s+(?:DEFINER\s*=.{1,200}?\s)?\s*(?:AGGREGATE\s+)?(?:USER|ROLE|PROCEDURE|FUNCTION|PACKAGE)\b` +
+	`|GRANT\b|REVOKE\b|SET\s+(?:PASSWORD|DEFAULT\s+ROLE)\b)`)
+
+// endsLate reports whether a statement of a server ends after it was logged, so that no snapshot has it while it waits.
+func endsLate(s *server.Server, sql []byte) bool {
+	return s.Flavour == server.MariaDB && unended.Match(sql)
+}
+
+// end is logEnd, but for a statement at the end that the snapshot has not: see above.
+func (s *Snapshot) end() (at archive.Position, gtids string, err error) {
+	at, gtids, err = logEnd(s.DataDir)
+	if err != nil || s.Fence == nil || s.Instance.Server.Flavour != server.MariaDB {
+		return at, gtids, err
+	}
+	path := filepath.Join(s.DataDir, serverLog(at.File))
+	var last binlog.Group
+	if _, err := binlog.Scan(path, firstEvent, func(g binlog.Group) error {
+		last = g
+		return nil
+	}); err != nil {
+		return at, gtids, err
+	}
+	begins := archive.Position{File: at.File, Offset: last.Start}
+	if last.Kind != binlog.Statement || last.End != at.Offset || !s.Fence.Before(begins) {
+		return at, gtids, nil
+	}
+	if sql, err := statementIn(path, last); err != nil || !endsLate(s.Instance.Server, sql) {
+		return at, gtids, err
+	}
+	enough := errors.New("that is all")
+	x, err := binlog.Scan(path, firstEvent, func(g binlog.Group) error {
+		if g.Start == last.Start {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) {
+		return at, gtids, err
+	}
+	return begins, x.GTIDs.String(), nil
+}
+
+// firstEvent is where the first event of a file begins.
+const firstEvent = 4
+
+// statementIn is the text of the statement that a group is.
+func statementIn(path string, g binlog.Group) (sql []byte, err error) {
+	f, err := os.Open(path) //nolint:forbidigo // in a snapshot, which no server writes to
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	s := &binlog.Stream{File: path, Whole: func(t binlog.EventType) bool { return t == binlog.QueryEvent }}
+	b := make([]byte, readSize)
+	for at := int64(0); at < g.End; {
+		n, err := f.ReadAt(b[:min(readSize, g.End-at)], at)
+		if n == 0 {
+			return nil, err
+		}
+		if err := s.Write(b[:n], func(e *binlog.Event) error {
+			if e.Type != binlog.QueryEvent || e.Offset < g.Start {
+				return nil
+			}
+			q, err := binlog.ParseQuery(e)
+			sql = append([]byte(nil), q.SQL...)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		at += int64(n)
+	}
+	return sql, nil
+}

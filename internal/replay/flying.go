@@ -1,0 +1,86 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// MariaDB does what a statement like CREATE EVENT says, and logs it then. One that was at work when a base was made
+// may be in the base, and behind its position in the log. It is refused when it is applied again: that what it makes is
+// there already, or what it removes is not there any more. Of the statements that began before the base was made, and
+// come first in the log behind it, such a refusal says that they are done.
+
+// mostFlying is how many of them there can be: as many as there may be sessions, and some.
+const mostFlying = 1000
+
+// doneErrors are what MariaDB answers to a statement that was done already.
+//
+// https://mariadb.com/kb/en/mariadb-error-code-reference/
+var doneErrors = []int{
+	1007, 1008, // a database exists, or not
+	1050, 1051, 1146, 4091, 4092, // a table, sequence or view
+	1060, 1061, 1068, 1091, 1826, // a column, index, key or constraint
+	1304, 1305, // a routine
+	1359, 1360, // a trigger
+	1396, 1133, 1141, 1147, 1269, // an account or role, a right
+	1493, 1496, 1505, 1507, 1508, 1517, // partitions
+	1537, 1539, // an event
+}
+
+// flight is a statement that may have been at work when the base was made: where its group begins.
+type flight struct {
+	path  string
+	start int64
+}
+
+// flying finds the statements at the beginning of the logs that began before the base was made.
+func (j *Job) flying() (list []flight, err error) {
+	if j.Server.Flavour != server.MariaDB || j.Made.IsZero() {
+		return nil, nil
+	}
+	enough := errors.New("that is all")
+	groups := 0
+	for _, l := range j.Logs {
+		_, err := binlog.Scan(l.Path, l.From, func(g binlog.Group) error {
+			if groups++; groups > mostFlying || l.To > 0 && g.Start >= l.To {
+				return enough
+			}
+			if g.Kind == binlog.Statement && !g.Time.After(j.Made) {
+				list = append(list, flight{l.Path, g.Start})
+			}
+			return nil
+		})
+		if errors.Is(err, enough) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// passOver has the applier go on behind a statement that was done already, and reports whether it is one.
+func (s *session) passOver(ctx context.Context, state dbconn.ApplierState) (bool, error) {
+	i, ok := s.part(state.File)
+	if !ok || !slices.Contains(doneErrors, state.Errno) {
+		return false, nil
+	}
+	path, start := s.plan.source(i, state.Pos)
+	at := slices.Index(s.flights, flight{path, start})
+	if at < 0 {
+		return false, nil
+	}
+	s.flights = slices.Delete(s.flights, at, at+1) // it fails once
+	if err := s.exec(ctx, "SET GLOBAL sql_slave_skip_counter = 1"); err != nil {
+		return false, fmt.Errorf("pass over what was done already: %w", err)
+	}
+	last := len(s.plan.parts) - 1
+	return true, s.exec(ctx, s.Server.Dialect().StartApplier(s.relayName(last), s.plan.parts[last].Written))
+}
