@@ -25,7 +25,7 @@ const mostFlying = 1000
 var doneErrors = []int{
 	1007, 1008, // a database exists, or not
 	1050, 1051, 1146, 4091, 4092, // a table, sequence or view
-	1060, 1061, 1068, 1091, 1826, // a column, index, key or constraint
+	1054, 1060, 1061, 1068, 1091, 1826, // a column, index, key or constraint
 	1304, 1305, // a routine
 	1359, 1360, // a trigger
 	1396, 1133, 1141, 1147, 1269, // an account or role, a right
