@@ -141,6 +141,15 @@ func (e *Engine) doctorArchive(r *instance.Record) []Finding {
 	recovery := time.Duration(d.RecoverSeconds * float64(time.Second)).Round(100 * time.Millisecond)
 	out := []Finding{{doctorTopic, "ok", fmt.Sprintf("%s in %s, on %s with %s free: base backups: %d, the last one %s; a recovery takes about %s; verified %s",
 		of, dir, fs.Type, volume.FormatBytes(fs.Avail), d.Backups, progress.Ago(d.LastBackup), recovery, agoOrNever(d.Verified)), ""}}
+	if f, err := durable.FencesOf(r); err != nil {
+		return bad(err)
+	} else if f != nil {
+		kinds := make([]string, 0, len(f.Kinds))
+		for _, k := range f.Kinds {
+			kinds = append(kinds, fmt.Sprintf("%s %d", k.Kind, k.Count))
+		}
+		out = append(out, Finding{doctorTopic, "ok", fmt.Sprintf("%s: statements that waited for a base backup since its start, since the log may not repeat them: %s; %d wait now", r.Name, strings.Join(kinds, ", "), len(f.Waiting)), ""})
+	}
 	note := func(text, hint string) { out = append(out, Finding{doctorTopic, "note", r.Name + ": " + text, hint}) }
 	if state.Phase.Alive() { // its supervisor knows more than the files say
 		for _, w := range state.Warnings {
