@@ -415,7 +415,7 @@ func (f *fences) covered(at archive.Position) {
 
 // Fences are the statements that wait for a base backup now, and how many there were since the start, by kind.
 func (k *Keeper) Fences() (open []Fence, total map[string]int64) {
-	f := k.fences
+	f := k.gate()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.open), maps.Clone(f.total)
@@ -493,4 +493,11 @@ func (k *Keeper) setFenced(fenced bool) error {
 }
 
 // Fenced reports whether a statement waits for a base backup.
-func (k *Keeper) Fenced() bool { return k.fences.first.Load() != nil }
+func (k *Keeper) Fenced() bool { return k.gate().first.Load() != nil }
+
+// gate is what holds commits back in the epoch that goes on.
+func (k *Keeper) gate() *fences {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.fences
+}
