@@ -59,12 +59,23 @@ func TestKeep(t *testing.T) {
 		{"those that an epoch begins with", Policy{}, manifest([]uint32{3}, minutes(170, 160, 150, 145, 130, 0)...), "1 3 6"},
 		{"what recovery needs", Policy{Short: true}, manifest(nil, minutes(30, 20, 10, 0)...), "4"},
 		{"what recovery needs, behind the beginning of an epoch", Policy{Short: true}, manifest([]uint32{4}, minutes(30, 20, 10, 0)...), "4"},
+		{"those with what the log may not repeat", Policy{}, fenced(manifest(nil, minutes(170, 160, 150, 145, 130, 0)...), 4), "1 4 6"},
 		{"none", Policy{}, &archive.Manifest{}, ""},
 	} {
 		if got := ids(c.policy.Keep(c.m, now)); got != c.want {
 			t.Errorf("%s: kept %q, want %q", c.name, got, c.want)
 		}
 	}
+}
+
+// fenced is a manifest whose base id has a statement that the log may not repeat.
+func fenced(m *archive.Manifest, id uint32) *archive.Manifest {
+	for i := range m.Bases {
+		if m.Bases[i].ID == id {
+			m.Bases[i].Fences = 1
+		}
+	}
+	return m
 }
 
 // TestKeepLeads: whatever is thinned out, recovery begins with the same base, and none is kept of which the

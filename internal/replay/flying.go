@@ -47,7 +47,7 @@ func (j *Job) flying() (list []flight, err error) {
 	enough := errors.New("that is all")
 	groups := 0
 	for _, l := range j.Logs {
-		_, err := binlog.Scan(l.Path, l.From, func(g binlog.Group) error {
+		_, err := binlog.Scan(l.Path, max(firstEvent, l.From), func(g binlog.Group) error {
 			if groups++; groups > mostFlying || l.To > 0 && g.Start >= l.To {
 				return enough
 			}
