@@ -176,10 +176,11 @@ func (r runner) makeDir(dir string) error {
 
 // goTest feeds the events of go test to t. All ends at the end, if there is one.
 func (r runner) goTest(t *summary, env []string, end time.Time, args []string) error {
-	longest := r.first.String()
+	longest, until := r.first.String(), "" // not that of a run which this one is a test of
 	if !end.IsZero() {
-		longest, env = timeout(end), append(env, envEnd+"="+strconv.FormatInt(end.UnixMilli(), 10))
+		longest, until = timeout(end), strconv.FormatInt(end.UnixMilli(), 10)
 	}
+	env = append(env, envEnd+"="+until)
 	args = append([]string{"test", "-json", "-count=1", "-timeout=" + longest, "-exec=" + strconv.Quote(r.self) + " " + executeArg}, args...)
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env, cmd.Stderr = r.here, env, os.Stderr
