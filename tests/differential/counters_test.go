@@ -15,9 +15,9 @@ var numbers = regexp.MustCompile(`(?i)ROLLBACK|BEGIN|START TRANSACTION|autocommi
 // changing matches statements that change rows.
 var changing = regexp.MustCompile(`^(INSERT|UPDATE|DELETE|REPLACE)\b`)
 
-// volatile are tables whose rows a start of the server loses, as its manual says, or that keep rows in the server's memory,
-// where no base backup finds them.
-var volatile = regexp.MustCompile(`(?m)ENGINE ?= ?(MEMORY|ARCHIVE|CSV)`)
+// volatile are tables whose rows a start of the server loses, as its manual says, or whose engine does not roll back: a base
+// backup that is made while a statement waits may lack its rows, as docs/durability.md says.
+var volatile = regexp.MustCompile(`(?m)ENGINE ?= ?(MEMORY|ARCHIVE|CSV|MyISAM|MRG_MyISAM|Aria)`)
 
 // updated is when a histogram was computed.
 var updated = regexp.MustCompile(`"last-updated": "[^"]*"`)
