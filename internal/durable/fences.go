@@ -1,25 +1,19 @@
 package durable
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/binlog"
-	"github.com/ramaria-db/ramaria/internal/datafiles"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/repeatable"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -238,115 +232,6 @@ func judged(j *repeatable.Judge, e *binlog.Event) (v repeatable.Verdict, err err
 	return j.Query(&q), nil
 }
 
-// late reports whether an event is a statement that no base has while it waits: waiting for one would be in vain.
-func (f *fences) late(e *binlog.Event) bool {
-	if e.Type != binlog.QueryEvent {
-		return false
-	}
-	q, err := binlog.ParseQuery(e)
-	return err == nil && endsLate(f.server, q.SQL)
-}
-
-// look finds out by the files of tables what the text of a statement leaves open.
-func (f *fences) look(e *binlog.Event, v *repeatable.Verdict) {
-	if len(v.UTF8) > 0 && !slices.ContainsFunc(v.UTF8, func(t repeatable.Table) bool { return !repeatable.UTF8MB3(f.definition(t)) }) {
-		v.Kind, v.Fence = "", ""
-	}
-	for _, t := range v.Tables {
-		if v.Fence == "" && !f.isInnoDB(t) {
-			v.Kind, v.Fence = "engine", fmt.Sprintf("table %s.%s was made without naming its engine, and has another one than InnoDB", t.Schema, t.Name)
-		}
-	}
-	for _, t := range v.Made {
-		if v.Fence != "" {
-			return
-		}
-		definition, text := f.definition(t), bytes.ToUpper(e.Body)
-		for _, option := range repeatable.Options {
-			if bytes.Contains(definition, []byte(option)) && !bytes.Contains(text, []byte(option)) {
-				v.Kind, v.Fence = "option", fmt.Sprintf("table %s.%s has the option %s, which a setting of the session gave it", t.Schema, t.Name, option)
-			}
-		}
-	}
-}
-
-// isInnoDB reports whether the files of a table are those of InnoDB. The statement that made it waits meanwhile, so
-// that they are there; where it does not, and they are not there any more, nobody can tell.
-func (f *fences) isInnoDB(t repeatable.Table) bool { return f.fileOf(t, ".ibd", nil) }
-
-// mostDefinition bounds the .frm file of a table, in bytes: servers have a limit of 64 KB for most of what is in it.
-const mostDefinition = 1 << 20
-
-// definition is what the .frm file of a table holds, nil where there is none.
-func (f *fences) definition(t repeatable.Table) (b []byte) {
-	f.fileOf(t, ".frm", func(file *os.File) {
-		b, _ = io.ReadAll(io.LimitReader(file, mostDefinition)) // what lacks its end lifts no fence
-	})
-	return b
-}
-
-// fileOf opens the file of a table, or that of one of its partitions, and reports whether there is one.
-func (f *fences) fileOf(t repeatable.Table, ext string, read func(*os.File)) bool {
-	dir, err := f.schemaDir(t.Schema)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = dir.Close() }()
-	open := func(name string) bool {
-		file, err := dir.Open(name, os.O_RDONLY)
-		if err != nil {
-			return false
-		}
-		defer file.Close()
-		if read != nil {
-			read(file)
-		}
-		return true
-	}
-	if plain(t.Name) && open(t.Name+ext) {
-		return true
-	}
-	names, err := dir.Names()
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(names, func(name string) bool {
-		stem, ok := strings.CutSuffix(name, ext)
-		if !ok {
-			return false
-		}
-		stem, _, _ = strings.Cut(stem, "#") // a partition
-		return strings.EqualFold(datafiles.Decode(stem), t.Name) && open(name)
-	})
-}
-
-// schemaDir opens the directory of a database.
-func (f *fences) schemaDir(schema string) (_ *sys.Dir, err error) {
-	data, err := sys.OpenDir(f.dir)
-	if err != nil {
-		return nil, err
-	}
-	defer data.CloseWith(&err)
-	if plain(schema) {
-		return data.Dir(schema)
-	}
-	names, err := data.Names()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if strings.EqualFold(datafiles.Decode(name), schema) {
-			return data.Dir(name)
-		}
-	}
-	return nil, fs.ErrNotExist
-}
-
-// plain reports whether a file is named as the identifier is.
-func plain(name string) bool {
-	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
-}
-
 // add holds commits back from a fence on. The file says so before the log is archived.
 func (f *fences) add(fence Fence) {
 	if os.Getenv(EnvFence) == "off" {
@@ -411,93 +296,4 @@ func (f *fences) covered(at archive.Position) {
 	if err := f.saved(); err != nil { // a start drops what the newest base has
 		f.log.Error("cannot write down which statements wait for a base backup", "error", err)
 	}
-}
-
-// Fences are the statements that wait for a base backup now, and how many there were since the start, by kind.
-func (k *Keeper) Fences() (open []Fence, total map[string]int64) {
-	f := k.gate()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.open), maps.Clone(f.total)
-}
-
-// Known tells of the primary key of a table. It is called before Serve.
-func (k *Keeper) Known(schema, table string, columns []string) {
-	k.fences.judge.Known(schema, table, columns)
-}
-
-// FindHistoric finds the tables of MariaDB whose partitions are by SYSTEM_TIME, by their files: a query that opens one may
-// have the server add a partition, and wait for an acknowledgement. It is called before Serve.
-func (k *Keeper) FindHistoric() (err error) {
-	data, err := sys.OpenDir(k.Instance.DataDir())
-	if err != nil {
-		return err
-	}
-	defer data.CloseWith(&err)
-	names, err := data.Names()
-	if err != nil {
-		return err
-	}
-	for _, schema := range names {
-		dir, err := data.Dir(schema)
-		if err != nil { // a file
-			continue
-		}
-		files, err := dir.Names()
-		if err := errors.Join(err, dir.Close()); err != nil {
-			return err
-		}
-		for _, file := range files {
-			stem, partitioned := strings.CutSuffix(file, ".par")
-			if !partitioned {
-				continue
-			}
-			t := repeatable.Table{Schema: datafiles.Decode(schema), Name: datafiles.Decode(stem)}
-			if d := k.fences.definition(t); d == nil || bytes.Contains(bytes.ToUpper(d), []byte("SYSTEM_TIME")) {
-				k.fences.judge.Historic(t.Schema, t.Name)
-			}
-		}
-	}
-	return nil
-}
-
-// FencesOf is what an instance's file says of its fences, nil for none.
-func FencesOf(r *instance.Record) (*client.Fences, error) {
-	var kept keptFences
-	err := instance.ReadJSON(r.FencesPath(), &kept)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(kept.Open) == 0 && len(kept.Total) == 0 {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	out := &client.Fences{Waiting: make([]client.Fence, 0, len(kept.Open)), Kinds: []client.FenceCount{}}
-	for _, kind := range slices.Sorted(maps.Keys(kept.Total)) {
-		out.Kinds = append(out.Kinds, client.FenceCount{Kind: kind, Count: kept.Total[kind]})
-	}
-	for _, f := range kept.Open {
-		out.Waiting = append(out.Waiting, client.Fence{Position: FormatPosition(kept.Epoch, f.At), Kind: f.Kind, Why: f.Why, Since: f.Seen})
-	}
-	return out, nil
-}
-
-// setFenced has the manifest say whether commits wait for fences.
-func (k *Keeper) setFenced(fenced bool) error {
-	k.manifest.Lock()
-	defer k.manifest.Unlock()
-	fenced = fenced && os.Getenv(EnvFence) != "off"
-	if last := k.Archive.Manifest.Last(); last == nil || last.Fenced == fenced {
-		return nil
-	}
-	return k.Archive.save(func(m *archive.Manifest) { m.Last().Fenced = fenced })
-}
-
-// Fenced reports whether a statement waits for a base backup.
-func (k *Keeper) Fenced() bool { return k.gate().first.Load() != nil }
-
-// gate is what holds commits back in the epoch that goes on.
-func (k *Keeper) gate() *fences {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.fences
 }
