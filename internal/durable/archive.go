@@ -299,11 +299,7 @@ func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys, gtids s
 	if err := removeLog(i.DataDir()); err != nil {
 		return fmt.Errorf("make a base backup: %w", err)
 	}
-	var prev uint32
-	if n := len(a.Manifest.Bases); n > 0 && a.Manifest.Bases[n-1].Dir == "" {
-		prev = a.Manifest.Bases[n-1].ID
-	}
-	before, err := indexOf(a.Disk, a.Manifest.ID, prev)
+	before, err := indexOf(a.Disk, a.Manifest.ID, lastBase(a.Manifest))
 	if err != nil {
 		return fmt.Errorf("make a base backup: %w", err)
 	}

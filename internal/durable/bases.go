@@ -24,11 +24,15 @@ func (k *Keeper) NextBase() BaseOrder {
 	defer k.manifest.Unlock()
 	m := k.Archive.Manifest
 	k.began = k.log.Total()
-	o := BaseOrder{Archive: m.ID, Number: max(1, m.NextBase)}
+	return BaseOrder{Archive: m.ID, Number: max(1, m.NextBase), Prev: lastBase(m)}
+}
+
+// lastBase is the base that the next one takes pages from, 0 if there is none in the archive.
+func lastBase(m *archive.Manifest) uint32 {
 	if n := len(m.Bases); n > 0 && m.Bases[n-1].Dir == "" {
-		o.Prev = m.Bases[n-1].ID
+		return m.Bases[n-1].ID
 	}
-	return o
+	return 0
 }
 
 // awaitPatience is how long a base may wait for the log, beyond what commits may.

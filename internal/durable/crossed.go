@@ -21,35 +21,47 @@ type Crossed struct {
 }
 
 // cross finds the fences between two offsets of a file.
-func (l *logFiles) cross(path string, epoch, file uint32, from, to int64) (err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	s := &binlog.Stream{File: path, Whole: func(t binlog.EventType) bool { return t == binlog.QueryEvent }}
-	each := func(e *binlog.Event) error {
-		if e.Offset < from || e.Offset >= to {
-			return nil
-		}
+func (l *logFiles) cross(path string, epoch, file uint32, from, to int64) error {
+	return eachEvent(path, from, to, func(e *binlog.Event) error {
 		v, err := judged(l.judge, e)
 		if err == nil && v.Fence != "" {
 			l.fences = append(l.fences, Crossed{Epoch: epoch, At: archive.Position{File: file, Offset: e.Offset}, Time: time.Unix(int64(e.Timestamp), 0), Kind: v.Kind, Why: v.Fence})
 		}
 		return err
+	})
+}
+
+// eachEvent calls each for the events of a file, which no server writes to, that begin between two offsets. Statements
+// have their bodies.
+func eachEvent(path string, from, to int64, each func(*binlog.Event) error) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	s := newStream(path)
 	b := make([]byte, readSize)
 	for at := int64(0); at < to; {
 		n, err := f.ReadAt(b[:min(readSize, to-at)], at)
 		if n == 0 {
 			return err
 		}
-		if err := s.Write(b[:n], each); err != nil {
+		if err := s.Write(b[:n], func(e *binlog.Event) error {
+			if e.Offset < from || e.Offset >= to {
+				return nil
+			}
+			return each(e)
+		}); err != nil {
 			return err
 		}
 		at += int64(n)
 	}
 	return nil
+}
+
+// newStream gives out the events of a file, statements with their bodies.
+func newStream(file string) *binlog.Stream {
+	return &binlog.Stream{File: file, Whole: func(t binlog.EventType) bool { return t == binlog.QueryEvent }}
 }
 
 // unanswered says where a recovery of all that there is can end instead, whose log the server refuses to apply: before a

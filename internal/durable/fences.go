@@ -41,8 +41,8 @@ type Fence struct {
 //
 // The invariant: no position behind a fence is acknowledged before a base backup that has the fence lasts.
 type fences struct {
-	// dir is the data directory that the log is of, and base what its files are called.
-	dir, base string
+	// dir is the data directory that the log is of.
+	dir string
 	// path is the file that says what is open, in the same memory as the data.
 	path  string
 	epoch uint32
@@ -81,7 +81,7 @@ type keptFences struct {
 // again.
 func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, log *slog.Logger, found func()) (*fences, error) {
 	f := &fences{
-		dir: i.DataDir(), base: server.BinlogName, path: i.FencesPath(), epoch: epoch, server: i.Server, log: log, found: found,
+		dir: i.DataDir(), path: i.FencesPath(), epoch: epoch, server: i.Server, log: log, found: found,
 		judge: repeatable.New(i.Server.Flavour == server.MySQL), total: map[string]int64{},
 	}
 	var k keptFences
@@ -104,7 +104,7 @@ func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, log
 
 // judgeFiles judges what there is of the log up to a position.
 func (f *fences) judgeFiles(end archive.Position) error {
-	files, err := binlog.Files(f.dir, f.base)
+	files, err := binlog.Files(f.dir, server.BinlogName)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (f *fences) Pass(at archive.Position, b []byte) {
 // begin begins a file of the log.
 func (f *fences) begin(file uint32) {
 	f.file = file
-	f.stream = &binlog.Stream{File: serverLog(file), Whole: func(t binlog.EventType) bool { return t == binlog.QueryEvent }}
+	f.stream = newStream(serverLog(file))
 }
 
 // readSize is how much of a file is read at a time, in bytes.

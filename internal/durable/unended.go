@@ -1,8 +1,8 @@
 package durable
 
 import (
+	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"regexp"
 
@@ -66,29 +66,13 @@ const firstEvent = 4
 
 // statementIn is the text of the statement that a group is.
 func statementIn(path string, g binlog.Group) (sql []byte, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	s := &binlog.Stream{File: path, Whole: func(t binlog.EventType) bool { return t == binlog.QueryEvent }}
-	b := make([]byte, readSize)
-	for at := int64(0); at < g.End; {
-		n, err := f.ReadAt(b[:min(readSize, g.End-at)], at)
-		if n == 0 {
-			return nil, err
+	err = eachEvent(path, g.Start, g.End, func(e *binlog.Event) error {
+		if e.Type != binlog.QueryEvent {
+			return nil
 		}
-		if err := s.Write(b[:n], func(e *binlog.Event) error {
-			if e.Type != binlog.QueryEvent || e.Offset < g.Start {
-				return nil
-			}
-			q, err := binlog.ParseQuery(e)
-			sql = append([]byte(nil), q.SQL...)
-			return err
-		}); err != nil {
-			return nil, err
-		}
-		at += int64(n)
-	}
-	return sql, nil
+		q, err := binlog.ParseQuery(e)
+		sql = bytes.Clone(q.SQL)
+		return err
+	})
+	return sql, err
 }
