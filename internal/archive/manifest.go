@@ -151,12 +151,15 @@ type Base struct {
 	// ones that the log has prepared before At: of a base that an early Ramaria made nothing is known.
 	Prepared []string `json:"prepared,omitempty"`
 	Settled  bool     `json:"settled,omitempty"`
+	// Ahead are statements that it has and the log before At has not: MariaDB had done them, and not logged them yet.
+	// They come among the first behind At, and are not to be done again. Each is named by its binlog.StatementID.
+	Ahead []string `json:"ahead,omitempty"`
 }
 
 // TakeProof takes what was found out of the base when a server ran on it: all but its files.
 func (b *Base) TakeProof(from Base) {
 	b.At, b.GTIDState, b.Outside, b.BesideLog = from.At, from.GTIDState, from.Outside, from.BesideLog
-	b.Prepared, b.Settled = from.Prepared, from.Settled
+	b.Prepared, b.Settled, b.Ahead = from.Prepared, from.Settled, from.Ahead
 }
 
 // ErrNoArchive says that a directory holds no archive.

@@ -2,6 +2,8 @@ package binlog
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 )
 
@@ -32,6 +34,12 @@ type Query struct {
 	// Partial says that there were status variables of an unknown kind, so that those
 	// behind them, perhaps Updated among them, were not read.
 	Partial bool
+}
+
+// StatementID names a statement by its text and its default database, without saying them: texts may have secrets.
+func StatementID(q *Query) string {
+	sum := sha256.Sum256(append([]byte(q.Schema+"\x00"), q.SQL...))
+	return hex.EncodeToString(sum[:16])
 }
 
 // AlterPart is a part of an ALTER TABLE that is logged when it begins and when it ends.

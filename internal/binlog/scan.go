@@ -96,6 +96,34 @@ func Scan(path string, from int64, each func(Group) error) (Extent, error) {
 	return ext, err
 }
 
+// ScanStatements is Scan for the groups of the kind Statement, with what they say. Those that are compressed are passed
+// over.
+func ScanStatements(path string, from int64, each func(*Query, Group) error) (Extent, error) {
+	s, ext, err := openScan(path, from)
+	if s != nil {
+		defer s.l.f.Close()
+		var last *Query
+		s.statements = func(e *Event) error {
+			q, err := ParseQuery(e)
+			last = &q
+			return err
+		}
+		s.each = func(g Group) error {
+			q := last
+			if last = nil; q == nil {
+				return nil
+			}
+			return each(q, g)
+		}
+		err = s.run()
+		ext = s.ext
+	}
+	if err != nil {
+		err = fmt.Errorf("scan binary log: %w", err)
+	}
+	return ext, err
+}
+
 // ScanRelay is Scan of a file of a relay log, from its beginning: it holds events of another server's log, whose positions
 // they name, and between them that server's format descriptions and rotations. A connection that broke may have left one of
 // these within a group, which goes on behind it or begins again. MariaDB begins another file within a group, too: open is

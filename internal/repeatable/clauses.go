@@ -15,7 +15,7 @@ func init() {
 		{"with system versioning", refusal("versioning", "WITH SYSTEM VERSIONING: existing rows get the time of the statement")},
 		{"add period for system_time", refusal("versioning", "ADD PERIOD FOR SYSTEM_TIME: existing rows get the time of the statement")},
 		{"add period for", (*alteration).element},
-		{"add partition", (*alteration).partition},
+		{"add partition", (*alteration).addPartition},
 		{"add primary key", (*alteration).addPrimary},
 		{"add constraint", (*alteration).addConstraint},
 		{"add foreign key", (*alteration).element},
@@ -41,7 +41,9 @@ func init() {
 		{"convert to", (*alteration).element},
 		{"convert partition", (*alteration).cut},
 		{"convert table", (*alteration).partition},
-		{"truncate|exchange partition", (*alteration).cut},
+		{"exchange partition", (*alteration).exchange},
+		{"truncate partition", (*alteration).cut},
+		{"coalesce partition", (*alteration).coalesce},
 		{"disable|enable keys", nil},
 		{"discard|import", refusal("tablespace", "DISCARD and IMPORT TABLESPACE take files that are in no log")},
 		{"force", nil},
@@ -51,7 +53,7 @@ func init() {
 		{"upgrade partitioning", nil},
 		{"remove partitioning", nil},
 		{"partition by", (*alteration).partitionBy},
-		{"coalesce|reorganize|analyze|check|optimize|rebuild|repair partition", (*alteration).partition},
+		{"reorganize|analyze|check|optimize|rebuild|repair partition", (*alteration).partition},
 		{"secondary_load|secondary_unload", (*alteration).partition},
 	}
 }
@@ -87,6 +89,35 @@ func (a *alteration) element() { a.skipElement() }
 // partition judges the work on partitions, which stands alone.
 func (a *alteration) partition() {
 	a.partitions("")
+}
+
+// twice makes a fence of what MariaDB may have done when a base backup was made, logs behind it, and does once more when
+// that is repeated: nothing but a base that has it as the log has it tells. All else that MariaDB does before it logs it
+// is refused the second time, or gives the same, or is noted by the server itself.
+func (a *alteration) twice(what string) {
+	if !a.mysql {
+		a.fence("partition", what+": a base backup that is made meanwhile may have it already, and done twice it is something else")
+	}
+}
+
+// addPartition judges ADD PARTITION: PARTITIONS n adds as many the second time, partitions with names are there.
+func (a *alteration) addPartition() {
+	a.eat("local|no_write_to_binlog")
+	a.match("if not exists")
+	if a.is("partitions") {
+		a.twice("ADD PARTITION PARTITIONS")
+	}
+	a.partition()
+}
+
+func (a *alteration) coalesce() {
+	a.twice("COALESCE PARTITION")
+	a.partition()
+}
+
+func (a *alteration) exchange() {
+	a.twice("EXCHANGE PARTITION")
+	a.cut()
 }
 
 // cut judges what takes the rows of a partition away.

@@ -16,7 +16,8 @@ import (
 // there already, or what it removes is not there any more. Of the statements that began before the base was made, and
 // come first in the log behind it, such a refusal says that they are done.
 
-// mostFlying is how many of them there can be: as many as there may be sessions, and some.
+// mostFlying is how many of them there can be, of all that come first in the log: as many as there may be sessions, and
+// some.
 const mostFlying = 1000
 
 // doneErrors are what MariaDB answers to a statement that was done already.
@@ -44,19 +45,18 @@ func (j *Job) flying() (list []flight, err error) {
 	if j.Server.Flavour != server.MariaDB || j.Made.IsZero() {
 		return nil, nil
 	}
-	enough := errors.New("that is all")
-	groups := 0
+	n := 0
 	for _, l := range j.Logs {
 		_, err := binlog.Scan(l.Path, max(firstEvent, l.From), func(g binlog.Group) error {
-			if groups++; groups > mostFlying || l.To > 0 && g.Start >= l.To {
-				return enough
+			if n++; n > mostFlying || l.To > 0 && g.Start >= l.To {
+				return errEnough
 			}
 			if g.Kind == binlog.Statement && !g.Time.After(j.Made) {
 				list = append(list, flight{l.Path, g.Start})
 			}
 			return nil
 		})
-		if errors.Is(err, enough) {
+		if errors.Is(err, errEnough) {
 			return list, nil
 		}
 		if err != nil {
@@ -65,6 +65,33 @@ func (j *Job) flying() (list []flight, err error) {
 	}
 	return list, nil
 }
+
+// ahead adds the groups of statements that the data has: the first of each, among those that may have been at work.
+func (j *Job) ahead(out groups) error {
+	left, n := slices.Clone(j.Ahead), 0
+	for _, l := range j.Logs {
+		if n > mostFlying || len(left) == 0 {
+			return nil
+		}
+		_, err := binlog.ScanStatements(l.Path, max(firstEvent, l.From), func(q *binlog.Query, g binlog.Group) error {
+			if at := slices.Index(left, binlog.StatementID(q)); at >= 0 {
+				left = slices.Delete(left, at, at+1)
+				out.add(l.Path, g.Start)
+			}
+			if n++; n > mostFlying || len(left) == 0 || l.To > 0 && g.End >= l.To {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return err
+		}
+	}
+	return nil
+}
+
+// errEnough ends a scan.
+var errEnough = errors.New("that is all")
 
 // passOver has the applier go on behind a statement that was done already, and reports whether it is one.
 func (s *session) passOver(ctx context.Context, state dbconn.ApplierState) (bool, error) {

@@ -43,6 +43,8 @@ type Job struct {
 	// Made is when the data was like that; zero if it is the data of a server that was shut down. Statements that began
 	// before may be in it, although they were logged later.
 	Made time.Time
+	// Ahead are statements that are in the data, by their binlog.StatementID, and come among the first of the logs.
+	Ahead []string
 	// Logs are the files, in order. Those of several epochs may follow each other.
 	Logs []Log
 	// Progress, unless nil, is told now and then how many bytes of the logs are applied.

@@ -79,8 +79,11 @@ func (s *session) layRelayLog(ctx context.Context) error {
 		return err
 	}
 	s.flights = flights
-	mistaken, err := s.mistaken()
+	leaveOut, err := s.mistaken()
 	if err != nil {
+		return err
+	}
+	if err := s.ahead(leaveOut); err != nil {
 		return err
 	}
 	var index strings.Builder
@@ -92,7 +95,7 @@ func (s *session) layRelayLog(ctx context.Context) error {
 			return fmt.Errorf("%s: it is to be applied from %d on, but is not the first", l.Path, l.From)
 		}
 		path := filepath.Join(dir, s.relayName(len(s.plan.parts)))
-		if err := s.lay(l, path, mistaken[l.Path]); err != nil {
+		if err := s.lay(l, path, leaveOut[l.Path]); err != nil {
 			return err
 		}
 		if n := len(s.plan.parts); n > 0 && s.plan.parts[n-1].path == l.Path {

@@ -12,45 +12,48 @@ import (
 // it once more, or began another of the same name. Of such groups the log has two, of which the second tells that the
 // first did nothing. An applier refuses the second; the first is left out instead.
 
-// mistaken finds the groups that the server logged and did not do, by the path of their file and where they begin.
-func (j *Job) mistaken() (map[string]map[int64]bool, error) {
-	if j.Server.Flavour != server.MariaDB || j.Settled {
-		return nil, nil
+// groups are some groups of the logs, by the path of their file and where they begin.
+type groups map[string]map[int64]bool
+
+func (g groups) add(path string, start int64) {
+	if g[path] == nil {
+		g[path] = map[int64]bool{}
 	}
-	out := map[string]map[int64]bool{}
+	g[path][start] = true
+}
+
+// mistaken finds the groups that the server logged and did not do.
+func (j *Job) mistaken() (groups, error) {
+	out := groups{}
+	if j.Server.Flavour != server.MariaDB || j.Settled {
+		return out, nil
+	}
 	type place struct {
 		path  string
 		start int64
 		step  binlog.XAStep
 	}
 	last := map[string]place{}
-	leave := func(p place) {
-		if out[p.path] == nil {
-			out[p.path] = map[int64]bool{}
-		}
-		out[p.path][p.start] = true
-	}
-	enough := errors.New("that is all")
 	for _, l := range j.Logs {
 		_, err := binlog.ScanXA(l.Path, func(g binlog.XAGroup) error {
 			if g.Start < l.From {
 				return nil
 			}
 			if l.To > 0 && g.Start >= l.To {
-				return enough
+				return errEnough
 			}
 			now := place{l.Path, g.Start, g.Step}
 			before, is := last[g.Name]
 			switch {
 			case !is && g.Step == binlog.XARollsBack && j.NonePrepared:
-				leave(now)
+				out.add(now.path, now.start)
 			case is && (g.Step == binlog.XAPrepares) == (before.step == binlog.XAPrepares):
-				leave(before)
+				out.add(before.path, before.start)
 			}
 			last[g.Name] = now
 			return nil
 		})
-		if err != nil && !errors.Is(err, enough) {
+		if err != nil && !errors.Is(err, errEnough) {
 			return nil, err
 		}
 	}

@@ -1,0 +1,135 @@
+package durable
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/datafiles"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// MariaDB does what DDL says, and logs it then. A snapshot may come in between. The server that starts on it finds in its
+// DDL log what was at work, and takes it back, or ends it. What it ends it logs, since its log has it not: those
+// statements follow in the log of the instance, and are not to be done again. What it takes back is not there, and is
+// done when the log is applied; but of a partitioned table that was being made it takes back the definition alone.
+//
+// https://mariadb.com/kb/en/atomic-ddl/
+
+// halfDone finds out which statements the server of a snapshot has ended, and removes what is left of others.
+func (s *Snapshot) halfDone(ctx context.Context, db *sql.DB, b *archive.Base) (err error) {
+	if s.Instance.Server.Flavour != server.MariaDB {
+		return nil // which logs and does DDL in one transaction
+	}
+	if b.Ahead, err = s.ended(); err != nil {
+		return err
+	}
+	return s.dropHalfMade(ctx, db)
+}
+
+// ended are the statements that the server of a snapshot has logged when it started.
+func (s *Snapshot) ended() (list []string, err error) {
+	files, err := binlog.Files(s.DataDir, server.BinlogName)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range files {
+		n, err := fileNumber(name)
+		if err != nil {
+			return nil, err
+		}
+		if n <= s.last {
+			continue
+		}
+		file := filepath.Join(s.DataDir, name)
+		if _, err := binlog.ScanStatements(file, firstEvent, func(q *binlog.Query, _ binlog.Group) error {
+			list = append(list, binlog.StatementID(q))
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// lastLog is the number of the last file of the log in a data directory, 0 for none.
+func lastLog(dir string) (uint32, error) {
+	files, err := binlog.Files(dir, server.BinlogName)
+	if err != nil || len(files) == 0 {
+		return 0, err
+	}
+	return fileNumber(files[len(files)-1])
+}
+
+// dropHalfMade drops the partitions of tables that have no definition.
+func (s *Snapshot) dropHalfMade(ctx context.Context, db *sql.DB) (err error) {
+	root, err := os.OpenRoot(s.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	lists, err := fs.Glob(root.FS(), "*/*"+partitionList)
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		stem := strings.TrimSuffix(list, partitionList)
+		if _, err := root.Stat(stem + ".frm"); !errors.Is(err, fs.ErrNotExist) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.dropPartitions(ctx, db, root, stem); err != nil {
+			return fmt.Errorf("remove a table that was being made: %w", err)
+		}
+	}
+	return nil
+}
+
+// partitionList is what the name of the file ends in that lists a table's partitions.
+const partitionList = ".par"
+
+// dropPartitions drops the partitions of one table, whose files are called stem and more, below the data directory.
+func (s *Snapshot) dropPartitions(ctx context.Context, db *sql.DB, root *os.Root, stem string) error {
+	dir, name := path.Split(stem)
+	entries, err := fs.ReadDir(root.FS(), path.Clean(dir))
+	if err != nil {
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "SET SESSION sql_log_bin = 0"); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		file := e.Name()
+		if len(file) <= len(name) || file[:len(name)] != name || !strings.HasPrefix(strings.ToUpper(file[len(name):]), "#P#") {
+			continue
+		}
+		if part, ok := strings.CutSuffix(file, ".ibd"); ok {
+			// The prefix says that the name is that of a file, in which there is no quote.
+			statement := "DROP TABLE " + dbconn.QuoteName(datafiles.Decode(path.Clean(dir))) + ".`#mysql50#" + part + "`"
+			if _, err := conn.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+			continue
+		}
+		if err := root.Remove(path.Join(dir, file)); err != nil { // of an engine that has its tables in files alone
+			return err
+		}
+	}
+	return root.Remove(stem + partitionList)
+}
