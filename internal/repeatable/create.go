@@ -157,6 +157,7 @@ func (s *statement) createSequence() {
 	if !engine {
 		s.made(t)
 	}
+	s.verdict.Made = []Table{t} // which MariaDB alone has
 }
 
 // made remembers a table whose engine must be InnoDB.

@@ -382,3 +382,16 @@ func TestKnown(t *testing.T) {
 		t.Errorf("without a key: %+v", v)
 	}
 }
+
+// MariaDB's settings may give options to what these make.
+func TestMade(t *testing.T) {
+	for sql, want := range map[string]string{"CREATE TABLE t (a INT)": "t", "CREATE SEQUENCE s NOCACHE": "s", "CREATE TABLE t LIKE u": "", "CREATE VIEW v AS SELECT 1": ""} {
+		got := ""
+		for _, table := range New(false).Query(query(sql)).Made {
+			got += table.Name
+		}
+		if got != want {
+			t.Errorf("%s makes %q", sql, got)
+		}
+	}
+}

@@ -33,7 +33,7 @@ const prepared = "XA RECOVER"
 // times are those of changes, which a replay makes anew.
 var (
 	times      = regexp.MustCompile(`(?i)^(timestamp|password_timestamp|password_last_changed)$`)
-	timeInside = regexp.MustCompile(`"password_last_changed": ?\d+,? ?|, "password_last_changed": ?\d+|"collected_at": "[^"]*"`)
+	timeInside = regexp.MustCompile(`"password_last_changed": ?\d+,? ?|, "password_last_changed": ?\d+|"collected_(?:at|by)": "[^"]*"`)
 	secrets    = regexp.MustCompile(`(?i)^(authentication_string|password|priv)$`)
 	ofTrial    = regexp.MustCompile(`\bc\d+\b`)
 )
