@@ -36,13 +36,15 @@ const (
 	leastLook, mostLook = time.Millisecond, 10 * time.Millisecond
 	// calm is how long no commit may have waited for the archive until it is said that they are not slowed any more.
 	calm = 2 * time.Second
+	// slowedLong is for how long commits must have had to wait until that is said.
+	slowedLong = time.Second
 	// mostMarks bounds how many times are remembered at which the log had grown.
 	mostMarks = 1 << 12
 )
 
 // Pace says whether commits are slowed because the disk of the archive writes less than they would.
 type Pace struct {
-	// Since is when commits began to wait; zero if they do not.
+	// Since is when commits began to wait time and again; zero if they do not, or have not for long.
 	Since time.Time
 	// Slowed is for how long commits have waited, since Run began.
 	Slowed time.Duration
@@ -50,6 +52,9 @@ type Pace struct {
 	Rate float64
 	// Budget is by how many bytes commits may be ahead of the archive.
 	Budget int64
+
+	// waited is when a commit waited last.
+	waited time.Time
 }
 
 // ahead acknowledges ahead of the archive.
@@ -66,8 +71,8 @@ type ahead struct {
 	sizes []int64
 	marks []mark
 	// looked is when there was the last look, and held whether a commit waited then.
-	looked, waited time.Time
-	held           bool
+	looked time.Time
+	held   bool
 }
 
 // mark says that the log went up to a position at a time.
@@ -89,6 +94,9 @@ func (s *Shipper) Pace() Pace {
 	s.pacing.Lock()
 	defer s.pacing.Unlock()
 	p := s.pace
+	if p.waited.Sub(p.Since) < slowedLong {
+		p.Since = time.Time{}
+	}
 	p.Rate, p.Budget = s.speed.rate(), s.budget()
 	return p
 }
@@ -218,11 +226,11 @@ func (a *ahead) note(now time.Time, held bool) {
 	}
 	switch {
 	case held:
-		a.waited = now
+		a.pace.waited = now
 		if a.pace.Since.IsZero() {
 			a.pace.Since = now
 		}
-	case now.Sub(a.waited) > calm:
+	case now.Sub(a.pace.waited) > calm:
 		a.pace.Since = time.Time{}
 	}
 	a.looked, a.held = now, held

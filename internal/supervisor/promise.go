@@ -171,6 +171,8 @@ func (w *watch) promiseWarnings() (list []string) {
 	p := &w.promises
 	if text := w.archiveWarning(); text != "" {
 		list = append(list, text)
+	} else if since := w.slowedSince(); since != nil {
+		list = append(list, w.slowedText(*since))
 	}
 	if p.broken != nil {
 		list = append(list, fmt.Sprintf("it is outside of the promise since %s: %s; that could not be put back\nhint: ramaria down %s && ramaria up %[3]s", p.kept.Local().Format(time.DateTime), strings.Join(p.broken, ", "), w.inst.Name))
