@@ -141,27 +141,23 @@ func (a *ahead) look() (behind int64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("follow the binary log: %w", err)
 	}
-	to := shipped
-	for left := budget; ; to = (archive.Position{File: to.File + 1}) {
-		size := end.Offset
-		if to.File < end.File {
-			size = a.sizes[to.File-a.first]
-		}
-		rest := max(0, size-to.Offset)
-		behind += rest
-		if to.File == end.File || left < rest {
-			to.Offset += left
-			break
-		}
-		left -= rest
+	to, left := shipped, budget
+	for to.File < end.File && a.sizes[to.File-a.first]-to.Offset <= left {
+		left -= a.sizes[to.File-a.first] - to.Offset
+		to = archive.Position{File: to.File + 1}
 	}
+	to.Offset += left
 	if a.told.Before(to) {
 		if err := a.tell(to); err != nil {
-			return behind, err
+			return 0, err
 		}
 	}
 	a.age(now, shipped, end)
 	a.note(now, a.told.Before(end))
+	behind = end.Offset - shipped.Offset
+	for _, size := range a.sizes {
+		behind += size
+	}
 	return behind, nil
 }
 
