@@ -93,7 +93,7 @@ const (
 // lookAtReplicas counts the semi-synchronous replicas besides the archive: what they acknowledge is answered,
 // archived or not.
 func (w *watch) lookAtReplicas(ctx context.Context) error {
-	if w.keeper == nil || w.inst.Spec.Durable != instance.DurableCommit {
+	if w.keeper == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
@@ -110,7 +110,7 @@ func (w *watch) lookAtReplicas(ctx context.Context) error {
 // lookAtUnacked finds commits that MariaDB answered before the archive had them: KILL QUERY ends the wait
 // of a commit with success.
 func (w *watch) lookAtUnacked(ctx context.Context) error {
-	if w.keeper == nil || w.inst.Spec.Durable != instance.DurableCommit || w.inst.Server.Flavour != server.MariaDB {
+	if w.keeper == nil || w.inst.Server.Flavour != server.MariaDB {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
