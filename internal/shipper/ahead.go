@@ -191,8 +191,11 @@ func (a *ahead) end(from uint32) (archive.Position, error) {
 		if err != nil {
 			return archive.Position{}, err
 		}
-		if next != nil {
+		switch {
+		case errors.Is(next, fs.ErrNotExist):
 			return archive.Position{File: last, Offset: fi.Size()}, nil
+		case next != nil:
+			return archive.Position{}, next
 		}
 		a.sizes = append(a.sizes, fi.Size())
 	}

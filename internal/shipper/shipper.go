@@ -315,7 +315,7 @@ func (r *run) most() int64 {
 	return min(max(r.budget()/shipShare, saysRate), int64(len(r.buf)))
 }
 
-// due reports whether what there is is to be shipped now. With an interval several small appends become one.
+// due reports whether it is time to ship. With an interval several small appends become one.
 func (r *run) due() (bool, error) {
 	if r.Interval == 0 {
 		return true, nil
