@@ -26,7 +26,7 @@ func (s *Supervisor) writeDurableMetrics(w metrics.Writer) error {
 	w.Gauge("ramaria_durable_lag_bytes", "How much of the log is not archived yet.", float64(bytes))
 	w.Gauge("ramaria_durable_lag_seconds", "How long at most the oldest of that has waited.", waited.Seconds())
 	w.Gauge("ramaria_durable_stuck", "1 while the log cannot be archived: commits wait.", truth(k.Trouble() != nil))
-	writePace(w, interval, k.Pace())
+	writePace(w, k.Pace())
 	if err := writeFenceMetrics(w, k); err != nil {
 		return err
 	}
@@ -53,11 +53,8 @@ func (s *Supervisor) writeDurableMetrics(w metrics.Writer) error {
 }
 
 // writePace writes whether commits are slowed, so that no more than an interval of them is lost.
-func writePace(w metrics.Writer, interval time.Duration, p shipper.Pace) {
-	if interval == 0 {
-		return
-	}
-	w.Gauge("ramaria_durable_ahead_bytes", "By how much log commits may be ahead of the archive; those behind that wait.", float64(p.Budget))
+func writePace(w metrics.Writer, p shipper.Pace) {
+	w.Gauge("ramaria_durable_ahead_bytes", "By how much log commits may be ahead of the archive; those behind that wait. 0 where none is lost.", float64(p.Budget))
 	w.Gauge("ramaria_durable_slowed", "1 while commits wait for the archive's disk, so that no more than the interval is lost.", truth(!p.Since.IsZero()))
 	w.Counter("ramaria_durable_slowed_seconds_total", "For how long commits had to wait for that.", p.Slowed.Seconds())
 }
