@@ -12,14 +12,14 @@ import (
 )
 
 // With an Interval commits go on ahead of the archive, and a power cut takes those that it does not have yet. Each of
-// them is younger than the interval, since commits go no further ahead than by what the disk writes in half of one:
+// them is younger than the interval, since commits go no further ahead than by what the disk writes in a third of one:
 //
 //   - A position is acknowledged only if it is at most budget bytes behind what is archived. This is no watch that reacts:
 //     a commit beyond that has no acknowledgement and waits, however many threads commit at one moment and whatever the
 //     size of their transactions. All that a server has answered and the archive lacks is budget bytes at most.
-//   - budget is what the disk takes in half an interval, by how long the last appends took. So a commit at the very end
-//     of it is archived half an interval after it was answered, as long as the disk does not become slower than half as
-//     fast from one moment to the next.
+//   - budget is what the disk takes in a third of an interval, by the slowest of the last appends. So a commit at the very
+//     end of it is archived a third of an interval after it was answered, as long as the disk does not become slower than
+//     half as fast as that from one moment to the next.
 //   - The disk is not left idle meanwhile: an append begins when a quarter of the budget is there, or when the first
 //     byte has waited for a quarter of the interval. It writes no more than a quarter of the budget at a time, since
 //     none of an append lasts before all of it does.
@@ -28,7 +28,7 @@ import (
 // interval, and no more than the budget.
 const (
 	// aheadShare is the part of the interval in which the disk must be able to write what commits are ahead.
-	aheadShare = 2
+	aheadShare = 3
 	// shipShare is the part of the budget, and of the interval, that is shipped at once.
 	shipShare = 4
 	// lookShare is the part of the interval after which there is another look at the log, within leastLook and mostLook.

@@ -40,9 +40,9 @@ func TestAhead(t *testing.T) {
 		}
 	}
 	acks := &noted{}
-	s := &Shipper{Dir: dir, Base: "log", Interval: 2 * time.Second}
+	s := &Shipper{Dir: dir, Base: "log", Interval: 3 * time.Second}
 	a := &ahead{Shipper: s, acks: acks}
-	const within = time.Second - mostLook // half of the interval, less a look
+	const within = time.Second - mostLook // a third of the interval, less a look
 	for _, c := range []struct {
 		what    string
 		files   map[uint32]int64
@@ -94,6 +94,9 @@ func TestSpeed(t *testing.T) {
 	for range lastAppends {
 		s.note(1<<20, time.Second)
 	}
+	if got := s.takes(1100 * time.Millisecond); got != 1<<20 {
+		t.Errorf("after large ones of a second: %d bytes", got)
+	}
 	for range lastAppends {
 		s.note(1<<20, time.Second/8) // the older ones are forgotten
 	}
@@ -102,6 +105,12 @@ func TestSpeed(t *testing.T) {
 	}
 	if got := s.takes(100 * time.Millisecond); got != 0 {
 		t.Errorf("in the time of a small one: %d bytes", got)
+	}
+	for range lastAppends / slowShare {
+		s.note(1<<20, time.Second)
+	}
+	if got := s.takes(1100 * time.Millisecond); got != 1<<20 {
+		t.Errorf("when some took a second again: %d bytes", got)
 	}
 }
 

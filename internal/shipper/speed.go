@@ -1,13 +1,17 @@
 package shipper
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 )
 
 const (
-	// lastAppends is how many appends the speed of a disk is measured by.
-	lastAppends = 8
+	// lastAppends is how many appends the speed of a disk is measured by: by the slowest of them, one in slowShare. A disk
+	// that others write to as well is slow from time to time.
+	lastAppends = 32
+	slowShare   = 4
 	// saysRate is how large an append must be, in bytes, to say how many a disk takes in a second. Smaller ones say how
 	// long it takes for anything.
 	saysRate = 64 << 10
@@ -24,12 +28,18 @@ type speed struct {
 
 // lately has the last appends of a kind.
 type lately struct {
-	last [lastAppends]struct {
-		bytes int
-		took  time.Duration
-	}
-	n int // of all that there were
+	last [lastAppends]written
+	n    int // of all that there were
 }
+
+// written is one append.
+type written struct {
+	bytes int
+	took  time.Duration
+}
+
+// pace is how long it took for a byte, in seconds.
+func (w written) pace() float64 { return w.took.Seconds() / float64(w.bytes) }
 
 // note notes an append, and how long it took.
 func (s *speed) note(bytes int, took time.Duration) {
@@ -39,18 +49,24 @@ func (s *speed) note(bytes int, took time.Duration) {
 	if bytes >= saysRate {
 		l = &s.large
 	}
-	at := &l.last[l.n%lastAppends]
-	at.bytes, at.took = bytes, max(took, time.Microsecond)
+	l.last[l.n%lastAppends] = written{bytes, max(took, time.Microsecond)}
 	l.n++
 }
 
-// sum is what the last appends were together.
-func (l *lately) sum() (bytes int, took time.Duration) {
-	for _, a := range l.last {
-		bytes += a.bytes
-		took += a.took
+// slowest are the slowest of the last appends, none before the first.
+func (l *lately) slowest() []written {
+	list := slices.Clone(l.last[:min(l.n, lastAppends)])
+	slices.SortFunc(list, func(a, b written) int { return cmp.Compare(b.pace(), a.pace()) })
+	return list[:(len(list)+slowShare-1)/slowShare]
+}
+
+// sum is what appends were together.
+func sum(list []written) (all written) {
+	for _, w := range list {
+		all.bytes += w.bytes
+		all.took += w.took
 	}
-	return bytes, took
+	return all
 }
 
 // rate is how many bytes a second the disk takes; 0 if that was not measured yet.
@@ -60,8 +76,7 @@ func (s *speed) rate() float64 {
 	if s.large.n == 0 {
 		return 0
 	}
-	bytes, took := s.large.sum()
-	return float64(bytes) / took.Seconds()
+	return 1 / sum(s.large.slowest()).pace()
 }
 
 // takes is how many bytes the disk takes within a time: none where that is shorter than one append takes.
@@ -73,8 +88,7 @@ func (s *speed) takes(within time.Duration) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := min(s.small.n, lastAppends); n > 0 {
-		_, took := s.small.sum()
-		within -= took / time.Duration(n)
+		within -= sum(s.small.last[:n]).took / time.Duration(n)
 	}
 	return int64(rate * max(0, within).Seconds())
 }
