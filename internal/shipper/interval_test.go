@@ -103,7 +103,7 @@ func TestIntervalIsKept(t *testing.T) {
 				t.Fatalf("the archive has %d bytes after two minutes", disk.archived.Load())
 			}
 		}
-		const most = int64(rate * float64(interval) / float64(3*time.Second))
+		const most = int64(rate) * int64(interval) / int64(3*time.Second)
 		disk.mu.Lock() // nothing is archived from here on
 		lacks, before := func() int64 { return answered.Load() - disk.archived.Load() }, int64(-1)
 		for now := answered.Load(); now != before && lacks() <= most; now = answered.Load() {
