@@ -332,6 +332,9 @@ type Durable struct {
 	Verified *time.Time `json:"verified,omitempty"`
 	// Outside is what is outside of the promise.
 	Outside []string `json:"outside"`
+	// SlowedSince is since when commits wait for the archive's disk where Level is a time: they come faster than it
+	// takes them. nil if they do not.
+	SlowedSince *time.Time `json:"slowed_since,omitempty"`
 	// Fences are the statements that the log may not repeat, nil before there was one.
 	Fences *Fences `json:"fences,omitempty"`
 	// Buckets have copies of the archive.

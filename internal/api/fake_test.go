@@ -84,7 +84,7 @@ func full() *fake {
 			Replicas: []string{"copy"},
 			Durable: &client.Durable{
 				Level: "commit", Archive: "/a", RoomBytes: 1, Position: "1:2:3", Backups: 4, LastBackup: at, SinceBytes: 5, RecoverSeconds: 6.5,
-				RecoverWithinSeconds: 30, HistorySeconds: 3600, Verified: &at, Outside: []string{"a.b (MyISAM)"},
+				RecoverWithinSeconds: 30, HistorySeconds: 3600, Verified: &at, Outside: []string{"a.b (MyISAM)"}, SlowedSince: &at,
 				Fences:  &client.Fences{Waiting: []client.Fence{{Position: "1:2:3", Kind: "function", Why: "UUID()", Since: at}}, Kinds: []client.FenceCount{{Kind: "function", Count: 2}}},
 				Buckets: []client.Bucket{{URL: "s3://b/p", InSync: true, LagSeconds: 0.5, Position: "1:2:3", Complete: &at, Error: "no"}}, Error: "no",
 			},

@@ -36,7 +36,7 @@ type Keeper struct {
 	extents *extents
 	fences  *fences
 	ship    *shipper.Shipper
-	acks    *acks // nil if no commit waits
+	acks    *acks // nil before Serve
 	cancel  context.CancelFunc
 	done    chan struct{}
 
@@ -153,7 +153,7 @@ func (k *Keeper) shipper() *shipper.Shipper {
 }
 
 // Serve follows the log of the server that runs now, until Stop or until it ends. At the level Acknowledged
-// commits go on when the log is archived; interval is how long they may wait for that at the level Delayed.
+// commits go on when the log is archived; at the level Delayed they may be ahead of that, and be interval old then.
 func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-chan struct{}) error {
 	if err := k.trim(); err != nil {
 		return err
@@ -162,21 +162,16 @@ func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-c
 		return err
 	}
 	k.ship.Interval = interval
-	k.acks = nil
-	if level == server.Acknowledged {
-		k.acks = &acks{socket: k.Instance.Socket(), login: k.Instance.Supervisor, still: k.ship.Still}
-		k.acks.begin(gone)
-		k.ship.Acks, k.ship.Urgent = k.acks, os.Getenv(EnvUrgent) != "off"
-	}
+	k.acks = &acks{socket: k.Instance.Socket(), login: k.Instance.Supervisor, still: k.ship.Still}
+	k.acks.begin(gone)
+	k.ship.Acks, k.ship.Urgent = k.acks, level == server.Acknowledged && os.Getenv(EnvUrgent) != "off"
 	ctx, cancel := context.WithCancel(context.Background())
 	k.cancel, k.done = cancel, make(chan struct{})
 	k.followExtent()
 	go func() {
 		defer close(k.done)
 		err := k.ship.Run(ctx)
-		if k.acks != nil {
-			k.acks.close()
-		}
+		k.acks.close()
 		select {
 		case <-gone:
 			return // what it wrote last Stop archives

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/shipper"
 )
 
 // Report is how an archive stands.
@@ -61,6 +62,14 @@ func (k *Keeper) Lag() (bytes int64, waited time.Duration, err error) {
 	ship := k.ship
 	k.mu.Unlock()
 	return ship.Lag()
+}
+
+// Pace says whether commits are slowed by the archive's disk, with an interval.
+func (k *Keeper) Pace() shipper.Pace {
+	k.mu.Lock()
+	ship := k.ship
+	k.mu.Unlock()
+	return ship.Pace()
 }
 
 // SetPolicy has bases made and kept by another policy from now on.

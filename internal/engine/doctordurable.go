@@ -107,7 +107,7 @@ func doctorPlugin(srv *server.Server) []Finding {
 		return nil
 	}
 	return []Finding{{doctorTopic, "note", fmt.Sprintf("%s has no plugin %s in %s: commits of a durable instance could not wait for its archive", srv.Name(), lacks, srv.Plugins),
-		fmt.Sprintf("ramaria server fetch %s; or --durable=1s, which does without", srv.Flavour)}}
+		"ramaria server fetch " + string(srv.Flavour)}}
 }
 
 // doctorArchive looks at the archive of an instance.

@@ -154,6 +154,9 @@ func (e *Engine) Status(name string) (InstanceListing, error) {
 			}
 			l.Warnings = append(l.Warnings, warning)
 		}
+		if state, err := r.State(); err == nil && state.Phase.Alive() {
+			l.Durable.SlowedSince = state.SlowedSince
+		}
 		if l.Durable.Fences, err = durable.FencesOf(r); err != nil {
 			return l, err
 		}

@@ -49,6 +49,9 @@ type State struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Notices are what will be a warning if it goes on so.
 	Notices []string `json:"notices,omitempty"`
+	// SlowedSince is since when commits wait for the disk of an archive that an interval lets them be ahead of; nil if
+	// they do not.
+	SlowedSince *time.Time `json:"slowed_since,omitempty"`
 	// ReadySeconds is how long the server took from exec to its first answer.
 	ReadySeconds float64 `json:"ready_seconds,omitempty"`
 	// Doublewrite is what became of --device-atomic.

@@ -274,7 +274,7 @@ func TestRenderDurability(t *testing.T) {
 				t.Errorf("%s, level %s: as by default: %v", srv.Name(), c.level, !c.has)
 			}
 			for line, has := range map[string]bool{
-				"\nbinlog_checksum = NONE\n": !c.level.Durable(), "\nbinlog_checksum = CRC32\n": c.level.Durable(), "rpl_semi_sync_": c.level == Acknowledged || c.level == Followed,
+				"\nbinlog_checksum = NONE\n": !c.level.Durable(), "\nbinlog_checksum = CRC32\n": c.level.Durable(), "rpl_semi_sync_": c.level.Durable() || c.level == Followed,
 			} {
 				if strings.Contains(got, line) != has {
 					t.Errorf("%s, level %s: %q is there: %v", srv.Name(), c.level, line, !has)

@@ -80,7 +80,7 @@ type Durability string
 const InRAM Durability = "ram"
 
 // Levels of durable instances, whose log is archived. With Acknowledged a commit is answered when
-// the archive has acknowledged it; with Delayed the archive follows.
+// the archive has it; with Delayed it may be ahead of the archive by what that takes within a time.
 const (
 	Acknowledged Durability = "acknowledged"
 	Delayed      Durability = "delayed"
@@ -93,7 +93,7 @@ const Followed Durability = "followed"
 const (
 	durable  = string(Acknowledged + " " + Delayed)
 	unsafely = string(InRAM + " " + Followed)
-	waits    = string(Acknowledged + " " + Followed)
+	waits    = string(Acknowledged + " " + Delayed + " " + Followed)
 )
 
 // Durable reports whether the log is archived.

@@ -17,7 +17,7 @@ func TestPromises(t *testing.T) {
 		not     []string
 	}{
 		{MariaDB, Version{10, 11, 14}, InRAM, nil, []string{"binlog_format"}},
-		{MariaDB, Version{10, 11, 14}, Delayed, []string{"binlog_format", "binlog_row_image", "binlog_checksum", "innodb_flush_log_at_trx_commit", "log_bin_compress"}, []string{"rpl_semi_sync_master_enabled"}},
+		{MariaDB, Version{10, 11, 14}, Delayed, []string{"binlog_format", "binlog_row_image", "binlog_checksum", "innodb_flush_log_at_trx_commit", "log_bin_compress", "rpl_semi_sync_master_enabled"}, nil},
 		{MariaDB, Version{10, 11, 14}, Acknowledged, []string{
 			"binlog_format", "rpl_semi_sync_master_enabled", "rpl_semi_sync_master_timeout", "rpl_semi_sync_master_wait_point", "rpl_semi_sync_master_wait_no_slave",
 		}, nil},
@@ -94,7 +94,7 @@ func TestLacksPlugin(t *testing.T) {
 		{MySQL, Version{8, 0, 22}, Acknowledged, not, "semisync_master.so"},
 		{MySQL, Version{9, 7, 0}, Acknowledged, has, ""},
 		{MySQL, Version{9, 7, 0}, Acknowledged, "", ""},
-		{MySQL, Version{9, 7, 0}, Delayed, not, ""},
+		{MySQL, Version{9, 7, 0}, Delayed, not, "semisync_source.so"},
 		{MariaDB, Version{10, 11, 14}, Acknowledged, not, ""},
 	} {
 		s := &Server{Flavour: c.flavour, Version: c.version, Plugins: c.plugins}

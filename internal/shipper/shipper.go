@@ -2,7 +2,7 @@
 // archive; whoever waits for that is told how far it lasts.
 //
 // The invariant: a position is passed to Acks only after archive.Log.Append has returned for all
-// of the server's log before it.
+// of the server's log before it; with an Interval, for all but a measured budget of bytes before it (ahead.go).
 package shipper
 
 import (
@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
-// Acks takes how far the log lasts. Its methods are called by one goroutine.
+// Acks takes how far the log lasts, or with an Interval how far commits may go. Its methods are called by one goroutine.
 type Acks interface {
 	// Start says that a file begins, and that all files before it last.
 	Start(file string) error
@@ -55,12 +56,13 @@ type Shipper struct {
 	Log       Log
 	// Acks is told how far the log lasts; nil if no commit waits for that.
 	Acks Acks
-	// Gate holds commits back whose log lasts; nil for none.
+	// Gate holds commits back whose log lasts; nil for none. With an Interval it is told of the log and holds nothing back.
 	Gate Gate
 	// Urgent makes the thread that ships one of sys.MakeUrgent: where other work is waiting for processors,
 	// commits would wait for it too.
 	Urgent bool
-	// Interval is within what time bytes are to be appended; 0 at once.
+	// Interval is how old a commit may be that was acknowledged and that the archive lacks; 0 where there is to be
+	// none.
 	Interval time.Duration
 	// Trouble is called with the error of an attempt to append, and with nil when one has succeeded
 	// after that. Until then commits wait.
@@ -77,6 +79,11 @@ type Shipper struct {
 	// caught is a time, in nanoseconds since start, of which all that the log had then is archived; 0 before
 	// the first.
 	caught atomic.Int64
+
+	// speed is that of the archive.
+	speed  speed
+	pacing sync.Mutex // guards pace, but for Rate and Budget
+	pace   Pace
 }
 
 // followed is a file of the log that is open.
@@ -214,7 +221,8 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	r.acks = s.Acks
+	ctx, ended := r.acknowledge(ctx)
+	defer func() { err = errors.Join(err, ended()) }()
 	if err := r.tell(); err != nil {
 		return err
 	}
@@ -224,33 +232,38 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 		r.urgent = u.First && runtime.GOMAXPROCS(0) > 1 // other goroutines are not to wait for it
 		w.Urgent = r.urgent
 	}
+	wait := lookAfter // and then whether there is another file
+	if s.Interval > 0 {
+		wait = min(wait, max(s.Interval/lookShare, leastLook)*5)
+	}
 	var waited time.Time
 	for ctx.Err() == nil {
+		if due, err := r.due(); err != nil {
+			return err
+		} else if !due {
+			_ = pause(ctx, s.lookEvery()) // it ends with ctx
+			continue
+		}
 		n, err := r.step(ctx)
 		if err != nil {
 			return err
 		}
 		if n > 0 {
-			// A full buffer leaves something behind. The other half of the interval is for the append.
-			if s.Interval > 0 && n < len(r.buf) {
-				if err := pause(ctx, s.Interval/2); err != nil {
-					return nil
-				}
-			}
 			continue
 		}
-		if time.Since(waited) >= lookAfter {
+		if s.Interval > 0 || time.Since(waited) >= lookAfter {
 			waited = time.Now()
 			if more, err := r.turn(); err != nil {
 				return err
 			} else if more {
 				continue
 			}
+			r.pending = time.Time{}
 		}
 		if err := r.tell(); err != nil { // the gate may have opened
 			return err
 		}
-		if err := w.Wait(lookAfter); err != nil {
+		if err := w.Wait(wait); err != nil {
 			return err
 		}
 	}
@@ -260,14 +273,68 @@ func (s *Shipper) Run(ctx context.Context) (err error) {
 // run is a Shipper at work.
 type run struct {
 	*Shipper
-	acks   Acks // nil while no commit waits
-	urgent bool // the thread
+	acks   Acks   // nil while no commit waits, and where ahead acknowledges
+	ahead  *ahead // nil without an Interval
+	urgent bool   // the thread
 	watch  *sys.FileWatch
 	file   *os.File
 	at     archive.Position
 	buf    []byte
 	// told is up to where acks was told that the log lasts; zero before.
 	told archive.Position
+	// pending is when bytes were first seen that are not shipped yet; zero if there are none.
+	pending time.Time
+}
+
+// acknowledge begins to acknowledge, beside with an Interval: an append may take its time. The context ends when that
+// fails, and ended ends it and returns why.
+func (r *run) acknowledge(ctx context.Context) (_ context.Context, ended func() error) {
+	if r.Acks == nil || r.Interval == 0 {
+		r.acks = r.Acks
+		return ctx, func() error { return nil }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r.ahead = &ahead{Shipper: r.Shipper, acks: r.Acks, poked: make(chan struct{}, 1)}
+	done := make(chan error, 1)
+	go func() {
+		err := r.ahead.run(ctx)
+		cancel()
+		done <- err
+	}()
+	return ctx, func() error {
+		cancel()
+		return <-done
+	}
+}
+
+// most is how many bytes are appended at once at most.
+func (r *run) most() int64 {
+	if r.ahead == nil {
+		return int64(len(r.buf))
+	}
+	return min(max(r.budget()/shipShare, saysRate), int64(len(r.buf)))
+}
+
+// due reports whether it is time to ship. With an interval several small appends become one.
+func (r *run) due() (bool, error) {
+	if r.Interval == 0 {
+		return true, nil
+	}
+	fi, err := r.file.Stat()
+	if err != nil {
+		return false, fmt.Errorf("follow the binary log: %w", err)
+	}
+	n := fi.Size() - r.at.Offset
+	if n <= 0 {
+		return true, nil // there may be another file
+	}
+	if r.pending.IsZero() {
+		r.pending = time.Now()
+		if r.ahead != nil {
+			r.ahead.poke()
+		}
+	}
+	return n >= min(r.budget()/shipShare, int64(len(r.buf))) || time.Since(r.pending) >= r.Interval/shipShare, nil
 }
 
 // open opens the file that the archive ends in.
@@ -363,7 +430,8 @@ func (r *run) step(ctx context.Context) (int, error) {
 		read = func(b []byte, at int64) (int, error) { return sys.ReadNow(r.file, b, at) } // it is in RAM
 	}
 	now := int64(time.Since(start))
-	n, err := read(r.buf, r.at.Offset)
+	buf := r.buf[:r.most()]
+	n, err := read(buf, r.at.Offset)
 	if n == 0 {
 		if errors.Is(err, io.EOF) {
 			r.caught.Store(now)
@@ -375,16 +443,27 @@ func (r *run) step(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	if r.Gate != nil {
-		r.Gate.Pass(r.at, r.buf[:n])
+		r.Gate.Pass(r.at, buf[:n])
 	}
-	if err := r.try(ctx, func() error { return r.Log.Append(r.at, r.buf[:n]) }); err != nil {
+	if err := r.try(ctx, func() error {
+		began := time.Now()
+		err := r.Log.Append(r.at, buf[:n])
+		if err == nil {
+			r.speed.note(n, time.Since(began))
+		}
+		return err
+	}); err != nil {
 		return 0, err
 	}
 	r.at.Offset += int64(n)
 	at := r.at
 	r.shipped.Store(&at)
-	if n < len(r.buf) {
+	if n < len(buf) {
 		r.caught.Store(now)
+		r.pending = time.Time{}
+	}
+	if r.ahead != nil {
+		r.ahead.poke()
 	}
 	if err := r.tell(); err != nil {
 		return n, err

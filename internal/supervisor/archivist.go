@@ -243,7 +243,7 @@ func (s *Supervisor) stuck() string {
 	if s.inst.Spec.Durable == instance.DurableCommit {
 		return "commits wait"
 	}
-	return "commits are answered that a power cut would take"
+	return "commits wait when they are " + instance.FormatTimeText(s.inst.Spec.Durable) + " ahead of it"
 }
 
 // breachText tells of a time outside of the promise.

@@ -24,7 +24,7 @@ func TestArchiveWarnings(t *testing.T) {
 	}{
 		{"all is well", "commit", func(*archivist, *durable.Report) {}, nil},
 		{"low", "commit", func(a *archivist, _ *durable.Report) { a.low = true }, []string{"less than 1 GB of room for the archive in /a: its history is shortened to what recovery needs, and when there is no room at all, commits wait"}},
-		{"low, with an interval", "1s", func(a *archivist, _ *durable.Report) { a.low = true }, []string{"when there is no room at all, commits are answered that a power cut would take"}},
+		{"low, with an interval", "1s", func(a *archivist, _ *durable.Report) { a.low = true }, []string{"when there is no room at all, commits wait when they are 1s ahead of it"}},
 		{"no room for a base", "commit", func(a *archivist, r *durable.Report) { a.low, r.RoomForBase = true, false }, []string{"less than", "no room in /a for another base backup"}},
 		{"slow", "commit", func(_ *archivist, r *durable.Report) { r.Recovery = 31 * time.Second }, []string{"longer than --recover-within 30s: much was written"}},
 		{"slow by its data alone", "commit", func(_ *archivist, r *durable.Report) { r.Recovery, r.DataAlone = 40*time.Second, true }, []string{"the data alone takes that to restore\nhint: ramaria up shop --recover-within TIME"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
 // archiveConsumer is the archive as a consumer of the binary log.
@@ -195,6 +196,23 @@ func (s *Supervisor) archiveWarning() string {
 		return ""
 	}
 	return fmt.Sprintf("the log cannot be archived in %s, and %s: %v", s.options.Archive, s.stuck(), err)
+}
+
+// slowedSince is since when commits wait for an archive that an interval lets them be ahead of, nil if they do not.
+func (s *Supervisor) slowedSince() *time.Time {
+	if s.keeper == nil {
+		return nil
+	}
+	if since := s.keeper.Pace().Since; !since.IsZero() {
+		return &since
+	}
+	return nil
+}
+
+// slowedText says that commits are slowed.
+func (s *Supervisor) slowedText(since time.Time) string {
+	return fmt.Sprintf("commits are slowed since %s: they come faster than the disk of the archive in %s takes them, and a power cut may take no more than %s of them\nhint: --archive DIR, on a faster disk; or a longer --durable=TIME",
+		since.Local().Format(time.TimeOnly), s.options.Archive, instance.FormatTimeText(s.inst.Spec.Durable))
 }
 
 // refuseDurable refuses what a durable instance cannot do.

@@ -8,6 +8,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/metrics"
+	"github.com/ramaria-db/ramaria/internal/shipper"
 )
 
 // writeDurableMetrics writes how a durable instance keeps its promise. Nothing in it waits for the archive's disk.
@@ -24,7 +25,8 @@ func (s *Supervisor) writeDurableMetrics(w metrics.Writer) error {
 	}
 	w.Gauge("ramaria_durable_lag_bytes", "How much of the log is not archived yet.", float64(bytes))
 	w.Gauge("ramaria_durable_lag_seconds", "How long at most the oldest of that has waited.", waited.Seconds())
-	w.Gauge("ramaria_durable_stuck", "1 while the log cannot be archived: commits wait, unless an interval may be lost.", truth(k.Trouble() != nil))
+	w.Gauge("ramaria_durable_stuck", "1 while the log cannot be archived: commits wait.", truth(k.Trouble() != nil))
+	writePace(w, k.Pace())
 	if err := writeFenceMetrics(w, k); err != nil {
 		return err
 	}
@@ -48,6 +50,13 @@ func (s *Supervisor) writeDurableMetrics(w metrics.Writer) error {
 	w.Gauge("ramaria_durable_archive_used_bytes", "What the archive takes on its disk; measured once a minute.", float64(st.Used))
 	w.Counter("ramaria_durable_breaches_total", "How often the server was set so that commits could be lost.", float64(st.Breached))
 	return nil
+}
+
+// writePace writes whether commits are slowed, so that no more than an interval of them is lost.
+func writePace(w metrics.Writer, p shipper.Pace) {
+	w.Gauge("ramaria_durable_ahead_bytes", "By how much log commits may be ahead of the archive; those behind that wait. 0 where none is lost.", float64(p.Budget))
+	w.Gauge("ramaria_durable_slowed", "1 while commits wait for the archive's disk, so that no more than the interval is lost.", truth(!p.Since.IsZero()))
+	w.Counter("ramaria_durable_slowed_seconds_total", "For how long commits had to wait for that.", p.Slowed.Seconds())
 }
 
 // writeFenceMetrics writes how many statements wait, and have waited, for a base backup.

@@ -26,7 +26,7 @@ const behind = "DO 0;\n"
 
 // gated reports whether commits of the server wait for its archive as soon as somebody can connect.
 func (s *Supervisor) gated() bool {
-	return s.keeper != nil && s.level() == server.Acknowledged && (!s.isMember() || s.inGroup())
+	return s.keeper != nil && (!s.isMember() || s.inGroup())
 }
 
 // writeInit writes the init file, or makes the gate that is read in its place.

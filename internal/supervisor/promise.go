@@ -93,7 +93,7 @@ const (
 // lookAtReplicas counts the semi-synchronous replicas besides the archive: what they acknowledge is answered,
 // archived or not.
 func (w *watch) lookAtReplicas(ctx context.Context) error {
-	if w.keeper == nil || w.inst.Spec.Durable != instance.DurableCommit {
+	if w.keeper == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
@@ -110,7 +110,7 @@ func (w *watch) lookAtReplicas(ctx context.Context) error {
 // lookAtUnacked finds commits that MariaDB answered before the archive had them: KILL QUERY ends the wait
 // of a commit with success.
 func (w *watch) lookAtUnacked(ctx context.Context) error {
-	if w.keeper == nil || w.inst.Spec.Durable != instance.DurableCommit || w.inst.Server.Flavour != server.MariaDB {
+	if w.keeper == nil || w.inst.Server.Flavour != server.MariaDB {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
@@ -171,6 +171,8 @@ func (w *watch) promiseWarnings() (list []string) {
 	p := &w.promises
 	if text := w.archiveWarning(); text != "" {
 		list = append(list, text)
+	} else if since := w.slowedSince(); since != nil {
+		list = append(list, w.slowedText(*since))
 	}
 	if p.broken != nil {
 		list = append(list, fmt.Sprintf("it is outside of the promise since %s: %s; that could not be put back\nhint: ramaria down %s && ramaria up %[3]s", p.kept.Local().Format(time.DateTime), strings.Join(p.broken, ", "), w.inst.Name))

@@ -352,6 +352,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		if promise, err = durable.Describe(s.options.Archive, i.Spec); err != nil {
 			promise = durable.Unusable(s.options.Archive, i.Spec, err)
 		}
+		promise.SlowedSince = st.SlowedSince
 		if promise.Fences, err = durable.FencesOf(&i.Record); err != nil {
 			return client.Status{}, err
 		}

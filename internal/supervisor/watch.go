@@ -221,7 +221,8 @@ func (w *watch) tell() {
 	if w.refused {
 		warnings = append(warnings, accountWarning)
 	}
-	if slices.Equal(warnings, w.state.Warnings) && slices.Equal(notices, w.state.Notices) && !w.tmpUsage() {
+	slowed := w.slowedSince()
+	if slices.Equal(warnings, w.state.Warnings) && slices.Equal(notices, w.state.Notices) && (slowed == nil) == (w.state.SlowedSince == nil) && !w.tmpUsage() {
 		return
 	}
 	for _, text := range warnings {
@@ -234,7 +235,7 @@ func (w *watch) tell() {
 			w.log.Info(text, w.about(text)...)
 		}
 	}
-	w.state.Warnings, w.state.Notices = warnings, notices
+	w.state.Warnings, w.state.Notices, w.state.SlowedSince = warnings, notices, slowed
 	w.note("cannot write state", w.saveState())
 }
 

@@ -65,6 +65,7 @@ func TestDurableMetrics(t *testing.T) {
 		"ramaria_durable_since_base_bytes 0", "ramaria_durable_recovery_seconds ", "ramaria_durable_recover_within_seconds 30",
 		"ramaria_durable_verified_timestamp_seconds 0", "ramaria_durable_verification_failed 0", "ramaria_durable_archive_free_bytes ", "ramaria_durable_archive_used_bytes ",
 		`ramaria_durable_bucket_lag_seconds{bucket="` + url + `"} 0`, `ramaria_durable_bucket_failed{bucket="` + url + `"} 0`,
+		"ramaria_durable_slowed 0", "ramaria_durable_slowed_seconds_total ", "ramaria_durable_ahead_bytes ",
 		"ramaria_durable_fences_waiting 0", "ramaria_durable_fences_waiting_seconds 0",
 		"ramaria_durable_breaches_total 0", `ramaria_instance_info{name="contract",`,
 	}
