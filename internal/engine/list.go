@@ -146,6 +146,10 @@ func (e *Engine) Status(name string) (InstanceListing, error) {
 		return l, err
 	}
 	if dir := e.archiveDir(name, r.Spec); dir != "" {
+		fences, err := durable.FencesOf(r) // before the archive: what let them go is told of in any case
+		if err != nil {
+			return l, err
+		}
 		if l.Durable, err = durable.Describe(dir, r.Spec); err != nil {
 			l.Durable = durable.Unusable(dir, r.Spec, err)
 			warning := "its archive cannot be used: " + err.Error()
@@ -157,12 +161,12 @@ func (e *Engine) Status(name string) (InstanceListing, error) {
 		if state, err := r.State(); err == nil && state.Phase.Alive() {
 			l.Durable.SlowedSince = state.SlowedSince
 		}
-		if l.Durable.Fences, err = durable.FencesOf(r); err != nil {
+		l.Durable.Fences = fences
+		if l.Durable.Buckets, err = durable.Buckets(r, l.Durable.Position); err != nil {
 			return l, err
 		}
-		l.Durable.Buckets, err = durable.Buckets(r, l.Durable.Position)
 	}
-	return l, err
+	return l, nil
 }
 
 // archiveBack is how an instance goes on whose archive is not where it should be.

@@ -349,13 +349,14 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 	}
 	var promise *client.Durable
 	if s.durable() {
+		fences, err := durable.FencesOf(&i.Record) // before the archive: what let them go is told of in any case
+		if err != nil {
+			return client.Status{}, err
+		}
 		if promise, err = durable.Describe(s.options.Archive, i.Spec); err != nil {
 			promise = durable.Unusable(s.options.Archive, i.Spec, err)
 		}
-		promise.SlowedSince = st.SlowedSince
-		if promise.Fences, err = durable.FencesOf(&i.Record); err != nil {
-			return client.Status{}, err
-		}
+		promise.SlowedSince, promise.Fences = st.SlowedSince, fences
 		if promise.Buckets, err = durable.Buckets(&i.Record, promise.Position); err != nil {
 			return client.Status{}, err
 		}
