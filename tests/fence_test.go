@@ -58,34 +58,44 @@ func (f *fenced) exec(t *testing.T, texts ...string) {
 }
 
 // filled makes a table without a key that two transactions have filled, which lie in another order in it than in the log.
-func (f *fenced) filled(t *testing.T, table string) {
+func filled(t *testing.T, db *sql.DB, table string) {
 	t.Helper()
-	f.exec(t, "CREATE TABLE "+table+" (name VARCHAR(10), v INT) ENGINE=InnoDB")
-	tx, err := f.db.Begin()
+	exe(t, db, "CREATE TABLE "+table+" (name VARCHAR(10), v INT) ENGINE=InnoDB")
+	tx, err := db.Begin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tx.Exec("INSERT INTO " + table + " VALUES ('A', 0)"); err != nil {
 		t.Fatal(err)
 	}
-	f.exec(t, "INSERT INTO "+table+" VALUES ('B', 0)")
+	exe(t, db, "INSERT INTO "+table+" VALUES ('B', 0)")
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func (f *fenced) filled(t *testing.T, table string) {
+	t.Helper()
+	filled(t, f.db, table)
 }
 
 func numberRows(table string) string {
 	return "ALTER TABLE " + table + " ADD id INT AUTO_INCREMENT PRIMARY KEY"
 }
 
-// numbers is which row of a table has which number.
-func (f *fenced) numbers(t *testing.T, table string) string {
+// numberedRows is which row of a table has which number.
+func numberedRows(t *testing.T, db *sql.DB, table string) string {
 	t.Helper()
-	got, err := column(t.Context(), f.db, "SELECT CONCAT(id, name, v) FROM "+table+" ORDER BY id")
+	got, err := column(t.Context(), db, "SELECT CONCAT(id, name, v) FROM "+table+" ORDER BY id")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(got, ",")
+}
+
+func (f *fenced) numbers(t *testing.T, table string) string {
+	t.Helper()
+	return numberedRows(t, f.db, table)
 }
 
 // promise is what status says of the archive.

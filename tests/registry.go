@@ -253,8 +253,8 @@ var Suites = []Suite{
 	{
 		Name:     "replica",
 		Scripts:  []string{"replica", "replica-sync", "hand-over"},
-		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestHandOver", "TestHandOverPutBack"},
-		Flavours: []string{"replica", "replica-sync", "hand-over", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestHandOver", "TestHandOverPutBack"},
+		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestHandOver", "TestHandOverPutBack", "TestReplicaDiverges", "TestReplicaOfPlainDiverges", "TestHandOverDiverges"},
+		Flavours: []string{"replica", "replica-sync", "hand-over", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestHandOver", "TestHandOverPutBack", "TestReplicaDiverges", "TestReplicaOfPlainDiverges", "TestHandOverDiverges"},
 	},
 	{
 		Name:     "cluster",
