@@ -241,7 +241,7 @@ var Suites = []Suite{
 	},
 	{
 		Name:    "durable",
-		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "password-changed", "durable-killed", "durable-xa", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults", "archive-tail"},
+		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "password-changed", "durable-killed", "durable-xa", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults", "archive-tail", "accept-loss"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents",
