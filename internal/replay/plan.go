@@ -2,9 +2,11 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,9 +81,20 @@ func (s *session) layRelayLog(ctx context.Context) error {
 		return err
 	}
 	s.flights = flights
-	mistaken, err := s.mistaken()
+	leaveOut, err := s.mistaken()
 	if err != nil {
 		return err
+	}
+	emptied, err := s.emptied()
+	if err != nil {
+		return err
+	}
+	for path, groups := range emptied {
+		if leaveOut[path] == nil {
+			leaveOut[path] = groups
+			continue
+		}
+		maps.Copy(leaveOut[path], groups)
 	}
 	var index strings.Builder
 	for i, l := range s.Logs {
@@ -92,18 +105,34 @@ func (s *session) layRelayLog(ctx context.Context) error {
 			return fmt.Errorf("%s: it is to be applied from %d on, but is not the first", l.Path, l.From)
 		}
 		path := filepath.Join(dir, s.relayName(len(s.plan.parts)))
-		if err := s.lay(l, path, mistaken[l.Path]); err != nil {
+		if err := s.lay(l, path, leaveOut[l.Path]); err != nil {
 			return err
 		}
 		if n := len(s.plan.parts); n > 0 && s.plan.parts[n-1].path == l.Path {
 			index.WriteString(path + "\n")
 		}
 	}
+	if n := len(s.plan.parts); n > 0 && s.Server.Flavour == server.MySQL {
+		path := filepath.Join(dir, s.relayName(n))
+		if err := s.endRelayLog(path, filepath.Join(dir, s.relayName(n-1))); err != nil {
+			return err
+		}
+		index.WriteString(path + "\n")
+	}
 	if err := server.WritePrivate(base+".index", []byte(index.String()), s.Account); err != nil {
 		return err
 	}
 	// From now on the server may write there.
 	return s.Account.Own(dir, 0o700)
+}
+
+// endRelayLog makes a file behind the last one of the relay log, which MySQL examines in its place.
+func (s *session) endRelayLog(path, last string) error {
+	var b bytes.Buffer
+	if err := binlog.RelayEnd(&b, last); err != nil {
+		return err
+	}
+	return server.WritePrivate(path, b.Bytes(), s.Account)
 }
 
 // firstEvent is where the first event of a file begins.

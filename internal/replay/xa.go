@@ -15,7 +15,7 @@ import (
 // mistaken finds the groups that the server logged and did not do, by the path of their file and where they begin.
 func (j *Job) mistaken() (map[string]map[int64]bool, error) {
 	if j.Server.Flavour != server.MariaDB || j.Settled {
-		return nil, nil
+		return map[string]map[int64]bool{}, nil
 	}
 	out := map[string]map[int64]bool{}
 	type place struct {
