@@ -3,6 +3,7 @@ package tests
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -281,6 +282,73 @@ func TestFenceOfInterval(t *testing.T) {
 	if is := f.numbers(t, "a"); is != was {
 		t.Errorf("after the RAM was lost it has %s, and before %s", is, was)
 	}
+}
+
+// TestFenceRestored: a moment behind a statement that the log may not repeat is restored as it was, also when newer base
+// backups are there and old ones were pruned: that of the statement stays. Where none has it yet, a restore says so.
+func TestFenceRestored(t *testing.T) {
+	t.Parallel()
+	d := newDurable(t, "shm")
+	d.archive = filepath.Join(d.home, "archive")
+	d.lives = 1
+	d.open(t, d.ramaria("up", durableName, "--volume", d.kind, "--durable=100ms", "--archive", d.archive))
+	f := &fenced{d}
+	f.filled(t, "a")
+	f.exec(t, numberRows("a"))
+	f.fences(t, 0)
+	f.exec(t, "UPDATE a SET v = 1 WHERE name = 'A'")
+	was := f.numbers(t, "a")
+	at := f.archived(t)
+	for range 3 {
+		f.exec(t, "UPDATE a SET v = v + 1")
+		f.ramaria("backup", durableName)
+	}
+	f.ramaria("backup", "prune", durableName)
+	restored := func(from, at string) (rows, talk string) {
+		out, talk, err := f.try("restore", from, "--at-position", at, "--as", "then")
+		if err != nil {
+			t.Fatalf("restore: %v: %s", err, talk)
+		}
+		rows = numberedRows(t, openDSN(t, out), "a")
+		f.ramaria("rm", "then")
+		return rows, talk
+	}
+	const warning = "statements were replayed that need not give what they gave"
+	if rows, talk := restored(durableName, at); rows != was || strings.Contains(talk, warning) {
+		t.Errorf("restored to %s it has %s, and had %s: %s", at, rows, was, talk)
+	}
+
+	f.hold(t)
+	defer f.letGo(t)
+	f.filled(t, "b")
+	f.exec(t, numberRows("b"))
+	f.fences(t, 1)
+	at = f.archived(t)
+	copied := filepath.Join(f.home, "copied")
+	if err := os.CopyFS(copied, os.DirFS(f.archive)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(copied, "base")), os.Rename(filepath.Join(copied, "base.away"), filepath.Join(copied, "base"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, talk := restored(copied, at); !strings.Contains(talk, warning) {
+		t.Errorf("no base backup has the statement, and the restore says nothing of it: %s", talk)
+	}
+}
+
+// archived waits until all of the log is archived, and returns up to where.
+func (f *fenced) archived(t *testing.T) string {
+	t.Helper()
+	at := f.status(t).Position
+	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(300 * time.Millisecond) { // longer than the interval
+		now := f.status(t).Position
+		if now == at {
+			return at
+		}
+		at = now
+	}
+	t.Fatalf("the log grows: %s", at)
+	return ""
 }
 
 // TestFenceIsNeeded is the negative control: without the fence the rows are numbered in another order after a recovery,
