@@ -201,10 +201,10 @@ func (c *Client) AddReplica(ctx context.Context, r ReplicaRequest) (Branch, erro
 }
 
 // Promote makes a replica an instance of its own, which is written to, once it has applied what it has received. The
-// error is CodeDurable for one that is no replica.
-func (c *Client) Promote(ctx context.Context) (Promotion, error) {
+// error is CodeDurable for one that is no replica, or that may differ from its source.
+func (c *Client) Promote(ctx context.Context, r PromoteRequest) (Promotion, error) {
 	var p Promotion
-	err := c.call(ctx, http.MethodPost, "/v1/promote", nil, &p)
+	err := c.call(ctx, http.MethodPost, "/v1/promote", r, &p)
 	return p, err
 }
 

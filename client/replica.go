@@ -1,5 +1,7 @@
 package client
 
+import "time"
+
 // ReplicaRequest asks for a new instance that follows this one.
 type ReplicaRequest struct {
 	// Name is that of the new instance, as for BranchRequest.
@@ -26,6 +28,25 @@ type Replica struct {
 	Position string `json:"position,omitempty"`
 	// Error is what keeps it from following, "" for nothing.
 	Error string `json:"error,omitempty"`
+	// Diverged is the first statement since which it may differ from the source; nil for none.
+	Diverged *Divergence `json:"diverged,omitempty"`
+}
+
+// Divergence is a statement that need not have done the same on a server that repeats the log as on the one that wrote it.
+type Divergence struct {
+	// Position is where it begins in the log: FILE:OFFSET.
+	Position string `json:"position"`
+	// Kind is a word for counting, as in Fence, and Why what a user is told of it.
+	Kind string `json:"kind"`
+	Why  string `json:"why"`
+	// At is when it was logged, in seconds.
+	At time.Time `json:"at"`
+}
+
+// PromoteRequest says how a replica is to be promoted.
+type PromoteRequest struct {
+	// AcceptDivergence promotes a replica that may differ from its source, too.
+	AcceptDivergence bool `json:"accept_divergence,omitempty"`
 }
 
 // Promotion is what a replica was when it became an instance of its own.

@@ -3,6 +3,7 @@ package tests
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,34 +59,44 @@ func (f *fenced) exec(t *testing.T, texts ...string) {
 }
 
 // filled makes a table without a key that two transactions have filled, which lie in another order in it than in the log.
-func (f *fenced) filled(t *testing.T, table string) {
+func filled(t *testing.T, db *sql.DB, table string) {
 	t.Helper()
-	f.exec(t, "CREATE TABLE "+table+" (name VARCHAR(10), v INT) ENGINE=InnoDB")
-	tx, err := f.db.Begin()
+	exe(t, db, "CREATE TABLE "+table+" (name VARCHAR(10), v INT) ENGINE=InnoDB")
+	tx, err := db.Begin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tx.Exec("INSERT INTO " + table + " VALUES ('A', 0)"); err != nil {
 		t.Fatal(err)
 	}
-	f.exec(t, "INSERT INTO "+table+" VALUES ('B', 0)")
+	exe(t, db, "INSERT INTO "+table+" VALUES ('B', 0)")
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func (f *fenced) filled(t *testing.T, table string) {
+	t.Helper()
+	filled(t, f.db, table)
 }
 
 func numberRows(table string) string {
 	return "ALTER TABLE " + table + " ADD id INT AUTO_INCREMENT PRIMARY KEY"
 }
 
-// numbers is which row of a table has which number.
-func (f *fenced) numbers(t *testing.T, table string) string {
+// numberedRows is which row of a table has which number.
+func numberedRows(t *testing.T, db *sql.DB, table string) string {
 	t.Helper()
-	got, err := column(t.Context(), f.db, "SELECT CONCAT(id, name, v) FROM "+table+" ORDER BY id")
+	got, err := column(t.Context(), db, "SELECT CONCAT(id, name, v) FROM "+table+" ORDER BY id")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(got, ",")
+}
+
+func (f *fenced) numbers(t *testing.T, table string) string {
+	t.Helper()
+	return numberedRows(t, f.db, table)
 }
 
 // promise is what status says of the archive.
@@ -271,6 +282,73 @@ func TestFenceOfInterval(t *testing.T) {
 	if is := f.numbers(t, "a"); is != was {
 		t.Errorf("after the RAM was lost it has %s, and before %s", is, was)
 	}
+}
+
+// TestFenceRestored: a moment behind a statement that the log may not repeat is restored as it was, also when newer base
+// backups are there and old ones were pruned: that of the statement stays. Where none has it yet, a restore says so.
+func TestFenceRestored(t *testing.T) {
+	t.Parallel()
+	d := newDurable(t, "shm")
+	d.archive = filepath.Join(d.home, "archive")
+	d.lives = 1
+	d.open(t, d.ramaria("up", durableName, "--volume", d.kind, "--durable=100ms", "--archive", d.archive))
+	f := &fenced{d}
+	f.filled(t, "a")
+	f.exec(t, numberRows("a"))
+	f.fences(t, 0)
+	f.exec(t, "UPDATE a SET v = 1 WHERE name = 'A'")
+	was := f.numbers(t, "a")
+	at := f.archived(t)
+	for range 3 {
+		f.exec(t, "UPDATE a SET v = v + 1")
+		f.ramaria("backup", durableName)
+	}
+	f.ramaria("backup", "prune", durableName)
+	restored := func(from, at string) (rows, talk string) {
+		out, talk, err := f.try("restore", from, "--at-position", at, "--as", "then")
+		if err != nil {
+			t.Fatalf("restore: %v: %s", err, talk)
+		}
+		rows = numberedRows(t, openDSN(t, out), "a")
+		f.ramaria("rm", "then")
+		return rows, talk
+	}
+	const warning = "statements were replayed that need not give what they gave"
+	if rows, talk := restored(durableName, at); rows != was || strings.Contains(talk, warning) {
+		t.Errorf("restored to %s it has %s, and had %s: %s", at, rows, was, talk)
+	}
+
+	f.hold(t)
+	defer f.letGo(t)
+	f.filled(t, "b")
+	f.exec(t, numberRows("b"))
+	f.fences(t, 1)
+	at = f.archived(t)
+	copied := filepath.Join(f.home, "copied")
+	if err := os.CopyFS(copied, os.DirFS(f.archive)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(copied, "base")), os.Rename(filepath.Join(copied, "base.away"), filepath.Join(copied, "base"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, talk := restored(copied, at); !strings.Contains(talk, warning) {
+		t.Errorf("no base backup has the statement, and the restore says nothing of it: %s", talk)
+	}
+}
+
+// archived waits until all of the log is archived, and returns up to where.
+func (f *fenced) archived(t *testing.T) string {
+	t.Helper()
+	at := f.status(t).Position
+	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(300 * time.Millisecond) { // longer than the interval
+		now := f.status(t).Position
+		if now == at {
+			return at
+		}
+		at = now
+	}
+	t.Fatalf("the log grows: %s", at)
+	return ""
 }
 
 // TestFenceIsNeeded is the negative control: without the fence the rows are numbered in another order after a recovery,

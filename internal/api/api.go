@@ -32,7 +32,7 @@ type Instance interface {
 	DeleteMark(ctx context.Context, label string) error
 	Rewind(ctx context.Context, label string) (client.Rewind, error)
 	AddReplica(ctx context.Context, r client.ReplicaRequest) (client.Branch, error)
-	Promote(ctx context.Context) (client.Promotion, error)
+	Promote(ctx context.Context, r client.PromoteRequest) (client.Promotion, error)
 	// Move gets a volume that is not empty.
 	Move(ctx context.Context, r client.MoveRequest) (client.Move, error)
 
@@ -152,7 +152,7 @@ func (h *handler) routes() []route {
 		{http.MethodPost, "/v1/marks/{label}/rewind", http.StatusOK, false, h.rewind},
 		{http.MethodPost, "/v1/move", http.StatusOK, true, h.move},
 		{http.MethodPost, "/v1/replicas", http.StatusCreated, true, h.addReplica},
-		{http.MethodPost, "/v1/promote", http.StatusOK, false, h.promote},
+		{http.MethodPost, "/v1/promote", http.StatusOK, true, h.promote},
 		{http.MethodGet, "/v1/backups", http.StatusOK, false, h.backups},
 		{http.MethodPost, "/v1/backups", http.StatusCreated, false, h.backup},
 		{http.MethodPost, "/v1/backups/verify", http.StatusOK, false, h.verifyBackups},
@@ -260,8 +260,12 @@ func (h *handler) addReplica(ctx context.Context, r request) (any, error) {
 	return h.instance.AddReplica(ctx, req)
 }
 
-func (h *handler) promote(ctx context.Context, _ request) (any, error) {
-	return h.instance.Promote(ctx)
+func (h *handler) promote(ctx context.Context, r request) (any, error) {
+	q, err := decode[client.PromoteRequest](r.body)
+	if err != nil {
+		return nil, err
+	}
+	return h.instance.Promote(ctx, q)
 }
 
 func (h *handler) move(ctx context.Context, r request) (any, error) {

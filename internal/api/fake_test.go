@@ -79,6 +79,7 @@ func full() *fake {
 			Replica: &client.Replica{
 				Sync: true,
 				Of:   "shop", State: "following", LagSeconds: new(0.5), LagBytes: new(int64(25)), Position: "ramaria-bin.000001:4", Error: "e",
+				Diverged: &client.Divergence{Position: "ramaria-bin.000001:4", Kind: "unknown", Why: "w", At: at},
 			},
 			Cluster:  &client.Membership{Cluster: "c", State: "ONLINE", Online: true, Role: "primary", Sees: 3, Of: 3},
 			Replicas: []string{"copy"},
@@ -161,8 +162,8 @@ func (f *fake) AddReplica(ctx context.Context, r client.ReplicaRequest) (client.
 	return f.branch, f.call(ctx, r)
 }
 
-func (f *fake) Promote(ctx context.Context) (client.Promotion, error) {
-	return f.promotion, f.call(ctx, "promote")
+func (f *fake) Promote(ctx context.Context, r client.PromoteRequest) (client.Promotion, error) {
+	return f.promotion, f.call(ctx, r)
 }
 
 func (f *fake) Move(ctx context.Context, r client.MoveRequest) (client.Move, error) {

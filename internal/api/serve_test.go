@@ -47,7 +47,7 @@ func TestClient(t *testing.T) {
 	}
 	replica, err := c.AddReplica(ctx, client.ReplicaRequest{Name: "copy", Volume: "disk", Sync: true})
 	same("replica", f.branch, replica, err)
-	promotion, err := c.Promote(ctx)
+	promotion, err := c.Promote(ctx, client.PromoteRequest{AcceptDivergence: true})
 	same("promotion", f.promotion, promotion, err)
 	const odd = "a b`é%2f?#." // a database's name, but for a file
 	request := client.DatabaseRequest{Template: odd, Name: "shop_1", TTLSeconds: 0.5}
@@ -84,7 +84,7 @@ func TestClient(t *testing.T) {
 	metrics, err := c.Metrics(ctx)
 	same("metrics", f.metrics, string(metrics), err)
 	want := []any{
-		"status", client.BranchRequest{Name: "shop-2"}, "marks", client.MarkRequest{Label: "a", Replace: true}, "rewind a", "delete a", client.ReplicaRequest{Name: "copy", Volume: "disk", Sync: true}, "promote",
+		"status", client.BranchRequest{Name: "shop-2"}, "marks", client.MarkRequest{Label: "a", Replace: true}, "rewind a", "delete a", client.ReplicaRequest{Name: "copy", Volume: "disk", Sync: true}, client.PromoteRequest{AcceptDivergence: true},
 		"templates", "template " + odd, "no template " + odd, "databases", request, "reset " + odd + ", restore counters", "reset " + odd + ", keep counters", "savepoint of " + odd,
 		"rollback of " + odd + ", restore counters", "rollback of " + odd + ", keep counters", "drop " + odd,
 		"get " + odd, "keep " + odd, wanted, "limits", client.Limits{MaxDatabases: 7}, "metrics",

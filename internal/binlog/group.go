@@ -130,6 +130,11 @@ func commitTime(e *Event) time.Time {
 
 // within reports whether the event is the last of its group.
 func (s *scan) within(e *Event) (ends bool, err error) {
+	if s.events != nil {
+		if err := s.events(e); err != nil {
+			return false, err
+		}
+	}
 	switch e.Type {
 	case XIDEvent:
 		s.group.xid = s.at

@@ -67,3 +67,8 @@ func Size(dir, base string) (bytes int64, err error) {
 	}
 	return bytes, nil
 }
+
+// Older reports whether a file of a log comes before another.
+func Older(a, b string) bool {
+	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) < 0
+}

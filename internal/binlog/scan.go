@@ -189,6 +189,8 @@ type scan struct {
 	relay bool
 	// statements, unless nil, is called for QUERY events that are groups of their own.
 	statements func(*Event) error
+	// events, unless nil, is called for all events of groups, with the beginning of their bodies, before what comes of them.
+	events func(*Event) error
 	// steps, unless nil, is called for those of XA transactions, before each is.
 	steps func(step XAStep, name string)
 

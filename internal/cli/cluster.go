@@ -110,7 +110,8 @@ after a power cut, all of them are recovered and looked at, and the one that has
 the cluster: no commit that was answered is lost.
 
 A member whose data and archive are lost for good keeps the cluster from starting, since it may
-have had what the others lack; --without NAME goes on without that.`,
+have had what the others lack; --without NAME goes on without that. One whose archive lacks its
+end, or cannot be used from some place on, goes on with what comes before with --accept-loss.`,
 		Args: exactArgs(1, "the name of a cluster"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Name = args[0]
@@ -123,6 +124,7 @@ have had what the others lack; --without NAME goes on without that.`,
 		ValidArgsFunction: a.completeClusters,
 	}
 	cmd.Flags().StringArrayVar(&q.Without, "without", nil, "start without what the member `NAME` alone has: it becomes a copy of another, or, of a cluster on several machines, is taken out of it; repeatable")
+	cmd.Flags().BoolVar(&q.AcceptLoss, "accept-loss", false, acceptLossUsage)
 	cmd.Flags().BoolVar(&q.Minority, "minority", false, "with --without, of a cluster on several machines: go on with less than most members, where the others will never run again")
 	return cmd
 }

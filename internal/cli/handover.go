@@ -58,6 +58,7 @@ instance stays, read-only.
 	f.StringVar(&o.cut.Login, "login", "", "for --cut-over: `FILE` with [client], user and password of the target's administrator")
 	f.StringVar(&o.cut.TLS.CA, "tls-ca", "", "for --cut-over: check the target's certificate by those in `FILE`")
 	f.BoolVar(&o.cut.TLS.Off, "no-tls", false, "for --cut-over: speak to the target without TLS, where the way is safe")
+	f.BoolVar(&o.cut.AcceptDivergence, "accept-divergence", false, "for --cut-over: take a target that may differ from the instance, too")
 	f.BoolVar(&o.ends, "end", false, "forget the hand-over, and remove its account")
 	f.BoolVar(&o.end.Writable, "writable", false, "for --end: have an instance that was handed over be written to again")
 	cmd.MarkFlagsMutuallyExclusive("to", "cut-over", "end")
@@ -67,7 +68,7 @@ instance stays, read-only.
 }
 
 // belongTo are the flags that belong to another.
-var belongTo = map[string]string{"out": "to", "host": "to", "network": "to", "login": "cut-over", "tls-ca": "cut-over", "no-tls": "cut-over", "writable": "end"}
+var belongTo = map[string]string{"out": "to", "host": "to", "network": "to", "login": "cut-over", "tls-ca": "cut-over", "no-tls": "cut-over", "accept-divergence": "cut-over", "writable": "end"}
 
 func (o *handOverFlags) run(cmd *cobra.Command, a *app, name string) error {
 	for flag, of := range belongTo {

@@ -100,22 +100,27 @@ func runRemoteReplicaAdd(ctx context.Context, a *app, q engine.RemoteReplicaRequ
 }
 
 func newReplicaPromote(a *app) *cobra.Command {
-	return a.named(&cobra.Command{
+	var q engine.PromotionRequest
+	cmd := a.named(&cobra.Command{
 		Use:   "promote NAME",
 		Short: "Make a replica an instance of its own, which is written to",
 		Long: `Make a replica an instance of its own, which is written to, once it has applied what it has
 received. Stop its source first, if that still runs: what is committed there from then on is
-not here.`,
+not here. One that may differ from its source is refused: see ramaria status.`,
 		Args: exactArgs(1, "the name of a replica"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runReplicaPromote(cmd.Context(), a, args[0])
+			q.Name = args[0]
+			return runReplicaPromote(cmd.Context(), a, q)
 		},
 		ValidArgsFunction: a.completeNames,
 	})
+	cmd.Flags().BoolVar(&q.AcceptDivergence, "accept-divergence", false, "promote a replica that may differ from its source, too")
+	return cmd
 }
 
-func runReplicaPromote(ctx context.Context, a *app, name string) error {
-	p, err := a.engine.PromoteReplica(ctx, name)
+func runReplicaPromote(ctx context.Context, a *app, q engine.PromotionRequest) error {
+	name := q.Name
+	p, err := a.engine.PromoteReplica(ctx, q)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 
 func newRun(a *app) *cobra.Command {
 	var o specFlags
+	var acceptLoss bool
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
 		Short: "Run a command with a private instance, removed afterwards",
@@ -44,7 +45,7 @@ cannot be executed, 127 if it is not found, 128+N after signal N.`,
 				a.say("ramaria: %s", err)
 				return statusError(exitRunFailed)
 			}
-			return runRun(cmd.Context(), a, args, &o)
+			return runRun(cmd.Context(), a, args, &o, acceptLoss)
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
@@ -54,12 +55,13 @@ cannot be executed, 127 if it is not found, 128+N after signal N.`,
 		return statusError(exitRunFailed)
 	})
 	o.add(cmd)
+	cmd.Flags().BoolVar(&acceptLoss, "accept-loss", false, acceptLossUsage)
 	return cmd
 }
 
 // runRun turns every failure of its own into exit status 125, so that 1 is the
 // command's.
-func runRun(ctx context.Context, a *app, argv []string, o *specFlags) error {
+func runRun(ctx context.Context, a *app, argv []string, o *specFlags, acceptLoss bool) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR) {
@@ -69,7 +71,7 @@ func runRun(ctx context.Context, a *app, argv []string, o *specFlags) error {
 		a.say("ramaria: run %s: command not found\nhint: ramaria run -- sh -c '...' takes what a shell understands", argv[0])
 		return statusError(exitRunNotFound)
 	}
-	status, err := a.runWith(ctx, path, argv, o)
+	status, err := a.runWith(ctx, path, argv, o, acceptLoss)
 	if err != nil {
 		a.say("ramaria: %s", a.words(ctx, err))
 		if ctx.Err() != nil {
@@ -81,12 +83,12 @@ func runRun(ctx context.Context, a *app, argv []string, o *specFlags) error {
 }
 
 // runWith makes the instance, runs the command, and removes the instance.
-func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFlags) (status int, err error) {
+func (a *app) runWith(ctx context.Context, path string, argv []string, o *specFlags, acceptLoss bool) (status int, err error) {
 	spec, err := o.spec()
 	if err != nil {
 		return 0, err
 	}
-	err = a.engine.Run(ctx, engine.RunRequest{Spec: spec, Stdin: a.stdin}, func(i *instance.Instance) (err error) {
+	err = a.engine.Run(ctx, engine.RunRequest{Spec: spec, AcceptLoss: acceptLoss, Stdin: a.stdin}, func(i *instance.Instance) (err error) {
 		a.warnOwnOptions()
 		status, err = runCommand(ctx, path, argv, append(commandEnv(os.Environ(), i.Spec), supervisor.Env(i)...), a)
 		return err

@@ -23,7 +23,7 @@ type Crossed struct {
 // cross finds the fences between two offsets of a file.
 func (l *logFiles) cross(path string, epoch, file uint32, from, to int64) error {
 	return eachEvent(path, from, to, func(e *binlog.Event) error {
-		v, err := judged(l.judge, e)
+		v, err := l.judge.Of(e)
 		if err == nil && v.Fence != "" {
 			l.fences = append(l.fences, Crossed{Epoch: epoch, At: archive.Position{File: file, Offset: e.Offset}, Time: time.Unix(int64(e.Timestamp), 0), Kind: v.Kind, Why: v.Fence})
 		}

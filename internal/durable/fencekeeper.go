@@ -57,7 +57,7 @@ func (k *Keeper) FindHistoric() (err error) {
 				continue
 			}
 			t := repeatable.Table{Schema: datafiles.Decode(schema), Name: datafiles.Decode(stem)}
-			if d := k.fences.definition(t); d == nil || bytes.Contains(bytes.ToUpper(d), []byte("SYSTEM_TIME")) {
+			if d := (repeatable.Files{Dir: k.Instance.DataDir()}).Definition(t); d == nil || bytes.Contains(bytes.ToUpper(d), []byte("SYSTEM_TIME")) {
 				k.fences.judge.Historic(t.Schema, t.Name)
 			}
 		}

@@ -201,35 +201,15 @@ func (f *fences) event(e *binlog.Event) error {
 	if at.Before(f.seen) {
 		return nil
 	}
-	v, err := judged(f.judge, e)
+	v, err := f.judge.Of(e)
 	if err != nil {
 		return err
 	}
-	f.look(e, &v)
+	repeatable.Files{Dir: f.dir}.Settle(&v, e.Body)
 	if v.Fence != "" && !f.late(e) {
 		f.add(Fence{At: at, Kind: v.Kind, Why: v.Fence})
 	}
 	return nil
-}
-
-// judged judges an event. A fault in that is no reason to end a server: what is not understood is a fence.
-func judged(j *repeatable.Judge, e *binlog.Event) (v repeatable.Verdict, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			v, err = repeatable.Verdict{Kind: "unknown", Fence: fmt.Sprintf("it is not understood: %v", r)}, nil
-		}
-	}()
-	if e.Type != binlog.QueryEvent {
-		return j.Event(e.Type, e.Flags), nil
-	}
-	if binlog.Begins(e) {
-		return v, nil
-	}
-	q, err := binlog.ParseQuery(e)
-	if err != nil {
-		return repeatable.Verdict{}, err
-	}
-	return j.Query(&q), nil
 }
 
 // add holds commits back from a fence on. The file says so before the log is archived.

@@ -30,6 +30,16 @@ func alsoOutside(dataDir string) (list []string, err error) {
 	return list, err
 }
 
+// tablesOf are the tables of an engine in what Outside of a base says, SCHEMA.TABLE.
+func tablesOf(outside []string, engine string) (tables []string) {
+	for _, text := range outside {
+		if table, ok := strings.CutSuffix(text, " ("+engine+")"); ok {
+			tables = append(tables, table)
+		}
+	}
+	return tables
+}
+
 // preparedWords begin what Outside of a base that is not settled says of prepared transactions.
 const preparedWords = "prepared XA transactions"
 

@@ -178,6 +178,7 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 		GTIDs:      before,
 		Made:       p.Base.Time,
 		Ahead:      p.Base.Ahead,
+		Emptied:    tablesOf(p.Base.Outside, "MEMORY"),
 		Settled:    p.Base.Settled, NonePrepared: nonePrepared(p.Base),
 		Logs:     logs.files,
 		Progress: func(done, total int64) { progress.tell("replaying the log", done, total) },

@@ -27,7 +27,7 @@ type candidate struct {
 
 // beginAgain starts a cluster of which no member is whole: that which has the most begins it. All have to be looked at: a commit
 // is answered when the member that it was made at has it in its log, and the others have it a moment later.
-func (e *Engine) beginAgain(ctx context.Context, c *cluster.Cluster, l ClusterListing, without []string) (ClusterListing, error) {
+func (e *Engine) beginAgain(ctx context.Context, c *cluster.Cluster, l ClusterListing, q ClusterUpRequest) (ClusterListing, error) {
 	var stopped errgroup.Group // at one time: each that has lost the others tries for half a minute to tell them that it leaves
 	for _, m := range l.Members {
 		if m.Phase.Alive() {
@@ -38,7 +38,7 @@ func (e *Engine) beginAgain(ctx context.Context, c *cluster.Cluster, l ClusterLi
 	if err := stopped.Wait(); err != nil {
 		return l, err
 	}
-	all, err := e.candidates(ctx, c, without)
+	all, err := e.candidates(ctx, c, q)
 	if err != nil {
 		return l, err
 	}
@@ -60,9 +60,9 @@ func (e *Engine) beginAgain(ctx context.Context, c *cluster.Cluster, l ClusterLi
 }
 
 // candidates are the members with their data, from their archives where that in RAM is gone.
-func (e *Engine) candidates(ctx context.Context, c *cluster.Cluster, without []string) (all []candidate, err error) {
+func (e *Engine) candidates(ctx context.Context, c *cluster.Cluster, q ClusterUpRequest) (all []candidate, err error) {
 	var lost []string
-	nodes := slices.DeleteFunc(slices.Clone(c.Nodes), func(n cluster.Node) bool { return slices.Contains(without, n.Name) })
+	nodes := slices.DeleteFunc(slices.Clone(c.Nodes), func(n cluster.Node) bool { return slices.Contains(q.Without, n.Name) })
 	if len(nodes) == 0 {
 		return nil, RequestError{fmt.Errorf("start cluster %s without all its members: none is left\nhint: ramaria cluster rm %[1]s", c.Name)}
 	}
@@ -72,7 +72,7 @@ func (e *Engine) candidates(ctx context.Context, c *cluster.Cluster, without []s
 		whole = nodes
 	}
 	for _, n := range whole {
-		x, err := e.candidate(ctx, n)
+		x, err := e.candidate(ctx, n, q.AcceptLoss)
 		if ctx.Err() != nil || err != nil && !levelOf(c.Spec).Durable() && !errors.Is(err, errNoData) && !errors.Is(err, instance.ErrNotFound) {
 			return nil, err
 		}
@@ -91,13 +91,17 @@ func (e *Engine) candidates(ctx context.Context, c *cluster.Cluster, without []s
 		for _, name := range lost {
 			flags += " --without " + name
 		}
-		return nil, fmt.Errorf("start cluster %s: what %s has cannot be read, and commits that were answered may be there alone\nhint: bring it back; ramaria cluster up %[1]s%[3]s goes on without it", c.Name, strings.Join(lost, " and "), flags)
+		hint := "bring it back; "
+		if levelOf(c.Spec).Durable() && !q.AcceptLoss {
+			hint += fmt.Sprintf("ramaria cluster up %s --accept-loss goes on with what is left of its archive; ", c.Name)
+		}
+		return nil, fmt.Errorf("start cluster %s: what %s has cannot be read, and commits that were answered may be there alone\nhint: %sramaria cluster up %[1]s%[4]s goes on without it", c.Name, strings.Join(lost, " and "), hint, flags)
 	}
 	return all, nil
 }
 
 // candidate is one member with its data.
-func (e *Engine) candidate(ctx context.Context, n cluster.Node) (x candidate, err error) {
+func (e *Engine) candidate(ctx context.Context, n cluster.Node, acceptLoss bool) (x candidate, err error) {
 	lock, err := e.lockName(ctx, n.Name)
 	if err != nil {
 		return x, err
@@ -118,12 +122,12 @@ func (e *Engine) candidate(ctx context.Context, n cluster.Node) (x candidate, er
 	case !levelOf(r.Spec).Durable():
 		x.Instance, err = e.Registry.Open(n.Name)
 	case state.Phase == instance.Gone:
-		if err := e.checkArchive(r, false); err != nil {
+		if err := e.checkArchive(r, acceptLoss); err != nil {
 			return x, err
 		}
-		x.Instance, err = e.recover(ctx, instance.Order{Name: n.Name, Spec: r.Spec}, false)
+		x.Instance, err = e.recover(ctx, instance.Order{Name: n.Name, Spec: r.Spec}, acceptLoss)
 	default:
-		x.Instance, err = e.existingDurable(ctx, r, false)
+		x.Instance, err = e.existingDurable(ctx, r, acceptLoss)
 	}
 	return x, err
 }

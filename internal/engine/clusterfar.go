@@ -70,7 +70,7 @@ func (e *Engine) upHere(ctx context.Context, c *cluster.Cluster, q ClusterUpRequ
 		} else if n, _ := c.Node(own.Name); l.parted && (n.Stale || me.Phase == instance.Gone) {
 			said = "the others to find out which of them are left" // it can only be a copy
 		} else if !me.apart {
-			if err := e.startApart(ctx, c, own, me); err != nil {
+			if err := e.startApart(ctx, c, own, me, q.AcceptLoss); err != nil {
 				return l, err
 			}
 			apart = true
@@ -158,14 +158,14 @@ func (e *Engine) learnNodes(c *cluster.Cluster, l ClusterListing) (learnt bool, 
 }
 
 // startApart starts the member of this machine apart from the others, so that it can be looked at.
-func (e *Engine) startApart(ctx context.Context, c *cluster.Cluster, own cluster.Node, me MemberListing) error {
+func (e *Engine) startApart(ctx context.Context, c *cluster.Cluster, own cluster.Node, me MemberListing, acceptLoss bool) error {
 	if me.Phase.Alive() {
 		e.note("member %s runs, and is not whole: stopping it", own.Name)
 		if err := e.down(ctx, DownRequest{Name: own.Name}); err != nil {
 			return err
 		}
 	}
-	x, err := e.candidate(ctx, own)
+	x, err := e.candidate(ctx, own, acceptLoss)
 	if err != nil {
 		return fmt.Errorf("start cluster %s: what this machine's member has cannot be read: %w\nhint: ramaria cluster up %[1]s --without %[3]s at the other machines goes on without what it alone had; then ramaria cluster rm %[1]s --with-archive here, and join again", c.Name, err, own.Name)
 	}

@@ -18,6 +18,8 @@ type ClusterUpRequest struct {
 	Without []string
 	// Minority goes on with less than most of the members of a cluster on several machines.
 	Minority bool
+	// AcceptLoss has members go on with what their archives have, where that is not all that was acknowledged.
+	AcceptLoss bool
 }
 
 // UpCluster starts the members of a cluster that do not run. Where none is whole, that which has the most begins it.
@@ -72,7 +74,7 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 		return out, err
 	}
 	if l.lost() {
-		if l, err = e.beginAgain(ctx, c, l, q.Without); err != nil {
+		if l, err = e.beginAgain(ctx, c, l, q); err != nil {
 			return out, err
 		}
 	}
@@ -84,7 +86,7 @@ func (e *Engine) UpCluster(ctx context.Context, q ClusterUpRequest) (out Cluster
 		}
 		if l.lost() {
 			e.note("cluster %s lost its quorum while a member joined: %s", c.Name, oneLine(err))
-			if l, err = e.beginAgain(ctx, c, l, q.Without); err != nil {
+			if l, err = e.beginAgain(ctx, c, l, q); err != nil {
 				return out, err
 			}
 		}

@@ -156,7 +156,7 @@ func (e *Engine) recover(ctx context.Context, o instance.Order, acceptLoss bool)
 	if err != nil {
 		again := fmt.Sprintf("ramaria up %s --accept-loss", o.Name)
 		if o.Passing {
-			again = fmt.Sprintf("ramaria restore %s --accept-loss --as NEW", ShellWord(dir))
+			again = fmt.Sprintf("ramaria run --durable --archive %s --accept-loss -- COMMAND", ShellWord(dir))
 		}
 		return nil, explainRestore(fmt.Errorf("recover instance %s: %w", o.Name, err), o.Name, restoreBefore(dir, "NEW"), again)
 	}

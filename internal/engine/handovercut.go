@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/adopt"
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/datafiles"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/divergence"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
@@ -22,6 +25,8 @@ type CutOverRequest struct {
 	// Address is the target's HOST:PORT, Login an option file with user and password of its administrator.
 	Address, Login string
 	TLS            dbconn.TLS
+	// AcceptDivergence takes a target that may differ from the instance, too.
+	AcceptDivergence bool
 }
 
 // CutOverMade says how it went.
@@ -62,6 +67,8 @@ type cutting struct {
 	h    *instance.HandOver
 	// events are those that run at the instance.
 	events []event
+	// finder looks for what the target may not have repeated.
+	finder *divergence.Finder
 }
 
 // CutOver has the target of a hand-over, which follows the instance, take its place. After an error the instance is written to
@@ -188,6 +195,9 @@ func (c *cutting) check(ctx context.Context) (err error) {
 	case state.Behind > mostBehind:
 		return refuse(fmt.Sprintf("the target is %d s behind", state.Behind), "wait until it is less; "+follows)
 	}
+	if err := c.agrees(ctx); err != nil {
+		return RequestError{fmt.Errorf("cut over instance %s to %s: %w", c.Name, c.Address, err)}
+	}
 	var readOnly bool
 	if err := c.db.QueryRowContext(ctx, "SELECT @@GLOBAL.read_only").Scan(&readOnly); err != nil {
 		return err
@@ -197,6 +207,36 @@ func (c *cutting) check(ctx context.Context) (err error) {
 	}
 	c.events, err = enabledEvents(ctx, c.db)
 	return err
+}
+
+// agrees refuses a target that may differ from the instance.
+func (c *cutting) agrees(ctx context.Context) error {
+	if c.AcceptDivergence {
+		return nil
+	}
+	told, err := c.i.HandingOver()
+	if err != nil {
+		return err
+	}
+	if told == nil || told.Of != c.h.User {
+		told = &instance.HandingOver{Judged: binlog.Position{File: c.h.File, Offset: c.h.Pos}}
+	}
+	found := told.Diverged
+	if found == nil && c.finder == nil {
+		mysql := c.i.Server.Flavour == server.MySQL
+		c.finder = divergence.New(mysql, told.Judged)
+		err = dbconn.PrimaryKeys(ctx, c.db, mysql, func(dir, file, column string) {
+			c.finder.Known(datafiles.Decode(dir), datafiles.Decode(file), column)
+		})
+	}
+	if err == nil && found == nil {
+		found, err = c.finder.Look(divergence.Own(c.i.DataDir(), server.BinlogName))
+	}
+	if err != nil || found == nil {
+		return err
+	}
+	return fmt.Errorf("the target may differ since a statement of %s (%s), which need not do the same twice: %s\nhint: ramaria hand-over %s --end, and --to again; --accept-divergence takes the target as it is",
+		found.At.Local().Format(time.DateTime), found.Position, found.Why, c.Name)
 }
 
 // hold has nothing be written to the instance any more, waits until the target has all, and writes that down.
@@ -221,6 +261,9 @@ func (c *cutting) hold(ctx context.Context) (position string, err error) {
 		return "", err
 	}
 	end, err := c.applied(ctx)
+	if err == nil {
+		err = c.agrees(ctx)
+	}
 	if err != nil {
 		return "", err
 	}

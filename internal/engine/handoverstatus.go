@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
@@ -15,6 +16,8 @@ type HandOverListing struct {
 	// Target is what the instance sees of it, and Since since when, "" for not known.
 	Target string    `json:"target,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
+	// Diverged is the first statement since which the target may differ; nil for none.
+	Diverged *client.Divergence `json:"diverged,omitempty"`
 	// HandedOverTo is the HOST:PORT that has the data since At, "" before the cut-over.
 	HandedOverTo string    `json:"handed_over_to,omitempty"`
 	At           time.Time `json:"at,omitzero"`
@@ -34,7 +37,7 @@ func (e *Engine) listHandOver(r *instance.Record, running bool) (*HandOverListin
 		return l, nil
 	}
 	if seen, err := r.HandingOver(); running && err == nil && seen != nil && seen.Of == h.User {
-		l.Target, l.Since = seen.State, seen.Since
+		l.Target, l.Since, l.Diverged = seen.State, seen.Since, seen.Diverged
 	}
 	return l, nil
 }

@@ -59,11 +59,18 @@ type Promoted struct {
 	SourceRuns bool
 }
 
+// PromotionRequest asks for a promotion.
+type PromotionRequest struct {
+	Name string
+	client.PromoteRequest
+}
+
 // promoteSlow is after how long it is said what a promotion waits for.
 const promoteSlow = 3 * time.Second
 
 // PromoteReplica makes a replica an instance of its own.
-func (e *Engine) PromoteReplica(ctx context.Context, name string) (out Promoted, err error) {
+func (e *Engine) PromoteReplica(ctx context.Context, q PromotionRequest) (out Promoted, err error) {
+	name := q.Name
 	i, err := e.replica("promote", name)
 	if err != nil {
 		return out, err
@@ -74,7 +81,7 @@ func (e *Engine) PromoteReplica(ctx context.Context, name string) (out Promoted,
 		e.note("%s applies what it has received; a session that holds a lock there keeps it from that (SHOW PROCESSLIST); Ctrl-C leaves it as it was", name)
 	})
 	defer slow.Stop()
-	out.Promotion, err = c.Promote(ctx)
+	out.Promotion, err = c.Promote(ctx, q.PromoteRequest)
 	if errors.Is(err, client.ErrNoServer) {
 		return out, fmt.Errorf("promote instance %s: it does not run\nhint: ramaria up %[1]s", name)
 	}

@@ -15,6 +15,8 @@ import (
 // RunRequest asks for a private instance made by Spec.
 type RunRequest struct {
 	Spec instance.Spec
+	// AcceptLoss goes on with what the archive has, where that is not all that was acknowledged.
+	AcceptLoss bool
 	// Stdin is read for the source "-".
 	Stdin io.Reader
 }
@@ -34,7 +36,7 @@ func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Insta
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.UnlockRemove()) }()
-	i, err := e.makeRun(ctx, instance.Order{Name: name, Spec: q.Spec, Passing: true}, q.Stdin)
+	i, err := e.makeRun(ctx, instance.Order{Name: name, Spec: q.Spec, Passing: true}, q)
 	if err != nil {
 		return err
 	}
@@ -90,9 +92,9 @@ func (e *Engine) endRun(ctx context.Context, name string) error {
 
 // makeRun makes the instance of a run. A durable one begins an archive, which outlives it, or goes on with the
 // one that is there.
-func (e *Engine) makeRun(ctx context.Context, o instance.Order, stdin io.Reader) (*instance.Instance, error) {
+func (e *Engine) makeRun(ctx context.Context, o instance.Order, q RunRequest) (*instance.Instance, error) {
 	if !levelOf(o.Spec).Durable() {
-		return e.create(ctx, nil, o, stdin)
+		return e.create(ctx, nil, o, q.Stdin)
 	}
 	o.Spec.Archive = mergeArchive(nil, o.Spec.Archive)
 	if o.Spec.ArchiveDir() == "" {
@@ -100,7 +102,7 @@ func (e *Engine) makeRun(ctx context.Context, o instance.Order, stdin io.Reader)
 	}
 	dir := e.archiveDir(o.Name, o.Spec)
 	if !durable.Exists(dir) {
-		return e.create(ctx, nil, o, stdin)
+		return e.create(ctx, nil, o, q.Stdin)
 	}
 	if err := e.checkDurable(o.Name, o.Spec, true); err != nil {
 		return nil, err
@@ -116,7 +118,7 @@ func (e *Engine) makeRun(ctx context.Context, o instance.Order, stdin io.Reader)
 	if len(o.Spec.From) > 0 {
 		e.note("the run goes on with the data in %s; --from is for a new archive", dir)
 	}
-	return e.recover(ctx, o, false)
+	return e.recover(ctx, o, q.AcceptLoss)
 }
 
 // claimOfRun makes buckets that an archive did not have before its own.

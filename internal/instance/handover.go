@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/binlog"
 )
 
 // HandOver is what is known of a hand-over of an instance to another server. The command that does it writes it to the
@@ -104,6 +107,10 @@ type HandingOver struct {
 	Needs string `json:"needs,omitempty"`
 	// Of is the account that this is about.
 	Of string `json:"of"`
+	// Judged is up to where the log was looked at for statements by which the target may come to differ, and Diverged the
+	// first, nil for none.
+	Judged   binlog.Position    `json:"judged,omitzero"`
+	Diverged *client.Divergence `json:"diverged,omitempty"`
 }
 
 func (r *Record) handingOverPath() string { return filepath.Join(r.Dir, "handover.json") }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
@@ -26,6 +27,8 @@ type Replica struct {
 type Replication struct {
 	// Source is what a replica follows, and from where on; nil for none.
 	Source *dbconn.Source `json:"source,omitempty"`
+	// Diverged is the first statement since which a replica may differ from its source, nil for none.
+	Diverged *client.Divergence `json:"diverged,omitempty"`
 	// Parted says that it, or what it is a copy of, was a replica: its server starts to follow nobody by itself.
 	Parted bool `json:"parted,omitempty"`
 	// LogsBegun counts how often its binary log was begun again while it ran, as by RESET MASTER.
@@ -78,6 +81,9 @@ type Following struct {
 
 	// Needs is the first file of the source's log that the replica has not received whole.
 	Needs string `json:"needs,omitempty"`
+	// Judged is up to where it was looked for statements by which it diverges, and Own that this is in its own log.
+	Judged binlog.Position `json:"judged,omitzero"`
+	Own    bool            `json:"own,omitempty"`
 }
 
 // replicaPath is where the supervisor of a replica says how it follows its source.

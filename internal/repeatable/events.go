@@ -1,6 +1,10 @@
 package repeatable
 
-import "github.com/ramaria-db/ramaria/internal/binlog"
+import (
+	"fmt"
+
+	"github.com/ramaria-db/ramaria/internal/binlog"
+)
 
 // ignorable is the flag of events that a reader who does not know them may skip
 // (LOG_EVENT_IGNORABLE_F).
@@ -23,6 +27,27 @@ var plain = func() (p [256]bool) {
 	}
 	return p
 }()
+
+// Of judges an event, whose body is there if it is a statement. A fault in that is no reason to end a program: what is
+// not understood is a fence. The error is that of an event that cannot be read.
+func (j *Judge) Of(e *binlog.Event) (v Verdict, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			v, err = fence("unknown", fmt.Sprintf("it is not understood: %v", r)), nil
+		}
+	}()
+	if e.Type != binlog.QueryEvent {
+		return j.Event(e.Type, e.Flags), nil
+	}
+	if binlog.Begins(e) {
+		return v, nil
+	}
+	q, err := binlog.ParseQuery(e)
+	if err != nil {
+		return v, err
+	}
+	return j.Query(&q), nil
+}
 
 // Event judges an event by its kind. A QUERY event passes: [Judge.Query] is for it.
 func (j *Judge) Event(t binlog.EventType, flags uint16) Verdict {

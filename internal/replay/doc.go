@@ -7,7 +7,7 @@
 // rows are applied several at once (binlog.Merge).
 //
 // What no log has is not replayed: SET PERSIST, CREATE SERVER, resource groups, undo tablespaces, plugins and
-// components, that an event has run, rows of MEMORY tables (a server that starts empties them), statements with
+// components, that an event has run, rows of MEMORY tables (a server that starts empties them; what comes to those that are there is left out), statements with
 // the log off, and how far an AUTO_INCREMENT went for rows that were rolled back.
 //
 // Nor has it which settings a session had. The applier has those by which it accepts all that any session could

@@ -40,6 +40,8 @@ type Job struct {
 	// Settled says that the log has of XA transactions what the server did; before Ramaria saw to that, NonePrepared says
 	// that none is prepared in the data.
 	Settled, NonePrepared bool
+	// Emptied are the tables, SCHEMA.TABLE, that are of engine MEMORY in the data.
+	Emptied []string
 	// Made is when the data was like that; zero if it is the data of a server that was shut down. Statements that began
 	// before may be in it, although they were logged later.
 	Made time.Time

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,9 @@ func (s *session) layRelayLog(ctx context.Context) error {
 	if err := s.ahead(leaveOut); err != nil {
 		return err
 	}
+	if err := s.emptied(leaveOut); err != nil {
+		return err
+	}
 	var index strings.Builder
 	for i, l := range s.Logs {
 		if err := ctx.Err(); err != nil {
@@ -102,11 +106,27 @@ func (s *session) layRelayLog(ctx context.Context) error {
 			index.WriteString(path + "\n")
 		}
 	}
+	if n := len(s.plan.parts); n > 0 && s.Server.Flavour == server.MySQL {
+		path := filepath.Join(dir, s.relayName(n))
+		if err := s.endRelayLog(path, filepath.Join(dir, s.relayName(n-1))); err != nil {
+			return err
+		}
+		index.WriteString(path + "\n")
+	}
 	if err := server.WritePrivate(base+".index", []byte(index.String()), s.Account); err != nil {
 		return err
 	}
 	// From now on the server may write there.
 	return s.Account.Own(dir, 0o700)
+}
+
+// endRelayLog makes a file behind the last one of the relay log, which MySQL examines in its place.
+func (s *session) endRelayLog(path, last string) error {
+	var b bytes.Buffer
+	if err := binlog.RelayEnd(&b, last); err != nil {
+		return err
+	}
+	return server.WritePrivate(path, b.Bytes(), s.Account)
 }
 
 // firstEvent is where the first event of a file begins.

@@ -52,3 +52,34 @@ func TestReplayOfMistakenXA(t *testing.T) {
 		t.Errorf("prepared: %q", left)
 	}
 }
+
+// TestReplayOfXANames: the name of an XA transaction that has ended may be used again at once.
+func TestReplayOfXANames(t *testing.T) {
+	t.Parallel()
+	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
+		w := newTwin(t, want, "base.sql")
+		prepare := func(name, row string) string {
+			return "XA START '" + name + "'; INSERT INTO shop.keyless VALUES (" + row + ", '" + name + "'); XA END '" + name + "'; XA PREPARE '" + name + "';"
+		}
+		w.Load(t, prepare("x", "1"))
+		w.Load(t, prepare("y", "2"))
+		w.Load(t, "XA COMMIT 'x'; XA ROLLBACK 'y'")
+		w.Load(t, prepare("y", "3")+"XA COMMIT 'y';"+prepare("y", "4")+"XA ROLLBACK 'y';")
+		w.Load(t, prepare("z", "5"))
+		before := query(t, w.Running, "SELECT a, b FROM shop.keyless ORDER BY a")
+		w.Kill()
+		j := w.job(t, w.logs(t))
+		j.Settled = true
+		if _, err := j.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := servertest.StartOn(t, w.Server, j.DataDir, logging)
+		if rows := query(t, got, "SELECT a, b FROM shop.keyless ORDER BY a"); !slices.Equal(rows, before) {
+			t.Errorf("rows %q, want %q", rows, before)
+		}
+		if left := query(t, got, "XA RECOVER"); len(left) != 1 {
+			t.Errorf("prepared: %q", left)
+		}
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/divergence"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -70,7 +71,7 @@ func (w *watch) lookAtHandOver(ctx context.Context) error {
 	}
 	if h == nil {
 		w.logs.Remove(targetConsumer)
-		w.target = instance.HandingOver{}
+		w.target, w.targetFinder = instance.HandingOver{}, nil
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
@@ -126,9 +127,15 @@ func (w *watch) lookAtTarget(ctx context.Context, h *instance.HandOver) error {
 	}
 	now := w.target
 	if now.Of != h.User { // the first look
-		now = instance.HandingOver{Of: h.User, Needs: h.File, Since: time.Now()}
+		now = instance.HandingOver{Of: h.User, Needs: h.File, Since: time.Now(), Judged: binlog.Position{File: h.File, Offset: h.Pos}}
 		if told, err := w.inst.HandingOver(); err == nil && told != nil && told.Of == h.User {
 			now = *told
+		}
+		w.targetFinder = nil
+	}
+	if h.Life == w.inst.LogLife() {
+		if err := w.lookAtTargetsLog(ctx, &now); err != nil {
+			return err
 		}
 	}
 	connected, sent, err := dbconn.Follower(ctx, w.db, h.User)
@@ -167,6 +174,23 @@ func (w *watch) lookAtTarget(ctx context.Context, h *instance.HandOver) error {
 	}
 	w.target = now
 	return errors.Join(err, w.inst.SaveHandingOver(now))
+}
+
+// lookAtTargetsLog looks for a statement that need not have done the same in the target.
+func (w *watch) lookAtTargetsLog(ctx context.Context, now *instance.HandingOver) (err error) {
+	if now.Diverged != nil {
+		return nil
+	}
+	if w.targetFinder == nil {
+		f, err := w.finderFrom(ctx, now.Judged)
+		if err != nil {
+			return err
+		}
+		w.targetFinder = f
+	}
+	now.Diverged, err = w.targetFinder.Look(divergence.Own(w.inst.DataDir(), server.BinlogName))
+	now.Judged = w.targetFinder.At()
+	return err
 }
 
 // sweepTargets removes the accounts of targets of hand-overs that are over, and of those of the instance that this is a

@@ -53,5 +53,8 @@ func (s *Supervisor) writeMetrics(to io.Writer) error {
 	w.Counter("ramaria_branches_total", "Branches that were made of the instance.", float64(s.counters.branches.Load()))
 	w.Counter("ramaria_marks_total", "Marks that were made in the instance.", float64(s.counters.marks.Load()))
 	w.Counter("ramaria_rewinds_total", "Rewinds to marks.", float64(s.counters.rewinds.Load()))
+	if r := replicaNow(&i.Record); r != nil {
+		w.Gauge("ramaria_replica_diverged", "1 if the replica may differ from its source.", truth(r.Diverged != nil))
+	}
 	return s.writeDurableMetrics(w)
 }

@@ -23,7 +23,7 @@ const promoteWithin = 3 * time.Minute
 const appliedPause = 20 * time.Millisecond
 
 // Promote implements api.Instance.
-func (s *Supervisor) Promote(ctx context.Context) (out client.Promotion, err error) {
+func (s *Supervisor) Promote(ctx context.Context, r client.PromoteRequest) (out client.Promotion, err error) {
 	if err := s.refuseMoving("promote"); err != nil {
 		return out, err
 	}
@@ -31,13 +31,15 @@ func (s *Supervisor) Promote(ctx context.Context) (out client.Promotion, err err
 	err = s.do(ctx, func(ctx, _ context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, promoteWithin)
 		defer cancel()
-		out, err = s.beginPromotion(ctx)
+		out, err = s.beginPromotion(ctx, r)
 		return err
 	})
 	if err != nil {
 		return out, err
 	}
-	err = s.bySteps(ctx, s.aim, s.hasApplied, s.stopApplying)
+	err = s.bySteps(ctx, s.aim, s.hasApplied, s.stopApplying, func(ctx context.Context) (bool, error) {
+		return true, s.agrees(ctx, r.AcceptDivergence) // once more: nothing comes any more
+	})
 	err = errors.Join(err, s.do(context.WithoutCancel(ctx), func(ctx, _ context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, promoteWithin)
 		defer cancel()
@@ -68,12 +70,15 @@ func (s *Supervisor) goOn(ctx context.Context) error {
 }
 
 // beginPromotion looks whether it is a replica, and what it followed.
-func (s *Supervisor) beginPromotion(ctx context.Context) (out client.Promotion, err error) {
+func (s *Supervisor) beginPromotion(ctx context.Context, r client.PromoteRequest) (out client.Promotion, err error) {
 	if !s.isReplica() {
 		return out, api.As(api.ErrDurable, fmt.Errorf("promote instance %s: it is no replica\nhint: ramaria ls", s.inst.Name))
 	}
 	if s.promoting.Load() {
 		return out, api.As(api.ErrBusy, fmt.Errorf("promote instance %s: it is being promoted already", s.inst.Name))
+	}
+	if err := s.agrees(ctx, r.AcceptDivergence); err != nil {
+		return out, fmt.Errorf("promote instance %s: %w", s.inst.Name, err)
 	}
 	d := s.inst.Server.Dialect()
 	out.Of = s.inst.Spec.Replica.Of
@@ -127,10 +132,10 @@ func (s *Supervisor) promote(ctx context.Context, out *client.Promotion) error {
 	}
 	// Written down first: a supervisor that is killed meanwhile is followed by one that goes on here (settleReplica).
 	was := *s.inst
-	s.inst.Spec.Replica, s.inst.Source, s.inst.Parted = nil, nil, true
+	s.inst.Spec.Replica, s.inst.Source, s.inst.Diverged, s.inst.Parted = nil, nil, nil, true
 	s.inst.Origin = "replica of " + out.Of + " until it was promoted"
 	if err := errors.Join(s.store.Registry.Put(&s.inst.Record), s.inst.Save()); err != nil {
-		s.inst.Spec.Replica, s.inst.Source, s.inst.Parted, s.inst.Origin = was.Spec.Replica, was.Source, was.Parted, was.Origin
+		s.inst.Spec.Replica, s.inst.Source, s.inst.Diverged, s.inst.Parted, s.inst.Origin = was.Spec.Replica, was.Source, was.Diverged, was.Parted, was.Origin
 		return errors.Join(err, s.replicate(ctx, d.StartReplicaSQL(was.Source.Login)))
 	}
 	s.tellFollows()
@@ -160,7 +165,7 @@ func (s *Supervisor) settleReplica() error {
 	if (s.inst.Spec.Replica == nil) == (s.inst.Source == nil) {
 		return nil
 	}
-	s.inst.Spec.Replica, s.inst.Source, s.inst.Parted = nil, nil, true
+	s.inst.Spec.Replica, s.inst.Source, s.inst.Diverged, s.inst.Parted = nil, nil, nil, true
 	s.tellFollows()
 	return errors.Join(s.store.Registry.Put(&s.inst.Record), s.inst.Save())
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/divergence"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -115,6 +116,9 @@ type replication struct {
 	promoting atomic.Bool
 	// joining says that commits are to wait for a replica that is being made.
 	joining atomic.Bool
+	// finder looks for what a replica may not have repeated, in its own log where ownLog says so; nil before the first look.
+	finder *divergence.Finder
+	ownLog bool
 	// ordered gets the answer to the statement about replication that the server is at; nil for none. See replicate.
 	ordered chan error
 }

@@ -199,6 +199,7 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 	if w.promoting.Load() {
 		return nil
 	}
+	w.note("cannot look for statements by which it diverges", w.lookForDivergence(ctx))
 	d := w.inst.Server.Dialect()
 	at, sync, gone := w.Supervisor.source()
 	var failed error
@@ -253,7 +254,7 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 	if r.State == replicaStopped {
 		w.source = fmt.Sprintf("it does not follow %s any more: %s; ramaria rm %s and ramaria replica add %[1]s %[3]s make it again", r.Of, flat(r.Error), w.inst.Name)
 	}
-	f := instance.Following{Replica: r, Needs: cmp.Or(state.ExecFile, w.inst.Source.File)}
+	f := w.followingOf(r, state)
 	if reflect.DeepEqual(f, w.told) {
 		return nil
 	}
@@ -273,6 +274,20 @@ func (w *watch) moveOn(ctx context.Context, at dbconn.Source, state dbconn.Repli
 		return err // its applier goes on
 	}
 	return w.replicate(ctx, d.StopReplicaSQL(), d.FollowAtSQL(at, state), d.StartReplicaSQL(at.Login))
+}
+
+// followingOf is what its supervisor says of a replica: the source keeps what was not applied, and what was not judged.
+func (s *Supervisor) followingOf(r client.Replica, state dbconn.ReplicaState) instance.Following {
+	r.Diverged = s.inst.Diverged
+	f := instance.Following{Replica: r, Needs: cmp.Or(state.ExecFile, s.inst.Source.File)}
+	if s.finder == nil {
+		return f
+	}
+	f.Judged, f.Own = s.finder.At(), s.ownLog
+	if !f.Own && f.Judged.File != "" && binlog.Older(f.Judged.File, f.Needs) {
+		f.Needs = f.Judged.File
+	}
+	return f
 }
 
 // flat is a text in one line.

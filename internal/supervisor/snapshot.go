@@ -84,6 +84,15 @@ func (s *Supervisor) snapshot(ctx context.Context, what string, to volume.Target
 // one moment. The target may be another volume, or a directory outside of all.
 func (s *Supervisor) SnapshotTo(ctx context.Context, to volume.Target, dst string) (client.Snapshot, error) {
 	return s.snapshot(ctx, "the data of instance "+s.inst.Name, to, func(ctx context.Context, how volume.How) error {
+		freeze := how.Freeze
+		how.Freeze = func(rest func(context.Context) error) error { // what is left to copy is short
+			release, err := s.holdUnbound(ctx)
+			defer release()
+			if err != nil {
+				s.log.Warn("cannot close tables before a snapshot", "error", err)
+			}
+			return freeze(rest)
+		}
 		how.Filter = server.CloneFilter
 		return to.Snapshot(ctx, s.inst.DataDir(), dst, how)
 	})

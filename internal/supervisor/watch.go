@@ -9,6 +9,7 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/divergence"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/room"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -90,6 +91,8 @@ type watch struct {
 	following map[string]string
 	// target is what was last found of the target of a hand-over.
 	target instance.HandingOver
+	// targetFinder looks for what the target may not have repeated; nil before the first look.
+	targetFinder *divergence.Finder
 	// awaited is what there is to say of the replica that commits wait for, "" for nothing, early how many were answered
 	// before it had them, and foreign how many others acknowledge.
 	awaited string
@@ -214,6 +217,9 @@ func (w *watch) tell() {
 	}
 	if w.source != "" {
 		warnings = append(warnings, w.source)
+	}
+	if text := w.divergenceWarning(); text != "" {
+		warnings = append(warnings, text)
 	}
 	if w.awaited != "" {
 		warnings = append(warnings, w.awaited)

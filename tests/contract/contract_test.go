@@ -51,7 +51,7 @@ func promoteOne(t *testing.T, c *client.Client) []request {
 	}
 	replica := client.New(b.API)
 	defer replica.Close()
-	if _, err := replica.Promote(t.Context()); err != nil {
+	if _, err := replica.Promote(t.Context(), client.PromoteRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	return []request{{method: "POST", path: "/v1/replicas", status: 201}, {method: "POST", path: "/v1/promote", status: 200}}

@@ -1,0 +1,147 @@
+package repeatable
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/datafiles"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// Files finds out by the files of tables what the text of a statement leaves open.
+type Files struct {
+	// Dir is the data directory of the server that ran the statement.
+	Dir string
+	// Lenient has a table count for nothing that has no files any more. Without it a table is there as long as the statement
+	// waits, and one that is not there may have been anything.
+	Lenient bool
+}
+
+// Settle looks at the files of the tables that a verdict names. text is that of the statement.
+func (f Files) Settle(v *Verdict, text []byte) {
+	if len(v.UTF8) > 0 && !slices.ContainsFunc(v.UTF8, func(t Table) bool { return !UTF8MB3(f.Definition(t)) && !f.gone(t) }) {
+		v.Kind, v.Fence = "", ""
+	}
+	for _, t := range v.Tables {
+		if v.Fence == "" && !f.isInnoDB(t) && !f.gone(t) {
+			v.Kind, v.Fence = "engine", fmt.Sprintf("table %s.%s was made without naming its engine, and has another one than InnoDB", t.Schema, t.Name)
+		}
+	}
+	for _, t := range v.Made {
+		if v.Fence != "" {
+			return
+		}
+		definition, text := f.Definition(t), bytes.ToUpper(text)
+		for _, option := range Options {
+			if bytes.Contains(definition, []byte(option)) && !bytes.Contains(text, []byte(option)) {
+				v.Kind, v.Fence = "option", fmt.Sprintf("table %s.%s has the option %s, which a setting of the session gave it", t.Schema, t.Name, option)
+			}
+		}
+	}
+}
+
+// gone reports whether a table has no files and need not have any.
+func (f Files) gone(t Table) bool {
+	if !f.Lenient {
+		return false
+	}
+	dir, err := f.schemaDir(t.Schema)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = dir.Close() }()
+	names, err := dir.Names()
+	return err != nil || !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(tableOf(name), t.Name) })
+}
+
+// tableOf is the table that a file belongs to. MySQL writes the definition of a table of another engine than InnoDB to a
+// file with a number.
+func tableOf(name string) string {
+	stem, ext, _ := strings.Cut(name, ".")
+	stem, _, _ = strings.Cut(stem, "#") // a partition
+	if at := strings.LastIndexByte(stem, '_'); ext == "sdi" && at > 0 {
+		stem = stem[:at]
+	}
+	return datafiles.Decode(stem)
+}
+
+// isInnoDB reports whether the files of a table are those of InnoDB.
+func (f Files) isInnoDB(t Table) bool { return f.fileOf(t, ".ibd", nil) }
+
+// mostDefinition bounds the .frm file of a table, in bytes: servers have a limit of 64 KB for most of what is in it.
+const mostDefinition = 1 << 20
+
+// Definition is what the .frm file of a table holds, nil where there is none.
+func (f Files) Definition(t Table) (b []byte) {
+	f.fileOf(t, ".frm", func(file *os.File) {
+		b, _ = io.ReadAll(io.LimitReader(file, mostDefinition)) // what lacks its end lifts no fence
+	})
+	return b
+}
+
+// fileOf opens the file of a table, or that of one of its partitions, and reports whether there is one.
+func (f Files) fileOf(t Table, ext string, read func(*os.File)) bool {
+	dir, err := f.schemaDir(t.Schema)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = dir.Close() }()
+	open := func(name string) bool {
+		file, err := dir.Open(name, os.O_RDONLY)
+		if err != nil {
+			return false
+		}
+		defer file.Close()
+		if read != nil {
+			read(file)
+		}
+		return true
+	}
+	if asNamed(t.Name) && open(t.Name+ext) {
+		return true
+	}
+	names, err := dir.Names()
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		stem, ok := strings.CutSuffix(name, ext)
+		if !ok {
+			return false
+		}
+		stem, _, _ = strings.Cut(stem, "#") // a partition
+		return strings.EqualFold(datafiles.Decode(stem), t.Name) && open(name)
+	})
+}
+
+// schemaDir opens the directory of a database.
+func (f Files) schemaDir(schema string) (_ *sys.Dir, err error) {
+	data, err := sys.OpenDir(f.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer data.CloseWith(&err)
+	if asNamed(schema) {
+		return data.Dir(schema)
+	}
+	names, err := data.Names()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if strings.EqualFold(datafiles.Decode(name), schema) {
+			return data.Dir(name)
+		}
+	}
+	return nil, fs.ErrNotExist
+}
+
+// asNamed reports whether a file is named as the identifier is.
+func asNamed(name string) bool {
+	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}

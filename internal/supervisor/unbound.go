@@ -1,0 +1,76 @@
+package supervisor
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/datafiles"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// unboundFiles are the files by which tables of engines are known that write without transactions, and keep some of it in
+// memory: MyISAM, Aria, ARCHIVE, CSV.
+var unboundFiles = []string{".MYI", ".MAI", ".ARZ", ".CSV"}
+
+// ownSchemas are directories of the server's own tables, which a client does not write to.
+var ownSchemas = []string{"mysql", "sys", "performance_schema"}
+
+// unboundTables are the tables of such engines in a data directory, quoted.
+func unboundTables(dataDir string) (tables []string, err error) {
+	paths, err := sys.Glob(dataDir, "*/*")
+	if err != nil {
+		return nil, fmt.Errorf("list tables: %w", err)
+	}
+	for _, path := range paths {
+		if !slices.Contains(unboundFiles, filepath.Ext(path)) {
+			continue
+		}
+		schema := filepath.Base(filepath.Dir(path))
+		stem := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+		stem, _, _ = strings.Cut(stem, "#") // a partition, or, with nothing before it, a temporary table
+		if stem == "" || slices.Contains(ownSchemas, schema) {
+			continue
+		}
+		tables = append(tables, dbconn.QuoteName(datafiles.Decode(schema))+"."+dbconn.QuoteName(datafiles.Decode(stem)))
+	}
+	slices.Sort(tables)
+	return slices.Compact(tables), nil
+}
+
+// unboundPatience is how long a snapshot waits for statements that write to such tables, in seconds.
+const unboundPatience = 1
+
+// holdUnbound has the tables of such engines be closed, and nobody write to them, until release is called: their files
+// have all that was done, and what the log has of them. A table that is at work for longer is as after a kill.
+func (s *Supervisor) holdUnbound(ctx context.Context) (release func(), err error) {
+	nothing := func() {}
+	tables, err := unboundTables(s.inst.DataDir())
+	if err != nil || len(tables) == 0 {
+		return nothing, err
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	release = func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), watchInterval)
+		defer cancel()
+		_, _ = conn.ExecContext(ctx, "UNLOCK TABLES")
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // its end would do as well, and its settings end with it
+	}
+	_, err = conn.ExecContext(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d", unboundPatience))
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "FLUSH LOCAL TABLES "+strings.Join(tables, ", ")+" WITH READ LOCK")
+	}
+	if err != nil {
+		release()
+		return nothing, errors.Join(errors.New("tables without transactions are copied while they are written to"), err)
+	}
+	return release, nil
+}
