@@ -161,11 +161,16 @@ func doubles(xs []float64) bool {
 	return true
 }
 
-// xScale has its ticks at the powers of two where X doubles, and else at nice numbers.
+// xScale has its ticks at the powers of two where X goes up by these, at X where it goes up by other factors, and
+// else at nice numbers.
 func xScale(xs []float64, doubling bool) scale {
 	lo, hi := xs[0], xs[len(xs)-1]
 	if doubling {
 		s := scale{lo: lo, hi: hi, log: true}
+		if slices.ContainsFunc(xs, func(x float64) bool { return math.Exp2(math.Round(math.Log2(x))) != x }) {
+			s.ticks = xs // it goes up by other steps: by its own
+			return s
+		}
 		for t := math.Exp2(math.Ceil(math.Log2(lo) - 1e-9)); t <= hi*(1+1e-9); t *= 2 {
 			s.ticks = append(s.ticks, t)
 		}
