@@ -266,6 +266,7 @@ type run struct {
 	file   *os.File
 	at     archive.Position
 	buf    []byte
+	pace   pacer
 	// told is up to where acks was told that the log lasts; zero before.
 	told archive.Position
 }
@@ -362,6 +363,7 @@ func (r *run) step(ctx context.Context) (int, error) {
 	if r.urgent {
 		read = func(b []byte, at int64) (int, error) { return sys.ReadNow(r.file, b, at) } // it is in RAM
 	}
+	r.keepPace()
 	now := int64(time.Since(start))
 	n, err := read(r.buf, r.at.Offset)
 	if n == 0 {
@@ -377,9 +379,11 @@ func (r *run) step(ctx context.Context) (int, error) {
 	if r.Gate != nil {
 		r.Gate.Pass(r.at, r.buf[:n])
 	}
+	began := time.Since(start)
 	if err := r.try(ctx, func() error { return r.Log.Append(r.at, r.buf[:n]) }); err != nil {
 		return 0, err
 	}
+	r.pace.did(began, time.Since(start), n)
 	r.at.Offset += int64(n)
 	at := r.at
 	r.shipped.Store(&at)
@@ -393,6 +397,21 @@ func (r *run) step(ctx context.Context) (int, error) {
 		r.Appended()
 	}
 	return n, nil
+}
+
+// keepPace waits until the next append is to be made. What comes meanwhile goes with it.
+func (r *run) keepPace() {
+	if r.acks == nil { // nobody waits
+		return
+	}
+	d := r.pace.wait(time.Since(start))
+	switch {
+	case d == 0:
+	case r.urgent:
+		sys.SleepNow(d)
+	default:
+		time.Sleep(d)
+	}
 }
 
 // try calls what writes to the archive until that succeeds, or ctx ends.

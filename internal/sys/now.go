@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +26,16 @@ func ReadNow(f *os.File, b []byte, at int64) (n int, err error) {
 		return 0, io.EOF
 	}
 	return n, nil
+}
+
+// SleepNow is time.Sleep for an urgent thread: nobody has to wake it. Go's scheduler is told of longer times alone.
+func SleepNow(d time.Duration) {
+	t := unix.NsecToTimespec(d.Nanoseconds())
+	if d > soon {
+		_ = unix.Nanosleep(&t, nil) // it may end early
+		return
+	}
+	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
 func now(call, fd uintptr, b []byte, at uintptr) (int, error) {
