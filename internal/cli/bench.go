@@ -156,7 +156,7 @@ func runBench(ctx context.Context, a *app, names []string, o benchOptions) (err 
 		return err
 	}
 	lab.Options = o.options
-	if err := o.holdDisk(ctx, a, lab); err != nil {
+	if err := o.holdDisk(ctx, a, lab, all); err != nil {
 		return err
 	}
 	tasks, err := o.tasks(a, lab, kinds, all)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
@@ -28,8 +29,9 @@ func parseDiskWrites(texts []string) ([]int, error) {
 }
 
 // holdDisk makes ready for --disk-writes, and says of each rate what the disk makes then, or why it cannot be held
-// to it: nothing is measured under that name.
-func (o *benchOptions) holdDisk(ctx context.Context, a *app, l *lab.Lab) error {
+// to it: nothing is measured under that name. That it can be held to none of them is an error, unless there is more to
+// measure.
+func (o *benchOptions) holdDisk(ctx context.Context, a *app, l *lab.Lab, all bool) error {
 	rates := o.options.DiskWrites
 	if len(rates) == 0 {
 		return nil
@@ -37,6 +39,8 @@ func (o *benchOptions) holdDisk(ctx context.Context, a *app, l *lab.Lab) error {
 	if err := l.HoldDisk(ctx, rates); err != nil {
 		return err
 	}
+	var refused error
+	held := 0
 	for _, rate := range rates {
 		name := "as it is"
 		if rate > 0 {
@@ -44,10 +48,15 @@ func (o *benchOptions) holdDisk(ctx context.Context, a *app, l *lab.Lab) error {
 		}
 		made, err := l.Held.Rate(rate)
 		if err != nil {
+			refused = err
 			a.say("SKIPPED: the disk %s: %v", name, err)
 			continue
 		}
+		held++
 		a.say("the disk %s makes %.0f of 4 KiB a second, %.0f synchronous", name, made.Plain, made.Synced)
+	}
+	if held == 0 && !all {
+		return fmt.Errorf("measure with --disk-writes %s: nothing can be measured: %w", strings.Join(o.writes, ","), refused)
 	}
 	return nil
 }

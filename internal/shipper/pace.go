@@ -13,9 +13,11 @@ const (
 	// heldUp is how long an append takes that was held back, at least: no disk that is worth spreading appends for
 	// takes so long for each.
 	heldUp = 5 * time.Millisecond
-	// mostlyBusy is what part of a window appends take that follow each other, and muchHeld what part of it those
-	// take that were held back, where the number of appends is what the disk bounds.
-	mostlyBusy, muchHeld = 0.7, 0.25
+	// mostlyBusy is what part of a window appends take that follow each other, and mostlyHeld what part of it those
+	// take that were held back, where the number of appends is what the disk bounds: for boundFor windows on end,
+	// since other programs hold up the disk too, for a moment. With a pace, muchHeld shows that it is too fast.
+	mostlyBusy, mostlyHeld, muchHeld = 0.7, 0.5, 0.25
+	boundFor                         = 4
 	// fewAppends say nothing of a rate.
 	fewAppends = 8
 	// paceAhead is a bit faster than the disk was, so that it is always asked for all that it gives.
@@ -50,6 +52,12 @@ type pacer struct {
 	windows     int
 	spent       time.Duration
 	rest, rests int
+
+	// bound is in how many windows on end the disk has bounded the appends, and what follows what these were.
+	bound      int
+	boundSpan  time.Duration
+	boundBytes int
+	boundCount int
 
 	// since is when the window began, in which appends were made, of so many bytes, some of which were held up.
 	since          time.Duration
@@ -113,13 +121,22 @@ func (p *pacer) begin(span time.Duration) {
 		p.rest--
 		return
 	}
-	if p.appends < fewAppends || float64(p.held) < muchHeld*float64(span) || float64(p.busy) < mostlyBusy*float64(span) {
+	if p.appends < fewAppends || float64(p.held) < mostlyHeld*float64(span) || float64(p.busy) < mostlyBusy*float64(span) {
+		p.bound, p.boundSpan, p.boundBytes, p.boundCount = 0, 0, 0, 0
 		return
 	}
-	p.without = float64(p.bytes) / span.Seconds()
+	p.bound++
+	p.boundSpan += span
+	p.boundBytes += p.bytes
+	p.boundCount += p.appends
+	if p.bound < boundFor {
+		return
+	}
+	p.without = float64(p.boundBytes) / p.boundSpan.Seconds()
+	p.slowest = min(time.Duration(float64(p.boundSpan)/float64(p.boundCount)*paceAhead), mostPace)
+	p.bound, p.boundSpan, p.boundBytes, p.boundCount = 0, 0, 0, 0
 	p.windows, p.through, p.spent = 0, 0, 0
-	p.slowest = min(time.Duration(float64(span)/float64(p.appends)*paceAhead), mostPace)
-	p.slower(span)
+	p.every, p.probe = p.slowest, firstProbe
 }
 
 // slower takes the pace that the disk had in a window.

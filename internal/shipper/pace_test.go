@@ -11,6 +11,8 @@ type slicedDisk struct {
 	most        int // 0 for all
 	began       time.Duration
 	used        int
+	// Another program holds it up for so long, from time to time.
+	hiccup, period, last time.Duration
 }
 
 // append is when one ends that begins now.
@@ -22,6 +24,10 @@ func (d *slicedDisk) append(now time.Duration) time.Duration {
 		d.began, d.used = d.began+d.slice, 1
 		now = d.began
 	}
+	if d.period > 0 && now-d.last >= d.period {
+		now += d.hiccup
+		d.last = now
+	}
 	return now + d.cost
 }
 
@@ -31,8 +37,8 @@ type load struct {
 	work        time.Duration // of a transaction
 }
 
-// run ships a load for so long, in a time of its own, and returns how many transactions a second were acknowledged,
-// and how long the slowest tenth of a thousand took at least. p is nil for no pace.
+// run ships a load for so long, in a time of its own, and returns how many transactions a second were acknowledged.
+// p is nil for no pace.
 func (l load) run(d *slicedDisk, p *pacer, long time.Duration) float64 {
 	const bytes = 1000
 	var now, processor time.Duration
@@ -98,5 +104,22 @@ func TestPaceGains(t *testing.T) {
 				t.Errorf("%.0f a second with a pace, and %.0f without", with, without)
 			}
 		})
+	}
+}
+
+// TestPaceIsNotForHiccups: where other programs hold the disk up now and then, no commit waits longer than it must.
+func TestPaceIsNotForHiccups(t *testing.T) {
+	for _, connections := range []int{1, 8, 32} {
+		for _, period := range []time.Duration{time.Second, 200 * time.Millisecond, 60 * time.Millisecond} {
+			disk := func() *slicedDisk {
+				return &slicedDisk{slice: time.Second, cost: 200 * time.Microsecond, hiccup: 50 * time.Millisecond, period: period}
+			}
+			l := load{connections, 200 * time.Microsecond}
+			without, with := l.run(disk(), nil, 30*time.Second), l.run(disk(), &pacer{}, 30*time.Second)
+			t.Logf("%d connections, every %s: %.0f a second without a pace, %.0f with one", connections, period, without, with)
+			if with < 0.95*without {
+				t.Errorf("%d connections, every %s: %.0f a second with a pace, and %.0f without", connections, period, with, without)
+			}
+		}
 	}
 }
