@@ -2,9 +2,9 @@ package shipper
 
 import "time"
 
-// A disk that is held to a number of writes a second lets some through at once, and nothing for the rest of a tenth
-// of a second: throttles of control groups, and those of clouds, count by such slices. Appends that are made as fast
-// as they can be are small, use up a slice within a few milliseconds, and every commit waits for the next one, while
+// A disk that is held to a number of writes a second by a control group lets some through at once, and nothing for
+// the rest of a tenth of a second: the kernel counts by such slices. Appends that are made as fast as they can be are
+// small, use up a slice within a few milliseconds, and every commit waits for the next one, while
 // the processors have nothing to do. Spread over the slice, the same number of appends carries all commits that have
 // come meanwhile.
 const (
@@ -17,14 +17,13 @@ const (
 	// take that were held back, where the number of appends is what the disk bounds: for boundFor windows on end,
 	// since other programs hold up the disk too, for a moment. With a pace, muchHeld shows that it is too fast.
 	mostlyBusy, mostlyHeld, muchHeld = 0.7, 0.5, 0.25
-	boundFor                         = 4
+	boundFor                         = 3
 	// fewAppends say nothing of a rate.
 	fewAppends = 8
 	// paceAhead is a bit faster than the disk was, so that it is always asked for all that it gives.
 	paceAhead = 0.93
-	// firstProbe is by how much appends become faster after a window in which none was held up, which doubles with
-	// each of these up to mostProbe.
-	firstProbe, mostProbe = 0.01, 0.3
+	// probe is what a pace is multiplied by after a window in which nothing was held up: the disk takes more.
+	probe = 0.67
 	// leastPace is a pace that no disk needs, and mostPace one at which a throttle's slices are no matter.
 	leastPace, mostPace = 100 * time.Microsecond, 20 * time.Millisecond
 	// trial is how many windows a pace has to show that more bytes get through with it than before, mustGain times as
@@ -43,7 +42,6 @@ type pacer struct {
 	// slowest is the pace of the appends before there was one: what is held up beyond that, something else holds up.
 	slowest time.Duration
 	last    time.Duration // when the last one began
-	probe   float64
 
 	// without is how many bytes a second got through without a pace, and through how many have since, in windows
 	// of them. rest is for how many windows no pace is tried, and rests how many that will be the next time.
@@ -77,6 +75,7 @@ func (p *pacer) wait(now time.Duration) time.Duration {
 func (p *pacer) did(began, ended time.Duration, bytes int) {
 	if p.appends == 0 && ended-p.since > 2*paceWindow { // nothing was to be done for a while
 		p.since = began
+		p.end(p.rest) // what comes now may be another load
 	}
 	p.last = began
 	p.appends++
@@ -108,9 +107,11 @@ func (p *pacer) adapt(span time.Duration) {
 	case p.windows >= term: // its load may be another one by now
 		p.rests = 0
 		p.end(0)
-	case float64(p.held) < muchHeld*float64(span):
-		p.faster()
-	default:
+	case p.held == 0:
+		if p.every = time.Duration(float64(p.every) * probe); p.every < leastPace {
+			p.end(0)
+		}
+	case float64(p.held) >= muchHeld*float64(span):
 		p.slower(span)
 	}
 }
@@ -136,7 +137,7 @@ func (p *pacer) begin(span time.Duration) {
 	p.slowest = min(time.Duration(float64(p.boundSpan)/float64(p.boundCount)*paceAhead), mostPace)
 	p.bound, p.boundSpan, p.boundBytes, p.boundCount = 0, 0, 0, 0
 	p.windows, p.through, p.spent = 0, 0, 0
-	p.every, p.probe = p.slowest, firstProbe
+	p.every = p.slowest
 }
 
 // slower takes the pace that the disk had in a window.
@@ -145,17 +146,7 @@ func (p *pacer) slower(span time.Duration) {
 	if p.appends > 0 {
 		p.every = min(p.every, time.Duration(float64(span)/float64(p.appends)*paceAhead))
 	}
-	p.probe = firstProbe
 }
 
 // end does without a pace, for so many windows at least.
 func (p *pacer) end(rest int) { p.every, p.rest = 0, rest }
-
-// faster looks whether the disk takes more.
-func (p *pacer) faster() {
-	p.every = time.Duration(float64(p.every) * (1 - p.probe))
-	p.probe = min(2*p.probe, mostProbe)
-	if p.every < leastPace {
-		p.end(0)
-	}
-}

@@ -37,13 +37,13 @@ func plotPanels(r *runner.Result, panels []panel) (plots []Plot) {
 	for _, p := range panels {
 		curves := p.curves(slices.DeleteFunc(slices.Clone(p.rows), func(row runner.Row) bool { return row.Base == row.Name }), ratioOf)
 		if anyMeasured(curves) {
-			plot := plotLines(r, p.name+": "+quantity(r.Unit)+", times "+p.baseName(r), runner.Count, curves)
-			plot.Caption = "A point is the ratio of two medians; above 1 is better."
+			plot := plotLinesOver(r, quantity(r.Unit)+", times "+p.baseName(r)+", "+p.name, runner.Count, curves, 1)
+			plot.Caption = "A point is the ratio of two medians; above the line at 1 is better."
 			plots = append(plots, plot)
 		}
 		for _, m := range r.Beside {
 			if curves := p.curves(p.rows, besideOf(m.Name)); hasPlot(m, curves) {
-				plots = append(plots, plotLines(r, p.name+": "+m.Name, m.Unit, curves))
+				plots = append(plots, plotLines(r, m.Name+", "+p.name, m.Unit, curves))
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func TestPanels(t *testing.T) {
 	for _, p := range plots {
 		names = append(names, p.Name)
 	}
-	want := []string{`oltp_update_index: median rate, times that of "stock"`, "oltp_update_index: p99 latency", `oltp_write_only: median rate, times that of "stock"`, "oltp_write_only: p99 latency"}
+	want := []string{`median rate, times that of "stock", oltp_update_index`, "p99 latency, oltp_update_index", `median rate, times that of "stock", oltp_write_only`, "p99 latency, oltp_write_only"}
 	if strings.Join(names, "; ") != strings.Join(want, "; ") {
 		t.Fatalf("the plots are %q, want %q", names, want)
 	}

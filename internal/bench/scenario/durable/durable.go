@@ -77,6 +77,9 @@ func Scenario(l *lab.Lab) runner.Scenario { return newBench(l).scenario() }
 
 func newBench(l *lab.Lab) *bench {
 	b := &bench{lab: l, data: lab.SysbenchData{Rows: max(l.Options.Scaled(tableRows), 100)}, seconds: seconds}
+	if b.held() {
+		b.seconds = heldSeconds
+	}
 	if l.Options.Quick {
 		b.seconds = 1
 	}

@@ -15,6 +15,10 @@ import (
 // writesName is what the rows of --disk-writes are drawn over.
 const writesName = "writes a second of the disk"
 
+// heldSeconds is how long a round of a row runs on a disk that is held back: its throttle counts by tenths of a
+// second, and an instance needs one to find out.
+const heldSeconds = 4
+
 // held says whether --disk-writes was given: the servers that wait for the disk are measured then, over how many
 // writes a second it makes.
 func (b *bench) held() bool { return len(b.lab.Options.DiskWrites) > 0 }
