@@ -22,8 +22,9 @@ const (
 	fewAppends = 8
 	// paceAhead is a bit faster than the disk was, so that it is always asked for all that it gives.
 	paceAhead = 0.93
-	// probe is what a pace is multiplied by after a window in which nothing was held up: the disk takes more.
-	probe = 0.67
+	// probe is what a pace is multiplied by after a window of which appends that were held up took less than hardlyHeld:
+	// the disk takes more.
+	probe, hardlyHeld = 0.67, 0.04
 	// leastPace is a pace that no disk needs, and mostPace one at which a throttle's slices are no matter.
 	leastPace, mostPace = 100 * time.Microsecond, 20 * time.Millisecond
 	// trial is how many windows a pace has to show that more bytes get through with it than before, mustGain times as
@@ -107,7 +108,7 @@ func (p *pacer) adapt(span time.Duration) {
 	case p.windows >= term: // its load may be another one by now
 		p.rests = 0
 		p.end(0)
-	case p.held == 0:
+	case float64(p.held) < hardlyHeld*float64(span):
 		if p.every = time.Duration(float64(p.every) * probe); p.every < leastPace {
 			p.end(0)
 		}
