@@ -44,15 +44,21 @@ func TestPanels(t *testing.T) {
 		t.Fatalf("the plots are %q, want %q", names, want)
 	}
 	var b strings.Builder
-	if err := WriteSVG(&b, plots[0]); err != nil {
-		t.Fatal(err)
-	}
+	b.Write(svgOf(t, plots[0]))
+	golden(t, "panel.svg", []byte(b.String()))
 	for text, there := range map[string]bool{"ramaria": true, "stock, 8": false, ">500<": true, ">3000<": true, ">40000<": true} {
 		if strings.Contains(b.String(), text) != there {
 			t.Errorf("%q is in the plot: %t", text, !there)
 		}
 	}
-	golden(t, "panel.svg", []byte(b.String()))
+	b.Reset()
+	if err := Bars(&b, &r, 80, false); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "panel.txt", []byte(b.String()))
+	if !strings.HasPrefix(b.String(), "Ratio by writes a second of the disk\n") || strings.Contains(strings.SplitN(b.String(), "Median rate", 2)[0], "stock") {
+		t.Errorf("there is no table of ratios\n%s", b.String())
+	}
 	golden(t, "panel-p99.svg", svgOf(t, plots[1]))
 }
 
