@@ -70,7 +70,7 @@ func (d *HeldDisk) measure(ctx context.Context, l *Lab, rate int) (r heldRate, e
 		if err := errors.Join(ctx.Err(), d.throttle.HoldWrites(0)); err != nil {
 			return r, err
 		}
-		if r.err != nil || !(math.Abs(r.Plain/float64(rate)-1) > rateOff) {
+		if failed := r.err != nil; failed || math.Abs(r.Plain/float64(rate)-1) <= rateOff {
 			return r, nil
 		}
 	}

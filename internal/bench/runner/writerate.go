@@ -78,7 +78,7 @@ func writesASecond(ctx context.Context, path string, flags int) (float64, error)
 	rate, err := rateOf(ctx, &written)
 	stop()
 	writers.Wait()
-	return rate, errors.Join(append(errs, err)...)
+	return rate, errors.Join(errors.Join(errs...), err)
 }
 
 // rateOf counts for a while.
