@@ -70,7 +70,7 @@ func (d *HeldDisk) measure(ctx context.Context, l *Lab, rate int) (r heldRate, e
 		if err := errors.Join(ctx.Err(), d.throttle.HoldWrites(0)); err != nil {
 			return r, err
 		}
-		if failed := r.err != nil; failed || math.Abs(r.Plain/float64(rate)-1) <= rateOff {
+		if r.told(rate) {
 			return r, nil
 		}
 	}
@@ -80,6 +80,11 @@ func (d *HeldDisk) measure(ctx context.Context, l *Lab, rate int) (r heldRate, e
 	}
 	r.err = fmt.Errorf("%w: held to %d writes a second, %.0f were made: %s\nhint: --disk-writes none", runner.ErrUnavailable, rate, r.Plain, why)
 	return r, nil
+}
+
+// told says that there is no need to measure again: it failed, or is the rate that was asked for.
+func (r heldRate) told(rate int) bool {
+	return r.err != nil || math.Abs(r.Plain/float64(rate)-1) <= rateOff
 }
 
 // Rate is what was measured with the disk held to a rate, ErrUnavailable if it cannot be held to that.
