@@ -189,6 +189,8 @@ func condition(name string) (bool, error) {
 		return canSwap(), nil
 	case "memgroups":
 		return canLimitMemory(), nil
+	case "iogroups":
+		return canHoldWrites(), nil
 	case "wheatfs":
 		return wheatfs.Check() == nil, nil
 	case "xfs", "zram":

@@ -63,6 +63,7 @@ type benchOptions struct {
 	time    time.Duration
 	bounded bool // by the time, whatever comes of it
 	volumes []string
+	writes  []string
 	options lab.Options
 	output  benchOutput
 	command []string // of the suite
@@ -78,6 +79,7 @@ func newBench(a *app) *cobra.Command {
 		Example: `  ramaria bench cycle fork --report out.html
   ramaria bench all --quick
   ramaria bench oltp --place disk --place ramaria --threads 1,8,64
+  ramaria bench durable --disk-writes 500,3000,none --report out.html
   ramaria bench load --dump mine.sql.gz
   ramaria bench suite -- go test ./...`,
 		ValidArgs: benchNames(),
@@ -106,6 +108,7 @@ func newBench(a *app) *cobra.Command {
 	f.StringSliceVar(&o.volumes, "volume", nil, "`VOLUMES` of ramaria's rows (default: as for up)")
 	f.IntSliceVar(&o.options.Threads, "threads", nil, "`NUMBERS` of threads of sysbench (default: oltp 1,2,4,8,16,32,64; durable 1,8,32)")
 	f.StringSliceVar(&o.options.Workloads, "workload", nil, "`WORKLOADS` of sysbench for durable, of those that write: "+strings.Join(lab.WriteWorkloads, ", ")+" (default: "+strings.Join(durable.Workloads, ",")+")")
+	f.StringSliceVar(&o.writes, "disk-writes", nil, "for durable: hold the disk to `NUMBERS` of writes a second, by a control group, as root; "+durable.NoLimit+" is the disk as it is")
 	f.Float64Var(&o.options.Scale, "scale", 1, "multiply the sizes of data by this")
 	f.StringVar(&o.options.Dump, "dump", "", "your own dump `FILE`, for cycle, fork, load and suite")
 	f.BoolVar(&o.options.Quick, "quick", false, "small data, few rounds, nothing that takes long to prepare: all in five minutes; a scenario that is named has every row at least once")
@@ -153,6 +156,9 @@ func runBench(ctx context.Context, a *app, names []string, o benchOptions) (err 
 		return err
 	}
 	lab.Options = o.options
+	if err := o.holdDisk(ctx, a, lab, all); err != nil {
+		return err
+	}
 	tasks, err := o.tasks(a, lab, kinds, all)
 	if err != nil {
 		return err
@@ -224,6 +230,10 @@ func (o *benchOptions) check() error {
 		if !slices.Contains(lab.WriteWorkloads, name) {
 			return fmt.Errorf("use workload %q: it is none that writes\nhint: %s", name, strings.Join(lab.WriteWorkloads, ", "))
 		}
+	}
+	var err error
+	if o.options.DiskWrites, err = parseDiskWrites(o.writes); err != nil {
+		return err
 	}
 	if s := o.options.Scale; !(s > 0 && s <= lab.MaxScale) {
 		return fmt.Errorf("use scale %g: it must be above 0 and at most %d", s, lab.MaxScale)

@@ -65,7 +65,7 @@ func (o *benchOptions) given() []string {
 		typed bool
 	}{
 		{scenario.FlagPlace, len(o.options.Places) > 0}, {scenario.FlagVolume, len(o.volumes) > 0}, {scenario.FlagThreads, len(o.options.Threads) > 0},
-		{scenario.FlagWorkload, len(o.options.Workloads) > 0},
+		{scenario.FlagWorkload, len(o.options.Workloads) > 0}, {scenario.FlagWrites, len(o.writes) > 0},
 		{scenario.FlagScale, o.options.Scale != 1}, {scenario.FlagDump, o.options.Dump != ""},
 	} {
 		if f.typed {
@@ -128,6 +128,9 @@ func (o *benchOptions) again(k scenario.Kind) string {
 	}
 	if k.Takes(scenario.FlagWorkload) {
 		addFlag(&b, scenario.FlagWorkload, strings.Join(o.options.Workloads, ","))
+	}
+	if k.Takes(scenario.FlagWrites) {
+		addFlag(&b, scenario.FlagWrites, strings.Join(o.writes, ","))
 	}
 	if k.Name == benchSuite {
 		b.WriteString(" --")

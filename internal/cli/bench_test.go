@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,11 +121,11 @@ func TestMachineWithoutShm(t *testing.T) {
 
 // TestAgain: what repeats a scenario has no flag that it would refuse.
 func TestAgain(t *testing.T) {
-	o := benchOptions{volumes: []string{"disk", "xfs"}, options: lab.Options{Places: []string{"disk", "ramaria"}, Threads: []int{1, 8}, Scale: 0.5, Dump: "/d.sql"}}
+	o := benchOptions{volumes: []string{"disk", "xfs"}, options: lab.Options{Places: []string{"disk", "ramaria"}, Threads: []int{1, 8}, Scale: 0.5, Dump: "/d.sql"}, writes: []string{"500", "none"}}
 	o.options.Volumes = []volume.Kind{volume.Disk, volume.XFS}
 	for _, k := range scenario.Kinds {
 		again := o.again(k)
-		for _, flag := range []string{scenario.FlagPlace, scenario.FlagVolume, scenario.FlagThreads, scenario.FlagScale, scenario.FlagDump} {
+		for _, flag := range []string{scenario.FlagPlace, scenario.FlagVolume, scenario.FlagThreads, scenario.FlagScale, scenario.FlagDump, scenario.FlagWrites} {
 			if strings.Contains(again, " --"+flag+" ") != k.Takes(flag) {
 				t.Errorf("%s: --%s in %s", k.Name, flag, again)
 			}
@@ -137,6 +138,21 @@ func TestAgain(t *testing.T) {
 	for _, k := range scenario.Kinds {
 		if again := o.again(k); strings.Contains(again, " --place ") && strings.Contains(again, " --volume ") {
 			t.Errorf("%s: what no row takes is refused: %s", k.Name, again)
+		}
+	}
+}
+
+// TestDiskWrites: the rates of --disk-writes, each once; what is none is refused with one that is.
+func TestDiskWrites(t *testing.T) {
+	for text, want := range map[string][]int{"": nil, "3000": {3000}, "none": {0}, "500,3000,none,500": {500, 3000, 0}} {
+		have, err := parseDiskWrites(strings.FieldsFunc(text, func(r rune) bool { return r == ',' }))
+		if err != nil || !slices.Equal(have, want) {
+			t.Errorf("%q is %v, %v; want %v", text, have, err, want)
+		}
+	}
+	for _, text := range []string{"0", "19", "-1", "3k", "10000001", " 500", "None"} {
+		if have, err := parseDiskWrites([]string{"500", text}); err == nil || !strings.Contains(err.Error(), "\nhint: --disk-writes 500,3000,none") {
+			t.Errorf("%q is %v, %v", text, have, err)
 		}
 	}
 }

@@ -25,35 +25,54 @@ func (l *Lab) MeasureFsync(ctx context.Context, t *runner.Throttle, dir string) 
 	if t == nil {
 		return runner.FsyncSamples(ctx, dir)
 	}
-	cmd := exec.CommandContext(ctx, l.Exe, "bench", "fsync", dir, "--home", l.Home)
+	err = l.heldChild(ctx, t, &samples, dir)
+	return samples, err
+}
+
+// heldWriteRate measures the lab's disk for a process that is held back by t.
+func (l *Lab) heldWriteRate(ctx context.Context, t *runner.Throttle) (r runner.WriteRate, err error) {
+	err = l.heldChild(ctx, t, &r, l.Dir, "--writes")
+	return r, err
+}
+
+// heldChild has `bench fsync` measure something, held back by t, and reads its answer.
+func (l *Lab) heldChild(ctx context.Context, t *runner.Throttle, answer any, dir string, flags ...string) error {
+	cmd := exec.CommandContext(ctx, l.Exe, append([]string{"bench", "fsync", dir, "--home", l.Home}, flags...)...)
 	cmd.WaitDelay = time.Second
 	var out, talk bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &talk
 	begin, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, fmt.Errorf("measure fsync: %w", err)
+		return fmt.Errorf("measure fsync: %w", err)
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("measure fsync: %w", err)
+		return fmt.Errorf("measure fsync: %w", err)
 	}
 	if err = t.Add(cmd.Process.Pid); err == nil {
 		_, err = io.WriteString(begin, "\n")
 	}
 	// Without its line it measures nothing, and says so.
 	if err := errors.Join(err, begin.Close(), cmd.Wait()); err != nil {
-		return nil, fmt.Errorf("measure fsync: %w: %s", err, strings.TrimSpace(talk.String()))
+		return fmt.Errorf("measure fsync: %w: %s", err, strings.TrimSpace(talk.String()))
 	}
-	if err := json.Unmarshal(out.Bytes(), &samples); err != nil {
-		return nil, fmt.Errorf("measure fsync: %w", err)
+	if err := json.Unmarshal(out.Bytes(), answer); err != nil {
+		return fmt.Errorf("measure fsync: %w", err)
 	}
-	return samples, nil
+	return nil
 }
 
-// FsyncChild is the child of that: it waits for a line on in, measures and writes the
-// seconds to out, as a JSON array.
-func FsyncChild(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
+// FsyncChild is the child of that: it waits for a line on in, measures and writes the seconds to out, as a JSON
+// array; or a WriteRate, as an object.
+func FsyncChild(ctx context.Context, dir string, writes bool, in io.Reader, out io.Writer) error {
 	if _, err := bufio.NewReader(in).ReadString('\n'); err != nil {
 		return fmt.Errorf("wait for the line that begins it: %w", err)
+	}
+	if writes {
+		rate, err := runner.MeasureWriteRate(ctx, dir)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(rate)
 	}
 	samples, err := runner.FsyncSamples(ctx, dir)
 	if err != nil {

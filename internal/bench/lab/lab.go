@@ -40,6 +40,8 @@ type Lab struct {
 	Options  Options
 	// Samples is the folder of the sample dumps, which may not be there.
 	Samples string
+	// Held is the disk as HoldDisk has it, nil before.
+	Held *HeldDisk
 
 	data     *Data              // of Options.Dump, once it was asked for
 	storages map[string]Storage // by directory, once they were looked at
@@ -97,7 +99,7 @@ func (l *Lab) Disk() string { return filepath.Dir(l.Dir) }
 
 // Close removes the lab. It may be called more than once.
 func (l *Lab) Close(ctx context.Context) error {
-	if err := l.remove(ctx); err != nil {
+	if err := errors.Join(l.remove(ctx), l.Held.close()); err != nil {
 		return errors.Join(err, l.lock.Unlock()) // the next lab tries again
 	}
 	return l.lock.UnlockRemove()

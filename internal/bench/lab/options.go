@@ -15,6 +15,8 @@ type Options struct {
 	// itself.
 	Threads   []int
 	Workloads []string
+	// DiskWrites are how many writes a second the disk is held to, 0 for all that it makes; none is the disk as it is.
+	DiskWrites []int
 	// Scale multiplies numbers of rows and sizes; 0 is 1.
 	Scale float64
 	// Dump is the user's own, "" for the generated one.

@@ -29,11 +29,16 @@ const (
 // plotLines draws a line a Series over X. what is the name of a further measure, "" for
 // the value of the scenario.
 func plotLines(r *runner.Result, what string, u runner.Unit, curves []curve) Plot {
+	return plotLinesOver(r, what, u, curves, math.NaN())
+}
+
+// plotLinesOver is plotLines with a line across at a value, that of what the curves are compared with.
+func plotLinesOver(r *runner.Result, what string, u runner.Unit, curves []curve, over float64) Plot {
 	p := Plot{
 		Name:    what,
 		Caption: "A point is a median; half of the samples lie within its whisker.",
-		wide:    drawLines(r, what, u, curves, wideWidth, wideChart),
-		narrow:  drawLines(r, what, u, curves, narrowWidth, narrowChart),
+		wide:    drawLines(r, what, u, curves, over, wideWidth, wideChart),
+		narrow:  drawLines(r, what, u, curves, over, narrowWidth, narrowChart),
 	}
 	if what != "" {
 		p.Caption = "A point is the median of the rounds."
@@ -68,7 +73,7 @@ type lineChart struct {
 	top, bottom float64
 }
 
-func drawLines(r *runner.Result, what string, u runner.Unit, curves []curve, width, height float64) drawing {
+func drawLines(r *runner.Result, what string, u runner.Unit, curves []curve, over, width, height float64) drawing {
 	d := drawing{Width: coord(width)}
 	medians, all := mediansOfCurves(curves)
 	lo, hi := bounds(all)
@@ -92,6 +97,9 @@ func drawLines(r *runner.Result, what string, u runner.Unit, curves []curve, wid
 	}
 	c.bottom = c.top + height
 	c.grid(texts)
+	if finite(over) {
+		c.drawing.line("zero", c.left, c.atY(over), c.right, c.atY(over))
+	}
 	c.xAxis(xsOf(curves), r)
 	for i, curve := range curves {
 		c.curve(curve, i)
@@ -161,11 +169,16 @@ func doubles(xs []float64) bool {
 	return true
 }
 
-// xScale has its ticks at the powers of two where X doubles, and else at nice numbers.
+// xScale has its ticks at the powers of two where X goes up by these, at X where it begins elsewhere, and else
+// at nice numbers.
 func xScale(xs []float64, doubling bool) scale {
 	lo, hi := xs[0], xs[len(xs)-1]
 	if doubling {
 		s := scale{lo: lo, hi: hi, log: true}
+		if math.Exp2(math.Round(math.Log2(lo))) != lo {
+			s.ticks = xs // it goes up by other steps: by its own
+			return s
+		}
 		for t := math.Exp2(math.Ceil(math.Log2(lo) - 1e-9)); t <= hi*(1+1e-9); t *= 2 {
 			s.ticks = append(s.ticks, t)
 		}

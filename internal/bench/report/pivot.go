@@ -27,7 +27,8 @@ func pivotsOf(r *runner.Result) []pivot {
 	if len(points) == 0 {
 		return nil
 	}
-	tables := []pivot{pivotOf(quantity(r.Unit), r.Unit, curvesOf(points, valueOf))}
+	tables := ratiosOf(points)
+	tables = append(tables, pivotOf(quantity(r.Unit), r.Unit, curvesOf(points, valueOf)))
 	for _, m := range r.Beside {
 		if curves := curvesOf(points, besideOf(m.Name)); hasPlot(m, curves) {
 			tables = append(tables, pivotOf(m.Name, m.Unit, curves))
@@ -40,6 +41,21 @@ func pivotsOf(r *runner.Result) []pivot {
 		tables = append(tables, once)
 	}
 	return tables
+}
+
+// ratiosOf is a table of the ratios of the rows of panels, without what these are to; none if there are no panels.
+func ratiosOf(points []runner.Row) []pivot {
+	points = slices.DeleteFunc(slices.Clone(points), func(row runner.Row) bool { return row.Panel == "" || row.Base == row.Name })
+	if curves := curvesOf(points, ratioOf); anyMeasured(curves) {
+		t := pivotOf("ratio", runner.Count, curves)
+		for i, c := range curves {
+			for j, x := range xsOf(curves) {
+				t.rows[i][j+1] = runner.FormatRatio(c.at(x).y)
+			}
+		}
+		return []pivot{t}
+	}
+	return nil
 }
 
 // onceOf is a table of the measures that no Series has at more than one X: they are of all of it. It has no

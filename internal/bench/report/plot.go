@@ -52,6 +52,8 @@ func Plots(r *runner.Result) []Plot {
 	if anyFinite(mediansOf(bars)) {
 		plots = append(plots, plotBars(r, bars))
 	}
+	panels, points := panelsOf(points)
+	plots = append(plots, plotPanels(r, panels)...)
 	if anyFinite(mediansOf(points)) {
 		plots = append(plots, plotLines(r, "", r.Unit, curvesOf(points, valueOf)))
 	}

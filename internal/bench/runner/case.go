@@ -46,6 +46,9 @@ type Case struct {
 	// Series is a bar.
 	Series string
 	X      float64
+	// Panel is the drawing that a row with a Series is in, where there are several; "" for one of all. The rows of
+	// a panel are drawn by their ratios: what they are compared with is a line at 1.
+	Panel string
 	// Ours says that the row is of Ramaria, and not of what it is compared with. Of a row that
 	// has the name in its own, that need not be said.
 	Ours bool

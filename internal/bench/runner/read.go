@@ -143,7 +143,7 @@ func (g *reading) takes(l line) bool {
 
 func (g *reading) add(l line) {
 	row := Row{
-		Name: l.Row, Settings: l.Settings[settingRow], Base: l.Base, Series: l.Series, Ours: isOurs(l.Row, l.Ours), Command: l.RowCommand,
+		Name: l.Row, Settings: l.Settings[settingRow], Base: l.Base, Series: l.Series, Panel: l.Panel, Ours: isOurs(l.Row, l.Ours), Command: l.RowCommand,
 		Rounds: l.Rounds, Samples: l.Samples, Note: l.Note, Ratio: value(l.Ratio),
 	}
 	if l.X != nil && l.Series != "" {

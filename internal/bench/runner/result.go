@@ -57,6 +57,7 @@ type Row struct {
 	// Series and X place the row on a curve, see Case.
 	Series string
 	X      float64
+	Panel  string
 	// Ours says that the row is of Ramaria: reports show it.
 	Ours    bool
 	Command string
@@ -69,7 +70,7 @@ type Row struct {
 func newResult(s Scenario) Result {
 	r := Result{Scenario: s.Name, Title: s.Title, Unit: s.Unit, Settings: s.Settings, Beside: s.Beside, XName: s.XName, Rows: make([]Row, len(s.Cases))}
 	for i, c := range s.Cases {
-		r.Rows[i] = Row{Name: c.Name, Settings: c.Settings, Base: c.Base, Series: c.Series, X: c.X, Ours: isOurs(c.Name, c.Ours), Command: c.Command}
+		r.Rows[i] = Row{Name: c.Name, Settings: c.Settings, Base: c.Base, Series: c.Series, X: c.X, Panel: c.Panel, Ours: isOurs(c.Name, c.Ours), Command: c.Command}
 	}
 	return r
 }

@@ -33,6 +33,9 @@ type Throttle struct {
 	lifts map[string]string
 	// memory is the file of the group that limits its memory, "" for none, and limit what it says.
 	memory, limit string
+	// writes is the file that limits writes to a device, and is told the text of writeLimit; "" for none.
+	writes     string
+	writeLimit func(rate int) string
 }
 
 // controlGroup is a place where groups with limits can be made, by version 1 or 2 of the
@@ -57,13 +60,9 @@ func controlGroups(h host.Host, number string, rate int) []controlGroup {
 // NewThrottle makes one for the device below path, of rate operations a second. ErrUnavailable
 // says that this machine or user cannot.
 func NewThrottle(h host.Host, path string, rate int) (*Throttle, error) {
-	d := DeviceOf(h, path)
-	if !d.Exists() {
-		return nil, fmt.Errorf("%w: there is no block device below %s to hold back", ErrUnavailable, path)
-	}
-	number, err := d.whole()
+	number, err := diskBelow(h, path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: find the disk of device %s: %w", ErrUnavailable, d.number, err)
+		return nil, err
 	}
 	t, err := newThrottle("I/O", controlGroups(h, number, rate))
 	if err != nil {
@@ -72,11 +71,24 @@ func NewThrottle(h host.Host, path string, rate int) (*Throttle, error) {
 	return t, nil
 }
 
+// diskBelow is the number of the disk that a path lies on, ErrUnavailable if there is none to hold back.
+func diskBelow(h host.Host, path string) (string, error) {
+	d := DeviceOf(h, path)
+	if !d.Exists() {
+		return "", fmt.Errorf("%w: there is no block device below %s to hold back\nhint: --disk DIR on a disk, and not on an overlay, in memory or on a network", ErrUnavailable, path)
+	}
+	number, err := d.whole()
+	if err != nil {
+		return "", fmt.Errorf("%w: find the disk of device %s: %w", ErrUnavailable, d.number, err)
+	}
+	return number, nil
+}
+
 // newThrottle makes the first group that can be had, which limits what it is for.
 func newThrottle(what string, of []controlGroup) (*Throttle, error) {
 	for _, g := range of {
 		// Below /sys/fs/cgroup of version 1 there are only the controllers.
-		if _, err := os.Stat(filepath.Join(g.root, "cgroup.procs")); err != nil {
+		if _, err := os.Stat(filepath.Join(g.root, groupProcs)); err != nil {
 			continue
 		}
 		t := &Throttle{dir: filepath.Join(g.root, throttlePrefix(os.Getpid())+strconv.FormatInt(time.Now().UnixNano(), 10))}
@@ -132,8 +144,11 @@ func (t *Throttle) Procs() string {
 	if t == nil || t.dir == "" {
 		return ""
 	}
-	return filepath.Join(t.dir, "cgroup.procs")
+	return filepath.Join(t.dir, groupProcs)
 }
+
+// groupProcs is the file of a group that has the numbers of its members.
+const groupProcs = "cgroup.procs"
 
 // throttleGone is how long the kernel may take to see that a member has ended.
 const throttleGone = 5 * time.Second
@@ -158,10 +173,35 @@ func (t *Throttle) Remove() error {
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if !errors.Is(err, syscall.EBUSY) || time.Since(began) > throttleGone {
+		if errors.Is(err, syscall.EBUSY) && time.Since(began) <= throttleGone {
+			continue
+		}
+		if errors.Is(err, syscall.EBUSY) {
+			if err = t.evict(); err == nil {
+				err = os.Remove(t.dir)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("end holding a device back: %w", err)
 		}
+		return nil
 	}
+}
+
+// evict puts the members that are left, which somebody has kept from ending, into the group above, where nothing
+// holds them back.
+func (t *Throttle) evict() error {
+	text, err := os.ReadFile(t.Procs())
+	if err != nil {
+		return err
+	}
+	for _, pid := range strings.Fields(string(text)) {
+		err := os.WriteFile(filepath.Join(filepath.Dir(t.dir), groupProcs), []byte(pid), 0)
+		if err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("move process %s: %w", pid, err)
+		}
+	}
+	return nil
 }
 
 // Throttles are the directories of all throttles of a process, which may be gone.
@@ -190,10 +230,9 @@ func RemoveThrottles(h host.Host, pid int) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, dir := range dirs {
-		if err := (&Throttle{dir: dir}).Remove(); err != nil {
-			return err
-		}
+		errs = append(errs, (&Throttle{dir: dir}).Remove())
 	}
-	return nil
+	return errors.Join(errs...)
 }

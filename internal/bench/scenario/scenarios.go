@@ -35,6 +35,7 @@ const (
 	FlagWorkload = "workload"
 	FlagScale    = "scale"
 	FlagDump     = "dump"
+	FlagWrites   = "disk-writes"
 )
 
 // Takes says whether a flag changes anything in the scenario.
@@ -54,7 +55,7 @@ var Kinds = []Kind{
 	{Name: "insert", About: "insert rows, 1000 a statement", Make: numbers.Insert, Flags: placed()},
 	{Name: "update", About: "update rows by primary key, one at a time", Make: numbers.Update, Flags: placed()},
 	{Name: "oltp", About: "sysbench, 1 to 64 threads: transactions a second and their p99", Make: OltpScenario, Flags: placed(FlagThreads)},
-	{Name: "durable", About: "sysbench on durable instances: what it costs that nothing is lost", Make: durable.Scenario, Flags: []string{FlagVolume, FlagThreads, FlagWorkload, FlagScale}, OneVolume: true},
+	{Name: "durable", About: "sysbench on durable instances: what it costs that nothing is lost", Make: durable.Scenario, Flags: []string{FlagVolume, FlagThreads, FlagWorkload, FlagScale, FlagWrites}, OneVolume: true},
 	{Name: "recovery", About: "everything back after the RAM was lost: mysqlbinlog, ramaria up", Make: durable.Recovery, Flags: []string{FlagVolume, FlagScale}, OneVolume: true},
 	{Name: "sort", About: "large sorts and temporary tables, with tmpdir in several places", Make: sort.Scenario, Flags: placed()},
 	{Name: "tier", About: "one writer beyond the RAM of its file system: tmpfs, swap, wheatfs", Make: tier.Scenario, Flags: []string{FlagScale}},

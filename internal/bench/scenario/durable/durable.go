@@ -67,6 +67,8 @@ type point struct {
 	*dbServer
 	workload string
 	threads  int
+	// writes are how many a second the disk is held to, 0 for all that it makes.
+	writes int
 }
 
 // Scenario measures the transactions per second of durable instances, and of what they are between:
@@ -75,6 +77,9 @@ func Scenario(l *lab.Lab) runner.Scenario { return newBench(l).scenario() }
 
 func newBench(l *lab.Lab) *bench {
 	b := &bench{lab: l, data: lab.SysbenchData{Rows: max(l.Options.Scaled(tableRows), 100)}, seconds: seconds}
+	if b.held() {
+		b.seconds = heldSeconds
+	}
 	if l.Options.Quick {
 		b.seconds = 1
 	}
@@ -94,6 +99,9 @@ func (b *bench) scenario() runner.Scenario {
 	settings["pool"] = runner.Bytes.Format(float64(b.pool())) + ", larger than the data"
 	settings["round"] = fmt.Sprintf("%d s of each row in turn, %d rounds unless --rounds or --time say otherwise; before the first, %d s with %d threads that do not count", b.seconds, rounds, b.warmup(), lab.SysbenchThreads)
 	settings["dirty pages"] = lab.FlushNote
+	if b.held() {
+		settings["disk writes"] = b.heldAs()
+	}
 	settings[runner.Written] = "all that the device below " + b.lab.Disk() + " was given, in every row, and the files there that are made ahead"
 	s := runner.Scenario{
 		Name: "durable", Rounds: rounds, Warm: true, Unit: runner.PerSecond, XName: "threads", Settings: settings,
@@ -103,16 +111,27 @@ func (b *bench) scenario() runner.Scenario {
 			{Name: besideSyncMedian, Unit: runner.Seconds}, {Name: besideSyncTail, Unit: runner.Seconds},
 		},
 	}
+	s.Cases = b.cases()
+	s.Conclusion = b.lab.IfDisk(true, b.conclusion)
+	if b.held() {
+		s.XName, s.Conclusion = writesName, b.lab.IfDisk(true, b.heldConclusion)
+	}
+	b.need().SetIn(&s)
+	return s
+}
+
+// cases are the rows: servers side by side, under each load.
+func (b *bench) cases() (list []runner.Case) {
 	for _, workload := range b.workloads() {
-		for _, n := range threads {
-			for _, at := range b.servers {
-				s.Cases = append(s.Cases, b.row(at, workload, n))
+		for _, n := range b.threads() {
+			for _, writes := range b.writes() {
+				for _, at := range b.servers {
+					list = append(list, b.row(point{at, workload, n, writes}))
+				}
 			}
 		}
 	}
-	s.Conclusion = b.lab.IfDisk(true, b.conclusion)
-	b.need().SetIn(&s)
-	return s
+	return list
 }
 
 // Further measures of rows: bytes of the binary log that the archive got in a round, and what an fsync of
@@ -152,14 +171,18 @@ func (b *bench) warmup() int { return min(warmup, b.seconds) }
 func (b *bench) newServers() []*dbServer {
 	set := map[string]string{"innodb_buffer_pool_size": strconv.FormatInt(b.pool(), 10)}
 	var list []*dbServer
-	for _, p := range []lab.Place{
+	places := []lab.Place{
 		{Name: lab.PlaceDisk, Row: RowStock, SyncedLog: true, Parent: lab.DiskDir, About: "stock settings, a binary log, sync_binlog=1, innodb_flush_log_at_trx_commit=1: loses nothing"},
 		{Name: lab.PlaceRAMByHand, Row: RowByHand, SyncedLog: true, Parent: lab.ShmDir, About: "the same with its data directory in shared memory, and the binary log on the disk, by hand: loses nothing, as far as the log is replayed"},
 		{Row: RowDurable, Ramaria: true, Durable: instance.DurableCommit, About: "an instance whose commits wait for its archive on the disk: loses nothing"},
 		{Row: RowDelayed, Ramaria: true, Durable: interval.String(), About: "an instance whose archive on the disk follows: loses a second"},
 		{Row: RowRAM, Ramaria: true, About: "an instance, and its log, in RAM: loses everything"},
 		{Row: RowNoLog, Ramaria: true, LogOff: true, About: "an instance without a log, in RAM: loses everything"},
-	} {
+	}
+	if b.held() {
+		places = slices.DeleteFunc(places, func(p lab.Place) bool { return !p.SyncedLog && p.Durable != instance.DurableCommit })
+	}
+	for _, p := range places {
 		if p.Ramaria {
 			p.Name, p.Kind = lab.PlaceRamaria, b.kind
 			p.About += ", volume " + string(b.kind)
@@ -170,33 +193,43 @@ func (b *bench) newServers() []*dbServer {
 	return list
 }
 
-func rowName(server, workload string, threads int) string {
-	return server + ", " + workload + ", " + lab.ThreadsOf(threads)
+// rowName is the name of the row of a server under the load of a point.
+func (b *bench) rowName(server string, p point) string {
+	name := server + ", " + p.workload + ", " + lab.ThreadsOf(p.threads)
+	if b.held() {
+		name += ", " + heldName(p.writes)
+	}
+	return name
 }
 
-// row is a server under a workload of so many threads.
-func (b *bench) row(at *dbServer, workload string, threads int) runner.Case {
-	p := point{at, workload, threads}
+// row is a server under a load.
+func (b *bench) row(p point) runner.Case {
 	b.points = append(b.points, p)
 	command := []string{"ramaria bench durable" + b.lab.Options.Flags}
 	if len(b.lab.Options.Volumes) > 0 {
 		command = append(command, "--volume", string(b.kind))
 	}
-	command = append(command, "--threads", strconv.Itoa(threads), "--workload", workload)
-	return runner.Case{
-		Name: rowName(at.Row, workload, threads), Base: rowName(RowStock, workload, threads), Settings: at.About,
-		Series: at.Row + ", " + workload, X: float64(threads), Command: strings.Join(command, " "),
-		Prepare: at.prepare, Found: at.Describe,
-		Round:   func(ctx context.Context) (runner.Sample, error) { return at.load(ctx, workload, threads) },
-		Check:   at.check,
-		Cleanup: at.Close,
+	command = append(command, "--threads", strconv.Itoa(p.threads), "--workload", p.workload)
+	c := runner.Case{
+		Name: b.rowName(p.Row, p), Base: b.rowName(RowStock, p), Settings: p.About,
+		Series: p.Row + ", " + p.workload, X: float64(p.threads),
+		Prepare: p.prepare, Found: p.Describe,
+		Round:   func(ctx context.Context) (runner.Sample, error) { return p.load(ctx, p) },
+		Check:   p.check,
+		Cleanup: p.Close,
 	}
+	if b.held() {
+		command = append(command, "--disk-writes", writesText(p.writes))
+		b.setHeld(&c, p)
+	}
+	c.Command = strings.Join(command, " ")
+	return c
 }
 
 // need is what the servers take of the disk and of memory, which all run at once.
 func (b *bench) need() (r lab.Need) {
 	files := b.lab.FreshBytes() + 2*b.data.Size()
-	turns := int64(len(b.threads()) * len(b.workloads()) * rounds)
+	turns := int64(len(b.threads()) * len(b.workloads()) * len(b.writes()) * rounds)
 	log := logBytes * fastest * int64(b.seconds) * turns / 4 // most are much slower
 	for _, s := range b.servers {
 		r.Memory += b.lab.ResidentBytes() + b.data.Size()
@@ -216,15 +249,7 @@ func (b *bench) need() (r lab.Need) {
 func (b *bench) conclusion(r *runner.Result) string {
 	var parts []string
 	for _, workload := range b.workloads() {
-		find := func(server string) *runner.Row {
-			i := slices.IndexFunc(r.Rows, func(row runner.Row) bool {
-				return row.Name == rowName(server, workload, b.told) && row.Count > 0
-			})
-			if i < 0 {
-				return nil
-			}
-			return &r.Rows[i]
-		}
+		find := func(server string) *runner.Row { return b.find(r, server, point{workload: workload, threads: b.told}) }
 		if part := concluded(r, find); part != "" {
 			parts = append(parts, workload+": "+part)
 		}

@@ -25,6 +25,8 @@ type dbServer struct {
 	failure error
 	// syncs are what some fsyncs took on the disk.
 	syncs []float64
+	// members are the processes that write to the disk, where that is held back.
+	members []int
 	// wrong says what was wrong with the last round.
 	wrong error
 }
@@ -43,6 +45,9 @@ func (s *dbServer) fill(ctx context.Context) error {
 		return err
 	}
 	if err := s.Start(ctx); err != nil {
+		return err
+	}
+	if err := s.join(); err != nil {
 		return err
 	}
 	disk, err := s.Lab.DiskStorage(ctx)
@@ -92,7 +97,7 @@ func (s *dbServer) run(workload string, threads int) lab.SysbenchRun {
 }
 
 // load is one round.
-func (s *dbServer) load(ctx context.Context, workload string, threads int) (runner.Sample, error) {
+func (s *dbServer) load(ctx context.Context, p point) (runner.Sample, error) {
 	db, err := dbconn.Open(s.Endpoint.Socket, s.Admin, "")
 	if err != nil {
 		return runner.Sample{}, err
@@ -104,11 +109,13 @@ func (s *dbServer) load(ctx context.Context, workload string, threads int) (runn
 		if before, err = s.progress(ctx, db); err != nil {
 			return err
 		}
-		wait, err := s.Lab.StartSysbenchRun(ctx, s.run(workload, threads))
-		if err != nil {
+		if err := s.heldTo(p.writes, func() error {
+			wait, err := s.Lab.StartSysbenchRun(ctx, s.run(p.workload, p.threads))
+			if err == nil {
+				report, err = wait()
+			}
 			return err
-		}
-		if report, err = wait(); err != nil {
+		}); err != nil {
 			return err
 		}
 		after, err = s.progress(ctx, db)

@@ -27,7 +27,7 @@ func init() {
 	if dir == "" {
 		return
 	}
-	if err := lab.FsyncChild(context.Background(), dir, os.Stdin, os.Stdout); err != nil {
+	if err := lab.FsyncChild(context.Background(), dir, false, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
