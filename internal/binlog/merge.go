@@ -36,12 +36,16 @@ type Place struct{ Written, Read int64 }
 //
 // 0 for to is the end of the last group that is whole. Both must be where groups end, or between them.
 // Groups that begin at an offset of leaveOut are left out. Errors are those of Scan. statement, unless nil, is called for statements of the kind Statement.
-func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, statement func(*Query) error) (Merged, error) {
+// touched, unless nil, is called for every group: it is in what is written from an offset on, where a group begins.
+func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, statement func(*Query) error, touched func(written int64, t *Touched)) (Merged, error) {
 	s, ext, err := openScan(path, 0)
-	m := &merger{s: s, w: w, from: max(from, int64(len(magic))), to: to, leaveOut: leaveOut}
+	m := &merger{s: s, w: w, from: max(from, int64(len(magic))), to: to, leaveOut: leaveOut, touched: touched}
 	if s != nil {
 		defer s.l.f.Close()
 		s.each = m.take
+		if touched != nil {
+			s.every = m.toucher.note
+		}
 		if statement != nil {
 			s.statements = func(e *Event) error {
 				if s.group.Start < m.from || to > 0 && s.group.Start >= to {
@@ -92,10 +96,14 @@ type merger struct {
 	after int64
 
 	numbers numbers
+
+	toucher toucher
+	touched func(int64, *Touched)
 }
 
 // take is called for every group.
 func (m *merger) take(g Group) error {
+	defer m.toucher.next()
 	switch {
 	case g.Start < m.from && m.from < g.End, g.Start < m.to && m.to < g.End:
 		return fmt.Errorf("it is to be read from %d to %d, and a transaction is from %d to %d", m.from, m.to, g.Start, g.End)
@@ -143,6 +151,7 @@ func (m *merger) add(g Group, size int) (err error) {
 		m.numbers.next++
 	}
 	m.count++
+	m.touch(g)
 	m.after = max(m.after, m.numbers.add(g.clock))
 	if m.head, err = m.s.append(m.head[:0], g.Start, g.rows); err != nil {
 		return err
@@ -158,6 +167,13 @@ func (m *merger) add(g Group, size int) (err error) {
 	}
 	m.xid, err = m.s.append(m.xid[:0], g.xid, g.End)
 	return err
+}
+
+// touch tells what a group does, and where that is going to be.
+func (m *merger) touch(g Group) {
+	if m.touched != nil {
+		m.touched(m.out.Written, m.toucher.take(g))
+	}
 }
 
 // flush writes the transaction, if there is one.
@@ -177,6 +193,7 @@ func (m *merger) copy(g Group) error {
 	if err := m.flush(); err != nil {
 		return err
 	}
+	m.touch(g)
 	m.out.Places = append(m.out.Places, Place{m.out.Written, g.Start})
 	m.numbers.next++
 	m.after = m.numbers.add(g.clock)
