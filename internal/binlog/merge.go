@@ -43,9 +43,7 @@ func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, st
 	if s != nil {
 		defer s.l.f.Close()
 		s.each = m.take
-		if touched != nil {
-			s.every = m.toucher.note
-		}
+		s.every = m.toucher.note
 		if statement != nil {
 			s.statements = func(e *Event) error {
 				if s.group.Start < m.from || to > 0 && s.group.Start >= to {
@@ -97,6 +95,8 @@ type merger struct {
 
 	numbers numbers
 
+	copies  copies
+	one     []byte // an event
 	toucher toucher
 	touched func(int64, *Touched)
 }
@@ -121,7 +121,19 @@ func (m *merger) take(g Group) error {
 	m.out.Read += g.End - g.Start
 	size := int(g.xid - g.rows)
 	if !g.plain || size > mergeBytes || g.numbered { // of several that are one, an applier would note the last GTID alone
-		return m.copy(g)
+		return m.copyOrSplit(g)
+	}
+	too, err := m.repeats(g)
+	if too && err == nil && m.count > 0 {
+		if err = m.flush(); err == nil {
+			too, err = m.repeats(g)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if too {
+		return m.split(g)
 	}
 	if m.count == mergeGroups || len(m.rows)+size > mergeBytes || m.count > 0 && !m.joins(g) {
 		if err := m.flush(); err != nil {
@@ -185,8 +197,29 @@ func (m *merger) flush() error {
 	m.number(m.head, m.first.clock)
 	err := errors.Join(m.write(m.head), m.write(m.rows), m.write(m.xid))
 	m.rows, m.count = m.rows[:0], 0
+	m.copies.clear()
 	return err
 }
+
+// copyOrSplit writes a group that is too large to be joined to others.
+func (m *merger) copyOrSplit(g Group) error {
+	if g.plain && !g.numbered {
+		if err := m.flush(); err != nil {
+			return err
+		}
+		too, err := m.repeats(g)
+		if m.copies.clear(); too {
+			return m.split(g)
+		}
+		if err != nil && !errors.Is(err, errTooLong) {
+			return err
+		}
+	}
+	return m.copy(g)
+}
+
+// errTooLong says that an event is longer than what is read as a whole.
+var errTooLong = errors.New("an event is too long")
 
 // copy writes a group as it is.
 func (m *merger) copy(g Group) error {

@@ -1,5 +1,7 @@
 package binlog
 
+import "slices"
+
 // Touched is what a group does to tables, as far as an applier that has to find their rows is concerned.
 type Touched struct {
 	// Tables are those whose rows it changes.
@@ -81,6 +83,11 @@ func (t *toucher) rows(id uint64, kind RowKind, n int64) {
 	} else {
 		t.group.Tables[at].Changed += n
 	}
+}
+
+// changes reports whether the group updates or deletes rows.
+func (t *toucher) changes() bool {
+	return slices.ContainsFunc(t.group.Tables, func(x TouchedTable) bool { return x.Changed > 0 })
 }
 
 // take gives out what was noted of a group, and begins the next; it holds until then.
