@@ -120,7 +120,7 @@ func TestMerge(t *testing.T) {
 		if _, err := Merge(new(bytes.Buffer), l.path, 0, l.ends[6], nil, func(q *Query) error {
 			made = append(made, string(q.SQL[:min(len(q.SQL), 12)]))
 			return nil
-		}); err != nil || !cmp.Equal(made, []string{"CREATE TABLE", "CREATE DEFIN"}) {
+		}, nil); err != nil || !cmp.Equal(made, []string{"CREATE TABLE", "CREATE DEFIN"}) {
 			t.Errorf("statements %q, %v", made, err)
 		}
 		b := bytes.Clone(l.b)

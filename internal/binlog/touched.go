@@ -1,6 +1,9 @@
 package binlog
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // Touched is what a group does to tables, as far as an applier that has to find their rows is concerned.
 type Touched struct {
@@ -18,6 +21,17 @@ type Touched struct {
 type TouchedTable struct {
 	Schema, Table  string
 	Added, Changed int64
+}
+
+// MayName reports whether a statement, in lower case, may name a table. A name that may be written in several ways is in
+// any statement.
+func MayName(text []byte, name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c >= 0x80 || c == '`' || c == '"' {
+			return true
+		}
+	}
+	return bytes.Contains(text, bytes.ToLower([]byte(name)))
 }
 
 // toucher notes what the group does that is being read.

@@ -18,6 +18,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/repeatable"
 	"github.com/ramaria-db/ramaria/internal/replay"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -40,7 +41,9 @@ type Recovered struct {
 	// Time is when that was; zero if the log had none.
 	Time time.Time
 	// Restored and Replayed are bytes of the base's files and of the log.
-	Restored, Replayed      int64
+	Restored, Replayed int64
+	// Work is how long the replay was expected to take (archive.Extent).
+	Work                    time.Duration
 	RestoreTime, ReplayTime time.Duration
 	// Delayed is how much of ReplayTime the server waited for a processor, which others had.
 	Delayed   time.Duration
@@ -190,6 +193,11 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 			}
 			return out, err
 		}
+		logs.meter.costs = i.Server.Family().ReplayCosts()
+		for _, t := range r.Searched {
+			logs.meter.know(repeatable.Table{Schema: t.Schema, Name: t.Name}, true)
+		}
+		out.Work = logs.meter.work()
 		out.Replayed, out.Delayed, out.GTIDState, out.PasswordChanged = r.Bytes, r.Delayed, r.GTIDState, r.PasswordChanged
 	}
 	out.ReplayTime = time.Since(began)
@@ -289,7 +297,7 @@ func (a *Archive) GoOn(i *instance.Instance, r Recovered) error {
 		total -= end.Offset - r.End.Offset
 	}
 	err = a.save(func(m *archive.Manifest) {
-		i.Durable = &instance.Durable{Archive: m.ID.String(), Epoch: m.Begin(archive.Epoch{Number: a.above(), Began: time.Now(), GTIDState: r.GTIDState}, r.End, total)}
+		i.Durable = &instance.Durable{Archive: m.ID.String(), Epoch: m.Begin(archive.Epoch{Number: a.above(), Began: time.Now(), GTIDState: r.GTIDState, Work: r.Work.Seconds()}, r.End, total)}
 		r.rates(m)
 	})
 	if err != nil {
@@ -298,10 +306,10 @@ func (a *Archive) GoOn(i *instance.Instance, r Recovered) error {
 	return nil
 }
 
-// Samples that are smaller say nothing of a rate, in bytes.
+// Samples that are smaller say nothing of a rate.
 const (
-	restoreSample = 32 << 20
-	replaySample  = 4 << 20
+	restoreSample = 32 << 20               // bytes
+	replaySample  = 300 * time.Millisecond // of work
 )
 
 // rates notes how fast a recovery was.
@@ -309,7 +317,7 @@ func (r Recovered) rates(m *archive.Manifest) {
 	if s := r.RestoreTime.Seconds(); s > 0 && r.Restored >= restoreSample {
 		m.RestoreRate = float64(r.Restored) / s
 	}
-	if s := (r.ReplayTime - r.Delayed - overhead/2).Seconds(); s > 0 && r.Replayed >= replaySample {
-		m.ReplayRate = float64(r.Replayed) / s
+	if s := (r.ReplayTime - r.Delayed - overhead/2).Seconds(); s > 0 && r.Work >= replaySample {
+		m.ReplayScale = s / r.Work.Seconds()
 	}
 }

@@ -71,6 +71,8 @@ type Result struct {
 	// GTIDState is the state with which MariaDB's next log must begin (dbconn.Dialect.SeedGTIDs), ""
 	// if it has none.
 	GTIDState string
+	// Searched are the tables without a unique key that got an index meanwhile.
+	Searched []Table
 	// PasswordChanged says that the log gave User another password.
 	PasswordChanged bool
 }
@@ -103,7 +105,7 @@ func (j *Job) run(ctx context.Context) (_ Result, err error) {
 			return Result{}, err
 		}
 	}
-	return Result{Groups: s.plan.groups, Bytes: s.plan.bytes, Seconds: time.Since(began).Seconds(), Delayed: s.delayed, GTIDState: s.plan.gtids.String(), PasswordChanged: s.passwordChanged}, nil
+	return Result{Groups: s.plan.groups, Bytes: s.plan.bytes, Seconds: time.Since(began).Seconds(), Delayed: s.delayed, GTIDState: s.plan.gtids.String(), PasswordChanged: s.passwordChanged, Searched: s.given}, nil
 }
 
 // apply has the server apply the relay log, and leave nothing else.

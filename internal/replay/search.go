@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,16 +27,19 @@ type spot struct {
 	pos  int64
 }
 
-func (s spot) compare(o spot) int { return cmp.Or(cmp.Compare(s.part, o.part), cmp.Compare(s.pos, o.pos)) }
+func (s spot) compare(o spot) int {
+	return cmp.Or(cmp.Compare(s.part, o.part), cmp.Compare(s.pos, o.pos))
+}
 
-// table names a table.
-type table struct{ schema, name string }
+// Table names a table.
+type Table struct{ Schema, Name string }
 
-func (t table) String() string { return dbconn.QuoteName(t.schema) + "." + dbconn.QuoteName(t.name) }
+// String returns the name as statements take it.
+func (t Table) String() string { return dbconn.QuoteName(t.Schema) + "." + dbconn.QuoteName(t.Name) }
 
 // stretch is a part of the log that changes rows of a table, and has no statement that could alter it.
 type stretch struct {
-	table    table
+	table    Table
 	from, to spot
 	// added and changed are bytes of events that add rows, and that update or delete some.
 	added, changed int64
@@ -50,13 +52,13 @@ const leastChanged = 4 << 10
 
 // stretches finds them in the log, group by group.
 type stretches struct {
-	open map[table]*stretch
+	open map[Table]*stretch
 	list []stretch
 	// altered are tables that a statement may have altered; all, that it may be any.
-	altered map[table]bool
+	altered map[Table]bool
 	all     bool
 	// barred are tables of which a transaction was prepared: it may keep statements from them up to the end.
-	barred map[table]bool
+	barred map[Table]bool
 }
 
 // group takes the next group, which begins at a spot.
@@ -68,11 +70,11 @@ func (s *stretches) group(at spot, t *binlog.Touched) {
 		s.statement(at, text)
 	}
 	for _, c := range t.Tables {
-		of := table{c.Schema, c.Table}
+		of := Table{c.Schema, c.Table}
 		if t.Prepared {
 			s.close(of, at)
 			if s.barred == nil {
-				s.barred = map[table]bool{}
+				s.barred = map[Table]bool{}
 			}
 			s.barred[of] = true
 		}
@@ -82,7 +84,7 @@ func (s *stretches) group(at spot, t *binlog.Touched) {
 		x := s.open[of]
 		if x == nil {
 			if s.open == nil {
-				s.open = map[table]*stretch{}
+				s.open = map[Table]*stretch{}
 			}
 			x = &stretch{table: of, from: at, first: !s.all && !s.altered[of]}
 			s.open[of] = x
@@ -102,26 +104,15 @@ func (s *stretches) statement(at spot, text []byte) {
 		return
 	}
 	for of := range s.open {
-		if mayName(text, of.name) {
+		if binlog.MayName(text, of.Name) {
 			s.close(of, at)
 		}
 	}
 }
 
-// mayName reports whether a text in lower case may name a table. A name that may be written in several ways is in any
-// text.
-func mayName(text []byte, name string) bool {
-	for i := range len(name) {
-		if c := name[i]; c >= 0x80 || c == '`' || c == '"' {
-			return true
-		}
-	}
-	return bytes.Contains(text, bytes.ToLower([]byte(name)))
-}
-
-func (s *stretches) close(of table, at spot) {
+func (s *stretches) close(of Table, at spot) {
 	if s.altered == nil {
-		s.altered = map[table]bool{}
+		s.altered = map[Table]bool{}
 	}
 	s.altered[of] = true
 	x := s.open[of]
@@ -144,7 +135,9 @@ func (s *stretches) closeAll(at spot) {
 // end gives out what there is, in the order in which it begins; the log ends at a spot.
 func (s *stretches) end(at spot) []stretch {
 	s.closeAll(at)
-	slices.SortFunc(s.list, func(a, b stretch) int { return cmp.Or(a.from.compare(b.from), strings.Compare(a.table.String(), b.table.String())) })
+	slices.SortFunc(s.list, func(a, b stretch) int {
+		return cmp.Or(a.from.compare(b.from), strings.Compare(a.table.String(), b.table.String()))
+	})
 	return s.list
 }
 
@@ -179,6 +172,7 @@ func (s *session) applyAll(ctx context.Context) error {
 				return err
 			} else if made {
 				indexed = append(indexed, list[0])
+				s.given = append(s.given, list[0].table)
 			}
 		}
 		slices.SortStableFunc(indexed, func(a, b stretch) int { return a.to.compare(b.to) })
@@ -234,20 +228,14 @@ func (s *session) searched(ctx context.Context) (list []stretch, err error) {
 // keyless reports whether a table has no unique key, and enough rows that an index is worth its while. MariaDB takes the
 // first row that any index gives where the first key of the table is unique and the row has no NULL in it.
 func (s *session) keyless(ctx context.Context, x stretch) (bool, error) {
-	var unique int
-	err := s.db.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM information_schema.statistics s WHERE s.table_schema = t.table_schema AND s.table_name = t.table_name AND s.non_unique = 0)
-		FROM information_schema.tables t WHERE t.table_schema = ? AND t.table_name = ? AND t.table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') AND t.engine = 'InnoDB'`, x.table.schema, x.table.name).Scan(&unique)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && unique > 0 {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look for the keys of table %s: %w", x.table, err)
+	if is, err := dbconn.Keyless(ctx, s.db, x.table.Schema, x.table.Name); err != nil || !is {
+		return false, err
 	}
 	return s.hasRows(ctx, x.table, mostVisits/(x.changed/rowSize)-x.added/rowSize)
 }
 
 // hasRows reports whether a table has so many rows at least.
-func (s *session) hasRows(ctx context.Context, t table, least int64) (bool, error) {
+func (s *session) hasRows(ctx context.Context, t Table, least int64) (bool, error) {
 	if least <= 0 {
 		return true, nil
 	}
@@ -282,7 +270,7 @@ func (s *session) addIndex(ctx context.Context, x stretch) (bool, error) {
 var goneErrors = []uint16{1146, 1091, 1049}
 
 // dropIndex drops the index of a table that got one.
-func (s *session) dropIndex(ctx context.Context, t table) error {
+func (s *session) dropIndex(ctx context.Context, t Table) error {
 	err := s.alter(ctx, t, "DROP INDEX "+s.indexName())
 	var refused *mysql.MySQLError
 	if errors.As(err, &refused) && slices.Contains(goneErrors, refused.Number) {
@@ -296,7 +284,7 @@ func (s *session) dropIndex(ctx context.Context, t table) error {
 
 // alter alters a table without making it anew: a row keeps its place and form. It does not wait for a transaction that was
 // prepared before the log begins.
-func (s *session) alter(ctx context.Context, t table, change string) error {
+func (s *session) alter(ctx context.Context, t Table, change string) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
@@ -332,10 +320,10 @@ var widths = map[string]int{
 
 // indexColumns are what an index of a table is to have, as ADD INDEX takes it: as many columns as fit, since what any of them
 // tells apart the applier need not compare.
-func (s *session) indexColumns(ctx context.Context, t table) (list []string, err error) {
+func (s *session) indexColumns(ctx context.Context, t Table) (list []string, err error) {
 	left := mostKey
 	rows, err := s.db.QueryContext(ctx, `SELECT column_name, LOWER(data_type), COALESCE(character_maximum_length, 0), COALESCE(character_octet_length, 0)
-		FROM information_schema.columns WHERE table_schema = ? AND table_name = ? AND COALESCE(generation_expression, '') = '' ORDER BY ordinal_position`, t.schema, t.name)
+		FROM information_schema.columns WHERE table_schema = ? AND table_name = ? AND COALESCE(generation_expression, '') = '' ORDER BY ordinal_position`, t.Schema, t.Name)
 	if err != nil {
 		return nil, fmt.Errorf("look for the columns of table %s: %w", t, err)
 	}

@@ -31,6 +31,8 @@ type session struct {
 	db    *sql.DB
 	// flights are the statements that may be refused because the data has what they did.
 	flights []flight
+	// given is Result.Searched.
+	given []Table
 	// until is where the applier is to stop.
 	until spot
 	// before are the transient files of the data directory, as they were.
