@@ -31,7 +31,25 @@ func MayName(text []byte, name string) bool {
 			return true
 		}
 	}
-	return bytes.Contains(text, bytes.ToLower([]byte(name)))
+	word := bytes.ToLower([]byte(name))
+	version := bytes.Contains(text, []byte("/*!")) || bytes.Contains(text, []byte("/*m!")) // a number, and then a statement
+	for from := 0; ; {
+		at := bytes.Index(text[from:], word)
+		if at < 0 || len(word) == 0 {
+			return len(word) == 0
+		}
+		at += from
+		end := at + len(word)
+		if version || (at == 0 || !WordByte(text[at-1])) && (end == len(text) || !WordByte(text[end])) {
+			return true
+		}
+		from = at + 1
+	}
+}
+
+// WordByte reports whether a name that is not quoted goes on with a byte, in lower case.
+func WordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '$'
 }
 
 // toucher notes what the group does that is being read.

@@ -54,9 +54,9 @@ const leastChanged = 4 << 10
 type stretches struct {
 	open map[Table]*stretch
 	list []stretch
-	// altered are tables that a statement may have altered; all, that it may be any.
-	altered map[Table]bool
-	all     bool
+	// words are those of statements, each of which may be a table that it made or altered; all, that it may be any.
+	words map[string]bool
+	all   bool
 	// barred are tables of which a transaction was prepared: it may keep statements from them up to the end.
 	barred map[Table]bool
 }
@@ -86,7 +86,7 @@ func (s *stretches) group(at spot, t *binlog.Touched) {
 			if s.open == nil {
 				s.open = map[Table]*stretch{}
 			}
-			x = &stretch{table: of, from: at, first: !s.all && !s.altered[of]}
+			x = &stretch{table: of, from: at, first: !s.named(of)}
 			s.open[of] = x
 		}
 		x.added, x.changed = x.added+c.Added, x.changed+c.Changed
@@ -108,13 +108,27 @@ func (s *stretches) statement(at spot, text []byte) {
 			s.close(of, at)
 		}
 	}
+	if s.words == nil {
+		s.words = map[string]bool{}
+	}
+	for _, word := range bytes.FieldsFunc(text, notOfWord) {
+		s.words[string(word)] = true
+	}
+	s.all = s.all || len(s.words) > mostWords
+}
+
+// mostWords bounds how many words are remembered.
+const mostWords = 1 << 18
+
+func notOfWord(r rune) bool { return r >= 0x80 || !binlog.WordByte(byte(r)) }
+
+// named reports whether a statement may have made or altered a table.
+func (s *stretches) named(t Table) bool {
+	name := strings.ToLower(t.Name)
+	return s.all || s.words[name] || len(s.words) > 0 && strings.ContainsFunc(name, notOfWord)
 }
 
 func (s *stretches) close(of Table, at spot) {
-	if s.altered == nil {
-		s.altered = map[Table]bool{}
-	}
-	s.altered[of] = true
 	x := s.open[of]
 	if x == nil {
 		return
