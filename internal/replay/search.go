@@ -236,8 +236,16 @@ func (s *session) searched(ctx context.Context) (list []stretch, err error) {
 		}
 		list = append(list, x)
 	}
+	if len(list) > mostStretches {
+		slices.SortFunc(list, func(a, b stretch) int { return cmp.Compare(b.changed, a.changed) })
+		list = list[:mostStretches]
+		slices.SortFunc(list, func(a, b stretch) int { return a.from.compare(b.from) })
+	}
 	return list, nil
 }
+
+// mostStretches is for how many stretches the applier is stopped, twice each: for those that change the most.
+const mostStretches = 100
 
 // keyless reports whether a table has no unique key, and enough rows that an index is worth its while. MariaDB takes the
 // first row that any index gives where the first key of the table is unique and the row has no NULL in it.
