@@ -86,12 +86,7 @@ func (m *meter) event(e *binlog.Event) {
 	case e.Type == binlog.TableMapEvent:
 		m.table(e)
 	case kind != binlog.NotRows:
-		rows = 1
-		if r, err := binlog.ParseRows(e); len(e.Body) > 0 && err == nil {
-			if t := m.byID[r.TableID]; t != nil {
-				rows, of = t.About(r), repeatable.Table{Schema: t.Schema, Name: t.Table}
-			}
-		}
+		rows, of = m.rows(e)
 	case unread, e.Type == binlog.TransactionPayloadEvent:
 		rows = 1 + e.Length/packed
 	}
@@ -108,6 +103,22 @@ func (m *meter) event(e *binlog.Event) {
 			t.change(of, rows)
 		}
 	}
+}
+
+// rows are about how many rows an event has, and of which table, if that is known.
+func (m *meter) rows(e *binlog.Event) (n int64, of repeatable.Table) {
+	if len(e.Body) == 0 {
+		return 1, of
+	}
+	r, err := binlog.ParseRows(e)
+	if err != nil {
+		return 1, of // the archive keeps what is damaged, and a recovery says so
+	}
+	t := m.byID[r.TableID]
+	if t == nil {
+		return 1, of
+	}
+	return t.About(r), repeatable.Table{Schema: t.Schema, Name: t.Table}
 }
 
 func (m *meter) table(e *binlog.Event) {

@@ -3,15 +3,14 @@
 #
 #     tests/estimate/run.sh mariadb:10.11 [ROUNDS]
 #
-# RAMARIA is the binary (bin/ramaria). It works below a directory of its own, which it removes. The first round of an
+# RAMARIA is the binary (bin/ramaria). It works in RAMARIA_HOME, or below a new directory: no other instances may be there. The first round of an
 # instance says what is expected of any machine; later ones go by what its recoveries before have measured.
 set -eu
 server=$1 rounds=${2:-2}
 ramaria=${RAMARIA:-bin/ramaria}
-RAMARIA_HOME=$(mktemp -d)
+RAMARIA_HOME=${RAMARIA_HOME:-$(mktemp -d)}
 export RAMARIA_HOME
-[ -z "${CACHE:-}" ] || { mkdir -p "$RAMARIA_HOME/cache" && ln -s "$CACHE" "$RAMARIA_HOME/cache/servers"; }
-trap '"$ramaria" down --all --rm >/dev/null 2>&1; rm -rf "$RAMARIA_HOME"' EXIT
+trap '"$ramaria" down --all --rm >/dev/null 2>&1; rm -rf "$RAMARIA_HOME"/a-*' EXIT
 
 field() { "$ramaria" status "$1" --json | sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" | head -1; }
 sql() { "$ramaria" sql "$1" >/dev/null; }
@@ -28,13 +27,13 @@ setup() {
 	echo "CREATE TABLE large (id INT PRIMARY KEY AUTO_INCREMENT, s LONGBLOB);"
 }
 
-small() { i=0; while [ $i -lt 40000 ]; do i=$((i + 1)); echo "UPDATE keyed SET c = c + 1 WHERE a = $i;"; done; echo "UPDATE keyed SET c = c + 1; UPDATE keyed SET c = c + 1;"; }
+small() { i=0; while [ $i -lt 8000 ]; do i=$((i + 1)); echo "UPDATE keyed SET c = c + 1 WHERE a = $i;"; done; echo "UPDATE keyed SET c = c + 1; UPDATE keyed SET c = c + 1;"; }
 large() { for _ in $(seq 200); do echo "INSERT INTO large (s) VALUES (REPEAT('0123456789abcdef', 65536));"; done; }
 keyless() { echo "UPDATE keyless SET c = c + 1; UPDATE keyless SET c = c + 1; UPDATE keyless SET c = c + 1;"; }
 ddl() { for i in $(seq 250); do echo "CREATE TABLE IF NOT EXISTS d$1_$i (a INT PRIMARY KEY, b INT); ALTER TABLE d$1_$i ADD c INT, ADD INDEX (b);"; done; }
 
 printf '%-14s %-8s %5s %9s %8s %8s\n' server log round MB said took
-for log in small large keyless ddl; do
+for log in ${LOGS:-small large keyless ddl}; do
 	"$ramaria" up $log --server "$server" --volume shm --durable --recover-within 10m --archive "$RAMARIA_HOME/a-$log" >/dev/null 2>&1
 	setup | sql $log
 	for round in $(seq "$rounds"); do
