@@ -224,6 +224,9 @@ const rowSize = 32
 // searched are the stretches whose tables lack a key. Of those that a statement of the log may make or alter that is seen
 // when the applier is there.
 func (s *session) searched(ctx context.Context) (list []stretch, err error) {
+	if s.Server.Flavour != server.MariaDB {
+		return nil, nil // an applier with several threads that was stopped may not start again: error 1201
+	}
 	for _, x := range s.plan.stretches.end(s.plan.end()) {
 		if x.first {
 			keyless, err := s.keyless(ctx, x)
@@ -315,11 +318,7 @@ func (s *session) alter(ctx context.Context, t Table, change string) error {
 	if _, err := conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = 1"); err != nil {
 		return err
 	}
-	algorithm := "INPLACE"
-	if s.Server.Flavour == server.MariaDB {
-		algorithm = "NOCOPY"
-	}
-	_, err = conn.ExecContext(ctx, "ALTER TABLE "+t.String()+" "+change+", ALGORITHM="+algorithm)
+	_, err = conn.ExecContext(ctx, "ALTER TABLE "+t.String()+" "+change+", ALGORITHM=NOCOPY")
 	return err
 }
 

@@ -69,13 +69,16 @@ func TestReplayOfTablesWithoutKeys(t *testing.T) {
 		}
 		t.Logf("%.1f s", r.Seconds)
 		equal(t, before, state(t, servertest.StartOn(t, w.Server, j.DataDir, logging)))
+		if w.Flavour != server.MariaDB {
+			return
+		}
 		given := fmt.Sprint(r.Searched)
 		for name, is := range map[string]bool{"many": true, "copies": true, "texts": true, "parts": true, "computed": true, "changes": true, "changed": true, "floats": false, "nullable": false, "plain": false, "seq": false} {
 			if got := strings.Contains(given, "`"+name+"`"); got != is {
 				t.Errorf("table %s got an index: %v; of %s", name, got, given)
 			}
 		}
-		if w.Flavour == server.MariaDB && !strings.Contains(given, "`history`") {
+		if !strings.Contains(given, "`history`") {
 			t.Errorf("a table with history got none: %s", given)
 		}
 	})
