@@ -21,6 +21,9 @@ type Extent struct {
 	// At is the same as a position of the server's log.
 	At   Position
 	Time time.Time
+	// Work is how long it is expected to take to replay the log behind the newest base, on the machine that costs were
+	// measured on; 0 if that is not known. It has the precision of a microsecond.
+	Work time.Duration
 }
 
 const (
@@ -33,7 +36,7 @@ const (
 )
 
 // encode makes a slot: magic 8, archive 16, epoch 4, file 4, number of the writing 8, segment 8, offset in it 8,
-// offset in the file 8, time in microseconds 8, zeros 8, CRC-32C 4 of all before. Numbers are little endian.
+// offset in the file 8, time in microseconds 8, work in microseconds 8, CRC-32C 4 of all before. Numbers are little endian.
 func (x Extent) encode(b []byte, seq uint64) {
 	clear(b)
 	copy(b, extentMagic)
@@ -45,6 +48,7 @@ func (x Extent) encode(b []byte, seq uint64) {
 	le.PutUint64(b[48:], uint64(x.Place.Offset))
 	le.PutUint64(b[56:], uint64(x.At.Offset))
 	le.PutUint64(b[64:], uint64(x.Time.UnixMicro()))
+	le.PutUint64(b[72:], uint64(x.Work.Microseconds()))
 	le.PutUint32(b[extentSum:], Sum(0, b[:extentSum]))
 }
 
@@ -58,6 +62,7 @@ func decodeExtent(b []byte) (x Extent, seq uint64, ok bool) {
 	x.Place = Place{le.Uint64(b[40:]), int64(le.Uint64(b[48:]))}
 	x.At = Position{le.Uint32(b[28:]), int64(le.Uint64(b[56:]))}
 	x.Time = time.UnixMicro(int64(le.Uint64(b[64:])))
+	x.Work = time.Duration(le.Uint64(b[72:])) * time.Microsecond
 	return x, seq, true
 }
 

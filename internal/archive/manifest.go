@@ -67,9 +67,9 @@ type Manifest struct {
 	// Verified is when all was last restored, replayed and compared with the instance, and up to where;
 	// nil if never.
 	Verified *Verified `json:"verified,omitempty"`
-	// ReplayRate and RestoreRate are what was measured, in bytes a second: of the log that is
-	// applied, and of files of a base that are restored. 0 before.
-	ReplayRate  float64 `json:"replay_rate,omitempty"`
+	// ReplayScale is how long it took to apply a log, as a multiple of what was expected, and RestoreRate how many bytes of
+	// a base's files were restored in a second. 0 before that was measured.
+	ReplayScale float64 `json:"replay_scale,omitempty"`
 	RestoreRate float64 `json:"restore_rate,omitempty"`
 	// Extent says that the archive has a file that says how far its log goes: ExtentName.
 	Extent bool `json:"extent,omitempty"`
@@ -107,6 +107,9 @@ type Epoch struct {
 	End *Position `json:"end,omitempty"`
 	// Total is how many bytes its log has up to there.
 	Total int64 `json:"total,omitempty"`
+	// Work is how many seconds it is expected to take to replay the log that the epoch goes on from, behind the base that
+	// was the newest when it began (Extent.Work).
+	Work float64 `json:"work,omitempty"`
 	// Lost says that what its log had behind End was missing, or could not be used, and was given up.
 	Lost bool `json:"lost,omitempty"`
 	// GTIDState is what the state of a MariaDB server's log is at its beginning.

@@ -36,12 +36,14 @@ type Place struct{ Written, Read int64 }
 //
 // 0 for to is the end of the last group that is whole. Both must be where groups end, or between them.
 // Groups that begin at an offset of leaveOut are left out. Errors are those of Scan. statement, unless nil, is called for statements of the kind Statement.
-func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, statement func(*Query) error) (Merged, error) {
+// touched, unless nil, is called for every group: it is in what is written from an offset on, where a group begins.
+func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, statement func(*Query) error, touched func(written int64, t *Touched)) (Merged, error) {
 	s, ext, err := openScan(path, 0)
-	m := &merger{s: s, w: w, from: max(from, int64(len(magic))), to: to, leaveOut: leaveOut}
+	m := &merger{s: s, w: w, from: max(from, int64(len(magic))), to: to, leaveOut: leaveOut, touched: touched}
 	if s != nil {
 		defer s.l.f.Close()
 		s.each = m.take
+		s.every = m.toucher.note
 		if statement != nil {
 			s.statements = func(e *Event) error {
 				if s.group.Start < m.from || to > 0 && s.group.Start >= to {
@@ -92,10 +94,16 @@ type merger struct {
 	after int64
 
 	numbers numbers
+
+	copies  copies
+	one     []byte // an event
+	toucher toucher
+	touched func(int64, *Touched)
 }
 
 // take is called for every group.
 func (m *merger) take(g Group) error {
+	defer m.toucher.next()
 	switch {
 	case g.Start < m.from && m.from < g.End, g.Start < m.to && m.to < g.End:
 		return fmt.Errorf("it is to be read from %d to %d, and a transaction is from %d to %d", m.from, m.to, g.Start, g.End)
@@ -113,7 +121,19 @@ func (m *merger) take(g Group) error {
 	m.out.Read += g.End - g.Start
 	size := int(g.xid - g.rows)
 	if !g.plain || size > mergeBytes || g.numbered { // of several that are one, an applier would note the last GTID alone
-		return m.copy(g)
+		return m.copyOrSplit(g)
+	}
+	too, err := m.repeats(g)
+	if too && err == nil && m.count > 0 {
+		if err = m.flush(); err == nil {
+			too, err = m.repeats(g)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if too {
+		return m.split(g)
 	}
 	if m.count == mergeGroups || len(m.rows)+size > mergeBytes || m.count > 0 && !m.joins(g) {
 		if err := m.flush(); err != nil {
@@ -143,6 +163,7 @@ func (m *merger) add(g Group, size int) (err error) {
 		m.numbers.next++
 	}
 	m.count++
+	m.touch(g)
 	m.after = max(m.after, m.numbers.add(g.clock))
 	if m.head, err = m.s.append(m.head[:0], g.Start, g.rows); err != nil {
 		return err
@@ -160,6 +181,13 @@ func (m *merger) add(g Group, size int) (err error) {
 	return err
 }
 
+// touch tells what a group does, and where that is going to be.
+func (m *merger) touch(g Group) {
+	if m.touched != nil {
+		m.touched(m.out.Written, m.toucher.take(g))
+	}
+}
+
 // flush writes the transaction, if there is one.
 func (m *merger) flush() error {
 	if m.count == 0 {
@@ -169,14 +197,36 @@ func (m *merger) flush() error {
 	m.number(m.head, m.first.clock)
 	err := errors.Join(m.write(m.head), m.write(m.rows), m.write(m.xid))
 	m.rows, m.count = m.rows[:0], 0
+	m.copies.clear()
 	return err
 }
+
+// copyOrSplit writes a group that is too large to be joined to others.
+func (m *merger) copyOrSplit(g Group) error {
+	if g.plain && !g.numbered {
+		if err := m.flush(); err != nil {
+			return err
+		}
+		too, err := m.repeats(g)
+		if m.copies.clear(); too {
+			return m.split(g)
+		}
+		if err != nil && !errors.Is(err, errTooLong) {
+			return err
+		}
+	}
+	return m.copy(g)
+}
+
+// errTooLong says that an event is longer than what is read as a whole.
+var errTooLong = errors.New("an event is too long")
 
 // copy writes a group as it is.
 func (m *merger) copy(g Group) error {
 	if err := m.flush(); err != nil {
 		return err
 	}
+	m.touch(g)
 	m.out.Places = append(m.out.Places, Place{m.out.Written, g.Start})
 	m.numbers.next++
 	m.after = m.numbers.add(g.clock)

@@ -62,7 +62,7 @@ func merge(t *testing.T, path string, from, to int64) (string, Merged) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(path))
 	var b bytes.Buffer
-	m, err := Merge(&b, path, from, to, nil, nil)
+	m, err := Merge(&b, path, from, to, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestMerge(t *testing.T) {
 			t.Errorf("no groups: %+v", none)
 		}
 		for _, at := range [][2]int64{{l.ends[2] - 1, 0}, {0, l.ends[2] + 1}, {0, int64(len(l.b)) + 100}} {
-			if m, err := Merge(new(bytes.Buffer), l.path, at[0], at[1], nil, nil); err == nil {
+			if m, err := Merge(new(bytes.Buffer), l.path, at[0], at[1], nil, nil, nil); err == nil {
 				t.Errorf("from %d to %d: %+v", at[0], at[1], m)
 			}
 		}
@@ -120,7 +120,7 @@ func TestMerge(t *testing.T) {
 		if _, err := Merge(new(bytes.Buffer), l.path, 0, l.ends[6], nil, func(q *Query) error {
 			made = append(made, string(q.SQL[:min(len(q.SQL), 12)]))
 			return nil
-		}); err != nil || !cmp.Equal(made, []string{"CREATE TABLE", "CREATE DEFIN"}) {
+		}, nil); err != nil || !cmp.Equal(made, []string{"CREATE TABLE", "CREATE DEFIN"}) {
 			t.Errorf("statements %q, %v", made, err)
 		}
 		b := bytes.Clone(l.b)
@@ -130,7 +130,7 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		var corrupt *CorruptError
-		if _, err := Merge(new(bytes.Buffer), bad, 0, 0, nil, nil); !errors.As(err, &corrupt) {
+		if _, err := Merge(new(bytes.Buffer), bad, 0, 0, nil, nil, nil); !errors.As(err, &corrupt) {
 			t.Errorf("damaged: %v", err)
 		}
 	})
@@ -193,7 +193,7 @@ func BenchmarkMerge(b *testing.B) {
 	b.SetBytes(int64(len(l.b)))
 	for b.Loop() {
 		var w bytes.Buffer
-		if m, err := Merge(&w, l.path, 0, 0, nil, nil); err != nil || m.Groups == 0 {
+		if m, err := Merge(&w, l.path, 0, 0, nil, nil, nil); err != nil || m.Groups == 0 {
 			b.Fatal(m, err)
 		}
 	}

@@ -184,6 +184,22 @@ func (m *TableMap) Count(r Rows) (int, error) {
 	return len(ends), err
 }
 
+// About returns about how many rows r has, by the length of the first.
+func (m *TableMap) About(r Rows) int64 {
+	if m.splittable(r) != nil || len(r.images) == 0 {
+		return 1
+	}
+	columns, first := m.imaged(r), 0
+	for range r.Kind.images() {
+		n, err := m.image(r.images[first:], columns)
+		if err != nil {
+			return 1
+		}
+		first += n
+	}
+	return int64((len(r.images) + first/2) / first)
+}
+
 // Changed reports whether r changed, or deleted, a value in one of the given columns,
 // which count from 0. It compares bytes, so 'a' and 'A' differ in any collation, and a column that
 // the images lack counts as changed.

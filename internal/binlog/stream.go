@@ -4,8 +4,8 @@ package binlog
 // Of most it looks at the header alone, and skips the rest: it is for who follows a log at the speed at which
 // it is written. It is not safe for several goroutines.
 type Stream struct {
-	// Whole says of which kinds of events the body is wanted. The others come without, and unchecked.
-	Whole func(EventType) bool
+	// Whole says of which events, by kind and length in bytes, the body is wanted. The others come without, and unchecked.
+	Whole func(EventType, int64) bool
 	// File is the name that events are given.
 	File string
 
@@ -77,7 +77,7 @@ func (s *Stream) length(have []byte) (n int64, whole bool, err error) {
 	if n, err = eventLen(have, s.format); err != nil {
 		return 0, false, located(err, Position{s.File, s.at})
 	}
-	if t := EventType(have[4]); t != FormatDescriptionEvent && !s.Whole(t) {
+	if t := EventType(have[4]); t != FormatDescriptionEvent && !s.Whole(t, n) {
 		return headerLen, false, nil
 	}
 	return n, true, nil

@@ -23,7 +23,7 @@ func testStream(t *testing.T, l scanned) {
 	want := tailed(t, l.path)
 	for _, size := range []int{1, 7, 19, 64, 4096, len(l.b)} {
 		t.Run(strconv.Itoa(size), func(t *testing.T) {
-			s := &Stream{Whole: func(t EventType) bool { return t == QueryEvent }}
+			s := &Stream{Whole: func(t EventType, _ int64) bool { return t == QueryEvent }}
 			var got []string
 			for at := 0; at < len(l.b); at += size {
 				if s.Next() != int64(at) {

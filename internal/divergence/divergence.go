@@ -81,7 +81,7 @@ const readSize = 256 << 10
 func (f *Finder) read(l Log) (found *client.Divergence) {
 	path := filepath.Join(l.Dir, f.at.File)
 	if f.stream == nil {
-		f.stream = &binlog.Stream{File: path, Whole: func(t binlog.EventType) bool { return t == binlog.QueryEvent }}
+		f.stream = &binlog.Stream{File: path, Whole: func(t binlog.EventType, _ int64) bool { return t == binlog.QueryEvent }}
 	}
 	if fi, err := os.Lstat(path); err == nil && fi.Size() == f.stream.Next() {
 		return nil

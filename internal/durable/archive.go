@@ -50,6 +50,8 @@ type Archive struct {
 	// log had none.
 	lost     *BrokenError
 	lostFrom time.Time
+	// plain says that a replay is to give tables no index, since one that did has failed.
+	plain bool
 }
 
 // ErrInUse says that another process writes to an archive.

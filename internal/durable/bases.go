@@ -23,7 +23,8 @@ func (k *Keeper) NextBase() BaseOrder {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
 	m := k.Archive.Manifest
-	k.began = k.log.Total()
+	k.gate().meter.begin()
+	k.began = k.work()
 	return BaseOrder{Archive: m.ID, Number: max(1, m.NextBase), Prev: lastBase(m)}
 }
 
@@ -91,7 +92,8 @@ func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
 	})
 	if err == nil {
 		k.savedBreaches(len(noted))
-		k.meanwhile = max(0, k.log.Total()-k.began)
+		k.meanwhile = max(0, k.work()-k.began)
+		k.fences.meter.based()
 		k.fences.covered(b.At)
 	}
 	return b, err
@@ -135,8 +137,8 @@ func (k *Keeper) BesideLog() []string {
 func (k *Keeper) Due() bool {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
-	b, since, ok := k.newest()
-	return !ok || b.Dir != "" || k.Fenced() || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.Policy.Due(k.Archive.Manifest, b, since, k.meanwhile)
+	b, _, ok := k.newest()
+	return !ok || b.Dir != "" || k.Fenced() || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.Policy.Due(k.Archive.Manifest, b, k.work(), k.meanwhile)
 }
 
 // measurable is how many bytes of the log say how fast they are replayed.
@@ -156,7 +158,7 @@ func (k *Keeper) VerifyDue(every time.Duration) bool {
 		return true
 	}
 	_, since, ok := k.newest()
-	return ok && m.Verified == nil && m.ReplayRate == 0 && since >= measurable
+	return ok && m.Verified == nil && m.ReplayScale == 0 && since >= measurable
 }
 
 // Prune removes what the history does not need.

@@ -23,6 +23,7 @@ type Crossed struct {
 // cross finds the fences between two offsets of a file.
 func (l *logFiles) cross(path string, epoch, file uint32, from, to int64) error {
 	return eachEvent(path, from, to, func(e *binlog.Event) error {
+		l.meter.take(e)
 		v, err := l.judge.Of(e)
 		if err == nil && v.Fence != "" {
 			l.fences = append(l.fences, Crossed{Epoch: epoch, At: archive.Position{File: file, Offset: e.Offset}, Time: time.Unix(int64(e.Timestamp), 0), Kind: v.Kind, Why: v.Fence})
@@ -59,9 +60,9 @@ func eachEvent(path string, from, to int64, each func(*binlog.Event) error) (err
 	return nil
 }
 
-// newStream gives out the events of a file, statements with their bodies.
+// newStream gives out the events of a file, statements with their bodies, and what a meter wants.
 func newStream(file string) *binlog.Stream {
-	return &binlog.Stream{File: file, Whole: func(t binlog.EventType) bool { return t == binlog.QueryEvent }}
+	return &binlog.Stream{File: file, Whole: func(t binlog.EventType, length int64) bool { return t == binlog.QueryEvent || metered(t, length) }}
 }
 
 // unanswered says where a recovery of all that there is can end instead, whose log the server refuses to apply: before a

@@ -172,6 +172,7 @@ func (k *Keeper) sayExtent() error {
 	k.mu.Lock()
 	x, known := k.log.Extent()
 	k.mu.Unlock()
+	x.Work = k.work()
 	if !known || k.extents == nil {
 		return nil
 	}
@@ -181,7 +182,7 @@ func (k *Keeper) sayExtent() error {
 func (e *extents) say(x archive.Extent) (err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if was := e.said; e.err == nil && was.Epoch == x.Epoch && was.Place == x.Place {
+	if was := e.said; e.err == nil && was.Epoch == x.Epoch && was.Place == x.Place && was.Work == x.Work {
 		return nil
 	}
 	for _, f := range e.files {

@@ -46,6 +46,8 @@ type fences struct {
 	// path is the file that says what is open, in the same memory as the data.
 	path  string
 	epoch uint32
+	// trusted says that the log up to where it began was not read again.
+	trusted bool
 	// server is whose log it is.
 	server *server.Server
 	log    *slog.Logger
@@ -57,6 +59,8 @@ type fences struct {
 	stream *binlog.Stream
 	file   uint32
 	seen   archive.Position
+	// meter counts what of the log it takes time to replay.
+	meter meter
 
 	// first is the first fence that is open; nil for none.
 	first atomic.Pointer[archive.Position]
@@ -82,13 +86,13 @@ type keptFences struct {
 func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, log *slog.Logger, found func()) (*fences, error) {
 	f := &fences{
 		dir: i.DataDir(), path: i.FencesPath(), epoch: epoch, server: i.Server, log: log, found: found,
-		judge: repeatable.New(i.Server.Flavour == server.MySQL), total: map[string]int64{},
+		meter: meter{costs: i.Server.Family().ReplayCosts()}, judge: repeatable.New(i.Server.Flavour == server.MySQL), total: map[string]int64{},
 	}
 	var k keptFences
 	err := instance.ReadJSON(f.path, &k)
 	switch {
 	case err == nil && k.Epoch == epoch:
-		f.seen = end
+		f.seen, f.trusted = end, true
 		f.open = behind(k.Open, at)
 	default: // there is none, or it is of another log, or damaged
 		f.seen = at
@@ -201,6 +205,7 @@ func (f *fences) event(e *binlog.Event) error {
 	if at.Before(f.seen) {
 		return nil
 	}
+	f.meter.take(e)
 	v, err := f.judge.Of(e)
 	if err != nil {
 		return err

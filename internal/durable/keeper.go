@@ -41,8 +41,9 @@ type Keeper struct {
 	done    chan struct{}
 
 	manifest sync.Mutex // guards Archive.Manifest, and is held while that is written; and the next two
-	// began is how much log there was when a base was begun, and meanwhile how much came while the last was made.
-	began, meanwhile int64
+	// began is how much work there was behind the newest base when another was begun, and meanwhile how much came while the
+	// last was made.
+	began, meanwhile time.Duration
 
 	mu sync.Mutex // guards what follows, and log and epoch where others than the caller's goroutine read them
 	// epoch is the one that log is of.
@@ -99,6 +100,7 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, po
 	if k.fences, err = newFences(i, epoch, a.basedAt(epoch), end, log, k.dueNow); err != nil {
 		return nil, err
 	}
+	k.fences.meter.carried = k.carry(epoch, end)
 	k.ship = k.shipper()
 	files, err := binlog.Files(i.DataDir(), server.BinlogName)
 	if err != nil {

@@ -31,6 +31,8 @@ type logFiles struct {
 	// judge follows the statements, and fences are those that need not give the same again.
 	judge  *repeatable.Judge
 	fences []Crossed
+	// meter counts what there is to replay.
+	meter meter
 }
 
 // logName is the name of a file: of an epoch and a number.

@@ -12,8 +12,8 @@ type Policy struct {
 	// RecoverWithin is how long recovery may take, and History how far back the instance can be
 	// restored; 0 is the default.
 	RecoverWithin, History time.Duration
-	// Replays is how many bytes of the log the server's applier is expected to apply in a second, until
-	// that was measured.
+	// Replays is how many bytes of the log the server's applier is expected to apply in a second, where nothing else is
+	// known of that.
 	Replays float64
 	// Short says to keep no more than recovery needs, since the archive lacks room.
 	Short bool
@@ -31,43 +31,46 @@ const (
 	restores = 300 << 20
 	// overhead is what a recovery takes beyond that: starts of servers.
 	overhead = 1500 * time.Millisecond
-	// LeastLog is how much log there must be for another base, in bytes: with less nothing is won.
+	// LeastLog is how much log there must be, in bytes, that a base is made to have room in its place.
 	LeastLog = 16 << 20
+	// leastWork is how long a replay must take for another base: with less nothing is won.
+	leastWork = 2 * time.Second
 	// dueShare is the part of the time for recovery at which a base is begun, since the log grows while
 	// it is made.
 	dueShare = 0.7
-	// earlyShare is how much log there must be for that to be earlier still, as a multiple of what came while the
+	// earlyShare is how much work there must be for that to be earlier still, as a multiple of what came while the
 	// last base was made: a third of the time at least no base is in the making.
 	earlyShare = 1.5
 	// inTime is the part of the time for recovery at which a base is to be there.
 	inTime = 0.9
 )
 
-// rates are those of a manifest, or what is expected.
-func (p Policy) rates(m *archive.Manifest) (restore, replay float64) {
-	restore, replay = restores, p.Replays
-	if m.RestoreRate > 0 {
-		restore = m.RestoreRate
-	}
-	if m.ReplayRate > 0 {
-		replay = m.ReplayRate
-	}
-	return restore, replay
-}
-
-// Recovery is how long it would take to recover from a base with so many bytes of log behind it.
-func (p Policy) Recovery(m *archive.Manifest, b archive.Base, since int64) time.Duration {
+// Recovery is how long it would take to recover from a base with so much work behind it (archive.Extent).
+func (p Policy) Recovery(m *archive.Manifest, b archive.Base, since time.Duration) time.Duration {
 	return overhead + p.restore(m, b) + p.replay(m, since)
 }
 
 func (p Policy) restore(m *archive.Manifest, b archive.Base) time.Duration {
-	rate, _ := p.rates(m)
+	rate := float64(restores)
+	if m.RestoreRate > 0 {
+		rate = m.RestoreRate
+	}
 	return seconds(float64(b.Size) / rate)
 }
 
-func (p Policy) replay(m *archive.Manifest, since int64) time.Duration {
-	_, rate := p.rates(m)
-	return seconds(float64(since) / rate)
+func (p Policy) replay(m *archive.Manifest, since time.Duration) time.Duration {
+	if m.ReplayScale > 0 {
+		return seconds(since.Seconds() * m.ReplayScale)
+	}
+	return since
+}
+
+// unread is the work of a log of which only its bytes are known.
+func (p Policy) unread(bytes int64) time.Duration {
+	if p.Replays <= 0 {
+		return 0
+	}
+	return seconds(float64(bytes) / p.Replays)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -88,15 +91,15 @@ func (p Policy) history() time.Duration {
 	return DefaultHistory
 }
 
-// Due reports whether a base is to be made, with so many bytes of log behind the last one. meanwhile is how many came
+// Due reports whether a base is to be made, with so much work behind the last one. meanwhile is how much came
 // while that was made, 0 if that is not known: a base is begun early enough to be there in time, unless the time
 // is so short that nothing would be done but making bases.
-func (p Policy) Due(m *archive.Manifest, b archive.Base, since, meanwhile int64) bool {
-	if since < LeastLog {
+func (p Policy) Due(m *archive.Manifest, b archive.Base, since, meanwhile time.Duration) bool {
+	if p.replay(m, since) < leastWork {
 		return false
 	}
-	// Restoring takes its time whatever is done; a log of the least length does, too.
-	left := max(p.within()-overhead-p.restore(m, b), p.replay(m, LeastLog))
+	// Restoring takes its time whatever is done; the least of replays does, too.
+	left := max(p.within()-overhead-p.restore(m, b), leastWork)
 	if float64(p.replay(m, since)) >= dueShare*float64(left) {
 		return true
 	}

@@ -109,22 +109,23 @@ func TestDueAndRecovery(t *testing.T) {
 		policy Policy
 		m      archive.Manifest
 		base   archive.Base
-		since  int64
+		since  time.Duration
 		due    bool
 		takes  time.Duration
 
-		meanwhile int64
+		meanwhile time.Duration
 	}{
-		{"nothing since", Policy{Replays: 10 * mb}, archive.Manifest{}, base, 0, false, overhead + time.Second, 0},
-		{"much time", Policy{Replays: 10 * mb}, archive.Manifest{}, base, 100 * mb, false, overhead + 11*time.Second, 0},
-		{"most of the time is gone", Policy{Replays: 10 * mb}, archive.Manifest{}, base, 200 * mb, true, overhead + 21*time.Second, 0},
-		{"a shorter time", Policy{Replays: 10 * mb, RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 60 * mb, true, overhead + 7*time.Second, 0},
-		{"rates that were measured", Policy{Replays: 10 * mb}, archive.Manifest{ReplayRate: 100 * mb, RestoreRate: 30 * mb}, base, 200 * mb, false, overhead + 12*time.Second, 0},
-		{"too little log to gain anything", Policy{Replays: 1 * mb, RecoverWithin: 2 * time.Second}, archive.Manifest{}, base, 10 * mb, false, overhead + 11*time.Second, 0},
-		{"data that alone takes too long", Policy{Replays: 10 * mb, RecoverWithin: 2 * time.Second}, archive.Manifest{}, archive.Base{Size: 3000 * mb}, 17 * mb, true, overhead + 11700*time.Millisecond, 0},
-		{"a base that takes long", Policy{Replays: 10 * mb, RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 45 * mb, true, overhead + 5500*time.Millisecond, 23 * mb},
-		{"a base that takes less long", Policy{Replays: 10 * mb, RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 45 * mb, false, overhead + 5500*time.Millisecond, 22 * mb},
-		{"a base that takes too long", Policy{Replays: 10 * mb, RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 45 * mb, false, overhead + 5500*time.Millisecond, 31 * mb},
+		{"nothing since", Policy{}, archive.Manifest{}, base, 0, false, overhead + time.Second, 0},
+		{"much time", Policy{}, archive.Manifest{}, base, 10 * time.Second, false, overhead + 11*time.Second, 0},
+		{"most of the time is gone", Policy{}, archive.Manifest{}, base, 20 * time.Second, true, overhead + 21*time.Second, 0},
+		{"a shorter time", Policy{RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 6 * time.Second, true, overhead + 7*time.Second, 0},
+		{"what was measured", Policy{}, archive.Manifest{ReplayScale: 0.1, RestoreRate: 30 * mb}, base, 20 * time.Second, false, overhead + 12*time.Second, 0},
+		{"a slower machine", Policy{}, archive.Manifest{ReplayScale: 3}, base, 7 * time.Second, true, overhead + 22*time.Second, 0},
+		{"too little work to gain anything", Policy{RecoverWithin: 2 * time.Second}, archive.Manifest{}, base, 1900 * time.Millisecond, false, overhead + 2900*time.Millisecond, 0},
+		{"data that alone takes too long", Policy{RecoverWithin: 2 * time.Second}, archive.Manifest{}, archive.Base{Size: 3000 * mb}, 2100 * time.Millisecond, true, overhead + 12100*time.Millisecond, 0},
+		{"a base that takes long", Policy{RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 4500 * time.Millisecond, true, overhead + 5500*time.Millisecond, 2300 * time.Millisecond},
+		{"a base that takes less long", Policy{RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 4500 * time.Millisecond, false, overhead + 5500*time.Millisecond, 2200 * time.Millisecond},
+		{"a base that takes too long", Policy{RecoverWithin: 10 * time.Second}, archive.Manifest{}, base, 4500 * time.Millisecond, false, overhead + 5500*time.Millisecond, 3100 * time.Millisecond},
 	} {
 		if got := c.policy.Due(&c.m, c.base, c.since, c.meanwhile); got != c.due {
 			t.Errorf("%s: due is %v", c.name, got)
@@ -138,11 +139,11 @@ func TestDueAndRecovery(t *testing.T) {
 // TestDueInTime: a base that is begun when it is due, and made at a third of the rate at which the log is
 // replayed, is there in time.
 func TestDueInTime(t *testing.T) {
-	p := Policy{Replays: 10 * mb, RecoverWithin: 20 * time.Second}
+	p := Policy{RecoverWithin: 20 * time.Second}
 	b := archive.Base{Size: 300 * mb}
-	since := int64(LeastLog)
+	since := leastWork
 	for !p.Due(&archive.Manifest{}, b, since, 0) {
-		since += mb
+		since += 100 * time.Millisecond
 	}
 	if took := p.Recovery(&archive.Manifest{}, b, since); took > p.RecoverWithin || took < p.RecoverWithin/2 {
 		t.Errorf("it is due when a recovery takes %s", took)

@@ -18,6 +18,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/repeatable"
 	"github.com/ramaria-db/ramaria/internal/replay"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -40,7 +41,9 @@ type Recovered struct {
 	// Time is when that was; zero if the log had none.
 	Time time.Time
 	// Restored and Replayed are bytes of the base's files and of the log.
-	Restored, Replayed      int64
+	Restored, Replayed int64
+	// Work is how long the replay was expected to take (archive.Extent).
+	Work                    time.Duration
 	RestoreTime, ReplayTime time.Duration
 	// Delayed is how much of ReplayTime the server waited for a processor, which others had.
 	Delayed   time.Duration
@@ -87,6 +90,13 @@ func (a *Archive) FillUntil(ctx context.Context, i *instance.Instance, until Unt
 			return out, err
 		}
 		out, err := a.fillAny(ctx, i, plans, progress, note)
+		var stopped *replay.StoppedError
+		if errors.As(err, &stopped) && !a.plain {
+			a.plain = true
+			why, _, _ := strings.Cut(err.Error(), "\n")
+			note("the log is replayed once more, without indexes for tables that have no key: " + why)
+			continue
+		}
 		if cut, why := a.unanswered(until, out, err); why != "" {
 			note(why)
 			until = cut
@@ -178,6 +188,7 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 		GTIDs:      before,
 		Made:       p.Base.Time,
 		Ahead:      p.Base.Ahead,
+		Plain:      a.plain,
 		Emptied:    tablesOf(p.Base.Outside, "MEMORY"),
 		Settled:    p.Base.Settled, NonePrepared: nonePrepared(p.Base),
 		Logs:     logs.files,
@@ -192,6 +203,11 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 			}
 			return out, err
 		}
+		logs.meter.costs = i.Server.Family().ReplayCosts()
+		for _, t := range r.Searched {
+			logs.meter.know(repeatable.Table{Schema: t.Schema, Name: t.Name}, true)
+		}
+		out.Work = logs.meter.work()
 		out.Replayed, out.Delayed, out.GTIDState, out.PasswordChanged = r.Bytes, r.Delayed, r.GTIDState, r.PasswordChanged
 	}
 	out.ReplayTime = time.Since(began)
@@ -291,7 +307,7 @@ func (a *Archive) GoOn(i *instance.Instance, r Recovered) error {
 		total -= end.Offset - r.End.Offset
 	}
 	err = a.save(func(m *archive.Manifest) {
-		i.Durable = &instance.Durable{Archive: m.ID.String(), Epoch: m.Begin(archive.Epoch{Number: a.above(), Began: time.Now(), GTIDState: r.GTIDState}, r.End, total)}
+		i.Durable = &instance.Durable{Archive: m.ID.String(), Epoch: m.Begin(archive.Epoch{Number: a.above(), Began: time.Now(), GTIDState: r.GTIDState, Work: r.Work.Seconds()}, r.End, total)}
 		r.rates(m)
 	})
 	if err != nil {
@@ -300,10 +316,10 @@ func (a *Archive) GoOn(i *instance.Instance, r Recovered) error {
 	return nil
 }
 
-// Samples that are smaller say nothing of a rate, in bytes.
+// Samples that are smaller say nothing of a rate.
 const (
-	restoreSample = 32 << 20
-	replaySample  = 4 << 20
+	restoreSample = 32 << 20               // bytes
+	replaySample  = 300 * time.Millisecond // of work
 )
 
 // rates notes how fast a recovery was.
@@ -311,7 +327,7 @@ func (r Recovered) rates(m *archive.Manifest) {
 	if s := r.RestoreTime.Seconds(); s > 0 && r.Restored >= restoreSample {
 		m.RestoreRate = float64(r.Restored) / s
 	}
-	if s := (r.ReplayTime - r.Delayed - overhead/2).Seconds(); s > 0 && r.Replayed >= replaySample {
-		m.ReplayRate = float64(r.Replayed) / s
+	if s := (r.ReplayTime - r.Delayed - overhead/2).Seconds(); s > 0 && r.Work >= replaySample {
+		m.ReplayScale = s / r.Work.Seconds()
 	}
 }

@@ -45,7 +45,7 @@ func (k *Keeper) Report(room, size int64) Report {
 		r.Position = FormatPosition(last.Number, k.ship.Shipped())
 	}
 	if ok {
-		r.Recovery, r.DataAlone = k.Policy.Recovery(m, b, since), k.Policy.Recovery(m, b, 0) > k.Policy.within()
+		r.Recovery, r.DataAlone = k.Policy.Recovery(m, b, k.work()), k.Policy.Recovery(m, b, 0) > k.Policy.within()
 	}
 	if m.Verified != nil {
 		r.Verified = m.Verified.Time

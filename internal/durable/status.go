@@ -74,12 +74,27 @@ func Describe(dir string, spec instance.Spec) (*client.Durable, error) {
 		return nil, explain(dir, err)
 	}
 	d.LastBackup, d.SinceBytes = b.Time, m.Since(b, total)
-	d.RecoverSeconds = p.Recovery(m, b, d.SinceBytes).Seconds()
+	d.RecoverSeconds = p.Recovery(m, b, a.describedWork(p, last.Number, end, d.SinceBytes)).Seconds()
 	d.Outside = append(d.Outside, b.Outside...)
 	for _, br := range m.Breaches {
 		d.Outside = append(d.Outside, fmt.Sprintf("from %s to %s: %s", br.From.Local().Format(time.DateTime), br.To.Local().Format(time.DateTime), br.What))
 	}
 	return d, nil
+}
+
+// describedWork is the work behind the newest base, of since bytes, by what the archive says of an epoch; the log ends at
+// end.
+func (a *Archive) describedWork(p Policy, epoch uint32, end archive.Position, since int64) time.Duration {
+	work, known := a.carried(epoch)
+	if !known {
+		return p.unread(since)
+	}
+	for _, x := range a.extents {
+		if x.Epoch == epoch && x.At.File == end.File {
+			return work + p.unread(end.Offset-x.At.Offset)
+		}
+	}
+	return work
 }
 
 // BackupOf describes a base.

@@ -108,6 +108,5 @@ func (s *session) passOver(ctx context.Context, state dbconn.ApplierState) (bool
 	if err := s.exec(ctx, "SET GLOBAL sql_slave_skip_counter = 1"); err != nil {
 		return false, fmt.Errorf("pass over what was done already: %w", err)
 	}
-	last := len(s.plan.parts) - 1
-	return true, s.exec(ctx, s.Server.Dialect().StartApplier(s.relayName(last), s.plan.parts[last].Written))
+	return true, s.exec(ctx, s.Server.Dialect().StartApplier(s.relayName(s.until.part), s.until.pos))
 }

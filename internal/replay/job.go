@@ -47,6 +47,8 @@ type Job struct {
 	Made time.Time
 	// Ahead are statements that are in the data, by their binlog.StatementID, and come among the first of the logs.
 	Ahead []string
+	// Plain says to give tables without a key no index meanwhile.
+	Plain bool
 	// Logs are the files, in order. Those of several epochs may follow each other.
 	Logs []Log
 	// Progress, unless nil, is told now and then how many bytes of the logs are applied.
@@ -75,6 +77,8 @@ type Result struct {
 	// GTIDState is the state with which MariaDB's next log must begin (dbconn.Dialect.SeedGTIDs), ""
 	// if it has none.
 	GTIDState string
+	// Searched are the tables without a unique key that got an index meanwhile.
+	Searched []Table
 	// PasswordChanged says that the log gave User another password.
 	PasswordChanged bool
 }
@@ -104,16 +108,19 @@ func (j *Job) run(ctx context.Context) (_ Result, err error) {
 	}
 	if s.plan.groups > 0 {
 		if err := s.apply(ctx); err != nil {
+			if s.stops > 0 && ctx.Err() == nil {
+				err = &StoppedError{err}
+			}
 			return Result{}, err
 		}
 	}
-	return Result{Groups: s.plan.groups, Bytes: s.plan.bytes, Seconds: time.Since(began).Seconds(), Delayed: s.delayed, GTIDState: s.plan.gtids.String(), PasswordChanged: s.passwordChanged}, nil
+	return Result{Groups: s.plan.groups, Bytes: s.plan.bytes, Seconds: time.Since(began).Seconds(), Delayed: s.delayed, GTIDState: s.plan.gtids.String(), PasswordChanged: s.passwordChanged, Searched: s.given}, nil
 }
 
 // apply has the server apply the relay log, and leave nothing else.
 func (s *session) apply(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		s.start, s.noteEvents, s.noteLogins, s.takeRelayLog, s.wait, s.compareLogins, s.forget, s.putEventsBack, s.removeAdmin, s.stop, s.removeTraces,
+		s.start, s.noteEvents, s.noteLogins, s.takeRelayLog, s.applyAll, s.compareLogins, s.forget, s.putEventsBack, s.removeAdmin, s.stop, s.removeTraces,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -534,7 +534,7 @@ func TestTrapEventsComeOutDisabled(t *testing.T) {
 		j := w.job(t, w.logs(t))
 		s := &session{Job: j, admin: dbconn.Login{User: adminUser(), Password: dbconn.NewPassword()}}
 		err := s.prepare()
-		for _, step := range []func(context.Context) error{s.layRelayLog, s.start, s.takeRelayLog, s.wait, s.forget, s.removeAdmin, s.stop} {
+		for _, step := range []func(context.Context) error{s.layRelayLog, s.start, s.takeRelayLog, s.applyAll, s.forget, s.removeAdmin, s.stop} {
 			if err == nil {
 				err = step(t.Context())
 			}

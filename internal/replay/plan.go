@@ -22,6 +22,7 @@ type plan struct {
 	// groups are how many there are, and bytes theirs.
 	groups, bytes int64
 	gtids         binlog.GTIDs
+	stretches     stretches
 }
 
 // part is a file of the relay log, and what it is made of.
@@ -140,7 +141,9 @@ func (s *session) lay(l Log, path string, leaveOut map[int64]bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := bufio.NewWriterSize(f, 1<<20)
-	m, err := binlog.Merge(w, l.Path, l.From, l.To, leaveOut, s.note)
+	m, err := binlog.Merge(w, l.Path, l.From, l.To, leaveOut, s.note, func(written int64, t *binlog.Touched) {
+		s.plan.stretches.group(spot{len(s.plan.parts), written}, t)
+	})
 	if err != nil {
 		return err
 	}

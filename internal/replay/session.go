@@ -19,8 +19,8 @@ import (
 // takes for its own. The profile has it apply that too.
 const serverID = 4294967294
 
-// poll is how often the applier is asked how far it is.
-const poll = 50 * time.Millisecond
+// poll is how often the applier is asked how far it is, and leastPoll how soon for the first time.
+const poll, leastPoll = 50 * time.Millisecond, 2 * time.Millisecond
 
 // session is a Job at work.
 type session struct {
@@ -31,6 +31,12 @@ type session struct {
 	db    *sql.DB
 	// flights are the statements that may be refused because the data has what they did.
 	flights []flight
+	// given is Result.Searched.
+	given []Table
+	// stops is how often the applier was stopped for an index.
+	stops int
+	// until is where the applier is to stop.
+	until spot
 	// before are the transient files of the data directory, as they were.
 	before map[string]bool
 	// changes are what the log does to events, in order, and events the states that they come to.
@@ -58,6 +64,15 @@ type ApplyError struct {
 func (e *ApplyError) Error() string {
 	return fmt.Sprintf("apply %s from %d on: error %d: %s", e.Path, e.Offset, e.Errno, e.Text)
 }
+
+// StoppedError is an error of a replay that stopped the applier to give tables an index: it may be of that. The data is spoilt;
+// made again, Job.Plain applies the log without.
+type StoppedError struct{ Err error }
+
+func (e *StoppedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *StoppedError) Unwrap() error { return e.Err }
 
 // prepare makes the directories and files of a start.
 func (s *session) prepare() (err error) {
@@ -140,32 +155,32 @@ func (s *session) compareLogins(ctx context.Context) error {
 	return err
 }
 
-// takeRelayLog makes the server a replica with that relay log, and starts its applier.
+// takeRelayLog makes the server a replica with that relay log.
 func (s *session) takeRelayLog(ctx context.Context) error {
-	d, last := s.Server.Dialect(), len(s.plan.parts)-1
+	d := s.Server.Dialect()
 	if d.AppliedGTIDs != "" {
 		if err := s.db.QueryRowContext(ctx, "SELECT QUOTE(@@GLOBAL."+d.AppliedGTIDs+")").Scan(&s.applied); err != nil {
 			return fmt.Errorf("read %s: %w", d.AppliedGTIDs, err)
 		}
 	}
-	if err := s.exec(ctx, d.ApplyFrom(s.relayName(0), firstEvent)); err != nil {
-		return err
-	}
-	return s.exec(ctx, d.StartApplier(s.relayName(last), s.plan.parts[last].Written))
+	return s.exec(ctx, d.ApplyFrom(s.relayName(0), firstEvent))
 }
 
-// wait waits until all is applied.
+// wait waits until the applier has come to where it was told to stop.
 func (s *session) wait(ctx context.Context) error {
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for {
+	asked := time.Now()
+	for pause := leastPoll; ; pause = min(2*pause, poll) {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-s.proc.Done():
 			return s.died()
-		case <-tick.C:
+		case <-time.After(pause):
 		}
+		if busy, err := s.busy(ctx); err == nil && busy && time.Since(asked) < statusPoll {
+			continue
+		}
+		asked = time.Now()
 		state, err := s.Server.Dialect().ApplierState(ctx, s.db)
 		if err != nil {
 			select {
@@ -190,13 +205,27 @@ func (s *session) wait(ctx context.Context) error {
 		if state.Running {
 			continue
 		}
-		if last := len(s.plan.parts) - 1; within && (i < last || state.Pos < s.plan.parts[last].Written) {
+		if within && (spot{i, state.Pos}).compare(s.until) < 0 {
 			path, offset := s.plan.source(i, state.Pos)
 			return fmt.Errorf("the applier stopped at %s:%d\n%s", path, offset, server.LogTail(s.logPath()))
 		}
 		s.delayed = sys.RunDelay(s.proc.PID())
 		return nil
 	}
+}
+
+// statusPoll is how often MariaDB is asked for its status while its applier is at work. A server of 11.8.9 crashed twice
+// while it was asked every few milliseconds and its applier was stopped time and again; why is not known.
+const statusPoll = time.Second
+
+// busy reports whether MariaDB has an applier at work; of MySQL it does not say so.
+func (s *session) busy(ctx context.Context) (bool, error) {
+	if s.Server.Flavour != server.MariaDB {
+		return false, nil
+	}
+	var n int
+	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE command = 'Slave_SQL'").Scan(&n)
+	return n > 0, err
 }
 
 // failed says at what the applier failed.

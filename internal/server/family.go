@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
@@ -59,7 +60,9 @@ type Family struct {
 	transports int64
 	// replays is how many bytes of a log its applier applies in a second at least, of small transactions all over
 	// 2 GB of data: it stands until the rate of an instance was measured.
-	replays         float64
+	replays float64
+	// costs are what was measured of its applier.
+	costs           ReplayCosts
 	transportsSince Version
 	// bulk is the first version that was seen to fill an empty table in one go, the zero Version
 	// if none does.
@@ -198,6 +201,18 @@ func (s *Server) KeepsComments() bool {
 	f := s.Family()
 	return f.comments != (Version{}) && s.Version.Compare(f.comments) >= 0
 }
+
+// ReplayCosts are how long an applier takes, beyond start and shutdown, on a machine that costs were measured on.
+type ReplayCosts struct {
+	// Group is for a transaction, Statement for one that is there as text, Row for a row, and Searched for one more that is
+	// updated or deleted in a table without a unique key.
+	Group, Statement, Row, Searched time.Duration
+	// Rate is for what events hold, in bytes a second.
+	Rate float64
+}
+
+// ReplayCosts are those of servers of the family.
+func (f *Family) ReplayCosts() ReplayCosts { return f.costs }
 
 // ReplayRate is how many bytes of its log a server of the family can be expected to apply in a second.
 func (f *Family) ReplayRate() float64 { return f.replays }

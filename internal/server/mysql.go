@@ -1,5 +1,7 @@
 package server
 
+import "time"
+
 import "github.com/ramaria-db/ramaria/internal/dbconn"
 
 // mysqlFamily is MySQL, and what is made of it and says its version as it does.
@@ -81,7 +83,7 @@ var mysqlFamily = Family{
 	replica: Version{8, 0, 23},
 	// It takes 8 ms a table whatever there is in it, and then a fifth of INSERT ... SELECT. Releases before
 	// 8.0.29 do not describe columns that were added at once (INSTANT).
-	replays: 4 << 20, transports: 5000, transportsSince: Version{9, 7, 0},
+	replays: 4 << 20, costs: ReplayCosts{Group: 20 * time.Microsecond, Statement: 8 * time.Millisecond, Row: 5 * time.Microsecond, Searched: 100 * time.Microsecond, Rate: 100 << 20}, transports: 5000, transportsSince: Version{9, 7, 0},
 	comments: Version{9, 0, 0}, hidden: true,
 
 	// Page 0 of every tablespace says which server wrote it: FIL_PAGE_SRV_VERSION,

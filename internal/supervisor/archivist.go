@@ -99,6 +99,9 @@ func (a *archivist) look(ctx context.Context) error {
 	if err := a.keeper.SaveBreaches(); err != nil {
 		return err
 	}
+	if err := a.tellKeyless(ctx); err != nil {
+		return err
+	}
 	r, err := a.stand()
 	if err != nil {
 		return err

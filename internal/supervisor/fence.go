@@ -70,6 +70,18 @@ func (s *Supervisor) tellKeys(ctx context.Context) error {
 	})
 }
 
+// tellKeyless tells the keeper of tables whose rows the log changes whether they lack a key: then replaying it takes longer.
+func (s *Supervisor) tellKeyless(ctx context.Context) error {
+	for _, t := range s.keeper.Unknown() {
+		keyless, err := dbconn.Keyless(ctx, s.db, t.Schema, t.Name)
+		if err != nil {
+			return err
+		}
+		s.keeper.Keyless(t, keyless)
+	}
+	return nil
+}
+
 // fenceWarning is what there is to say of statements that wait for a base backup, "" for nothing.
 func (a *archivist) fenceWarning() string {
 	if a.keeper == nil {
