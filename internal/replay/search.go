@@ -259,7 +259,7 @@ func (s *session) worthAStop(ctx context.Context, x stretch) (bool, error) {
 	if x.first {
 		return s.keyless(ctx, x)
 	}
-	const mostInVain = 10
+	const mostInVain = 4
 	least := mostInVain*mostVisits/(x.changed/rowSize) - s.plan.stretches.added[x.table]/rowSize
 	if least <= 0 {
 		return true, nil

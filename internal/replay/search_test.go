@@ -34,7 +34,7 @@ CREATE TABLE computed (a INT, v INT GENERATED ALWAYS AS (a * 2) VIRTUAL, s VARCH
 INSERT INTO computed (a, e, st, bi) SELECT n, 1 + n % 2, n % 4, n % 512 FROM seq; UPDATE computed SET a = a + 1, e = 'x';
 CREATE TABLE nullable (u INT, a INT, b INT, UNIQUE (u)) ENGINE=InnoDB; INSERT INTO nullable SELECT n, n % 5, n % 3 FROM seq; UPDATE nullable SET b = b + 1;
 CREATE TABLE plain (a INT, b INT) ENGINE=MyISAM; INSERT INTO plain SELECT n, n FROM seq WHERE n < 500; UPDATE plain SET b = b + 1;
-CREATE TABLE changes (a INT, b INT) ENGINE=InnoDB; INSERT INTO changes SELECT n, n FROM seq; UPDATE changes SET b = b + 1;
+CREATE TABLE changes (a INT, b INT, p CHAR(60) DEFAULT 'long enough that its changes are worth an index') ENGINE=InnoDB; INSERT INTO changes (a, b) SELECT n, n FROM seq; UPDATE changes SET b = b + 1;
 ALTER TABLE changes ADD c INT FIRST; UPDATE changes SET c = b; CREATE TABLE alike LIKE changes; ALTER TABLE changes RENAME changed; UPDATE changed SET c = c + 1;
 FLUSH BINARY LOGS;
 UPDATE changed SET c = c + 1; ALTER TABLE changed ADD PRIMARY KEY (a, b); UPDATE changed SET c = c + 1;
