@@ -19,6 +19,7 @@ const (
 	errAccessDenied   = 1045
 	errNoDatabase     = 1049
 	errDuplicateKey   = 1062
+	errNoIndex        = 1091
 	errNoSuchThread   = 1094
 	errNoTable        = 1146
 	errLockTimeout    = 1205
@@ -68,6 +69,15 @@ func ObjectExists(err error) bool { return numbered(err, errRoutineExists, errEv
 // Missing reports whether a statement failed since what it names is not there.
 func Missing(err error) bool {
 	return numbered(err, errNoDatabase, errNoTable, errNoRoutine, errNoTrigger, errNoEvent, errNoSequence)
+}
+
+// NoIndex reports whether an index, or its table, is not there.
+func NoIndex(err error) bool { return numbered(err, errNoIndex, errNoTable, errNoDatabase) }
+
+// Refused reports whether it is the server that says why not: the connection goes on.
+func Refused(err error) bool {
+	var refused *mysql.MySQLError
+	return errors.As(err, &refused)
 }
 
 // SequenceOver reports whether a sequence has no next value.

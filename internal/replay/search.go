@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -260,15 +257,24 @@ func (s *session) worthAStop(ctx context.Context, x stretch) (bool, error) {
 		return s.keyless(ctx, x)
 	}
 	const mostInVain = 4
-	least := mostInVain*mostVisits/(x.changed/rowSize) - s.plan.stretches.added[x.table]/rowSize
+	added := s.plan.stretches.added[x.table] / rowSize
+	least := mostInVain*mostVisits/(x.changed/rowSize) - added
 	if least <= 0 {
 		return true, nil
 	}
-	if is, err := dbconn.IsInnoDB(ctx, s.db, x.table.Schema, x.table.Name); err != nil || !is {
+	is, err := dbconn.IsInnoDB(ctx, s.db, x.table.Schema, x.table.Name)
+	switch {
+	case err != nil:
 		return false, err
+	case is:
+		return s.hasRows(ctx, x.table, least)
 	}
-	return s.hasRows(ctx, x.table, least)
+	// One that the log makes, or renames: of that nobody knows how many rows it has.
+	return added == 0 && x.changed >= unknownChanged, nil
 }
+
+// unknownChanged is how many bytes of changed rows make an index worth its while where the size of a table is not known.
+const unknownChanged = 64 << 10
 
 // mostStretches is for how many stretches the applier is stopped, twice each: for those that change the most.
 const mostStretches = 100
@@ -306,22 +312,16 @@ func (s *session) addIndex(ctx context.Context, x stretch) (bool, error) {
 		return false, err
 	}
 	err = s.alter(ctx, x.table, "ADD INDEX "+s.indexName()+" ("+strings.Join(columns, ", ")+")")
-	var refused *mysql.MySQLError
-	if errors.As(err, &refused) {
+	if dbconn.Refused(err) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// goneErrors are what servers answer where a table, or its index, is not there any more: that it does not exist, or that
-// the index does not.
-var goneErrors = []uint16{1146, 1091, 1049}
-
 // dropIndex drops the index of a table that got one.
 func (s *session) dropIndex(ctx context.Context, t Table) error {
 	err := s.alter(ctx, t, "DROP INDEX "+s.indexName())
-	var refused *mysql.MySQLError
-	if errors.As(err, &refused) && slices.Contains(goneErrors, refused.Number) {
+	if dbconn.NoIndex(err) {
 		return nil // the table is another one now: CREATE OR REPLACE ... SELECT
 	}
 	if err != nil {

@@ -1,8 +1,10 @@
 package server
 
-import "time"
+import (
+	"time"
 
-import "github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+)
 
 // mysqlFamily is MySQL, and what is made of it and says its version as it does.
 var mysqlFamily = Family{
