@@ -18,6 +18,8 @@ var migration = []string{
 	"CREATE TABLE short (a INT)",
 	"DROP TABLE short",
 	"RENAME TABLE plain TO plainer",
+	"CREATE TABLE parts (a INT PRIMARY KEY) PARTITION BY HASH (a) PARTITIONS 3",
+	"ALTER TABLE parts COALESCE PARTITION 1", // a fence, since a base backup may have it; a replica does it once
 }
 
 // lateRows are enough that no parallel applier is at the first when it gets the last.

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/repeatable"
 )
 
 // Crossed is a statement that a recovery replays although it need not give the same again: no base has it.
@@ -89,10 +91,11 @@ func (a *Archive) unanswered(until Until, out Recovered, err error) (cut Until, 
 
 // CrossedText says which statements a recovery has replayed although they need not give the same again, "" for none.
 func (r Recovered) CrossedText() string {
-	if len(r.Fences) == 0 {
+	list := slices.DeleteFunc(slices.Clone(r.Fences), func(f Crossed) bool { return f.Kind == repeatable.Twice })
+	if len(list) == 0 {
 		return ""
 	}
-	f := r.Fences[0]
+	f := list[0]
 	return fmt.Sprintf("%d statements were replayed that need not give what they gave, and no base backup has them; the first, of %s: %s",
-		len(r.Fences), f.Time.Local().Format(time.DateTime), f.Why)
+		len(list), f.Time.Local().Format(time.DateTime), f.Why)
 }

@@ -96,7 +96,7 @@ func (a *alteration) partition() {
 // is refused the second time, or gives the same, or is noted by the server itself.
 func (a *alteration) twice(what string) {
 	if !a.mysql {
-		a.fence("partition", what+": a base backup that is made meanwhile may have it already, and done twice it is something else")
+		a.fence(Twice, what+": a base backup that is made meanwhile may have it already, and done twice it is something else")
 	}
 }
 
