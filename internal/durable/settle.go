@@ -24,7 +24,7 @@ func (s *Snapshot) settle(ctx context.Context, db *sql.DB, b *archive.Base) erro
 			return err
 		}
 	}
-	done, err := log.Settle(ctx, db, nil)
+	done, err := log.Settle(ctx, db, xa.Recovered{})
 	b.Prepared, b.Settled = done.All, true
 	return err
 }
@@ -59,7 +59,7 @@ func (k *Keeper) SettleXA(ctx context.Context, keys string, waits func(error)) (
 	if err != nil {
 		return done, fmt.Errorf("settle XA transactions: %w", err)
 	}
-	if done, err = log.Settle(ctx, r.db, nil); err != nil {
+	if done, err = log.Settle(ctx, r.db, xa.Recovered{}); err != nil {
 		return done, err
 	}
 	if err := r.stop(ctx); err != nil {
@@ -81,5 +81,5 @@ func (k *Keeper) unsettled() (bool, error) {
 		return false, err
 	}
 	log, err := xa.ReadLog(dir, server.BinlogName)
-	return len(log) > 0, err
+	return len(log.Steps) > 0, err
 }

@@ -23,8 +23,13 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
-// Log is what a binary log says of XA transactions, by their names: the last group about each.
-type Log map[string]Step
+// Log is what a binary log says of XA transactions.
+type Log struct {
+	// Steps are the last group about each, by their names.
+	Steps map[string]Step
+	// files are the paths of its files.
+	files []string
+}
 
 // Step is a group about an XA transaction, and the path of its file.
 type Step struct {
@@ -36,16 +41,17 @@ type Step struct {
 func ReadLog(dir, base string) (Log, error) {
 	files, err := binlog.Files(dir, base)
 	if err != nil {
-		return nil, err
+		return Log{}, err
 	}
-	l := Log{}
+	l := Log{Steps: map[string]Step{}}
 	for _, name := range files {
 		path := filepath.Join(dir, name)
+		l.files = append(l.files, path)
 		if _, err := binlog.ScanXA(path, func(g binlog.XAGroup) error {
-			l[g.Name] = Step{g, path}
+			l.Steps[g.Name] = Step{g, path}
 			return nil
 		}); err != nil {
-			return nil, err
+			return Log{}, err
 		}
 	}
 	return l, nil
@@ -55,14 +61,28 @@ func ReadLog(dir, base string) (Log, error) {
 type Done struct {
 	// Prepared, Committed and RolledBack are those that it did that to.
 	Prepared, Committed, RolledBack []string
+	// Redone are those transactions of the log, by where they begin, that it did once more.
+	Redone []string
 	// All are prepared now.
 	All []string
 }
 
-// Settle makes what a server has, to which nobody else connects, what its log says; known, unless nil, are all that were
-// prepared before the log begins: others that it does not have are rolled back.
-func (l Log) Settle(ctx context.Context, db *sql.DB, known map[string]bool) (Done, error) {
-	s := &settling{log: l, known: known, db: db}
+// Any reports whether there was anything to do.
+func (d Done) Any() bool {
+	return len(d.Prepared)+len(d.Committed)+len(d.RolledBack)+len(d.Redone) > 0
+}
+
+// Recovered is what there is to know of a server that has recovered, besides its log.
+type Recovered struct {
+	// Known, unless nil, are all that were prepared before the log begins.
+	Known map[string]bool
+	// Committed is as the function of that name says.
+	Committed binlog.Position
+}
+
+// Settle makes what a server has, to which nobody else connects, what its log says.
+func (l Log) Settle(ctx context.Context, db *sql.DB, r Recovered) (Done, error) {
+	s := &settling{log: l, recovered: r, db: db}
 	err := s.run(ctx)
 	if err != nil {
 		err = fmt.Errorf("settle XA transactions: %w", err)
@@ -72,28 +92,42 @@ func (l Log) Settle(ctx context.Context, db *sql.DB, known map[string]bool) (Don
 
 // settling is one call of Settle.
 type settling struct {
-	log   Log
-	known map[string]bool
-	db    *sql.DB
-	done  Done
+	log       Log
+	recovered Recovered
+	db        *sql.DB
+	done      Done
 }
 
 func (s *settling) run(ctx context.Context) error {
-	has := map[string]bool{}
-	if err := s.unlogged(ctx, func(conn *sql.Conn) error { // first those that it has, since they hold locks
-		is, err := prepared(ctx, conn)
-		for _, name := range is {
-			has[name] = true
-			if err == nil {
-				err = s.settle(ctx, conn, name)
-			}
-		}
+	var names, unknown []string
+	if err := s.unlogged(ctx, func(conn *sql.Conn) (err error) {
+		names, err = prepared(ctx, conn)
 		return err
 	}); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.log)) {
-		step := s.log[name]
+	has := map[string]bool{}
+	for _, name := range names {
+		has[name] = true
+		if _, logged := s.log.Steps[name]; !logged && !s.recovered.Known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 { // first those that it has, since they hold locks
+		if err := s.mend(ctx, unknown); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if slices.Contains(unknown, name) {
+			continue
+		}
+		if err := s.settle(ctx, name); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.log.Steps)) {
+		step := s.log.Steps[name]
 		if step.Step != binlog.XAPrepares || has[name] {
 			continue
 		}
@@ -119,16 +153,13 @@ func (s *settling) unlogged(ctx context.Context, f func(*sql.Conn) error) error 
 	return f(conn)
 }
 
-// settle does what the log says of a transaction that the server has prepared.
-func (s *settling) settle(ctx context.Context, conn *sql.Conn, name string) error {
-	step, logged := s.log[name]
-	switch {
-	case logged && step.Step == binlog.XACommits:
-		s.done.Committed = append(s.done.Committed, name)
-		return exec(ctx, conn, "XA COMMIT "+name)
-	case logged && step.Step == binlog.XARollsBack, !logged && s.known != nil && !s.known[name]:
-		s.done.RolledBack = append(s.done.RolledBack, name)
-		return exec(ctx, conn, "XA ROLLBACK "+name)
+// settle does what the log says of a transaction that the server has prepared, if it says anything.
+func (s *settling) settle(ctx context.Context, name string) error {
+	switch s.log.Steps[name].Step {
+	case binlog.XACommits:
+		return s.end(ctx, "XA COMMIT ", []string{name}, &s.done.Committed)
+	case binlog.XARollsBack:
+		return s.end(ctx, "XA ROLLBACK ", []string{name}, &s.done.RolledBack)
 	}
 	s.done.All = append(s.done.All, name)
 	return nil
@@ -147,7 +178,7 @@ func prepare(ctx context.Context, conn *sql.Conn, name string, step Step) error 
 		return err
 	}
 	for _, events := range rows { // should it fail, the end of the connection rolls it back
-		if _, err := conn.ExecContext(ctx, "BINLOG '"+string(events)+"'"); err != nil {
+		if _, err := conn.ExecContext(ctx, "BINLOG '"+string(events.Text)+"'"); err != nil {
 			return err
 		}
 	}
