@@ -31,6 +31,9 @@ func (s *settling) mend(ctx context.Context, names []string) error {
 			return s.end(ctx, "XA COMMIT ", names, &s.done.Committed)
 		case s.recovered.Known == nil:
 			s.done.All = append(s.done.All, names...)
+			if len(lost) > 0 {
+				s.done.Unsure = names
+			}
 			return nil
 		}
 		if err := s.end(ctx, "XA ROLLBACK ", names[:1], &s.done.RolledBack); err != nil {

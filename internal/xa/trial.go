@@ -31,6 +31,16 @@ type table struct {
 	waiting map[string]int
 }
 
+// waits reports whether prepared transactions have rows in it that no group has taken.
+func (t *table) waits() bool {
+	for _, n := range t.waiting {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // verdict is what doing a group once more tells.
 type verdict uint8
 
@@ -128,6 +138,9 @@ func (t *trial) waits(ctx context.Context, conn *sql.Conn, g *group, statements 
 			about := t.tables[m.Name()]
 			if !s.Inserts || !about.undone || about.keyed || adds[m.Name()] != nil {
 				continue
+			}
+			if about.waiting != nil && !about.waits() {
+				return there, nil
 			}
 			rows, err := t.rows(ctx, conn, m, about)
 			if err != nil {

@@ -63,6 +63,8 @@ type Done struct {
 	Prepared, Committed, RolledBack []string
 	// Redone are those transactions of the log, by where they begin, that it did once more.
 	Redone []string
+	// Unsure are prepared still, since they may have been before the log begins; but some are committed in the log.
+	Unsure []string
 	// All are prepared now.
 	All []string
 }
