@@ -30,8 +30,8 @@ type Snapshot struct {
 	Keys string
 	// Fence is the first statement that waits for the base, nil for none.
 	Fence *archive.Position
-	// Prepared is as that of BaseOrder.
-	Prepared []string
+	// Archive is the directory of the archive that the instance has, "" before it has one.
+	Archive string
 	// Database is made if it is not there, unless it is "".
 	Database string
 	// Level is by what the server writes its log, which is to be that of the instance where that stays; "" is InRAM.

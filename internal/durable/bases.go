@@ -15,9 +15,6 @@ type BaseOrder struct {
 	Archive archive.ID
 	// Number is its id, Prev that of the one before, 0 for none.
 	Number, Prev uint32
-	// Prepared are the XA transactions that were prepared before the log begins, and perhaps some that were ended since,
-	// by their names; nil where that is not known.
-	Prepared []string
 }
 
 // NextBase is what the next base is called, which is begun now: what the log grows by from here on counts as while it
@@ -27,17 +24,7 @@ func (k *Keeper) NextBase() BaseOrder {
 	defer k.manifest.Unlock()
 	m := k.Archive.Manifest
 	k.began = k.log.Total()
-	return BaseOrder{Archive: m.ID, Number: max(1, m.NextBase), Prev: lastBase(m), Prepared: k.prepared()}
-}
-
-// prepared are the XA transactions of the newest base, which the log goes on from; nil where nothing is known of them. The
-// manifest is locked.
-func (k *Keeper) prepared() []string {
-	b, _, err := k.Archive.Manifest.Newest()
-	if err != nil || !b.Settled || b.Epoch != k.epoch { // what the epoch before has prepared is in no log here
-		return nil
-	}
-	return append([]string{}, b.Prepared...)
+	return BaseOrder{Archive: m.ID, Number: max(1, m.NextBase), Prev: lastBase(m)}
 }
 
 // lastBase is the base that the next one takes pages from, 0 if there is none in the archive.

@@ -31,17 +31,14 @@ func (s *Snapshot) settle(ctx context.Context, r *running, b *archive.Base) erro
 func (s *Snapshot) settleXA(ctx context.Context, r *running) (done xa.Done, err error) {
 	log, is := xa.Log{}, xa.Recovered{}
 	if s.Instance.Server.Flavour == server.MariaDB {
-		if is.Committed, err = xa.Committed(io.NewSectionReader(r.log, r.from, math.MaxInt64-r.from)); err != nil {
-			return done, err
-		}
 		if log, err = xa.ReadLog(s.DataDir, server.BinlogName); err != nil {
 			return done, err
 		}
-	}
-	if s.Prepared != nil {
-		is.Known = map[string]bool{}
-		for _, name := range s.Prepared {
-			is.Known[name] = true
+		if is.Committed, err = xa.Committed(io.NewSectionReader(r.log, r.from, math.MaxInt64-r.from)); err != nil {
+			return done, err
+		}
+		if s.Archive != "" {
+			is.Known = func() (map[string]bool, error) { return knownXA(s.Archive, s.Dir) }
 		}
 	}
 	return log.Settle(ctx, r.db, is)
@@ -60,11 +57,8 @@ func (k *Keeper) SettleXA(ctx context.Context, keys string, waits func(error)) (
 	}
 	level, _ := i.Spec.Durability()
 	s := &Snapshot{
-		Instance: i, DataDir: i.DataDir(), Dir: i.Dir, RunDir: filepath.Join(i.RunDir, settling), TmpDir: i.TmpDir(), Volume: i.Volume, Keys: keys, Level: level,
+		Instance: i, DataDir: i.DataDir(), Dir: i.Dir, RunDir: filepath.Join(i.RunDir, settling), TmpDir: i.TmpDir(), Volume: i.Volume, Keys: keys, Level: level, Archive: k.Archive.Dir,
 	}
-	k.manifest.Lock()
-	s.Prepared = k.prepared()
-	k.manifest.Unlock()
 	if err := server.MakeDirs(i.Account, i.RunDir); err != nil {
 		return done, err
 	}

@@ -18,9 +18,12 @@ import (
 // is done again from the log.
 
 // mend has the data hold what the log has of transactions that are prepared, and that the log does not know by their names.
-// It goes from one to the next, so that as little as possible hangs on this process going on. What may have been prepared
-// before the log begins stays.
-func (s *settling) mend(ctx context.Context, names []string) error {
+// It goes from one to the next, so that as little as possible hangs on this process going on. Unless it is
+// known that they were not prepared before the log begins, what is not sure stays.
+func (s *settling) mend(ctx context.Context, names []string, known bool) error {
+	if len(names) == 0 {
+		return nil
+	}
 	lost, err := s.lost(ctx, len(names))
 	if err != nil {
 		return err
@@ -29,7 +32,7 @@ func (s *settling) mend(ctx context.Context, names []string) error {
 		switch sure := len(lost) == len(names) && !slices.ContainsFunc(lost, func(g *group) bool { return !g.sure }); {
 		case sure:
 			return s.end(ctx, "XA COMMIT ", names, &s.done.Committed)
-		case s.recovered.Known == nil:
+		case !known:
 			s.done.All = append(s.done.All, names...)
 			if len(lost) > 0 {
 				s.done.Unsure = names

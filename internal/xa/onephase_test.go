@@ -213,7 +213,7 @@ func (k *killed) settleOnePhase(t *testing.T, c onePhaseCase) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	r := xa.Recovered{Known: map[string]bool{}}
+	r := xa.Recovered{Known: knows(map[string]bool{})}
 	if r.Committed, err = xa.Committed(log); err != nil {
 		t.Fatal(err)
 	}

@@ -76,8 +76,9 @@ func (d Done) Any() bool {
 
 // Recovered is what there is to know of a server that has recovered, besides its log.
 type Recovered struct {
-	// Known, unless nil, are all that were prepared before the log begins.
-	Known map[string]bool
+	// Known, unless nil, returns the names of all that were prepared before the log begins, and nil where nobody knows. It is
+	// called if the server has some prepared that are not in the log.
+	Known func() (map[string]bool, error)
 	// Committed is as the function of that name says.
 	Committed binlog.Position
 }
@@ -101,24 +102,26 @@ type settling struct {
 }
 
 func (s *settling) run(ctx context.Context) error {
-	var names, unknown []string
+	var names []string
 	if err := s.unlogged(ctx, func(conn *sql.Conn) (err error) {
 		names, err = prepared(ctx, conn)
 		return err
 	}); err != nil {
 		return err
 	}
-	has := map[string]bool{}
+	has, unlogged := map[string]bool{}, []string{}
 	for _, name := range names {
 		has[name] = true
-		if _, logged := s.log.Steps[name]; !logged && !s.recovered.Known[name] {
-			unknown = append(unknown, name)
+		if _, logged := s.log.Steps[name]; !logged {
+			unlogged = append(unlogged, name)
 		}
 	}
-	if len(unknown) > 0 { // first those that it has, since they hold locks
-		if err := s.mend(ctx, unknown); err != nil {
-			return err
-		}
+	unknown, sure, err := s.unknown(unlogged)
+	if err != nil {
+		return err
+	}
+	if err := s.mend(ctx, unknown, sure); err != nil { // first, since what is prepared holds locks
+		return err
 	}
 	for _, name := range names {
 		if slices.Contains(unknown, name) {
@@ -139,6 +142,15 @@ func (s *settling) run(ctx context.Context) error {
 		s.done.Prepared, s.done.All = append(s.done.Prepared, name), append(s.done.All, name)
 	}
 	return nil
+}
+
+// unknown are those of some names that were not prepared before the log begins, and whether that is sure.
+func (s *settling) unknown(names []string) (list []string, sure bool, err error) {
+	if len(names) == 0 || s.recovered.Known == nil {
+		return names, false, nil
+	}
+	known, err := s.recovered.Known()
+	return slices.DeleteFunc(names, func(name string) bool { return known[name] }), known != nil, err
 }
 
 // unlogged calls f with a connection of which nothing is logged, and ends it: one that has prepared a transaction can
