@@ -245,10 +245,10 @@ var Suites = []Suite{
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents",
-			"TestFence", "TestFenceUnanswered", "TestFenceOfInterval", "TestFenceIsNeeded", "TestFenceStatements", "TestDurableSlowed",
+			"TestFence", "TestFenceUnanswered", "TestFenceOfInterval", "TestFenceIsNeeded", "TestFenceStatements", "TestOnePhaseInBase", "TestOnePhaseLoad", "TestDurableSlowed",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "password-changed", "durable-killed", "durable-xa", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded", "TestDurableSlowed"},
+		Flavours: []string{"durable-promise", "password-changed", "durable-killed", "durable-xa", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded", "TestOnePhaseInBase", "TestOnePhaseLoad", "TestDurableSlowed"},
 	},
 	{
 		Name:     "replica",

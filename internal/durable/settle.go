@@ -48,8 +48,9 @@ func (s *Snapshot) settleXA(ctx context.Context, r *running) (done xa.Done, err 
 const settling = "x"
 
 // SettleXA has the data of an instance, whose server does not run and was killed, have those XA transactions prepared
-// which the log has, before applications meet them: a server of MariaDB is started that only this process reaches. Where
-// the log has none, or its server was shut down, there is nothing to do. keys is as for BeginAgain, waits as for Keep.
+// which the log has, and committed those that the log has committed, before applications meet them: a server of MariaDB is
+// started that only this process reaches. Where the log has no transactions, or its server was shut down, there is nothing
+// to do. keys is as for BeginAgain, waits as for Keep.
 func (k *Keeper) SettleXA(ctx context.Context, keys string, waits func(error)) (done xa.Done, err error) {
 	i := k.Instance
 	if needed, err := k.unsettled(); err != nil || !needed {
@@ -87,14 +88,16 @@ func (k *Keeper) unsettled() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for n, name := range slices.Backward(files) {
+	begins := true // what follows is what a start of the server began
+	for _, name := range slices.Backward(files) {
 		x, err := binlog.Scan(filepath.Join(dir, name), 0, nil)
-		if err != nil || n == len(files)-1 && x.Ended {
+		if err != nil || begins && x.Ended {
 			return false, err
 		}
 		if x.Groups > 0 {
 			return true, nil
 		}
+		begins = x.Format != nil && x.Format.Created != 0
 	}
 	return false, nil
 }

@@ -5,8 +5,10 @@
 // InnoDB knows nothing, or committed that InnoDB has prepared still. What applications do then the log cannot repeat, and
 // a snapshot of the data would lack what the log goes on from.
 //
-// The invariant: after Settle a transaction is prepared in the server exactly if it is in the log. The log is not written
-// to: what was logged is right, and others have it.
+// One that is committed in one phase is in the log without its name: see onephase.go.
+//
+// The invariant: after Settle a transaction is prepared, or committed, in the server exactly if it is in the log. The log
+// is not written to: what was logged is right, and others have it.
 package xa
 
 import (
