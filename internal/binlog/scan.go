@@ -72,6 +72,10 @@ type Group struct {
 	clock clock
 }
 
+// ByXID reports whether an XID event commits it: it is a transaction of an engine that knows those, and one that
+// MariaDB's recovery commits if it was prepared.
+func (g Group) ByXID() bool { return g.xid != 0 }
+
 // Scan reads a file of a log from an event on, the first at offset 4, to its end. Every event must
 // have the length that it says and the checksum that the file promises.
 //

@@ -80,9 +80,19 @@ func (s *scan) verdict(e *Event) error {
 	return nil
 }
 
-// RowStatements returns what a group does to rows, as texts to put between the quotes of BINLOG '...', a statement
-// of the group each, and the format to describe them by before. Of a group that does more than that there is an error.
-func RowStatements(path string, g Group) (f *Format, list [][]byte, err error) {
+// RowStatement is what a statement of a group does to rows.
+type RowStatement struct {
+	// Text is to be put between the quotes of BINLOG '...'.
+	Text []byte
+	// Tables are those that it changes.
+	Tables []*TableMap
+	// Inserts says that it does nothing but insert.
+	Inserts bool
+}
+
+// RowStatements returns what a group does to rows, by statements, and the format to describe them by before. Of a group
+// that does more than that there is a *NotUnderstoodError.
+func RowStatements(path string, g Group) (f *Format, list []RowStatement, err error) {
 	s, _, err := openScan(path, g.Start)
 	if err != nil {
 		return nil, nil, err
@@ -92,6 +102,7 @@ func RowStatements(path string, g Group) (f *Format, list [][]byte, err error) {
 	}
 	defer s.l.f.Close()
 	var lot []byte
+	statement := RowStatement{Inserts: true}
 	for s.at < g.End {
 		b, err := s.append(nil, s.at, s.at+headerLen)
 		if err != nil {
@@ -108,14 +119,21 @@ func RowStatements(path string, g Group) (f *Format, list [][]byte, err error) {
 		s.at += n
 		switch {
 		case e.Type == TableMapEvent:
+			m, err := ParseTableMap(&e)
+			if err != nil {
+				return nil, nil, err
+			}
+			statement.Tables = append(statement.Tables, m)
 			lot = appendBare(lot, b, &e)
 		case e.Type.Rows() != NotRows && len(e.Body) >= 8:
+			statement.Inserts = statement.Inserts && e.Type.Rows() == Write
 			lot = appendBare(lot, b, &e)
 			const ends = 1
 			if le.Uint16(e.Body[6:])&ends != 0 {
-				list, lot = append(list, base64.StdEncoding.AppendEncode(nil, lot)), lot[:0]
+				statement.Text = base64.StdEncoding.AppendEncode(nil, lot)
+				list, lot, statement = append(list, statement), lot[:0], RowStatement{Inserts: true}
 			}
-		case e.Type == MariaGTIDEvent, e.Type == XAPrepareEvent, e.Type == AnnotateRowsEvent:
+		case e.Type == MariaGTIDEvent, e.Type == XAPrepareEvent, e.Type == AnnotateRowsEvent, e.Type == XIDEvent:
 		case e.Type == QueryEvent:
 			text, err := queryText(&e)
 			if err != nil {

@@ -89,6 +89,12 @@ func Interrupted(err error) bool { return numbered(err, errInterrupted) }
 // DuplicateKey reports whether a statement failed for rows that a unique key does not allow.
 func DuplicateKey(err error) bool { return numbered(err, errDuplicateKey) }
 
+// OtherRows reports whether rows could not be changed as a log has it, since the data is not as it was there: a key is there
+// already, or rows are not, or refer to none, or the table is another one.
+func OtherRows(err error) bool {
+	return Missing(err) || DuplicateKey(err) || numbered(err, 1022, 1032, 1451, 1452, 1535, 1677)
+}
+
 // DatabaseExists reports whether a database was to be made that is there.
 func DatabaseExists(err error) bool { return numbered(err, errDatabaseExists) }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -29,6 +30,8 @@ type Snapshot struct {
 	Keys string
 	// Fence is the first statement that waits for the base, nil for none.
 	Fence *archive.Position
+	// Archive is the directory of the archive that the instance has, "" before it has one.
+	Archive string
 	// Database is made if it is not there, unless it is "".
 	Database string
 	// Level is by what the server writes its log, which is to be that of the instance where that stays; "" is InRAM.
@@ -62,7 +65,7 @@ func (s *Snapshot) prove(ctx context.Context, b *archive.Base) error {
 	if err := s.halfDone(ctx, r.db, b); err != nil {
 		return err
 	}
-	if err := s.settle(ctx, r.db, b); err != nil {
+	if err := s.settle(ctx, r, b); err != nil {
 		return err
 	}
 	if b.Outside, err = outsideOf(ctx, r.db); err != nil {
@@ -83,7 +86,9 @@ func (s *Snapshot) prove(ctx context.Context, b *archive.Base) error {
 type running struct {
 	process *server.Process
 	db      *sql.DB
-	log     *os.File
+	// log is what it writes, from an offset on.
+	log  *os.File
+	from int64
 }
 
 // stop shuts it down cleanly.
@@ -156,7 +161,7 @@ func (s *Snapshot) start(ctx context.Context) (_ *running, err error) {
 		return nil, err
 	}
 	logPath := filepath.Join(s.Dir, "server.log")
-	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -172,11 +177,15 @@ func (s *Snapshot) start(ctx context.Context) (_ *running, err error) {
 	if err != nil {
 		return nil, err
 	}
+	from, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	p, err := i.Server.Start(config, c, i.Account, s.Dir, log, server.Unsynced)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	r := &running{process: p, db: db, log: log}
+	r := &running{process: p, db: db, log: log, from: from}
 	if err := p.Ready(ctx, db, server.SocketPath(s.RunDir), logPath); err != nil {
 		r.close()
 		return nil, err

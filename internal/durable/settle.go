@@ -2,10 +2,13 @@ package durable
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/binlog"
@@ -14,27 +17,40 @@ import (
 	"github.com/ramaria-db/ramaria/internal/xa"
 )
 
-// settle has the server of a snapshot have those XA transactions prepared which its log has. MySQL's recovery does that
-// by itself.
-func (s *Snapshot) settle(ctx context.Context, db *sql.DB, b *archive.Base) error {
-	log := xa.Log{}
-	if s.Instance.Server.Flavour == server.MariaDB {
-		var err error
-		if log, err = xa.ReadLog(s.DataDir, server.BinlogName); err != nil {
-			return err
-		}
+// settle has the server of a snapshot have those XA transactions prepared which its log has, and committed those that its
+// log has committed. MySQL's recovery does that by itself.
+func (s *Snapshot) settle(ctx context.Context, r *running, b *archive.Base) error {
+	done, err := s.settleXA(ctx, r)
+	if err == nil && len(done.Unsure) > 0 {
+		err = fmt.Errorf("the log has some of these XA transactions committed, and InnoDB has them prepared: %s\nhint: try again", strings.Join(done.Unsure, ", "))
 	}
-	done, err := log.Settle(ctx, db, nil)
 	b.Prepared, b.Settled = done.All, true
 	return err
+}
+
+func (s *Snapshot) settleXA(ctx context.Context, r *running) (done xa.Done, err error) {
+	log, is := xa.Log{}, xa.Recovered{}
+	if s.Instance.Server.Flavour == server.MariaDB {
+		if log, err = xa.ReadLog(s.DataDir, server.BinlogName); err != nil {
+			return done, err
+		}
+		if is.Committed, err = xa.Committed(io.NewSectionReader(r.log, r.from, math.MaxInt64-r.from)); err != nil {
+			return done, err
+		}
+		if s.Archive != "" {
+			is.Known = func() (map[string]bool, error) { return knownXA(s.Archive, s.Dir) }
+		}
+	}
+	return log.Settle(ctx, r.db, is)
 }
 
 // settling is the directory below an instance's run directory of the server that settles, whose socket nobody knows.
 const settling = "x"
 
 // SettleXA has the data of an instance, whose server does not run and was killed, have those XA transactions prepared
-// which the log has, before applications meet them: a server of MariaDB is started that only this process reaches. Where
-// the log has none, or its server was shut down, there is nothing to do. keys is as for BeginAgain, waits as for Keep.
+// which the log has, and committed those that the log has committed, before applications meet them: a server of MariaDB is
+// started that only this process reaches. Where the log has no transactions, or its server was shut down, there is nothing
+// to do. keys is as for BeginAgain, waits as for Keep.
 func (k *Keeper) SettleXA(ctx context.Context, keys string, waits func(error)) (done xa.Done, err error) {
 	i := k.Instance
 	if needed, err := k.unsettled(); err != nil || !needed {
@@ -42,7 +58,7 @@ func (k *Keeper) SettleXA(ctx context.Context, keys string, waits func(error)) (
 	}
 	level, _ := i.Spec.Durability()
 	s := &Snapshot{
-		Instance: i, DataDir: i.DataDir(), Dir: i.Dir, RunDir: filepath.Join(i.RunDir, settling), TmpDir: i.TmpDir(), Volume: i.Volume, Keys: keys, Level: level,
+		Instance: i, DataDir: i.DataDir(), Dir: i.Dir, RunDir: filepath.Join(i.RunDir, settling), TmpDir: i.TmpDir(), Volume: i.Volume, Keys: keys, Level: level, Archive: k.Archive.Dir,
 	}
 	if err := server.MakeDirs(i.Account, i.RunDir); err != nil {
 		return done, err
@@ -55,11 +71,7 @@ func (k *Keeper) SettleXA(ctx context.Context, keys string, waits func(error)) (
 		r.close()
 		err = errors.Join(err, sys.RemoveTree(s.RunDir))
 	}()
-	log, err := xa.ReadLog(s.DataDir, server.BinlogName)
-	if err != nil {
-		return done, fmt.Errorf("settle XA transactions: %w", err)
-	}
-	if done, err = log.Settle(ctx, r.db, nil); err != nil {
+	if done, err = s.settleXA(ctx, r); err != nil {
 		return done, err
 	}
 	if err := r.stop(ctx); err != nil {
@@ -68,18 +80,24 @@ func (k *Keeper) SettleXA(ctx context.Context, keys string, waits func(error)) (
 	return done, k.TakeIn(ctx, waits)
 }
 
-// unsettled reports whether the log has XA transactions, and its server was killed: that of one that was not says so at
-// its end.
+// unsettled reports whether a server that was killed has written transactions to the log since it was started: one that was
+// not killed says so at the end of the log. Which of them were XA transactions of one phase no log says.
 func (k *Keeper) unsettled() (bool, error) {
 	dir := k.Instance.DataDir()
 	files, err := binlog.Files(dir, server.BinlogName)
-	if err != nil || len(files) == 0 {
+	if err != nil {
 		return false, err
 	}
-	last, err := binlog.Scan(filepath.Join(dir, files[len(files)-1]), 0, nil)
-	if err != nil || last.Ended {
-		return false, err
+	begins := true // what follows is what a start of the server began
+	for _, name := range slices.Backward(files) {
+		x, err := binlog.Scan(filepath.Join(dir, name), 0, nil)
+		if err != nil || begins && x.Ended {
+			return false, err
+		}
+		if x.Groups > 0 {
+			return true, nil
+		}
+		begins = x.Format != nil && x.Format.Created != 0
 	}
-	log, err := xa.ReadLog(dir, server.BinlogName)
-	return len(log) > 0, err
+	return false, nil
 }

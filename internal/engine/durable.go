@@ -253,7 +253,7 @@ func (e *Engine) MakeBase(ctx context.Context, o supervisor.BaseOrder) (done sup
 		return done, err
 	}
 	s := &durable.Snapshot{
-		Instance: i, DataDir: filepath.Join(o.Dir, "data"), Dir: o.Dir, RunDir: o.RunDir, TmpDir: filepath.Join(o.Dir, "tmp"), Volume: snapshotVolume(o.Volume), Keys: e.Places.Keys(), Fence: o.Fence,
+		Instance: i, DataDir: filepath.Join(o.Dir, "data"), Dir: o.Dir, RunDir: o.RunDir, TmpDir: filepath.Join(o.Dir, "tmp"), Volume: snapshotVolume(o.Volume), Keys: e.Places.Keys(), Fence: o.Fence, Archive: o.Archive,
 	}
 	proven, err := s.Prove(ctx)
 	if err != nil {

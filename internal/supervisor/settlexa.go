@@ -14,8 +14,11 @@ func (s *Supervisor) settleXA(ctx context.Context) error {
 	}
 	done, err := s.keeper.SettleXA(ctx, s.options.Keys, s.waitForArchive)
 	s.state.Warnings = nil
-	if err == nil && len(done.Prepared)+len(done.Committed)+len(done.RolledBack) > 0 {
-		s.log.Info("XA transactions are as the log says", "prepared", done.Prepared, "committed", done.Committed, "rolled back", done.RolledBack)
+	if err == nil && done.Any() {
+		s.log.Info("XA transactions are as the log says", "prepared", done.Prepared, "committed", done.Committed, "rolled back", done.RolledBack, "done again", done.Redone)
+	}
+	if err == nil && len(done.Unsure) > 0 {
+		s.log.Warn("the log has some of these XA transactions committed, which are prepared: see XA RECOVER", "names", done.Unsure)
 	}
 	return err
 }

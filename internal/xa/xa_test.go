@@ -131,11 +131,11 @@ func awaitLogged(t *testing.T, srv *servertest.Running, name string, step binlog
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l[name].Step == step {
+		if l.Steps[name].Step == step {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("the log has %v", l)
+			t.Fatalf("the log has %v", l.Steps)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestSettle(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := k.logged(t)
-			done, err := l.Settle(t.Context(), k.db, map[string]bool{})
+			done, err := l.Settle(t.Context(), k.db, xa.Recovered{Known: knows(map[string]bool{})})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,11 +238,15 @@ func TestSettleKeepsWhatIsKnown(t *testing.T) {
 		known map[string]bool
 		want  []string
 	}{{nil, []string{"known", "unknown"}}, {map[string]bool{name("known"): true}, []string{"known"}}} {
-		if _, err := (xa.Log{}).Settle(t.Context(), k.db, c.known); err != nil {
+		if _, err := (xa.Log{}).Settle(t.Context(), k.db, xa.Recovered{Known: knows(c.known)}); err != nil {
 			t.Fatal(err)
 		}
 		if got := k.prepared(t); !slices.Equal(got, c.want) {
 			t.Errorf("%q are prepared, want %q", got, c.want)
 		}
 	}
+}
+
+func knows(known map[string]bool) func() (map[string]bool, error) {
+	return func() (map[string]bool, error) { return known, nil }
 }
