@@ -210,6 +210,19 @@ func TestFence(t *testing.T) {
 	}
 }
 
+// TestFenceOfChangedTable: a statement is answered that waits with a table whose rows were just changed, all of them, and
+// that has no key: what the supervisor then wants to know of it is not to wait for the statement.
+func TestFenceOfChangedTable(t *testing.T) {
+	t.Parallel()
+	f := newFenced(t)
+	f.exec(t, "CREATE TABLE k (a INT) ENGINE=InnoDB", "INSERT INTO k SELECT seq FROM "+numbers(5000))
+	time.Sleep(2 * time.Second) // a look of the supervisor's, and more
+	for _, text := range []string{"ADD id INT AUTO_INCREMENT UNIQUE", "DROP id, ADD id2 INT AUTO_INCREMENT UNIQUE"} {
+		f.exec(t, "UPDATE k SET a = a + 1")
+		f.send("ALTER TABLE k "+text).comes(t, text)
+	}
+}
+
 // TestFenceUnanswered: a statement that was not answered, and that the server refuses to repeat, is left out when the RAM
 // is lost, and what was answered before it is there.
 func TestFenceUnanswered(t *testing.T) {

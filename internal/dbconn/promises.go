@@ -49,12 +49,9 @@ func Unacknowledged(ctx context.Context, db *sql.DB) (n int64, err error) {
 }
 
 // PrimaryKeys tells of every table of InnoDB whose primary key is one column, by the names of its directory and its file.
-// It reads InnoDB's dictionary alone: information_schema.statistics opens every table.
+// It reads InnoDB's dictionary alone: information_schema.statistics opens every table, and waits for who has it locked.
 func PrimaryKeys(ctx context.Context, db *sql.DB, mysql bool, each func(dir, file, column string)) error {
-	prefix := "INNODB_SYS_"
-	if mysql {
-		prefix = "INNODB_"
-	}
+	prefix := dictionary(mysql)
 	query := "SELECT t.name, MIN(f.name) FROM information_schema." + prefix + "TABLES t JOIN information_schema." + prefix + "INDEXES i ON i.table_id = t.table_id AND i.name = 'PRIMARY'" +
 		" JOIN information_schema." + prefix + "FIELDS f ON f.index_id = i.index_id GROUP BY t.table_id, t.name HAVING COUNT(*) = 1"
 	return Query(ctx, db, query, func(cols []string) error {
@@ -63,4 +60,25 @@ func PrimaryKeys(ctx context.Context, db *sql.DB, mysql bool, each func(dir, fil
 		}
 		return nil
 	})
+}
+
+// TablesWithoutKey tells of every table of InnoDB, or partition of one, that has no unique key, as PrimaryKeys does.
+func TablesWithoutKey(ctx context.Context, db *sql.DB, mysql bool, each func(dir, file string)) error {
+	const unique = "2" // a bit of the type, https://mariadb.com/kb/en/information-schema-innodb_sys_indexes-table/
+	prefix := dictionary(mysql)
+	query := "SELECT t.name FROM information_schema." + prefix + "TABLES t JOIN information_schema." + prefix + "INDEXES i ON i.table_id = t.table_id GROUP BY t.table_id, t.name HAVING MAX(i.type & " + unique + ") = 0"
+	return Query(ctx, db, query, func(cols []string) error {
+		if dir, file, ok := strings.Cut(cols[0], "/"); ok {
+			each(dir, file)
+		}
+		return nil
+	})
+}
+
+// dictionary begins the names of the tables of InnoDB's dictionary.
+func dictionary(mysql bool) string {
+	if mysql {
+		return "INNODB_"
+	}
+	return "INNODB_SYS_"
 }

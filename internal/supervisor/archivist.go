@@ -99,9 +99,7 @@ func (a *archivist) look(ctx context.Context) error {
 	if err := a.keeper.SaveBreaches(); err != nil {
 		return err
 	}
-	if err := a.tellKeyless(ctx); err != nil {
-		return err
-	}
+	a.tellKeyless(ctx)
 	r, err := a.stand()
 	if err != nil {
 		return err

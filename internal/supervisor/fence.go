@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/datafiles"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/repeatable"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -71,15 +73,29 @@ func (s *Supervisor) tellKeys(ctx context.Context) error {
 }
 
 // tellKeyless tells the keeper of tables whose rows the log changes whether they lack a key: then replaying it takes longer.
-func (s *Supervisor) tellKeyless(ctx context.Context) error {
-	for _, t := range s.keeper.Unknown() {
-		keyless, err := dbconn.Keyless(ctx, s.db, t.Schema, t.Name)
-		if err != nil {
-			return err
-		}
-		s.keeper.Keyless(t, keyless)
+// It is in no commit's way: a question that a waiting statement held up would keep the base backup from it that it waits
+// for. What could not be asked is asked again.
+func (s *Supervisor) tellKeyless(ctx context.Context) {
+	unknown := s.keeper.Unknown()
+	if len(unknown) == 0 {
+		return
 	}
-	return nil
+	ctx, cancel := s.untilFenced(ctx)
+	defer cancel()
+	keyless := map[repeatable.Table]bool{}
+	err := dbconn.TablesWithoutKey(ctx, s.db, s.inst.Server.Flavour == server.MySQL, func(dir, file string) {
+		stem, _, _ := strings.Cut(file, "#") // a partition
+		keyless[repeatable.Table{Schema: datafiles.Decode(dir), Name: datafiles.Decode(stem)}] = true
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			s.log.Warn("cannot look which tables have a key", "error", err)
+		}
+		return
+	}
+	for _, t := range unknown {
+		s.keeper.Keyless(t, keyless[t])
+	}
 }
 
 // fenceWarning is what there is to say of statements that wait for a base backup, "" for nothing.
