@@ -178,6 +178,14 @@ func (d *durable) begin(t *testing.T) {
 	d.tables(t)
 }
 
+// beginInterval makes the instance, which may lose an interval, without its tables.
+func (d *durable) beginInterval(t *testing.T, interval string) {
+	t.Helper()
+	d.lives = 1
+	d.archive = filepath.Join(d.home, "archive")
+	d.open(t, d.ramaria("up", durableName, "--volume", d.kind, "--durable="+interval, "--archive", d.archive))
+}
+
 // tables makes the tables of a new instance.
 func (d *durable) tables(t *testing.T) {
 	t.Helper()

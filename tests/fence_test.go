@@ -275,9 +275,7 @@ func TestFenceUnanswered(t *testing.T) {
 func TestFenceOfInterval(t *testing.T) {
 	t.Parallel()
 	d := newDurable(t, "shm")
-	d.archive = filepath.Join(d.home, "archive")
-	d.lives = 1
-	d.open(t, d.ramaria("up", durableName, "--volume", d.kind, "--durable=100ms", "--archive", d.archive))
+	d.beginInterval(t, "100ms")
 	f := &fenced{d}
 	f.filled(t, "a")
 	before := f.status(t).Backups
@@ -302,9 +300,7 @@ func TestFenceOfInterval(t *testing.T) {
 func TestFenceRestored(t *testing.T) {
 	t.Parallel()
 	d := newDurable(t, "shm")
-	d.archive = filepath.Join(d.home, "archive")
-	d.lives = 1
-	d.open(t, d.ramaria("up", durableName, "--volume", d.kind, "--durable=100ms", "--archive", d.archive))
+	d.beginInterval(t, "100ms")
 	f := &fenced{d}
 	f.filled(t, "a")
 	f.exec(t, numberRows("a"))

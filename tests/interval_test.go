@@ -3,7 +3,6 @@ package tests
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -20,9 +19,7 @@ func TestDurableSlowed(t *testing.T) {
 	t.Parallel()
 	const writers = 4
 	d := newDurable(t, "shm")
-	d.archive = filepath.Join(d.home, "archive")
-	d.lives = 1
-	d.open(t, d.ramaria("up", durableName, "--volume", d.kind, "--durable=1ms", "--archive", d.archive))
+	d.beginInterval(t, "1ms")
 	if _, err := d.db.Exec("CREATE TABLE w (writer INT, n INT, PRIMARY KEY (writer, n))"); err != nil {
 		t.Fatal(err)
 	}

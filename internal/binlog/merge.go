@@ -43,7 +43,7 @@ func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, st
 	if s != nil {
 		defer s.l.f.Close()
 		s.each = m.take
-		s.every = m.toucher.note
+		s.events = func(e *Event) error { m.toucher.note(e); return nil }
 		if statement != nil {
 			s.statements = func(e *Event) error {
 				if s.group.Start < m.from || to > 0 && s.group.Start >= to {

@@ -195,8 +195,6 @@ type scan struct {
 	statements func(*Event) error
 	// events, unless nil, is called for all events of groups, with the beginning of their bodies, before what comes of them.
 	events func(*Event) error
-	// every, unless nil, is called for every event, before it is told what that is to its group.
-	every func(*Event)
 	// steps, unless nil, is called for those of XA transactions, before each is.
 	steps func(step XAStep, name string)
 
@@ -340,9 +338,6 @@ func (s *scan) bytes(n int64) ([]byte, error) {
 
 // take goes on behind an event that is whole.
 func (s *scan) take(e *Event) error {
-	if s.every != nil {
-		s.every(e)
-	}
 	if err := s.follow(e); err != nil {
 		return err
 	}

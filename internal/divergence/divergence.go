@@ -19,6 +19,11 @@ import (
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
+// Since says since which statement a server may differ.
+func Since(d *client.Divergence) string {
+	return fmt.Sprintf("since a statement of %s (%s), which need not do the same twice: %s", d.At.Local().Format(time.DateTime), d.Position, d.Why)
+}
+
 // Log is where a binary log lies.
 type Log struct {
 	// Dir is the directory of its files, and Base what they are called.

@@ -36,17 +36,12 @@ type Snapshot struct {
 	Database string
 	// Level is by what the server writes its log, which is to be that of the instance where that stays; "" is InRAM.
 	Level server.Durability
-	// last is the number of the last file of the log that the instance's server wrote.
-	last uint32
 }
 
 // Prove starts a server on the snapshot, which rolls forward what its log has, checks it, and shuts it
 // down cleanly. What is left is a base, of which At, GTIDState, Outside and BesideLog are returned.
 func (s *Snapshot) Prove(ctx context.Context) (b archive.Base, err error) {
 	if b.At, b.GTIDState, err = s.end(); err != nil {
-		return b, fmt.Errorf("prove snapshot: %w", err)
-	}
-	if s.last, err = lastLog(s.DataDir); err != nil {
 		return b, fmt.Errorf("prove snapshot: %w", err)
 	}
 	if err := s.prove(ctx, &b); err != nil {

@@ -30,14 +30,14 @@ func (s *Snapshot) halfDone(ctx context.Context, db *sql.DB, b *archive.Base) (e
 	if s.Instance.Server.Flavour != server.MariaDB {
 		return nil // which logs and does DDL in one transaction
 	}
-	if b.Ahead, err = s.ended(); err != nil {
+	if b.Ahead, err = s.ended(b.At.File); err != nil {
 		return err
 	}
 	return s.dropHalfMade(ctx, db)
 }
 
-// ended are the statements that the server of a snapshot has logged when it started.
-func (s *Snapshot) ended() (list []string, err error) {
+// ended are the statements that the server of a snapshot has logged when it started: behind the last file of the instance's.
+func (s *Snapshot) ended(last uint32) (list []string, err error) {
 	files, err := binlog.Files(s.DataDir, server.BinlogName)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s *Snapshot) ended() (list []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if n <= s.last {
+		if n <= last {
 			continue
 		}
 		file := filepath.Join(s.DataDir, name)
@@ -59,15 +59,6 @@ func (s *Snapshot) ended() (list []string, err error) {
 		}
 	}
 	return list, nil
-}
-
-// lastLog is the number of the last file of the log in a data directory, 0 for none.
-func lastLog(dir string) (uint32, error) {
-	files, err := binlog.Files(dir, server.BinlogName)
-	if err != nil || len(files) == 0 {
-		return 0, err
-	}
-	return fileNumber(files[len(files)-1])
 }
 
 // dropHalfMade drops the partitions of tables that have no definition.
@@ -106,14 +97,6 @@ func (s *Snapshot) dropPartitions(ctx context.Context, db *sql.DB, root *os.Root
 	if err != nil {
 		return err
 	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "SET SESSION sql_log_bin = 0"); err != nil {
-		return err
-	}
 	for _, e := range entries {
 		file := e.Name()
 		if len(file) <= len(name) || file[:len(name)] != name || !strings.HasPrefix(strings.ToUpper(file[len(name):]), "#P#") {
@@ -123,8 +106,8 @@ func (s *Snapshot) dropPartitions(ctx context.Context, db *sql.DB, root *os.Root
 			// The prefix says that the name is that of a file, in which there is no quote.
 			statement := "DROP TABLE " + // #nosec G202 -- names are quoted
 				dbconn.QuoteName(datafiles.Decode(path.Clean(dir))) + ".`#mysql50#" + part + "`"
-			if _, err := conn.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("%s: %w", statement, err)
+			if err := dbconn.ExecUnlogged(ctx, db, statement); err != nil {
+				return err
 			}
 			continue
 		}

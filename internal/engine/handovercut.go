@@ -235,8 +235,7 @@ func (c *cutting) agrees(ctx context.Context) error {
 	if err != nil || found == nil {
 		return err
 	}
-	return fmt.Errorf("the target may differ since a statement of %s (%s), which need not do the same twice: %s\nhint: ramaria hand-over %s --end, and --to again; --accept-divergence takes the target as it is",
-		found.At.Local().Format(time.DateTime), found.Position, found.Why, c.Name)
+	return fmt.Errorf("the target may differ %s\nhint: ramaria hand-over %s --end, and --to again; --accept-divergence takes the target as it is", divergence.Since(found), c.Name)
 }
 
 // hold has nothing be written to the instance any more, waits until the target has all, and writes that down.

@@ -101,6 +101,57 @@ func (s *Shipper) Pace() Pace {
 	return p
 }
 
+// acknowledge begins to acknowledge, beside with an Interval: an append may take its time. The context ends when that
+// fails, and ended ends it and returns why.
+func (r *run) acknowledge(ctx context.Context) (_ context.Context, ended func() error) {
+	if r.Acks == nil || r.Interval == 0 {
+		r.acks = r.Acks
+		return ctx, func() error { return nil }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r.ahead = &ahead{Shipper: r.Shipper, acks: r.Acks, poked: make(chan struct{}, 1)}
+	done := make(chan error, 1)
+	go func() {
+		err := r.ahead.run(ctx)
+		cancel()
+		done <- err
+	}()
+	return ctx, func() error {
+		cancel()
+		return <-done
+	}
+}
+
+// most is how many bytes are appended at once at most.
+func (r *run) most() int64 {
+	if r.ahead == nil {
+		return int64(len(r.buf))
+	}
+	return min(max(r.budget()/shipShare, saysRate), int64(len(r.buf)))
+}
+
+// due reports whether it is time to ship. With an interval several small appends become one.
+func (r *run) due() (bool, error) {
+	if r.Interval == 0 {
+		return true, nil
+	}
+	fi, err := r.file.Stat()
+	if err != nil {
+		return false, fmt.Errorf("follow the binary log: %w", err)
+	}
+	n := fi.Size() - r.at.Offset
+	if n <= 0 {
+		return true, nil // there may be another file
+	}
+	if r.pending.IsZero() {
+		r.pending = time.Now()
+		if r.ahead != nil {
+			r.ahead.poke()
+		}
+	}
+	return n >= min(r.budget()/shipShare, int64(len(r.buf))) || time.Since(r.pending) >= r.Interval/shipShare, nil
+}
+
 // poke has a look taken soon.
 func (a *ahead) poke() {
 	select {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/datafiles"
@@ -84,21 +83,18 @@ func (s *Supervisor) agrees(ctx context.Context, acceptDivergence bool) error {
 		return err
 	}
 	of, name := s.inst.Spec.Replica.Of, s.inst.Name
-	return api.As(api.ErrDurable, fmt.Errorf("it may differ from %s since a statement of %s (%s), which need not do the same twice: %s\nhint: ramaria replica rm %s and ramaria replica add %[1]s %[5]s make it again; ramaria replica promote %[5]s --accept-divergence takes it as it is",
-		of, d.At.Local().Format(time.DateTime), d.Position, d.Why, name))
+	return api.As(api.ErrDurable, fmt.Errorf("it may differ from %s %s\nhint: ramaria replica rm %s and ramaria replica add %[1]s %[3]s make it again; ramaria replica promote %[3]s --accept-divergence takes it as it is",
+		of, divergence.Since(d), name))
 }
 
 // divergenceWarning is what there is to say of a replica, or the target of a hand-over, that may differ; "" for nothing.
 func (w *watch) divergenceWarning() string {
-	text := func(what string, d *client.Divergence, hint string) string {
-		return fmt.Sprintf("%s since a statement of %s (%s), which need not do the same twice: %s; %s", what, d.At.Local().Format(time.DateTime), d.Position, d.Why, hint)
-	}
 	switch d := w.inst.Diverged; {
 	case d != nil && w.isReplica():
 		of := w.inst.Spec.Replica.Of
-		return text("it may differ from "+of, d, fmt.Sprintf("ramaria replica rm %s and ramaria replica add %s %[1]s make it again", w.inst.Name, of))
+		return fmt.Sprintf("it may differ from %s %s; ramaria replica rm %s and ramaria replica add %[1]s %[3]s make it again", of, divergence.Since(d), w.inst.Name)
 	case w.target.Diverged != nil:
-		return text("the target of the hand-over may differ", w.target.Diverged, fmt.Sprintf("ramaria hand-over %s --end, and --to again", w.inst.Name))
+		return fmt.Sprintf("the target of the hand-over may differ %s; ramaria hand-over %s --end, and --to again", divergence.Since(w.target.Diverged), w.inst.Name)
 	}
 	return ""
 }
