@@ -2,11 +2,15 @@ package replay
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // Tables of engine MEMORY are empty when a server starts, and so is what a base backup has of them. Rows that the log
@@ -57,4 +61,34 @@ func mayRemake(sql []byte, table string) bool {
 	text := bytes.ToUpper(sql)
 	has := func(word string) bool { return bytes.Contains(text, bytes.ToUpper([]byte(word))) }
 	return slices.ContainsFunc(remakes, func(word []byte) bool { return bytes.Contains(text, word) }) && (has(name) || has(schema) && (has("DATABASE") || has("SCHEMA")))
+}
+
+// versionedTruncate is what MariaDB answers to a TRUNCATE of a table with system versioning, and refusedTruncate finds the
+// name in its answer, as it quotes it.
+const versionedTruncate = 4137
+
+var refusedTruncate = regexp.MustCompile("'TRUNCATE TABLE (`(?:[^`]|``)+`\\.`(?:[^`]|``)+`)")
+
+// emptyVersioned empties a table of engine MEMORY as the log says, and has the applier go on behind. A start of MariaDB
+// that empties such a table logs a TRUNCATE, which it then refuses where the table has system versioning. Of one with a
+// trigger for DELETE the rows cannot be deleted without it: that stays an error.
+func (s *session) emptyVersioned(ctx context.Context, state dbconn.ApplierState) (bool, error) {
+	if state.Errno != versionedTruncate {
+		return false, nil
+	}
+	found := refusedTruncate.FindStringSubmatch(state.Text)
+	if found == nil {
+		return false, nil
+	}
+	table := found[1]
+	var triggers int
+	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE EVENT_MANIPULATION = 'DELETE' AND"+
+		" CONCAT('`', REPLACE(EVENT_OBJECT_SCHEMA, '`', '``'), '`.`', REPLACE(EVENT_OBJECT_TABLE, '`', '``'), '`') = ?", table).Scan(&triggers)
+	if err != nil || triggers > 0 {
+		return false, err
+	}
+	if err := dbconn.ExecUnlogged(ctx, s.db, "DELETE FROM "+table, "DELETE HISTORY FROM "+table); err != nil {
+		return false, fmt.Errorf("empty a table of engine MEMORY: %w", err)
+	}
+	return true, s.goOnBehind(ctx)
 }

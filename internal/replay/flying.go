@@ -105,8 +105,13 @@ func (s *session) passOver(ctx context.Context, state dbconn.ApplierState) (bool
 		return false, nil
 	}
 	s.flights = slices.Delete(s.flights, at, at+1) // it fails once
+	return true, s.goOnBehind(ctx)
+}
+
+// goOnBehind has the applier go on behind the statement that it stopped at.
+func (s *session) goOnBehind(ctx context.Context) error {
 	if err := s.exec(ctx, "SET GLOBAL sql_slave_skip_counter = 1"); err != nil {
-		return false, fmt.Errorf("pass over what was done already: %w", err)
+		return fmt.Errorf("pass over what was done already: %w", err)
 	}
-	return true, s.exec(ctx, s.Server.Dialect().StartApplier(s.relayName(s.until.part), s.until.pos))
+	return s.exec(ctx, s.Server.Dialect().StartApplier(s.relayName(s.until.part), s.until.pos))
 }

@@ -192,9 +192,14 @@ func (s *session) wait(ctx context.Context) error {
 		}
 		i, within := s.part(state.File)
 		if state.Errno != 0 {
-			if passed, err := s.passOver(ctx, state); err != nil {
+			passed, err := s.passOver(ctx, state)
+			if err == nil && !passed {
+				passed, err = s.emptyVersioned(ctx, state)
+			}
+			if err != nil {
 				return err
-			} else if passed {
+			}
+			if passed {
 				continue
 			}
 			return s.failed(state)
