@@ -30,10 +30,14 @@ func (k *Keeper) Known(schema, table string, columns []string) {
 	k.fences.judge.Known(schema, table, columns)
 }
 
-// FindHistoric finds the tables of MariaDB whose partitions are by SYSTEM_TIME, by their files: a query that opens one may
-// have the server add a partition, and wait for an acknowledgement. It is called before Serve.
-func (k *Keeper) FindHistoric() (err error) {
-	data, err := sys.OpenDir(k.Instance.DataDir())
+// findHistoric tells the judge of the tables of MariaDB whose partitions are by SYSTEM_TIME, by their files: a query that
+// opens one may have the server add a partition, and wait for an acknowledgement. What a kill left of the log is judged
+// before the server runs.
+func (f *fences) findHistoric() (err error) {
+	data, err := sys.OpenDir(f.dir)
+	if errors.Is(err, fs.ErrNotExist) { // before its first start
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -57,8 +61,8 @@ func (k *Keeper) FindHistoric() (err error) {
 				continue
 			}
 			t := repeatable.Table{Schema: datafiles.Decode(schema), Name: datafiles.Decode(stem)}
-			if d := (repeatable.Files{Dir: k.Instance.DataDir()}).Definition(t); d == nil || bytes.Contains(bytes.ToUpper(d), []byte("SYSTEM_TIME")) {
-				k.fences.judge.Historic(t.Schema, t.Name)
+			if d := (repeatable.Files{Dir: f.dir}).Definition(t); d == nil || bytes.Contains(bytes.ToUpper(d), []byte("SYSTEM_TIME")) {
+				f.judge.Historic(t.Schema, t.Name)
 			}
 		}
 	}

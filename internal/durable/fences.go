@@ -88,6 +88,9 @@ func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, log
 		dir: i.DataDir(), path: i.FencesPath(), epoch: epoch, server: i.Server, log: log, found: found,
 		meter: meter{costs: i.Server.Family().ReplayCosts()}, judge: repeatable.New(i.Server.Flavour == server.MySQL), total: map[string]int64{},
 	}
+	if err := f.findHistoric(); err != nil {
+		return nil, err
+	}
 	var k keptFences
 	err := instance.ReadJSON(f.path, &k)
 	switch {
@@ -236,10 +239,11 @@ func (f *fences) add(fence Fence) {
 
 // saved writes down what is open; mu is held.
 func (f *fences) saved() error {
-	f.first.Store(nil)
+	var first *archive.Position
 	if len(f.open) > 0 {
-		f.first.Store(&f.open[0].At)
+		first = &f.open[0].At
 	}
+	f.first.Store(first) // once: Limit is asked meanwhile
 	return instance.WriteJSON(f.path, keptFences{Epoch: f.epoch, Open: f.open, Total: f.total})
 }
 

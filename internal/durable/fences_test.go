@@ -134,3 +134,29 @@ func kindsOf(list []Fence) (kinds []string) {
 	}
 	return kinds
 }
+
+// TestLimitWhileBasesCover has base backups cover one statement while another waits: never does it seem that none does.
+func TestLimitWhileBasesCover(t *testing.T) {
+	t.Parallel()
+	f := &fences{path: filepath.Join(t.TempDir(), "fences.json"), total: map[string]int64{}, found: func() {}, log: slog.New(slog.DiscardHandler)}
+	f.add(Fence{At: archive.Position{File: 1, Offset: 4}})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 500 {
+			if err := f.changed(); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for open := true; open; {
+		select {
+		case <-done:
+			open = false
+		default:
+			if _, held := f.Limit(); !held {
+				t.Fatal("a statement waits, and Limit says that none does")
+			}
+		}
+	}
+}

@@ -62,11 +62,8 @@ func (s *Supervisor) untilFenced(ctx context.Context) (context.Context, func()) 
 }
 
 // tellKeys tells the keeper which primary keys there are, by which it knows whether a statement numbers rows in one order
-// only, and which tables have partitions by SYSTEM_TIME, which repetition fills otherwise.
+// only.
 func (s *Supervisor) tellKeys(ctx context.Context) error {
-	if err := s.keeper.FindHistoric(); err != nil {
-		return err
-	}
 	return dbconn.PrimaryKeys(ctx, s.db, s.inst.Server.Flavour == server.MySQL, func(dir, file, column string) {
 		s.keeper.Known(datafiles.Decode(dir), datafiles.Decode(file), []string{column})
 	})
