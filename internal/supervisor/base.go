@@ -79,9 +79,6 @@ func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (
 	if s.distrusted.Load() {
 		order.Base.Prev = 0
 	}
-	if open, _ := s.keeper.Fences(); len(open) > 0 && s.fenced() { // it waits until the base is there
-		order.Fence = &open[0].At
-	}
 	defer func() {
 		_ = sys.DrainTree(ctx, dir) // Remove removes what is left, at once
 		err = errors.Join(err, to.Remove(context.WithoutCancel(ctx), dir), sys.RemoveTree(order.RunDir), sys.RemoveTree(order.RunDir+"-verify"))
@@ -92,6 +89,10 @@ func (s *Supervisor) snapshotOf(ctx context.Context, what string, verify bool) (
 	order.Time = time.Now()
 	if err := s.keeper.Await(ctx); err != nil { // the snapshot has commits that the archive may lack
 		return done, cost, err
+	}
+	// Now all that the snapshot's log has was judged. What waits does so until the base is there.
+	if open, _ := s.keeper.Fences(); len(open) > 0 && s.fenced() {
+		order.Fence = &open[0].At
 	}
 	done, err = s.runBase(ctx, order)
 	return done, cost, err
