@@ -76,7 +76,10 @@ func (in *instance) settle(ctx context.Context) error {
 	l := picture.NewLooker(ctx, conn, "")
 	for _, row := range l.Ask("XA RECOVER").Rows {
 		if len(row) == 4 {
-			l.Ask([]string{"XA ROLLBACK '", "XA COMMIT '"}[rand.IntN(2)] + row[3] + "'") // #nosec G404 -- no secret
+			what := []string{"XA ROLLBACK '", "XA COMMIT '"}[rand.IntN(2)] + row[3] + "'" // #nosec G404 -- no secret
+			if a := l.Ask(what); len(a.Names) == 1 && a.Names[0] == "error" {
+				in.t.Logf("%s: %v", what, a.Rows)
+			}
 		}
 	}
 	if l.Err() != nil {

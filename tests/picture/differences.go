@@ -24,7 +24,7 @@ func Differences(got, want Picture) string {
 		w, inWant := want[of]
 		switch {
 		case !inGot:
-			fmt.Fprintf(&b, "%s: missing\n", of)
+			fmt.Fprintf(&b, "%s: missing:\n%s", of, shorten(w))
 		case !inWant:
 			fmt.Fprintf(&b, "%s: should not be there:\n%s", of, shorten(g))
 		case g != w:
