@@ -149,14 +149,18 @@ func TestLimitWhileBasesCover(t *testing.T) {
 			}
 		}
 	}()
+	missed := 0
 	for open := true; open; {
 		select {
 		case <-done:
 			open = false
 		default:
 			if _, held := f.Limit(); !held {
-				t.Fatal("a statement waits, and Limit says that none does")
+				missed++
 			}
 		}
+	}
+	if missed > 0 {
+		t.Errorf("a statement waits, and Limit said %d times that none does", missed)
 	}
 }

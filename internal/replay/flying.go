@@ -111,7 +111,7 @@ func (s *session) passOver(ctx context.Context, state dbconn.ApplierState) (bool
 // goOnBehind has the applier go on behind the statement that it stopped at.
 func (s *session) goOnBehind(ctx context.Context) error {
 	if err := s.exec(ctx, "SET GLOBAL sql_slave_skip_counter = 1"); err != nil {
-		return fmt.Errorf("pass over what was done already: %w", err)
+		return fmt.Errorf("pass over a statement: %w", err)
 	}
 	return s.exec(ctx, s.Server.Dialect().StartApplier(s.relayName(s.until.part), s.until.pos))
 }
