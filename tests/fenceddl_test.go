@@ -92,6 +92,12 @@ func (f *fenced) among(t *testing.T, table string, list []ddl, then ...string) {
 	was := f.look(t)
 	f.lose(t)
 	f.open(t, f.ramaria("up", durableName))
+	f.same(t, was)
+}
+
+// same fails the test if the instance, which was recovered, is not as it was.
+func (f *fenced) same(t *testing.T, was picture.Picture) {
+	t.Helper()
 	if d := picture.Differences(f.look(t), was); d != "" {
 		t.Errorf("after the RAM was lost:\n%s", d)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -93,63 +94,86 @@ type RowStatement struct {
 // RowStatements returns what a group does to rows, by statements, and the format to describe them by before. Of a group
 // that does more than that there is a *NotUnderstoodError.
 func RowStatements(path string, g Group) (f *Format, list []RowStatement, err error) {
+	f, err = eachRowStatement(path, g, "", math.MaxInt, func(statement RowStatement) error {
+		list = append(list, statement)
+		return nil
+	})
+	return f, list, err
+}
+
+// eachRowStatement calls each for what a group does to rows, by statements, or parts of them where they have more than so
+// many bytes. It may also set savepoints and, unless passed is "", have
+// statements that begin so, and a COMMIT, which one has that changes no rows.
+func eachRowStatement(path string, g Group, passed string, most int, each func(RowStatement) error) (f *Format, err error) {
 	s, _, err := openScan(path, g.Start)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if s == nil {
-		return nil, nil, errors.New("the log has no format")
+		return nil, errors.New("the log has no format")
 	}
 	defer s.l.f.Close()
-	var lot []byte
+	var tables, lot []byte // what describes the tables of the statement, and that with its rows
 	statement := RowStatement{Inserts: true}
 	for s.at < g.End {
 		b, err := s.append(nil, s.at, s.at+headerLen)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		n := int64(le.Uint32(b[9:]))
 		if b, err = s.append(b, s.at+headerLen, s.at+n); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		e, err := ParseEvent(b, s.l.format)
 		if err != nil {
-			return nil, nil, located(err, s.pos())
+			return nil, located(err, s.pos())
 		}
 		s.at += n
 		switch {
 		case e.Type == TableMapEvent:
 			m, err := ParseTableMap(&e)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			statement.Tables = append(statement.Tables, m)
-			lot = appendBare(lot, b, &e)
+			tables = appendBare(tables, b, &e)
 		case e.Type.Rows() != NotRows && len(e.Body) >= 8:
 			statement.Inserts = statement.Inserts && e.Type.Rows() == Write
+			if len(lot) == 0 {
+				lot = append(lot, tables...)
+			}
+			at := len(lot)
 			lot = appendBare(lot, b, &e)
 			const ends = 1
-			if le.Uint16(e.Body[6:])&ends != 0 {
-				statement.Text = base64.StdEncoding.AppendEncode(nil, lot)
-				list, lot, statement = append(list, statement), lot[:0], RowStatement{Inserts: true}
+			flags := le.Uint16(e.Body[6:])
+			if flags&ends == 0 && len(lot) < most {
+				continue
+			}
+			le.PutUint16(lot[at+headerLen+6:], flags|ends)
+			statement.Text = base64.StdEncoding.AppendEncode(nil, lot)
+			if err := each(statement); err != nil {
+				return nil, err
+			}
+			if lot = lot[:0]; flags&ends != 0 {
+				tables, statement = tables[:0], RowStatement{Inserts: true}
 			}
 		case e.Type == MariaGTIDEvent, e.Type == XAPrepareEvent, e.Type == AnnotateRowsEvent, e.Type == XIDEvent:
 		case e.Type == QueryEvent:
 			text, err := queryText(&e)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			if !begins(text, "XA ") && !begins(text, "SAVEPOINT") {
-				return nil, nil, &NotUnderstoodError{e.Pos(), e.Type}
+			if !begins(text, "XA ") && !begins(text, "SAVEPOINT") && (passed == "" || !begins(text, passed) && !isWord(text, "COMMIT")) {
+				return nil, &NotUnderstoodError{e.Pos(), e.Type}
 			}
 		default:
-			return nil, nil, &NotUnderstoodError{e.Pos(), e.Type}
+			return nil, &NotUnderstoodError{e.Pos(), e.Type}
 		}
 	}
-	if len(lot) > 0 {
-		return nil, nil, s.corrupt("transaction", "its last statement has no end")
+	if len(tables) > 0 {
+		return nil, s.corrupt("transaction", "its last statement has no end")
 	}
-	return s.l.format, list, nil
+	return s.l.format, nil
 }
 
 // appendBare appends an event without the checksum that it may have.

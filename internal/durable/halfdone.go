@@ -21,7 +21,8 @@ import (
 // MariaDB does what DDL says, and logs it then. A snapshot may come in between. The server that starts on it finds in its
 // DDL log what was at work, and takes it back, or ends it. What it ends it logs, since its log has it not: those
 // statements follow in the log of the instance, and are not to be done again. What it takes back is not there, and is
-// done when the log is applied; but of a partitioned table that was being made it takes back the definition alone.
+// done when the log is applied; but of a partitioned table that was being made it takes back the definition alone, and
+// what remake.go is about it takes back although its log has it.
 //
 // https://mariadb.com/kb/en/atomic-ddl/
 
@@ -33,7 +34,8 @@ func (s *Snapshot) halfDone(ctx context.Context, db *sql.DB, b *archive.Base) (e
 	if b.Ahead, err = s.ended(b.At.File); err != nil {
 		return err
 	}
-	return s.dropHalfMade(ctx, db)
+	_, err = s.remake(ctx, db, b.At.File)
+	return err
 }
 
 // ended are the statements that the server of a snapshot has logged when it started: behind the last file of the instance's.

@@ -47,11 +47,18 @@ func (s *Snapshot) settleXA(ctx context.Context, r *running) (done xa.Done, err 
 // settling is the directory below an instance's run directory of the server that settles, whose socket nobody knows.
 const settling = "x"
 
-// SettleXA has the data of an instance, whose server does not run and was killed, have those XA transactions prepared
-// which the log has, and committed those that the log has committed, before applications meet them: a server of MariaDB is
-// started that only this process reaches. Where the log has no transactions, or its server was shut down, there is nothing
-// to do. keys is as for BeginAgain, waits as for Keep.
-func (k *Keeper) SettleXA(ctx context.Context, keys string, waits func(error)) (done xa.Done, err error) {
+// Settled is what Settle has done.
+type Settled struct {
+	xa.Done
+	// Remade are the tables that it made again.
+	Remade []string
+}
+
+// Settle has the data of an instance, whose server does not run and was killed, have what the log has, before applications
+// meet it: those XA transactions prepared which the log has, those committed that the log has committed, and the tables that
+// the log has made. A server of MariaDB is started that only this process reaches. Where the log has no transactions, or its
+// server was shut down, there is nothing to do. keys is as for BeginAgain, waits as for Keep.
+func (k *Keeper) Settle(ctx context.Context, keys string, waits func(error)) (done Settled, err error) {
 	i := k.Instance
 	if needed, err := k.unsettled(); err != nil || !needed {
 		return done, err
@@ -65,17 +72,20 @@ func (k *Keeper) SettleXA(ctx context.Context, keys string, waits func(error)) (
 	}
 	r, err := s.start(ctx)
 	if err != nil {
-		return done, fmt.Errorf("settle XA transactions: %w", err)
+		return done, fmt.Errorf("settle what the log has: %w", err)
 	}
 	defer func() {
 		r.close()
 		err = errors.Join(err, sys.RemoveTree(s.RunDir))
 	}()
-	if done, err = s.settleXA(ctx, r); err != nil {
+	if done.Remade, err = s.remake(ctx, r.db, math.MaxUint32); err != nil { // first, since it was before
+		return done, err
+	}
+	if done.Done, err = s.settleXA(ctx, r); err != nil {
 		return done, err
 	}
 	if err := r.stop(ctx); err != nil {
-		return done, fmt.Errorf("settle XA transactions: %w", err)
+		return done, fmt.Errorf("settle what the log has: %w", err)
 	}
 	return done, k.TakeIn(ctx, waits)
 }

@@ -188,7 +188,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	if err := s.openArchive(ctx); err != nil {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
-	if err := s.settleXA(ctx); err != nil {
+	if err := s.settleData(ctx); err != nil {
 		return fmt.Errorf("start instance %s: %w", i.Name, err)
 	}
 	if err := s.startServer(ctx); err != nil {

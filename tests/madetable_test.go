@@ -1,0 +1,121 @@
+package tests
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// fromSelect makes a table out of another's rows, in the ways that are logged by rows.
+var fromSelect = []string{
+	"CREATE TABLE %s SELECT * FROM src", "CREATE TABLE IF NOT EXISTS %s (PRIMARY KEY (a)) SELECT * FROM src", "CREATE OR REPLACE TABLE %s (x INT) ENGINE=InnoDB SELECT * FROM src",
+	"CREATE TABLE %s (PRIMARY KEY (a)) PARTITION BY KEY () PARTITIONS 2 SELECT * FROM src", "CREATE TABLE %s SELECT * FROM src WHERE a < 0",
+}
+
+func (f *fenced) makeFromSelect(i int, table string) string {
+	statement := fmt.Sprintf(fromSelect[i%len(fromSelect)], table)
+	if f.srv.Flavour == server.MySQL {
+		statement = strings.Replace(statement, " OR REPLACE", "", 1)
+	}
+	return statement
+}
+
+// TestTableFromSelectKilled: a table that the log has made and filled is there after the server was killed while the
+// statement waited for its acknowledgement, and what comes behind it in the log finds it.
+func TestTableFromSelectKilled(t *testing.T) {
+	t.Parallel()
+	f := newFenced(t)
+	f.exec(t, "CREATE TABLE src (a INT PRIMARY KEY, b VARCHAR(20))", "INSERT INTO src VALUES (1, 'x'), (2, '`''ß')", "CREATE TABLE old (a INT)")
+	var remade int
+	for i := range fromSelect {
+		table := fmt.Sprintf("`m-%d`", i)
+		var p pids
+		if err := json.Unmarshal([]byte(f.ramaria("status", durableName, "--json")), &p); err != nil {
+			t.Fatal(err)
+		}
+		handles, err := openProcesses(p.Supervisor, p.Server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(p.Supervisor, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(stuckFor) // it stops soon
+		a := f.send("SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')", f.makeFromSelect(i, table))
+		a.waits(t, f.makeFromSelect(i, table))
+		for _, pid := range []int{p.Server, p.Supervisor} {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := gone(handles); err != nil {
+			t.Fatal(err)
+		}
+		<-a // which was cut off
+		f.open(t, f.ramaria("up", durableName))
+		log, err := os.ReadFile(filepath.Join(f.instanceDir(f.kind, durableName), "supervisor.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		remade += strings.Count(string(log), "tables were made again")
+		want := "1,2"
+		if strings.Contains(fromSelect[i], "a < 0") {
+			want = ""
+		}
+		f.reads(t, "SELECT a FROM "+table+" ORDER BY a", want)
+		f.exec(t, "UPDATE "+table+" SET b = 'changed'")
+	}
+	if f.srv.Flavour == server.MariaDB && remade == 0 {
+		t.Error("the server dropped none of them when it recovered: this tests nothing")
+	}
+	was := f.look(t)
+	f.lose(t)
+	f.open(t, f.ramaria("up", durableName))
+	f.same(t, was)
+}
+
+// TestTableFromSelectInBase: a base backup that is made while such statements wait has the tables that its log has.
+func TestTableFromSelectInBase(t *testing.T) {
+	t.Parallel()
+	f := newFenced(t)
+	f.exec(t, "CREATE TABLE src (a INT PRIMARY KEY, b VARCHAR(20))", "INSERT INTO src VALUES (1, 'x'), (2, 'y')")
+	for round := range 4 {
+		var (
+			stop atomic.Bool
+			all  sync.WaitGroup
+		)
+		for w := range 4 {
+			all.Go(func() {
+				for i := 0; !stop.Load(); i++ {
+					texts := []string{f.makeFromSelect(i, fmt.Sprintf("t%d_%d_%d", round, w, i))}
+					if i >= 50 { // few are enough
+						texts = append(texts, fmt.Sprintf("DROP TABLE t%d_%d_%d", round, w, i-50))
+					}
+					for _, text := range texts {
+						if _, err := f.db.Exec(text); err != nil {
+							t.Errorf("%s: %v", text, err)
+							return
+						}
+					}
+				}
+			})
+		}
+		time.Sleep(500 * time.Millisecond) // so that they are at it
+		f.ramaria("backup", durableName)
+		stop.Store(true)
+		all.Wait()
+		was := f.look(t)
+		f.lose(t)
+		f.open(t, f.ramaria("up", durableName))
+		f.same(t, was)
+	}
+}
