@@ -38,29 +38,7 @@ func TestTableFromSelectKilled(t *testing.T) {
 	var remade int
 	for i := range fromSelect {
 		table := fmt.Sprintf("`m-%d`", i)
-		var p pids
-		if err := json.Unmarshal([]byte(f.ramaria("status", durableName, "--json")), &p); err != nil {
-			t.Fatal(err)
-		}
-		handles, err := openProcesses(p.Supervisor, p.Server)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(p.Supervisor, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(stuckFor) // it stops soon
-		a := f.send("SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')", f.makeFromSelect(i, table))
-		a.waits(t, f.makeFromSelect(i, table))
-		for _, pid := range []int{p.Server, p.Supervisor} {
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := gone(handles); err != nil {
-			t.Fatal(err)
-		}
-		<-a // which was cut off
+		f.killWaiting(t, "SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')", f.makeFromSelect(i, table))
 		f.open(t, f.ramaria("up", durableName))
 		log, err := os.ReadFile(filepath.Join(f.instanceDir(f.kind, durableName), "supervisor.log"))
 		if err != nil {
@@ -81,6 +59,64 @@ func TestTableFromSelectKilled(t *testing.T) {
 	f.lose(t)
 	f.open(t, f.ramaria("up", durableName))
 	f.same(t, was)
+}
+
+// killWaiting kills the server, and its supervisor, while statements wait for their acknowledgement.
+func (f *fenced) killWaiting(t *testing.T, texts ...string) {
+	t.Helper()
+	var p pids
+	if err := json.Unmarshal([]byte(f.ramaria("status", durableName, "--json")), &p); err != nil {
+		t.Fatal(err)
+	}
+	handles, err := openProcesses(p.Supervisor, p.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(p.Supervisor, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(stuckFor) // it stops soon
+	a := f.send(texts...)
+	a.waits(t, texts[len(texts)-1])
+	for _, pid := range []int{p.Server, p.Supervisor} {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := gone(handles); err != nil {
+		t.Fatal(err)
+	}
+	<-a // which was cut off
+}
+
+// TestAccountsKilled: accounts, rights and routines are as the log has them after the server was killed while such a
+// statement waited, and what is done to them then can be recovered.
+func TestAccountsKilled(t *testing.T) {
+	t.Parallel()
+	f := newFenced(t)
+	f.exec(t, "CREATE TABLE t (a INT PRIMARY KEY)")
+	exe(t, f.root, "CREATE USER old")
+	names := "SELECT user FROM mysql.user WHERE user IN ('old', 'new', 'newer') UNION ALL SELECT user FROM mysql.tables_priv WHERE user = 'old' UNION ALL " +
+		"SELECT routine_name FROM information_schema.routines WHERE routine_schema = 'app' ORDER BY 1"
+	for _, s := range []struct{ statement, then, want string }{
+		{"CREATE USER new", "ALTER USER new PASSWORD EXPIRE NEVER", "new,old"},
+		{"RENAME USER new TO newer", "ALTER USER newer ACCOUNT LOCK", "newer,old"},
+		{"GRANT SELECT ON app.t TO old", "REVOKE SELECT ON app.t FROM old", "newer,old,old"},
+		{"DROP USER newer", "CREATE USER new", "old"},
+		{"CREATE PROCEDURE app.`p-ß`() SELECT 'ß'", "ALTER PROCEDURE app.`p-ß` COMMENT 'called'", "new,old,p-ß"},
+		{"DROP PROCEDURE app.`p-ß`", "CREATE FUNCTION app.f() RETURNS INT DETERMINISTIC RETURN 1", "new,old"},
+	} {
+		db := f.db
+		f.db = f.root // who may do that
+		f.killWaiting(t, s.statement)
+		f.db = db
+		f.open(t, f.ramaria("up", durableName))
+		f.reads(t, names, s.want)
+		exe(t, f.root, s.then)
+	}
+	f.lose(t)
+	f.open(t, f.ramaria("up", durableName))
+	f.reads(t, names, "f,new,old")
 }
 
 // TestTableFromSelectInBase: a base backup that is made while such statements wait has the tables that its log has.

@@ -25,6 +25,10 @@ type Query struct {
 	Flags2        uint32
 	SQLMode       uint64
 	CharsetClient uint16
+	// Connection and Server are the session's collation_connection and collation_server, and Time is when it began, in
+	// seconds since 1970.
+	Connection, Server uint16
+	Time               uint32
 	// Fraction says that the event has the fraction of the second at which the statement began, so
 	// that NOW(6) of it is the same again.
 	Fraction bool
@@ -82,7 +86,7 @@ var statusLen = map[byte]int{
 // ParseQuery parses a QUERY event. Only SQL refers to the event's bytes.
 func ParseQuery(e *Event) (Query, error) {
 	r := reader{b: e.Body, what: "QUERY event"}
-	var q Query
+	q := Query{Time: e.Timestamp}
 	q.ThreadID = uint32(r.uint(4))
 	r.take(4) // seconds that it took
 	schema := int(r.uint(1))
@@ -115,8 +119,7 @@ func (q *Query) readStatus(vars []byte) {
 		case qSQLMode:
 			q.SQLMode = r.uint(8)
 		case qCharset:
-			q.CharsetClient = uint16(r.uint(2))
-			r.take(4)
+			q.CharsetClient, q.Connection, q.Server = uint16(r.uint(2)), uint16(r.uint(2)), uint16(r.uint(2))
 		case qCatalog:
 			r.short()
 			r.take(1)

@@ -34,6 +34,9 @@ func (s *Snapshot) halfDone(ctx context.Context, db *sql.DB, b *archive.Base) (e
 	if b.Ahead, err = s.ended(b.At.File); err != nil {
 		return err
 	}
+	if err := s.redoUnended(ctx, db, b.At); err != nil {
+		return err
+	}
 	_, err = s.remake(ctx, db, b.At.File)
 	return err
 }

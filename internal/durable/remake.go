@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -216,44 +215,25 @@ func isMissing(ctx context.Context, db *sql.DB, m *madeTable) (missing bool, err
 
 // remake does the statement, and what it did to rows.
 func (m *madeTable) remake(ctx context.Context, db *sql.DB) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // its settings end with it
-	charset := "utf8mb4"
-	if m.query.CharsetClient != 0 {
-		const ask = `SELECT character_set_name FROM information_schema.collation_character_set_applicability WHERE id = ? UNION
-			SELECT character_set_name FROM information_schema.collations WHERE id = ?`
-		if err := conn.QueryRowContext(ctx, ask, m.query.CharsetClient, m.query.CharsetClient).Scan(&charset); err != nil {
-			return fmt.Errorf("look for collation %d: %w", m.query.CharsetClient, err)
+	return asLogged(ctx, db, m.query, func(conn *sql.Conn) error {
+		if m.engine != partitioned {
+			if err := dbconn.ExecAll(ctx, conn, "SET SESSION default_storage_engine = "+m.engine); err != nil {
+				return err
+			}
 		}
-	}
-	settings := []string{
-		"SET SESSION sql_log_bin = 0, foreign_key_checks = 0, check_constraint_checks = 0, innodb_strict_mode = 0",
-		fmt.Sprintf("SET SESSION sql_mode = %d, character_set_client = %s", m.query.SQLMode, charset),
-	}
-	if m.schema == m.query.Schema {
-		settings = append(settings, "USE "+dbconn.QuoteName(m.schema))
-	}
-	if m.engine != partitioned {
-		settings = append(settings, "SET SESSION default_storage_engine = "+m.engine)
-	}
-	if err := dbconn.ExecAll(ctx, conn, settings...); err != nil {
-		return err
-	}
-	if _, err := conn.ExecContext(ctx, string(m.query.SQL)); err != nil {
-		return err
-	}
-	err = binlog.MadeRows(m.path, m.group, func(text []byte) error {
-		_, err := conn.ExecContext(ctx, "BINLOG '"+string(text)+"'")
+		if _, err := conn.ExecContext(ctx, string(m.query.SQL)); err != nil {
+			return err
+		}
+		err := binlog.MadeRows(m.path, m.group, func(text []byte) error {
+			_, err := conn.ExecContext(ctx, "BINLOG '"+string(text)+"'")
+			return err
+		})
+		if err != nil { // then it is made another time, when there is all of it
+			_, dropped := conn.ExecContext(context.WithoutCancel(ctx), "DROP TABLE "+dbconn.QuoteName(m.schema)+"."+dbconn.QuoteName(m.table))
+			err = errors.Join(err, dropped)
+		}
 		return err
 	})
-	if err != nil { // then it is made another time, when there is all of it
-		_, dropped := conn.ExecContext(context.WithoutCancel(ctx), "DROP TABLE "+dbconn.QuoteName(m.schema)+"."+dbconn.QuoteName(m.table))
-		err = errors.Join(err, dropped)
-	}
-	return err
 }
 
 // partitioned is what the DDL log calls the engine of a table of partitions, which the statement names.

@@ -2,12 +2,17 @@ package durable
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"regexp"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -18,9 +23,16 @@ import (
 // one group in there. If that is such a statement, the base ends before it.
 
 // unended are statements that end in Aria after they were logged.
-var unended = regexp.MustCompile(`(?is)^\s*(?:/\*.*?\*/\s*)*(?:` +
-	`(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|RENAME)\s+(?:DEFINER\s*=.{1,200}?\s)?\s*(?:AGGREGATE\s+)?(?:USER|ROLE|PROCEDURE|FUNCTION|PACKAGE)\b` +
-	`|GRANT\b|REVOKE\b|SET\s+(?:PASSWORD|DEFAULT\s+ROLE)\b)`)
+var unended = regexp.MustCompile(sqlBegins + `(?:` + definition + `(?:USER|ROLE|PROCEDURE|FUNCTION|PACKAGE)\b|GRANT\b|REVOKE\b|SET\s+(?:PASSWORD|DEFAULT\s+ROLE)\b)`)
+
+// aboutRoutine are those about routines.
+var aboutRoutine = regexp.MustCompile(sqlBegins + definition + `(?:PROCEDURE|FUNCTION|PACKAGE)\b`)
+
+// sqlBegins is how a statement begins, and definition how one does that makes, changes or removes something.
+const (
+	sqlBegins  = `(?is)^\s*(?:/\*.*?\*/\s*)*`
+	definition = `(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|RENAME)\s+(?:DEFINER\s*=.{1,200}?\s)?\s*(?:AGGREGATE\s+)?`
+)
 
 // endsLate reports whether a statement of a server ends after it was logged, so that no snapshot has it while it waits.
 func endsLate(s *server.Server, sql []byte) bool {
@@ -57,14 +69,13 @@ func (s *Snapshot) end() (at archive.Position, gtids string, err error) {
 	if sql, err := statementIn(path, last); err != nil || !endsLate(s.Instance.Server, sql) {
 		return at, gtids, err
 	}
-	enough := errors.New("that is all")
 	x, err := binlog.Scan(path, firstEvent, func(g binlog.Group) error {
 		if g.Start == last.Start {
-			return enough
+			return errEnough
 		}
 		return nil
 	})
-	if !errors.Is(err, enough) {
+	if !errors.Is(err, errEnough) {
 		return at, gtids, err
 	}
 	return begins, x.GTIDs.String(), nil
@@ -84,4 +95,136 @@ func statementIn(path string, g binlog.Group) (sql []byte, err error) {
 		return err
 	})
 	return sql, err
+}
+
+// mostUnended is how much of the end of a log may be of sessions that had not ended when the server was killed, in bytes.
+const mostUnended = 1 << 20
+
+// redoUnended does such statements at the end of the log, up to a position, once more. The server has recovered.
+func (s *Snapshot) redoUnended(ctx context.Context, db *sql.DB, to archive.Position) error {
+	list, err := s.perhapsUnended(to)
+	if err != nil {
+		return err
+	}
+	for _, q := range list {
+		err := asLogged(ctx, db, q, func(conn *sql.Conn) error {
+			if _, err := conn.ExecContext(ctx, string(q.SQL)); !dbconn.Refused(err) {
+				return err
+			}
+			return nil // it was done
+		})
+		if err != nil {
+			return fmt.Errorf("end a statement that the log has: %w", err)
+		}
+	}
+	return nil
+}
+
+// perhapsUnended are such statements at the end of the log up to a position: the last of either kind.
+func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, err error) {
+	if s.Instance.Server.Flavour != server.MariaDB {
+		return nil, nil
+	}
+	files, err := binlog.Files(s.DataDir, server.BinlogName)
+	if err != nil {
+		return nil, err
+	}
+	type logged struct {
+		*binlog.Query
+		at int64 // in all of the log
+	}
+	var account, routine *logged
+	var before int64
+	for _, name := range files {
+		n, err := fileNumber(name)
+		if err != nil {
+			return nil, err
+		}
+		if n > to.File {
+			break
+		}
+		x, err := binlog.ScanStatements(filepath.Join(s.DataDir, name), firstEvent, func(q *binlog.Query, g binlog.Group) error {
+			if n == to.File && g.End > to.Offset {
+				return errEnough
+			}
+			switch l := &(logged{q, before + g.End}); {
+			case aboutRoutine.Match(q.SQL):
+				routine = l
+			case unended.Match(q.SQL):
+				account = l
+			case dropsDatabase.Match(q.SQL): // and what had ended there
+				routine = nil
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return nil, err
+		}
+		before += x.End
+	}
+	for _, l := range []*logged{account, routine} {
+		if l != nil && l.at > before-mostUnended {
+			list = append(list, l.Query)
+		}
+	}
+	return list, nil
+}
+
+// errEnough ends a scan.
+var errEnough = errors.New("that is all")
+
+var dropsDatabase = regexp.MustCompile(sqlBegins + `DROP\s+(?:DATABASE|SCHEMA)\b`)
+
+// asLogged calls do with a connection that has the settings which an event has, and of which nothing is logged.
+func asLogged(ctx context.Context, db *sql.DB, q *binlog.Query, do func(*sql.Conn) error) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // its settings end with it
+	settings := []string{
+		"SET SESSION sql_log_bin = 0, foreign_key_checks = 0, check_constraint_checks = 0, innodb_strict_mode = 0",
+		fmt.Sprintf("SET SESSION sql_mode = %d, timestamp = %d", q.SQLMode, q.Time),
+	}
+	if q.CharsetClient != 0 {
+		for _, of := range []struct {
+			setting string
+			id      uint16
+		}{{"character_set_client", q.CharsetClient}, {"collation_connection", q.Connection}, {"collation_server", q.Server}} {
+			charset, collation, err := collationOf(ctx, conn, of.id)
+			if err != nil {
+				return err
+			}
+			value := collation
+			if of.setting == "character_set_client" {
+				value = charset
+			}
+			settings = append(settings, "SET SESSION "+of.setting+" = "+value)
+		}
+	}
+	if err := dbconn.ExecAll(ctx, conn, settings...); err != nil {
+		return err
+	}
+	if q.Schema != "" {
+		if err := dbconn.ExecAll(ctx, conn, "USE "+dbconn.QuoteName(q.Schema)); err != nil && !dbconn.Refused(err) { // it may be gone
+			return err
+		}
+	}
+	return do(conn)
+}
+
+// collationOf is the character set and the name of a collation. Where a collation is for several, another table has both.
+func collationOf(ctx context.Context, conn *sql.Conn, id uint16) (charset, name string, err error) {
+	for _, query := range []string{
+		"SELECT character_set_name, collation_name FROM information_schema.collations WHERE id = ?",
+		"SELECT character_set_name, full_collation_name FROM information_schema.collation_character_set_applicability WHERE id = ?",
+	} {
+		if err = conn.QueryRowContext(ctx, query, id).Scan(&charset, &name); !errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("look for collation %d: %w", id, err)
+	}
+	return charset, name, err
 }
