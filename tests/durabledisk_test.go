@@ -214,4 +214,33 @@ func TestDurableDisk(t *testing.T) {
 	if err := d.checkFrom(t.Context(), told); err != nil {
 		t.Error(err)
 	}
+
+	// And a `down` while it never does: it ends, says what is at stake, and loses nothing that is in RAM.
+	run("fsfreeze", "-f", disk)
+	frozen = true
+	stuck = d.send("INSERT INTO slot VALUES (51, 1, 0, 'waits')")
+	stuck.waits(t, "a commit, with a disk that does not answer,")
+	go func() {
+		_, talk, err := d.try("down", durableName)
+		if err == nil && !strings.Contains(talk, "lacks the end of the log: a write to its disk does not return") {
+			err = fmt.Errorf("it says %q", talk)
+		}
+		down <- err
+	}()
+	select {
+	case err := <-down:
+		if err != nil {
+			t.Error("down, while the disk did not answer:", err)
+		}
+	case <-time.After(patience):
+		thaw()
+		t.Fatalf("down waits for a disk that does not answer: %v", <-down)
+	}
+	if err := <-stuck; err == nil {
+		t.Error("a commit was answered while the disk did not")
+	}
+	d.open(t, d.ramaria("up", durableName, "--durable=off"))
+	d.reads(t, "SELECT COUNT(*) FROM slot WHERE writer = 51", "1")
+	d.ramaria("down", durableName)
+	thaw()
 }

@@ -14,14 +14,16 @@ const begunAgain = "its binary log was begun again (RESET MASTER)"
 
 // BeginAgain begins an epoch with the data of the instance as it is, whose server does not run: its log is
 // another one than the archive goes on from (Lost). Until then, from a time on, the promise was not kept. keys is the directory of keys that all servers of the
-// user share.
+// user share. It waits for a disk that does not answer, until ctx ends: the error matches ErrHangs then.
 func (k *Keeper) BeginAgain(ctx context.Context, keys string, from time.Time) error {
+	return k.returns(ctx, func(ctx context.Context) error { return k.beginAgain(ctx, keys, from) })
+}
+
+func (k *Keeper) beginAgain(ctx context.Context, keys string, from time.Time) error {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
-	if k.cancel != nil {
-		k.cancel()
-		<-k.done
-		k.cancel = nil
+	if err := k.endRun(ctx); err != nil {
+		return err
 	}
 	if err := k.log.Close(); err != nil {
 		k.Log.Warn("cannot close the log of the epoch before", "error", err)
@@ -43,12 +45,14 @@ func (k *Keeper) BeginAgain(ctx context.Context, keys string, from time.Time) er
 // BaseFirst makes a base of the data of the instance as it is, whose server does not run, and begins an epoch with it:
 // the log has statements that it may not repeat, which nobody may see before.
 func (k *Keeper) BaseFirst(ctx context.Context, keys string) error {
-	k.manifest.Lock()
-	defer k.manifest.Unlock()
-	if err := k.log.Close(); err != nil {
-		return err
-	}
-	return k.beginEpoch(ctx, keys)
+	return k.returns(ctx, func(ctx context.Context) error {
+		k.manifest.Lock()
+		defer k.manifest.Unlock()
+		if err := k.log.Close(); err != nil {
+			return err
+		}
+		return k.beginEpoch(ctx, keys)
+	})
 }
 
 // beginEpoch makes a base and begins an epoch with it. The log of the epoch before is closed.

@@ -231,21 +231,23 @@ func (k *Keeper) followExtent() {
 }
 
 // endExtent says how far the log goes at the end, and waits for that until ctx ends: a disk may hang. It may be called
-// twice.
-func (k *Keeper) endExtent(ctx context.Context) {
+// twice. Its error is ErrHangs.
+func (k *Keeper) endExtent(ctx context.Context) error {
 	e := k.extents
 	if e == nil {
-		return
+		return nil
 	}
 	if e.done != nil {
 		e.end()
 		select {
 		case <-e.done:
 		case <-ctx.Done():
-			return // the process ends, and the write with it
+			k.hung = true
+			return ErrHangs
 		}
 	}
 	if err := e.close(); err != nil {
 		k.Log.Warn(cannotSay, "error", err)
 	}
+	return nil
 }

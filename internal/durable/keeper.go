@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,8 @@ type Keeper struct {
 	acks    *acks // nil before Serve
 	cancel  context.CancelFunc
 	done    chan struct{}
+	// hung says that something is at work on the archive that does not return: only the end of the process ends it.
+	hung bool
 
 	manifest sync.Mutex // guards Archive.Manifest, and is held while that is written; and the next two
 	// began is how much work there was behind the newest base when another was begun, and meanwhile how much came while the
@@ -253,7 +256,7 @@ func (k *Keeper) Trouble() error {
 		err = d.Moved()
 	}
 	if err == nil && k.ship.Busy() > stalled {
-		err = errors.New("a write to its disk does not return") // no error comes from a disk that hangs
+		err = ErrHangs // no error comes from a disk that hangs
 	}
 	return err
 }
@@ -285,36 +288,50 @@ func (k *Keeper) troubled(err error) {
 	k.trouble = err
 }
 
-// Stop ends following the log of a server that has ended: what it wrote last is archived.
+// Stop ends following the log of a server that has ended: what it wrote last is archived. The error matches ErrHangs where
+// the disk does not answer.
 func (k *Keeper) Stop(ctx context.Context) error {
 	if k.cancel == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lastPatience)
-	defer cancel()
-	k.cancel()
-	select {
-	case <-k.done:
-	case <-ctx.Done():
-		return fmt.Errorf("archive what the server wrote last: a write takes longer than %s", lastPatience)
-	}
-	k.cancel = nil
-	if _, err := k.ship.Catch(ctx); err != nil {
+	err := k.within(ctx, func(ctx context.Context) error {
+		if err := k.endRun(ctx); err != nil {
+			return err
+		}
+		if _, err := k.ship.Catch(ctx); err != nil {
+			return cmp.Or(k.Trouble(), err) // the same, time after time
+		}
+		return k.endExtent(ctx)
+	})
+	if err != nil {
 		return fmt.Errorf("archive what the server wrote last: %w", err)
 	}
-	k.endExtent(ctx)
 	return nil
 }
 
-// Close stops, if need be, and lets the archive go. It may be called twice.
+// Close stops, if need be, and lets the archive go. It may be called twice. Where the disk does not answer, the archive
+// stays locked until this process has ended: nobody else may write to it while a write of ours may still come.
 func (k *Keeper) Close() error {
+	if k.hung { // which has been said
+		return nil
+	}
+	return k.within(context.Background(), func(ctx context.Context) error {
+		if err := k.endRun(ctx); err != nil {
+			return err
+		}
+		if err := k.endExtent(ctx); err != nil {
+			return err
+		}
+		return errors.Join(k.log.Close(), k.Archive.Close())
+	})
+}
+
+// endRun ends what Serve has begun, and waits for that. If it returns after the end of ctx, nothing is to be done any more.
+func (k *Keeper) endRun(ctx context.Context) error {
 	if k.cancel != nil {
 		k.cancel()
 		<-k.done
 		k.cancel = nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lastPatience)
-	defer cancel()
-	k.endExtent(ctx)
-	return errors.Join(k.log.Close(), k.Archive.Close())
+	return ctx.Err()
 }

@@ -188,20 +188,6 @@ func (e *Engine) reachBuckets(ctx context.Context, i *instance.Instance) (tell f
 	}
 }
 
-// noteBuckets says after a stop what of the archive is not in its buckets.
-func (e *Engine) noteBuckets(r *instance.Record) {
-	if len(r.Spec.Buckets()) == 0 {
-		return
-	}
-	state, err := r.State()
-	if err != nil || state.Phase.Alive() {
-		return
-	}
-	for _, w := range state.Warnings {
-		e.note("warning: %s", w)
-	}
-}
-
 // leaveBuckets says that copies of an archive stay in buckets when its instance, or the archive, is removed.
 func (e *Engine) leaveBuckets(r *instance.Record) {
 	for _, url := range r.Spec.Buckets() {

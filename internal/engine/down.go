@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -51,7 +52,7 @@ func (e *Engine) down(ctx context.Context, q DownRequest) error {
 		}
 	} else if err == nil {
 		if err = errors.Join(e.stop(ctx, r), e.stopService(ctx, q.Name)); err == nil {
-			e.noteBuckets(r)
+			e.noteLacks(r)
 		}
 	}
 	return errors.Join(err, lock.Unlock())
@@ -73,6 +74,17 @@ func (e *Engine) remove(ctx context.Context, r *instance.Record) error {
 		return err
 	}
 	return e.instances(v).Remove(ctx, r)
+}
+
+// noteLacks says after a stop what its archive, or a bucket, has not.
+func (e *Engine) noteLacks(r *instance.Record) {
+	state, err := r.State()
+	if err != nil || state.Phase.Alive() {
+		return
+	}
+	for _, w := range state.Warnings {
+		e.note("warning: %s", w)
+	}
 }
 
 // leaveArchive says what became of the archive of an instance that was removed.
@@ -154,8 +166,27 @@ func endHolder(ctx context.Context, name, lock string, pid int, s syscall.Signal
 	}
 	ctx, cancel := context.WithTimeout(ctx, server.StopTimeout)
 	defer cancel()
-	if err := p.WaitExit(ctx); err != nil {
+	if err := waitGone(ctx, p, pid, lock); err != nil {
 		return fmt.Errorf("stop instance %s: %w", name, err)
 	}
 	return nil
+}
+
+// lockPoll is how often it is looked whether a supervisor has let go of its instance.
+const lockPoll = 500 * time.Millisecond
+
+// waitGone waits until a supervisor has ended. One that has let go of its instance and is on its way out touches nothing any
+// more, and is not waited for: where one of its threads writes to a disk that does not answer, no signal ends that.
+func waitGone(ctx context.Context, p *sys.Process, pid int, lock string) error {
+	for {
+		limited, cancel := context.WithTimeout(ctx, lockPoll)
+		err := p.WaitExit(limited)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if held, err := sys.Held(lock); err != nil || !held && sys.Exiting(pid) {
+			return err
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,9 +86,23 @@ func (s *Supervisor) stopArchive(ctx context.Context, patience time.Duration) er
 	s.logs.Remove(archiveConsumer)
 	err := s.keeper.Stop(context.WithoutCancel(ctx))
 	s.lacks = s.closeBuckets(ctx, patience)
+	if err != nil {
+		s.lacks = append(s.lacks, s.unarchived(err))
+	}
 	err = errors.Join(err, s.keeper.Close())
 	s.keeper = nil
 	return err
+}
+
+// unarchived says what is at stake where the end of the log could not be archived.
+func (s *Supervisor) unarchived(err error) string {
+	stake := "no commit of it was answered"
+	if s.inst.Spec.Durable != instance.DurableCommit {
+		stake = "the last of its commits were answered"
+	}
+	return fmt.Sprintf("the archive in %s lacks the end of the log: %v; what it lacks is in RAM, where a power cut takes it, and %s\n"+
+		"hint: with a disk that answers and has room, ramaria up %s archives it; ramaria up %[4]s --durable=off starts it without the archive",
+		s.options.Archive, cmp.Or(errors.Unwrap(err), err), stake, s.inst.Name)
 }
 
 const (
