@@ -220,6 +220,22 @@ func TestDurableDisk(t *testing.T) {
 	frozen = true
 	stuck = d.send("INSERT INTO slot VALUES (51, 1, 0, 'waits')")
 	stuck.waits(t, "a commit, with a disk that does not answer,")
+	setting := "rpl_semi_sync_master_timeout"
+	if d.srv.Flavour == server.MySQL {
+		setting = "rpl_semi_sync_source_timeout"
+	}
+	// The archive is to have that, too: another write that does not return.
+	if _, err := d.root.Exec("SET GLOBAL " + setting + " = 300000000000"); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(soon); ; time.Sleep(100 * time.Millisecond) {
+		if now, err := column(t.Context(), d.root, "SELECT @@GLOBAL."+setting); err != nil || time.Now().After(end) {
+			t.Fatalf("%s is %q, and not put back: %v", setting, now, err)
+		} else if now[0] != "300000000000" {
+			break
+		}
+	}
+	time.Sleep(3 * time.Second) // the archivist looks every second
 	go func() {
 		_, talk, err := d.try("down", durableName)
 		if err == nil && !strings.Contains(talk, "lacks the end of the log: a write to its disk does not return") {

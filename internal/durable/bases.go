@@ -125,12 +125,15 @@ func (k *Keeper) dueNow() {
 	}
 }
 
-// BesideLog is what the newest base has that is in no log.
+// BesideLog is what the newest base has that is in no log. It waits for no disk: while the manifest is written it is as
+// it was before. It is for one goroutine.
 func (k *Keeper) BesideLog() []string {
-	k.manifest.Lock()
-	defer k.manifest.Unlock()
-	b, _, _ := k.newest()
-	return b.BesideLog
+	if k.manifest.TryLock() {
+		b, _, _ := k.newest()
+		k.beside = b.BesideLog
+		k.manifest.Unlock()
+	}
+	return k.beside
 }
 
 // Due reports whether a base is to be made, so that recovery does not take too long.

@@ -13,6 +13,9 @@ var ErrHangs = errors.New("a write to its disk does not return")
 // back, and takes moments where the disk answers.
 const hangPatience = 2 * time.Second
 
+// Abandon says that something else is at work on the archive that does not return. It is called before Stop and Close.
+func (k *Keeper) Abandon() { k.hung = true }
+
 // within does what writes to the archive when it is to be closed, and takes lastPatience for it. If that does not return,
 // the error matches ErrHangs, nothing is done any more, and the process must end: what is at work stays so.
 func (k *Keeper) within(ctx context.Context, do func(context.Context) error) error {

@@ -43,6 +43,8 @@ type Keeper struct {
 	// hung says that something is at work on the archive that does not return: only the end of the process ends it.
 	hung bool
 
+	beside []string // what BesideLog returned last
+
 	manifest sync.Mutex // guards Archive.Manifest, and is held while that is written; and the next two
 	// began is how much work there was behind the newest base when another was begun, and meanwhile how much came while the
 	// last was made.

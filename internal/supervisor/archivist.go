@@ -18,6 +18,9 @@ const (
 	archivistInterval = time.Second
 	// verifyEvery is how often what the archive gives is compared with the instance.
 	verifyEvery = 24 * time.Hour
+	// archivistPatience is how long what the archivist has begun may take when it is to end. A base backup is given up, and
+	// a write that has begun takes moments where the disk answers.
+	archivistPatience = 30 * time.Second
 	// basePause and verifyPause are the pauses after one that failed, and shortenPause that between two
 	// attempts to make room.
 	basePause, verifyPause, shortenPause = time.Minute, time.Hour, time.Minute
@@ -66,6 +69,21 @@ type standing struct {
 	// BaseFailed and VerifyFailed say that the last attempt has failed.
 	BaseFailed, VerifyFailed bool
 	Warnings                 []string
+}
+
+// keepArchive has an archivist work until ctx ends. One that writes to a disk which does not answer is left behind.
+func (s *Supervisor) keepArchive(ctx context.Context) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.archivist(ctx)
+	}()
+	<-ctx.Done()
+	select {
+	case <-done:
+	case <-time.After(archivistPatience):
+		s.keeper.Abandon()
+	}
 }
 
 // archivist works until ctx ends.

@@ -271,7 +271,7 @@ func (s *Supervisor) goBeside(ctx context.Context) {
 		s.beside.Go(func() { s.askOthers(ctx) })
 	}
 	if s.keeper != nil {
-		s.beside.Go(func() { s.archivist(ctx) })
+		s.beside.Go(func() { s.keepArchive(ctx) })
 	}
 	if s.mirrors != nil {
 		s.beside.Go(func() { s.watchBuckets(ctx) })
