@@ -50,6 +50,44 @@ func TestOnePhaseInBase(t *testing.T) {
 	f.nonePrepared(t)
 }
 
+// TestOnePhaseBehindFence: what a kill left of one that waits behind a fence is told from one that was prepared before the
+// log begins, by the archive: the base backup that comes first at the start has both, as they are to be.
+func TestOnePhaseBehindFence(t *testing.T) {
+	t.Parallel()
+	f := newFenced(t)
+	f.filled(t, "a")
+	f.exec(t, "CREATE TABLE t (id INT PRIMARY KEY) ENGINE=InnoDB")
+	f.send("XA START 'old'", "INSERT INTO t VALUES (1)", "XA END 'old'", "XA PREPARE 'old'").comes(t, "XA PREPARE")
+	for end := time.Now().Add(soon); strings.Contains(allOf(t, f.root, "SHOW BINARY LOGS"), ".000001"); time.Sleep(100 * time.Millisecond) {
+		for _, text := range []string{"FLUSH BINARY LOGS", "DELETE FROM t WHERE id = 2", "INSERT INTO t VALUES (2)", "PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY"} {
+			if _, err := f.root.Exec(strings.ReplaceAll(text, " t ", " app.t ")); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatal("the first file of the log stays")
+		}
+	}
+	f.hold(t)
+	fence := f.send(numberRows("a"))
+	fence.waits(t, "a statement that the log may not repeat")
+	f.fences(t, 1)
+	commit := f.send(onePhase("x", "INSERT INTO t VALUES (3)")...)
+	commit.waits(t, "a commit behind it")
+	if err := f.end(t, ending{}, func(bool) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	f.letGo(t)
+	f.open(t, f.ramaria("up", durableName))
+	if text := allOf(t, f.root, "XA RECOVER"); !strings.Contains(text, "old") || strings.Count(text, "\n") != 1 {
+		t.Errorf("these are prepared:\n%s", text)
+	}
+	if _, err := f.root.Exec("XA COMMIT 'old'"); err != nil {
+		t.Error(err)
+	}
+	f.reads(t, "SELECT id FROM t ORDER BY id", "1,2,3")
+}
+
 // onePhaseWriters is how many sessions commit in one phase, beside as many that commit as usual.
 const onePhaseWriters = 4
 

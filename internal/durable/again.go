@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
 // begunAgain is what was wrong when a server began another log.
@@ -28,7 +29,8 @@ func (k *Keeper) beginAgain(ctx context.Context, keys string, from time.Time) er
 	if err := k.log.Close(); err != nil {
 		k.Log.Warn("cannot close the log of the epoch before", "error", err)
 	}
-	if err := k.beginEpoch(ctx, keys); err != nil {
+	// With an interval, some that were answered may be in the log alone that is not there any more.
+	if err := k.beginEpoch(ctx, keys, k.Instance.Spec.Durable == instance.DurableCommit); err != nil {
 		return err
 	}
 	if err := k.Archive.save(func(m *archive.Manifest) {
@@ -51,14 +53,15 @@ func (k *Keeper) BaseFirst(ctx context.Context, keys string) error {
 		if err := k.log.Close(); err != nil {
 			return err
 		}
-		return k.beginEpoch(ctx, keys)
+		return k.beginEpoch(ctx, keys, true) // the log was archived first
 	})
 }
 
-// beginEpoch makes a base and begins an epoch with it. The log of the epoch before is closed.
-func (k *Keeper) beginEpoch(ctx context.Context, keys string) error {
+// beginEpoch makes a base and begins an epoch with it. The log of the epoch before is closed; complete is as for
+// Archive.beginBehind.
+func (k *Keeper) beginEpoch(ctx context.Context, keys string, complete bool) error {
 	boot := k.Instance.Durable.Boot
-	if err := k.Archive.Begin(ctx, k.Instance, keys, ""); err != nil {
+	if err := k.Archive.beginBehind(ctx, k.Instance, keys, "", complete); err != nil {
 		return err
 	}
 	k.Instance.Durable.Boot = boot // without it, what a power cut left on a disk would be taken for the data

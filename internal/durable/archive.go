@@ -284,8 +284,17 @@ func (a *Archive) Made() (k Kept, err error) {
 // and the database, which are in no log then. The next log begins with a state of MariaDB's GTIDs; "" is that of
 // the log that the data has.
 func (a *Archive) Begin(ctx context.Context, i *instance.Instance, keys, gtids string) error {
+	return a.beginBehind(ctx, i, keys, gtids, false)
+}
+
+// beginBehind is Begin; complete says that the data goes on from the epoch that goes on, whose archived log has every XA
+// transaction that was prepared before the log begins that the data has.
+func (a *Archive) beginBehind(ctx context.Context, i *instance.Instance, keys, gtids string, complete bool) error {
 	s := &Snapshot{
 		Instance: i, DataDir: i.DataDir(), Dir: i.Dir, RunDir: i.RunDir, TmpDir: i.TmpDir(), Volume: i.Volume, Keys: keys, Database: i.Endpoint.Database,
+	}
+	if complete { // else the archive may not know one that is to stay
+		s.Archive = a.Dir
 	}
 	if gtids == "" {
 		_, state, err := logEnd(i.DataDir())
