@@ -132,10 +132,10 @@ func (f *Finder) read(l Log) (found *client.Divergence) {
 }
 
 func (f *Finder) unreadable(err error) *client.Divergence {
-	return &client.Divergence{Position: f.at.String(), Kind: "unreadable", Why: fmt.Sprintf("the log cannot be read: %v", err), At: time.Now()}
+	return &client.Divergence{Position: f.at.String(), Kind: repeatable.Unreadable, Why: fmt.Sprintf("the log cannot be read: %v", err), At: time.Now()}
 }
 
-// Own is where a log of ours lies, beside the data of the server that writes it.
-func Own(dir, base string) Log {
-	return Log{Dir: dir, Base: base, Files: repeatable.Files{Dir: dir, Lenient: true}}
+// Own is where a log of ours lies, beside the data of the server that writes it; folds is repeatable.Files.Folds.
+func Own(dir, base string, folds bool) Log {
+	return Log{Dir: dir, Base: base, Files: repeatable.Files{Dir: dir, Lenient: true, Folds: folds}}
 }

@@ -61,7 +61,7 @@ func (f *fences) findHistoric() (err error) {
 				continue
 			}
 			t := repeatable.Table{Schema: datafiles.Decode(schema), Name: datafiles.Decode(stem)}
-			if d := (repeatable.Files{Dir: f.dir}).Definition(t); d == nil || bytes.Contains(bytes.ToUpper(d), []byte("SYSTEM_TIME")) {
+			if d := f.files.Definition(t); d == nil || bytes.Contains(bytes.ToUpper(d), []byte("SYSTEM_TIME")) {
 				f.judge.Historic(t.Schema, t.Name)
 			}
 		}

@@ -41,8 +41,9 @@ type Fence struct {
 //
 // The invariant: no position behind a fence is acknowledged before a base backup that has the fence lasts.
 type fences struct {
-	// dir is the data directory that the log is of.
-	dir string
+	// dir is the data directory that the log is of, and files its tables'.
+	dir   string
+	files repeatable.Files
 	// path is the file that says what is open, in the same memory as the data.
 	path  string
 	epoch uint32
@@ -85,7 +86,7 @@ type keptFences struct {
 // again.
 func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, log *slog.Logger, found func()) (*fences, error) {
 	f := &fences{
-		dir: i.DataDir(), path: i.FencesPath(), epoch: epoch, server: i.Server, log: log, found: found,
+		dir: i.DataDir(), files: repeatable.Files{Dir: i.DataDir(), Folds: server.FoldsNames(i.Spec.Set)}, path: i.FencesPath(), epoch: epoch, server: i.Server, log: log, found: found,
 		meter: meter{costs: i.Server.Family().ReplayCosts()}, judge: repeatable.New(i.Server.Flavour == server.MySQL), total: map[string]int64{},
 	}
 	if err := f.findHistoric(); err != nil {
@@ -199,7 +200,7 @@ func (f *fences) unreadable(err error) {
 		at.Offset = f.stream.At()
 	}
 	f.stream = nil
-	f.add(Fence{At: at, Kind: "unreadable", Why: fmt.Sprintf("the log cannot be read: %v", err)})
+	f.add(Fence{At: at, Kind: repeatable.Unreadable, Why: fmt.Sprintf("the log cannot be read: %v", err)})
 }
 
 // event judges an event.
@@ -213,7 +214,7 @@ func (f *fences) event(e *binlog.Event) error {
 	if err != nil {
 		return err
 	}
-	repeatable.Files{Dir: f.dir}.Settle(&v, e.Body)
+	f.files.Settle(&v, e.Body)
 	if v.Fence != "" && !f.late(e) {
 		f.add(Fence{At: at, Kind: v.Kind, Why: v.Fence})
 	}

@@ -33,6 +33,10 @@ func TestFences(t *testing.T) {
 			"CREATE DATABASE d", "USE d", "CREATE TABLE t (a INT) ENGINE=InnoDB", "CREATE TABLE u (a INT)", "INSERT INTO t VALUES (1)",
 			"ALTER TABLE t ADD id INT AUTO_INCREMENT PRIMARY KEY",
 			"SET default_storage_engine=MyISAM", "CREATE TABLE m (a INT)", "CREATE TABLE `o-dd é` (a INT)", "SET default_storage_engine=InnoDB",
+			// Under lower_case_table_names=0 these are tables of their own.
+			"CREATE TABLE `Ä` (a INT)", "CREATE DATABASE `D-1`", "CREATE TABLE `D-1`.t (a INT)", "CREATE DATABASE `d-1`",
+			"SET default_storage_engine=MyISAM", "CREATE TABLE T (a INT)", "CREATE TABLE `ä` (a INT)", "CREATE TABLE `d-1`.t (a INT)", "SET default_storage_engine=InnoDB",
+			"CREATE TABLE `Big Ä` (a INT) PARTITION BY HASH (a) PARTITIONS 2",
 			"FLUSH BINARY LOGS",
 			"CREATE TABLE `ä b` (a INT) PARTITION BY HASH (a) PARTITIONS 2", "CREATE DATABASE `d-2`", "CREATE TABLE `d-2`.x (a INT)",
 			"CREATE TABLE x (a INT) ENGINE=InnoDB", "ALTER TABLE x DISCARD TABLESPACE",
@@ -58,7 +62,7 @@ func TestFences(t *testing.T) {
 			files = append(files, b)
 		}
 		last := uint32(len(files))
-		wantKinds := []string{"auto_increment", "engine", "engine", "tablespace"}
+		wantKinds := []string{"auto_increment", "engine", "engine", "engine", "engine", "engine", "tablespace"}
 		if srv.Flavour == server.MariaDB {
 			wantKinds = append(wantKinds, "option", "charset")
 		}

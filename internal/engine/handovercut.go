@@ -230,7 +230,7 @@ func (c *cutting) agrees(ctx context.Context) error {
 		})
 	}
 	if err == nil && found == nil {
-		found, err = c.finder.Look(divergence.Own(c.i.DataDir(), server.BinlogName))
+		found, err = c.finder.Look(divergence.Own(c.i.DataDir(), server.BinlogName, server.FoldsNames(c.i.Spec.Set)))
 	}
 	if err != nil || found == nil {
 		return err

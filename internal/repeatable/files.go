@@ -20,6 +20,14 @@ type Files struct {
 	// Lenient has a table count for nothing that has no files any more. Without it a table is there as long as the statement
 	// waits, and one that is not there may have been anything.
 	Lenient bool
+	// Folds says that the server keeps names in lower case, and takes them in any (lower_case_table_names=1). Without it t
+	// and T are two tables.
+	Folds bool
+}
+
+// same reports whether the file of a table, or the directory of a database, of that name is that of a statement's.
+func (f Files) same(name, text string) bool {
+	return name == text || f.Folds && strings.EqualFold(name, text)
 }
 
 // Settle looks at the files of the tables that a verdict names. text is that of the statement.
@@ -56,7 +64,7 @@ func (f Files) gone(t Table) bool {
 	}
 	defer func() { _ = dir.Close() }()
 	names, err := dir.Names()
-	return err != nil || !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(tableOf(name), t.Name) })
+	return err != nil || !slices.ContainsFunc(names, func(name string) bool { return f.same(tableOf(name), t.Name) })
 }
 
 // tableOf is the table that a file belongs to. MySQL writes the definition of a table of another engine than InnoDB to a
@@ -115,7 +123,7 @@ func (f Files) fileOf(t Table, ext string, read func(*os.File)) bool {
 			return false
 		}
 		stem, _, _ = strings.Cut(stem, "#") // a partition
-		return strings.EqualFold(datafiles.Decode(stem), t.Name) && open(name)
+		return f.same(datafiles.Decode(stem), t.Name) && open(name)
 	})
 }
 
@@ -126,7 +134,7 @@ func (f Files) schemaDir(schema string) (_ *sys.Dir, err error) {
 		return nil, err
 	}
 	defer data.CloseWith(&err)
-	if asNamed(schema) {
+	if asNamed(schema) && !f.Folds {
 		return data.Dir(schema)
 	}
 	names, err := data.Names()
@@ -134,7 +142,7 @@ func (f Files) schemaDir(schema string) (_ *sys.Dir, err error) {
 		return nil, err
 	}
 	for _, name := range names {
-		if strings.EqualFold(datafiles.Decode(name), schema) {
+		if f.same(datafiles.Decode(name), schema) {
 			return data.Dir(name)
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Supervisor) finderFrom(ctx context.Context, at binlog.Position) (*diver
 func (s *Supervisor) sourceLog() (l divergence.Log, own bool) {
 	if !s.inst.Spec.Replica.IsRemote() {
 		if i, err := s.store.Registry.Open(s.inst.Spec.Replica.Of); err == nil && i.LogLife() == s.inst.Source.Life {
-			l = divergence.Own(i.DataDir(), server.BinlogName)
+			l = divergence.Own(i.DataDir(), server.BinlogName, server.FoldsNames(i.Spec.Set))
 			if files, err := binlog.Files(l.Dir, l.Base); err == nil && len(files) > 0 { // its volume is there
 				return l, false
 			}

@@ -188,7 +188,7 @@ func (w *watch) lookAtTargetsLog(ctx context.Context, now *instance.HandingOver)
 		}
 		w.targetFinder = f
 	}
-	now.Diverged, err = w.targetFinder.Look(divergence.Own(w.inst.DataDir(), server.BinlogName))
+	now.Diverged, err = w.targetFinder.Look(divergence.Own(w.inst.DataDir(), server.BinlogName, server.FoldsNames(w.inst.Spec.Set)))
 	now.Judged = w.targetFinder.At()
 	return err
 }
