@@ -22,7 +22,7 @@ func (a *alteration) indexOptions() {
 			a.eatSymbol('=')
 			a.word()
 		default:
-			if !a.attribute() {
+			if _, _, ok := a.attribute(); !ok {
 				return
 			}
 		}

@@ -114,7 +114,8 @@ func (c *column) attribute() bool {
 	case c.eat("references"):
 		return c.references()
 	default:
-		return c.parser.attribute()
+		_, _, ok := c.parser.attribute()
+		return ok
 	}
 	return true
 }

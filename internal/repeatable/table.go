@@ -1,6 +1,9 @@
 package repeatable
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // definition is a table that CREATE TABLE makes. It has no rows, so that what its columns are is of
 // no matter: each is made again from the same text. What is looked for is the primary key, and what
@@ -217,9 +220,11 @@ func (s *statement) option(engine *bool) bool {
 		name, _ := s.word()
 		s.named = isUTF8(name)
 	case s.is(plainOptions):
+		name := string(s.tok.text)
 		s.next()
 		s.eatSymbol('=')
-		s.word()
+		value, _ := s.word()
+		s.plain(name, value)
 	case s.match("union"):
 		s.eatSymbol('=')
 		s.skipParens()
@@ -233,22 +238,30 @@ func (s *statement) option(engine *bool) bool {
 		s.word()
 		s.fence("tablespace", "files outside of the data directory")
 	default:
-		return s.attribute()
+		name, value, ok := s.attribute()
+		s.plain(name, value)
+		return ok
 	}
 	return true
 }
 
+// plain judges an option with one value. By DEFAULT the server takes it from a setting, as where the text has it not.
+func (s *statement) plain(name, value string) {
+	if !s.mysql && strings.EqualFold(value, "default") && slices.Contains(Options, strings.ToUpper(name)) {
+		s.fence("option", strings.ToUpper(name)+"=DEFAULT is what a setting says: give its value")
+	}
+}
+
 // attribute moves over an attribute that MariaDB hands to the engine, quoted as it writes it itself.
-func (p *parser) attribute() bool {
+func (p *parser) attribute() (name, value string, ok bool) {
 	if p.mysql || p.tok.kind != tokenName {
-		return false
+		return "", "", false
 	}
-	p.next()
-	if !p.eatSymbol('=') {
-		return false
+	if name, ok = p.name(); !ok || !p.eatSymbol('=') {
+		return name, "", false
 	}
-	_, ok := p.word()
-	return ok
+	value, ok = p.word()
+	return name, value, ok
 }
 
 // tablespace moves over a tablespace's name.
