@@ -96,6 +96,8 @@ var mariadbProfile = slices.Concat(pathSettings, []setting{
 	{name: "strict_password_validation", value: "OFF", stages: Replay, why: "the log has hashes of passwords"},
 	{name: "secure_timestamp", value: "NO", stages: Replay, why: "the time of a statement is that of the log"},
 	{name: "max_statement_time", value: "0", stages: Replay, why: "a statement takes as long as it takes"},
+	{name: "myisam_recover_options", value: "FORCE,QUICK", stages: Replay, why: "a table that a killed server left crashed is repaired when it is opened, whatever that costs, and does not hold up the rest"},
+	{name: "aria_recover_options", value: "FORCE,QUICK", stages: Replay, why: "as above"},
 	{name: "gtid_strict_mode", value: "OFF", stages: Replay, why: "the log may have numbers out of order"},
 	{name: "slave_parallel_threads", value: "0", stages: Replay, why: "several crash on relay logs that no server received"},
 }, logOnly(performanceSettings(MariaDB)))

@@ -107,6 +107,7 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "plugin_load_add", value: "semisync_slave.so", stages: Run, until: Version{8, 0, 26}, replica: ifSync, fixed: true, log: logged, why: "--sync: the source answers a commit when this server has received it"},
 	{name: "loose_rpl_semi_sync_slave_enabled", value: "ON", stages: Run, until: Version{8, 0, 26}, replica: ifSync, fixed: true, log: logged, why: "as above; loose, since the option is the plugin's"},
 }, groupSettings, replaySettings, []setting{
+	{name: "myisam_recover_options", value: "FORCE,QUICK", stages: Replay, why: "a table that a killed server left crashed is repaired when it is opened, whatever that costs, and does not hold up the rest"},
 	{name: "sql_require_primary_key", value: "OFF", stages: Replay, since: Version{8, 0, 13}, why: "a session may have done without it"},
 	{name: "restrict_fk_on_non_standard_key", value: "OFF", stages: Replay, since: Version{8, 4, 0}, why: "as above"},
 	{name: "gtid_mode", value: "OFF_PERMISSIVE", stages: Replay, why: "the log of a member of a group has GTIDs, others have none"},
