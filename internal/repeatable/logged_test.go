@@ -41,7 +41,7 @@ var ran = []struct {
 	{"ALTER USER u IDENTIFIED BY 'Secret-22345'", []string{""}, ""},
 	{"GRANT SELECT ON *.* TO u", []string{""}, ""},
 	{"CREATE EVENT ev ON SCHEDULE AT CURRENT_TIMESTAMP + INTERVAL 1 DAY DO SELECT RAND()", []string{""}, ""},
-	{"CREATE EVENT ev2 ON SCHEDULE AT CURRENT_TIMESTAMP + INTERVAL FLOOR(RAND() * 9) DAY DO SELECT 1", []string{"function"}, ""},
+	{"CREATE EVENT ev2 ON SCHEDULE AT CURRENT_TIMESTAMP + INTERVAL 1 + FLOOR(RAND() * 9) DAY DO SELECT 1", []string{"function"}, ""},
 	{"CREATE VIEW v AS SELECT 1", []string{""}, ""},
 	{"CREATE FUNCTION f() RETURNS INT DETERMINISTIC RETURN 1", []string{""}, ""},
 	{"CREATE PROCEDURE p() BEGIN DROP TABLE IF EXISTS zz; CREATE TABLE zz (x INT); END", []string{""}, ""},
