@@ -36,6 +36,9 @@ func NewPassword() string {
 // They are as few as can be: each costs a tenth of a millisecond of start. readOnly says
 // that read_only shall bind the application too.
 //
+// What else the application's account has stays: roles, rights, limits. A log has how it got them, and not that a
+// start took them away.
+//
 // The supervisor comes last: MySQL passes over an error in these statements and all that
 // follow, so that its log-in proves that they all were run.
 func (d Dialect) InitSQL(supervisor, app Login, database string, readOnly bool, also ...string) string {
@@ -47,7 +50,7 @@ func (d Dialect) InitSQL(supervisor, app Login, database string, readOnly bool, 
 	names, super := strings.Join(apps, ", "), account(supervisor, "localhost")
 	// The second mode makes quote right whatever the passwords hold.
 	lines := []string{"SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES'"}
-	lines = append(lines, d.CreateUsers(names, identified(apps[0], app)+", "+identified(apps[1], app))...)
+	lines = append(lines, d.PutBackUsers(apps, app.Password, super)...)
 	lines = append(lines, grantAll(names), "REVOKE "+strings.Join(withheld, ", ")+" ON *.* FROM "+names)
 	if database != "" {
 		lines = append(lines, "CREATE DATABASE IF NOT EXISTS "+QuoteName(database))
@@ -66,6 +69,15 @@ func identified(account string, l Login) string {
 	return account + " IDENTIFIED BY " + Quote(l.Password)
 }
 
+// IdentifiedBy lists accounts with their password, as CREATE USER and ALTER USER take them.
+func IdentifiedBy(accounts []string, password string) string {
+	list := make([]string, len(accounts))
+	for i, a := range accounts {
+		list[i] = identified(a, Login{Password: password})
+	}
+	return strings.Join(list, ", ")
+}
+
 // appAccounts are the application's accounts: two, since an anonymous or other account
 // at localhost found in a copied data directory would win over app@% for socket
 // connections.
@@ -82,7 +94,7 @@ func GrantPattern(database string) string {
 func (d Dialect) LeaseSQL(l Login, database string) string {
 	apps := appAccounts(l)
 	names := strings.Join(apps, ", ")
-	lines := d.CreateUsers(names, identified(apps[0], l)+", "+identified(apps[1], l))
+	lines := d.CreateUsers(names, IdentifiedBy(apps, l.Password))
 	// In the name of a database that rights are given to, these two stand for others.
 	if p := d.Leased; p != "" {
 		lines = append(lines, "GRANT "+p+" ON *.* TO "+names)

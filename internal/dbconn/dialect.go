@@ -6,6 +6,10 @@ type Dialect struct {
 	// CreateUsers returns the statements that make accounts, or replace them; names are the
 	// accounts, and identified the same with their passwords.
 	CreateUsers func(names, identified string) []string
+	// PutBackUsers returns the statements that make accounts which are not there, and put back how those log in that
+	// are: they keep what was given to them, such as roles. model is an account which that may make and leave, without
+	// rights and locked; whoever calls it replaces it.
+	PutBackUsers func(accounts []string, password, model string) []string
 	// Accounts asks for the accounts: user, host, and how they log in, as JSON; see authentication.
 	Accounts string
 	// Logins asks how the accounts of a user log in, whose name comes as a literal for %s: a line an account.

@@ -13,7 +13,8 @@ func TestInitSQL(t *testing.T) {
 	for _, want := range []string{
 		"SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES';\n",
 		"CREATE OR REPLACE USER 'ramaria_admin'@'localhost' IDENTIFIED BY 's3cret';\n",
-		`CREATE OR REPLACE USER 'o.hara'@'localhost' IDENTIFIED BY 'it''s \ "x"', 'o.hara'@'%' IDENTIFIED BY 'it''s \ "x"';` + "\n",
+		`CREATE USER IF NOT EXISTS 'o.hara'@'localhost' IDENTIFIED BY 'it''s \ "x"', 'o.hara'@'%' IDENTIFIED BY 'it''s \ "x"';` + "\n",
+		`ALTER USER 'o.hara'@'localhost' IDENTIFIED BY 'it''s \ "x"', 'o.hara'@'%' IDENTIFIED BY 'it''s \ "x"' ACCOUNT UNLOCK;` + "\n",
 		"REVOKE SUPER, BINLOG ADMIN, READ_ONLY ADMIN ON *.* FROM 'o.hara'@'localhost', 'o.hara'@'%';\n",
 		"CREATE DATABASE IF NOT EXISTS `odd``na;me`;\n",
 	} {

@@ -34,6 +34,7 @@ var mariadbFamily = Family{
 		OpenRoot:  "ALTER USER root@localhost IDENTIFIED VIA unix_socket OR mysql_native_password USING PASSWORD(%s)",
 		GTIDState: "gtid_binlog_state", AppliedGTIDs: "gtid_slave_pos",
 		CreateUsers:  func(_, identified string) []string { return []string{"CREATE OR REPLACE USER " + identified} },
+		PutBackUsers: mariadbPutBack,
 		Logins:       "SELECT Host, JSON_VALUE(Priv, '$.plugin'), JSON_VALUE(Priv, '$.authentication_string'), JSON_QUERY(Priv, '$.auth_or') FROM mysql.global_priv WHERE User = %s ORDER BY Host",
 		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",
 		ObeyReadOnly: "READ_ONLY ADMIN", ObeySource: "REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN",
@@ -82,4 +83,10 @@ var mariadbFamily = Family{
 		{names: []string{"mariadb_sys_schema.sql", "mysql_sys_schema.sql"}, optional: true},
 	},
 	initialise: []string{"--bootstrap"}, settle: []string{"--bootstrap"},
+}
+
+// mariadbPutBack is the PutBackUsers of its dialect. IDENTIFIED BY replaces every way to log in.
+func mariadbPutBack(accounts []string, password, _ string) []string {
+	by := dbconn.IdentifiedBy(accounts, password)
+	return []string{"CREATE USER IF NOT EXISTS " + by, "ALTER USER " + by + " ACCOUNT UNLOCK"}
 }

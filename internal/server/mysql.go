@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -33,6 +34,7 @@ var mysqlFamily = Family{
 		CreateUsers: func(names, identified string) []string {
 			return []string{"DROP USER IF EXISTS " + names, "CREATE USER " + identified}
 		},
+		PutBackUsers: mysqlPutBack,
 		// authentication_string holds bytes, not text.
 		Accounts: `SELECT User, Host, JSON_OBJECT('plugin', plugin, 'authentication_string', IF(COALESCE(authentication_string, '') = '', '', 'set'))
 			FROM mysql.user WHERE account_locked <> 'Y'`,
@@ -104,4 +106,25 @@ var mysqlFamily = Family{
 	// 8 MB, the least. Its checkpoint follows the pages that it writes out by a second otherwise, and recovery reads all
 	// of them again (measured: 140 ms instead of 1.1 s).
 	checkpointBy: "innodb_redo_log_capacity", checkpointTo: "8388608",
+}
+
+// mysqlPutBack is the PutBackUsers of its dialect. ALTER USER keeps the plugin, which may be one without a password, and
+// refuses a password of before where the account has a history of them. So the plugin, which settings may choose, and what
+// it keeps of the password are those of the model, as of any new account: a history is not asked for these. The
+// sql_mode is NO_BACKSLASH_ESCAPES.
+func mysqlPutBack(accounts []string, password, model string) []string {
+	user, host, _ := strings.Cut(model, "@")
+	alter := "SET @alter = CONCAT(" + dbconn.Quote("ALTER USER ")
+	for k, a := range accounts {
+		if k > 0 {
+			alter += ", ', '"
+		}
+		alter += ", " + dbconn.Quote(a) + ", @way"
+	}
+	return []string{
+		"CREATE USER IF NOT EXISTS " + dbconn.IdentifiedBy(accounts, password),
+		"DROP USER IF EXISTS " + model, "CREATE USER " + dbconn.IdentifiedBy([]string{model}, password) + " ACCOUNT LOCK",
+		"SELECT CONCAT(' IDENTIFIED WITH ''', plugin, ''' AS ''', REPLACE(authentication_string, '''', ''''''), '''') INTO @way FROM mysql.user WHERE User = " + user + " AND Host = " + host,
+		alter + ", ' ACCOUNT UNLOCK')", "PREPARE alter_users FROM @alter", "EXECUTE alter_users",
+	}
 }
