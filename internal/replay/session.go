@@ -192,7 +192,10 @@ func (s *session) wait(ctx context.Context) error {
 		}
 		i, within := s.part(state.File)
 		if state.Errno != 0 {
-			passed, err := s.passOver(ctx, state)
+			passed, err := s.byCurrentUser(ctx, state)
+			if err == nil && !passed {
+				passed, err = s.passOver(ctx, state)
+			}
 			if err == nil && !passed {
 				passed, err = s.emptyVersioned(ctx, state)
 			}

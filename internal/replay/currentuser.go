@@ -1,0 +1,104 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
+)
+
+// MariaDB logs GRANT and REVOKE of a role as they were said, and of CURRENT_USER, alone among statements, not whom it
+// means: an applier, which is nobody, refuses them. They were said by an account that may give the role to others. If
+// that is one alone, or all have the role already, whom it means is known.
+//
+// https://mariadb.com/kb/en/grant/#roles
+
+// currentUserErrors are what an applier answers to these: no such account, and one that has no such role.
+var currentUserErrors = []int{1133, 1962}
+
+// ofCurrentUser finds such a statement in what an applier says of it: GRANT or REVOKE, of what, the role, and how.
+var ofCurrentUser = regexp.MustCompile(`(?is)Query: '\s*(GRANT|REVOKE)\s+(ADMIN\s+OPTION\s+FOR\s+)?` +
+	"(`(?:[^`]|``)+`|'(?:[^']|'')+'|[\\w$\\x80-\\x{10ffff}]+)" +
+	`\s+(?:TO|FROM)\s+CURRENT_USER(?:\s*\(\s*\))?(\s+WITH\s+ADMIN\s+OPTION)?\s*;?\s*'$`)
+
+// mayGrant asks for the accounts that may give a role to others, by themselves or by a role that they have, and whether
+// they have it themselves.
+const mayGrant = `WITH RECURSIVE have (Host, User, Role, itself) AS (
+	SELECT Host, User, Role, 1 FROM mysql.roles_mapping WHERE Host <> '' AND (Role <> ? OR Admin_option = 'Y')
+	UNION SELECT h.Host, h.User, m.Role, 0 FROM have h JOIN mysql.roles_mapping m ON m.Host = '' AND m.User = h.Role WHERE m.Role <> ? OR m.Admin_option = 'Y')
+SELECT Host, User, MAX(itself) FROM have WHERE Role = ? GROUP BY Host, User`
+
+// grantee is an account, and whether it has the role itself, with the right to give it to others.
+type grantee struct {
+	host, user string
+	itself     bool
+}
+
+// byCurrentUser does what such a statement says, and has the applier go on behind it.
+func (s *session) byCurrentUser(ctx context.Context, state dbconn.ApplierState) (bool, error) {
+	if s.Server.Flavour != server.MariaDB || !slices.Contains(currentUserErrors, state.Errno) {
+		return false, nil
+	}
+	found := ofCurrentUser.FindStringSubmatch(state.Text)
+	if found == nil {
+		return false, nil
+	}
+	role := unquoted(found[3])
+	var all []grantee
+	rows, err := s.db.QueryContext(ctx, mayGrant, role, role, role)
+	if err != nil {
+		return false, fmt.Errorf("find who gave a role: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var g grantee
+		if err := rows.Scan(&g.host, &g.user, &g.itself); err != nil {
+			return false, fmt.Errorf("find who gave a role: %w", err)
+		}
+		all = append(all, g)
+	}
+	if err := rows.Err(); err != nil {
+		return false, fmt.Errorf("find who gave a role: %w", err)
+	}
+	give := found[1][0]|0x20 == 'g'
+	if give && len(all) > 0 && !slices.ContainsFunc(all, func(g grantee) bool { return !g.itself }) {
+		return true, s.goOnBehind(ctx) // they have it
+	}
+	if len(all) != 1 {
+		return false, nil
+	}
+	// The session, which is no grantee of the role either, may not say GRANT.
+	const one = " WHERE Host = ? AND User = ? AND Role = ?"
+	switch to := []any{all[0].host, all[0].user, role}; {
+	case give:
+		admin := "N"
+		if found[4] != "" {
+			admin = "Y"
+		}
+		_, err = s.db.ExecContext(ctx, "INSERT INTO mysql.roles_mapping (Host, User, Role, Admin_option) VALUES (?, ?, ?, ?)"+
+			" ON DUPLICATE KEY UPDATE Admin_option = IF(Admin_option = 'Y', 'Y', VALUES(Admin_option))", append(to, admin)...)
+	case found[2] != "":
+		_, err = s.db.ExecContext(ctx, "UPDATE mysql.roles_mapping SET Admin_option = 'N'"+one, to...)
+	default:
+		_, err = s.db.ExecContext(ctx, "DELETE FROM mysql.roles_mapping"+one, to...)
+	}
+	if err == nil {
+		err = s.exec(ctx, "FLUSH LOCAL PRIVILEGES")
+	}
+	if err != nil {
+		return false, fmt.Errorf("give a role as its log says: %w", err)
+	}
+	return true, s.goOnBehind(ctx)
+}
+
+// unquoted is a name as it is without its quotes.
+func unquoted(name string) string {
+	if q := name[:1]; q == "`" || q == "'" {
+		return strings.ReplaceAll(name[1:len(name)-1], q+q, q)
+	}
+	return name
+}

@@ -1,0 +1,87 @@
+package replay
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+)
+
+// TestReplayOfCurrentUser: a role that an account gives to itself, or takes from itself, is that account's, although the
+// log of MariaDB does not say whose. Where several may have done it, the log is refused.
+func TestReplayOfCurrentUser(t *testing.T) {
+	t.Parallel()
+	servertest.EachAlways(t, func(t *testing.T, want string) {
+		t.Parallel()
+		mysql := servertest.Find(t, want).Flavour == server.MySQL
+		w := newTwin(t, want, "counted.sql")
+		giver := dbconn.Login{User: "giver", Password: dbconn.NewPassword()}
+		exec(t, w.Running, "CREATE USER giver@localhost IDENTIFIED BY "+dbconn.Quote(giver.Password), "GRANT ALL ON *.* TO giver@localhost WITH GRANT OPTION")
+		statements := []string{
+			"CREATE ROLE one, two", "GRANT one TO CURRENT_USER", "grant two to current_user() with admin option",
+			"CREATE ROLE `th``ree`, four, five", "REVOKE ADMIN OPTION FOR `th``ree` FROM CURRENT_USER", "REVOKE four FROM CURRENT_USER()",
+			"CREATE ROLE six WITH ADMIN one", "SET ROLE one", "GRANT six TO CURRENT_USER WITH ADMIN OPTION", "SET DEFAULT ROLE six",
+		}
+		if mysql {
+			statements = []string{"CREATE ROLE one, two", "GRANT one TO CURRENT_USER", "GRANT two TO CURRENT_USER() WITH ADMIN OPTION", "REVOKE one FROM CURRENT_USER", "SET DEFAULT ROLE two TO giver@localhost"}
+		}
+		db, err := dbconn.Open(w.Endpoint.Socket, giver, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		do := func(list ...string) {
+			for _, s := range list {
+				if _, err := conn.ExecContext(t.Context(), s); err != nil {
+					t.Fatalf("%s: %v", s, err)
+				}
+			}
+		}
+		do(statements...)
+		before, logs := roles(t, w.Running, mysql), slices.Clone(w.logs(t))
+		if len(before) < 2 {
+			t.Fatalf("the roles are %q", before)
+		}
+		got, _ := w.replay(t, logs)
+		if after := roles(t, got, mysql); !slices.Equal(before, after) {
+			t.Errorf("the roles are %q, want %q", after, before)
+		}
+		if mysql {
+			return
+		}
+		do("CREATE USER other@localhost", "GRANT five TO other@localhost WITH ADMIN OPTION", "GRANT five TO CURRENT_USER", "REVOKE five FROM CURRENT_USER")
+		var apply *ApplyError
+		if _, err := w.job(t, w.logs(t)).Run(t.Context()); !errors.As(err, &apply) || apply.Errno != 1962 || !strings.Contains(apply.Text, "REVOKE five") {
+			t.Errorf("where several may have taken a role from themselves: %v", err)
+		}
+	})
+}
+
+// roles are what accounts have of roles.
+func roles(t *testing.T, r *servertest.Running, mysql bool) (list []string) {
+	t.Helper()
+	db, err := dbconn.Open(r.Endpoint.Socket, r.Endpoint.Login, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	queries := []string{"SELECT Host, User, Role, Admin_option FROM mysql.roles_mapping ORDER BY 1, 2, 3", "SELECT default_role FROM mysql.user WHERE User = 'giver'"}
+	if mysql {
+		queries = []string{"SELECT TO_HOST, TO_USER, FROM_USER, WITH_ADMIN_OPTION FROM mysql.role_edges ORDER BY 1, 2, 3", "SELECT USER, DEFAULT_ROLE_USER FROM mysql.default_roles"}
+	}
+	for _, q := range queries {
+		if err := dbconn.Query(t.Context(), db, q, func(row []string) error { list = append(list, strings.Join(row, " ")); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return list
+}
