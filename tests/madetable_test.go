@@ -86,7 +86,9 @@ func (f *fenced) killWaiting(t *testing.T, texts ...string) {
 	if err := gone(handles); err != nil {
 		t.Fatal(err)
 	}
-	<-a // which was cut off
+	if err := <-a; err == nil {
+		t.Errorf("%s was answered", texts[len(texts)-1])
+	}
 }
 
 // TestAccountsKilled: accounts, rights and routines are as the log has them after the server was killed while such a

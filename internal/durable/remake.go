@@ -97,7 +97,7 @@ func undoneEngine(log []byte, schema, table string) (engine string, there bool) 
 			return "", false
 		}
 		at += from
-		if m := engineBefore.FindSubmatch(log[max(0, at-longestEngine):at]); m != nil && int(binary.LittleEndian.Uint16(m[1])) == len(m[2]) {
+		if m := engineBefore.FindSubmatch(log[max(0, at-longestEngine):at]); len(m) == 3 && int(binary.LittleEndian.Uint16(m[1])) == len(m[2]) {
 			return string(m[2]), true
 		}
 		from = at + 1
