@@ -67,9 +67,6 @@ func (in *instance) whole(ctx context.Context, all map[string]picture.Picture) e
 		slices.Sort(lines)
 		for _, line := range lines {
 			of := ofTrial.FindString(strings.ReplaceAll(line, "_", " "))
-			if query == prepared && of != "" && in.software.Flavour == "mariadb" {
-				continue // docs/durability.md: outside of the promise
-			}
 			if all[of] == nil {
 				all[of] = picture.Picture{}
 			}
