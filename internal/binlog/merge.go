@@ -1,6 +1,7 @@
 package binlog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -23,6 +24,10 @@ type Merged struct {
 	Places []Place
 	// GTIDs is the state of MariaDB's behind the last group.
 	GTIDs GTIDs
+	// Version is that of the server which wrote the file, and Ends32 says that the rows may have the last moment of 32 bits
+	// with a sign; see lastMoment.
+	Version string
+	Ends32  bool
 }
 
 // Place is where a group that was written stands in the file, or the first of several that were made one.
@@ -43,7 +48,11 @@ func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, st
 	if s != nil {
 		defer s.l.f.Close()
 		s.each = m.take
-		s.events = func(e *Event) error { m.toucher.note(e); return nil }
+		s.events = func(e *Event) error {
+			m.toucher.note(e)
+			m.out.Ends32 = m.out.Ends32 || e.Type.hasTable() // compressed
+			return nil
+		}
 		if statement != nil {
 			s.statements = func(e *Event) error {
 				if s.group.Start < m.from || to > 0 && s.group.Start >= to {
@@ -71,6 +80,9 @@ func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, st
 		return Merged{}, fmt.Errorf("read binary log %s: %w", path, err)
 	}
 	m.out.GTIDs = ext.GTIDs
+	if s != nil && s.l.format != nil {
+		m.out.Version = s.l.format.Version
+	}
 	return m.out, nil
 }
 
@@ -97,6 +109,7 @@ type merger struct {
 
 	copies  copies
 	one     []byte // an event
+	last    []byte // the end of what was written, if it is shorter than lastMoment
 	toucher toucher
 	touched func(int64, *Touched)
 }
@@ -287,7 +300,24 @@ type sink struct{ m *merger }
 
 func (s sink) Write(b []byte) (int, error) { return len(b), s.m.write(b) }
 
+// lastMoment is 2038-01-19 03:14:07.999999 as a TIMESTAMP(6): up to 11.5 where MariaDB has a row of a table with system
+// versioning end that has not ended.
+var lastMoment = []byte("\x7f\xff\xff\xff\x0f\x42\x3f")
+
+// look looks for lastMoment in what is written, and in what it makes with what was written before.
+func (m *merger) look(b []byte) {
+	if m.out.Ends32 {
+		return
+	}
+	most := len(lastMoment) - 1
+	m.last = append(m.last, b[:min(most, len(b))]...)
+	m.out.Ends32 = bytes.Contains(b, lastMoment) || bytes.Contains(m.last, lastMoment)
+	m.last = append(m.last, b[max(min(most, len(b)), len(b)-most):]...)
+	m.last = append(m.last[:0], m.last[max(0, len(m.last)-most):]...)
+}
+
 func (m *merger) write(b []byte) error {
+	m.look(b)
 	n, err := m.w.Write(b)
 	m.out.Written += int64(n)
 	return err

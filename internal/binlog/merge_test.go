@@ -198,3 +198,21 @@ func BenchmarkMerge(b *testing.B) {
 		}
 	}
 }
+
+// TestLastMoment: the last moment is found wherever it is cut.
+func TestLastMoment(t *testing.T) {
+	text := append(append([]byte("before"), lastMoment...), "behind"...)
+	for a := range len(text) {
+		for b := a; b < len(text); b++ {
+			m, other := &merger{}, &merger{}
+			for _, piece := range [][]byte{text[:a], text[a:b], text[b:]} {
+				m.look(piece)
+				other.look(append(piece[:len(piece):len(piece)], 'x'))
+			}
+			cut := func(at int) bool { return at > len("before") && at < len("before")+len(lastMoment) }
+			if !m.out.Ends32 || other.out.Ends32 == (cut(a) || cut(b)) {
+				t.Errorf("cut at %d and %d: %t, and with more between %t", a, b, m.out.Ends32, other.out.Ends32)
+			}
+		}
+	}
+}

@@ -30,9 +30,18 @@ var (
 
 // ApplyFrom returns the statement by which the server takes its relay log from a position on.
 func (d Dialect) ApplyFrom(file string, pos int64) string {
+	return d.applyFrom("_HOST='localhost'", file, pos) // which is never asked
+}
+
+// ApplyFromSource is ApplyFrom with a source at a port of this machine that may be asked, in plain text.
+func (d Dialect) ApplyFromSource(port int, file string, pos int64) string {
+	o := ", " + d.Applier.Option
+	return d.applyFrom("_HOST='127.0.0.1'"+o+"_PORT="+strconv.Itoa(port)+o+"_USER='nobody'"+o+"_SSL=0"+o+"_SSL_VERIFY_SERVER_CERT=0", file, pos)
+}
+
+func (d Dialect) applyFrom(source, file string, pos int64) string {
 	w := d.Applier
-	// The source is never asked.
-	text := "CHANGE " + w.Source + " TO " + w.Option + "_HOST='localhost'"
+	text := "CHANGE " + w.Source + " TO " + w.Option + source
 	if w.NoGTID != "" {
 		text += ", " + w.NoGTID
 	}
@@ -44,6 +53,16 @@ func (w ApplierWords) channel() string {
 		return ""
 	}
 	return " FOR CHANNEL " + Quote(w.Channel)
+}
+
+// AskSource returns the statement that has a replica connect to its source, and EndAsking that which ends this.
+func (d Dialect) AskSource() string {
+	return "START " + d.Applier.Replica + " IO_THREAD" + d.Applier.channel()
+}
+
+// EndAsking returns the statement that ends what AskSource began, if it has not ended by itself.
+func (d Dialect) EndAsking() string {
+	return "STOP " + d.Applier.Replica + " IO_THREAD" + d.Applier.channel()
 }
 
 // StartApplier returns the statement that starts applying, up to a position.

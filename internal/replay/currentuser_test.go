@@ -67,17 +67,22 @@ func TestReplayOfCurrentUser(t *testing.T) {
 }
 
 // roles are what accounts have of roles.
-func roles(t *testing.T, r *servertest.Running, mysql bool) (list []string) {
+func roles(t *testing.T, r *servertest.Running, mysql bool) []string {
+	t.Helper()
+	if mysql {
+		return asked(t, r, "SELECT TO_HOST, TO_USER, FROM_USER, WITH_ADMIN_OPTION FROM mysql.role_edges ORDER BY 1, 2, 3", "SELECT USER, DEFAULT_ROLE_USER FROM mysql.default_roles")
+	}
+	return asked(t, r, "SELECT Host, User, Role, Admin_option FROM mysql.roles_mapping ORDER BY 1, 2, 3", "SELECT default_role FROM mysql.user WHERE User = 'giver'")
+}
+
+// asked are the rows that queries answer.
+func asked(t *testing.T, r *servertest.Running, queries ...string) (list []string) {
 	t.Helper()
 	db, err := dbconn.Open(r.Endpoint.Socket, r.Endpoint.Login, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	queries := []string{"SELECT Host, User, Role, Admin_option FROM mysql.roles_mapping ORDER BY 1, 2, 3", "SELECT default_role FROM mysql.user WHERE User = 'giver'"}
-	if mysql {
-		queries = []string{"SELECT TO_HOST, TO_USER, FROM_USER, WITH_ADMIN_OPTION FROM mysql.role_edges ORDER BY 1, 2, 3", "SELECT USER, DEFAULT_ROLE_USER FROM mysql.default_roles"}
-	}
 	for _, q := range queries {
 		if err := dbconn.Query(t.Context(), db, q, func(row []string) error { list = append(list, strings.Join(row, " ")); return nil }); err != nil {
 			t.Fatal(err)

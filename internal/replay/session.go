@@ -163,6 +163,9 @@ func (s *session) takeRelayLog(ctx context.Context) error {
 			return fmt.Errorf("read %s: %w", d.AppliedGTIDs, err)
 		}
 	}
+	if version := s.plan.sourceVersion(); version != "" && s.Server.AsksSource() {
+		return s.tellVersion(ctx, version)
+	}
 	return s.exec(ctx, d.ApplyFrom(s.relayName(0), firstEvent))
 }
 

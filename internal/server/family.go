@@ -70,6 +70,9 @@ type Family struct {
 	// cascades is the first version that logs the rows that foreign keys change, the zero
 	// Version if none does.
 	cascades Version
+	// greeted is the first version whose applier changes rows by how old the server is that greets it as its source, the
+	// zero Version if none does.
+	greeted Version
 	// hidden says that a table's counter can be another once the table is reopened, and that
 	// information_schema tells an old one until then.
 	hidden bool
@@ -180,6 +183,12 @@ func (s *Server) Sampling() string { return s.Family().sampling }
 func (s *Server) LogsCascades() bool {
 	f := s.Family()
 	return f.cascades != (Version{}) && s.Version.Compare(f.cascades) >= 0
+}
+
+// AsksSource reports whether an applier changes rows by how old the server is that greets it as its source.
+func (s *Server) AsksSource() bool {
+	f := s.Family()
+	return f.greeted != (Version{}) && s.Version.Compare(f.greeted) >= 0
 }
 
 // FillsAtOnce reports whether a transaction that fills an empty table makes its pages in one go, in
