@@ -74,3 +74,43 @@ func readFormat(path string) (*Format, error) {
 	}
 	return s.l.format, s.l.f.Close()
 }
+
+// ScanTouched is ScanStatements, and calls touched for the databases whose tables have rows changed, as often as the log
+// says so.
+func ScanTouched(path string, from int64, each func(*Query, Group) error, touched func(schema string)) (Extent, error) {
+	s, ext, err := openScan(path, from)
+	if s != nil {
+		defer s.l.f.Close()
+		var last *Query
+		if touched != nil {
+			s.events = func(e *Event) error {
+				if e.Type != TableMapEvent {
+					return nil
+				}
+				m, err := ParseTableMap(e)
+				if err == nil {
+					touched(m.Schema)
+				}
+				return err
+			}
+		}
+		s.statements = func(e *Event) error {
+			q, err := ParseQuery(e)
+			last = &q
+			return err
+		}
+		s.each = func(g Group) error {
+			q := last
+			if last = nil; q == nil {
+				return nil
+			}
+			return each(q, g)
+		}
+		err = s.run()
+		ext = s.ext
+	}
+	if err != nil {
+		err = fmt.Errorf("scan binary log: %w", err)
+	}
+	return ext, err
+}

@@ -300,7 +300,7 @@ type sink struct{ m *merger }
 
 func (s sink) Write(b []byte) (int, error) { return len(b), s.m.write(b) }
 
-// lastMoment is 2038-01-19 03:14:07.999999 as a TIMESTAMP(6): up to 11.5 where MariaDB has a row of a table with system
+// lastMoment is 2038-01-19 03:14:07.999999 as a TIMESTAMP(6): where MariaDB, before 11.5, has a row of a table with system
 // versioning end that has not ended.
 var lastMoment = []byte("\x7f\xff\xff\xff\x0f\x42\x3f")
 

@@ -103,29 +103,7 @@ func Scan(path string, from int64, each func(Group) error) (Extent, error) {
 // ScanStatements is Scan for the groups of the kind Statement, with what they say. Those that are compressed are passed
 // over.
 func ScanStatements(path string, from int64, each func(*Query, Group) error) (Extent, error) {
-	s, ext, err := openScan(path, from)
-	if s != nil {
-		defer s.l.f.Close()
-		var last *Query
-		s.statements = func(e *Event) error {
-			q, err := ParseQuery(e)
-			last = &q
-			return err
-		}
-		s.each = func(g Group) error {
-			q := last
-			if last = nil; q == nil {
-				return nil
-			}
-			return each(q, g)
-		}
-		err = s.run()
-		ext = s.ext
-	}
-	if err != nil {
-		err = fmt.Errorf("scan binary log: %w", err)
-	}
-	return ext, err
+	return ScanTouched(path, from, each, nil)
 }
 
 // ScanRelay is Scan of a file of a relay log, from its beginning: it holds events of another server's log, whose positions

@@ -143,7 +143,7 @@ func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, er
 		if n > to.File {
 			break
 		}
-		x, err := binlog.ScanStatements(filepath.Join(s.DataDir, name), firstEvent, func(q *binlog.Query, g binlog.Group) error {
+		x, err := binlog.ScanTouched(filepath.Join(s.DataDir, name), firstEvent, func(q *binlog.Query, g binlog.Group) error {
 			if n == to.File && g.End > to.Offset {
 				return errEnough
 			}
@@ -156,6 +156,10 @@ func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, er
 				routine = nil
 			}
 			return nil
+		}, func(schema string) {
+			if schema == ownSchema { // whose tables nobody else had locked then
+				account, routine = nil, nil
+			}
 		})
 		if err != nil && !errors.Is(err, errEnough) {
 			return nil, err
@@ -169,6 +173,9 @@ func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, er
 	}
 	return list, nil
 }
+
+// ownSchema is the database of the server's own tables.
+const ownSchema = "mysql"
 
 // errEnough ends a scan.
 var errEnough = errors.New("that is all")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Up to 11.5 a row of a table with system versioning that had not ended ended at 2038-01-19 03:14:07.999999 in MariaDB. An
+// Before 11.5 MariaDB had rows of tables with system versioning that are current end at 2038-01-19 03:14:07.999999. An
 // applier of a later server makes such an end the new one, 2106-02-07 06:28:15.999999, unless its source is as new: then
 // somebody wrote that moment (system_versioning_insert_history). How new the source is it knows by the greeting of the
 // connection alone, and not by the log. So where it matters it is greeted.
@@ -32,7 +32,7 @@ func (p *plan) sourceVersion() string {
 
 // tellVersion is the end of takeRelayLog for an applier that has to know the version of its source: it connects to one that
 // has the version, and no more.
-func (s *session) tellVersion(ctx context.Context, version string) (err error) {
+func (s *session) tellVersion(ctx context.Context, version string) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen for the applier: %w", err)
@@ -42,8 +42,12 @@ func (s *session) tellVersion(ctx context.Context, version string) (err error) {
 	if err := l.(*net.TCPListener).SetDeadline(end); err != nil {
 		return fmt.Errorf("listen for the applier: %w", err)
 	}
-	greeted := make(chan error, 1)
-	go func() { greeted <- greet(l, version, end) }()
+	greeted := make(chan struct{})
+	var failed error // once greeted is closed
+	go func() {
+		defer close(greeted)
+		failed = greet(l, version, end)
+	}()
 	d := s.Server.Dialect()
 	for _, text := range []string{d.ApplyFromSource(l.Addr().(*net.TCPAddr).Port, s.relayName(0), firstEvent), d.AskSource()} {
 		if err := s.exec(ctx, text); err != nil {
@@ -53,14 +57,14 @@ func (s *session) tellVersion(ctx context.Context, version string) (err error) {
 		}
 	}
 	select {
-	case err = <-greeted:
+	case <-greeted:
 	case <-ctx.Done():
 		_ = l.Close()
 		<-greeted
 		return context.Cause(ctx)
 	}
-	if err != nil {
-		return fmt.Errorf("tell the applier which server wrote the log: %w", err)
+	if failed != nil {
+		return fmt.Errorf("tell the applier which server wrote the log: %w", failed)
 	}
 	return s.exec(ctx, d.EndAsking())
 }
