@@ -245,10 +245,10 @@ var Suites = []Suite{
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents",
-			"TestFence", "TestFenceUnanswered", "TestFenceOfInterval", "TestFenceRestored", "TestFenceIsNeeded", "TestFenceStatements", "TestFenceAmongDDL", "TestFenceOfChangedTable", "TestOnePhaseInBase", "TestOnePhaseBehindFence", "TestOnePhaseLoad", "TestDurableSlowed",
+			"TestFence", "TestFenceUnanswered", "TestFenceOfInterval", "TestFenceRestored", "TestFenceIsNeeded", "TestFenceStatements", "TestFenceAmongDDL", "TestFenceOfChangedTable", "TestTableFromSelectKilled", "TestTableFromSelectInBase", "TestAccountsKilled", "TestOnePhaseInBase", "TestOnePhaseBehindFence", "TestOnePhaseLoad", "TestDurableSlowed",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "password-changed", "account-kept", "durable-killed", "durable-xa", "durable-keyless", "durable-memory", "durable-engines", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded", "TestFenceAmongDDL", "TestFenceOfChangedTable", "TestOnePhaseInBase", "TestOnePhaseLoad", "TestDurableSlowed"},
+		Flavours: []string{"durable-promise", "password-changed", "account-kept", "durable-killed", "durable-xa", "durable-keyless", "durable-memory", "durable-engines", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded", "TestFenceAmongDDL", "TestFenceOfChangedTable", "TestTableFromSelectKilled", "TestTableFromSelectInBase", "TestAccountsKilled", "TestOnePhaseInBase", "TestOnePhaseLoad", "TestDurableSlowed"},
 	},
 	{
 		Name:     "replica",
