@@ -126,7 +126,11 @@ func TestTableFromSelectInBase(t *testing.T) {
 	t.Parallel()
 	f := newFenced(t)
 	f.exec(t, "CREATE TABLE src (a INT PRIMARY KEY, b VARCHAR(20))", "INSERT INTO src VALUES (1, 'x'), (2, 'y')")
-	for round := range 4 {
+	rounds := 4
+	if f.srv.Flavour == server.MySQL { // which does and logs them at once
+		rounds = 1
+	}
+	for round := range rounds {
 		var (
 			stop atomic.Bool
 			all  sync.WaitGroup
