@@ -29,6 +29,8 @@ type Query struct {
 	// seconds since 1970.
 	Connection, Server uint16
 	Time               uint32
+	// Invoker is who said it, as USER@HOST, of statements of MariaDB's that keep that; else "".
+	Invoker string
 	// Fraction says that the event has the fraction of the second at which the statement began, so
 	// that NOW(6) of it is the same again.
 	Fraction bool
@@ -126,8 +128,8 @@ func (q *Query) readStatus(vars []byte) {
 		case qTimeZone, qCatalogNZ:
 			r.short()
 		case qInvoker:
-			r.short()
-			r.short()
+			user, host := r.short(), r.short()
+			q.Invoker = string(user) + "@" + string(host)
 		case qMicroseconds, qHRNow:
 			r.take(3)
 			q.Fraction = true

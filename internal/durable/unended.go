@@ -108,13 +108,72 @@ func (s *Snapshot) redoUnended(ctx context.Context, db *sql.DB, to archive.Posit
 	}
 	for _, q := range list {
 		err := asLogged(ctx, db, q, func(conn *sql.Conn) error {
-			if _, err := conn.ExecContext(ctx, string(q.SQL)); !dbconn.Refused(err) {
+			before, err := grantors(ctx, conn)
+			if err != nil {
 				return err
 			}
-			return nil // it was done
+			switch _, err := conn.ExecContext(ctx, string(q.SQL)); {
+			case dbconn.Refused(err): // it was done
+				return nil
+			case err != nil:
+				return err
+			}
+			return putBackGrantors(ctx, conn, q.Invoker, before)
 		})
 		if err != nil {
 			return fmt.Errorf("end a statement that the log has: %w", err)
+		}
+	}
+	return nil
+}
+
+// grantTables are the tables that say who gave a right, and expressions for what a row of theirs is about.
+var grantTables = map[string]string{
+	"tables_priv": "HEX(CONCAT_WS('.', Host, Db, User, Table_name))",
+	"procs_priv":  "HEX(CONCAT_WS('.', Host, Db, User, Routine_name, Routine_type))",
+}
+
+// grantors are who gave rights, by table and what they are about.
+func grantors(ctx context.Context, conn *sql.Conn) (map[[2]string]string, error) {
+	all := map[[2]string]string{}
+	for table, about := range grantTables {
+		rows, err := conn.QueryContext(ctx, "SELECT "+about+", Grantor FROM mysql."+table) // #nosec G202 -- constants
+		if err != nil {
+			return nil, err
+		}
+		for rows.Next() {
+			var of, who string
+			if err := rows.Scan(&of, &who); err != nil {
+				return nil, errors.Join(err, rows.Close())
+			}
+			all[[2]string{table, of}] = who
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// putBackGrantors has the rights that a statement has given once more be given by who said it, or gave them before.
+func putBackGrantors(ctx context.Context, conn *sql.Conn, invoker string, before map[[2]string]string) error {
+	after, err := grantors(ctx, conn)
+	if err != nil {
+		return err
+	}
+	for of, is := range after {
+		who, was := before[of]
+		if who == is {
+			continue
+		}
+		if invoker != "" {
+			who = invoker
+		} else if !was {
+			continue
+		}
+		statement := "UPDATE mysql." + of[0] + " SET Grantor = ?, Timestamp = Timestamp WHERE BINARY " + grantTables[of[0]] + " = BINARY ?" // #nosec G202 -- constants
+		if _, err := conn.ExecContext(ctx, statement, who, of[1]); err != nil {
+			return err
 		}
 	}
 	return nil
