@@ -108,7 +108,7 @@ func (s *Snapshot) redoUnended(ctx context.Context, db *sql.DB, to archive.Posit
 	}
 	for _, q := range list {
 		err := asLogged(ctx, db, q, func(conn *sql.Conn) error {
-			before, err := grantors(ctx, conn)
+			before, err := grantors(ctx, db)
 			if err != nil {
 				return err
 			}
@@ -118,7 +118,7 @@ func (s *Snapshot) redoUnended(ctx context.Context, db *sql.DB, to archive.Posit
 			case err != nil:
 				return err
 			}
-			return putBackGrantors(ctx, conn, q.Invoker, before)
+			return putBackGrantors(ctx, db, conn, q.Invoker, before)
 		})
 		if err != nil {
 			return fmt.Errorf("end a statement that the log has: %w", err)
@@ -134,21 +134,14 @@ var grantTables = map[string]string{
 }
 
 // grantors are who gave rights, by table and what they are about.
-func grantors(ctx context.Context, conn *sql.Conn) (map[[2]string]string, error) {
+func grantors(ctx context.Context, db *sql.DB) (map[[2]string]string, error) {
 	all := map[[2]string]string{}
 	for table, about := range grantTables {
-		rows, err := conn.QueryContext(ctx, "SELECT "+about+", Grantor FROM mysql."+table) // #nosec G202 -- constants
+		err := dbconn.Query(ctx, db, "SELECT "+about+", Grantor FROM mysql."+table, func(row []string) error { // #nosec G202 -- constants
+			all[[2]string{table, row[0]}] = row[1]
+			return nil
+		})
 		if err != nil {
-			return nil, err
-		}
-		for rows.Next() {
-			var of, who string
-			if err := rows.Scan(&of, &who); err != nil {
-				return nil, errors.Join(err, rows.Close())
-			}
-			all[[2]string{table, of}] = who
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return nil, err
 		}
 	}
@@ -156,8 +149,8 @@ func grantors(ctx context.Context, conn *sql.Conn) (map[[2]string]string, error)
 }
 
 // putBackGrantors has the rights that a statement has given once more be given by who said it, or gave them before.
-func putBackGrantors(ctx context.Context, conn *sql.Conn, invoker string, before map[[2]string]string) error {
-	after, err := grantors(ctx, conn)
+func putBackGrantors(ctx context.Context, db *sql.DB, conn *sql.Conn, invoker string, before map[[2]string]string) error {
+	after, err := grantors(ctx, db)
 	if err != nil {
 		return err
 	}
