@@ -43,25 +43,42 @@ func (s *Snapshot) halfDone(ctx context.Context, db *sql.DB, b *archive.Base) (e
 
 // ended are the statements that the server of a snapshot has logged when it started: behind the last file of the instance's.
 func (s *Snapshot) ended(last uint32) (list []string, err error) {
-	files, err := binlog.Files(s.DataDir, server.BinlogName)
+	files, err := s.logFiles()
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range files {
-		n, err := fileNumber(name)
-		if err != nil {
-			return nil, err
-		}
-		if n <= last {
+	for _, f := range files {
+		if f.number <= last {
 			continue
 		}
-		file := filepath.Join(s.DataDir, name)
-		if _, err := binlog.ScanStatements(file, firstEvent, func(q *binlog.Query, _ binlog.Group) error {
+		if _, err := binlog.ScanStatements(f.path, firstEvent, func(q *binlog.Query, _ binlog.Group) error {
 			list = append(list, binlog.StatementID(q))
 			return nil
 		}); err != nil {
 			return nil, err
 		}
+	}
+	return list, nil
+}
+
+// snapshotLog is a file of a snapshot's log.
+type snapshotLog struct {
+	number uint32
+	path   string
+}
+
+// logFiles are the files of the log, in their order.
+func (s *Snapshot) logFiles() (list []snapshotLog, err error) {
+	names, err := binlog.Files(s.DataDir, server.BinlogName)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		n, err := fileNumber(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, snapshotLog{n, filepath.Join(s.DataDir, name)})
 	}
 	return list, nil
 }

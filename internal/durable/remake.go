@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -116,32 +115,24 @@ func ddlString(text string) []byte {
 
 // madeTables are the tables that the log makes by such statements and does not name in a later one.
 func (s *Snapshot) madeTables(last uint32) (list []*madeTable, err error) {
-	files, err := binlog.Files(s.DataDir, server.BinlogName)
+	files, err := s.logFiles()
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range files {
-		n, err := fileNumber(name)
-		if err != nil {
-			return nil, err
-		}
-		if n > last {
+	for _, f := range files {
+		if f.number > last {
 			break
 		}
-		path := filepath.Join(s.DataDir, name)
-		forget := func(text []byte, schema string) {
-			list = slices.DeleteFunc(list, func(m *madeTable) bool { return m.namedIn(text, schema) })
-		}
-		if _, err := binlog.ScanMade(path, func(q *binlog.Query, g binlog.Group) error {
+		if _, err := binlog.ScanMade(f.path, func(q *binlog.Query, g binlog.Group) error {
 			schema, table, ok := tableMade(q)
 			if !ok {
 				return nil
 			}
 			list = slices.DeleteFunc(list, func(m *madeTable) bool { return m.schema == schema && m.table == table })
-			list = append(list, &madeTable{path: path, group: g, query: q, schema: schema, table: table})
+			list = append(list, &madeTable{path: f.path, group: g, query: q, schema: schema, table: table})
 			return nil
 		}, func(q *binlog.Query, _ binlog.Group) error {
-			forget(q.SQL, q.Schema)
+			list = slices.DeleteFunc(list, func(m *madeTable) bool { return m.namedIn(q.SQL, q.Schema) })
 			return nil
 		}); err != nil {
 			return nil, err

@@ -177,7 +177,7 @@ func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, er
 	if s.Instance.Server.Flavour != server.MariaDB {
 		return nil, nil
 	}
-	files, err := binlog.Files(s.DataDir, server.BinlogName)
+	files, err := s.logFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -187,16 +187,12 @@ func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, er
 	}
 	var account, routine *logged
 	var before int64
-	for _, name := range files {
-		n, err := fileNumber(name)
-		if err != nil {
-			return nil, err
-		}
-		if n > to.File {
+	for _, f := range files {
+		if f.number > to.File {
 			break
 		}
-		x, err := binlog.ScanTouched(filepath.Join(s.DataDir, name), firstEvent, func(q *binlog.Query, g binlog.Group) error {
-			if n == to.File && g.End > to.Offset {
+		x, err := binlog.ScanTouched(f.path, firstEvent, func(q *binlog.Query, g binlog.Group) error {
+			if f.number == to.File && g.End > to.Offset {
 				return errEnough
 			}
 			switch l := &(logged{q, before + g.End}); {
