@@ -274,16 +274,29 @@ func (m *merger) copy(g Group) error {
 // mostWhole is the longest event, in bytes, that is read as a whole.
 const mostWhole = 64 << 20
 
-// trust has the applier leave foreign keys alone in a rows event of a server that logs the rows which they
-// change. It would find out by itself what they change, and for REPLACE MySQL 9.7 itself does otherwise.
+// trust has the applier not look again at what the server that wrote a rows event has looked at.
+//
+// Foreign keys of a MySQL that logs the rows which they change: the applier would find out by itself what they change, and
+// for REPLACE 9.7 itself does otherwise. CHECKs of MariaDB: they may depend on a setting of the session that no log has.
 // https://dev.mysql.com/doc/refman/9.6/en/create-table-foreign-keys.html
+// https://mariadb.com/kb/en/rows_event_v1v2-rows_compressed_event_v1/
 func (m *merger) trust(b []byte) {
-	const at, noForeignKeys, logsForeignKeys = headerLen + 6, 1 << 1, 1 << 4
+	const at, noForeignKeys, logsForeignKeys, noChecks = headerLen + 6, 1 << 1, 1 << 4, 1 << 7
 	t := EventType(b[4])
-	if m.s.l.format.Flavour != MySQL || t.Rows() == NotRows && t != PartialUpdateRowsEvent || len(b) < at+2 || b[at]&logsForeignKeys == 0 || b[at]&noForeignKeys != 0 {
+	if t.Rows() == NotRows && t != PartialUpdateRowsEvent || len(b) < at+2 {
 		return
 	}
-	b[at] |= noForeignKeys
+	var flag byte
+	switch {
+	case m.s.l.format.Flavour == MariaDB:
+		flag = noChecks
+	case b[at]&logsForeignKeys != 0:
+		flag = noForeignKeys
+	}
+	if b[at]|flag == b[at] {
+		return
+	}
+	b[at] |= flag
 	m.sum(b)
 }
 

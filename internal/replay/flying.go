@@ -113,5 +113,5 @@ func (s *session) goOnBehind(ctx context.Context) error {
 	if err := s.exec(ctx, "SET GLOBAL sql_slave_skip_counter = 1"); err != nil {
 		return fmt.Errorf("pass over a statement: %w", err)
 	}
-	return s.exec(ctx, s.Server.Dialect().StartApplier(s.relayName(s.until.part), s.until.pos))
+	return s.startApplier(ctx)
 }

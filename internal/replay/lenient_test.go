@@ -30,6 +30,8 @@ SET max_heap_table_size = 64 << 20; CREATE TABLE heap (a INT PRIMARY KEY, b CHAR
 CREATE TABLE parent (a INT PRIMARY KEY) ENGINE=InnoDB; CREATE TABLE child (a INT PRIMARY KEY) ENGINE=InnoDB; INSERT INTO child VALUES (1); SET foreign_key_checks = 0; ALTER TABLE child ADD FOREIGN KEY (a) REFERENCES parent (a);
 SET system_versioning_alter_history = KEEP; CREATE TABLE past (a INT PRIMARY KEY) ENGINE=InnoDB WITH SYSTEM VERSIONING; INSERT INTO past VALUES (1); UPDATE past SET a = 2; ALTER TABLE past ADD b INT; ALTER TABLE past DROP b; -- mariadb
 SET sql_if_exists = 1; DROP TABLE never_there; -- mariadb
+CREATE TABLE odd (a INT PRIMARY KEY) ENGINE=InnoDB; INSERT INTO odd VALUES (7); SET check_constraint_checks = OFF; ALTER TABLE odd ADD CHECK (a < 2); SET check_constraint_checks = ON; INSERT INTO odd VALUES (1); SET check_constraint_checks = OFF; CREATE TABLE odd_too (a INT, CHECK (a < 2)) SELECT 7 AS a; ALTER TABLE odd ADD b INT DEFAULT 0 CHECK (b > 0); -- mariadb
+SET div_precision_increment = 1; CREATE TABLE parted (a INT PRIMARY KEY, b INT, CHECK (a / b <= 0.33)) ENGINE=InnoDB; INSERT INTO parted VALUES (1, 3); -- mariadb
 CREATE TABLE timed (a INT PRIMARY KEY) ENGINE=InnoDB; INSERT INTO timed VALUES (1); DO SLEEP(1.1); ALTER TABLE timed ADD t DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6);
 SET sql_require_primary_key = OFF; CREATE TABLE free (a INT); INSERT INTO free VALUES (1), (1); -- mysql
 SET restrict_fk_on_non_standard_key = OFF; CREATE TABLE to_any (a INT PRIMARY KEY, b INT, KEY (b)); CREATE TABLE from_any (a INT PRIMARY KEY, b INT, FOREIGN KEY (b) REFERENCES to_any (b)); -- mysql

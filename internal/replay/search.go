@@ -212,10 +212,15 @@ func (s *session) applyTo(ctx context.Context, from, to spot) error {
 		return nil
 	}
 	s.until = to
-	if err := s.exec(ctx, s.Server.Dialect().StartApplier(s.relayName(to.part), to.pos)); err != nil {
+	if err := s.startApplier(ctx); err != nil {
 		return err
 	}
 	return s.wait(ctx)
+}
+
+// startApplier has the applier go on from where it is, up to where it is to stop.
+func (s *session) startApplier(ctx context.Context) error {
+	return s.exec(ctx, s.Server.Dialect().StartApplier(s.relayName(s.until.part), s.until.pos))
 }
 
 // partEnd is where a part ends.

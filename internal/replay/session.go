@@ -35,8 +35,8 @@ type session struct {
 	given []Table
 	// stops is how often the applier was stopped for an index.
 	stops int
-	// until is where the applier is to stop.
-	until spot
+	// until is where the applier is to stop, and checkAt where a CHECK last stopped it.
+	until, checkAt spot
 	// before are the transient files of the data directory, as they were.
 	before map[string]bool
 	// changes are what the log does to events, in order, and events the states that they come to.
@@ -195,13 +195,7 @@ func (s *session) wait(ctx context.Context) error {
 		}
 		i, within := s.part(state.File)
 		if state.Errno != 0 {
-			passed, err := s.byCurrentUser(ctx, state)
-			if err == nil && !passed {
-				passed, err = s.passOver(ctx, state)
-			}
-			if err == nil && !passed {
-				passed, err = s.emptyVersioned(ctx, state)
-			}
+			passed, err := s.mend(ctx, state)
 			if err != nil {
 				return err
 			}
@@ -216,6 +210,9 @@ func (s *session) wait(ctx context.Context) error {
 		if state.Running {
 			continue
 		}
+		if !within && filepath.Base(state.File) != s.relayName(i) { // MySQL goes on to the file that endRelayLog makes
+			return fmt.Errorf("the applier stopped in %q, which is none of its files\n%s", state.File, server.LogTail(s.logPath()))
+		}
 		if within && (spot{i, state.Pos}).compare(s.until) < 0 {
 			path, offset := s.plan.source(i, state.Pos)
 			return fmt.Errorf("the applier stopped at %s:%d\n%s", path, offset, server.LogTail(s.logPath()))
@@ -223,6 +220,17 @@ func (s *session) wait(ctx context.Context) error {
 		s.delayed = sys.RunDelay(s.proc.PID())
 		return nil
 	}
+}
+
+// mend has the applier go on where it stopped at a statement that can be done in another way, or was done, and reports whether
+// it is one.
+func (s *session) mend(ctx context.Context, state dbconn.ApplierState) (bool, error) {
+	for _, way := range []func(context.Context, dbconn.ApplierState) (bool, error){s.byCurrentUser, s.passOver, s.emptyVersioned, s.beginAtCheck} {
+		if passed, err := way(ctx, state); passed || err != nil {
+			return passed, err
+		}
+	}
+	return false, nil
 }
 
 // statusPoll is how often MariaDB is asked for its status while its applier is at work. A server of 11.8.9 crashed twice
