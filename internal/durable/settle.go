@@ -56,8 +56,9 @@ type Settled struct {
 
 // Settle has the data of an instance, whose server does not run and was killed, have what the log has, before applications
 // meet it: those XA transactions prepared which the log has, those committed that the log has committed, the tables that the
-// log has made, and its accounts, rights and routines. A server of MariaDB is started that only this process reaches. Where the log has no transactions, or its
-// server was shut down, there is nothing to do. keys is as for BeginAgain, waits as for Keep.
+// log has made, and its accounts, rights and routines. A server of MariaDB is started that only this process reaches. Where
+// the log has no transactions, or its server was shut down, there is nothing to do. keys is as for BeginAgain, waits as for
+// Keep.
 func (k *Keeper) Settle(ctx context.Context, keys string, waits func(error)) (done Settled, err error) {
 	i := k.Instance
 	if needed, err := k.unsettled(); err != nil || !needed {
