@@ -36,6 +36,8 @@ type Snapshot struct {
 	Database string
 	// Level is by what the server writes its log, which is to be that of the instance where that stays; "" is InRAM.
 	Level server.Durability
+	// talks says that MySQL is to say all that it does when it starts.
+	talks bool
 }
 
 // Prove starts a server on the snapshot, which rolls forward what its log has, checks it, and shuts it
@@ -52,11 +54,21 @@ func (s *Snapshot) Prove(ctx context.Context) (b archive.Base, err error) {
 
 // prove fills in what only a server knows of a base.
 func (s *Snapshot) prove(ctx context.Context, b *archive.Base) error {
+	mixed, err := confused(s.Instance, s.DataDir)
+	if err != nil {
+		return err
+	}
+	s.talks = mixed
 	r, err := s.start(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.close()
+	if mixed {
+		if err := r.unconfused(); err != nil {
+			return err
+		}
+	}
 	if err := s.halfDone(ctx, r.db, b); err != nil {
 		return err
 	}
@@ -143,9 +155,13 @@ func (s *Snapshot) start(ctx context.Context) (_ *running, err error) {
 	if err := server.WritePrivate(init, []byte(sql), i.Account); err != nil {
 		return nil, err
 	}
+	set := server.WithoutEvents(i.Spec.Set)
+	if s.talks {
+		set = server.Talkative(set)
+	}
 	c := server.Config{
 		Stage: server.Run, Durability: s.Level, Volume: s.Volume, DataDir: s.DataDir, RunDir: s.RunDir, TmpDir: s.TmpDir, InitFile: init, ServerID: i.ServerID,
-		PageSize: i.PageSize, Set: server.WithoutEvents(i.Spec.Set), Unconfined: i.Spec.Unconfined(), Member: apart(i),
+		PageSize: i.PageSize, Set: set, Unconfined: i.Spec.Unconfined(), Member: apart(i),
 	}
 	text, err := i.Server.Render(c)
 	if err != nil {

@@ -232,6 +232,9 @@ func (e *Engine) existingDurable(ctx context.Context, r *instance.Record, accept
 	if errors.Is(err, archive.ErrNoArchive) {
 		return i, fmt.Errorf("start instance %s: %w\nhint: %s", r.Name, err, archiveBack(r, instance.Stopped))
 	}
+	if err == nil {
+		err = e.giveUpConfused(ctx, r, i, boot)
+	}
 	if !errors.Is(err, durable.ErrBehind) {
 		return i, err
 	}
@@ -243,6 +246,20 @@ func (e *Engine) existingDurable(ctx context.Context, r *instance.Record, accept
 		return nil, err
 	}
 	return e.recover(ctx, instance.Order{Name: r.Name, Spec: r.Spec}, acceptLoss)
+}
+
+// giveUpConfused has the archive have all of the log of an instance whose server would mix up its XA transactions when it
+// recovers, and returns an error that matches durable.ErrBehind then.
+func (e *Engine) giveUpConfused(ctx context.Context, r *instance.Record, i *instance.Instance, boot string) error {
+	if is, err := durable.Confused(i); err != nil || !is {
+		return err
+	}
+	a, err := durable.Open(ctx, e.archiveDir(r.Name, r.Spec))
+	if err != nil {
+		return err
+	}
+	a.Beside = e.Registry.ExtentPath(r.Name)
+	return a.GiveUp(ctx, i, boot, func(err error) { e.note("instance %s waits until its log can be archived: %v", r.Name, err) })
 }
 
 // MakeBase makes a base backup, or a comparison, as a supervisor has ordered it: this is the process that

@@ -92,13 +92,23 @@ func Setting(set map[string]string, option string) (value string, is bool) {
 
 // WithoutEvents are settings by which no event runs.
 func WithoutEvents(set map[string]string) map[string]string {
-	quiet := map[string]string{"event_scheduler": "OFF"}
-	for name, value := range set {
-		if optionMeant(name) != "event_scheduler" {
-			quiet[name] = value
+	return withSetting(set, "event_scheduler", "OFF")
+}
+
+// Talkative are settings by which MySQL writes all that it has to say to its log.
+func Talkative(set map[string]string) map[string]string {
+	return withSetting(withSetting(set, "log_error_verbosity", "3"), "log_error_suppression_list", "")
+}
+
+// withSetting are settings of which one has a value, however it is written there.
+func withSetting(set map[string]string, name, value string) map[string]string {
+	with := map[string]string{name: value}
+	for other, is := range set {
+		if optionMeant(other) != name {
+			with[other] = is
 		}
 	}
-	return quiet
+	return with
 }
 
 // flag is what a hint says of the flag to use instead of --set, or "".
