@@ -28,10 +28,13 @@ var unended = regexp.MustCompile(sqlBegins + `(?:` + definition + `(?:USER|ROLE|
 // aboutRoutine are those about routines.
 var aboutRoutine = regexp.MustCompile(sqlBegins + definition + `(?:PROCEDURE|FUNCTION|PACKAGE)\b`)
 
-// sqlBegins is how a statement begins, and definition how one does that makes, changes or removes something.
+// sqlBegins is how a statement begins, and definition how one does that makes, changes or removes something. Of whom it is
+// must be read to its end: a trigger or an event with a word like USER in what it does is none of these.
 const (
 	sqlBegins  = `(?is)^\s*(?:/\*.*?\*/\s*)*`
-	definition = `(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|RENAME)\s+(?:DEFINER\s*=.{1,200}?\s)?\s*(?:AGGREGATE\s+)?`
+	definition = `(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|RENAME)\s+(?:DEFINER\s*=\s*` + accountPart + `(?:\s*@\s*` + accountPart + `|\s*\(\s*\))?\s+)?(?:AGGREGATE\s+)?`
+	// accountPart is the name of an account or of its host.
+	accountPart = "(?:`(?:[^`]|``)*`|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[^\\s`'\"@(]+)"
 )
 
 // endsLate reports whether a statement of a server ends after it was logged, so that no snapshot has it while it waits.
