@@ -190,6 +190,7 @@ func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, er
 	}
 	var account, routine *logged
 	var before int64
+	dropped := false // a routine, behind account
 	for _, f := range files {
 		if f.number > to.File {
 			break
@@ -200,16 +201,19 @@ func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, er
 			}
 			switch l := &(logged{q, before + g.End}); {
 			case aboutRoutine.Match(q.SQL):
-				routine = l
+				if dropped && ofRoutine.Match(account.SQL) {
+					account = nil // its routine may be another one now, which has none of the rights of the one before
+				}
+				routine, dropped = l, account != nil && dropsRoutine.Match(q.SQL)
 			case unended.Match(q.SQL):
-				account = l
+				account, dropped = l, false
 			case dropsDatabase.Match(q.SQL): // and what had ended there
 				routine = nil
 			}
 			return nil
 		}, func(schema string) {
 			if schema == ownSchema { // whose tables nobody else had locked then
-				account, routine = nil, nil
+				account, routine, dropped = nil, nil, false
 			}
 		})
 		if err != nil && !errors.Is(err, errEnough) {
@@ -224,6 +228,12 @@ func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, er
 	}
 	return list, nil
 }
+
+// dropsRoutine are statements that take the rights on a routine away with it, and ofRoutine may be about such rights.
+var (
+	dropsRoutine = regexp.MustCompile(sqlBegins + `DROP\b`)
+	ofRoutine    = regexp.MustCompile(`(?i)\b(?:PROCEDURE|FUNCTION|PACKAGE)\b`)
+)
 
 // ownSchema is the database of the server's own tables.
 const ownSchema = "mysql"

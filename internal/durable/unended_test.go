@@ -1,9 +1,17 @@
 package durable
 
 import (
+	"math"
+	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
 func TestEndsLate(t *testing.T) {
@@ -29,4 +37,48 @@ func TestEndsLate(t *testing.T) {
 			t.Errorf("%s: of MySQL, whose tables are all InnoDB's", sql)
 		}
 	}
+}
+
+// TestPerhapsUnended: of what is at the end of the log that is done once more which has not been undone since.
+func TestPerhapsUnended(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		found := servertest.Find(t, want)
+		if found.Flavour != server.MariaDB {
+			return
+		}
+		srv := servertest.Start(t, found)
+		srv.RestartAs(t, server.Run, false, nil)
+		db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		db.SetMaxOpenConns(1)
+		s := &Snapshot{DataDir: srv.DataDir(), Instance: &instance.Instance{Record: instance.Record{Dir: filepath.Dir(srv.DataDir())}, Made: instance.Made{Server: srv.Server}}}
+		const made = "CREATE DEFINER=`root`@`localhost` PROCEDURE `p`()\nSELECT 1"
+		for _, step := range []struct {
+			do, want []string
+		}{
+			{[]string{"CREATE DATABASE d", "USE d", "CREATE USER u", "CREATE DEFINER=root@localhost PROCEDURE p() SELECT 1", "GRANT EXECUTE ON PROCEDURE p TO u"}, []string{"GRANT EXECUTE ON PROCEDURE p TO u", made}},
+			{[]string{"DROP PROCEDURE p"}, []string{"GRANT EXECUTE ON PROCEDURE p TO u", "DROP PROCEDURE p"}},
+			{[]string{"CREATE DEFINER=root@localhost PROCEDURE p() SELECT 1"}, []string{made}},
+			{[]string{"GRANT SELECT ON d.* TO u", "DROP PROCEDURE p", "CREATE DEFINER=root@localhost PROCEDURE p() SELECT 1"}, []string{"GRANT SELECT ON d.* TO u", made}},
+			{[]string{"DROP DATABASE d"}, []string{"GRANT SELECT ON d.* TO u"}},
+		} {
+			for _, text := range step.do {
+				exec(t, db, text)
+			}
+			list, err := s.perhapsUnended(archive.Position{File: math.MaxUint32})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, q := range list {
+				got = append(got, string(q.SQL))
+			}
+			if diff := cmp.Diff(step.want, got); diff != "" {
+				t.Errorf("behind %q: %s", step.do, diff)
+			}
+		}
+	})
 }
