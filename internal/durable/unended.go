@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/binlog"
@@ -110,12 +111,16 @@ func (s *Snapshot) redoUnended(ctx context.Context, db *sql.DB, to archive.Posit
 		return err
 	}
 	for _, q := range list {
+		text, known := asSaid(q)
+		if !known {
+			continue
+		}
 		err := asLogged(ctx, db, q, func(conn *sql.Conn) error {
 			before, err := grantors(ctx, db)
 			if err != nil {
 				return err
 			}
-			switch _, err := conn.ExecContext(ctx, string(q.SQL)); {
+			switch _, err := conn.ExecContext(ctx, text); {
 			case dbconn.Refused(err): // it was done
 				return nil
 			case err != nil:
@@ -129,6 +134,40 @@ func (s *Snapshot) redoUnended(ctx context.Context, db *sql.DB, to archive.Posit
 	}
 	return nil
 }
+
+// asSaid is such a statement as another account may say it: with a name in the place of CURRENT_USER, which would be our own
+// account. It is not known where the log does not say whose it is. A routine has its account by name, and its body is its own.
+func asSaid(q *binlog.Query) (text string, known bool) {
+	if aboutRoutine.Match(q.SQL) {
+		return string(q.SQL), true
+	}
+	words := wordsAndQuotes
+	if q.SQLMode&noBackslashEscapes != 0 {
+		words = wordsAndQuotesVerbatim
+	}
+	known = true
+	text = words.ReplaceAllStringFunc(string(q.SQL), func(piece string) string {
+		if !currentUser.MatchString(piece) {
+			return piece
+		}
+		known = known && q.Invoker != ""
+		at := max(0, strings.LastIndexByte(q.Invoker, '@'))
+		return dbconn.QuoteName(q.Invoker[:at]) + "@" + dbconn.QuoteName(strings.TrimPrefix(q.Invoker[at:], "@"))
+	})
+	return text, known
+}
+
+// noBackslashEscapes is a bit of sql_mode.
+const noBackslashEscapes = 1 << 20
+
+// wordsAndQuotes finds what of a statement is quoted, a comment, or CURRENT_USER; the other one is for noBackslashEscapes.
+var (
+	wordsAndQuotes         = regexp.MustCompile(`(?is)'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|` + notText)
+	wordsAndQuotesVerbatim = regexp.MustCompile(`(?is)'[^']*'|"[^"]*"|` + notText)
+	currentUser            = regexp.MustCompile(`(?i)^CURRENT_USER\b`)
+)
+
+const notText = "`[^`]*`" + `|/\*\*/|/\*[^!M].*?\*/|#[^\n]*|--\s[^\n]*|\bCURRENT_USER\b(?:\s*\(\s*\))?`
 
 // grantTables are the tables that say who gave a right, and expressions for what a row of theirs is about.
 var grantTables = map[string]string{

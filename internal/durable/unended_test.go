@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -36,6 +37,30 @@ func TestEndsLate(t *testing.T) {
 		if endsLate(&server.Server{Flavour: server.MySQL}, []byte(sql)) {
 			t.Errorf("%s: of MySQL, whose tables are all InnoDB's", sql)
 		}
+	}
+}
+
+// TestAsSaid: what is done once more means the account that said it, and not ours.
+func TestAsSaid(t *testing.T) {
+	for sql, want := range map[string]string{
+		"DROP USER CURRENT_USER":                                                     "DROP USER `a``@b`@`h`",
+		"alter user current_user ( ) identified by 'current_user'":                   "alter user `a``@b`@`h` identified by 'current_user'",
+		`ALTER USER CURRENT_USER IDENTIFIED BY 'it\'s CURRENT_USER'`:                 "ALTER USER `a``@b`@`h` IDENTIFIED BY 'it\\'s CURRENT_USER'",
+		"/* it's */ GRANT SELECT ON `CURRENT_USER`.t TO CURRENT_USER, current_users": "/* it's */ GRANT SELECT ON `CURRENT_USER`.t TO `a``@b`@`h`, current_users",
+		"GRANT SELECT ON t TO /*!50000 CURRENT_USER */ /**/":                         "GRANT SELECT ON t TO /*!50000 `a``@b`@`h` */ /**/",
+		"CREATE DEFINER=`a`@`h` PROCEDURE p() SELECT CURRENT_USER":                   "CREATE DEFINER=`a`@`h` PROCEDURE p() SELECT CURRENT_USER",
+	} {
+		got, known := asSaid(&binlog.Query{SQL: []byte(sql), Invoker: "a`@b@h"})
+		if got != want || !known {
+			t.Errorf("%s: %s (%t)", sql, got, known)
+		}
+	}
+	verbatim := binlog.Query{SQL: []byte(`ALTER USER CURRENT_USER IDENTIFIED BY '\' COMMENT 'CURRENT_USER'`), Invoker: "a@h", SQLMode: noBackslashEscapes}
+	if got, known := asSaid(&verbatim); got != "ALTER USER `a`@`h` IDENTIFIED BY '\\' COMMENT 'CURRENT_USER'" || !known {
+		t.Errorf("%s (%t)", got, known)
+	}
+	if _, known := asSaid(&binlog.Query{SQL: []byte("GRANT r TO CURRENT_USER")}); known {
+		t.Error("nobody knows who that was")
 	}
 }
 
