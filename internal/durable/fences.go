@@ -206,7 +206,8 @@ func (f *fences) unreadable(err error) {
 // event judges an event.
 func (f *fences) event(e *binlog.Event) error {
 	at := archive.Position{File: f.file, Offset: e.Offset}
-	if at.Before(f.seen) {
+	// By its end: the supervisor before may have ended with the beginning of it archived, and judged no more than that.
+	if !f.seen.Before(archive.Position{File: f.file, Offset: e.Offset + e.Length}) {
 		return nil
 	}
 	f.meter.take(e)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -109,6 +110,54 @@ func TestFences(t *testing.T) {
 					t.Error("commits wait on")
 				}
 			})
+		}
+	})
+}
+
+// TestFenceCutByAKill has a supervisor end when it was shown one half of a statement that is a fence, as where the log is
+// archived in pieces: the next one, which is shown the other half, finds it.
+func TestFenceCutByAKill(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		srv := servertest.Start(t, servertest.Find(t, want))
+		srv.RestartAs(t, server.Run, false, nil)
+		db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		for _, s := range []string{"CREATE DATABASE d", "CREATE TABLE d.t (a INT) ENGINE=InnoDB", "ALTER TABLE d.t ADD id INT AUTO_INCREMENT PRIMARY KEY", "CREATE TABLE d.u (a INT) ENGINE=InnoDB"} {
+			exec(t, db, s)
+		}
+		i := &instance.Instance{Record: instance.Record{Dir: filepath.Dir(srv.DataDir())}, Made: instance.Made{Server: srv.Server}}
+		files, err := binlog.Files(srv.DataDir(), server.BinlogName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := fileNumber(files[len(files)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(srv.DataDir(), serverLog(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := begin(t, i, archive.Position{}, nil)
+		whole.Pass(archive.Position{File: file}, b)
+		if len(whole.open) != 1 {
+			t.Fatalf("fences: %v", whole.open)
+		}
+		at := whole.open[0].At
+		for _, within := range []int64{0, 1, 18, 19, 20, 60} {
+			if err := os.Remove(i.FencesPath()); err != nil {
+				t.Fatal(err)
+			}
+			end := archive.Position{File: file, Offset: at.Offset + within}
+			begin(t, i, archive.Position{}, nil).Pass(archive.Position{File: file}, b[:end.Offset])
+			next := begin(t, i, end, nil)
+			next.Pass(end, b[end.Offset:])
+			if diff := cmp.Diff(kindsOf(whole.open), kindsOf(next.open)); diff != "" {
+				t.Errorf("cut after %d bytes of it: %s", within, diff)
+			}
 		}
 	})
 }
