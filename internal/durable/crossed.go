@@ -83,6 +83,10 @@ func (a *Archive) unanswered(until Until, out Recovered, err error) (cut Until, 
 		if last == nil || last.Number != f.Epoch || !last.Fenced {
 			return until, ""
 		}
+		// One that has it may be damaged, so that the recovery began with an older one: what waited for it was answered.
+		if slices.ContainsFunc(a.Manifest.Bases, func(b archive.Base) bool { return b.Epoch == f.Epoch && f.At.Before(b.At) }) {
+			return until, ""
+		}
 		return Until{Epoch: f.Epoch, At: f.At, loose: true},
 			fmt.Sprintf("no base backup has a statement that cannot be repeated (%s): it is left out, and what follows it; that was not acknowledged, unless a copy of the archive lacks the newest base backup: %v", f.Why, err)
 	}

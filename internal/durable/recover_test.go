@@ -33,3 +33,29 @@ func TestRefusal(t *testing.T) {
 		}
 	}
 }
+
+// TestUnanswered: a recovery ends before a statement that the server refuses if that waited for a base backup, and not if one
+// has it, which cannot be used: then what came behind was answered.
+func TestUnanswered(t *testing.T) {
+	place := func(offset int64) archive.Position { return archive.Position{File: 1, Offset: offset} }
+	base := func(id uint32, at int64) archive.Base { return archive.Base{ID: id, Epoch: 2, At: place(at)} }
+	refused := &BrokenError{Epoch: 2, At: place(500), Err: errors.New("refused")}
+	out := Recovered{Fences: []Crossed{{Epoch: 2, At: place(400)}, {Epoch: 2, At: place(550)}}}
+	for name, c := range map[string]struct {
+		bases  []archive.Base
+		fenced bool
+		until  Until
+		want   bool
+	}{
+		"it waited":                        {[]archive.Base{base(1, 0), base(2, 450)}, true, Until{}, true},
+		"a base has it":                    {[]archive.Base{base(1, 0), base(2, 600)}, true, Until{}, false},
+		"nothing waits":                    {[]archive.Base{base(1, 0)}, false, Until{}, false},
+		"less than all there is is wanted": {[]archive.Base{base(1, 0)}, true, Until{Epoch: 2, At: place(900)}, false},
+	} {
+		a := &Archive{Manifest: &archive.Manifest{Epochs: []archive.Epoch{{Number: 2, Base: 1, Fenced: c.fenced}}, Bases: c.bases}}
+		cut, why := a.unanswered(c.until, out, refused)
+		if got := why != ""; got != c.want || got && cut.At != place(550) {
+			t.Errorf("%s: %s, %q", name, cut.At, why)
+		}
+	}
+}
