@@ -17,11 +17,21 @@ import (
 // then updates or deletes are not there, which an applier refuses. Since the next start empties these tables once more,
 // what the log does to their rows is left out.
 
-// remakes are words of statements that may make another table of that name, or give it another engine.
-var remakes = [][]byte{[]byte("CREATE"), []byte("DROP"), []byte("RENAME"), []byte("ENGINE"), []byte("EXCHANGE"), []byte("CONVERT")}
+// A table counts as one until a statement may have made another of that name, or given it another engine. Whoever forgets too
+// much of them has the recovery refused: keeps are how statements begin that do neither, alters how one begins that does if
+// it has one of the words changes, and remakes are words of others that may.
+var (
+	keeps = regexp.MustCompile(statementBegins + `(?:CREATE\s+(?:OR\s+REPLACE\s+)?(?:DEFINER|ALGORITHM|SQL\s+SECURITY|AGGREGATE|VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|PACKAGE|USER|ROLE|(?:UNIQUE\s+|FULLTEXT\s+|SPATIAL\s+)?INDEX)|` +
+		`DROP\s+(?:INDEX|VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|PACKAGE|USER|ROLE))\b`)
+	alters  = regexp.MustCompile(statementBegins + `ALTER\s+TABLE\b`)
+	changes = regexp.MustCompile(`(?i)(?:\b|[0-9])(?:ENGINE|RENAME|EXCHANGE|CONVERT)\b`)
+	remakes = regexp.MustCompile(`(?i)(?:\b|[0-9])(?:CREATE|DROP|ENGINE|RENAME|EXCHANGE|CONVERT)\b`)
+)
 
-// emptied adds the groups that change rows of nothing but tables of Emptied. A table counts as one until a statement that
-// names it may make it another.
+// statementBegins passes over comments, but for those that servers execute.
+const statementBegins = `(?is)^\s*(?:/\*[^!M].*?\*/\s*)*`
+
+// emptied adds the groups that change rows of nothing but tables of Emptied.
 func (j *Job) emptied(out groups) error {
 	left := slices.Clone(j.Emptied)
 	for _, l := range j.Logs {
@@ -57,10 +67,17 @@ func (j *Job) emptied(out groups) error {
 
 // mayRemake reports whether a statement may make SCHEMA.TABLE a table of another engine.
 func mayRemake(sql []byte, table string) bool {
+	words := remakes
+	if alters.Match(sql) {
+		words = changes
+	}
+	if keeps.Match(sql) || !words.Match(sql) {
+		return false
+	}
 	schema, name, _ := strings.Cut(table, ".")
-	text := bytes.ToUpper(sql)
-	has := func(word string) bool { return bytes.Contains(text, bytes.ToUpper([]byte(word))) }
-	return slices.ContainsFunc(remakes, func(word []byte) bool { return bytes.Contains(text, word) }) && (has(name) || has(schema) && (has("DATABASE") || has("SCHEMA")))
+	text := bytes.ToLower(sql)
+	ofSchema := bytes.Contains(text, []byte("database")) || bytes.Contains(text, []byte("schema"))
+	return binlog.MayName(text, name) || ofSchema && binlog.MayName(text, schema)
 }
 
 // versionedTruncate is what MariaDB answers to a TRUNCATE of a table with system versioning, and refusedTruncate finds the
