@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -296,17 +297,24 @@ func (a *Archive) beginBehind(ctx context.Context, i *instance.Instance, keys, g
 	if complete { // else the archive may not know one that is to stay
 		s.Archive = a.Dir
 	}
-	if gtids == "" {
-		_, state, err := logEnd(i.DataDir())
-		if err != nil && !errors.Is(err, ErrNoLog) {
-			return fmt.Errorf("make a base backup: %w", err)
-		}
-		gtids = state
+	end, state, err := logEnd(i.DataDir())
+	if err != nil && !errors.Is(err, ErrNoLog) {
+		return fmt.Errorf("make a base backup: %w", err)
 	}
-	proven := archive.Base{GTIDState: gtids}
+	proven := archive.Base{GTIDState: cmp.Or(gtids, state)}
+	if i.Server.Flavour == server.MariaDB {
+		switch killed, err := unsettled(i.DataDir()); {
+		case err != nil:
+			return fmt.Errorf("make a base backup: %w", err)
+		case killed: // what its server had not ended is ended, as of a snapshot
+			proven.At = end
+		}
+	}
 	if err := s.prove(ctx, &proven); err != nil {
 		return fmt.Errorf("make a base backup: %w", err)
 	}
+	// The log goes with the data that it led to: nothing of it, or of what the server said behind it, comes in the next one.
+	proven.At, proven.Ahead = archive.Position{}, nil
 	if err := removeLog(i.DataDir()); err != nil {
 		return fmt.Errorf("make a base backup: %w", err)
 	}

@@ -61,7 +61,7 @@ type Settled struct {
 // Keep.
 func (k *Keeper) Settle(ctx context.Context, keys string, waits func(error)) (done Settled, err error) {
 	i := k.Instance
-	if needed, err := k.unsettled(); err != nil || !needed {
+	if needed, err := unsettled(i.DataDir()); err != nil || !needed {
 		return done, err
 	}
 	level, _ := i.Spec.Durability()
@@ -94,10 +94,9 @@ func (k *Keeper) Settle(ctx context.Context, keys string, waits func(error)) (do
 	return done, k.TakeIn(ctx, waits)
 }
 
-// unsettled reports whether a server that was killed has written transactions to the log since it was started: one that was
-// not killed says so at the end of the log. Which of them were XA transactions of one phase no log says.
-func (k *Keeper) unsettled() (bool, error) {
-	dir := k.Instance.DataDir()
+// unsettled reports whether the server of a data directory was killed and has written transactions to the log since it was
+// started: one that was not killed says so at the end of the log. Which of them were XA transactions of one phase no log says.
+func unsettled(dir string) (bool, error) {
 	files, err := binlog.Files(dir, server.BinlogName)
 	if err != nil {
 		return false, err
