@@ -199,7 +199,7 @@ func (w *watch) beginAgain(ctx context.Context, why error) error {
 		return nil // one look later
 	}
 	defer w.basing.Unlock()
-	from := w.promises.kept
+	from := cmp.Or(w.promises.kept, w.state.Since) // before the first look
 	w.log.Warn("the binary log was begun again, as by RESET MASTER; the server restarts, and a base backup is made", "error", why)
 	st := w.state
 	st.Phase = instance.Starting
