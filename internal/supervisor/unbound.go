@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -47,7 +48,8 @@ func unboundTables(dataDir string) (tables []string, err error) {
 const unboundPatience = 1
 
 // holdUnbound has the tables of such engines be closed, and nobody write to them, until release is called: their files
-// have all that was done, and what the log has of them. A table that is at work for longer is as after a kill.
+// have all that was done, and what the log has of them. A table that is at work for longer is as after a kill, and all others
+// with it. The error tells of those that are not held; what can be is.
 func (s *Supervisor) holdUnbound(ctx context.Context) (release func(), err error) {
 	nothing := func() {}
 	tables, err := unboundTables(s.inst.DataDir())
@@ -65,12 +67,44 @@ func (s *Supervisor) holdUnbound(ctx context.Context) (release func(), err error
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // its end would do as well, and its settings end with it
 	}
 	_, err = conn.ExecContext(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d", unboundPatience))
+	var refused error
 	if err == nil {
-		_, err = conn.ExecContext(ctx, "FLUSH LOCAL TABLES "+strings.Join(tables, ", ")+" WITH READ LOCK")
+		refused, err = lockUnbound(ctx, conn, tables)
 	}
 	if err != nil {
 		release()
 		return nothing, errors.Join(errors.New("tables without transactions are copied while they are written to"), err)
 	}
-	return release, nil
+	return release, refused
+}
+
+// lockUnbound locks tables, which takes one statement. A table that the server refuses, as one that was dropped meanwhile or
+// lacks a file, is not to keep all others from it: it is left out, and refused says so.
+func lockUnbound(ctx context.Context, conn *sql.Conn, tables []string) (refused, err error) {
+	lock := func(tables []string) error {
+		_, err := conn.ExecContext(ctx, "FLUSH LOCAL TABLES "+strings.Join(tables, ", ")+" WITH READ LOCK")
+		return err
+	}
+	err = lock(tables)
+	if err == nil || dbconn.WaitedForLock(err) {
+		return nil, err
+	}
+	var good []string
+	for _, t := range tables {
+		switch err := lock([]string{t}); {
+		case err == nil:
+			good = append(good, t)
+		case dbconn.WaitedForLock(err), ctx.Err() != nil:
+			return nil, err
+		case !dbconn.Missing(err):
+			refused = errors.Join(refused, fmt.Errorf("table %s: %w", t, err))
+		}
+		if _, err := conn.ExecContext(ctx, "UNLOCK TABLES"); err != nil {
+			return nil, err
+		}
+	}
+	if len(good) == 0 {
+		return refused, nil
+	}
+	return refused, lock(good)
 }
