@@ -66,7 +66,9 @@ func (j *Job) flying() (list []flight, err error) {
 	return list, nil
 }
 
-// ahead adds the groups of statements that the data has: the first of each, among those that may have been at work.
+// ahead adds the groups of statements that the data has: the first of each, among those that may have been at work. One that
+// began later says the same once more: the server may have logged no other, since what was at work ended in an error, or
+// since it logs it in other words, as DROP TABLE of several tables.
 func (j *Job) ahead(out groups) error {
 	left, n := slices.Clone(j.Ahead), 0
 	for _, l := range j.Logs {
@@ -74,7 +76,7 @@ func (j *Job) ahead(out groups) error {
 			return nil
 		}
 		_, err := binlog.ScanStatements(l.Path, max(firstEvent, l.From), func(q *binlog.Query, g binlog.Group) error {
-			if at := slices.Index(left, binlog.StatementID(q)); at >= 0 {
+			if at := slices.Index(left, binlog.StatementID(q)); at >= 0 && !g.Time.After(j.Made) {
 				left = slices.Delete(left, at, at+1)
 				out.add(l.Path, g.Start)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -45,6 +46,34 @@ func TestReplayPassesOverWhatIsDone(t *testing.T) {
 		var apply *ApplyError
 		if _, err := j.Run(t.Context()); !errors.As(err, &apply) || apply.Errno != 1537 {
 			t.Errorf("of statements that began later: %v", err)
+		}
+	})
+}
+
+// TestReplayLeavesOutWhatIsAhead: a statement that the data has is left out once, and one that says the same and began later
+// is not.
+func TestReplayLeavesOutWhatIsAhead(t *testing.T) {
+	t.Parallel()
+	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
+		w := newTwin(t, want, "counted.sql")
+		const text = "TRUNCATE TABLE shop.counted"
+		exec(t, w.Running, text, text)
+		w.Stop(t)
+		j := w.job(t, w.logs(t))
+		j.Ahead = []string{binlog.StatementID(&binlog.Query{SQL: []byte(text)})}
+		for made, leftOut := range map[time.Time]int{time.Now(): 1, time.Now().Add(-time.Hour): 0} {
+			out, n := groups{}, 0
+			j.Made = made
+			if err := j.ahead(out); err != nil {
+				t.Fatal(err)
+			}
+			for _, starts := range out {
+				n += len(starts)
+			}
+			if n != leftOut {
+				t.Errorf("of a base of %s %d are left out", made, n)
+			}
 		}
 	})
 }
