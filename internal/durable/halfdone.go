@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -37,8 +39,67 @@ func (s *Snapshot) halfDone(ctx context.Context, db *sql.DB, b *archive.Base) (e
 	if err := s.redoUnended(ctx, db, b.At); err != nil {
 		return err
 	}
-	_, err = s.remake(ctx, db, b.At.File)
-	return err
+	if _, err = s.remake(ctx, db, b.At.File); err != nil {
+		return err
+	}
+	return s.unpartitioned()
+}
+
+// unpartitioned refuses a snapshot that came while a partitioned table was put in the place of another: its server takes
+// that for done, and the table has a definition, and neither a list of partitions nor any of them. Where the instance has it
+// so itself, as after a kill, no other snapshot is better.
+func (s *Snapshot) unpartitioned() (err error) {
+	live := s.Instance.DataDir()
+	if s.DataDir == live {
+		return nil
+	}
+	of, err := withoutPartitions(s.DataDir)
+	if err != nil || len(of) == 0 {
+		return err
+	}
+	broken, err := withoutPartitions(live)
+	if err != nil {
+		return err
+	}
+	for _, stem := range of {
+		if !slices.Contains(broken, stem) {
+			return fmt.Errorf("table %s was altered when the snapshot was taken, and its partitions are not there\nhint: try again", stem)
+		}
+	}
+	return nil
+}
+
+// withoutPartitions are the tables, by their files, that have partitions and no list of them.
+func withoutPartitions(dir string) (stems []string, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	definitions, err := fs.Glob(root.FS(), "*/*.frm")
+	if err != nil {
+		return nil, err
+	}
+	for _, definition := range definitions {
+		stem := strings.TrimSuffix(definition, ".frm")
+		if strings.HasPrefix(path.Base(stem), "#") { // what an ALTER TABLE makes, or has left
+			continue
+		}
+		if _, err := root.Stat(stem + partitionList); err == nil {
+			continue
+		}
+		text, err := root.ReadFile(definition)
+		if errors.Is(err, fs.ErrNotExist) { // of a server that runs
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if bytes.HasPrefix(text, []byte{0xfe, 1}) && bytes.Contains(text, []byte(" PARTITION BY ")) { // and no view
+			stems = append(stems, stem)
+		}
+	}
+	return stems, nil
 }
 
 // ended are the statements that the server of a snapshot has logged when it started: behind the last file of the instance's.
