@@ -59,6 +59,15 @@ func (e *EarlyError) Error() string {
 		e.Earliest.Local().Format(time.DateTime), FormatPosition(e.Epoch, e.At), e.Earliest.Local().Format(time.DateTime))
 }
 
+// ahead are the statements that the base has and the log behind it. Some older bases that an epoch begins with name statements
+// of the log before, which is no part of it.
+func (p Plan) ahead() []string {
+	if p.Base.At == (archive.Position{}) {
+		return nil
+	}
+	return p.Base.Ahead
+}
+
 // NoPositionError says that the log has no position as was asked for.
 type NoPositionError struct{ Reason string }
 

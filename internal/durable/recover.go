@@ -187,7 +187,7 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 		User:       i.Endpoint.User,
 		GTIDs:      before,
 		Made:       p.Base.Time,
-		Ahead:      p.Base.Ahead,
+		Ahead:      p.ahead(),
 		Plain:      a.plain,
 		Emptied:    tablesOf(p.Base.Outside, "MEMORY"),
 		Settled:    p.Base.Settled, NonePrepared: nonePrepared(p.Base),

@@ -225,7 +225,7 @@ func (s *session) wait(ctx context.Context) error {
 // mend has the applier go on where it stopped at a statement that can be done in another way, or was done, and reports whether
 // it is one.
 func (s *session) mend(ctx context.Context, state dbconn.ApplierState) (bool, error) {
-	for _, way := range []func(context.Context, dbconn.ApplierState) (bool, error){s.byCurrentUser, s.passOver, s.emptyVersioned, s.beginAtCheck} {
+	for _, way := range []func(context.Context, dbconn.ApplierState) (bool, error){s.byCurrentUser, s.passOver, s.emptyVersioned, s.grantOnGone, s.beginAtCheck} {
 		if passed, err := way(ctx, state); passed || err != nil {
 			return passed, err
 		}
