@@ -78,7 +78,7 @@ func (s *scan) control(e *Event) error {
 		s.previous = slices.Clone(b)
 		return err
 	case RotateEvent, StopEvent:
-		s.ext.Ended = true
+		s.ext.Ended, s.ext.Stopped = true, e.Type == StopEvent
 	}
 	return nil
 }

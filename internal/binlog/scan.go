@@ -27,6 +27,8 @@ type Extent struct {
 	First, Last time.Time
 	// Ended says that a STOP or ROTATE event stands at End: the server wrote no more.
 	Ended bool
+	// Stopped says that it is a STOP event: the server shut down.
+	Stopped bool
 	// Torn says what is incomplete behind End, nil if End is Size.
 	Torn error
 	// Format is the file's, nil if that is not whole.

@@ -35,7 +35,7 @@ func confused(i *instance.Instance, dir string) (bool, error) {
 		formats[g.Name[strings.LastIndexByte(g.Name, ',')+1:]] = true
 		return nil
 	})
-	return len(formats) > 1 && !x.Ended, err
+	return len(formats) > 1 && !x.Stopped, err
 }
 
 // rolledBack is what such a server says of it, if it says all.

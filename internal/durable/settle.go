@@ -104,7 +104,7 @@ func unsettled(dir string) (bool, error) {
 	begins := true // what follows is what a start of the server began
 	for _, name := range slices.Backward(files) {
 		x, err := binlog.Scan(filepath.Join(dir, name), 0, nil)
-		if err != nil || begins && x.Ended {
+		if err != nil || begins && x.Stopped {
 			return false, err
 		}
 		if x.Groups > 0 {
