@@ -125,7 +125,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 // cutOff kills a server while transactions commit, and starts it again.
 func cutOff(t *testing.T, want string, c onePhaseCase) *killed {
 	srv := servertest.Start(t, servertest.Find(t, want))
-	srv.Load(t, `CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY, w VARCHAR(20)) ENGINE=InnoDB; CREATE TABLE shop.n (w VARCHAR(20)) ENGINE=InnoDB`)
+	srv.Load(t, `CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY, w VARCHAR(20)) ENGINE=InnoDB; CREATE TABLE shop.n (w VARCHAR(20)) ENGINE=InnoDB; CREATE TABLE shop.altered (w VARCHAR(20)) ENGINE=InnoDB`)
 	set, enabled := patient(srv.Server)
 	group := "SET GLOBAL binlog_commit_wait_usec = 100000000, GLOBAL binlog_commit_wait_count = " + strconv.Itoa(len(c.logged))
 	if srv.Flavour == server.MySQL {
@@ -134,6 +134,8 @@ func cutOff(t *testing.T, want string, c onePhaseCase) *killed {
 	srv.RestartAs(t, server.Run, false, set)
 	k := &killed{srv, open(t, srv)}
 	say(t, k.db, "INSERT INTO t VALUES (1, 'one'), (2, 'two')", "INSERT INTO n VALUES ('one'), ('two')", "DO 0")
+	// Rows of the log that their table does not take any more.
+	say(t, k.db, "SET sql_mode = ''", "INSERT INTO altered VALUES ('long')", "ALTER TABLE altered MODIFY w VARCHAR(2)", "DO 0")
 	before := k.groups(t)
 	say(t, k.db, "SET GLOBAL "+enabled+" = 1", group, "DO 0")
 	var waiting sync.WaitGroup

@@ -124,6 +124,8 @@ func (t *trial) statement(ctx context.Context, conn *sql.Conn, g *group, s binlo
 		return locked, nil
 	case dbconn.OtherRows(err):
 		return there, nil
+	case dbconn.Refused(err) && !t.stays: // as for rows that the table was altered since not to take: it was not locked then
+		return there, nil
 	}
 	return done, err
 }
