@@ -432,6 +432,20 @@ func TestFenceStatements(t *testing.T) {
 		f.exec(t, "ALTER TABLE b ADD token CHAR(36) DEFAULT (UUID())", "ALTER TABLE b ADD r DOUBLE DEFAULT (RAND())", "ALTER TABLE b ADD n DATETIME(6) DEFAULT NOW(6)")
 		send(f.db, "SET STATEMENT default_storage_engine = Aria FOR CREATE TABLE i (a INT)").comes(t, "CREATE TABLE")
 	}
+	if f.srv.Flavour == server.MySQL {
+		ranges := " (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))"
+		f.exec(t, "CREATE TABLE moved"+ranges, "CREATE TABLE dropped"+ranges, "INSERT INTO moved VALUES (1), (11)", "INSERT INTO dropped VALUES (1), (11)")
+		time.Sleep(2500 * time.Millisecond) // files that are younger tell nothing
+		f.exec(t, "ALTER TABLE dropped DROP PARTITION p0")
+		if n := f.status(t).count("algorithm"); n != 0 {
+			t.Errorf("an ordinary DROP PARTITION was a fence")
+		}
+		send(f.db, "SET old_alter_table = ON", "ALTER TABLE moved DROP PARTITION p0").comes(t, "DROP PARTITION")
+		if n := f.status(t).count("algorithm"); n != 1 {
+			t.Errorf("%d fences by a DROP PARTITION that copies, want one", n)
+		}
+		tables = append(tables, "moved", "dropped")
+	}
 	dump := func() (text string) {
 		for _, table := range tables {
 			text += table + " " + engineOf(t, f.db, table) + "\n" + allOf(t, f.db, "SELECT * FROM "+table+" ORDER BY 1")

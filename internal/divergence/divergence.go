@@ -104,7 +104,7 @@ func (f *Finder) read(l Log) (found *client.Divergence) {
 		if err != nil {
 			return err
 		}
-		l.Files.Settle(&v, e.Body)
+		l.Files.Settle(&v, e)
 		if v.Fence == "" || v.Kind == repeatable.Twice { // which a replica does once
 			return nil
 		}

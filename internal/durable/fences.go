@@ -215,7 +215,7 @@ func (f *fences) event(e *binlog.Event) error {
 	if err != nil {
 		return err
 	}
-	f.files.Settle(&v, e.Body)
+	f.files.Settle(&v, e)
 	if v.Fence != "" && !f.late(e) {
 		f.add(Fence{At: at, Kind: v.Kind, Why: v.Fence})
 	}

@@ -40,6 +40,8 @@ type alteration struct {
 	// numbers says that a column becomes AUTO_INCREMENT, engine that one is named, sorts that rows
 	// are put in an order.
 	numbers, engine, sorts bool
+	// drops says that a partition is dropped, and named that the statement says by which algorithm.
+	drops, named bool
 }
 
 func (s *statement) alterTable() {
@@ -73,6 +75,9 @@ func (s *statement) alterTable() {
 			a.fence("auto_increment", "AUTO_INCREMENT with another engine or order: rows may be numbered in another order")
 		}
 		s.made(a.name)
+	}
+	if a.mysql && a.drops && !a.named {
+		a.verdict.Copied = []Table{a.table}
 	}
 	if a.name != a.table {
 		s.changes = append(s.changes, change{table: a.table})

@@ -32,7 +32,7 @@ func init() {
 		{"drop foreign key", (*alteration).element},
 		{"drop check", (*alteration).element},
 		{"drop period for", (*alteration).element},
-		{"drop partition", (*alteration).cut},
+		{"drop partition", (*alteration).dropPartition},
 		{"drop system versioning", (*alteration).element},
 		{"drop [column] [if exists]", (*alteration).dropColumn},
 		{"rename column", (*alteration).renameColumn},
@@ -48,7 +48,8 @@ func init() {
 		{"discard|import", refusal("tablespace", "DISCARD and IMPORT TABLESPACE take files that are in no log")},
 		{"force", nil},
 		{"order by", (*alteration).order},
-		{"algorithm|lock", (*alteration).setting},
+		{"algorithm", (*alteration).way},
+		{"lock", (*alteration).setting},
 		{"with|without validation", nil},
 		{"upgrade partitioning", nil},
 		{"remove partitioning", nil},
@@ -126,6 +127,20 @@ func (a *alteration) cut() {
 		a.fence("versioning", "a partition by SYSTEM_TIME: its rows depend on the order of commits")
 	}
 	a.partition()
+}
+
+// dropPartition judges what MySQL does by copying the table, if the session has old_alter_table: rows of the partition then
+// go to another one.
+func (a *alteration) dropPartition() {
+	a.drops = true
+	a.cut()
+}
+
+// way moves over the algorithm that a statement names.
+func (a *alteration) way() {
+	a.eatSymbol('=')
+	a.named = !a.is("default")
+	a.next()
 }
 
 func (a *alteration) partitionBy() { a.partitions("") }

@@ -8,7 +8,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/datafiles"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -30,8 +32,8 @@ func (f Files) same(name, text string) bool {
 	return name == text || f.Folds && strings.EqualFold(name, text)
 }
 
-// Settle looks at the files of the tables that a verdict names. text is that of the statement.
-func (f Files) Settle(v *Verdict, text []byte) {
+// Settle looks at the files of the tables that a verdict names. The event is that of the statement.
+func (f Files) Settle(v *Verdict, e *binlog.Event) {
 	if len(v.UTF8) > 0 && !slices.ContainsFunc(v.UTF8, func(t Table) bool { return !UTF8MB3(f.Definition(t)) && !f.gone(t) }) {
 		v.Kind, v.Fence = "", ""
 	}
@@ -44,13 +46,32 @@ func (f Files) Settle(v *Verdict, text []byte) {
 		if v.Fence != "" {
 			return
 		}
-		definition, text := f.Definition(t), bytes.ToUpper(text)
+		definition, text := f.Definition(t), bytes.ToUpper(e.Body)
 		for _, option := range Options {
 			if bytes.Contains(definition, []byte(option)) && !bytes.Contains(text, []byte(option)) {
 				v.Kind, v.Fence = "option", fmt.Sprintf("table %s.%s has the option %s, which a setting of the session gave it", t.Schema, t.Name, option)
 			}
 		}
 	}
+	for _, t := range v.Copied {
+		if v.Fence == "" && f.newSince(t, time.Unix(int64(e.Timestamp), 0).Add(-clockStep)) && !f.gone(t) {
+			v.Kind, v.Fence = "algorithm", fmt.Sprintf("table %s.%s was copied to drop a partition: another one may have taken its rows", t.Schema, t.Name)
+		}
+	}
+}
+
+// clockStep is by how much the clock of files may be behind that of statements.
+const clockStep = time.Second
+
+// newSince reports whether a file of a table was made since a time, or may have been.
+func (f Files) newSince(t Table, since time.Time) bool {
+	found := false
+	isNew := f.anyFile(t, ".ibd", func(file *os.File) bool {
+		found = true
+		born, err := sys.Born(file)
+		return err != nil || !born.Before(since)
+	})
+	return isNew || !found
 }
 
 // gone reports whether a table has no files and need not have any.
@@ -94,6 +115,17 @@ func (f Files) Definition(t Table) (b []byte) {
 
 // fileOf opens the file of a table, or that of one of its partitions, and reports whether there is one.
 func (f Files) fileOf(t Table, ext string, read func(*os.File)) bool {
+	return f.anyFile(t, ext, func(file *os.File) bool {
+		if read != nil {
+			read(file)
+		}
+		return true
+	})
+}
+
+// anyFile opens the file of a table, or those of its partitions, up to the first that is as asked for, and reports whether
+// there is one.
+func (f Files) anyFile(t Table, ext string, is func(*os.File) bool) bool {
 	dir, err := f.schemaDir(t.Schema)
 	if err != nil {
 		return false
@@ -105,10 +137,7 @@ func (f Files) fileOf(t Table, ext string, read func(*os.File)) bool {
 			return false
 		}
 		defer file.Close()
-		if read != nil {
-			read(file)
-		}
-		return true
+		return is(file)
 	}
 	if asNamed(t.Name) && open(t.Name+ext) {
 		return true

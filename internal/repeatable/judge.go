@@ -20,6 +20,9 @@ type Verdict struct {
 	// Made are the tables of MariaDB that it makes by a text of its own: it is a fence of kind "option" if the .frm file of
 	// one has one of [Options] that the text has not.
 	Made []Table
+	// Copied are tables of which MySQL drops a partition: it is a fence of kind "algorithm" if it has made their files anew, as
+	// in a session that has old_alter_table. Rows of the partition then go to another one that takes them.
+	Copied []Table
 	// UTF8 lifts a fence of kind "charset": it is none if [UTF8MB3] of the .frm file of each.
 	UTF8 []Table
 }

@@ -1,9 +1,11 @@
 package sys
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,4 +47,23 @@ func fileID(dir int, path string, flags int) (id FileID, links uint32, err error
 		}
 	}
 	return FileID{st.Dev_major, st.Dev_minor, st.Ino}, st.Nlink, err
+}
+
+// Born says when an open file was made, by a clock that may be some milliseconds behind. Some file systems do not know.
+func Born(f *os.File) (time.Time, error) {
+	var st unix.Statx_t
+	var err error
+	for {
+		if err = unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &st); err != unix.EINTR {
+			break
+		}
+	}
+	runtime.KeepAlive(f)
+	if err == nil && st.Mask&unix.STATX_BTIME == 0 {
+		err = errors.ErrUnsupported
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("statx %s: %w", f.Name(), err)
+	}
+	return time.Unix(st.Btime.Sec, int64(st.Btime.Nsec)), nil
 }
