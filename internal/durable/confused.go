@@ -53,8 +53,8 @@ func (r *running) unconfused() error {
 // errConfused says why data in RAM is given up that is all there.
 var errConfused = fmt.Errorf("%w: its server was killed, and would mix up the XA transactions of its log, which have several format ids", ErrBehind)
 
-// Confused reports whether the server of an instance, which does not run, would mix up XA transactions when it recovers: the
-// instance is to be recovered from what its log has instead.
+// Confused reports whether the server of an instance, which runs or was killed, would mix up XA transactions when it recovers
+// from a kill: what its log has is to be recovered instead.
 func Confused(i *instance.Instance) (bool, error) { return confused(i, i.DataDir()) }
 
 // GiveUp archives what is in the log of such an instance and not in its archive, and returns an error that matches ErrBehind. The

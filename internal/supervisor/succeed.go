@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -15,7 +16,8 @@ func (m *move) end(life context.Context) error {
 	m.beside.Wait()
 	m.closePool()
 	var err error
-	if m.held && m.clean { // no table is open, and the log has all: nothing is lost
+	confused, unread := durable.Confused(m.inst)
+	if m.held && m.clean && !confused && unread == nil { // no table is open, and the log has all: nothing is lost
 		m.proc.Kill()
 	} else {
 		err = m.shutDown(life)
