@@ -1,6 +1,9 @@
 package tests
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestXAFormats: what the log has of XA transactions with several format ids, which MySQL mixes up when it recovers, is there
 // after the server was killed while one waited for the answer to its COMMIT, and again after the RAM was lost.
@@ -29,4 +32,45 @@ func TestXAFormats(t *testing.T) {
 	f.lose(t)
 	f.open(t, f.ramaria("up", durableName))
 	f.reads(t, "SELECT a FROM t ORDER BY a", "1,2,3")
+}
+
+// TestXAFormatsInBase: a base backup that is made while XA transactions wait, beside ended ones of another format, has them as
+// the log does.
+func TestXAFormatsInBase(t *testing.T) {
+	t.Parallel()
+	f := newFenced(t)
+	f.exec(t, "CREATE TABLE t (a INT PRIMARY KEY)", "CREATE TABLE u (a INT)")
+	xa := func(name, value string, then ...string) answer {
+		return f.send(append([]string{"XA START " + name, "INSERT INTO t VALUES (" + value + ")", "XA END " + name, "XA PREPARE " + name}, then...)...)
+	}
+	if err := <-xa("'a','b',7", "1", "XA COMMIT 'a','b',7"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-xa("'prepared'", "2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-xa("'committed'", "3"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * time.Second) // what has ended since may not be in the data yet
+	f.hold(t)
+	fence := f.send(numberRows("u"))
+	f.fences(t, 1)
+	waiting := []answer{f.send("XA COMMIT 'committed'"), xa("'later'", "4"), xa("'last'", "5", "XA COMMIT 'last'")}
+	time.Sleep(stuckFor)
+	f.letGo(t)
+	fence.comes(t, "the fence")
+	waiting[0].comes(t, "XA COMMIT")
+	waiting[1].comes(t, "XA PREPARE")
+	waiting[2].comes(t, "XA COMMIT of the last")
+	if err := <-f.send("XA ROLLBACK 'later'"); err != nil {
+		t.Fatal(err)
+	}
+	f.lose(t)
+	f.open(t, f.ramaria("up", durableName))
+	f.reads(t, "SELECT a FROM t ORDER BY a", "1,3,5")
+	if err := <-f.send("XA COMMIT 'prepared'"); err != nil {
+		t.Fatal(err)
+	}
+	f.reads(t, "SELECT a FROM t ORDER BY a", "1,2,3,5")
 }

@@ -58,7 +58,11 @@ func (s *Snapshot) prove(ctx context.Context, b *archive.Base) error {
 	if err != nil {
 		return err
 	}
-	s.talks = mixed
+	if s.talks = mixed; mixed {
+		if err := s.unmix(); err != nil {
+			return err
+		}
+	}
 	r, err := s.start(ctx)
 	if err != nil {
 		return err

@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -36,6 +41,66 @@ func confused(i *instance.Instance, dir string) (bool, error) {
 		return nil
 	})
 	return len(formats) > 1 && !x.Stopped, err
+}
+
+// endsWithin is how long before the end of the log a transaction may be logged that is not ended yet, unless it waits for a
+// base backup.
+const endsWithin = 2 * time.Second
+
+// unmix leaves XA transactions out of the last file of a snapshot's log that are ended in the data: of those few that are
+// left, which is all that its server has to look for, most have one format. Were one left out that is not ended, the server
+// would roll it back, and say so.
+func (s *Snapshot) unmix() error {
+	files, err := s.logFiles()
+	if err != nil {
+		return err
+	}
+	last := files[len(files)-1]
+	steps, ends := []binlog.XAGroup{}, map[string]binlog.XAGroup{}
+	x, err := binlog.ScanXA(last.path, func(g binlog.XAGroup) error {
+		steps, ends[g.Name] = append(steps, g), g
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	ended := func(g binlog.XAGroup) bool {
+		waits := s.Fence != nil && !(archive.Position{File: last.number, Offset: g.Start}).Before(*s.Fence)
+		return g.Step != binlog.XAPrepares && !waits && g.Time.Before(x.Last.Add(-endsWithin))
+	}
+	steps = slices.DeleteFunc(steps, func(g binlog.XAGroup) bool { return !ended(ends[g.Name]) })
+	perm, err := cutOut(last.path, steps)
+	if err != nil {
+		return err
+	}
+	return s.Instance.Account.Own(last.path, perm)
+}
+
+// cutOut writes a file of a log anew, without some groups, and returns the mode that it had.
+func cutOut(path string, groups []binlog.XAGroup) (perm fs.FileMode, err error) {
+	from, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer from.Close()
+	fi, err := from.Stat()
+	if err != nil {
+		return 0, err
+	}
+	perm = fi.Mode().Perm()
+	to, err := os.OpenFile(path+".new", os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	at := int64(0)
+	for _, g := range append(groups, binlog.XAGroup{Group: binlog.Group{Start: fi.Size()}}) {
+		if _, err := io.Copy(to, io.NewSectionReader(from, at, g.Start-at)); err != nil {
+			return 0, err
+		}
+		at = g.End
+	}
+	return perm, os.Rename(to.Name(), path)
 }
 
 // rolledBack is what such a server says of it, if it says all.
