@@ -241,14 +241,14 @@ var Suites = []Suite{
 	},
 	{
 		Name:    "durable",
-		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "password-changed", "account-kept", "durable-killed", "durable-xa", "durable-keyless", "durable-memory", "durable-engines", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults", "archive-tail", "accept-loss"},
+		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "password-changed", "account-kept", "account-dropped", "durable-killed", "durable-xa", "durable-keyless", "durable-memory", "durable-engines", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults", "archive-tail", "accept-loss"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
 			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents",
 			"TestFence", "TestFenceUnanswered", "TestFenceOfInterval", "TestFenceRestored", "TestFenceIsNeeded", "TestFenceStatements", "TestFenceAmongDDL", "TestFenceOfChangedTable", "TestTableFromSelectKilled", "TestTableFromSelectInBase", "TestAccountsKilled", "TestXAFormats", "TestXAFormatsInBase", "TestOnePhaseInBase", "TestOnePhaseBehindFence", "TestOnePhaseLoad", "TestDurableSlowed",
 		},
 		Versions: []string{"durable", "restore"},
-		Flavours: []string{"durable-promise", "password-changed", "account-kept", "durable-killed", "durable-xa", "durable-keyless", "durable-memory", "durable-engines", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded", "TestFenceAmongDDL", "TestFenceOfChangedTable", "TestTableFromSelectKilled", "TestTableFromSelectInBase", "TestAccountsKilled", "TestXAFormats", "TestXAFormatsInBase", "TestOnePhaseInBase", "TestOnePhaseLoad", "TestDurableSlowed"},
+		Flavours: []string{"durable-promise", "password-changed", "account-kept", "account-dropped", "durable-killed", "durable-xa", "durable-keyless", "durable-memory", "durable-engines", "restore-refused", "bucket", "TestDurable", "TestDurableEverythingWaits", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster", "TestDurableEqualsTwin", "TestTrapDataBehindLog", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableEvents", "TestFence", "TestFenceUnanswered", "TestFenceIsNeeded", "TestFenceAmongDDL", "TestFenceOfChangedTable", "TestTableFromSelectKilled", "TestTableFromSelectInBase", "TestAccountsKilled", "TestXAFormats", "TestXAFormatsInBase", "TestOnePhaseInBase", "TestOnePhaseLoad", "TestDurableSlowed"},
 	},
 	{
 		Name:     "replica",

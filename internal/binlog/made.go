@@ -63,6 +63,12 @@ func MadeRows(path string, g Group, do func(text []byte) error) error {
 	return err
 }
 
+// OfStart reports whether a file is the first one that a server wrote when it was started.
+func OfStart(path string) (bool, error) {
+	f, err := readFormat(path)
+	return err == nil && f.Created != 0, err
+}
+
 // readFormat returns the format of a file.
 func readFormat(path string) (*Format, error) {
 	s, _, err := openScan(path, 0)

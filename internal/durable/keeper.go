@@ -55,6 +55,8 @@ type Keeper struct {
 	epoch   uint32
 	trouble error
 	ended   error
+	// wanted is WantBase, until there is one.
+	wanted bool
 	// breaches are those that the manifest does not have yet, and breached is how many there were since Keep.
 	breaches []archive.Breach
 	breached int

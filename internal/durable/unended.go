@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -223,6 +224,12 @@ func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, er
 	if err != nil {
 		return nil, err
 	}
+	if s.DataDir != s.Instance.DataDir() {
+		// Of a server that runs: what it found when it was started it has ended, or it was done once more then.
+		if files, err = sinceStart(files, to.File); err != nil {
+			return nil, err
+		}
+	}
 	type logged struct {
 		*binlog.Query
 		at int64 // in all of the log
@@ -266,6 +273,22 @@ func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, er
 		}
 	}
 	return list, nil
+}
+
+// sinceStart are the files from the last one on, up to a number, that a server began when it was started.
+func sinceStart(files []snapshotLog, last uint32) ([]snapshotLog, error) {
+	for n, f := range slices.Backward(files) {
+		if f.number > last {
+			continue
+		}
+		switch begins, err := binlog.OfStart(f.path); {
+		case err != nil:
+			return nil, err
+		case begins:
+			return files[n:], nil
+		}
+	}
+	return files, nil
 }
 
 // dropsRoutine are statements that take the rights on a routine away with it, and ofRoutine may be about such rights.

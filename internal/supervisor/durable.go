@@ -74,6 +74,9 @@ func (s *Supervisor) serveArchive(ctx context.Context) error {
 		return err
 	}
 	s.logs.Set(archiveConsumer, s.keeper.Needs)
+	if s.passwordPutBack { // or the account itself, which no log has: statements about it may follow
+		s.keeper.WantBase()
+	}
 	return nil
 }
 
