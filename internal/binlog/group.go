@@ -183,6 +183,8 @@ func (s *scan) query(e *Event) (ends bool, err error) {
 		if isWord(text, "BEGIN") || begins(text, "XA START") {
 			if s.at == s.group.rows {
 				s.group.rows += e.Length
+				s.session = sessionOf(e, s.session)
+				s.group.session = s.session
 			}
 			s.progress = inside
 			return false, nil

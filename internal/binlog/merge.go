@@ -98,10 +98,12 @@ type merger struct {
 	out      Merged
 
 	// head, rows and xid are the parts of the transaction that is being made, of count groups; the
-	// head is that of the last of them, whose GTID it gets.
+	// head is that of the last of them, whose GTID it gets, but for one that says no time zone where
+	// another does.
 	head, rows, xid []byte
 	count           int
 	first           Group
+	zone            string
 	// after is what the transaction must come after, by its new number.
 	after int64
 
@@ -164,22 +166,29 @@ func (m *merger) begin() error {
 	return errors.Join(m.write(m.s.l.format.raw), m.write(m.s.previous))
 }
 
-// joins reports whether a group may be one with those before it: of the same domain and server.
+// joins reports whether a group may be one with those before it: of the same domain and server, and of sessions that are alike,
+// as far as the log says, for what the applier computes from rows.
 func (m *merger) joins(g Group) bool {
+	if g.session.settings != m.first.session.settings || g.session.zone != "" && m.zone != "" && g.session.zone != m.zone {
+		return false
+	}
 	return g.GTID.Domain == m.first.GTID.Domain && g.GTID.Server == m.first.GTID.Server && (g.clock == clock{}) == (m.first.clock == clock{})
 }
 
 // add makes a group a part of the transaction.
 func (m *merger) add(g Group, size int) (err error) {
 	if m.count == 0 {
-		m.first, m.after = g, 0
+		m.first, m.after, m.zone = g, 0, ""
 		m.numbers.next++
 	}
 	m.count++
 	m.touch(g)
 	m.after = max(m.after, m.numbers.add(g.clock))
-	if m.head, err = m.s.append(m.head[:0], g.Start, g.rows); err != nil {
-		return err
+	if zone := g.session.zone; zone != "" || m.zone == "" {
+		m.zone = zone
+		if m.head, err = m.s.append(m.head[:0], g.Start, g.rows); err != nil {
+			return err
+		}
 	}
 	was := len(m.rows)
 	if m.rows, err = m.s.append(m.rows, g.rows, g.rows+int64(size)); err != nil {

@@ -179,6 +179,59 @@ func TestMergedOrder(t *testing.T) {
 	}
 }
 
+// TestMergeOfSessions: what an applier computes from rows it computes by the session that the log says, so that only those that
+// are alike become one. Of sessions with a time zone and without one, the one that there is counts for both.
+func TestMergeOfSessions(t *testing.T) {
+	flags := func(v byte) string { return string([]byte{qFlags2, 0, 0, v, 0}) }
+	mode := func(v byte) string { return string([]byte{qSQLMode, v, 0, 0, 0, 0, 0, 0, 0}) }
+	micros := func(v byte) string { return string([]byte{qMicroseconds, v, 0, 0}) }
+	dbs := func(name string) string { return string([]byte{qUpdatedDBs, 1}) + name + "\x00" }
+	charset := func(v byte) string { return string([]byte{qCharset, v, 0, v, 0, v, 0}) }
+	zone := func(name string) string { return string([]byte{qTimeZone, byte(len(name))}) + name }
+	for _, c := range []struct {
+		name     string
+		sessions []string
+		want     []string // those that are left
+	}{
+		{"alike", []string{mode(1) + charset(2), mode(1) + charset(2)}, []string{mode(1) + charset(2)}},
+		{"of no moment", []string{flags(1) + mode(1) + micros(1) + dbs("a"), flags(2) + mode(1) + dbs("b")}, []string{flags(2) + mode(1) + dbs("b")}},
+		{"sql_mode", []string{mode(1), mode(2), mode(2), mode(1)}, []string{mode(1), mode(2), mode(1)}},
+		{"character set", []string{charset(1), charset(2)}, []string{charset(1), charset(2)}},
+		{"unknown", []string{"\xee1", "\xee2", "\xee2"}, []string{"\xee1", "\xee2"}},
+		{"time zone", []string{mode(1), mode(1) + zone("a"), mode(1), mode(1) + zone("b"), mode(1)}, []string{mode(1) + zone("a"), mode(1) + zone("b")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLog(t, t.TempDir(), "log.000001", 0, true)
+			for _, vars := range c.sessions {
+				head := make([]byte, queryPostLen)
+				head[11] = byte(len(vars))
+				l.add(AnonymousGTIDEvent, string(make([]byte, 42))).add(QueryEvent, string(head)+vars+"\x00BEGIN")
+				l.add(TableMapEvent, string(make([]byte, 40))).add(UpdateRowsV2, string(make([]byte, 100))).add(XIDEvent, "12345678")
+			}
+			l.save(t)
+			out, m := merge(t, l.path, 0, 0)
+			b, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for at := len(magic); at < len(b); {
+				e, err := ParseEvent(b[at:], testFormat(t, true))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e.Type == QueryEvent {
+					got = append(got, string(e.Body[queryPostLen:][:e.Body[11]]))
+				}
+				at += int(e.Length)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || m.Groups != int64(len(c.sessions)) {
+				t.Errorf("%d groups; sessions (-want +got):\n%s", m.Groups, diff)
+			}
+		})
+	}
+}
+
 func BenchmarkMerge(b *testing.B) {
 	l := newLog(b, b.TempDir(), "log.000001", 0, true)
 	clocked := make([]byte, 42)

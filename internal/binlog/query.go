@@ -173,6 +173,66 @@ func (q *Query) readUpdated(r *reader) {
 	}
 }
 
+// session is what a BEGIN of MySQL says of its session and counts for what is computed from the rows behind it: the values of
+// stored generated columns and of indexes, and CHECKs.
+type session struct {
+	// settings are status variables as they are in the event, such as sql_mode and character sets.
+	settings string
+	// zone is time_zone, "" where the session had not used it.
+	zone string
+}
+
+// sessionOf reads it; was is the one before, whose texts it shares if they are the same.
+func sessionOf(e *Event, was session) session {
+	from := e.Format.postHeader(QueryEvent, queryPostLen)
+	if from < queryPostLen || len(e.Body) < from {
+		return session{}
+	}
+	to := from + int(le.Uint16(e.Body[11:]))
+	if to > min(len(e.Body), from+mostStatusVar) {
+		return session{}
+	}
+	var buf [256]byte
+	settings, zone := buf[:0], []byte(nil)
+	for r := (reader{b: e.Body[from:to], what: "QUERY event"}); len(r.b) > 0; {
+		all := r.b
+		switch code := byte(r.uint(1)); code {
+		case qTimeZone:
+			zone = r.short()
+			continue
+		case qFlags2: // rows events say themselves what of that counts
+			r.take(4)
+			continue
+		case qMicroseconds: // of a moment, which no row is computed from
+			r.take(3)
+			continue
+		case qUpdatedDBs:
+			new(Query).readUpdated(&r)
+			continue
+		case qSQLMode:
+			r.take(8)
+		case qCharset:
+			r.take(6)
+		case qCatalogNZ:
+			r.short()
+		default:
+			n, known := statusLen[code]
+			if !known {
+				n = len(r.b) // it may be of any length
+			}
+			r.take(n)
+		}
+		settings = append(settings, all[:len(all)-len(r.b)]...)
+	}
+	if string(settings) != was.settings {
+		was.settings = string(settings)
+	}
+	if string(zone) != was.zone {
+		was.zone = string(zone)
+	}
+	return was
+}
+
 // Begins reports whether a QUERY event is the BEGIN that MySQL writes before every transaction, without parsing the rest.
 func Begins(e *Event) bool {
 	const sql = "BEGIN"

@@ -72,6 +72,8 @@ type Group struct {
 	numbered bool
 	// clock is MySQL's.
 	clock clock
+	// session is that of MySQL which wrote it.
+	session session
 }
 
 // ByXID reports whether an XID event commits it: it is a transaction of an engine that knows those, and one that
@@ -187,6 +189,8 @@ type scan struct {
 	previous []byte
 	// committed is when a group was committed, as its first event says; zero if that does not.
 	committed time.Time
+	// session is that of the last group that has one.
+	session session
 }
 
 // progress is how far a group has come.
