@@ -164,6 +164,7 @@ func (p *parts) take(b []byte) error {
 	if EventType(b[4]).Rows() == NotRows && !EventType(b[4]).hasTable() {
 		return nil // the text of the statement, for readers
 	}
+	p.m.trust(b)
 	t, r := p.m.rowsOf(b)
 	last := b[flagsAt]&rowsStatementEnd != 0
 	begun, upTo := 0, 0 // the rows that are not written yet

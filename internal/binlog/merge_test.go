@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -229,6 +230,36 @@ func TestMergeOfSessions(t *testing.T) {
 				t.Errorf("%d groups; sessions (-want +got):\n%s", m.Groups, diff)
 			}
 		})
+	}
+}
+
+// TestSplitIsTrusted: the applier is not to look at CHECKs where rows of MariaDB's come as several transactions, either.
+func TestSplitIsTrusted(t *testing.T) {
+	l := &logBytes{path: filepath.Join(t.TempDir(), "log.000001"), sum: true}
+	l.b = append(append(l.b, magic...), formatBytes("11.8.6-MariaDB-log", 0, true)...)
+	gtid := append(make([]byte, 12), flagTransactional, 0, 0, 0, 0, 0, 0)
+	gtid[0] = 1
+	const tiny, deleted = 1, mostCopies + 1
+	l.add(MariaGTIDEvent, string(gtid)).add(TableMapEvent, string(mapBody(7, "t", []byte{tiny}, nil)))
+	l.add(DeleteRowsV1, string(rowsBody(DeleteRowsV1, 7, 1, strings.Repeat("\x00\x05", deleted)))).add(XIDEvent, "12345678")
+	l.save(t)
+	out, m := merge(t, l.path, 0, 0)
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Groups != 1 || len(m.Places) != 2 {
+		t.Errorf("%d groups became %d", m.Groups, len(m.Places))
+	}
+	for at := len(magic); at < len(b); {
+		e, err := ParseEvent(b[at:], testFormat(t, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Type == DeleteRowsV1 && e.Body[6]&rowsNoCheckConstraint == 0 {
+			t.Errorf("the event at %d has flags %#x", at, e.Body[6])
+		}
+		at += int(e.Length)
 	}
 }
 
