@@ -39,22 +39,11 @@ func (s *Supervisor) receivedBy(state dbconn.ReplicaState) (*received, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r received
+	pending := pending{applied: applied}
 	var open binlog.OpenGroup
 	for _, name := range files {
 		x, err := binlog.ScanRelay(filepath.Join(s.inst.DataDir(), name), &open, func(g binlog.Group) error {
-			switch {
-			case slices.Contains(applied, g.GTID): // and so is all that stands before it
-				r = received{}
-				return nil
-			case covers(applied, g.GTID):
-				return nil
-			}
-			r.gtids.Add(g.GTID)
-			if r.begins == (binlog.Position{}) {
-				r.begins = binlog.Position{File: g.File, Offset: g.Start}
-			}
-			r.ends = binlog.Position{File: name, Offset: g.End}
+			pending.take(g, name)
 			return nil
 		})
 		if gone := (*binlog.GoneError)(nil); errors.As(err, &gone) { // all of it was applied meanwhile
@@ -67,10 +56,51 @@ func (s *Supervisor) receivedBy(state dbconn.ReplicaState) (*received, error) {
 			s.log.Debug("a file of the relay log ends within a transaction", "why", x.Torn)
 		}
 	}
-	if r.ends == (binlog.Position{}) || r.appliedIn(state) {
+	r := pending.received()
+	if r == nil || r.appliedIn(state) {
 		return nil, nil
 	}
-	return &r, nil
+	return r, nil
+}
+
+// pending finds what of a relay log was not applied.
+type pending struct {
+	applied binlog.GTIDs
+	r       received
+	// begins are where the first transactions begin of those in r, one of each domain, in order.
+	begins []beginning
+}
+
+type beginning struct {
+	domain uint32
+	at     binlog.Position
+}
+
+// take takes the next group, which ends in a file.
+func (p *pending) take(g binlog.Group, file string) {
+	switch {
+	case slices.Contains(p.applied, g.GTID): // and so is all of its domain that stands before it; of others several appliers go ahead
+		p.r.gtids = slices.DeleteFunc(p.r.gtids, func(is binlog.GTID) bool { return is.Domain == g.GTID.Domain })
+		p.begins = slices.DeleteFunc(p.begins, func(b beginning) bool { return b.domain == g.GTID.Domain })
+		return
+	case covers(p.applied, g.GTID):
+		return
+	}
+	p.r.gtids.Add(g.GTID)
+	if !slices.ContainsFunc(p.begins, func(b beginning) bool { return b.domain == g.GTID.Domain }) {
+		p.begins = append(p.begins, beginning{g.GTID.Domain, binlog.Position{File: g.File, Offset: g.Start}})
+	}
+	p.r.ends = binlog.Position{File: file, Offset: g.End}
+}
+
+// received is what was not applied, nil for nothing.
+func (p *pending) received() *received {
+	if len(p.begins) == 0 {
+		return nil
+	}
+	r := p.r
+	r.begins = p.begins[0].at
+	return &r
 }
 
 // covers reports whether a GTID is one of those up to others. Of different servers of one domain the numbers alone say nothing.
