@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -325,4 +326,62 @@ func fetchTriesFor(t *testing.T, n int) {
 	was := fetchTries
 	fetchTries = n
 	t.Cleanup(func() { fetchTries = was })
+}
+
+// TestOtherManifest: what a machine has in the bucket that goes on with a copy of the archive stays there when the old one makes a
+// base backup before it has noticed.
+func TestOtherManifest(t *testing.T) {
+	t.Parallel()
+	old, s, m := mirrored(t)
+	published(t, old, s)
+	twin := twinOf(t, s)
+	twin.base(map[string][]byte{"base/000001.pack": nil, "base/000002.pack": pack(twin, 100)})
+	if err := twin.mirror(s).Catch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	old.base(map[string][]byte{"base/000002.pack": pack(old, 200)})
+	eventually(t, "the old one notices", func() bool { return errors.Is(m.Status().Err, ErrOther) })
+	restored(t, twin, s)
+}
+
+// TestManifestPutBack: an old manifest takes the place of the one in the bucket, and what that does not name is gone. All that is
+// missing goes up again.
+func TestManifestPutBack(t *testing.T) {
+	t.Parallel()
+	l, s, m := mirrored(t)
+	published(t, l, s)
+	s.mu.Lock()
+	before := s.objects[manifestName]
+	s.mu.Unlock()
+	l.base(map[string][]byte{"base/000001.pack": nil, "base/000002.pack": pack(l, 100)})
+	if err := m.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	s.objects[manifestName] = before
+	for name := range s.objects {
+		if strings.HasPrefix(name, "base/000002") {
+			delete(s.objects, name)
+		}
+	}
+	s.mu.Unlock()
+	l.base(map[string][]byte{"base/000002.pack": nil, "base/000003.pack": pack(l, 100)})
+	if err := m.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	restored(t, l, s)
+}
+
+// twinOf is a local archive that goes on with what is in a bucket.
+func twinOf(t *testing.T, s Store) *local {
+	t.Helper()
+	disk, err := download(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &local{t: t, dir: disk.Dir, disk: disk, rng: rand.New(rand.NewPCG(5, 6))}
+	l.epoch(2)
+	l.append(1000)
+	t.Cleanup(func() { l.log.Close() })
+	return l
 }

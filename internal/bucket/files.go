@@ -21,6 +21,9 @@ type files struct {
 	// up is the manifest in the bucket, and stale that there may be objects that it does not need.
 	up    *manifest
 	stale bool
+	// raw is up as the object is, and looked when it was last seen to be that.
+	raw    []byte
+	looked time.Time
 }
 
 // followFiles brings each manifest to the bucket, until ctx ends.
@@ -60,8 +63,8 @@ func (m *Mirror) rest(ctx context.Context) error {
 
 // sync makes the bucket's manifest equal to the local one, and removes what that does not need.
 func (f *files) sync(ctx context.Context) error {
-	if f.up == nil {
-		if err := f.load(ctx); err != nil {
+	if f.up == nil || time.Since(f.looked) >= aloneAfter {
+		if _, err := f.load(ctx); err != nil {
 			return fmt.Errorf("mirror the manifest: %w", err)
 		}
 	}
@@ -93,22 +96,62 @@ func (f *files) sync(ctx context.Context) error {
 	return nil
 }
 
-// load reads the manifest that is in the bucket.
-func (f *files) load(ctx context.Context) error {
-	up, err := loadManifest(ctx, f.Store)
+// load reads the manifest that is in the bucket, and reports whether it is another than was known. It may be: an upload may
+// arrive late, and another machine that has a copy of the archive may write here before one of the two notices (ErrOther). What
+// the manifest of that does not name it removes, so that what was uploaded once need not be there.
+func (f *files) load(ctx context.Context) (changed bool, err error) {
+	raw, err := f.Store.Get(ctx, manifestName)
+	up := &manifest{}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && f.up != nil && f.up.Format != 0:
+		return false, fmt.Errorf("no %s: %w", manifestName, errEmptied)
+	case errors.Is(err, fs.ErrNotExist):
+		raw = nil
+	case err != nil:
+		return false, err
+	case f.up != nil && bytes.Equal(raw, f.raw):
+		f.looked = time.Now()
+		return false, nil
+	default:
+		if err := unseal(manifestName, raw, up); err != nil {
+			return false, err
+		}
+		if err := f.mine(up); err != nil {
+			return false, err
+		}
+	}
+	changed = f.up == nil || !bytes.Equal(raw, f.raw)
+	f.published(up, raw)
+	return changed, nil
+}
+
+// mine makes sure that a manifest in the bucket is none of a machine that has gone on with a copy of the archive: it would name
+// a later epoch.
+func (f *files) mine(up *manifest) error {
+	raw, err := f.manifest()
 	if errors.Is(err, fs.ErrNotExist) {
-		up, err = &manifest{}, nil
+		return nil
 	}
 	if err != nil {
 		return err
 	}
-	f.published(up)
+	is, err := f.Needs(raw)
+	if err != nil {
+		return err
+	}
+	there, err := f.Needs(up.Manifest)
+	if err != nil {
+		return err
+	}
+	if len(is.Epochs) > 0 && len(there.Epochs) > 0 && slices.Max(there.Epochs) > slices.Max(is.Epochs) {
+		return fmt.Errorf("%s there names epoch %d: %w", manifestName, slices.Max(there.Epochs), ErrOther)
+	}
 	return nil
 }
 
 // published notes what is in the bucket now.
-func (f *files) published(up *manifest) {
-	f.up, f.stale = up, true
+func (f *files) published(up *manifest, raw []byte) {
+	f.up, f.raw, f.stale, f.looked = up, raw, true, time.Now()
 	named := f.newestNamed(up)
 	f.set(func(s *state) {
 		s.named = named
@@ -220,6 +263,9 @@ func (f *files) publish(ctx context.Context, next *manifest) (bool, error) {
 	if is, err := f.still(next); err != nil || !is {
 		return false, err
 	}
+	if changed, err := f.load(ctx); err != nil || changed { // the files may not be there any more
+		return false, err
+	}
 	f.set(func(s *state) {
 		if x := s.reached; x != nil && x.Epoch <= f.newestNamed(next) {
 			next.Extent = x
@@ -233,7 +279,7 @@ func (f *files) publish(ctx context.Context, next *manifest) (bool, error) {
 		return false, err
 	}
 	f.set(func(s *state) { s.up.FileBytes += int64(len(b)) })
-	f.published(next)
+	f.published(next, b)
 	return true, nil
 }
 
