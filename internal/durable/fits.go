@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -84,8 +83,14 @@ func (a *Archive) fits(i *instance.Instance, boot string) error {
 	}
 	defer f.Close()
 	// All of the file: a log that was begun again has the same name, and may have the length.
-	_, _, err = archive.ReadLogFrom(a.Disk, id, end.File, &sameFile{file: f, number: end.File})
-	return err
+	same := &sameFile{file: f, number: end.File, differs: -1}
+	if _, _, err = archive.ReadLogFrom(a.Disk, id, end.File, same); err != nil {
+		return err
+	}
+	if same.differs >= 0 {
+		return fmt.Errorf("%w: %s is not as it was at byte %d", ErrBehind, name, same.differs)
+	}
+	return nil
 }
 
 // serverLog is a file of the server's log by its number.
@@ -96,6 +101,8 @@ type sameFile struct {
 	file   *os.File
 	number uint32
 	buf    []byte
+	// differs is the first byte that is another one in the file, -1 if all are the same.
+	differs int64
 }
 
 // WriteAt implements archive.Sink.
@@ -112,8 +119,15 @@ func (s *sameFile) WriteAt(number uint32, b []byte, at int64) error {
 	if at <= inUseAt && at+int64(n) > inUseAt {
 		s.buf[inUseAt-at] = b[inUseAt-at]
 	}
-	if n < len(b) || !bytes.Equal(s.buf, b) {
-		return fmt.Errorf("%w: %s is not as it was at byte %d", ErrBehind, filepath.Base(s.file.Name()), at)
+	if n == len(b) && bytes.Equal(s.buf, b) {
+		return nil
+	}
+	same := 0
+	for same < n && s.buf[same] == b[same] {
+		same++
+	}
+	if s.differs < 0 || at+int64(same) < s.differs {
+		s.differs = at + int64(same)
 	}
 	return nil
 }
@@ -121,8 +135,13 @@ func (s *sameFile) WriteAt(number uint32, b []byte, at int64) error {
 // inUseAt is where the flags of the first event are.
 const inUseAt = 4 + 17
 
-// Truncate implements archive.Sink.
-func (s *sameFile) Truncate(uint32, int64) error { return nil }
+// Truncate implements archive.Sink. What the archive has cut off the server has cut off its own file, too.
+func (s *sameFile) Truncate(number uint32, size int64) error {
+	if number == s.number && s.differs >= size {
+		s.differs = -1
+	}
+	return nil
+}
 
 // CheckLog reads all of the log that the newest recovery needs: its error is why that cannot succeed.
 func (a *Archive) CheckLog() error {
