@@ -55,6 +55,8 @@ func (a *Archive) prune(keep []archive.Base) (out Pruned, err error) {
 		}); err != nil {
 			return out, err
 		}
+	} else if err := a.Disk.SyncDir("."); err != nil { // it may have been written, and that sync have failed
+		return out, fmt.Errorf("prune the archive: %w", err)
 	}
 	out = Pruned{Bases: len(before.Bases) - len(a.Manifest.Bases), Epochs: len(before.Epochs) - len(a.Manifest.Epochs)}
 	if err := basebackup.Remove(a.Disk, indexes); err != nil {

@@ -80,3 +80,38 @@ func TestPruneAfterKill(t *testing.T) {
 		}
 	}
 }
+
+// TestPruneAfterError: the sync fails by which the manifest would last, and the same process prunes again. Then the power is cut.
+func TestPruneAfterError(t *testing.T) {
+	for seed := range uint64(20) {
+		l := newArchiveLife(t, seed)
+		a := &Archive{Disk: l.m, Manifest: &archive.Manifest{ID: l.id, Created: time.Now(), NextBase: 1}}
+		if err := errors.Join(l.begin(a), l.begin(a)); err != nil {
+			t.Fatal(err)
+		}
+		failed := errors.New("an error of the disk")
+		l.m.Fail = func(call, name string) error {
+			if call == "syncdir" && name == "." {
+				return failed
+			}
+			return nil
+		}
+		if _, err := a.prune(a.Manifest.Bases[1:]); !errors.Is(err, failed) {
+			t.Fatal(err)
+		}
+		if _, err := a.prune(a.Manifest.Bases); !errors.Is(err, failed) {
+			t.Errorf("seed %d: removed what a manifest may name: %v", seed, err)
+		}
+		l.m.Fail = nil
+		l.m.Restart()
+		is, err := archive.ReadManifest(l.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range is.Bases {
+			if _, err := basebackup.ReadIndex(l.m, l.id, b.ID); err != nil {
+				t.Fatalf("seed %d: the manifest names base %d: %v", seed, b.ID, err)
+			}
+		}
+	}
+}
