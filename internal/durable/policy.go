@@ -114,9 +114,9 @@ const (
 )
 
 // Keep returns the bases that are kept: the newest, the one that the history begins with, those after
-// that which are not thinned out, those that an epoch begins with, and those with statements that the log may not
-// repeat. A directory outside of the archive is
-// kept only while there is no other.
+// that which are not thinned out, those that an epoch begins with, those with statements that the log may not
+// repeat, and those that were made after a breach: to what comes then, the log from before leads through what it
+// lacks, such as a plugin, or has otherwise. A directory outside of the archive is kept only while there is no other.
 func (p Policy) Keep(m *archive.Manifest, now time.Time) []archive.Base {
 	if p.Short {
 		b, _, err := m.Newest()
@@ -135,7 +135,7 @@ func (p Policy) Keep(m *archive.Manifest, now time.Time) []archive.Base {
 	var slot time.Time // of the last one that was kept
 	for i, b := range m.Bases[min(first, len(m.Bases)):] {
 		s := slotOf(b.Time, now)
-		if i == 0 || first+i == len(m.Bases)-1 || !s.Equal(slot) || begins(m, b) || b.Fences > 0 {
+		if i == 0 || first+i == len(m.Bases)-1 || !s.Equal(slot) || begins(m, b) || b.Fences > 0 || mends(m, b) {
 			kept = append(kept, b)
 			slot = s
 		}
@@ -157,4 +157,9 @@ func slotOf(t, now time.Time) time.Time {
 // begins reports whether an epoch begins with a base.
 func begins(m *archive.Manifest, b archive.Base) bool {
 	return slices.ContainsFunc(m.Epochs, func(e archive.Epoch) bool { return e.Base == b.ID })
+}
+
+// mends reports whether a base was made after a breach.
+func mends(m *archive.Manifest, b archive.Base) bool {
+	return slices.ContainsFunc(m.Breaches, func(br archive.Breach) bool { return br.Base == b.ID })
 }

@@ -60,6 +60,7 @@ func TestKeep(t *testing.T) {
 		{"what recovery needs", Policy{Short: true}, manifest(nil, minutes(30, 20, 10, 0)...), "4"},
 		{"what recovery needs, behind the beginning of an epoch", Policy{Short: true}, manifest([]uint32{4}, minutes(30, 20, 10, 0)...), "4"},
 		{"those with what the log may not repeat", Policy{}, fenced(manifest(nil, minutes(170, 160, 150, 145, 130, 0)...), 4), "1 4 6"},
+		{"those after a breach", Policy{}, breached(manifest(nil, minutes(170, 160, 150, 145, 130, 0)...), 4), "1 4 6"},
 		{"none", Policy{}, &archive.Manifest{}, ""},
 	} {
 		if got := ids(c.policy.Keep(c.m, now)); got != c.want {
@@ -75,6 +76,12 @@ func fenced(m *archive.Manifest, id uint32) *archive.Manifest {
 			m.Bases[i].Fences = 1
 		}
 	}
+	return m
+}
+
+// breached is a manifest with a breach after which base id was made, and one that is not mended yet.
+func breached(m *archive.Manifest, id uint32) *archive.Manifest {
+	m.Breaches = []archive.Breach{{Base: id}, {}}
 	return m
 }
 
