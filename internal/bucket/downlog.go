@@ -76,18 +76,15 @@ func (d *Download) start(ctx context.Context, id archive.LogID, list []piece, fr
 	start := 0
 	for lo, hi := 1, len(firsts); lo < hi; {
 		mid := (lo + hi) / 2
-		s := list[firsts[mid]].span
-		b, err := Get(ctx, d.Store, s.name())
+		at, err := d.begins(ctx, id, list[firsts[mid]].span)
+		var damaged *DamagedError
+		if errors.As(err, &damaged) { // what is wanted may all be behind it; if not, who reads it finds out
+			firsts = slices.Delete(firsts, mid, mid+1)
+			hi--
+			continue
+		}
 		if err != nil {
 			return 0, err
-		}
-		p, err := decodePart(s, id.Archive, b)
-		if err != nil {
-			return 0, err
-		}
-		at, err := id.Begins(p.blocks, s.segment)
-		if err != nil {
-			return 0, &DamagedError{s.name(), err.Error()}
 		}
 		if from.Before(at) {
 			hi = mid
@@ -96,6 +93,22 @@ func (d *Download) start(ctx context.Context, id archive.LogID, list []piece, fr
 		}
 	}
 	return start, nil
+}
+
+// begins is where in the server's log a part begins.
+func (d *Download) begins(ctx context.Context, id archive.LogID, s span) (at archive.Position, err error) {
+	b, err := Get(ctx, d.Store, s.name())
+	if err != nil {
+		return at, err
+	}
+	p, err := decodePart(s, id.Archive, b)
+	if err != nil {
+		return at, err
+	}
+	if at, err = id.Begins(p.blocks, s.segment); err != nil {
+		err = &DamagedError{s.name(), err.Error()}
+	}
+	return at, err
 }
 
 // clearLogs removes what an earlier attempt has left: the bucket may have pruned it since.

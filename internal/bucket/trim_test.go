@@ -66,6 +66,58 @@ func TestTrim(t *testing.T) {
 	}
 }
 
+// TestTrimOfDamaged: a part that is damaged, and that a restore looks at to find where to begin, is in the way of nothing that is
+// behind it.
+func TestTrimOfDamaged(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	s := newMemory()
+	l.base(map[string][]byte{"base/000001.pack": pack(l, 1000)})
+	grow(l, 68<<20)
+	l.base(map[string][]byte{"base/000001.pack": nil, "base/000002.pack": pack(l, 1000)})
+	grow(l, 17<<20)
+	if err := l.mirror(s).Catch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fetched := func(acceptLoss bool) ([]uint64, archive.Position, error) {
+		to := archive.OSDisk{Dir: t.TempDir()}
+		d := &Download{Store: s, To: to, AcceptLoss: acceptLoss, Trim: func(b []byte) ([]byte, Needs, error) {
+			n, err := needsOf(b)
+			var is named
+			mustJSON(t, b, &is)
+			n.From = map[uint32]archive.Position{1: is.At}
+			return b, n, err
+		}}
+		if _, err := d.Run(t.Context()); err != nil {
+			return nil, archive.Position{}, err
+		}
+		segments, err := l.id.Segments(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, _, err := archive.EndOf(to, l.id)
+		return segments, end, err
+	}
+	segments, _, err := fetched(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range s.names(logPrefix) {
+		p, _ := parseSpan(name)
+		whole := s.objects[name]
+		s.objects[name] = whole[:len(whole)/2]
+		needed := p.segment >= segments[0]
+		var damaged *DamagedError
+		if _, end, err := fetched(false); needed != errors.As(err, &damaged) || !needed && end != l.log.End() {
+			t.Errorf("%s: the log ends at %s, %v", name, end, err)
+		}
+		if _, end, err := fetched(true); err != nil || !needed && end != l.log.End() {
+			t.Errorf("%s, with a loss accepted: the log ends at %s, %v", name, end, err)
+		}
+		s.objects[name] = whole
+	}
+}
+
 // TestDownloadPowerCut cuts the power in a download, at each of its calls: what is there then is not
 // taken for an archive, and the next one goes on.
 func TestDownloadPowerCut(t *testing.T) {
