@@ -215,6 +215,15 @@ func (e *Engine) moveArchive(ctx context.Context, q UpRequest, r *instance.Recor
 	if err := durable.Nested(e.archiveDir(r.Name, next)); err != nil {
 		return RequestError{err}
 	}
+	if dir := e.archiveDir(r.Name, next); dir != e.archiveDir(r.Name, r.Spec) {
+		a, err := durable.Open(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(a.MakeLast(), a.Close()); err != nil {
+			return err
+		}
+	}
 	var id archive.ID
 	if err := id.UnmarshalText([]byte(was.Archive)); err != nil {
 		return err

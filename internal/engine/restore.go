@@ -320,6 +320,9 @@ func (r *restoration) make(ctx context.Context) (_ *instance.Instance, err error
 	store, made := r.e.instances(r.volume), r.kept.Made
 	if r.goesOn {
 		return store.Recover(ctx, r.order, made, r.room, func(ctx context.Context, i *instance.Instance) error {
+			if err := r.archive.MakeLast(); err != nil {
+				return err
+			}
 			if err := r.fill(ctx, i); err != nil {
 				return err
 			}
