@@ -270,6 +270,30 @@ func TestFenceUnanswered(t *testing.T) {
 	f.reads(t, "SELECT a FROM s ORDER BY a", "1,2,3,4")
 }
 
+// TestFenceBesideAccounts: a base backup is made although a statement about accounts waits for it, which on MySQL lets nobody in
+// meanwhile, and although the supervisor has lost its connections.
+func TestFenceBesideAccounts(t *testing.T) {
+	t.Parallel()
+	f := newFenced(t)
+	f.filled(t, "a")
+	f.exec(t, "CREATE TABLE m (a INT) ENGINE=MyISAM")
+	ours, err := column(t.Context(), f.root, "SELECT id FROM information_schema.processlist WHERE user = 'ramaria_admin' AND command = 'Sleep' AND id <> CONNECTION_ID()")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.hold(t)
+	fence := f.send(numberRows("a"))
+	f.fences(t, 1)
+	account := send(f.root, "CREATE USER waits")
+	account.waits(t, "CREATE USER")
+	for _, id := range ours {
+		_, _ = f.root.Exec("KILL " + id) // some are gone
+	}
+	f.letGo(t)
+	fence.comes(t, "the fence")
+	account.comes(t, "CREATE USER")
+}
+
 // TestFenceOfInterval: where an interval may be lost nobody waits; a base backup is begun at once, and status says what
 // is at stake until then.
 func TestFenceOfInterval(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/datafiles"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -47,6 +48,9 @@ func unboundTables(dataDir string) (tables []string, err error) {
 // unboundPatience is how long a snapshot waits for statements that write to such tables, in seconds.
 const unboundPatience = 1
 
+// connectWithin is how long a connection may take that a snapshot can do without.
+const connectWithin = 3 * time.Second
+
 // holdUnbound has the tables of such engines be closed, and nobody write to them, until release is called: their files
 // have all that was done, and what the log has of them. A table that is at work for longer is as after a kill, and all others
 // with it. The error tells of those that are not held; what can be is.
@@ -56,9 +60,12 @@ func (s *Supervisor) holdUnbound(ctx context.Context) (release func(), err error
 	if err != nil || len(tables) == 0 {
 		return nothing, err
 	}
-	conn, err := s.db.Conn(ctx)
+	// A statement about accounts that waits for this very base backup keeps MySQL from letting anybody in.
+	limited, cancel := context.WithTimeout(ctx, connectWithin)
+	conn, err := s.db.Conn(limited)
+	cancel()
 	if err != nil {
-		return nothing, err
+		return nothing, errors.Join(errors.New("tables without transactions are copied while they are written to"), err)
 	}
 	release = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), watchInterval)
