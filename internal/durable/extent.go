@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"sync"
@@ -90,6 +91,26 @@ func (a *Archive) lacks(epoch uint32) error {
 		return a.unsaid
 	}
 	return nil
+}
+
+// lacksOf is lacks for a part of a plan, whose epoch's log ends at a position. The part may begin with a base that is
+// behind that, which says by itself that the log went farther.
+func (a *Archive) lacksOf(p Plan, part archive.Part, end archive.Position) error {
+	e := part.Epoch
+	err := a.lacks(e.Number)
+	behind := end.Before(part.From)
+	var missing *archive.MissingError
+	if !errors.As(err, &missing) && behind && !e.Lost {
+		missing = &archive.MissingError{File: fmt.Sprintf("log/%06d", e.Number), EndsEpoch: e.Number, Ends: end, WentEpoch: e.Number, Went: part.From}
+		err = missing
+	}
+	// From the base on what was committed is missing, or from where the epoch began. Of a later base this plan has nothing.
+	if missing != nil && (behind || end == archive.Position{}) {
+		if missing.From = e.Began; p.Base.Epoch == e.Number {
+			missing.From = p.Base.Time
+		}
+	}
+	return err
 }
 
 // CheckExtent is an error if the log does not go as far as it is known to have gone.

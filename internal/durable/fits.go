@@ -150,10 +150,11 @@ func (a *Archive) CheckLog() error {
 		return err
 	}
 	for _, part := range plan.Parts {
-		if _, _, err := archive.ReadLogFrom(a.Disk, a.Manifest.LogID(part.Epoch.Number), max(1, part.From.File), archive.Discard); err != nil {
+		_, end, err := archive.ReadLogFrom(a.Disk, a.Manifest.LogID(part.Epoch.Number), max(1, part.From.File), archive.Discard)
+		if err != nil {
 			return err
 		}
-		if err := a.lacks(part.Epoch.Number); err != nil {
+		if err := a.lacksOf(plan, part, end); err != nil {
 			return err
 		}
 	}

@@ -51,12 +51,12 @@ func (a *Archive) logs(ctx context.Context, p Plan, dir string) (*logFiles, erro
 	out := &logFiles{dir: dir, until: p.Until, epoch: p.Base.Epoch, end: p.Base.At, judge: repeatable.New(strings.HasPrefix(a.Manifest.Server, string(server.MySQL)))}
 	for _, part := range p.Parts {
 		out.epoch, out.end = part.Epoch.Number, part.From
-		err := a.part(ctx, part, out)
+		end, err := a.part(ctx, part, out)
 		if errors.Is(err, errPassed) {
 			break
 		}
 		if err == nil {
-			err = a.lacks(part.Epoch.Number)
+			err = a.lacksOf(p, part, end)
 		}
 		var damaged *archive.DamagedError
 		var missing *archive.MissingError
@@ -101,8 +101,8 @@ func (a *Archive) WriteLog(ctx context.Context, p Plan, dir string) (paths []str
 // errPassed says that what follows is behind the end of a plan.
 var errPassed = errors.New("behind the end")
 
-// part adds the files of a part: up to the end, which is errPassed.
-func (a *Archive) part(ctx context.Context, part archive.Part, out *logFiles) error {
+// part adds the files of a part: up to the end, which is errPassed. It returns where the log of the epoch ends.
+func (a *Archive) part(ctx context.Context, part archive.Part, out *logFiles) (archive.Position, error) {
 	epoch := part.Epoch.Number
 	to := &fileSink{path: func(n uint32) string { return out.path(epoch, n) }, from: max(1, part.From.File)}
 	// A file is read as soon as it is there: what comes behind the end is not wanted at all.
@@ -115,13 +115,13 @@ func (a *Archive) part(ctx context.Context, part archive.Part, out *logFiles) er
 	switch {
 	case errors.As(err, &damaged):
 		if ferr := to.finish(); errors.Is(ferr, errPassed) {
-			return ferr // all that is wanted is before the damage
+			return end, ferr // all that is wanted is before the damage
 		}
-		return err
+		return end, err
 	case err != nil:
-		return errors.Join(err, to.close())
+		return end, errors.Join(err, to.close())
 	}
-	return to.finish()
+	return end, to.finish()
 }
 
 // take adds a file that is whole.
@@ -140,6 +140,9 @@ func (l *logFiles) take(part archive.Part, file uint32) error {
 				return err
 			}
 		}
+	}
+	if fi, err := os.Stat(path); err != nil || fi.Size() < from {
+		return err // the base has all of it, and lacksOf says that there was more
 	}
 	x, err := binlog.Scan(path, from, func(g binlog.Group) error {
 		if l.until.passed(epoch, file, g) {

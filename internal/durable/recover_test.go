@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/replay"
@@ -57,5 +58,73 @@ func TestUnanswered(t *testing.T) {
 		if got := why != ""; got != c.want || got && cut.At != place(550) {
 			t.Errorf("%s: %s, %q", name, cut.At, why)
 		}
+	}
+}
+
+// TestLogEndsBeforeBase: a log that does not reach the base that a recovery begins with is one whose end is missing, from the
+// base on: whether there is less of it than the base has, or nothing, and whether the archive says how far it went, or only
+// its manifest. To come to the base itself no log is needed.
+func TestLogEndsBeforeBase(t *testing.T) {
+	began := time.Now().Add(-time.Hour).Truncate(time.Second)
+	based, lasted := began.Add(time.Minute), began.Add(time.Hour)
+	at := archive.Position{File: 1, Offset: 500}
+	for name, c := range map[string]struct {
+		has  int
+		said bool
+	}{
+		"less":                                {300, true},
+		"nothing":                             {0, true},
+		"less, and the base alone says so":    {300, false},
+		"nothing, and the base alone says so": {0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &archive.Manifest{
+				ID: archive.NewID(), Server: "mariadb:11.8.3",
+				Epochs: []archive.Epoch{{Number: 1, Began: began, Base: 1}},
+				Bases:  []archive.Base{{ID: 1, Epoch: 1, Time: began}, {ID: 2, Epoch: 1, Time: based, At: at, Total: at.Offset}},
+			}
+			a := &Archive{Disk: archive.OSDisk{Dir: t.TempDir()}, Manifest: m}
+			log, err := archive.OpenLog(a.Disk, m.LogID(1), archive.Position{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.has > 0 {
+				err = log.Append(archive.Position{File: 1}, make([]byte, c.has))
+			}
+			if err := errors.Join(err, log.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if c.said {
+				a.extents = []archive.Extent{{Archive: m.ID, Epoch: 1, Place: archive.Place{Segment: 2}, At: archive.Position{File: 1, Offset: 900}, Time: lasted}}
+			}
+			logs := func(until Until, n int) (*logFiles, error) {
+				t.Helper()
+				plans, err := Plans(m, until)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return a.logs(t.Context(), plans[n], filepath.Join(t.TempDir(), "log"))
+			}
+			_, err = logs(Until{}, 0)
+			var broken *BrokenError
+			var missing *archive.MissingError
+			if !errors.As(err, &broken) || !errors.As(err, &missing) || broken.Epoch != 1 || broken.At != at || !missing.From.Equal(based) || missing.To.Equal(lasted) != c.said {
+				t.Fatalf("of all: %+v, %v", broken, err)
+			}
+			if err := a.CheckLog(); !errors.As(err, &missing) {
+				t.Errorf("the check of the log: %v", err)
+			}
+			l, err := logs(Until{Epoch: 1, At: at}, 0)
+			if err != nil || l.end != at || len(l.files) > 0 {
+				t.Errorf("of the base alone: %+v, %v", l, err)
+			}
+			if c.has > 0 {
+				return // it is no log of a server
+			}
+			// The base that is before the time has nothing of what was committed up to it.
+			if _, err := logs(Until{Time: based.Add(-time.Second)}, 0); c.said && !errors.As(err, &missing) {
+				t.Errorf("of a time before the base: %v", err)
+			}
+		})
 	}
 }
