@@ -240,7 +240,7 @@ func (p *parts) flag(ends bool) {
 func (p *parts) cut() error {
 	p.flag(true)
 	m := p.m
-	m.out.Places = append(m.out.Places, Place{m.out.Written, p.place})
+	m.out.Places = append(m.out.Places, Place{m.out.Written, p.place, 1})
 	for _, b := range [][]byte{p.head, p.rows, p.tail} {
 		if err := m.write(b); err != nil {
 			return err

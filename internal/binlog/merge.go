@@ -31,7 +31,11 @@ type Merged struct {
 }
 
 // Place is where a group that was written stands in the file, or the first of several that were made one.
-type Place struct{ Written, Read int64 }
+type Place struct {
+	Written, Read int64
+	// Groups is how many there are.
+	Groups int
+}
 
 // Merge copies the groups of a file of a log from one offset to another, for an applier that is to be done
 // with all of them before anything is read: transactions of nothing but rows that follow each other become
@@ -40,11 +44,11 @@ type Place struct{ Written, Read int64 }
 // between groups is left out.
 //
 // 0 for to is the end of the last group that is whole. Both must be where groups end, or between them.
-// Groups that begin at an offset of leaveOut are left out. Errors are those of Scan. statement, unless nil, is called for statements of the kind Statement.
+// Groups that begin at an offset of leaveOut are left out. apart keeps each of the others by itself. Errors are those of Scan. statement, unless nil, is called for statements of the kind Statement.
 // touched, unless nil, is called for every group: it is in what is written from an offset on, where a group begins.
-func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, statement func(*Query) error, touched func(written int64, t *Touched)) (Merged, error) {
+func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, apart bool, statement func(*Query) error, touched func(written int64, t *Touched)) (Merged, error) {
 	s, ext, err := openScan(path, 0)
-	m := &merger{s: s, w: w, from: max(from, int64(len(magic))), to: to, leaveOut: leaveOut, touched: touched}
+	m := &merger{s: s, w: w, from: max(from, int64(len(magic))), to: to, leaveOut: leaveOut, apart: apart, touched: touched}
 	if s != nil {
 		defer s.l.f.Close()
 		s.each = m.take
@@ -95,6 +99,7 @@ type merger struct {
 	w        io.Writer
 	from, to int64
 	leaveOut map[int64]bool
+	apart    bool
 	out      Merged
 
 	// head, rows and xid are the parts of the transaction that is being made, of count groups; the
@@ -135,7 +140,7 @@ func (m *merger) take(g Group) error {
 	m.out.Groups++
 	m.out.Read += g.End - g.Start
 	size := int(g.xid - g.rows)
-	if !g.plain || size > mergeBytes || g.numbered { // of several that are one, an applier would note the last GTID alone
+	if m.apart || !g.plain || size > mergeBytes || g.numbered { // of several that are one, an applier would note the last GTID alone
 		return m.copyOrSplit(g)
 	}
 	too, err := m.repeats(g)
@@ -215,7 +220,7 @@ func (m *merger) flush() error {
 	if m.count == 0 {
 		return nil
 	}
-	m.out.Places = append(m.out.Places, Place{m.out.Written, m.first.Start})
+	m.out.Places = append(m.out.Places, Place{m.out.Written, m.first.Start, m.count})
 	m.number(m.head, m.first.clock)
 	err := errors.Join(m.write(m.head), m.write(m.rows), m.write(m.xid))
 	m.rows, m.count = m.rows[:0], 0
@@ -249,7 +254,7 @@ func (m *merger) copy(g Group) error {
 		return err
 	}
 	m.touch(g)
-	m.out.Places = append(m.out.Places, Place{m.out.Written, g.Start})
+	m.out.Places = append(m.out.Places, Place{m.out.Written, g.Start, 1})
 	m.numbers.next++
 	m.after = m.numbers.add(g.clock)
 	for at := g.Start; at < g.End; {

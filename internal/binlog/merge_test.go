@@ -63,7 +63,7 @@ func merge(t *testing.T, path string, from, to int64) (string, Merged) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(path))
 	var b bytes.Buffer
-	m, err := Merge(&b, path, from, to, nil, nil, nil)
+	m, err := Merge(&b, path, from, to, nil, false, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,12 +113,12 @@ func TestMerge(t *testing.T) {
 			t.Errorf("no groups: %+v", none)
 		}
 		for _, at := range [][2]int64{{l.ends[2] - 1, 0}, {0, l.ends[2] + 1}, {0, int64(len(l.b)) + 100}} {
-			if m, err := Merge(new(bytes.Buffer), l.path, at[0], at[1], nil, nil, nil); err == nil {
+			if m, err := Merge(new(bytes.Buffer), l.path, at[0], at[1], nil, false, nil, nil); err == nil {
 				t.Errorf("from %d to %d: %+v", at[0], at[1], m)
 			}
 		}
 		var made []string
-		if _, err := Merge(new(bytes.Buffer), l.path, 0, l.ends[6], nil, func(q *Query) error {
+		if _, err := Merge(new(bytes.Buffer), l.path, 0, l.ends[6], nil, false, func(q *Query) error {
 			made = append(made, string(q.SQL[:min(len(q.SQL), 12)]))
 			return nil
 		}, nil); err != nil || !cmp.Equal(made, []string{"CREATE TABLE", "CREATE DEFIN"}) {
@@ -131,7 +131,7 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		var corrupt *CorruptError
-		if _, err := Merge(new(bytes.Buffer), bad, 0, 0, nil, nil, nil); !errors.As(err, &corrupt) {
+		if _, err := Merge(new(bytes.Buffer), bad, 0, 0, nil, false, nil, nil); !errors.As(err, &corrupt) {
 			t.Errorf("damaged: %v", err)
 		}
 	})
@@ -277,7 +277,7 @@ func BenchmarkMerge(b *testing.B) {
 	b.SetBytes(int64(len(l.b)))
 	for b.Loop() {
 		var w bytes.Buffer
-		if m, err := Merge(&w, l.path, 0, 0, nil, nil, nil); err != nil || m.Groups == 0 {
+		if m, err := Merge(&w, l.path, 0, 0, nil, false, nil, nil); err != nil || m.Groups == 0 {
 			b.Fatal(m, err)
 		}
 	}

@@ -59,7 +59,7 @@ func FuzzScan(f *testing.F) {
 			t.Fatalf("%+v, %v", ext, err)
 		}
 		var out bytes.Buffer
-		m, mergeErr := Merge(&out, path, 0, 0, nil, func(*Query) error { return nil }, nil)
+		m, mergeErr := Merge(&out, path, 0, 0, nil, false, func(*Query) error { return nil }, nil)
 		if err == nil && mergeErr == nil && (m.Groups != groups || m.Written != int64(out.Len())) {
 			t.Fatalf("%d groups, merged %+v", groups, m)
 		}

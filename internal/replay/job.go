@@ -49,6 +49,8 @@ type Job struct {
 	Ahead []string
 	// Plain says to give tables without a key no index meanwhile.
 	Plain bool
+	// Serial says to apply one transaction after the other, where several would be at once.
+	Serial bool
 	// Logs are the files, in order. Those of several epochs may follow each other.
 	Logs []Log
 	// Progress, unless nil, is told now and then how many bytes of the logs are applied.

@@ -291,6 +291,49 @@ func TestApplyError(t *testing.T) {
 	})
 }
 
+// TestSerialTellsWhere: where many transactions are good and one cannot be applied, a replay that applies one after the other
+// says where that begins; one that makes one of several, or applies several at once, may name one before it, and says that.
+func TestSerialTellsWhere(t *testing.T) {
+	t.Parallel()
+	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
+		w := newTwin(t, want, "counted.sql")
+		w.counting(t, 300)
+		db, err := dbconn.Open(w.Endpoint.Socket, w.Endpoint.Login, "shop")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for _, text := range []string{"SET sql_log_bin = 0", "CREATE TABLE unlogged (id INT PRIMARY KEY)", "SET sql_log_bin = 1", "INSERT INTO unlogged VALUES (1)", "INSERT INTO unlogged VALUES (2)"} {
+			if _, err := conn.ExecContext(t.Context(), text); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+		}
+		w.Kill()
+		logs := w.logs(t)
+		list := ends(t, logs[0].Path)
+		begins := list[len(list)-3]
+		for _, serial := range []bool{false, true} {
+			j := w.job(t, logs)
+			j.Serial = serial
+			_, err := j.Run(t.Context())
+			var apply *ApplyError
+			if !errors.As(err, &apply) || apply.Path != logs[0].Path {
+				t.Fatal(err)
+			}
+			t.Logf("serial %t: at %d of %d", serial, apply.Offset, begins)
+			if apply.Early == serial || apply.Offset > begins || serial && apply.Offset < begins {
+				t.Errorf("serial %t: %+v; it begins at %d", serial, apply, begins)
+			}
+		}
+	})
+}
+
 // TestReplayIsInterrupted: nothing is left running.
 func TestReplayIsInterrupted(t *testing.T) {
 	t.Parallel()

@@ -38,12 +38,17 @@ func (j *Job) relayName(i int) string {
 
 // source is where in the logs a position in part i comes from.
 func (p *plan) source(i int, pos int64) (path string, offset int64) {
+	return p.parts[i].path, p.place(i, pos).Read
+}
+
+// place is what a position in part i is in.
+func (p *plan) place(i int, pos int64) binlog.Place {
 	places := p.parts[i].Places
 	at := sort.Search(len(places), func(k int) bool { return places[k].Written > pos })
 	if at == 0 {
 		at = 1
 	}
-	return p.parts[i].path, places[at-1].Read
+	return places[at-1]
 }
 
 // part is the one that a file of the relay log has; ok is false behind the last.
@@ -141,7 +146,7 @@ func (s *session) lay(l Log, path string, leaveOut map[int64]bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := bufio.NewWriterSize(f, 1<<20)
-	m, err := binlog.Merge(w, l.Path, l.From, l.To, leaveOut, s.note, func(written int64, t *binlog.Touched) {
+	m, err := binlog.Merge(w, l.Path, l.From, l.To, leaveOut, s.Serial, s.note, func(written int64, t *binlog.Touched) {
 		s.plan.stretches.group(spot{len(s.plan.parts), written}, t)
 	})
 	if err != nil {

@@ -53,9 +53,12 @@ type session struct {
 
 // ApplyError says that the server could not apply what the log has.
 type ApplyError struct {
-	// Path and Offset are where the transaction begins, or one before it: several are applied at once.
+	// Path and Offset are where the transaction begins.
 	Path   string
 	Offset int64
+	// Early says that it may begin far behind that: several were made one (binlog.Merge), or were applied at once, so that it
+	// is known only where all before are applied. The data made again, Job.Serial tells where it begins.
+	Early bool
 	// Errno is the server's number, and Text what it says, mostly with the statement.
 	Errno int
 	Text  string
@@ -101,7 +104,7 @@ func (s *session) prepare() (err error) {
 func (s *session) config() server.Config {
 	return server.Config{
 		Stage: server.Replay, Volume: s.Volume, DataDir: s.DataDir, RunDir: s.runDir(), TmpDir: s.tmpDir(), InitFile: filepath.Join(s.runDir(), "init.sql"),
-		ServerID: serverID, PageSize: s.PageSize, ReplayPool: s.BufferPool, Set: s.Set, Unconfined: s.Unconfined,
+		ServerID: serverID, PageSize: s.PageSize, ReplayPool: s.BufferPool, Serial: s.Serial, Set: s.Set, Unconfined: s.Unconfined,
 	}
 }
 
@@ -202,7 +205,7 @@ func (s *session) wait(ctx context.Context) error {
 			if passed {
 				continue
 			}
-			return s.failed(state)
+			return s.failed(ctx, state)
 		}
 		if s.Progress != nil {
 			s.Progress(s.plan.done(i, state.Pos), s.plan.bytes)
@@ -248,15 +251,43 @@ func (s *session) busy(ctx context.Context) (bool, error) {
 }
 
 // failed says at what the applier failed.
-func (s *session) failed(state dbconn.ApplierState) error {
+func (s *session) failed(ctx context.Context, state dbconn.ApplierState) error {
 	e := &ApplyError{Errno: state.Errno, Text: server.WithoutPasswords(state.Text)}
+	if s.Serial && s.Server.Flavour == server.MySQL {
+		if err := s.askWorker(ctx, &state); err != nil {
+			return err
+		}
+	}
 	if i, ok := s.part(state.File); ok {
 		e.Path, e.Offset = s.plan.source(i, state.Pos)
+		e.Early = !s.Serial && (s.Server.Flavour == server.MySQL || s.plan.place(i, state.Pos).Groups > 1)
 	}
 	if tail := server.LogTail(s.logPath()); tail != "" {
 		e.Text += "\n" + tail
 	}
 	return e
+}
+
+// askWorker corrects where a MySQL is that applies one transaction after the other. Later releases have a worker for that,
+// too, and look only now and then at what it has done; with each transaction that writes down where it is.
+//
+// https://dev.mysql.com/doc/refman/9.6/en/replica-logs-status.html
+func (s *session) askWorker(ctx context.Context, state *dbconn.ApplierState) error {
+	var file string
+	var pos int64
+	err := s.db.QueryRowContext(ctx, "SELECT relay_log_name, relay_log_pos FROM mysql.slave_worker_info WHERE channel_name = ?", s.Server.Dialect().Applier.Channel).Scan(&file, &pos)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ask how far the log is applied: %w", err)
+	}
+	is, ok := s.part(file)
+	was, known := s.part(state.File)
+	if ok && known && (spot{is, pos}).compare(spot{was, state.Pos}) > 0 {
+		state.File, state.Pos = file, pos
+	}
+	return nil
 }
 
 func (s *session) died() error {

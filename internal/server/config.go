@@ -48,6 +48,8 @@ type Config struct {
 	MostPool int64
 	// ReplayPool is how many bytes the buffer pool of a Replay has, at least leastReplayPool.
 	ReplayPool int64
+	// Serial has the applier of a Replay do one transaction after the other.
+	Serial bool
 	// Untorn says that pages on a disk do not tear: no doublewrite buffer, and no page cache, through which a kill
 	// tears them. See Server.Untorn.
 	Untorn bool
@@ -240,6 +242,10 @@ func (c Config) facts(s *Server) map[string]string {
 		f[factMostPool] = strconv.FormatInt(c.MostPool, 10)
 	}
 	f[factReplayPool] = strconv.FormatInt(max(c.ReplayPool, leastReplayPool), 10)
+	f[factReplayWorkers] = "16"
+	if c.Serial {
+		f[factReplayWorkers] = "1"
+	}
 	if c.PageSize > 0 {
 		f[factPageSize] = strconv.Itoa(c.PageSize)
 	}

@@ -181,6 +181,7 @@ const (
 
 	factMostPool        = "{most_pool}"
 	factReplayPool      = "{replay_pool}"
+	factReplayWorkers   = "{replay_workers}"
 	factTempTablespaces = "{temp_tablespaces}"
 	factTempData        = "{temp_data}"
 	factRelayLog        = "{relay_log}"
