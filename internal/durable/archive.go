@@ -53,6 +53,9 @@ type Archive struct {
 	lostFrom time.Time
 	// plain says that a replay is to give tables no index, since one that did has failed.
 	plain bool
+	// serial says that a replay is to apply one transaction after the other, since one has failed that did not, and it is to
+	// be known where.
+	serial bool
 }
 
 // ErrInUse says that another process writes to an archive.

@@ -68,6 +68,8 @@ type BrokenError struct {
 	Epoch uint32
 	At    archive.Position
 	Err   error
+	// early is replay.ApplyError.Early.
+	early bool
 }
 
 func (e *BrokenError) Error() string {
@@ -95,6 +97,12 @@ func (a *Archive) FillUntil(ctx context.Context, i *instance.Instance, until Unt
 			a.plain = true
 			why, _, _ := strings.Cut(err.Error(), "\n")
 			note("the log is replayed once more, without indexes for tables that have no key: " + why)
+			continue
+		}
+		// What is good before that place would be given up with the rest.
+		if broken := (*BrokenError)(nil); errors.As(err, &broken) && broken.early && !a.serial {
+			a.serial = true
+			note("the log is replayed once more, one transaction after the other, to tell what of it is good: " + broken.Err.Error())
 			continue
 		}
 		if cut, why := a.unanswered(until, out, err); why != "" {
@@ -189,6 +197,7 @@ func (a *Archive) Fill(ctx context.Context, i *instance.Instance, p Plan, progre
 		Made:       p.Base.Time,
 		Ahead:      p.ahead(),
 		Plain:      a.plain,
+		Serial:     a.serial,
 		Emptied:    tablesOf(p.Base.Outside, "MEMORY"),
 		Settled:    p.Base.Settled, NonePrepared: nonePrepared(p.Base),
 		Logs:     logs.files,
@@ -243,7 +252,7 @@ func placed(err error) error {
 	if !errors.As(err, &apply) {
 		return err
 	}
-	e := &BrokenError{Err: fmt.Errorf("the server refuses it: error %d: %s", apply.Errno, refusal(apply.Text))}
+	e := &BrokenError{Err: fmt.Errorf("the server refuses it: error %d: %s", apply.Errno, refusal(apply.Text)), early: apply.Early}
 	if _, serr := fmt.Sscanf(filepath.Base(apply.Path), logName, &e.Epoch, &e.At.File); serr != nil {
 		return err
 	}
