@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +98,9 @@ func TestMerge(t *testing.T) {
 			}
 			if path != l.path && groups > 2 {
 				t.Errorf("%d groups of a hundred rows", groups)
+			}
+			if m, err := Merge(new(bytes.Buffer), path, 0, 0, nil, true, nil, nil); err != nil || len(m.Places) < wantGroups || slices.ContainsFunc(m.Places, func(p Place) bool { return p.Groups != 1 }) {
+				t.Errorf("of %d groups apart: %d places, %v", wantGroups, len(m.Places), err)
 			}
 			// The places lead to groups.
 			for _, p := range m.Places {
