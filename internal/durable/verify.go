@@ -13,6 +13,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -92,11 +93,12 @@ func (s *Snapshot) compare(ctx context.Context, other *Snapshot) (tables int, di
 		return 0, nil, err
 	}
 	defer theirs.close()
-	a, err := describe(ctx, ours.db)
+	flavour := s.Instance.Server.Flavour
+	a, err := describe(ctx, ours.db, flavour)
 	if err != nil {
 		return 0, nil, err
 	}
-	b, err := describe(ctx, theirs.db)
+	b, err := describe(ctx, theirs.db, flavour)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -137,7 +139,7 @@ var described = map[string]string{
 }
 
 // describe is everything that an application makes, by name.
-func describe(ctx context.Context, db *sql.DB) (map[string]string, error) {
+func describe(ctx context.Context, db *sql.DB, flavour server.Flavour) (map[string]string, error) {
 	out := map[string]string{}
 	for kind, query := range described {
 		if err := eachRow(ctx, db, query, func(name, text string) { out[kind+name] = text }); err != nil {
@@ -152,9 +154,17 @@ func describe(ctx context.Context, db *sql.DB) (map[string]string, error) {
 	}); err != nil {
 		return nil, err
 	}
+	byRows, err := byRows(ctx, db, flavour)
+	if err != nil {
+		return nil, err
+	}
 	for _, t := range tables {
 		// The name, and after it the sum or the statement.
-		if err := eachRow(ctx, db, "CHECKSUM TABLE "+t, func(_, sum string) { out[tablePrefix+t] = sum }); err != nil {
+		sum := "CHECKSUM TABLE " + t
+		if columns := byRows[t]; len(columns) > 0 {
+			sum = sumOfRows(t, columns)
+		}
+		if err := eachRow(ctx, db, sum, func(_, sum string) { out[tablePrefix+t] = sum }); err != nil {
 			return nil, err
 		}
 		if err := eachRow(ctx, db, "SHOW CREATE TABLE "+t, func(_, text string) { out["definition of "+t] = counter.ReplaceAllString(text, "") }); err != nil {
@@ -162,6 +172,37 @@ func describe(ctx context.Context, db *sql.DB) (map[string]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// byRows are the tables that CHECKSUM TABLE cannot compare, and what each of their columns is compared by. It takes in what
+// MySQL keeps hidden for an index of an expression: of one over the elements of an array that is what was written last until
+// the table is opened again, and something else then, of the same rows.
+func byRows(ctx context.Context, db *sql.DB, flavour server.Flavour) (map[string][]string, error) {
+	if flavour != server.MySQL {
+		return nil, nil
+	}
+	// What is hidden is not among the columns. A number that is not exact has all its digits as a double only, and a time may
+	// be there twice in the hour in which summer ends.
+	const query = "SELECT CONCAT('`', REPLACE(table_schema, '`', '``'), '`.`', REPLACE(table_name, '`', '``'), '`')," + `
+			REPLACE(CASE data_type WHEN 'float' THEN '? + 0e0' WHEN 'double' THEN '? + 0e0' WHEN 'timestamp' THEN 'UNIX_TIMESTAMP(?)' ELSE '?' END,
+				'?', CONCAT(` + "'`', REPLACE(column_name, '`', '``'), '`'" + `))
+		FROM information_schema.columns
+		WHERE (table_schema, table_name) IN (SELECT table_schema, table_name FROM information_schema.statistics WHERE expression IS NOT NULL)
+		ORDER BY table_schema, table_name, ordinal_position`
+	columns := map[string][]string{}
+	err := eachRow(ctx, db, query, func(table, column string) { columns[table] = append(columns[table], column) })
+	return columns, err
+}
+
+// sumOfRows is a query of how many rows a table has, and of what they are, in whatever order: a row that is there twice
+// counts twice.
+func sumOfRows(table string, columns []string) string {
+	sums := make([]string, len(columns))
+	for n, c := range columns {
+		sums[n] = "COALESCE(SHA2(" + c + ", 256), 'NULL')" // of equal length whatever they are, so that no packet is too small
+	}
+	row := "SHA2(CONCAT_WS(' ', " + strings.Join(sums, ", ") + "), 256)"
+	return "SELECT COUNT(*), CONCAT(COUNT(*), ' ', COALESCE(SUM(CAST(CONV(LEFT(" + row + ", 15), 16, 10) AS UNSIGNED)), 0)) FROM " + table
 }
 
 // eachRow calls f with the first two columns of every row.
