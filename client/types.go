@@ -283,7 +283,7 @@ type Backup struct {
 	// has is not written again.
 	DataBytes   int64 `json:"data_bytes"`
 	StoredBytes int64 `json:"stored_bytes"`
-	// Outside are tables that do not roll back, and are outside of the promise.
+	// Outside is what of it is outside of the promise, such as tables that do not roll back.
 	Outside []string `json:"outside,omitempty"`
 	// Snapshot is what it cost the server; nil if unknown.
 	Snapshot *Snapshot `json:"snapshot,omitempty"`

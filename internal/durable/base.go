@@ -79,7 +79,7 @@ func (s *Snapshot) prove(ctx context.Context, b *archive.Base) error {
 	if err := s.settle(ctx, r, b); err != nil {
 		return err
 	}
-	if b.Outside, err = outsideOf(ctx, r.db); err != nil {
+	if b.Outside, err = outsideOf(ctx, r.db, s.Instance.Server.Flavour); err != nil {
 		return err
 	}
 	also, err := alsoOutside(s.DataDir)
@@ -217,8 +217,8 @@ func apart(i *instance.Instance) *server.Member {
 }
 
 // outsideOf lists tables whose engine does not roll back: what a killed server had done to them may be
-// half done.
-func outsideOf(ctx context.Context, db *sql.DB) (list []string, err error) {
+// half done. After them it lists what bySession finds.
+func outsideOf(ctx context.Context, db *sql.DB, flavour server.Flavour) (list []string, err error) {
 	rows, err := db.QueryContext(ctx, `SELECT CONCAT(table_schema, '.', table_name, ' (', engine, ')') FROM information_schema.tables
 		WHERE table_type = 'BASE TABLE' AND engine NOT IN ('InnoDB') AND table_schema NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema') ORDER BY 1`)
 	if err != nil {
@@ -232,7 +232,11 @@ func outsideOf(ctx context.Context, db *sql.DB) (list []string, err error) {
 		}
 		list = append(list, text)
 	}
-	return list, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	more, err := bySession(ctx, db, flavour)
+	return append(list, more...), err
 }
 
 // Base writes a proven snapshot into the archive as a base, of which the manifest does not know yet: pages that

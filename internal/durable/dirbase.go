@@ -67,7 +67,7 @@ func (a *Archive) BeginWithDir(i *instance.Instance, s Stock) error {
 
 // Ask notes what of the data is outside of the promise, while the service's server runs on it.
 func (s *Stock) Ask(ctx context.Context, db *sql.DB, flavour server.Flavour) (err error) {
-	if s.Outside, err = outsideOf(ctx, db); err != nil {
+	if s.Outside, err = outsideOf(ctx, db, flavour); err != nil {
 		return err
 	}
 	also, err := alsoOutside(s.Dir)
