@@ -281,13 +281,18 @@ func TestFenceBesideAccounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	admin, err := f.root.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
 	f.hold(t)
 	fence := f.send(numberRows("a"))
 	f.fences(t, 1)
 	account := send(f.root, "CREATE USER waits")
 	account.waits(t, "CREATE USER")
 	for _, id := range ours {
-		_, _ = f.root.Exec("KILL " + id) // some are gone
+		_, _ = admin.ExecContext(t.Context(), "KILL "+id) // some are gone
 	}
 	f.letGo(t)
 	fence.comes(t, "the fence")
