@@ -44,7 +44,8 @@ type Place struct {
 // between groups is left out.
 //
 // 0 for to is the end of the last group that is whole. Both must be where groups end, or between them.
-// Groups that begin at an offset of leaveOut are left out. apart keeps each of the others by itself. Errors are those of Scan. statement, unless nil, is called for statements of the kind Statement.
+// Groups that begin at an offset of leaveOut are left out. apart keeps each of the others by itself. Errors are those of
+// Scan. statement, unless nil, is called for statements of the kind Statement.
 // touched, unless nil, is called for every group: it is in what is written from an offset on, where a group begins.
 func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, apart bool, statement func(*Query) error, touched func(written int64, t *Touched)) (Merged, error) {
 	s, ext, err := openScan(path, 0)

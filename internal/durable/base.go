@@ -36,8 +36,6 @@ type Snapshot struct {
 	Database string
 	// Level is by what the server writes its log, which is to be that of the instance where that stays; "" is InRAM.
 	Level server.Durability
-	// talks says that MySQL is to say all that it does when it starts.
-	talks bool
 }
 
 // Prove starts a server on the snapshot, which rolls forward what its log has, checks it, and shuts it
@@ -58,12 +56,12 @@ func (s *Snapshot) prove(ctx context.Context, b *archive.Base) error {
 	if err != nil {
 		return err
 	}
-	if s.talks = mixed; mixed {
+	if mixed {
 		if err := s.unmix(); err != nil {
 			return err
 		}
 	}
-	r, err := s.start(ctx)
+	r, err := s.start(ctx, mixed)
 	if err != nil {
 		return err
 	}
@@ -143,8 +141,8 @@ func fileNumber(name string) (n uint32, err error) {
 }
 
 // start starts a server that only this process reaches. What an event did there would be in the data and in no log, and the
-// log that follows has what it did where it belongs.
-func (s *Snapshot) start(ctx context.Context) (_ *running, err error) {
+// log that follows has what it did where it belongs. talks says that MySQL is to say all that it does when it starts.
+func (s *Snapshot) start(ctx context.Context, talks bool) (_ *running, err error) {
 	i := s.Instance
 	if err := server.MakeDirs(i.Account, s.RunDir, s.TmpDir); err != nil {
 		return nil, err
@@ -160,7 +158,7 @@ func (s *Snapshot) start(ctx context.Context) (_ *running, err error) {
 		return nil, err
 	}
 	set := server.WithoutEvents(i.Spec.Set)
-	if s.talks {
+	if talks {
 		set = server.Talkative(set)
 	}
 	c := server.Config{

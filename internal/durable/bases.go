@@ -92,9 +92,7 @@ func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
 	})
 	if err == nil {
 		k.savedBreaches(len(noted))
-		k.mu.Lock()
-		k.wanted = false
-		k.mu.Unlock()
+		k.wanted.Store(false)
 		k.meanwhile = max(0, k.work()-k.began)
 		k.fences.meter.based()
 		k.fences.covered(b.At)
@@ -130,17 +128,8 @@ func (k *Keeper) dueNow() {
 
 // WantBase has a base made at once: the data has what no log has, and what the log goes on with needs it.
 func (k *Keeper) WantBase() {
-	k.mu.Lock()
-	k.wanted = true
-	k.mu.Unlock()
+	k.wanted.Store(true)
 	k.dueNow()
-}
-
-// wantsBase reports whether there was none since.
-func (k *Keeper) wantsBase() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.wanted
 }
 
 // BesideLog is what the newest base has that is in no log. It waits for no disk: while the manifest is written it is as
@@ -159,7 +148,7 @@ func (k *Keeper) Due() bool {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
 	b, _, ok := k.newest()
-	return !ok || b.Dir != "" || k.Fenced() || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.wantsBase() || k.Policy.Due(k.Archive.Manifest, b, k.work(), k.meanwhile)
+	return !ok || b.Dir != "" || k.Fenced() || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.wanted.Load() || k.Policy.Due(k.Archive.Manifest, b, k.work(), k.meanwhile)
 }
 
 // measurable is how many bytes of the log say how fast they are replayed.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -50,13 +51,14 @@ type Keeper struct {
 	// last was made.
 	began, meanwhile time.Duration
 
+	// wanted is WantBase, until there is one.
+	wanted atomic.Bool
+
 	mu sync.Mutex // guards what follows, and log and epoch where others than the caller's goroutine read them
 	// epoch is the one that log is of.
 	epoch   uint32
 	trouble error
 	ended   error
-	// wanted is WantBase, until there is one.
-	wanted bool
 	// breaches are those that the manifest does not have yet, and breached is how many there were since Keep.
 	breaches []archive.Breach
 	breached int

@@ -71,7 +71,7 @@ func (k *Keeper) Settle(ctx context.Context, keys string, waits func(error)) (do
 	if err := server.MakeDirs(i.Account, i.RunDir); err != nil {
 		return done, err
 	}
-	r, err := s.start(ctx)
+	r, err := s.start(ctx, false)
 	if err != nil {
 		return done, fmt.Errorf("settle what the log has: %w", err)
 	}

@@ -83,12 +83,12 @@ func roomFor(dir string, size int64) error {
 
 // compare starts servers on two data directories and compares what they hold.
 func (s *Snapshot) compare(ctx context.Context, other *Snapshot) (tables int, differences []string, err error) {
-	ours, err := s.start(ctx)
+	ours, err := s.start(ctx, false)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer ours.close()
-	theirs, err := other.start(ctx)
+	theirs, err := other.start(ctx, false)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -100,27 +100,20 @@ func tableOf(name string) string {
 }
 
 // isInnoDB reports whether the files of a table are those of InnoDB.
-func (f Files) isInnoDB(t Table) bool { return f.fileOf(t, ".ibd", nil) }
+func (f Files) isInnoDB(t Table) bool {
+	return f.anyFile(t, ".ibd", func(*os.File) bool { return true })
+}
 
 // mostDefinition bounds the .frm file of a table, in bytes: servers have a limit of 64 KB for most of what is in it.
 const mostDefinition = 1 << 20
 
 // Definition is what the .frm file of a table holds, nil where there is none.
 func (f Files) Definition(t Table) (b []byte) {
-	f.fileOf(t, ".frm", func(file *os.File) {
+	f.anyFile(t, ".frm", func(file *os.File) bool {
 		b, _ = io.ReadAll(io.LimitReader(file, mostDefinition)) // what lacks its end lifts no fence
-	})
-	return b
-}
-
-// fileOf opens the file of a table, or that of one of its partitions, and reports whether there is one.
-func (f Files) fileOf(t Table, ext string, read func(*os.File)) bool {
-	return f.anyFile(t, ext, func(file *os.File) bool {
-		if read != nil {
-			read(file)
-		}
 		return true
 	})
+	return b
 }
 
 // anyFile opens the file of a table, or those of its partitions, up to the first that is as asked for, and reports whether

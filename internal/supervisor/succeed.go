@@ -16,14 +16,19 @@ func (m *move) end(life context.Context) error {
 	m.beside.Wait()
 	m.closePool()
 	var err error
-	confused, unread := durable.Confused(m.inst)
-	if m.held && m.clean && !confused && unread == nil { // no table is open, and the log has all: nothing is lost
+	if m.held && m.clean && !m.confused() { // no table is open, and the log has all: nothing is lost
 		m.proc.Kill()
 	} else {
 		err = m.shutDown(life)
 	}
 	m.closeDB()
 	return errors.Join(err, m.stopArchive(life, 0))
+}
+
+// confused reports whether its server may take a kill otherwise than its log has it.
+func (m *move) confused() bool {
+	is, err := durable.Confused(m.inst)
+	return is || err != nil
 }
 
 // succeed starts a supervisor of the instance as i says it, under a lock that is held, and has it follow this one. After

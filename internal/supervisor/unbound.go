@@ -48,6 +48,9 @@ func unboundTables(dataDir string) (tables []string, err error) {
 // unboundPatience is how long a snapshot waits for statements that write to such tables, in seconds.
 const unboundPatience = 1
 
+// errCopiedOpen says what comes of it where they cannot be held.
+var errCopiedOpen = errors.New("tables without transactions are copied while they are written to")
+
 // connectWithin is how long a connection may take that a snapshot can do without.
 const connectWithin = 3 * time.Second
 
@@ -65,7 +68,7 @@ func (s *Supervisor) holdUnbound(ctx context.Context) (release func(), err error
 	conn, err := s.db.Conn(limited)
 	cancel()
 	if err != nil {
-		return nothing, errors.Join(errors.New("tables without transactions are copied while they are written to"), err)
+		return nothing, errors.Join(errCopiedOpen, err)
 	}
 	release = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), watchInterval)
@@ -80,7 +83,7 @@ func (s *Supervisor) holdUnbound(ctx context.Context) (release func(), err error
 	}
 	if err != nil {
 		release()
-		return nothing, errors.Join(errors.New("tables without transactions are copied while they are written to"), err)
+		return nothing, errors.Join(errCopiedOpen, err)
 	}
 	return release, refused
 }

@@ -40,24 +40,21 @@ func OpenID(f *os.File) (id FileID, links uint32, err error) {
 }
 
 func fileID(dir int, path string, flags int) (id FileID, links uint32, err error) {
-	var st unix.Statx_t
+	st, err := statx(dir, path, flags, unix.STATX_INO|unix.STATX_NLINK)
+	return FileID{st.Dev_major, st.Dev_minor, st.Ino}, st.Nlink, err
+}
+
+func statx(dir int, path string, flags, mask int) (st unix.Statx_t, err error) {
 	for {
-		if err = unix.Statx(dir, path, flags, unix.STATX_INO|unix.STATX_NLINK, &st); err != unix.EINTR {
-			break
+		if err = unix.Statx(dir, path, flags, mask, &st); err != unix.EINTR {
+			return st, err
 		}
 	}
-	return FileID{st.Dev_major, st.Dev_minor, st.Ino}, st.Nlink, err
 }
 
 // Born says when an open file was made, by a clock that may be some milliseconds behind. Some file systems do not know.
 func Born(f *os.File) (time.Time, error) {
-	var st unix.Statx_t
-	var err error
-	for {
-		if err = unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &st); err != unix.EINTR {
-			break
-		}
-	}
+	st, err := statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME)
 	runtime.KeepAlive(f)
 	if err == nil && st.Mask&unix.STATX_BTIME == 0 {
 		err = errors.ErrUnsupported
