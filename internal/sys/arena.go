@@ -89,7 +89,7 @@ func (a *Arena) Close() error {
 
 // UnnamedDirect makes a file without a name in a directory, for this account alone, which is read and written past the
 // page cache: offsets, lengths and memory are multiples of its file system's block, 4096 bytes at most. A file system
-// that cannot pass over the cache uses it.
+// that cannot pass over the cache uses it. On btrfs it is written in place: what has room there keeps it.
 func UnnamedDirect(dir string) (_ *os.File, err error) {
 	d, err := OpenDir(dir)
 	if err != nil {
@@ -101,5 +101,18 @@ func UnnamedDirect(dir string) (_ *os.File, err error) {
 		return nil, err
 	}
 	Direct(f)
+	writeInPlace(f)
 	return f, nil
+}
+
+// noCopyOnWrite is FS_NOCOW_FL of linux/fs.h.
+const noCopyOnWrite = 0x00800000
+
+// writeInPlace has a file system that writes everything to a new place (btrfs) not do so for an empty file. Others
+// refuse it, and need it not.
+func writeInPlace(f *os.File) {
+	flags, err := unix.IoctlGetInt(int(f.Fd()), unix.FS_IOC_GETFLAGS)
+	if err == nil {
+		_ = unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags|noCopyOnWrite) // see above
+	}
 }

@@ -173,15 +173,17 @@ func keptFree(m host.Memory) int64 {
 	return min(all/16, 1<<30)
 }
 
-// budget is what may lie in RAM, of which some does.
-func (g *governor) budget(inRAM int64) int64 {
+// budget is what may lie in RAM, of which some does; and the most that may while the disk is full: half of what is
+// left to the rest of the machine at other times stays with it.
+func (g *governor) budget(inRAM int64) (budget, most int64) {
 	ram := g.ram.Load()
 	m, err := g.machine.Memory()
 	if err != nil {
-		return ram // there is no telling
+		return ram, g.store.Size() // there is no telling
 	}
 	room, _ := m.Room()
-	return max(min(ram, inRAM+room-keptFree(m)), 0)
+	has := inRAM + room
+	return max(min(ram, has-keptFree(m)), 0), max(has-keptFree(m)/2, 0)
 }
 
 // run looks at the memory until done is closed, and reports.
@@ -194,8 +196,9 @@ func (g *governor) run(done <-chan struct{}, reports reporter, r Report) {
 	var last Report
 	for busy := false; ; {
 		u := g.store.Usage()
-		budget := g.budget(u.RAM + u.Slack)
+		budget, most := g.budget(u.RAM + u.Slack)
 		g.store.SetBudget(budget)
+		g.store.SetMost(most)
 		ready, _ := g.machine.HugePages() // none where that cannot be told
 		g.store.SetReady(ready)
 		failed := g.store.Tidy()

@@ -11,6 +11,9 @@ const evictStep = chunkBlocks / 8
 // SetBudget says how many bytes may lie in RAM from now on. Those that are there stay until Evict.
 func (s *Store) SetBudget(bytes int64) { s.budget.Store(max(bytes, 0) / BlockSize) }
 
+// SetMost says how many bytes may lie in RAM at the very most, while the disk has no room for what it is to take.
+func (s *Store) SetMost(bytes int64) { s.most.Store(max(bytes, 0) / BlockSize) }
+
 // Evict moves to the disk what lies in RAM beyond the budget, whatever that becomes meanwhile: first what has not been used
 // of late. It ends early with ctx. An error leaves in RAM what could not be moved.
 func (s *Store) Evict(ctx context.Context) error {

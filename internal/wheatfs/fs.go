@@ -86,11 +86,11 @@ func Start(ctx context.Context, o Options) (*FS, error) {
 		o.Size = min(o.RAM+promised(on.Avail), mostSize)
 	}
 	if o.Size > mostSize {
-		return nil, fmt.Errorf("a wheatfs of %d TB is too large: the most is %d", o.Size>>40, mostSize>>40)
+		return nil, fmt.Errorf("a wheatfs of %d TB is too large: the most is %d TB\nhint: --size %[2]dT", o.Size>>40, mostSize>>40)
 	}
 	o.Size = o.Size / ChunkSize * ChunkSize
 	if o.Size < LeastSize {
-		return nil, fmt.Errorf("%s has too little room: with RAM it makes %d MB, and the least is %d", o.Disk, o.Size>>20, LeastSize>>20)
+		return nil, fmt.Errorf("%s has too little room: with RAM it makes %d MB, and the least is %d MB\nhint: --ram %[3]dM, or --disk of a directory on a disk with more room", o.Disk, o.Size>>20, LeastSize>>20)
 	}
 	f := &FS{opts: o, gone: make(chan struct{})}
 	if err := f.start(ctx); err != nil {

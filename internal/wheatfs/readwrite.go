@@ -3,6 +3,7 @@ package wheatfs
 import (
 	"errors"
 	"fmt"
+	"syscall"
 )
 
 // populateFrom is how many blocks are given memory in one call instead of one by one.
@@ -127,6 +128,9 @@ func (s *Store) write(i, from, end int, b []byte) error {
 			s.put(i, first, to, part)
 		} else if err := s.tell(s.disk.write(part, at(i, first))); err != nil {
 			c.mu.RUnlock()
+			if isFull(err) && s.keep(i, from, end, b) {
+				return nil
+			}
 			s.forget(i, from, end, &placed)
 			return err
 		}
@@ -134,6 +138,39 @@ func (s *Store) write(i, from, end int, b []byte) error {
 	}
 	c.mu.RUnlock()
 	return nil
+}
+
+// isFull reports whether a disk has no room, or its user may not have more of it.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// keep writes blocks that the disk has no room for to RAM, whatever the budget says, and reports whether there was
+// memory for them. The kernel has promised them to a program already; until now they were in its page cache, so they
+// are in memory as it is. Evict moves them to the disk once it has room again.
+func (s *Store) keep(i, from, end int, b []byte) bool {
+	c := &s.chunks[i]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := int64(end - from - c.ram.count(from, end))
+	switch {
+	case c.isHuge.Load():
+		s.slack.Add(-n)
+	case s.used.Add(n) > s.most.Load():
+		s.used.Add(-n)
+		return false
+	}
+	for first := from; first < end; {
+		onDisk, to := c.disk.run(first, end)
+		if onDisk {
+			s.onDisk.Add(-int64(c.disk.remove(first, to)))
+			s.disk.dig(at(i, first), int64(to-first)*BlockSize, allLanes)
+		}
+		first = to
+	}
+	c.ram.add(from, end)
+	s.put(i, from, end, b)
+	return true
 }
 
 // forget takes back the places on the disk that a write which failed was given: they hold nothing.

@@ -2,6 +2,7 @@ package wheatfs
 
 import (
 	"bytes"
+	"os"
 	"sync"
 	"testing"
 )
@@ -79,6 +80,61 @@ func TestNoMemory(t *testing.T) {
 			}
 		}); n > 0 {
 			t.Errorf("%v times, with a budget of %d", n, budget)
+		}
+	}
+}
+
+// TestDiskHasNoRoom: what a full disk refuses stays in RAM beyond the budget, up to the most that there may be, and
+// moves once there is room.
+func TestDiskHasNoRoom(t *testing.T) {
+	need(t)
+	for _, huge := range []int64{0, 1 << 40} {
+		dir := smallDisk(t, "8m")
+		s, err := NewStore(32*mb, 4*mb, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		s.SetReady(huge)
+		s.SetMost(12 * mb)
+		want := make([]byte, 32*mb)
+		write := func(from, end int64) error {
+			fill(want[from:end], from)
+			_, err := s.WriteAt(want[from:end], from)
+			return err
+		}
+		if err := write(0, 8*mb); err != nil { // 4 of them on the disk
+			t.Fatal(err)
+		}
+		hog := takeAll(t, dir)
+		if err := write(6*mb+3*BlockSize, 12*mb); err != nil {
+			t.Error(err)
+		}
+		check(t, s, want)
+		if err := s.Evict(t.Context()); !isFull(err) {
+			t.Errorf("%v: the disk is full", err)
+		}
+		check(t, s, want)
+		before := bytes.Clone(want)
+		if err := write(14*mb, 32*mb); !isFull(err) {
+			t.Errorf("%v: there is no room for so much", err)
+		}
+		// Of a write that failed a part may be there, as of any disk.
+		if err := s.Discard(14*mb, 18*mb); err != nil {
+			t.Error(err)
+		}
+		check(t, s, before)
+		if err := os.Remove(hog); err != nil {
+			t.Fatal(err)
+		}
+		shrink(t, s, 4*mb)
+		check(t, s, before)
+		if u := s.Usage(); u.RAM > 4*mb || s.Fault() != "" {
+			t.Errorf("%+v, and fault %q: the disk has room again", u, s.Fault())
 		}
 	}
 }

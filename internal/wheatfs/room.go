@@ -70,8 +70,12 @@ func (f *FS) lookAtRoom() {
 		return
 	}
 	r := f.report
+	onDisk := promised(disk.Avail)
+	if r.Error != "" && r.RAM+r.Slack > r.Budget {
+		onDisk = 0 // it takes nothing, whatever it says: a quota may be used up
+	}
 	// Less than nothing of the budget: as much has to move to the disk. What slack may be is no room for data.
-	has := promised(disk.Avail) + r.Budget - max(slackLimit(r.Budget/BlockSize)*BlockSize, r.Slack) - r.RAM
+	has := onDisk + r.Budget - max(slackLimit(r.Budget/BlockSize)*BlockSize, r.Slack) - r.RAM
 	// Written to files, and not here yet.
 	coming := max(fs.Size-fs.Free-(r.RAM+r.Disk-r.Structures), 0)
 	aside := max(fs.Free-max(has-coming, 0), 0)

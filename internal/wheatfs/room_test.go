@@ -142,3 +142,77 @@ func TestRoomOfAnother(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// takeAll has somebody else take all the room of a disk at once, faster than anybody can look.
+func takeAll(t *testing.T, disk string) (hog string) {
+	t.Helper()
+	on, err := sys.Statfs(disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hog = filepath.Join(disk, "hog")
+	file, err := os.Create(hog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := syscall.Fallocate(int(file.Fd()), 0, 0, on.Avail); err != nil {
+		t.Fatal(err)
+	}
+	return hog
+}
+
+// TestDiskFilledByAnother: what was accepted, and lies in the page cache only, is whole even though somebody else fills
+// the disk before it is written out; it moves to the disk when there is room again.
+func TestDiskFilledByAnother(t *testing.T) {
+	need(t)
+	o := options(smallDisk(t, "160m"))
+	o.RAM = 16 * mb
+	f, dir := newFS(t, o)
+	file, err := os.Create(filepath.Join(dir, "big"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	const written = 80 * mb
+	block := make([]byte, mb)
+	for at := int64(0); at < written; at += mb {
+		fill(block, at)
+		if _, err := file.Write(block); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hog := takeAll(t, o.Disk)
+	if err := file.Sync(); err != nil {
+		t.Errorf("what was accepted is lost: %v", err)
+	}
+	if err := dropCache(file); err != nil {
+		t.Error(err)
+	}
+	same := func() {
+		t.Helper()
+		got := make([]byte, mb)
+		for at := int64(0); at < written; at += mb {
+			fill(block, at)
+			if _, err := file.ReadAt(got, at); err != nil || !bytes.Equal(got, block) {
+				t.Fatalf("MB %d differs, or %v", at>>20, err)
+			}
+		}
+	}
+	same()
+	until(t, "nothing more is accepted", func() bool {
+		_, err := file.WriteAt(block, written)
+		return errors.Is(err, syscall.ENOSPC)
+	})
+	if r := f.Report(); r.RAM <= r.Budget {
+		t.Errorf("nothing stays in RAM beyond its limit: %+v", r)
+	}
+	if err := os.Remove(hog); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it moves to the disk", func() bool { r := f.Report(); return r.RAM <= r.Budget && r.Error == "" })
+	if err := dropCache(file); err != nil {
+		t.Error(err)
+	}
+	same()
+}

@@ -29,6 +29,8 @@ type Store struct {
 	disk        *disk
 
 	budget atomic.Int64 // in blocks
+	// most is how many blocks may be in RAM when the disk has no room for what is over the budget: see keep.
+	most atomic.Int64
 	// used are the blocks that RAM is taken for. Of these slack hold no data: they are the rest of huge pages.
 	used, slack, onDisk atomic.Int64
 	evicted             atomic.Int64 // bytes
@@ -62,6 +64,7 @@ func NewStore(size, budget int64, dir string) (_ *Store, err error) {
 	}
 	s := &Store{chunks: make([]chunk, size/ChunkSize)}
 	s.budget.Store(budget / BlockSize)
+	s.most.Store(size / BlockSize)
 	if s.disk, err = openDisk(dir, size); err != nil {
 		return nil, err
 	}
