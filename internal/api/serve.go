@@ -30,7 +30,7 @@ var errEnding = errors.New("the instance is ending")
 // waits are the limits that tests make shorter.
 type waits struct{ drain, abort, read time.Duration }
 
-// Serve serves h on l until ctx ends, and closes l. Then no request is accepted any
+// Serve serves h on l until ctx ends, and closes l. On a Unix socket no process of a server is served. Then no request is accepted any
 // more; those under way have DrainTime to end, and AbortTime after their contexts were
 // ended. It returns nil after that, unless some still run: an error then.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
@@ -55,7 +55,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(l) }()
+	go func() { ended <- s.Serve(outsiders{l, log}) }()
 	select {
 	case err := <-ended:
 		abort(errEnding)

@@ -138,6 +138,9 @@ func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, sync
 		// makes that as unlikely as it can.
 		_ = sys.FilterCalls(syncing == Unsynced, m.maps())
 		err := cmd.Start()
+		if err == nil {
+			err = p.mark(account)
+		}
 		started <- err
 		if err != nil {
 			tmp.release()
@@ -151,6 +154,17 @@ func (s *Server) launch(cmd *exec.Cmd, rules *sys.Ruleset, account Account, sync
 		return nil, fmt.Errorf("start %s: %w%s", s.Daemon.Argv[len(s.Daemon.Argv)-1], err, startHint(err, account))
 	}
 	return p, nil
+}
+
+// mark makes the process known as a server's, which the API refuses. It has run no statement yet. A
+// server under an account of its own cannot open the API's socket, and need not be marked: in a
+// container root may not be able to.
+func (p *Process) mark(account Account) error {
+	err := sys.MarkServer(p.PID())
+	if err == nil || account != (Account{}) || errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return errors.Join(err, p.cmd.Process.Kill(), p.cmd.Wait())
 }
 
 func startHint(err error, account Account) string {

@@ -35,6 +35,10 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK
 )
 
+// resolveUnix is LANDLOCK_ACCESS_FS_RESOLVE_UNIX of linux/landlock.h (Linux 7.1): to connect to sockets
+// that have a path.
+const resolveUnix = 1 << 16
+
 // landlockRights is what is restricted, by the version since which the kernel can.
 var landlockRights = []struct {
 	since           int
@@ -47,6 +51,8 @@ var landlockRights = []struct {
 	{since: 4, net: unix.LANDLOCK_ACCESS_NET_BIND_TCP},
 	{since: 5, fs: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
 	{since: 6, scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL},
+	// resolveUnix: no rule grants it, but sockets of the confined processes themselves are exempt.
+	{since: 9, fs: resolveUnix},
 }
 
 // Landlock returns the version of the kernel's Landlock, 0 where it has none or it is switched off.
@@ -59,8 +65,8 @@ func Landlock() int {
 }
 
 // RestrictSelf confines the calling thread, and all processes that it starts, to the ruleset. From
-// LeastLandlock on every path is restricted; later versions add the ports (4), and signals to
-// processes outside and abstract sockets of theirs (6).
+// LeastLandlock on every path is restricted; later versions add the ports (4), signals to
+// processes outside and abstract sockets of theirs (6), and other sockets of theirs (9).
 //
 // It cannot be undone, so the thread must be locked to its goroutine and never unlocked. Go makes no
 // thread from a locked one. It sets no_new_privs, as FilterCalls does.
