@@ -244,20 +244,6 @@ func (c *Client) RollbackDatabase(ctx context.Context, name string, mode ResetMo
 	return c.putBack(ctx, name, "/rollback", mode)
 }
 
-// MarkDatabase is the former name of SetSavepoint.
-//
-// Deprecated: use SetSavepoint.
-func (c *Client) MarkDatabase(ctx context.Context, name string) error {
-	return c.SetSavepoint(ctx, name)
-}
-
-// RewindDatabase is the former name of RollbackDatabase.
-//
-// Deprecated: use RollbackDatabase.
-func (c *Client) RewindDatabase(ctx context.Context, name string, mode ResetMode) (Reset, error) {
-	return c.RollbackDatabase(ctx, name, mode)
-}
-
 // DropDatabase releases a lease: it drops the lease's account and connections and returns the
 // database to the pool. The error is CodeNotFound if the lease does not exist.
 func (c *Client) DropDatabase(ctx context.Context, name string) error {

@@ -54,8 +54,6 @@ var ops = map[string]op{
 	"resetDatabase":    {"POST", "/v1/databases/shop_1/reset", ""},
 	"setSavepoint":     {"POST", "/v1/databases/shop_1/savepoint", ""},
 	"rollbackDatabase": {"POST", "/v1/databases/shop_1/rollback", ""},
-	"markDatabase":     {"POST", "/v1/databases/shop_1/mark", ""},
-	"rewindDatabase":   {"POST", "/v1/databases/shop_1/rewind", ""},
 	"dropDatabase":     {"DELETE", "/v1/databases/shop_1", ""},
 	"getDatabase":      {"GET", "/v1/databases/shop_1", ""},
 	"keepDatabase":     {"POST", "/v1/databases/shop_1/keep", ""},

@@ -168,8 +168,6 @@ func (h *handler) routes() []route {
 		{http.MethodPost, "/v1/databases/{name}/reset", http.StatusOK, false, h.resetDatabase},
 		{http.MethodPost, "/v1/databases/{name}/savepoint", http.StatusNoContent, false, h.setSavepoint},
 		{http.MethodPost, "/v1/databases/{name}/rollback", http.StatusOK, false, h.rollbackDatabase},
-		{http.MethodPost, "/v1/databases/{name}/mark", http.StatusNoContent, false, h.setSavepoint}, // the former name
-		{http.MethodPost, "/v1/databases/{name}/rewind", http.StatusOK, false, h.rollbackDatabase},  // likewise
 		{http.MethodDelete, "/v1/databases/{name}", http.StatusNoContent, false, h.dropDatabase},
 		{http.MethodGet, "/v1/pool", http.StatusOK, false, h.limits},
 		{http.MethodPut, "/v1/pool", http.StatusOK, true, h.setLimits},

@@ -29,8 +29,6 @@ var leasing = map[string]bool{
 	"POST /v1/databases/{name}/reset":     true,
 	"POST /v1/databases/{name}/savepoint": true,
 	"POST /v1/databases/{name}/rollback":  true,
-	"POST /v1/databases/{name}/mark":      true,
-	"POST /v1/databases/{name}/rewind":    true,
 	"POST /v1/databases/{name}/keep":      true,
 	"GET /v1/openapi.yaml":                true,
 }

@@ -58,9 +58,9 @@ func TestRefusals(t *testing.T) {
 		"body where none is":     {"POST", "/v1/marks/a/rewind", ct, `{}`, 400, "invalid", "takes no body"},
 		"no such expectation":    {"GET", "/v1/status?sever=mysql", "", "", 400, "invalid", `use "sever" in the URL`},
 		"other counters":         {"POST", databases + "/a/reset?counters=lose", "", "", 400, "invalid", `use counters "lose"`},
-		"no counters":            {"POST", databases + "/a/rewind?counters=", "", "", 400, "invalid", `use counters ""`},
+		"no counters":            {"POST", databases + "/a/rollback?counters=", "", "", 400, "invalid", `use counters ""`},
 		"misspelt counters":      {"POST", databases + "/a/reset?counter=keep", "", "", 400, "invalid", `use "counter" in the URL`},
-		"no query at all":        {"POST", databases + "/a/rewind?counters=keep;x", "", "", 400, "invalid", "read query"},
+		"no query at all":        {"POST", databases + "/a/rollback?counters=keep;x", "", "", 400, "invalid", "read query"},
 		"two counters":           {"POST", databases + "/a/reset?counters=keep&counters=restore", "", "", 400, "invalid", `use counters "keep,restore"`},
 		"body of a get":          {"GET", "/v1/status", ct, `{}`, 400, "invalid", "takes no body"},
 		"post of a template":     {"POST", templates + "/a", "", "", 405, "bad_method", "no such method"},
@@ -227,7 +227,7 @@ func TestAccepted(t *testing.T) {
 		ask(h, "PUT", "/v1/pool", jsonType, `{"spare":0,"max_databases":10000}`),
 		ask(h, "HEAD", "/metrics", "", ""),
 		ask(h, "POST", "/v1/databases/a/reset?counters=restore", "", ""),
-		ask(h, "POST", "/v1/databases/a/rewind?counters=k%65ep", "", ""),
+		ask(h, "POST", "/v1/databases/a/rollback?counters=k%65ep", "", ""),
 	} {
 		if x.status > 299 {
 			t.Errorf("%s %s: %d %s", x.request.Method, x.request.URL, x.status, x.body)

@@ -2,14 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ramaria-db/ramaria/client"
-	"github.com/ramaria-db/ramaria/internal/instance"
 )
 
 // does is the path of a command without the program's name, which begins every error.
@@ -79,46 +75,6 @@ func onlyOthers(cmd *cobra.Command) {
 func someOrAll(verb string, names []string, all bool, list string) error {
 	if all == (len(names) > 0) {
 		return usageError{fmt.Errorf("%s: name some, or use --all\nhint: %s", verb, list)}
-	}
-	return nil
-}
-
-// renamed says that what the command line has is answered, but has another name now.
-func (a *app) renamed(was, now string) { a.say("note: %s is now %s", was, now) }
-
-// nameArg returns the instance that is meant.
-func nameArg(args []string) string {
-	if len(args) == 0 {
-		return instance.DefaultName
-	}
-	return args[0]
-}
-
-// whichOne says in helps what meant does.
-const whichOne = "Without NAME: the instance of RAMARIA_API, which ramaria run and ramaria env set, or main."
-
-// meant is the instance that a command is about which looks at one, or uses it, as those
-// about databases do: the one that is named, or that RAMARIA_API leads to, or main. In a
-// script under `ramaria run` main would be another one.
-func (a *app) meant(args []string) string {
-	if len(args) > 0 || os.Getenv(client.EnvVar) == "" {
-		return nameArg(args)
-	}
-	if r := a.told(); r != nil {
-		return r.Name
-	}
-	a.say("note: %s leads to no instance of this home: this is %s", client.EnvVar, nameArg(nil))
-	return nameArg(nil)
-}
-
-// told is the instance of this home that RAMARIA_API leads to, nil if a shell has it from
-// one that is gone, or from another home.
-func (a *app) told() *instance.Record {
-	records, _ := a.engine.Registry.List() // what cannot be read, the command itself will tell
-	for _, r := range records {
-		if r.APISocket() == os.Getenv(client.EnvVar) {
-			return r
-		}
 	}
 	return nil
 }

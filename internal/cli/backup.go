@@ -27,12 +27,12 @@ something large. The server is paused for milliseconds on volumes xfs and zram.
   ramaria backup verify shop`,
 		Args: maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runBackup(cmd.Context(), a, a.meant(args))
+			return runBackup(cmd.Context(), a, args[0])
 		},
 		ValidArgsFunction: a.completeNames,
 	}
 	cmd.AddCommand(newBackupLs(a), newBackupVerify(a), newBackupPrune(a))
-	return a.named(cmd)
+	return a.optional(cmd)
 }
 
 func runBackup(ctx context.Context, a *app, name string) error {
@@ -60,12 +60,12 @@ takes any later one, and any time.
 ` + whichOne,
 		Args: maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runBackupLs(cmd.Context(), a, a.meant(args), asJSON)
+			return runBackupLs(cmd.Context(), a, args[0], asJSON)
 		},
 		ValidArgsFunction: a.completeNames,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
-	return a.named(cmd)
+	return a.optional(cmd)
 }
 
 func runBackupLs(ctx context.Context, a *app, source string, asJSON bool) error {
@@ -89,7 +89,7 @@ func runBackupLs(ctx context.Context, a *app, source string, asJSON bool) error 
 }
 
 func newBackupVerify(a *app) *cobra.Command {
-	return a.named(&cobra.Command{
+	return a.optional(&cobra.Command{
 		Use:   "verify [NAME]",
 		Short: "Recover what the archive has beside the instance, and compare the two",
 		Long: `Recover in RAM, beside a durable instance that runs, what its archive has, and compare it with
@@ -98,7 +98,7 @@ the instance, table by table. That is done once a day by itself; status says whe
 ` + whichOne,
 		Args: maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runBackupVerify(cmd.Context(), a, a.meant(args))
+			return runBackupVerify(cmd.Context(), a, args[0])
 		},
 		ValidArgsFunction: a.completeNames,
 	})
@@ -123,7 +123,7 @@ func tablesAre(n int) string {
 }
 
 func newBackupPrune(a *app) *cobra.Command {
-	return a.named(&cobra.Command{
+	return a.optional(&cobra.Command{
 		Use:   "prune [NAME]",
 		Short: "Remove from an archive what its history does not need",
 		Long: `Remove from the archive of a durable instance what --history does not need. That is done after
@@ -132,7 +132,7 @@ each base backup by itself.
 ` + whichOne,
 		Args: maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runBackupPrune(cmd.Context(), a, a.meant(args))
+			return runBackupPrune(cmd.Context(), a, args[0])
 		},
 		ValidArgsFunction: a.completeNames,
 	})

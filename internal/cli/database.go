@@ -101,9 +101,6 @@ func newDBEach(a *app, use, short string, f func(ctx context.Context, c *client.
 		Short: short,
 		Args:  minArgs(1, "names of databases that ramaria db new made"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if was := cmd.CalledAs(); was != cmd.Name() {
-				a.renamed("ramaria db "+was, cmd.CommandPath())
-			}
 			c, err := o.client(a)
 			if err != nil {
 				return err
@@ -121,21 +118,17 @@ func newDBReset(a *app) *cobra.Command {
 }
 
 func newDBRollback(a *app) *cobra.Command {
-	cmd := newDBBack(a, "rollback", "roll back", "rolled back", "Put clones back to their savepoint", (*client.Client).RollbackDatabase)
-	cmd.Aliases = []string{"rewind"} // the former name
-	return cmd
+	return newDBBack(a, "rollback", "roll back", "rolled back", "Put clones back to their savepoint", (*client.Client).RollbackDatabase)
 }
 
 func newDBSavepoint(a *app) *cobra.Command {
-	cmd := newDBEach(a, "savepoint", "Set the savepoint of clones, after fixtures for example, for ramaria db rollback", func(ctx context.Context, c *client.Client, name string) error {
+	return newDBEach(a, "savepoint", "Set the savepoint of clones, after fixtures for example, for ramaria db rollback", func(ctx context.Context, c *client.Client, name string) error {
 		if err := c.SetSavepoint(ctx, name); err != nil {
 			return err
 		}
 		a.say("set the savepoint of %s", name)
 		return nil
 	})
-	cmd.Aliases = []string{"mark"} // the former name
-	return cmd
 }
 
 // newDBBack is a command that puts clones back by f: undo and done are its verb in what it says.

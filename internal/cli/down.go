@@ -28,15 +28,20 @@ func newDown(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "down [NAME...]",
 		Short: "Stop instances; they keep their data",
-		Long: `Stop instances: main, or those that are named. They keep their data, and ramaria up starts
-them again; with --rm the data goes too, as by ramaria rm. The archive of a durable instance
-stays then, unless --with-archive is given.`,
+		Long: `Stop instances. They keep their data, and ramaria up starts them again; with --rm the data goes
+too, as by ramaria rm. The archive of a durable instance stays then, unless --with-archive is given.
+
+` + whichOne,
 		Example: `  ramaria down
   ramaria down shop
   ramaria down --all --rm`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && !o.all {
-				args = []string{nameArg(nil)}
+				name, err := a.meant(nil)
+				if err != nil {
+					return err
+				}
+				args = []string{name}
 			}
 			return runDown(cmd.Context(), a, args, o)
 		},

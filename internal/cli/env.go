@@ -19,23 +19,18 @@ clients (mysql, mariadb, mysqldump, ...) take account and socket from them too.
 that a program takes as it is: jdbc, rails (DATABASE_URL for mysql2), go (go-sql-driver), dotnet.
 remote is for clients on other machines, of an instance that up --api-listen has opened to them.
 
-Without NAME: main, or under ramaria run the instance of that run.`,
+` + whichOne,
 		Example: `  eval "$(ramaria env)"; mysql -e 'SELECT 1'
   ramaria env --format dotenv > .env`,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(_ *cobra.Command, args []string) error {
-			// A shell that was told of one instance is told of main by this, unless it runs
-			// under the one that is its own.
-			if r := a.told(); len(args) == 0 && r != nil && r.Passing {
-				return runEnv(a, r.Name, format)
-			}
-			return runEnv(a, nameArg(args), format)
+			return runEnv(a, args[0], format)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", format, "how: `"+strings.Join(envFormatNames(), "|")+"`")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(envFormatNames(), cobra.ShellCompDirectiveNoFileComp))
-	return a.named(cmd)
+	return a.optional(cmd)
 }
 
 func runEnv(a *app, name, format string) error {

@@ -53,7 +53,11 @@ CALL ramaria.savepoint() keeps its rows, and CALL ramaria.rollback() puts it bac
 			if where := os.Getenv(client.EnvVar); len(args) == 0 && strings.Contains(where, "://") {
 				return runFarFront(cmd.Context(), a, where, o)
 			}
-			return runFront(cmd.Context(), a, a.meant(args), o)
+			name, err := a.meant(args)
+			if err != nil {
+				return err
+			}
+			return runFront(cmd.Context(), a, name, o)
 		},
 	}
 	cmd.Flags().StringVar(&o.listen, "listen", anyFront, "listen at `HOST:PORT`; port 0 is any free one")

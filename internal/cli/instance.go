@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -35,42 +34,6 @@ func (a *app) named(cmd *cobra.Command) *cobra.Command {
 		}
 	}
 	return cmd
-}
-
-// at says which instance is meant by a command about databases; add makes it.
-type at struct {
-	name string
-	// given says whether it is named, if only by an empty name, and former whether by --in.
-	given, former func() bool
-}
-
-func (o *at) add(a *app, cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.name, "instance", "i", "", "`NAME` of the instance (default: the one of "+client.EnvVar+", or main)")
-	cmd.Flags().StringVar(&o.name, "in", "", "deprecated: the same as --instance `NAME`")
-	o.former = func() bool { return cmd.Flags().Changed("in") }
-	o.given = func() bool { return o.former() || cmd.Flags().Changed("instance") }
-	for _, flag := range []string{"instance", "in"} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, a.completeOneName)
-	}
-}
-
-// client returns a client of the instance, which must run.
-func (o *at) client(a *app) (*client.Client, error) {
-	var args []string
-	if o.former() {
-		a.renamed("--in", "-i")
-	}
-	switch {
-	case o.given():
-		args = []string{o.name}
-	case os.Getenv(client.EnvVar) != "":
-		return client.FromEnv()
-	}
-	i, err := a.engine.Running(nameArg(args))
-	if err != nil {
-		return nil, err
-	}
-	return client.New(i.APISocket()), nil
 }
 
 // complete completes arguments by what list finds in the instance.

@@ -26,11 +26,11 @@ func newLogs(a *app) *cobra.Command {
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runLogs(cmd.Context(), a, a.meant(args), follow)
+			return runLogs(cmd.Context(), a, args[0], follow)
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing as the log grows, also across restarts")
-	return a.named(cmd)
+	return a.optional(cmd)
 }
 
 func runLogs(ctx context.Context, a *app, name string, follow bool) error {

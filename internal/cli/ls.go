@@ -103,11 +103,11 @@ func newStatus(a *app) *cobra.Command {
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return runStatus(a, a.meant(args), asJSON)
+			return runStatus(a, args[0], asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
-	return a.named(cmd)
+	return a.optional(cmd)
 }
 
 func runStatus(a *app, name string, asJSON bool) error {

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -12,14 +10,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
-type markOptions struct {
-	replace bool
-	rm      bool
-	asJSON  bool
-}
-
 func newMark(a *app) *cobra.Command {
-	var o markOptions
+	var replace bool
 	cmd := &cobra.Command{
 		Use:   "mark NAME LABEL",
 		Short: "Keep the data that an instance has now, for ramaria rewind",
@@ -27,46 +19,24 @@ func newMark(a *app) *cobra.Command {
 rewind puts it back. On volumes xfs and zram that takes milliseconds and no room; on
 others the data is copied.
 
-Deprecated, but accepted: ramaria mark NAME for ramaria mark ls NAME, and --rm for
-ramaria mark rm. An instance that is itself called ls or rm is named by -i.`,
+An instance that is itself called ls or rm is named by -i.`,
 		Example: `  ramaria mark shop before-migration
   ramaria rewind shop before-migration
   ramaria mark ls shop
   ramaria mark rm shop before-migration`,
-		Args: oneOrTwoArgs("the name of an instance, and a label"),
+		Args: exactArgs(2, "the name of an instance, and a label"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				return runMarkAlone(a, args[0], o)
-			}
-			return runMark(cmd.Context(), a, args[0], args[1], o)
+			return runMark(cmd.Context(), a, args[0], args[1], replace)
 		},
 		ValidArgsFunction: a.completeMark,
 	}
-	cmd.Flags().BoolVar(&o.replace, "replace", false, "replace the mark of that label, if there is one")
-	cmd.Flags().BoolVar(&o.rm, "rm", false, "deprecated: ramaria mark rm NAME LABEL")
-	cmd.Flags().BoolVar(&o.asJSON, "json", false, "deprecated: ramaria mark ls NAME --json")
+	cmd.Flags().BoolVar(&replace, "replace", false, "replace the mark of that label, if there is one")
 	cmd.AddCommand(newMarkLs(a), newMarkRm(a))
 	return a.named(cmd)
 }
 
-// runMarkAlone is ramaria mark without a label: the former way to list.
-func runMarkAlone(a *app, name string, o markOptions) error {
-	if o.replace || o.rm {
-		return usageError{fmt.Errorf("mark instance %s: the label is missing\nhint: ramaria mark %s LABEL", name, name)}
-	}
-	a.renamed("ramaria mark NAME", "ramaria mark ls NAME")
-	return runMarkLs(a, name, o.asJSON)
-}
-
-func runMark(ctx context.Context, a *app, name, label string, o markOptions) error {
-	if o.rm && o.replace {
-		return usageError{errors.New("mark: either --rm or --replace\nhint: ramaria mark --help")}
-	}
-	if o.rm {
-		a.renamed("ramaria mark NAME LABEL --rm", "ramaria mark rm NAME LABEL")
-		return runMarkRm(ctx, a, name, []string{label})
-	}
-	m, err := a.engine.Mark(ctx, engine.MarkRequest{Name: name, Label: label, Replace: o.replace})
+func runMark(ctx context.Context, a *app, name, label string, replace bool) error {
+	m, err := a.engine.Mark(ctx, engine.MarkRequest{Name: name, Label: label, Replace: replace})
 	if err != nil {
 		return err
 	}
@@ -86,12 +56,12 @@ func newMarkLs(a *app) *cobra.Command {
 		Long:  "List the marks of an instance, the oldest first.\n\n" + whichOne,
 		Args:  maxArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return runMarkLs(a, a.meant(args), asJSON)
+			return runMarkLs(a, args[0], asJSON)
 		},
 		ValidArgsFunction: a.completeNames,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, printJSONFlag)
-	return a.named(cmd)
+	return a.optional(cmd)
 }
 
 func runMarkLs(a *app, name string, asJSON bool) error {

@@ -24,11 +24,11 @@ func newSQL(a *app) *cobra.Command {
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runSQL(cmd.Context(), a, a.meant(args), execute)
+			return runSQL(cmd.Context(), a, args[0], execute)
 		},
 	}
 	cmd.Flags().StringArrayVarP(&execute, "execute", "e", nil, "run `STATEMENT` and exit; repeatable")
-	return a.named(cmd)
+	return a.optional(cmd)
 }
 
 // runSQL becomes the client, so that the terminal, signals and the exit status

@@ -38,14 +38,16 @@ that of a durable instance outlives both.
 --when-full, --recover-within and --history can be changed at any time, and --durable while the
 instance does not run: its data stays. --durable=off leaves its archive where it is.
 
---foreground is for containers and process managers: Ctrl-C or SIGTERM then stops the instance.`,
+--foreground is for containers and process managers: Ctrl-C or SIGTERM then stops the instance.
+
+` + whichOne,
 		Example: `  ramaria up
   ramaria up shop --from shop.sql.gz
   zcat huge.sql.gz | ramaria up --from -
   ramaria up ci --from 'exec:./manage.py migrate' --key "$(git rev-parse HEAD)"`,
 		Args: maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runUp(cmd.Context(), a, cmd, nameArg(args), &o)
+			return runUp(cmd.Context(), a, cmd, args[0], &o)
 		},
 		ValidArgsFunction: a.completeNames,
 	}
@@ -53,7 +55,7 @@ instance does not run: its data stays. --durable=off leaves its archive where it
 	cmd.Flags().BoolVar(&o.fresh, "fresh", false, "start again from the clean image; what the instance holds is lost, and its marks")
 	cmd.Flags().BoolVar(&o.foreground, "foreground", false, "stay for as long as the instance runs, and stop it when told to end")
 	cmd.Flags().BoolVar(&o.acceptLoss, "accept-loss", false, acceptLossUsage)
-	return noLooseLevel(a.named(cmd))
+	return noLooseLevel(a.optional(cmd))
 }
 
 // acceptLossUsage is the help of --accept-loss.

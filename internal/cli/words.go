@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -47,20 +46,6 @@ func (a *app) sameCommand() string {
 		words = append(words, engine.ShellWord(arg))
 	}
 	return strings.Join(words, " ")
-}
-
-// elsewhere puts another hint to a text about a socket that RAMARIA_API names and where no instance answers, or
-// another user's: what starts main, or chooses another home, does not help, since the variable stays.
-func (a *app) elsewhere(text string) string {
-	socket := os.Getenv(client.EnvVar)
-	if socket == "" || strings.Contains(socket, "://") || !strings.Contains(text, "at "+socket+": ") {
-		return text
-	}
-	cause, _, _ := strings.Cut(text, "\nhint: ")
-	if r := a.told(); r != nil {
-		return cause + "\nhint: ramaria up " + r.Name
-	}
-	return cause + "\nhint: RAMARIA_API names that socket, of no instance of this home; unset RAMARIA_API, or name an instance by -i NAME"
 }
 
 // permissionHint tells what to do about a path that the user may not use: one of Ramaria's own places

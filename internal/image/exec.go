@@ -31,7 +31,9 @@ func (b *build) exec(ctx context.Context, s input) error {
 	b.say("running %s\n", s.path)
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", s.path)
 	// Not of another instance, of which the caller's shell may have been told.
-	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "RAMARIA_API=") })
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "RAMARIA_API=") || strings.HasPrefix(kv, "RAMARIA_INSTANCE=")
+	})
 	cmd.Env = slices.Concat(env, endpoint.Env(home))
 	// The command's output goes to stderr: stdout belongs to ramaria's own answer.
 	cmd.Stdout, cmd.Stderr = b.Talk, b.Talk

@@ -3,10 +3,8 @@
 package contract
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -57,7 +55,7 @@ func promoteOne(t *testing.T, c *client.Client) []request {
 	return []request{{method: "POST", path: "/v1/replicas", status: 201}, {method: "POST", path: "/v1/promote", status: 200}}
 }
 
-// saveOne sets a savepoint in a database and rolls it back, by the new names and the old: of those
+// saveOne sets a savepoint in a database and rolls it back: of those
 // that are made at random each was kept, or its server restarted, before a savepoint is set, which is
 // to be refused.
 func saveOne(t *testing.T, c *client.Client) []request {
@@ -73,34 +71,10 @@ func saveOne(t *testing.T, c *client.Client) []request {
 		t.Fatalf("roll back: %+v, %v", r, err)
 	}
 	list := []request{{method: "POST", path: "/v1/databases/marked/savepoint", status: 204}, {method: "POST", path: "/v1/databases/marked/rollback", status: 200}}
-	for _, r := range []request{{method: "POST", path: "/v1/databases/marked/mark", status: 204}, {method: "POST", path: "/v1/databases/marked/rewind", status: 200}} {
-		if got := post(t, c.Socket(), r.path); got != r.status {
-			t.Fatalf("POST %s: %d, want %d", r.path, got, r.status)
-		}
-		list = append(list, r)
-	}
 	if err := c.DropDatabase(t.Context(), d.Name); err != nil {
 		t.Fatal(err)
 	}
 	return list
-}
-
-// post sends a request without a body to a unix socket, and returns the status.
-func post(t *testing.T, socket, path string) int {
-	t.Helper()
-	h := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", socket)
-	}}}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://ramaria"+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := h.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	return resp.StatusCode
 }
 
 // durableOnly begins the paths of calls that succeed on durable instances alone. This instance is none,

@@ -45,16 +45,6 @@ export class Database {
     return this.#putBack('rollback')
   }
 
-  // mark is the former name of setSavepoint.
-  mark() {
-    return this.setSavepoint()
-  }
-
-  // rewind is the former name of rollBack.
-  rewind() {
-    return this.rollBack()
-  }
-
   async #putBack(how) {
     await this.#connections.rollback()
     const answer = await this.#client.call('POST', `${this.#path}/${how}`)

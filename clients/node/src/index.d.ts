@@ -101,10 +101,6 @@ export class Database implements Endpoint {
   setSavepoint(): Promise<void>
   /** Puts it back to its savepoint; the error code `lost` says that it was reset instead. */
   rollBack(): Promise<Reset>
-  /** The former name of setSavepoint. */
-  mark(): Promise<void>
-  /** The former name of rollBack. */
-  rewind(): Promise<Reset>
   /** Lets it stay as it is, to be looked at. */
   keep(): Promise<this>
   /** Ends the lease. */

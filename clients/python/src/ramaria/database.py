@@ -90,14 +90,6 @@ class Database:
         """
         return self._put_back("/rollback", counters)
 
-    def mark(self) -> None:
-        """The former name of set_savepoint()."""
-        self.set_savepoint()
-
-    def rewind(self, counters: bool = True) -> Dict[str, Any]:
-        """The former name of roll_back()."""
-        return self.roll_back(counters)
-
     def renew(self) -> None:
         """Starts its time to live over, as a reset does."""
         self.expires_at = self.client.call("GET", self._path()).get("expires_at")

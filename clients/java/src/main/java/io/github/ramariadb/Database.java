@@ -40,16 +40,6 @@ public final class Database extends Schema implements AutoCloseable {
     return putBack("/rollback");
   }
 
-  /** The former name of {@link #setSavepoint}. */
-  public void mark() {
-    setSavepoint();
-  }
-
-  /** The former name of {@link #rollBack}. */
-  public Reset rewind() {
-    return rollBack();
-  }
-
   private Reset putBack(String how) {
     connections.rollBack();
     Map<String, Object> r = api.call("POST", path() + how, null);

@@ -160,8 +160,6 @@ class DatabaseTest {
       execute(c, "DELETE FROM item");
       assertEquals("rewind", db.rollBack().way());
       assertEquals(4, count(c));
-      db.mark(); // the former names
-      assertEquals("noop", db.rewind().way());
       db.reset();
       assertEquals(3, count(c));
       assertEquals("lost", assertThrows(RamariaException.class, db::rollBack).code());
