@@ -28,6 +28,9 @@ type Template struct {
 	Spare int `json:"spare"`
 	// Changed says why no more clones can be made of it; empty if they can.
 	Changed string `json:"changed,omitempty"`
+	// Notes say what its clones have otherwise than it, and what in it reaches into other databases. They
+	// are unknown as Tables is.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // DatabaseRequest asks for a lease.

@@ -65,6 +65,9 @@ func runTemplateAdd(ctx context.Context, a *app, o *templateAddOptions, name str
 	if o.json {
 		return a.printJSON(t)
 	}
+	for _, note := range t.Notes {
+		a.say("note: %s", note)
+	}
 	a.say("%s is a template: %d tables, %s; ramaria db new %[1]s clones it", t.Name, t.Tables, volume.FormatBytes(t.Bytes))
 	fmt.Fprintln(a.stdout, t.Name)
 	return nil

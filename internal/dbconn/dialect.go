@@ -14,6 +14,8 @@ type Dialect struct {
 	Accounts string
 	// Logins asks how the accounts of a user log in, whose name comes as a literal for %s: a line an account.
 	Logins string
+	// Roles asks for the accounts that have roles: a line each, with the user first.
+	Roles string
 	// Withheld are the privileges that the application does not get, and ObeyReadOnly that
 	// by which it could write in spite of read_only.
 	Withheld     []string

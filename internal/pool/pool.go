@@ -56,7 +56,8 @@ type Config struct {
 	File string
 	// Gone reports that the path File now belongs to another pool; nil for never.
 	Gone func() bool
-	// Endpoint is that of the application's account. Leases have another login and database.
+	// Endpoint is that of the application's account. Leases have another login and database. The account
+	// is the definer of what clones must not have of others; see template.Definers.
 	Endpoint dbconn.Endpoint
 	// Login is the supervisor's account.
 	Login    dbconn.Login

@@ -30,6 +30,8 @@ type Template struct {
 	// Changed says why no more clones can be made of it, "" if they can. After a restart,
 	// Changed, Tables and Bytes are unknown until the template is used.
 	Changed string
+	// Notes say what its clones have otherwise, and what in it reaches beyond it; unknown as Tables is.
+	Notes []string
 }
 
 // tmpl is a template, under Pool.mu but for its supply, which is under spares.mu.
@@ -143,6 +145,12 @@ func (p *Pool) tryShape(ctx context.Context, s *reset.Session, name string) (*te
 			err = shape.Check()
 		}
 		if err == nil {
+			err = shape.ReadElsewhere(ctx, s.Conn)
+		}
+		if err == nil {
+			shape.Definers, err = template.ReadDefiners(ctx, s.Conn, p.config.Server.Dialect(), p.config.Endpoint.Login)
+		}
+		if err == nil {
 			err = shape.CheckComputed(ctx, s.Conn)
 		}
 		if err != nil {
@@ -233,7 +241,7 @@ func (p *Pool) template(t *tmpl) Template {
 		}
 		return out
 	}
-	out.Tables, out.Bytes, out.Changed = len(v.shape.Tables), v.size, p.journal.Proven(t.name)
+	out.Tables, out.Bytes, out.Changed, out.Notes = len(v.shape.Tables), v.size, p.journal.Proven(t.name), v.shape.Notes()
 	return out
 }
 

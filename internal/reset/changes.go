@@ -3,6 +3,7 @@ package reset
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
@@ -155,7 +156,7 @@ func (c *Changes) incomplete(why string) {
 // warn notes a statement about more than the database.
 func (c *Changes) warn(text string) {
 	const most = 20
-	if len(c.Warnings) < most {
+	if len(c.Warnings) < most && !slices.Contains(c.Warnings, text) {
 		c.Warnings = append(c.Warnings, text)
 	}
 }

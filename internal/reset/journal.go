@@ -43,6 +43,10 @@ type group struct {
 	rows bool
 	// schemas are the databases of these rows, also of such as were not watched then.
 	schemas map[string]bool
+	// session is the database of the session, where the log tells, and outside are the tables of
+	// databases that are not watched whose rows it changed.
+	session string
+	outside []string
 }
 
 // OpenJournal follows the log with the given base name in dir, starting with its newest file.
@@ -365,6 +369,8 @@ func (j *Journal) rows(e *binlog.Event) error {
 	if c := j.watched[m.Schema]; c != nil {
 		c.Events++
 		j.group.staged = append(j.group.staged, binlog.Change{Map: m, Rows: r.Clone()})
+	} else {
+		j.group.leave(m)
 	}
 	return nil
 }
@@ -379,7 +385,7 @@ func (j *Journal) commit() {
 func (j *Journal) reset() {
 	clear(j.group.tables)
 	clear(j.group.staged)
-	j.group.staged, j.group.undone = j.group.staged[:0], 0
+	j.group.staged, j.group.undone, j.group.session, j.group.outside = j.group.staged[:0], 0, "", nil
 }
 
 func (j *Journal) count(g *group) {
@@ -395,6 +401,7 @@ func (j *Journal) count(g *group) {
 			c.add(change)
 		}
 	}
+	j.warnOutside(g)
 }
 
 // prepare puts an XA transaction aside until it has its verdict.
@@ -412,7 +419,7 @@ func (j *Journal) prepare(e *binlog.Event) error {
 		schemas[m.Schema] = true
 	}
 	// One of the same name had its verdict unseen.
-	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), undone: j.group.undone, xid: &x.XID, rows: len(j.group.tables) > 0, schemas: schemas}
+	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), undone: j.group.undone, session: j.group.session, outside: j.group.outside, xid: &x.XID, rows: len(j.group.tables) > 0, schemas: schemas}
 	j.reset()
 	return nil
 }

@@ -18,6 +18,7 @@ func (j *Journal) query(e *binlog.Event) error {
 	switch kind {
 	case begin:
 		j.reset()
+		j.group.session = q.Schema
 	case commit:
 		j.commit()
 	case rollback:

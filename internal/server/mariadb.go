@@ -37,6 +37,7 @@ var mariadbFamily = Family{
 		PutBackUsers: mariadbPutBack,
 		Logins:       "SELECT Host, JSON_VALUE(Priv, '$.plugin'), JSON_VALUE(Priv, '$.authentication_string'), JSON_QUERY(Priv, '$.auth_or') FROM mysql.global_priv WHERE User = %s ORDER BY Host",
 		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",
+		Roles:        "SELECT User FROM mysql.roles_mapping",
 		ObeyReadOnly: "READ_ONLY ADMIN", ObeySource: "REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN",
 		// https://mariadb.com/kb/en/information-schema-innodb_lock_waits-table/
 		RowLocks: "SELECT h.trx_mysql_thread_id FROM information_schema.innodb_trx w JOIN information_schema.innodb_lock_waits l ON l.requesting_trx_id = w.trx_id " +

@@ -38,6 +38,7 @@ var mysqlFamily = Family{
 		// authentication_string holds bytes, not text.
 		Accounts: `SELECT User, Host, JSON_OBJECT('plugin', plugin, 'authentication_string', IF(COALESCE(authentication_string, '') = '', '', 'set'))
 			FROM mysql.user WHERE account_locked <> 'Y'`,
+		Roles:        "SELECT TO_USER FROM mysql.role_edges",
 		Logins:       "SELECT Host, plugin, HEX(authentication_string) FROM mysql.user WHERE User = %s ORDER BY Host",
 		RootShut:     "SELECT COUNT(*) FROM mysql.user WHERE User = 'root' AND Host = 'localhost' AND account_locked = 'Y'",
 		OpenRoot:     "ALTER USER root@localhost IDENTIFIED BY %s ACCOUNT UNLOCK",

@@ -247,7 +247,7 @@ func (s *Supervisor) DropDatabase(ctx context.Context, name string) error {
 
 func templateOf(t pool.Template) client.Template {
 	return client.Template{
-		Name: t.Name, Family: t.Family, Key: t.Key, Made: t.Made, Tables: t.Tables, Bytes: t.Bytes, Leases: t.Leases, Spare: t.Spare, Changed: t.Changed,
+		Name: t.Name, Family: t.Family, Key: t.Key, Made: t.Made, Tables: t.Tables, Bytes: t.Bytes, Leases: t.Leases, Spare: t.Spare, Changed: t.Changed, Notes: t.Notes,
 	}
 }
 

@@ -14,6 +14,9 @@ var ErrUnclonable = errors.New("it cannot be a template")
 // of it cannot have.
 func (s *Shape) Check() error {
 	for _, t := range s.Tables {
+		if err := t.checkPlace(); err != nil {
+			return err
+		}
 		if t.Kind == Versioned && slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Period && c.Type == "bigint" }) {
 			return fmt.Errorf("%w: table %s: its rows count by transactions (PERIOD FOR SYSTEM_TIME with BIGINT columns), whose numbers cannot be copied\n"+
 				"hint: leave it out, or have it count by TIMESTAMP(6) columns", ErrUnclonable, t.Name)

@@ -192,24 +192,23 @@ func (s *Shape) fill(t *Table, name string) []string {
 	if t.Kind == Sequence {
 		return restart(own, t.State)
 	}
-	var columns, period []string
-	for _, c := range t.Columns {
-		switch {
-		case c.Period:
-			period = append(period, dbconn.QuoteName(c.Name))
-		case !c.Generated:
-			columns = append(columns, dbconn.QuoteName(c.Name))
-		}
-	}
+	columns, period := t.given()
 	list := strings.Join(columns, ",")
 	if t.Kind == Versioned {
 		if period == nil { // they are there unseen
 			period = []string{"row_start", "row_end"}
 		}
 		// What rows were before can be copied since 10.11; older servers pass over comments.
-		list += " /*M!101100 ," + strings.Join(period, ",") + " */"
+		comma := ","
+		if columns == nil {
+			comma = ""
+		}
+		list += " /*M!101100 " + comma + strings.Join(period, ",") + " */"
 		return []string{"/*M!101100 SET STATEMENT system_versioning_insert_history = 1 FOR */ INSERT INTO " + own + " (" + list + ") SELECT " + list +
 			" FROM " + dbconn.QuoteName(s.Name) + "." + dbconn.QuoteName(t.Name) + " /*M!101100 FOR SYSTEM_TIME ALL */"}
+	}
+	if columns == nil {
+		return fillComputed(own, t.Count)
 	}
 	insert := "INSERT INTO "
 	if strings.Contains(t.Create, vectorKey) {
@@ -220,6 +219,30 @@ func (s *Shape) fill(t *Table, name string) []string {
 	// Read by an index that has all columns, rows would come in its order, and a table without a
 	// primary key keeps the order in which they come.
 	return []string{insert + own + " (" + list + ") SELECT " + list + " FROM " + dbconn.QuoteName(s.Name) + "." + dbconn.QuoteName(t.Name) + " USE INDEX ()"}
+}
+
+// given are the columns that INSERT gives, quoted, and those of a versioned table that tell when a row
+// counts.
+func (t *Table) given() (columns, period []string) {
+	for _, c := range t.Columns {
+		switch {
+		case c.Period:
+			period = append(period, dbconn.QuoteName(c.Name))
+		case !c.Generated:
+			columns = append(columns, dbconn.QuoteName(c.Name))
+		}
+	}
+	return columns, period
+}
+
+// fillComputed returns the statements that put rows into a table all of whose columns are computed:
+// all its rows are the same, and there is no column for INSERT ... SELECT.
+func fillComputed(table string, rows int64) (list []string) {
+	const most = 10000 // in a statement, of 3 bytes each
+	for ; rows > 0; rows -= most {
+		list = append(list, "INSERT INTO "+table+" () VALUES "+strings.TrimSuffix(strings.Repeat("(),", int(min(rows, most))), ","))
+	}
+	return list
 }
 
 // vectorKey stands in the definition of a table that has a vector index, of MariaDB from 11.7 on.

@@ -46,20 +46,19 @@ func (s *Shape) computesSame(ctx context.Context, conn *sql.Conn, t *Table, c Co
 		_, dropped := conn.ExecContext(context.WithoutCancel(ctx), drop)
 		err = errors.Join(err, dropped)
 	}()
-	var list []string
-	for _, c := range t.Columns {
-		if !c.Generated {
-			list = append(list, dbconn.QuoteName(c.Name))
-		}
-	}
+	list, _ := t.given()
 	columns := strings.Join(list, ",")
+	fill := []string{"INSERT INTO " + copyOf + " (" + columns + ") SELECT " + columns + " FROM " + own}
+	if list == nil {
+		fill = fillComputed(copyOf, t.Count)
+	}
 	if _, err := conn.ExecContext(ctx, drop+"; CREATE TEMPORARY TABLE "+copyOf+" LIKE "+own); err != nil {
 		if ctx.Err() != nil {
 			return false, err
 		}
 		return true, nil // with partitions or a full-text index there is no such copy, and it is not known
 	}
-	if _, err := conn.ExecContext(ctx, "INSERT INTO "+copyOf+" ("+columns+") SELECT "+columns+" FROM "+own); err != nil { // #nosec G202 -- as above
+	if err := dbconn.ExecAll(ctx, conn, fill...); err != nil {
 		return false, err
 	}
 	var sums [2]string

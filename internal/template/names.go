@@ -144,14 +144,16 @@ func relocate(sql, mode, from, to string, fold func(string) string, isObject fun
 }
 
 // relocated is the statement that makes an object of s in the database to.
-func (s *Shape) relocated(o Object, to string) (string, error) {
+func (s *Shape) relocated(o Object, to string) (create string, err error) {
 	switch {
 	case to == s.Name:
 		return o.Create, nil
 	case o.Kind == "VIEW":
-		return requalify(o, s.Name, to), nil
+		create = requalify(o, s.Name, to)
+	default:
+		create, err = relocate(o.Create, o.SQLMode, s.Name, to, s.fold, s.isObject)
 	}
-	return relocate(o.Create, o.SQLMode, s.Name, to, s.fold, s.isObject)
+	return s.Definers.stand(o, create), err
 }
 
 // fold is the name of a database as the server keeps it.
@@ -169,6 +171,9 @@ func (s *Shape) same(o, p Object, clone string) bool {
 	a.Create, b.Create = want, p.Create
 	if o.Kind == "VIEW" { // each server names in its own way what is in the same database
 		a.Create, b.Create = requalify(o, s.Name, ""), requalify(p, clone, "")
+		if clone != s.Name {
+			a.Create = s.Definers.stand(o, a.Create)
+		}
 	}
 	return err == nil && a == b
 }

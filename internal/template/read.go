@@ -24,7 +24,7 @@ func Read(ctx context.Context, conn *sql.Conn, name string) (*Shape, error) {
 // costs a question of its own.
 func ReadSome(ctx context.Context, conn *sql.Conn, name string, defined func(table string) bool) (*Shape, error) {
 	r := reader{ctx: ctx, conn: conn, shape: &Shape{Name: name}, defined: defined}
-	for _, step := range []func() error{r.database, r.tables, r.columns, r.keys, r.definitions, r.objects} {
+	for _, step := range []func() error{r.database, r.tables, r.columns, r.counts, r.keys, r.definitions, r.objects} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("read database %s: %w", name, err)
 		}
@@ -149,6 +149,24 @@ func (r *reader) columns() error {
 		}
 		return nil
 	}, "SELECT table_name AS `of`, column_name AS name, extra AS extra, generation_expression AS expression, data_type AS type FROM information_schema.columns WHERE table_schema = ? ORDER BY table_name, ordinal_position", r.shape.Name)
+}
+
+// counts asks for the rows of the tables all of whose columns are computed.
+func (r *reader) counts() error {
+	for i := range r.shape.Tables {
+		t := &r.shape.Tables[i]
+		if columns, _ := t.given(); columns != nil || t.Kind != Base || !r.defined(t.Name) {
+			continue
+		}
+		err := r.each(func(row map[string]string) error {
+			t.Count = int64(number(row["n"])) // #nosec G115 -- far below
+			return nil
+		}, "SELECT COUNT(*) AS n FROM "+dbconn.QuoteName(t.Name))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // says reports whether a column's EXTRA has a word: GENERATED of one that is computed, while

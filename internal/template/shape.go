@@ -38,6 +38,11 @@ type Shape struct {
 	Paused []string `json:"-"`
 	// Sums tell whether its rows are still the same.
 	Sums Sums `json:"-"`
+	// Definers says who defines the objects of clones.
+	Definers Definers `json:"-"`
+
+	// elsewhere says what in it names other databases.
+	elsewhere []string
 
 	// made, of a test, is called when a clone is there and not compared yet.
 	made func(name string)
@@ -70,6 +75,9 @@ type Table struct {
 	// Keyed says that it has a primary key, or a unique one without NULL: no two rows are
 	// the same, and their order is the key's.
 	Keyed bool `json:"keyed"`
+	// Count is how many rows it has, of a table all of whose columns are computed: that is all there is
+	// to know of its rows.
+	Count int64 `json:"count,omitempty"`
 	// Primary are the columns of its primary key, by number from 0, if a row can be found by what
 	// they hold: nil if one is computed, or counts with its beginning only.
 	Primary []int `json:"primary,omitempty"`

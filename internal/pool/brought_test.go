@@ -1,0 +1,230 @@
+package pool_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/pool"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
+)
+
+// What a template brings along: routines of mighty definers, references to other databases, tables
+// whose rows lie elsewhere.
+
+// withApp gives the pool of a house an application's account, as instances have.
+func (h *house) withApp() {
+	h.t.Helper()
+	app := dbconn.Login{User: "app", Password: dbconn.NewPassword()}
+	conn, err := h.root.Conn(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer conn.Close()
+	for line := range strings.Lines(h.srv.Dialect().InitSQL(dbconn.Login{User: "other_admin", Password: app.Password}, app, "", false)) {
+		if _, err := conn.ExecContext(h.t.Context(), line); err != nil {
+			h.t.Fatalf("%s: %v", line, err)
+		}
+	}
+	h.Close()
+	h.config.Endpoint.Login = app
+	h.open()
+}
+
+// blinds are procedures that keep what follows out of the log, each by the rights of its definer.
+var blinds = map[string]string{
+	"plain":    "SET sql_log_bin = 0",
+	"by name":  "SET @@SESSION.sql_log_bin = OFF",
+	"prepared": "BEGIN PREPARE s FROM 'SET sql_log_bin = 0'; EXECUTE s; END",
+	"nested":   "CALL inner_one()",
+	"as a row": "SET SESSION binlog_row_image = 'MINIMAL', binlog_format = 'STATEMENT'",
+	"a role":   "SET sql_log_bin = 0",
+}
+
+// TestBlindingDefiner has leases call what switches the log off by the rights of its definer. Without
+// a stand-in the rows that follow stay, which shows that the test sees that.
+func TestBlindingDefiner(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		h.exec(h.root, "CREATE USER mighty@localhost")
+		h.exec(h.root, "GRANT ALL ON *.* TO mighty@localhost WITH GRANT OPTION")
+		h.exec(h.root, "CREATE ROLE captain")
+		h.exec(h.root, "CREATE USER roled@localhost")
+		h.exec(h.root, "GRANT ALL ON *.* TO captain")
+		h.exec(h.root, "GRANT captain TO roled@localhost")
+		h.exec(h.root, "SET DEFAULT ROLE captain "+map[server.Flavour]string{server.MariaDB: "FOR", server.MySQL: "TO"}[h.srv.Flavour]+" roled@localhost")
+		h.exec(h.root, "CREATE DEFINER = mighty@localhost PROCEDURE shop.inner_one() SET sql_log_bin = 0")
+		for name, body := range blinds {
+			definer := "mighty@localhost"
+			if name == "a role" {
+				definer = "roled@localhost"
+			}
+			h.exec(h.root, "CREATE DEFINER = "+definer+" PROCEDURE shop."+dbconn.QuoteName(name)+"() "+body)
+		}
+		try := func(name string) (leaked bool) {
+			l, db := h.lease(pool.Request{Template: "shop"})
+			db.SetMaxOpenConns(1)
+			before := h.state(l.Name)
+			_, refused := db.ExecContext(t.Context(), "CALL `"+name+"`()")
+			h.exec(db, "INSERT INTO item (name) VALUES ('unseen')")
+			h.exec(db, "DELETE FROM sale")
+			if _, err := h.Reset(t.Context(), l.Name, false); err != nil {
+				t.Fatal(err)
+			}
+			leaked = h.state(l.Name) != before
+			t.Logf("%s: %v, leaked %v", name, refused, leaked)
+			if err := h.Drop(t.Context(), l.Name); err != nil {
+				t.Fatal(err)
+			}
+			return leaked
+		}
+		h.put("shop")
+		if !try("plain") {
+			t.Error("without a stand-in for its definer the procedure did not switch the log off: the test shows nothing")
+		}
+		h.withApp()
+		made, err := h.PutTemplate(t.Context(), "shop")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(made.Notes, "\n"); !strings.Contains(notes, "mighty@localhost may switch the binary log off") || !strings.Contains(notes, "roled@localhost may") {
+			t.Errorf("notes: %s", notes)
+		}
+		for name := range blinds {
+			if try(name) {
+				t.Errorf("%s: what a lease changed behind it stayed after a reset", name)
+			}
+		}
+		// What a lease drops comes back as clones have it, and the template keeps its own.
+		l, db := h.lease(pool.Request{Template: "shop"})
+		h.exec(db, "DROP PROCEDURE plain")
+		if _, err := h.Reset(t.Context(), l.Name, false); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]string{l.Name: "app@localhost", "shop": "mighty@localhost"} {
+			var definer string
+			err := h.root.QueryRowContext(t.Context(), "SELECT definer FROM information_schema.routines WHERE routine_schema = ? AND routine_name = 'plain'", name).Scan(&definer)
+			if err != nil || definer != want {
+				t.Errorf("the definer in %s is %s, %v; want %s", name, definer, err, want)
+			}
+		}
+	})
+}
+
+// TestOtherDatabases has a template name another database in every way, and a lease write to it.
+func TestOtherDatabases(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		h.withApp()
+		for _, statement := range []string{
+			"CREATE DATABASE geo", "CREATE TABLE geo.place (id int PRIMARY KEY)", "INSERT INTO geo.place VALUES (1)", "CREATE TABLE geo.log (what varchar(20))",
+			"CREATE TABLE shop.branch (id int PRIMARY KEY, place int, CONSTRAINT lies_in FOREIGN KEY (place) REFERENCES geo.place (id))",
+			"CREATE VIEW shop.places AS SELECT id FROM geo.place",
+			"CREATE TRIGGER shop.noted AFTER INSERT ON shop.branch FOR EACH ROW INSERT INTO geo.log VALUES ('branch')",
+			"CREATE PROCEDURE shop.note(w varchar(20)) INSERT INTO `geo`.log VALUES (w)",
+			"CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY STARTS '2035-01-01 00:00:00' DO DELETE FROM geo.log",
+			"CREATE PROCEDURE shop.inner_only() SELECT 'geo.log' AS `geo`",
+		} {
+			h.exec(h.root, statement)
+		}
+		made, err := h.PutTemplate(t.Context(), "shop")
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(made.Notes, "\n")
+		for _, part := range []string{"foreign key lies_in of table branch names the database geo", "view places names", "trigger noted names", "procedure note names", "event nightly names"} {
+			if !strings.Contains(notes, part) {
+				t.Errorf("the notes lack %q:\n%s", part, notes)
+			}
+		}
+		if strings.Contains(notes, "inner_only names") {
+			t.Errorf("a text counts as a name:\n%s", notes)
+		}
+		l, db := h.lease(pool.Request{Template: "shop"})
+		h.exec(db, "INSERT INTO branch VALUES (1, 1)")
+		res, err := h.Reset(t.Context(), l.Name, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(res.Warnings, "; "); text != "it reaches beyond the database and stays: rows of geo.log changed" {
+			t.Errorf("the reset warns: %q", text)
+		}
+		h.exec(db, "INSERT INTO item (name) VALUES ('own')")
+		if res, err = h.Reset(t.Context(), l.Name, false); err != nil || len(res.Warnings) > 0 {
+			t.Errorf("a reset of rows of its own warns: %q, %v", res.Warnings, err)
+		}
+		h.exec(db, "BEGIN")
+		h.exec(db, "CALL note('alone')")
+		if res, err = h.Reset(t.Context(), l.Name, false); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("a procedure that changes nothing of the clone: %q", res.Warnings)
+	})
+}
+
+// TestRowsElsewhere refuses tables whose rows are not their own, by name.
+func TestRowsElsewhere(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		for _, statement := range []string{
+			"CREATE DATABASE merged", "CREATE TABLE merged.a (id int) ENGINE=MyISAM", "CREATE TABLE merged.b LIKE merged.a", "INSERT INTO merged.a VALUES (1)",
+			"CREATE TABLE merged.both_of (id int) ENGINE=MRG_MyISAM UNION=(merged.a, merged.b) INSERT_METHOD=LAST",
+			"CREATE DATABASE holes", "CREATE TABLE holes.sink (id int) ENGINE=BLACKHOLE COMMENT='DATA DIRECTORY=''x'''",
+			"CREATE TABLE holes.a (id int) ENGINE=MyISAM", "CREATE TABLE holes.b LIKE holes.a", "INSERT INTO holes.a VALUES (1)",
+		} {
+			if _, err := h.root.ExecContext(t.Context(), statement); err != nil {
+				if strings.Contains(statement, "BLACKHOLE") { // a plugin on MariaDB
+					h.exec(h.root, "CREATE TABLE holes.sink (id int) ENGINE=MEMORY COMMENT='DATA DIRECTORY=''x'''")
+					continue
+				}
+				t.Fatalf("%s: %v", statement, err)
+			}
+		}
+		_, err := h.PutTemplate(t.Context(), "merged")
+		if !errors.Is(err, pool.ErrUnclonable) || !strings.Contains(err.Error(), "table both_of: its engine MRG_M") || !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("a MERGE table: %v", err)
+		}
+		h.put("holes")
+		// A lease may make one. It goes, and what was written by it.
+		l, db := h.lease(pool.Request{Template: "holes"})
+		before := h.state(l.Name)
+		for _, statement := range []string{
+			"CREATE TABLE both_of (id int) ENGINE=MRG_MyISAM UNION=(a, b) INSERT_METHOD=LAST", "INSERT INTO both_of VALUES (7)", "DELETE FROM both_of WHERE id = 1",
+		} {
+			h.exec(db, statement)
+		}
+		if _, err := h.Reset(t.Context(), l.Name, false); err != nil || h.state(l.Name) != before {
+			t.Errorf("after a MERGE table of a lease's own: %v\n%s\nwant:\n%s", err, h.state(l.Name), before)
+		}
+	})
+}
+
+// TestAllComputed clones tables that have no column for INSERT.
+func TestAllComputed(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		for _, statement := range []string{
+			"CREATE TABLE shop.one (b int GENERATED ALWAYS AS (1) STORED)", "INSERT INTO shop.one () VALUES (), (), ()",
+			"CREATE TABLE shop.virt (b int AS (1) VIRTUAL, c datetime AS (TIMESTAMP'2020-01-01 00:00:00') STORED)", "INSERT INTO shop.virt () VALUES (), ()",
+			"CREATE TABLE shop.none (b int AS (1) STORED)",
+		} {
+			if _, err := h.root.ExecContext(t.Context(), statement); err != nil {
+				t.Fatalf("%s: %v", statement, err)
+			}
+		}
+		h.put("shop")
+		l, db := h.lease(pool.Request{Template: "shop"})
+		before := h.state("shop")
+		if got := h.state(l.Name); got != before {
+			t.Errorf("the clone:\n%s\nwant:\n%s", got, before)
+		}
+		for _, statement := range []string{"INSERT INTO one () VALUES ()", "DELETE FROM virt", "INSERT INTO none () VALUES ()", "DROP TABLE one"} {
+			h.exec(db, statement)
+			if _, err := h.Reset(t.Context(), l.Name, false); err != nil || h.state(l.Name) != before {
+				t.Errorf("after %s and a reset: %v\n%s\nwant:\n%s", statement, err, h.state(l.Name), before)
+			}
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package template
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+)
+
+// Definers says who defines the objects of a clone. What belongs to somebody who may switch the
+// binary log off could do so by the rights of its definer, whoever calls it, and no reset would see
+// what the session changes from then on. So clones have it of an account that may do all but that.
+// A definer who is no account stays: the server refuses the call, as in the template.
+type Definers struct {
+	// Blinding are the names of the accounts and roles that may switch the log off, or may get to.
+	Blinding map[string]bool
+	// StandIn is who has their objects in clones.
+	StandIn dbconn.Login
+}
+
+// ReadDefiners asks a server which accounts may switch the binary log off. The zero stand-in leaves
+// all objects as they are.
+func ReadDefiners(ctx context.Context, conn *sql.Conn, d dbconn.Dialect, standIn dbconn.Login) (Definers, error) {
+	names, err := d.Blinding(ctx, conn)
+	if err != nil {
+		return Definers{}, fmt.Errorf("look for definers who may switch the binary log off: %w", err)
+	}
+	return Definers{Blinding: names, StandIn: standIn}, nil
+}
+
+const definerWord = "DEFINER=`"
+
+// definerIn returns where the account stands in the statement that makes an object, as the server
+// writes it: nothing before it is in quotes. Both are 0 if there is none.
+func definerIn(create string) (from, to int) {
+	from = strings.Index(create, definerWord) + len(definerWord) - 1
+	if from < len(definerWord) || strings.IndexByte(create, '`') != from {
+		return 0, 0
+	}
+	to = from + closing(create[from:], true)
+	if strings.HasPrefix(create[to:], "@`") { // a role has no host
+		to += 1 + closing(create[to+1:], true)
+	}
+	return from, to
+}
+
+// replaces reports whether clones have an object of another definer. The server finds a definer's
+// rights by the name, and also those of an account of another host that fits. A name in another
+// character set is taken for one of those who may.
+func (d Definers) replaces(o Object) bool {
+	from, to := definerIn(o.Create)
+	if to == 0 || d.StandIn.User == "" {
+		return false
+	}
+	user := o.Create[from+1 : from+closing(o.Create[from:], true)-1]
+	user = strings.ReplaceAll(user, "``", "`")
+	switch {
+	case user == d.StandIn.User:
+		return false
+	case d.Blinding[user]:
+		return true
+	}
+	return o.Client != "utf8mb4" && strings.ContainsFunc(user, func(r rune) bool { return r >= 0x80 })
+}
+
+// stand is the statement that makes o, create, with the definer that clones have.
+func (d Definers) stand(o Object, create string) string {
+	if !d.replaces(o) {
+		return create
+	}
+	from, to := definerIn(create)
+	return create[:from] + dbconn.QuoteName(d.StandIn.User) + "@`localhost`" + create[to:]
+}
+
+// definerNotes says which objects have another definer in clones.
+func (s *Shape) definerNotes() (list []string) {
+	of := map[string][]string{}
+	for _, o := range s.Objects {
+		if s.Definers.replaces(o) {
+			from, to := definerIn(o.Create)
+			definer := strings.ReplaceAll(o.Create[from:to], "`", "")
+			of[definer] = append(of[definer], strings.ToLower(o.Kind)+" "+o.Name)
+		}
+	}
+	for definer, names := range of {
+		list = append(list, fmt.Sprintf("clones have %s of the definer %s@localhost: %s may switch the binary log off, by which resets know what changed", some(names), s.Definers.StandIn.User, definer))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// some lists things, but not more than people read.
+func some(names []string) string {
+	const most = 5
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text
+}
