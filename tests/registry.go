@@ -265,8 +265,8 @@ var Suites = []Suite{
 	{
 		Name:     "reset",
 		Scripts:  []string{"db"},
-		Tests:    []string{"TestKilledReset", "TestFront", "TestUpFront", "TestAPIListen"},
-		Versions: []string{"db", "TestFront"},
+		Tests:    []string{"TestKilledReset", "TestFront", "TestFrontSession", "TestUpFront", "TestAPIListen"},
+		Versions: []string{"db", "TestFront", "TestFrontSession"},
 		Flavours: []string{"TestAPIListen"},
 	},
 	{

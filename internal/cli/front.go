@@ -41,8 +41,9 @@ gives each connection a clone of its own. Other names are databases of the insta
 Where RAMARIA_API and RAMARIA_TOKEN lead to an instance on another machine, the door is one to its
 pool: clients log in here with the token as their password, and get clones only.
 
-A client that is in a clone can ask the door: CALL ramaria.reset() puts the clone back,
-CALL ramaria.savepoint() keeps its rows, and CALL ramaria.rollback() puts it back to those.
+A client that is in a clone can ask the door: CALL ramaria.reset() puts the clone back, and the
+client's session; CALL ramaria.savepoint() keeps its rows, and CALL ramaria.rollback() puts it back
+to those.
 
 ` + whichOne,
 		Example: `  ramaria front --listen 127.0.0.1:3307

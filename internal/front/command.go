@@ -1,14 +1,13 @@
 package front
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/ramaria-db/ramaria/client"
 )
 
 // Commands of the protocol that may be for the door.
@@ -17,16 +16,15 @@ const (
 	comUse     = 0x02
 	comQuery   = 0x03
 	comKill    = 0x0c
+	comPing    = 0x0e
 	comPrepare = 0x16
+	comReset   = 0x1f
 )
 
 // interesting says which commands to look at.
 var interesting = [256]bool{comUse: true, comQuery: true, comKill: true, comPrepare: true, isChange: true}
 
-// glance is how much of a command forDoor looks at, in bytes.
-const glance = 8
-
-// forDoor reports whether a command whose payload begins with b may be for the door, from a glance.
+// forDoor reports whether a command may be for the door, from a glance.
 func forDoor(command byte, b []byte) bool {
 	if command != comQuery && command != comPrepare {
 		return true
@@ -35,20 +33,23 @@ func forDoor(command byte, b []byte) bool {
 		switch c {
 		case ' ', '\t', '\r', '\n', 0, 1: // the last two are of query attributes, of which there are none
 			continue
-		case 'C', 'c', 'K', 'k', 'U', 'u', '/':
+		case 'C', 'c', 'K', 'k', 'U', 'u', '/', '-', '#':
 			return true
 		case 'D', 'd': // DROP, and not DELETE
-			return i+2 == len(b) || b[i+2]|0x20 == 'r'
+			return i+2 == len(b) || b[i+2]|0x20 == 'r' || asks(b)
 		}
-		return false
+		return asks(b)
 	}
 	return false
 }
 
+// asks reports whether a command says the name by which the door is asked for something.
+func asks(b []byte) bool {
+	return bytes.Contains(b, []byte("ramaria")) || bytes.Contains(b, []byte("RAMARIA"))
+}
+
 var (
-	callStatement = regexp.MustCompile("(?is)^\\s*call\\s+`?ramaria`?\\s*\\.\\s*`?(\\w+)`?\\s*(?:\\(\\s*\\))?\\s*;?\\s*$")
-	noteStatement = regexp.MustCompile(`(?is)^\s*/\*\s*ramaria\s*[: ]\s*(\w+)\s*\*/`)
-	useStatement  = regexp.MustCompile("(?is)^\\s*use\\s+(?:`((?:[^`]|``)+)`|([^\\s;`]+))\\s*;?\\s*$")
+	useStatement = regexp.MustCompile("(?is)^\\s*use\\s+(?:`((?:[^`]|``)+)`|([^\\s;`]+))\\s*;?\\s*$")
 	// makeStatement makes or drops a database: frameworks do that for each of their workers.
 	makeStatement = regexp.MustCompile("(?is)^(\\s*(?:create|drop)\\s+(?:or\\s+replace\\s+)?(?:database|schema)\\s+(?:if\\s+(?:not\\s+)?exists\\s+)?)(?:`((?:[^`]|``)+)`|([^\\s;`]+))(.*)$")
 	killStatement = regexp.MustCompile(`(?is)^(\s*kill\s+(?:hard\s+|soft\s+)?(?:connection\s+|query\s+)?)(\d+)(\s*(?:;.*)?)$`)
@@ -72,7 +73,7 @@ func (s *session) command(ctx context.Context, payload []byte) []byte {
 	}
 	// A client that can send attributes of a query sends their number before it, which is none here.
 	start := 1
-	if payload[0] == comQuery && s.login.can&s.server.can&canQueryAttrs != 0 {
+	if payload[0] == comQuery && s.countsAttributes() {
 		if len(payload) < 3 || payload[1] != 0 {
 			return payload
 		}
@@ -82,8 +83,32 @@ func (s *session) command(ctx context.Context, payload []byte) []byte {
 	return append(payload[:start:start], text...)
 }
 
-// statement does what a statement has for the door, and returns the one that the server gets.
+// countsAttributes reports whether the client sends, before a statement, how many attributes it has.
+func (s *session) countsAttributes() bool { return s.login.can&s.server.can&canQueryAttrs != 0 }
+
+// statement does what a text has for the door, and returns the one that the server gets.
 func (s *session) statement(ctx context.Context, text string, prepared bool) string {
+	w, rest := wanted(text)
+	if w.do == "" {
+		if w = late(text); w.do != "" {
+			return signal(refuse(erUnknown, stateGeneral, "ramaria: %s has to be the first of several statements, or alone; none was done", w))
+		}
+		before, rest := comments(text)
+		return before + s.named(ctx, rest)
+	}
+	if prepared {
+		return signal(refuse(erUnknown, stateGeneral, "ramaria: %s cannot be prepared: send it as plain text", w.do))
+	}
+	if err := s.control(ctx, w); err != nil {
+		r := s.door.refusal(err)
+		r.Code, r.State = erUnknown, stateGeneral // the server makes no warning of an error, nor success
+		return signal(r)
+	}
+	return rest
+}
+
+// named gives the server its own names for what a statement names: databases, and connections.
+func (s *session) named(ctx context.Context, text string) string {
 	if m := killStatement.FindStringSubmatch(text); m != nil {
 		if id, err := strconv.ParseUint(m[2], 10, 32); err == nil {
 			if thread, ours := s.door.threadOf(uint32(id)); ours {
@@ -93,40 +118,20 @@ func (s *session) statement(ctx context.Context, text string, prepared bool) str
 		return text
 	}
 	if m := useStatement.FindStringSubmatch(text); m != nil {
-		name := named(m[1], m[2])
+		name := unquoted(m[1], m[2])
 		if real := s.real(name); real != name {
 			return "USE " + quote(real)
 		}
 		return s.ifClone(ctx, name, text, signal(refuse(erBadDB, stateNoDatabase, "Unknown database: connect to %s instead of using it", name)))
 	}
 	if m := makeStatement.FindStringSubmatch(text); m != nil {
-		name := named(m[2], m[3])
+		name := unquoted(m[2], m[3])
 		if real := s.door.seats.leased(name); real != "" {
 			return m[1] + quote(real) + m[4]
 		}
 		return s.ifClone(ctx, name, text, nothing) // nobody is in it: the next who connects finds it as the template is
 	}
-	do, rest := "", nothing
-	if m := callStatement.FindStringSubmatch(text); m != nil {
-		do = m[1]
-	} else if m := noteStatement.FindStringSubmatch(text); m != nil {
-		do = m[1]
-		if after := text[len(m[0]):]; strings.Trim(after, " \t\r\n;") != "" {
-			rest = after
-		}
-	}
-	if do == "" {
-		return text
-	}
-	if prepared {
-		return signal(refuse(erUnknown, stateGeneral, "ramaria: %s cannot be prepared: send it as plain text", do))
-	}
-	if err := s.control(ctx, strings.ToLower(do)); err != nil {
-		r := s.door.refusal(err)
-		r.Code, r.State = erUnknown, stateGeneral // the server makes no warning of an error, nor success
-		return signal(r)
-	}
-	return rest
+	return text
 }
 
 // ifClone chooses the statement for a name that nobody has a clone by: of a template's clone, or of a database.
@@ -144,8 +149,8 @@ func (s *session) ifClone(ctx context.Context, name, ofDatabase, ofClone string)
 	}
 }
 
-// named is the name of a database that stands in a statement: quoted, or plain.
-func named(quoted, plain string) string {
+// unquoted is the name of a database that stands in a statement: quoted, or plain.
+func unquoted(quoted, plain string) string {
 	if quoted != "" {
 		return strings.ReplaceAll(quoted, "``", "`")
 	}
@@ -160,26 +165,6 @@ func (s *session) real(name string) string {
 		return s.seat.lease.Name
 	}
 	return name
-}
-
-// control does what a statement asks the door for.
-func (s *session) control(ctx context.Context, do string) error {
-	if s.seat == nil {
-		return fmt.Errorf("%s is for a clone: connect to the database TEMPLATE@NAME", do)
-	}
-	pool, name := s.door.c.Pool, s.seat.lease.Name
-	switch do {
-	case "reset":
-		_, err := pool.ResetDatabase(ctx, name, client.RestoreCounters)
-		return err
-	case "savepoint":
-		return pool.SetSavepoint(ctx, name)
-	case "rollback":
-		_, err := pool.RollbackDatabase(ctx, name, client.RestoreCounters)
-		return err
-	default:
-		return fmt.Errorf("there is no ramaria.%s: there are reset, savepoint and rollback", do)
-	}
 }
 
 // mostSignal is how long the text of an error may be that a statement raises, in characters.

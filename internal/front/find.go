@@ -7,6 +7,8 @@ type finder struct {
 	// more says that the next packet goes on with the last: that was as long as one can be, or one of the file
 	// that LOAD DATA LOCAL sends, of which the count has come round.
 	more bool
+	// setUp is what the client sends right after its login.
+	setUp setUp
 }
 
 // mostCommand bounds the commands that the door reads whole, in bytes.
@@ -39,16 +41,14 @@ func (c *finder) cut(b []byte) (pass, command int, err error) {
 				break
 			}
 			if first := rest[header]; interesting[first] && (length <= mostCommand || first == isChange) {
-				if len(rest) < min(whole, header+glance) {
-					break // the rest of its beginning is on its way
+				if whole > mostHeld {
+					return pass, 0, errPacket
 				}
-				if forDoor(first, rest[header:min(len(rest), whole)]) {
-					if whole > mostHeld {
-						return pass, 0, errPacket
-					}
-					if len(rest) < whole {
-						break
-					}
+				if len(rest) < whole {
+					break // the rest of it is on its way
+				}
+				c.setUp.see(first, rest[header:whole])
+				if forDoor(first, rest[header:whole]) {
 					return pass, whole, nil
 				}
 			}

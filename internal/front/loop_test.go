@@ -119,9 +119,14 @@ func TestLoopEnds(t *testing.T) {
 	t.Run("client", func(t *testing.T) {
 		r := newRelayed(t)
 		write(t, r.client, query)
-		_ = r.client.Close()
+		_ = r.client.(*net.UnixConn).CloseWrite()
 		if got := rest(t, r.server); !bytes.Equal(got, query) {
 			t.Errorf("the server hears %q", got)
+		}
+		write(t, r.server, query)
+		_ = r.server.Close()
+		if got := rest(t, r.client); !bytes.Equal(got, query) { // as it would without the door
+			t.Errorf("a client that sends no more hears %q", got)
 		}
 		if r.relay.next() != nil {
 			t.Error("a command comes")

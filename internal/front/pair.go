@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -29,6 +30,8 @@ type pair struct {
 	finder         finder
 	held           []byte // sent by the client, and not to be passed on yet
 	busy           bool   // the session has a command: what the client sends after it waits
+	tap            *tap   // what the door asks of the server; nil for nothing
+	silent         bool   // the client has ended what it sends, and may still read
 	ended          bool
 }
 
@@ -97,6 +100,9 @@ func (p *pair) clientReady(what sys.Ready, buf []byte) error {
 	}
 	held := copy(buf, p.held)
 	n, err := p.client.Read(buf[held : held+readSize])
+	if errors.Is(err, io.EOF) {
+		return p.silence()
+	}
 	if err != nil || n == 0 {
 		return err
 	}
@@ -112,9 +118,33 @@ func (p *pair) serverReady(buf []byte) error {
 	}
 	n, err := p.server.Read(buf[:readSize])
 	if err != nil {
+		if p.tap != nil { // what the server has said last may be why
+			_ = p.client.send(p.tap.held)
+		}
 		return err
 	}
-	return p.client.send(buf[:n])
+	said := buf[:n]
+	if p.tap != nil {
+		said = p.tap.take(said)
+		if p.tap.over() {
+			p.tap = nil
+		}
+	}
+	return p.client.send(said)
+}
+
+// silentTime is how long a client that has ended what it sends may wait for the answers: one that was killed cannot be
+// told from it, and keeps its clone as long.
+const silentTime = 10 * time.Second
+
+// silence has the server know that the client sends nothing more. It answers what it was asked, and ends the connection.
+func (p *pair) silence() error {
+	if err := p.hear(p.server.CloseWrite()); err != nil {
+		return err
+	}
+	p.silent, p.held = true, nil
+	time.AfterFunc(silentTime, func() { _ = p.Close() })
+	return nil
 }
 
 // hear notes that the server has closed its connection, about which it has perhaps said why; other errors it returns.
@@ -153,7 +183,7 @@ func (p *pair) passOn(b []byte) error {
 // settle ends the pair upon an error, and otherwise says what the loop is to wait for.
 func (p *pair) settle(err error) {
 	var client, server sys.Ready
-	if !p.busy && len(p.server.out) == 0 {
+	if !p.busy && !p.silent && len(p.server.out) == 0 {
 		client |= sys.CanRead
 	}
 	if len(p.server.out) > 0 {
@@ -184,6 +214,9 @@ func (p *pair) end() {
 	_ = p.server.Close()
 	p.forget()
 	close(p.wants)
+	if p.tap != nil {
+		p.tap.end()
+	}
 }
 
 func (p *pair) next() []byte { return <-p.wants }
@@ -200,6 +233,23 @@ func (p *pair) pass(packet []byte) {
 		err = p.passOn(p.held)
 	}
 	p.settle(err)
+}
+
+func (p *pair) ask(t *tap, packets []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		t.end()
+		return
+	}
+	p.tap = t
+	p.settle(p.hear(p.server.send(packets)))
+}
+
+func (p *pair) setUp() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.finder.setUp.autocommit
 }
 
 func (p *pair) release() (client net.Conn, sent []byte, err error) {

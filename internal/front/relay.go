@@ -3,8 +3,11 @@ package front
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
+	"sync/atomic"
+	"time"
 )
 
 // relay is a client's connection and one to the server, between which bytes are passed on: by a loop, or, where a
@@ -15,6 +18,10 @@ type relay interface {
 	next() []byte
 	// pass sends the server what it gets in the command's place.
 	pass(packet []byte)
+	// ask sends the server commands of the door's own, before pass, whose answers t takes.
+	ask(t *tap, packets []byte)
+	// setUp is how the client has set autocommit right after its login; "" where it has not.
+	setUp() string
 	// release ends the server's connection in place of pass, and returns the client's, with what it has sent. What
 	// the client has not been told yet is lost: it has to wait for an answer before it logs in again.
 	release() (client net.Conn, sent []byte, err error)
@@ -33,6 +40,7 @@ func (s *session) serveRelay(ctx context.Context) {
 		if !s.hold(r) {
 			_ = r.Close()
 		}
+		s.relay, s.tap = r, nil
 		command := s.serveCommands(ctx, r)
 		if command == nil {
 			return
@@ -71,40 +79,73 @@ type copier struct {
 	buf        []byte
 	start, end int // what is read and not passed on
 	finder     finder
-	answers    chan struct{} // closed when no answer comes any more
+	tap        atomic.Pointer[tap] // what the door asks of the server; nil for nothing
+	answers    chan struct{}       // closed when no answer comes any more
 	released   chan struct{}
 }
 
 func newCopier(client, raw, server net.Conn, sent []byte) *copier {
 	c := &copier{client: client, raw: raw, server: server, buf: make([]byte, max(buffered, len(sent))), answers: make(chan struct{}), released: make(chan struct{})}
 	c.end = copy(c.buf, sent)
-	go func() {
-		defer close(c.answers)
-		_, _ = io.CopyBuffer(onlyWriter{client}, onlyReader{server}, make([]byte, buffered))
-		select {
-		case <-c.released: // the client stays, and gets another server
-		default:
-			_ = raw.Close()
-		}
-	}()
+	go c.answer()
 	return c
 }
 
-// onlyWriter and onlyReader keep io.CopyBuffer from asking for splice: a pipe costs a small answer more than the
-// copy does.
-type (
-	onlyWriter struct{ io.Writer }
-	onlyReader struct{ io.Reader }
-)
+// answer passes on what the server says.
+func (c *copier) answer() {
+	defer close(c.answers)
+	buf := make([]byte, buffered)
+	for {
+		n, err := c.server.Read(buf)
+		said := buf[:n]
+		t := c.tap.Load() // after the read: what is said to it comes after it was set
+		if t != nil && n > 0 {
+			if said = t.take(said); t.over() {
+				c.tap.CompareAndSwap(t, nil)
+			}
+		}
+		if err != nil && t != nil { // what the server has said last may be why
+			said = t.held
+		}
+		if len(said) > 0 {
+			if _, failed := c.client.Write(said); failed != nil {
+				break
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	select {
+	case <-c.released: // the client stays, and gets another server
+	default:
+		_ = c.raw.Close()
+	}
+}
 
 func (c *copier) next() []byte {
 	payload, err := c.read()
+	if errors.Is(err, io.EOF) {
+		c.silence()
+	}
 	if err != nil {
 		_ = c.Close()
 		<-c.answers
 		return nil
 	}
 	return payload
+}
+
+// silence is that of a pair.
+func (c *copier) silence() {
+	w, ok := c.server.(interface{ CloseWrite() error })
+	if !ok || w.CloseWrite() != nil {
+		return
+	}
+	select {
+	case <-c.answers:
+	case <-time.After(silentTime):
+	}
 }
 
 func (c *copier) read() ([]byte, error) {
@@ -139,6 +180,20 @@ func (c *copier) read() ([]byte, error) {
 
 // pass leaves an error to next: the server has gone, and what it has said before is on its way.
 func (c *copier) pass(packet []byte) { _, _ = c.server.Write(packet) }
+
+func (c *copier) ask(t *tap, packets []byte) {
+	c.tap.Store(t)
+	go func() {
+		select {
+		case <-c.answers:
+			t.end()
+		case <-t.done:
+		}
+	}()
+	_, _ = c.server.Write(packets) // an error is left to next
+}
+
+func (c *copier) setUp() string { return c.finder.setUp.autocommit }
 
 func (c *copier) release() (net.Conn, []byte, error) {
 	close(c.released)

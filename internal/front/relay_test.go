@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
+	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,11 +19,19 @@ import (
 // resets counts what it is asked for.
 type resets struct {
 	Pool
-	n int
+	n    int
+	told func() // what is done at a reset, nil for nothing
 }
 
 func (r *resets) ResetDatabase(context.Context, string, client.ResetMode) (client.Reset, error) {
 	r.n++
+	if r.told != nil {
+		r.told()
+	}
+	return client.Reset{}, nil
+}
+
+func (r *resets) RollbackDatabase(context.Context, string, client.ResetMode) (client.Reset, error) {
 	return client.Reset{}, nil
 }
 
@@ -113,10 +123,8 @@ func testCommands(t *testing.T, looped bool) {
 		}()
 		var ended sync.WaitGroup
 		ended.Go(func() { s.serveRelay(t.Context()) })
-		got, err := io.ReadAll(servers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := serve(t, servers)
+		_ = servers.Close()
 		if !bytes.Equal(got, want) {
 			t.Fatalf("seed %d: %d bytes arrived, want %d; the first that differs is %d", seed, len(got), len(want), differs(got, want))
 		}
@@ -124,6 +132,35 @@ func testCommands(t *testing.T, looped bool) {
 		door.loops.close()
 		if pool.n != asked {
 			t.Fatalf("seed %d: %d resets, want %d", seed, pool.n, asked)
+		}
+	}
+}
+
+// serve is a server that answers what the door asks, and returns what it hears besides.
+func serve(t *testing.T, c net.Conn) (heard []byte) {
+	t.Helper()
+	ok := packet(1, []byte{isOK, 0, 0, 2, 0, 0, 0})
+	own := 0 // how many of the next packets are the door's
+	for {
+		h := make([]byte, header)
+		if _, err := io.ReadFull(c, h); err != nil {
+			return heard
+		}
+		payload := make([]byte, lengthOf(h))
+		if _, err := io.ReadFull(c, payload); err != nil {
+			t.Fatal(err)
+		}
+		_, text, marks := bytes.Cut(payload, []byte("MESSAGE_TEXT = '"))
+		switch {
+		case marks && h[3] == 0:
+			text = bytes.TrimSuffix(text, []byte("'"))
+			write(t, c, packet(1, append([]byte{isErr, 0x6c, 0x06}, "#45000"+string(text)...)))
+			own = 4 // to reset the session, set the character set, answer a ping, and, after the clone is put back, enter it
+		case own > 0:
+			own--
+			write(t, c, ok)
+		default:
+			heard = append(append(heard, h...), payload...)
 		}
 	}
 }
@@ -136,38 +173,89 @@ func differs(a, b []byte) int {
 	return n
 }
 
+// obeyed is a relay to a server that does what the door asks.
+type obeyed struct {
+	relay
+	asked [][]byte
+}
+
+func (o *obeyed) ask(t *tap, packets []byte) {
+	for rest := packets; len(rest) > 0; rest = rest[header+lengthOf(rest):] {
+		o.asked = append(o.asked, rest[header:header+lengthOf(rest)])
+	}
+	for t.marker = nil; t.want > 0; t.want-- {
+		t.answers = append(t.answers, []byte{isOK})
+	}
+	t.end()
+}
+
+func (*obeyed) setUp() string { return "" }
+
+// TestSettled: before a clone is put back, the server has done all that the session asked for, and answered a ping, so that
+// it cannot take the session for one at work; after it, it enters the database, which may have been gone.
+func TestSettled(t *testing.T) {
+	for text, want := range map[string][]string{
+		"CALL ramaria.reset()":               {"\x03SIGNAL", "\x1f", "\x03SET character_set_client = 45", "\x0e", "reset", "\x02shop_7"},
+		"CALL ramaria.rollback()":            {"\x03SIGNAL", "\x1f", "\x03SET character_set_client = 45", "\x0e", "\x02shop_7"},
+		"CALL ramaria.reset('keep session')": {"\x03SIGNAL", "\x03ROLLBACK", "\x03UNLOCK TABLES", "\x0e", "reset", "\x02shop_7"},
+	} {
+		o := &obeyed{}
+		pool := &resets{told: func() { o.asked = append(o.asked, []byte("reset")) }}
+		s := &session{door: &Door{c: Config{Pool: pool}}, login: response{collation: utf8mb4}, server: &upstream{}, seat: &seat{lease: client.Database{Name: "shop_7"}}, relay: o}
+		if got := s.statement(t.Context(), text, false); got != nothing {
+			t.Errorf("%s: %s", text, got)
+		}
+		same := slices.EqualFunc(o.asked, want, func(got []byte, want string) bool { return strings.HasPrefix(string(got), want) })
+		if !same {
+			t.Errorf("%s: the server is asked %q, want %q", text, o.asked, want)
+		}
+	}
+}
+
 // TestStatements tells statements for the door from those for the server.
 func TestStatements(t *testing.T) {
 	door := &Door{c: Config{Pool: &resets{}}, sessions: map[uint32]*session{}, seats: seats{pool: &resets{}}}
 	other := &session{}
 	other.thread.Store(17)
 	door.sessions[1<<31+1] = other
-	s := &session{door: door, login: response{database: "shop@1"}, seat: &seat{lease: client.Database{Name: "shop_7"}}}
+	const late = "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1105, MESSAGE_TEXT = 'ramaria: CALL ramaria.reset() has to be the first of several statements, or alone; none was done'"
+	s := &session{door: door, login: response{database: "shop@1"}, server: &upstream{}, seat: &seat{lease: client.Database{Name: "shop_7"}}, relay: &obeyed{}}
 	for text, want := range map[string]string{
-		"KILL 2147483649":                             "KILL 17",
-		"kill query 2147483649;":                      "kill query 17;",
-		"KILL 5":                                      "KILL 5",
-		"DROP DATABASE `shop@2`":                      nothing,
-		"DROP DATABASE IF EXISTS `a@b`":               "DROP DATABASE IF EXISTS `a@b`",
-		"create schema `sho@p`":                       "create schema `sho@p`",
-		"USE `a@b`":                                   "USE `a@b`",
-		"USE `shop@2`":                                "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1049, MESSAGE_TEXT = 'Unknown database: connect to shop@2 instead of using it'",
-		"KILL 2147483649; SELECT SLEEP(1)":            "KILL 17; SELECT SLEEP(1)",
-		"KILL 2147483649 + 1":                         "KILL 2147483649 + 1",
-		"KILL QUERY ID 2147483649":                    "KILL QUERY ID 2147483649",
-		"use shop@1;":                                 "USE `shop_7`",
-		"use shop":                                    "use shop",
-		"CALL ramaria.reset":                          nothing,
-		"CALL ramaria.reset ( ) ;":                    nothing,
-		"CALL `ramaria`.`reset`()":                    nothing,
-		"/* ramaria: reset */":                        nothing,
-		"/*ramaria:reset*/INSERT INTO t VALUES (1)":   "INSERT INTO t VALUES (1)",
-		"/* not ramaria: reset */":                    "/* not ramaria: reset */",
-		"SELECT '/* ramaria: reset */'":               "SELECT '/* ramaria: reset */'",
-		"CALL ramaria.what()":                         "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1105, MESSAGE_TEXT = 'ramaria: instance : there is no ramaria.what: there are reset, savepoint and rollback'",
-		"CALL ramaria_reset()":                        "CALL ramaria_reset()",
-		"CREATE PROCEDURE p() CALL ramaria.reset()":   "CREATE PROCEDURE p() CALL ramaria.reset()",
-		"CALL ramaria.reset(); DROP TABLE everything": "CALL ramaria.reset(); DROP TABLE everything",
+		"KILL 2147483649":                                "KILL 17",
+		"kill query 2147483649;":                         "kill query 17;",
+		"KILL 5":                                         "KILL 5",
+		"DROP DATABASE `shop@2`":                         nothing,
+		"DROP DATABASE IF EXISTS `a@b`":                  "DROP DATABASE IF EXISTS `a@b`",
+		"create schema `sho@p`":                          "create schema `sho@p`",
+		"USE `a@b`":                                      "USE `a@b`",
+		"USE `shop@2`":                                   "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1049, MESSAGE_TEXT = 'Unknown database: connect to shop@2 instead of using it'",
+		"KILL 2147483649; SELECT SLEEP(1)":               "KILL 17; SELECT SLEEP(1)",
+		"KILL 2147483649 + 1":                            "KILL 2147483649 + 1",
+		"KILL QUERY ID 2147483649":                       "KILL QUERY ID 2147483649",
+		"use shop@1;":                                    "USE `shop_7`",
+		"use shop":                                       "use shop",
+		"CALL ramaria.reset":                             nothing,
+		"CALL ramaria.reset ( ) ;":                       nothing,
+		"CALL `ramaria`.`reset`()":                       nothing,
+		"/* ramaria: reset */":                           nothing,
+		"/*ramaria:reset*/INSERT INTO t VALUES (1)":      "INSERT INTO t VALUES (1)",
+		"/* not ramaria: reset */":                       "/* not ramaria: reset */",
+		"SELECT '/* ramaria: reset */'":                  "SELECT '/* ramaria: reset */'",
+		"CALL ramaria.what()":                            "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1105, MESSAGE_TEXT = 'ramaria: instance : there is no ramaria.what: there are reset, savepoint and rollback'",
+		"CALL ramaria_reset()":                           "CALL ramaria_reset()",
+		"CREATE PROCEDURE p() CALL ramaria.reset()":      "CREATE PROCEDURE p() CALL ramaria.reset()",
+		"CALL ramaria.reset(); INSERT INTO t VALUES (1)": nothing + "; INSERT INTO t VALUES (1)",
+		"-- before\n/* each test */ # comes\n CALL ramaria.reset()":    nothing,
+		"/* a */ /* ramaria: reset */ SELECT 1":                        " SELECT 1",
+		"/* a */ USE shop@1":                                           "/* a */ USE `shop_7`",
+		"/*! CALL ramaria.reset() */":                                  "/*! CALL ramaria.reset() */",
+		"INSERT INTO t VALUES (1); CALL ramaria.reset()":               late,
+		"SELECT ';' /* ; */; -- ;\n CALL ramaria.reset()":              late,
+		"SELECT '; CALL ramaria.reset()'":                              "SELECT '; CALL ramaria.reset()'",
+		"SELECT 'it\\'s; CALL ramaria.reset()' # ; CALL ramaria.reset": "SELECT 'it\\'s; CALL ramaria.reset()' # ; CALL ramaria.reset",
+		"CALL ramaria.reset('keep session')":                           nothing,
+		"/* ramaria: rollback keep session */":                         nothing,
+		"CALL ramaria.reset('all')":                                    "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1105, MESSAGE_TEXT = 'ramaria: instance : there is no ramaria.reset(''all''): there is ''keep session'''",
 	} {
 		if got := s.statement(t.Context(), text, false); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)

@@ -33,6 +33,10 @@ type session struct {
 	seat   *seat // nil for a database that is no clone
 	server *upstream
 
+	// relay is what passes bytes on, and tap what was asked last of the server beside it.
+	relay relay
+	tap   *tap
+
 	mu    sync.Mutex // guards what cut ends; raw is written by the session alone
 	up    io.Closer
 	ended bool

@@ -160,6 +160,9 @@ func (s *Polled) Write(b []byte) (rest []byte, err error) {
 	return nil, nil
 }
 
+// CloseWrite says to the other side that no more will be written.
+func (s *Polled) CloseWrite() error { return unix.Shutdown(s.fd, unix.SHUT_WR) }
+
 // Conn gives the socket back to Go. Close this one.
 func (s *Polled) Conn() (net.Conn, error) {
 	fd, err := unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 0)
