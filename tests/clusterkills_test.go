@@ -24,6 +24,9 @@ func TestClusterKills(t *testing.T) {
 	h := newTestHome(t)
 	dsns := h.ramaria("cluster", "create", "c", "--volume", testVolume, "--server", h.daemon())
 	h.exec(openDSN(t, strings.Fields(dsns)[0]), appendTable)
+	if h.srv.Flavour == server.MySQL {
+		dsns = h.losePrimary()
+	}
 	for round := range 3 {
 		l := beginAppends(t, (&clusterHome{testHome: h}).writable(dsns))
 		h.until("commits", func() bool { return l.count() > 100 })
@@ -52,6 +55,56 @@ func TestClusterKills(t *testing.T) {
 		})
 		h.refuseStranger()
 	}
+}
+
+// losePrimary kills the member of a group that is written to: until the others have another one the status says that there is
+// none, and they throw it out when its time is over, not when they happen to look.
+func (h *testHome) losePrimary() (dsns string) {
+	h.t.Helper()
+	status := func() (state, primary string) {
+		var l struct {
+			State   string
+			Members []struct{ Name, Role string }
+		}
+		if err := json.Unmarshal([]byte(h.ramaria("cluster", "status", "c", "--json")), &l); err != nil {
+			h.t.Fatal(err)
+		}
+		for _, m := range l.Members {
+			if m.Role == dbconn.RolePrimary {
+				primary = m.Name
+			}
+		}
+		return l.State, primary
+	}
+	_, former := status()
+	h.kill(former, func(p pids) int { return p.Server })
+	none := false
+	h.until("another primary", func() bool {
+		state, primary := status()
+		if without := state == "no primary"; without != (primary == "") {
+			h.t.Errorf("the cluster is %s, and its primary %q", state, primary)
+		}
+		none = none || primary == ""
+		return primary != "" && primary != former
+	})
+	if !none {
+		h.t.Error("the status has never said that there is no primary")
+	}
+	hastened := 0
+	for _, name := range members(3) {
+		if name == former {
+			continue
+		}
+		var by string
+		err := h.memberRoot(name).QueryRow("SELECT SET_USER FROM performance_schema.variables_info WHERE VARIABLE_NAME = 'group_replication_member_expel_timeout'").Scan(&by)
+		if err == nil && by != "" {
+			hastened++
+		}
+	}
+	if hastened == 0 {
+		h.t.Error("no member has had the group look at the one that died")
+	}
+	return h.ramaria("cluster", "up", "c")
 }
 
 // memberRoot is one connection to the server of a member, which may do everything there.

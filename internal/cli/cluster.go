@@ -199,6 +199,8 @@ func clusterWords(l engine.ClusterListing) string {
 	switch l.State {
 	case engine.ClusterDegraded:
 		return fmt.Sprintf("cluster %s is degraded: it is written to, and needs %d members for that\nhint: %s has the others join again", l.Name, l.Quorum, up)
+	case engine.ClusterNoPrimary:
+		return fmt.Sprintf("cluster %s has no primary: writes wait until the others have chosen one, which takes them about 10 s\nhint: ramaria cluster status %[1]s shows which; %s has the others join again", l.Name, up)
 	case engine.ClusterNoQuorum:
 		return fmt.Sprintf("cluster %s has no quorum: it takes no writes, which need %d members\nhint: %s has them join, or begins it again with the member that has the most", l.Name, l.Quorum, up)
 	case engine.ClusterUnfinished:

@@ -32,6 +32,10 @@ type ClusterView struct {
 	Quorum bool
 	// Listed are the addresses of all that a group has not thrown out, reached or not, itself among them.
 	Listed []string
+	// Primary is the address of the member of a group that is written to, "" if none is that is reached, and Headless says
+	// that it is known and not reached: the group chooses another one when it has thrown that out.
+	Primary  string
+	Headless bool
 	// GTIDs are those that it has, and Purged those of them that a member of a group has not in its log any more.
 	GTIDs, Purged string
 	// Cut says that the server has lost the others, and does not look for them any more: they may reach it for a while yet.
@@ -89,9 +93,17 @@ func groupView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 	members := 0
 	err = Query(ctx, db, `SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE, MEMBER_HOST, MEMBER_PORT FROM performance_schema.replication_group_members`, func(c []string) error {
 		members++
-		v.Listed = append(v.Listed, net.JoinHostPort(c[3], c[4]))
-		if c[1] == "ONLINE" || c[1] == "RECOVERING" {
+		address := net.JoinHostPort(c[3], c[4])
+		v.Listed = append(v.Listed, address)
+		reached := c[1] == "ONLINE" || c[1] == "RECOVERING"
+		if reached {
 			v.Size++
+		}
+		if c[2] == "PRIMARY" {
+			v.Headless = !reached
+			if reached {
+				v.Primary = address
+			}
 		}
 		if c[0] == "1" {
 			v.State, v.Role = c[1], strings.ToLower(c[2])
@@ -115,6 +127,17 @@ func groupView(ctx context.Context, db *sql.DB) (v ClusterView, err error) {
 	err = db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed, @@GLOBAL.gtid_purged").Scan(&gtids, &purged)
 	v.GTIDs, v.Purged = strings.ReplaceAll(gtids, "\n", ""), strings.ReplaceAll(purged, "\n", "")
 	return v, err
+}
+
+// HastenExpulsion has a member of a group look now, instead of up to 15 seconds later, whether one that is not reached is to
+// be thrown out. It looks whenever the time is set after which that is so, here to what it is.
+// https://dev.mysql.com/doc/refman/en/group-replication-responses-failure-expel.html
+func HastenExpulsion(ctx context.Context, db *sql.DB) error {
+	_, err := db.ExecContext(ctx, "SET GLOBAL group_replication_member_expel_timeout = @@GLOBAL.group_replication_member_expel_timeout")
+	if err != nil {
+		return fmt.Errorf("have the group throw out the primary that it lost: %w", err)
+	}
+	return nil
 }
 
 // numberStep is the step between the GTIDs of two lives of a Galera cluster.

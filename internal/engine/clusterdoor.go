@@ -26,6 +26,7 @@ type farMember struct {
 	Apart   bool           `json:"apart"`
 	Cut     bool           `json:"cut"`
 	Listed  []string       `json:"listed"`
+	Primary string         `json:"primary"`
 	Purged  string         `json:"purged"`
 	Version server.Version `json:"version"`
 	// Cluster is what that machine knows of the cluster.
@@ -59,7 +60,7 @@ func (e *Engine) memberDoor(name string) http.Handler {
 			return err
 		}
 		return json.NewEncoder(w).Encode(farMember{
-			MemberListing: m, URL: m.URL, Quorum: m.Quorum, Silent: m.Silent, Apart: m.apart, Cut: m.cut, Listed: m.listed, Purged: m.purged, Version: m.version, Cluster: c.Shared(),
+			MemberListing: m, URL: m.URL, Quorum: m.Quorum, Silent: m.Silent, Apart: m.apart, Cut: m.cut, Listed: m.listed, Primary: m.primary, Purged: m.purged, Version: m.version, Cluster: c.Shared(),
 		})
 	})
 	handle(http.MethodPut, cluster.PathNodes, func(_ http.ResponseWriter, r *http.Request, c *cluster.Cluster, _ cluster.Node) error {
@@ -214,7 +215,7 @@ func (e *Engine) askMember(ctx context.Context, c *cluster.Cluster, address stri
 		return nil, RequestError{errors.New("it is no member of cluster " + c.Name)}
 	}
 	m.MemberListing.URL, m.MemberListing.Quorum, m.MemberListing.Silent = m.URL, m.Quorum, m.Silent
-	m.apart, m.cut, m.listed, m.has, m.purged, m.version, m.far = m.Apart, m.Cut, m.Listed, m.Cluster.Has, m.Purged, m.Version, m.Cluster
+	m.apart, m.cut, m.listed, m.primary, m.has, m.purged, m.version, m.far = m.Apart, m.Cut, m.Listed, m.Primary, m.Cluster.Has, m.Purged, m.Version, m.Cluster
 	return &m, nil
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
@@ -14,10 +15,11 @@ import (
 
 // States of a cluster.
 const (
-	ClusterWhole    = "whole"     // all members are in it
-	ClusterDegraded = "degraded"  // most are, and it is written to
-	ClusterNoQuorum = "no quorum" // some run, and none takes writes
-	ClusterStopped  = "stopped"   // none runs
+	ClusterWhole     = "whole"      // all members are in it
+	ClusterDegraded  = "degraded"   // most are, and it is written to
+	ClusterNoPrimary = "no primary" // most are in a group, which has lost the one that is written to, and chooses another
+	ClusterNoQuorum  = "no quorum"  // some run, and none takes writes
+	ClusterStopped   = "stopped"    // none runs
 	// ClusterUnfinished is one that a command was killed which made or removed it.
 	ClusterUnfinished = "unfinished"
 )
@@ -62,11 +64,12 @@ type MemberListing struct {
 	Quorum bool   `json:"-"`
 	Silent bool   `json:"-"`
 	GTIDs  string `json:"gtids,omitempty"`
-	// cut and listed are what dbconn.ClusterView says. apart says that it waits to be looked at, has what cluster.Cluster.Has
+	// cut, listed and primary are what dbconn.ClusterView says. apart says that it waits to be looked at, has what cluster.Cluster.Has
 	// says of it then, purged which transactions it has and its log has not, version that of its server, and far what another
 	// machine knows of the cluster.
 	cut     bool
 	listed  []string
+	primary string
 	apart   bool
 	has     uint64
 	purged  string
@@ -157,6 +160,8 @@ func (l *ClusterListing) assess(c *cluster.Cluster) {
 		for i := range l.Members {
 			l.Members[i].Quorum = false
 		}
+	case online > 0 && !l.led(c):
+		l.State = ClusterNoPrimary
 	case online == c.Counted():
 		l.State = ClusterWhole
 	case online > 0:
@@ -166,6 +171,18 @@ func (l *ClusterListing) assess(c *cluster.Cluster) {
 	default:
 		l.State = ClusterStopped
 	}
+}
+
+// led reports whether a member of a group is written to: by what it says of itself, or, where it cannot be asked, by what
+// another says of it.
+func (l *ClusterListing) led(c *cluster.Cluster) bool {
+	if c.Flavour != server.MySQL || l.primary() >= 0 {
+		return true
+	}
+	return slices.ContainsFunc(l.Members, func(p MemberListing) bool {
+		return (p.Silent || p.Phase == PhaseUnreached) &&
+			slices.ContainsFunc(l.Members, func(m MemberListing) bool { return m.Online && m.primary == p.Address })
+	})
 }
 
 // listMembers describes the members of a cluster. Other machines are asked at one time.
@@ -231,7 +248,7 @@ func (e *Engine) listMember(ctx context.Context, n cluster.Node) (MemberListing,
 		return m, nil //nolint:nilerr // that is what there is to say of it
 	}
 	m.State, m.Online, m.Role, m.Sees, m.GTIDs, m.Quorum, m.purged = v.State, v.Online, v.Role, v.Size, v.GTIDs, v.Quorum, v.Purged
-	m.cut, m.listed = v.Cut, v.Listed
+	m.cut, m.listed, m.primary = v.Cut, v.Listed, v.Primary
 	m.apart = i.Joins == instance.JoinsApart && !v.Online && (i.Server.Flavour != server.MySQL || v.Cut) // else it is on its way in
 	return m, nil
 }

@@ -294,6 +294,9 @@ func (w *watch) lookAtCluster(ctx context.Context) error {
 	if w.inst.Joins == instance.JoinsApart {
 		return err
 	}
+	if v.Headless && v.Quorum { // nothing is written meanwhile; of another member that is lost nobody is in a hurry
+		err = errors.Join(err, dbconn.HastenExpulsion(ctx, w.db))
+	}
 	return errors.Join(err, w.openMember(ctx, w.brake != ""))
 }
 
