@@ -68,10 +68,13 @@ var Packages = []Package{
 		`TestClients(FromClone)?(/.*)?`,
 		`TestLanguages(Page|/(rails|php|shell))?`,
 		`TestUI(FaultsAreSeen|Rows)?`,
+		`TestBench`,
 		`TestSite(FaultsAreSeen)?`,
 		`Test(Install|Action|GitLab|RecipesInDocs)`,
 		`TestClusterPartitions`,
-	}, Later: []string{`TestLanguages/rust`}, Apart: []string{`TestScripts(AsOrdinaryUser)?`, `TestMatrix`, `TestMatrix/[^/]+`, `TestMatrix/[^/]+/[^/]+`, `TestClients`, `TestLanguages`}},
+	},
+		// What takes minutes, and what the scripts bench-* have.
+		Later: []string{`TestLanguages/rust`, `TestBench/(all|branch|busy|cycle|durable|fork|load|loadlarge|log|ram|suite|volumes)`}, Apart: []string{`TestScripts(AsOrdinaryUser)?`, `TestMatrix`, `TestMatrix/[^/]+`, `TestMatrix/[^/]+/[^/]+`, `TestClients`, `TestLanguages`}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
 	{
 		Path: "internal/bench/scenario", Least: 62,
@@ -285,7 +288,7 @@ var Suites = []Suite{
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
 	Scripts: []string{"exporter", "no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-disk-writes", "bench-fork", "bench-suite", "bench-output", "ui-top"},
-	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestPicked", "TestMeant", "TestInstall", "TestAction", "TestGitLab", "TestRecipesInDocs", "TestReadme", "TestClients", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage",
+	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestPicked", "TestMeant", "TestInstall", "TestAction", "TestGitLab", "TestRecipesInDocs", "TestReadme", "TestClients", "TestBench", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen", "TestUIRows", "TestSite", "TestSiteFaultsAreSeen"},
 }
 

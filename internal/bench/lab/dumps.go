@@ -14,8 +14,8 @@ const (
 	ManyTables = 300
 	// ManyRows is how many rows each of them has.
 	ManyRows = 20
-	// BulkRows is how many rows the only table of the database bulk has: so many that
-	// undoing ten thousand is cheaper than filling it again.
+	// BulkRows is how many rows the only table of the database bulk has: so many that ten
+	// thousand are a part of it.
 	BulkRows = 40_000
 )
 

@@ -37,16 +37,22 @@ func (l *Lease) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// Reset puts the database back, which must be done in the way that is measured.
+// Reset puts the database back, which must be done in the way that is measured; "" is any.
 func (l *Lease) Reset(ctx context.Context, way string) error {
 	r, err := l.API.ResetDatabase(ctx, l.Name, client.RestoreCounters)
-	if err != nil {
-		return err
+	if err == nil && way != "" && r.Way != way {
+		err = fmt.Errorf("reset %s: it was done by %s (%s), not by %s", l.Name, r.Way, r.Why, way)
 	}
-	if way != "" && r.Way != way {
-		return fmt.Errorf("reset %s: it was done by %s (%s), not by %s", l.Name, r.Way, r.Why, way)
+	return err
+}
+
+// Way makes changes, puts the database back, and tells in which way that was done.
+func (l *Lease) Way(ctx context.Context, changes []Change) (string, error) {
+	if err := MakeChanges(ctx, l.Conn, changes); err != nil {
+		return "", err
 	}
-	return nil
+	r, err := l.API.ResetDatabase(ctx, l.Name, client.RestoreCounters)
+	return r.Way, err
 }
 
 // Cycle makes changes, puts the database back, and tells how long each took.

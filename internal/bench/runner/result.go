@@ -155,14 +155,29 @@ func (r *Row) each() []float64 { return independent(finite(r.Samples), r.Rounds)
 // fewRounds is below what a median needs to be more than one of its rounds.
 const fewRounds = 3
 
-// alone says of how few rounds the figures are, to begin a conclusion with; "" of enough.
-func (r *Result) alone() string {
+// NoGain says what something gains that is so many times as good, and that no row shows by Gains:
+// nothing, or what the rounds are too few to tell. It is a predicate: "RAM" goes before it.
+func (r *Result) NoGain(ratio float64) string {
+	if ratio >= Gain && r.leastRounds() < fewRounds {
+		return "gains what only more rounds can tell from noise"
+	}
+	return "gains nothing that stands out from the noise"
+}
+
+// leastRounds is how many rounds the row has that has the fewest, at most fewRounds.
+func (r *Result) leastRounds() int {
 	least := fewRounds
 	for _, row := range r.Rows {
 		if row.Rounds > 0 {
 			least = min(least, row.Rounds)
 		}
 	}
+	return least
+}
+
+// alone says of how few rounds the figures are, to begin a conclusion with; "" of enough.
+func (r *Result) alone() string {
+	least := r.leastRounds()
 	switch {
 	case least == 1:
 		return "Of a single round: "

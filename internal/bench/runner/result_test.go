@@ -72,3 +72,28 @@ func TestConclusionOfFewRounds(t *testing.T) {
 		t.Errorf("nothing was concluded: %q, %v", r.Conclusion, err)
 	}
 }
+
+// TestNoGain: rounds that are too few to tell a gain do not tell that there is none.
+func TestNoGain(t *testing.T) {
+	const none, unknown = "gains nothing that stands out from the noise", "gains what only more rounds can tell from noise"
+	for _, tc := range []struct {
+		rounds []int
+		ratio  float64
+		want   string
+	}{
+		{[]int{5, 5}, 2.33, none},
+		{[]int{5, 1}, 2.33, unknown},
+		{[]int{2, 2}, 2.33, unknown},
+		{[]int{5, 0}, 2.33, none}, // a row that was not measured has no say
+		{[]int{1, 1}, 1.02, none},
+		{[]int{1, 1}, 0.4, none},
+	} {
+		r := Result{}
+		for _, n := range tc.rounds {
+			r.Rows = append(r.Rows, Row{Rounds: n})
+		}
+		if got := r.NoGain(tc.ratio); got != tc.want {
+			t.Errorf("%v rounds, %v times: %q, want %q", tc.rounds, tc.ratio, got, tc.want)
+		}
+	}
+}

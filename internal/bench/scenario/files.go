@@ -106,7 +106,8 @@ func filesConclusion(r *runner.Result, places []filesPlace) string {
 		case r.Beats(found, disk):
 			say(says, name, disk.Median/found.Median)
 		default:
-			say(says+", which gains nothing that stands out from the noise", name, disk.Median/found.Median)
+			times := disk.Median / found.Median
+			say(says+", which "+r.NoGain(times), name, times)
 		}
 	}
 	best(1, "with fsync %s is %.1f times as fast as the disk")

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -241,7 +242,8 @@ func (o *oltp) ramConclusion(r *runner.Result) string {
 		has := fmt.Sprintf("has %.2f times the transactions of %s", rows[0].Ratio, strings.TrimSuffix(r.BaseOf(rows[0]).Series, smallPoolSuffix))
 		part := pool.where
 		if !slices.ContainsFunc(rows, r.Gains) {
-			part += "RAM gains nothing that stands out from the noise: "
+			best := slices.MaxFunc(rows, func(a, b *runner.Row) int { return cmp.Compare(a.Ratio, b.Ratio) })
+			part += "RAM " + r.NoGain(best.Ratio) + ": "
 		}
 		for i, row := range rows {
 			if i > 0 {
@@ -271,11 +273,11 @@ func (o *oltp) tailConclusion(r *runner.Result) string {
 
 func (o *oltp) reliability(r *runner.Result) string {
 	var list []string
-	gained := false
+	gained, best := false, 0.0
 	for _, pool := range oltpPools {
 		for _, row := range o.rows(r, pool.large, func(p oltpPoint) bool { return p.trusting && !p.unsummed }) {
 			list = append(list, fmt.Sprintf("%s%.2f times", pool.where, row.Ratio))
-			gained = gained || r.Gains(row)
+			gained, best = gained || r.Gains(row), max(best, row.Ratio)
 		}
 	}
 	if list == nil {
@@ -283,7 +285,7 @@ func (o *oltp) reliability(r *runner.Result) string {
 	}
 	s := "the disk without the doublewrite buffer has " + strings.Join(list, ", ") + " as many as with it"
 	if !gained {
-		s += ", which gains nothing that stands out from the noise"
+		s += ", which " + r.NoGain(best)
 	}
 	return s
 }

@@ -44,7 +44,7 @@ func numbersConclusion(r *runner.Result, places []lab.Place, e effort) string {
 	var parts []string
 	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if !r.Beats(best, disk) {
-		say("RAM gains nothing that stands out from the noise: %s has %.2f times the %s of %s", best.Name, ratio, e.of, disk.Name)
+		say("RAM %s: %s has %.2f times the %s of %s", r.NoGain(ratio), best.Name, ratio, e.of, disk.Name)
 	} else {
 		say("%s has %.2f times the %s of %s", best.Name, ratio, e.of, disk.Name)
 	}

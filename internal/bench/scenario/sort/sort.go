@@ -346,7 +346,7 @@ func (o *sorting) queryConclusion(r *runner.Result, q sortQuery, rows []runner.R
 		return ""
 	}
 	said := []string{fmt.Sprintf("%s has the processors %.0f %% busy", o.places[0].where, 100*o.busy(q, first))}
-	inRAM, gained := false, false
+	inRAM, gained, best := false, false, 0.0
 	for i := range rows[1:] {
 		p, row := o.places[i+1], &rows[i+1]
 		if math.IsNaN(row.Ratio) || p.tier.make != nil && !p.tier.synced {
@@ -354,14 +354,14 @@ func (o *sorting) queryConclusion(r *runner.Result, q sortQuery, rows []runner.R
 		}
 		said = append(said, fmt.Sprintf("%s %.2f times the rows, %.0f %% busy", p.where, row.Ratio, 100*o.busy(q, row)))
 		if p.InRAM() {
-			inRAM, gained = true, gained || r.Gains(row)
+			inRAM, gained, best = true, gained || r.Gains(row), max(best, row.Ratio)
 		}
 	}
 	s := strings.Join(said, "; ")
 	if !inRAM || o.places[0].InRAM() {
 		return s
 	}
-	const nothing = ": RAM gains nothing that stands out from the noise"
+	nothing := ": RAM " + r.NoGain(best)
 	bytes, known := first.Beside[runner.Written]
 	// Others write too, and some of the files of a sort would be reached by chance.
 	wrote := bytes > float64(sortThreads*o.asked(q)*sortRowBytes)/4
