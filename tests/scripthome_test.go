@@ -145,7 +145,7 @@ func (b *scriptHome) left() []string {
 	}
 	for _, dir := range append(b.mounted(), b.places.Shm, b.places.Disk) {
 		list = append(list, entries(dir, func(name string) bool {
-			return name != "images" && name != "instances" && name != ".volume.json" && name != ".owner.json"
+			return name != "images" && name != "instances" && name != ".volume.json" && name != ".owner.json" && !strings.HasPrefix(name, ".samples.json")
 		})...)
 		list = append(list, entries(filepath.Join(dir, "instances"), func(string) bool { return true })...)
 		list = append(list, entries(filepath.Join(dir, "images"), func(name string) bool { return name[0] == '.' })...)

@@ -24,7 +24,6 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/image"
-	"github.com/ramaria-db/ramaria/internal/room"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -271,24 +270,17 @@ func (r *Record) BucketsPath() string { return filepath.Join(r.Dir, "buckets.jso
 // RoomPath is where the supervisor says how full the volume is.
 func (r *Record) RoomPath() string { return filepath.Join(r.Dir, "room.json") }
 
-// RoomFile is what it says there.
-type RoomFile struct {
-	client.Room
-	// Samples are what it needs to go on after a restart.
-	Samples []room.Sample `json:"samples"`
-}
-
 // Room returns what the supervisor said last, nil if it said nothing yet.
 func (r *Record) Room() (*client.Room, error) {
-	var f RoomFile
-	err := ReadJSON(r.RoomPath(), &f)
+	var told client.Room
+	err := ReadJSON(r.RoomPath(), &told)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged) { // it is written again in some seconds
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &f.Room, nil
+	return &told, nil
 }
 
 // FencesPath is where the supervisor of a durable instance says which statements wait for a base backup.

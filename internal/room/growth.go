@@ -48,17 +48,24 @@ func (g *Growth) Add(now time.Time, bytes int64) {
 	g.samples = thin(append(g.samples, Sample{now, bytes}), now)
 }
 
-// Samples returns what Resume needs to go on.
+// Samples returns what Merge needs to go on.
 func (g *Growth) Samples() []Sample { return slices.Clone(g.samples) }
 
-// Resume goes on with the samples of an earlier life. Those of the future are forgotten.
-func (g *Growth) Resume(samples []Sample, now time.Time) {
-	for _, s := range samples {
-		if s.At.After(now) {
-			return
+// Merge takes in what an earlier life has found, or others that follow the same. Samples of the future
+// are passed over with all that came with them: the clock was put back.
+func (g *Growth) Merge(samples []Sample, now time.Time) {
+	all := slices.Concat(g.samples, samples)
+	if slices.ContainsFunc(all, func(s Sample) bool { return s.At.After(now) }) {
+		return
+	}
+	slices.SortStableFunc(all, func(a, b Sample) int { return a.At.Compare(b.At) })
+	kept := all[:0]
+	for _, s := range all {
+		if n := len(kept); n == 0 || s.At.Sub(kept[n-1].At) >= beat {
+			kept = append(kept, s)
 		}
 	}
-	g.samples = thin(slices.Clone(samples), now)
+	g.samples = thin(kept, now)
 }
 
 // thin drops what no window needs.
@@ -75,8 +82,14 @@ func thin(samples []Sample, now time.Time) []Sample {
 	return kept
 }
 
-// PerHour returns by how many bytes an hour what is used grows, 0 if it does not.
-func (g *Growth) PerHour(now time.Time) int64 { return PerHour(g.samples, now) }
+// PerHour returns by how many bytes an hour what is used grows, 0 if it does not. It is that of the last
+// sample: whoever has the same samples says the same.
+func (g *Growth) PerHour() int64 {
+	if len(g.samples) == 0 {
+		return 0
+	}
+	return PerHour(g.samples, g.samples[len(g.samples)-1].At)
+}
 
 // PerHour returns by how many bytes an hour samples grow, the oldest first; 0 if they do not, or if
 // there are too few to tell.

@@ -63,7 +63,7 @@ func TestPerHour(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var g Growth
 			follow(&g, 0, c.length, c.use)
-			got := g.PerHour(epoch.Add(c.length)) / mb
+			got := g.PerHour() / mb
 			if got < c.least || got > c.top {
 				t.Errorf("%d MB an hour, want %d to %d", got, c.least, c.top)
 			}
@@ -80,27 +80,27 @@ func TestPerHourIsNoMean(t *testing.T) {
 	follow(&g, 0, 50*time.Minute, func(at time.Duration) float64 { return 6000 * min(1, at.Minutes()/10) })
 	first, last := g.samples[0], g.samples[len(g.samples)-1]
 	mean := float64(last.Bytes-first.Bytes) / mb / last.At.Sub(first.At).Hours()
-	if got := g.PerHour(last.At); got != 0 || mean < 7000 {
+	if got := g.PerHour(); got != 0 || mean < 7000 {
 		t.Errorf("%d bytes an hour, by the mean %.0f MB", got, mean)
 	}
 }
 
-// TestResume: a supervisor that is restarted goes on, but not with samples of the future.
-func TestResume(t *testing.T) {
+// TestMerge: a supervisor that is restarted goes on, but not with samples of the future.
+func TestMerge(t *testing.T) {
 	use := func(at time.Duration) float64 { return 420 * at.Hours() }
 	var before, after, back Growth
 	follow(&before, 0, time.Hour, use)
-	after.Resume(before.Samples(), epoch.Add(61*time.Minute))
+	after.Merge(before.Samples(), epoch.Add(61*time.Minute))
 	follow(&after, 61*time.Minute, 62*time.Minute, use)
-	if got := after.PerHour(epoch.Add(62*time.Minute)) / mb; got < 415 || got > 425 {
+	if got := after.PerHour() / mb; got < 415 || got > 425 {
 		t.Errorf("%d MB an hour after a restart", got)
 	}
-	if back.Resume(before.Samples(), epoch.Add(-time.Minute)); len(back.samples) != 0 {
+	if back.Merge(before.Samples(), epoch.Add(-time.Minute)); len(back.samples) != 0 {
 		t.Errorf("%d samples of the future", len(back.samples))
 	}
 	// The clock is put back.
 	follow(&before, 30*time.Minute, 31*time.Minute+30*time.Second, use)
-	if got := before.PerHour(epoch.Add(31*time.Minute+30*time.Second)) / mb; got < 415 || got > 425 {
+	if got := before.PerHour() / mb; got < 415 || got > 425 {
 		t.Errorf("%d MB an hour after the clock was put back", got)
 	}
 }
@@ -139,5 +139,23 @@ func TestSay(t *testing.T) {
 		if got := Say(d); got != want {
 			t.Errorf("%s: %q, want %q", d, got, want)
 		}
+	}
+}
+
+// TestMergeOthers: of one volume each who follows it foretells the same, however long they do.
+func TestMergeOthers(t *testing.T) {
+	use := func(at time.Duration) float64 { return 6000 * min(0.8, at.Hours()) }
+	var long, short, own Growth
+	follow(&long, 0, 50*time.Minute, use)
+	follow(&own, 49*time.Minute+5*time.Second, 50*time.Minute+5*time.Second, use)
+	short = own
+	now := epoch.Add(50*time.Minute + 7*time.Second)
+	short.Merge(long.Samples(), now)
+	long.Merge(short.Samples(), now)
+	if a, b := long.PerHour(), short.PerHour(); a != b || a == 0 {
+		t.Errorf("they foretell %d and %d bytes an hour", a, b)
+	}
+	if alone := own.PerHour(); alone == long.PerHour() {
+		t.Errorf("alone it foretells the same: %d", alone)
 	}
 }

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
@@ -106,8 +107,21 @@ func (w *watch) lookAtRoom(now time.Time) error {
 		}
 		w.kept.of, w.kept.bytes = u.Used, logs
 	}
-	w.growth.Add(now, u.Used-w.kept.bytes)
+	w.sample(now, u.Used-w.kept.bytes)
 	return w.tellRoom(now, u, r, level)
+}
+
+// sample notes how much is used. All supervisors of a volume put their samples into one file, so that
+// they foretell the same of it, whichever began when. Where there is no room to write it, each has its own.
+func (w *watch) sample(now time.Time, used int64) {
+	var of []room.Sample
+	if instance.ReadJSON(volume.SamplesPath(w.volume), &of) == nil {
+		w.growth.Merge(of, now)
+	}
+	w.growth.Add(now, used)
+	if all := w.growth.Samples(); !w.gone() && !slices.EqualFunc(all, of, func(a, b room.Sample) bool { return a.Bytes == b.Bytes && a.At.Equal(b.At) }) {
+		_ = volume.SaveSamples(w.volume, all)
+	}
 }
 
 // usage is the room in the volume, as the brake has just read it if that is good enough: it must not be
@@ -125,7 +139,7 @@ func (w *watch) usage() (volume.Usage, error) {
 func (w *watch) tellRoom(now time.Time, u volume.Usage, r room.Room, level room.Level) error {
 	told := &client.Room{
 		At: now, Level: level.String(), UsedPercent: percent(r), UsedBytes: u.Used, FreeBytes: u.Free, KeptBytes: r.Kept, Bound: string(u.Bound), Cgroup: cgroupOf(u),
-		GrowthBytesPerHour: w.growth.PerHour(now), Contents: w.contents.Load(), Swap: w.swapped.Load(),
+		GrowthBytesPerHour: w.growth.PerHour(), Contents: w.contents.Load(), Swap: w.swapped.Load(),
 	}
 	if in, ok := room.FullIn(r.Left(), told.GrowthBytesPerHour); ok {
 		seconds := in.Seconds()
@@ -142,7 +156,7 @@ func (w *watch) tellRoom(now time.Time, u volume.Usage, r room.Room, level room.
 	if w.gone() {
 		return nil
 	}
-	return instance.WriteJSON(w.inst.RoomPath(), instance.RoomFile{Room: *told, Samples: w.growth.Samples()})
+	return instance.WriteJSON(w.inst.RoomPath(), told)
 }
 
 // cgroupOf is the control group that binds, nil if none does.
@@ -151,14 +165,6 @@ func cgroupOf(u volume.Usage) *client.Cgroup {
 		return nil
 	}
 	return &client.Cgroup{Path: u.Cgroup.Path, LimitBytes: u.Cgroup.Limit}
-}
-
-// resumeGrowth goes on where the supervisor before this one ended.
-func (w *watch) resumeGrowth(now time.Time) {
-	var last instance.RoomFile
-	if instance.ReadJSON(w.inst.RoomPath(), &last) == nil { // else there was none, or it tells nothing
-		w.growth.Resume(last.Samples, now)
-	}
 }
 
 // keptLogs is what the binary logs in a volume take that come and go: the files that are always

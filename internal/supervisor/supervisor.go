@@ -282,7 +282,6 @@ func (s *Supervisor) goBeside(ctx context.Context) {
 func (s *Supervisor) look(ctx context.Context) {
 	w, b := &watch{Supervisor: s}, &brake{Supervisor: s, guard: guard{Supervisor: s}}
 	now := time.Now()
-	w.resumeGrowth(now)
 	r := rounds{brakes: brakes(s.volume), brake: now.Add(brakeInterval), watch: now.Add(watchInterval)}
 	timer := time.NewTimer(r.pause(now))
 	defer timer.Stop()

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -55,7 +56,10 @@ func TestRoomWarnings(t *testing.T) {
 type filling struct {
 	kindOnly
 	used int64
+	dir  string // "" for none
 }
+
+func (f *filling) Dir() string { return cmp.Or(f.dir, f.kindOnly.Dir()) }
 
 func (f *filling) Usage() (volume.Usage, error) {
 	const mb = 1 << 20
@@ -151,6 +155,45 @@ func TestPauseAfter(t *testing.T) {
 	} {
 		if got := pauseAfter(took); got != want {
 			t.Errorf("after %s: %s, want %s", took, got, want)
+		}
+	}
+}
+
+// TestOneForecast: all supervisors of a volume foretell the same of it, also one that begins when the
+// others have watched it for long.
+func TestOneForecast(t *testing.T) {
+	v := &filling{dir: t.TempDir()}
+	began := time.Now().Add(-time.Hour)
+	watcher := func() *watch {
+		i := &instance.Instance{Record: instance.Record{Dir: t.TempDir()}}
+		lock, err := sys.TryLock(i.LockPath(), sys.Exclusive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := lock.Unlock(); err != nil {
+				t.Error(err)
+			}
+		})
+		return &watch{Supervisor: &Supervisor{inst: i, volume: v, meter: volume.NewMeter(v), lock: lock, log: slog.New(slog.DiscardHandler)}}
+	}
+	forecast := func(w *watch, at time.Duration) int64 {
+		t.Helper()
+		if err := w.lookAtRoom(began.Add(at)); err != nil {
+			t.Fatal(err)
+		}
+		return w.Supervisor.room.Load().GrowthBytesPerHour
+	}
+	old := watcher()
+	for at := time.Duration(0); at < 50*time.Minute; at += roomInterval {
+		v.used = int64(min(at, 45*time.Minute).Minutes() * 10)
+		forecast(old, at)
+	}
+	late := watcher()
+	for at := 50 * time.Minute; at < 51*time.Minute; at += roomInterval {
+		a, b := forecast(old, at), forecast(late, at+time.Second)
+		if a != b || a == 0 {
+			t.Errorf("after %s one foretells %d bytes an hour, the other %d", at, a, b)
 		}
 	}
 }

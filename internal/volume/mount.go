@@ -242,6 +242,11 @@ func (m *Mount) makePlace(ctx context.Context) error {
 	if err := m.Sweep(ctx); err != nil {
 		return err
 	}
+	for _, left := range []string{SamplesPath(m), SamplesPath(m) + newSuffix} {
+		if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	entries, err := os.ReadDir(m.dir)
 	if err == nil && len(entries) > 0 {
 		err = fmt.Errorf("its directory holds what ramaria did not put there: %s\nhint: look at it, and move it away",

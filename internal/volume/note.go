@@ -22,6 +22,16 @@ type note struct {
 
 const noteFile = ".volume.json"
 
+// samplesFile is what those who work in a volume have measured of its use.
+const samplesFile = ".samples.json"
+
+// SamplesPath is the file in which supervisors share what they measure of a volume's use. It goes with
+// the volume.
+func SamplesPath(v Volume) string { return filepath.Join(v.Dir(), samplesFile) }
+
+// SaveSamples writes that file. Two that write it at once may spoil it, and then write it again.
+func SaveSamples(v Volume, samples any) error { return writeJSON(SamplesPath(v), samples) }
+
 // note reads the note, and so tells whether what is mounted is the volume, and works.
 func (m *Mount) note() (n note, err error) {
 	b, err := os.ReadFile(filepath.Join(m.dir, noteFile))

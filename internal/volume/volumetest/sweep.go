@@ -156,7 +156,7 @@ func temporary(t *testing.T, v volume.Volume) []string {
 	var names []string
 	for _, e := range entries {
 		switch e.Name() {
-		case "images", "instances", ".volume.json":
+		case "images", "instances", ".volume.json", ".samples.json":
 		default:
 			names = append(names, e.Name())
 		}
