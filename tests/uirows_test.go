@@ -48,6 +48,18 @@ func TestUIRows(t *testing.T) {
 		}
 		t.Errorf("the page: %s", f)
 	}
+	h.ramaria("replica", "add", name(4), "copy")
+	b.until("a replica stands below its source", `document.querySelector('[data-group="`+name(4)+`"] + [data-name="`+name(4)+`"] + [data-name="copy"] .role')?.textContent === "replica"`)
+	b.until("its group says that it follows", `document.querySelector('[data-group="`+name(4)+`"]').textContent.includes("1 of 1 follows")`)
+	h.ramaria("replica", "rm", "copy")
+	b.until("its group is gone", `document.querySelector('[data-group]') === null`)
+
+	h.ramaria("up", "calm")
+	h.ramaria("down", "calm")
+	b.until("what is stopped is folded", `document.querySelector("main").lastElementChild.hidden && document.querySelector(".fold").textContent === "1 stoppedcalm"`)
+	b.click(".fold")
+	b.until("and unfolded", `!document.querySelector('[data-name="calm"]').hidden && document.querySelector('[data-name="calm"]').offsetHeight < 45`)
+
 	h.ramaria("down", name(2), "--rm")
 	b.until("it is not listed any more", `document.querySelector('[data-name="`+name(2)+`"]') === null`)
 	b.do(name(3), "mark", "label", "there", "ramaria --home "+h.home+" mark "+name(3)+" there")

@@ -23,7 +23,7 @@ func (b *uiBrowser) screenshots(t *testing.T) {
 	for _, as := range []struct {
 		name, scheme  string
 		width, height int64
-	}{{"light", "light", 1280, 900}, {"dark", "dark", 1280, 900}, {"narrow", "light", 1200, 900}, {"phone", "light", 390, 844}, {"phone-dark", "dark", 390, 844}} {
+	}{{"light", "light", 1280, 900}, {"dark", "dark", 1280, 900}, {"narrow", "light", 1200, 900}, {"phone", "light", 390, 844}, {"phone-dark", "dark", 390, 844}, {"wide", "light", 2560, 1440}} {
 		_, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: as.width, Height: as.height, DeviceScaleFactor: 1, Mobile: as.width < 500})
 		if err == nil {
 			_, err = chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: as.scheme}}})
@@ -33,6 +33,9 @@ func (b *uiBrowser) screenshots(t *testing.T) {
 		}
 		b.until("it is laid out", fmt.Sprintf(`innerWidth === %d && matchMedia("(prefers-color-scheme: %s)").matches`, as.width, as.scheme))
 		b.until(as.name+" does not scroll sideways", fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, as.width))
+		b.until(as.name+" uses its width", fmt.Sprintf(`document.querySelector("main").offsetWidth >= .94 * %d`, as.width))
+		b.until(as.name+" begins the log with a whole line", `[...document.querySelectorAll("pre.log")].every(l => l.scrollTop === 0 || (l.scrollHeight - l.clientHeight) % 18 < 1)`)
+		b.until(as.name+" stretches no card", `[...document.querySelectorAll(".boxes > :not([hidden]):not(.wide)")].every(c => c.lastElementChild.getBoundingClientRect().bottom + 13 >= c.getBoundingClientRect().bottom)`)
 		b.until(as.name+" has each chip in its cell", `[...document.querySelectorAll(".chip")].every(c => c.getBoundingClientRect().right <= c.closest(".cell").getBoundingClientRect().right + .5)`)
 		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		if err != nil {

@@ -31,8 +31,9 @@ func newTop(a *app) *cobra.Command {
 		Use:   "top",
 		Short: "Show all instances in the terminal, live",
 		Long: `Show all instances in the terminal, live: volumes and memory, queries, leases, durable state and
-warnings, once a second. Keys: q ends, s sorts by another column, j and k (or the arrows) choose an
-instance of which more is said.
+warnings, once a second. Clusters and replicas stand together; what is stopped is a line at the end.
+Keys: q ends, s sorts by another column, j and k (or the arrows) choose an instance of which more is
+said, a shows what is stopped, too.
 
 Where stdout is no terminal it prints what one second shows, and ends.`,
 		Example: `  ramaria top

@@ -46,7 +46,7 @@ func TestTopFits(t *testing.T) {
 	for _, size := range [][2]int{{160, 50}, {80, 24}, {40, 12}, {20, 5}, {1, 1}} {
 		for _, coloured := range []bool{true, false} {
 			for selected := range 33 {
-				s := topScreen{seen: many(), width: size[0], height: size[1], coloured: coloured, selected: selected}
+				s := topScreen{seen: many(), width: size[0], height: size[1], coloured: coloured, selected: selected, all: true}
 				text := s.frame()
 				if strings.Contains(text, "\x1b]") {
 					t.Fatalf("%v: the terminal would obey a warning", size)
@@ -79,7 +79,7 @@ func TestTopColumns(t *testing.T) {
 		40:  "NAME STATE RAM CONN QUERY/S",
 	} {
 		s := topScreen{seen: many()}
-		if got := strings.Join(regexp.MustCompile(`\s{2,}`).Split(s.list(s.sorted(), width)[0], -1), " "); got != want {
+		if got := strings.Join(regexp.MustCompile(`\s{2,}`).Split(s.list(s.arranged(), width)[0], -1), " "); got != want {
 			t.Errorf("%d columns: %s", width, got)
 		}
 	}
@@ -91,7 +91,7 @@ func TestTopPlain(t *testing.T) {
 	text := s.plain()
 	for _, want := range []string{
 		"2 of 33 running  1238 queries/s  8 connections", "memory: 1 GB taken, 20 GB of 24 GB available, 5 MB swapped out",
-		"running !", "xfs 92 %", "3 h 20 min", "RPO 0, 1.5s of 1m", `shop: warning: volume xfs is 92 % full; hint: \x1b]0;pwned\x07`, "broken: its supervisor was killed",
+		"running !", "xfs 92 %", "3 h 20 min", "none lost, 1.5s of 1m", `shop: warning: volume xfs is 92 % full; hint: \x1b]0;pwned\x07`, "broken: its supervisor was killed",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -107,7 +107,7 @@ func TestTopPlain(t *testing.T) {
 
 // TestTopKeys obeys what is typed.
 func TestTopKeys(t *testing.T) {
-	s := topScreen{seen: many(), width: 80, height: 24}
+	s := topScreen{seen: many(), width: 80, height: 24, all: true}
 	for _, k := range []string{"j", "\x1b[B", "j", "k"} {
 		if !s.key(k) {
 			t.Errorf("%q ends", k)
@@ -129,7 +129,7 @@ func TestTopKeys(t *testing.T) {
 		t.Errorf("the first is %s", s.name)
 	}
 	s.key("s") // by name
-	if text := s.frame(); s.name != "shop" || s.selected != 32 || !strings.Contains(text, "> shop") {
+	if text := s.frame(); s.name != "shop" || s.selected != 2 || !strings.Contains(text, "> shop") {
 		t.Errorf("in another order %s is chosen, in row %d", s.name, s.selected)
 	}
 	for _, k := range []string{"q", "\x03"} {
@@ -153,6 +153,95 @@ func TestFirstKey(t *testing.T) {
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%q: %s", text, d)
+		}
+	}
+}
+
+// grouped is an overview with a cluster, an instance with replicas, and what is stopped.
+func grouped() view.Overview {
+	at := time.Date(2026, 11, 26, 20, 0, 0, 0, time.UTC)
+	lag := 75.0
+	o := view.Overview{At: at, Machine: view.Machine{TotalBytes: 24 << 30, AvailableBytes: 20 << 30, TakenBytes: 1 << 30}}
+	add := func(name string, change func(*view.Instance)) {
+		i := view.Instance{Name: name, Phase: instance.Running, Since: at, Server: "mysql-9.7.1", Volume: view.Volume{Kind: "xfs", UsedPercent: 3, Level: "ample"}, Traffic: &view.Traffic{}}
+		change(&i)
+		o.Instances = append(o.Instances, i)
+	}
+	stopped := func(i *view.Instance) { i.Phase, i.Traffic = instance.Stopped, nil }
+	add("archive", stopped)
+	add("pay-1", func(i *view.Instance) { stopped(i); i.Group = "pay" })
+	add("pay-2", func(i *view.Instance) {
+		i.Group, i.Role, i.Cluster = "pay", "primary", &client.Membership{Cluster: "pay", State: "ONLINE", Online: true, Role: "primary", Sees: 2, Of: 3}
+	})
+	add("pay-3", func(i *view.Instance) {
+		i.Group, i.Cluster = "pay", &client.Membership{Cluster: "pay", State: "RECOVERING", Sees: 1, Of: 3}
+	})
+	add("shop", func(i *view.Instance) { i.Group, i.Role = "shop", "source" })
+	add("shop-copy", func(i *view.Instance) {
+		i.Group, i.Role, i.Replica = "shop", "replica", &client.Replica{Of: "shop", State: view.Following, LagSeconds: &lag}
+	})
+	add("old", stopped)
+	o.Groups = []view.Group{
+		{Name: "pay", Kind: view.Cluster, Members: []string{"pay-2", "pay-1", "pay-3"}, Online: 2, Of: 3, Quorum: true},
+		{Name: "shop", Kind: view.Replicas, Members: []string{"shop", "shop-copy"}, Online: 2, Of: 2, LagSeconds: &lag},
+	}
+	return o
+}
+
+// TestTopGroups shows clusters and replicas together, and what is stopped as a line.
+func TestTopGroups(t *testing.T) {
+	s := topScreen{seen: grouped(), width: 100}
+	want := []string{
+		"NAME         STATE    ROLE                   VOLUME   FULL IN  RAM  CONN  QUERY/S  LEASES  RESET/S",
+		"cluster pay  2 of 3 online  quorum",
+		"├ pay-2      running  primary                xfs 3 %  -        0 B     0        -       -        -",
+		"├ pay-3      running  recovering             xfs 3 %  -        0 B     0        -       -        -",
+		"└ pay-1      stopped                         xfs 3 %  -        0 B     -        -       -        -",
+		"shop and replicas  2 of 2 work  1 min behind",
+		"├ shop       running  source                 xfs 3 %  -        0 B     0        -       -        -",
+		"└ shop-copy  running  replica, 1 min behind  xfs 3 %  -        0 B     0        -       -        -",
+		"2 stopped: archive, old",
+	}
+	if d := cmp.Diff(want, s.list(s.arranged(), s.width)); d != "" {
+		t.Error(d)
+	}
+	s.key("a")
+	if got := len(s.sorted()); got != 7 {
+		t.Errorf("unfolded there are %d instances", got)
+	}
+}
+
+// TestTopOrderIsStable: rows whose rates are nearly the same stay where they are, however these change.
+func TestTopOrderIsStable(t *testing.T) {
+	s := topScreen{width: 80, height: 24}
+	see := func(a, b float64) string {
+		s.seen = view.Overview{Instances: []view.Instance{
+			{Name: "a", Phase: instance.Running, Traffic: &view.Traffic{QueriesPerSecond: &a}}, {Name: "b", Phase: instance.Running, Traffic: &view.Traffic{QueriesPerSecond: &b}},
+		}}
+		return s.sorted()[0].Name
+	}
+	for n, step := range []struct {
+		a, b float64
+		want string
+	}{{2, 0, "a"}, {0, 3, "a"}, {1, 2, "a"}, {0, 100, "b"}, {90, 100, "b"}, {110, 100, "b"}, {130, 90, "b"}, {500, 90, "a"}, {400, 110, "a"}} {
+		if got := see(step.a, step.b); got != step.want {
+			t.Errorf("step %d: %s is the first", n, got)
+		}
+	}
+}
+
+// TestTopCutsNoWords: on a narrow terminal head and foot leave out what there is no room for.
+func TestTopCutsNoWords(t *testing.T) {
+	for width := 10; width <= 120; width++ {
+		s := topScreen{seen: grouped(), width: width, height: 24}
+		lines := strings.Split(escapes.ReplaceAllString(s.frame(), ""), "\r\n")
+		wide := topScreen{seen: grouped(), width: 1000, height: 24}
+		whole := strings.Split(escapes.ReplaceAllString(wide.frame(), ""), "\r\n")
+		for _, n := range []int{0, 1, len(lines) - 1} {
+			rest, ok := strings.CutPrefix(whole[n], lines[n])
+			if width >= 24 && (!ok || rest != "" && rest[0] != ' ' && rest[0] != ',') {
+				t.Fatalf("%d columns: %q is cut", width, lines[n])
+			}
 		}
 	}
 }

@@ -19,7 +19,7 @@ const (
 
 // key obeys a key; false ends.
 func (s *topScreen) key(key string) bool {
-	last, was := len(s.seen.Instances)-1, s.selected
+	last, was := len(s.sorted())-1, s.selected
 	switch key {
 	case "q", "Q", "\x03", "\x04": // Ctrl-C and Ctrl-D, which a raw terminal passes on
 		return false
@@ -29,6 +29,8 @@ func (s *topScreen) key(key string) bool {
 		s.selected = min(s.selected+1, last)
 	case "k", "\x1b[A", "\x1bOA":
 		s.selected = max(s.selected-1, 0)
+	case "a":
+		s.all = !s.all
 	case "g", "\x1b[H":
 		s.selected = 0
 	case "G", "\x1b[F":
@@ -51,7 +53,7 @@ func (s *topScreen) frame() string {
 		s.name = all[s.selected].Name
 	}
 	var lines []string
-	for n, text := range s.head(all) {
+	for n, text := range s.head(s.seen.Instances) {
 		style := ""
 		if n == 0 {
 			style = bold
@@ -60,38 +62,55 @@ func (s *topScreen) frame() string {
 	}
 	lines = append(lines, "")
 	about := s.about(all)
-	if len(all) == 0 {
+	if len(s.seen.Instances) == 0 {
 		lines = append(lines, "no instances; ramaria up makes one")
 	} else {
-		lines = append(lines, s.rows(all, max(1, s.height-len(lines)-len(about)-2))...)
+		lines = append(lines, s.rows(max(1, s.height-len(lines)-len(about)-2))...)
 	}
 	// What is said of the chosen one, and the keys, are at the bottom.
 	for len(lines)+len(about)+1 < s.height {
 		lines = append(lines, "")
 	}
 	lines = append(lines, about...)
-	lines = append(lines, s.styled(dim, "q ends  s sorts (by "+topOrders[s.sort].name+")  j k choose"))
+	lines = append(lines, s.styled(dim, fit(s.width, "  ", "q ends", "s sorts (by "+topOrders[s.sort].name+")", "j k choose", s.foldWords())))
 	lines = lines[:min(len(lines), max(1, s.height))]
 	return "\x1b[H" + strings.Join(lines, "\x1b[K\r\n") + "\x1b[K\x1b[J"
+}
+
+// foldWords say what the key a does.
+func (s *topScreen) foldWords() string {
+	if s.all {
+		return "a folds what is stopped"
+	}
+	return "a shows all"
 }
 
 // What stands before the chosen row, and before others.
 const chosen, notChosen = "> ", "  "
 
 // rows are the heads, and so many rows of the list as there is room for, the chosen one among them.
-func (s *topScreen) rows(all []view.Instance, most int) []string {
-	list := s.list(all, s.width-len(chosen))
-	s.first = max(0, min(s.first, s.selected, len(all)-most))
-	s.first = max(s.first, s.selected-most+1)
+func (s *topScreen) rows(most int) []string {
+	rows := s.arranged()
+	list := s.list(rows, s.width-len(chosen))
+	at := max(0, slices.IndexFunc(rows, func(r topRow) bool { return r.text == "" && r.Name == s.name }))
+	s.first = max(0, min(s.first, at, len(rows)-most))
+	s.first = max(s.first, at-most+1)
 	lines := []string{s.styled(reverse, padded(notChosen+list[0], s.width))}
-	for n := s.first; n < min(len(all), s.first+most); n++ {
-		text, style := notChosen+list[n+1], phaseStyle(all[n])
-		if n == s.selected {
+	for n := s.first; n < min(len(rows), s.first+most); n++ {
+		text, style := notChosen+list[n+1], rowStyle(rows[n])
+		if n == at && rows[n].text == "" {
 			text = chosen + list[n+1]
 		}
 		lines = append(lines, s.styled(style, text))
 	}
 	return lines
+}
+
+func rowStyle(r topRow) string {
+	if r.text != "" {
+		return dim
+	}
+	return phaseStyle(r.Instance)
 }
 
 func phaseStyle(i view.Instance) string {
@@ -115,15 +134,15 @@ func (s *topScreen) about(all []view.Instance) []string {
 		return nil
 	}
 	i := all[s.selected]
-	facts := fmt.Sprintf("%s: data %s, server %s", i.Name, volume.FormatBytes(i.DataBytes), volume.FormatBytes(i.ServerBytes))
+	facts := []string{i.Name + ": data " + volume.FormatBytes(i.DataBytes), "server " + volume.FormatBytes(i.ServerBytes)}
 	if i.Port != 0 && i.Phase.Alive() {
-		facts += fmt.Sprintf(", tcp %s:%d", i.Host, i.Port)
+		facts = append(facts, fmt.Sprintf("tcp %s:%d", i.Host, i.Port))
 	}
-	facts += ", " + string(i.Phase) + " since " + i.Since.Local().Format(timeFormat)
+	facts = append(facts, string(i.Phase)+" since "+i.Since.Local().Format(timeFormat))
 	if len(i.Marks) > 0 {
-		facts += fmt.Sprintf(", %d marks", len(i.Marks))
+		facts = append(facts, fmt.Sprintf("%d marks", len(i.Marks)))
 	}
-	lines := []string{"", s.styled(dim, cut(facts, s.width))}
+	lines := []string{"", s.styled(dim, fit(s.width, ", ", facts...))}
 	words := said(i)
 	for n, other := range all {
 		if n != s.selected && (len(other.Warnings) > 0 || other.Trouble != "") {

@@ -30,6 +30,11 @@ type topScreen struct {
 	sort, selected, first int
 	// name is that of the chosen instance, which stays so in another order; "" for whichever is in its row.
 	name string
+	// all shows those that are stopped, too; else they are folded to a line.
+	all bool
+	// held are the ranks by which the list was sorted last, of the order heldOf.
+	held   map[string]float64
+	heldOf int
 }
 
 // topOrders are the orders of the list; those of equal rank are sorted by name.
@@ -70,13 +75,14 @@ type topColumn struct {
 var topColumns = []topColumn{
 	{"NAME", 0, func(i view.Instance) string { return i.Name }, false},
 	{"STATE", 0, stateWords, false},
-	{"SERVER", 9, func(i view.Instance) string { return i.Server }, false},
-	{"VOLUME", 5, topVolume, false},
-	{"FULL IN", 6, fullWords, false},
+	{"ROLE", 5, roleWords, false},
+	{"SERVER", 10, func(i view.Instance) string { return i.Server }, false},
+	{"VOLUME", 6, topVolume, false},
+	{"FULL IN", 7, fullWords, false},
 	{"RAM", 2, func(i view.Instance) string { return volume.FormatBytes(i.ServerBytes + i.DataBytes) }, true},
 	{"CONN", 3, func(i view.Instance) string { return known(float64(connectionsOf(i))) }, true},
 	{"QUERY/S", 1, func(i view.Instance) string { return known(queriesOf(i)) }, true},
-	{"LEASES", 7, func(i view.Instance) string {
+	{"LEASES", 8, func(i view.Instance) string {
 		if i.Leases == nil {
 			return "-"
 		}
@@ -88,7 +94,7 @@ var topColumns = []topColumn{
 		}
 		return known(*i.Leases.ResetsPerSecond)
 	}, true},
-	{"DURABLE", 8, func(i view.Instance) string { return durableWords(i.Durable) }, false},
+	{"DURABLE", 9, func(i view.Instance) string { return durableWords(i.Durable) }, false},
 }
 
 // known is a number of three digits or so, or - for one that is not known.
@@ -135,20 +141,11 @@ func durableWords(d *client.Durable) string {
 	case d.Error != "":
 		return "archive!"
 	}
-	loss := "0"
+	loss := "none lost"
 	if d.Level != instance.DurableCommit {
-		loss = instance.FormatTimeText(d.Level)
+		loss = instance.FormatTimeText(d.Level) + " lost"
 	}
-	return fmt.Sprintf("RPO %s, %s of %s", loss, seconds(d.RecoverSeconds).Round(100*time.Millisecond), instance.FormatTime(seconds(d.RecoverWithinSeconds)))
-}
-
-// sorted are the instances in order.
-func (s *topScreen) sorted() []view.Instance {
-	all, rank := slices.Clone(s.seen.Instances), topOrders[s.sort].rank
-	slices.SortStableFunc(all, func(a, b view.Instance) int {
-		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(a.Name, b.Name))
-	})
-	return all
+	return fmt.Sprintf("%s, %s of %s", loss, seconds(d.RecoverSeconds).Round(100*time.Millisecond), instance.FormatTime(seconds(d.RecoverWithinSeconds)))
 }
 
 // head are the lines above the list.
@@ -165,17 +162,29 @@ func (s *topScreen) head(all []view.Instance) []string {
 		}
 	}
 	m := s.seen.Machine
-	memory := fmt.Sprintf("memory: %s taken, %s of %s available", volume.FormatBytes(m.TakenBytes), volume.FormatBytes(m.AvailableBytes), volume.FormatBytes(m.TotalBytes))
+	memory := []string{"memory: " + volume.FormatBytes(m.TakenBytes) + " taken", volume.FormatBytes(m.AvailableBytes) + " of " + volume.FormatBytes(m.TotalBytes) + " available"}
 	if m.LimitBytes > 0 {
-		memory = fmt.Sprintf("memory: %s taken, %s of the limit of %s left", volume.FormatBytes(m.TakenBytes), volume.FormatBytes(max(0, m.LimitBytes-m.LimitUsedBytes)), volume.FormatBytes(m.LimitBytes))
+		memory[1] = fmt.Sprintf("%s of the limit of %s left", volume.FormatBytes(max(0, m.LimitBytes-m.LimitUsedBytes)), volume.FormatBytes(m.LimitBytes))
 	}
 	if m.SwapUsedBytes > 0 {
-		memory += ", " + volume.FormatBytes(m.SwapUsedBytes) + " swapped out"
+		memory = append(memory, volume.FormatBytes(m.SwapUsedBytes)+" swapped out")
 	}
 	return []string{
-		fmt.Sprintf("ramaria %s  %d of %d running  %s queries/s  %d connections  %s resets/s", s.seen.At.Local().Format("15:04:05"), running, len(all), known(queries), connections, known(resets)),
-		memory,
+		fit(s.width, "  ", "ramaria "+s.seen.At.Local().Format("15:04:05"), fmt.Sprintf("%d of %d running", running, len(all)), known(queries)+" queries/s", fmt.Sprintf("%d connections", connections), known(resets)+" resets/s"),
+		fit(s.width, ", ", memory...),
 	}
+}
+
+// fit joins so many parts as there is room for, the first at least.
+func fit(width int, between string, parts ...string) string {
+	text := parts[0]
+	for _, p := range parts[1:] {
+		if utf8.RuneCountInString(text+between+p) > width {
+			break
+		}
+		text += between + p
+	}
+	return text
 }
 
 // gap is what lies between two columns.
@@ -189,10 +198,17 @@ type drawn struct {
 }
 
 // draw fills a column.
-func (c topColumn) draw(all []view.Instance) drawn {
+func (c topColumn) draw(rows []topRow) drawn {
 	d := drawn{topColumn: c, cells: []string{c.head}, wide: len(c.head)}
-	for _, i := range all {
-		cell := line(c.cell(i))
+	for _, r := range rows {
+		if r.text != "" {
+			d.cells = append(d.cells, "")
+			continue
+		}
+		cell := line(c.cell(r.Instance))
+		if c.head == topColumns[0].head {
+			cell = r.branch + cell
+		}
 		d.cells = append(d.cells, cell)
 		d.wide = max(d.wide, utf8.RuneCountInString(cell))
 	}
@@ -200,11 +216,14 @@ func (c topColumn) draw(all []view.Instance) drawn {
 }
 
 // list are the lines of the list, the heads first, in so many columns of the screen.
-func (s *topScreen) list(all []view.Instance, width int) []string {
+func (s *topScreen) list(rows []topRow, width int) []string {
 	var columns []drawn
 	total := -gap
 	for _, c := range topColumns {
-		d := c.draw(all)
+		d := c.draw(rows)
+		if c.head == "ROLE" && !slices.ContainsFunc(rows, func(r topRow) bool { return r.text == "" && roleWords(r.Instance) != "" }) {
+			continue // of no instance
+		}
 		columns = append(columns, d)
 		total += d.wide + gap
 	}
@@ -216,8 +235,12 @@ func (s *topScreen) list(all []view.Instance, width int) []string {
 		columns = slices.DeleteFunc(columns, func(d drawn) bool { return d.rank == least.rank })
 		total -= least.wide + gap
 	}
-	lines := make([]string, len(all)+1)
+	lines := make([]string, len(rows)+1)
 	for n := range lines {
+		if n > 0 && rows[n-1].text != "" {
+			lines[n] = rows[n-1].text
+			continue
+		}
 		var b strings.Builder
 		for _, d := range columns {
 			pad := strings.Repeat(" ", d.wide-utf8.RuneCountInString(d.cells[n]))
@@ -257,15 +280,17 @@ func said(i view.Instance) (lines []string) {
 
 // plain is a look as text.
 func (s *topScreen) plain() string {
-	all := s.sorted()
-	lines := append(s.head(all), "")
-	if len(all) == 0 {
+	rows := s.arranged()
+	lines := append(s.head(s.seen.Instances), "")
+	if len(s.seen.Instances) == 0 {
 		lines = append(lines, "no instances; ramaria up makes one")
 	} else {
-		lines = append(lines, s.list(all, s.width)...)
+		lines = append(lines, s.list(rows, s.width)...)
 	}
-	for _, i := range all {
-		lines = append(lines, said(i)...)
+	for _, r := range rows {
+		if r.text == "" {
+			lines = append(lines, said(r.Instance)...)
+		}
 	}
 	for _, n := range s.seen.Notes {
 		lines = append(lines, line(n))

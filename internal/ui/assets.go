@@ -10,7 +10,7 @@ import (
 )
 
 // MostWeight is how many bytes the page may have, uncompressed, with everything that it loads.
-const MostWeight = 100_000
+const MostWeight = 110_000
 
 // assets are the page. uplot is https://github.com/leeoniya/uPlot, of which docs/dependencies.md says
 // where it is from: the program has no network to load it by.

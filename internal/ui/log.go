@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -94,6 +95,10 @@ func (t *tail) more() (logText, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return logText{}, err
 	}
+	text = text[:n]
+	if from > t.at { // what is shown begins with a whole line
+		text = text[bytes.IndexByte(text, '\n')+1:]
+	}
 	t.file, t.at = id, from+int64(n)
-	return same(progress.Plain(string(text[:n])), begins)
+	return same(progress.Plain(string(text)), begins)
 }

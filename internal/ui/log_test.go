@@ -50,4 +50,8 @@ func TestTail(t *testing.T) {
 	if got, err := log.more(); err != nil || len(got.Text) != logTail || got.At != log.at || got.File != log.file {
 		t.Errorf("a long piece: %d bytes, %v", len(got.Text), err)
 	}
+	write(os.O_TRUNC, strings.Repeat("half\n", logTail)+"end\n")
+	if got, err := log.more(); err != nil || !strings.HasPrefix(got.Text, "half\n") || !strings.HasSuffix(got.Text, "\nend\n") {
+		t.Errorf("the end of a long log: %.20q, %v", got.Text, err)
+	}
 }

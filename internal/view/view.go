@@ -18,6 +18,8 @@ type Overview struct {
 	Machine Machine   `json:"machine"`
 	// Instances are sorted by name.
 	Instances []Instance `json:"instances"`
+	// Groups are what belongs together, by name: clusters, and instances with their replicas.
+	Groups []Group `json:"groups,omitempty"`
 	// Notes say which records cannot be read.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -71,10 +73,15 @@ type Instance struct {
 	Durable *client.Durable `json:"durable,omitempty"`
 	// Cluster says what a member of a cluster is in it; nil for others, and while it does not run.
 	Cluster *client.Membership `json:"cluster,omitempty"`
-	Moving  *client.Moving     `json:"moving,omitempty"`
-	Marks   []Mark             `json:"marks,omitempty"`
-	Largest []client.Use       `json:"largest,omitempty"`
-	Pause   *PauseEstimation   `json:"pause,omitempty"`
+	// Replica says how a replica follows its source; nil for others.
+	Replica *client.Replica `json:"replica,omitempty"`
+	// Group is the name of the Group that it is in, and Role what it is there, "" for none.
+	Group   string           `json:"group,omitempty"`
+	Role    string           `json:"role,omitempty"`
+	Moving  *client.Moving   `json:"moving,omitempty"`
+	Marks   []Mark           `json:"marks,omitempty"`
+	Largest []client.Use     `json:"largest,omitempty"`
+	Pause   *PauseEstimation `json:"pause,omitempty"`
 }
 
 // Volume is how full the volume of an instance is. Others may lie in it too.
@@ -95,6 +102,9 @@ type Volume struct {
 	// that rate; nil if it does not grow.
 	GrowthBytesPerHour int64    `json:"growth_bytes_per_hour,omitempty"`
 	FullSeconds        *float64 `json:"full_seconds,omitempty"`
+
+	// at is when it was measured.
+	at time.Time
 }
 
 // Traffic is what goes on in a server.

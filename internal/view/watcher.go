@@ -90,6 +90,8 @@ func (w *Watcher) Look(ctx context.Context) (Overview, error) {
 	if err := ctx.Err(); err != nil {
 		return Overview{}, err
 	}
+	unify(o.Instances)
+	o.group(records)
 	if o.Machine, err = w.machine(); err != nil {
 		return Overview{}, err
 	}
@@ -186,7 +188,7 @@ func (w *Watcher) read(k *known) Instance {
 	i := Instance{
 		Name: l.Name, Phase: l.Phase, Since: l.Since, Reason: l.Reason, Passing: l.Passing, Warnings: l.Warnings, Notices: l.Notices,
 		Server: l.Server, Host: l.Host, Port: l.Port, Socket: l.Socket, User: l.User, Database: l.Database, Log: l.Log,
-		Volume: Volume{Kind: l.Volume}, DataBytes: l.Size, Durable: l.Durable, Cluster: l.Cluster,
+		Volume: Volume{Kind: l.Volume}, DataBytes: l.Size, Durable: l.Durable, Cluster: l.Cluster, Replica: replicaOf(k.record),
 	}
 	if err != nil {
 		i.Trouble = err.Error()
@@ -220,7 +222,7 @@ func (k *known) instance(s client.Status, now time.Time) Instance {
 		Name: s.Name, Phase: instance.Phase(s.Phase), Since: s.Since, Reason: s.Reason, Passing: k.record.Passing, Warnings: s.Warnings, Notices: s.Notices,
 		Server: s.Server.Flavour + "-" + s.Server.Version, Host: s.Endpoint.Host, Port: s.Endpoint.Port, Socket: s.Endpoint.Socket,
 		User: s.Endpoint.User, Database: s.Endpoint.Database, Log: s.Log, Volume: volumeOf(s), DataBytes: s.Snapshot.DataBytes, ServerBytes: s.Server.ResidentBytes,
-		Durable: s.Durable, Cluster: s.Cluster, Moving: s.Moving, Pause: &PauseEstimation{Shares: s.Volume.Reflink, Seconds: float64(s.Snapshot.ExpectedPauseMicros) / 1e6},
+		Durable: s.Durable, Cluster: s.Cluster, Replica: s.Replica, Moving: s.Moving, Pause: &PauseEstimation{Shares: s.Volume.Reflink, Seconds: float64(s.Snapshot.ExpectedPauseMicros) / 1e6},
 	}
 	if t := s.Traffic; t != nil {
 		i.Traffic = &Traffic{Connections: t.Connections, QueriesPerSecond: k.queries.rate(t.Queries, now)}
@@ -244,6 +246,7 @@ func volumeOf(s client.Status) Volume {
 	v := Volume{Kind: s.Volume.Kind, Dir: s.Volume.Dir, SizeBytes: s.Volume.SizeBytes, UsedBytes: s.Volume.UsedBytes, FreeBytes: s.Volume.FreeBytes, Bound: s.Volume.Bound}
 	if r := s.Room; r != nil {
 		v.UsedPercent, v.Level, v.GrowthBytesPerHour, v.FullSeconds = r.UsedPercent, r.Level, r.GrowthBytesPerHour, r.FullSeconds
+		v.at = r.At
 	}
 	return v
 }

@@ -1,5 +1,5 @@
 // What opens below the row of an instance: buttons, plots, facts, marks, leases and logs.
-import { el, put, fill, bytes, rate, span, ago, moment, ask, copy } from "./format.js";
+import { el, put, fill, bytes, rate, span, ago, behind, moment, ask, copy } from "./format.js";
 import { Plot } from "./plots.js";
 import { ACTIONS, open } from "./actions.js";
 import { memberWords, serverWords } from "./row.js";
@@ -83,7 +83,7 @@ export class Details {
       Object.assign(read, { file, at });
       if (!text && !begins && log.textContent) return;
       const low = log.scrollHeight - log.scrollTop - log.clientHeight < 30, empty = begins || log.textContent === EMPTY;
-      log.textContent = ((empty ? "" : log.textContent) + text).slice(-LOG_KEPT) || EMPTY;
+      log.textContent = end((empty ? "" : log.textContent) + text, LOG_KEPT) || EMPTY;
       if (low) log.scrollTop = log.scrollHeight;
     } catch (e) { if (read === this.read && !log.textContent) log.textContent = e.message; }
     finally { read.busy = false; }
@@ -116,7 +116,7 @@ export class Details {
     }
     pairs(this.facts, [
       ["state", `${i.phase} since ${moment(i.since)}`], ["server", serverWords(i.server)], ["tcp", i.port ? `${i.host}:${i.port}` : ""], ["socket", i.socket],
-      ["cluster", memberWords(i.cluster)],
+      ["cluster", memberWords(i.cluster)], ["follows", i.replica && followWords(i.replica)],
       ["database", i.database && `${i.database}, user ${i.user}`],
       ["volume", i.volume.size_bytes ? `${i.volume.kind}: ${bytes(i.volume.used_bytes)} of ${bytes(i.volume.size_bytes)}, ${bytes(i.volume.free_bytes)} free, bound by ${i.volume.bound}` : i.volume.kind],
       ["growth", i.volume.growth_bytes_per_hour ? `+${bytes(i.volume.growth_bytes_per_hour)} an hour` + (i.volume.full_seconds !== undefined ? `: full in ${span(i.volume.full_seconds)}` : "") : i.volume.size_bytes ? "none" : ""],
@@ -149,7 +149,14 @@ export class Details {
   }
 }
 
+function followWords(r) {
+  return [r.of, r.state, r.lag_seconds === undefined ? "" : behind(r.lag_seconds), r.sync ? "commits wait for it" : "", r.diverged ? "may differ since " + r.diverged.position : "", r.error].filter(Boolean).join(", ");
+}
+
 const key = n => el("i", { class: n === 1 ? "key" : "key two" });
+
+// end is so much of a text, from the begin of a line on.
+function end(text, most) { return text.length <= most ? text : text.slice(text.indexOf("\n", text.length - most) + 1); }
 
 function box(title, ...children) { return el("section", { class: "box" }, el("h3", {}, title), children); }
 

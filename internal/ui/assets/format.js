@@ -24,6 +24,9 @@ export function span(seconds) {
   return minutes % 60 && hours < 10 ? hours + " h " + (minutes % 60) + " min" : hours + " h";
 }
 
+// behind says how far a replica is behind.
+export function behind(seconds) { return seconds < 1 ? "less than 1 s behind" : span(seconds) + " behind"; }
+
 export function ago(time) {
   const s = (Date.now() - new Date(time)) / 1000;
   return s < 2 ? "now" : span(s) + " ago";

@@ -1,20 +1,15 @@
 // The page: the stream of what the instances do, the machine above, and a row for each.
 import { el, put, fill, bytes, rate, clock, ask } from "./format.js";
-import { Row, HEADS } from "./row.js";
+import { Row } from "./row.js";
+import { List } from "./list.js";
 import { page } from "./actions.js";
 
 const id = name => document.getElementById(name);
-const rows = new Map(), list = id("list");
+const rows = new Map(), list = new List(id("list"), nothing);
 let seen = null, drawing = false;
 
 page.names = () => [...rows.keys()];
 page.leases = name => ask("leases?instance=" + encodeURIComponent(name));
-
-// Orders of the list; equals are by name.
-const ORDERS = {
-  name: () => 0, queries: i => -(i.traffic?.queries_per_second ?? -1), memory: i => -((i.server_bytes || 0) + (i.data_bytes || 0)), full: i => i.volume.full_seconds ?? Infinity,
-  trouble: i => i.trouble || i.phase === "crashed" || i.phase === "gone" ? 0 : i.warnings?.length ? 1 : i.notices?.length ? 2 : i.phase === "running" ? 3 : 4,
-};
 
 function look(o) {
   seen = o;
@@ -31,21 +26,9 @@ function look(o) {
   soon();
 }
 
-// arrange puts the rows in order, and moves none that is where it belongs: what has the focus keeps it.
 function arrange() {
-  const order = ORDERS[id("sort").value], wanted = id("find").value.trim().toLowerCase();
   id("tools").hidden = rows.size < 6;
-  const all = seen.instances.map(i => rows.get(i.name)).sort((a, b) => (order(a.seen) - order(b.seen)) || a.name.localeCompare(b.name));
-  if (!list.querySelector(".heads") || all.length === 0) {
-    list.replaceChildren(all.length ? el("div", { class: "heads", "aria-hidden": "true" }, HEADS.map(h => el("span", { class: h === "Connections" ? "num" : "" }, h === "Connections" ? "Conn." : h))) : nothing());
-  }
-  let before = list.firstElementChild;
-  if (!all.length) return;
-  for (const row of all) {
-    row.node.hidden = wanted !== "" && ![row.name, row.seen.server, row.seen.volume.kind, row.seen.phase].some(t => (t || "").toLowerCase().includes(wanted));
-    if (before.nextElementSibling !== row.node) before.after(row.node);
-    before = row.node;
-  }
+  list.arrange(seen, rows, id("sort").value, id("find").value.trim().toLowerCase());
 }
 
 function nothing() {

@@ -1,5 +1,7 @@
 // Plots by uPlot: what the page has seen of each instance in the last five minutes.
 
+import { bytes } from "./format.js";
+
 export const KEPT = 300;
 
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -32,11 +34,20 @@ export class History {
 // range is from nothing to somewhat above the most, and not of no height.
 const range = least => (_, low, high) => [0, Math.max(least, (high || 0) * 1.15)];
 
+// ROUND are the distances of ticks of bytes, so that each has a round number; of others uPlot knows them.
+const ROUND = Array.from({ length: 41 }, (_, n) => 2 ** n);
+
+// tick is a number of bytes at an axis: of 256 MB the fifth is 1.25 GB.
+function tick(n) {
+  const unit = n < 1 ? 0 : Math.min(4, Math.floor(Math.log2(n) / 10));
+  return +(n / 2 ** (10 * unit)).toFixed(2) + " " + ["B", "KB", "MB", "GB", "TB"][unit];
+}
+
 // spark is a line without axes.
 export function spark(where, history) {
   return new uPlot({
-    width: 116, height: 28, cursor: { show: false }, legend: { show: false }, padding: [2, 0, 2, 0],
-    scales: { x: { range: () => now(120) }, y: { range: range(10) } }, axes: [{ show: false }, { show: false }],
+    width: Math.max(60, where.clientWidth), height: 28, cursor: { show: false }, legend: { show: false }, padding: [2, 0, 2, 0],
+    scales: { x: { range: () => now(where.clientWidth > 240 ? KEPT : 120) }, y: { range: range(10) } }, axes: [{ show: false }, { show: false }],
     series: [{}, { stroke: colour("--data"), fill: colour("--data") + "22", width: 1.4, points: { show: false } }],
   }, history.of("queries"), where);
 }
@@ -60,12 +71,12 @@ export class Plot {
     const soft = colour("--soft"), grid = { stroke: colour("--line"), width: 1 };
     const axis = { stroke: soft, grid, ticks: { show: false }, font: "11px system-ui, sans-serif" };
     this.u = new uPlot({
-      width: this.width(), height: 128, legend: { show: false }, padding: [8, 6, 0, 0],
+      width: this.width(), height: 128, legend: { show: false }, padding: [8, 18, 0, 0],
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       scales: { x: { range: () => now(KEPT) }, y: { range: range(this.least) } },
       axes: [
         { ...axis, size: 24, incrs: [60, 120], space: 44, values: (_, all) => all.map(hhmm) },
-        { ...axis, size: 58, space: 30, values: (_, all) => all.map(this.write) },
+        this.write === bytes ? { ...axis, size: 58, space: 30, incrs: ROUND, values: (_, all) => all.map(tick) } : { ...axis, size: 58, space: 30, values: (_, all) => all.map(this.write) },
       ],
       series: [{}, ...this.names.map((_, n) => ({ stroke: colour(n ? "--data2" : "--data"), fill: n ? undefined : colour("--data") + "18", width: 1.6, points: { show: false } }))],
       hooks: { setCursor: [() => this.tell()] },
