@@ -17,7 +17,7 @@ step "${PYTHON:-python3}" -m venv "$tmp/venv"
 PYTHON=$tmp/venv/bin/python
 export PYTHON
 step "$here/build.sh" "$tmp/dist"
-step "$PYTHON" -m pip install --quiet --disable-pip-version-check "$tmp"/dist/ramaria-*.whl pytest pytest-xdist pymysql sqlalchemy alembic django
+step "$PYTHON" -m pip install --quiet --disable-pip-version-check "$tmp"/dist/ramaria-*.whl pytest pytest-xdist pytest-django pymysql sqlalchemy alembic django
 
 # mysqlclient is compiled, against the headers of a client library.
 if ! command -v mariadb_config mysql_config >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

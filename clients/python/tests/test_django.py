@@ -194,3 +194,63 @@ def test_workers_that_are_not_forked(real, project):
     with open(project / "settings.py", "a") as settings:
         settings.write("import multiprocessing\nmultiprocessing.set_start_method('spawn', force=True)\n")
     assert "Ran 50 tests" in run(project, "pymysql", "--parallel=2")
+
+
+PYTEST = """
+import pytest
+from django.db import connection
+from shop.models import Item
+
+@pytest.mark.parametrize("n", range(3))
+def test_rolled_back(db, n):
+    Item.objects.create(name="mine")
+    assert Item.objects.count() == 2
+
+@pytest.mark.parametrize("n", range(4))
+def test_put_back(transactional_db, n):
+    assert [item.name for item in Item.objects.all()] == ["migrated"]
+    assert "ramaria" in type(connection.creation).__mro__[1].__module__
+    Item.objects.create(name="mine")
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE left_behind (a INT)")
+"""
+
+
+def run_pytest(project, *options, status=0):
+    """Returns what pytest says, by pytest-django."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "shop/tests.py", "shop/test_functions.py", *options]
+    (project / "shop/test_functions.py").write_text(PYTEST)
+    env = {**os.environ, "DJANGO_SETTINGS_MODULE": "settings", "PYTHONPATH": str(project), "DRIVER": "pymysql"}
+    done = subprocess.run(command, cwd=project, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == status, done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("options", [[], ["-n2", "--reuse-db"]], ids=" ".join)
+def test_pytest_django_takes_the_runner_of_the_settings(real, project, options):
+    pytest.importorskip("pymysql")
+    pytest.importorskip("pytest_django", reason="SKIPPED: pytest-django is not installed")
+    before = {template["name"] for template in real.templates()}
+    assert "57 passed" in run_pytest(project, *options)
+    assert len({template["name"] for template in real.templates()} - before) == 1  # of all workers
+    assert leases(real, project) == []
+
+
+def test_pytest_django_without_migrations(real, project):
+    pytest.importorskip("pymysql")
+    pytest.importorskip("pytest_django", reason="SKIPPED: pytest-django is not installed")
+    (project / "shop/tests.py").write_text("def test_it(transactional_db):\n    from shop.models import Item\n    assert Item.objects.count() == 0\n")
+    before = {template["name"] for template in real.templates()}
+    for _ in range(2):  # of which the second finds the template
+        run_pytest(project, "--no-migrations", "-k", "test_it")
+    assert len({template["name"] for template in real.templates()} - before) == 1
+    assert leases(real, project) == []
+
+
+def test_pytest_django_with_another_runner_is_left_alone(project):
+    """The negative control: it goes by the settings, to a server that is not there."""
+    pytest.importorskip("pymysql")
+    pytest.importorskip("pytest_django", reason="SKIPPED: pytest-django is not installed")
+    settings = project / "settings.py"
+    settings.write_text(settings.read_text().replace("ramaria.django.Runner", "django.test.runner.DiscoverRunner"))
+    assert "1 error" in run_pytest(project, "-x", status=1)

@@ -7,7 +7,7 @@ it after each test, which is all that a test costs.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, Dict, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional
 
 import pytest
 
@@ -99,6 +99,28 @@ def ramaria_connection(ramaria_db: Database) -> Any:
 def ramaria_engine(ramaria_db: Database) -> Any:
     """An SQLAlchemy engine of ramaria_db, the same from test to test."""
     return ramaria_db.engine()
+
+
+_ended_by: Optional[Callable[[], None]] = None
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_fixture_setup(fixturedef: Any, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Has pytest-django make its databases by the runner that the project's settings name."""
+    global _ended_by
+    if fixturedef.argname == "django_db_setup" and request.config.pluginmanager.hasplugin("django"):
+        from .django import pytest as ours
+
+        if ours.begin():
+            _ended_by = ours.end
+    yield
+
+
+def pytest_unconfigure() -> None:
+    global _ended_by
+    end, _ended_by = _ended_by, None
+    if end is not None:
+        end()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -4,7 +4,8 @@ Every alias with a MySQL engine gets its test database from an instance: a clone
 that holds the migrated database. The flush after a TransactionTestCase becomes a reset, after
 which the database is as it was after `migrate`. Other aliases stay untouched.
 
-With another runner, or pytest-django, call install() before databases are set up.
+pytest-django does the same by that setting: see pytest_plugin. With another runner, call install()
+before databases are set up.
 """
 
 from .install import install, uninstall

@@ -46,6 +46,7 @@ class CreationMixin:
     """Comes before an engine's DatabaseCreation."""
 
     connection: Any
+    leased = False  # until destroy_test_db; a mirror has the lease of another
     _building: Optional[str] = None
     _before: Optional[Dict[str, Any]] = None
 
@@ -69,6 +70,7 @@ class CreationMixin:
             self.log(f"Using a database of Ramaria for alias {self._get_database_display_str(verbosity, self._get_test_db_name())}...")
         template = Template.from_callable(migrate, name=f"{Path.cwd().name}_{alias}", key=template_key(self.connection), timeout=MIGRATE)
         self._point_at(self._lease(template))
+        self.leased = True
         self.connection.ensure_connection()
         if kwargs.get("serialize"):  # newer Djangos do it after all databases are there
             self.connection._test_serialized_contents = self.serialize_db_to_string()
@@ -105,6 +107,7 @@ class CreationMixin:
             entry = entry["clones"].pop(suffix)[ENTRY]
         client().call("DELETE", "/v1/databases/" + entry["database"])
         if suffix is None:
+            self.leased = False
             self.restore()
 
     def reset(self, counters: bool = True) -> None:

@@ -42,6 +42,14 @@ def uninstall() -> None:
     marks.forget()
 
 
+def release() -> None:
+    """Undoes install, and gives back the databases that are left: pytest-django leaves them with --reuse-db."""
+    for connection in connections.all():
+        if isinstance(connection.creation, CreationMixin) and connection.creation.leased:
+            connection.creation.destroy_test_db()
+    uninstall()
+
+
 def _is_ours(alias: str) -> bool:
     connection = connections[alias]
     return isinstance(connection.creation, CreationMixin) and ENTRY in connection.settings_dict

@@ -18,7 +18,6 @@ from ..template import content, digest
 # migrations of a project read: files, and directories with all that is in them.
 SETTINGS = (
     "INSTALLED_APPS",
-    "MIGRATION_MODULES",
     "AUTH_USER_MODEL",
     "DATABASE_ROUTERS",
     "DEFAULT_AUTO_FIELD",
@@ -47,10 +46,12 @@ def _parts(connection: Any) -> Iterator[Union[str, bytes]]:
     yield connection.alias
     for name in SETTINGS:
         yield f"{name}={getattr(settings, name, None)!r}"
-    for name in ("ENGINE", "TEST", "OPTIONS", "TIME_ZONE"):
+    for name in ("ENGINE", "OPTIONS", "TIME_ZONE"):
         yield f"{name}={connection.settings_dict.get(name)!r}"
+    # Not its NAME, which no database has, and which pytest-django makes another for each worker.
+    yield f"TEST={({name: value for name, value in connection.settings_dict['TEST'].items() if name != 'NAME'})!r}"
     for config in apps.get_app_configs():
-        yield config.label
+        yield f"{config.label}={_migrations(config)}"
         yield from content(_files(config, connection))
     for one in router.routers:
         yield from content(_sources([type(one)]))
@@ -59,7 +60,7 @@ def _parts(connection: Any) -> Iterator[Union[str, bytes]]:
 
 def _files(config: Any, connection: Any) -> List[Path]:
     """Returns where an app's tables come from: its migrations, or else its models."""
-    migrations = settings.MIGRATION_MODULES.get(config.label, f"{config.name}.migrations")
+    migrations = _migrations(config)
     if migrations is not None and connection.settings_dict["TEST"]["MIGRATE"] is not False:
         try:
             return [Path(path) for path in importlib.import_module(migrations).__path__]
@@ -67,6 +68,12 @@ def _files(config: Any, connection: Any) -> List[Path]:
             if not migrations.startswith(error.name or " "):
                 raise  # the migrations are there, and import what is not
     return sorted(set(_sources(base for model in config.get_models() for base in model.__mro__[:-1])))
+
+
+def _migrations(config: Any) -> Any:
+    """Returns the module with an app's migrations, None if they are switched off, as by pytest --no-migrations."""
+    modules = settings.MIGRATION_MODULES
+    return modules[config.label] if config.label in modules else f"{config.name}.migrations"
 
 
 def _sources(things: Iterable[Any]) -> List[Path]:
