@@ -28,6 +28,11 @@ func TestUpFront(t *testing.T) {
 	plain := openDSN(t, dsn)
 	h.exec(plain, "CREATE TABLE t (a INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
 	h.ramaria("template", "add", "shop")
+	all := h.startFront("--listen", "0.0.0.0:0")
+	if got := all.url.Hostname(); got != "0.0.0.0" {
+		t.Errorf("a door that was told to listen at 0.0.0.0 says %s", got)
+	}
+	all.end()
 	u, err := url.Parse(dsn)
 	if err != nil {
 		t.Fatal(err)

@@ -61,9 +61,14 @@ func onlyOthers(cmd *cobra.Command) {
 			return nil
 		}
 		hint := cmd.CommandPath() + " --help"
-		cmd.SuggestionsMinimumDistance = 2 // letters
-		if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
-			hint = cmd.CommandPath() + " " + like[0]
+		var names []string
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				names = append(names, append(c.Aliases, c.Name())...)
+			}
+		}
+		if like := nearest(args[0], names); like != "" {
+			hint = cmd.CommandPath() + " " + like
 		}
 		return usageError{fmt.Errorf("unknown command %q\nhint: %s", cmd.CommandPath()+" "+args[0], hint)}
 	}

@@ -156,7 +156,7 @@ a dump once; from then on a server with that data starts in a tenth of a second.
 	root.SetVersionTemplate("ramaria {{.Version}}\n")
 	onlyOthers(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%s\nhint: %s --help", flagWords(err), cmd.CommandPath())}
+		return usageError{fmt.Errorf("%s\nhint: %s", flagWords(err), flagHint(cmd, err))}
 	})
 	root.PersistentFlags().StringVar(&a.engine.Home, "home", os.Getenv("RAMARIA_HOME"), "keep everything below `DIR` instead of the usual places (RAMARIA_HOME)")
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Instances:"}, &cobra.Group{ID: "parts", Title: "What they are made of:"}, &cobra.Group{ID: "more", Title: "More:"})

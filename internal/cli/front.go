@@ -75,14 +75,19 @@ func (o frontOptions) listenAt(ctx context.Context, a *app) (net.Listener, error
 	if err != nil {
 		return nil, usageError{fmt.Errorf("use --listen %s: %w\nhint: --listen 127.0.0.1:3307", sayable(o.listen), err)}
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
+	ip := net.ParseIP(host)
+	network := "tcp"
+	if ip.To4() != nil {
+		network = "tcp4" // else 0.0.0.0 would be all addresses of IPv6 as well
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, network, o.listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%w\nhint: --listen 127.0.0.1:0 takes any free port; ss -ltnp shows who has this one", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w\nhint: --listen 127.0.0.1:0", err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		a.say("warning: others on the network can reach the door, and guess at its password")
 	}
 	return l, nil

@@ -112,16 +112,19 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 }
 
 // skipMark passes over a UTF-8 byte order mark, as the client does, and refuses
-// UTF-16, which shells on Windows write.
+// UTF-16, which shells on Windows write, and what other database systems have written.
 func (d *Reader) skipMark() error {
 	text := bufio.NewReaderSize(d.text, readSize)
-	mark, err := text.Peek(3)
+	mark, err := text.Peek(strangerBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return d.fault(err)
 	}
 	d.text = text
-	if bytes.Equal(mark, []byte{0xef, 0xbb, 0xbf}) {
-		_, err := text.Discard(len(mark))
+	if err := refuseStranger(d.name, mark); err != nil {
+		return err
+	}
+	if bom := []byte{0xef, 0xbb, 0xbf}; bytes.HasPrefix(mark, bom) {
+		_, err := text.Discard(len(bom))
 		return err
 	}
 	if bytes.HasPrefix(mark, []byte{0xff, 0xfe}) || bytes.HasPrefix(mark, []byte{0xfe, 0xff}) {

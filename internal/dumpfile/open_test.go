@@ -239,3 +239,31 @@ func (o *oddReader) Read(p []byte) (int, error) {
 	o.size = o.size%97 + 3
 	return o.r.Read(p[:min(len(p), o.size)])
 }
+
+// TestStrangers has files of other systems refused by what they are, and text that only speaks of them not.
+func TestStrangers(t *testing.T) {
+	for begin, want := range map[string]string{
+		"--\n-- PostgreSQL database dump\n--\n\nSET statement_timeout = 0;\n":                "a dump of PostgreSQL",
+		"--\r\n-- PostgreSQL database cluster dump\r\n--\r\n":                                "a dump of PostgreSQL",
+		"\xef\xbb\xbfPGDMP\x01\x0e":                                                          "",
+		"PGDMP\x01\x0e\x00\x04":                                                              "an archive of PostgreSQL",
+		"PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE t (a int);\n":            "a dump of SQLite",
+		"SQLite format 3\x00\x10\x00":                                                        "a database of SQLite",
+		"XBSTCK01\x00\x01":                                                                   "a backup by xtrabackup",
+		"-- PostgreSQL database dump, says this comment\nCREATE TABLE t (a int);\n":          "",
+		"-- MariaDB dump 10.19\nINSERT INTO t VALUES ('--\n-- PostgreSQL database dump');\n": "",
+		"": "",
+	} {
+		r, err := NewReader(strings.NewReader(begin), "a.sql")
+		var fault *dump.Error
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%q: %v", begin, err)
+		case want != "" && (!errors.As(err, &fault) || !strings.Contains(fault.Msg, want) || fault.Hint == ""):
+			t.Errorf("%q: %v, want %q with a hint", begin, err, want)
+		}
+		if r != nil {
+			r.Close()
+		}
+	}
+}

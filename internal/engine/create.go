@@ -27,7 +27,7 @@ type prepared struct {
 
 // prepare finds the server and has the image built if it is not there.
 func (e *Engine) prepare(ctx context.Context, spec instance.Spec, stdin io.Reader) (_ *prepared, err error) {
-	if err := checkFileLimit(); err != nil {
+	if err := errors.Join(checkFileLimit(), image.CheckSources(spec.From)); err != nil {
 		return nil, err
 	}
 	software, err := e.software(spec)

@@ -214,6 +214,33 @@ func look(from []Source) ([]input, error) {
 	return out, nil
 }
 
+// CheckSources refuses files that are not there, or that are no dumps by their first bytes: before a
+// server is fetched, or a volume made.
+func CheckSources(from []Source) error {
+	for _, s := range from {
+		if s.Kind != FromPath {
+			continue
+		}
+		found, err := s.look()
+		if err != nil {
+			return err
+		}
+		for _, in := range found {
+			if in.kind != kindDump {
+				continue
+			}
+			r, err := dumpfile.Open(in.path)
+			if err != nil {
+				return err
+			}
+			if err := r.Close(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func (s Source) look() ([]input, error) {
 	switch s.Kind {
 	case FromStdin:

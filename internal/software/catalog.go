@@ -113,8 +113,13 @@ var installers = []struct{ id, command string }{
 	{"alpine", "sudo apk add"},
 }
 
-// installHint returns the command that installs a server of the family on this machine.
-func (f *Finder) installHint(fam *server.Family) string {
+// installHint says how to install the server that is wanted on this machine: by its command, or, since
+// there is no telling which series that gives, from the maker's packages where one of a series is.
+func (f *Finder) installHint(w want) string {
+	fam := w.family
+	if w.parts > 0 {
+		return "install " + w.text + " from its maker's packages (" + packagesOf[fam.Flavour].maker + ")"
+	}
 	release := f.Host.OSRelease()
 	for _, i := range installers {
 		if packages := packagesOf[fam.Flavour].installs[i.id]; packages != "" && release.Is(i.id) {

@@ -53,7 +53,7 @@ func (x *fetchFailure) since() string {
 // noServer is the error when everything failed.
 func (f *Finder) noServer(w want, failed fetchFailure) error {
 	text := "could be fetched" + failed.since()
-	hint := f.installHint(w.family) + "; or " + nameHint(w)
+	hint := f.installHint(w) + "; or " + nameHint(w)
 	if slices.ContainsFunc(mavenJars, func(j jar) bool { return j.flavour == w.family.Flavour }) {
 		hint += "; or set " + EnvMaven + " to a Maven mirror that can be reached"
 	}
@@ -76,7 +76,7 @@ func nameHint(w want) string { return "name one with --server /path/to/" + w.fam
 func (f *Finder) notFetching(w want) error {
 	return &fetchError{
 		text: fmt.Sprintf("find server %s: none is installed, and fetching is switched off%s\nhint: %s; or %s; or unset %s",
-			w.text, passedOverText(f.PassedOver), f.installHint(w.family), nameHint(w), EnvNoFetch),
+			w.text, passedOverText(f.PassedOver), f.installHint(w), nameHint(w), EnvNoFetch),
 		causes: []error{ErrNoServer},
 	}
 }

@@ -13,6 +13,8 @@ type packages struct {
 	// and elsewhere says it for all others.
 	installs  map[string]string
 	elsewhere string
+	// maker is where the maker's own packages are, of each series.
+	maker string
 }
 
 var packagesOf = map[server.Flavour]packages{
@@ -31,6 +33,7 @@ var packagesOf = map[server.Flavour]packages{
 			"arch": "mariadb", "alpine": "mariadb mariadb-client",
 		},
 		elsewhere: "install the package mariadb-server of your distribution",
+		maker:     "https://mariadb.org/download/",
 	},
 	server.MySQL: {
 		// Debian's sid, then Ubuntu, whose packages have one name per series. Perl is for
@@ -47,6 +50,7 @@ var packagesOf = map[server.Flavour]packages{
 			"fedora": "mysql-server", "rhel": "mysql-server",
 		},
 		elsewhere: "install MySQL's own packages (https://dev.mysql.com/downloads/mysql/)",
+		maker:     "https://dev.mysql.com/downloads/mysql/",
 	},
 }
 

@@ -10,17 +10,20 @@ const root = join(createRequire(import.meta.url).resolve('ramaria/package.json')
 const examples = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```js\n([^]*?)^```/gm)].map((m) => m[1])
 const { NODE_TEST_CONTEXT, ...env } = process.env
 
-// The directory is below the one with node_modules, where imports are looked for.
+// The directory is below the one with node_modules, where imports are looked for, and a project as npm init -y makes it:
+// without a type, so that a module has to say by its name that it is one.
 function project(t) {
   const dir = mkdtempSync(join(process.cwd(), 'readme-'))
   t.after(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'package.json'), '{"name": "shop", "version": "1.0.0", "main": "index.js"}')
   writeFileSync(join(dir, 'shop.sql'), "CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, item TEXT);\nINSERT INTO orders (item) VALUES ('tea'), ('milk');\n")
   return dir
 }
 
 test('the first example, by three workers at once, none of which finds an instance', (t) => {
   const dir = project(t)
-  const files = [1, 2, 3].map((i) => `shop${i}.test.mjs`)
+  const name = examples[0].match(/^\/\/ (\S+)\n/)[1]
+  const files = [1, 2, 3].map((i) => `${i}-${name}`)
   for (const file of files) writeFileSync(join(dir, file), examples[0])
   const cold = { ...env, RAMARIA_INSTANCE: `${env.RAMARIA_INSTANCE}-cold` }
   t.after(() => execFileSync(env.RAMARIA_BIN, ['down', cold.RAMARIA_INSTANCE, '--rm'], { stdio: 'pipe' }))
@@ -41,6 +44,7 @@ test('dumps are loaded again when they changed', async (t) => {
   const source = { name: 'changing', from: new URL(`file://${dir}/shop.sql`) }
   const [one, same] = await Promise.all([client.template(source), client.template(source)])
   assert.equal(same.name, one.name)
+  writeFileSync(join(dir, 'package.json'), '{"name": "shop", "version": "1.0.0", "main": "index.js"}')
   writeFileSync(join(dir, 'shop.sql'), 'CREATE TABLE orders (id INT PRIMARY KEY);\n')
   assert.notEqual((await client.template(source)).name, one.name)
   client.close()
