@@ -16,6 +16,8 @@ type loadOptions struct {
 	// database is that of a dump of several which is loaded.
 	database string
 	ownNames bool
+	// allowEmpty takes dumps without a statement.
+	allowEmpty bool
 }
 
 func newLoad(a *app) *cobra.Command {
@@ -49,8 +51,12 @@ chooses one. --own-names loads each under the name that the dump gives it, as a 
 	}
 	cmd.Flags().StringVar(&o.database, "database", "", "load only the database `NAME` of the dumps, if they hold several")
 	cmd.Flags().BoolVar(&o.ownNames, "own-names", false, "load each database under the name that the dump gives it")
+	cmd.Flags().BoolVar(&o.allowEmpty, "allow-empty", false, allowEmptyFlag)
 	return a.named(cmd)
 }
+
+// allowEmptyFlag is what --allow-empty does, wherever dumps are loaded.
+const allowEmptyFlag = "take a dump without a single statement: it is an error otherwise"
 
 func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string, files []string) error {
 	if o.ownNames && o.database != "" {
@@ -58,7 +64,7 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 	}
 	debug.SetMemoryLimit(dumpMemory)
 	return a.engine.Load(ctx, engine.LoadRequest{
-		Name: name, Database: database, From: o.database, OwnNames: o.ownNames, Files: files, Stdin: a.stdin, Loaded: a.sayLoaded,
+		Name: name, Database: database, From: o.database, OwnNames: o.ownNames, Files: files, Stdin: a.stdin, AllowEmpty: o.allowEmpty, Loaded: a.sayLoaded,
 	})
 }
 

@@ -19,6 +19,8 @@ type templateAddOptions struct {
 	// database is that of a dump of several which is loaded.
 	database string
 	json     bool
+	// allowEmpty takes dumps without a statement.
+	allowEmpty bool
 }
 
 func newTemplateAdd(a *app) *cobra.Command {
@@ -42,6 +44,7 @@ several, --database chooses one.`,
 	cmd.Flags().StringArrayVar(&o.from, "from", nil, "`FILE` to load: a dump (.sql, .sql.gz, .sql.zst, .sql.xz) or a directory of dumps; repeatable")
 	cmd.Flags().StringVar(&o.database, "database", "", "load only the database `NAME` of the dumps, if they hold several")
 	cmd.Flags().StringVar(&o.key, "key", "", "`TEXT` that identifies what is loaded (default: a hash of the files)")
+	cmd.Flags().BoolVar(&o.allowEmpty, "allow-empty", false, allowEmptyFlag)
 	cmd.Flags().BoolVar(&o.json, "json", false, printJSONFlag)
 	return cmd
 }
@@ -58,7 +61,7 @@ func runTemplateAdd(ctx context.Context, a *app, o *templateAddOptions, name str
 	case o.database != "":
 		return usageError{errors.New("use --database: it needs --from\nhint: add --from FILE")}
 	}
-	t, err := a.engine.AddTemplate(ctx, c, engine.TemplateRequest{Name: name, From: image.ParseSources(o.from), Key: o.key, Database: o.database})
+	t, err := a.engine.AddTemplate(ctx, c, engine.TemplateRequest{Name: name, From: image.ParseSources(o.from), Key: o.key, Database: o.database, AllowEmpty: o.allowEmpty})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,10 @@ type Dialect struct {
 	Accounts string
 	// Logins asks how the accounts of a user log in, whose name comes as a literal for %s: a line an account.
 	Logins string
+	// LockAccounts is the beginning of the statement that locks accounts in their table, up to WHERE.
+	LockAccounts string
+	// Own counts the accounts of a user in that table; the name comes as a literal for %s.
+	Own string
 	// Roles asks for the accounts that have roles: a line each, with the user first.
 	Roles string
 	// Withheld are the privileges that the application does not get, and ObeyReadOnly that

@@ -87,7 +87,9 @@ func (d Dialect) Passwordless(ctx context.Context, db *sql.DB) (Passwordless, er
 func accountName(user, host string) string { return Quote(user) + "@" + Quote(host) }
 
 // LockNew locks the accounts that need no password and did need one before, or were not there, and
-// returns them.
+// returns them. It writes to the tables of accounts: to the server, which may not have read yet what a dump
+// wrote there, such an account need not exist, nor need one for the name of a host, which it does not look
+// up. Where a dump has replaced all accounts, a session that was there before may do that, and no other.
 func (d Dialect) LockNew(ctx context.Context, db *sql.DB, before Passwordless) (Passwordless, error) {
 	found, err := d.Passwordless(ctx, db)
 	if err != nil {
@@ -103,15 +105,33 @@ func (d Dialect) LockNew(ctx context.Context, db *sql.DB, before Passwordless) (
 	}
 	defer conn.Close()
 	for _, statement := range []string{
-		"FLUSH PRIVILEGES", // a dump may have written to the tables
 		"SET SESSION sql_mode='NO_BACKSLASH_ESCAPES'",
-		"ALTER USER " + strings.Join(slices.Sorted(maps.Keys(found)), ", ") + " ACCOUNT LOCK",
+		d.LockAccounts + " WHERE " + strings.Join(found.rows(), " OR "),
+		"FLUSH PRIVILEGES",
 	} {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return nil, fmt.Errorf("lock accounts: %w", err)
 		}
 	}
 	return found, nil
+}
+
+// Has reports whether a server has an account of a user, by its table.
+func (d Dialect) Has(ctx context.Context, db *sql.DB, user string) (bool, error) {
+	n := 0
+	if err := db.QueryRowContext(ctx, fmt.Sprintf(d.Own, Quote(user))).Scan(&n); err != nil {
+		return false, fmt.Errorf("look for the account %s: %w", user, err)
+	}
+	return n > 0, nil
+}
+
+// rows are the conditions by which the accounts are found in a table.
+func (p Passwordless) rows() (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		at := strings.LastIndex(name, "'@'") + 1
+		list = append(list, "User = "+name[:at]+" AND Host = "+name[at+1:])
+	}
+	return list
 }
 
 // OverTCP are those that other users of the machine can log in by.

@@ -15,11 +15,12 @@ import (
 // LockNewAccounts calls f and then locks the accounts without a password that f has added, even
 // if f fails: other users of the machine can reach the port.
 func (e *Engine) LockNewAccounts(ctx context.Context, i *instance.Instance, f func() error) error {
-	db, err := dbconn.Open(i.Endpoint.Socket, i.Endpoint.Login, "")
+	db, err := dbconn.Open(i.Endpoint.Socket, i.Supervisor, "")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	db.SetMaxOpenConns(1) // who logs in afterwards may have no rights any more
 	before, err := i.Server.Dialect().Passwordless(ctx, db)
 	if err != nil {
 		return err
@@ -28,6 +29,9 @@ func (e *Engine) LockNewAccounts(ctx context.Context, i *instance.Instance, f fu
 	locked, lockErr := i.Server.Dialect().LockNew(context.WithoutCancel(ctx), db, before)
 	if len(locked) > 0 {
 		e.note("%s", locked.LockedNote())
+	}
+	if _, gone := passwordlessAccounts(context.WithoutCancel(ctx), i); dbconn.AccessRefused(gone) {
+		e.note("warning: the accounts that were loaded replace that of the DSN, which cannot log in any more\nhint: ramaria down %s; ramaria up %[1]s puts it back, beside the others", i.Name)
 	}
 	return errors.Join(err, lockErr)
 }

@@ -75,7 +75,7 @@ func (e *Engine) ensure(ctx context.Context, v volume.Volume, srv *server.Server
 		return nil, err
 	}
 	images.Instances = e.withInstanceData
-	recipe := image.Recipe{Server: srv, Key: spec.Key, Database: spec.Database, User: spec.User, Set: spec.Set, Unconfined: spec.Unconfined()}
+	recipe := image.Recipe{Server: srv, Key: spec.Key, AllowEmpty: spec.AllowEmpty, Database: spec.Database, User: spec.User, Set: spec.Set, Unconfined: spec.Unconfined()}
 	recipe.From = slices.Clone(spec.From)
 	if i := slices.Index(recipe.From, image.Source{Kind: image.FromStdin}); i >= 0 {
 		spool, err := images.Spool(ctx, stdin)

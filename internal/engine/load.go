@@ -28,6 +28,8 @@ type LoadRequest struct {
 	// field Stdin.
 	Files []string
 	Stdin io.Reader
+	// AllowEmpty takes dumps without a statement.
+	AllowEmpty bool
 	// Loaded is called after each dump.
 	Loaded func(Loaded)
 }
@@ -62,7 +64,7 @@ func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
 			return err
 		}
 	}
-	to := load.Target{Server: i.Server, Endpoint: i.Endpoint}
+	to := load.Target{Server: i.Server, Endpoint: i.Endpoint, AllowEmpty: q.AllowEmpty, Say: e.note}
 	to.Endpoint.Database = q.Database
 	var made bool
 	if err := e.RetryReadOnly(ctx, i, "database "+q.Database, func() (err error) {

@@ -70,6 +70,7 @@ func fields(s instance.Spec) []field {
 		// A key belongs to its source.
 		{"from", strings.Join(from, " "), func(to *instance.Spec) { to.From, to.Key, to.Restored = s.From, "", nil }},
 		{"key", s.Key, func(to *instance.Spec) { to.Key = s.Key }},
+		{"allow-empty", strconv.FormatBool(s.AllowEmpty), func(to *instance.Spec) { to.AllowEmpty = s.AllowEmpty }},
 		{"database", s.Database, func(to *instance.Spec) { to.Database = s.Database }},
 		{"user", s.User, func(to *instance.Spec) { to.User = s.User }},
 		{"password-file", s.PasswordFile, func(to *instance.Spec) { to.PasswordFile = s.PasswordFile }},

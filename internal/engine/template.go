@@ -29,6 +29,8 @@ type TemplateRequest struct {
 	Key string
 	// Database is the database to load of a dump that holds several.
 	Database string
+	// AllowEmpty takes dumps without a statement.
+	AllowEmpty bool
 }
 
 // AddTemplate makes a database of the instance that c talks to a template: as the database is
@@ -87,7 +89,8 @@ func (e *Engine) fillTemplate(ctx context.Context, c *client.Client, q TemplateR
 		Server: i.Server, Endpoint: dbconn.Endpoint{
 			Host: d.Host, Port: d.Port, Socket: d.Socket, Login: dbconn.Login{User: d.User, Password: d.Password}, Database: d.Name,
 		},
-		Rename: &dump.Rename{To: d.Name, From: q.Database, New: true, Hint: "--database NAME takes one of them; no template was made"},
+		Rename:     &dump.Rename{To: d.Name, From: q.Database, New: true, Hint: "--database NAME takes one of them; no template was made"},
+		AllowEmpty: q.AllowEmpty, Say: e.note,
 	}
 	return e.LockNewAccounts(ctx, i, func() error {
 		for _, path := range paths {

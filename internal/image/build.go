@@ -36,6 +36,8 @@ type build struct {
 	lastLog string
 	// loaded are the dumps so far.
 	loaded []loaded
+	// accounts says that a dump wrote to the server's own databases, where the accounts are.
+	accounts bool
 }
 
 func (b *build) dataDir() string { return filepath.Join(b.dir, "data") }

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -48,7 +49,13 @@ func (b *build) load(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	open, err := b.passwordless(ctx)
+	db, err := dbconn.Open(server.SocketPath(b.run), b.login, "")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // who logs in after a dump of all databases may have no rights any more
+	open, err := b.Server.Dialect().Passwordless(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -62,17 +69,26 @@ func (b *build) load(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if p, err = b.ownAccount(ctx, db, p, loads); err != nil {
+		return err
+	}
 	return b.finish(ctx, open)
 }
 
-// passwordless are the accounts that need no password before anything is loaded.
-func (b *build) passwordless(ctx context.Context) (dbconn.Passwordless, error) {
-	db, err := dbconn.Open(server.SocketPath(b.run), b.login, "")
-	if err != nil {
-		return nil, err
+// ownAccount has the build's account be there: a dump may have replaced all accounts. The server makes it
+// again when it starts, and gives it all rights.
+func (b *build) ownAccount(ctx context.Context, db *sql.DB, p *server.Process, loads []input) (*server.Process, error) {
+	if there, err := b.Server.Dialect().Has(ctx, db, b.login.User); err != nil || there && !b.accounts {
+		return p, err
 	}
-	defer db.Close()
-	return b.Server.Dialect().Passwordless(ctx, db)
+	if err := p.Stop(ctx); err != nil {
+		return p, fmt.Errorf("restart after accounts were loaded: %s\n%s", server.Cause(err), server.LogTail(b.logPath()))
+	}
+	again, err := b.startServer(ctx, loads)
+	if err != nil {
+		return p, err
+	}
+	return again, nil
 }
 
 // upgrade upgrades what a server of an older series wrote.
@@ -280,14 +296,27 @@ func (b *build) loadDump(ctx context.Context, s input) error {
 	if err != nil {
 		return err
 	}
-	if sum.Current != "" {
-		database = sum.Current
-	}
+	database = cmp.Or(applications(sum), database)
+	b.accounts = b.accounts || slices.ContainsFunc(sum.Databases, dbconn.SystemSchema)
 	if b.image.Database == "" {
 		b.image.Database = database
 	}
 	b.loaded = append(b.loaded, loaded{stem: stem(s.path), database: database})
 	return nil
+}
+
+// applications returns the database of a dump that applications get: the one that it ends in, or, where
+// that is the server's own, the last that is not; "" if it names none.
+func applications(sum dump.Summary) string {
+	if !dbconn.SystemSchema(sum.Current) {
+		return sum.Current
+	}
+	for _, name := range slices.Backward(sum.Databases) {
+		if !dbconn.SystemSchema(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // loaded is a dump that was loaded, and the database that it ended in.
@@ -341,7 +370,10 @@ func stem(path string) string {
 
 // target is the server of the build.
 func (b *build) target(database string) load.Target {
-	return load.Target{Server: b.Server, Endpoint: b.endpoint(b.login, database)}
+	return load.Target{
+		Server: b.Server, Endpoint: b.endpoint(b.login, database), AllowEmpty: b.AllowEmpty,
+		Say: func(format string, args ...any) { b.say(format+"\n", args...) },
+	}
 }
 
 func (b *build) createDatabase(ctx context.Context, name string) error {

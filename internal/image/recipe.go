@@ -29,6 +29,8 @@ type Recipe struct {
 	From []Source
 	// Key stands for the content of exec: sources.
 	Key string
+	// AllowEmpty takes dumps without a statement.
+	AllowEmpty bool
 	// Database is where dumps without USE go, and what applications get; "" is named
 	// after the first such dump.
 	Database string
@@ -70,6 +72,9 @@ func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
 	}
 	if r.Database != "" {
 		fmt.Fprintf(h, "database %q\n", r.Database)
+	}
+	if r.AllowEmpty { // who does not say so must not find the image
+		fmt.Fprintf(h, "allow empty\n")
 	}
 	for _, s := range inputs {
 		switch s.kind {

@@ -32,11 +32,13 @@ const Format = 1
 
 // Spec is what was asked for: the flags of `ramaria up`, normalised.
 type Spec struct {
-	Server   string         `json:"server,omitempty"`
-	From     []image.Source `json:"from,omitempty"`
-	Key      string         `json:"key,omitempty"`
-	Database string         `json:"database,omitempty"`
-	User     string         `json:"user,omitempty"`
+	Server string         `json:"server,omitempty"`
+	From   []image.Source `json:"from,omitempty"`
+	Key    string         `json:"key,omitempty"`
+	// AllowEmpty takes dumps without a statement.
+	AllowEmpty bool   `json:"allow_empty,omitempty"`
+	Database   string `json:"database,omitempty"`
+	User       string `json:"user,omitempty"`
 	// PasswordFile is where the password was read from; records hold no secrets.
 	PasswordFile string `json:"password_file,omitempty"`
 	Port         int    `json:"port,omitempty"`

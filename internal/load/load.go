@@ -23,6 +23,10 @@ type Target struct {
 	Endpoint dbconn.Endpoint
 	// Rename sends dumps that name their own database to the endpoint's; nil leaves them alone.
 	Rename *dump.Rename
+	// AllowEmpty takes a dump without a statement for one that means to have none.
+	AllowEmpty bool
+	// Say tells people about the dump; nil for nobody.
+	Say func(format string, args ...any)
 }
 
 // CreateDatabase makes the database of the endpoint if it does not exist, and reports
@@ -73,6 +77,13 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 	err = l.run(ctx, t.Endpoint.Database)
 	sum := l.scanner.Summary()
 	t.otherFlavour(err, sum)
+	l.sayLeft(t.Say)
+	if err == nil && sum.Statements == 0 && !t.AllowEmpty {
+		err = &dump.Error{
+			File: name, Msg: "there is not one statement in it",
+			Hint: "did the program that writes it fail, or is it another file? --allow-empty takes it as it is",
+		}
+	}
 	return sum, err
 }
 
@@ -98,7 +109,8 @@ type loader struct {
 	foreign  []key                   // foreign keys to be made at the end
 	alone    bool                    // sessions can no longer be told the same
 	open     transaction
-	unread   error // why the dump could not be read on
+	unread   error    // why the dump could not be read on
+	left     []string // the variables that it sets and that stay as they are
 
 	noData  atomic.Bool // the server takes no LOAD DATA LOCAL
 	tasks   chan *chunk
@@ -186,6 +198,9 @@ func (l *loader) read(ctx context.Context) error {
 			if !keep {
 				continue
 			}
+		}
+		if st.Rows == nil && !l.leaveOut(&st) {
+			continue
 		}
 		if st.Rows != nil {
 			err = l.rows(ctx, &st)

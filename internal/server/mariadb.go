@@ -37,6 +37,8 @@ var mariadbFamily = Family{
 		PutBackUsers: mariadbPutBack,
 		Logins:       "SELECT Host, JSON_VALUE(Priv, '$.plugin'), JSON_VALUE(Priv, '$.authentication_string'), JSON_QUERY(Priv, '$.auth_or') FROM mysql.global_priv WHERE User = %s ORDER BY Host",
 		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",
+		LockAccounts: "UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.account_locked', true)",
+		Own:          "SELECT COUNT(*) FROM mysql.global_priv WHERE User = %s",
 		Roles:        "SELECT User FROM mysql.roles_mapping",
 		ObeyReadOnly: "READ_ONLY ADMIN", ObeySource: "REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN",
 		// https://mariadb.com/kb/en/information-schema-innodb_lock_waits-table/

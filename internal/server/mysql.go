@@ -38,6 +38,8 @@ var mysqlFamily = Family{
 		// authentication_string holds bytes, not text.
 		Accounts: `SELECT User, Host, JSON_OBJECT('plugin', plugin, 'authentication_string', IF(COALESCE(authentication_string, '') = '', '', 'set'))
 			FROM mysql.user WHERE account_locked <> 'Y'`,
+		LockAccounts: "UPDATE mysql.user SET account_locked = 'Y'",
+		Own:          "SELECT COUNT(*) FROM mysql.user WHERE User = %s",
 		Roles:        "SELECT TO_USER FROM mysql.role_edges",
 		Logins:       "SELECT Host, plugin, HEX(authentication_string) FROM mysql.user WHERE User = %s ORDER BY Host",
 		RootShut:     "SELECT COUNT(*) FROM mysql.user WHERE User = 'root' AND Host = 'localhost' AND account_locked = 'Y'",
