@@ -50,6 +50,8 @@ const (
 	mostBehind = 60
 	// littleBehind is what it should be behind before, and catchUpWithin how long that is waited for.
 	littleBehind, catchUpWithin = 200 * time.Millisecond, 30 * time.Second
+	// stuckWithin is for how long the target may apply nothing: then it would not do so either while writes are held.
+	stuckWithin = 5 * time.Second
 	// undoWithin is how long putting back may take, and finishWithin what the target does once it has all.
 	undoWithin, finishWithin = 10 * time.Second, 10 * time.Second
 )
@@ -131,7 +133,7 @@ func (c *cutting) open(ctx context.Context) (err error) {
 		return fmt.Errorf("cut over to %s: %w\nhint: %s", c.Address, err, hint)
 	}
 	if c.Login == "" {
-		return RequestError{fail(errors.New("it is not known how to log in"), "--login FILE, an option file with [client], user and password of its administrator")}
+		return RequestError{fail(errors.New("it is not known how to log in"), c.again()+" FILE, an option file with [client], user and password of its administrator")}
 	}
 	login, err := adopt.ReadLogin(c.Login)
 	if err != nil {
@@ -144,7 +146,7 @@ func (c *cutting) open(ctx context.Context) (err error) {
 	if err := c.far.QueryRowContext(ctx, "SELECT VERSION()").Scan(&text); err != nil {
 		hint := "is the server there, does it listen at that address, and may " + login.User + " log in from here?"
 		if dbconn.IsNoTLS(err) {
-			hint = "--no-tls, where the way between is safe"
+			hint = c.again() + " --no-tls, where the way between is safe"
 		}
 		return fail(err, hint)
 	}
@@ -165,6 +167,11 @@ func (c *cutting) close() {
 			_ = db.Close()
 		}
 	}
+}
+
+// again is the command of a cut-over, for a hint.
+func (c *cutting) again() string {
+	return strings.TrimSpace("ramaria hand-over " + c.Name + " --cut-over " + c.Address + " --login " + c.Login)
 }
 
 // check refuses a target that does not follow, or is far behind.
@@ -193,7 +200,7 @@ func (c *cutting) check(ctx context.Context) (err error) {
 	case !state.Receiving || !state.Applying:
 		return refuse("the target has stopped to follow, or is not connected", follows)
 	case state.Behind > mostBehind:
-		return refuse(fmt.Sprintf("the target is %d s behind", state.Behind), "wait until it is less; "+follows)
+		return refuse(fmt.Sprintf("the target is %d s behind", state.Behind), c.again()+" when it is less; "+follows)
 	}
 	if err := c.agrees(ctx); err != nil {
 		return RequestError{fmt.Errorf("cut over instance %s to %s: %w", c.Name, c.Address, err)}

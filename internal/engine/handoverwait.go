@@ -56,6 +56,33 @@ func (c *cutting) late(ctx context.Context, err error, at string) error {
 	return err
 }
 
+// nears is has, but gives up as soon as the target comes no nearer.
+func (c *cutting) nears(ctx context.Context, end dbconn.Source) error {
+	from, err := c.farD.TargetState(ctx, c.far)
+	if err != nil {
+		return c.late(ctx, err, "")
+	}
+	for noted := false; ; noted = true {
+		look, cancel := context.WithTimeout(ctx, stuckWithin)
+		err := c.has(look, end)
+		over := look.Err()
+		cancel()
+		if err == nil || over == nil || ctx.Err() != nil {
+			return err
+		}
+		now, serr := c.farD.TargetState(ctx, c.far)
+		switch {
+		case serr != nil:
+			return c.late(ctx, serr, "")
+		case now.ExecFile == from.ExecFile && now.ExecPos == from.ExecPos:
+			return fmt.Errorf("%w, and has applied nothing for %v", err, stuckWithin)
+		case !noted:
+			c.e.note("waiting until the target has caught up, at most %v: it is %d s behind", catchUpWithin, now.Behind)
+		}
+		from = now
+	}
+}
+
 // catchUp waits until the target is but a moment behind, so that the pause is short.
 func (c *cutting) catchUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpWithin)
@@ -64,12 +91,12 @@ func (c *cutting) catchUp(ctx context.Context) error {
 		asked := time.Now()
 		end, err := c.d.LogEnd(ctx, c.db)
 		if err == nil {
-			err = c.has(ctx, end)
+			err = c.nears(ctx, end)
 		}
 		behind := time.Since(asked)
 		switch {
 		case err != nil:
-			return fmt.Errorf("cut over instance %s to %s: %w\nhint: when less is written; SHOW %s STATUS there says how far it is", c.Name, c.Address, err, c.farD.Applier.Replica)
+			return fmt.Errorf("cut over instance %s to %s: %w; the instance is written to as before\nhint: %s when it has less to do; SHOW %s STATUS there says how far it is", c.Name, c.Address, err, c.again(), c.farD.Applier.Replica)
 		case behind < littleBehind || time.Since(began) > catchUpWithin/2 && behind < cutOverWithin/2:
 			return nil
 		}
