@@ -63,6 +63,21 @@ func TestFrontSession(t *testing.T) {
 	t.Run("a client that does not wait for answers", d.testUnread)
 	t.Run("a client that sends no more", d.testSilent)
 	t.Run("what it costs", d.testSessionCost)
+	t.Run("clones that linger make way", func(t *testing.T) {
+		h.during(t)
+		h.ramaria("db", "pool", "--max-databases", "3")
+		lingers := h.startFront("--linger", "1m")
+		for n := range 8 {
+			started := time.Now()
+			db := lingers.to(fmt.Sprint("shop@each", n))
+			h.exec(db, "INSERT INTO t VALUES (77)")
+			_ = db.Close()
+			if took := time.Since(started); took > 2*time.Second {
+				t.Errorf("name %d has waited for %s", n, took)
+			}
+		}
+		lingers.end()
+	})
 	d.end()
 }
 

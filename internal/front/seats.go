@@ -36,6 +36,8 @@ const (
 	renewal = leaseTime / 3
 	// leaseWait is how long a client waits while the pool is full: its own patience is often ten seconds.
 	leaseWait = 8 * time.Second
+	// glanceTime is how long a client waits before clones that linger make way for it.
+	glanceTime = 10 * time.Millisecond
 	// releaseTime is how long giving a lease back may take. Pauses between attempts grow from releasePause to mostPause.
 	releaseTime  = time.Minute
 	releasePause = 200 * time.Millisecond
@@ -49,6 +51,7 @@ type seat struct {
 	// The rest is under seats.mu.
 	users int
 	since time.Time
+	idle  time.Time   // when its last user left
 	left  *time.Timer // gives the clone back, unless somebody comes
 
 	// made is closed when lease and err are known, and both stay as they are.
@@ -59,18 +62,19 @@ type seat struct {
 
 // seats says which name has which clone.
 //
-// The invariant: a seat has a lease as long as it has users, and for linger after that. One that is not in
-// byName any more gets no users.
+// The invariant: a seat has a lease as long as it has users, and for linger after that, unless somebody waits for a
+// clone. One that is not in byName any more gets no users.
 type seats struct {
 	pool   Pool
 	linger time.Duration
 	warn   func(text string, err error)
 
-	mu     sync.Mutex
-	byName map[string]*seat
-	all    map[*seat]struct{}
-	work   sync.WaitGroup
-	closed bool
+	mu      sync.Mutex
+	byName  map[string]*seat
+	all     map[*seat]struct{}
+	waiting int // who waits while the pool is full
+	work    sync.WaitGroup
+	closed  bool
 
 	closing chan struct{} // is closed when nothing is waited for any more
 }
@@ -150,11 +154,71 @@ func (s *seats) ofTemplate(ctx context.Context, name string) (bool, error) {
 
 // take leases a seat's clone, for all who wait for it.
 func (s *seats) take(ctx context.Context, p *seat, template string) {
-	p.lease, p.err = s.pool.NewDatabase(ctx, client.DatabaseRequest{Template: template, TTLSeconds: leaseTime.Seconds(), WaitSeconds: leaseWait.Seconds()})
+	p.lease, p.err = s.newLease(ctx, template)
 	if p.err != nil {
 		s.forget(p)
 	}
 	close(p.made)
+}
+
+// newLease leases a clone. Where the pool is full, clones that nobody uses make way.
+func (s *seats) newLease(ctx context.Context, template string) (client.Database, error) {
+	r := client.DatabaseRequest{Template: template, TTLSeconds: leaseTime.Seconds(), WaitSeconds: glanceTime.Seconds()}
+	d, err := s.pool.NewDatabase(ctx, r)
+	if !isFull(err) {
+		return d, err
+	}
+	stop := s.makeWay()
+	defer stop()
+	r.WaitSeconds = leaseWait.Seconds()
+	return s.pool.NewDatabase(ctx, r)
+}
+
+// makeWay has the clone that has been without a connection for the longest be given back, and each that is without one
+// from now on, until stop is called. Others may wait at the pool, and take what comes free: then another one goes.
+func (s *seats) makeWay() (stop func()) {
+	s.mu.Lock()
+	s.waiting++
+	s.endIdlest()
+	s.mu.Unlock()
+	over := make(chan struct{})
+	s.work.Go(func() {
+		tick := time.NewTicker(releasePause)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				s.mu.Lock()
+				s.endIdlest()
+				s.mu.Unlock()
+			}
+		}
+	})
+	return func() {
+		close(over)
+		s.mu.Lock()
+		s.waiting--
+		s.mu.Unlock()
+	}
+}
+
+// endIdlest gives the clone back that has been without a connection for the longest. The caller holds mu.
+func (s *seats) endIdlest() {
+	var idlest *seat
+	for p := range s.all {
+		if p.users == 0 && (idlest == nil || p.idle.Before(idlest.idle)) {
+			idlest = p
+		}
+	}
+	if idlest == nil {
+		return
+	}
+	if idlest.left != nil {
+		idlest.left.Stop()
+	}
+	s.end(idlest)
 }
 
 // forget has the next who comes with that name begin anew.
@@ -174,10 +238,11 @@ func (s *seats) leave(p *seat) {
 	if p.users > 0 {
 		return
 	}
-	if p.name == "" || s.byName[p.name] != p || s.closed {
+	if p.name == "" || s.byName[p.name] != p || s.closed || s.waiting > 0 {
 		s.end(p)
 		return
 	}
+	p.idle = time.Now()
 	p.left = time.AfterFunc(s.linger, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -277,6 +342,12 @@ func (s *seats) close() {
 func unavailable(err error) bool {
 	var e *client.Error
 	return errors.As(err, &e) && e.Code == client.CodeUnavailable || errors.Is(err, client.ErrNoServer)
+}
+
+// isFull reports whether an error says that all clones are in use.
+func isFull(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && e.Code == client.CodeFull
 }
 
 // gone reports whether an error says that there is no such lease any more.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/client"
 )
@@ -55,4 +58,65 @@ func TestGiveBack(t *testing.T) {
 	if err := s.giveBack(lease); !unavailable(err) {
 		t.Errorf("a door that closes waits for the server: %v", err)
 	}
+}
+
+// bounded is a pool of few clones.
+type bounded struct {
+	Pool
+	mu   sync.Mutex
+	free chan struct{}
+	gone []string
+	made int
+}
+
+func (b *bounded) NewDatabase(_ context.Context, r client.DatabaseRequest) (client.Database, error) {
+	select {
+	case <-b.free:
+	case <-time.After(time.Duration(r.WaitSeconds * float64(time.Second))):
+		return client.Database{}, &client.Error{Code: client.CodeFull}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.made++
+	return client.Database{Name: fmt.Sprintf("shop_%d", b.made), User: "u"}, nil
+}
+
+func (b *bounded) Database(_ context.Context, name string) (client.Database, error) {
+	return client.Database{Name: name, User: "u"}, nil
+}
+
+func (b *bounded) DropDatabase(_ context.Context, name string) error {
+	b.mu.Lock()
+	b.gone = append(b.gone, name)
+	b.mu.Unlock()
+	b.free <- struct{}{}
+	return nil
+}
+
+// TestLingeringMakesWay: a clone that only lingers is not taken, as far as others are concerned; the longest idle goes first.
+func TestLingeringMakesWay(t *testing.T) {
+	pool := &bounded{free: make(chan struct{}, 2)}
+	pool.free <- struct{}{}
+	pool.free <- struct{}{}
+	s := seats{pool: pool, linger: time.Minute, byName: map[string]*seat{}, all: map[*seat]struct{}{}, closing: make(chan struct{}), warn: func(text string, err error) { t.Error(text, err) }}
+	sit := func(name string) *seat {
+		t.Helper()
+		start := time.Now()
+		p, err := s.sit(t.Context(), name)
+		if err != nil || time.Since(start) > leaseWait/4 {
+			t.Fatalf("%s: %v, after %s", name, err, time.Since(start))
+		}
+		return p
+	}
+	for n := range 12 { // one after the other, as tests that each have a name
+		s.leave(sit(fmt.Sprintf("shop@%d", n)))
+	}
+	if want := []string{"shop_1", "shop_2", "shop_3"}; !slices.Equal(pool.gone[:3], want) {
+		t.Errorf("the first to make way are %v, want %v", pool.gone[:3], want)
+	}
+	a, b := sit("shop@a"), sit("shop@b")
+	time.AfterFunc(50*time.Millisecond, func() { s.leave(a) }) // while another waits
+	s.leave(sit("shop@c"))
+	s.leave(b)
+	s.close()
 }
