@@ -36,12 +36,13 @@ def insert(connection):
 
 def test_a_connection_outlives_resets(db, driver):
     connection = db.connect(driver)
-    for end in (connection.commit, connection.rollback, lambda: None):
-        insert(connection)
-        assert rows(connection) == (3, 3)
-        end()
-        db.reset()
-        assert rows(connection) == (2, 2)
+    for sessions in (True, False):
+        for end in (connection.commit, connection.rollback, lambda: None):
+            insert(connection)
+            assert rows(connection) == (3, 3)
+            end()
+            db.reset(sessions=sessions)
+            assert rows(connection) == (2, 2)
 
 
 def test_without_the_rollback_the_error_says_why(db, driver, monkeypatch):
@@ -49,7 +50,7 @@ def test_without_the_rollback_the_error_says_why(db, driver, monkeypatch):
     connection = db.connect(driver)
     insert(connection)
     monkeypatch.setattr(connections, "rollback", lambda opened: None)
-    db.reset()
+    db.reset(sessions=False)
     for _ in range(2):
         with pytest.raises(Exception, match="Ramaria ended this connection at a reset") as error:
             rows(connection)

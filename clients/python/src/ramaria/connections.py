@@ -7,6 +7,7 @@ import functools
 import importlib.util
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator
 
+from . import sessions
 from .errors import RamariaError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def default_driver() -> str:
 def connect(database: Database, driver: str, options: Dict[str, Any]) -> Any:
     """Opens a connection to a database."""
     opened = _connection_class(driver)(**options)
+    opened.ramaria_state = sessions.State(opened, options.get("init_command"))
     opened.ramaria_database = database
     opened.ramaria_resets = database.resets
     return opened
@@ -61,6 +63,13 @@ def engine(database: Database, driver: str, options: Dict[str, Any]) -> Any:
     def do_connect(dialect: Any, record: Any, args: Any, params: Dict[str, Any]) -> Any:
         return database.connect(driver, **params)
 
+    @sqlalchemy.event.listens_for(made, "checkout")
+    def checkout(opened: Any, record: Any, proxy: Any) -> None:
+        # Not when it is made: SQLAlchemy and others who listen to that set it up first.
+        if not record.info.setdefault("ramaria_seen", False):
+            record.info["ramaria_seen"] = True
+            opened.ramaria_state.look(opened)
+
     return made
 
 
@@ -72,6 +81,17 @@ def rollback(opened: Iterable[Any]) -> None:
             in_transaction = getattr(connection, "get_transaction_status", None)
             if in_transaction is None or in_transaction():
                 connection.rollback()
+
+
+def renew(opened: Iterable[Any]) -> None:
+    """Makes sessions as they were when they were handed out. One that cannot be is closed."""
+    for connection in opened:
+        if not connection.open:
+            continue
+        try:
+            connection.ramaria_state.restore(connection)
+        except Exception:
+            close(connection)
 
 
 def close(connection: Any) -> None:
@@ -90,6 +110,7 @@ def _connection_class(driver: str) -> Any:
         """A connection that says why when a reset ended it."""
 
         ramaria_database = None
+        ramaria_state = None
         ramaria_resets = 0
 
         def query(self, *args: Any, **kwargs: Any) -> Any:

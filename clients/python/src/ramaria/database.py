@@ -64,16 +64,18 @@ class Database:
         where: Dict[str, Any] = {"unix_socket": self.socket} if self.socket else {"host": self.host, "port": self.port}
         return {**where, "user": self.user, "password": self.password, "database": self.name}
 
-    def reset(self, counters: bool = True) -> Dict[str, Any]:
+    def reset(self, counters: bool = True, sessions: bool = True) -> Dict[str, Any]:
         """Makes the database as its template is, and tells how: way, micros, warnings.
 
         Without `counters` those of AUTO_INCREMENT stay where they are, as DELETE leaves them, where
         rows alone are undone: that takes less time.
 
-        Connections stay open. Those that came from this object are rolled back before; others
-        that have a transaction open are ended by the instance.
+        Connections stay open. Those that came from this object are as they were when it handed them
+        out: variables, temporary tables, locks and prepared statements of a session do not outlive a
+        reset, unless `sessions` is False; they are rolled back in any case. Others that have a
+        transaction open are ended by the instance.
         """
-        return self._put_back("/reset", counters)
+        return self._put_back("/reset", counters, sessions)
 
     def set_savepoint(self) -> None:
         """Makes what is committed now the savepoint, to which roll_back() returns until the next reset().
@@ -82,13 +84,13 @@ class Database:
         """
         self.client.call("POST", self._path("/savepoint"))
 
-    def roll_back(self, counters: bool = True) -> Dict[str, Any]:
+    def roll_back(self, counters: bool = True, sessions: bool = True) -> Dict[str, Any]:
         """Puts the database back to its savepoint, and tells how. All else as in reset().
 
         An ApiError whose code is `lost` says that the lease has no savepoint, or that undoing rows
         does not lead back to it: then the database was reset to its template.
         """
-        return self._put_back("/rollback", counters)
+        return self._put_back("/rollback", counters, sessions)
 
     def renew(self) -> None:
         """Starts its time to live over, as a reset does."""
@@ -144,8 +146,11 @@ class Database:
         for opened in self._live():
             connections.close(opened)
 
-    def _put_back(self, action: str, counters: bool) -> Dict[str, Any]:
-        self.rollback()
+    def _put_back(self, action: str, counters: bool, sessions: bool) -> Dict[str, Any]:
+        if sessions:
+            connections.renew(self._live())
+        else:
+            self.rollback()
         self.resets += 1
         return self.client.call("POST", self._path(action) + ("" if counters else KEEP_COUNTERS))
 

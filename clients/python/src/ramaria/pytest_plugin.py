@@ -34,6 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("ramaria_dump", "dumps, or directories of dumps, that make the template", type="paths")
     parser.addini("ramaria_alembic", "the alembic.ini whose migrations make the template", type="paths")
     parser.addini("ramaria_fill", "the function, as package.module:name, that fills the template's empty database")
+    parser.addini("ramaria_keep_sessions", "connections keep variables, temporary tables and the like from test to test", type="bool", default=False)
     parser.addini("ramaria_depends", "files and directories on which ramaria_fill depends", type="paths")
 
 
@@ -84,7 +85,7 @@ def ramaria_db(request: pytest.FixtureRequest, ramaria_server: Client, _ramaria_
     if database.kept:
         database.close()
         return
-    database.reset()
+    database.reset(sessions=not request.config.getini("ramaria_keep_sessions"))
     # Only now: one that could not be reset is not used again, and the next test gets another.
     _ramaria_leases[template] = database
 
