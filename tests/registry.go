@@ -163,6 +163,7 @@ var Packages = []Package{
 	{Path: "internal/metrics", Least: 1},
 	{Path: "internal/exporter", Least: 2},
 	{Path: "internal/front", Race: true, Least: 4},
+	{Path: "internal/lobby", Race: true, Least: 3},
 	{Path: "internal/progress", Least: 4},
 	{Path: "internal/adopt", Least: 5},
 	{Path: "internal/selfsigned", Least: 1},

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/lobby"
 )
 
 // leasing are the calls that clients on other machines may make: those that a lease needs. What is not here they may not,
@@ -54,6 +55,7 @@ func guard(token string, h *handler) http.Handler {
 			})
 			return
 		}
+		lobby.Known(r.Context())
 		h.ServeHTTP(w, r)
 	})
 }

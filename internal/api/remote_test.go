@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/selfsigned"
@@ -133,56 +134,49 @@ func TestRemoteTemplate(t *testing.T) {
 	}
 }
 
-// TestLimitedListener accepts the next connection when one has gone, and ends while it waits.
-func TestLimitedListener(t *testing.T) {
-	c, err := selfsigned.New("test")
+// TestHalfOpen: who begins TLS and goes on with nothing holds up nobody who has the token.
+func TestHalfOpen(t *testing.T) {
+	cert, err := selfsigned.New("test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ListenTLS(t.Context(), "203.0.113.1:1", c); err == nil {
+	if _, err := ListenTLS(t.Context(), "203.0.113.1:1", cert); err == nil {
 		t.Error("it listens at an address that is not this machine's")
 	}
-	tcp, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := ListenTLS(t.Context(), "127.0.0.1:0", cert)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &limitedListener{Listener: tcp, free: make(chan struct{}, 1), over: make(chan struct{})}
-	for range 2 {
-		c, err := net.Dial("tcp", tcp.Addr().String())
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Serve(ctx, l, RemoteHandler(full(), token, (&buffer{}).logger()), (&buffer{}).logger())
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	c := client.NewRemote("https://"+l.Addr().String()+"#sha256="+selfsigned.Fingerprint(cert), token)
+	defer c.Close()
+	for n := range 1500 {
+		half, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = c.Close() })
-	}
-	first, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	second := make(chan error, 1)
-	go func() {
-		conn, err := l.Accept()
-		if err == nil {
-			err = conn.Close()
+		t.Cleanup(func() { _ = half.Close() })
+		if _, err := half.Write([]byte{22, 3, 1}); err != nil && n < 100 {
+			t.Fatal(err)
 		}
-		second <- err
-	}()
-	select {
-	case err := <-second:
-		t.Fatalf("there is room for one, and a second got in: %v", err)
-	default:
-	}
-	_ = first.Close()
-	_ = first.Close() // gives back one place
-	if err := <-second; err != nil {
-		t.Error(err)
-	}
-	l.free <- struct{}{}
-	third := make(chan error, 1)
-	go func() { _, err := l.Accept(); third <- err }()
-	_ = l.Close()
-	_ = l.Close()
-	if err := <-third; err == nil {
-		t.Error("it accepts when it is closed")
+		if n%500 > 0 {
+			continue
+		}
+		start := time.Now()
+		if _, err := c.Status(t.Context()); err != nil || time.Since(start) > 2*time.Second {
+			t.Errorf("beside %d others: %v, after %s", n, err, time.Since(start))
+		}
+		c.Close() // the next makes a connection
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/lobby"
 )
 
 // How long a server waits. There is no limit on serving a request: a branch of a large
@@ -46,9 +48,13 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			running.Add(1)
 			defer running.Done()
+			if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+				lobby.Known(r.Context()) // TLS has verified who it is
+			}
 			h.ServeHTTP(w, r)
 		}),
 		BaseContext:    func(net.Listener) context.Context { return requests },
+		ConnContext:    lobby.Context,
 		ReadTimeout:    w.read, // ends with the body: serving may take longer
 		IdleTimeout:    idleTime,
 		MaxHeaderBytes: maxHeader,

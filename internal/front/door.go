@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/lobby"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 	loginTime = 15 * time.Second
 	// poolTime is how long the pool and the server may take of it: while the client still hears why it is refused.
 	poolTime = loginTime - 3*time.Second
-	// MostConnections bounds the connections at a time: a guard of the machine, well above what a server allows.
+	// MostConnections bounds those who have logged in, at a time: a guard of the machine, well above what a server allows.
 	MostConnections = 10000
 	// knownTime is how long what the instance said of itself is taken for true where a login fails by it.
 	knownTime = time.Second
@@ -59,6 +60,7 @@ type Door struct {
 	print []byte // the SHA-256 of its certificate
 	key   passwordKey
 	loops loops
+	lobby *lobby.Lobby // of those who have not logged in
 
 	mu       sync.Mutex
 	status   client.Status
@@ -66,6 +68,7 @@ type Door struct {
 	socket   socket   // the server's, from before asked
 	greeting greeting // the server's
 	sessions map[uint32]*session
+	users    int // how many of them have logged in
 	closed   bool
 
 	next atomic.Uint32
@@ -74,7 +77,7 @@ type Door struct {
 
 // New returns a door that is not open yet.
 func New(c Config) (*Door, error) {
-	d := &Door{c: c, sessions: map[uint32]*session{}}
+	d := &Door{c: c, sessions: map[uint32]*session{}, lobby: lobby.New(lobby.Default)}
 	d.seats = seats{pool: c.Pool, linger: c.Linger, byName: map[string]*seat{}, all: map[*seat]struct{}{}, closing: make(chan struct{}), warn: func(text string, err error) { c.Log.Warn(text, "error", err) }}
 	// Far from the numbers of the server's own connections, so that KILL with one of those is left as it is; and
 	// positive for clients that read them with a sign, as MariaDB's for Java does.
@@ -126,22 +129,20 @@ func (d *Door) accept(ctx context.Context, l net.Listener) error {
 			}
 			continue
 		}
-		s := &session{door: d, raw: conn, client: conn, host: hostOf(conn), id: d.next.Add(1)}
+		s := &session{door: d, raw: conn, client: conn, guest: d.lobby.Enter(conn, lobby.Plain), id: d.next.Add(1)}
 		if !d.enter(s) {
+			s.guest.Leave()
 			_ = conn.Close()
 			continue
 		}
-		d.work.Go(func() {
-			defer d.leave(s)
-			s.serve(ctx)
-		})
+		d.work.Go(func() { s.welcome(ctx) })
 	}
 }
 
 func (d *Door) enter(s *session) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || len(d.sessions) >= MostConnections {
+	if d.closed {
 		return false
 	}
 	d.sessions[s.id] = s
@@ -152,6 +153,25 @@ func (d *Door) leave(s *session) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.sessions, s.id)
+	if s.known {
+		d.users--
+	}
+}
+
+// admit counts a session whose client is known, and reports whether there is room for it.
+func (d *Door) admit(s *session) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s.known {
+		return true
+	}
+	if d.users >= MostConnections {
+		return false
+	}
+	d.users++
+	s.known = true
+	s.guest.Leave()
+	return true
 }
 
 func (d *Door) close() {

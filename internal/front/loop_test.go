@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ramaria-db/ramaria/internal/lobby"
 )
 
 // connected is a connection of two sockets.
@@ -232,7 +234,7 @@ func TestChangeOfReset(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = client.Close()
-	s := &session{door: door, raw: ours, client: ours, host: hostOf(ours), login: response{can: can41 | canSecure}, server: &upstream{Conn: up}}
+	s := &session{door: door, raw: ours, client: ours, guest: lobby.New(lobby.Default).Enter(ours, lobby.Plain), login: response{can: can41 | canSecure}, server: &upstream{Conn: up}}
 	s.serveRelay(t.Context())
 	s.end()
 	if got := rest(t, server); len(got) > 0 {

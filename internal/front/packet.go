@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // header is the length of what stands before the payload of a packet: three bytes of length and one that counts.
@@ -16,6 +17,9 @@ const mostLogin = 64 << 10
 // errPacket says that a peer sent what is no packet of its turn.
 var errPacket = errors.New("malformed packet")
 
+// firstRead is what is made ready for a packet at first, in bytes: logins are shorter, mostly.
+const firstRead = 256
+
 // readPacket reads one packet whole.
 func readPacket(r io.Reader) (payload []byte, seq byte, err error) {
 	var h [header]byte
@@ -26,9 +30,18 @@ func readPacket(r io.Reader) (payload []byte, seq byte, err error) {
 	if n > mostLogin {
 		return nil, 0, fmt.Errorf("%w: %d bytes", errPacket, n)
 	}
-	payload = make([]byte, n)
-	_, err = io.ReadFull(r, payload)
-	return payload, h[3], err
+	// As much as has come, and not as much as was announced: who is not known could announce much.
+	for payload = make([]byte, 0, min(n, firstRead)); len(payload) < n; {
+		if len(payload) == cap(payload) {
+			payload = slices.Grow(payload, min(n, 2*cap(payload))-len(payload))
+		}
+		read, err := r.Read(payload[len(payload):min(n, cap(payload))])
+		payload = payload[:len(payload)+read]
+		if err != nil && len(payload) < n {
+			return nil, 0, err
+		}
+	}
+	return payload, h[3], nil
 }
 
 func lengthOf(h []byte) int { return int(h[0]) | int(h[1])<<8 | int(h[2])<<16 }

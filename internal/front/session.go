@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/lobby"
 )
 
 // session is one client's connection.
@@ -23,8 +24,9 @@ type session struct {
 	raw  net.Conn // what was accepted
 	// client is raw, or TLS over it.
 	client net.Conn
-	host   string // the client's, "localhost" where it has none
 	id     uint32
+	guest  *lobby.Guest
+	known  bool // the client has logged in; under door.mu
 	// thread is the server's number of its connection.
 	thread atomic.Uint32
 
@@ -71,16 +73,26 @@ func (s *session) regain(client net.Conn) bool {
 	return !s.ended
 }
 
-func (s *session) serve(ctx context.Context) {
-	defer s.end()
-	if err := s.enter(ctx); err != nil {
-		return // said to the client, or it has gone
+// welcome greets a client, and serves it on a stack of its own: while a client says nothing it takes little.
+func (s *session) welcome(ctx context.Context) {
+	g, err := s.greet(ctx)
+	if err != nil {
+		s.end() // said to the client, or it has gone
+		s.door.leave(s)
+		return
 	}
-	s.serveRelay(ctx)
+	s.door.work.Go(func() {
+		defer s.door.leave(s)
+		defer s.end()
+		if s.enter(ctx, g) == nil {
+			s.serveRelay(ctx)
+		}
+	})
 }
 
 func (s *session) end() {
 	s.cut() // before its clone is given back
+	s.guest.Leave()
 	if s.server != nil {
 		_ = s.server.Close()
 	}
@@ -89,30 +101,43 @@ func (s *session) end() {
 	}
 }
 
-// enter does the login.
-func (s *session) enter(ctx context.Context) error {
+// greet greets the client as the server would.
+func (s *session) greet(ctx context.Context) (*greeting, error) {
 	ctx, cancel := context.WithTimeout(ctx, poolTime)
 	defer cancel()
 	if err := s.client.SetDeadline(time.Now().Add(loginTime)); err != nil {
-		return err
+		return nil, err
 	}
 	g, err := s.door.greet(ctx)
 	if err != nil {
 		r := s.door.refusal(err)
 		// A client that was not greeted yet reads no state.
 		_, _ = s.client.Write(packet(0, append([]byte{isErr, byte(r.Code), byte(r.Code >> 8)}, r.Text...)))
-		return err
+		return nil, err
 	}
 	g.id, g.salt, g.can = s.id, newSalt(saltBytes), g.can&^neither|canTLS|canPlugin|canLongAuth
 	if _, known := ways[g.plugin]; !known {
 		g.plugin = native
 	}
-	if _, err := s.client.Write(packet(0, g.payload())); err != nil {
+	_, err = s.client.Write(packet(0, g.payload()))
+	return &g, err
+}
+
+// enter does the login.
+func (s *session) enter(ctx context.Context, g *greeting) error {
+	payload, seq, err := readPacket(s.client)
+	if err != nil {
 		return err
 	}
-	seq, err := s.readLogin(ctx)
+	return s.logIn(ctx, g, payload, seq)
+}
+
+func (s *session) logIn(ctx context.Context, g *greeting, payload []byte, seq byte) error {
+	ctx, cancel := context.WithTimeout(ctx, poolTime)
+	defer cancel()
+	seq, err := s.readLogin(ctx, payload, seq)
 	if err == nil {
-		seq, err = s.admit(ctx, g, seq)
+		seq, err = s.admit(ctx, *g, seq)
 	}
 	if err != nil {
 		s.refuse(seq+1, err)
@@ -121,13 +146,12 @@ func (s *session) enter(ctx context.Context) error {
 	return s.client.SetDeadline(time.Time{})
 }
 
-// readLogin reads the client's answer to the greeting, and begins TLS where the client wants that.
-func (s *session) readLogin(ctx context.Context) (seq byte, err error) {
-	payload, seq, err := readPacket(s.client)
-	if err != nil {
-		return seq, err
-	}
+// readLogin reads the client's answer to the greeting, of which the first packet has come, and begins TLS where the client
+// wants that.
+func (s *session) readLogin(ctx context.Context, payload []byte, before byte) (seq byte, err error) {
+	seq = before
 	if isTLSRequest(payload) {
+		s.guest.Takes(lobby.TLS)
 		c := tls.Server(s.client, s.door.tls)
 		if err := c.HandshakeContext(ctx); err != nil {
 			return seq, err
@@ -201,8 +225,11 @@ func (s *session) admit(ctx context.Context, g greeting, seq byte) (byte, error)
 			if s.door.far() {
 				accounts = fmt.Sprintf("the account %s only, whose password is the token", st.Endpoint.User)
 			}
-			return seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (ramaria front knows %s)", s.login.user, s.host, accounts)
+			return seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (ramaria front knows %s)", s.login.user, hostOf(s.raw), accounts)
 		}
+	}
+	if !s.door.admit(s) {
+		return seq, refuse(erTooMany, stateGone, "ramaria: the door has %d connections, and lets no more in", MostConnections)
 	}
 	if err := s.attach(ctx, st); err != nil {
 		return seq, err
@@ -244,7 +271,7 @@ func (s *session) ask(g greeting, seq byte) (w way, salt []byte, _ byte, err err
 		plugin = g.plugin
 	}
 	if s.login.can&canPlugin == 0 {
-		return w, nil, seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (without a password)", s.login.user, s.host)
+		return w, nil, seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (without a password)", s.login.user, hostOf(s.raw))
 	}
 	w = ways[plugin]
 	salt = newSalt(w.salt)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/ramaria-db/ramaria/internal/lobby"
 )
 
 const (
@@ -110,6 +112,7 @@ func (d *door) guard(in http.Handler, used func(next string)) http.Handler {
 		}
 		if r.URL.Path == "/" && r.Method == http.MethodGet && r.URL.Query().Has("token") {
 			if s, ok := d.admit(r.URL.Query().Get("token")); ok {
+				lobby.Known(r.Context())
 				s.enter(w)
 				used(d.link())
 				return
@@ -125,6 +128,7 @@ func (d *door) guard(in http.Handler, used func(next string)) http.Handler {
 			refuse(w, http.StatusForbidden, "This link was used already, or is of a ramaria ui that has ended. Each link lets one browser in, once: the terminal in which ramaria ui runs has the next one. Otherwise type: ramaria ui")
 			return
 		}
+		lobby.Known(r.Context())
 		http.StripPrefix(path, in).ServeHTTP(w, r)
 	})
 }

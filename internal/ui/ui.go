@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/engine"
+	"github.com/ramaria-db/ramaria/internal/lobby"
 )
 
 // Config is what a Server is started with.
@@ -61,7 +62,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{config: c, listen: l}
 	s.hub = newHub(&s.config.Engine)
 	s.door = newDoor(l.Addr().(*net.TCPAddr).Port)
-	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10}
+	s.http = &http.Server{Handler: s.routes(), ConnContext: lobby.Context, ReadHeaderTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10}
 	return s, nil
 }
 
@@ -75,7 +76,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer stop()
 	hub.Go(func() { s.hub.run(watching) })
 	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(s.listen) }()
+	go func() { served <- s.http.Serve(lobby.New(lobby.Default).Listener(s.listen, lobby.HTTP)) }()
 	var err error
 	select {
 	case err = <-served: // it cannot accept any more
