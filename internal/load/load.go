@@ -23,6 +23,8 @@ type Target struct {
 	Endpoint dbconn.Endpoint
 	// Rename sends dumps that name their own database to the endpoint's; nil leaves them alone.
 	Rename *dump.Rename
+	// Binary keeps CR LF in what is loaded, as the client's --binary-mode does.
+	Binary bool
 	// AllowEmpty takes a dump without a statement for one that means to have none.
 	AllowEmpty bool
 	// Say tells people about the dump; nil for nobody.
@@ -60,6 +62,9 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 		return dump.Summary{}, err
 	}
 	defer db.Close()
+	if !t.Binary {
+		in = newLineEnds(in)
+	}
 	l := &loader{
 		name: name, db: db, comments: t.Server.KeepsComments(), bulk: t.Server.FillsAtOnce(),
 		scanner: dump.NewScanner(dump.Until(ctx, in), name), rename: t.Rename,
