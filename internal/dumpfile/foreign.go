@@ -22,7 +22,7 @@ const (
 )
 
 // strangerBytes is how many first bytes of a text tell what it is.
-const strangerBytes = 64
+const strangerBytes = tarMark + len(tarMagic)
 
 // refuseStranger refuses what another database system has written, by its first bytes.
 func refuseStranger(name string, begin []byte) error {
@@ -32,5 +32,12 @@ func refuseStranger(name string, begin []byte) error {
 			return &dump.Error{File: name, Msg: s.what, Hint: s.hint}
 		}
 	}
+	if len(begin) >= tarMark+len(tarMagic) && string(begin[tarMark:tarMark+len(tarMagic)]) == tarMagic {
+		return &dump.Error{File: name, Msg: "this is a tar archive, not a dump", Hint: "tar -xf " + name + " unpacks it; name the dumps in it, or their directory"}
+	}
 	return nil
 }
+
+// tarMagic stands at tarMark in a tar archive.
+// https://www.gnu.org/software/tar/manual/html_node/Standard.html
+const tarMagic, tarMark = "ustar", 257

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
@@ -79,7 +78,7 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
 		d.kind = Gzip
-		z, err := gzip.NewReader(raw)
+		z, err := newGzip(raw)
 		if err != nil {
 			return nil, d.fault(err)
 		}
@@ -158,6 +157,9 @@ func (d *Reader) fault(err error) error {
 	case errors.Is(err, errWindow):
 		return &dump.Error{File: d.name, Msg: fmt.Sprintf("unpacking this %s file would take more than %d MB of memory", d.kind, maxWindow>>20),
 			Hint: fmt.Sprintf("unpack it first: %s -dc %s > dump.sql", d.kind, d.name)}
+	case errors.Is(err, errBehind):
+		return &dump.Error{File: d.name, Msg: fmt.Sprintf("something that is not %s stands behind its %[1]s data", d.kind),
+			Hint: fmt.Sprintf("is it a whole file? if what comes first is all of it: %s -dc %s > dump.sql", d.kind, d.name)}
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return &dump.Error{File: d.name, Msg: fmt.Sprintf("the file is cut short: its %s data ends in the middle", d.kind),
 			Hint: "copy or make the dump again"}

@@ -115,7 +115,7 @@ func TestNewReaderFaults(t *testing.T) {
 		{"gzip cut short", gzipped(t, long.String())[:400000], "x: the file is cut short: its gzip data ends in the middle"},
 		{"gzip without its sum", gzipped(t, "a")[:20], "x: the file is cut short"},
 		{"gzip head cut short", gzipped(t, "a")[:8], "x: the file is cut short"},
-		{"gzip with other bytes behind", append(gzipped(t, "a"), "bbbbbbbbbbbbbbb"...), "x: the gzip data is damaged"},
+		{"gzip with other bytes behind", append(gzipped(t, "a"), "bbbbbbbbbbbbbbb"...), "x: something that is not gzip stands behind its gzip data"},
 		{"zstd cut short", zstandard(t, long.String())[:400000], "x: the file is cut short: its zstd data ends in the middle"},
 		{"zstd damaged", append(zstandard(t, "a"), "bbbbbbbbbb"...), "x: the zstd data is damaged"},
 		{"xz cut short", xzipped(t, long.String())[:400000], "x: the file is cut short: its xz data ends in the middle"},
