@@ -241,6 +241,10 @@ func (l *loader) refused(err error, line int, text []byte) error {
 		return err
 	case ok:
 		return dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), err)
+	case strings.Contains(err.Error(), "is not registered"): // the driver has no file that the server asks for
+		fault := dump.Refused(l.name, line, text, "LOAD DATA LOCAL reads another file of the client's, which a load never does", err)
+		fault.Hint = "dump these rows as INSERT, or load the file with the client: ramaria sql NAME <FILE; what stands before was loaded"
+		return fault
 	case dbconn.Gone(err):
 		return dump.Refused(l.name, line, text, "the server has gone away", ErrServerGone)
 	}
