@@ -17,7 +17,7 @@ import (
 )
 
 // maxBytes is how large a screenshot may be: a clone of the repository has every one there ever was.
-const maxBytes = 60_000
+const maxBytes = 90_000
 
 // patience is how long a page may take to show something.
 const patience = time.Minute

@@ -17,6 +17,10 @@ import (
 var uiCommands = []string{
 	"ramaria up shop --from shop.sql",
 	"ramaria branch shop shop-try",
+	"ramaria replica add shop shop-copy --volume disk",
+	"ramaria cluster create pay --from shop.sql",
+	"ramaria up before --from shop.sql",
+	"ramaria down before",
 	"ramaria up orders --durable --from shop.sql",
 	"ramaria up tests --from shop.sql",
 	"ramaria template add shop -i tests",
@@ -92,7 +96,7 @@ func watch(ctx context.Context, sh shell, o options, t tab, link string) error {
 	if err := t.open(link, uiWidth); err != nil {
 		return err
 	}
-	if err := t.until(`document.querySelectorAll(".inst").length === 4 && document.querySelector("#live.on") !== null`); err != nil {
+	if err := t.until(`document.querySelectorAll(".inst").length === 9 && document.querySelector("#live.on") !== null`); err != nil {
 		return err
 	}
 	// The home is a directory that nobody else has.

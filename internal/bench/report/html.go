@@ -17,13 +17,14 @@ var files embed.FS
 // so that they need no conversion that switches escaping off.
 // They are read when they are needed: that takes longer than most commands do.
 var templates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"fsync": fsync, "wide": wide, "narrow": narrow}).ParseFS(files, "*.tmpl", "*.css"))
+	return template.Must(template.New("").Funcs(template.FuncMap{"fsync": fsync, "wide": wide, "narrow": narrow, "clauses": clauses}).ParseFS(files, "*.tmpl", "*.css"))
 })
 
 // page is what the template of a report takes.
 type page struct {
 	Measured string // when, and by which ramaria; "" if the results do not say
 	Where    string // on which machine; "" if there are several
+	Headline *headline // nil for none
 	Sections []section
 	Machines []machine
 }
@@ -39,7 +40,7 @@ type machine struct {
 // script, no fonts. It reads on a phone and on paper, in light and dark.
 func WriteHTML(w io.Writer, results []runner.Result) error {
 	sections, machines := sectionsOf(results)
-	p := page{Measured: measuredOf(results), Sections: sections}
+	p := page{Measured: measuredOf(results), Headline: headlineOf(results, sections), Sections: sections}
 	if len(machines) == 1 {
 		p.Where = clean(machineOf(machines[0]))
 	}

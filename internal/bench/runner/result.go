@@ -175,14 +175,22 @@ func (r *Result) leastRounds() int {
 	return least
 }
 
-// alone says of how few rounds the figures are, to begin a conclusion with; "" of enough.
-func (r *Result) alone() string {
+// Few says of how few rounds the figures are: "of a single round"; "" of enough.
+func (r *Result) Few() string {
 	least := r.leastRounds()
 	switch {
 	case least == 1:
-		return "Of a single round: "
+		return "of a single round"
 	case least < fewRounds:
-		return fmt.Sprintf("Of %d rounds alone: ", least)
+		return fmt.Sprintf("of %d rounds alone", least)
+	}
+	return ""
+}
+
+// alone is Few to begin a conclusion with.
+func (r *Result) alone() string {
+	if few := r.Few(); few != "" {
+		return "O" + few[1:] + ": "
 	}
 	return ""
 }
