@@ -103,7 +103,7 @@ func (r *Need) AddServer(l *Lab, p Place, files int64) {
 // SharedMemoryOf is the part of a server's files that lies in /dev/shm: all or nothing. Where there is no
 // room for any server, rows by hand take none, and say so.
 func (l *Lab) SharedMemoryOf(p Place, files int64) int64 {
-	if p.Name == PlaceRAMByHand {
+	if p.ByHandInRAM() {
 		if _, fs, err := l.shmFS(); err != nil || fs.Avail < l.FreshBytes() {
 			return 0
 		}

@@ -60,6 +60,7 @@ const (
 	PlaceDisk        = "disk"
 	PlaceRelaxed     = "disk-relaxed"
 	PlaceRAMByHand   = "shm-by-hand"
+	PlaceRAMRelaxed  = "shm-relaxed"
 	PlaceRamaria     = "ramaria"
 	PlaceRamariaDisk = "ramaria-disk"
 	PlaceLogOff      = "ramaria-log-off"
@@ -71,9 +72,14 @@ func relaxed() map[string]string {
 	return map[string]string{"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"}
 }
 
+// relaxedInRAM are the settings that people give a server whose data may be lost at any time.
+func relaxedInRAM() map[string]string {
+	return map[string]string{"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0", "innodb_doublewrite": "OFF"}
+}
+
 // PlaceNames are the places that --place takes.
 func PlaceNames() []string {
-	return []string{PlaceDisk, PlaceRelaxed, PlaceRAMByHand, PlaceRamaria, PlaceLogOff, PlaceRamariaDisk, PlaceEmulated + "OPERATIONS"}
+	return []string{PlaceDisk, PlaceRelaxed, PlaceRAMByHand, PlaceRAMRelaxed, PlaceRamaria, PlaceLogOff, PlaceRamariaDisk, PlaceEmulated + "OPERATIONS"}
 }
 
 // CheckPlaces returns an error if a name of a place is none.
@@ -96,6 +102,8 @@ func PlaceNamed(name string) (Place, error) {
 		p.Row, p.About, p.Parent, p.Set = "relaxed, disk", "stock settings but flush_log_at_trx_commit=2, sync_binlog=0", DiskDir, relaxed()
 	case PlaceRAMByHand:
 		p.Row, p.About, p.Parent = "stock, /dev/shm", "stock settings, data directory in shared memory, by hand", ShmDir
+	case PlaceRAMRelaxed:
+		p.Row, p.About, p.Parent, p.Set = "relaxed, /dev/shm", "flush_log_at_trx_commit=0, sync_binlog=0, no doublewrite buffer, data directory in shared memory, by hand", ShmDir, relaxedInRAM()
 	case PlaceRamaria:
 		p.Row, p.About, p.Ramaria = "ramaria", "ramaria's settings, supervised, with a binary log and a small redo log, which cost what this row loses to /dev/shm by hand: --log off has neither", true
 	case PlaceLogOff:
@@ -165,9 +173,12 @@ func (p Place) With(set map[string]string) Place {
 	return p
 }
 
+// ByHandInRAM says that it is a plain server with its data directory in shared memory.
+func (p Place) ByHandInRAM() bool { return p.Name == PlaceRAMByHand || p.Name == PlaceRAMRelaxed }
+
 // InRAM says that what a server writes here goes to memory, a block device or not.
 func (p Place) InRAM() bool {
-	return p.Name == PlaceRAMByHand || p.Ramaria && p.Kind != volume.Disk
+	return p.ByHandInRAM() || p.Ramaria && p.Kind != volume.Disk
 }
 
 // NotInRAM is the opposite of ramPlace.

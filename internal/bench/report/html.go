@@ -22,8 +22,8 @@ var templates = sync.OnceValue(func() *template.Template {
 
 // page is what the template of a report takes.
 type page struct {
-	Measured string // when, and by which ramaria; "" if the results do not say
-	Where    string // on which machine; "" if there are several
+	Measured string    // when, and by which ramaria; "" if the results do not say
+	Where    string    // on which machine; "" if there are several
 	Headline *headline // nil for none
 	Sections []section
 	Machines []machine

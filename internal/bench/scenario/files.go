@@ -149,7 +149,7 @@ func filesPlaces(l *lab.Lab) []filesPlace {
 		case err != nil: // CheckPlaces has told
 		case p.Rate > 0:
 			list = append(list, filesPlace{row: fmt.Sprintf("disk EMULATED %d io/s", p.Rate), says: p.About, name: name, open: notHeldBack})
-		case name == lab.PlaceRelaxed || name == lab.PlaceRamariaDisk:
+		case name == lab.PlaceRelaxed || name == lab.PlaceRAMRelaxed || name == lab.PlaceRamariaDisk:
 			list = append(list, filesPlace{row: p.Row, says: p.About, name: name, open: noServer})
 		}
 	}

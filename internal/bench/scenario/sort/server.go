@@ -57,20 +57,24 @@ func (o *sorting) newPlaces() []*sortPlace {
 		s.About = says
 		list = append(list, &sortPlace{Place: s, sorting: o, where: where, tier: in, name: fmt.Sprintf("sort-%d", len(list)+1)})
 	}
-	var same *sortPlace
+	var same []*sortPlace
 	const stock = "stock settings, data directory in shared memory, "
 	for _, s := range o.lab.Places(context.Background(), lab.PlaceDisk, lab.PlaceRAMByHand, lab.PlaceRamaria) {
 		switch {
 		case s.Ramaria:
 			add(s, s.Row, s.About+", tmpdir as it comes: on xfs a tmpfs of the server's own", tier{})
+		case s.Name == lab.PlaceRelaxed || s.Name == lab.PlaceRAMRelaxed:
+			// The last: the others are compared with the first, and it has no figures.
+			where, as := "tmpdir on relaxed disk", lab.PlaceDisk
+			if s.InRAM() {
+				where, as = "tmpdir in relaxed /dev/shm", lab.PlaceRAMByHand
+			}
+			same = append(same, &sortPlace{Place: s, sorting: o, where: where, begun: true,
+				err: lab.NotApplicableError("when commits reach the disk is nothing to temporary files: --place " + as + " is the same place")})
 		case s.InRAM():
 			add(s, "tmpdir in /dev/shm", stock+"and tmpdir", tier{})
 		case s.Rate > 0:
 			add(s, fmt.Sprintf("tmpdir on disk EMULATED %d io/s", s.Rate), stock+fmt.Sprintf("tmpdir on disk, held to %d operations a second", s.Rate), tier{})
-		case s.Name == lab.PlaceRelaxed:
-			// The last: the others are compared with the first, and it has no figures.
-			same = &sortPlace{Place: s, sorting: o, where: "tmpdir on relaxed disk", begun: true,
-				err: lab.NotApplicableError("when commits reach the disk is nothing to temporary files: --place disk is the same place")}
 		default:
 			add(s, "tmpdir on disk", stock+"tmpdir on disk", tier{})
 			for _, t := range o.tiers() {
@@ -78,10 +82,7 @@ func (o *sorting) newPlaces() []*sortPlace {
 			}
 		}
 	}
-	if same != nil {
-		list = append(list, same)
-	}
-	return list
+	return append(list, same...)
 }
 
 // prepare starts the server and puts the rows in, once.

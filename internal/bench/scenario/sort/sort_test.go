@@ -131,8 +131,11 @@ func TestSlowSyncIsNotWaitedFor(t *testing.T) {
 // TestRelaxedDiskIsNoPlace: commits are nothing to temporary files, so the relaxed disk is told as
 // rows without figures, and no row is compared with it.
 func TestRelaxedDiskIsNoPlace(t *testing.T) {
-	l := labtest.Bare(t, lab.Options{Places: []string{lab.PlaceRelaxed, lab.PlaceDisk}})
+	l := labtest.Bare(t, lab.Options{Places: []string{lab.PlaceRelaxed, lab.PlaceDisk, lab.PlaceRAMByHand, lab.PlaceRAMRelaxed}})
 	relaxed := 0
+	if err := Scenario(l).Validate(); err != nil {
+		t.Fatal(err)
+	}
 	cases := Scenario(l).Cases
 	for _, c := range cases {
 		if !strings.HasSuffix(c.Name, "tmpdir on relaxed disk") {
