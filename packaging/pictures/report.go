@@ -10,8 +10,8 @@ const (
 	// machine shows it too.
 	benchCommand = "ramaria bench fork update --quick --report report.html"
 	reportWidth  = 880
-	// reportEnd is below the first plot.
-	reportEnd = `Math.ceil(document.querySelector("figure").getBoundingClientRect().bottom + scrollY) + 24`
+	// reportEnd is below the headline and its picture.
+	reportEnd = `Math.ceil(document.querySelector(".headline").getBoundingClientRect().bottom + scrollY) + 24`
 )
 
 // drawReport takes a screenshot of the head of a report of ramaria bench.
