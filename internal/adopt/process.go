@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -140,8 +141,39 @@ func (p Process) Environment() (list []string) {
 	return list
 }
 
+// account is the one that the process runs under, nil if it is ours: whose program it is, and who may write to that, only
+// that account answers for.
+func (p Process) account() (*syscall.Credential, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "status"))
+	if err != nil {
+		return nil, err
+	}
+	c := &syscall.Credential{}
+	for line := range strings.Lines(string(text)) {
+		name, values, _ := strings.Cut(line, ":")
+		var ids []uint32
+		for _, word := range strings.Fields(values) {
+			if id, err := strconv.ParseUint(word, 10, 32); err == nil {
+				ids = append(ids, uint32(id))
+			}
+		}
+		switch {
+		case name == "Uid" && len(ids) == 4:
+			c.Uid = ids[0]
+		case name == "Gid" && len(ids) == 4:
+			c.Gid = ids[0]
+		case name == "Groups":
+			c.Groups = ids
+		}
+	}
+	if int(c.Uid) == os.Geteuid() {
+		return nil, nil
+	}
+	return c, nil
+}
+
 // Options are the options that the process was started with: those of its option files, as they are now, and behind
-// them those of its command line.
+// them those of its command line. The program is asked as the account of the process.
 func (p Process) Options(ctx context.Context) ([]Option, error) {
 	// These must come first, and say which files are read.
 	var first []string
@@ -151,7 +183,12 @@ func (p Process) Options(ctx context.Context) ([]Option, error) {
 		}
 		first = append(first, arg)
 	}
+	account, err := p.account()
+	if err != nil {
+		return nil, fmt.Errorf("read the options of %s: %w", p.Exe, err)
+	}
 	cmd := exec.CommandContext(ctx, p.Exe, append(slices.Clone(first), "--print-defaults")...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: account}
 	cmd.Dir = p.Dir
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
 	text, err := cmd.Output()
