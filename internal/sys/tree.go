@@ -80,13 +80,20 @@ func RemoveTree(path string) error {
 	return nil
 }
 
-// openAll lets the caller into all its directories of the tree at path. What is not the caller's may
-// have been replaced meanwhile; os.Root lets nothing lead out of the tree.
+// openAll lets the caller into all its directories of the tree at path. Another user may have put a link in its place,
+// where that may write beside it as in /dev/shm: it is not followed. What is not the caller's may have been replaced
+// meanwhile; os.Root lets nothing lead out of the tree.
 func openAll(path string) error {
-	if err := os.Chmod(path, 0o700); err != nil {
-		return err
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open directory", Path: path, Err: notPlain(err)}
 	}
-	root, err := os.OpenRoot(path)
+	defer unix.Close(fd)
+	opened := fmt.Sprintf("/proc/self/fd/%d", fd)
+	if err := os.Chmod(opened, 0o700); err != nil {
+		return &os.PathError{Op: "open directory", Path: path, Err: err}
+	}
+	root, err := os.OpenRoot(opened)
 	if err != nil {
 		return err
 	}

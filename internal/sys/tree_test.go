@@ -86,3 +86,29 @@ func TestStatfs(t *testing.T) {
 		t.Errorf("absent path: %v", err)
 	}
 }
+
+// TestOpenAllFollowsNoLink: a link in the place of a tree that is to be removed, which another user may have put there,
+// leads nowhere.
+func TestOpenAllFollowsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	victim, tree, link := filepath.Join(dir, "victim"), filepath.Join(dir, "tree"), filepath.Join(dir, "link")
+	for _, d := range []string{victim, filepath.Join(victim, "sub"), tree, filepath.Join(tree, "sub")} {
+		if err := errors.Join(os.Mkdir(d, 0o700), os.Chmod(d, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(victim, link), os.Symlink(victim, filepath.Join(tree, "out"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := openAll(link); !errors.Is(err, ErrNotPlain) {
+		t.Errorf("a link: %v", err)
+	}
+	if err := openAll(tree); err != nil {
+		t.Errorf("a tree: %v", err)
+	}
+	for path, want := range map[string]fs.FileMode{victim: 0o755, filepath.Join(victim, "sub"): 0o755, tree: 0o700, filepath.Join(tree, "sub"): 0o700} {
+		if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != want {
+			t.Errorf("%s: mode %v, %v; want %v", path, fi.Mode(), err, want)
+		}
+	}
+}
