@@ -25,6 +25,9 @@ const (
 	maxMeta = 1 << 20
 	// maxFiles bounds the files of a saved image: a line of each is held in memory.
 	maxFiles = 1 << 20
+	// roomShare and roomMore are by how much, a part of it and bytes, an image may be larger than it says: blocks of
+	// other file systems are of another size.
+	roomShare, roomMore = 8, 1 << 20
 	// maxName is the longest name of a file in Linux, in bytes.
 	maxName = 255
 	// packWindow bounds the memory of both sides, in bytes.

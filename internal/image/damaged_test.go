@@ -111,6 +111,8 @@ func TestHostile(t *testing.T) {
 		{"a hard link", []tar.Header{top, {Name: "data/l", Linkname: "data/x", Typeflag: tar.TypeLink}}, "neither a file nor a directory"},
 		{"a device", []tar.Header{top, {Name: "data/null", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 3}}, "neither a file nor a directory"},
 		{"a pipe", []tar.Header{top, {Name: "data/p", Typeflag: tar.TypeFifo}}, "neither a file nor a directory"},
+		{"a table that lies elsewhere", []tar.Header{top, {Name: "data/t.isl", Typeflag: file}}, "leads to a file elsewhere"},
+		{"more than it says", []tar.Header{top, {Name: "data/x", Typeflag: file, Size: 2 << 20}}, "holds more data than it tells of"},
 		{"twice", []tar.Header{top, {Name: "data/x", Typeflag: file}, {Name: "data/x", Typeflag: file}}, "comes twice"},
 		{"no directory", []tar.Header{top, {Name: "data/d/x", Typeflag: file}}, "comes before its directory"},
 		{"below a file", []tar.Header{top, {Name: "data/d", Typeflag: file}, {Name: "data/d/x", Typeflag: file}}, "comes before its directory"},
@@ -177,7 +179,10 @@ func writeArchive(t *testing.T, path string, entries []tar.Header, change func(s
 		h.ModTime = time.Now()
 		err = errors.Join(err, p.tar.WriteHeader(&h))
 		if h.Typeflag == tar.TypeReg {
-			sum(h.Name, nil)
+			text := bytes.Repeat([]byte{1}, int(h.Size))
+			_, werr := p.tar.Write(text)
+			err = errors.Join(err, werr)
+			sum(h.Name, text)
 		}
 	}
 	text := p.sums.text.String()

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/memo"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -35,11 +34,10 @@ func walkDataDir(dir string, file func(rel string, d fs.DirEntry) error) error {
 		if err != nil {
 			return fmt.Errorf("read data directory: %w", err)
 		}
-		name := d.Name()
 		switch {
 		case path == dir:
 			return nil
-		case d.Type()&fs.ModeSymlink != 0, strings.HasSuffix(name, ".isl"):
+		case server.LeadsOut(rel, d.Type()):
 			return fmt.Errorf("copy data directory %s: %s leads to a file elsewhere, which a server on the copy would write to\nhint: dump it instead, with %s --all-databases --routines --events", dir, rel, server.DumperFor(dir))
 		case d.IsDir():
 			return file(rel, d)

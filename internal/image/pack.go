@@ -51,7 +51,26 @@ func packDir(ctx context.Context, w io.Writer, m *Image, dir string, progress io
 }
 
 func (p *packer) image(m *Image, dir string) error {
-	meta, err := json.MarshalIndent(m, "", "  ")
+	// The files belong to the account that servers run under: none of its links may
+	// lead a saver, usually root, to files elsewhere.
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // it was only read
+	// No more than that is unpacked. File systems that compress take less.
+	told := *m
+	data := int64(0)
+	err = p.walk(root, func(path string, d fs.DirEntry) error {
+		n, err := dataOf(root, path, d)
+		data += n
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	told.Size = max(m.Size, data)
+	meta, err := json.MarshalIndent(&told, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -60,14 +79,16 @@ func (p *packer) image(m *Image, dir string) error {
 	if err := errors.Join(p.small(metaName, meta, m.Created), p.sums.add(metaName, h)); err != nil {
 		return err
 	}
-	// The files belong to the account that servers run under: none of its links may
-	// lead a saver, usually root, to files elsewhere.
-	root, err := os.OpenRoot(dir)
+	err = p.walk(root, func(path string, d fs.DirEntry) error { return p.entry(root, path, d) })
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // it was only read
-	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+	return p.small(sumsName, []byte(p.sums.text.String()), m.Created)
+}
+
+// walk calls do for all that belongs to the image.
+func (p *packer) walk(root *os.Root, do func(path string, d fs.DirEntry) error) error {
+	return fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = p.ctx.Err()
 		}
@@ -79,12 +100,32 @@ func (p *packer) image(m *Image, dir string) error {
 				return err
 			}
 		}
-		return p.entry(root, path, d)
+		return do(path, d)
 	})
-	if err != nil {
-		return err
+}
+
+// dataOf is how many bytes of a file are not holes.
+func dataOf(root *os.Root, path string, d fs.DirEntry) (n int64, err error) {
+	if !d.Type().IsRegular() {
+		return 0, nil
 	}
-	return p.small(sumsName, []byte(p.sums.text.String()), m.Created)
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	for off := int64(0); off < fi.Size(); {
+		start, end, err := sys.NextData(int(f.Fd()), off, fi.Size())
+		if err != nil {
+			return 0, err
+		}
+		n, off = n+end-start, end
+	}
+	return n, nil
 }
 
 // small writes a file of ours.

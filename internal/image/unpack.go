@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // archive reads one saved image, in this order: meta, then unpack. Its errors are
@@ -29,6 +30,8 @@ type archive struct {
 	zstd  *zstd.Decoder
 	tar   *tar.Reader
 	sums  sums
+	// room is how many bytes may still be unpacked.
+	room int64
 	// topped says that the data directory itself has come.
 	topped bool
 }
@@ -94,6 +97,7 @@ func (a *archive) meta() (*Image, error) {
 	if err := a.sums.add(metaName, h); err != nil {
 		return nil, a.damaged(err)
 	}
+	a.room = m.Size + m.Size/roomShare + roomMore
 	return m, nil
 }
 
@@ -217,6 +221,8 @@ func (u *unpacker) entry(hdr *tar.Header) error {
 		return u.root.Mkdir(rel, 0o700)
 	case hdr.Typeflag != tar.TypeReg:
 		return u.damaged(errKind(name))
+	case server.LeadsOut(rel, mode):
+		return u.damaged(fmt.Errorf("%q leads to a file elsewhere, which a server would write to", name))
 	}
 	u.files[rel] = true
 	return u.file(rel, hdr)
@@ -260,6 +266,9 @@ func (u *unpacker) sparse(f *os.File, p []byte, off int64) error {
 			to = min(to+zeroGrain, len(p))
 		}
 		if to > from {
+			if u.room -= int64(to - from); u.room < 0 {
+				return u.damaged(errors.New("it holds more data than it tells of"))
+			}
 			if _, err := f.WriteAt(p[from:to], off+int64(from)); err != nil {
 				return err
 			}

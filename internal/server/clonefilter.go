@@ -69,10 +69,16 @@ func (s *Server) Spare(rel string, fresh bool) bool {
 // ErrExternalTable says that a data directory leads out of itself.
 var ErrExternalTable = errors.New("a table's data lies elsewhere (DATA DIRECTORY), where a copy would share it")
 
+// LeadsOut reports whether an entry of a data directory, of whatever origin, has a server read and write a file
+// elsewhere: a symbolic link, or the file by which InnoDB notes where a table lies.
+func LeadsOut(rel string, kind fs.FileMode) bool {
+	return kind&fs.ModeSymlink != 0 || kind.IsRegular() && strings.HasSuffix(rel, ".isl")
+}
+
 // CloneFilter is what clones of a data directory leave out: Transient files. A directory
 // with data elsewhere, by a symbolic link or an .isl file, is ErrExternalTable.
 func CloneFilter(rel string, kind fs.FileMode) (skip bool, err error) {
-	if kind == fs.ModeSymlink || kind.IsRegular() && strings.HasSuffix(rel, ".isl") {
+	if LeadsOut(rel, kind) {
 		return false, fmt.Errorf("copy %s: %w\nhint: dump that table, drop it, and load it again without DATA DIRECTORY", rel, ErrExternalTable)
 	}
 	return kind.IsRegular() && Transient(rel), nil
