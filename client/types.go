@@ -335,6 +335,9 @@ type Durable struct {
 	// SlowedSince is since when commits wait for the archive's disk where Level is a time: they come faster than it
 	// takes them. nil if they do not.
 	SlowedSince *time.Time `json:"slowed_since,omitempty"`
+	// BlindSince is since when sessions may have committed what the log does not have, and what a power cut takes: they
+	// may have got the right to switch the log off. nil if none may.
+	BlindSince *time.Time `json:"blind_since,omitempty"`
 	// Fences are the statements that the log may not repeat, nil before there was one.
 	Fences *Fences `json:"fences,omitempty"`
 	// Buckets have copies of the archive.

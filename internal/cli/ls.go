@@ -308,7 +308,11 @@ func printDurable(line func(name, format string, args ...any), d client.Durable)
 	if d.Level != instance.DurableCommit {
 		promise = "at most " + instance.FormatTimeText(d.Level) + " of commits are lost"
 	}
-	line("durable", "yes: %s", promise)
+	if d.BlindSince != nil {
+		line("durable", "not since %s: a power cut may take commits since then, see the warning", d.BlindSince.Local().Format(time.DateTime))
+	} else {
+		line("durable", "yes: %s", promise)
+	}
 	if d.Error != "" {
 		line("archive", "%s: it cannot be used", d.Archive)
 		printBuckets(line, d)

@@ -140,6 +140,8 @@ func durableWords(d *client.Durable) string {
 		return "-"
 	case d.Error != "":
 		return "archive!"
+	case d.BlindSince != nil:
+		return "log blinded!"
 	}
 	loss := "none lost"
 	if d.Level != instance.DurableCommit {

@@ -13,8 +13,11 @@ import (
 // and beside between the two. Two lists are equal if nothing of it was changed in between. It takes a millisecond or
 // so, whatever there is in databases, so that it can be asked every second.
 //
+// So are the accounts that have one of rights: who has got those may have done so by what is in the log, and what they
+// do may be in none. See Powerful.
+//
 // It is not all that is in no log: what nothing depends on, such as statistics, and settings, it leaves out.
-func BesideLog(ctx context.Context, db *sql.DB, mysql bool) ([]string, error) {
+func BesideLog(ctx context.Context, db *sql.DB, mysql bool, rights []string) ([]string, error) {
 	query := besideMariaDB
 	if mysql {
 		query = besideMySQL
@@ -34,6 +37,9 @@ func BesideLog(ctx context.Context, db *sql.DB, mysql bool) ([]string, error) {
 		return nil
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := powerful(ctx, db, mysql, rights, add); err != nil {
 		return nil, err
 	}
 	if mysql {
@@ -63,13 +69,13 @@ const (
 		" FROM information_schema.resource_groups WHERE resource_group_name NOT IN ('USR_default', 'SYS_default')"
 )
 
-// ChangedBesideLog names what is not as it was, of two lists by BesideLog. An event that is gone was dropped or changed
-// by a statement, which is in the log.
+// ChangedBesideLog names what is not as it was, of two lists by BesideLog, but for accounts. An event that is gone was
+// dropped or changed by a statement, which is in the log.
 func ChangedBesideLog(was, is []string) (names []string) {
 	differ := func(from, to []string, passOver string) {
 		for _, line := range from {
 			name, _, _ := strings.Cut(line, beside)
-			if !slices.Contains(to, line) && !slices.Contains(names, name) && (passOver == "" || !strings.HasPrefix(name, passOver)) {
+			if !slices.Contains(to, line) && !slices.Contains(names, name) && !strings.HasPrefix(name, accountPrefix) && (passOver == "" || !strings.HasPrefix(name, passOver)) {
 				names = append(names, name)
 			}
 		}

@@ -26,7 +26,7 @@ func TestBesideLog(t *testing.T) {
 		}
 		defer db.Close()
 		list := func() []string {
-			l, err := dbconn.BesideLog(t.Context(), db, mysql)
+			l, err := dbconn.BesideLog(t.Context(), db, mysql, []string{"SUPER"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func BenchmarkBesideLog(b *testing.B) {
 			}
 			defer db.Close()
 			for b.Loop() {
-				if _, err := dbconn.BesideLog(b.Context(), db, strings.HasPrefix(want, "mysql:")); err != nil {
+				if _, err := dbconn.BesideLog(b.Context(), db, strings.HasPrefix(want, "mysql:"), []string{"SUPER"}); err != nil {
 					b.Fatal(err)
 				}
 			}

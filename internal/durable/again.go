@@ -80,6 +80,8 @@ func (k *Keeper) beginEpoch(ctx context.Context, keys string, complete bool) err
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trouble, k.ended = nil, nil
+	powers := k.fences.powers.Load()
+	fences.powers.Store(powers)
 	k.log, k.epoch, k.Seed, k.fences = log, epoch, k.Archive.Manifest.Last().GTIDState, fences
 	k.ship = k.shipper()
 	return nil

@@ -77,15 +77,7 @@ func (s *Snapshot) prove(ctx context.Context, b *archive.Base) error {
 	if err := s.settle(ctx, r, b); err != nil {
 		return err
 	}
-	if b.Outside, err = outsideOf(ctx, r.db, s.Instance.Server.Flavour); err != nil {
-		return err
-	}
-	also, err := alsoOutside(s.DataDir)
-	if err != nil {
-		return err
-	}
-	b.Outside = append(b.Outside, also...)
-	if b.BesideLog, err = dbconn.BesideLog(ctx, r.db, s.Instance.Server.Flavour == server.MySQL); err != nil {
+	if b.Outside, b.BesideLog, err = askOutside(ctx, r.db, s.Instance.Server.Flavour, s.DataDir); err != nil {
 		return err
 	}
 	return r.stop(ctx)

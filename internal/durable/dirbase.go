@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
-	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -67,15 +66,7 @@ func (a *Archive) BeginWithDir(i *instance.Instance, s Stock) error {
 
 // Ask notes what of the data is outside of the promise, while the service's server runs on it.
 func (s *Stock) Ask(ctx context.Context, db *sql.DB, flavour server.Flavour) (err error) {
-	if s.Outside, err = outsideOf(ctx, db, flavour); err != nil {
-		return err
-	}
-	also, err := alsoOutside(s.Dir)
-	if err != nil {
-		return err
-	}
-	s.Outside = append(s.Outside, also...)
-	s.BesideLog, err = dbconn.BesideLog(ctx, db, flavour == server.MySQL)
+	s.Outside, s.BesideLog, err = askOutside(ctx, db, flavour, s.Dir)
 	return err
 }
 

@@ -52,6 +52,9 @@ type fences struct {
 	// server is whose log it is.
 	server *server.Server
 	log    *slog.Logger
+	// powers are what to look for in the log, and alarm has something in it when there is more of blind.
+	powers atomic.Pointer[repeatable.Powers]
+	alarm  chan struct{}
 	// found is called with the lock held when there is a fence, and returns at once.
 	found func()
 
@@ -69,6 +72,7 @@ type fences struct {
 	mu    sync.Mutex // guards what follows
 	open  []Fence
 	total map[string]int64 // how many there were since the start, by kind
+	blind Blind
 }
 
 var _ shipper.Gate = (*fences)(nil)
@@ -79,6 +83,8 @@ type keptFences struct {
 	Open  []Fence `json:"open"`
 	// Total is how many there were since the supervisor started, by kind.
 	Total map[string]int64 `json:"total"`
+	// Blind is since when the log may lack commits, nil if it does not.
+	Blind *Blind `json:"blind,omitempty"`
 }
 
 // newFences begins with what an earlier supervisor of the same data has found: all of the log up to end was judged by
@@ -87,8 +93,9 @@ type keptFences struct {
 func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, log *slog.Logger, found func()) (*fences, error) {
 	f := &fences{
 		dir: i.DataDir(), files: repeatable.Files{Dir: i.DataDir(), Folds: server.FoldsNames(i.Spec.Set)}, path: i.FencesPath(), epoch: epoch, server: i.Server, log: log, found: found,
-		meter: meter{costs: i.Server.Family().ReplayCosts()}, judge: repeatable.New(i.Server.Flavour == server.MySQL), total: map[string]int64{},
+		meter: meter{costs: i.Server.Family().ReplayCosts()}, judge: repeatable.New(i.Server.Flavour == server.MySQL), total: map[string]int64{}, alarm: make(chan struct{}, 1),
 	}
+	f.powers.Store(&repeatable.Powers{})
 	if err := f.findHistoric(); err != nil {
 		return nil, err
 	}
@@ -98,6 +105,9 @@ func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, log
 	case err == nil && k.Epoch == epoch:
 		f.seen, f.trusted = end, true
 		f.open = behind(k.Open, at)
+		if k.Blind != nil {
+			f.blind = *k.Blind
+		}
 	default: // there is none, or it is of another log, or damaged
 		f.seen = at
 		if err := f.judgeFiles(end); err != nil {
@@ -211,6 +221,9 @@ func (f *fences) event(e *binlog.Event) error {
 		return nil
 	}
 	f.meter.take(e)
+	if why := f.empowers(e); why != "" {
+		f.blinded(why)
+	}
 	v, err := f.judge.Of(e)
 	if err != nil {
 		return err
@@ -246,7 +259,11 @@ func (f *fences) saved() error {
 		first = &f.open[0].At
 	}
 	f.first.Store(first) // once: Limit is asked meanwhile
-	return instance.WriteJSON(f.path, keptFences{Epoch: f.epoch, Open: f.open, Total: f.total})
+	kept := keptFences{Epoch: f.epoch, Open: f.open, Total: f.total}
+	if !f.blind.Since.IsZero() {
+		kept.Blind = &f.blind
+	}
+	return instance.WriteJSON(f.path, kept)
 }
 
 func (f *fences) changed() error {

@@ -110,6 +110,7 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, po
 		return nil, err
 	}
 	k.fences.meter.carried = k.carry(epoch, end)
+	k.Look(k.BesideLog())
 	k.ship = k.shipper()
 	files, err := binlog.Files(i.DataDir(), server.BinlogName)
 	if err != nil {
@@ -123,6 +124,9 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, po
 		return nil, err
 	}
 	if err := k.openExtents(); err != nil {
+		return nil, err
+	}
+	if err := k.sighted(); err != nil {
 		return nil, err
 	}
 	return k, nil

@@ -16,6 +16,8 @@ import (
 type meter struct {
 	maps binlog.Maps
 	byID map[uint64]*binlog.TableMap
+	// mapped is the table that was named last.
+	mapped *binlog.TableMap
 
 	mu sync.Mutex // guards what follows
 	// costs are those of the server, and carried is the work behind the newest base that is not counted here.
@@ -129,7 +131,7 @@ func (m *meter) table(e *binlog.Event) {
 	if m.byID == nil || len(m.byID) >= mostMetered {
 		m.byID = map[uint64]*binlog.TableMap{}
 	}
-	m.byID[t.ID] = t
+	m.byID[t.ID], m.mapped = t, t
 }
 
 // statement counts a statement that is there as text, and forgets what is known of the tables that it may be about.

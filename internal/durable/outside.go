@@ -1,6 +1,8 @@
 package durable
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -28,6 +32,22 @@ func alsoOutside(dataDir string) (list []string, err error) {
 		list = append(list, "settings by SET PERSIST since the last base backup")
 	}
 	return list, err
+}
+
+// askOutside asks a server on a data directory what of its data is outside of the promise, and what is in no log.
+func askOutside(ctx context.Context, db *sql.DB, flavour server.Flavour, dataDir string) (outside, beside []string, err error) {
+	if outside, err = outsideOf(ctx, db, flavour); err != nil {
+		return nil, nil, err
+	}
+	also, err := alsoOutside(dataDir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if beside, err = dbconn.BesideLog(ctx, db, flavour == server.MySQL, server.FamilyOf(flavour).Blinding()); err != nil {
+		return nil, nil, err
+	}
+	blinding, err := blindingIn(ctx, db, beside)
+	return slices.Concat(outside, also, blinding), beside, err
 }
 
 // tablesOf are the tables of an engine in what Outside of a base says, SCHEMA.TABLE.

@@ -159,7 +159,7 @@ func (e *Engine) Status(name string) (InstanceListing, error) {
 			l.Warnings = append(l.Warnings, warning)
 		}
 		if state, err := r.State(); err == nil && state.Phase.Alive() {
-			l.Durable.SlowedSince = state.SlowedSince
+			l.Durable.SlowedSince, l.Durable.BlindSince = state.SlowedSince, state.BlindSince
 		}
 		l.Durable.Fences = fences
 		if l.Durable.Buckets, err = durable.Buckets(r, l.Durable.Position); err != nil {

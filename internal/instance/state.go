@@ -52,6 +52,9 @@ type State struct {
 	// SlowedSince is since when commits wait for the disk of an archive that an interval lets them be ahead of; nil if
 	// they do not.
 	SlowedSince *time.Time `json:"slowed_since,omitempty"`
+	// BlindSince is since when sessions may have committed what the log of a durable instance does not have; nil if
+	// none may.
+	BlindSince *time.Time `json:"blind_since,omitempty"`
 	// ReadySeconds is how long the server took from exec to its first answer.
 	ReadySeconds float64 `json:"ready_seconds,omitempty"`
 	// Doublewrite is what became of --device-atomic.

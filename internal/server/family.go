@@ -152,6 +152,14 @@ func (s *Server) Dialect() dbconn.Dialect {
 	return d
 }
 
+// Blinding are the privileges by which a session keeps what it commits out of the binary log.
+func (f *Family) Blinding() (names []string) {
+	for _, p := range f.withheld {
+		names = append(names, p.name)
+	}
+	return names
+}
+
 // DialectOf is how a server of an instance of a level is spoken to.
 func (s *Server) DialectOf(level Durability) dbconn.Dialect {
 	d := s.Dialect()

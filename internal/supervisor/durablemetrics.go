@@ -26,6 +26,7 @@ func (s *Supervisor) writeDurableMetrics(w metrics.Writer) error {
 	w.Gauge("ramaria_durable_lag_bytes", "How much of the log is not archived yet.", float64(bytes))
 	w.Gauge("ramaria_durable_lag_seconds", "How long at most the oldest of that has waited.", waited.Seconds())
 	w.Gauge("ramaria_durable_stuck", "1 while the log cannot be archived: commits wait.", truth(k.Trouble() != nil))
+	w.Gauge("ramaria_durable_blind", "1 while a session may commit what the log does not have, and what a power cut takes.", truth(s.blindSince() != nil))
 	writePace(w, k.Pace())
 	if err := writeFenceMetrics(w, k); err != nil {
 		return err

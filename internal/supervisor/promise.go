@@ -11,6 +11,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -36,6 +37,8 @@ type promises struct {
 	// when it had all.
 	besideLog    []string
 	sawBesideLog time.Time
+	// blind is since when sessions may have committed what the log does not have.
+	blind durable.Blind
 }
 
 // lookAtPromises takes a look, and puts back what it can.
@@ -145,11 +148,19 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
 	looked := time.Now()
-	now, err := dbconn.BesideLog(ctx, w.db, w.inst.Server.Flavour == server.MySQL)
+	now, err := dbconn.BesideLog(ctx, w.db, w.inst.Server.Flavour == server.MySQL, w.inst.Server.Family().Blinding())
 	if err != nil {
 		return err
 	}
 	p := &w.promises
+	w.keeper.Look(now)
+	_, open := dbconn.Powerful(now)
+	_, known := dbconn.Powerful(w.keeper.BesideLog())
+	for _, account := range open {
+		if !slices.Contains(known, account) {
+			w.keeper.Blinded("account " + account + " may")
+		}
+	}
 	changed := dbconn.ChangedBesideLog(w.keeper.BesideLog(), now)
 	switch {
 	case len(changed) == 0:
@@ -176,6 +187,9 @@ func (w *watch) promiseWarnings() (list []string) {
 	}
 	if p.broken != nil {
 		list = append(list, fmt.Sprintf("it is outside of the promise since %s: %s; that could not be put back\nhint: ramaria down %s && ramaria up %[3]s", p.kept.Local().Format(time.DateTime), strings.Join(p.broken, ", "), w.inst.Name))
+	}
+	if text := w.blindWarning(); text != "" {
+		list = append(list, text)
 	}
 	if p.early > 0 {
 		list = append(list, fmt.Sprintf("%d commits were answered that are not in the archive yet: KILL QUERY, or Ctrl-C in a client, ended their wait", p.early))

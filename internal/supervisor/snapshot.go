@@ -365,7 +365,7 @@ func (s *Supervisor) Status(ctx context.Context) (client.Status, error) {
 		if promise, err = durable.Describe(s.options.Archive, i.Spec); err != nil {
 			promise = durable.Unusable(s.options.Archive, i.Spec, err)
 		}
-		promise.SlowedSince, promise.Fences = st.SlowedSince, fences
+		promise.SlowedSince, promise.BlindSince, promise.Fences = st.SlowedSince, s.blindSince(), fences
 		if promise.Buckets, err = durable.Buckets(&i.Record, promise.Position); err != nil {
 			return client.Status{}, err
 		}

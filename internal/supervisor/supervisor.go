@@ -293,6 +293,9 @@ func (s *Supervisor) look(ctx context.Context) {
 			return
 		case t := <-s.tasks:
 			t.run(ctx)
+		case <-s.alarm():
+			w.lookForBlind()
+			w.tell()
 		case now := <-timer.C:
 			brake, watch := r.due(now)
 			if brake {

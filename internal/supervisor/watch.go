@@ -121,6 +121,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	}
 	w.note("cannot look for commits that did not wait", w.lookAtUnacked(ctx))
 	w.note("cannot look at what is in no log", w.lookBesideLog(ctx))
+	w.lookForBlind()
 	w.note("cannot look at the source", w.lookAtSource(ctx))
 	w.note("cannot look at the cluster", w.lookAtCluster(ctx))
 	w.note("cannot keep commits waiting for a replica", w.lookAtSync(ctx))
@@ -227,8 +228,8 @@ func (w *watch) tell() {
 	if w.refused {
 		warnings = append(warnings, accountWarning)
 	}
-	slowed := w.slowedSince()
-	if slices.Equal(warnings, w.state.Warnings) && slices.Equal(notices, w.state.Notices) && (slowed == nil) == (w.state.SlowedSince == nil) && !w.tmpUsage() {
+	slowed, blind := w.slowedSince(), w.blindSince()
+	if slices.Equal(warnings, w.state.Warnings) && slices.Equal(notices, w.state.Notices) && (slowed == nil) == (w.state.SlowedSince == nil) && (blind == nil) == (w.state.BlindSince == nil) && !w.tmpUsage() {
 		return
 	}
 	for _, text := range warnings {
@@ -241,7 +242,7 @@ func (w *watch) tell() {
 			w.log.Info(text, w.about(text)...)
 		}
 	}
-	w.state.Warnings, w.state.Notices, w.state.SlowedSince = warnings, notices, slowed
+	w.state.Warnings, w.state.Notices, w.state.SlowedSince, w.state.BlindSince = warnings, notices, slowed, blind
 	w.note("cannot write state", w.saveState())
 }
 

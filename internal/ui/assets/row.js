@@ -153,9 +153,11 @@ function roleWords(i) {
 function durableWords(d, still) {
   if (!d) return ["", "", "", []];
   if (d.error) return ["", "", "", [["archive unusable", "bad", d.error]]];
-  const promise = d.level === "commit" ? "no commit lost" : `at most ${span(parseFloat(d.level))} lost`;
+  let promise = d.level === "commit" ? "no commit lost" : `at most ${span(parseFloat(d.level))} lost`;
+  if (d.blind_since) promise = "";
   if (still) return [promise, "", "", []];
   const share = d.recover_seconds / d.recover_within_seconds, chips = [];
+  if (d.blind_since) chips.push(["log blinded", "bad", `commits since ${ago(d.blind_since)} may be missing in the archive: a session may have switched the log off`]);
   const day = 86400e3, old = d.verified ? Date.now() - new Date(d.verified) : Infinity;
   if (old > 2 * day && Date.now() - new Date(d.last_backup) > 2 * day) chips.push([d.verified ? "verified " + ago(d.verified) : "never verified", "warn", "when what the archive gives was last compared with the instance"]);
   for (const b of d.buckets || []) {

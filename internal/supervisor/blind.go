@@ -1,0 +1,54 @@
+package supervisor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/durable"
+)
+
+// alarm has something in it when a session may have got a right by which it can switch the log off.
+func (s *Supervisor) alarm() <-chan struct{} {
+	if s.keeper == nil {
+		return nil
+	}
+	return s.keeper.Alarm()
+}
+
+// lookForBlind tells of sessions that may have committed what the log does not have. What they did a base backup is to
+// have; what they will do nothing has until the server is restarted.
+func (w *watch) lookForBlind() {
+	if w.keeper == nil {
+		return
+	}
+	b := w.keeper.Blind()
+	if len(b.Why) > len(w.promises.blind.Why) {
+		what := durable.BlindWhat(b.Why)
+		w.log.Warn("outside of the promise until the server restarts", "what", what)
+		w.keeper.Breach(b.Since, time.Now(), what)
+	}
+	w.promises.blind = b
+}
+
+// blindWarning is said of them, "" while there are none.
+func (w *watch) blindWarning() string {
+	b := w.promises.blind
+	if b.Since.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("since %s commits may be missing in the archive, since a session may have switched the log off: %s\nhint: ramaria down %s && ramaria up %[3]s ends all sessions, and takes from the application's account what it has too much; drop other accounts that are not yours",
+		b.Since.Local().Format(time.DateTime), strings.Join(b.Why, "; "), w.inst.Name)
+}
+
+// blindSince is since when there are such sessions, nil if there are none.
+func (s *Supervisor) blindSince() *time.Time {
+	if s.keeper == nil {
+		return nil
+	}
+	b := s.keeper.Blind()
+	if b.Since.IsZero() {
+		return nil
+	}
+	return &b.Since
+}
