@@ -18,6 +18,8 @@ NFPM_VERSION      := v2.44.0
 CYCLONEDX_VERSION := v1.10.0
 NFPM              := $(TOOLS)/nfpm-$(NFPM_VERSION)
 CYCLONEDX         := $(TOOLS)/cyclonedx-gomod-$(CYCLONEDX_VERSION)
+GOVULNCHECK_VERSION := v1.1.4
+GOVULNCHECK       := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)
 RELEASE           ?= bin/release
 
 # Python with Sphinx, in an environment of its own.
@@ -51,8 +53,12 @@ release: $(NFPM) $(CYCLONEDX) ## Build archives, deb, rpm, checksums, SBOM and c
 image: release ## Build the container image bin/release/ramaria-image.tar, an OCI layout, without a daemon: mmdebstrap
 	sh packaging/oci/build.sh $(RELEASE)/ramaria-image.tar $(RELEASE)/ramaria-*-linux-$$(go env GOARCH).tar.gz
 
+.PHONY: vulncheck
+vulncheck: $(GOVULNCHECK) ## Look for known vulnerabilities in what the program calls, before a release; needs the network
+	@$(GOVULNCHECK) ./...
+
 .PHONY: test-release
-test-release: ## Build a release twice, and use it in clean roots, by hand: root, mmdebstrap, python3, npm; 10 minutes
+test-release: vulncheck ## Build a release twice, and use it in clean roots, by hand: root, mmdebstrap, python3, npm; 10 minutes
 	@MAKE='$(MAKE)' NFPM='$(NFPM)' sh packaging/release/test.sh
 
 .PHONY: demo
@@ -126,7 +132,7 @@ completions: build ## Generate shell completions in bin/completions
 .PHONY: clean
 clean: ## Remove what was built, and the tools
 	rm -rf bin '$(SPHINX)'
-	rm -f '$(TOOLS)'/golangci-lint-v* '$(TOOLS)'/nfpm-v* '$(TOOLS)'/cyclonedx-gomod-v*
+	rm -f '$(TOOLS)'/golangci-lint-v* '$(TOOLS)'/nfpm-v* '$(TOOLS)'/cyclonedx-gomod-v* '$(TOOLS)'/govulncheck-v*
 
 # The linter comes from the Go module proxy, so that it runs wherever Go builds. The
 # first build takes a minute or two.
@@ -139,6 +145,11 @@ $(NFPM):
 	@echo 'building nfpm $(NFPM_VERSION) (once)'
 	GOBIN='$(TOOLS)' go install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
 	mv '$(TOOLS)/nfpm' '$@'
+
+$(GOVULNCHECK):
+	@echo 'building govulncheck $(GOVULNCHECK_VERSION) (once)'
+	GOBIN='$(TOOLS)' go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+	mv '$(TOOLS)/govulncheck' '$@'
 
 $(CYCLONEDX):
 	@echo 'building cyclonedx-gomod $(CYCLONEDX_VERSION) (once)'

@@ -77,6 +77,9 @@ func (e *Engine) ensure(ctx context.Context, v volume.Volume, srv *server.Server
 	images.Instances = e.withInstanceData
 	recipe := image.Recipe{Server: srv, Key: spec.Key, AllowEmpty: spec.AllowEmpty, Database: spec.Database, User: spec.User, Set: spec.Set, Unconfined: spec.Unconfined()}
 	recipe.From = slices.Clone(spec.From)
+	if text := e.unconfinedNote(spec, server.Unconfinable()); text != "" {
+		e.note("%s", text)
+	}
 	if i := slices.Index(recipe.From, image.Source{Kind: image.FromStdin}); i >= 0 {
 		spool, err := images.Spool(ctx, stdin)
 		if err != nil {
@@ -86,6 +89,25 @@ func (e *Engine) ensure(ctx context.Context, v volume.Volume, srv *server.Server
 		recipe.From[i] = image.Source{Kind: image.FromPath, Name: spool.Path}
 	}
 	return images.Ensure(ctx, recipe)
+}
+
+// unconfinedNote is said of a dump of somebody else's that a server loads which may write wherever its account may; why is
+// why no server here can be confined, "" if they can.
+func (e *Engine) unconfinedNote(spec instance.Spec, why string) string {
+	if spec.Unconfined() {
+		why = "--confine off"
+	}
+	foreign := slices.ContainsFunc(spec.From, func(s image.Source) bool {
+		return s.Kind == image.FromPath || s.Kind == image.FromStdin || s.Kind == image.FromBucket
+	})
+	if why == "" || !foreign {
+		return ""
+	}
+	who := "you may"
+	if e.Account != (server.Account{}) {
+		who = fmt.Sprintf("uid %d may", e.Account.UID)
+	}
+	return fmt.Sprintf("warning: its server is not confined (%s): what --from names can read and write, by SQL, whatever %s, such as ~/.ssh/authorized_keys by general_log_file", why, who)
 }
 
 // create makes an instance, in the place of old if that is not nil: only once

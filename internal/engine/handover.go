@@ -294,6 +294,21 @@ func (e *Engine) writeBase(ctx context.Context, h *handingOver) error {
 	return nil
 }
 
+// mostCert bounds what is read of a server's certificate, in bytes.
+const mostCert = 64 << 10
+
+// certOf is the certificate of an instance's server, which may have put anything in its place.
+func certOf(i *instance.Instance) (string, error) {
+	path := server.CertPath(i.RunDir)
+	f, err := sys.OpenIn(filepath.Dir(path), filepath.Base(path))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostCert))
+	return string(text), err
+}
+
 // write writes the rest.
 func (h *handingOver) write() error {
 	files, err := h.plan.Files()
@@ -301,11 +316,11 @@ func (h *handingOver) write() error {
 		return err
 	}
 	if h.plan.Cert {
-		text, err := os.ReadFile(server.CertPath(h.i.RunDir))
+		text, err := certOf(h.i)
 		if err != nil {
 			return err
 		}
-		files = append(files, handover.File{Name: handover.CertFile, Text: string(text)})
+		files = append(files, handover.File{Name: handover.CertFile, Text: text})
 	}
 	for _, f := range files {
 		if err := server.WritePrivate(filepath.Join(h.Dir, f.Name), []byte(f.Text), server.Account{UID: os.Geteuid(), GID: os.Getegid()}); err != nil {

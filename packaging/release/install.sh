@@ -6,7 +6,8 @@
 #   VERSION=0.1.0 sh install.sh     this version instead of the newest
 #   FROM=DIR-OR-URL sh install.sh   from where the files of a release are: a directory, or an address
 #
-# It checks the archive against SHA256SUMS, and touches nothing else.
+# It checks the archive against SHA256SUMS, and touches nothing else. These sums come from where the archive does, and
+# nobody has signed them: they tell of a damaged file, and that it is the project's you know by the address, over HTTPS.
 set -eu
 umask 022
 
@@ -41,11 +42,12 @@ trap 'exit 130' INT TERM
 # fetch NAME: the file of that name, into $tmp.
 fetch() {
 	case $from in
-	http://* | https://*)
+	http://*) fail "$from is not encrypted, and the checksums come from there too" "FROM=https://... or fetch the files of a release, and: FROM=DIRECTORY sh install.sh" ;;
+	https://*)
 		if command -v curl >/dev/null 2>&1; then
-			curl -fsSL --retry 3 -o "$tmp/$1" "$from/$1" || fail "cannot fetch $from/$1"
+			curl --proto '=https' --tlsv1.2 -fsSL --retry 3 -o "$tmp/$1" "$from/$1" || fail "cannot fetch $from/$1"
 		elif command -v wget >/dev/null 2>&1; then
-			wget -q -O "$tmp/$1" "$from/$1" || fail "cannot fetch $from/$1"
+			wget --https-only -q -O "$tmp/$1" "$from/$1" || fail "cannot fetch $from/$1"
 		else
 			fail "there is neither curl nor wget" "fetch the files of a release by hand, and: FROM=DIRECTORY sh install.sh"
 		fi
