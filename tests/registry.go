@@ -268,10 +268,10 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "reset",
-		Scripts:  []string{"db"},
+		Scripts:  []string{"db", "odd-settings"},
 		Tests:    []string{"TestKilledReset", "TestFront", "TestFrontSession", "TestUpFront", "TestAPIListen"},
 		Versions: []string{"db", "TestFront", "TestFrontSession"},
-		Flavours: []string{"TestAPIListen"},
+		Flavours: []string{"odd-settings", "TestAPIListen"},
 	},
 	{
 		Name: "fault",

@@ -48,8 +48,7 @@ func (d Dialect) InitSQL(supervisor, app Login, database string, readOnly bool, 
 	}
 	apps := appAccounts(app)
 	names, super := strings.Join(apps, ", "), account(supervisor, "localhost")
-	// The second mode makes quote right whatever the passwords hold.
-	lines := []string{"SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES'"}
+	lines := []string{initSettings}
 	lines = append(lines, d.PutBackUsers(apps, app.Password, super)...)
 	lines = append(lines, grantAll(names), "REVOKE "+strings.Join(withheld, ", ")+" ON *.* FROM "+names)
 	if database != "" {

@@ -167,7 +167,7 @@ func (d Dialect) SeedGTIDs(state string) string {
 // connections over the socket.
 func (d Dialect) AdminSQL(l Login) string {
 	name := account(l, "localhost")
-	text := "SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES';\n"
+	text := initSettings + ";\n"
 	for _, s := range d.CreateUsers(name, identified(name, l)) {
 		text += s + ";\n"
 	}

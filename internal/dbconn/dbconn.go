@@ -14,22 +14,25 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Open returns a handle for connections of login over the socket at path. No
-// connection is made yet.
+// Open returns a handle for connections of login over the socket at path, whose settings are those that
+// statements of Ramaria depend on (see Variable). No connection is made yet.
 func Open(path string, login Login, database string) (*sql.DB, error) {
-	return open(path, login, database, func(*mysql.Config) {})
+	return open(path, login, database, ownSettings, func(*mysql.Config) {})
 }
+
+// ownSettings are those of sessions that do no more than ask the server, or tell it something.
+var ownSettings = setup(repeatableRead, basis, language)
 
 // OpenUnlogged returns a handle for sessions of login that put things back: what they do is
 // not in the binary log, is bound by no foreign key, and takes values as they are. A text
 // may hold several statements.
 func (d Dialect) OpenUnlogged(path string, login Login) (*sql.DB, error) {
-	return open(path, login, "", func(c *mysql.Config) {
-		c.MultiStatements, c.Params = true, d.Unlogged
-	})
+	// Reading from a template takes no locks. All in one text, since it may hold several statements.
+	settings := strings.Join(setup(readCommitted, basis, language, d.Unlogged), "; ")
+	return open(path, login, "", []string{settings}, func(c *mysql.Config) { c.MultiStatements = true })
 }
 
-func open(path string, login Login, database string, set func(*mysql.Config)) (*sql.DB, error) {
+func open(path string, login Login, database string, setup []string, set func(*mysql.Config)) (*sql.DB, error) {
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.Net, c.Addr, c.DBName = login.User, login.Password, "unix", path, database
 	set(c)
@@ -39,7 +42,7 @@ func open(path string, login Login, database string, set func(*mysql.Config)) (*
 	if err != nil {
 		return nil, fmt.Errorf("open connection to %s: %w", path, err)
 	}
-	return sql.OpenDB(conn), nil
+	return sql.OpenDB(connector{conn, setup}), nil
 }
 
 type log struct{}

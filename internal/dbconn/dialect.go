@@ -29,8 +29,8 @@ type Dialect struct {
 	// Leased is a privilege without which an account cannot change what is in its own
 	// database, "" for none.
 	Leased string
-	// Unlogged are the variables of a session that puts things back; see OpenUnlogged.
-	Unlogged map[string]string
+	// Unlogged are the variables of a session that puts things back, beside those of every other; see OpenUnlogged.
+	Unlogged []Variable
 	// RowLocks asks which connections hold locks on rows of a database that a connection waits for.
 	RowLocks string
 	// Transactions finds the open transactions of a user.

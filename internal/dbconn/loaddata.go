@@ -16,7 +16,7 @@ const maxPacket = 1 << 30
 // OpenLoading returns a handle for sessions that load dumps: a text may hold several
 // statements and be as large as the server takes.
 func OpenLoading(path string, login Login, database string) (*sql.DB, error) {
-	return open(path, login, database, func(c *mysql.Config) {
+	return open(path, login, database, setup(repeatableRead, basis), func(c *mysql.Config) {
 		c.MultiStatements, c.MaxAllowedPacket = true, maxPacket
 	})
 }

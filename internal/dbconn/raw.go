@@ -12,7 +12,7 @@ import (
 // commands that are no SQL. release closes it.
 func Raw(ctx context.Context, path string, login Login, statements ...string) (_ net.Conn, release func() error, err error) {
 	var raw net.Conn
-	db, err := open(path, login, "", func(c *mysql.Config) {
+	db, err := open(path, login, "", ownSettings, func(c *mysql.Config) {
 		c.DialFunc = func(ctx context.Context, network, addr string) (_ net.Conn, err error) {
 			raw, err = (&net.Dialer{}).DialContext(ctx, network, addr)
 			return raw, err

@@ -29,7 +29,7 @@ func OpenTCP(address string, login Login, t TLS) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(address, login, "", func(m *mysql.Config) { m.Net, m.TLS = "tcp", c })
+	db, err := open(address, login, "", ownSettings, func(m *mysql.Config) { m.Net, m.TLS = "tcp", c })
 	if err == nil {
 		db.SetMaxOpenConns(1)
 	}

@@ -33,8 +33,17 @@ func newLab(t *testing.T, want, name, schema string, set ...map[string]string) *
 	for _, set := range set {
 		srv.RestartAs(t, server.Run, false, set)
 	}
+	return newLabOn(t, srv, name, schema)
+}
+
+// newLabOn is newLab on a server, to which happens what is given once it has the template's database.
+func newLabOn(t *testing.T, srv *servertest.Running, name, schema string, then ...func()) *lab {
+	t.Helper()
 	l := &lab{t: t, srv: srv}
 	srv.Load(t, "CREATE DATABASE "+name+"; USE "+name+";\n"+schema)
+	for _, f := range then {
+		f()
+	}
 	j, err := reset.OpenJournal(srv.DataDir(), server.BinlogName)
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,8 @@ func usualPace() time.Duration {
 }
 
 // TestWalk does random things to several leases of a random template, and puts them back
-// now and then: each must be as it was when it was fresh, and the others untouched.
+// now and then: each must be as it was when it was fresh, and the others untouched. The server begins
+// sessions with odd settings.
 func TestWalk(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		for _, seed := range seeds(t) {
@@ -107,7 +108,8 @@ func walkOnce(t *testing.T, want string, seed uint64, pace time.Duration) {
 	r := rand.New(rand.NewPCG(seed, 1)) // #nosec G404 -- to be repeated
 	flavour := servertest.Find(t, want).Flavour
 	schema := newWalkSchema(r, flavour)
-	l := newLab(t, want, "random", schema.text)
+	srv := servertest.Start(t, servertest.Find(t, want))
+	l := newLabOn(t, srv, "random", schema.text, func() { srv.Odd(t, r) })
 	if seed%2 == 1 { // by files also where that is not faster
 		l.shape.Files.Rows = 0
 	}

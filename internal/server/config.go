@@ -145,7 +145,7 @@ const leastReplayPool = 256 << 20
 // has its own for, or no use.
 var (
 	logWords    = []string{"binlog_", "encrypt_binlog", "gtid_", "log_bin", "log_replica_", "log_slave_", "max_binlog_", "max_relay_", "relay_", "replica_", "replicate_", "report_", "rpl_", "slave_", "source_", "master_", "sync_", "wsrep_", "group_replication_", "expire_logs_"}
-	notReplayed = map[string]bool{"event_scheduler": true, "read_only": true, "super_read_only": true, "init_connect": true, "init_slave": true, "init_replica": true, "max_connections": true, "server_id": true, "innodb_flush_log_at_trx_commit": true, "innodb_doublewrite": true, "innodb_fast_shutdown": true, "innodb_buffer_pool_size": true}
+	notReplayed = map[string]bool{"tx_isolation": true, "tx_read_only": true, "event_scheduler": true, "read_only": true, "super_read_only": true, "init_connect": true, "init_slave": true, "init_replica": true, "max_connections": true, "server_id": true, "innodb_flush_log_at_trx_commit": true, "innodb_doublewrite": true, "innodb_fast_shutdown": true, "innodb_buffer_pool_size": true}
 )
 
 // withoutLog are the settings that a Replay takes over: not those that it has its own for, and nobody else.

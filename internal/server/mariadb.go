@@ -46,15 +46,18 @@ var mariadbFamily = Family{
 			"JOIN information_schema.innodb_trx h ON h.trx_id = l.blocking_trx_id JOIN information_schema.innodb_locks k ON k.lock_id = l.requested_lock_id " +
 			"WHERE w.trx_mysql_thread_id = %d AND h.trx_mysql_thread_id > 0 AND SUBSTRING_INDEX(k.lock_table, '.', 1) = CONCAT('`', REPLACE(%s, '`', '``'), '`')",
 		Transactions: dbconn.TransactionsByReport,
-		Unlogged: map[string]string{
+		Unlogged: []dbconn.Variable{
 			// With neither checks of keys nor of uniqueness an empty table is filled in bulk: a
 			// third less time.
-			"sql_log_bin": "0", "foreign_key_checks": "0", "unique_checks": "0", "check_constraint_checks": "0",
-			"sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
-			// Reading from a template takes no locks.
-			"tx_isolation": "'READ-COMMITTED'",
+			{Name: "sql_log_bin", Value: "0"}, {Name: "foreign_key_checks", Value: "0"}, {Name: "unique_checks", Value: "0"},
+			{Name: "sql_mode", Value: "'NO_AUTO_VALUE_ON_ZERO'"},
 			// The holder of a lock is an application's session; it is ended, not waited for.
-			"lock_wait_timeout": "1", "innodb_lock_wait_timeout": "1",
+			{Name: "lock_wait_timeout", Value: "1"}, {Name: "innodb_lock_wait_timeout", Value: "1"},
+			// What a template has a clone gets, whatever a session could not make now.
+			{Name: "check_constraint_checks", Value: "0"}, {Name: "innodb_strict_mode", Value: "0"},
+			{Name: "system_versioning_alter_history", Value: "'KEEP'"}, {Name: "enforce_storage_engine", Value: "NULL"},
+			{Name: "sql_if_exists", Value: "0", Since: "M!100502"}, {Name: "alter_algorithm", Value: "'DEFAULT'"},
+			{Name: "explicit_defaults_for_timestamp", Value: "1", Since: "M!101100"}, // a definition says all that there is
 		},
 	},
 	// Both would let it switch the binary log off.

@@ -56,15 +56,22 @@ var mysqlFamily = Family{
 		// https://dev.mysql.com/doc/refman/8.4/en/xa-states.html
 		Detached: "SELECT e.xid_format_id, e.xid_gtrid, IFNULL(e.xid_bqual, '') FROM performance_schema.events_transactions_current e JOIN performance_schema.threads t USING (thread_id) " +
 			"WHERE e.xa_state = 'PREPARED' AND e.state = 'ACTIVE' AND e.xid_gtrid IS NOT NULL AND t.processlist_user <> ",
-		Unlogged: map[string]string{
-			"sql_log_bin": "0", "foreign_key_checks": "0", "sql_mode": "'NO_AUTO_VALUE_ON_ZERO'",
-			"transaction_isolation": "'READ-COMMITTED'", "lock_wait_timeout": "1", "innodb_lock_wait_timeout": "1",
+		Unlogged: []dbconn.Variable{
+			{Name: "sql_log_bin", Value: "0"}, {Name: "foreign_key_checks", Value: "0"}, {Name: "unique_checks", Value: "1"},
+			{Name: "sql_mode", Value: "'NO_AUTO_VALUE_ON_ZERO'"},
+			// The holder of a lock is an application's session; it is ended, not waited for.
+			{Name: "lock_wait_timeout", Value: "1"}, {Name: "innodb_lock_wait_timeout", Value: "1"},
 			// Counters are to be those of now.
-			"information_schema_stats_expiry": "0",
-			// Keys that MySQL made invisible in tables without one are not to be made again.
-			"sql_generate_invisible_primary_key": "OFF",
+			{Name: "information_schema_stats_expiry", Value: "0"},
+			// Keys that MySQL made invisible in tables without one are not to be made again, and are seen.
+			{Name: "sql_generate_invisible_primary_key", Value: "OFF", Since: "!80030"},
+			{Name: "show_gipk_in_create_table_and_information_schema", Value: "ON", Since: "!80030"},
 			// A view's text names the routines and tables of MySQL 5 as well.
-			"sql_require_primary_key": "OFF",
+			{Name: "sql_require_primary_key", Value: "OFF"},
+			// What a template has a clone gets, whatever a session could not make now.
+			{Name: "innodb_strict_mode", Value: "0"}, {Name: "restrict_fk_on_non_standard_key", Value: "OFF", Since: "!80400"},
+			{Name: "explicit_defaults_for_timestamp", Value: "1"}, // a definition says all that there is
+			{Name: "default_collation_for_utf8mb4", Value: "'utf8mb4_0900_ai_ci'"},
 		},
 	},
 	// Not SYSTEM_USER: without it no account drops what a dump made for a definer who has it,

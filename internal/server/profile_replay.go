@@ -13,5 +13,9 @@ var replaySettings = []setting{
 	{name: "innodb_strict_mode", value: "OFF", stages: Replay, why: "a session may have done without it, which no log says; what it accepts is done in the same way without it"},
 	{name: "max_heap_table_size", value: "1T", stages: Replay, why: "as above: a session may have filled a MEMORY table beyond the server's limit"},
 	{name: "default_storage_engine", value: "InnoDB", stages: Replay, why: "a table that was made without naming another engine, and has one, is in a base backup"},
+	{name: "autocommit", value: "ON", stages: Replay, why: "threads of the server's own begin with it too, such as an applier"},
+	{name: "transaction_read_only", value: "OFF", stages: Replay, why: "as above: none could write"},
+	{name: "completion_type", value: "NO_CHAIN", stages: Replay, why: "as above"},
+	{name: "transaction_isolation", value: "REPEATABLE-READ", stages: Replay, why: "as above: nobody else reads"},
 	{name: "lock_wait_timeout", value: "31536000", stages: Replay, why: "nobody but the applier holds locks"},
 }

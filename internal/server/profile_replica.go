@@ -17,6 +17,9 @@ var replicaSettings = []setting{
 	{name: "relay_log_space_limit", value: "16G", stages: Run, replica: ifReplica, volumes: "disk", log: logged, why: "as above, of the disk"},
 	{name: "event_scheduler", value: "OFF", stages: Run, replica: ifReplica, fixed: true, log: logged, why: "what events do comes from the source"},
 	{name: "replicate_wild_ignore_table", value: "mysql.%", stages: Run, replica: ifRemote, fixed: true, log: logged, why: "accounts are those of this server: a statement about one that is not here would stop the replica"},
+	{name: "autocommit", value: "ON", stages: Run, replica: ifReplica, fixed: true, log: logged, why: "threads of the server's own begin with it too, such as an applier"},
+	{name: "transaction_read_only", value: "OFF", stages: Run, replica: ifReplica, fixed: true, log: logged, why: "as above: none could write"},
+	{name: "completion_type", value: "NO_CHAIN", stages: Run, replica: ifReplica, fixed: true, log: logged, why: "as above"},
 	{name: "read_only", value: "ON", stages: Run, replica: ifReplica, fixed: true, log: logged, why: "a replica that is written to is none any more; ramaria replica promote ends it"},
 }
 

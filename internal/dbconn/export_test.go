@@ -1,0 +1,30 @@
+package dbconn
+
+import (
+	"database/sql"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// OpenBare is Open for sessions that set nothing.
+func OpenBare(path string, login Login) (*sql.DB, error) {
+	return open(path, login, "", nil, func(*mysql.Config) {})
+}
+
+// Set are the names of the variables that sessions of a kind set.
+func Set(d Dialect, kind string) []string {
+	lists := [][]Variable{basis, language, d.Unlogged}
+	switch kind {
+	case "own":
+		lists = lists[:2]
+	case "loading":
+		lists = lists[:1]
+	}
+	names := []string{"transaction_isolation", "tx_isolation", "transaction_read_only", "tx_read_only"}
+	for _, list := range lists {
+		for _, v := range list {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
