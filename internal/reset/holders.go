@@ -14,7 +14,7 @@ import (
 
 // clear ends the connections that may hold a lock on the database: those of its account, and, once
 // they are gone, those of other accounts that are in it. It reports whether there were any.
-func (u *unlocker) clear(ctx context.Context, conn *sql.Conn, list []dbconn.Session, supervisor string) (bool, error) {
+func (u *unlocker) clear(ctx context.Context, conn *sql.Conn, list []dbconn.Session) (bool, error) {
 	owns := func(s dbconn.Session) bool { return u.d.User != "" && s.User == u.d.User }
 	ended, err := u.end(ctx, conn, list, owns)
 	if ended > 0 && !u.own {
@@ -28,7 +28,7 @@ func (u *unlocker) clear(ctx context.Context, conn *sql.Conn, list []dbconn.Sess
 		return there, err
 	}
 	u.others = true
-	ended, err = u.end(ctx, conn, list, func(s dbconn.Session) bool { return s.Database == u.d.Name && s.User != supervisor })
+	ended, err = u.end(ctx, conn, list, func(s dbconn.Session) bool { return s.Database == u.d.Name && s.User != u.account })
 	if ended > 0 {
 		u.warnings = append(u.warnings, fmt.Sprintf("connections of other accounts in the database were ended (%d), since one may have held the lock that stood in the way", ended))
 	}
@@ -37,7 +37,7 @@ func (u *unlocker) clear(ctx context.Context, conn *sql.Conn, list []dbconn.Sess
 
 // passes reports whether anything is at work that lets go of its locks by itself. The purge of
 // deleted rows keeps no connection from reading a template, and is asked for where others are wanted.
-func (u *unlocker) passes(ctx context.Context, conn *sql.Conn, list []dbconn.Session, supervisor string, purge bool) (bool, error) {
+func (u *unlocker) passes(ctx context.Context, conn *sql.Conn, list []dbconn.Session, purge bool) (bool, error) {
 	there, err := u.leaving(ctx, conn)
 	if err != nil || there {
 		return true, err
@@ -45,7 +45,7 @@ func (u *unlocker) passes(ctx context.Context, conn *sql.Conn, list []dbconn.Ses
 	// A session that looks, as this one does, holds no lock, and one that waits may wait for the
 	// same lock.
 	if slices.ContainsFunc(list, func(s dbconn.Session) bool {
-		return s.ID != u.me && s.User == supervisor && s.Command == "Query" && s.Lock() == dbconn.NoLock && !strings.HasPrefix(s.Statement, "SHOW ")
+		return s.ID != u.me && s.User == u.account && s.Command == "Query" && s.Lock() == dbconn.NoLock && !strings.HasPrefix(s.Statement, "SHOW ")
 	}) {
 		return true, nil
 	}
@@ -70,7 +70,7 @@ func (u *unlocker) leaving(ctx context.Context, conn *sql.Conn) (bool, error) {
 
 // rows ends the connections that hold locks on rows that the session waits for: only the
 // database's own account has anything to commit there, and no session of ours waits for long.
-func (u *unlocker) rows(ctx context.Context, conn *sql.Conn, list []dbconn.Session, supervisor string) error {
+func (u *unlocker) rows(ctx context.Context, conn *sql.Conn, list []dbconn.Session) error {
 	if time.Since(u.rowsAsked) < rowLooks {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (u *unlocker) rows(ctx context.Context, conn *sql.Conn, list []dbconn.Sessi
 	if err != nil {
 		return err
 	}
-	ended, err := u.end(ctx, conn, list, func(s dbconn.Session) bool { return s.User != supervisor && slices.Contains(holders, s.ID) })
+	ended, err := u.end(ctx, conn, list, func(s dbconn.Session) bool { return s.User != u.account && slices.Contains(holders, s.ID) })
 	if ended > 0 {
 		u.warnings = append(u.warnings, fmt.Sprintf("transactions of other accounts were ended (%d), since they held locks on rows of the database", ended))
 	}

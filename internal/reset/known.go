@@ -15,13 +15,13 @@ import (
 // itself that no connection may keep, and its holder is ended: at once if the connection is idle,
 // and after longestWork if it is at work. One on the template or on everything is another connection's own
 // affair: what waits for it is ended.
-func (u *unlocker) known(ctx context.Context, conn *sql.Conn, list []dbconn.Session, lock *dbconn.MetadataLock, supervisor string) error {
+func (u *unlocker) known(ctx context.Context, conn *sql.Conn, list []dbconn.Session, lock *dbconn.MetadataLock) error {
 	if time.Since(u.began) >= longestPassing {
 		return u.giveUp(ctx, conn, "")
 	}
 	own := lock.Schema == u.d.Name
 	holds := func(s dbconn.Session) bool {
-		return slices.Contains(lock.Holders, s.ID) && s.Command != "Daemon" && s.User != supervisor
+		return slices.Contains(lock.Holders, s.ID) && s.Command != "Daemon" && s.User != u.account
 	}
 	if own {
 		return u.evict(ctx, conn, list, func(s dbconn.Session) bool {
@@ -30,7 +30,7 @@ func (u *unlocker) known(ctx context.Context, conn *sql.Conn, list []dbconn.Sess
 	}
 	var names []string
 	for _, s := range list {
-		if holds(s) && u.stranger(s, supervisor) {
+		if holds(s) && u.stranger(s) {
 			names = append(names, fmt.Sprintf("connection %d of account %s", s.ID, s.User))
 		}
 	}

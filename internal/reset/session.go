@@ -20,8 +20,10 @@ type Session struct {
 	server *server.Server
 	// format is the format description that the server knows from this session.
 	format *binlog.Format
-	// connection is its number, 0 until it is asked for.
+	// connection is its number, 0 until it is asked for, and account the name of ours. A list of sessions has another
+	// name while the server does something with the rights of a definer.
 	connection uint64
+	account    string
 }
 
 // NewSession returns a Session over a connection.
@@ -30,7 +32,7 @@ func NewSession(s *server.Server, conn *sql.Conn) *Session { return &Session{Con
 // id is the number of its connection.
 func (s *Session) id(ctx context.Context) (uint64, error) {
 	if s.connection == 0 {
-		if err := s.Conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.connection); err != nil {
+		if err := s.Conn.QueryRowContext(ctx, "SELECT SUBSTRING_INDEX(USER(), '@', 1), CONNECTION_ID()").Scan(&s.account, &s.connection); err != nil {
 			return 0, fmt.Errorf("ask for the connection's number: %w", err)
 		}
 	}

@@ -50,8 +50,9 @@ var ErrLocked = errors.New("a lock of another connection stands in the way")
 // waits even then is ended itself.
 type unlocker struct {
 	*Engine
-	d  *Database
-	me uint64 // the session's connection
+	d       *Database
+	me      uint64 // the session's connection
+	account string // and ours, which other sessions of ours have too
 
 	// statement waits since began; from since on, in so many looks, nothing was at work that lets go of
 	// the lock by itself; strangers are connected from then on. own and others say whose connections were
@@ -83,7 +84,7 @@ func (r *Engine) Unlocked(ctx context.Context, s *Session, d *Database, f func()
 	if err != nil {
 		return nil, err
 	}
-	u := &unlocker{Engine: r, d: d, me: me, ended: map[uint64]bool{}}
+	u := &unlocker{Engine: r, d: d, me: me, account: s.account, ended: map[uint64]bool{}}
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	over := make(chan struct{})
@@ -152,7 +153,7 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 	lock := me.Lock()
 	if lock == dbconn.NoLock {
 		u.statement = ""
-		return false, u.rows(ctx, conn, list, me.User)
+		return false, u.rows(ctx, conn, list)
 	}
 	if now := time.Now(); u.statement != me.Statement {
 		u.statement, u.began, u.since, u.strangers, u.looks = me.Statement, now, now, time.Time{}, 0
@@ -160,12 +161,12 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 	if known, err := u.Server.Dialect().MetadataLock(ctx, conn, u.me); err != nil {
 		return true, err
 	} else if known != nil {
-		return true, u.known(ctx, conn, list, known, me.User)
+		return true, u.known(ctx, conn, list, known)
 	}
 	// Locks on the template, or on the whole server, are not held by connections in the clone.
 	template := u.d.Shape != nil && strings.Contains(me.Statement, dbconn.QuoteName(u.d.Shape.Name)+".")
 	here := lock == dbconn.TableLock && (!template || strings.Contains(me.Statement, dbconn.QuoteName(u.d.Name)))
-	passes, err := u.passes(ctx, conn, list, me.User, here && !template)
+	passes, err := u.passes(ctx, conn, list, here && !template)
 	if err != nil {
 		return true, err
 	}
@@ -175,7 +176,7 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 		u.looks++
 	}
 	if here && (u.looks >= sparingLooks || time.Since(u.began) >= longestSparing) {
-		ended, err := u.clear(ctx, conn, list, me.User)
+		ended, err := u.clear(ctx, conn, list)
 		if err != nil {
 			return true, err
 		}
@@ -183,7 +184,7 @@ func (u *unlocker) look(ctx context.Context, conn *sql.Conn) (bool, error) {
 			u.since, u.looks = time.Now(), 0
 		}
 	}
-	if !slices.ContainsFunc(list, func(s dbconn.Session) bool { return u.stranger(s, me.User) }) {
+	if !slices.ContainsFunc(list, func(s dbconn.Session) bool { return u.stranger(s) }) {
 		// It is a task of the server's own, or another session of ours, which comes to its end.
 		u.strangers = time.Time{}
 		return true, nil
@@ -226,8 +227,8 @@ func (u *unlocker) giveUp(ctx context.Context, conn *sql.Conn, holder string) er
 }
 
 // stranger reports whether a session may hold a lock for good that it is not to be ended for.
-func (u *unlocker) stranger(s dbconn.Session, supervisor string) bool {
-	return s.User != "unauthenticated user" && s.User != supervisor && s.Command != "Daemon" && !u.leased(s.User) && !u.ended[s.ID]
+func (u *unlocker) stranger(s dbconn.Session) bool {
+	return s.User != "unauthenticated user" && s.User != u.account && s.Command != "Daemon" && !u.leased(s.User) && !u.ended[s.ID]
 }
 
 func (u *unlocker) leased(user string) bool {

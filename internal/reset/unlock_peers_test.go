@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
@@ -40,5 +41,34 @@ func TestPeersAreNotEnded(t *testing.T) {
 			})
 		}
 		group.Wait()
+	})
+}
+
+// TestOwnLockIsWaitedFor has a session of ours wait for a lock of another of ours, while it does something with the rights
+// of a definer, whose name the server lists then.
+func TestOwnLockIsWaitedFor(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		l := newLab(t, want, "peers", "CREATE TABLE t (a INT); CREATE USER owner@localhost; GRANT ALL PRIVILEGES ON *.* TO owner@localhost; CREATE DATABASE elsewhere; CREATE TABLE elsewhere.t (a INT);"+
+			"CREATE DEFINER = owner@localhost PROCEDURE p() SELECT COUNT(*) INTO @n FROM elsewhere.t;")
+		holder := l.newSession()
+		lock := func(text string) {
+			if _, err := holder.Conn.ExecContext(t.Context(), text); err != nil {
+				t.Error(err)
+			}
+		}
+		lock("LOCK TABLES elsewhere.t WRITE")
+		var group sync.WaitGroup
+		defer group.Wait()
+		group.Go(func() {
+			time.Sleep(400 * time.Millisecond) // longer than for another's
+			lock("UNLOCK TABLES")
+		})
+		warnings, err := l.Unlocked(t.Context(), l.session, &reset.Database{Name: "peers", Shape: l.shape}, func() error {
+			_, err := l.session.Conn.ExecContext(t.Context(), "CALL peers.p()")
+			return err
+		})
+		if err != nil || warnings != nil {
+			t.Errorf("%v, warnings %q", err, warnings)
+		}
 	})
 }
