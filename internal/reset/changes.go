@@ -46,8 +46,8 @@ type TableChanges struct {
 	NeedsRefill bool
 }
 
-// maxTable is how many bytes of row images are kept of one table at most: a reset would
-// fill it from the template instead.
+// maxTable is how many bytes of row images are kept of one table at most, and of one transaction: a reset fills what has
+// more from the template instead.
 const maxTable = 64 << 20
 
 func (c *Changes) table(name string) *TableChanges {

@@ -54,3 +54,18 @@ func (r *Engine) Apply(ctx context.Context, s *Session, d *Database, p *Plan) er
 func (r *Engine) Setting(ctx context.Context, s *Session, name string, counters map[string]uint64) []string {
 	return r.setting(ctx, s, name, counters)
 }
+
+// Staged is how many bytes of row images are kept of transactions without a verdict.
+func (j *Journal) Staged() (n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, g := range j.prepared {
+		for _, change := range g.staged {
+			n += change.Rows.Size()
+		}
+	}
+	return n
+}
+
+// MaxTable is how many bytes of row images are kept.
+const MaxTable = maxTable

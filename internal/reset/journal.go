@@ -33,8 +33,10 @@ type Journal struct {
 // group is a transaction that is being read.
 type group struct {
 	tables map[uint64]*binlog.TableMap
-	// staged are its changes of watched databases.
+	// staged are its changes of watched databases, in bytes that many of images; those of a table in large are without.
 	staged []binlog.Change
+	bytes  int
+	large  map[string]bool
 	// undone is how many of these a ROLLBACK TO may have undone.
 	undone int
 	// xid is the name of an XA transaction, and rows says that it has events of rows, wherever. Of one
@@ -368,7 +370,7 @@ func (j *Journal) rows(e *binlog.Event) error {
 	}
 	if c := j.watched[m.Schema]; c != nil {
 		c.Events++
-		j.group.staged = append(j.group.staged, binlog.Change{Map: m, Rows: r.Clone()})
+		j.group.stage(m, r)
 	} else {
 		j.group.leave(m)
 	}
@@ -385,6 +387,7 @@ func (j *Journal) commit() {
 func (j *Journal) reset() {
 	clear(j.group.tables)
 	clear(j.group.staged)
+	j.group.bytes, j.group.large = 0, nil
 	j.group.staged, j.group.undone, j.group.session, j.group.outside = j.group.staged[:0], 0, "", nil
 }
 
@@ -396,6 +399,9 @@ func (j *Journal) count(g *group) {
 		case c.Incomplete != "":
 			c.moved()
 		case i < g.undone:
+			c.refill(change.Map.Table)
+		case g.large[change.Map.Schema+"."+change.Map.Table]:
+			c.proven("rows of " + change.Map.Table + " were changed")
 			c.refill(change.Map.Table)
 		default:
 			c.add(change)
@@ -419,7 +425,7 @@ func (j *Journal) prepare(e *binlog.Event) error {
 		schemas[m.Schema] = true
 	}
 	// One of the same name had its verdict unseen.
-	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), undone: j.group.undone, session: j.group.session, outside: j.group.outside, xid: &x.XID, rows: len(j.group.tables) > 0, schemas: schemas}
+	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), bytes: j.group.bytes, large: j.group.large, undone: j.group.undone, session: j.group.session, outside: j.group.outside, xid: &x.XID, rows: len(j.group.tables) > 0, schemas: schemas}
 	j.reset()
 	return nil
 }
