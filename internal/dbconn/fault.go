@@ -89,6 +89,10 @@ func Interrupted(err error) bool { return numbered(err, errInterrupted) }
 // DuplicateKey reports whether a statement failed for rows that a unique key does not allow.
 func DuplicateKey(err error) bool { return numbered(err, errDuplicateKey) }
 
+// OthersRows reports whether a statement failed for rows that another session has written meanwhile: a key is there, or, on
+// MariaDB with innodb_snapshot_isolation, a row is another one than was read.
+func OthersRows(err error) bool { return DuplicateKey(err) || numbered(err, 1020) }
+
 // OtherRows reports whether rows could not be changed as a log has it, since the data is not as it was there: a key is there
 // already, or rows are not, or refer to none, or the table is another one.
 func OtherRows(err error) bool {

@@ -176,6 +176,13 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 	case err == nil && (plan.Way == Undo || plan.Way == Refill) && r.Journal.Changed(d.Name) != "":
 		again("it was changed while it was put back")
 	}
+	if dbconn.OthersRows(err) {
+		if err = s.End(ctx, d.User); err == nil {
+			res.Warnings = append(res.Warnings, "all connections of the database were ended, since one wrote to it while it was made again")
+			again("rows were written to it while it was made again")
+		}
+		err = written(err)
+	}
 	if err == nil && plan.Way == Reclone && r.Journal.Changed(d.Name) != "" {
 		// Whether that was before it was made or after is not known.
 		r.Journal.Invalidate(d.Name, "it was changed while it was made again")
@@ -188,6 +195,14 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 	}
 	res.Way, res.Why = plan.Way, plan.Why
 	return res, err
+}
+
+// written is the error of a database that could not be made again since others write to it all the time.
+func written(err error) error {
+	if !dbconn.OthersRows(err) {
+		return err
+	}
+	return fmt.Errorf("%w: it writes rows to the database while that is made again: %w\nhint: SHOW FULL PROCESSLIST lists connections; end the one that writes (KILL ID), and try again", ErrLocked, err)
 }
 
 // take ends the transactions that a database has open, and takes what happened to it. The counters
