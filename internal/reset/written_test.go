@@ -24,7 +24,7 @@ func TestWrittenToWhileMadeAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer db.Close()
+			t.Cleanup(func() { db.Close() })
 			group.Go(func() {
 				for ctx.Err() == nil {
 					_, _ = db.ExecContext(ctx, "INSERT INTO shop_1.a VALUES (3, 4)") // most have no table, or find the row
