@@ -1,9 +1,12 @@
 // Not the global ones, which tests replace.
 import { clearTimeout, setTimeout } from 'node:timers'
+import { State, call, isPromise } from './session.js'
 
 // A statement that still runs keeps its connection busy; a reset does not wait longer for
 // it, and leaves it to the server, which ends the connection if it has a transaction open.
 const maxRollbackMillis = 1000
+
+const busy = new Error('it is busy')
 
 const why = 'Ramaria ended this connection at a reset, since it had a transaction open; roll back or commit before the reset'
 
@@ -15,7 +18,7 @@ const statements = ['query', 'execute', 'batch', 'prepare', 'beginTransaction', 
 // Connections are the connections to one database: those given to it, and those of the
 // pools given to it.
 export class Connections {
-  #all = new Map() // connection -> { survived: the last reset before which it was rolled back }
+  #all = new Map() // connection -> { survived: the last reset before which it was rolled back, state: of its session }
   #explaining = new WeakSet()
   #resets = 0
   #ending = false
@@ -27,13 +30,15 @@ export class Connections {
     else this.#addConnection(core, false)
   }
 
-  // rollback rolls back all connections, each as soon as it has done what it is doing.
-  async rollback() {
+  // settle rolls back all connections, each as soon as it has done what it is doing; renew makes
+  // their sessions as they were when they were made known, too.
+  async settle(renew) {
     const reset = this.#resets + 1
     await Promise.all([...this.#all].map(async ([connection, record]) => {
-      const err = await rollBack(connection)
+      const err = await inTime(renew ? record.state.restore() : call(connection, 'rollback'))
       if (!err) record.survived = reset
       else if (isLost(err)) this.#all.delete(connection)
+      else if (renew && err !== busy) throw err
     }))
     this.#resets = reset
   }
@@ -62,6 +67,7 @@ export class Connections {
     const id = connection.threadId ?? undefined // null before it is connected
     const known = [...this.#all].find(([one]) => one === connection || (id !== undefined && one.threadId === id))
     const record = known?.[1] ?? { survived: this.#resets }
+    if (!known) record.state = new State(connection)
     this.#explain(connection, record)
     if (known) return
     this.#all.set(connection, record)
@@ -101,22 +107,15 @@ export class Connections {
   }
 }
 
-// rollBack resolves to the error, undefined if there was none.
-async function rollBack(connection) {
+// inTime resolves to the error of a promise, undefined if there was none, and to busy if it takes too long.
+async function inTime(promise) {
   let timer
   const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, maxRollbackMillis, new Error('it is busy'))
+    timer = setTimeout(resolve, maxRollbackMillis, busy)
   })
-  const done = new Promise((resolve) => {
-    const result = connection.rollback((err) => resolve(err ?? undefined))
-    if (isPromise(result)) result.then(() => resolve(), resolve)
-  })
-  const err = await Promise.race([done, late])
+  const err = await Promise.race([promise.then(() => undefined, (err) => err), late])
   clearTimeout(timer)
   return err
 }
 
 const isLost = (err) => Boolean(err.fatal) || lost.has(err.errno) || lost.has(err.code)
-
-// A query of mysql2 with callbacks has a method then too, which only complains.
-const isPromise = (result) => typeof result?.then === 'function' && typeof result.on !== 'function'

@@ -21,16 +21,17 @@ export class Database {
     this.expires = expires ? new Date(expires) : undefined
   }
 
-  // use makes a connection or a pool of mysql2 or mariadb known, and returns it: reset rolls it
-  // back, and when it was ended all the same its error says why.
+  // use makes a connection or a pool of mysql2 or mariadb known, and returns it: reset makes its
+  // session as it is now, and when it was ended all the same its error says why.
   use(connection) {
     this.#connections.add(connection)
     return connection
   }
 
-  // reset makes the database as its template is, and renews its time to live.
-  reset() {
-    return this.#putBack('reset')
+  // reset makes the database as its template is, and renews its time to live. Sessions of connections that
+  // were made known are new after it, unless sessions is false.
+  reset(options) {
+    return this.#putBack('reset', options)
   }
 
   // setSavepoint makes what is committed now the savepoint, to which rollBack returns until the next
@@ -41,12 +42,12 @@ export class Database {
 
   // rollBack puts the database back to its savepoint. An error with the code lost says that it has
   // none, or that undoing rows does not lead back to it: then it was reset.
-  rollBack() {
-    return this.#putBack('rollback')
+  rollBack(options) {
+    return this.#putBack('rollback', options)
   }
 
-  async #putBack(how) {
-    await this.#connections.rollback()
+  async #putBack(how, { sessions = true } = {}) {
+    await this.#connections.settle(sessions)
     const answer = await this.#client.call('POST', `${this.#path}/${how}`)
     return { warnings: [], ...answer }
   }

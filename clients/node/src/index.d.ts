@@ -93,19 +93,24 @@ export class Database implements Endpoint {
   readonly template: string
   /** When it is dropped unless it is reset before; undefined once it is kept. */
   readonly expires: Date | undefined
-  /** Makes a new connection or pool of mysql2 or mariadb known, so that reset rolls it back. */
+  /** Makes a new connection or pool of mysql2 or mariadb known, so that reset puts its sessions back. */
   use<T extends object>(connection: T): T
   /** Makes it as its template is. */
-  reset(): Promise<Reset>
+  reset(options?: ResetOptions): Promise<Reset>
   /** Makes what is committed now the savepoint, to which rollBack returns until the next reset. */
   setSavepoint(): Promise<void>
   /** Puts it back to its savepoint; the error code `lost` says that it was reset instead. */
-  rollBack(): Promise<Reset>
+  rollBack(options?: ResetOptions): Promise<Reset>
   /** Lets it stay as it is, to be looked at. */
   keep(): Promise<this>
   /** Ends the lease. */
   release(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
+}
+
+export interface ResetOptions {
+  /** Makes the sessions of connections that were made known as they were then. Default: true. */
+  sessions?: boolean
 }
 
 export interface Reset {

@@ -5,8 +5,10 @@ export interface SuiteOptions<C> {
   template: string | TemplateSource
   /** Seconds for which the database is kept after each reset; default 3600. */
   ttl?: number
-  /** Makes a connection or a pool, or a list of them, with an end(): rolled back before each reset, ended at the end. */
+  /** Makes a connection or a pool, or a list of them, with an end(): its sessions are put back at each reset, and ended at the end. */
   connect?(database: Database): C | Promise<C>
+  /** Leaves sessions as tests left them: variables, temporary tables, prepared statements. Default: false. */
+  keepSessions?: boolean
 }
 
 /** The database of a test file; to be used inside tests and hooks. */
@@ -15,7 +17,7 @@ export interface SuiteDatabase<C> extends Endpoint {
   readonly template: string
   /** What connect made. */
   readonly connection: C
-  /** Makes a new connection or pool of your own known, so that a reset rolls it back. */
+  /** Makes a new connection or pool of your own known, so that a reset puts its sessions back. */
   use<T extends object>(connection: T): T
   /** Puts the database back in the middle of a test. */
   reset(): Promise<Reset>

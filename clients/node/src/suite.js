@@ -14,8 +14,8 @@ export class Suite {
   #given = false // the user gave connections to the database
   #kept // the failed test whose database they go to still
 
-  constructor({ template, ttl, connect }) {
-    this.#options = { template, ttl, connect }
+  constructor({ template, ttl, connect, keepSessions = false }) {
+    this.#options = { template, ttl, connect, keepSessions }
     const suite = this
     this.handle = {
       reset: () => suite.#reset(),
@@ -90,7 +90,7 @@ export class Suite {
   }
 
   async #reset() {
-    const result = await this.#current().reset()
+    const result = await this.#current().reset({ sessions: !this.#options.keepSessions })
     for (const warning of result.warnings) process.emitWarning(warning, 'RamariaWarning')
     return result
   }

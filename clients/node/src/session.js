@@ -1,0 +1,55 @@
+// A query of mysql2 with callbacks has a method then too, which only complains.
+export const isPromise = (result) => typeof result?.then === 'function' && typeof result.on !== 'function'
+
+// call calls a method of a connection, of whichever of the two kinds: one that promises, or one that calls back.
+export function call(connection, method, ...args) {
+  return new Promise((resolve, reject) => {
+    const result = connection[method](...args, (err, answer) => (err ? reject(err) : resolve(answer)))
+    if (isPromise(result)) result.then(resolve, reject)
+  })
+}
+
+// What drivers and frameworks set when they connect. All else is the server's after a reset.
+const variables = ['autocommit', 'character_set_client', 'character_set_results', 'collation_connection', 'foreign_key_checks', 'sql_auto_is_null', 'sql_mode', 'time_zone', 'unique_checks', 'wait_timeout']
+
+// State is what a session was when its connection was made known, and can be made again: variables,
+// database, and nothing of temporary tables, locks, user variables and prepared statements.
+export class State {
+  #connection
+  #known
+
+  constructor(connection) {
+    this.#connection = connection
+    // Before whatever is asked later: statements of a connection are done one after the other.
+    this.#known = this.#look()
+    this.#known.catch(() => {}) // it is lost, and says so to who uses it
+  }
+
+  async #look() {
+    const names = variables.map((name) => [name, name])
+    // Its name differs by the server: the one that is not there is not shown.
+    const [isolation] = await this.#rows("SHOW SESSION VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation')")
+    names.push(['isolation', isolation.Variable_name])
+    const [row] = await this.#rows(`SELECT DATABASE() AS db, ${names.map(([as, name]) => `@@SESSION.${name} AS ${as}, @@GLOBAL.${name} AS server_${as}`).join(', ')}`)
+    // Those that the server has too come back by themselves, unless drivers set them.
+    const own = names.filter(([as]) => row[as] !== row[`server_${as}`] || as.startsWith('c'))
+    return {
+      enter: row.db === null ? undefined : `USE \`${row.db.replaceAll('`', '``')}\``,
+      set: `SET SESSION ${own.map(([as, name]) => `${name} = ${literal(row[as])}`).join(', SESSION ')}`,
+    }
+  }
+
+  // restore makes the session as it was then. An open transaction is rolled back.
+  async restore() {
+    const { enter, set } = await this.#known
+    await call(this.#connection, ...(typeof this.#connection.reset === 'function' ? ['reset'] : ['changeUser', {}]))
+    // At once: they are done one after the other.
+    await Promise.all([enter, set].filter(Boolean).map((sql) => call(this.#connection, 'query', sql)))
+  }
+
+  #rows(sql) {
+    return call(this.#connection, 'query', { sql, rowsAsArray: false, bigIntAsNumber: true, nestTables: false })
+  }
+}
+
+const literal = (value) => (value === null ? 'NULL' : typeof value === 'string' ? `'${value}'` : String(value))
