@@ -129,7 +129,7 @@ func (d *Door) accept(ctx context.Context, l net.Listener) error {
 			}
 			continue
 		}
-		s := &session{door: d, raw: conn, client: conn, guest: d.lobby.Enter(conn, lobby.Plain), id: d.next.Add(1)}
+		s := &session{door: d, raw: conn, client: conn, host: hostOf(conn), guest: d.lobby.Enter(conn, lobby.Plain), id: d.next.Add(1)}
 		if !d.enter(s) {
 			s.guest.Leave()
 			_ = conn.Close()

@@ -234,7 +234,7 @@ func TestChangeOfReset(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = client.Close()
-	s := &session{door: door, raw: ours, client: ours, guest: lobby.New(lobby.Default).Enter(ours, lobby.Plain), login: response{can: can41 | canSecure}, server: &upstream{Conn: up}}
+	s := &session{door: door, raw: ours, client: ours, host: hostOf(ours), guest: lobby.New(lobby.Default).Enter(ours, lobby.Plain), login: response{can: can41 | canSecure}, server: &upstream{Conn: up}}
 	s.serveRelay(t.Context())
 	s.end()
 	if got := rest(t, server); len(got) > 0 {

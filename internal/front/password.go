@@ -54,7 +54,7 @@ func (s *session) tells(password string, salt []byte, seq byte) (bool, byte, err
 	}
 	if !s.secure {
 		if !bytes.Equal(said, []byte{wantsKey}) {
-			return false, seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (without TLS, its password must be encrypted)", s.login.user, hostOf(s.raw))
+			return false, seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (without TLS, its password must be encrypted)", s.login.user, s.host)
 		}
 		key, public, err := s.door.key.get()
 		if err != nil {

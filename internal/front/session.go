@@ -24,6 +24,7 @@ type session struct {
 	raw  net.Conn // what was accepted
 	// client is raw, or TLS over it.
 	client net.Conn
+	host   string // the client's, "localhost" where it has none; a connection that has ended does not tell it
 	id     uint32
 	guest  *lobby.Guest
 	known  bool // the client has logged in; under door.mu
@@ -225,7 +226,7 @@ func (s *session) admit(ctx context.Context, g greeting, seq byte) (byte, error)
 			if s.door.far() {
 				accounts = fmt.Sprintf("the account %s only, whose password is the token", st.Endpoint.User)
 			}
-			return seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (ramaria front knows %s)", s.login.user, hostOf(s.raw), accounts)
+			return seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (ramaria front knows %s)", s.login.user, s.host, accounts)
 		}
 	}
 	if !s.door.admit(s) {
@@ -271,7 +272,7 @@ func (s *session) ask(g greeting, seq byte) (w way, salt []byte, _ byte, err err
 		plugin = g.plugin
 	}
 	if s.login.can&canPlugin == 0 {
-		return w, nil, seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (without a password)", s.login.user, hostOf(s.raw))
+		return w, nil, seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (without a password)", s.login.user, s.host)
 	}
 	w = ways[plugin]
 	salt = newSalt(w.salt)

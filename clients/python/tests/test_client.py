@@ -42,7 +42,7 @@ def test_counters_may_be_left(real, driver):
         assert insert() == 2
 
 
-@pytest.mark.parametrize(("set_savepoint", "roll_back"), [("set_savepoint", "roll_back"), ("mark", "rewind")])
+@pytest.mark.parametrize(("set_savepoint", "roll_back"), [("set_savepoint", "roll_back")])
 def test_savepoints(real, driver, set_savepoint, roll_back):
     template = Template.from_callable(lambda db: db.connection().cursor().execute("CREATE TABLE t (id int PRIMARY KEY)"), name="savepoints", key="1")
     with real.database(template) as db:
