@@ -42,7 +42,7 @@ func TestStrangers(t *testing.T) {
 	heapAfter, rssAfter := measure(t)
 	each, eachRSS := (heapAfter-heap)/few, (rssAfter-rss)/few
 	t.Logf("a connection takes %d bytes of heap and stack, and %d of resident memory", each, eachRSS)
-	if each > lobby.Plain || eachRSS > lobby.Plain {
+	if !raced && (each > lobby.Plain || eachRSS > lobby.Plain) {
 		t.Errorf("a connection takes %d bytes, %d of resident memory; at most %d are right", each, eachRSS, lobby.Plain)
 	}
 	for range many - few {
@@ -51,7 +51,7 @@ func TestStrangers(t *testing.T) {
 	if !eventually(func() bool { return d.count() <= few }) {
 		t.Errorf("%d are in, of %d; want %d", d.count(), many, few)
 	}
-	if _, now := measure(t); now-rss > 2*few*lobby.Plain {
+	if _, now := measure(t); !raced && now-rss > 2*few*lobby.Plain {
 		t.Errorf("after %d connections it takes %d MB more", many, (now-rss)>>20)
 	}
 }
