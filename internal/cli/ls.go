@@ -132,7 +132,7 @@ func (a *app) printStatus(l engine.InstanceListing) {
 		fmt.Fprintf(a.stdout, "%-10s %s\n", name, progress.Plain(fmt.Sprintf(format, args...)))
 	}
 	line("name", "%s", l.Name)
-	line("state", "%s since %s", l.Phase, l.Since.Local().Format(timeFormat))
+	line("state", "%s", phaseWords(l.Phase, l.Since))
 	if l.Moved != "" {
 		line("moved", "%s", indent(l.Moved, 11))
 	}
@@ -382,10 +382,21 @@ func bucketWords(b client.Bucket) string {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// phaseWords say what an instance is, and since when if that is known.
+func phaseWords(phase instance.Phase, since time.Time) string {
+	if since.IsZero() {
+		return string(phase)
+	}
+	return string(phase) + " since " + since.Local().Format(timeFormat)
+}
+
 // statusHint is the next command for an instance that does not run.
 func (a *app) statusHint(l engine.InstanceListing) string {
 	if l.Durable != nil && l.Durable.Error != "" {
 		return "" // a warning says it
+	}
+	if l.MemberOf != "" && l.Phase != instance.Running && l.Phase != instance.Starting && l.Phase != instance.Stopping {
+		return fmt.Sprintf("ramaria cluster up %s has it join again, as a copy if its data is lost", l.MemberOf)
 	}
 	switch l.Phase {
 	case instance.Crashed:

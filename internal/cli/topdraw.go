@@ -138,7 +138,7 @@ func (s *topScreen) about(all []view.Instance) []string {
 	if i.Port != 0 && i.Phase.Alive() {
 		facts = append(facts, fmt.Sprintf("tcp %s:%d", i.Host, i.Port))
 	}
-	facts = append(facts, string(i.Phase)+" since "+i.Since.Local().Format(timeFormat))
+	facts = append(facts, phaseWords(i.Phase, i.Since))
 	if len(i.Marks) > 0 {
 		facts = append(facts, fmt.Sprintf("%d marks", len(i.Marks)))
 	}

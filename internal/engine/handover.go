@@ -256,7 +256,7 @@ func (e *Engine) writeBase(ctx context.Context, h *handingOver) error {
 	if len(databases) == 0 {
 		at, err = d.LogEnd(ctx, h.db)
 	} else {
-		e.note("writing the base of %s, %d databases, by %s", h.Name, len(databases), filepath.Base(h.i.Server.Dumper.Path()))
+		e.note("writing the base of %s, %s, by %s", h.Name, databasesWords(len(databases)), filepath.Base(h.i.Server.Dumper.Path()))
 		begins := head{found: func(file string, pos int64) { at.File, at.Pos = file, pos }}
 		config := dbconn.Endpoint{Socket: h.i.Endpoint.Socket, Login: h.i.Supervisor}.ClientConfig()
 		err = runDumper(ctx, h.i.Server, h.Name, config, append(append(everything(h.i.Server), "--databases", "--"), databases...), func(out io.Reader) error {

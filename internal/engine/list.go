@@ -19,7 +19,7 @@ import (
 type InstanceListing struct {
 	Name   string         `json:"name"`
 	Phase  instance.Phase `json:"phase"`
-	Since  time.Time      `json:"since"`
+	Since  time.Time      `json:"since,omitzero"`
 	Reason string         `json:"reason,omitempty"`
 	// Moved says when and why it was moved to another volume unasked.
 	Moved    string   `json:"moved,omitempty"`
@@ -50,6 +50,8 @@ type InstanceListing struct {
 	Log string `json:"log,omitempty"`
 	// Replica says how a replica follows its source, as it was last found.
 	Replica *client.Replica `json:"replica,omitempty"`
+	// MemberOf is the cluster that it is a member of, whether it runs or not.
+	MemberOf string `json:"-"`
 	// Cluster says what a member of a cluster is in it.
 	Cluster *client.Membership `json:"cluster,omitempty"`
 	// Replicas are the instances that follow this one, and WaitsFor that of them that commits wait for; ls leaves them out.
@@ -188,7 +190,7 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 		return InstanceListing{}, err
 	}
 	l := InstanceListing{
-		Name: r.Name, Phase: state.Phase, Since: state.Since, Reason: state.Reason, Moved: state.Moved, Volume: r.Volume, Dir: r.Dir, DataDir: r.DataDir(),
+		Name: r.Name, MemberOf: r.Spec.Cluster, Phase: state.Phase, Since: state.Since, Reason: state.Reason, Moved: state.Moved, Volume: r.Volume, Dir: r.Dir, DataDir: r.DataDir(),
 		Created: r.Created, Passing: r.Passing,
 	}
 	if u, err := e.serviceOf(r.Name); err == nil && u != nil {

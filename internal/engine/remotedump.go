@@ -43,7 +43,7 @@ func (h *head) Write(p []byte) (int, error) {
 
 // dumpInto has the dumper of the instance's server read the source, and loads what it writes.
 func (e *Engine) dumpInto(ctx context.Context, s *remoteSource, i *instance.Instance) (at dbconn.Source, err error) {
-	e.note("copying %s, %d databases, by %s", s.Address, len(s.facts.Databases), filepath.Base(i.Server.Dumper.Path()))
+	e.note("copying %s, %s, by %s", s.Address, databasesWords(len(s.facts.Databases)), filepath.Base(i.Server.Dumper.Path()))
 	var gerr error
 	begins := head{found: func(file string, pos int64) { // at once: the log may be purged before the dump has ended
 		at.File, at.Pos = file, pos
@@ -77,4 +77,12 @@ func (s *remoteSource) dumperArgs(of *server.Server) []string {
 		args = append(args, "--ssl-mode=VERIFY_IDENTITY", "--ssl-ca="+s.TLS.CA)
 	}
 	return append(append(args, "--databases", "--"), s.facts.Databases...)
+}
+
+// databasesWords says how many databases there are.
+func databasesWords(n int) string {
+	if n == 1 {
+		return "1 database"
+	}
+	return fmt.Sprintf("%d databases", n)
 }

@@ -107,12 +107,12 @@ func (e *Engine) PushImage(ctx context.Context, prefix, place string) (url strin
 		return "", RequestError{err}
 	}
 	place = at.Pinned().String()
-	saved, err := e.savedImage(ctx, prefix)
-	if err != nil {
-		return "", err
-	}
 	w, terminal := e.progress()
-	err = withRemote(place, func(r remote.Images) error {
+	err = withRemote(place, func(r remote.Images) error { // first: to save takes long
+		saved, err := e.savedImage(ctx, prefix)
+		if err != nil {
+			return err
+		}
 		url = r.Of(saved.ID)
 		bar := progress.Bar(w, terminal, "pushing image "+saved.ID, saved.Size)
 		defer bar.Close()

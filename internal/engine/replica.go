@@ -29,6 +29,9 @@ func (e *Engine) AddReplica(ctx context.Context, q ReplicaRequest) (client.Branc
 	if err != nil {
 		return client.Branch{}, err
 	}
+	if q.New == q.Of {
+		return client.Branch{}, fmt.Errorf("make replica %s: %w by the instance that is to be followed\nhint: ramaria replica add %[1]s NEW, where NEW is another name", q.New, instance.ErrTaken)
+	}
 	if q.Volume != "" { // made here: the supervisor may not be allowed to
 		if _, err := e.openVolume(ctx, q.Volume); err != nil {
 			return client.Branch{}, err
@@ -117,7 +120,7 @@ func (e *Engine) replica(what, name string) (*instance.Instance, error) {
 		return nil, err
 	}
 	if i.Spec.Replica == nil {
-		return nil, RequestError{fmt.Errorf("%s replica %s: it is none\nhint: ramaria ls", what, name)}
+		return nil, RequestError{fmt.Errorf("%s replica %s: instance %[2]s follows no other\nhint: ramaria ls shows which do", what, name)}
 	}
 	return i, nil
 }

@@ -79,11 +79,7 @@ func wheatBusy(place string, err error) error {
 	if !errors.Is(err, syscall.EBUSY) {
 		return err
 	}
-	users := volume.Users(place)
-	if len(users) == 0 {
-		users = []string{"a process that cannot be seen from here"}
-	}
-	return fmt.Errorf("wheatfs at %s is in use: %s works in it", place, strings.Join(users, ", "))
+	return fmt.Errorf("wheatfs at %s is in use: %s", place, volume.InUseBy(place))
 }
 
 // places are the directories of a request as another process, in another directory, finds them.

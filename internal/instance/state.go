@@ -37,8 +37,8 @@ type State struct {
 	// SupervisorPID and ServerPID are processes of the present or last run.
 	SupervisorPID int `json:"supervisor_pid"`
 	ServerPID     int `json:"server_pid,omitempty"`
-	// Since is when the phase began.
-	Since time.Time `json:"since"`
+	// Since is when the phase began; zero for Gone, of which nobody knows when.
+	Since time.Time `json:"since,omitzero"`
 	// Reason says why a server ended or did not start.
 	Reason string `json:"reason,omitempty"`
 	// Moved says when and why the supervisor moved the instance unasked, "" if it did not.
@@ -185,9 +185,9 @@ func (r *Record) State() (State, error) {
 	switch {
 	case told == absent:
 		if _, err := r.readMade(); missing(err) && r.Strayed {
-			return State{Phase: Gone, Since: r.Created, Reason: strayedReason}, nil
+			return State{Phase: Gone, Reason: strayedReason}, nil
 		} else if missing(err) {
-			return State{Phase: Gone, Since: r.Created, Reason: "its directory in the " + r.Volume + " volume is gone, as after " + r.emptier()}, nil
+			return State{Phase: Gone, Reason: "its directory in the " + r.Volume + " volume is gone, as after " + r.emptier()}, nil
 		}
 		return State{Phase: Stopped, Since: r.Created}, nil
 	case told == damaged:

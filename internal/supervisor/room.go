@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -61,7 +62,11 @@ func percent(r room.Room) int { return int(100*r.Share() + 1e-9) }
 
 // moreRoom is how there will be more.
 func moreRoom(v volume.Volume, u volume.Usage) string {
-	return "ramaria down another instance with --rm, ramaria image rm --all --hot, or " + larger(v, u)
+	ways := "ramaria down another instance with --rm, "
+	if images, err := os.ReadDir(filepath.Join(v.Dir(), "images")); err != nil || len(images) > 0 {
+		ways += "ramaria image rm --all --hot, "
+	}
+	return ways + "or " + larger(v, u)
 }
 
 // larger says how what binds is raised.

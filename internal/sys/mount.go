@@ -157,6 +157,21 @@ func isMounted(list string, is func(on string) bool) bool {
 	return false
 }
 
+// MountsBelow are the places below a directory at which this process sees something mounted.
+func MountsBelow(dir string) (places []string) {
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil
+	}
+	_ = isMounted(string(b), func(on string) bool {
+		if strings.HasPrefix(on, escapedPath(dir)+"/") {
+			places = append(places, UnescapePath(on))
+		}
+		return false
+	})
+	return places
+}
+
 func escapedPath(path string) string {
 	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
 }

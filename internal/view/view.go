@@ -42,7 +42,7 @@ type Machine struct {
 type Instance struct {
 	Name  string         `json:"name"`
 	Phase instance.Phase `json:"phase"`
-	Since time.Time      `json:"since"`
+	Since time.Time      `json:"since,omitzero"`
 	// Reason says why it crashed or did not start.
 	Reason string `json:"reason,omitempty"`
 	// Trouble says why it does not tell more: it does not answer, or its files cannot be read. What

@@ -69,11 +69,19 @@ func (m *Mount) unmount(force bool) error {
 	if force {
 		return sys.Unmount(m.dir, true)
 	}
-	users := Users(m.dir)
-	if len(users) == 0 {
-		users = []string{"a process that cannot be seen from here"}
+	return fmt.Errorf("%w: %s\nhint: end it, or ramaria volume rm %s --force", ErrInUse, InUseBy(m.dir), m.kind)
+}
+
+// InUseBy says what keeps a file system at dir from being unmounted.
+func InUseBy(dir string) string {
+	if below := sys.MountsBelow(dir); len(below) > 0 {
+		return "another file system is mounted in it, at " + strings.Join(below, ", ")
 	}
-	return fmt.Errorf("%w: %s works in %s\nhint: end it, or ramaria volume rm %s --force", ErrInUse, strings.Join(users, ", "), m.dir, m.kind)
+	users := Users(dir)
+	if len(users) == 0 {
+		users = []string{"a process of another container or user"}
+	}
+	return strings.Join(users, ", ") + " works in " + dir
 }
 
 // Users names processes that have a file below dir open or mapped, or have their working

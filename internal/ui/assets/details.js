@@ -115,7 +115,7 @@ export class Details {
       b.title = why;
     }
     pairs(this.facts, [
-      ["state", `${i.phase} since ${moment(i.since)}`], ["server", serverWords(i.server)], ["tcp", i.port ? `${i.host}:${i.port}` : ""], ["socket", i.socket],
+      ["state", i.since ? `${i.phase} since ${moment(i.since)}` : i.phase], ["server", serverWords(i.server)], ["tcp", i.port ? `${i.host}:${i.port}` : ""], ["socket", i.socket],
       ["cluster", memberWords(i.cluster)], ["follows", i.replica && followWords(i.replica)],
       ["database", i.database && `${i.database}, user ${i.user}`],
       ["volume", i.volume.size_bytes ? `${i.volume.kind}: ${bytes(i.volume.used_bytes)} of ${bytes(i.volume.size_bytes)}, ${bytes(i.volume.free_bytes)} free, bound by ${i.volume.bound}` : i.volume.kind],
