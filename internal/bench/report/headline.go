@@ -14,6 +14,8 @@ type headline struct {
 	Figure, Better string
 	// Row and Base are compared, at Value and BaseValue; Row is "" where there is no gain.
 	Row, Base, Value, BaseValue string
+	// Other is the best row that is not of Ramaria, if it is better than Base, at OtherValue; "" for none.
+	Other, OtherValue string
 	// Where says what the figure is of, in a sentence.
 	Where string
 	Plot  *Plot
@@ -25,9 +27,20 @@ type gain struct {
 	row    runner.Row
 }
 
-// headlineOf is what a reader can count on: of the scenario in which each row of ours gains the most, that
-// which gains the least. Where in none each does, it is the best row; without one it says so. nil without
-// results that have a picture.
+// bestOther is the row that is not of ours and better than a base by the most; nil where none is.
+func bestOther(r *runner.Result, base *runner.Row) (other *runner.Row) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if !row.Ours && r.BaseOf(row) == base && r.Gains(row) && (other == nil || row.Ratio > other.Ratio) {
+			other = row
+		}
+	}
+	return other
+}
+
+// headlineOf is what a reader can count on: of the scenario in which each row of ours gains the most,
+// that which gains the least, as long as it is better than all that is not of ours. Where in none each
+// does, it is the best row; without one it says so. nil without results that have a picture.
 func headlineOf(results []runner.Result, sections []section) *headline {
 	shown, least, best := -1, gain{result: -1}, gain{result: -1}
 	for i := range results {
@@ -54,7 +67,11 @@ func headlineOf(results []runner.Result, sections []section) *headline {
 				best = gain{i, row}
 			}
 		}
-		if all && worst.row.Ratio > least.row.Ratio {
+		if worst.result < 0 {
+			continue
+		}
+		other := bestOther(r, r.BaseOf(&worst.row))
+		if all && worst.row.Ratio > least.row.Ratio && (other == nil || r.Beats(&worst.row, other)) {
 			least = worst
 		}
 	}
@@ -64,7 +81,7 @@ func headlineOf(results []runner.Result, sections []section) *headline {
 	case least.result >= 0:
 		return least.headline(results, sections, ", at least", "The row of Ramaria that gains least in ")
 	case best.result >= 0:
-		return best.headline(results, sections, "", "The row of Ramaria that gains most; others gain nothing: ")
+		return best.headline(results, sections, "", "The row of Ramaria that gains most: ")
 	}
 	return &headline{Figure: "No gain", Where: "No row of Ramaria gains in every round.", Plot: &sections[shown].Plots[0]}
 }
@@ -76,10 +93,14 @@ func (g gain) headline(results []runner.Result, sections []section, bound, where
 	if few := r.Few(); few != "" {
 		where += ", " + few
 	}
-	return &headline{
+	h := &headline{
 		Figure: runner.FormatRatio(g.row.Ratio), Better: better(r.Unit) + bound, Where: where + ".", Plot: &s.Plots[0],
 		Row: g.row.Name, Value: r.Unit.Format(g.row.Median), Base: upperFirst(base.Name), BaseValue: r.Unit.Format(base.Median),
 	}
+	if other := bestOther(r, base); other != nil {
+		h.Other, h.OtherValue = other.Name, r.Unit.Format(other.Median)
+	}
+	return h
 }
 
 // clauses are the sentences of a conclusion, one clause each: what stands between semicolons is one.

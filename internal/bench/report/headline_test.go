@@ -24,7 +24,8 @@ func TestHeadline(t *testing.T) {
 	}{
 		"the least of what gains":       {[]runner.Result{of("s", base, fast, slow)}, headline{Figure: "5.00x", Better: "faster, at least", Row: "ramaria, slow", Where: "The row of Ramaria that gains least in s."}},
 		"of the best scenario":          {[]runner.Result{of("s", base, slow), of("r", base, fast), failed}, headline{Figure: "1000x", Better: "faster, at least", Row: "ramaria, fast", Where: "The row of Ramaria that gains least in r."}},
-		"not every row gains":           {[]runner.Result{of("s", base, slow, none)}, headline{Figure: "5.00x", Better: "faster", Row: "ramaria, slow", Where: "The row of Ramaria that gains most; others gain nothing: s."}},
+		"not every row gains":           {[]runner.Result{of("s", base, slow, none)}, headline{Figure: "5.00x", Better: "faster", Row: "ramaria, slow", Where: "The row of Ramaria that gains most: s."}},
+		"others gain as much":           {[]runner.Result{of("s", base, rowWith(u, "by hand", 1, 1.1, 1.2), slow)}, headline{Figure: "5.00x", Better: "faster", Row: "ramaria, slow", Where: "The row of Ramaria that gains most: s.", Other: "by hand"}},
 		"nothing gains":                 {[]runner.Result{of("s", base, none)}, headline{Figure: "No gain", Where: "No row of Ramaria gains in every round."}},
 		"of one round":                  {[]runner.Result{of("s", rowWith(u, "stock", 10), rowWith(u, "ramaria", 1))}, headline{Figure: "10.0x", Better: "faster, at least", Row: "ramaria", Where: "The row of Ramaria that gains least in s, of a single round."}},
 		"what is compared with is ours": {[]runner.Result{of("s", rowWith(u, "ramaria, 1", 10, 11, 12), rowWith(u, "ramaria, 2", 1, 1.1, 1.2))}, headline{Figure: "No gain", Where: "No row of Ramaria gains in every round."}},
@@ -34,7 +35,7 @@ func TestHeadline(t *testing.T) {
 		if h == nil || h.Plot == nil {
 			t.Fatalf("%s: there is none", name)
 		}
-		if got := (headline{Figure: h.Figure, Better: h.Better, Row: h.Row, Where: h.Where}); got != c.want {
+		if got := (headline{Figure: h.Figure, Better: h.Better, Row: h.Row, Where: h.Where, Other: h.Other}); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 		page := htmlOf(t, c.results...)
