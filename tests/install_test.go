@@ -43,10 +43,16 @@ func TestInstall(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	none := filepath.Join(t.TempDir(), "none")
+	if out, err := install("PREFIX="+none, "VERSION=9.9.9"); err == nil || !strings.Contains(out, "ramaria-0.0.1-linux-"+runtime.GOARCH+".tar.gz, and not version 9.9.9\nhint: ") {
+		t.Errorf("another version: %v: %s", err, out)
+	}
+	if out, err := install("PREFIX="+prefix, "VERSION=v0.0.1"); err != nil {
+		t.Errorf("the same version: %v: %s", err, out)
+	}
 	if err := os.WriteFile(archive, whole[:len(whole)-1], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	none := filepath.Join(t.TempDir(), "none")
 	if out, err := install("PREFIX=" + none); err == nil || !strings.Contains(out, "is not what SHA256SUMS says") {
 		t.Errorf("an archive that is not whole: %v: %s", err, out)
 	}

@@ -33,11 +33,11 @@ func exactArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// minArgs wants n arguments at least, called what.
-func minArgs(n int, what string) cobra.PositionalArgs {
+// minArgs wants one argument at least, called what.
+func minArgs(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < n {
-			return exactArgs(n, what)(cmd, args)
+		if len(args) == 0 {
+			return exactArgs(1, what)(cmd, args)
 		}
 		return nil
 	}

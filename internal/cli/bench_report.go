@@ -17,7 +17,7 @@ func newBenchReport(a *app) *cobra.Command {
 		Long:  `Make a report of saved results, of one run or several, without measuring. - is stdin.`,
 		Example: `  ramaria bench report results.jsonl --report out.html
   ramaria bench report monday.jsonl tuesday.jsonl --format md`,
-		Args: minArgs(1, "files of results"),
+		Args: minArgs("files of results"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runBenchReport(cmd.Context(), a, args, o)
 		},

@@ -203,8 +203,8 @@ func (a *app) begin(cmd *cobra.Command) error {
 	if a.engine.Home == "" && cmd.Flags().Changed("home") { // of a variable that is not set
 		return usageError{errors.New("use home \"\": it is no directory\nhint: --home DIR, or leave it out for the usual places")}
 	}
-	if cmd.HasSubCommands() && !makesThings(cmd) {
-		return nil // it prints its help; bench has a subcommand and runs
+	if cmd.HasSubCommands() && !makesThings(cmd) && cmd.Flags().Lookup("instance") == nil {
+		return nil // it prints its help; bench and dump have a subcommand and run
 	}
 	return a.open(cmd)
 }

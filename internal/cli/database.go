@@ -99,7 +99,7 @@ func newDBEach(a *app, use, short string, f func(ctx context.Context, c *client.
 	cmd := &cobra.Command{
 		Use:   use + " NAME...",
 		Short: short,
-		Args:  minArgs(1, "names of databases that ramaria db new made"),
+		Args:  minArgs("names of databases that ramaria db new made"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := o.client(a)
 			if err != nil {

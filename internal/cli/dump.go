@@ -17,13 +17,44 @@ import (
 )
 
 func newDump(a *app) *cobra.Command {
+	out := engine.Stdin
 	cmd := &cobra.Command{
-		Use:   "dump",
-		Short: "Rewrite dumps, without a server",
+		Use:   "dump NAME [DATABASE...]",
+		Short: "Dump databases of a running instance by the server's own dumper",
+		Long: `Dump databases of a running instance by the server's own dumper (mariadb-dump, mysqldump): tables,
+views, routines, triggers and events, as they are at one moment, without any lock, with binary
+columns in hex and without what is of this server alone, such as GTIDs. Without DATABASE it is the
+one of the DSN. The dump of a single database does not say its name; that of several does.
+
+-o is stdout, or a file, compressed if its name ends in .zst or .gz. It is replaced once the new
+file is complete. ramaria load, up --from and any client load it.
+
+An instance that is itself called pack is named by -i.`,
+		Example: `  ramaria dump shop -o shop.sql.zst
+  ramaria dump shop orders | mysql -h elsewhere orders
+  ramaria load other shop shop.sql.zst`,
+		Args: minArgs("the name of an instance"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runDump(cmd.Context(), a, args[0], args[1:], out)
+		},
+		ValidArgsFunction: a.completeNames,
 	}
-	onlyOthers(cmd)
+	cmd.Flags().StringVarP(&out, "output", "o", out, "`FILE` to write: plain, or compressed if it ends in .zst or .gz; - for stdout")
 	cmd.AddCommand(newDumpPack(a))
-	return cmd
+	return a.named(cmd)
+}
+
+func runDump(ctx context.Context, a *app, name string, databases []string, out string) error {
+	for _, ending := range []string{".xz", ".bz2", ".zip"} {
+		if strings.HasSuffix(strings.ToLower(out), ending) {
+			return usageError{fmt.Errorf("write %s: a dump is written plain, or as zstd or gzip\nhint: -o dump.sql.zst", out)}
+		}
+	}
+	d, err := a.engine.Dump(ctx, engine.DumpRequest{Name: name, Databases: databases, Out: out, Mode: 0o600 &^ a.callersUmask(), Stdout: a.stdout})
+	if err == nil && out != engine.Stdin {
+		a.say("dumped %s of %s: %s in %s", strings.Join(d.Databases, ", "), name, volume.FormatBytes(d.Size), out)
+	}
+	return err
 }
 
 type packFlags struct {

@@ -94,7 +94,7 @@ func newMarkRm(a *app) *cobra.Command {
 		Short: "Remove marks of an instance",
 		Example: `  ramaria mark rm shop before-migration
   ramaria mark rm shop --all`,
-		Args: minArgs(1, "the name of an instance, and labels or --all"),
+		Args: minArgs("the name of an instance, and labels or --all"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, labels := args[0], args[1:]
 			if err := someOrAll("remove marks of instance "+name, labels, all, "ramaria mark ls "+name); err != nil {

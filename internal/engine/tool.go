@@ -14,19 +14,21 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
-// everything are the arguments by which a dumper writes all that is the user's, as it was at one moment, and where the log
-// goes on behind that.
-func everything(of *server.Server) []string {
-	return append([]string{
+// whole are the arguments by which a dumper writes all that databases have, as it was at one moment, and locks nothing.
+func whole() []string {
+	return []string{
 		"--single-transaction", "--quick", "--routines", "--events", "--triggers", "--hex-blob", "--default-character-set=utf8mb4", "--max-allowed-packet=1G", "--no-tablespaces",
-	}, of.DumperPosition()...)
+	}
 }
+
+// everything are those of whole, and that which writes where the log goes on behind that.
+func everything(of *server.Server) []string { return append(whole(), of.DumperPosition()...) }
 
 // runDumper has the dumper of a server write, and take read it to its end. config is an option file with a password, what is
 // what is dumped, for errors.
 func runDumper(ctx context.Context, of *server.Server, what, config string, args []string, take func(io.Reader) error) error {
 	if len(of.Dumper.Argv) == 0 {
-		return fmt.Errorf("dump %s: %s comes without its dumper\nhint: ramaria servers fetch %s:%s", what, of.Name(), of.Flavour, of.Version.Series())
+		return fmt.Errorf("dump %s: %s comes without its dumper\nhint: ramaria server fetch %s:%s", what, of.Name(), of.Flavour, of.Version.Series())
 	}
 	r, w, err := os.Pipe()
 	if err != nil {

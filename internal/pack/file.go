@@ -9,27 +9,29 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
 const (
 	// zstdEnding is that of the names of files that are compressed.
 	zstdEnding = ".zst"
+	gzipEnding = ".gz"
 	// zstdWindow is how far back compression looks, in bytes; more takes memory and gains little.
 	zstdWindow = 4 << 20
 	// zstdThreads is how many processors it may use.
 	zstdThreads = 2
 )
 
-// File is a packed dump that is being written: it appears under its name at Keep, and never if
-// that is not called. A name that ends in .zst has it compressed.
+// File is a dump that is being written: it appears under its name at Keep, and never if that is
+// not called. A name that ends in .zst or .gz has it compressed.
 type File struct {
 	// Size is what was written of the file, in bytes.
 	Size int64
 
 	path string
 	f    *os.File
-	z    *zstd.Encoder // nil if it is not compressed
+	z    compressor // nil if it is not compressed
 	// direct says that there is something else than a file, such as a pipe, which is written to
 	// as it is.
 	direct bool
@@ -46,7 +48,7 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 	fi, err := os.Stat(path)
 	switch {
 	case err == nil && fi.IsDir():
-		return nil, fmt.Errorf("write packed dump %s: is a directory", path)
+		return nil, fmt.Errorf("write dump %s: is a directory", path)
 	case err == nil && !fi.Mode().IsRegular():
 		out.direct = true
 		out.f, err = os.OpenFile(path, os.O_WRONLY, 0)
@@ -58,20 +60,29 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 	if err != nil {
 		out.Close()
 		if _, dirErr := os.Stat(filepath.Dir(path)); errors.Is(dirErr, fs.ErrNotExist) {
-			return nil, fmt.Errorf("write packed dump %s: there is no such directory\nhint: mkdir -p %s", path, filepath.Dir(path))
+			return nil, fmt.Errorf("write dump %s: there is no such directory\nhint: mkdir -p %s", path, filepath.Dir(path))
 		}
-		return nil, fmt.Errorf("write packed dump: %w", err)
+		return nil, fmt.Errorf("write dump: %w", err)
 	}
 	if strings.HasSuffix(path, zstdEnding) {
 		z, err := zstd.NewWriter(counter{out}, zstd.WithEncoderConcurrency(zstdThreads), zstd.WithWindowSize(zstdWindow),
 			zstd.WithLowerEncoderMem(true))
 		if err != nil {
 			out.Close()
-			return nil, fmt.Errorf("write packed dump: %w", err)
+			return nil, fmt.Errorf("write dump: %w", err)
 		}
 		out.z = z
 	}
+	if strings.HasSuffix(path, gzipEnding) {
+		out.z = gzip.NewWriter(counter{out})
+	}
 	return out, nil
+}
+
+// compressor is what *zstd.Encoder and *gzip.Writer have in common.
+type compressor interface {
+	io.WriteCloser
+	Reset(to io.Writer)
 }
 
 // counter writes to the file itself.
@@ -112,7 +123,7 @@ func (f *File) Keep() error {
 		if !f.direct {
 			os.Remove(part)
 		}
-		err = fmt.Errorf("write packed dump: %w", err)
+		err = fmt.Errorf("write dump: %w", err)
 	}
 	f.f = nil
 	return err

@@ -21,7 +21,7 @@ func (w *writer) write(b []byte) {
 	n, err := w.w.Write(b)
 	w.bytes += int64(n)
 	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("write packed dump: %w", err)
+		w.err = fmt.Errorf("write dump: %w", err)
 	}
 }
 
@@ -63,7 +63,7 @@ func (w *writer) end() error {
 	w.use(";")
 	w.write([]byte("\n" + dump.PackedEnd + "\n"))
 	if err := w.w.Flush(); err != nil && w.err == nil {
-		w.err = fmt.Errorf("write packed dump: %w", err)
+		w.err = fmt.Errorf("write dump: %w", err)
 	}
 	return w.err
 }

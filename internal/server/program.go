@@ -52,6 +52,15 @@ func (s *Server) DumperPosition() []string {
 	return []string{"--master-data=2", "--set-gtid-purged=OFF"}
 }
 
+// DumperAlone returns the arguments by which the dumper of the server writes nothing about its log: a dump
+// that is loaded anywhere.
+func (s *Server) DumperAlone() []string {
+	if s.Flavour == MariaDB {
+		return nil
+	}
+	return []string{"--set-gtid-purged=OFF"}
+}
+
 // Programs are all of its programs.
 func (s *Server) Programs() []*Program {
 	return []*Program{&s.Daemon, &s.Client, &s.Dumper, &s.LogReader}

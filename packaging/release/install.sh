@@ -63,6 +63,8 @@ case $archive in
 *'
 '*) fail "$from has more than one archive for linux-$arch" "VERSION=... names one" ;;
 esac
+[ -z "${VERSION:-}" ] || [ "$archive" = "ramaria-${VERSION#v}-linux-$arch.tar.gz" ] ||
+	fail "$from has $archive, and not version ${VERSION#v}" "leave VERSION out, or FROM"
 fetch "$archive"
 want=$(sed -n "s/^\([0-9a-f]\{64\}\)  $archive\$/\1/p" "$tmp/SHA256SUMS")
 got=$(sha256sum <"$tmp/$archive" | cut -d' ' -f1)

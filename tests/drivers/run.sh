@@ -38,6 +38,9 @@ through=$(sed 's/.*:\([0-9]*\).*/\1/' "$tmp/door")
 unset $(env | sed -nE 's/^((MYSQL|MARIADB|DATABASE)_[A-Z_]*)=.*/\1/p')
 export HOST USER PASSWORD
 
+# needs: what a suite lacks on this machine, and how to get it; a suite may have one of its own.
+needs() { :; }
+
 # in_suite NAME DO: one of the functions of a suite, in its directory.
 in_suite() (
 	mkdir -p "$SUITES/$1" && cd "$SUITES/$1" && . "$here/suites/$1.sh" && "$2"
@@ -77,8 +80,10 @@ differences() {
 }
 
 for name in $ONLY; do
+	lacks=$(in_suite "$name" needs)
+	[ -z "$lacks" ] || { echo "FAILED - $name cannot be built here, it needs $lacks"; failed=1; continue; }
 	in_suite "$name" fetch >"$tmp/version" 2>"$SUITES/$name.fetch.log" || {
-		echo "FAILED - $name cannot be fetched: $(tail -3 "$SUITES/$name.fetch.log")"
+		echo "FAILED - $name cannot be fetched or built: $(tail -3 "$SUITES/$name.fetch.log")"
 		failed=1
 		continue
 	}

@@ -1,4 +1,8 @@
 # mysqlclient of Python, whose tests are in its source distribution. It is built: libmariadb-dev, pkg-config.
+needs() {
+	command -v mariadb_config >/dev/null || command -v mysql_config >/dev/null || echo "the headers of a client library: apt-get install libmariadb-dev gcc pkg-config"
+}
+
 fetch() {
 	[ -x env/bin/pytest ] || { python3 -m venv env && env/bin/pip install --quiet pytest sqlalchemy; }
 	rm -rf mysqlclient-* src
