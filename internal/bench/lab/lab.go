@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -173,6 +174,7 @@ func (l *Lab) Run(ctx context.Context, args ...string) (string, error) {
 	}
 	var out, talk bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &talk
+	cmd.Env = withoutChoices(os.Environ())
 	// Interrupted commands clean up after themselves, when they are told so once: Ctrl-C at the
 	// terminal is for this process alone, and a second signal would end them at once. If this
 	// process is killed the kernel tells them: when the thread ends that forked, see prctl(2).
@@ -185,6 +187,18 @@ func (l *Lab) Run(ctx context.Context, args ...string) (string, error) {
 		return "", fmt.Errorf("ramaria %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(talk.String()))
 	}
 	return out.String(), nil
+}
+
+// choices are the variables by which a user says what commands are to use where nothing else is said. Those of a lab say what
+// they use, and what they made by a server's path they would not find to satisfy RAMARIA_SERVER=mariadb.
+var choices = []string{"RAMARIA_SERVER", "RAMARIA_VOLUME", "RAMARIA_INSTANCE", "RAMARIA_API"}
+
+// withoutChoices returns an environment without these.
+func withoutChoices(env []string) []string {
+	return slices.DeleteFunc(env, func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(choices, name)
+	})
 }
 
 // HomeDirs are the directories of the lab's commands.

@@ -213,3 +213,15 @@ func TestSwapEndsWithItsParent(t *testing.T) {
 		t.Errorf("it is swapped to: %s, %v", text, err)
 	}
 }
+
+// TestRunChoosesItself: what the user's environment says of servers and instances is not for the commands of a lab.
+func TestRunChoosesItself(t *testing.T) {
+	for _, name := range choices {
+		t.Setenv(name, "mine")
+	}
+	l := &Lab{Exe: script(t, "exec env"), Home: t.TempDir()}
+	text, err := l.Run(t.Context(), "ls")
+	if err != nil || strings.Contains(text, "=mine") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
