@@ -60,7 +60,7 @@ func full() *fake {
 		Name: "shop_1", Host: "127.0.0.1", Port: 41233, Socket: "/run/server.sock", User: "shop_1", Password: "p/w:@",
 		URL: "mysql://shop_1:p%2Fw%3A%40@127.0.0.1:41233/shop_1", Template: "shop", Expires: at, Kept: true,
 	}
-	template := client.Template{Name: "shop", Made: at, Tables: 18, Bytes: 19, Family: "sh", Key: "k", Leases: 20, Spare: 22, Changed: "table visit"}
+	template := client.Template{Name: "shop", Made: at, Tables: 18, Bytes: 19, Family: "sh", Key: "k", Leases: 20, Spare: 22, Changed: "table visit", Notes: []string{"view v names the database b"}}
 	full, swapped := 12000.0, int64(4)
 	use := client.Use{What: "shop.orders", Kind: "table", Database: "shop", Name: "orders", Bytes: 3, GrownBytes: 4}
 	return &fake{
@@ -85,7 +85,7 @@ func full() *fake {
 			Replicas: []string{"copy"},
 			Durable: &client.Durable{
 				Level: "commit", Archive: "/a", RoomBytes: 1, Position: "1:2:3", Backups: 4, LastBackup: at, SinceBytes: 5, RecoverSeconds: 6.5,
-				RecoverWithinSeconds: 30, HistorySeconds: 3600, Verified: &at, Outside: []string{"a.b (MyISAM)"}, SlowedSince: &at,
+				RecoverWithinSeconds: 30, HistorySeconds: 3600, Verified: &at, Outside: []string{"a.b (MyISAM)"}, SlowedSince: &at, BlindSince: &at,
 				Fences:  &client.Fences{Waiting: []client.Fence{{Position: "1:2:3", Kind: "function", Why: "UUID()", Since: at}}, Kinds: []client.FenceCount{{Kind: "function", Count: 2}}},
 				Buckets: []client.Bucket{{URL: "s3://b/p", InSync: true, LagSeconds: 0.5, Position: "1:2:3", Complete: &at, Error: "no"}}, Error: "no",
 			},
