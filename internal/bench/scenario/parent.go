@@ -112,7 +112,7 @@ func (p *parent) snapshot(name string) runner.Case {
 			if err == nil {
 				err = errors.Join(p.set.check(ctx, p.set.name), p.lab.Exec(ctx, p.set.name, "CREATE TABLE "+later+" (n INT PRIMARY KEY)"), p.lab.Exec(ctx, p.set.name, "DROP TABLE "+later))
 			}
-			_, rmErr := p.lab.Run(ctx, "mark", p.set.name, label, "--rm")
+			_, rmErr := p.lab.Run(ctx, "mark", "rm", p.set.name, label)
 			return errors.Join(err, rmErr)
 		},
 	}
@@ -174,7 +174,7 @@ func (p *parent) rewind(name string) runner.Case {
 			return runner.Sample{Value: (took + time.Since(began)).Seconds()}, err
 		},
 		Check: func(ctx context.Context) error {
-			_, err := p.lab.Run(ctx, "mark", p.set.name, label, "--rm")
+			_, err := p.lab.Run(ctx, "mark", "rm", p.set.name, label)
 			return errors.Join(p.set.check(ctx, p.set.name), err)
 		},
 	}
