@@ -111,7 +111,7 @@ func (h *testHome) killStill(server int, args ...string) {
 		// On a busy machine the supervisor may be through before it hears of the kill.
 		list := []string{"ls", "--json"}
 		if args[0] == "mark" {
-			list = []string{"mark", args[1], "--json"}
+			list = []string{"mark", "ls", args[1], "--json"}
 		}
 		if time.Sleep(heard); !strings.Contains(h.ramaria(list...), `"`+args[2]+`"`) {
 			return
@@ -131,7 +131,7 @@ const heard = 500 * time.Millisecond
 // undo removes what a branch or mark command made, and reports whether it was there.
 func (h *testHome) undo(args []string) bool {
 	h.t.Helper()
-	remove := []string{"mark", args[1], args[2], "--rm"}
+	remove := []string{"mark", "rm", args[1], args[2]}
 	if args[0] == "branch" {
 		remove = []string{"down", args[2], "--rm"}
 	}

@@ -172,7 +172,6 @@ func TestErrorsAreDocumented(t *testing.T) {
 		"putTemplate": {400, 404, 409, 500, 503}, "deleteTemplate": {400, 404, 409, 500, 503},
 		"createDatabase": {400, 404, 409, 413, 415, 500, 503, 507},
 		"setSavepoint":   {400, 404, 409, 500, 503}, "rollbackDatabase": {400, 404, 409, 500, 503, 507},
-		"markDatabase": {400, 404, 409, 500, 503}, "rewindDatabase": {400, 404, 409, 500, 503, 507},
 		"resetDatabase": {400, 404, 409, 500, 503, 507}, "dropDatabase": {400, 404, 409, 500, 503},
 		"getDatabase": {400, 404, 409, 500, 503}, "keepDatabase": {400, 404, 409, 500, 503},
 		"createTemplate": {400, 409, 413, 415, 500, 503},

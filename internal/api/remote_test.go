@@ -39,7 +39,7 @@ func askRemote(h http.Handler, o op, headers ...string) *httptest.ResponseRecord
 // the instance's account and paths.
 func TestRemoteCalls(t *testing.T) {
 	may := []string{
-		"getStatus", "listTemplates", "createDatabase", "getDatabase", "dropDatabase", "resetDatabase", "setSavepoint", "rollbackDatabase", "markDatabase", "rewindDatabase", "keepDatabase",
+		"getStatus", "listTemplates", "createDatabase", "getDatabase", "dropDatabase", "resetDatabase", "setSavepoint", "rollbackDatabase", "keepDatabase",
 		"getDocument",
 	}
 	c := loadContract(t)

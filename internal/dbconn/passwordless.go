@@ -87,9 +87,10 @@ func (d Dialect) Passwordless(ctx context.Context, db *sql.DB) (Passwordless, er
 func accountName(user, host string) string { return Quote(user) + "@" + Quote(host) }
 
 // LockNew locks the accounts that need no password and did need one before, or were not there, and
-// returns them. It writes to the tables of accounts: to the server, which may not have read yet what a dump
-// wrote there, such an account need not exist, nor need one for the name of a host, which it does not look
-// up. Where a dump has replaced all accounts, a session that was there before may do that, and no other.
+// returns them. What ALTER USER refuses it writes to the table of accounts: the server knows none for the
+// name of a host, which it does not look up, and where a dump has replaced all accounts our own may have
+// lost the right; but a session that was there before may still write. ALTER USER comes first: other members
+// of a cluster get no rows of that table, and the log of a durable instance takes them for a way to more rights.
 func (d Dialect) LockNew(ctx context.Context, db *sql.DB, before Passwordless) (Passwordless, error) {
 	found, err := d.Passwordless(ctx, db)
 	if err != nil {
@@ -104,14 +105,20 @@ func (d Dialect) LockNew(ctx context.Context, db *sql.DB, before Passwordless) (
 		return nil, fmt.Errorf("lock accounts: %w", err)
 	}
 	defer conn.Close()
-	for _, statement := range []string{
-		"SET SESSION sql_mode='NO_BACKSLASH_ESCAPES'",
-		d.LockAccounts + " WHERE " + strings.Join(found.rows(), " OR "),
-		"FLUSH PRIVILEGES",
-	} {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return nil, fmt.Errorf("lock accounts: %w", err)
-		}
+	// A dump may have written to the tables.
+	if err := ExecAll(ctx, conn, "FLUSH PRIVILEGES", "SET SESSION sql_mode='NO_BACKSLASH_ESCAPES'"); err != nil {
+		return nil, fmt.Errorf("lock accounts: %w", err)
+	}
+	refused := maps.Clone(found)
+	maps.DeleteFunc(refused, func(name, _ string) bool {
+		_, err := conn.ExecContext(ctx, "ALTER USER "+name+" ACCOUNT LOCK") // #nosec G202 -- quoted
+		return err == nil
+	})
+	if len(refused) == 0 {
+		return found, nil
+	}
+	if err := ExecAll(ctx, conn, d.LockAccounts+" WHERE "+strings.Join(refused.rows(), " OR "), "FLUSH PRIVILEGES"); err != nil {
+		return nil, fmt.Errorf("lock accounts: %w", err)
 	}
 	return found, nil
 }

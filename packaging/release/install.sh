@@ -42,12 +42,16 @@ trap 'exit 130' INT TERM
 # fetch NAME: the file of that name, into $tmp.
 fetch() {
 	case $from in
+	http://127.0.0.1[:/]* | http://localhost[:/]*) only=http ;; # stays on this machine
 	http://*) fail "$from is not encrypted, and the checksums come from there too" "FROM=https://... or fetch the files of a release, and: FROM=DIRECTORY sh install.sh" ;;
-	https://*)
+	*) only=https ;;
+	esac
+	case $from in
+	http://* | https://*)
 		if command -v curl >/dev/null 2>&1; then
-			curl --proto '=https' --tlsv1.2 -fsSL --retry 3 -o "$tmp/$1" "$from/$1" || fail "cannot fetch $from/$1"
+			curl --proto "=$only" --tlsv1.2 -fsSL --retry 3 -o "$tmp/$1" "$from/$1" || fail "cannot fetch $from/$1"
 		elif command -v wget >/dev/null 2>&1; then
-			wget --https-only -q -O "$tmp/$1" "$from/$1" || fail "cannot fetch $from/$1"
+			wget -q -O "$tmp/$1" "$from/$1" || fail "cannot fetch $from/$1"
 		else
 			fail "there is neither curl nor wget" "fetch the files of a release by hand, and: FROM=DIRECTORY sh install.sh"
 		fi

@@ -24,7 +24,7 @@ var odd = map[string][]string{
 	},
 	"explicit_defaults_for_timestamp": {"0", "1"}, "innodb_strict_mode": {"0", "1"}, "group_concat_max_len": {"4"}, "sql_quote_show_create": {"0"},
 	"foreign_key_checks": {"0", "1"}, "unique_checks": {"0", "1"}, "check_constraint_checks": {"0", "1"},
-	"character_set_client": {"'latin1'"}, "character_set_results": {"'latin1'"}, "collation_connection": {"'latin1_bin'", "'utf16_bin'"},
+	"character_set_client": {"'latin1'"}, "collation_connection": {"'latin1_bin'", "'utf16_bin'"},
 	"time_zone": {"'+05:30'"}, "auto_increment_increment": {"7"}, "auto_increment_offset": {"3"}, "div_precision_increment": {"0"},
 	"max_error_count": {"0"}, "max_sort_length": {"64"}, "low_priority_updates": {"1"}, "sql_warnings": {"1"},
 	"init_connect": {"'SET autocommit=0'"},
@@ -39,7 +39,7 @@ var odd = map[string][]string{
 // barely are those under which the servers' own programs, such as the one that writes dumps, do not work either.
 var barely = map[string][]string{
 	"sql_select_limit": {"1"}, "max_statement_time": {"0.001"}, "max_execution_time": {"1"}, "max_join_size": {"1"}, "sql_big_selects": {"0"},
-	"max_session_mem_used": {"65536"},
+	"max_session_mem_used": {"65536"}, "character_set_results": {"'latin1'"},
 }
 
 // unlike are those that Odd leaves out, so that the application of a test makes the tables that it means.
