@@ -39,7 +39,7 @@ var mariadbFamily = Family{
 		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",
 		LockAccounts: "UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.account_locked', true)",
 		Own:          "SELECT COUNT(*) FROM mysql.global_priv WHERE User = %s",
-		Roles:        "SELECT User FROM mysql.roles_mapping",
+		Roles:        "SELECT User FROM mysql.roles_mapping UNION SELECT User FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.is_role') = 1",
 		ObeyReadOnly: "READ_ONLY ADMIN", ObeySource: "REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN",
 		// https://mariadb.com/kb/en/information-schema-innodb_lock_waits-table/
 		RowLocks: "SELECT h.trx_mysql_thread_id FROM information_schema.innodb_trx w JOIN information_schema.innodb_lock_waits l ON l.requesting_trx_id = w.trx_id " +

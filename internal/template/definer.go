@@ -31,20 +31,32 @@ func ReadDefiners(ctx context.Context, conn *sql.Conn, d dbconn.Dialect, standIn
 	return Definers{Blinding: names, StandIn: standIn}, nil
 }
 
-const definerWord = "DEFINER=`"
+const definerWord = "DEFINER="
 
 // definerIn returns where the account stands in the statement that makes an object, as the server
-// writes it: nothing before it is in quotes. Both are 0 if there is none.
+// writes it: nothing before it is in quotes, which are double ones under ANSI_QUOTES. Both are 0 if
+// there is none.
 func definerIn(create string) (from, to int) {
-	from = strings.Index(create, definerWord) + len(definerWord) - 1
-	if from < len(definerWord) || strings.IndexByte(create, '`') != from {
+	from = strings.Index(create, definerWord) + len(definerWord)
+	if from < len(definerWord) || strings.IndexAny(create, "`\"'") != from || create[from] == '\'' {
 		return 0, 0
 	}
 	to = from + closing(create[from:], true)
-	if strings.HasPrefix(create[to:], "@`") { // a role has no host
+	if strings.HasPrefix(create[to:], "@"+create[from:from+1]) { // a role has no host
 		to += 1 + closing(create[to+1:], true)
 	}
 	return from, to
+}
+
+// inQuotes is a name as the server writes it, in quotes of a kind.
+func inQuotes(name, quote string) string {
+	return quote + strings.ReplaceAll(name, quote, quote+quote) + quote
+}
+
+// unquoted is the name that is in quotes.
+func unquoted(name string) string {
+	quote := name[:1]
+	return strings.ReplaceAll(name[1:len(name)-1], quote+quote, quote)
 }
 
 // replaces reports whether clones have an object of another definer. The server finds a definer's
@@ -55,12 +67,15 @@ func (d Definers) replaces(o Object) bool {
 	if to == 0 || d.StandIn.User == "" {
 		return false
 	}
-	user := o.Create[from+1 : from+closing(o.Create[from:], true)-1]
-	user = strings.ReplaceAll(user, "``", "`")
+	end := from + closing(o.Create[from:], true)
+	user, host := unquoted(o.Create[from:end]), ""
+	if end < to {
+		host = unquoted(o.Create[end+1 : to])
+	}
 	switch {
-	case user == d.StandIn.User:
+	case user == d.StandIn.User && (host == "localhost" || host == "%"):
 		return false
-	case d.Blinding[user]:
+	case user == d.StandIn.User, d.Blinding[user]:
 		return true
 	}
 	return o.Client != "utf8mb4" && strings.ContainsFunc(user, func(r rune) bool { return r >= 0x80 })
@@ -72,7 +87,8 @@ func (d Definers) stand(o Object, create string) string {
 		return create
 	}
 	from, to := definerIn(create)
-	return create[:from] + dbconn.QuoteName(d.StandIn.User) + "@`localhost`" + create[to:]
+	quote := create[from : from+1] // as the server writes it, by which clones are compared
+	return create[:from] + inQuotes(d.StandIn.User, quote) + "@" + inQuotes("localhost", quote) + create[to:]
 }
 
 // definerNotes says which objects have another definer in clones.
@@ -81,7 +97,7 @@ func (s *Shape) definerNotes() (list []string) {
 	for _, o := range s.Objects {
 		if s.Definers.replaces(o) {
 			from, to := definerIn(o.Create)
-			definer := strings.ReplaceAll(o.Create[from:to], "`", "")
+			definer := strings.ReplaceAll(o.Create[from:to], o.Create[from:from+1], "")
 			of[definer] = append(of[definer], strings.ToLower(o.Kind)+" "+o.Name)
 		}
 	}

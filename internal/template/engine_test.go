@@ -37,6 +37,8 @@ func TestDefinerIn(t *testing.T) {
 		"CREATE ALGORITHM=UNDEFINED DEFINER=`a``b`@`%` SQL SECURITY DEFINER VIEW `v` AS select 1":                      "`a``b`@`%`",
 		"CREATE DEFINER=`captain` PROCEDURE `p`()\nSELECT 1":                                                           "`captain`",
 		"CREATE PROCEDURE `p`()\nSELECT 'DEFINER=`x`@`y`'":                                                             "",
+		`CREATE DEFINER="root"@"localhost" PROCEDURE "p"() SET @a = 1`:                                                 `"root"@"localhost"`,
+		`CREATE PROCEDURE "p"() SELECT 'DEFINER="x"@"y"'`:                                                              "",
 		"CREATE DEFINER=`root`@`localhost` TRIGGER tr BEFORE INSERT ON `t` FOR EACH ROW SET NEW.a = 'DEFINER=`x`@`y`'": "`root`@`localhost`",
 	} {
 		if from, to := definerIn(create); create[from:to] != want {
