@@ -17,7 +17,7 @@ func LeaveOut(text []byte, variables map[string]bool) (rest []byte, found []stri
 	for last := false; !last; {
 		from := len(text) - len(t.b)
 		left, ok := (*session)(nil).target(&t)
-		if !ok {
+		if !ok || bytes.Contains(text[from:len(text)-len(t.b)], []byte(",")) { // SET NAMES x, variable = ...
 			return text, nil
 		}
 		last = (&Assignment{}).value(&t)
@@ -36,7 +36,7 @@ func LeaveOut(text []byte, variables map[string]bool) (rest []byte, found []stri
 		return text, nil
 	case kept == nil:
 		return nil, found
-	case bytes.Contains(text, []byte("/*")):
+	case bytes.Contains(text, []byte("/*")), bytes.Contains(text, []byte("--")), bytes.Contains(text, []byte("#")):
 		return text, nil
 	}
 	return append([]byte("SET "), bytes.Join(kept, []byte(", "))...), found

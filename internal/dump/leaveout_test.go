@@ -22,6 +22,8 @@ func TestLeaveOut(t *testing.T) {
 		{"SET /*!40101 sql_log_bin = 0, */ foreign_key_checks = 0", "=", ""},
 		{"SET STATEMENT sql_log_bin = 0 FOR INSERT INTO t VALUES (1)", "=", ""},
 		{"SET NAMES utf8mb4", "=", ""},
+		{"SET NAMES latin1, sql_log_bin = 0", "=", ""},
+		{"SET sql_log_bin = 0, a = 1 -- x\n, b = 2", "=", ""},
 		{"SET PASSWORD FOR 'a'@'b' = 'sql_log_bin = 0'", "=", ""},
 		{"UPDATE t SET sql_log_bin = 0", "=", ""},
 	} {

@@ -90,6 +90,9 @@ func (s *session) control(ctx context.Context, w wish) error {
 	case "rollback":
 		do = func() error { _, err := pool.RollbackDatabase(ctx, name, client.RestoreCounters); return err }
 	case "savepoint":
+		if !s.tell(true, []byte{comPing}).wait() { // in its turn: what the client has sent before it counts
+			return errClosed
+		}
 		return pool.SetSavepoint(ctx, name)
 	default:
 		return fmt.Errorf("there is no ramaria.%s: there are reset, savepoint and rollback", w.do)

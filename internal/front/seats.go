@@ -69,12 +69,11 @@ type seats struct {
 	linger time.Duration
 	warn   func(text string, err error)
 
-	mu      sync.Mutex
-	byName  map[string]*seat
-	all     map[*seat]struct{}
-	waiting int // who waits while the pool is full
-	work    sync.WaitGroup
-	closed  bool
+	mu     sync.Mutex
+	byName map[string]*seat
+	all    map[*seat]struct{}
+	work   sync.WaitGroup
+	closed bool
 
 	closing chan struct{} // is closed when nothing is waited for any more
 }
@@ -174,11 +173,10 @@ func (s *seats) newLease(ctx context.Context, template string) (client.Database,
 	return s.pool.NewDatabase(ctx, r)
 }
 
-// makeWay has the clone that has been without a connection for the longest be given back, and each that is without one
-// from now on, until stop is called. Others may wait at the pool, and take what comes free: then another one goes.
+// makeWay has clones be given back that are without a connection, one every releasePause, until stop is called: that which
+// has been so for the longest first, and none that may be between two connections of one test. Others may wait at the pool, and take what comes free: then another one goes.
 func (s *seats) makeWay() (stop func()) {
 	s.mu.Lock()
-	s.waiting++
 	s.endIdlest()
 	s.mu.Unlock()
 	over := make(chan struct{})
@@ -196,19 +194,14 @@ func (s *seats) makeWay() (stop func()) {
 			}
 		}
 	})
-	return func() {
-		close(over)
-		s.mu.Lock()
-		s.waiting--
-		s.mu.Unlock()
-	}
+	return func() { close(over) }
 }
 
 // endIdlest gives the clone back that has been without a connection for the longest. The caller holds mu.
 func (s *seats) endIdlest() {
 	var idlest *seat
 	for p := range s.all {
-		if p.users == 0 && (idlest == nil || p.idle.Before(idlest.idle)) {
+		if p.users == 0 && time.Since(p.idle) >= releasePause && (idlest == nil || p.idle.Before(idlest.idle)) {
 			idlest = p
 		}
 	}
@@ -238,7 +231,7 @@ func (s *seats) leave(p *seat) {
 	if p.users > 0 {
 		return
 	}
-	if p.name == "" || s.byName[p.name] != p || s.closed || s.waiting > 0 {
+	if p.name == "" || s.byName[p.name] != p || s.closed {
 		s.end(p)
 		return
 	}

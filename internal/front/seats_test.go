@@ -114,7 +114,28 @@ func TestLingeringMakesWay(t *testing.T) {
 	if want := []string{"shop_1", "shop_2", "shop_3"}; !slices.Equal(pool.gone[:3], want) {
 		t.Errorf("the first to make way are %v, want %v", pool.gone[:3], want)
 	}
+	// One test's connections follow each other at once: its clone stays, whoever waits for one.
 	a, b := sit("shop@a"), sit("shop@b")
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		p, err := s.sit(t.Context(), "shop@waits")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		s.leave(p)
+	}()
+	s.leave(b)
+	for range 20 {
+		time.Sleep(releasePause / 10)
+		if again := sit("shop@a"); again != a {
+			t.Fatal("a name that is in use got another clone")
+		}
+		s.leave(a)
+	}
+	<-over
+	b = sit("shop@b")
 	time.AfterFunc(50*time.Millisecond, func() { s.leave(a) }) // while another waits
 	s.leave(sit("shop@c"))
 	s.leave(b)
