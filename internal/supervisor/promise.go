@@ -37,6 +37,9 @@ type promises struct {
 	// when it had all.
 	besideLog    []string
 	sawBesideLog time.Time
+	// openFirst are the accounts that may switch the log off at the first look, where the newest base does not say: one
+	// of a directory that was adopted, or by a version that did not ask.
+	openFirst []string
 	// blind is since when sessions may have committed what the log does not have.
 	blind durable.Blind
 }
@@ -155,9 +158,12 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 	p := &w.promises
 	w.keeper.Look(now)
 	_, open := dbconn.Powerful(now)
-	_, known := dbconn.Powerful(w.keeper.BesideLog())
+	all, known := dbconn.Powerful(w.keeper.BesideLog())
+	if len(all) == 1 && p.openFirst == nil {
+		p.openFirst = append([]string{}, open...)
+	}
 	for _, account := range open {
-		if !slices.Contains(known, account) {
+		if !slices.Contains(known, account) && !slices.Contains(p.openFirst, account) {
 			w.keeper.Blinded("account " + account + " may")
 		}
 	}
