@@ -118,7 +118,7 @@ func (s *session) control(ctx context.Context, w wish) error {
 func (s *session) settle(afresh bool) error {
 	commands := [][]byte{s.query("ROLLBACK"), s.query("UNLOCK TABLES")}
 	if afresh {
-		commands = [][]byte{{comReset}, s.query(s.asAtLogin())}
+		commands = s.afresh()
 	}
 	t := s.tell(true, append(commands, []byte{comPing})...)
 	if !t.wait() {
@@ -130,15 +130,16 @@ func (s *session) settle(afresh bool) error {
 	return nil
 }
 
-// asAtLogin is a statement that sets what a client says at its login. COM_RESET_CONNECTION keeps the character set of
-// the login in MariaDB, and takes that of the server in MySQL.
+// afresh are the commands that make the session as it was after the login. COM_RESET_CONNECTION keeps the character set of
+// the login in MariaDB, and takes that of the server in MySQL. A client may name one that the server does not know, which
+// refuses to set it then; so what else is to be set has a statement of its own.
 // https://dev.mysql.com/doc/c-api/9.2/en/mysql-reset-connection.html
-func (s *session) asAtLogin() string {
-	text := fmt.Sprintf("SET character_set_client = %d, character_set_results = %[1]d, collation_connection = %[1]d", s.login.collation)
+func (s *session) afresh() [][]byte {
+	commands := [][]byte{{comReset}, s.query(fmt.Sprintf("SET character_set_client = %d, character_set_results = %[1]d, collation_connection = %[1]d", s.login.collation))}
 	if a := s.relay.setUp(); a != "" {
-		return text + ", autocommit = " + a
+		commands = append(commands, s.query("SET autocommit = "+a))
 	}
-	return text
+	return commands
 }
 
 // query is the command that has the server do a statement.
