@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -316,7 +317,7 @@ func (s *session) addIndex(ctx context.Context, x stretch) (bool, error) {
 	if err != nil || len(columns) == 0 {
 		return false, err
 	}
-	err = s.alter(ctx, x.table, "ADD INDEX "+s.indexName()+" ("+strings.Join(columns, ", ")+")")
+	err = s.alter(ctx, x.table, "ADD INDEX "+s.indexName()+" ("+strings.Join(columns, ", ")+")", addWait)
 	if dbconn.Refused(err) {
 		return false, nil
 	}
@@ -325,7 +326,7 @@ func (s *session) addIndex(ctx context.Context, x stretch) (bool, error) {
 
 // dropIndex drops the index of a table that got one.
 func (s *session) dropIndex(ctx context.Context, t Table) error {
-	err := s.alter(ctx, t, "DROP INDEX "+s.indexName())
+	err := s.alter(ctx, t, "DROP INDEX "+s.indexName(), dropWait)
 	if dbconn.NoIndex(err) {
 		return nil // the table is another one now: CREATE OR REPLACE ... SELECT
 	}
@@ -335,15 +336,18 @@ func (s *session) dropIndex(ctx context.Context, t Table) error {
 	return nil
 }
 
-// alter alters a table without making it anew: a row keeps its place and form. It does not wait for a transaction that was
-// prepared before the log begins.
-func (s *session) alter(ctx context.Context, t Table, change string) error {
+// An index is not waited for where a transaction that was prepared before the log begins has the table. One that is dropped
+// is: on a busy machine the applier lets go of the table late.
+const addWait, dropWait = time.Second, time.Minute
+
+// alter alters a table without making it anew: a row keeps its place and form.
+func (s *session) alter(ctx context.Context, t Table, change string, wait time.Duration) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = 1"); err != nil {
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d", int(wait.Seconds()))); err != nil {
 		return err
 	}
 	_, err = conn.ExecContext(ctx, "ALTER TABLE "+t.String()+" "+change+", ALGORITHM=NOCOPY")

@@ -20,7 +20,7 @@ def test_the_first_example(real, pytester):
 def test_it_fails_without_a_reset(real, pytester):
     """The negative control: both of its tests write to the same database."""
     text = next(text for language, text in re.findall(r"^```(\w+)\n(.*?)^```", README.read_text(), re.M | re.S) if language == "python")
-    pytester.makeconftest("import ramaria\nramaria.Database.reset = lambda self: None")
+    pytester.makeconftest("import ramaria\nramaria.Database.reset = lambda self, **how: None")
     pytester.path.joinpath("schema.sql").write_text("CREATE TABLE item (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(50));")
     pytester.makeini("[pytest]\nramaria_dump = schema.sql")
     pytester.makepyfile(text)
