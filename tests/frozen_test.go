@@ -186,7 +186,7 @@ func TestNeverLeftStopped(t *testing.T) {
 		if now := h.pids("parent"); now != p {
 			t.Errorf("the processes were %v and are %v", p, now)
 		}
-		h.ramaria("mark", "parent", "kept", "--rm")
+		h.ramaria("mark", "rm", "parent", "kept")
 		if err := cleanTables(t.Context(), openDSN(t, h.ramaria("up", "child"))); err != nil {
 			t.Errorf("the branch, of a directory with hard links: %v", err)
 		}
