@@ -42,8 +42,7 @@ def test_counters_may_be_left(real, driver):
         assert insert() == 2
 
 
-@pytest.mark.parametrize(("set_savepoint", "roll_back"), [("set_savepoint", "roll_back")])
-def test_savepoints(real, driver, set_savepoint, roll_back):
+def test_savepoints(real, driver):
     template = Template.from_callable(lambda db: db.connection().cursor().execute("CREATE TABLE t (id int PRIMARY KEY)"), name="savepoints", key="1")
     with real.database(template) as db:
         cursor = db.connection(driver).cursor()
@@ -57,15 +56,15 @@ def test_savepoints(real, driver, set_savepoint, roll_back):
             db.connection(driver).commit()
 
         insert(1)
-        getattr(db, set_savepoint)()
+        db.set_savepoint()
         for _ in range(2):
             insert(2)
             assert rows() == [1, 2]
-            assert getattr(db, roll_back)()["way"] == "rewind" and rows() == [1]
+            assert db.roll_back()["way"] == "rewind" and rows() == [1]
         db.reset()
         assert rows() == []
         with pytest.raises(ramaria.ApiError) as error:
-            getattr(db, roll_back)()
+            db.roll_back()
         assert error.value.code == "lost"
 
 
