@@ -158,3 +158,29 @@ func TestTableFromSelectInBase(t *testing.T) {
 		f.same(t, was)
 	}
 }
+
+// TestPartitionsAlone: partitions without a table, as a server leaves them that dies while it drops one, are in nobody's way.
+func TestPartitionsAlone(t *testing.T) {
+	t.Parallel()
+	f := newFenced(t)
+	if f.srv.Flavour == server.MySQL { // which drops them in one transaction
+		t.Skip("MySQL has neither definitions nor lists of partitions as files")
+	}
+	makes := []string{"CREATE TABLE p (a INT PRIMARY KEY) PARTITION BY KEY () PARTITIONS 2", "CREATE TABLE `m-y` (a INT PRIMARY KEY) ENGINE=Aria PARTITION BY KEY () PARTITIONS 2"}
+	f.exec(t, append(makes, "CREATE TABLE stays (a INT PRIMARY KEY) PARTITION BY KEY () PARTITIONS 2", "INSERT INTO stays VALUES (1)")...)
+	f.killWaiting(t, "INSERT INTO stays VALUES (2)")
+	dir := filepath.Join(f.instanceDir(f.kind, durableName), "data", "app")
+	for _, stem := range []string{"p", "m@002dy"} {
+		for _, ending := range []string{".frm", ".par"} {
+			if err := os.Remove(filepath.Join(dir, stem+ending)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f.open(t, f.ramaria("up", durableName))
+	if left, err := filepath.Glob(filepath.Join(dir, "[pm]*#P#*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	f.exec(t, makes...)
+	f.reads(t, "SELECT COUNT(*) FROM stays", "2")
+}

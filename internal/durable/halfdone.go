@@ -151,12 +151,11 @@ func (s *Snapshot) dropHalfMade(ctx context.Context, db *sql.DB) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	lists, err := fs.Glob(root.FS(), "*/*"+partitionList)
+	stems, err := withPartitions(root.FS())
 	if err != nil {
 		return err
 	}
-	for _, list := range lists {
-		stem := strings.TrimSuffix(list, partitionList)
+	for _, stem := range stems {
 		if _, err := root.Stat(stem + ".frm"); !errors.Is(err, fs.ErrNotExist) {
 			if err != nil {
 				return err
@@ -170,6 +169,30 @@ func (s *Snapshot) dropHalfMade(ctx context.Context, db *sql.DB) (err error) {
 	return nil
 }
 
+// withPartitions are the tables, by their files, that have a list of partitions, or any of them: a server makes the list
+// first, and removes it first.
+func withPartitions(dir fs.FS) (stems []string, err error) {
+	lists, err := fs.Glob(dir, "*/*"+partitionList)
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range lists {
+		stems = append(stems, strings.TrimSuffix(list, partitionList))
+	}
+	partitions, err := fs.Glob(dir, "*/*#[Pp]#*")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range partitions {
+		stems = append(stems, file[:strings.Index(strings.ToUpper(file), partitionMark)])
+	}
+	slices.Sort(stems)
+	return slices.Compact(stems), nil
+}
+
+// partitionMark is, in capital letters, what stands between the name of a table and that of a partition.
+const partitionMark = "#P#"
+
 // partitionList is what the name of the file ends in that lists a table's partitions.
 const partitionList = ".par"
 
@@ -182,7 +205,7 @@ func (s *Snapshot) dropPartitions(ctx context.Context, db *sql.DB, root *os.Root
 	}
 	for _, e := range entries {
 		file := e.Name()
-		if len(file) <= len(name) || file[:len(name)] != name || !strings.HasPrefix(strings.ToUpper(file[len(name):]), "#P#") {
+		if len(file) <= len(name) || file[:len(name)] != name || !strings.HasPrefix(strings.ToUpper(file[len(name):]), partitionMark) {
 			continue
 		}
 		if part, ok := strings.CutSuffix(file, ".ibd"); ok {
@@ -198,5 +221,8 @@ func (s *Snapshot) dropPartitions(ctx context.Context, db *sql.DB, root *os.Root
 			return err
 		}
 	}
-	return root.Remove(stem + partitionList)
+	if err := root.Remove(stem + partitionList); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
