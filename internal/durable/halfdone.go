@@ -209,8 +209,9 @@ func (s *Snapshot) dropPartitions(ctx context.Context, db *sql.DB, root *os.Root
 			continue
 		}
 		if part, ok := strings.CutSuffix(file, ".ibd"); ok {
-			// The prefix says that the name is that of a file, in which there is no quote.
-			statement := "DROP TABLE " + // #nosec G202 -- names are quoted
+			// The prefix says that the name is that of a file, in which there is no quote. A file that the server does not know
+			// stays: it is none of a table's.
+			statement := "DROP TABLE IF EXISTS " + // #nosec G202 -- names are quoted
 				dbconn.QuoteName(datafiles.Decode(path.Clean(dir))) + ".`#mysql50#" + part + "`"
 			if err := dbconn.ExecUnlogged(ctx, db, statement); err != nil {
 				return err
