@@ -29,7 +29,7 @@ func TestNothingIsOverlooked(t *testing.T) {
 		if want == servertest.Servers[0] && !servertest.Quick() || os.Getenv(servertest.EnvServer) != "" || os.Getenv(envRandom) != "" {
 			n = controls
 		}
-		r := newRunner(t, want, seedOf(t))
+		r := newRunner(t, want, seedOf(t), nil)
 		r.grammar.Read(grammar.Without(changesText, leftOut()), r.in.software)
 		g := generator(r.seed, 1)
 		m := &grammar.Maker{Rand: g, Grammar: r.grammar, Tables: r.templates[0].Tables, Scope: "1"}

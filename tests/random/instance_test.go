@@ -3,6 +3,7 @@ package random
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -25,6 +26,8 @@ type instance struct {
 	// db is the application's account, which sees everything.
 	db   *sql.DB
 	home string
+	// settings are those of the server that were drawn for this run.
+	settings []string
 }
 
 // maxKept is how many instances in which something failed are kept as they are: a long run must not
@@ -35,8 +38,8 @@ var kept atomic.Int32
 
 func TestMain(m *testing.M) { os.Exit(home.Main(m)) }
 
-// start starts an instance that ends with the test.
-func start(t *testing.T, want string) *instance {
+// start starts an instance with some settings, which ends with the test.
+func start(t *testing.T, want string, settings []string) *instance {
 	t.Helper()
 	h := home.New(t, want, "RAMARIA_VOLUME=shm")
 	ramaria := func(args ...string) string {
@@ -64,7 +67,7 @@ func start(t *testing.T, want string) *instance {
 		}
 		t.Logf("%d instances are kept already: of this one only %s", maxKept, h.Dir)
 	})
-	ramaria("up", "main", "--set", definitions)
+	ramaria(append([]string{"up", "main", "--set", definitions}, options(settings)...)...)
 	socket, err := h.API("main")
 	if err != nil {
 		t.Error(err)
@@ -72,14 +75,21 @@ func start(t *testing.T, want string) *instance {
 	if t.Failed() {
 		t.FailNow()
 	}
-	in := &instance{Client: client.New(socket), home: h.Dir}
+	in := &instance{Client: client.New(socket), home: h.Dir, settings: settings}
 	t.Cleanup(in.Close)
 	status, err := in.Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	in.software, in.endpoint = grammar.NewSoftware(status.Server.Flavour, status.Server.Version), status.Endpoint
-	if in.db, err = home.Open(in.endpoint, in.endpoint.User, in.endpoint.Password, "", "binary"); err != nil {
+	var at struct{ Dir string }
+	if err := json.Unmarshal([]byte(ramaria("status", "main", "--json")), &at); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.setGlobal(t.Context(), at.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if in.db, err = home.Open(in.endpoint, in.endpoint.User, in.endpoint.Password, "", "binary", calm...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.db.Close() })

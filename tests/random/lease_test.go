@@ -52,7 +52,7 @@ func (r *runner) newLease(ctx context.Context, name, database string, t *templat
 	for i := range l.sessions {
 		l.sessions[i] = r.in.newSession(l.database.User, l.database.Password, l.database.Name)
 	}
-	l.quiet = r.in.newSession(l.database.User, l.database.Password, l.database.Name)
+	l.quiet = r.in.newSession(l.database.User, l.database.Password, l.database.Name).calmed()
 	return l, nil
 }
 
@@ -295,7 +295,7 @@ func (l *lease) use(ctx context.Context) (said any, err error) {
 	l.unlock(ctx)
 	l.clean = false
 	l.counts.used()
-	s := l.in.newSession(l.database.User, l.database.Password, l.database.Name)
+	s := l.in.newSession(l.database.User, l.database.Password, l.database.Name).calmed()
 	defer s.close()
 	if err := s.exec(ctx, probing); err != nil {
 		return nil, faulty("use: %v", err)

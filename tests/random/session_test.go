@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 
 	"github.com/go-sql-driver/mysql"
@@ -27,13 +28,16 @@ type session struct {
 	net net.Conn // guarded by mu
 
 	busy chan error // of the statement that was begun; nil if none was
+
+	// first are the statements that each of its connections begins with.
+	first []string
 }
 
 func (in *instance) newSession(user, password, database string) *session {
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.Net, c.Addr, c.DBName = user, password, "unix", in.endpoint.Socket, database
 	c.Logger = &mysql.NopLogger{}
-	s := &session{in: in, auth: c}
+	s := &session{in: in, auth: c, first: free}
 	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, network, addr)
@@ -44,6 +48,9 @@ func (in *instance) newSession(user, password, database string) *session {
 	}
 	return s
 }
+
+// calmed is a session that does as the tester means, whatever the settings of the server are.
+func (s *session) calmed() *session { s.first = calm; return s }
 
 // open connects, unless it is connected.
 func (s *session) open(ctx context.Context) error {
@@ -60,9 +67,11 @@ func (s *session) open(ctx context.Context) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	// Statements that wait for each other must not take the test's time.
-	if _, err := s.conn.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout=1, lock_wait_timeout=1"); err != nil {
-		s.drop()
-		return err
+	for _, text := range append(slices.Clone(s.first), "SET SESSION innodb_lock_wait_timeout=1, lock_wait_timeout=1") {
+		if _, err := s.conn.ExecContext(ctx, text); err != nil {
+			s.drop()
+			return err
+		}
 	}
 	return s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.id)
 }

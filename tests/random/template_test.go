@@ -57,7 +57,7 @@ func (in *instance) newTemplate(ctx context.Context, r *rand.Rand, g grammar.Gra
 		return nil, err
 	}
 	t.picture = t.itself.WithEvents(asMade)
-	session := in.newSession(in.endpoint.User, in.endpoint.Password, plain)
+	session := in.newSession(in.endpoint.User, in.endpoint.Password, plain).calmed()
 	defer session.close()
 	m := &grammar.Maker{Rand: r, Grammar: g, Tables: s.Tables}
 	if err := t.learn(ctx, session, m); err != nil {
@@ -72,7 +72,7 @@ func (in *instance) build(ctx context.Context, database string, statements []str
 	if _, err := in.db.ExecContext(ctx, "CREATE DATABASE "+grammar.Quote(database)+" CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
 		return err
 	}
-	session := in.newSession(in.endpoint.User, in.endpoint.Password, database)
+	session := in.newSession(in.endpoint.User, in.endpoint.Password, database).calmed()
 	defer session.close()
 	for _, text := range append([]string{"SET sql_mode='', foreign_key_checks=0, time_zone='+00:00'"}, statements...) {
 		if err := session.exec(ctx, strings.ReplaceAll(text, "{DB}", grammar.Quote(database))); err != nil && picture.Number(err) == 0 {
