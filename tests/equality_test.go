@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// envShared names the folder of sample dumps, whose data lies in data/ below it.
-const envShared = "RAMARIA_SHARED"
+// samplesDir has the sample dumps, each with the licence under which others may have it.
+const samplesDir = "testdata/samples"
 
 // samples are the sample dumps: names of files, and the databases that they make.
 var samples = []struct {
@@ -28,29 +28,10 @@ var samples = []struct {
 	{"sakila", []string{"sakila-schema.sql", "sakila-data.sql"}, []string{"sakila"}},
 }
 
-// samplesDir is where the sample dumps may be.
-func samplesDir() string {
-	if dir := os.Getenv(envShared); dir != "" {
-		return filepath.Join(dir, "data")
-	}
-	return filepath.Join("..", "..", "shared", "data")
-}
-
-// sharedData returns the folder of sample dumps, or skips.
-func sharedData(t *testing.T) string {
-	t.Helper()
-	dir := samplesDir()
-	if _, err := os.Stat(filepath.Join(dir, "sakila-data.sql")); err != nil {
-		t.Skipf("SKIPPED, UNTESTED: no sample dumps: %v (set %s)", err, envShared)
-	}
-	return dir
-}
-
 // TestSamplesEqualPlainLoad brings up Chinook, Northwind and Sakila, and compares
 // everything in them with what the client alone loads into a stock server.
 func TestSamplesEqualPlainLoad(t *testing.T) {
 	t.Parallel()
-	dir := sharedData(t)
 	h := newTestHome(t)
 	plain := newPlain(t, h.srv)
 	for _, sample := range samples {
@@ -59,7 +40,7 @@ func TestSamplesEqualPlainLoad(t *testing.T) {
 			plain.during(t)
 			var files []string
 			for _, f := range sample.files {
-				files = append(files, filepath.Join(dir, f))
+				files = append(files, filepath.Join(samplesDir, f))
 			}
 			equalToPlain(t, h, plain, sample.name, files, sample.databases)
 		})

@@ -60,7 +60,7 @@ func TestScriptsAsOrdinaryUser(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	tmp := filepath.Join(dir, "tmp")
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(tmp, 0o700), os.Chown(tmp, otherUser, otherUser),
-		os.CopyFS(filepath.Join(dir, "script"), os.DirFS("script"))); err != nil {
+		os.CopyFS(filepath.Join(dir, "script"), os.DirFS("script")), os.CopyFS(filepath.Join(dir, samplesDir), os.DirFS(samplesDir))); err != nil {
 		t.Fatal(err)
 	}
 	self := filepath.Join(dir, "tests.test")
@@ -147,9 +147,11 @@ func setUp(env *testscript.Env, c *scriptServers) error {
 	env.Setenv("SERIES", srv.Version.Series())
 	env.Setenv("CLIENT", srv.Client.Shell())
 	env.Setenv("DUMPER", srv.Dumper.Shell())
-	if dir, err := filepath.Abs(samplesDir()); err == nil {
-		env.Setenv("SAMPLES", dir)
+	samples, err := filepath.Abs(samplesDir)
+	if err != nil {
+		return err
 	}
+	env.Setenv("SAMPLES", samples)
 	env.Setenv("UID", strconv.Itoa(os.Geteuid()))
 	for name, other := range c.others {
 		env.Setenv(name, series(other))
@@ -175,9 +177,6 @@ func condition(name string) (bool, error) {
 	switch name {
 	case "systemd":
 		_, err := os.Stat("/run/systemd/system")
-		return err == nil, nil
-	case "samples":
-		_, err := os.Stat(filepath.Join(samplesDir(), "sakila-schema.sql"))
 		return err == nil, nil
 	case "root":
 		return os.Geteuid() == 0, nil

@@ -115,16 +115,10 @@ func reference(data []byte) (spans []span, bad bool) {
 
 // TestSamplesByReference compares the statements of the sample dumps with the reference.
 func TestSamplesByReference(t *testing.T) {
-	dir := "../../../shared/data"
-	if s := os.Getenv("RAMARIA_SHARED"); s != "" {
-		dir = filepath.Join(s, "data")
-	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(paths) == 0 {
-		t.Skipf("SKIPPED: no sample dumps in %s (set RAMARIA_SHARED)", dir)
+	const dir = "../../tests/testdata/samples"
+	paths, err := filepath.Glob(dir + "/*.sql")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no sample dumps in %s: %v", dir, err)
 	}
 	for _, p := range paths {
 		t.Run(filepath.Base(p), func(t *testing.T) {

@@ -124,21 +124,8 @@ func TestDatabaseName(t *testing.T) {
 	}
 }
 
-// samples returns the directory of sample dumps, or skips the test.
-func samples(t *testing.T) string {
-	t.Helper()
-	dir := "../../../shared/data"
-	if s := os.Getenv("RAMARIA_SHARED"); s != "" {
-		dir = filepath.Join(s, "data")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("SKIPPED: no sample dumps: %v (set RAMARIA_SHARED)", err)
-	}
-	return dir
-}
-
 func TestSamples(t *testing.T) {
-	paths, err := Dir(samples(t))
+	paths, err := Dir("../../tests/testdata/samples")
 	if err != nil {
 		t.Fatal(err)
 	}

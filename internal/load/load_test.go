@@ -238,14 +238,7 @@ func TestFixturesEqualClient(t *testing.T) {
 
 // TestSamplesEqualClient does the same with Chinook, Northwind and Sakila.
 func TestSamplesEqualClient(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "shared")
-	if s := os.Getenv("RAMARIA_SHARED"); s != "" {
-		dir = s
-	}
-	dir = filepath.Join(dir, "data")
-	if _, err := os.Stat(filepath.Join(dir, "sakila-data.sql")); err != nil {
-		t.Skipf("SKIPPED, UNTESTED: no sample dumps: %v (set RAMARIA_SHARED)", err)
-	}
+	const dir = "../../tests/testdata/samples"
 	each(t, func(t *testing.T, s *stand) {
 		for _, files := range [][]string{{"chinook.sql"}, {"northwind.sql", "northwind-data.sql"}, {"sakila-schema.sql", "sakila-data.sql"}} {
 			t.Run(files[0], func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 //go:embed testdata/zoo.sql
 var zoo string
 
-// start starts a server with the databases world and zoo, and the samples where they are.
+// start starts a server with the databases world, zoo and sakila.
 func start(t *testing.T, want string) (*servertest.Running, *sql.Conn, []string) {
 	t.Helper()
 	srv := servertest.Start(t, servertest.Find(t, want))
@@ -33,23 +33,14 @@ func start(t *testing.T, want string) (*servertest.Running, *sql.Conn, []string)
 	}
 	srv.Load(t, world.String())
 	srv.Load(t, servertest.Flavoured(srv.Server, zoo))
-	databases := []string{"world", "zoo"}
-	for name, files := range map[string][]string{"sakila": {"sakila-schema.sql", "sakila-data.sql"}} {
-		text := ""
-		for _, f := range files {
-			b, err := os.ReadFile(filepath.Join("../../../shared/data", f))
-			if err != nil {
-				t.Log("SKIPPED, UNTESTED: sample dumps:", err)
-				continue
-			}
-			text += string(b) + "\n"
+	for _, f := range []string{"sakila-schema.sql", "sakila-data.sql"} {
+		b, err := os.ReadFile("../../tests/testdata/samples/" + f)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if text != "" {
-			srv.Load(t, text)
-			databases = append(databases, name)
-		}
+		srv.Load(t, string(b))
 	}
-	return srv, unlogged(t, srv), databases
+	return srv, unlogged(t, srv), []string{"world", "zoo", "sakila"}
 }
 
 // unlogged opens a session whose statements are not logged.
