@@ -33,7 +33,8 @@ type Package struct {
 	// included, since go test is content when a suite vanishes. Set it some way below the real one.
 	Least int
 	// Needed are regular expressions for tests that CI fails on when they are skipped, or gone: what
-	// needs root, a server or a kernel feature that CI has.
+	// needs root, a server or a kernel feature that CI has. An ordinary user may skip them, loudly: who
+	// is not root can neither mount nor install what is missing.
 	Needed []string
 	// Later are tests, in patterns as go test -skip has them, that only `make test-all` runs.
 	Later []string

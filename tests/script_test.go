@@ -175,9 +175,6 @@ func (c *scriptServers) condition(name string) (bool, error) {
 // condition answers those that are about the machine.
 func condition(name string) (bool, error) {
 	switch name {
-	case "systemd":
-		_, err := os.Stat("/run/systemd/system")
-		return err == nil, nil
 	case "root":
 		return os.Geteuid() == 0, nil
 	case "landlock":

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // lastSystemID is the greatest uid of the system's accounts where /etc/login.defs says none.
@@ -26,7 +28,7 @@ func (h Host) RemovesIPC(uid int) bool {
 	if uid <= last {
 		return false
 	}
-	user, err := os.ReadFile(h.path("/run/systemd/users/" + strconv.Itoa(uid)))
+	user, err := os.ReadFile(h.path(sys.RunSystemd() + "/users/" + strconv.Itoa(uid)))
 	if err != nil {
 		return false // logind does not know the user, or is not there
 	}
@@ -41,14 +43,16 @@ func (h Host) RemovesIPC(uid int) bool {
 }
 
 // systemdDirs is where systemd looks for settings, what counts most first.
-var systemdDirs = []string{"/etc/systemd", "/run/systemd", "/usr/local/lib/systemd", "/usr/lib/systemd"}
+func systemdDirs() []string {
+	return []string{"/etc/systemd", sys.RunSystemd(), "/usr/local/lib/systemd", "/usr/lib/systemd"}
+}
 
 // logindRemovesIPC reads the settings of logind: the first logind.conf that there is, then
 // what lies in logind.conf.d of all directories in the order of its names; a name that is in
 // two of them counts where it comes first.
 func (h Host) logindRemovesIPC() bool {
 	value := "yes"
-	for _, dir := range systemdDirs {
+	for _, dir := range systemdDirs() {
 		b, err := os.ReadFile(h.path(dir + "/logind.conf"))
 		if err != nil {
 			continue
@@ -58,7 +62,7 @@ func (h Host) logindRemovesIPC() bool {
 		break
 	}
 	dropIns := map[string]string{}
-	for _, dir := range slices.Backward(systemdDirs) {
+	for _, dir := range slices.Backward(systemdDirs()) {
 		entries, err := os.ReadDir(h.path(dir + "/logind.conf.d"))
 		if err != nil {
 			continue

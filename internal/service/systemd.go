@@ -97,7 +97,7 @@ func (m Manager) List(state string) ([]string, error) {
 
 // Check says why the manager cannot be spoken to, as ErrNoSystemd.
 func (m Manager) Check(ctx context.Context) error {
-	if _, err := os.Stat("/run/systemd/system"); err != nil { // sd_booted(3)
+	if _, err := os.Stat(filepath.Join(sys.RunSystemd(), "system")); err != nil { // sd_booted(3)
 		return ErrNoSystemd
 	}
 	if _, err := m.ctl(ctx, "show", "--property=Version"); err != nil {

@@ -17,6 +17,7 @@ const module = "github.com/ramaria-db/ramaria/"
 type guards struct {
 	rows   map[string]int // the least number of tests by package, 0 if nothing is asked
 	needed []needed
+	root   bool // an ordinary user may skip what is needed, if it is said
 }
 
 // needed are tests that must not be skipped.
@@ -30,7 +31,7 @@ func (n needed) String() string { return n.pkg + " " + n.pattern.String() }
 
 // newGuards are those of a table for a run.
 func newGuards(table []tests.Package, o options) (guards, error) {
-	g := guards{rows: map[string]int{}}
+	g := guards{rows: map[string]int{}, root: o.root}
 	for _, p := range table {
 		if _, twice := g.rows[p.Path]; twice || p.Path == "" || p.Least < 1 {
 			return guards{}, fmt.Errorf("the row of package %q in the table: one each, with a least number of tests", p.Path)
@@ -75,8 +76,11 @@ func (g guards) problems(t *summary) []string {
 				continue
 			}
 			found = true
-			if reason, skipped := t.skips[n]; skipped {
+			switch reason, skipped := t.skips[n]; {
+			case skipped && g.root:
 				list = append(list, fmt.Sprintf("%s must not be skipped: %s", n, reason))
+			case skipped && !loud(reason):
+				list = append(list, fmt.Sprintf("%s is skipped, and its reason neither begins with SKIPPED nor names root: %s", n, reason))
 			}
 		}
 		if !found {
@@ -85,6 +89,9 @@ func (g guards) problems(t *summary) []string {
 	}
 	return list
 }
+
+// loud reports whether the reason of a skip says that something was not tested, or that it takes root.
+func loud(reason string) bool { return strings.Contains(reason, "SKIPPED") || strings.Contains(reason, "root") }
 
 // vanished names the packages that have tests and ran none.
 func (t *summary) vanished(packages []string) []string {

@@ -94,8 +94,9 @@ func TestResults(t *testing.T) {
 }
 
 func TestGuards(t *testing.T) {
-	tl := count(t, "run internal/x T", "pass internal/x T", "run internal/x/y T", "skip internal/x/y T", "run internal/xy T", "pass internal/xy T")
-	root, ci := options{root: true}, options{ci: true}
+	tl := count(t, "run internal/x T", "pass internal/x T", "run internal/x/y T", "skip internal/x/y T", "run internal/xy T", "pass internal/xy T",
+		"run internal/z U", `output internal/z U x_test.go:1: SKIPPED, UNTESTED: no disk`, "skip internal/z U")
+	root, ci, user := options{root: true}, options{root: true, ci: true}, options{ci: true}
 	for _, tc := range []struct {
 		name  string
 		o     options
@@ -104,10 +105,14 @@ func TestGuards(t *testing.T) {
 	}{
 		{"kept", options{root: true, ci: true}, []tests.Package{{Path: "internal/x", Least: 1, Needed: []string{"T"}}}, nil},
 		{"below the least number", root, []tests.Package{{Path: "internal/x", Least: 2}}, []string{"internal/x ran 1 tests, at least 2"}},
-		{"below it, not as root", ci, []tests.Package{{Path: "internal/x", Least: 2}}, nil},
+		{"below it, not as root", user, []tests.Package{{Path: "internal/x", Least: 2}}, nil},
 		{"a suite that vanished", root, []tests.Package{{Path: "internal/gone", Least: 1}}, []string{"internal/gone ran 0"}},
 		{"skipped", ci, []tests.Package{{Path: "internal/x/y", Least: 1, Needed: []string{"T"}}}, []string{"internal/x/y T must not be skipped"}},
 		{"skipped, not on CI", root, []tests.Package{{Path: "internal/x/y", Least: 1, Needed: []string{"T"}}}, nil},
+		{"skipped loudly", ci, []tests.Package{{Path: "internal/z", Least: 1, Needed: []string{"U"}}}, []string{"internal/z U must not be skipped: "}},
+		{"skipped loudly, not as root", user, []tests.Package{{Path: "internal/z", Least: 1, Needed: []string{"U"}}}, nil},
+		{"skipped in silence, not as root", user, []tests.Package{{Path: "internal/x/y", Least: 1, Needed: []string{"T"}}}, []string{"internal/x/y T is skipped, and its reason"}},
+		{"renamed, not as root", user, []tests.Package{{Path: "internal/x", Least: 1, Needed: []string{"Old"}}}, []string{"no test answers to internal/x"}},
 		{"skipped, by pattern", ci, []tests.Package{{Path: "internal/x/y", Least: 1, Needed: []string{".*"}}}, []string{"internal/x/y T must not be skipped"}},
 		{"renamed", ci, []tests.Package{{Path: "internal/x", Least: 1, Needed: []string{"Old"}}}, []string{"no test answers to internal/x"}},
 		{"left for later", options{ci: true, quick: true}, []tests.Package{{Path: "internal/x", Least: 1, Needed: []string{"Long"}, Later: []string{"Long"}}}, nil},

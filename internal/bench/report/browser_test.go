@@ -175,7 +175,7 @@ func newBrowser(t *testing.T) *browser {
 		}
 	}
 	if b.program == "" {
-		t.Skip("there is no Chromium in PATH: whether the report can be read on a phone, in the dark and on paper was not tested; apt-get install chromium fonts-dejavu-core")
+		t.Skip("SKIPPED, UNTESTED: there is no Chromium in PATH: whether the report can be read on a phone, in the dark and on paper was not tested; apt-get install chromium fonts-dejavu-core")
 	}
 	if *screenshots != "" {
 		b.dir = *screenshots
