@@ -243,7 +243,7 @@ func TestFront(t *testing.T) {
 	t.Run("KILL", func(t *testing.T) {
 		h.during(t)
 		db := d.to("shop@kill")
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		victim, err := db.Conn(ctx)
 		if err != nil {

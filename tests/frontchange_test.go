@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -125,14 +124,10 @@ func (d *frontDoor) testCrash(t *testing.T) {
 	}
 	h.until("the instance is down", func() bool { return !strings.Contains(h.ramaria("ls"), "running") })
 	h.ramaria("up", "main")
-	started := time.Now()
 	h.until("the clones are given back", func() bool {
 		out, _, err := h.try("db", "ls")
 		return err == nil && !strings.Contains(out, "shop_")
 	})
-	if took := time.Since(started); took > 20*time.Second {
-		t.Errorf("the clones were given back after %s", took)
-	}
 }
 
 // nativeAnswer shows by mysql_native_password that a client knows a password.

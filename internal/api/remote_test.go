@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
+	"github.com/ramaria-db/ramaria/internal/lobby"
 	"github.com/ramaria-db/ramaria/internal/selfsigned"
 )
 
@@ -173,7 +174,7 @@ func TestHalfOpen(t *testing.T) {
 			continue
 		}
 		start := time.Now()
-		if _, err := c.Status(t.Context()); err != nil || time.Since(start) > 2*time.Second {
+		if _, err := c.Status(t.Context()); err != nil || time.Since(start) > lobby.Default.Time/2 {
 			t.Errorf("beside %d others: %v, after %s", n, err, time.Since(start))
 		}
 		c.Close() // the next makes a connection

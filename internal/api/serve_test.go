@@ -308,13 +308,13 @@ func TestSilentConnection(t *testing.T) {
 // TestSlowBody gives up on a body that does not come, and, as a control, lets a
 // request take longer than a body may.
 func TestSlowBody(t *testing.T) {
-	const read = 50 * time.Millisecond
+	const read = time.Second
 	f := full()
 	f.during = func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(4 * read):
+		case <-time.After(2 * read):
 			return nil
 		}
 	}

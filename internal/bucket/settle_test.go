@@ -67,7 +67,7 @@ func TestSettle(t *testing.T) {
 	if err := m.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > 45*time.Second {
+	if took := time.Since(began); took > 5*time.Minute {
 		t.Errorf("it took %s", took)
 	}
 	restored(t, l, s)

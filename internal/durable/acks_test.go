@@ -31,7 +31,7 @@ func TestNothingWaitsForConnection(t *testing.T) {
 	}()
 	a := &acks{socket: socket, still: func() bool { return true }}
 	a.begin(make(chan struct{}))
-	const most = time.Second // of what takes microseconds
+	const most = connectPatience - time.Second // of what takes microseconds
 	at := func(what string, f func()) {
 		t.Helper()
 		began := time.Now()

@@ -101,10 +101,9 @@ func TestLingeringMakesWay(t *testing.T) {
 	s := seats{pool: pool, linger: time.Minute, byName: map[string]*seat{}, all: map[*seat]struct{}{}, closing: make(chan struct{}), warn: func(text string, err error) { t.Error(text, err) }}
 	sit := func(name string) *seat {
 		t.Helper()
-		start := time.Now()
-		p, err := s.sit(t.Context(), name)
-		if err != nil || time.Since(start) > leaseWait/4 {
-			t.Fatalf("%s: %v, after %s", name, err, time.Since(start))
+		p, err := s.sit(t.Context(), name) // after leaseWait there is none
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
 		return p
 	}

@@ -259,7 +259,7 @@ func TestInterrupted(t *testing.T) {
 					}
 				}
 				t.Logf("%d tables", len(made))
-				deadline := time.Now().Add(20 * time.Second)
+				deadline := time.Now().Add(2 * time.Minute)
 				for len(s.strings(t, "SELECT id FROM information_schema.processlist WHERE command = 'Query' AND info NOT LIKE '%processlist%'")) > 0 {
 					if time.Now().After(deadline) {
 						t.Fatal("the server is still at it")
@@ -302,7 +302,7 @@ func TestServerDies(t *testing.T) {
 			if !errors.Is(err, ErrServerGone) {
 				t.Errorf("got %v, want %v", err, ErrServerGone)
 			}
-			if took := time.Since(killed); took > 20*time.Second {
+			if took := time.Since(killed); took > 2*time.Minute {
 				t.Errorf("it took %s to notice", took)
 			}
 		})

@@ -298,9 +298,9 @@ func TestRefusals(t *testing.T) {
 func TestTimeToLive(t *testing.T) {
 	h := newHouse(t, "")
 	h.put("shop")
-	short, _ := h.lease(pool.Request{Template: "shop", TTL: 2 * time.Second})
+	short, _ := h.lease(pool.Request{Template: "shop", TTL: 5 * time.Second})
 	long, _ := h.lease(pool.Request{Template: "shop"})
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(7 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		if _, err := h.Reset(t.Context(), short.Name, reset.RestoreCounters); err != nil {
 			t.Fatalf("it was used all the time: %v", err)
 		}

@@ -330,14 +330,14 @@ func TestFull(t *testing.T) {
 func TestRenew(t *testing.T) {
 	h := newHouse(t, servertest.Servers[0])
 	h.put("shop")
-	const ttl = 2 * time.Second
+	const ttl = 5 * time.Second
 	used, _ := h.lease(pool.Request{Template: "shop", TTL: ttl})
 	left, _ := h.lease(pool.Request{Template: "shop", TTL: ttl})
 	kept, _ := h.lease(pool.Request{Template: "shop", TTL: ttl})
 	if _, err := h.Keep(kept.Name); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); time.Since(began) < 2*ttl; time.Sleep(ttl / 10) {
+	for began := time.Now(); time.Since(began) < ttl+ttl/2; time.Sleep(ttl / 10) {
 		if _, err := h.Database(used.Name); err != nil {
 			t.Fatal(err)
 		}

@@ -132,7 +132,7 @@ func TestFetchPackageListsInTime(t *testing.T) {
 	const limit = 2 * time.Second
 	began := time.Now()
 	complaint := a.update(t.Context(), limit, func(float64) {})
-	if took := time.Since(began); complaint == nil || took < limit || took > limit+commandGrace+40*time.Second {
+	if took := time.Since(began); complaint == nil || took < limit || took > limit+commandGrace+2*time.Minute {
 		t.Errorf("after %s: %v", took, complaint)
 	}
 }

@@ -178,7 +178,7 @@ func TestFetchEndsWithContext(t *testing.T) {
 	if _, err := m.Find(ctx, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if took := time.Since(began); took > 40*time.Second {
+	if took := time.Since(began); took > 2*time.Minute {
 		t.Errorf("took %s", took)
 	}
 	if left := m.cacheNames(); left != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -126,21 +127,23 @@ func TestProbesDoNotDisturb(t *testing.T) {
 func TestTryLockPatience(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	for _, c := range []struct {
-		held    LockMode
-		patient bool
-	}{{Exclusive, false}, {Shared, true}} {
-		l, err := TryLock(path, c.held)
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		_, err = TryLock(path, Exclusive)
-		if took := time.Since(began); !errors.Is(err, ErrLocked) || (took >= probePatience) != c.patient {
-			t.Errorf("held %d: %v after %s", c.held, err, took)
-		}
-		if err := l.Unlock(); err != nil {
-			t.Error(err)
-		}
+		held LockMode
+		want time.Duration
+	}{{Exclusive, 0}, {Shared, probePatience}} {
+		synctest.Test(t, func(t *testing.T) {
+			l, err := TryLock(path, c.held)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			_, err = TryLock(path, Exclusive)
+			if took := time.Since(began); !errors.Is(err, ErrLocked) || took != c.want {
+				t.Errorf("held %d: %v after %s", c.held, err, took)
+			}
+			if err := l.Unlock(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -91,7 +91,9 @@ func (g guards) problems(t *summary) []string {
 }
 
 // loud reports whether the reason of a skip says that something was not tested, or that it takes root.
-func loud(reason string) bool { return strings.Contains(reason, "SKIPPED") || strings.Contains(reason, "root") }
+func loud(reason string) bool {
+	return strings.Contains(reason, "SKIPPED") || strings.Contains(reason, "root")
+}
 
 // vanished names the packages that have tests and ran none.
 func (t *summary) vanished(packages []string) []string {

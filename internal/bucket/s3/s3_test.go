@@ -216,7 +216,7 @@ func TestHang(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if took := time.Since(began); took > 30*time.Second {
+	if took := time.Since(began); took > 2*time.Minute {
 		t.Errorf("it took %s", took)
 	}
 }
