@@ -95,7 +95,8 @@ func TestClientsFromClone(t *testing.T) {
 			}
 			return text
 		}
-		app := pageFiles(t) // with shop.sql
+		h := newTestHome(t)
+		app := pageFiles(t, h) // with shop.sql
 		err = errors.Join(os.Mkdir(filepath.Join(app, "testdata"), 0o700),
 			os.Rename(filepath.Join(app, "shop.sql"), filepath.Join(app, "testdata", "shop.sql")),
 			os.WriteFile(filepath.Join(app, "shop_test.go"), []byte(block("go")), 0o600))
@@ -104,7 +105,6 @@ func TestClientsFromClone(t *testing.T) {
 		}
 		in(app, "go", "mod", "init", "example.com/shop")
 		in(app, "sh", "-ec", strings.ReplaceAll(block("bash"), "CLONE", clone))
-		h := newTestHome(t)
 		cmd := exec.CommandContext(t.Context(), "go", "test", "./...")
 		cmd.Dir = app
 		cmd.Env = append(os.Environ(), "PATH="+binDir+":"+os.Getenv("PATH"), "RAMARIA_BIN=", "RAMARIA_HOME="+h.home,

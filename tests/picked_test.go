@@ -74,7 +74,7 @@ func TestPicked(t *testing.T) {
 		{"^TestMatrix$/^mysql:9.7$/^image$/^load$", "TestMatrix/mysql:9.7/image/load", true},
 		{"^TestMatrix$/^mysql:9.7$/^image$/^load$", "TestMatrix/mysql:9.7/image/load-full", false},
 		{`^TestUI$|^TestMatrix$/^mysql:9\.7$/^image$/^load$`, "TestMatrix/mysql:9.7/image/load", true},
-		{"^TestUI$|^TestReadme$", "TestMatrix/mysql:9.7/image/load", false},
+		{"^TestUI$|^TestPages$", "TestMatrix/mysql:9.7/image/load", false},
 		{"Test(Matrix|UI)/(mysql|mariadb)", "TestMatrix/mysql:9.7/image/load", true},
 		{"Test[|/]x|TestM", "TestMatrix/mysql:9.7/image/load", true},
 		{"", "TestMatrix/mysql:9.7/image/load", true},

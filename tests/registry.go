@@ -55,7 +55,7 @@ var Packages = []Package{
 		`TestDataDirectoryIsCopied(/.*)?`,
 		`TestKilledServerLosesNothing(/.*)?`,
 		`TestTornPageIsMended(/.*)?`,
-		`TestReadme`,
+		`TestPages(Complete)?`,
 		`TestBranch(UnderLoad|Family|ToOneName|HasItsOwnAccount|OfStoppedAndCrashed)(/.*)?`,
 		`TestNeverLeftStopped(/.*)?`,
 		`TestBranchesWaitForEachOther(/.*)?`,
@@ -290,7 +290,7 @@ var Suites = []Suite{
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
 	Scripts: []string{"exporter", "no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-disk-writes", "bench-fork", "bench-suite", "bench-output", "ui-top"},
-	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestPicked", "TestMeant", "TestInstall", "TestAction", "TestGitLab", "TestRecipesInDocs", "TestReadme", "TestClients", "TestBench", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage",
+	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestPicked", "TestMeant", "TestInstall", "TestAction", "TestGitLab", "TestRecipesInDocs", "TestPages", "TestPagesComplete", "TestClients", "TestBench", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen", "TestUIRows", "TestSite", "TestSiteFaultsAreSeen"},
 }
 
