@@ -61,6 +61,9 @@ func (e *Engine) Move(ctx context.Context, q MoveRequest) (out Moved, err error)
 		over := e.tellMove(ctx, c, q.Name)
 		m, err := c.Move(ctx, client.MoveRequest{Volume: spec.String()})
 		over()
+		if err != nil && ctx.Err() != nil {
+			awaitTakenBack(ctx, c)
+		}
 		out = Moved{Ran: true, Held: micros(m.HeldMicros), Pause: micros(m.PauseMicros), Bytes: m.DataBytes}
 		return err
 	}, func(i *instance.Instance, s *instance.Store) error {
@@ -73,6 +76,23 @@ func (e *Engine) Move(ctx context.Context, q MoveRequest) (out Moved, err error)
 	out.Took = time.Since(began)
 	out.Instance, err = e.Registry.Open(q.Name)
 	return out, err
+}
+
+// takeBackTime bounds how long an interrupted move is waited for, and takeBackPause is the pause between two looks.
+const takeBackTime, takeBackPause = time.Minute, 20 * time.Millisecond
+
+// awaitTakenBack waits after an interruption until the instance is in one place: the command that is typed next finds it
+// as it was.
+func awaitTakenBack(ctx context.Context, c *client.Client) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTime)
+	defer cancel()
+	for ctx.Err() == nil {
+		s, err := c.Status(ctx)
+		if err == nil && s.Moving == nil || errors.Is(err, client.ErrNoServer) {
+			return
+		}
+		time.Sleep(takeBackPause)
+	}
 }
 
 // targetVolume opens the volume that an instance is to move to, and refuses a move that would not fit.

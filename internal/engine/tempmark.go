@@ -56,7 +56,7 @@ func (e *Engine) removeTempMark(ctx context.Context, m *tempMark) error {
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeMarkTimeout)
 	defer cancel()
 	if err := e.removeMark(clean, m.instance, m.label); err != nil {
-		e.note("warning: mark %s of instance %s is still there; the next ramaria up tries again: %s", m.label, m.instance, err)
+		e.note("warning: what instance %s was copied by still takes room in its volume; the next ramaria up tries again: %s", m.instance, err)
 		return m.lock.Unlock()
 	}
 	return m.lock.UnlockRemove()
@@ -135,7 +135,7 @@ func (e *Engine) withTempMark(ctx context.Context, name string, c *client.Client
 	}
 	m, err := c.Mark(ctx, client.MarkRequest{Label: temp.label})
 	if err != nil {
-		return err
+		return withoutLabel{err, temp.label}
 	}
 	i, err := e.Registry.Open(name)
 	if err != nil {
@@ -147,3 +147,17 @@ func (e *Engine) withTempMark(ctx context.Context, name string, c *client.Client
 	}
 	return use(data)
 }
+
+// withoutLabel is an error of such a mark in the words of those who have asked for none.
+type withoutLabel struct {
+	error
+	label string
+}
+
+// Error implements error.
+func (w withoutLabel) Error() string {
+	return strings.ReplaceAll(w.error.Error(), "mark "+w.label, "the copy")
+}
+
+// Unwrap returns the error itself.
+func (w withoutLabel) Unwrap() error { return w.error }

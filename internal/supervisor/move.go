@@ -41,6 +41,8 @@ type move struct {
 	*Supervisor
 	spec  volume.Spec
 	total int64
+	// gone is not nil once nobody waits for the move any more.
+	gone  func() error
 	store *instance.Store
 	to    *instance.Instance
 	lock  *sys.FileLock // of the instance's directory there
@@ -72,7 +74,7 @@ func (s *Supervisor) Move(ctx context.Context, r client.MoveRequest) (client.Mov
 	if err := s.refuseMember("move"); err != nil {
 		return client.Move{}, err
 	}
-	m := &move{Supervisor: s, spec: spec, endFlush: func() {}}
+	m := &move{Supervisor: s, spec: spec, gone: ctx.Err, endFlush: func() {}}
 	if m.total, err = sys.DiskUsage(s.inst.Dir); err != nil {
 		return client.Move{}, err
 	}
@@ -121,6 +123,9 @@ func (s *Supervisor) refuseMoving(what string) error {
 	m := s.moving.Load()
 	if m == nil {
 		return nil
+	}
+	if m.gone() != nil {
+		return api.As(api.ErrBusy, fmt.Errorf("%s instance %s: its move to volume %s was interrupted, and is about to end\nhint: try again", what, s.inst.Name, m.spec.Kind))
 	}
 	return api.As(api.ErrBusy, fmt.Errorf("%s instance %s: it is on its way to volume %s\nhint: ramaria status %[2]s shows when it is there", what, s.inst.Name, m.spec.Kind))
 }

@@ -194,6 +194,9 @@ func (s *Supervisor) Mark(ctx context.Context, r client.MarkRequest) (client.Mar
 // DeleteMark implements api.Instance.
 func (s *Supervisor) DeleteMark(ctx context.Context, label string) error {
 	if err := s.refuseMoving("unmark"); err != nil {
+		if _, missing := s.inst.ReadMark(label); errors.Is(missing, instance.ErrNoMark) {
+			return notFound(missing)
+		}
 		return err
 	}
 	return notFound(s.do(ctx, func(ctx, _ context.Context) error { return s.store.DeleteMark(ctx, &s.inst.Record, label) }))
