@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -96,6 +97,69 @@ func TestContainersShareAHome(t *testing.T) {
 	// Commands that do not need the process work.
 	if out := h.inNamespace("ramaria sql main -e 'SELECT 6*7'", "-m", "-p", "-f", "--mount-proc"); !strings.Contains(out, "42") {
 		t.Errorf("it says %s", out)
+	}
+}
+
+// TestHomeElsewhere: a home that only its running servers see is no home that was removed. What is told of its volume
+// does no harm there, and is refused where it would.
+func TestHomeElsewhere(t *testing.T) {
+	t.Parallel()
+	h := newSharedHouse(t)
+	for name, flags := range map[string][]string{"mounts of its own": {"-m"}, "processes of its own": {"-m", "-p", "-f", "--mount-proc"}} {
+		t.Run(name, func(t *testing.T) {
+			h.during(t)
+			place, err := os.MkdirTemp("", "rn-")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.Remove(place) })
+			home := filepath.Join(place, "home")
+			cmd := exec.CommandContext(t.Context(), "unshare", append(flags, "sh", "-euc", `
+				mount -t tmpfs -o mode=755 none `+place+`
+				mkdir `+home+`
+				export RAMARIA_HOME=`+home+`
+				ramaria up main --volume shm --server `+h.daemon()+` > /dev/null
+				ramaria sql main -e 'CREATE TABLE t (a INT); INSERT INTO t VALUES (7)'
+				echo ready
+				read line
+				ramaria sql main -e 'SELECT a FROM t'
+				ramaria down --all --rm
+				ramaria volume rm shm`)...)
+			cmd.Env = append(os.Environ(), "PATH="+binDir+":"+os.Getenv("PATH"), "RAMARIA_NO_FETCH=1")
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var said talk
+			cmd.Stdout, cmd.Stderr = &said, &said
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := func() { in.Close(); _ = cmd.Wait() }
+			t.Cleanup(ended)
+			h.until("the other home has a server", func() bool { return strings.Contains(said.String(), "ready\n") })
+
+			list := h.ramaria("volume", "ls", "--all-homes")
+			at := regexp.MustCompile(regexp.QuoteMeta(home) + ` \(elsewhere\) +(\S+)`).FindStringSubmatch(list)
+			if at == nil {
+				t.Fatalf("volume ls says %s", list)
+			}
+			doctor, _, _ := h.try("doctor")
+			want := at[1] + " takes "
+			_, finding, found := strings.Cut(doctor, want)
+			if finding, _, _ = strings.Cut(finding, at[1]); !found || !strings.Contains(finding, "-> there: ramaria --home "+home+" volume rm shm") || strings.Contains(finding, "--force") {
+				t.Errorf("doctor says %s", doctor)
+			}
+			if _, talk, err := h.try("volume", "rm", at[1], "--force"); err == nil || !strings.Contains(talk, "of another container or chroot\nhint: there: ramaria --home "+home) {
+				t.Errorf("volume rm: %v: %s", err, talk)
+			}
+			if _, err := in.Write([]byte("\n")); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil || !strings.Contains(said.String(), "\n7\n") {
+				t.Errorf("its server, after that: %v: %s", err, said.String())
+			}
+		})
 	}
 }
 

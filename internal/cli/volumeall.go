@@ -25,6 +25,8 @@ func runVolumeLsAll(a *app, asJSON bool) error {
 			home = "unknown"
 		} else if l.Lost {
 			home += " (not there)"
+		} else if l.Elsewhere {
+			home += " (elsewhere)"
 		}
 		t.row(string(l.Kind), volume.FormatBytes(l.Memory), strconv.Itoa(len(l.Instances)), strconv.Itoa(len(l.Running)), home, l.Dir)
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -35,11 +34,19 @@ func (e *Engine) RemoveVolumeAt(ctx context.Context, dir string, force bool) (Vo
 	case all[i].Ours:
 		return e.removeVolume(ctx, e.Opener().In(volume.Spec{Kind: all[i].Kind}, dir), force)
 	case all[i].Lives && all[i].Owner.Home != "":
-		return VolumeRemoved{}, fmt.Errorf("%s: it belongs to the home %s\nhint: ramaria --home %s volume rm %s", what, all[i].Owner.Home, all[i].Owner.Home, all[i].Kind)
+		return VolumeRemoved{}, fmt.Errorf("%s: it belongs to the home %s\nhint: %s", what, all[i].Owner.Home, ownersCommand(all[i]))
 	case all[i].Lives:
-		return VolumeRemoved{}, fmt.Errorf("%s: it belongs to the state directory %s\nhint: XDG_STATE_HOME=%s ramaria volume rm %s", what, all[i].Owner.State, filepath.Dir(all[i].Owner.State), all[i].Kind)
+		return VolumeRemoved{}, fmt.Errorf("%s: it belongs to the state directory %s\nhint: %s", what, all[i].Owner.State, ownersCommand(all[i]))
 	}
 	return e.release(ctx, all[i], force)
+}
+
+// ownersCommand removes a volume where its home is.
+func ownersCommand(f volume.Found) string {
+	if f.Owner.Home != "" {
+		return fmt.Sprintf("ramaria --home %s volume rm %s", f.Owner.Home, f.Kind)
+	}
+	return fmt.Sprintf("XDG_STATE_HOME=%s ramaria volume rm %s", filepath.Dir(f.Owner.State), f.Kind)
 }
 
 // release removes a volume whose home is not there.
@@ -55,6 +62,9 @@ func (e *Engine) release(ctx context.Context, f volume.Found, force bool) (Volum
 	holders, err := volume.Holders(f.Dir)
 	if err != nil {
 		return VolumeRemoved{}, fmt.Errorf("%s: %w", what, err)
+	}
+	if elsewhere(f, holders) {
+		return VolumeRemoved{}, fmt.Errorf("%s: %w: instances run in it, and belong to the home %s of another container or chroot\nhint: there: %s --force", what, volume.ErrInUse, homeOf(f), ownersCommand(f))
 	}
 	for _, h := range holders {
 		if h.Instance == "" {
@@ -90,11 +100,10 @@ func (e *Engine) endUnknown(ctx context.Context, dir string) error {
 
 // endLost ends a supervisor that no record knows of, by the number in its lock.
 func (e *Engine) endLost(ctx context.Context, h volume.Holder) error {
-	b, err := os.ReadFile(h.Path)
-	if err != nil {
+	pid, err := holderPID(h)
+	if unread := (*os.PathError)(nil); errors.As(err, &unread) {
 		return err
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil {
 		return fmt.Errorf("the supervisor of %s has not said which process it is\nhint: fuser -v %s", h.Instance, h.Path)
 	}
@@ -133,9 +142,13 @@ type FoundVolume struct {
 	Running []string `json:"running"`
 	// Home is the home of the volume: "this", a --home or a state directory, "" if unknown.
 	Home string `json:"home,omitempty"`
-	// Lost says that the home does not exist, as far as this process can see.
-	Lost  bool   `json:"lost,omitempty"`
-	Error string `json:"error,omitempty"`
+	// Lost says that the home does not exist, as far as this process can see, and Elsewhere that it does for the
+	// servers that run: in another container or chroot.
+	Lost      bool   `json:"lost,omitempty"`
+	Elsewhere bool   `json:"elsewhere,omitempty"`
+	Error     string `json:"error,omitempty"`
+
+	found volume.Found
 }
 
 // homeOf tells people whose a volume is.
@@ -157,10 +170,12 @@ func (e *Engine) AllVolumes() ([]FoundVolume, error) {
 	}
 	all := []FoundVolume{}
 	for _, f := range found {
-		l := FoundVolume{Kind: f.Kind, Dir: f.Dir, Home: homeOf(f), Lost: !f.Ours && !f.Lives, Instances: []string{}, Running: []string{}}
+		l := FoundVolume{Kind: f.Kind, Dir: f.Dir, Home: homeOf(f), Instances: []string{}, Running: []string{}, found: f}
 		names, err := volume.Instances(f.Dir)
 		l.Instances = append(l.Instances, names...)
 		holders, herr := volume.Holders(f.Dir)
+		l.Elsewhere = elsewhere(f, holders)
+		l.Lost = !f.Ours && !f.Lives && !l.Elsewhere
 		for _, h := range holders {
 			if h.Instance != "" {
 				l.Running = append(l.Running, h.Instance)
@@ -193,18 +208,23 @@ func (e *Engine) doctorLost(context.Context) []Finding {
 	}
 	var out []Finding
 	for _, l := range all {
-		if !l.Lost {
+		home, hint := "a home that is not known", l.ReleaseHint()
+		switch {
+		case l.Elsewhere:
+			home, hint = "the home "+l.Home+" of another container or chroot", "there: "+ownersCommand(l.found)
+		case !l.Lost:
 			continue
-		}
-		home := "a home that is not known"
-		if l.Home != "" {
+		case l.Home != "":
 			home = "the home " + l.Home + ", which is not there (removed, or another container's)"
+		}
+		if l.Lost && len(l.Instances) > 0 {
+			hint += ", if no other container has that home"
 		}
 		text := fmt.Sprintf("%s takes %s for %s", l.Dir, volume.FormatBytes(l.Memory), home)
 		if len(l.Running) > 0 {
 			text += "; running there: " + strings.Join(l.Running, ", ")
 		}
-		out = append(out, Finding{"volume", "note", text, l.ReleaseHint()})
+		out = append(out, Finding{"volume", "note", text, hint})
 	}
 	return out
 }
