@@ -35,6 +35,7 @@ const dependencies = { ...devDependencies, ramaria: `file:../ramaria-${version}.
 require("fs").writeFileSync("package.json", JSON.stringify({ private: true, type: "module", dependencies }))'
 npm install --silent --no-audit --no-fund --no-package-lock --ignore-scripts --prefer-offline
 cp -R "$here/test" test
+cp "$here/../../docs/howto/fast-test-suite.md" test/
 
 node_modules/.bin/tsc --noEmit --strict --target esnext --module nodenext --types node test/types.test.ts
 node --test --test-reporter spec --test-concurrency 1 test/client.test.js test/remote.test.js test/drivers.test.js test/readme.test.js test/runners.test.js

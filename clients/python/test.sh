@@ -31,7 +31,7 @@ fi
 # The one that came with the wheel.
 step env -u RAMARIA_BIN PATH=/usr/bin:/bin "$PYTHON" -c 'from ramaria import instance; print(instance.program(), instance.run("--version"))'
 
-cp -R "$here/tests" "$here/README.md" "$here/bench" "$tmp"
+cp -R "$here/tests" "$here/README.md" "$here/bench" "$here/../../docs/howto/fast-test-suite.md" "$tmp"
 cd "$tmp"
 unset RAMARIA_API RAMARIA_INSTANCE
 step "$PYTHON" -m pytest -q -rfEs -p no:cacheprovider -n 2 tests

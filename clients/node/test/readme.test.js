@@ -31,6 +31,14 @@ test('the first example, by three workers at once, none of which finds an instan
   assert.match(output, /pass 6\n/)
 })
 
+test('the example of the page on test suites', (t) => {
+  const dir = project(t)
+  const [, name, example] = readFileSync(new URL('fast-test-suite.md', import.meta.url), 'utf8').match(/^```js\n(?:\/\/ (\S+)\n)([^]*?)^```/m)
+  writeFileSync(join(dir, 'shop.sql'), 'CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer_id INT, item TEXT);\n')
+  writeFileSync(join(dir, name), example)
+  assert.match(execFileSync(process.execPath, ['--test', name], { cwd: dir, env, encoding: 'utf8' }), /pass 1\n/)
+})
+
 test('the example without a test runner', (t) => {
   const dir = project(t)
   writeFileSync(join(dir, 'example.mjs'), examples.at(-1).replace("['schema.sql', 'data.sql.gz']", "['shop.sql']"))

@@ -1,4 +1,4 @@
-"""The first example of the README, as it stands there."""
+"""The first example of the README, and that of the page on test suites, as they stand there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 README = Path(__file__).parent.parent / "README.md"
+HOWTO = README.parent / "fast-test-suite.md"
 
 
 def test_the_first_example(real, pytester):
@@ -15,6 +16,15 @@ def test_the_first_example(real, pytester):
     for (_, text), name in zip(files, ("schema.sql", "pytest.ini", "test_shop.py")):
         pytester.path.joinpath(name).write_text(text)
     pytester.runpytest_subprocess("-n2").assert_outcomes(passed=2)
+
+
+def test_the_example_of_the_page(real, pytester):
+    _, section = HOWTO.read_text().split("\n## Python\n")
+    ini, python = (text for language, text in re.findall(r"^```(\w+)\n(.*?)^```", section, re.M | re.S)[:3] if language in ("ini", "python"))
+    pytester.path.joinpath("schema.sql").write_text("CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer_id INT, item VARCHAR(50));")
+    pytester.path.joinpath("pytest.ini").write_text(ini)
+    pytester.path.joinpath("test_shop.py").write_text(python)
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
 
 
 def test_it_fails_without_a_reset(real, pytester):
