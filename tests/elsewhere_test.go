@@ -65,7 +65,7 @@ var elsewhere = map[string]ranElsewhere{
 	// What changes the machine, or needs another one.
 	`docs/clusters.md: ramaria cluster create shop --netns --from shop.sql`:                                                                              {by: "TestClusterPartitions"},
 	`docs/containers.md: make image`:                                                                                                                     {by: "make:test-release"},
-	`docs/containers.md: podman run -d --shm-size 2g -p 127.0.0.1:3306:3306 -p 127.0.0.1:3307:3307 \`:                                                   {by: "make:test-release"},
+	`docs/containers.md: podman run -d --shm-size 2g -p 127.0.0.1:3306:3306 -p 127.0.0.1:3307:3307 \`:                                                    {by: "make:test-release"},
 	`docs/services.md: ramaria up shop --from shop.sql --durable    # as root: the instance`:                                                             {by: "make:test-vm service"},
 	`docs/services.md: ramaria adopt mariadb            # as root: shows the plan, and changes nothing`:                                                  {by: "make:test-vm adopt"},
 	`docs/services.md: ramaria server allow       # adds rules to the file in /etc/apparmor.d/local/ that the profile includes, or a module for SELinux`: {by: "internal/software"},

@@ -21,11 +21,12 @@ func runVolumeLsAll(a *app, asJSON bool) error {
 	t := newTable("KIND", "RAM", "INSTANCES", "RUNNING", "HOME", "DIRECTORY")
 	for _, l := range all {
 		home := l.Home
-		if home == "" {
+		switch {
+		case home == "":
 			home = "unknown"
-		} else if l.Lost {
+		case l.Lost:
 			home += " (not there)"
-		} else if l.Elsewhere {
+		case l.Elsewhere:
 			home += " (elsewhere)"
 		}
 		t.row(string(l.Kind), volume.FormatBytes(l.Memory), strconv.Itoa(len(l.Instances)), strconv.Itoa(len(l.Running)), home, l.Dir)

@@ -135,7 +135,7 @@ func (e *Engine) withTempMark(ctx context.Context, name string, c *client.Client
 	}
 	m, err := c.Mark(ctx, client.MarkRequest{Label: temp.label})
 	if err != nil {
-		return withoutLabel{err, temp.label}
+		return labelError{err, temp.label}
 	}
 	i, err := e.Registry.Open(name)
 	if err != nil {
@@ -148,16 +148,16 @@ func (e *Engine) withTempMark(ctx context.Context, name string, c *client.Client
 	return use(data)
 }
 
-// withoutLabel is an error of such a mark in the words of those who have asked for none.
-type withoutLabel struct {
+// labelError is an error of such a mark in the words of those who have asked for none.
+type labelError struct {
 	error
 	label string
 }
 
 // Error implements error.
-func (w withoutLabel) Error() string {
+func (w labelError) Error() string {
 	return strings.ReplaceAll(w.error.Error(), "mark "+w.label, "the copy")
 }
 
 // Unwrap returns the error itself.
-func (w withoutLabel) Unwrap() error { return w.error }
+func (w labelError) Unwrap() error { return w.error }
