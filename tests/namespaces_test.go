@@ -121,7 +121,7 @@ func TestHomeElsewhere(t *testing.T) {
 				ramaria up main --volume shm --server `+h.daemon()+` > /dev/null
 				ramaria sql main -e 'CREATE TABLE t (a INT); INSERT INTO t VALUES (7)'
 				echo ready
-				read line
+				read line || true
 				ramaria sql main -e 'SELECT a FROM t'
 				ramaria down --all --rm
 				ramaria volume rm shm`)...)
