@@ -16,15 +16,18 @@ import (
 
 // Limits bound those in a lobby.
 type Limits struct {
-	Number int   // of connections
-	Peer   int   // of connections of one peer: an address, of IPv6 a network of 64 bits
-	Memory int64 // of all together, in bytes
-	Time   time.Duration
+	Number     int   // of connections
+	Peer       int   // of connections of one peer: an address, of IPv6 a network of 64 bits
+	Memory     int64 // of all together, in bytes
+	PeerMemory int64 // of those of one peer, in bytes; 0 is Memory
+	Time       time.Duration
 }
 
-// Default is what all doors have: as many as a machine's tests may open at once, and the time that servers give
-// (connect_timeout).
-var Default = Limits{Number: 2000, Peer: 1000, Memory: 16 << 20, Time: 10 * time.Second}
+// DefaultTime is the time that servers give (connect_timeout).
+const DefaultTime = 10 * time.Second
+
+// Default is what all doors have: as many as a machine's tests may open at once, and of one peer half of that.
+var Default = Limits{Number: 2000, Peer: 1000, Memory: 32 << 20, PeerMemory: 16 << 20, Time: DefaultTime}
 
 // What a connection takes before its peer is known, in bytes, measured: one with nothing but itself, one that a server of
 // HTTP reads from, and one that has begun TLS.
@@ -40,12 +43,18 @@ type Lobby struct {
 
 	mu     sync.Mutex
 	guests list.List // of *Guest, the oldest first
-	peers  map[netip.Prefix]int
+	peers  map[netip.Prefix]share
+	memory int64
+}
+
+// share is what one peer has of a lobby.
+type share struct {
+	guests int
 	memory int64
 }
 
 // New returns an empty one.
-func New(l Limits) *Lobby { return &Lobby{limits: l, peers: map[netip.Prefix]int{}} }
+func New(l Limits) *Lobby { return &Lobby{limits: l, peers: map[netip.Prefix]share{}} }
 
 // Guest is a connection in a lobby.
 type Guest struct {
@@ -65,8 +74,8 @@ func (l *Lobby) Enter(c net.Conn, takes int64) *Guest {
 	g.late = time.AfterFunc(l.limits.Time, g.turnOut)
 	l.mu.Lock()
 	g.at = l.guests.PushBack(g)
-	l.peers[g.peer]++
-	out := append(l.grow(g, takes), l.crowd(g.peer)...)
+	l.count(g, 1, takes)
+	out := l.bound(g.peer)
 	l.mu.Unlock()
 	closeAll(out)
 	return g
@@ -74,9 +83,14 @@ func (l *Lobby) Enter(c net.Conn, takes int64) *Guest {
 
 // Takes says how many bytes a guest takes now.
 func (g *Guest) Takes(bytes int64) {
-	g.lobby.mu.Lock()
-	out := g.lobby.grow(g, bytes)
-	g.lobby.mu.Unlock()
+	l := g.lobby
+	l.mu.Lock()
+	var out []*Guest
+	if g.at != nil {
+		l.count(g, 0, bytes)
+		out = l.bound(g.peer)
+	}
+	l.mu.Unlock()
 	closeAll(out)
 }
 
@@ -98,24 +112,24 @@ func (g *Guest) turnOut() {
 	}
 }
 
-// grow, crowd and leave are called with mu held. The first two return those who have to go.
-func (l *Lobby) grow(g *Guest, takes int64) (out []*Guest) {
-	if g.at == nil {
-		return nil
-	}
+// count, bound, crowds and leave are called with mu held.
+
+// count notes how many bytes a guest takes now, and that it has come (1) or goes (-1).
+func (l *Lobby) count(g *Guest, guests int, takes int64) {
+	s := l.peers[g.peer]
+	s.guests += guests
+	s.memory += takes - g.takes
 	l.memory += takes - g.takes
 	g.takes = takes
-	for l.memory > l.limits.Memory && l.guests.Len() > 1 {
-		out = append(out, l.oldest())
+	if l.peers[g.peer] = s; s.guests == 0 {
+		delete(l.peers, g.peer)
 	}
-	return out
 }
 
-func (l *Lobby) crowd(peer netip.Prefix) (out []*Guest) {
-	for l.guests.Len() > l.limits.Number {
-		out = append(out, l.oldest())
-	}
-	for e := l.guests.Front(); e != nil && l.peers[peer] > l.limits.Peer; {
+// bound has those leave who are too much, the oldest first: of a peer that has too much, and then of all. It returns
+// them.
+func (l *Lobby) bound(peer netip.Prefix) (out []*Guest) {
+	for e := l.guests.Front(); e != nil && l.crowds(peer); {
 		g := e.Value.(*Guest)
 		e = e.Next()
 		if g.peer == peer {
@@ -123,13 +137,18 @@ func (l *Lobby) crowd(peer netip.Prefix) (out []*Guest) {
 			out = append(out, g)
 		}
 	}
+	for l.guests.Len() > l.limits.Number || l.memory > l.limits.Memory && l.guests.Len() > 1 {
+		g := l.guests.Front().Value.(*Guest)
+		l.leave(g)
+		out = append(out, g)
+	}
 	return out
 }
 
-func (l *Lobby) oldest() *Guest {
-	g := l.guests.Front().Value.(*Guest)
-	l.leave(g)
-	return g
+// crowds reports whether a peer has too much. One connection of it may stay, whatever it takes.
+func (l *Lobby) crowds(peer netip.Prefix) bool {
+	s, most := l.peers[peer], l.limits.PeerMemory
+	return s.guests > l.limits.Peer || most > 0 && s.memory > most && s.guests > 1
 }
 
 func (l *Lobby) leave(g *Guest) {
@@ -139,10 +158,7 @@ func (l *Lobby) leave(g *Guest) {
 	g.late.Stop()
 	l.guests.Remove(g.at)
 	g.at = nil
-	l.memory -= g.takes
-	if l.peers[g.peer]--; l.peers[g.peer] == 0 {
-		delete(l.peers, g.peer)
-	}
+	l.count(g, -1, 0)
 }
 
 func closeAll(guests []*Guest) {

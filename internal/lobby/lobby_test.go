@@ -47,6 +47,7 @@ func TestBounds(t *testing.T) {
 		{"peer", Limits{Number: 9, Peer: 2, Memory: 99, Time: time.Hour}, 1, []string{"10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.1"}, -1, []int{0}},
 		{"a network", Limits{Number: 9, Peer: 1, Memory: 99, Time: time.Hour}, 1, []string{"2001:db8::1", "2001:db8:0:1::1", "2001:db8::2"}, -1, []int{0}},
 		{"memory", Limits{Number: 9, Peer: 9, Memory: 20, Time: time.Hour}, 10, []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, -1, []int{0}},
+		{"memory of a peer", Limits{Number: 9, Peer: 9, Memory: 30, PeerMemory: 20, Time: time.Hour}, 10, []string{"10.0.0.2", "10.0.0.1", "10.0.0.1", "10.0.0.1"}, -1, []int{1}},
 	} {
 		l := New(c.limits)
 		var callers []*caller
@@ -84,6 +85,23 @@ func TestTakes(t *testing.T) {
 	l.Enter(b, 10).Takes(25)
 	if !a.gone() || b.gone() {
 		t.Errorf("the first is gone: %t, want true; the second: %t, want false", a.gone(), b.gone())
+	}
+}
+
+// TestTakesOfAPeer: who takes more has its own older ones go, and nobody else's.
+func TestTakesOfAPeer(t *testing.T) {
+	l := New(Limits{Number: 9, Peer: 9, Memory: 99, PeerMemory: 30, Time: time.Hour})
+	other, a, b := call("10.0.0.2"), call("10.0.0.1"), call("10.0.0.1")
+	l.Enter(other, 25)
+	l.Enter(a, 10)
+	g := l.Enter(b, 10)
+	g.Takes(25)
+	if other.gone() || !a.gone() || b.gone() {
+		t.Errorf("the other's is gone: %t, want false; the older: %t, want true; its own: %t, want false", other.gone(), a.gone(), b.gone())
+	}
+	g.Takes(99) // of all that the peer has, one may stay
+	if b.gone() {
+		t.Error("one alone is gone")
 	}
 }
 
