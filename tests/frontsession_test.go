@@ -46,7 +46,7 @@ func TestFrontSession(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
 	plain := openDSN(t, h.ramaria("up", "main", "--server", h.daemon(), "--database", "shop"))
-	h.exec(plain, "CREATE TABLE t (a INT PRIMARY KEY AUTO_INCREMENT)", "INSERT INTO t VALUES (1), (2)")
+	h.exec(plain, "CREATE TABLE t (a INT PRIMARY KEY AUTO_INCREMENT)", "INSERT INTO t VALUES (1), (2)", "CREATE TABLE wide (b LONGTEXT)")
 	h.ramaria("template", "add", "shop")
 	d := h.startFront("--linger", "100ms")
 	for _, secure := range []string{"false", "skip-verify"} {
@@ -57,11 +57,19 @@ func TestFrontSession(t *testing.T) {
 			d.testStates(t, c)
 			d.testKept(t, c)
 			d.testAutocommit(t, c)
+			d.testSetUp(t, c)
+			d.testTurnedOn(t, c)
+			d.testWide(t, c)
+			d.testLong(t, c)
+			d.testStaysWhere(t, c)
 		})
 	}
 	t.Run("prepared statements", d.testPrepared)
 	t.Run("a client that does not wait for answers", d.testUnread)
 	t.Run("a client that sends no more", d.testSilent)
+	t.Run("a run that was killed", d.testHushed)
+	t.Run("a client that reads what changes", d.testTracked)
+	t.Run("a statement that is interrupted", d.testKillQuery)
 	t.Run("what it costs", d.testSessionCost)
 	t.Run("clones that linger make way", func(t *testing.T) {
 		h.during(t)
@@ -164,12 +172,18 @@ func (d *frontDoor) testPrepared(t *testing.T) {
 	d.refused(err, 1243, "")
 }
 
-// enter logs in by the protocol itself.
+// enter logs in by the protocol itself, as one who asks for several statements at once.
 func (d *frontDoor) enter(t *testing.T, database string) *wire {
+	t.Helper()
+	return d.enterWith(t, database, 1<<16)
+}
+
+// enterWith is enter with capabilities of one's own.
+func (d *frontDoor) enterWith(t *testing.T, database string, can uint32) *wire {
 	t.Helper()
 	w, salt := d.wire()
 	t.Cleanup(func() { _ = w.Close() })
-	login := append(append(wireLogin(1<<16), d.url.User.Username()...), 0, sha1.Size)
+	login := append(append(wireLogin(can), d.url.User.Username()...), 0, sha1.Size)
 	login = append(append(append(login, nativeAnswer([]byte(d.config("").Passwd), salt)...), database...), 0)
 	w.write(append(login, "mysql_native_password\x00"...))
 	if got := w.read(); w.failed != nil || got[0] != 0 {
@@ -220,25 +234,32 @@ func (d *frontDoor) testSilent(t *testing.T) {
 	})
 }
 
-// testSessionCost measures resets with the session and without, in turn.
+// testSessionCost measures resets with the session and without, in turn: each does what it says, and making a session new is
+// no matter of its own.
 func (d *frontDoor) testSessionCost(t *testing.T) {
 	d.h.during(t)
 	conn := d.alone(t, d.config("shop@cost"))
 	const rounds = 200
+	const renewed, kept = "CALL ramaria.reset()", "CALL ramaria.reset('keep session')"
+	left := map[string]string{renewed: "2 none", kept: "2 1"}
 	took := map[string][]time.Duration{}
 	for range rounds {
-		for _, reset := range []string{"CALL ramaria.reset()", "CALL ramaria.reset('keep session')"} {
-			do(t, conn, "INSERT INTO t VALUES (77)")
+		for _, reset := range []string{renewed, kept} {
+			do(t, conn, "SET @x = 1; INSERT INTO t VALUES (77)")
 			start := time.Now()
 			do(t, conn, reset)
 			took[reset] = append(took[reset], time.Since(start))
+			if got := d.h.one(conn, "SELECT CONCAT(COUNT(*), ' ', IFNULL(@x, 'none')) FROM t"); got != left[reset] {
+				t.Fatalf("%s leaves %s, want %s", reset, got, left[reset])
+			}
 		}
 	}
-	var line []string
-	for reset, times := range took {
-		slices.Sort(times)
-		line = append(line, fmt.Sprintf("%s: median %v", reset, times[rounds/2]))
+	median := func(reset string) time.Duration {
+		slices.Sort(took[reset])
+		return took[reset][rounds/2]
 	}
-	slices.Sort(line)
-	t.Log(strings.Join(line, "; "))
+	t.Logf("a reset with the session takes %v, without %v (medians)", median(renewed), median(kept))
+	if most := 2*median(kept) + 5*time.Millisecond; median(renewed) > most {
+		t.Errorf("a reset with the session takes %v, more than %v", median(renewed), most)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -22,30 +23,37 @@ const (
 )
 
 // interesting says which commands to look at.
-var interesting = [256]bool{comUse: true, comQuery: true, comKill: true, comPrepare: true, isChange: true}
+var interesting = [256]bool{comUse: true, comQuery: true, comKill: true, comPrepare: true, comReset: true, isChange: true}
 
-// forDoor reports whether a command may be for the door, from a glance.
-func forDoor(command byte, b []byte) bool {
-	if command != comQuery && command != comPrepare {
-		return true
+// hasText reports whether a command has a text that may be for the door.
+func hasText(command byte) bool { return command == comQuery || command == comPrepare }
+
+// forDoor reports whether a text may be for the door, from a glance.
+func forDoor(text []byte) bool {
+	at := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
+	if at < len(text) && strings.IndexByte("/-#", text[at]) >= 0 {
+		before, _ := comments(string(text))
+		at = len(before)
 	}
-	for i, c := range b[1:] {
-		switch c {
-		case ' ', '\t', '\r', '\n', 0, 1: // the last two are of query attributes, of which there are none
-			continue
-		case 'C', 'c', 'K', 'k', 'U', 'u', '/', '-', '#':
+	if at+1 < len(text) {
+		// CALL, CREATE, DROP, KILL and USE; of COMMIT, DELETE and UPDATE there are many.
+		switch [2]byte{text[at] | 0x20, text[at+1] | 0x20} {
+		case [2]byte{'c', 'a'}, [2]byte{'c', 'r'}, [2]byte{'d', 'r'}, [2]byte{'k', 'i'}, [2]byte{'u', 's'}:
 			return true
-		case 'D', 'd': // DROP, and not DELETE
-			return i+2 == len(b) || b[i+2]|0x20 == 'r' || asks(b)
 		}
-		return asks(b)
 	}
-	return false
+	return asks(text)
 }
 
-// asks reports whether a command says the name by which the door is asked for something.
-func asks(b []byte) bool {
-	return bytes.Contains(b, []byte("ramaria")) || bytes.Contains(b, []byte("RAMARIA"))
+// asks reports whether a text says the name by which the door is asked for something.
+func asks[T string | []byte](text T) bool {
+	const name = "ramaria"
+	for i := 0; i+len(name) <= len(text); i++ {
+		if text[i]|0x20 == name[0] && strings.EqualFold(string(text[i:i+len(name)]), name) {
+			return true
+		}
+	}
+	return false
 }
 
 var (
@@ -58,10 +66,12 @@ var (
 // nothing is a statement to which the server answers that all is well.
 const nothing = "DO 0"
 
-// command does what a command has for the door, and returns the one that the server gets in its place.
+// command does what a command has for the door, and returns the one that the server gets in its place; nil where the client
+// has its answer.
 func (s *session) command(ctx context.Context, payload []byte) []byte {
 	switch payload[0] {
 	case comUse:
+		s.nowhere = false
 		return append([]byte{comUse}, s.real(string(payload[1:]))...)
 	case comKill:
 		if len(payload) == 5 {
@@ -71,40 +81,46 @@ func (s *session) command(ctx context.Context, payload []byte) []byte {
 		}
 		return payload
 	}
-	// A client that can send attributes of a query sends their number before it, which is none here.
-	start := 1
-	if payload[0] == comQuery && s.countsAttributes() {
-		if len(payload) < 3 || payload[1] != 0 {
-			return payload
-		}
-		start = 3
+	at := textAt(payload, s.countsAttributes())
+	text, err := s.statement(ctx, string(payload[at:]), payload[0] == comPrepare)
+	if err != nil {
+		return nil
 	}
-	text := s.statement(ctx, string(payload[start:]), payload[0] == comPrepare)
-	return append(payload[:start:start], text...)
+	return append(payload[:at:at], text...)
 }
 
 // countsAttributes reports whether the client sends, before a statement, how many attributes it has.
 func (s *session) countsAttributes() bool { return s.login.can&s.server.can&canQueryAttrs != 0 }
 
-// statement does what a text has for the door, and returns the one that the server gets.
-func (s *session) statement(ctx context.Context, text string, prepared bool) string {
+// statement does what a text has for the door, and returns the one that the server gets; with an error, errCut, it gets
+// none.
+func (s *session) statement(ctx context.Context, text string, prepared bool) (string, error) {
 	w, rest := wanted(text)
 	if w.do == "" {
 		if w = late(text); w.do != "" {
-			return signal(refuse(erUnknown, stateGeneral, "ramaria: %s has to be the first of several statements, or alone; none was done", w))
+			return signal(refuse(erUnknown, stateGeneral, "ramaria: %s has to be the first of several statements, or alone; none was done", w)), nil
 		}
 		before, rest := comments(text)
-		return before + s.named(ctx, rest)
+		return before + s.named(ctx, rest), nil
 	}
 	if prepared {
-		return signal(refuse(erUnknown, stateGeneral, "ramaria: %s cannot be prepared: send it as plain text", w.do))
+		return signal(refuse(erUnknown, stateGeneral, "ramaria: %s cannot be prepared: send it as plain text", w.do)), nil
 	}
-	if err := s.control(ctx, w); err != nil {
+	err := s.control(ctx, w)
+	if errors.Is(err, errCut) {
+		return "", err
+	}
+	if err != nil {
 		r := s.door.refusal(err)
 		r.Code, r.State = erUnknown, stateGeneral // the server makes no warning of an error, nor success
-		return signal(r)
+		return signal(r), nil
 	}
-	return rest
+	return rest, nil
+}
+
+// tooLong has the server refuse what asks the door for something in a text that the door does not read whole.
+func tooLong(w wish) string {
+	return signal(refuse(erUnknown, stateGeneral, "ramaria: %s begins a text of more than %d bytes, which is not done: send it alone", w, mostCommand))
 }
 
 // named gives the server its own names for what a statement names: databases, and connections.
@@ -119,6 +135,7 @@ func (s *session) named(ctx context.Context, text string) string {
 	}
 	if m := useStatement.FindStringSubmatch(text); m != nil {
 		name := unquoted(m[1], m[2])
+		s.nowhere = false
 		if real := s.real(name); real != name {
 			return "USE " + quote(real)
 		}
@@ -127,8 +144,10 @@ func (s *session) named(ctx context.Context, text string) string {
 	if m := makeStatement.FindStringSubmatch(text); m != nil {
 		name := unquoted(m[2], m[3])
 		if real := s.door.seats.leased(name); real != "" {
+			s.nowhere = s.nowhere || s.seat != nil && s.seat.lease.Name == real
 			return m[1] + quote(real) + m[4]
 		}
+		s.nowhere = s.nowhere || s.seat != nil && s.seat.lease.Name == name
 		return s.ifClone(ctx, name, text, nothing) // nobody is in it: the next who connects finds it as the template is
 	}
 	return text

@@ -2,6 +2,7 @@ package front
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -64,10 +65,13 @@ func orNothing(text string) string {
 
 // late finds what is asked for by a statement that is not the first.
 func late(text string) wish {
+	if !asks(text) {
+		return wish{}
+	}
 	for _, rest := first(text); rest != ""; {
 		var statement string
 		statement, rest = first(rest)
-		if w := called(statement); w.do != "" {
+		if w, _ := wanted(statement); w.do != "" {
 			return w
 		}
 	}
@@ -90,8 +94,8 @@ func (s *session) control(ctx context.Context, w wish) error {
 	case "rollback":
 		do = func() error { _, err := pool.RollbackDatabase(ctx, name, client.RestoreCounters); return err }
 	case "savepoint":
-		if !s.tell(true, []byte{comPing}).wait() { // in its turn: what the client has sent before it counts
-			return errClosed
+		if _, err := s.askMarked([]byte{comPing}); err != nil { // in its turn: what the client has sent before it counts
+			return err
 		}
 		return pool.SetSavepoint(ctx, name)
 	default:
@@ -100,46 +104,85 @@ func (s *session) control(ctx context.Context, w wish) error {
 	if w.how != "" && w.how != keepSession {
 		return fmt.Errorf("there is no ramaria.%s('%s'): there is '%s'", w.do, w.how, keepSession)
 	}
-	if err := s.settle(w.how != keepSession); err != nil {
+	keep := w.how == keepSession
+	answers, err := s.settle(keep)
+	if err != nil {
 		return err
 	}
-	err := do()
-	// After it: the database may have been gone until now.
-	s.tell(false, append([]byte{comUse}, name...))
+	err = do()
+	s.resume(keep, answers)
 	return err
 }
 
-// settle ends what the session has open, so that a reset need not end its connection; afresh makes the session as it
-// was after the login.
+// settle ends what the session has open, so that a reset need not end its connection, and makes the session new, unless
+// it is to be kept.
 //
 // A server may still be busy with a statement that it has answered, as others see it, for as long as the machine gives it
 // no time; a reset waits a while for it, and then ends the connection. Who has an answer to a ping has left all of that
 // behind, and a ping is not taken for work.
-func (s *session) settle(afresh bool) error {
-	commands := [][]byte{s.query("ROLLBACK"), s.query("UNLOCK TABLES")}
-	if afresh {
-		commands = s.afresh()
+func (s *session) settle(keep bool) (answers [][]byte, err error) {
+	ping := []byte{comPing}
+	commands := [][]byte{s.query("ROLLBACK"), s.query("UNLOCK TABLES"), ping}
+	ends := 0 // which of them must succeed
+	if !keep {
+		commands = [][]byte{ping, {comReset}, s.charset(), ping}
+		ends = 1
 	}
-	t := s.tell(true, append(commands, []byte{comPing})...)
-	if !t.wait() {
-		return errClosed
+	answers, err = s.askMarked(commands...)
+	if err != nil {
+		return nil, err
 	}
-	if answer := t.answers[0]; len(answer) > 0 && answer[0] == isErr {
-		return fmt.Errorf("put the session back: %w", refusalOf(answer))
+	if answer := answers[ends]; len(answer) > 0 && answer[0] == isErr {
+		r := refusalOf(answer)
+		if keep && r.Code == erInXA {
+			return nil, errors.New("an XA transaction is open: end it by XA ROLLBACK, or leave out 'keep session'")
+		}
+		return nil, fmt.Errorf("put the session back: %s", r.Text)
 	}
-	return nil
+	return answers, nil
 }
 
-// afresh are the commands that make the session as it was after the login. COM_RESET_CONNECTION keeps the character set of
-// the login in MariaDB, and takes that of the server in MySQL. A client may name one that the server does not know, which
-// refuses to set it then; so what else is to be set has a statement of its own.
+// charset is the command that sets the character set of the login. COM_RESET_CONNECTION keeps that in MariaDB, and takes
+// that of the server in MySQL. A client may name one that the server does not know, which refuses to set it then; so what
+// else is to be set has statements of its own.
 // https://dev.mysql.com/doc/c-api/9.2/en/mysql-reset-connection.html
-func (s *session) afresh() [][]byte {
-	commands := [][]byte{{comReset}, s.query(fmt.Sprintf("SET character_set_client = %d, character_set_results = %[1]d, collation_connection = %[1]d", s.login.collation))}
-	if a := s.relay.setUp(); a != "" {
-		commands = append(commands, s.query("SET autocommit = "+a))
+func (s *session) charset() []byte {
+	return s.query(fmt.Sprintf("SET character_set_client = %d, character_set_results = %[1]d, collation_connection = %[1]d", s.login.collation))
+}
+
+// resume makes a session that is new as it was after the client's set-up, of which settle has the answers. It enters the
+// clone now, since that may have been gone until now; a session that is kept enters it where it was gone with the session
+// in it. What has changed of the session the client hears with its answer.
+//
+// Whether each statement is committed is as it was before: drivers remember that, and tests that turn it off find it as
+// they expect it again, unless the client itself has turned it off at first. That may be a driver that has begun its first
+// transaction: it is on where the driver has turned it on since.
+func (s *session) resume(keep bool, answers [][]byte) {
+	enter := append([]byte{comUse}, s.seat.lease.Name...)
+	var commands [][]byte
+	switch {
+	case !keep:
+		commands = append(commands, enter)
+		set := s.relay.setUp()
+		for _, text := range set.texts {
+			commands = append(commands, s.query(text))
+		}
+		if o, bad := parseOkay(answers[0], false); set.autocommit && !bad && o.flags()&byItself != 0 {
+			commands = append(commands, s.query("SET autocommit = 1"))
+		}
+	case s.nowhere:
+		commands = append(commands, enter)
+	default:
+		return
 	}
-	return commands
+	s.nowhere = false
+	t := newTap(len(commands))
+	if t.tells = s.tracks(); t.tells {
+		for _, a := range answers {
+			t.state = append(t.state, changed(a)...)
+		}
+	}
+	s.ask(t, commands)
 }
 
 // query is the command that has the server do a statement.
@@ -151,20 +194,40 @@ func (s *session) query(text string) []byte {
 	return append(command, text...)
 }
 
-// tell sends the server commands of the door's own. marked has their answers be told from those that the client waits for.
-func (s *session) tell(marked bool, commands ...[]byte) *tap {
-	if s.tap != nil {
-		s.tap.wait()
-	}
+var (
+	// errCut says that what the client asked the door for was interrupted (KILL QUERY), and that the client has been told.
+	errCut  = errors.New("interrupted")
+	errGone = errors.New("the server has ended the connection, or does not answer")
+)
+
+// askMarked asks the server commands of the door's own, whose answers it tells from those that the client waits for. A
+// session whose server does not answer is ended: nobody could tell whose the answers are that are still to come.
+func (s *session) askMarked(commands ...[]byte) (answers [][]byte, err error) {
 	t := newTap(len(commands))
-	var packets []byte
-	if marked {
-		packets = packet(0, s.query(t.mark()))
+	var all [][]byte
+	for _, statement := range t.mark() {
+		all = append(all, s.query(statement))
 	}
+	s.ask(t, append(all, commands...))
+	switch {
+	case !t.wait(answerTime):
+		_ = s.relay.Close()
+		return nil, errGone
+	case t.cut:
+		return nil, errCut
+	}
+	return t.answers, nil
+}
+
+// ask sends the server commands whose answers t takes.
+func (s *session) ask(t *tap, commands [][]byte) {
+	if s.tap != nil && !s.tap.wait(answerTime) {
+		_ = s.relay.Close()
+	}
+	var packets []byte
 	for _, c := range commands {
 		packets = append(packets, packet(0, c)...)
 	}
 	s.tap = t
 	s.relay.ask(t, packets)
-	return t
 }

@@ -26,10 +26,13 @@ import (
 const (
 	// DefaultLinger is how long a name may be without a connection until its clone is given back.
 	DefaultLinger = 500 * time.Millisecond
-	// loginTime is how long a client may take to log in, and the door with it.
-	loginTime = 15 * time.Second
-	// poolTime is how long the pool and the server may take of it: while the client still hears why it is refused.
-	poolTime = loginTime - 3*time.Second
+	// knowTime is how long the instance may take to say what it is while a client is not known: less than such a client
+	// has, so that it still hears why it is refused.
+	knowTime = lobby.DefaultTime - 2*time.Second
+	// poolTime is how long the pool and the server may take for a client that is known: the wait for a clone, and a login.
+	poolTime = leaseWait + 4*time.Second
+	// loginTime is how long the rest of its login may take: while it still hears why it is refused.
+	loginTime = poolTime + 3*time.Second
 	// MostConnections bounds those who have logged in, at a time: a guard of the machine, well above what a server allows.
 	MostConnections = 10000
 	// knownTime is how long what the instance said of itself is taken for true where a login fails by it.
@@ -129,7 +132,7 @@ func (d *Door) accept(ctx context.Context, l net.Listener) error {
 			}
 			continue
 		}
-		s := &session{door: d, raw: conn, client: conn, host: hostOf(conn), guest: d.lobby.Enter(conn, lobby.Plain), id: d.next.Add(1)}
+		s := &session{door: d, raw: conn, client: conn, host: hostOf(conn), takes: lobby.Plain, guest: d.lobby.Enter(conn, lobby.Plain), id: d.next.Add(1)}
 		if !d.enter(s) {
 			s.guest.Leave()
 			_ = conn.Close()

@@ -58,7 +58,7 @@ func (l *loops) close() {
 }
 
 // relay takes two connections over, and begins with what the client has sent; nil where they are not sockets.
-func (l *loops) relay(client, server net.Conn, sent []byte) relay {
+func (l *loops) relay(client, server net.Conn, sent []byte, of terms) relay {
 	c, isSocket := client.(syscall.Conn)
 	s, both := server.(syscall.Conn)
 	if !isSocket || !both || len(l.all) == 0 {
@@ -70,7 +70,7 @@ func (l *loops) relay(client, server net.Conn, sent []byte) relay {
 			least = one
 		}
 	}
-	p, err := least.take(c, s)
+	p, err := least.take(c, s, of)
 	if err != nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (l *loop) count() int {
 // ofServer in an event's key says that it is of the server's socket; the rest is the pair's number.
 const ofServer = 1
 
-func (l *loop) take(client, server syscall.Conn) (*pair, error) {
+func (l *loop) take(client, server syscall.Conn, of terms) (*pair, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	number := l.last + 1
@@ -101,7 +101,7 @@ func (l *loop) take(client, server syscall.Conn) (*pair, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	p := &pair{forget: func() { l.forget(number) }, wants: make(chan []byte, 1), client: side{Polled: c}, server: side{Polled: s}}
+	p := &pair{forget: func() { l.forget(number) }, hushed: of.hushed, finder: finder{counts: of.counts}, wants: make(chan []byte, 1), client: side{Polled: c}, server: side{Polled: s}}
 	l.last, l.pairs[number] = number, p
 	return p, nil
 }

@@ -48,7 +48,7 @@ func newRelayed(t *testing.T) relayed {
 	}
 	ours, client := connected(t)
 	server, up := connected(t)
-	r := relayed{client, server, l.relay(ours, up, nil)}
+	r := relayed{client, server, l.relay(ours, up, nil, terms{hushed: func() {}})}
 	if r.relay == nil {
 		t.Fatal("the loop does not take sockets")
 	}

@@ -20,8 +20,8 @@ var errPacket = errors.New("malformed packet")
 // firstRead is what is made ready for a packet at first, in bytes: logins are shorter, mostly.
 const firstRead = 256
 
-// readPacket reads one packet whole.
-func readPacket(r io.Reader) (payload []byte, seq byte, err error) {
+// readPacket reads one packet whole. grown is told how many bytes it takes, before it takes more than firstRead.
+func readPacket(r io.Reader, grown func(bytes int)) (payload []byte, seq byte, err error) {
 	var h [header]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {
 		return nil, 0, err
@@ -33,7 +33,9 @@ func readPacket(r io.Reader) (payload []byte, seq byte, err error) {
 	// As much as has come, and not as much as was announced: who is not known could announce much.
 	for payload = make([]byte, 0, min(n, firstRead)); len(payload) < n; {
 		if len(payload) == cap(payload) {
-			payload = slices.Grow(payload, min(n, 2*cap(payload))-len(payload))
+			size := min(n, 2*cap(payload))
+			grown(size)
+			payload = slices.Grow(payload, size-len(payload))
 		}
 		read, err := r.Read(payload[len(payload):min(n, cap(payload))])
 		payload = payload[:len(payload)+read]
@@ -150,6 +152,7 @@ const (
 	erTooMany       = 1040
 	erHandshake     = 1043
 	erUnknown       = 1105
+	erInXA          = 1399
 	stateDenied     = "28000"
 	stateGone       = "08004"
 	stateHandshake  = "08S01"

@@ -22,6 +22,7 @@ const readSize = 64 << 10
 type pair struct {
 	// forget removes the pair from its loop.
 	forget func()
+	hushed func() // as in terms
 	// wants has the command that the session is to do; it is closed with the pair.
 	wants chan []byte
 
@@ -143,6 +144,7 @@ func (p *pair) silence() error {
 		return err
 	}
 	p.silent, p.held = true, nil
+	p.hushed()
 	time.AfterFunc(silentTime, func() { _ = p.Close() })
 	return nil
 }
@@ -242,14 +244,15 @@ func (p *pair) ask(t *tap, packets []byte) {
 		t.end()
 		return
 	}
+	t.follow(p.tap)
 	p.tap = t
 	p.settle(p.hear(p.server.send(packets)))
 }
 
-func (p *pair) setUp() string {
+func (p *pair) setUp() setUp {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.finder.setUp.autocommit
+	return p.finder.setUp
 }
 
 func (p *pair) release() (client net.Conn, sent []byte, err error) {

@@ -48,7 +48,7 @@ func (s *session) tells(password string, salt []byte, seq byte) (bool, byte, err
 	if _, err := s.client.Write(packet(seq, []byte{isMore, wantsAll})); err != nil {
 		return false, seq, err
 	}
-	said, seq, err := readPacket(s.client)
+	said, seq, err := s.read()
 	if err != nil {
 		return false, seq, err
 	}
@@ -64,7 +64,7 @@ func (s *session) tells(password string, salt []byte, seq byte) (bool, byte, err
 		if _, err := s.client.Write(packet(seq, append([]byte{isMore}, public...))); err != nil {
 			return false, seq, err
 		}
-		if said, seq, err = readPacket(s.client); err != nil {
+		if said, seq, err = s.read(); err != nil {
 			return false, seq, err
 		}
 		if said, err = rsa.DecryptOAEP(sha1.New(), nil, key, said, nil); err != nil { //nolint:gosec // the protocol's

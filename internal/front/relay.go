@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -16,12 +16,12 @@ type relay interface {
 	// next waits for a command that is for the door, and returns its payload; what the client sends after it
 	// waits. It returns nil when both connections have ended: the end of one is that of the other.
 	next() []byte
-	// pass sends the server what it gets in the command's place.
+	// pass sends the server what it gets in the command's place, which may be nothing.
 	pass(packet []byte)
 	// ask sends the server commands of the door's own, before pass, whose answers t takes.
 	ask(t *tap, packets []byte)
-	// setUp is how the client has set autocommit right after its login; "" where it has not.
-	setUp() string
+	// setUp is what the client has set right after its login.
+	setUp() setUp
 	// release ends the server's connection in place of pass, and returns the client's, with what it has sent. What
 	// the client has not been told yet is lost: it has to wait for an answer before it logs in again.
 	release() (client net.Conn, sent []byte, err error)
@@ -29,18 +29,25 @@ type relay interface {
 	io.Closer
 }
 
+// terms are what a relay is to know of its session.
+type terms struct {
+	counts bool   // the client sends, before a statement, how many attributes it has
+	hushed func() // is called once when the client has ended what it sends, and may still read
+}
+
 // serveRelay relays bytes until one side ends, and does what is for the door.
 func (s *session) serveRelay(ctx context.Context) {
 	var sent []byte
 	for {
-		r := s.door.loops.relay(s.client, s.server.Conn, sent)
+		of := terms{counts: s.countsAttributes(), hushed: s.hushed}
+		r := s.door.loops.relay(s.client, s.server.Conn, sent, of)
 		if r == nil {
-			r = newCopier(s.client, s.raw, s.server.Conn, sent)
+			r = newCopier(s.client, s.raw, s.server.Conn, sent, of)
 		}
 		if !s.hold(r) {
 			_ = r.Close()
 		}
-		s.relay, s.tap = r, nil
+		s.relay, s.tap, s.nowhere = r, nil, false
 		command := s.serveCommands(ctx, r)
 		if command == nil {
 			return
@@ -64,7 +71,11 @@ func (s *session) serveCommands(ctx context.Context, r relay) []byte {
 		if len(payload) == 0 || payload[0] == isChange {
 			return payload
 		}
-		r.pass(packet(0, s.command(ctx, payload)))
+		if command := s.command(ctx, payload); command != nil {
+			r.pass(packet(0, command))
+		} else {
+			r.pass(nil)
+		}
 	}
 }
 
@@ -79,13 +90,16 @@ type copier struct {
 	buf        []byte
 	start, end int // what is read and not passed on
 	finder     finder
-	tap        atomic.Pointer[tap] // what the door asks of the server; nil for nothing
-	answers    chan struct{}       // closed when no answer comes any more
+	hushed     func()
+	answers    chan struct{} // closed when no answer comes any more
 	released   chan struct{}
+
+	mu  sync.Mutex
+	tap *tap // what the door asks of the server; nil for nothing
 }
 
-func newCopier(client, raw, server net.Conn, sent []byte) *copier {
-	c := &copier{client: client, raw: raw, server: server, buf: make([]byte, max(buffered, len(sent))), answers: make(chan struct{}), released: make(chan struct{})}
+func newCopier(client, raw, server net.Conn, sent []byte, of terms) *copier {
+	c := &copier{client: client, raw: raw, server: server, finder: finder{counts: of.counts}, hushed: of.hushed, buf: make([]byte, max(buffered, len(sent))), answers: make(chan struct{}), released: make(chan struct{})}
 	c.end = copy(c.buf, sent)
 	go c.answer()
 	return c
@@ -97,16 +111,7 @@ func (c *copier) answer() {
 	buf := make([]byte, buffered)
 	for {
 		n, err := c.server.Read(buf)
-		said := buf[:n]
-		t := c.tap.Load() // after the read: what is said to it comes after it was set
-		if t != nil && n > 0 {
-			if said = t.take(said); t.over() {
-				c.tap.CompareAndSwap(t, nil)
-			}
-		}
-		if err != nil && t != nil { // what the server has said last may be why
-			said = t.held
-		}
+		said := c.theClients(buf[:n], err)
 		if len(said) > 0 {
 			if _, failed := c.client.Write(said); failed != nil {
 				break
@@ -121,6 +126,25 @@ func (c *copier) answer() {
 	default:
 		_ = c.raw.Close()
 	}
+}
+
+// theClients is what is the client's of what the server says. err says that it says no more.
+func (c *copier) theClients(said []byte, err error) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tap == nil {
+		return said
+	}
+	if len(said) > 0 {
+		said = c.tap.take(said)
+	}
+	if err != nil { // what the server has said last may be why
+		said = append(said, c.tap.held...)
+	}
+	if c.tap.over() {
+		c.tap = nil
+	}
+	return said
 }
 
 func (c *copier) next() []byte {
@@ -138,6 +162,7 @@ func (c *copier) next() []byte {
 
 // silence is that of a pair.
 func (c *copier) silence() {
+	c.hushed()
 	w, ok := c.server.(interface{ CloseWrite() error })
 	if !ok || w.CloseWrite() != nil {
 		return
@@ -179,10 +204,17 @@ func (c *copier) read() ([]byte, error) {
 }
 
 // pass leaves an error to next: the server has gone, and what it has said before is on its way.
-func (c *copier) pass(packet []byte) { _, _ = c.server.Write(packet) }
+func (c *copier) pass(packet []byte) {
+	if len(packet) > 0 {
+		_, _ = c.server.Write(packet)
+	}
+}
 
 func (c *copier) ask(t *tap, packets []byte) {
-	c.tap.Store(t)
+	c.mu.Lock()
+	t.follow(c.tap)
+	c.tap = t
+	c.mu.Unlock()
 	go func() {
 		select {
 		case <-c.answers:
@@ -193,7 +225,7 @@ func (c *copier) ask(t *tap, packets []byte) {
 	_, _ = c.server.Write(packets) // an error is left to next
 }
 
-func (c *copier) setUp() string { return c.finder.setUp.autocommit }
+func (c *copier) setUp() setUp { return c.finder.setUp }
 
 func (c *copier) release() (net.Conn, []byte, error) {
 	close(c.released)

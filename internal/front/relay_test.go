@@ -3,10 +3,13 @@ package front
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"io"
 	"math/rand/v2"
 	"net"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -67,6 +70,11 @@ func testCommands(t *testing.T, looped bool) {
 	}
 	file = append(file, packet(byte((2+600)%256), nil)...)
 	long := bytes.Repeat([]byte("x"), full+100)
+	refused := func(n int) []byte { // in place of a text of so many bytes
+		text := bytes.Repeat([]byte(" "), n)
+		copy(text, tooLong(wish{do: "reset"}))
+		return several(0, query(string(text)))
+	}
 	parts := []struct{ in, out []byte }{
 		{packet(0, query("SELECT 1")), nil},
 		{packet(0, query("CALL ramaria.reset()")), packet(0, query(nothing))},
@@ -79,6 +87,8 @@ func testCommands(t *testing.T, looped bool) {
 		{packet(0, query("/* ramaria: reset */ SELECT 2")), packet(0, query(" SELECT 2"))},
 		{packet(0, query("/* ramaria */ SELECT 2")), nil},
 		{packet(0, query("CALL "+strings.Repeat("y", 2*mostCommand))), nil},
+		{packet(0, query("CALL ramaria.reset(); "+strings.Repeat("y", 2*mostCommand))), refused(len("CALL ramaria.reset(); ") + 2*mostCommand)},
+		{several(0, append(query("/* Ramaria: Reset */ "), long...)), refused(len("/* Ramaria: Reset */ ") + len(long))},
 		{packet(0, query("CALL "+strings.Repeat("y", mostCommand-6))), nil},
 		{several(0, append(query("CALL "), long...)), nil},
 		{append(packet(0, query("LOAD DATA LOCAL INFILE 'x' INTO TABLE t")), file...), nil},
@@ -96,7 +106,7 @@ func testCommands(t *testing.T, looped bool) {
 			in = append(in, p.in...)
 			if p.out == nil {
 				p.out = p.in
-			} else if !bytes.Contains(p.out, []byte("shop_7")) {
+			} else if !bytes.Contains(p.out, []byte("shop_7")) && !bytes.Contains(p.out, []byte("send it alone")) {
 				asked++
 			}
 			want = append(want, p.out...)
@@ -139,7 +149,6 @@ func testCommands(t *testing.T, looped bool) {
 // serve is a server that answers what the door asks, and returns what it hears besides.
 func serve(t *testing.T, c net.Conn) (heard []byte) {
 	t.Helper()
-	ok := packet(1, []byte{isOK, 0, 0, 2, 0, 0, 0})
 	own := 0 // how many of the next packets are the door's
 	for {
 		h := make([]byte, header)
@@ -150,19 +159,32 @@ func serve(t *testing.T, c net.Conn) (heard []byte) {
 		if _, err := io.ReadFull(c, payload); err != nil {
 			t.Fatal(err)
 		}
-		_, text, marks := bytes.Cut(payload, []byte("MESSAGE_TEXT = '"))
+		mark := markStatement.FindSubmatch(payload)
 		switch {
-		case marks && h[3] == 0:
-			text = bytes.TrimSuffix(text, []byte("'"))
-			write(t, c, packet(1, append([]byte{isErr, 0x6c, 0x06}, "#45000"+string(text)...)))
-			own = 4 // to reset the session, set the character set, answer a ping, and, after the clone is put back, enter it
+		case mark != nil && h[3] == 0:
+			write(t, c, packet(1, raised(mark)))
+			// To say how it is, to reset the session, set the character set, answer a ping, and, after the clone is put back, enter it.
+			own = 5
 		case own > 0:
 			own--
-			write(t, c, ok)
+			write(t, c, packet(1, fine(byItself)))
 		default:
 			heard = append(append(heard, h...), payload...)
 		}
 	}
+}
+
+var markStatement = regexp.MustCompile(`SIGNAL SQLSTATE '(.{5})' SET MYSQL_ERRNO = (\d+), MESSAGE_TEXT = 'ramaria'$`)
+
+// raised is the error that a mark's statement raises.
+func raised(mark [][]byte) []byte {
+	code, _ := strconv.ParseUint(string(mark[2]), 10, 16)
+	return append(binary.LittleEndian.AppendUint16([]byte{isErr}, uint16(code)), "#"+string(mark[1])+"r\x00a\x00"...)
+}
+
+// fine is an answer that all is well.
+func fine(flags uint16) []byte {
+	return binary.LittleEndian.AppendUint32([]byte{isOK, 0, 0}, uint32(flags))
 }
 
 func differs(a, b []byte) int {
@@ -177,33 +199,115 @@ func differs(a, b []byte) int {
 type obeyed struct {
 	relay
 	asked [][]byte
+	set   setUp
+	// answers are what it answers to commands that begin so, in place of that all is well.
+	answers map[string][]byte
+	// silent has it answer nothing.
+	cut, silent bool
+	closed      bool
+}
+
+func (o *obeyed) Close() error {
+	o.closed = true
+	return nil
 }
 
 func (o *obeyed) ask(t *tap, packets []byte) {
+	t.cut = o.cut
 	for rest := packets; len(rest) > 0; rest = rest[header+lengthOf(rest):] {
-		o.asked = append(o.asked, rest[header:header+lengthOf(rest)])
+		command := rest[header : header+lengthOf(rest)]
+		o.asked = append(o.asked, command)
+		answer := fine(byItself)
+		for begin, other := range o.answers {
+			if strings.HasPrefix(string(command), begin) {
+				answer = other
+			}
+		}
+		if !markStatement.Match(command) {
+			t.answers = append(t.answers, answer)
+		}
 	}
-	for t.marker = nil; t.want > 0; t.want-- {
-		t.answers = append(t.answers, []byte{isOK})
+	if !o.silent {
+		t.whole = true
 	}
 	t.end()
 }
 
-func (*obeyed) setUp() string { return "" }
+func (o *obeyed) setUp() setUp { return o.set }
+
+// TestUnsettled: where a session cannot be put back, its clone is not put back either, and the client hears why, once.
+func TestUnsettled(t *testing.T) {
+	failed := func(code uint16) []byte {
+		return append(binary.LittleEndian.AppendUint16([]byte{isErr}, code), "#HY000no"...)
+	}
+	for _, c := range []struct {
+		name, text string
+		server     obeyed
+		said       string // what the server is to answer the client
+		lost       bool   // its connection ends
+	}{
+		{"the reset fails", "CALL ramaria.reset()", obeyed{answers: map[string][]byte{"\x1f": failed(1)}}, "put the session back: no", false},
+		{"the rollback fails", "CALL ramaria.reset('keep session')", obeyed{answers: map[string][]byte{"\x03ROLLBACK": failed(1)}}, "put the session back: no", false},
+		{"XA", "CALL ramaria.reset('keep session')", obeyed{answers: map[string][]byte{"\x03ROLLBACK": failed(erInXA)}}, "end it by XA ROLLBACK, or leave out ''keep session''", false},
+		{"interrupted", "CALL ramaria.reset()", obeyed{cut: true}, "", false},
+		{"no answer", "CALL ramaria.reset()", obeyed{silent: true}, "does not answer", true},
+		{"no answer to a savepoint", "CALL ramaria.savepoint()", obeyed{silent: true}, "does not answer", true},
+	} {
+		pool := &resets{}
+		s := &session{door: &Door{c: Config{Pool: pool}}, server: &upstream{}, seat: &seat{}, relay: &c.server}
+		got, err := s.statement(t.Context(), c.text, false)
+		if (err != nil) != (c.said == "") || !strings.Contains(got, c.said) || pool.n > 0 || c.server.closed != c.lost {
+			t.Errorf("%s: %q, %v; %d resets; ended %t, want %t", c.name, got, err, pool.n, c.server.closed, c.lost)
+		}
+	}
+}
+
+// TestResumed: a session is new, and has what its client has set at first; each statement is committed as it was before.
+func TestResumed(t *testing.T) {
+	off := setUp{texts: []string{"SET time_zone = '+1:00'", "SET autocommit = 0"}, autocommit: true}
+	again := []string{"\x03SET time_zone = '+1:00'", "\x03SET autocommit = 0"}
+	for _, c := range []struct {
+		name    string
+		set     setUp
+		flags   uint16 // before the reset
+		dropped bool
+		text    string
+		want    []string
+	}{
+		{"as it was", setUp{}, 0, false, "CALL ramaria.reset()", []string{"\x02shop_7"}},
+		{"off", off, 0, false, "CALL ramaria.reset()", append([]string{"\x02shop_7"}, again...)},
+		{"off at first, and on since", off, byItself, false, "CALL ramaria.reset()", append(append([]string{"\x02shop_7"}, again...), "\x03SET autocommit = 1")},
+		{"kept", off, 0, false, "CALL ramaria.reset('keep session')", nil},
+		{"kept, without its database", off, 0, true, "CALL ramaria.reset('keep session')", []string{"\x02shop_7"}},
+	} {
+		o := &obeyed{set: c.set, answers: map[string][]byte{"\x0e": fine(c.flags)}}
+		pool := &resets{told: func() { o.asked = nil }}
+		s := &session{door: &Door{c: Config{Pool: pool}}, login: response{database: "shop@1"}, server: &upstream{}, seat: &seat{lease: client.Database{Name: "shop_7"}}, relay: o}
+		if c.dropped {
+			s.named(t.Context(), "DROP DATABASE shop_7")
+		}
+		if got, err := s.statement(t.Context(), c.text, false); got != nothing || err != nil {
+			t.Errorf("%s: %s, %v", c.name, got, err)
+		}
+		if !slices.EqualFunc(o.asked, c.want, func(got []byte, want string) bool { return string(got) == want }) {
+			t.Errorf("%s: the server is asked %q, want %q", c.name, o.asked, c.want)
+		}
+	}
+}
 
 // TestSettled: before a clone is put back, the server has done all that the session asked for, and answered a ping, so that
 // it cannot take the session for one at work; after it, it enters the database, which may have been gone.
 func TestSettled(t *testing.T) {
 	for text, want := range map[string][]string{
-		"CALL ramaria.reset()":               {"\x03SIGNAL", "\x1f", "\x03SET character_set_client = 45", "\x0e", "reset", "\x02shop_7"},
-		"CALL ramaria.rollback()":            {"\x03SIGNAL", "\x1f", "\x03SET character_set_client = 45", "\x0e", "\x02shop_7"},
-		"CALL ramaria.reset('keep session')": {"\x03SIGNAL", "\x03ROLLBACK", "\x03UNLOCK TABLES", "\x0e", "reset", "\x02shop_7"},
+		"CALL ramaria.reset()":               {"\x03SIGNAL", "\x03SIGNAL", "\x0e", "\x1f", "\x03SET character_set_client = 45", "\x0e", "reset", "\x02shop_7"},
+		"CALL ramaria.rollback()":            {"\x03SIGNAL", "\x03SIGNAL", "\x0e", "\x1f", "\x03SET character_set_client = 45", "\x0e", "\x02shop_7"},
+		"CALL ramaria.reset('keep session')": {"\x03SIGNAL", "\x03SIGNAL", "\x03ROLLBACK", "\x03UNLOCK TABLES", "\x0e", "reset"},
 	} {
 		o := &obeyed{}
 		pool := &resets{told: func() { o.asked = append(o.asked, []byte("reset")) }}
 		s := &session{door: &Door{c: Config{Pool: pool}}, login: response{collation: utf8mb4}, server: &upstream{}, seat: &seat{lease: client.Database{Name: "shop_7"}}, relay: o}
-		if got := s.statement(t.Context(), text, false); got != nothing {
-			t.Errorf("%s: %s", text, got)
+		if got, err := s.statement(t.Context(), text, false); got != nothing || err != nil {
+			t.Errorf("%s: %s, %v", text, got, err)
 		}
 		same := slices.EqualFunc(o.asked, want, func(got []byte, want string) bool { return strings.HasPrefix(string(got), want) })
 		if !same {
@@ -255,10 +359,13 @@ func TestStatements(t *testing.T) {
 		"SELECT 'it\\'s; CALL ramaria.reset()' # ; CALL ramaria.reset": "SELECT 'it\\'s; CALL ramaria.reset()' # ; CALL ramaria.reset",
 		"CALL ramaria.reset('keep session')":                           nothing,
 		"/* ramaria: rollback keep session */":                         nothing,
+		"SELECT 1; /* ramaria: reset */ SELECT 2":                      late,
+		"SELECT 1; Call Ramaria.Reset()":                               late,
+		"/* Ramaria: Reset */ SELECT 3":                                " SELECT 3",
 		"CALL ramaria.reset('all')":                                    "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1105, MESSAGE_TEXT = 'ramaria: instance : there is no ramaria.reset(''all''): there is ''keep session'''",
 	} {
-		if got := s.statement(t.Context(), text, false); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
+		if got, err := s.statement(t.Context(), text, false); got != want || err != nil {
+			t.Errorf("%s: %s, %v, want %s", text, got, err, want)
 		}
 	}
 }

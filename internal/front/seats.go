@@ -50,9 +50,12 @@ type seat struct {
 
 	// The rest is under seats.mu.
 	users int
-	since time.Time
-	idle  time.Time   // when its last user left
-	left  *time.Timer // gives the clone back, unless somebody comes
+	// hushed is how many of the users send nothing more, and may still wait for an answer; one that was killed cannot be told
+	// from them.
+	hushed int
+	since  time.Time
+	idle   time.Time   // when its last user left
+	left   *time.Timer // gives the clone back, unless somebody comes
 
 	// made is closed when lease and err are known, and both stay as they are.
 	made  chan struct{}
@@ -63,7 +66,7 @@ type seat struct {
 // seats says which name has which clone.
 //
 // The invariant: a seat has a lease as long as it has users, and for linger after that, unless somebody waits for a
-// clone. One that is not in byName any more gets no users.
+// clone. One that is not in byName any more gets no users: so it is linger after the last user that may say something.
 type seats struct {
 	pool   Pool
 	linger time.Duration
@@ -115,11 +118,11 @@ func (s *seats) sit(ctx context.Context, name string) (*seat, error) {
 	select {
 	case <-p.made:
 	case <-ctx.Done():
-		s.leave(p)
+		s.leave(p, false)
 		return nil, ctx.Err()
 	}
 	if p.err != nil {
-		s.leave(p)
+		s.leave(p, false)
 		return nil, p.err
 	}
 	return p, nil
@@ -223,13 +226,43 @@ func (s *seats) forget(p *seat) {
 	}
 }
 
-// leave says that a connection has ended. The last one's clone is given back in a moment.
-func (s *seats) leave(p *seat) {
+// hush says that a connection sends nothing more. Whoever comes by the name of those that all do so is of another run, which
+// is to find the template, and not what they do.
+func (s *seats) hush(p *seat) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.hushed++
+	s.forgetHushed(p)
+}
+
+// forgetHushed has a seat be forgotten in a moment if nobody in it says anything more. The caller holds mu.
+func (s *seats) forgetHushed(p *seat) {
+	if p.hushed < p.users || p.left != nil {
+		return
+	}
+	p.left = time.AfterFunc(s.linger, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if p.hushed == p.users && s.byName[p.name] == p {
+			delete(s.byName, p.name)
+		}
+	})
+}
+
+// leave says that a connection has ended, one that was hushed or not. The last one's clone is given back in a moment.
+func (s *seats) leave(p *seat, hushed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.users--
+	if hushed {
+		p.hushed--
+	}
 	if p.users > 0 {
+		s.forgetHushed(p)
 		return
+	}
+	if p.left != nil {
+		p.left.Stop()
 	}
 	if p.name == "" || s.byName[p.name] != p || s.closed {
 		s.end(p)

@@ -108,7 +108,7 @@ func TestLingeringMakesWay(t *testing.T) {
 		return p
 	}
 	for n := range 12 { // one after the other, as tests that each have a name
-		s.leave(sit(fmt.Sprintf("shop@%d", n)))
+		s.leave(sit(fmt.Sprintf("shop@%d", n)), false)
 	}
 	if want := []string{"shop_1", "shop_2", "shop_3"}; !slices.Equal(pool.gone[:3], want) {
 		t.Errorf("the first to make way are %v, want %v", pool.gone[:3], want)
@@ -123,20 +123,66 @@ func TestLingeringMakesWay(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		s.leave(p)
+		s.leave(p, false)
 	}()
-	s.leave(b)
+	s.leave(b, false)
 	for range 20 {
 		time.Sleep(releasePause / 10)
 		if again := sit("shop@a"); again != a {
 			t.Fatal("a name that is in use got another clone")
 		}
-		s.leave(a)
+		s.leave(a, false)
 	}
 	<-over
 	b = sit("shop@b")
-	time.AfterFunc(50*time.Millisecond, func() { s.leave(a) }) // while another waits
-	s.leave(sit("shop@c"))
-	s.leave(b)
+	time.AfterFunc(50*time.Millisecond, func() { s.leave(a, false) }) // while another waits
+	s.leave(sit("shop@c"), false)
+	s.leave(b, false)
 	s.close()
+}
+
+// TestHushed: who comes by the name of those that say nothing more, as one that was killed, finds the template.
+func TestHushed(t *testing.T) {
+	pool := &bounded{free: make(chan struct{}, 9)}
+	for range 4 {
+		pool.free <- struct{}{}
+	}
+	const linger = 20 * time.Millisecond
+	s := seats{pool: pool, linger: linger, byName: map[string]*seat{}, all: map[*seat]struct{}{}, closing: make(chan struct{}), warn: func(text string, err error) { t.Error(text, err) }}
+	sit := func() *seat {
+		t.Helper()
+		p, err := s.sit(t.Context(), "shop@1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	a := sit()
+	if sit() != a {
+		t.Fatal("two of a name have two clones")
+	}
+	s.hush(a)
+	time.Sleep(5 * linger)
+	if sit() != a { // there is one that goes on
+		t.Fatal("a name with a connection that goes on gets another clone")
+	}
+	s.hush(a)
+	s.hush(a)
+	if sit() != a { // it comes at once, as from the same run
+		t.Fatal("a name that reconnects gets another clone")
+	}
+	s.leave(a, false)
+	time.Sleep(5 * linger)
+	b := sit()
+	if b == a {
+		t.Error("another run is in the clone of connections that say nothing more")
+	}
+	for range 3 {
+		s.leave(a, true)
+	}
+	s.leave(b, false)
+	s.close()
+	if len(pool.gone) != 2 {
+		t.Errorf("%v are given back, want both", pool.gone)
+	}
 }

@@ -54,6 +54,9 @@ func dialSocket(ctx context.Context, socket string) (net.Conn, error) {
 	}
 }
 
+// uncounted is for what a server sends.
+func uncounted(int) {}
+
 // hello connects to the server and reads its greeting.
 func hello(ctx context.Context, e client.Endpoint) (_ *upstream, err error) {
 	conn, err := dial(ctx, e)
@@ -70,7 +73,7 @@ func hello(ctx context.Context, e client.Endpoint) (_ *upstream, err error) {
 			return nil, err
 		}
 	}
-	payload, _, err := readPacket(conn)
+	payload, _, err := readPacket(conn, uncounted)
 	if err != nil {
 		return nil, fmt.Errorf("read the server's greeting: %w", err)
 	}
@@ -146,7 +149,7 @@ func answerTo(plugin, password string, salt []byte) ([]byte, error) {
 // answer goes on with a login until the server says that all is well.
 func (u *upstream) answer(password string) ([]byte, error) {
 	for {
-		payload, seq, err := readPacket(u)
+		payload, seq, err := readPacket(u, uncounted)
 		if err != nil {
 			return nil, fmt.Errorf("log in to the server: %w", err)
 		}
@@ -183,33 +186,4 @@ func (u *upstream) answer(password string) ([]byte, error) {
 			return nil, err
 		}
 	}
-}
-
-// stateChanged says of an answer that all is well that it ends with what has changed of the session, such as its
-// database. https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_ok_packet.html
-const stateChanged = 1 << 14
-
-// proven is the server's answer that all is well, as one that proves to a client of MariaDB that who has the
-// certificate knows the password, too: without it, the client trusts no certificate that nobody has signed. The proof
-// stands where the server's message would. tracked says that the client reads what has changed of the session.
-// https://mariadb.com/docs/server/security/encryption/data-in-transit-encryption/zero-configuration-ssl
-func proven(ok, proof []byte, tracked bool) []byte {
-	f := fields{b: ok[1:]}
-	f.length()
-	f.length()
-	f.take(4) // status and warnings
-	if f.bad {
-		return ok
-	}
-	out := appendCounted(bytes.Clone(ok[:len(ok)-len(f.b)]), proof)
-	if tracked && len(f.b) > 0 {
-		f.counted() // the server's message
-		if f.bad {
-			return ok
-		}
-		return append(out, f.b...)
-	}
-	at := len(ok) - len(f.b) - 4
-	binary.LittleEndian.PutUint16(out[at:], binary.LittleEndian.Uint16(out[at:])&^stateChanged)
-	return out
 }

@@ -2,11 +2,8 @@ package front
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -27,18 +24,22 @@ type session struct {
 	host   string // the client's, "localhost" where it has none; a connection that has ended does not tell it
 	id     uint32
 	guest  *lobby.Guest
-	known  bool // the client has logged in; under door.mu
+	takes  int64 // what it takes in the lobby, in bytes
+	known  bool  // the client has logged in; under door.mu
 	// thread is the server's number of its connection.
 	thread atomic.Uint32
 
 	login  response
-	secure bool  // by TLS
-	seat   *seat // nil for a database that is no clone
+	secure bool        // by TLS
+	seat   *seat       // nil for a database that is no clone
+	hush   atomic.Bool // the client sends nothing more
 	server *upstream
 
 	// relay is what passes bytes on, and tap what was asked last of the server beside it.
 	relay relay
 	tap   *tap
+	// nowhere says that the client has dropped the database in which the session was.
+	nowhere bool
 
 	mu    sync.Mutex // guards what cut ends; raw is written by the session alone
 	up    io.Closer
@@ -98,17 +99,22 @@ func (s *session) end() {
 		_ = s.server.Close()
 	}
 	if s.seat != nil {
-		s.door.seats.leave(s.seat)
+		s.door.seats.leave(s.seat, s.hush.Load())
+	}
+}
+
+// hushed notes that the client sends nothing more: there is no other login of it.
+func (s *session) hushed() {
+	s.hush.Store(true)
+	if s.seat != nil {
+		s.door.seats.hush(s.seat)
 	}
 }
 
 // greet greets the client as the server would.
 func (s *session) greet(ctx context.Context) (*greeting, error) {
-	ctx, cancel := context.WithTimeout(ctx, poolTime)
+	ctx, cancel := context.WithTimeout(ctx, knowTime)
 	defer cancel()
-	if err := s.client.SetDeadline(time.Now().Add(loginTime)); err != nil {
-		return nil, err
-	}
 	g, err := s.door.greet(ctx)
 	if err != nil {
 		r := s.door.refusal(err)
@@ -124,9 +130,18 @@ func (s *session) greet(ctx context.Context) (*greeting, error) {
 	return &g, err
 }
 
+// read reads a packet of the client. In the lobby it counts as it comes, and stays: the login keeps some of it.
+func (s *session) read() (payload []byte, seq byte, err error) {
+	before := s.takes
+	return readPacket(s.client, func(bytes int) {
+		s.takes = before + int64(bytes)
+		s.guest.Takes(s.takes)
+	})
+}
+
 // enter does the login.
 func (s *session) enter(ctx context.Context, g *greeting) error {
-	payload, seq, err := readPacket(s.client)
+	payload, seq, err := s.read()
 	if err != nil {
 		return err
 	}
@@ -134,8 +149,6 @@ func (s *session) enter(ctx context.Context, g *greeting) error {
 }
 
 func (s *session) logIn(ctx context.Context, g *greeting, payload []byte, seq byte) error {
-	ctx, cancel := context.WithTimeout(ctx, poolTime)
-	defer cancel()
 	seq, err := s.readLogin(ctx, payload, seq)
 	if err == nil {
 		seq, err = s.admit(ctx, *g, seq)
@@ -152,13 +165,14 @@ func (s *session) logIn(ctx context.Context, g *greeting, payload []byte, seq by
 func (s *session) readLogin(ctx context.Context, payload []byte, before byte) (seq byte, err error) {
 	seq = before
 	if isTLSRequest(payload) {
-		s.guest.Takes(lobby.TLS)
+		s.takes = lobby.TLS
+		s.guest.Takes(s.takes)
 		c := tls.Server(s.client, s.door.tls)
 		if err := c.HandshakeContext(ctx); err != nil {
 			return seq, err
 		}
 		s.client, s.secure = c, true
-		if payload, seq, err = readPacket(s.client); err != nil {
+		if payload, seq, err = s.read(); err != nil {
 			return seq, err
 		}
 	}
@@ -183,7 +197,7 @@ func (d *Door) refusal(err error) *RefusalError {
 	case errors.As(err, &c) && c.Code == client.CodeFull:
 		return refuse(erTooMany, stateGone, "ramaria: %s", d.said(c))
 	case errors.Is(err, context.DeadlineExceeded):
-		return refuse(erUnknown, stateGeneral, "ramaria: instance %s did not answer within %s", d.c.Name, poolTime)
+		return refuse(erUnknown, stateGeneral, "ramaria: instance %s did not answer in time", d.c.Name)
 	default:
 		return refuse(erUnknown, stateGeneral, "ramaria: instance %s: %s", d.c.Name, oneLine(err.Error()))
 	}
@@ -199,99 +213,6 @@ func (d *Door) said(err *client.Error) string {
 }
 
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
-
-// admit checks who the client is, and gives it a connection to the server. It says so to the client.
-func (s *session) admit(ctx context.Context, g greeting, seq byte) (byte, error) {
-	w, salt, seq, err := s.ask(g, seq)
-	if err != nil {
-		return seq, err
-	}
-	st, err := s.door.known(ctx, false)
-	if err != nil {
-		return seq, err
-	}
-	if !s.proves(w, salt, st) {
-		if st, err = s.door.known(ctx, true); err != nil {
-			return seq, err
-		}
-		known := s.proves(w, salt, st)
-		if !known && w.whole && s.login.user == st.Endpoint.User && st.Endpoint.Password != "" {
-			w.more = nil
-			if known, seq, err = s.tells(st.Endpoint.Password, salt, seq); err != nil {
-				return seq, err
-			}
-		}
-		if !known {
-			accounts := "the account of ramaria env " + s.door.c.Name + " only; others connect to the server's own port"
-			if s.door.far() {
-				accounts = fmt.Sprintf("the account %s only, whose password is the token", st.Endpoint.User)
-			}
-			return seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (ramaria front knows %s)", s.login.user, s.host, accounts)
-		}
-	}
-	if !s.door.admit(s) {
-		return seq, refuse(erTooMany, stateGone, "ramaria: the door has %d connections, and lets no more in", MostConnections)
-	}
-	if err := s.attach(ctx, st); err != nil {
-		return seq, err
-	}
-	if w.more != nil {
-		seq++
-		if _, err := s.client.Write(packet(seq, w.more)); err != nil {
-			return seq, err
-		}
-	}
-	ok := s.server.ok
-	if s.secure && w.hash != nil && g.can&canMySQL == 0 {
-		sum := sha256.Sum256(append(append(w.hash([]byte(st.Endpoint.Password)), salt...), s.door.print...))
-		ok = proven(ok, append([]byte{1}, strings.ToUpper(hex.EncodeToString(sum[:]))...), s.login.can&s.server.can&canTrack != 0)
-	}
-	_, err = s.client.Write(packet(seq+1, ok))
-	return seq, err
-}
-
-func hostOf(c net.Conn) string {
-	host, _, err := net.SplitHostPort(c.RemoteAddr().String())
-	if err != nil {
-		return "localhost"
-	}
-	return host
-}
-
-// ask has the client show that it knows the password in a way that the door knows: with the login, or else by
-// another way that the client is asked for.
-func (s *session) ask(g greeting, seq byte) (w way, salt []byte, _ byte, err error) {
-	plugin := s.login.plugin
-	if plugin == "" {
-		plugin = native // clients of before have no other
-	}
-	if w, known := ways[plugin]; known && w.salt == len(g.salt) && len(s.login.auth) > 0 {
-		return w, g.salt, seq, nil
-	}
-	if _, known := ways[plugin]; !known {
-		plugin = g.plugin
-	}
-	if s.login.can&canPlugin == 0 {
-		return w, nil, seq, refuse(erAccessDenied, stateDenied, "Access denied for user '%s'@'%s' (without a password)", s.login.user, s.host)
-	}
-	w = ways[plugin]
-	salt = newSalt(w.salt)
-	swap := append(append([]byte{isSwap}, plugin...), 0)
-	swap = append(swap, salt...)
-	if plugin != ed { // which takes all for its salt
-		swap = append(swap, 0)
-	}
-	seq++
-	if _, err := s.client.Write(packet(seq, swap)); err != nil {
-		return w, nil, seq, err
-	}
-	s.login.auth, seq, err = readPacket(s.client)
-	return w, salt, seq, err
-}
-
-func (s *session) proves(w way, salt []byte, st client.Status) bool {
-	return s.login.user == st.Endpoint.User && st.Endpoint.Password != "" && w.knows([]byte(st.Endpoint.Password), salt, s.login.auth)
-}
 
 // attach gives the client its clone, and a connection to the server as the clone's account.
 func (s *session) attach(ctx context.Context, st client.Status) error {
@@ -335,7 +256,7 @@ func (s *session) attach(ctx context.Context, st client.Status) error {
 		}
 		// The lease ended behind the door's back: the name gets another.
 		s.door.seats.forget(s.seat)
-		s.door.seats.leave(s.seat)
+		s.door.seats.leave(s.seat, false)
 		s.seat = nil
 	}
 }
@@ -344,9 +265,7 @@ func (s *session) attach(ctx context.Context, st client.Status) error {
 // still meanwhile.
 func (s *session) change(ctx context.Context, payload []byte) error {
 	var seq byte // of the payload
-	ctx, cancel := context.WithTimeout(ctx, poolTime)
-	defer cancel()
-	if err := s.client.SetReadDeadline(time.Now().Add(loginTime)); err != nil {
+	if err := s.client.SetDeadline(time.Now().Add(loginTime)); err != nil {
 		return err
 	}
 	login, err := parseChange(payload, s.login)
@@ -365,11 +284,11 @@ func (s *session) change(ctx context.Context, payload []byte) error {
 	}
 	seq, err = s.admit(ctx, g, seq)
 	if before != nil { // after the new one, so that a name that stays the same keeps its clone
-		s.door.seats.leave(before)
+		s.door.seats.leave(before, false)
 	}
 	if err != nil {
 		s.refuse(seq+1, err)
 		return err
 	}
-	return s.client.SetReadDeadline(time.Time{})
+	return s.client.SetDeadline(time.Time{})
 }

@@ -39,7 +39,12 @@ func through(text string, at int, end string) int {
 // first divides a text into its first statement, without the semicolon, and those after it.
 func first(text string) (statement, rest string) {
 	for at := 0; at < len(text); {
-		switch c := text[at]; c {
+		n := strings.IndexAny(text[at:], ";'\"`/-#")
+		if n < 0 {
+			break
+		}
+		at += n
+		switch text[at] {
 		case ';':
 			return text[:at], text[at+1:]
 		case '\'', '"', '`':
@@ -63,4 +68,52 @@ func quoted(text string, at int) int {
 		}
 	}
 	return len(text)
+}
+
+// textAt is where the text begins in a command that has one. A client that can send attributes of a query sends, before it,
+// how many there are, and how many sets of them, and then what they are.
+// https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query.html
+func textAt(payload []byte, counts bool) int {
+	if payload[0] != comQuery || !counts {
+		return 1
+	}
+	f := fields{b: payload[1:]}
+	n := int(f.length())
+	f.length()
+	if n > 0 {
+		f.attributes(n)
+	}
+	return len(payload) - len(f.b)
+}
+
+// attributes are n values with their types and names, as those of a prepared statement.
+// https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_binary_resultset.html
+func (f *fields) attributes(n int) {
+	null := f.take((n + 7) / 8)
+	f.take(1) // types follow
+	types := make([]byte, 0, len(null)*8)
+	for range n {
+		types = append(types, byte(f.uint(2)))
+		f.counted() // its name
+		if f.bad {
+			return
+		}
+	}
+	for i, kind := range types {
+		if null[i/8]&(1<<(i%8)) == 0 {
+			f.value(kind)
+		}
+	}
+}
+
+// Lengths of values by their types; those of other types stand before them.
+// https://dev.mysql.com/doc/dev/mysql-server/latest/field__types_8h.html
+var valueBytes = map[byte]int{1: 1, 2: 2, 3: 4, 4: 4, 5: 8, 6: 0, 8: 8, 9: 4, 13: 2}
+
+func (f *fields) value(kind byte) {
+	if n, fixed := valueBytes[kind]; fixed {
+		f.take(n)
+		return
+	}
+	f.counted()
 }
