@@ -118,6 +118,9 @@ type Reset struct {
 	// Warnings say what the caller should know, such as changes outside the database. The lease
 	// is as it should be all the same.
 	Warnings []string `json:"warnings"`
+	// Connections are the server's numbers of the lease's connections that are open still, with what their
+	// sessions hold: variables, temporary tables, locks, and the current database.
+	Connections []uint64 `json:"connections,omitempty"`
 }
 
 // Templates lists the templates.

@@ -113,7 +113,7 @@ func full() *fake {
 		claim:     client.TemplateClaim{State: client.StateBuild, Template: template, Database: &database},
 		limits:    client.Limits{MaxDatabases: 64, Spare: 2},
 		metrics:   "# TYPE a gauge\na 1\n",
-		reset:     client.Reset{Way: "refill", Micros: 21, Why: "a table has no key", Warnings: []string{"a sequence is not as it was"}},
+		reset:     client.Reset{Way: "refill", Micros: 21, Why: "a table has no key", Warnings: []string{"a sequence is not as it was"}, Connections: []uint64{23, 24}},
 	}
 }
 

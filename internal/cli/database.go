@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -157,11 +158,32 @@ func newDBBack(a *app, use, undo, done, short string, f func(*client.Client, con
 		for _, w := range r.Warnings {
 			a.say("  %s", w)
 		}
+		if text := sessionsOf(r.Connections); text != "" {
+			a.say("  %s", text)
+		}
 		return nil
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON, one object for each clone")
 	cmd.Flags().BoolVar(&keepCounters, "keep-counters", false, "leave AUTO_INCREMENT where it is when only rows are undone, as DELETE does: faster")
 	return cmd
+}
+
+// mostConnections is how many connections are named; there may be hundreds.
+const mostConnections = 8
+
+// sessionsOf says which connections keep their sessions over a reset, "" for none.
+func sessionsOf(connections []uint64) string {
+	if len(connections) == 0 {
+		return ""
+	}
+	var ids []string
+	for _, id := range connections[:min(len(connections), mostConnections)] {
+		ids = append(ids, strconv.FormatUint(id, 10))
+	}
+	if more := len(connections) - len(ids); more > 0 {
+		ids = append(ids, fmt.Sprintf("and %d more", more))
+	}
+	return "connections with their sessions as they were (variables, temporary tables, locks): " + strings.Join(ids, ", ")
 }
 
 func newDBDrop(a *app) *cobra.Command {

@@ -23,6 +23,7 @@ type statements struct {
 	now   []dbconn.Session
 	first map[uint64]string // by thread; nil before they were asked for
 	since time.Time
+	ended []uint64 // the threads whose time was up
 }
 
 // ask asks what is at work now.
@@ -53,6 +54,16 @@ func (w *statements) done() bool {
 	return len(w.first) == 0
 }
 
+// others are the connections of the user, as they were when they were last asked for, without those that were ended.
+func (w *statements) others(ended []uint64) (list []uint64) {
+	for _, s := range w.now {
+		if s.User == w.user && s.Command != "Killed" && !slices.Contains(ended, s.ID) && !slices.Contains(w.ended, s.ID) {
+			list = append(list, s.ID)
+		}
+	}
+	return list
+}
+
 // works reports whether a session may be about to write. One that only connects, or has a
 // connection seen to, does not.
 func works(s dbconn.Session) bool {
@@ -62,7 +73,9 @@ func works(s dbconn.Session) bool {
 // end waits for a moment, and ends what has had its time.
 func (w *statements) end(ctx context.Context, s *Session) error {
 	if time.Since(w.since) >= workPatience {
-		return s.kill(ctx, slices.Collect(maps.Keys(w.first)))
+		threads := slices.Collect(maps.Keys(w.first))
+		w.ended = append(w.ended, threads...)
+		return s.kill(ctx, threads)
 	}
 	select {
 	case <-ctx.Done():

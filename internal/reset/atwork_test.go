@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,4 +95,38 @@ func (l *lab) arrives(id uint64, statement string, ended <-chan error) bool {
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+// TestOpenConnections: who puts a database back hears which connections stay, since their sessions do; those that it ends
+// are none.
+func TestOpenConnections(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
+		le := l.lease("farm_1")
+		var stay, ended []uint64
+		for _, text := range []string{"SET @x = 1", "CREATE TEMPORARY TABLE mine (a INT)", "START TRANSACTION\nINSERT INTO plain VALUES (60, 'open')"} {
+			conn := le.do(text)
+			t.Cleanup(func() { conn.Close() })
+			var id uint64
+			if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(text, "START") {
+				ended = append(ended, id)
+			} else {
+				stay = append(stay, id)
+			}
+		}
+		for range 2 {
+			got := le.reset().Connections // what looks at the lease may have one, too
+			for _, id := range stay {
+				if !slices.Contains(got, id) {
+					t.Errorf("the connections %v stay, not %d", got, id)
+				}
+			}
+			if slices.Contains(got, ended[0]) {
+				t.Errorf("the connections %v stay, and %d, which had a transaction open", got, ended[0])
+			}
+		}
+	})
 }

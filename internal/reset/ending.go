@@ -20,11 +20,16 @@ func (s *Session) End(ctx context.Context, user string) error {
 	return s.kill(ctx, threads)
 }
 
+// left is what there is of an account once its open transactions were ended.
+type left struct {
+	prepared    []binlog.XID // XA transactions, of all accounts
+	connections []uint64     // those that stay as they are
+}
+
 // endTransactions ends the connections that have a transaction open: it could still
 // commit, holds locks, or shows what is gone. It returns the counters as they are after
-// that, nil if they are yet to be asked for, or not to be, and the names of all transactions that
-// are prepared.
-func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c Counters, names *[]binlog.XID) (map[string]uint64, error) {
+// that, nil if they are yet to be asked for, or not to be, and what is left.
+func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c Counters, rest *left) (map[string]uint64, error) {
 	var asked, ended []uint64 // asked are the threads of the last answer
 	var counters map[string]uint64
 	if c == RestoreCounters {
@@ -32,8 +37,8 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 	}
 	atWork := statements{user: d.User}
 	for {
-		*names = (*names)[:0]
-		ask := []dbconn.Question{atWork.ask(), prepared(names)}
+		rest.prepared = rest.prepared[:0]
+		ask := []dbconn.Question{atWork.ask(), prepared(&rest.prepared)}
 		if counters != nil {
 			clear(counters)
 			ask = append(ask, askCounters(r.Server, d.Name, d.Shape, counters)...)
@@ -41,13 +46,14 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 		open, err := r.Server.Dialect().OpenTransactions(ctx, s.Conn, d.User, ask...)
 		switch {
 		case errors.Is(err, dbconn.ErrUnseen):
-			return nil, errors.Join(s.End(ctx, d.User), dbconn.Ask(ctx, s.Conn, prepared(names)))
+			return nil, errors.Join(s.End(ctx, d.User), dbconn.Ask(ctx, s.Conn, prepared(&rest.prepared)))
 		case err != nil && counters != nil && ctx.Err() == nil:
 			counters = nil // a table of the shape is gone, and will be there again
 			continue
 		case err != nil:
 			return nil, err
 		case len(open) == 0 && atWork.done():
+			rest.connections = atWork.others(ended)
 			return counters, nil
 		case len(open) == 0:
 			asked = nil
@@ -79,6 +85,7 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 		// is prepared would be rolled back in name only until then, and keep its locks for
 		// good.
 		if !slices.ContainsFunc(open, func(t dbconn.Transaction) bool { return slices.Contains(ended, t.Thread) }) {
+			rest.connections = atWork.others(ended)
 			return counters, nil
 		}
 		select {

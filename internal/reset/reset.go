@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/template"
@@ -59,6 +58,9 @@ type Result struct {
 	Way      Way
 	Why      string
 	Warnings []string
+	// Connections are those of the account that stay open, with what their sessions hold. They are not known
+	// where all were ended.
+	Connections []uint64
 }
 
 // Clone makes a database from its template and starts to watch it. It returns the
@@ -140,7 +142,7 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 			}
 		}
 	}
-	changes, counters, err := r.take(ctx, s, d, c)
+	changes, counters, connections, err := r.take(ctx, s, d, c)
 	if err != nil {
 		return Result{}, err
 	}
@@ -151,7 +153,7 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 			plan.compareAll(d.Shape)
 		}
 	}
-	res := Result{Way: plan.Way, Why: plan.Why, Warnings: plan.Warnings}
+	res := Result{Way: plan.Way, Why: plan.Why, Warnings: plan.Warnings, Connections: connections}
 	if err == nil {
 		err = r.apply(ctx, s, d, &plan, counters, c)
 	}
@@ -167,6 +169,7 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 	case err != nil && dbconn.LockTimeout(err):
 		// A session of the user holds a lock without a transaction.
 		if err = s.End(ctx, d.User); err == nil {
+			res.Connections = nil
 			res.Warnings = append(res.Warnings, "all connections of the database were ended, since one held a lock on a table")
 			again("a lock stood in the way")
 		}
@@ -178,6 +181,7 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 	}
 	if dbconn.OthersRows(err) {
 		if err = s.End(ctx, d.User); err == nil {
+			res.Connections = nil
 			res.Warnings = append(res.Warnings, "all connections of the database were ended, since one wrote to it while it was made again")
 			again("rows were written to it while it was made again")
 		}
@@ -206,26 +210,27 @@ func written(err error) error {
 }
 
 // take ends the transactions that a database has open, and takes what happened to it. The counters
-// are from after that, nil if they are yet to be asked for, or not to be.
-func (r *Engine) take(ctx context.Context, s *Session, d *Database, c Counters) (*Changes, map[string]uint64, error) {
+// are from after that, nil if they are yet to be asked for, or not to be; then come the connections that stay.
+func (r *Engine) take(ctx context.Context, s *Session, d *Database, c Counters) (*Changes, map[string]uint64, []uint64, error) {
 	events := r.Journal.Events(d.Name)
-	var names []binlog.XID
-	counters, err := r.endTransactions(ctx, s, d, c, &names)
+	var rest left
+	counters, err := r.endTransactions(ctx, s, d, c, &rest)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	ended := false
-	if len(names) > 0 {
-		if ended, err = r.release(ctx, s, d, names); err != nil {
-			return nil, nil, err
+	if len(rest.prepared) > 0 {
+		if ended, err = r.release(ctx, s, d, rest.prepared); err != nil {
+			return nil, nil, nil, err
 		}
 	}
 	changes := r.Journal.Take(d.Name)
 	if ended {
+		rest.connections = nil
 		changes.warn("all connections of the database were ended, since one may have had a prepared XA transaction")
 	}
 	if changes.Events != events { // they may be from before
 		counters = nil
 	}
-	return changes, counters, nil
+	return changes, counters, rest.connections, nil
 }

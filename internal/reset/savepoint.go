@@ -124,7 +124,7 @@ func (r *Engine) RollBack(ctx context.Context, s *Session, d *Database, c Counte
 
 // rollBackRows is RollBack as far as rows go. After an error the database is to be reset.
 func (r *Engine) rollBackRows(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
-	changes, counters, err := r.take(ctx, s, d, c)
+	changes, counters, connections, err := r.take(ctx, s, d, c)
 	if err != nil {
 		return Result{}, err
 	}
@@ -151,5 +151,5 @@ func (r *Engine) rollBackRows(ctx context.Context, s *Session, d *Database, c Co
 		return Result{}, err
 	}
 	r.Journal.settleFiles(d.Name, r.Journal.filesAt(d.Name))
-	return Result{Way: plan.Way, Warnings: plan.Warnings}, nil
+	return Result{Way: plan.Way, Warnings: plan.Warnings, Connections: connections}, nil
 }

@@ -252,7 +252,7 @@ func templateOf(t pool.Template) client.Template {
 }
 
 func resetOf(r pool.ResetResult) client.Reset {
-	return client.Reset{Way: string(r.Way), Why: r.Why, Micros: r.Took.Microseconds(), Warnings: r.Warnings}
+	return client.Reset{Way: string(r.Way), Why: r.Why, Micros: r.Took.Microseconds(), Warnings: r.Warnings, Connections: r.Connections}
 }
 
 func databaseOf(l pool.Lease) client.Database {
