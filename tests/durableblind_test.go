@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -138,4 +139,159 @@ func (d *durable) saysOfLog(t *testing.T) (text string, blind bool) {
 		t.Fatal(err)
 	}
 	return strings.Join(s.Warnings, "\n"), s.Durable.BlindSince != nil
+}
+
+// blindFor waits until the instance says that its log may lack commits, for a reason.
+func (d *durable) blindFor(t *testing.T, why string) {
+	t.Helper()
+	for end := time.Now().Add(soon); ; time.Sleep(untilPause) {
+		said, blind := d.saysOfLog(t)
+		if blind && strings.Contains(said, why) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it does not say that %q may blind it: %s", why, said)
+		}
+	}
+}
+
+// looks is how long a durable instance takes to look at its accounts, some times.
+const looks = 4 * time.Second
+
+// seesAfterRestart restarts the instance, and wants it not to be blinded.
+func (d *durable) seesAfterRestart(t *testing.T) {
+	t.Helper()
+	d.ramaria("down", durableName)
+	d.open(t, d.ramaria("up", durableName))
+	for end := time.Now().Add(looks); time.Now().Before(end); time.Sleep(untilPause) {
+		if said, blind := d.saysOfLog(t); blind {
+			t.Fatalf("it is blinded when it was started anew: %s", said)
+		}
+	}
+}
+
+// TestDurableBlindRole: who may switch the log off by a role, or by a role of that role, or because everybody may, is known as
+// such. No restart takes a role from the application's account, so that it blinds the log from the start.
+func TestDurableBlindRole(t *testing.T) {
+	t.Parallel()
+	d := newDurable(t, "shm")
+	d.begin(t)
+	admin := func(statements ...string) {
+		t.Helper()
+		send(d.root, statements...).comes(t, strings.Join(statements, "; "))
+	}
+	right, everybody, name := "BINLOG ADMIN", "GRANT pilot TO PUBLIC", "PUBLIC (role pilot"
+	if d.srv.Flavour == server.MySQL {
+		right, everybody, name = "BINLOG_ADMIN", "SET GLOBAL mandatory_roles = 'pilot'", "mandatory_roles (role pilot"
+	}
+	admin("CREATE ROLE captain", "CREATE ROLE mate", "GRANT captain TO mate", "GRANT mate TO app@localhost, app@'%'")
+	d.seesAfterRestart(t)
+	admin("GRANT " + right + " ON *.* TO captain")
+	d.blindFor(t, "names the privilege "+right)
+	d.blindFor(t, "app@% (role mate")
+	d.ramaria("backup", durableName)
+	d.ramaria("down", durableName)
+	d.open(t, d.ramaria("up", durableName))
+	d.blindFor(t, "app@% (role mate")
+	admin("REVOKE " + right + " ON *.* FROM captain") // only who may give a role may take it
+	d.seesAfterRestart(t)
+
+	// Everybody, by a role that the others do not have.
+	admin("CREATE ROLE pilot", everybody, "GRANT "+right+" ON *.* TO pilot")
+	d.blindFor(t, name)
+	if d.srv.Flavour == server.MariaDB { // settings of MySQL do not outlive a restart
+		d.ramaria("backup", durableName)
+		d.ramaria("down", durableName)
+		d.open(t, d.ramaria("up", durableName))
+		d.blindFor(t, name)
+	}
+	admin("REVOKE " + right + " ON *.* FROM pilot")
+	d.seesAfterRestart(t)
+
+	// Another account is told of once, and is outside of the promise then.
+	admin("CREATE USER other@localhost IDENTIFIED BY '"+blindPassword+"'", "CREATE ROLE cook", "GRANT cook TO other@localhost", "GRANT "+right+" ON *.* TO cook")
+	d.blindFor(t, "names the privilege "+right)
+	d.seesAfterRestart(t)
+	d.ramaria("backup", durableName)
+	if status := d.ramaria("status", durableName); !strings.Contains(status, "account other@localhost (role cook") {
+		t.Errorf("it does not say who may switch the log off:\n%s", status)
+	}
+	d.ramaria("rm", durableName, "--with-archive")
+}
+
+// TestDurableBlindLost: what is hidden from the log a power cut takes, and the recovery says so; a move and a restart have a
+// base backup made that has it.
+func TestDurableBlindLost(t *testing.T) {
+	t.Parallel()
+	d := newDurable(t, "shm")
+	d.begin(t)
+	hide := func(id string) {
+		t.Helper()
+		send(d.root, "SET SESSION sql_log_bin = 0", "INSERT INTO slot VALUES ("+id+", 1, 0, '')").comes(t, "a commit that the log does not have")
+	}
+	blind := func(name string) {
+		t.Helper()
+		send(d.root, "CREATE USER "+name+"@localhost IDENTIFIED BY '"+blindPassword+"'", "GRANT SUPER ON *.* TO "+name+"@localhost").comes(t, "another account")
+		d.blindFor(t, "names the privilege SUPER")
+	}
+	mended := func() {
+		t.Helper()
+		for end := time.Now().Add(soon); ; time.Sleep(untilPause) {
+			m, err := archive.ReadManifest(archive.OSDisk{Dir: d.archive, ReadOnly: true})
+			if err != nil || len(m.Breaches) == 0 {
+				t.Fatalf("the archive knows of no breach: %v", err)
+			}
+			last := m.Breaches[len(m.Breaches)-1]
+			if !last.Open && last.Base != 0 && strings.Contains(last.What, "a session may have switched the log off") {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("no base backup was made after it: %+v", last)
+			}
+		}
+	}
+	blind("first")
+	hide("51")
+	d.ramaria("backup", durableName)
+	if status := d.ramaria("status", durableName); !strings.Contains(status, "what the log behind it lacks since ") {
+		t.Errorf("the base backup does not say that the log lacks commits:\n%s", status)
+	}
+	hide("52")
+	d.lose(t)
+	out, said, err := d.try("up", durableName)
+	if err != nil || !strings.Contains(said, "commits may be missing: a session may have switched the log off") {
+		t.Fatalf("%v: the recovery does not say what may be lost: %s", err, said)
+	}
+	d.open(t, strings.TrimSpace(out))
+	d.reads(t, "SELECT writer FROM slot WHERE writer > 50", "51")
+	for end := time.Now().Add(soon); ; time.Sleep(untilPause) {
+		if status := d.ramaria("status", durableName); strings.Contains(status, "since the base backup before is lost") {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("status does not say that something is lost:\n%s", status)
+		}
+	}
+
+	blind("second")
+	hide("53")
+	d.ramaria("down", durableName)
+	d.open(t, d.ramaria("up", durableName))
+	mended()
+	d.lose(t)
+	d.open(t, d.ramaria("up", durableName))
+	d.reads(t, "SELECT writer FROM slot WHERE writer > 50 ORDER BY 1", "51,53")
+
+	blind("third")
+	hide("54")
+	for end := time.Now().Add(soon); ; time.Sleep(untilPause) {
+		_, said, err := d.try("move", durableName, "--volume", "disk")
+		if err == nil {
+			break
+		}
+		if !strings.Contains(said, "a base backup of it is being made") || time.Now().After(end) {
+			t.Fatalf("%v: %s", err, said)
+		}
+	}
+	mended()
+	d.ramaria("rm", durableName, "--with-archive")
 }

@@ -86,6 +86,8 @@ type Breach struct {
 	What string `json:"what"`
 	// Base is the base that was made after it, 0 for none yet.
 	Base uint32 `json:"base,omitempty"`
+	// Open says that it went on when this was written. Base is one that was made meanwhile, then.
+	Open bool `json:"open,omitempty"`
 }
 
 // Verified is a comparison of what the archive gives with the instance itself.
@@ -389,6 +391,40 @@ func (m *Manifest) Newest() (Base, []Part, error) {
 		}
 	}
 	return Base{}, nil, &DamagedError{File: manifestName, Reason: "it names no base that the last epoch goes on from"}
+}
+
+// Note adds a breach. One that went on, and began when this did, is this one.
+func (m *Manifest) Note(b Breach) {
+	i := slices.IndexFunc(m.Breaches, func(was Breach) bool { return was.Open && was.From.Equal(b.From) })
+	if i < 0 {
+		m.Breaches = append(m.Breaches, b)
+		return
+	}
+	if b.Open {
+		b.Base = m.Breaches[i].Base
+	}
+	m.Breaches[i] = b
+}
+
+// Opened reports whether a breach goes on.
+func (m *Manifest) Opened() bool {
+	return slices.ContainsFunc(m.Breaches, func(b Breach) bool { return b.Open })
+}
+
+// Shut ends the breaches that go on, at a time, or, if that is zero, when they were last known to; base is one that was made
+// since then, 0 for none yet. what is added to what was wrong.
+func (m *Manifest) Shut(to time.Time, base uint32, what string) {
+	for i := range m.Breaches {
+		b := &m.Breaches[i]
+		if !b.Open {
+			continue
+		}
+		b.Open, b.Base = false, base
+		b.What += what
+		if !to.IsZero() {
+			b.To = to
+		}
+	}
 }
 
 // Unmended reports whether there was a breach after which no base was made.

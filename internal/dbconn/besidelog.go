@@ -13,8 +13,8 @@ import (
 // and beside between the two. Two lists are equal if nothing of it was changed in between. It takes a millisecond or
 // so, whatever there is in databases, so that it can be asked every second.
 //
-// So are the accounts that have one of rights: who has got those may have done so by what is in the log, and what they
-// do may be in none. See Powerful.
+// So are the accounts that have one of rights, or may get it by a role: who has got those may have done so by what is in
+// the log, and what they do may be in none. See Holders.
 //
 // It is not all that is in no log: what nothing depends on, such as statistics, and settings, it leaves out.
 func BesideLog(ctx context.Context, db *sql.DB, mysql bool, rights []string) ([]string, error) {
@@ -39,8 +39,16 @@ func BesideLog(ctx context.Context, db *sql.DB, mysql bool, rights []string) ([]
 	if err != nil {
 		return nil, err
 	}
-	if err := powerful(ctx, db, mysql, rights, add); err != nil {
+	holders, err := HoldersOf(ctx, db, mysql, rights)
+	if err != nil {
 		return nil, err
+	}
+	for _, h := range holders {
+		how := h.How
+		if h.Shut {
+			how += shutSuffix
+		}
+		add(accountPrefix+h.Name(), how)
 	}
 	if mysql {
 		// Their names are in tables that take the longer the more tables there are.

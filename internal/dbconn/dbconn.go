@@ -49,8 +49,15 @@ type log struct{}
 
 func (log) Print(...any) {}
 
+// Querier is a database, or one connection to it.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+var _, _ Querier = (*sql.DB)(nil), (*sql.Conn)(nil)
+
 // Query runs a statement that returns rows and calls row with each, as text.
-func Query(ctx context.Context, db *sql.DB, query string, row func(cols []string) error) error {
+func Query(ctx context.Context, db Querier, query string, row func(cols []string) error) error {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
 		return fmt.Errorf("query %q: %w", query, err)

@@ -18,8 +18,6 @@ type Dialect struct {
 	LockAccounts string
 	// Own counts the accounts of a user in that table; the name comes as a literal for %s.
 	Own string
-	// Roles asks for the roles, and the accounts that have one: a line each, with the user first.
-	Roles string
 	// Withheld are the privileges that the application does not get, and ObeyReadOnly that
 	// by which it could write in spite of read_only.
 	Withheld     []string

@@ -29,11 +29,15 @@ func (k *Keeper) beginAgain(ctx context.Context, keys string, from time.Time) er
 	if err := k.log.Close(); err != nil {
 		k.Log.Warn("cannot close the log of the epoch before", "error", err)
 	}
+	if err := k.noteBlind(); err != nil {
+		return err
+	}
 	// With an interval, some that were answered may be in the log alone that is not there any more.
 	if err := k.beginEpoch(ctx, keys, k.Instance.Spec.Durable == instance.DurableCommit); err != nil {
 		return err
 	}
 	if err := k.Archive.save(func(m *archive.Manifest) {
+		m.Shut(time.Now(), m.Last().Base, "") // its sessions have ended with the server
 		m.Breaches = append(m.Breaches, archive.Breach{From: from, To: time.Now(), What: begunAgain, Base: m.Last().Base})
 	}); err != nil {
 		return err

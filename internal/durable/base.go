@@ -145,7 +145,8 @@ func (s *Snapshot) start(ctx context.Context, talks bool) (_ *running, err error
 		}
 	}
 	init := filepath.Join(s.RunDir, "init.sql")
-	sql := i.Server.Dialect().InitSQL(i.Supervisor, i.Endpoint.Login, s.Database, false)
+	level, _ := i.Spec.Durability() // its application's account has no more rights than there
+	sql := i.Server.DialectOf(level).InitSQL(i.Supervisor, i.Endpoint.Login, s.Database, false)
 	if err := server.WritePrivate(init, []byte(sql), i.Account); err != nil {
 		return nil, err
 	}

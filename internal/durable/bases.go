@@ -81,11 +81,16 @@ func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
 	}
 	b.Epoch, b.Total, b.Fences = k.Archive.Manifest.Last().Number, total, k.fences.before(b.At)
 	noted := k.newBreaches()
+	if blind := k.Blind(); !blind.Since.IsZero() {
+		b.Outside = append(b.Outside, fmt.Sprintf("what the log behind it lacks since %s: %s", blind.Since.Local().Format(time.DateTime), BlindWhat(blind.Why)))
+	}
 	err := k.Archive.save(func(m *archive.Manifest) {
 		m.Add(b)
-		m.Breaches = append(m.Breaches, noted...)
+		for _, b := range noted {
+			m.Note(b)
+		}
 		for i := range m.Breaches {
-			if br := &m.Breaches[i]; br.Base == 0 && b.Time.After(br.To) {
+			if br := &m.Breaches[i]; br.Base == 0 && (b.Time.After(br.To) || br.Open && b.Time.After(br.From)) {
 				br.Base = b.ID
 			}
 		}

@@ -3,10 +3,11 @@ package durable
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/repeatable"
@@ -14,25 +15,42 @@ import (
 )
 
 // Blind is since when a session may have committed what the log does not have, and why: it may have got a right by
-// which it can. The zero value is never. It ends with the server: no session outlives that, and its application's
-// account has no more than its own rights when it starts again.
+// which it can. The zero value is never. It ends with the server: no session outlives that. Where an account has more than
+// its own rights when it starts again, it begins anew.
 type Blind struct {
 	Since time.Time `json:"since"`
 	Why   []string  `json:"why"`
 }
 
-// mostBlind is how many reasons are kept.
-const mostBlind = 20
+const (
+	// mostBlind is how many reasons are kept.
+	mostBlind = 20
+	// blindEvery is how often the manifest is told that it goes on.
+	blindEvery = 10 * time.Second
+)
+
+// breach is what the manifest has of it while it goes on.
+func (b Blind) breach(to time.Time) archive.Breach {
+	return archive.Breach{From: b.Since, To: to, What: BlindWhat(b.Why), Open: true}
+}
+
+// dark is said of what the log has and nobody can read: it may be anything.
+const dark = "the log has what cannot be read"
 
 // empowers says how an event may give a session the right to switch the log off, "" if it cannot.
 func (f *fences) empowers(e *binlog.Event) string {
 	switch {
 	case e.Type == binlog.TableMapEvent && f.meter.mapped != nil:
 		return repeatable.ByTable(f.meter.mapped.Schema, f.meter.mapped.Table)
-	case e.Type == binlog.QueryEvent && !binlog.Begins(e):
+	case e.Type == binlog.QueryEvent && binlog.Begins(e):
+		return ""
+	case e.Type == binlog.QueryEvent:
 		if q, err := binlog.ParseQuery(e); err == nil {
 			return f.powers.Load().ByQuery(&q, f.server.Flavour == server.MySQL)
 		}
+		return dark
+	case e.Type == binlog.TableMapEvent, e.Type == binlog.QueryCompressedEvent, e.Type == binlog.TransactionPayloadEvent:
+		return dark
 	}
 	return ""
 }
@@ -71,6 +89,32 @@ func (k *Keeper) Alarm() <-chan struct{} { return k.gate().alarm }
 // Blinded notes that a session may, whatever the log has of it.
 func (k *Keeper) Blinded(why string) { k.gate().blinded(why) }
 
+// StayBlind has the manifest say that a session may still, if one may: a power cut takes all else that knows of it.
+func (k *Keeper) StayBlind() {
+	b := k.Blind()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := time.Now()
+	more := len(b.Why) != k.blindWhy
+	switch {
+	case b.Since.IsZero():
+		k.blindWhy = 0
+		return
+	case !more && now.Sub(k.blindTold) < blindEvery:
+		return
+	}
+	if more {
+		k.breached++
+	}
+	k.blindWhy, k.blindTold = len(b.Why), now
+	if n := len(k.breaches); n > 0 && k.breaches[n-1].Open {
+		k.breaches[n-1] = b.breach(now)
+	} else {
+		k.breaches = append(k.breaches, b.breach(now))
+	}
+	k.dueNow() // whoever waits for that writes it down
+}
+
 // Look says what there is that is in no log, and with it which accounts have rights by which a session can.
 func (k *Keeper) Look(besideLog []string) {
 	p := powersOf(k.Instance.Server, besideLog)
@@ -79,58 +123,120 @@ func (k *Keeper) Look(besideLog []string) {
 
 // powersOf are what is looked for in the log.
 func powersOf(s *server.Server, besideLog []string) (p repeatable.Powers) {
-	all, _ := dbconn.Powerful(besideLog)
-	for _, account := range all {
-		if name := account[:max(0, strings.LastIndexByte(account, '@'))]; name != "" {
-			p.Accounts = append(p.Accounts, name)
-		}
+	p.Accounts = []repeatable.Account{{User: dbconn.SupervisorUser, Host: "localhost"}}
+	for _, h := range dbconn.Holders(besideLog) {
+		p.Accounts = append(p.Accounts, repeatable.Account{User: h.User, Host: h.Host})
 	}
-	for _, right := range s.DialectOf(server.Acknowledged).Withheld {
-		if right != "RELOAD" { // a log that is begun again is noticed by itself
-			p.Rights = append(p.Rights, right)
-		}
-	}
+	p.Rights = s.Family().Blinding()
 	return p
 }
 
-// blindingQuery asks for routines and events, who defined them, and what they do; those of the server's own cannot.
-const blindingQuery = `SELECT CONCAT(routine_schema, '.', routine_name), definer, routine_definition FROM information_schema.routines WHERE routine_schema NOT IN ('mysql', 'sys')
+const (
+	// definedQuery asks for what does something by the rights of who defined it, who that is, and what it does. Triggers and
+	// functions cannot switch the log off, nor execute what they are given (errors 1766 and 1336).
+	definedQuery = `SELECT CONCAT(routine_schema, '.', routine_name), definer, routine_definition FROM information_schema.routines WHERE security_type = 'DEFINER'
 	UNION ALL SELECT CONCAT(event_schema, '.', event_name), definer, event_definition FROM information_schema.events`
+	// mostBlinding bounds the list.
+	mostBlinding = 20
+)
 
 // blindingIn lists, for what is outside of the promise, who may switch the log off without a trace in it: accounts that
 // have a right to, and routines and events of such accounts that do, or that execute what they are given.
 func blindingIn(ctx context.Context, db *sql.DB, besideLog []string) (list []string, err error) {
-	const may = " may switch the log off"
-	all, open := dbconn.Powerful(besideLog)
-	for _, account := range open {
-		list = append(list, "account "+account+may)
+	names := map[string]bool{dbconn.SupervisorUser + "@localhost": true}
+	for _, h := range dbconn.Holders(besideLog) {
+		names[h.Name()] = true
+		if h.Host == "" { // as the definer of a routine, a role is without an @
+			names[h.User] = true
+		}
+		if !h.Shut {
+			list = append(list, "account "+h.String())
+		}
 	}
-	err = dbconn.Query(ctx, db, blindingQuery, func(cols []string) error {
-		does := strings.ToLower(cols[2])
-		if slices.Contains(all, cols[1]) && (strings.Contains(does, "sql_log_bin") || strings.Contains(does, "prepare ") || strings.Contains(does, "immediate ")) {
-			list = append(list, cols[0]+" of "+cols[1]+may)
+	err = dbconn.Query(ctx, db, definedQuery, func(cols []string) error {
+		if names[cols[1]] && repeatable.Blinds(cols[2]) {
+			list = append(list, cols[0]+" of "+cols[1])
 		}
 		return nil
 	})
-	return list, err
+	return mayBlind(list), err
+}
+
+// mayBlind says so of each of a list, but of no more than people read.
+func mayBlind(list []string) (out []string) {
+	for i, who := range list {
+		if i == mostBlinding {
+			return append(out, fmt.Sprintf("%d more accounts, routines and events may switch the log off", len(list)-i))
+		}
+		out = append(out, who+" may switch the log off")
+	}
+	return out
 }
 
 // sighted goes on after a run in which a session may have committed what the log does not have: a base is made, which
 // has that.
 func (k *Keeper) sighted() error {
-	f := k.fences
-	if f.blind.Since.IsZero() {
-		return nil
-	}
-	k.Breach(f.blind.Since, time.Now(), BlindWhat(f.blind.Why))
-	if err := k.SaveBreaches(); err != nil {
+	if err := k.noteBlind(); err != nil {
 		return err
 	}
+	if !k.Archive.Manifest.Opened() {
+		return nil
+	}
+	if err := k.Archive.save(func(m *archive.Manifest) { m.Shut(time.Now(), 0, "") }); err != nil {
+		return err
+	}
+	k.breached++
+	k.mended = true
+	return nil
+}
+
+// Mended reports whether a run came before this one in which a session may have committed what the log does not have. Those who
+// may still were told of then; the base that is due has their names.
+func (k *Keeper) Mended() bool { return k.mended }
+
+// noteBlind has the manifest know what until now the memory alone has, when the server has ended. Its caller has locked
+// manifest, or is alone.
+func (k *Keeper) noteBlind() error {
+	b := k.Blind()
+	if b.Since.IsZero() {
+		return nil
+	}
+	if err := k.Archive.save(func(m *archive.Manifest) { m.Note(b.breach(time.Now())) }); err != nil {
+		return err
+	}
+	f := k.fences
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.blind = Blind{}
-	return f.changed()
+	return f.saved()
+}
+
+// hiddenLost is what the manifest says besides of a time in which a session may have switched the log off, where what it had
+// hidden was lost.
+const hiddenLost = "; what it has hidden since the base backup before is lost"
+
+// tellHidden tells of times in which sessions may have hidden commits from the log that data is made of.
+func (a *Archive) tellHidden(r Recovered, note func(string)) {
+	for _, b := range a.Manifest.Breaches {
+		if before := r.More && r.Time.Before(b.From); b.Open && !before {
+			note(fmt.Sprintf("warning: from %s on, until %s at least, commits may be missing: %s; those since the base backup before are lost", b.From.Local().Format(time.DateTime), b.To.Local().Format(time.DateTime), b.What))
+		}
+	}
+}
+
+// loseHidden notes that an instance goes on without them.
+func (a *Archive) loseHidden() error {
+	if !a.Manifest.Opened() {
+		return nil
+	}
+	return a.save(func(m *archive.Manifest) { m.Shut(time.Time{}, 0, hiddenLost) })
 }
 
 // BlindWhat is what a breach is called by which the log may lack commits.
 func BlindWhat(why []string) string {
-	return "a session may have switched the log off: " + why[len(why)-1]
+	what := "a session may have switched the log off: " + why[len(why)-1]
+	if n := len(why) - 1; n > 0 {
+		what += fmt.Sprintf(", and %d more", n)
+	}
+	return what
 }

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -19,7 +20,7 @@ const (
 func (k *Keeper) Breach(from, to time.Time, what string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if n := len(k.breaches); n > 0 && k.breaches[n-1].What == what && from.Sub(k.breaches[n-1].To) < sameBreach {
+	if n := len(k.breaches); n > 0 && !k.breaches[n-1].Open && k.breaches[n-1].What == what && from.Sub(k.breaches[n-1].To) < sameBreach {
 		k.breaches[n-1].To = to
 		return
 	}
@@ -27,10 +28,9 @@ func (k *Keeper) Breach(from, to time.Time, what string) {
 	k.breaches = append(k.breaches, archive.Breach{From: from, To: to, What: what})
 }
 
+// hasBreaches reports whether there are some that the manifest does not have, and that are over.
 func (k *Keeper) hasBreaches() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return len(k.breaches) > 0
+	return slices.ContainsFunc(k.newBreaches(), func(b archive.Breach) bool { return !b.Open })
 }
 
 func (k *Keeper) newBreaches() []archive.Breach {
@@ -55,7 +55,9 @@ func (k *Keeper) SaveBreaches() error {
 		return nil
 	}
 	err := k.Archive.save(func(m *archive.Manifest) {
-		m.Breaches = append(m.Breaches, noted...)
+		for _, b := range noted {
+			m.Note(b)
+		}
 		m.Breaches = m.Breaches[max(0, len(m.Breaches)-mostBreaches):]
 	})
 	if err == nil {

@@ -125,9 +125,9 @@ func Confused(i *instance.Instance) (bool, error) { return confused(i, i.DataDir
 // GiveUp archives what is in the log of such an instance and not in its archive, and returns an error that matches ErrBehind. The
 // archive is closed. waits is as for Keep.
 func (a *Archive) GiveUp(ctx context.Context, i *instance.Instance, boot string, waits func(error)) error {
-	k, err := Keep(ctx, a, i, boot, Policy{}, slog.New(slog.DiscardHandler), waits)
+	k, err := keep(ctx, a, i, boot, Policy{}, slog.New(slog.DiscardHandler), waits)
 	if err != nil {
 		return errors.Join(err, a.Close())
 	}
-	return errors.Join(k.Close(), errConfused)
+	return errors.Join(k.noteBlind(), k.Close(), errConfused) // what is hidden is given up, too
 }

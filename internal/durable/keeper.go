@@ -45,6 +45,7 @@ type Keeper struct {
 	hung bool
 
 	beside []string // what BesideLog returned last
+	mended bool     // see Mended
 
 	manifest sync.Mutex // guards Archive.Manifest, and is held while that is written; and the next two
 	// began is how much work there was behind the newest base when another was begun, and meanwhile how much came while the
@@ -62,6 +63,10 @@ type Keeper struct {
 	// breaches are those that the manifest does not have yet, and breached is how many there were since Keep.
 	breaches []archive.Breach
 	breached int
+	// blindWhy is for how many reasons the manifest knows that sessions may have hidden commits, and blindTold is when it
+	// was told last.
+	blindWhy  int
+	blindTold time.Time
 }
 
 // lastPatience is how long archiving what a server wrote last may take. What is not archived then the
@@ -82,7 +87,19 @@ const stalled, slow = 2 * time.Second, 500 * time.Millisecond
 // Keep begins to keep an instance whose server does not run yet: what is in its log and not in the
 // archive is archived; waits is told why that has to wait. boot is the id of the machine's start. The error matches
 // ErrBehind if the instance is to be recovered.
-func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, policy Policy, log *slog.Logger, waits func(error)) (_ *Keeper, err error) {
+func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, policy Policy, log *slog.Logger, waits func(error)) (*Keeper, error) {
+	k, err := keep(ctx, a, i, boot, policy, log, waits)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.sighted(); err != nil {
+		return nil, errors.Join(err, k.endExtent(ctx), k.log.Close())
+	}
+	return k, nil
+}
+
+// keep is Keep for data that may not be what goes on.
+func keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, policy Policy, log *slog.Logger, waits func(error)) (_ *Keeper, err error) {
 	k := &Keeper{Archive: a, Instance: i, Log: log, Policy: policy, DueNow: make(chan struct{}, 1)}
 	if err := a.fits(i, boot); err != nil {
 		return nil, err
@@ -124,9 +141,6 @@ func Keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, po
 		return nil, err
 	}
 	if err := k.openExtents(); err != nil {
-		return nil, err
-	}
-	if err := k.sighted(); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -310,6 +324,11 @@ func (k *Keeper) Stop(ctx context.Context) error {
 		}
 		if _, err := k.ship.Catch(ctx); err != nil {
 			return cmp.Or(k.Trouble(), err) // the same, time after time
+		}
+		k.manifest.Lock()
+		defer k.manifest.Unlock()
+		if err := k.noteBlind(); err != nil { // the next supervisor may not have this memory
+			return err
 		}
 		return k.endExtent(ctx)
 	})

@@ -16,7 +16,7 @@ import (
 type meter struct {
 	maps binlog.Maps
 	byID map[uint64]*binlog.TableMap
-	// mapped is the table that was named last.
+	// mapped is the table that was named last, nil if that cannot be read.
 	mapped *binlog.TableMap
 
 	mu sync.Mutex // guards what follows
@@ -126,6 +126,7 @@ func (m *meter) rows(e *binlog.Event) (n int64, of repeatable.Table) {
 func (m *meter) table(e *binlog.Event) {
 	t, err := m.maps.Get(e)
 	if err != nil {
+		m.mapped = nil
 		return // then its rows count as one each
 	}
 	if m.byID == nil || len(m.byID) >= mostMetered {

@@ -51,7 +51,7 @@ func (a *Archive) prune(keep []archive.Base) (out Pruned, err error) {
 		if err := a.save(func(m *archive.Manifest) {
 			m.Bases = slices.Clone(keep)
 			m.Epochs = slices.DeleteFunc(m.Epochs, gone)
-			m.Breaches = slices.DeleteFunc(m.Breaches, func(b archive.Breach) bool { return b.Base != 0 && b.Base < keep[0].ID })
+			m.Breaches = slices.DeleteFunc(m.Breaches, func(b archive.Breach) bool { return !b.Open && b.Base != 0 && b.Base < keep[0].ID })
 		}); err != nil {
 			return out, err
 		}

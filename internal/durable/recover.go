@@ -119,6 +119,9 @@ func (a *Archive) FillUntil(ctx context.Context, i *instance.Instance, until Unt
 			continue
 		}
 		out.Lost, a.lostFrom = a.lost, out.Time
+		if err == nil {
+			a.tellHidden(out, note)
+		}
 		return out, err
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/reset"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -148,7 +149,7 @@ func (p *Pool) tryShape(ctx context.Context, s *reset.Session, name string) (*te
 			err = shape.ReadElsewhere(ctx, s.Conn)
 		}
 		if err == nil {
-			shape.Definers, err = template.ReadDefiners(ctx, s.Conn, p.config.Server.Dialect(), p.config.Endpoint.Login)
+			shape.Definers, err = template.ReadDefiners(ctx, s.Conn, p.config.Server.Flavour == server.MySQL, p.config.Server.Dialect().Withheld, p.config.Endpoint.Login)
 		}
 		if err == nil {
 			err = shape.CheckComputed(ctx, s.Conn)

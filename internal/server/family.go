@@ -113,6 +113,8 @@ type privilege struct {
 	name  string
 	since Version
 	until Version // the first that does not have it; zero for none
+	// noticed says that what is done by it to the log is noticed by itself, whoever does it.
+	noticed bool
 }
 
 // of reports whether a version has the privilege.
@@ -152,10 +154,13 @@ func (s *Server) Dialect() dbconn.Dialect {
 	return d
 }
 
-// Blinding are the privileges by which a session keeps what it commits out of the binary log.
+// Blinding are the privileges by which a session keeps what it commits out of the binary log, or gets to do so as another
+// account. Those of other versions are among them: a log may come from one.
 func (f *Family) Blinding() (names []string) {
-	for _, p := range f.withheld {
-		names = append(names, p.name)
+	for _, p := range slices.Concat(f.withheld, f.withheldDurable) {
+		if !p.noticed {
+			names = append(names, p.name)
+		}
 	}
 	return names
 }

@@ -39,7 +39,6 @@ var mariadbFamily = Family{
 		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",
 		LockAccounts: "UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.account_locked', true)",
 		Own:          "SELECT COUNT(*) FROM mysql.global_priv WHERE User = %s",
-		Roles:        "SELECT User FROM mysql.roles_mapping UNION SELECT User FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.is_role') = 1",
 		ObeyReadOnly: "READ_ONLY ADMIN", ObeySource: "REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN",
 		// https://mariadb.com/kb/en/information-schema-innodb_lock_waits-table/
 		RowLocks: "SELECT h.trx_mysql_thread_id FROM information_schema.innodb_trx w JOIN information_schema.innodb_lock_waits l ON l.requesting_trx_id = w.trx_id " +
@@ -65,7 +64,7 @@ var mariadbFamily = Family{
 	// The first would let it answer commits that are not on disk, and begin another log, and what the
 	// second lets it apply is in no log. By the third its routines would do what another may, such as to
 	// switch the log off.
-	withheldDurable: []privilege{{name: "REPLICATION MASTER ADMIN"}, {name: "REPLICATION SLAVE ADMIN"}, {name: "SET USER", since: Version{10, 5, 2}}},
+	withheldDurable: []privilege{{name: "REPLICATION MASTER ADMIN", noticed: true}, {name: "REPLICATION SLAVE ADMIN"}, {name: "SET USER", since: Version{10, 5, 2}}},
 
 	// On world, of 984, 4079 and 239 rows, it takes half the time of INSERT ... SELECT.
 	replays: 6 << 20, costs: ReplayCosts{Group: 12 * time.Microsecond, Statement: 3 * time.Millisecond, Row: 2 * time.Microsecond, Searched: 12 * time.Microsecond, Rate: 100 << 20}, transports: 400, bulk: Version{10, 11, 0}, greeted: Version{11, 5, 0},

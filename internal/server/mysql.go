@@ -40,7 +40,6 @@ var mysqlFamily = Family{
 			FROM mysql.user WHERE account_locked <> 'Y'`,
 		LockAccounts: "UPDATE mysql.user SET account_locked = 'Y'",
 		Own:          "SELECT COUNT(*) FROM mysql.user WHERE User = %s",
-		Roles:        "SELECT TO_USER FROM mysql.role_edges",
 		Logins:       "SELECT Host, plugin, HEX(authentication_string) FROM mysql.user WHERE User = %s ORDER BY Host",
 		RootShut:     "SELECT COUNT(*) FROM mysql.user WHERE User = 'root' AND Host = 'localhost' AND account_locked = 'Y'",
 		OpenRoot:     "ALTER USER root@localhost IDENTIFIED BY %s ACCOUNT UNLOCK",
@@ -88,7 +87,7 @@ var mysqlFamily = Family{
 	// FLUSH what else there is to. By the second it would follow another server: from where is in no log. By the
 	// others its routines would do what another may, such as to switch the log off.
 	withheldDurable: []privilege{
-		{name: "RELOAD", since: Version{8, 4, 0}}, {name: "REPLICATION_SLAVE_ADMIN"}, {name: "SET_ANY_DEFINER", since: Version{8, 2, 0}}, {name: "SET_USER_ID", until: Version{8, 4, 0}},
+		{name: "RELOAD", since: Version{8, 4, 0}, noticed: true}, {name: "REPLICATION_SLAVE_ADMIN"}, {name: "SET_ANY_DEFINER", since: Version{8, 2, 0}}, {name: "SET_USER_ID", until: Version{8, 4, 0}},
 	},
 
 	cascades: Version{9, 6, 0},

@@ -268,6 +268,9 @@ func (s *Supervisor) stuck() string {
 // breachText tells of a time outside of the promise.
 func breachText(b archive.Breach) string {
 	what := "a base backup follows"
+	if b.Open {
+		return fmt.Sprintf("it is outside of the promise since %s: %s", b.From.Local().Format(time.DateTime), b.What)
+	}
 	if b.Base != 0 {
 		what = fmt.Sprintf("base backup %d was made after it", b.Base)
 	}

@@ -26,8 +26,8 @@ func (w *watch) lookForBlind() {
 	if len(b.Why) > len(w.promises.blind.Why) {
 		what := durable.BlindWhat(b.Why)
 		w.log.Warn("outside of the promise until the server restarts", "what", what)
-		w.keeper.Breach(b.Since, time.Now(), what)
 	}
+	w.keeper.StayBlind()
 	w.promises.blind = b
 }
 
@@ -37,7 +37,7 @@ func (w *watch) blindWarning() string {
 	if b.Since.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("since %s commits may be missing in the archive, since a session may have switched the log off: %s\nhint: ramaria down %s && ramaria up %[3]s ends all sessions, and takes from the application's account what it has too much; drop other accounts that are not yours",
+	return fmt.Sprintf("since %s commits may be missing in the archive, since a session may have switched the log off: %s\nhint: ramaria down %s && ramaria up %[3]s ends all sessions, and takes from the application's account the rights that it has too much; before that, REVOKE those of roles, and drop other accounts that are not yours",
 		b.Since.Local().Format(time.DateTime), strings.Join(b.Why, "; "), w.inst.Name)
 }
 

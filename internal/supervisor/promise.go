@@ -38,8 +38,8 @@ type promises struct {
 	besideLog    []string
 	sawBesideLog time.Time
 	// openFirst are the accounts that may switch the log off at the first look, where the newest base does not say: one
-	// of a directory that was adopted, or by a version that did not ask.
-	openFirst []string
+	// of a directory that was adopted, or by a version that did not ask, or of a run before of which they were told.
+	openFirst []dbconn.Holder
 	// blind is since when sessions may have committed what the log does not have.
 	blind durable.Blind
 }
@@ -157,16 +157,7 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 	}
 	p := &w.promises
 	w.keeper.Look(now)
-	_, open := dbconn.Powerful(now)
-	all, known := dbconn.Powerful(w.keeper.BesideLog())
-	if len(all) == 1 && p.openFirst == nil {
-		p.openFirst = append([]string{}, open...)
-	}
-	for _, account := range open {
-		if !slices.Contains(known, account) && !slices.Contains(p.openFirst, account) {
-			w.keeper.Blinded("account " + account + " may")
-		}
-	}
+	w.lookForHolders(dbconn.Holders(now), dbconn.Holders(w.keeper.BesideLog()))
 	changed := dbconn.ChangedBesideLog(w.keeper.BesideLog(), now)
 	switch {
 	case len(changed) == 0:
@@ -178,6 +169,20 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 		p.besideLog = now
 	}
 	return nil
+}
+
+// lookForHolders looks who may switch the log off that somebody can log in as, and could not when the newest base was made.
+// The application's account is always one too many: it has such a right by a role only, which no start takes from it.
+func (w *watch) lookForHolders(now, known []dbconn.Holder) {
+	p := &w.promises
+	if p.openFirst == nil && (len(known) == 0 || w.keeper.Mended()) {
+		p.openFirst = append([]dbconn.Holder{}, now...)
+	}
+	for _, h := range now {
+		if !h.Shut && (h.Is(w.inst.Endpoint.User) || !slices.Contains(known, h) && !slices.Contains(p.openFirst, h)) {
+			w.keeper.Blinded("account " + h.String() + " may")
+		}
+	}
 }
 
 // promiseWarnings are what there is to say of the promise now.

@@ -21,10 +21,10 @@ type Definers struct {
 	StandIn dbconn.Login
 }
 
-// ReadDefiners asks a server which accounts may switch the binary log off. The zero stand-in leaves
-// all objects as they are.
-func ReadDefiners(ctx context.Context, conn *sql.Conn, d dbconn.Dialect, standIn dbconn.Login) (Definers, error) {
-	names, err := d.Blinding(ctx, conn)
+// ReadDefiners asks a server which accounts may switch the binary log off, by one of rights. The zero stand-in
+// leaves all objects as they are.
+func ReadDefiners(ctx context.Context, conn *sql.Conn, mysql bool, rights []string, standIn dbconn.Login) (Definers, error) {
+	names, err := dbconn.Blinding(ctx, conn, mysql, rights)
 	if err != nil {
 		return Definers{}, fmt.Errorf("look for definers who may switch the binary log off: %w", err)
 	}
