@@ -19,6 +19,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // MySQL, when it recovers, looks in the last file of its log for what became of XA transactions, and keeps them in a tree. The
@@ -78,7 +79,13 @@ func (s *Snapshot) unmix() error {
 
 // cutOut writes a file of a log anew, without some groups, and returns the mode that it had.
 func cutOut(path string, groups []binlog.XAGroup) (perm fs.FileMode, err error) {
-	from, err := os.Open(path)
+	dir, name := filepath.Split(path)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	from, err := sys.OpenIn(dir, name) // the snapshot may have a link in its place
 	if err != nil {
 		return 0, err
 	}
@@ -88,7 +95,7 @@ func cutOut(path string, groups []binlog.XAGroup) (perm fs.FileMode, err error) 
 		return 0, err
 	}
 	perm = fi.Mode().Perm()
-	to, err := os.OpenFile(path+".new", os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
+	to, err := root.OpenFile(name+".new", os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +107,7 @@ func cutOut(path string, groups []binlog.XAGroup) (perm fs.FileMode, err error) 
 		}
 		at = g.End
 	}
-	return perm, os.Rename(to.Name(), path)
+	return perm, root.Rename(name+".new", name)
 }
 
 // rolledBack is what such a server says of it, if it says all.

@@ -50,7 +50,7 @@ func (h *handingOver) look(ctx context.Context) error {
 	if h.target.Name == "kubernetes" {
 		p.RootPassword = dbconn.NewPassword()
 	}
-	if _, err := os.Stat(server.CertPath(h.i.RunDir)); err == nil {
+	if _, err := os.Lstat(server.CertPath(h.i.RunDir)); err == nil {
 		p.Encrypted, p.Cert = true, true
 	}
 	settings := "SELECT @@GLOBAL.lower_case_table_names, @@GLOBAL.character_set_server, @@GLOBAL.collation_server, @@GLOBAL.sql_mode, (" + dataSize + ")"
