@@ -76,6 +76,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	r := Report{Locked: store.Lock() == nil && sys.LockMemory() == nil, Flusher: sys.IsFlusher()}
 	g := governor{store: store, machine: host.Host{}, changed: make(chan struct{}, 1)}
 	g.ram.Store(p.RAM)
+	store.recount = g.recount
 	done := make(chan struct{})
 	governed := make(chan struct{})
 	reports := newReporter(out)
@@ -173,17 +174,29 @@ func keptFree(m host.Memory) int64 {
 	return min(all/16, 1<<30)
 }
 
+// mostShare is the part of the memory, one in so many, that a store may take while the disk is full before it looks at the
+// memory again: others, whose disk is most likely the same, take some at that time.
+const mostShare = 4
+
+// recount sets the most that may lie in RAM by what there is now.
+func (g *governor) recount() {
+	u := g.store.Usage()
+	_, most := g.budget(u.RAM + u.Slack)
+	g.store.SetMost(most)
+}
+
 // budget is what may lie in RAM, of which some does; and the most that may while the disk is full: half of what is
-// left to the rest of the machine at other times stays with it.
+// left to the rest of the machine at other times stays with it. Where nobody can tell what memory there is, nothing is
+// taken beyond what was asked for.
 func (g *governor) budget(inRAM int64) (budget, most int64) {
 	ram := g.ram.Load()
 	m, err := g.machine.Memory()
 	if err != nil {
-		return ram, g.store.Size() // there is no telling
+		return ram, ram
 	}
 	room, _ := m.Room()
-	has := inRAM + room
-	return max(min(ram, has-keptFree(m)), 0), max(has-keptFree(m)/2, 0)
+	kept := keptFree(m)
+	return max(min(ram, inRAM+room-kept), 0), inRAM + max(room-kept/2, 0)/mostShare
 }
 
 // run looks at the memory until done is closed, and reports.

@@ -17,10 +17,15 @@ import (
 type fakeMachine struct {
 	available atomic.Int64
 	looks     atomic.Int64
+	// blind says that nobody can tell what there is.
+	blind atomic.Bool
 }
 
 func (m *fakeMachine) Memory() (host.Memory, error) {
 	m.looks.Add(1)
+	if m.blind.Load() {
+		return host.Memory{}, os.ErrPermission
+	}
 	return host.Memory{Total: 16 << 30, Available: m.available.Load()}, nil
 }
 
@@ -61,6 +66,62 @@ func TestGovernor(t *testing.T) {
 	until(t, "what is over it has moved", func() bool { u := s.Usage(); return u.RAM+u.Slack <= u.Budget })
 	m.available.Store(8 << 30)
 	until(t, "it grows again", func() bool { return s.Usage().Budget == 32*mb })
+}
+
+// TestGovernorMost: while the disk is full a store takes a share of the memory that is left and no more before it looks again,
+// since others take some too, and nothing beyond what it was given where nobody can tell what there is.
+func TestGovernorMost(t *testing.T) {
+	s := newStore(t, 64*mb, 8*mb)
+	m := &fakeMachine{}
+	g := &governor{store: s, machine: m}
+	g.ram.Store(8 * mb)
+	half := int64(1<<30) / 2 // of what is left to others
+	m.available.Store(half + 40*mb)
+	if _, most := g.budget(8 * mb); most != 18*mb {
+		t.Errorf("%d MB at most where there are 40 more", most/mb)
+	}
+	m.available.Store(half / 2)
+	if _, most := g.budget(8 * mb); most != 8*mb {
+		t.Errorf("%d MB at most where there are none", most/mb)
+	}
+	m.blind.Store(true)
+	if budget, most := g.budget(8 * mb); budget != 8*mb || most != 8*mb {
+		t.Errorf("%d MB, %d at most, where that cannot be told", budget/mb, most/mb)
+	}
+	m.blind.Store(false)
+	s.recount = g.recount
+	s.SetMost(0)
+	if s.takeMost(1) {
+		t.Error("it takes what is left to others")
+	}
+	m.available.Store(half + 40*mb)
+	if !s.takeMost(1) {
+		t.Error("it does not look again")
+	}
+}
+
+// TestTakeAtOnce: one that asks for more than there is keeps none from who asks for less.
+func TestTakeAtOnce(t *testing.T) {
+	s := newStore(t, 64*mb, 8*mb)
+	s.SetMost(8 * mb)
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				s.takeMost(1 << 20)
+			}
+		}
+	}()
+	for range 1 << 20 {
+		if !s.take(1, &s.budget) {
+			t.Fatal("blocks are taken that nobody has")
+		}
+		s.used.Add(-1)
+	}
 }
 
 // TestGovernorRests: when the disk takes nothing it does not try again and again, and it goes on when nobody reads what it

@@ -31,7 +31,7 @@ func (s *Store) enlarge(i, n int) {
 	if !empty() {
 		return
 	}
-	if s.slack.Load()+int64(chunkBlocks-n) > slackLimit(s.budget.Load()) || !s.take(chunkBlocks) {
+	if s.slack.Load()+int64(chunkBlocks-n) > slackLimit(s.budget.Load()) || !s.take(chunkBlocks, &s.budget) {
 		return
 	}
 	if s.ready.Add(-1) < 0 { // another has got the last

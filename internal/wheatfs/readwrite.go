@@ -152,12 +152,11 @@ func (s *Store) keep(i, from, end int, b []byte) bool {
 	c := &s.chunks[i]
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := int64(end - from - c.ram.count(from, end))
+	n := int64(end - from - c.ram.count(from, end)) // those on the disk come to RAM, too
 	switch {
 	case c.isHuge.Load():
 		s.slack.Add(-n)
-	case s.used.Add(n) > s.most.Load():
-		s.used.Add(-n)
+	case !s.takeMost(int(n)):
 		return false
 	}
 	for first := from; first < end; {
@@ -171,6 +170,18 @@ func (s *Store) keep(i, from, end int, b []byte) bool {
 	c.ram.add(from, end)
 	s.put(i, from, end, b)
 	return true
+}
+
+// takeMost takes n blocks beyond the budget. What there was a tenth of a second ago may be used up, or too little a share.
+func (s *Store) takeMost(n int) bool {
+	if s.take(n, &s.most) {
+		return true
+	}
+	if s.recount == nil {
+		return false
+	}
+	s.recount()
+	return s.take(n, &s.most)
 }
 
 // forget takes back the places on the disk that a write which failed was given: they hold nothing.

@@ -31,6 +31,8 @@ type Store struct {
 	budget atomic.Int64 // in blocks
 	// most is how many blocks may be in RAM when the disk has no room for what is over the budget: see keep.
 	most atomic.Int64
+	// recount looks at the memory again, and sets most; nil for a store that nobody governs.
+	recount func()
 	// used are the blocks that RAM is taken for. Of these slack hold no data: they are the rest of huge pages.
 	used, slack, onDisk atomic.Int64
 	evicted             atomic.Int64 // bytes
@@ -176,11 +178,11 @@ func (s *Store) arena(i int) *sys.Arena {
 // memory are the blocks of a chunk in RAM.
 func (s *Store) memory(i, from, end int) []byte { return s.arena(i).Bytes()[at(i, from):at(i, end)] }
 
-// take takes n blocks of the budget, if it has as many left.
-func (s *Store) take(n int) bool {
+// take takes n blocks of RAM, if a limit, the budget as a rule, has as many left. Nobody sees blocks taken that are not.
+func (s *Store) take(n int, limit *atomic.Int64) bool {
 	for {
 		used := s.used.Load()
-		if used+int64(n) > s.budget.Load() {
+		if used+int64(n) > limit.Load() {
 			return false
 		}
 		if s.used.CompareAndSwap(used, used+int64(n)) {
@@ -195,5 +197,5 @@ func (s *Store) takeIn(c *chunk, n int) bool {
 		s.slack.Add(-int64(n))
 		return true
 	}
-	return s.take(n)
+	return s.take(n, &s.budget)
 }
