@@ -16,7 +16,7 @@ func TestRootLacks(t *testing.T) {
 		{"docker's default", "00000000a80425fb", everything, nil},
 		{"nothing", "0000000000000000", everything, []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_KILL", "CAP_SETGID", "CAP_SETUID"}},
 		{"no chown", "00000000a80425fa", everything, []string{"CAP_CHOWN"}},
-		{"unshare -r", "000001ffffffffff", "0 1000 1\n", []string{"uid 61893 in the user namespace", "gid 61893 in the user namespace"}},
+		{"unshare -r", "000001ffffffffff", "0 1000 1\n", []string{"uid 60893 in the user namespace", "gid 60893 in the user namespace"}},
 		{"rootless podman", "00000000800405fb", "0 1000 1\n1 100000 65536\n", nil},
 	} {
 		h := tree(t, map[string]string{"proc/self/status": "Name:\tx\nCapEff:\t" + c.caps + "\n", "proc/self/uid_map": c.ids, "proc/self/gid_map": c.ids})

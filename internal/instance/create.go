@@ -9,10 +9,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -191,6 +193,9 @@ func (s *Store) make(ctx context.Context, i *Instance, src string, size int64, c
 	if err := clone(); err != nil {
 		return err
 	}
+	if err := takeOver(i); err != nil {
+		return err
+	}
 	if err := i.Save(); err != nil {
 		return err
 	}
@@ -199,6 +204,25 @@ func (s *Store) make(ctx context.Context, i *Instance, src string, size int64, c
 	}
 	i.Archived = i.Durable
 	return s.Registry.Put(&i.Record)
+}
+
+// takeOver gives the data directory to the account, where it was copied from one of another: images that were built, and
+// instances that were made, when the account was another one are still there.
+func takeOver(i *Instance) error {
+	fi, err := os.Lstat(i.DataDir())
+	if missing(err) {
+		return nil
+	}
+	if err != nil || i.Account == (server.Account{}) {
+		return err
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok && int(st.Uid) == i.Account.UID && int(st.Gid) == i.Account.GID {
+		return nil
+	}
+	if err := os.Lchown(i.DataDir(), os.Geteuid(), os.Getegid()); err != nil { // the other account is out, before the walk
+		return err
+	}
+	return i.Account.GiveTree(i.DataDir())
 }
 
 // Remove removes a stopped instance with all its files, and its record last. It
@@ -258,7 +282,7 @@ func (s *Store) removeOwn(dir string) error {
 		return err
 	}
 	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok || !fi.IsDir() || int(st.Uid) != s.UID && int(st.Uid) != s.Account.UID {
+	if !ok || !fi.IsDir() || !slices.Contains([]int{s.UID, s.Account.UID, host.FormerID}, int(st.Uid)) {
 		return nil
 	}
 	return os.RemoveAll(dir)

@@ -25,7 +25,7 @@ func TestKeptOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	other := server.Account{UID: 61893, GID: 61893}
+	other := server.Account{UID: 60893, GID: 60893}
 	if got := other.KeptOut(dir); got != filepath.Dir(dir) {
 		t.Errorf("kept out by %q, want %q", got, filepath.Dir(dir))
 	}
