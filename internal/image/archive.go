@@ -102,8 +102,15 @@ type DamagedError struct {
 	Err      error
 }
 
+// errUntold says that there is more in a saved image than it tells of. One that an earlier version saved from a file system
+// that compresses tells of the blocks that it took there.
+var errUntold = errors.New("it holds more data than it tells of: somebody has changed it, or an earlier version has saved it from a file system that compresses")
+
 // Error names the file and how to get rid of it.
 func (e *DamagedError) Error() string {
+	if errors.Is(e.Err, errUntold) {
+		return fmt.Sprintf("use saved image %s: %s: %v\nhint: ramaria image rm %[1]s; ramaria image save saves it anew once it is built again", e.ID, e.Path, e.Err)
+	}
 	return fmt.Sprintf("use saved image %s: %s is damaged: %v\nhint: ramaria image rm %s", e.ID, e.Path, e.Err, e.ID)
 }
 

@@ -267,7 +267,7 @@ func (u *unpacker) sparse(f *os.File, p []byte, off int64) error {
 		}
 		if to > from {
 			if u.room -= int64(to - from); u.room < 0 {
-				return u.damaged(errors.New("it holds more data than it tells of"))
+				return u.damaged(errUntold)
 			}
 			if _, err := f.WriteAt(p[from:to], off+int64(from)); err != nil {
 				return err
