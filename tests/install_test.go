@@ -2,9 +2,13 @@ package tests
 
 import (
 	"crypto/sha256"
+	"encoding/pem"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -62,6 +66,82 @@ func TestInstall(t *testing.T) {
 	if out, err := install("PREFIX="+none, "FROM="+none); err == nil || !strings.Contains(out, "cannot read") {
 		t.Errorf("from nowhere: %v: %s", err, out)
 	}
+}
+
+// TestInstallRedirected: what was asked for by HTTPS comes by HTTPS, also where the server sends on, by curl and by wget.
+// A wget that cannot be told so is not used.
+func TestInstallRedirected(t *testing.T) {
+	t.Parallel()
+	from := t.TempDir()
+	makeRelease(t, from, "0.0.1", "#!/bin/sh\necho ramaria version 0.0.1\n")
+	files := http.FileServer(http.Dir(from))
+	plain, safe := httptest.NewServer(files), httptest.NewTLSServer(files)
+	t.Cleanup(plain.Close)
+	t.Cleanup(safe.Close)
+	gate := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := map[string]string{"down": plain.URL, "on": safe.URL}[strings.Split(r.URL.Path, "/")[1]]
+		http.Redirect(w, r, to+"/"+path.Base(r.URL.Path), http.StatusFound)
+	}))
+	t.Cleanup(gate.Close)
+	dir := t.TempDir()
+	var certs []byte
+	for _, s := range []*httptest.Server{safe, gate} {
+		certs = append(certs, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})...)
+	}
+	ca, rc := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "wgetrc")
+	for file, text := range map[string]string{ca: string(certs), rc: "ca_certificate = " + ca + "\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	install := func(prefix, bin, url string) (string, error) {
+		cmd := exec.Command("/bin/sh", filepath.Join("..", "packaging", "release", "install.sh"))
+		cmd.Env = append(os.Environ(), "FROM="+url, "PREFIX="+prefix, "PATH="+bin, "CURL_CA_BUNDLE="+ca, "WGETRC="+rc)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, with := range []string{"curl", "wget"} {
+		if _, err := exec.LookPath(with); err != nil {
+			t.Logf("SKIPPED, UNTESTED: install.sh by %s, which is not installed", with)
+			continue
+		}
+		bin := tools(t, with)
+		prefix := filepath.Join(dir, with)
+		if out, err := install(prefix, bin, gate.URL+"/down"); err == nil {
+			t.Errorf("by %s it came without encryption: %s", with, out)
+		} else if _, serr := os.Stat(prefix); serr == nil {
+			t.Errorf("by %s something was installed: %s", with, out)
+		}
+		if out, err := install(prefix, bin, gate.URL+"/on"); err != nil || !strings.Contains(out, "installed ramaria version 0.0.1") {
+			t.Errorf("by %s from where an encrypted server sends on to: %v: %s", with, err, out)
+		}
+	}
+	bin := tools(t, "")
+	if err := os.WriteFile(filepath.Join(bin, "wget"), []byte("#!/bin/sh\necho 'wget: unrecognized option' >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := install(filepath.Join(dir, "none"), bin, gate.URL+"/on"); err == nil || !strings.Contains(out, "\nhint: install curl, or GNU wget") {
+		t.Errorf("by a wget that cannot be told: %v: %s", err, out)
+	}
+}
+
+// tools is a directory with what install.sh calls, and one program that fetches.
+func tools(t *testing.T, fetch string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"sh", "id", "uname", "mktemp", "rm", "sed", "tail", "grep", "cp", "cut", "sha256sum", "tar", "gzip", "mkdir", "dirname", "chmod", "mv", fetch} {
+		if name == "" {
+			continue
+		}
+		at, err := exec.LookPath(name)
+		if err == nil {
+			err = os.Symlink(at, filepath.Join(dir, name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // makeRelease puts what install.sh takes of a release into a directory, and returns the path of the archive and what is

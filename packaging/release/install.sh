@@ -39,6 +39,22 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
 
+# wgets URL FILE: by wget, a step at a time. By itself it follows from https to http.
+wgets() {
+	url=$1
+	for _ in 1 2 3 4 5; do
+		case $url in
+		"$only"://*) ;;
+		*) fail "$1 leads to $url, and not to $only" "fetch the files of a release, and: FROM=DIRECTORY sh install.sh" ;;
+		esac
+		LC_ALL=C wget --max-redirect=0 -O "$2" "$url" 2>"$tmp/said" && return
+		url=$(sed -n 's/^ *[Ll]ocation: \([^ ]*\).*/\1/p' "$tmp/said" | tail -n 1)
+		[ -n "$url" ] || break
+	done
+	sed -n '$p' "$tmp/said" >&2
+	return 1
+}
+
 # fetch NAME: the file of that name, into $tmp.
 fetch() {
 	case $from in
@@ -49,9 +65,12 @@ fetch() {
 	case $from in
 	http://* | https://*)
 		if command -v curl >/dev/null 2>&1; then
+			# Which holds for where it is sent on to, also.
 			curl --proto "=$only" --tlsv1.2 -fsSL --retry 3 -o "$tmp/$1" "$from/$1" || fail "cannot fetch $from/$1"
 		elif command -v wget >/dev/null 2>&1; then
-			wget -q -O "$tmp/$1" "$from/$1" || fail "cannot fetch $from/$1"
+			wget --version 2>/dev/null | grep -q '^GNU Wget' ||
+				fail "this wget, perhaps BusyBox's, cannot be kept from going on without encryption" "install curl, or GNU wget; or fetch the files of a release, and: FROM=DIRECTORY sh install.sh"
+			wgets "$from/$1" "$tmp/$1" || fail "cannot fetch $from/$1"
 		else
 			fail "there is neither curl nor wget" "fetch the files of a release by hand, and: FROM=DIRECTORY sh install.sh"
 		fi
