@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,6 +59,9 @@ func among(pids []string) (found Process, err error) {
 			continue
 		}
 		p, perr := OfPID(pid)
+		if errors.Is(perr, fs.ErrPermission) && errors.Is(err, ErrNoServer) {
+			err = fmt.Errorf("process %d, of another user: %w", pid, fs.ErrPermission)
+		}
 		if perr != nil {
 			continue
 		}
@@ -192,6 +196,9 @@ func (p Process) Options(ctx context.Context) ([]Option, error) {
 	cmd.Dir = p.Dir
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
 	text, err := cmd.Output()
+	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
+		return nil, fmt.Errorf("read the options of %s, which runs as uid %d: %w", p.Exe, account.Uid, fs.ErrPermission)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the options of %s: %w", p.Exe, err)
 	}

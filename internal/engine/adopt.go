@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -176,9 +177,18 @@ func (p *AdoptPlan) find(ctx context.Context, what string) (*adopt.Process, erro
 	}
 	process, err := adopt.OfGroup(f.Group)
 	if err != nil {
-		return nil, RequestError{fmt.Errorf("adopt %s: %w", f.Name, err)}
+		return nil, RequestError{forRoot(f.Name, err)}
 	}
 	return &process, nil
+}
+
+// forRoot is an error of looking at a service's process, which is another user's as a rule.
+func forRoot(name string, err error) error {
+	err = fmt.Errorf("adopt %s: %w", name, err)
+	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
+		err = fmt.Errorf("%w\nhint: sudo ramaria adopt %s", err, ShellWord(name))
+	}
+	return err
 }
 
 // adoptedName is the name of the instance that is not given one: mariadb of mariadb.service.
@@ -197,7 +207,7 @@ func adoptedName(p *AdoptPlan) string {
 func (e *Engine) planLive(ctx context.Context, p *AdoptPlan, process adopt.Process) error {
 	options, err := process.Options(ctx)
 	if err != nil {
-		return err
+		return forRoot(p.Service, err)
 	}
 	socket := lastOf(options, "socket")
 	if socket == "" {
@@ -351,6 +361,9 @@ func (p *AdoptPlan) noteSurroundings(process adopt.Process) {
 	}
 	if len(p.foreign.DropIns) > 0 {
 		p.noteThat("what %s sets of limits is not the instance's: systemctl edit %s", strings.Join(p.foreign.DropIns, " and "), service.Name(p.Instance))
+	}
+	if files, err := process.Unread(); err == nil && len(files) > 0 && (p.foreign.User == "" || p.foreign.User == "root") {
+		p.noteThat("its server is started by root, and may read options here that are not taken over, since its own account may not: %s; give them by --set, or let that account read them", strings.Join(files, ", "))
 	}
 	if p.live.XPort != "" {
 		p.noteThat("clients of the X protocol (port %s) are not served: instances speak the classic one", p.live.XPort)

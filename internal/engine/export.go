@@ -232,7 +232,7 @@ func (w *exportDir) end() error {
 
 // owner finds a user. Only root gives files away.
 func (e *Engine) owner(name string) (server.Account, error) {
-	if name == "" {
+	if name == "" || name == strconv.Itoa(e.UID) { // who may have no name
 		return server.Account{UID: e.UID, GID: os.Getegid()}, nil
 	}
 	account, err := findUser(name)

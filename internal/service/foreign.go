@@ -23,6 +23,8 @@ type Foreign struct {
 	// PID is its main process, and Group its control group; 0 and "" if it does not run.
 	PID   int
 	Group string
+	// User is the account that it is started as, "" for root.
+	User string
 	// Triggers are the active units that start it unasked, such as a socket that a client connects to.
 	Triggers []string
 	// DropIns are the files by which the system's administrator has changed it.
@@ -37,7 +39,7 @@ func (m Manager) Foreign(ctx context.Context, name string) (*Foreign, error) {
 	if !strings.HasSuffix(name, ".service") {
 		name += ".service"
 	}
-	out, err := m.ctl(ctx, "show", "--property=Id,LoadState,ActiveState,MainPID,ControlGroup,DropInPaths,TriggeredBy", "--", name)
+	out, err := m.ctl(ctx, "show", "--property=Id,LoadState,ActiveState,MainPID,ControlGroup,DropInPaths,TriggeredBy,User", "--", name)
 	if err != nil {
 		return nil, fmt.Errorf("look at service %s: %w", name, explain(err, out))
 	}
@@ -50,7 +52,7 @@ func (m Manager) Foreign(ctx context.Context, name string) (*Foreign, error) {
 		return nil, fmt.Errorf("look at service %s: %w: its state is %s", name, ErrNoUnit, state)
 	}
 	pid, _ := strconv.Atoi(found["MainPID"])
-	f := &Foreign{Manager: m, Name: found["Id"], Active: found["ActiveState"] == "active", PID: pid, Group: found["ControlGroup"], DropIns: strings.Fields(found["DropInPaths"])}
+	f := &Foreign{Manager: m, Name: found["Id"], Active: found["ActiveState"] == "active", PID: pid, Group: found["ControlGroup"], User: found["User"], DropIns: strings.Fields(found["DropInPaths"])}
 	for _, unit := range strings.Fields(found["TriggeredBy"]) {
 		out, err := m.ctl(ctx, "show", "--property=ActiveState", "--value", "--", unit)
 		if err != nil {
