@@ -64,7 +64,11 @@ func (e *Engine) doctorRoom(kind volume.Kind) []Finding {
 	room := Finding{"room", "ok", fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.BoundBy()), ""}
 	const little = 256 << 20
 	if u.Free < little {
-		room.Level, room.Hint = "bad", "ramaria down NAME --rm, ramaria image rm --all --hot, or more memory"
+		room.Level, room.Hint = "bad", "ramaria down NAME --rm, "
+		if images := volume.FreesImages(o.At(kind).Dir()); images != "" {
+			room.Hint += images + ", "
+		}
+		room.Hint += "or more memory"
 	}
 	return []Finding{room}
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -121,7 +122,7 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 	room := brakeRoom(b.volume, u)
 	switch {
 	case u.Free < room/lastShare && b.volume.Kind() == volume.Ramfs:
-		b.killedFor = fmt.Sprintf("killed, since volume %s is full: %s\nhint: make room (ramaria down another instance with --rm, ramaria image rm), then ramaria up %s", b.volume.Kind(), numbers, b.inst.Name)
+		b.killedFor = fmt.Sprintf("killed, since volume %s is full: %s\nhint: make room (%s), then ramaria up %s", b.volume.Kind(), numbers, strings.Join(lessUse(b.volume), ", "), b.inst.Name)
 		b.proc.Kill()
 		return "", nil
 	case b.asking != nil:

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"fmt"
+	"strings"
 	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/host"
@@ -43,6 +44,6 @@ func (s *Supervisor) oomReason(err error) string {
 	if u, err := s.volume.Usage(); err == nil && u.Memory > 0 {
 		took = fmt.Sprintf("; the volume takes %s of it", volume.FormatBytes(u.Memory))
 	}
-	return fmt.Sprintf("the kernel killed the server: %s%s, and the data is still there\nhint: %s, or make room (ramaria down another instance with --rm, ramaria image rm --all --hot); then ramaria up %s",
-		cause, took, raise, s.inst.Name)
+	return fmt.Sprintf("the kernel killed the server: %s%s, and the data is still there\nhint: %s, or make room (%s); then ramaria up %s",
+		cause, took, raise, strings.Join(lessUse(s.volume), ", "), s.inst.Name)
 }

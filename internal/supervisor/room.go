@@ -2,9 +2,9 @@ package supervisor
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
@@ -62,11 +62,16 @@ func percent(r room.Room) int { return int(100*r.Share() + 1e-9) }
 
 // moreRoom is how there will be more.
 func moreRoom(v volume.Volume, u volume.Usage) string {
-	ways := "ramaria down another instance with --rm, "
-	if images, err := os.ReadDir(filepath.Join(v.Dir(), "images")); err != nil || len(images) > 0 {
-		ways += "ramaria image rm --all --hot, "
+	return strings.Join(lessUse(v), ", ") + ", or " + larger(v, u)
+}
+
+// lessUse is what makes room in a volume.
+func lessUse(v volume.Volume) []string {
+	ways := []string{"ramaria down another instance with --rm"}
+	if images := volume.FreesImages(v.Dir()); images != "" {
+		ways = append(ways, images)
 	}
-	return ways + "or " + larger(v, u)
+	return ways
 }
 
 // larger says how what binds is raised.

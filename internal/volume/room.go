@@ -3,6 +3,7 @@ package volume
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -81,14 +82,29 @@ func (e *NoRoomError) bound() string {
 	return string(e.Bound)
 }
 
+// FreesImages is the command that removes unused images from the directory of a volume, "" if it has none.
+func FreesImages(dir string) string {
+	if images, err := os.ReadDir(filepath.Join(dir, "images")); err == nil && len(images) == 0 || errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
+	return "ramaria image rm --all --hot"
+}
+
 func (e *NoRoomError) hint() string {
+	images := FreesImages(e.Dir)
+	if images != "" {
+		images += " frees unused images"
+	}
 	const drop = "ramaria down NAME --rm for an instance you no longer need (ramaria ls shows them)"
 	more := exactSize(roundUp(e.Size+max(1, e.Need-e.Free), suggestUnit))
 	switch {
 	case e.Kind == outside:
 		return "remove what is no longer needed from the file system of " + e.Dir + ", or use a directory on a larger one"
 	case traits[e.Kind].mounted && e.Bound == ByLimit:
-		return fmt.Sprintf("ramaria volume grow %s %s makes it larger, ramaria image rm --all --hot frees unused images, or %s", e.Kind, more, drop)
+		if images != "" {
+			images += ", "
+		}
+		return fmt.Sprintf("ramaria volume grow %s %s makes it larger, %sor %s", e.Kind, more, images, drop)
 	case e.Bound == ByLimit:
 		return fmt.Sprintf("--volume %s:%s, or %s", e.Kind, more, drop)
 	case e.Bound == ByInodes:
@@ -96,7 +112,10 @@ func (e *NoRoomError) hint() string {
 	case e.Kind == Disk:
 		return "--home DIR on a larger disk, or " + drop
 	case e.Bound == ByMemory:
-		return "--volume disk, or " + drop + "; ramaria image rm --all --hot frees unused images"
+		if images != "" {
+			images = "; " + images
+		}
+		return "--volume disk, or " + drop + images
 	case e.Bound == ByCgroup:
 		return fmt.Sprintf("raise the limit by %s or more (docker run --memory, systemd MemoryMax), or --volume disk, or %s",
 			FormatBytes(max(suggestUnit, e.Need-e.Free)), drop)
