@@ -42,7 +42,7 @@ func TestClients(t *testing.T) {
 
 // TestClientsFromClone does what the READMEs say in a clean copy of the tree: it builds all
 // clients, installs them, and asks their ramaria who it is; of Go it runs the test on the
-// page about test suites.
+// page about test suites. Then it runs the example projects.
 func TestClientsFromClone(t *testing.T) {
 	t.Parallel()
 	clone := filepath.Join(t.TempDir(), "clone")
@@ -151,4 +151,5 @@ func TestClientsFromClone(t *testing.T) {
 			f.Close()
 		}
 	})
+	t.Run("examples", func(t *testing.T) { runExamples(t, clone) })
 }

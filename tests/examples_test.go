@@ -1,0 +1,122 @@
+package tests
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// examples are the projects in docs/examples that have a helper, each a section of docs/examples.md.
+var examples = []struct {
+	name, section string
+	needs         string // a program
+	plain         string // runs the tests without Ramaria
+	fails         string // what they say if nothing puts back the database that they share
+}{
+	{"django", "Django", "python3", ".venv/bin/python manage.py test --noinput --settings shop.plain", "AssertionError: Lists differ"},
+	{"sqlalchemy", "SQLAlchemy", "python3", ".venv/bin/python -m pytest -p no:ramaria -p plain", "AssertionError"},
+	{"node", "Node", "npm", "NODE_OPTIONS=--conditions=plain npm test", "Expected values to be strictly deep-equal"},
+	{"go", "Go", "go", "go test -count=1 -tags plain", "the items are"},
+	{"java", "Java", "mvn", "mvn -q test", "AssertionFailedError"},
+}
+
+// runExamples does what docs/examples.md says, with a clone of the project in which the clients are built. A second run
+// finds all put back, more tests than one of each do, and the tests fail where nothing puts back what they share.
+func runExamples(t *testing.T, clone string) {
+	b, err := os.ReadFile("../docs/examples.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
+	for _, e := range examples {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(e.needs); err != nil {
+				t.Skipf("SKIPPED, UNTESTED: %s: %v", e.name, err)
+			}
+			commands := commandsOf(page, e.section)
+			if len(commands) == 0 {
+				t.Fatalf("docs/examples.md says no commands for %s", e.section)
+			}
+			h := newTestHome(t)
+			dir := exampleCopy(t, e.name)
+			run := func(script string, env ...string) (string, error) {
+				cmd := exec.CommandContext(t.Context(), "sh", "-ec", strings.ReplaceAll(script, "CLONE", clone))
+				cmd.Dir = dir
+				cmd.Env = append(os.Environ(), "PATH="+binDir+":"+os.Getenv("PATH"), "RAMARIA_BIN=", "RAMARIA_HOME="+h.home, "RAMARIA_NO_FETCH=1",
+					"RAMARIA_VOLUME="+testVolume, "RAMARIA_SERVER="+series(h.srv))
+				cmd.Env = append(cmd.Env, env...)
+				out, err := cmd.CombinedOutput()
+				return string(out), err
+			}
+			maven := "MAVEN_OPTS=-Dmaven.repo.local=" + mavenRepository(t, e.needs)
+			for _, script := range []string{strings.Join(commands, "\n"), "export TIMES=2; " + commands[len(commands)-1]} {
+				if out, err := run(script, maven); err != nil {
+					t.Fatalf("%s: %v:\n%s", script, err, out)
+				}
+			}
+			h.ramaria("up", "plain", "--from", filepath.Join(dir, "..", "shop.sql"))
+			plain := `eval "$(ramaria env plain)"; unset RAMARIA_API; ` + e.plain
+			if out, err := run(plain, maven, "ISOLATION=none"); err == nil || !strings.Contains(out, e.fails) {
+				t.Errorf("%s: %v, want it to fail with %q:\n%s", plain, err, e.fails, out)
+			}
+			for _, way := range []string{"truncate", "reload"} {
+				if out, err := run(plain, maven, "ISOLATION="+way); err != nil {
+					t.Errorf("ISOLATION=%s %s: %v:\n%s", way, plain, err, out)
+				}
+			}
+		})
+	}
+}
+
+// exampleCopy copies a project of docs/examples, and the files that are beside all of them.
+func exampleCopy(t *testing.T, name string) string {
+	t.Helper()
+	parent := t.TempDir()
+	dir := filepath.Join(parent, name)
+	err := os.CopyFS(dir, os.DirFS("../docs/examples/"+name))
+	for _, file := range []string{"shop.sql", "look.sql"} {
+		var b []byte
+		if err == nil {
+			b, err = os.ReadFile("../docs/examples/" + file)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(parent, file), b, 0o600)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// mavenRepository is a repository of Maven's with what the user's has, so that what is fetched stays for the next run,
+// but for what is installed of this project.
+func mavenRepository(t *testing.T, program string) string {
+	t.Helper()
+	if program != "mvn" {
+		return ""
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, ours := filepath.Join(home, ".m2", "repository"), filepath.Join(t.TempDir(), "repository")
+	for _, dir := range []string{"", "io", "io/github"} {
+		err := errors.Join(os.MkdirAll(filepath.Join(ours, dir), 0o700), os.MkdirAll(filepath.Join(theirs, dir), 0o700))
+		entries, listed := os.ReadDir(filepath.Join(theirs, dir))
+		for _, entry := range entries {
+			if path := filepath.Join(dir, entry.Name()); path != "io" && path != "io/github" && path != "io/github/ramaria-db" {
+				err = errors.Join(err, os.Symlink(filepath.Join(theirs, path), filepath.Join(ours, path)))
+			}
+		}
+		if err = errors.Join(err, listed); err != nil {
+			t.Fatal(fmt.Errorf("lay out a repository of Maven's: %w", err))
+		}
+	}
+	return ours
+}
