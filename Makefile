@@ -34,7 +34,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## Build the static binary bin/ramaria
@@ -109,6 +109,10 @@ fuzz: ## Run each fuzz target for FUZZTIME (15s)
 .PHONY: bench
 bench: build ## Measure this machine: the scenarios that take five minutes together
 	$(BIN) bench all --quick
+
+.PHONY: bench-examples
+bench-examples: clients ## Measure the projects of docs/examples, with what isolates their tests otherwise beside it; an hour, alone
+	go run ./packaging/suites $(BIN)
 
 .PHONY: man
 man: ## Generate the man pages in bin/man

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ramaria-db/ramaria/tests/examples"
 )
 
-// examples are the projects in docs/examples that have a helper, each a section of docs/examples.md.
-var examples = []struct {
+// withHelper are the projects in docs/examples that have a helper, each a section of docs/examples.md.
+var withHelper = []struct {
 	name, section string
 	needs         string // a program
 	plain         string // runs the tests without Ramaria
@@ -32,18 +34,21 @@ func runExamples(t *testing.T, clone string) {
 		t.Fatal(err)
 	}
 	page := string(b)
-	for _, e := range examples {
+	for _, e := range withHelper {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := exec.LookPath(e.needs); err != nil {
 				t.Skipf("SKIPPED, UNTESTED: %s: %v", e.name, err)
 			}
-			commands := commandsOf(page, e.section)
+			commands := examples.Commands(page, e.section)
 			if len(commands) == 0 {
 				t.Fatalf("docs/examples.md says no commands for %s", e.section)
 			}
 			h := newTestHome(t)
-			dir := exampleCopy(t, e.name)
+			dir, err := examples.Copy("..", e.name, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
 			run := func(script string, env ...string) (string, error) {
 				cmd := exec.CommandContext(t.Context(), "sh", "-ec", strings.ReplaceAll(script, "CLONE", clone))
 				cmd.Dir = dir
@@ -71,27 +76,6 @@ func runExamples(t *testing.T, clone string) {
 			}
 		})
 	}
-}
-
-// exampleCopy copies a project of docs/examples, and the files that are beside all of them.
-func exampleCopy(t *testing.T, name string) string {
-	t.Helper()
-	parent := t.TempDir()
-	dir := filepath.Join(parent, name)
-	err := os.CopyFS(dir, os.DirFS("../docs/examples/"+name))
-	for _, file := range []string{"shop.sql", "look.sql"} {
-		var b []byte
-		if err == nil {
-			b, err = os.ReadFile("../docs/examples/" + file)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(parent, file), b, 0o600)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // mavenRepository is a repository of Maven's with what the user's has, so that what is fetched stays for the next run,

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ramaria-db/ramaria/tests/examples"
 )
 
 // languages are the projects in docs/examples, each a section of docs/languages.md.
@@ -49,11 +51,11 @@ func TestLanguages(t *testing.T) {
 					t.Skipf("SKIPPED, UNTESTED: %s: %s: %v: %s", l.name, probe, err, out)
 				}
 			}
-			dir := filepath.Join(t.TempDir(), l.name)
-			if err := os.CopyFS(dir, os.DirFS("../docs/examples/"+l.name)); err != nil {
+			dir, err := examples.Copy("..", l.name, t.TempDir())
+			if err != nil {
 				t.Fatal(err)
 			}
-			commands := commandsOf(page, l.section)
+			commands := examples.Commands(page, l.section)
 			if len(commands) == 0 {
 				t.Fatalf("docs/languages.md says no commands for %s", l.section)
 			}
@@ -112,14 +114,4 @@ func TestLanguagesPage(t *testing.T) {
 			t.Errorf("%s is\n%s\nbut the page shows\n%s", m[1], file, m[2])
 		}
 	}
-}
-
-// commandsOf are the lines of the blocks "sh" in a section of a page.
-func commandsOf(page, section string) (lines []string) {
-	_, text, _ := strings.Cut(page, "\n## "+section+"\n")
-	text, _, _ = strings.Cut(text, "\n## ")
-	for _, m := range regexp.MustCompile("(?m)^```sh\n((?:.*\n)*?)```$").FindAllStringSubmatch(text, -1) {
-		lines = append(lines, strings.Split(strings.TrimSpace(m[1]), "\n")...)
-	}
-	return lines
 }

@@ -51,7 +51,7 @@ func benchAbout() string {
 	for _, k := range scenario.Kinds {
 		fmt.Fprintf(&b, "  %-10s %s\n", k.Name, k.About)
 	}
-	fmt.Fprintf(&b, "  %-10s %s\n", benchSuite, scenario.SuiteKind(nil).About)
+	fmt.Fprintf(&b, "  %-10s %s\n", benchSuite, scenario.SuiteKind().About)
 	fmt.Fprintf(&b, "  %-10s %s", benchAll, "all but suite: an hour or more, with --quick five minutes")
 	return b.String()
 }
@@ -67,6 +67,8 @@ type benchOptions struct {
 	options lab.Options
 	output  benchOutput
 	command []string // of the suite
+	named   []string // ways of the suite, as they were typed
+	ways    []suite.Way
 }
 
 func newBench(a *app) *cobra.Command {
@@ -81,7 +83,8 @@ func newBench(a *app) *cobra.Command {
   ramaria bench oltp --place disk --place ramaria --threads 1,8,64
   ramaria bench durable --disk-writes 500,3000,none --report out.html
   ramaria bench load --dump mine.sql.gz
-  ramaria bench suite -- go test ./...`,
+  ramaria bench suite -- go test ./...
+  ramaria bench suite --way 'truncate@disk=make test' --way 'reset@ramaria=make test-ramaria'`,
 		ValidArgs: benchNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names := args
@@ -93,7 +96,7 @@ func newBench(a *app) *cobra.Command {
 			}
 			// A scenario that is asked for by its name has all its rows, however quick.
 			o.bounded = cmd.Flags().Changed("time") || o.options.Quick && slices.Contains(names, benchAll)
-			if len(names) == 0 && len(o.command) == 0 {
+			if len(names) == 0 && len(o.command) == 0 && len(o.named) == 0 {
 				return listBench(cmd, a)
 			}
 			return runBench(cmd.Context(), a, names, o)
@@ -111,6 +114,7 @@ func newBench(a *app) *cobra.Command {
 	f.StringSliceVar(&o.writes, "disk-writes", nil, "for durable: hold the disk to `NUMBERS` of writes a second, by a control group, as root; "+durable.NoLimit+" is the disk as it is")
 	f.Float64Var(&o.options.Scale, "scale", 1, "multiply the sizes of data by this")
 	f.StringVar(&o.options.Dump, "dump", "", "your own dump `FILE`, for cycle, fork, load and suite")
+	f.StringArrayVar(&o.named, "way", nil, "for suite: `NAME[@PLACE]=COMMAND`, a way to keep tests apart, the server that it has, and the command that runs the tests so; repeat it to compare")
 	f.BoolVar(&o.options.Quick, "quick", false, "small data, few rounds, nothing that takes long to prepare: all in five minutes; a scenario that is named has every row at least once")
 	o.output.flags(f)
 	o.output.saveFlag(f)
@@ -179,8 +183,11 @@ func (o *benchOptions) kinds(names []string) ([]scenario.Kind, error) {
 			return nil, fmt.Errorf("run scenario %q: not found\nhint: ramaria bench %s", n, strings.Join(benchNames(), " "))
 		}
 	}
-	suite := slices.Contains(names, benchSuite) || len(names) == 0
-	if suite != (len(o.command) > 0) {
+	withSuite := slices.Contains(names, benchSuite) || len(names) == 0
+	if err := o.readWays(); err != nil {
+		return nil, err
+	}
+	if withSuite != (len(o.ways) > 0) {
 		return nil, errors.New("suite is the scenario that takes a command\nhint: ramaria bench suite -- COMMAND")
 	}
 	var kinds []scenario.Kind
@@ -190,10 +197,34 @@ func (o *benchOptions) kinds(names []string) ([]scenario.Kind, error) {
 			kinds = append(kinds, k)
 		}
 	}
-	if suite {
-		kinds = append(kinds, scenario.SuiteKind(o.command))
+	if withSuite {
+		kinds = append(kinds, scenario.SuiteKind(o.ways...))
 	}
 	return kinds, nil
+}
+
+// readWays reads the ways of the suite: those that have a name, or the one command.
+func (o *benchOptions) readWays() error {
+	if len(o.named) > 0 && len(o.command) > 0 {
+		return errors.New("suite takes a command or --way, not both\nhint: --way NAME=COMMAND")
+	}
+	if len(o.command) > 0 {
+		o.ways = []suite.Way{{Argv: o.command}}
+	}
+	for _, text := range o.named {
+		w, err := suite.ParseWay(text)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(o.ways, func(other suite.Way) bool { return other.Name == w.Name && other.Place == w.Place }) {
+			return fmt.Errorf("use way %q: there is one of this name and place already\nhint: give it another name", text)
+		}
+		o.ways = append(o.ways, w)
+	}
+	if len(o.options.Places) > 0 && len(o.ways) > 0 && !slices.ContainsFunc(o.ways, func(w suite.Way) bool { return w.Place == "" }) {
+		return errors.New("use --place: each --way names its place\nhint: --way NAME=COMMAND is run in the places of --place")
+	}
+	return nil
 }
 
 // check checks the flags before anything is begun.

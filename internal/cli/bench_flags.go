@@ -39,7 +39,7 @@ func (o *benchOptions) fit(a *app, kinds []scenario.Kind, all bool) error {
 		case namesOf(kinds, func(k scenario.Kind) bool { return !k.Takes(flag) }) == "":
 			return fmt.Errorf("use --%s: no row of --place %s is on a volume of ramaria's\nhint: --place %s as well", flag, strings.Join(o.options.Places, ","), lab.PlaceRamaria)
 		default:
-			takers := namesOf(append(slices.Clone(scenario.Kinds), scenario.SuiteKind(nil)), func(k scenario.Kind) bool { return k.Takes(flag) })
+			takers := namesOf(append(slices.Clone(scenario.Kinds), scenario.SuiteKind()), func(k scenario.Kind) bool { return k.Takes(flag) })
 			return fmt.Errorf("use --%s: it changes nothing in: %s\nhint: it is for %s", flag, list, takers)
 		}
 	}
@@ -132,7 +132,12 @@ func (o *benchOptions) again(k scenario.Kind) string {
 	if k.Takes(scenario.FlagWrites) {
 		addFlag(&b, scenario.FlagWrites, strings.Join(o.writes, ","))
 	}
-	if k.Name == benchSuite {
+	for _, w := range o.ways {
+		if k.Name == benchSuite && w.Name != "" {
+			addFlag(&b, "way", w.String())
+		}
+	}
+	if k.Name == benchSuite && len(o.command) > 0 {
 		b.WriteString(" --")
 		for _, arg := range o.command {
 			b.WriteString(" " + engine.ShellWord(arg))

@@ -127,6 +127,11 @@ func (l *Lab) Places(ctx context.Context, names ...string) []Place {
 	if len(l.Options.Places) > 0 {
 		names = l.Options.Places
 	}
+	return l.PlacesNamed(ctx, names...)
+}
+
+// PlacesNamed are the named places, whatever the user asked for.
+func (l *Lab) PlacesNamed(ctx context.Context, names ...string) []Place {
 	var list []Place
 	for _, name := range Unique(names) {
 		p, err := PlaceNamed(name)

@@ -12,6 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/durable"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/suite"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -28,7 +29,7 @@ var uncheckedCases = map[string]string{
 // TestEveryCaseIsChecked: no figure comes from work whose answer was not checked.
 func TestEveryCaseIsChecked(t *testing.T) {
 	seen := map[string]bool{}
-	for _, k := range append(slices.Clone(Kinds), SuiteKind([]string{"true"})) {
+	for _, k := range append(slices.Clone(Kinds), SuiteKind(suite.Way{Argv: []string{"true"}})) {
 		for _, c := range k.Make(labtest.Bare(t, lab.Options{})).Cases {
 			name := k.Name + ", " + c.Name
 			if uncheckedCases[k.Name] != "" {

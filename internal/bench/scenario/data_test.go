@@ -127,7 +127,7 @@ func TestScenariosOfForks(t *testing.T) {
 	if n, less := len(fork.Cases), len(ForkScenario(&quick).Cases); less != n-2 {
 		t.Errorf("%d rows when it must be quick, %d otherwise: want but two less", less, n)
 	}
-	for _, s := range []runner.Scenario{fork, BranchScenario(l), suite.Scenario(l, []string{"true"})} {
+	for _, s := range []runner.Scenario{fork, BranchScenario(l), suite.Scenario(l, []suite.Way{{Argv: []string{"true"}}})} {
 		for _, c := range s.Cases {
 			if c.Cleanup == nil {
 				continue

@@ -78,10 +78,10 @@ func placed(more ...string) []string {
 	return append([]string{FlagPlace, FlagVolume, FlagScale}, more...)
 }
 
-// SuiteKind is the scenario of a command of the user's.
-func SuiteKind(command []string) Kind {
+// SuiteKind is the scenario of the user's tests, run in one way or several.
+func SuiteKind(ways ...suite.Way) Kind {
 	return Kind{
 		Name: "suite", About: "your own test command, on each server in turn", Flags: []string{FlagPlace, FlagVolume, FlagDump},
-		Make: func(l *lab.Lab) runner.Scenario { return suite.Scenario(l, command) },
+		Make: func(l *lab.Lab) runner.Scenario { return suite.Scenario(l, ways) },
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/numbers"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/suite"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // TestKinds makes every scenario: each says what it takes, and its rows have names of their own.
 func TestKinds(t *testing.T) {
-	for _, k := range append(append([]Kind{}, Kinds...), SuiteKind([]string{"true"})) {
+	for _, k := range append(append([]Kind{}, Kinds...), SuiteKind(suite.Way{Argv: []string{"true"}})) {
 		s := k.Make(labtest.Bare(t, lab.Options{}))
 		if s.Name != k.Name {
 			t.Errorf("%s makes %s", k.Name, s.Name)

@@ -7,13 +7,14 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/suite"
 )
 
 // TestDiskThatIsRAM: where the place on disk is memory the rows say so, and nothing is concluded
 // from a disk that there is not.
 func TestDiskThatIsRAM(t *testing.T) {
 	const tmpfs = "20 1 0:30 / / rw - tmpfs tmpfs rw\n"
-	for _, k := range append(append([]Kind{}, Kinds...), SuiteKind([]string{"true"})) {
+	for _, k := range append(append([]Kind{}, Kinds...), SuiteKind(suite.Way{Argv: []string{"true"}})) {
 		if !k.Takes(FlagPlace) {
 			continue
 		}

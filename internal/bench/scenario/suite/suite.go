@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -46,10 +47,11 @@ func CheckCommand(argv []string) error {
 }
 
 // Scenario measures the user's own test command on a stock server on disk, on one in
-// RAM by hand, as it is and with relaxed settings, and on ramaria, in turn. Before each run everything is dropped that the last
+// RAM by hand, as it is and with relaxed settings, and on ramaria, in turn; or several ways to run
+// the tests, each where it wants. Before each run everything is dropped that the last
 // one made on the server, its global variables are put back, and the user's dump is loaded; none
 // of it is in the time.
-func Scenario(l *lab.Lab, command []string) runner.Scenario {
+func Scenario(l *lab.Lab, ways []Way) runner.Scenario {
 	p := &lab.Data{Lab: l, Database: "app"}
 	settings := l.Settings()
 	settings["data"] = "an empty database"
@@ -57,40 +59,55 @@ func Scenario(l *lab.Lab, command []string) runner.Scenario {
 		p = l.Data()
 		p.Describe(settings)
 	}
-	settings["command"] = strings.Join(command, " ")
+	for _, w := range ways {
+		settings[w.setting()] = strings.Join(w.Argv, " ")
+	}
 	settings[runner.Written] = "all that the device below " + l.Disk() + " was given, in every row: files of the command's own as well"
 	settings["rounds"] = "before those that count the command runs once on each server, so that no row pays for cold caches"
-	at := l.Places(context.Background(), lab.PlaceDisk, lab.PlaceRAMByHand, lab.PlaceRAMRelaxed, lab.PlaceRamaria)
 	s := runner.Scenario{
 		Name: "suite", Title: "your command, start to end", Unit: runner.Seconds, Rounds: 5, Settings: settings,
-		Conclusion: l.IfDisk(slices.ContainsFunc(at, lab.NotInRAM), func(r *runner.Result) string { return suiteConclusion(r, at) }),
-		Beside:     []runner.Measure{{Name: besideCommand, Unit: runner.Seconds}, {Name: besideServer, Unit: runner.Seconds}, {Name: besideShare, Unit: runner.Count}, {Name: runner.Written, Unit: runner.Bytes}},
+		Beside: []runner.Measure{{Name: besideCommand, Unit: runner.Seconds}, {Name: besideServer, Unit: runner.Seconds}, {Name: besideShare, Unit: runner.Count}, {Name: runner.Written, Unit: runner.Bytes}},
+	}
+	named := slices.ContainsFunc(ways, func(w Way) bool { return w.Name != "" })
+	if named {
+		s.Beside = append(s.Beside, runner.Measure{Name: besideLeaking, Unit: runner.Count}, runner.Measure{Name: besideLooked, Unit: runner.Count})
 	}
 	s.Beside = append(s.Beside, lab.FsyncBeside()...)
+	var at []lab.Place
 	var r lab.Need
-	for _, at := range at {
-		s.Cases = append(s.Cases, suiteCase(l, at, p, command))
-		r.Memory += l.ResidentBytes()
-		r.AddServer(l, at, l.FreshBytes()+2*p.Size())
+	for _, w := range ways {
+		for _, place := range w.places(l) {
+			s.Cases = append(s.Cases, suiteCase(l, len(at), place, p, w))
+			r.Memory += l.ResidentBytes()
+			r.AddServer(l, place, l.FreshBytes()+2*p.Size())
+			at = append(at, place)
+		}
 	}
 	r.SetIn(&s)
+	s.Conclusion = l.IfDisk(slices.ContainsFunc(at, lab.NotInRAM), func(r *runner.Result) string {
+		if named {
+			return waysConclusion(r)
+		}
+		return suiteConclusion(r, at)
+	})
 	return s
 }
 
-func suiteCase(l *lab.Lab, at lab.Place, p *lab.Data, command []string) runner.Case {
+func suiteCase(l *lab.Lab, number int, at lab.Place, p *lab.Data, w Way) runner.Case {
 	if !at.Ramaria && at.Set["character_set_server"] == "" {
 		// As the distributions' packages and ramaria have it: what a suite makes is the same.
 		at.Set = at.With(map[string]string{"character_set_server": "utf8mb4"}).Set
 	}
-	name := fmt.Sprintf("suite-%s-%s", strings.NewReplacer(":", "-").Replace(at.Name), at.Kind)
+	name := fmt.Sprintf("suite-%d-%s-%s", number, strings.NewReplacer(":", "-").Replace(at.Name), at.Kind)
 	s := &suiteServer{PlacedServer: l.NewServer(at, name), data: p}
 	s.TCP = true
-	c := &suiteCommand{argv: command, log: s.logPath()}
+	c := &suiteCommand{argv: w.Argv, log: s.logPath()}
+	found := &leaks{path: filepath.Join(l.Dir, name+".leaks")}
 	return runner.Case{
-		Name: at.Row, Settings: at.About, Command: suiteAgain(l, at, command),
+		Name: w.row(at), Settings: at.About, Command: suiteAgain(l, at, w),
 		Found: s.Describe,
 		Prepare: func(ctx context.Context) error {
-			if err := CheckCommand(command); err != nil {
+			if err := CheckCommand(w.Argv); err != nil {
 				return err
 			}
 			if l.Options.Dump != "" {
@@ -104,16 +121,24 @@ func suiteCase(l *lab.Lab, at lab.Place, p *lab.Data, command []string) runner.C
 			if err := s.fresh(ctx); err != nil {
 				return runner.Sample{}, err
 			}
-			return s.measure(ctx, func() (took, cpu time.Duration, err error) { return c.run(ctx, s.environ()) })
+			env, err := found.environ(s.environ())
+			if err != nil {
+				return runner.Sample{}, err
+			}
+			sample, err := s.measure(ctx, func() (took, cpu time.Duration, err error) { return c.run(ctx, env) })
+			if err != nil || w.Name == "" {
+				return sample, err
+			}
+			return sample, found.tell(&sample)
 		},
 		Cleanup: s.end,
 	}
 }
 
 // suiteAgain is the command that repeats one row, "" where it would need quotes.
-func suiteAgain(l *lab.Lab, at lab.Place, command []string) string {
-	line := strings.Join(command, " ")
-	if strings.ContainsAny(line, "\t\n'\"\\$`&|;<>()*?[]#~{}!") || len(strings.Fields(line)) != len(command) {
+func suiteAgain(l *lab.Lab, at lab.Place, w Way) string {
+	line := strings.Join(w.Argv, " ")
+	if w.Name != "" || strings.ContainsAny(line, "\t\n'\"\\$`&|;<>()*?[]#~{}!") || len(strings.Fields(line)) != len(w.Argv) {
 		return ""
 	}
 	return l.RepeatCommand("suite", at, "--", line)

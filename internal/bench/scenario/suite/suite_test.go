@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -177,5 +178,63 @@ func TestSuiteConclusion(t *testing.T) {
 		if got := suiteConclusion(&runner.Result{Unit: runner.Seconds, Rows: rows}, at(rows)); got != want {
 			t.Errorf("%q\nwant %q", got, want)
 		}
+	}
+}
+
+func TestParseWay(t *testing.T) {
+	for text, want := range map[string]Way{
+		"truncate@disk=A=1 make test": {Name: "truncate", Place: "disk", Argv: []string{"sh", "-c", "A=1 make test"}},
+		"by hand=./test.sh":           {Name: "by hand", Argv: []string{"sh", "-c", "./test.sh"}},
+	} {
+		if got, err := ParseWay(text); err != nil || !slices.Equal(got.Argv, want.Argv) || got.Name != want.Name || got.Place != want.Place || got.String() != text {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"make test": "it has no name, or no command\nhint: --way ", "=make test": "it has no name", "reset@ramaria= ": "no command", "reset@moon=make": `place "moon": it is none`,
+	} {
+		if _, err := ParseWay(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestCountLeaks counts the tests whose leftovers the next one finds: not those that find what one
+// before has left for long, nor those of another database.
+func TestCountLeaks(t *testing.T) {
+	for said, want := range map[string][2]int{
+		"":                       {0, 0},
+		"a\tx\na\tx\na\tx\n":     {0, 3},
+		"a\tx\na\ty\na\ty\na\tx": {2, 4}, // the second of y left nothing more
+		"a\tx\nb\tx\na\ty\nb\tx": {1, 4},
+		"a\tx\nb\ty\n":           {1, 2}, // what a left in the template, say
+	} {
+		leaking, looked, err := countLeaks(strings.NewReader(said))
+		if err != nil || [2]int{leaking, looked} != want {
+			t.Errorf("%q: %d of %d, %v: want %v", said, leaking, looked, err, want)
+		}
+	}
+	if _, _, err := countLeaks(strings.NewReader("x\n")); err == nil || !strings.Contains(err.Error(), "\nhint: a line is the database, a tab") {
+		t.Errorf("without a tab: %v", err)
+	}
+}
+
+func TestWaysConclusion(t *testing.T) {
+	row := func(name string, median float64, beside map[string]float64) runner.Row {
+		return runner.Row{
+			Name: name, Ours: strings.Contains(name, "ramaria"), Rounds: 3, Samples: []float64{median * 0.99, median, median * 1.01},
+			Stats: runner.Stats{Count: 3, Median: median}, Beside: beside,
+		}
+	}
+	r := &runner.Result{Unit: runner.Seconds, Rows: []runner.Row{
+		row("truncate (stock, disk)", 10, map[string]float64{besideLeaking: 16, besideLooked: 48}),
+		row("reload (relaxed, /dev/shm)", 2, nil),
+		row("reset (ramaria, xfs)", 2, map[string]float64{besideLeaking: 0, besideLooked: 48}),
+	}}
+	want := "reset (ramaria, xfs) is 5.00 times as fast as truncate (stock, disk); " +
+		"reset (ramaria, xfs) gains nothing over reload (relaxed, /dev/shm) that stands out from the noise; " +
+		"16 of 48 tests leak with truncate (stock, disk); 0 of 48 tests leak with reset (ramaria, xfs)."
+	if got := waysConclusion(r); got != want {
+		t.Errorf("%q\nwant %q", got, want)
 	}
 }
