@@ -118,6 +118,10 @@ bench-examples: clients ## Measure the projects of docs/examples, with what isol
 man: ## Generate the man pages in bin/man
 	go run -ldflags '$(LDFLAGS)' ./packaging/man bin/man
 
+.PHONY: notices
+notices: ## Write THIRD_PARTY_NOTICES: the licences of what the program links
+	go run ./packaging/notices -write
+
 .PHONY: picture
 picture: build ## Draw the pictures of the documentation from real runs; needs chromium, pngquant; 10 minutes
 	go run ./packaging/pictures $(BIN)

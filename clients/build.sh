@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the clients in other languages into the directory $1, each from a copy of its source,
 # around the ramaria that BIN names: ramaria-*.whl, ramaria-*.tgz, ramaria-junit5-*.jar. ONLY
-# is the language of a single one, and RELEASED the version of a release.
+# is the language of a single one, and RELEASED the version of a release; a wheel has the version of
+# its ramaria, or RAMARIA_VERSION where that is for another machine.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
@@ -10,7 +11,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export RAMARIA_BIN="${BIN:?names the ramaria to put in}"
 mkdir "$tmp/clients"
-cp "$here/../LICENSE" "$tmp/"
+cp "$here/../LICENSE" "$here/../THIRD_PARTY_NOTICES" "$tmp/"
 built=0
 
 # ready LANGUAGE PROGRAM says whether to build a client.
@@ -19,7 +20,6 @@ ready() {
 	command -v "$2" >/dev/null || { echo "SKIPPED: the $1 client: there is no $2"; return 1; }
 	cp -R "$here/$1" "$tmp/clients/"
 	case ${RELEASED:+$1} in
-	python) sed -i "s/^version = .*/version = \"$RELEASED\"/" "$tmp/clients/python/pyproject.toml" ;;
 	java) sed -i "s/-SNAPSHOT<\/version>/<\/version>/; 0,/<version>[0-9.]*<\/version>/s//<version>$RELEASED<\/version>/" "$tmp/clients/java/pom.xml" ;;
 	esac
 	built=$((built + 1))

@@ -51,7 +51,7 @@ func TestClientsFromClone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, file := range []string{"go.mod", "go.sum", "Makefile", "LICENSE"} {
+	for _, file := range []string{"go.mod", "go.sum", "Makefile", "LICENSE", "THIRD_PARTY_NOTICES"} {
 		b, err := os.ReadFile(filepath.Join("..", file))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(clone, file), b, 0o600)
@@ -117,17 +117,36 @@ func TestClientsFromClone(t *testing.T) {
 		if _, err := exec.LookPath("python3"); err != nil {
 			t.Skipf("SKIPPED, UNTESTED: %v", err)
 		}
-		only("ramaria-*.whl")
+		var files []string
+		wheel := only("ramaria-*.whl")
+		for _, name := range zipped(t, wheel) {
+			files = append(files, filepath.Base(name))
+		}
+		if !slices.Contains(files, "LICENSE") || !slices.Contains(files, "THIRD_PARTY_NOTICES") {
+			t.Errorf("the wheel has no licences, but %s", files)
+		}
+		// The binary says 0.1.0-dev, since the copy has no git; as Python spells it.
+		if says := in(clone, filepath.Join(clone, "bin", "ramaria"), "--version"); !strings.HasPrefix(says, "ramaria version 0.1.0-dev ") || !strings.Contains(wheel, "/ramaria-0.1.0.dev0-") {
+			t.Errorf("the wheel is %s, its binary %s", wheel, says)
+		}
 		venv := filepath.Join(t.TempDir(), "venv")
 		in(clone, "python3", "-m", "venv", venv)
 		in(clone, venv+"/bin/pip", "install", "--quiet", "./clients/python") // Go builds its ramaria
-		if got := in(clone, venv+"/bin/ramaria", "--version"); !strings.HasPrefix(got, "ramaria ") {
+		if got := in(clone, venv+"/bin/ramaria", "--version"); !strings.HasPrefix(got, "ramaria version 0.1.0-dev ") {
 			t.Errorf("its ramaria says %q", got)
+		}
+		if got := in(clone, venv+"/bin/python", "-c", "from importlib.metadata import version; print(version('ramaria'))"); got != "0.1.0.dev0\n" {
+			t.Errorf("what is installed has version %q", got)
 		}
 	})
 	t.Run("node", func(t *testing.T) {
 		if _, err := exec.LookPath("npm"); err != nil {
 			t.Skipf("SKIPPED, UNTESTED: %v", err)
+		}
+		for _, file := range []string{"package/LICENSE", "package/THIRD_PARTY_NOTICES"} {
+			if listed := in(clone, "tar", "-tzf", only("ramaria-*.tgz")); !strings.Contains(listed, file+"\n") {
+				t.Errorf("the package of npm has no %s:\n%s", file, listed)
+			}
 		}
 		app := t.TempDir()
 		in(app, "npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--omit=peer", only("ramaria-*.tgz"))
@@ -140,16 +159,26 @@ func TestClientsFromClone(t *testing.T) {
 		if _, err := exec.LookPath("mvn"); err != nil {
 			t.Skipf("SKIPPED, UNTESTED: %v", err)
 		}
-		r, err := zip.OpenReader(only("ramaria-junit5-*.jar"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		if f, err := r.Open("io/github/ramariadb/junit/RamariaExtension.class"); err != nil {
-			t.Error(err)
-		} else {
-			f.Close()
+		files := zipped(t, only("ramaria-junit5-*.jar"))
+		for _, file := range []string{"io/github/ramariadb/junit/RamariaExtension.class", "META-INF/LICENSE"} {
+			if !slices.Contains(files, file) {
+				t.Errorf("the jar has no %s, but %s", file, files)
+			}
 		}
 	})
 	t.Run("examples", func(t *testing.T) { runExamples(t, clone) })
+}
+
+// zipped are the names of the files in an archive.
+func zipped(t *testing.T, path string) (names []string) {
+	t.Helper()
+	r, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, f := range r.File {
+		names = append(names, f.Name)
+	}
+	return names
 }

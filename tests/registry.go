@@ -175,6 +175,7 @@ var Packages = []Package{
 	{Path: "internal/volume/volumetest", Least: 15},
 	{Path: "internal/server/servertest", Least: 12},
 	{Path: "packaging/man", Least: 1},
+	{Path: "packaging/notices", Least: 2, Needed: []string{`Test.*`}},
 	{Path: "packaging/pictures", Least: 4},
 	{Path: "tests/layers", Least: 12, Needed: []string{`Test.*`}},
 	{Path: "tests/leftovers", Least: 20, Needed: []string{

@@ -21,7 +21,7 @@ trap 'exit 130' INT TERM
 
 # The package is made of a copy: packing writes below its directory.
 mkdir -p "$tmp/clients/node" "$tmp/app"
-cp "$here/../../LICENSE" "$tmp/"
+cp "$here/../../LICENSE" "$here/../../THIRD_PARTY_NOTICES" "$tmp/"
 cp -R "$here/package.json" "$here/README.md" "$here/src" "$here/scripts" "$tmp/clients/node/"
 
 set -x

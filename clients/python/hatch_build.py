@@ -1,13 +1,48 @@
-"""Puts the `ramaria` binary into the wheel, as a file that pip installs beside `python`."""
+"""Puts the `ramaria` binary into the wheel, as a file that pip installs beside `python`, and gives the wheel its version."""
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+# What a ramaria that Go builds here says of itself.
+SOURCE = "0.1.0-dev"
+
+
+def version() -> str:
+    """What the binary says of itself. RAMARIA_VERSION says it for one of another machine, which cannot be asked."""
+    binary = os.environ.get("RAMARIA_BIN")
+    if os.environ.get("RAMARIA_VERSION"):
+        return os.environ["RAMARIA_VERSION"]
+    if not binary:
+        return SOURCE
+    if not Path(binary).is_file():
+        raise SystemExit(f"build wheel: RAMARIA_BIN names {binary}, and there is no such file\nhint: unset it, and Go builds one")
+    said = subprocess.run([binary, "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return said.split()[2]  # ramaria version 0.1.0 (commit 0123abcd)
+
+
+def pep440(version: str) -> str:
+    """The same version as Python spells it: 0.1.0-rc1-3-g0123abc, three commits later, is 0.1.0rc1.post3+g0123abc."""
+    if version == "dev":  # built by hand, which says no more
+        return "0.dev0"
+    parts = re.fullmatch(r"v?(\d+(?:\.\d+)*)(?:-(rc)\.?(\d+))?(?:-(\d+)-(g[0-9a-f]+))?(-dev)?(-dirty)?", version)
+    if parts is None:
+        raise SystemExit(f"build wheel: the version {version} of ramaria is none that Python knows\nhint: RAMARIA_VERSION=0.1.0 names another")
+    number, rc, candidate, commits, commit, dev, dirty = parts.groups()
+    local = ".".join(filter(None, [commit, dirty and "dirty"]))
+    return "".join([number, f"rc{candidate}" if rc else "", f".post{commits}" if commits else "", ".dev0" if dev else "", f"+{local}" if local else ""])
+
+
+class VersionHook(MetadataHookInterface):
+    def update(self, metadata):
+        metadata["version"] = pep440(version())
 
 
 class BinaryHook(BuildHookInterface):
@@ -27,7 +62,7 @@ class BinaryHook(BuildHookInterface):
             raise SystemExit("build wheel: there is no go to build ramaria with\nhint: install Go, or set RAMARIA_BIN to the path of a static ramaria")
         self.made = tempfile.mkdtemp()
         binary = Path(self.made) / "ramaria"
-        command = ["go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", str(binary), "./cmd/ramaria"]
+        command = ["go", "build", "-trimpath", "-buildvcs=false", "-ldflags", f"-s -w -X github.com/ramaria-db/ramaria/internal/cli.version={SOURCE}", "-o", str(binary), "./cmd/ramaria"]
         subprocess.run(command, cwd=source, env={**os.environ, "CGO_ENABLED": "0"}, check=True)
         return binary
 

@@ -25,7 +25,10 @@ mmdebstrap --quiet --variant=minbase --include=ca-certificates,mariadb-server-co
 
 bin=$tmp/program/usr/local/bin
 mkdir -p "$bin"
+doc=$tmp/program/usr/share/doc/ramaria
+mkdir -p "$doc"
 tar -xzf "$2" -C "$bin" --strip-components=1 "ramaria-$version-linux-$arch/ramaria"
+tar -xzf "$2" -C "$doc" --strip-components=1 "ramaria-$version-linux-$arch/LICENSE" "ramaria-$version-linux-$arch/THIRD_PARTY_NOTICES"
 cp packaging/oci/entrypoint.sh "$bin/ramaria-container"
 chmod 755 "$bin"/*
 tar -C "$tmp/program" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf "$tmp/program.tar" usr

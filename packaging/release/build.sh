@@ -39,13 +39,13 @@ for arch in amd64 arm64; do
 	mkdir "$STAGE"
 	GOOS=linux GOARCH=$arch CGO_ENABLED=0 go build -trimpath -ldflags "$LDFLAGS" -o "$STAGE/ramaria" ./cmd/ramaria
 	cp -R "$pages/." "$STAGE/"
-	cp LICENSE README.md CHANGELOG.md "$STAGE/"
+	cp LICENSE THIRD_PARTY_NOTICES README.md CHANGELOG.md "$STAGE/"
 	packed "${STAGE##*/}" >"$out/${STAGE##*/}.tar.gz"
 	sed "s|src: STAGE|src: $STAGE|" packaging/release/nfpm.yaml >"$tmp/nfpm.yaml"
 	for kind in deb rpm; do
 		quiet "$NFPM" package --config "$tmp/nfpm.yaml" --packager $kind --target "$out/"
 	done
-	"$CYCLONEDX" bin -json -noserial "$STAGE/ramaria" 2>/dev/null |
+	"$CYCLONEDX" bin -json -noserial -licenses -version "$VERSION" "$STAGE/ramaria" 2>/dev/null |
 		sed '/^    "timestamp": /d; /^    "tools": \[/,/^    \],/d' >"$out/${STAGE##*/}.sbom.json"
 done
 cp packaging/release/install.sh "$out/"
@@ -57,7 +57,7 @@ if [ "${CLIENTS:-yes}" != no ]; then
 	for arch in amd64 arm64; do
 		machine=x86_64
 		[ $arch = amd64 ] || machine=aarch64
-		RAMARIA_ARCH=$machine BIN="$tmp/ramaria-$VERSION-linux-$arch/ramaria" ONLY=python sh clients/build.sh "$out" >/dev/null
+		RAMARIA_ARCH=$machine RAMARIA_VERSION=$VERSION BIN="$tmp/ramaria-$VERSION-linux-$arch/ramaria" ONLY=python sh clients/build.sh "$out" >/dev/null
 	done
 	BIN="$tmp/ramaria-$VERSION-linux-amd64/ramaria" ONLY=java sh clients/build.sh "$out" >/dev/null
 	sh packaging/release/npm.sh "$tmp" "$out"

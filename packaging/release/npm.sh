@@ -10,7 +10,7 @@ for pair in x64:amd64 arm64:arm64; do
 	dir=$tmp/ramaria-linux-$cpu
 	mkdir -p "$dir/bin"
 	cp "$1/ramaria-$VERSION-linux-$arch/ramaria" "$dir/bin/"
-	cp LICENSE "$dir/"
+	cp LICENSE THIRD_PARTY_NOTICES "$dir/"
 	cat >"$dir/package.json" <<-EOF
 		{
 		  "name": "ramaria-linux-$cpu",
@@ -19,13 +19,13 @@ for pair in x64:amd64 arm64:arm64; do
 		  "license": "Apache-2.0",
 		  "os": ["linux"],
 		  "cpu": ["$cpu"],
-		  "files": ["bin/ramaria"]
+		  "files": ["bin/ramaria", "THIRD_PARTY_NOTICES"]
 		}
 	EOF
 	(cd "$dir" && npm pack --silent --pack-destination "$2" >/dev/null)
 done
 mkdir "$tmp/clients"
 cp -R clients/node "$tmp/clients/"
-cp LICENSE "$tmp/"
+cp LICENSE THIRD_PARTY_NOTICES "$tmp/"
 node packaging/release/npm.mjs "$tmp/clients/node/package.json" "$VERSION"
 (cd "$tmp/clients/node" && npm pack --silent --pack-destination "$2" >/dev/null)

@@ -89,6 +89,10 @@ for kind in deb rpm; do
 done
 check 'what is built in is listed' sh -c "grep -q github.com/go-sql-driver/mysql '$out/ramaria-$version-linux-arm64.sbom.json'"
 
+check 'with licences' sh -c "[ \$(grep -c '\"licenses\"' '$out/ramaria-$version-linux-amd64.sbom.json') -gt 20 ]"
+check 'and our version' grep -q "\"version\": \"v\?$version\"" "$out/ramaria-$version-linux-amd64.sbom.json"
+check 'and in full, in the archive' sh -c "tar -tzf '$out/ramaria-$version-linux-amd64.tar.gz' | grep -q THIRD_PARTY_NOTICES"
+
 # install.sh, by an ordinary user and from a server of files.
 check 'install.sh' env PREFIX="$tmp/prefix" FROM="$out" sh "$out/install.sh"
 check 'its program' prints "$version" "$tmp/prefix/bin/ramaria" --version
@@ -112,6 +116,7 @@ if [ "$(id -u)" = 0 ] && command -v mmdebstrap >/dev/null; then
 		check 'its program' prints "$version" chroot "$root" ramaria --version
 		check 'apt-get update' chroot "$root" apt-get -q update
 		check 'a server with data, fetched by apt' prints 3 chroot "$root" ramaria run --from /root/shop.sql --volume shm -- sh -c "$count"
+		check 'its licences' grep -q klauspost/compress "$root/usr/share/doc/ramaria/THIRD_PARTY_NOTICES"
 		check 'the unit' grep -q '^ExecStart=/usr/bin/ramaria exporter' "$root/usr/lib/systemd/system/ramaria-exporter.service"
 		check 'removed' chroot "$root" dpkg -r ramaria
 		find "$root" -xdev \( -path "$root/var" -o -path "$root/proc" -o -path "$root/dev" \) -prune -o -print | sort >"$tmp/after"

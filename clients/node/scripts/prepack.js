@@ -1,4 +1,4 @@
-// Puts into the package what is not committed: the ramaria binary, the licence, and the
+// Puts into the package what is not committed: the ramaria binary, the licences, and the
 // sources as CommonJS, since Jest loads test files and what they import as CommonJS.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ if (optionalDependencies) copyFileSync(root + 'scripts/launcher.js', program)
 else if (process.env.RAMARIA_BIN) copyFileSync(process.env.RAMARIA_BIN, program)
 else build(program)
 chmodSync(program, 0o755)
-copyFileSync(root + '../../LICENSE', root + 'LICENSE')
+for (const file of ['LICENSE', 'THIRD_PARTY_NOTICES']) copyFileSync(root + '../../' + file, root + file)
 writeCommonJS(root + 'src', root + 'cjs')
 
 // build has Go build the binary of the checkout that the client lies in.
