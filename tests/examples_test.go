@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -74,7 +75,48 @@ func runExamples(t *testing.T, clone string) {
 					t.Errorf("ISOLATION=%s %s: %v:\n%s", way, plain, err, out)
 				}
 			}
+			t.Run("bench", func(t *testing.T) {
+				h.during(t)
+				checkWays(t, func(script string) (string, error) { return run(script, maven) })
+			})
 		})
+	}
+}
+
+// checkWays runs the bench.sh of a project, and holds what it counts against what is promised: with Ramaria no test leaks.
+func checkWays(t *testing.T, run func(script string) (string, error)) {
+	t.Helper()
+	out, err := run("sh bench.sh --rounds 1 --format json 2>said || { cat said >&2; exit 1; }")
+	if err != nil {
+		t.Fatalf("bench.sh: %v:\n%s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("bench.sh measures %d rows, want 3:\n%s", len(lines), out)
+	}
+	for i, line := range lines {
+		var row struct {
+			Row    string
+			Median *float64
+			Beside []struct {
+				Name   string
+				Median float64
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		told := map[string]float64{}
+		for _, m := range row.Beside {
+			told[m.Name] = m.Median
+		}
+		t.Logf("%s: %.0f of %.0f tests leak", row.Row, told["leaking tests"], told["tests that looked"])
+		if row.Median == nil || told["tests that looked"] < 5 {
+			t.Errorf("%s has no figure, or its tests did not look:\n%s", row.Row, line)
+		}
+		if i == 2 && (told["leaking tests"] > 0 || !strings.Contains(row.Row, "ramaria")) {
+			t.Errorf("%s: %.0f tests leak", row.Row, told["leaking tests"])
+		}
 	}
 }
 

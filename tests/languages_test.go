@@ -87,6 +87,14 @@ func TestLanguages(t *testing.T) {
 			if out, err := run(test, server, "straight_"+l.name); err == nil || !strings.Contains(out, l.fails) {
 				t.Errorf("%s with one database: %v, want it to fail with %q:\n%s", test, err, l.fails, out)
 			}
+			if _, err := os.Stat(filepath.Join(dir, "bench.sh")); err == nil {
+				t.Run("bench", func(t *testing.T) {
+					h.during(t)
+					checkWays(t, func(script string) (string, error) {
+						return run("export RAMARIA_SERVER="+series(h.srv)+" RAMARIA_NO_FETCH=1; "+script, "", "")
+					})
+				})
+			}
 		})
 	}
 	if n := h.one(plain, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE '%@%'"); n != "0" {

@@ -75,7 +75,7 @@ var Packages = []Package{
 		`TestClusterPartitions`,
 	},
 		// What takes minutes, and what the scripts bench-* have.
-		Later: []string{`TestLanguages/rust`, `TestBench/(all|branch|busy|cycle|durable|fork|load|loadlarge|log|ram|suite|volumes)`}, Apart: []string{`TestScripts(AsOrdinaryUser)?`, `TestMatrix`, `TestMatrix/[^/]+`, `TestMatrix/[^/]+/[^/]+`, `TestClients`, `TestLanguages`}},
+		Later: []string{`TestLanguages/rust`, `TestLanguages/[a-z]+/bench`, `TestClientsFromClone/examples/[a-z]+/bench`, `TestBench/(all|branch|busy|cycle|durable|fork|load|loadlarge|log|ram|suite|volumes)`}, Apart: []string{`TestScripts(AsOrdinaryUser)?`, `TestMatrix`, `TestMatrix/[^/]+`, `TestMatrix/[^/]+/[^/]+`, `TestClients`, `TestLanguages`}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
 	{
 		Path: "internal/bench/scenario", Least: 62,

@@ -22,13 +22,17 @@ import (
 	"github.com/ramaria-db/ramaria/tests/examples"
 )
 
-// projects are those with a bench.sh, in the order of the table.
-var projects = []struct{ name, title, page, section string }{
-	{"django", "Django", "docs/examples.md", "Django"},
-	{"sqlalchemy", "SQLAlchemy, pytest", "docs/examples.md", "SQLAlchemy"},
-	{"node", "Node, mysql2", "docs/examples.md", "Node"},
-	{"go", "Go", "docs/examples.md", "Go"},
-	{"java", "Java, JUnit", "docs/examples.md", "Java"},
+// projects are those with a bench.sh, in the order of the table. Those with a section in docs/examples.md are made ready
+// by its commands; the others have all that they need once they are copied.
+var projects = []struct{ name, title, section string }{
+	{"django", "Django", "Django"},
+	{"sqlalchemy", "SQLAlchemy, pytest", "SQLAlchemy"},
+	{"node", "Node, mysql2", "Node"},
+	{"go", "Go", "Go"},
+	{"java", "Java, JUnit", "Java"},
+	{"php", "PHP, PHPUnit", ""},
+	{"rails", "Rails", ""},
+	{"rust", "Rust, sqlx", ""},
 }
 
 type options struct {
@@ -80,7 +84,7 @@ func run(ctx context.Context, o options) (err error) {
 		if len(o.only) > 0 && !slices.Contains(o.only, p.name) {
 			continue
 		}
-		result, err := o.measure(ctx, tmp, p.name, p.page, p.section)
+		result, err := o.measure(ctx, tmp, p.name, p.section)
 		if err != nil {
 			return fmt.Errorf("measure %s: %w", p.name, err)
 		}
@@ -91,8 +95,8 @@ func run(ctx context.Context, o options) (err error) {
 }
 
 // measure copies a project, makes it ready as its page says, and runs its bench.sh.
-func (o options) measure(ctx context.Context, tmp, name, page, section string) (runner.Result, error) {
-	text, err := os.ReadFile(page)
+func (o options) measure(ctx context.Context, tmp, name, section string) (runner.Result, error) {
+	text, err := os.ReadFile("docs/examples.md")
 	if err != nil {
 		return runner.Result{}, err
 	}
@@ -105,11 +109,12 @@ func (o options) measure(ctx context.Context, tmp, name, page, section string) (
 	}
 	saved := filepath.Join(o.out, name+".json")
 	commands := examples.Commands(string(text), section)
-	if len(commands) == 0 {
-		return runner.Result{}, fmt.Errorf("%s says no commands for %s", page, section)
+	// Those with a helper run once before, on no server that is measured: what they compile and fetch is there then.
+	if len(commands) > 0 {
+		commands = append(commands, `ramaria down "$RAMARIA_INSTANCE" --rm`)
 	}
-	// The tests run once before, without a server that is measured: what they compile and fetch is there then.
-	script := strings.ReplaceAll(strings.Join(commands, "\n"), "CLONE", o.clone) + "\nramaria down \"$RAMARIA_INSTANCE\" --rm\n" + `sh bench.sh --save "$SAVED" "$@"`
+	commands = append(commands, `sh bench.sh --save "$SAVED" "$@"`)
+	script := strings.ReplaceAll(strings.Join(commands, "\n"), "CLONE", o.clone)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-ec", script, "bench.sh"}, o.flags...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stderr, os.Stderr
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(o.ramaria)+":"+os.Getenv("PATH"), "RAMARIA_BIN="+o.ramaria, "RAMARIA_INSTANCE=suites", "SAVED="+saved)

@@ -32,7 +32,7 @@ func Copy(root, name, into string) (string, error) {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(from, name))); err != nil {
 		return "", fmt.Errorf("copy example: %w", err)
 	}
-	for _, file := range []string{"shop.sql", "look.sql"} {
+	for _, file := range []string{"shop.sql", "look.sql", "door.sh"} {
 		text, err := os.ReadFile(filepath.Join(from, file))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(into, file), text, 0o600)

@@ -232,7 +232,7 @@ func TestWaysConclusion(t *testing.T) {
 		row("reset (ramaria, xfs)", 2, map[string]float64{besideLeaking: 0, besideLooked: 48}),
 	}}
 	want := "reset (ramaria, xfs) is 5.00 times as fast as truncate (stock, disk); " +
-		"reset (ramaria, xfs) gains nothing over reload (relaxed, /dev/shm) that stands out from the noise; " +
+		"beside reload (relaxed, /dev/shm), reset (ramaria, xfs) gains nothing that stands out from the noise; " +
 		"16 of 48 tests leak with truncate (stock, disk); 0 of 48 tests leak with reset (ramaria, xfs)."
 	if got := waysConclusion(r); got != want {
 		t.Errorf("%q\nwant %q", got, want)

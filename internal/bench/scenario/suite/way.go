@@ -82,7 +82,7 @@ func waysConclusion(r *runner.Result) string {
 			switch ratio := r.Unit.Ratio(other.Median, ours.Median); {
 			case other.Ours || other.Count == 0:
 			case !r.Beats(ours, other):
-				said = append(said, fmt.Sprintf("%s gains nothing over %s that stands out from the noise", ours.Name, other.Name))
+				said = append(said, fmt.Sprintf("beside %s, %s %s", other.Name, ours.Name, r.NoGain(ratio)))
 			default:
 				said = append(said, fmt.Sprintf("%s is %s as fast as %s", ours.Name, strings.TrimSuffix(runner.FormatRatio(ratio), "x")+" times", other.Name))
 			}
