@@ -77,11 +77,12 @@ func (s *suiteServer) prepare(ctx context.Context) error {
 	return server.WriteClientHome(s.clientHome(), s.told())
 }
 
-// environ is the caller's environment with what `ramaria run` adds; a stock server has no API.
+// environ is the caller's environment with what `ramaria run` adds, and the home of that instance,
+// which other commands of ramaria's find it by; a stock server has no API.
 func (s *suiteServer) environ() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, client.EnvVar+"=") })
 	if s.instance != nil {
-		env = append(env, supervisor.Env(s.instance)...)
+		env = append(append(env, supervisor.Env(s.instance)...), "RAMARIA_HOME="+s.Lab.Home)
 	}
 	return append(env, s.told().Env(s.clientHome())...)
 }
