@@ -126,13 +126,13 @@ func TestClientsFromClone(t *testing.T) {
 			t.Errorf("the wheel has no licences, but %s", files)
 		}
 		// The binary says 0.1.0-dev, since the copy has no git; as Python spells it.
-		if says := in(clone, filepath.Join(clone, "bin", "ramaria"), "--version"); !strings.HasPrefix(says, "ramaria version 0.1.0-dev ") || !strings.Contains(wheel, "/ramaria-0.1.0.dev0-") {
+		if says := in(clone, filepath.Join(clone, "bin", "ramaria"), "--version"); !strings.HasPrefix(says, "ramaria 0.1.0-dev ") || !strings.Contains(wheel, "/ramaria-0.1.0.dev0-") {
 			t.Errorf("the wheel is %s, its binary %s", wheel, says)
 		}
 		venv := filepath.Join(t.TempDir(), "venv")
 		in(clone, "python3", "-m", "venv", venv)
 		in(clone, venv+"/bin/pip", "install", "--quiet", "./clients/python") // Go builds its ramaria
-		if got := in(clone, venv+"/bin/ramaria", "--version"); !strings.HasPrefix(got, "ramaria version 0.1.0-dev ") {
+		if got := in(clone, venv+"/bin/ramaria", "--version"); !strings.HasPrefix(got, "ramaria 0.1.0-dev ") {
 			t.Errorf("its ramaria says %q", got)
 		}
 		if got := in(clone, venv+"/bin/python", "-c", "from importlib.metadata import version; print(version('ramaria'))"); got != "0.1.0.dev0\n" {

@@ -25,7 +25,7 @@ def version() -> str:
     if not Path(binary).is_file():
         raise SystemExit(f"build wheel: RAMARIA_BIN names {binary}, and there is no such file\nhint: unset it, and Go builds one")
     said = subprocess.run([binary, "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout
-    return said.split()[2]  # ramaria version 0.1.0 (commit 0123abcd)
+    return said.split()[1]  # ramaria 0.1.0 (commit 0123abcd)
 
 
 def pep440(version: str) -> str:
