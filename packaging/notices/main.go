@@ -53,7 +53,7 @@ func run(out io.Writer, root string, write bool) error {
 		return err
 	}
 	if write {
-		return os.WriteFile(filepath.Join(root, file), text, 0o644) //nolint:gosec // a file of the source
+		return os.WriteFile(filepath.Join(root, file), text, 0o644)
 	}
 	_, err = out.Write(text)
 	return err
@@ -84,7 +84,7 @@ func notices(root string) ([]byte, error) {
 func linked(root string) (map[string]map[string]bool, error) {
 	modules := map[string]map[string]bool{}
 	for _, arch := range []string{"amd64", "arm64"} {
-		cmd := exec.Command("go", "list", "-deps", "-json=Dir,Module", "./cmd/ramaria") //nolint:noctx // it ends by itself
+		cmd := exec.Command("go", "list", "-deps", "-json=Dir,Module", "./cmd/ramaria")
 		cmd.Dir = root
 		cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
 		out, err := cmd.Output()

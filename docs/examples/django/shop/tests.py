@@ -37,7 +37,7 @@ class ItemTest(TransactionTestCase):
 
     def sets_a_variable(self, n):
         with connection.cursor() as cursor:
-            cursor.execute("SET foreign_key_checks = 0")
+            cursor.execute(f"SET lock_wait_timeout = {100 + n}")
         self.assert_items("tea", "coffee")
 
     def only_reads(self, n):

@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-
-	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
 const (
@@ -40,8 +38,8 @@ func (l *leaks) environ(env []string) ([]string, error) {
 	return append(env, EnvLeaks+"="+l.path), nil
 }
 
-// tell adds the counts to a sample, if any test looked.
-func (l *leaks) tell(sample *runner.Sample) error {
+// tell adds the counts to the measures of a round, if any test looked.
+func (l *leaks) tell(beside map[string]float64) error {
 	if !l.done {
 		file, err := os.Open(l.path)
 		if err != nil {
@@ -54,7 +52,7 @@ func (l *leaks) tell(sample *runner.Sample) error {
 		l.done = true
 	}
 	if l.looked > 0 {
-		sample.Beside[besideLeaking], sample.Beside[besideLooked] = float64(l.leaking), float64(l.looked)
+		beside[besideLeaking], beside[besideLooked] = float64(l.leaking), float64(l.looked)
 	}
 	return nil
 }

@@ -129,7 +129,8 @@ func suiteCase(l *lab.Lab, number int, at lab.Place, p *lab.Data, w Way) runner.
 			if err != nil || w.Name == "" {
 				return sample, err
 			}
-			return sample, found.tell(&sample)
+			err = found.tell(sample.Beside)
+			return sample, err
 		},
 		Cleanup: s.end,
 	}
