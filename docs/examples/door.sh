@@ -13,7 +13,7 @@ end() {
 }
 trap end EXIT
 trap 'exit 130' INT TERM
-mysql --no-defaults -h 127.0.0.1 -P "$MYSQL_TCP_PORT" -u "$MYSQL_USER" -e 'CREATE DATABASE shop; USE shop; SOURCE ../shop.sql'
+{ echo 'CREATE DATABASE shop; USE shop;' && cat ../shop.sql; } | mysql --no-defaults -h 127.0.0.1 -P "$MYSQL_TCP_PORT" -u "$MYSQL_USER"
 ramaria template add shop
 ramaria front --listen 127.0.0.1:0 >"$tmp/url" &
 front=$!

@@ -17,7 +17,8 @@ pub fn database(test: &str) -> String {
         said.stdout
     };
     if plain {
-        sql("", &format!("DROP DATABASE {name}; CREATE DATABASE {name}; USE {name}; SOURCE ../../shop.sql"));
+        let dump = fs::read_to_string("../../shop.sql").unwrap();
+        sql("", &format!("DROP DATABASE {name}; CREATE DATABASE {name}; USE {name}; {dump}"));
     }
     if let Ok(leaks) = env::var("RAMARIA_LEAKS") {
         let found = sql(&name, &fs::read_to_string("../../look.sql").unwrap());

@@ -229,10 +229,12 @@ func TestWaysConclusion(t *testing.T) {
 	r := &runner.Result{Unit: runner.Seconds, Rows: []runner.Row{
 		row("truncate (stock, disk)", 10, map[string]float64{besideLeaking: 16, besideLooked: 48}),
 		row("reload (relaxed, /dev/shm)", 2, nil),
+		row("rollback (relaxed, /dev/shm)", 1, nil),
 		row("reset (ramaria, xfs)", 2, map[string]float64{besideLeaking: 0, besideLooked: 48}),
 	}}
 	want := "reset (ramaria, xfs) is 5.00 times as fast as truncate (stock, disk); " +
 		"beside reload (relaxed, /dev/shm), reset (ramaria, xfs) gains nothing that stands out from the noise; " +
+		"reset (ramaria, xfs) is 0.50 times as fast as rollback (relaxed, /dev/shm); " +
 		"16 of 48 tests leak with truncate (stock, disk); 0 of 48 tests leak with reset (ramaria, xfs)."
 	if got := waysConclusion(r); got != want {
 		t.Errorf("%q\nwant %q", got, want)

@@ -81,7 +81,7 @@ func waysConclusion(r *runner.Result) string {
 			other := &r.Rows[j]
 			switch ratio := r.Unit.Ratio(other.Median, ours.Median); {
 			case other.Ours || other.Count == 0:
-			case !r.Beats(ours, other):
+			case !r.Beats(ours, other) && !r.Beats(other, ours):
 				said = append(said, fmt.Sprintf("beside %s, %s %s", other.Name, ours.Name, r.NoGain(ratio)))
 			default:
 				said = append(said, fmt.Sprintf("%s is %s as fast as %s", ours.Name, strings.TrimSuffix(runner.FormatRatio(ratio), "x")+" times", other.Name))
