@@ -30,12 +30,19 @@ var elsewhere = map[string]ranElsewhere{
 	`docs/languages.md: sql "INSERT INTO items (name) VALUES ('cocoa')"`: {by: "TestLanguages TestLanguagesPage"},
 	`docs/languages.md: sh run.sh`:                                       {by: "TestLanguages"},
 
+	`docs/examples.md: python3 -m venv .venv`:                                                   {by: "TestClientsFromClone"},
+	`docs/examples.md: npm install --no-audit --no-fund CLONE/bin/clients/ramaria-*.tgz mysql2`: {by: "TestClientsFromClone"},
+	`docs/examples.md: go mod edit -replace github.com/ramaria-db/ramaria=CLONE`:                {by: "TestClientsFromClone"},
+	`docs/examples.md: mvn -q -f CLONE/clients/java/pom.xml install -DskipTests`:                {by: "TestClientsFromClone"},
+
 	// Benchmarks take minutes as they stand.
-	`docs/bench.md: ramaria bench cycle --save before.json`:                                                                        {by: "TestBench bench-compare"},
-	"docs/bench.md: for i in 1 2 3; do ./old bench cycle --format json >> a.json; ./new bench cycle --format json >> b.json; done": {by: "bench-output bench-compare"},
-	`docs/howto/measure-what-ram-buys.md: ramaria bench suite -- ./test.sh`:                                                        {by: "bench-suite"},
-	`docs/howto/measure-what-ram-buys.md: ramaria bench cycle fork load --dump mine.sql.gz --report report.html`:                   {by: "TestBench bench-cycle bench-fork"},
-	`docs/howto/measure-what-ram-buys.md: ramaria bench oltp --threads 1,8,64     # sysbench read-write: rate and p99`:             {by: "TestBench"},
+	`docs/bench.md: ramaria bench suite \`: {by: "bench-suite TestClientsFromClone"},
+	`docs/howto/measure-what-ram-buys.md: ramaria bench suite --way 'truncate@disk=make test' --way 'reset@ramaria=make test-ramaria'`: {by: "bench-suite"},
+	`docs/bench.md: ramaria bench cycle --save before.json`:                                                                            {by: "TestBench bench-compare"},
+	"docs/bench.md: for i in 1 2 3; do ./old bench cycle --format json >> a.json; ./new bench cycle --format json >> b.json; done":     {by: "bench-output bench-compare"},
+	`docs/howto/measure-what-ram-buys.md: ramaria bench suite -- ./test.sh`:                                                            {by: "bench-suite"},
+	`docs/howto/measure-what-ram-buys.md: ramaria bench cycle fork load --dump mine.sql.gz --report report.html`:                       {by: "TestBench bench-cycle bench-fork"},
+	`docs/howto/measure-what-ram-buys.md: ramaria bench oltp --threads 1,8,64     # sysbench read-write: rate and p99`:                 {by: "TestBench"},
 
 	// Tests of the project, longer than usual.
 	`CONTRIBUTING.md: export RAMARIA_TEST_SERVER=mariadb:11.8   # without it: all servers`:                                                            {by: "tests/random"},
