@@ -37,10 +37,17 @@ export class Connections {
     await Promise.all([...this.#all].map(async ([connection, record]) => {
       const err = await inTime(renew ? record.state.restore() : call(connection, 'rollback'))
       if (!err) record.survived = reset
+      else if (err === busy && renew && record.state.giveUp()) this.#end(connection)
       else if (isLost(err)) this.#all.delete(connection)
       else if (renew && err !== busy) throw err
     }))
     this.#resets = reset
+  }
+
+  // end ends a connection of which it is not known what its session was.
+  #end(connection) {
+    this.#all.delete(connection)
+    connection.destroy?.()
   }
 
   // expectEnd says that the lease ends, and connections with it.

@@ -16,13 +16,17 @@ const variables = ['autocommit', 'character_set_client', 'character_set_results'
 // database, and nothing of temporary tables, locks, user variables and prepared statements.
 export class State {
   #connection
-  #known
+  #looking
+  #known // once looking is over
+  #late = false
 
   constructor(connection) {
     this.#connection = connection
     // Before whatever is asked later: statements of a connection are done one after the other.
-    this.#known = this.#look()
-    this.#known.catch(() => {}) // it is lost, and says so to who uses it
+    this.#looking = this.#look().then((known) => {
+      this.#known = known
+    })
+    this.#looking.catch(() => {}) // it is lost, and says so to who uses it
   }
 
   async #look() {
@@ -39,12 +43,22 @@ export class State {
     }
   }
 
-  // restore makes the session as it was then. An open transaction is rolled back.
+  // restore makes the session as it was then. An open transaction is rolled back. All of that is asked for at once: a
+  // connection that is busy does it late, and still before what the next test asks of it.
   async restore() {
-    const { enter, set } = await this.#known
-    await call(this.#connection, ...(typeof this.#connection.reset === 'function' ? ['reset'] : ['changeUser', {}]))
-    // At once: they are done one after the other.
-    await Promise.all([enter, set].filter(Boolean).map((sql) => call(this.#connection, 'query', sql)))
+    if (!this.#known) await this.#looking
+    if (this.#late) return
+    const { enter, set } = this.#known
+    const renew = typeof this.#connection.reset === 'function' ? ['reset'] : ['changeUser', {}]
+    const commands = [renew, ...[enter, set].filter(Boolean).map((sql) => ['query', sql])]
+    await Promise.all(commands.map((command) => call(this.#connection, ...command)))
+  }
+
+  // giveUp has a restore do nothing that was not begun, since it would be done amid the next test. It reports whether
+  // there is one.
+  giveUp() {
+    this.#late = !this.#known
+    return this.#late
   }
 
   #rows(sql) {

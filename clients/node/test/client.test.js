@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import * as ramaria from 'ramaria'
 import { Client, connect } from 'ramaria'
 import { fake } from './fake.js'
@@ -148,4 +149,58 @@ test('an instance that is another than the variables choose is refused', async (
 test('CommonJS has the same', () => {
   const required = createRequire(import.meta.url)('ramaria')
   assert.deepEqual(Object.keys(required).sort(), Object.keys(ramaria).sort())
+})
+
+// A connection that answers when it is let, by callbacks, in turn.
+function slow() {
+  const held = []
+  const connection = {
+    threadId: 7,
+    asked: [],
+    busy: false,
+    destroyed: false,
+    on() {},
+    query(sql, done) {
+      const text = sql.sql ?? sql
+      const rows = text.startsWith('SHOW') ? [{ Variable_name: 'tx_isolation' }] : [{ db: 'shop_1' }]
+      this.answer(text, () => done(null, rows))
+    },
+    reset(done) { this.answer('reset', () => done(null)) },
+    rollback(done) { this.answer('rollback', () => done(null)) },
+    destroy() { this.destroyed = true },
+    answer(what, done) {
+      this.asked.push(what.split(' ')[0])
+      if (this.busy) held.push(done)
+      else setImmediate(done)
+    },
+    async go() {
+      this.busy = false
+      held.splice(0).forEach((done) => done())
+      await sleep(20)
+    },
+  }
+  return connection
+}
+
+test('a session that is put back late is so before the next test uses it', async (t) => {
+  const { socket } = await fake(t, {
+    'POST /v1/databases': () => [201, lease],
+    'POST /v1/databases/shop_1/reset': () => [200, { way: 'noop', micros: 7 }],
+  })
+  const db = await new Client(socket).createDatabase({ name: 'shop_1f' })
+  const [known, unknown] = [slow(), slow()]
+  unknown.threadId = 8
+  unknown.busy = true // since it was made known: what its session was nobody could look at
+  db.use(known)
+  db.use(unknown)
+  await sleep(20)
+  known.asked.length = 0
+  known.busy = true
+  await db.reset()
+  assert.deepEqual([known.destroyed, unknown.destroyed], [false, true])
+  known.query('NEXT', () => {})
+  await known.go()
+  await unknown.go()
+  assert.deepEqual(known.asked, ['reset', 'USE', 'SET', 'NEXT'])
+  assert.ok(!unknown.asked.includes('reset'), unknown.asked)
 })
