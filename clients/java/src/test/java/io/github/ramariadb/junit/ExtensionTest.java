@@ -73,6 +73,12 @@ class ExtensionTest {
   }
 
   @Test
+  void nothingOfASessionPassesOn() {
+    Samples.State.before.clear();
+    passes(run(false, Samples.Sessions.class), 2 * Samples.State.values().length);
+  }
+
+  @Test
   void severalTemplates() {
     passes(run(false, Samples.Two.class), 1);
   }

@@ -2,6 +2,7 @@ package io.github.ramariadb.junit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.github.ramariadb.Database;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -34,6 +36,7 @@ import org.junit.jupiter.api.extension.ExtensionContext.Store.CloseableResource;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Test classes that {@link ExtensionTest} runs. */
 final class Samples {
@@ -184,6 +187,64 @@ final class Samples {
     @RepeatedTest(3)
     void changes() throws SQLException {
       change(Outer.connection);
+    }
+  }
+
+  /** What a session may leave to the next test: what leaves it, and a question that tells it. */
+  enum State {
+    FOREIGN_KEY_CHECKS("SET foreign_key_checks = 0", "SELECT @@foreign_key_checks"),
+    SQL_MODE("SET SESSION sql_mode = ''", "SELECT @@sql_mode"),
+    ISOLATION("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+        "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation') AND Value = 'SERIALIZABLE'"),
+    AUTOCOMMIT("SET autocommit = 0", "SELECT @@autocommit"),
+    TIMESTAMP("SET timestamp = 1000", "SELECT YEAR(NOW()) > 2000"),
+    CHARACTER_SET("SET NAMES latin1", "SELECT CONCAT(@@character_set_client, @@collation_connection)"),
+    USER_VARIABLE("SET @x = 1", "SELECT @x"),
+    TEMPORARY_TABLE("CREATE TEMPORARY TABLE item (a INT)", "SELECT COUNT(*) FROM item"),
+    USER_LOCK("DO GET_LOCK('z', 0)", "SELECT IS_FREE_LOCK('z')"),
+    DATABASE("USE information_schema", "SELECT DATABASE()"),
+    LAST_INSERT_ID("INSERT INTO item (name, price) VALUES ('eraser', 50)", "SELECT LAST_INSERT_ID()"),
+    TRANSACTION("START TRANSACTION; DELETE FROM item", "SELECT COUNT(*) FROM item"),
+    LOCKED_TABLE("LOCK TABLES item WRITE; DELETE FROM item", "SELECT COUNT(*) FROM item"),
+    XA_TRANSACTION("XA START 'left'; DELETE FROM item", "SELECT COUNT(*) FROM item");
+
+    static final Map<State, String> before = new ConcurrentHashMap<>();
+
+    final String leaves;
+    final String asks;
+
+    State(String leaves, String asks) {
+      this.leaves = leaves;
+      this.asks = asks;
+    }
+
+    /** The last column of the first row, "none" where there is none. */
+    String of(Connection c) throws SQLException {
+      try (Statement s = c.createStatement(); ResultSet r = s.executeQuery(asks)) {
+        return r.next() ? String.valueOf(r.getString(r.getMetaData().getColumnCount())) : "none";
+      }
+    }
+  }
+
+  /** Each test finds nothing of the session of the one before, which leaves everything in it. */
+  static class Sessions {
+    @RegisterExtension static RamariaExtension ramaria = shop();
+
+    static List<State> states() {
+      return Stream.of(State.values(), State.values()).flatMap(Stream::of).sorted().toList();
+    }
+
+    @ParameterizedTest
+    @MethodSource("states")
+    void leaves(State state, @RamariaDatabase Connection c) throws SQLException {
+      String found = state.of(c);
+      assertEquals(State.before.computeIfAbsent(state, s -> found), found);
+      try (Statement s = c.createStatement()) {
+        for (String statement : state.leaves.split("; ")) {
+          s.execute(statement);
+        }
+      }
+      assertNotEquals(found, state.of(c));
     }
   }
 
