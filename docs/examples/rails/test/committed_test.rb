@@ -10,6 +10,7 @@ class CommittedTest < ActiveSupport::TestCase
       items(:tea).update!(name: "chai")
       Order.create!(item: items(:tea))
       assert_equal [1], Order.pluck(:id)
+      assert_equal "+00:00", Order.connection.select_value("SELECT @@time_zone")
     end
   end
 end
