@@ -54,6 +54,9 @@ func ClusterCertPath(runDir string) string { return filepath.Join(runDir, "clust
 // galeraPaths are where Galera's library is in installed software, below the prefix of the daemon.
 var galeraPaths = []string{"lib/libgalera_smm.so", "lib/galera/libgalera_smm.so", "lib64/galera/libgalera_smm.so", "lib64/galera-4/libgalera_smm.so", "lib/galera-4/libgalera_smm.so"}
 
+// installedPrefix is where the distribution has it; tests of what is written for a server have none.
+var installedPrefix = "/usr"
+
 // groupPlugin is the plugin of Group Replication.
 const groupPlugin = "group_replication.so"
 
@@ -66,7 +69,7 @@ func (s *Server) Provider() (string, error) {
 			tried = append(tried, filepath.Join(s.Plugins, groupPlugin))
 		}
 	} else {
-		for _, prefix := range []string{filepath.Join(s.Dir, "usr"), s.Dir, filepath.Dir(filepath.Dir(s.Daemon.Path())), "/usr"} {
+		for _, prefix := range []string{filepath.Join(s.Dir, "usr"), s.Dir, filepath.Dir(filepath.Dir(s.Daemon.Path())), installedPrefix} {
 			for _, path := range galeraPaths {
 				tried = append(tried, filepath.Join(prefix, path))
 			}
