@@ -46,7 +46,8 @@ for arch in amd64 arm64; do
 		quiet "$NFPM" package --config "$tmp/nfpm.yaml" --packager $kind --target "$out/"
 	done
 	"$CYCLONEDX" bin -json -noserial -licenses -version "$VERSION" "$STAGE/ramaria" 2>/dev/null |
-		sed '/^    "timestamp": /d; /^    "tools": \[/,/^    \],/d' >"$out/${STAGE##*/}.sbom.json"
+		sed '/^    "timestamp": /d; /^    "tools": \[/,/^    \],/d' |
+		sed '0,/^      "version": .*/s//&\n      "licenses": [{"license": {"id": "Apache-2.0"}}],/' >"$out/${STAGE##*/}.sbom.json"
 done
 cp packaging/release/install.sh "$out/"
 
