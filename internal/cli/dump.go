@@ -16,15 +16,25 @@ import (
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
+type dumpFlags struct {
+	out     string
+	history bool
+}
+
 func newDump(a *app) *cobra.Command {
-	out := engine.Stdin
+	o := dumpFlags{out: engine.Stdin}
 	cmd := &cobra.Command{
 		Use:   "dump NAME [DATABASE...]",
 		Short: "Dump databases of a running instance by the server's own dumper",
 		Long: `Dump databases of a running instance by the server's own dumper (mariadb-dump, mysqldump): tables,
-views, routines, triggers and events, as they are at one moment, without any lock, with binary
-columns in hex and without what is of this server alone, such as GTIDs. Without DATABASE it is the
-one of the DSN. The dump of a single database does not say its name; that of several does.
+views, routines, triggers and events, without any lock, with binary columns in hex and without what
+is of this server alone, such as GTIDs. Tables of InnoDB are as they are at one moment; each of
+another engine (MyISAM, Aria, MEMORY) is as it is when it is read, so write to these meanwhile only
+what may be missing. Without DATABASE it is the one of the DSN. The dump of a single database does
+not say its name; that of several does.
+
+Of a system-versioned table (MariaDB) the dump has the present rows, and says so; --history writes
+the earlier rows as well, which only MariaDB from 10.11 on loads.
 
 -o is stdout, or a file, compressed if its name ends in .zst or .gz. It is replaced once the new
 file is complete. ramaria load, up --from and any client load it.
@@ -35,26 +45,33 @@ An instance that is itself called pack is named by -i.`,
   ramaria load other shop shop.sql.zst`,
 		Args: minArgs("the name of an instance"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runDump(cmd.Context(), a, args[0], args[1:], out)
+			return runDump(cmd.Context(), a, args[0], args[1:], &o)
 		},
 		ValidArgsFunction: a.completeNames,
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", out, "`FILE` to write: plain, or compressed if it ends in .zst or .gz; - for stdout")
+	cmd.Flags().StringVarP(&o.out, "output", "o", o.out, "`FILE` to write: plain, or compressed if it ends in .zst or .gz; - for stdout")
+	cmd.Flags().BoolVar(&o.history, "history", false, "write the earlier rows of system-versioned tables as well")
 	cmd.AddCommand(newDumpPack(a))
 	return a.named(cmd)
 }
 
-func runDump(ctx context.Context, a *app, name string, databases []string, out string) error {
+func runDump(ctx context.Context, a *app, name string, databases []string, o *dumpFlags) error {
 	for _, ending := range []string{".xz", ".bz2", ".zip"} {
-		if strings.HasSuffix(strings.ToLower(out), ending) {
-			return usageError{fmt.Errorf("write %s: a dump is written plain, or as zstd or gzip\nhint: -o dump.sql.zst", out)}
+		if strings.HasSuffix(strings.ToLower(o.out), ending) {
+			return usageError{fmt.Errorf("write %s: a dump is written plain, or as zstd or gzip\nhint: -o dump.sql.zst", o.out)}
 		}
 	}
-	d, err := a.engine.Dump(ctx, engine.DumpRequest{Name: name, Databases: databases, Out: out, Mode: 0o600 &^ a.callersUmask(), Stdout: a.stdout})
-	if err == nil && out != engine.Stdin {
-		a.say("dumped %s of %s: %s in %s", strings.Join(d.Databases, ", "), name, volume.FormatBytes(d.Size), out)
+	d, err := a.engine.Dump(ctx, engine.DumpRequest{Name: name, Databases: databases, Out: o.out, Mode: 0o600 &^ a.callersUmask(), Stdout: a.stdout, History: o.history})
+	if err != nil {
+		return err
 	}
-	return err
+	if len(d.Past) > 0 {
+		a.say("the dump has no earlier rows of %s, which keeps them\nhint: ramaria dump %s --history", strings.Join(d.Past, ", "), name)
+	}
+	if o.out != engine.Stdin {
+		a.say("dumped %s of %s: %s in %s", strings.Join(d.Databases, ", "), name, volume.FormatBytes(d.Size), o.out)
+	}
+	return nil
 }
 
 type packFlags struct {

@@ -83,6 +83,10 @@ func setup(level isolation, lists ...[]Variable) []string {
 	return []string{"SET SESSION TRANSACTION ISOLATION LEVEL " + string(level) + ", READ WRITE", b.String()}
 }
 
+// ToolSettings is the one statement by which a session of a server's own program, such as the one that writes dumps,
+// gets what it depends on and does not set itself: under sql_select_limit a dump lacks rows, and nothing says so.
+func ToolSettings() string { return setup(repeatableRead, basis)[1] }
+
 // connector makes connections, and gives each its settings before anybody has it.
 type connector struct {
 	driver.Connector

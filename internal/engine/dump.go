@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -21,6 +23,8 @@ type DumpRequest struct {
 	Out    string
 	Mode   fs.FileMode
 	Stdout io.Writer
+	// History writes the earlier rows of system-versioned tables as well, which only MariaDB from 10.11 on loads.
+	History bool
 }
 
 // Dumped describes a dump that was written.
@@ -28,10 +32,12 @@ type Dumped struct {
 	Databases []string
 	// Size is that of the file, or of what was written to Stdout, in bytes.
 	Size int64
+	// Past are the system-versioned tables whose earlier rows were left out, as database.table.
+	Past []string
 }
 
-// Dump has the server's own dumper write databases of an instance, as they are at one moment, and locks nothing. The file
-// appears once it is complete.
+// Dump has the server's own dumper write databases of an instance, and locks nothing: tables of InnoDB as they are at one
+// moment, others as they are when they are read. The file appears once it is complete.
 func (e *Engine) Dump(ctx context.Context, q DumpRequest) (d Dumped, err error) {
 	i, err := e.Running(q.Name)
 	if err != nil {
@@ -40,11 +46,30 @@ func (e *Engine) Dump(ctx context.Context, q DumpRequest) (d Dumped, err error) 
 	if d.Databases = q.Databases; len(d.Databases) == 0 {
 		d.Databases = []string{i.Endpoint.Database}
 	}
-	args := append(whole(), i.Server.DumperAlone()...)
+	args := append(whole(i.Server), i.Server.DumperAlone()...)
 	if len(d.Databases) > 1 {
 		args = append(args, "--databases")
 	}
+	if q.History && !i.Server.Dumper.Knows("dump-history") {
+		return d, fmt.Errorf("dump instance %s: the dumper of %s writes no earlier rows\nhint: leave --history out; MariaDB has it from 10.11 on", q.Name, i.Server.Name())
+	}
+	if q.History {
+		args = append(args, "--dump-history")
+	}
 	args = append(append(args, "--"), d.Databases...)
+	db, err := dbconn.Open(i.Endpoint.Socket, i.Supervisor, "")
+	if err != nil {
+		return d, err
+	}
+	defer db.Close()
+	if err := unlimited(ctx, db, i.Server, "instance "+q.Name); err != nil {
+		return d, err
+	}
+	if !q.History {
+		if d.Past, err = versioned(ctx, db, d.Databases); err != nil {
+			return d, err
+		}
+	}
 	// The supervisor's account sees routines and definers of everybody.
 	config := dbconn.Endpoint{Socket: i.Endpoint.Socket, Login: i.Supervisor}.ClientConfig()
 	write := func(to io.Writer) error {
@@ -68,6 +93,17 @@ func (e *Engine) Dump(ctx context.Context, q DumpRequest) (d Dumped, err error) 
 	err = f.Keep()
 	d.Size = f.Size
 	return d, err
+}
+
+// versioned are the system-versioned tables of databases, as database.table.
+func versioned(ctx context.Context, db *sql.DB, databases []string) (list []string, err error) {
+	err = dbconn.Query(ctx, db, "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type = 'SYSTEM VERSIONED' ORDER BY 1, 2", func(row []string) error {
+		if slices.Contains(databases, row[0]) {
+			list = append(list, row[0]+"."+row[1])
+		}
+		return nil
+	})
+	return list, err
 }
 
 // interrupted is err, or that a dump was interrupted.

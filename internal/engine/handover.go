@@ -248,6 +248,9 @@ func (e *Engine) writeBase(ctx context.Context, h *handingOver) error {
 	if err != nil {
 		return err
 	}
+	if err := unlimited(ctx, h.db, h.i.Server, "instance "+h.Name); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(filepath.Join(h.Dir, handover.BaseFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -44,6 +44,9 @@ func (h *head) Write(p []byte) (int, error) {
 // dumpInto has the dumper of the instance's server read the source, and loads what it writes.
 func (e *Engine) dumpInto(ctx context.Context, s *remoteSource, i *instance.Instance) (at dbconn.Source, err error) {
 	e.note("copying %s, %s, by %s", s.Address, databasesWords(len(s.facts.Databases)), filepath.Base(i.Server.Dumper.Path()))
+	if err := unlimited(ctx, s.db, i.Server, s.Address); err != nil {
+		return at, err
+	}
 	var gerr error
 	begins := head{found: func(file string, pos int64) { // at once: the log may be purged before the dump has ended
 		at.File, at.Pos = file, pos

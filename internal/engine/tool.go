@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"os"
@@ -11,18 +12,40 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // whole are the arguments by which a dumper writes all that databases have, as it was at one moment, and locks nothing.
-func whole() []string {
-	return []string{
+func whole(of *server.Server) []string {
+	args := []string{
 		"--single-transaction", "--quick", "--routines", "--events", "--triggers", "--hex-blob", "--default-character-set=utf8mb4", "--max-allowed-packet=1G", "--no-tablespaces",
 	}
+	if beginsAsTold(of) {
+		args = append(args, "--init-command="+dbconn.ToolSettings())
+	}
+	return args
+}
+
+// beginsAsTold reports whether the session of a dumper can be given settings, as MySQL's can from 8.2 on. All programs
+// have the other option's name in the client library.
+func beginsAsTold(of *server.Server) bool { return of.Dumper.Knows("init-command-add") }
+
+// unlimited refuses a server of whose tables its dumper would write some of the rows. What else a dumper's session begins
+// with may have it fail, and leaves nothing out.
+func unlimited(ctx context.Context, db *sql.DB, of *server.Server, what string) error {
+	if beginsAsTold(of) {
+		return nil
+	}
+	limited := false
+	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.sql_select_limit < 18446744073709551615").Scan(&limited); err != nil || !limited {
+		return err
+	}
+	return fmt.Errorf("dump %s: sql_select_limit of the server would have %s leave out rows\nhint: SET GLOBAL sql_select_limit = 18446744073709551615", what, filepath.Base(of.Dumper.Path()))
 }
 
 // everything are those of whole, and that which writes where the log goes on behind that.
-func everything(of *server.Server) []string { return append(whole(), of.DumperPosition()...) }
+func everything(of *server.Server) []string { return append(whole(of), of.DumperPosition()...) }
 
 // runDumper has the dumper of a server write, and take read it to its end. config is an option file with a password, what is
 // what is dumped, for errors.

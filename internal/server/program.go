@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"os"
 	"strings"
 )
@@ -38,6 +39,13 @@ func (p Program) Path() string {
 		return ""
 	}
 	return p.Argv[len(p.Argv)-1]
+}
+
+// Knows reports whether the program has a long option: the names of all stand in its file. Which release brought one
+// differs from series to series, and is not always written down.
+func (p Program) Knows(option string) bool {
+	text, err := os.ReadFile(p.Path())
+	return err == nil && bytes.Contains(text, []byte("\x00"+option+"\x00"))
 }
 
 // DumperPosition returns the arguments by which the dumper of the server writes, in a comment, where the log goes on
