@@ -182,3 +182,6 @@ func Blinding(ctx context.Context, on Querier, mysql bool, rights []string) (map
 	}
 	return found, nil
 }
+
+// Everybody reports whether all accounts are among those of Blinding.
+func Everybody(blinding map[string]bool) bool { return blinding[public] || blinding[mandatory] }

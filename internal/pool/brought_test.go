@@ -1,9 +1,12 @@
 package pool_test
 
 import (
+	"database/sql/driver"
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/pool"
@@ -22,7 +25,8 @@ func (h *house) withApp() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	defer conn.Close()
+	// Its session is one without a log from then on, and no other statement is to get it.
+	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
 	for line := range strings.Lines(h.srv.Dialect().InitSQL(dbconn.Login{User: "other_admin", Password: app.Password}, app, "", false)) {
 		if _, err := conn.ExecContext(h.t.Context(), line); err != nil {
 			h.t.Fatalf("%s: %v", line, err)
@@ -164,12 +168,113 @@ func TestOtherDatabases(t *testing.T) {
 		if res, err = h.Reset(t.Context(), l.Name, false); err != nil || len(res.Warnings) > 0 {
 			t.Errorf("a reset of rows of its own warns: %q, %v", res.Warnings, err)
 		}
-		h.exec(db, "BEGIN")
+		// Of a transaction that changes nothing of the clone only MySQL's log has whose it is.
+		said := map[server.Flavour]string{server.MySQL: "it reaches beyond the database and stays: rows of geo.log changed"}[h.srv.Flavour]
 		h.exec(db, "CALL note('alone')")
-		if res, err = h.Reset(t.Context(), l.Name, false); err != nil {
-			t.Fatal(err)
+		if res, err = h.Reset(t.Context(), l.Name, false); err != nil || strings.Join(res.Warnings, "; ") != said {
+			t.Errorf("a procedure that changes nothing of the clone: %q, %v; want %q", res.Warnings, err, said)
 		}
-		t.Logf("a procedure that changes nothing of the clone: %q", res.Warnings)
+		var rows int
+		if err := h.root.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM geo.log WHERE what = 'alone'").Scan(&rows); err != nil || rows != 1 {
+			t.Errorf("the procedure wrote %d rows, %v", rows, err)
+		}
+	})
+}
+
+// TestLaterRights has the definer of what a clone has get a right by which it switches the log off, once the template
+// is made: what changed behind it goes with the next reset, whether the definer still has it or not.
+func TestLaterRights(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		h.withApp()
+		right := map[server.Flavour]string{server.MariaDB: "BINLOG ADMIN", server.MySQL: "SYSTEM_VARIABLES_ADMIN"}[h.srv.Flavour]
+		for _, statement := range []string{
+			"CREATE USER later@localhost", "GRANT ALL ON `shop%`.* TO later@localhost",
+			"CREATE DEFINER = later@localhost PROCEDURE shop.hide() SET sql_log_bin = 0",
+		} {
+			h.exec(h.root, statement)
+		}
+		gives := map[string][]string{
+			"a grant": {"GRANT " + right + " ON *.* TO later@localhost"}, "rows": {
+				map[server.Flavour]string{
+					server.MariaDB: "UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.access', (1 << 36)) WHERE User = 'later'",
+					server.MySQL:   "INSERT INTO mysql.global_grants VALUES ('later', 'localhost', 'SYSTEM_VARIABLES_ADMIN', 'N')",
+				}[h.srv.Flavour], "FLUSH PRIVILEGES",
+			},
+		}
+		if h.srv.Flavour == server.MariaDB {
+			gives["everybody"] = []string{"GRANT " + right + " ON *.* TO PUBLIC"}
+		}
+		for name, give := range gives {
+			for _, after := range []string{"reset", "reset once it is taken away", "lease"} {
+				h.put("shop") // with the definer that has no such right
+				l, db := h.lease(pool.Request{Template: "shop"})
+				db.SetMaxOpenConns(1)
+				before := h.stateOfAnybody(l.Name)
+				for _, statement := range give {
+					h.exec(h.root, statement)
+				}
+				h.exec(db, "CALL hide()")
+				h.exec(db, "INSERT INTO item (name) VALUES ('unseen')")
+				h.exec(db, "DELETE FROM sale")
+				if after == "reset once it is taken away" {
+					h.takeBack(right)
+				}
+				if after == "lease" {
+					if err := h.Drop(t.Context(), l.Name); err != nil {
+						t.Fatal(err)
+					}
+					h.takeBack(right)
+					l, _ = h.lease(pool.Request{Template: "shop"})
+				} else if res, err := h.Reset(t.Context(), l.Name, false); err != nil {
+					t.Fatal(err)
+				} else if res.Way != reset.Reclone {
+					t.Errorf("%s, %s: reset by %s", name, after, res.Way)
+				}
+				if d := cmp.Diff(before, h.stateOfAnybody(l.Name)); d != "" {
+					t.Errorf("%s, %s: what changed behind a definer's later right stayed (-want +got):\n%s", name, after, d)
+				}
+				if err := h.Drop(t.Context(), l.Name); err != nil {
+					t.Fatal(err)
+				}
+				h.takeBack(right)
+			}
+		}
+	})
+}
+
+// stateOfAnybody is state, whoever has the procedure of TestLaterRights.
+func (h *house) stateOfAnybody(name string) string {
+	return strings.ReplaceAll(h.state(name), "`later`@", "`app`@")
+}
+
+// takeBack takes a right away from all that TestLaterRights gave it to.
+func (h *house) takeBack(right string) {
+	for _, from := range []string{"later@localhost", "PUBLIC"} {
+		_, _ = h.root.ExecContext(h.t.Context(), "REVOKE "+right+" ON *.* FROM "+from) // it may have none
+	}
+}
+
+// TestMightyElsewhere refuses a template that leads to a routine of another database that may switch the log off.
+func TestMightyElsewhere(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		h.withApp()
+		for _, statement := range []string{
+			"CREATE DATABASE far", "CREATE DATABASE lib", "CREATE USER mighty@localhost", "GRANT ALL ON *.* TO mighty@localhost",
+			"CREATE DEFINER = mighty@localhost PROCEDURE far.hide() SET sql_log_bin = 0", "CREATE PROCEDURE lib.go() CALL far.hide()",
+			"CREATE DEFINER = mighty@localhost PROCEDURE lib.harmless() SELECT 1",
+			"CREATE DEFINER = app@localhost PROCEDURE shop.start() CALL lib.go()",
+		} {
+			h.exec(h.root, statement)
+		}
+		_, err := h.PutTemplate(t.Context(), "shop")
+		if !errors.Is(err, pool.ErrUnclonable) || !strings.Contains(err.Error(), "procedure start leads to the database far, where procedure hide may switch the binary log off") || !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("a procedure that leads to a mighty one: %v", err)
+		}
+		h.exec(h.root, "DROP PROCEDURE far.hide")
+		h.exec(h.root, "CREATE DEFINER = app@localhost PROCEDURE far.hide() SET sql_log_bin = 0")
+		h.put("shop")
 	})
 }
 

@@ -149,7 +149,10 @@ func (p *Pool) tryShape(ctx context.Context, s *reset.Session, name string) (*te
 			err = shape.ReadElsewhere(ctx, s.Conn)
 		}
 		if err == nil {
-			shape.Definers, err = template.ReadDefiners(ctx, s.Conn, p.config.Server.Flavour == server.MySQL, p.config.Server.Dialect().Withheld, p.config.Endpoint.Login)
+			err = p.readDefiners(ctx, s, shape)
+		}
+		if err == nil {
+			err = shape.CheckElsewhere(ctx, s.Conn)
 		}
 		if err == nil {
 			err = shape.CheckComputed(ctx, s.Conn)
@@ -184,7 +187,7 @@ func (p *Pool) shape(ctx context.Context, s *reset.Session, name string) (*templ
 	if t == nil {
 		return nil, noTemplate(name)
 	}
-	if shape != nil {
+	if shape != nil && !shape.Outdated(p.journal.Rights) {
 		return shape, nil
 	}
 	p.reading.Lock()
@@ -192,8 +195,10 @@ func (p *Pool) shape(ctx context.Context, s *reset.Session, name string) (*templ
 	switch t, shape = p.spares.find(name); {
 	case t == nil:
 		return nil, noTemplate(name)
-	case shape != nil:
+	case shape != nil && !shape.Outdated(p.journal.Rights):
 		return shape, nil
+	case shape != nil:
+		return p.redefine(ctx, s, t, shape)
 	}
 	shape, err := p.readShape(ctx, s, name)
 	if err != nil {
@@ -202,6 +207,26 @@ func (p *Pool) shape(ctx context.Context, s *reset.Session, name string) (*templ
 	size := p.size(shape)
 	p.spares.setShape(t, shape, size)
 	return shape, nil
+}
+
+// readDefiners reads who may switch the log off.
+func (p *Pool) readDefiners(ctx context.Context, s *reset.Session, shape *template.Shape) error {
+	rights := p.journal.Rights() // before they are read
+	definers, err := template.ReadDefiners(ctx, s.Conn, p.config.Server.Flavour == server.MySQL, p.config.Server.Dialect().Withheld, p.config.Endpoint.Login)
+	if err == nil {
+		shape.SetDefiners(definers, rights)
+	}
+	return err
+}
+
+// redefine reads that again. Clones of before are made again: what their definers got they may have used, and given back.
+func (p *Pool) redefine(ctx context.Context, s *reset.Session, t *supply, shape *template.Shape) (*template.Shape, error) {
+	again := shape.Redefined()
+	if err := p.readDefiners(ctx, s, again); err != nil {
+		return nil, err
+	}
+	p.spares.setShape(t, again, p.spares.view(t).size)
+	return again, nil
 }
 
 func notFound(err error) error {

@@ -164,6 +164,10 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 	defer cancel()
 	var next *lease
 	if err = p.revoke(undo, s, l); err == nil {
+		if _, shape := p.spares.find(l.Template); again && shape != nil && shape.Outdated(p.journal.Rights) {
+			_, err := p.shape(undo, s, l.Template) // of which this one is not then
+			again = err == nil
+		}
 		if again {
 			next = p.spares.reuse(l)
 		}

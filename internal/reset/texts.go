@@ -74,6 +74,9 @@ func (j *Journal) statement(q binlog.Query, sql string, kind effect) {
 			qualifies[n.text] = true
 		}
 	}
+	if kind == wide || kind == unknown || q.Schema == accountSchema || mentioned[accountSchema] {
+		j.rights++
+	}
 	for name, c := range j.watched {
 		own := q.Schema == name
 		named := slices.Contains(q.Updated, name) || qualifies[strings.ToLower(name)] || foreign && !isASCII(name)

@@ -17,6 +17,8 @@ import (
 type Definers struct {
 	// Blinding are the names of the accounts and roles that may switch the log off, or may get to.
 	Blinding map[string]bool
+	// Everybody says that all may, by the rights of PUBLIC or by roles that all have.
+	Everybody bool
 	// StandIn is who has their objects in clones.
 	StandIn dbconn.Login
 }
@@ -28,7 +30,7 @@ func ReadDefiners(ctx context.Context, conn *sql.Conn, mysql bool, rights []stri
 	if err != nil {
 		return Definers{}, fmt.Errorf("look for definers who may switch the binary log off: %w", err)
 	}
-	return Definers{Blinding: names, StandIn: standIn}, nil
+	return Definers{Blinding: names, Everybody: dbconn.Everybody(names), StandIn: standIn}, nil
 }
 
 const definerWord = "DEFINER="
@@ -63,22 +65,49 @@ func unquoted(name string) string {
 // rights by the name, and also those of an account of another host that fits. A name in another
 // character set is taken for one of those who may.
 func (d Definers) replaces(o Object) bool {
+	user, foreign := d.foreign(o)
+	switch {
+	case !foreign:
+		return false
+	case user == d.StandIn.User, d.Everybody, d.Blinding[user]:
+		return true
+	}
+	return o.Client != "utf8mb4" && strings.ContainsFunc(user, func(r rune) bool { return r >= 0x80 })
+}
+
+// foreign returns the name of an object's definer, and whether that is somebody else than the stand-in.
+func (d Definers) foreign(o Object) (user string, foreign bool) {
 	from, to := definerIn(o.Create)
 	if to == 0 || d.StandIn.User == "" {
-		return false
+		return "", false
 	}
 	end := from + closing(o.Create[from:], true)
 	user, host := unquoted(o.Create[from:end]), ""
 	if end < to {
 		host = unquoted(o.Create[end+1 : to])
 	}
-	switch {
-	case user == d.StandIn.User && (host == "localhost" || host == "%"):
-		return false
-	case user == d.StandIn.User, d.Blinding[user]:
-		return true
+	return user, user != d.StandIn.User || host != "localhost" && host != "%"
+}
+
+// SetDefiners says who defines the objects of clones, as it was when reset.Journal.Rights said rights.
+func (s *Shape) SetDefiners(d Definers, rights int) {
+	s.Definers, s.rights = d, rights
+	s.borrows = slices.ContainsFunc(s.Objects, func(o Object) bool {
+		_, foreign := d.foreign(o)
+		return foreign && !d.replaces(o)
+	})
+}
+
+// Outdated reports whether a definer of what clones have may have got a right since, by which it switches the binary log
+// off. rights is reset.Journal.Rights.
+func (s *Shape) Outdated(rights func() int) bool { return s.borrows && s.rights != rights() }
+
+// Redefined is a shape like s, for SetDefiners.
+func (s *Shape) Redefined() *Shape {
+	return &Shape{
+		Name: s.Name, Charset: s.Charset, Collation: s.Collation, Options: s.Options, Folds: s.Folds, Tables: s.Tables, Objects: s.Objects, Keys: s.Keys,
+		Files: s.Files, Paused: s.Paused, elsewhere: s.elsewhere, others: s.others, made: s.made,
 	}
-	return o.Client != "utf8mb4" && strings.ContainsFunc(user, func(r rune) bool { return r >= 0x80 })
 }
 
 // stand is the statement that makes o, create, with the definer that clones have.
@@ -105,6 +134,9 @@ func (s *Shape) definerNotes() (list []string) {
 		list = append(list, fmt.Sprintf("clones have %s of the definer %s@localhost: %s may switch the binary log off, by which resets know what changed", some(names), s.Definers.StandIn.User, definer))
 	}
 	slices.Sort(list)
+	if d := s.Definers; d.Everybody || d.Blinding[d.StandIn.User] {
+		list = append(list, "the application's account may switch the binary log off, by which resets know what changed\nhint: ramaria sql -e 'SHOW GRANTS' as an administrator, and REVOKE it from "+d.StandIn.User+", or from PUBLIC")
+	}
 	return list
 }
 

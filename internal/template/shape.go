@@ -40,9 +40,15 @@ type Shape struct {
 	Sums Sums `json:"-"`
 	// Definers says who defines the objects of clones.
 	Definers Definers `json:"-"`
+	// rights is what reset.Journal.Rights said before these were read, and borrows says that clones have an object of
+	// somebody who may not switch the log off.
+	rights  int
+	borrows bool
 
-	// elsewhere says what in it names other databases.
+	// elsewhere says what in it names other databases, and others are those of the server, as they are written, by how
+	// a server compares them.
 	elsewhere []string
+	others    map[string]string
 
 	// made, of a test, is called when a clone is there and not compared yet.
 	made func(name string)
