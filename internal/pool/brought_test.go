@@ -10,6 +10,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/pool"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -286,7 +287,7 @@ func TestRowsElsewhere(t *testing.T) {
 			"CREATE DATABASE merged", "CREATE TABLE merged.a (id int) ENGINE=MyISAM", "CREATE TABLE merged.b LIKE merged.a", "INSERT INTO merged.a VALUES (1)",
 			"CREATE TABLE merged.both_of (id int) ENGINE=MRG_MyISAM UNION=(merged.a, merged.b) INSERT_METHOD=LAST",
 			"CREATE DATABASE holes", "CREATE TABLE holes.sink (id int) ENGINE=BLACKHOLE COMMENT='DATA DIRECTORY=''x'''",
-			"CREATE TABLE holes.a (id int) ENGINE=MyISAM", "CREATE TABLE holes.b LIKE holes.a", "INSERT INTO holes.a VALUES (1)",
+			"CREATE TABLE holes.a (id int) ENGINE=MyISAM", "CREATE TABLE holes.b LIKE holes.a", "INSERT INTO holes.a VALUES (1)", "CREATE TABLE holes.`b-ü` LIKE holes.a",
 		} {
 			if _, err := h.root.ExecContext(t.Context(), statement); err != nil {
 				if strings.Contains(statement, "BLACKHOLE") { // a plugin on MariaDB
@@ -311,6 +312,29 @@ func TestRowsElsewhere(t *testing.T) {
 		}
 		if _, err := h.Reset(t.Context(), l.Name, false); err != nil || h.state(l.Name) != before {
 			t.Errorf("after a MERGE table of a lease's own: %v\n%s\nwant:\n%s", err, h.state(l.Name), before)
+		}
+		// A temporary one leaves nothing in the log, whatever it does, and whatever the child is called.
+		db.SetMaxOpenConns(1)
+		h.exec(db, "CREATE TEMPORARY TABLE unseen (id int) ENGINE=MRG_MyISAM UNION=(a, `b-ü`) INSERT_METHOD=LAST")
+		for _, statement := range []string{"INSERT INTO unseen VALUES (7)", "UPDATE unseen SET id = id + 1", "DELETE FROM unseen"} {
+			h.exec(db, statement)
+			if res, err := h.Reset(t.Context(), l.Name, false); err != nil || h.state(l.Name) != before || res.Way != reset.Refill {
+				t.Errorf("after a temporary MERGE table: %s: %v by %s\n%s\nwant:\n%s", statement, err, res.Way, h.state(l.Name), before)
+			}
+			if res, err := h.Reset(t.Context(), l.Name, false); err != nil || res.Way != reset.Noop {
+				t.Errorf("a reset upon that: %v by %s", err, res.Way)
+			}
+		}
+		h.exec(db, "INSERT INTO unseen VALUES (8)")
+		if err := h.SetSavepoint(t.Context(), l.Name); err != nil {
+			t.Fatal(err)
+		}
+		if res, err := h.RollBack(t.Context(), l.Name, false); err != nil || res.Way != reset.Noop {
+			t.Errorf("a rollback to rows that a temporary MERGE table wrote: %v by %s", err, res.Way)
+		}
+		h.exec(db, "INSERT INTO unseen VALUES (9)")
+		if _, err := h.RollBack(t.Context(), l.Name, false); !errors.Is(err, reset.ErrSavepointLost) || h.state(l.Name) != before {
+			t.Errorf("a rollback of rows that a temporary MERGE table wrote: %v\n%s\nwant:\n%s", err, h.state(l.Name), before)
 		}
 	})
 }

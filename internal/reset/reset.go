@@ -91,6 +91,7 @@ func (r *Engine) watched(ctx context.Context, s *Session, shape *template.Shape,
 		return nil, err
 	}
 	r.Journal.settleFiles(name, r.Journal.filesAt(name))
+	r.Journal.markRows(name, shape)
 	return counters, nil
 }
 
@@ -196,6 +197,9 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 	}
 	if err == nil {
 		r.Journal.settleFiles(d.Name, r.Journal.filesAt(d.Name))
+		if plan.Way != Noop {
+			r.Journal.markRows(d.Name, d.Shape)
+		}
 	}
 	res.Way, res.Why = plan.Way, plan.Why
 	return res, err
@@ -224,7 +228,7 @@ func (r *Engine) take(ctx context.Context, s *Session, d *Database, c Counters) 
 			return nil, nil, nil, err
 		}
 	}
-	changes := r.Journal.Take(d.Name)
+	changes := r.Journal.takeAll(d.Name, d.Shape)
 	if ended {
 		rest.connections = nil
 		changes.warn("all connections of the database were ended, since one may have had a prepared XA transaction")

@@ -39,7 +39,7 @@ const savepointTries = 10
 func (r *Engine) SetSavepoint(ctx context.Context, s *Session, d *Database) error {
 	for range savepointTries {
 		r.releaseSavepoint(d)
-		before := r.Journal.Take(d.Name)
+		before := r.Journal.takeAll(d.Name, d.Shape)
 		if why := before.beyondRows(); why != "" {
 			r.Journal.Return(d.Name, before)
 			return r.noSavepoint(d, why)
@@ -48,6 +48,7 @@ func (r *Engine) SetSavepoint(ctx context.Context, s *Session, d *Database) erro
 			r.Journal.Return(d.Name, before)
 			return errors.Join(r.noSavepoint(d, strayedWhy), err)
 		}
+		r.Journal.markRows(d.Name, d.Shape)
 		d.savepoint = &savepointState{before: before}
 		counters, err := s.counters(ctx, d.Name, d.Shape)
 		if err == nil && d.Shape.HasSequences() {

@@ -113,6 +113,31 @@ func (d *Dir) Modified() (int64, error) {
 	return st.Mtim.Nano(), nil
 }
 
+// Written is when the file of one name in d was last written, in nanoseconds.
+func (d *Dir) Written(name string) (int64, error) {
+	var st unix.Stat_t
+	err := d.oneName(name)
+	if err == nil {
+		err = unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	if err != nil {
+		return 0, &os.PathError{Op: "stat", Path: filepath.Join(d.path, name), Err: err}
+	}
+	return st.Mtim.Nano(), nil
+}
+
+// SetWritten says that the file of one name in d was last written at a time, in nanoseconds.
+func (d *Dir) SetWritten(name string, at int64) error {
+	err := d.oneName(name)
+	if err == nil {
+		err = unix.UtimesNanoAt(d.fd, name, []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(at)}, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	if err != nil {
+		return &os.PathError{Op: "set time of", Path: filepath.Join(d.path, name), Err: err}
+	}
+	return nil
+}
+
 // Mode is the permission bits of d.
 func (d *Dir) Mode() (fs.FileMode, error) {
 	var st unix.Stat_t
