@@ -97,12 +97,28 @@ type Question struct {
 	Row  func(*sql.Rows) error
 }
 
-// Ask asks everything in one round trip, in order. The connection must be one on which
+// Packet is how many bytes of statements go to a server at once, at most, where they are many: less than the least
+// max_allowed_packet that servers of ours have (server.LeastPacket).
+const Packet = 48 << 10
+
+// Ask asks everything in order, in one round trip where that is less than Packet. The connection must be one on which
 // several statements may be sent at once, such as those of OpenUnlogged.
 func Ask(ctx context.Context, conn *sql.Conn, questions ...Question) error {
-	if len(questions) == 0 {
-		return nil
+	for len(questions) > 0 {
+		n, size := 0, 0
+		for n < len(questions) && (n == 0 || size+len(questions[n].Text) < Packet) {
+			size += len(questions[n].Text) + len("; ")
+			n++
+		}
+		if err := ask(ctx, conn, questions[:n]); err != nil {
+			return err
+		}
+		questions = questions[n:]
 	}
+	return nil
+}
+
+func ask(ctx context.Context, conn *sql.Conn, questions []Question) error {
 	texts := make([]string, len(questions))
 	for i, q := range questions {
 		texts[i] = q.Text

@@ -3,6 +3,7 @@ package dbconn
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"io"
 	"strconv"
 	"sync/atomic"
@@ -10,16 +11,16 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// maxPacket is the largest statement that a server can be told to take, in bytes.
-const maxPacket = 1 << 30
-
 // OpenLoading returns a handle for sessions that load dumps: a text may hold several
-// statements and be as large as the server takes.
+// statements and be as large as the server takes; a larger one is TooLarge, and not sent.
 func OpenLoading(path string, login Login, database string) (*sql.DB, error) {
 	return open(path, login, database, setup(repeatableRead, basis), func(c *mysql.Config) {
-		c.MultiStatements, c.MaxAllowedPacket = true, maxPacket
+		c.MultiStatements, c.MaxAllowedPacket = true, 0 // the driver asks
 	})
 }
+
+// TooLarge reports whether a statement was not sent, since max_allowed_packet of the server is smaller.
+func TooLarge(err error) bool { return errors.Is(err, mysql.ErrPktTooLarge) }
 
 // readers numbers what LoadData reads.
 var readers atomic.Uint64

@@ -221,7 +221,7 @@ func (l *loader) insertSpan(ctx context.Context, s *session, c *chunk, from, to 
 			continue
 		case !loose:
 			return l.refused(err, c.origin(from).statement, text)
-		case to-from == 1 || !said || ctx.Err() != nil:
+		case to-from == 1 || !said && !dbconn.TooLarge(err) || ctx.Err() != nil:
 			return l.refused(err, c.line(from), text)
 		}
 		break
@@ -241,6 +241,10 @@ func (l *loader) refused(err error, line int, text []byte) error {
 		return err
 	case ok:
 		return dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), err)
+	case dbconn.TooLarge(err):
+		fault := dump.Refused(l.name, line, text, fmt.Sprintf("a statement of %d bytes is larger than max_allowed_packet of the server", len(text)), err)
+		fault.Hint = "give the instance a larger one: --set max_allowed_packet=1G of up; what stands before was loaded"
+		return fault
 	case strings.Contains(err.Error(), "is not registered"): // the driver has no file that the server asks for
 		fault := dump.Refused(l.name, line, text, "LOAD DATA LOCAL reads another file of the client's, which a load never does", err)
 		fault.Hint = "dump these rows as INSERT, or load the file with the client: ramaria sql NAME <FILE; what stands before was loaded"

@@ -97,7 +97,11 @@ func (r *Engine) undo(ctx context.Context, s *Session, d *Database, p *Plan, res
 		return s.restore(ctx, restore)
 	}
 	f := r.Journal.Format()
-	return s.undo(ctx, p.Undo, f, binlog.InvertOptions{Flavour: f.Flavour, ServerID: r.ServerID, MaxBytes: maxStatement, Key: keys(d.Shape)}, restore)
+	most, err := s.statementBytes(ctx)
+	if err != nil {
+		return err
+	}
+	return s.undo(ctx, p.Undo, f, binlog.InvertOptions{Flavour: f.Flavour, ServerID: r.ServerID, MaxBytes: most, Key: keys(d.Shape)}, restore)
 }
 
 // keys tells the primary keys of the tables of a shape. Those of tables with columns that only the

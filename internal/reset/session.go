@@ -24,6 +24,8 @@ type Session struct {
 	// name while the server does something with the rights of a definer.
 	connection uint64
 	account    string
+	// packet is its max_allowed_packet, in bytes, 0 until it is asked for.
+	packet int
 }
 
 // NewSession returns a Session over a connection.
@@ -57,9 +59,19 @@ func (s *Session) describe(ctx context.Context, f *binlog.Format) error {
 	return nil
 }
 
-// maxStatement bounds the text of a BINLOG statement, in bytes: a server's
-// max_allowed_packet is at least 16 MB in our settings.
-const maxStatement = 8 << 20
+// maxStatement bounds the text of a BINLOG statement, in bytes, and so does the server's max_allowed_packet, less
+// aroundStatement for what stands around the events.
+const maxStatement, aroundStatement = 8 << 20, 4 << 10
+
+// statementBytes is how long a statement of this session may be, in bytes.
+func (s *Session) statementBytes(ctx context.Context) (int, error) {
+	if s.packet == 0 {
+		if err := s.Conn.QueryRowContext(ctx, "SELECT @@max_allowed_packet").Scan(&s.packet); err != nil {
+			return 0, fmt.Errorf("ask for max_allowed_packet: %w", err)
+		}
+	}
+	return min(maxStatement, s.packet-aroundStatement), nil
+}
 
 // maxBlock bounds the text of a BINLOG statement that goes to the server in one with others, in
 // bytes: the server keeps a block as a whole.
@@ -84,7 +96,7 @@ func (s *Session) undo(ctx context.Context, changes []binlog.Change, f *binlog.F
 		return s.restore(ctx, restore)
 	}
 	text := binlogStatement(inv.Statements[0]) // it is a transaction by itself
-	if len(restore) > 0 && len(text) <= maxBlock {
+	if len(restore) > 0 && len(text) <= min(maxBlock, o.MaxBytes) {
 		if block := s.server.Block(append([]string{text}, restore...)...); block != "" {
 			if err := s.exec(ctx, block); err != nil {
 				return fmt.Errorf("undo changes of rows, and put counters back: %w", err)

@@ -44,6 +44,9 @@ func (s *Server) CheckSet(set map[string]string, noLog bool, level Durability) e
 	if v, ok := set["bind_address"]; ok && v == "" {
 		return errors.New("use --set bind_address: it has no value\nhint: --set bind_address=127.0.0.1, or leave it out")
 	}
+	if err := checkPacket(set); err != nil {
+		return err
+	}
 	for _, name := range sortedKeys(set) {
 		if dataElsewhere[optionMeant(name)] && set[name] != "" && !filepath.IsLocal(set[name]) {
 			return fmt.Errorf("use --set %s=%s: data would lie outside of the instance, where neither branches nor marks have it\nhint: leave it out%s", name, set[name], flagFor["datadir"])
@@ -59,6 +62,30 @@ func (s *Server) CheckSet(set map[string]string, noLog bool, level Durability) e
 		}
 	}
 	return nil
+}
+
+// LeastPacket is the least max_allowed_packet, in bytes, with which statements of Ramaria's own reach a server.
+const LeastPacket = 64 << 10
+
+func checkPacket(set map[string]string) error {
+	value, is := Setting(set, "max_allowed_packet")
+	if n, ok := sizeOf(value); is && ok && n < LeastPacket {
+		return fmt.Errorf("use --set max_allowed_packet=%s: statements of Ramaria's own are larger\nhint: --set max_allowed_packet=%dK, or more", value, LeastPacket>>10)
+	}
+	return nil
+}
+
+// sizeOf reads a size as servers do, in bytes.
+func sizeOf(value string) (n int64, ok bool) {
+	if value == "" {
+		return 0, false
+	}
+	shift, digits := 0, value
+	if at := strings.IndexByte("KMG", value[len(value)-1]&^0x20); at >= 0 {
+		shift, digits = 10*(at+1), value[:len(value)-1]
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return n << shift, err == nil
 }
 
 // optionMeant is the option that a name stands for with the prefixes that servers take:

@@ -11,10 +11,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
-// packet is how many bytes of statements go to the server at once, at most: less than the
-// smallest max_allowed_packet that a server comes with.
-const packet = 512 << 10
-
 // statements gather what is to be run, to be sent in few packets: each round trip costs as
 // much as a small statement.
 type statements struct {
@@ -25,7 +21,7 @@ type statements struct {
 
 // add takes in a statement, and sends what there is when it is much.
 func (s *statements) add(statement string) error {
-	if s.text.Len() > 0 && s.text.Len()+len(statement) > packet {
+	if s.text.Len() > 0 && s.text.Len()+len(statement) > dbconn.Packet {
 		if err := s.run(); err != nil {
 			return err
 		}
