@@ -270,10 +270,10 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "reset",
-		Scripts:  []string{"db", "odd-settings"},
+		Scripts:  []string{"db", "odd-settings", "small-packet"},
 		Tests:    []string{"TestKilledReset", "TestFront", "TestFrontSession", "TestUpFront", "TestAPIListen"},
 		Versions: []string{"db", "TestFront", "TestFrontSession"},
-		Flavours: []string{"odd-settings", "TestAPIListen"},
+		Flavours: []string{"odd-settings", "small-packet", "TestAPIListen"},
 	},
 	{
 		Name: "fault",

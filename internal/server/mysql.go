@@ -57,7 +57,9 @@ var mysqlFamily = Family{
 			"WHERE e.xa_state = 'PREPARED' AND e.state = 'ACTIVE' AND e.xid_gtrid IS NOT NULL AND t.processlist_user <> ",
 		Unlogged: []dbconn.Variable{
 			{Name: "sql_log_bin", Value: "0"}, {Name: "foreign_key_checks", Value: "0"}, {Name: "unique_checks", Value: "1"},
-			{Name: "sql_mode", Value: "'NO_AUTO_VALUE_ON_ZERO'"},
+			// Of the user's it has what computed columns depend on, but for PAD_CHAR_TO_FULL_LENGTH, by which it would read names
+			// of accounts with spaces behind them. MariaDB takes no column that depends on sql_mode.
+			{Name: "sql_mode", Value: "CONCAT('NO_AUTO_VALUE_ON_ZERO', IF(FIND_IN_SET('TIME_TRUNCATE_FRACTIONAL', @@GLOBAL.sql_mode), ',TIME_TRUNCATE_FRACTIONAL', ''))"},
 			// The holder of a lock is an application's session; it is ended, not waited for.
 			{Name: "lock_wait_timeout", Value: "1"}, {Name: "innodb_lock_wait_timeout", Value: "1"},
 			// Counters are to be those of now.

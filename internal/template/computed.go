@@ -11,17 +11,18 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
-// zoned is what makes a value depend on the time zone of the session that computes it.
-var zoned = regexp.MustCompile(`(?i)timestamp|unixtime|convert_tz`)
+// by is what makes a value depend on the session that computes it: on its time zone, on how its sql_mode has fractions of
+// seconds rounded (TIME_TRUNCATE_FRACTIONAL), or texts padded (PAD_CHAR_TO_FULL_LENGTH); MariaDB takes no column that depends on these.
+var by = regexp.MustCompile(`(?i)time|to_date|cast|convert|\bchar\(`)
 
 // CheckComputed returns an error, which is ErrUnclonable, if a stored computed column has other
-// values than a clone would compute: those who wrote the rows had another time zone. Only a copy
-// tells for certain, and only tables that zoned fits are copied, once, for a moment.
+// values than a clone would compute: those who wrote the rows had another time zone, or sql_mode. Only a copy
+// tells for certain, and only tables that by fits are copied, once, for a moment.
 func (s *Shape) CheckComputed(ctx context.Context, conn *sql.Conn) error {
 	for i := range s.Tables {
 		t := &s.Tables[i]
 		for _, c := range t.Columns {
-			if !c.Stored || t.Kind != Base || !zoned.MatchString(t.Create) {
+			if !c.Stored || t.Kind != Base || !by.MatchString(t.Create) {
 				continue
 			}
 			same, err := s.computesSame(ctx, conn, t, c)
@@ -29,8 +30,8 @@ func (s *Shape) CheckComputed(ctx context.Context, conn *sql.Conn) error {
 				return fmt.Errorf("compute column %s of %s again: %w", c.Name, t.Name, err)
 			}
 			if !same {
-				return fmt.Errorf("%w: table %s: its column %s was computed in another time zone than the server's, in which clones compute it\n"+
-					"hint: load the rows with SET time_zone = 'SYSTEM', or make the column VIRTUAL", ErrUnclonable, t.Name, c.Name)
+				return fmt.Errorf("%w: table %s: its column %s was computed in another time zone or sql_mode than the server's, in which clones compute it\n"+
+					"hint: load the rows with SET time_zone = 'SYSTEM', sql_mode = @@GLOBAL.sql_mode and without PAD_CHAR_TO_FULL_LENGTH, or make the column VIRTUAL", ErrUnclonable, t.Name, c.Name)
 			}
 		}
 	}
