@@ -34,6 +34,9 @@ type local struct {
 	mu  sync.Mutex // guards what follows against the mirror
 	id  archive.LogID
 	log *archive.Log
+
+	// from is where the log was when the last base backup was made: what is before that is never cut off.
+	from archive.Position
 }
 
 // named is the manifest of tests.
@@ -75,6 +78,7 @@ func (l *local) epoch(n uint32) {
 	l.mu.Lock()
 	l.id, l.log = id, log
 	l.mu.Unlock()
+	l.from = archive.Position{} // positions of another epoch are others
 }
 
 // lasts is what a mirror is told.
@@ -167,11 +171,14 @@ func (l *local) restart() {
 	l.mu.Unlock()
 }
 
-// cut shortens the log by some bytes.
+// cut shortens the log by some bytes, but not to before the last base backup, which is made of what lasts.
 func (l *local) cut() {
 	l.t.Helper()
 	p := l.log.End()
 	p.Offset -= l.rng.Int64N(min(p.Offset, 2000) + 1)
+	if p.Before(l.from) {
+		p = l.from
+	}
 	if err := l.log.Cut(p); err != nil {
 		l.t.Fatal(err)
 	}
@@ -191,7 +198,8 @@ func (l *local) base(files map[string][]byte) {
 			l.t.Fatal(err)
 		}
 	}
-	b, err := json.Marshal(named{slices.Sorted(maps.Keys(files)), []uint32{l.id.Epoch}, l.log.End()})
+	l.from = l.log.End()
+	b, err := json.Marshal(named{slices.Sorted(maps.Keys(files)), []uint32{l.id.Epoch}, l.from})
 	if err != nil {
 		l.t.Fatal(err)
 	}
