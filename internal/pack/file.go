@@ -24,7 +24,8 @@ const (
 )
 
 // File is a dump that is being written: it appears under its name at Keep, and never if that is
-// not called. A name that ends in .zst or .gz has it compressed.
+// not called. A name that ends in .zst or .gz, in any case, has it compressed: the one that was given, wherever a link of
+// that name leads.
 type File struct {
 	// Size is what was written of the file, in bytes.
 	Size int64
@@ -41,6 +42,7 @@ var _ io.Writer = (*File)(nil)
 
 // Create begins a file at path, readable by whom mode says. What is there stays until Keep.
 func Create(path string, mode fs.FileMode) (*File, error) {
+	name := strings.ToLower(path)
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to
 	}
@@ -64,7 +66,7 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 		}
 		return nil, fmt.Errorf("write dump: %w", err)
 	}
-	if strings.HasSuffix(path, zstdEnding) {
+	if strings.HasSuffix(name, zstdEnding) {
 		z, err := zstd.NewWriter(counter{out}, zstd.WithEncoderConcurrency(zstdThreads), zstd.WithWindowSize(zstdWindow),
 			zstd.WithLowerEncoderMem(true))
 		if err != nil {
@@ -73,7 +75,7 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 		}
 		out.z = z
 	}
-	if strings.HasSuffix(path, gzipEnding) {
+	if strings.HasSuffix(name, gzipEnding) {
 		out.z = gzip.NewWriter(counter{out})
 	}
 	return out, nil
