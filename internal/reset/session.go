@@ -3,6 +3,7 @@ package reset
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -142,6 +143,9 @@ func (s *Session) binlog(ctx context.Context, text string) error {
 	return nil
 }
 
+// errNoUser says that it is not known whose connections are meant.
+var errNoUser = errors.New("the account whose connections are to be ended has no name")
+
 // gonePoll is how often a session that was killed is looked for.
 const gonePoll = 200 * time.Microsecond
 
@@ -171,8 +175,11 @@ func (s *Session) kill(ctx context.Context, threads []uint64) error {
 	return nil
 }
 
-// connections returns all connections of a user.
+// connections returns all connections of a user. Those without a name are anybody's.
 func (s *Session) connections(ctx context.Context, user string) ([]uint64, error) {
+	if user == "" {
+		return nil, errNoUser
+	}
 	sessions, err := dbconn.Sessions(ctx, s.Conn)
 	if err != nil {
 		return nil, err
