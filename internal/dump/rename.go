@@ -70,6 +70,12 @@ func (r *Rename) Apply(st *Statement, file string) (bool, error) {
 		// Dumps drop what they are about to make.
 		return false, r.take(a.name, fault)
 	}
+	if name := alteredDatabase(st.Text); name != "" && cmp.Or(r.from, r.From, r.current) == "" {
+		// A dump that names its database nowhere else does not qualify names.
+		text, err := (&Rename{To: r.To, from: name}).rewrite(st, false, fault)
+		st.Text = text
+		return err == nil, err
+	}
 	class := Classify(st.Text, st.Delimiter)
 	if class.Kind == StatementSet || class.Kind == StatementSetTransactions {
 		return true, nil
@@ -102,6 +108,28 @@ func (r *Rename) Apply(st *Statement, file string) (bool, error) {
 	}
 	st.Text = text
 	return true, nil
+}
+
+// alteredDatabase returns the database that an ALTER DATABASE names, "" if it is none, or is about the current one. Dumpers
+// write it around a routine, trigger or event that was made when the database had another collation.
+func alteredDatabase(text []byte) string {
+	t := tokens{b: text}
+	if !t.next().is("alter") {
+		return ""
+	}
+	if what := t.next(); !what.is("database") && !what.is("schema") {
+		return ""
+	}
+	tok := t.next()
+	for _, option := range []string{"default", "character", "charset", "collate", "comment", "encryption", "read"} {
+		if tok.is(option) {
+			return ""
+		}
+	}
+	if !tok.isName() {
+		return ""
+	}
+	return tok.name()
 }
 
 // ours says that the current database is the one that is taken, or that there was no USE yet.

@@ -51,6 +51,9 @@ func TestRename(t *testing.T) {
 		{"mysqldump --databases", "SET NAMES utf8;\nCREATE DATABASE /*!32312 IF NOT EXISTS*/ `shop` /*!40100 DEFAULT CHARACTER SET latin1 COLLATE latin1_bin */ /*!80016 DEFAULT ENCRYPTION='N' */;\nUSE `shop`;\nDROP TABLE IF EXISTS `t`;", Rename{New: true},
 			[]string{"SET NAMES utf8", "ALTER DATABASE " + to + " CHARACTER SET latin1 COLLATE latin1_bin", "USE " + to, "DROP TABLE IF EXISTS `t`"}},
 		{"a database that was there", "DROP DATABASE IF EXISTS shop; CREATE SCHEMA shop CHARSET=utf8mb4; use shop; ALTER DATABASE `shop` CHARACTER SET latin1;", Rename{}, []string{"USE " + to, "ALTER DATABASE " + to + " CHARACTER SET latin1"}},
+		{"a collation of before, in a dump without a name", "CREATE TABLE shop (a INT); ALTER DATABASE `sh.op` CHARACTER SET latin1; CREATE VIEW v AS SELECT shop.a FROM shop; ALTER DATABASE CHARACTER SET utf8mb4; alter schema shop COLLATE utf8mb4_bin; ALTER DATABASE READ ONLY = 0;", Rename{}, []string{
+			"CREATE TABLE shop (a INT)", "ALTER DATABASE " + to + " CHARACTER SET latin1", "CREATE VIEW v AS SELECT shop.a FROM shop", "ALTER DATABASE CHARACTER SET utf8mb4", "alter schema " + to + " COLLATE utf8mb4_bin", "ALTER DATABASE READ ONLY = 0",
+		}},
 		{"qualified", "CREATE TABLE `shop`.`t` (a INT, FOREIGN KEY (a) REFERENCES shop . u (a)); INSERT INTO shop.t VALUES (1),(2); INSERT INTO shop.t VALUES (3); INSERT INTO shop.shop SELECT 'shop.x', t.shop FROM shop.t;", Rename{}, []string{
 			"CREATE TABLE `t` (a INT, FOREIGN KEY (a) REFERENCES  `u` (a))",
 			"INSERT INTO `t` VALUES|(1),(2)", "INSERT INTO `t` VALUES|(3)", "INSERT INTO `shop` SELECT 'shop.x', t.shop FROM `t`",
