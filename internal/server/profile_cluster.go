@@ -1,5 +1,7 @@
 package server
 
+import "slices"
+
 // References to facts of members of clusters; see Member.facts.
 const (
 	factCluster         = "{cluster}"
@@ -28,7 +30,7 @@ const SSTMethod = "ramaria"
 
 // galeraSettings are what MariaDB's members of a Galera cluster have.
 // https://mariadb.com/kb/en/galera-cluster-system-variables/
-var galeraSettings = []setting{
+var galeraSettings = slices.Concat(applierSettings(ifMember), []setting{
 	{name: "log_slave_updates", value: "ON", stages: Run, replica: ifMember, fixed: true, log: logged, why: "each member logs what the others commit: every log has all"},
 	{name: "innodb_autoinc_lock_mode", value: "2", stages: Run, replica: ifMember, fixed: true, why: "Galera needs it"},
 	{name: "read_only", value: "ON", stages: Run, replica: ifMember, fixed: true, log: logged, why: "until it has joined, and its commits wait for what they are to wait for"},
@@ -47,11 +49,11 @@ var galeraSettings = []setting{
 	{name: "wsrep_gtid_domain_id", value: "0", stages: Run, replica: ifJoined, fixed: true, log: logged, why: "one that joins without a state transfer learns no other"},
 	{name: "wsrep_mode", value: "STRICT_REPLICATION", stages: Run, replica: ifJoined, since: Version{10, 6, 0}, log: logged, why: "a table that Galera does not replicate is refused, not lost"},
 	{name: "wsrep_slave_threads", value: "4", stages: Run, replica: ifJoined, log: logged, why: "one applier is behind several writers"},
-}
+})
 
 // groupSettings are what MySQL's members of a group have.
 // https://dev.mysql.com/doc/refman/en/group-replication-options.html
-var groupSettings = []setting{
+var groupSettings = slices.Concat(applierSettings(ifMember), []setting{
 	{name: "gtid_mode", value: "ON", stages: Run, replica: ifMember, fixed: true, log: logged, why: "the group counts transactions by it"},
 	{name: "enforce_gtid_consistency", value: "ON", stages: Run, replica: ifMember, fixed: true, log: logged, why: "goes with gtid_mode"},
 	{name: "report_host", value: factMemberHost, stages: Run, replica: ifMember, fixed: true, log: logged, why: "where others get what they lack"},
@@ -74,4 +76,4 @@ var groupSettings = []setting{
 	{name: "loose_group_replication_exit_state_action", value: "READ_ONLY", stages: Run, replica: ifMember, fixed: true, log: logged, why: "one that had to leave is read, and not written to"},
 	{name: "loose_group_replication_member_expel_timeout", value: "1", stages: Run, replica: ifMember, log: logged, why: "one that died is gone in seconds, and its place taken"},
 	{name: "loose_group_replication_unreachable_majority_timeout", value: "10", stages: Run, replica: ifMember, log: logged, why: "writes end with an error where most members are not reached, and do not hang"},
-}
+})
