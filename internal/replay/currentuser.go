@@ -48,21 +48,9 @@ func (s *session) byCurrentUser(ctx context.Context, state dbconn.ApplierState) 
 		return false, nil
 	}
 	role := unquoted(found[3])
-	var all []grantee
-	rows, err := s.db.QueryContext(ctx, mayGrant, role, role, role)
+	all, err := s.givers(ctx, role)
 	if err != nil {
-		return false, fmt.Errorf("find who gave a role: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var g grantee
-		if err := rows.Scan(&g.host, &g.user, &g.itself); err != nil {
-			return false, fmt.Errorf("find who gave a role: %w", err)
-		}
-		all = append(all, g)
-	}
-	if err := rows.Err(); err != nil {
-		return false, fmt.Errorf("find who gave a role: %w", err)
+		return false, err
 	}
 	give := found[1][0]|0x20 == 'g'
 	if give && len(all) > 0 && !slices.ContainsFunc(all, func(g grantee) bool { return !g.itself }) {
@@ -79,8 +67,7 @@ func (s *session) byCurrentUser(ctx context.Context, state dbconn.ApplierState) 
 		if found[4] != "" {
 			admin = "Y"
 		}
-		_, err = s.db.ExecContext(ctx, "INSERT INTO mysql.roles_mapping (Host, User, Role, Admin_option) VALUES (?, ?, ?, ?)"+
-			" ON DUPLICATE KEY UPDATE Admin_option = IF(Admin_option = 'Y', 'Y', VALUES(Admin_option))", append(to, admin)...)
+		_, err = s.db.ExecContext(ctx, giveRole, append(to, admin)...)
 	case found[2] != "":
 		_, err = s.db.ExecContext(ctx, "UPDATE mysql.roles_mapping SET Admin_option = 'N'"+one, to...)
 	default:
@@ -93,6 +80,58 @@ func (s *session) byCurrentUser(ctx context.Context, state dbconn.ApplierState) 
 		return false, fmt.Errorf("give a role as its log says: %w", err)
 	}
 	return true, s.goOnBehind(ctx)
+}
+
+// giveRole gives an account a role as GRANT does.
+const giveRole = "INSERT INTO mysql.roles_mapping (Host, User, Role, Admin_option) VALUES (?, ?, ?, ?)" +
+	" ON DUPLICATE KEY UPDATE Admin_option = IF(Admin_option = 'Y', 'Y', VALUES(Admin_option))"
+
+// givers are the accounts that may give a role to others.
+func (s *session) givers(ctx context.Context, role string) (all []grantee, err error) {
+	rows, err := s.db.QueryContext(ctx, mayGrant, role, role, role)
+	if err != nil {
+		return nil, fmt.Errorf("find who gave a role: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var g grantee
+		if err := rows.Scan(&g.host, &g.user, &g.itself); err != nil {
+			return nil, fmt.Errorf("find who gave a role: %w", err)
+		}
+		all = append(all, g)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("find who gave a role: %w", err)
+	}
+	return all, nil
+}
+
+// ofNobody gives those roles to whom they were given that the applier has given to an account without name and host, which
+// it makes for CURRENT_USER of a session whose sql_mode was without NO_AUTO_CREATE_USER. No account or role is called so
+// otherwise. Where several may have given a role to themselves, nobody gets it.
+func (s *session) ofNobody(ctx context.Context) error {
+	if s.Server.Flavour != server.MariaDB {
+		return nil
+	}
+	const nobody = " WHERE Host = '' AND User = ''"
+	given := map[string]string{}
+	err := dbconn.Query(ctx, s.db, "SELECT Role, Admin_option FROM mysql.roles_mapping"+nobody, func(cols []string) error {
+		given[cols[0]] = cols[1]
+		return nil
+	})
+	if err != nil || len(given) == 0 {
+		return err
+	}
+	for role, admin := range given {
+		all, err := s.givers(ctx, role)
+		if err == nil && len(all) == 1 {
+			_, err = s.db.ExecContext(ctx, giveRole, all[0].host, all[0].user, role, admin)
+		}
+		if err != nil {
+			return fmt.Errorf("give a role as its log says: %w", err)
+		}
+	}
+	return dbconn.ExecAll(ctx, s.db, "DELETE FROM mysql.roles_mapping"+nobody, "DELETE FROM mysql.global_priv"+nobody, "FLUSH LOCAL PRIVILEGES")
 }
 
 // unquoted is a name as it is without its quotes.

@@ -66,6 +66,36 @@ func TestReplayOfCurrentUser(t *testing.T) {
 	})
 }
 
+// TestReplayOfNobody: a role that an account gives to itself in a session without NO_AUTO_CREATE_USER, for which an applier makes
+// an account without a name, is that account's as well, and the other one is not left.
+func TestReplayOfNobody(t *testing.T) {
+	t.Parallel()
+	servertest.EachAlways(t, func(t *testing.T, want string) {
+		t.Parallel()
+		if servertest.Find(t, want).Flavour == server.MySQL {
+			return // which logs the name
+		}
+		w := newTwin(t, want, "counted.sql")
+		giver := dbconn.Login{User: "giver", Password: dbconn.NewPassword()}
+		exec(t, w.Running, "CREATE USER giver@localhost IDENTIFIED BY "+dbconn.Quote(giver.Password), "GRANT ALL ON *.* TO giver@localhost WITH GRANT OPTION")
+		db, err := dbconn.Open(w.Endpoint.Socket, giver, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		db.SetMaxOpenConns(1)
+		if err := dbconn.ExecAll(t.Context(), db, "SET sql_mode = ''", "CREATE ROLE one", "GRANT one TO CURRENT_USER", "CREATE ROLE two WITH ADMIN one", "SET ROLE one", "GRANT two TO CURRENT_USER WITH ADMIN OPTION"); err != nil {
+			t.Fatal(err)
+		}
+		const nobody = "SELECT Host, User FROM mysql.global_priv WHERE User = ''"
+		before := append(roles(t, w.Running, false), asked(t, w.Running, nobody)...)
+		got, _ := w.replay(t, slices.Clone(w.logs(t)))
+		if after := append(roles(t, got, false), asked(t, got, nobody)...); !slices.Equal(before, after) {
+			t.Errorf("the roles are %q, want %q", after, before)
+		}
+	})
+}
+
 // roles are what accounts have of roles.
 func roles(t *testing.T, r *servertest.Running, mysql bool) []string {
 	t.Helper()
