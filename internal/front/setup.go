@@ -29,6 +29,10 @@ var (
 	setOnce = regexp.MustCompile("(?i)^set\\s+(?:statement|password|role|default|resource|transaction|global|persist|persist_only)\\b" +
 		"|(?:^|[^@\\w`])@[^@]" +
 		`|\b(?:foreign_key_checks|unique_checks|check_constraint_checks|timestamp|insert_id|last_insert_id|rand_seed[12])\b`)
+	// setForNow finds what drivers set for the statement that follows, and set back behind it: the rows that one may return,
+	// and a transaction that only reads.
+	setForNow = regexp.MustCompile(`(?i)^set\s+(?:session\s+|local\s+|@@(?:session\.|local\.)?)?` +
+		`(?:(?:sql_select_limit|transaction_read_only|tx_read_only)\s*:?=[^,]*|transaction\s+read\s+(?:only|write))$`)
 	setAutocommit = regexp.MustCompile(`(?i)\bautocommit\b`)
 	// askStatement and askSelect find what drivers ask before they set something, or between that.
 	askStatement = regexp.MustCompile(`(?i)^(?:show|use|commit|rollback)\b`)
@@ -45,7 +49,7 @@ func (s *setUp) see(command byte, text string) {
 		_, statement = comments(statement)
 		statement = strings.TrimSpace(statement)
 		switch {
-		case statement == "", askStatement.MatchString(statement), askSelect.MatchString(statement) && !ofTables.MatchString(statement):
+		case statement == "", setForNow.MatchString(statement), askStatement.MatchString(statement), askSelect.MatchString(statement) && !ofTables.MatchString(statement):
 		case !setStatement.MatchString(statement), setOnce.MatchString(statement), s.bytes+len(statement) > mostSetUp,
 			command == comPrepare && strings.Contains(statement, "?"):
 			s.over = true

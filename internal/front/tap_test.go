@@ -148,6 +148,7 @@ func TestSetUp(t *testing.T) {
 		{"foreign keys", []string{"SET foreign_key_checks = 0", "SET sql_mode = ''"}, nil},
 		{"a variable of its own", []string{"SET @x = 1"}, nil},
 		{"the next transaction", []string{"SET TRANSACTION READ ONLY"}, nil},
+		{"for the next statement", []string{"SET SQL_SELECT_LIMIT=1", "SET session transaction read only", "SET @@session.transaction_read_only = 1;", "SET sql_mode = ''"}, []string{"SET sql_mode = ''"}},
 		{"a statement", []string{"SET STATEMENT max_statement_time=1 FOR SELECT 1"}, nil},
 		{"for others", []string{"SET GLOBAL time_zone = '+1:00'"}, nil},
 		{"rows", []string{"SELECT @@sql_mode FROM t", "SET sql_mode = ''"}, nil},
