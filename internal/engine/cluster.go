@@ -129,8 +129,18 @@ func (e *Engine) startMember(ctx context.Context, i *instance.Instance, joins st
 }
 
 // copyMember makes a member a copy of another one that runs, and has it join. What it was before goes; its archive goes on
-// with what it is then.
+// with what it is then. It is copied once more if it was not given what the cluster did meanwhile: a donor of Galera whose
+// joiner leaves may turn away the next one, too.
 func (e *Engine) copyMember(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
+	err := e.copyMemberOnce(ctx, c, donor, n)
+	if err != nil && ctx.Err() == nil && notGiven(err) {
+		e.note("member %s was not given the rest, and is copied again: %s", n.Name, oneLine(err))
+		err = e.copyMemberOnce(ctx, c, donor, n)
+	}
+	return err
+}
+
+func (e *Engine) copyMemberOnce(ctx context.Context, c *cluster.Cluster, donor string, n cluster.Node) error {
 	began := time.Now()
 	lock, err := e.lockName(ctx, n.Name)
 	if err != nil {

@@ -182,6 +182,11 @@ func tooOld(err error) bool {
 	if errors.Is(err, errNoData) || errors.Is(err, errTooOld) || errors.Is(err, durable.ErrBehind) || errors.Is(err, instance.ErrGone) || errors.Is(err, instance.ErrNotFound) {
 		return true
 	}
+	return notGiven(err)
+}
+
+// notGiven reports whether a server of Galera ended since no other gave it what it lacks.
+func notGiven(err error) bool {
 	return slices.ContainsFunc([]string{"SST request callback failed", "Receiving IST failed", "wsrep_sst_" + server.SSTMethod, "State transfer request failed", "Will never receive state", "Reversing history", "Inconsistency detected"}, func(words string) bool {
 		return strings.Contains(err.Error(), words)
 	})
