@@ -145,9 +145,8 @@ func TestHomeElsewhere(t *testing.T) {
 				t.Fatalf("volume ls says %s", list)
 			}
 			doctor, _, _ := h.try("doctor")
-			want := at[1] + " takes "
-			_, finding, found := strings.Cut(doctor, want)
-			if finding, _, _ = strings.Cut(finding, at[1]); !found || !strings.Contains(finding, "-> there: ramaria --home "+home+" volume rm shm") || strings.Contains(finding, "--force") {
+			_, finding, found := strings.Cut(doctor, at[1]+" takes ")
+			if lines := strings.SplitN(finding, "\n", 3); !found || len(lines) < 2 || strings.TrimSpace(lines[1]) != "-> there: ramaria --home "+home+" volume rm shm" {
 				t.Errorf("doctor says %s", doctor)
 			}
 			if _, talk, err := h.try("volume", "rm", at[1], "--force"); err == nil || !strings.Contains(talk, "of another container or chroot\nhint: there: ramaria --home "+home) {

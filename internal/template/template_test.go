@@ -33,13 +33,15 @@ func start(t *testing.T, want string) (*servertest.Running, *sql.Conn, []string)
 	}
 	srv.Load(t, world.String())
 	srv.Load(t, servertest.Flavoured(srv.Server, zoo))
+	var sakila []byte // in one session, whose database the first file chooses
 	for _, f := range []string{"sakila-schema.sql", "sakila-data.sql"} {
 		b, err := os.ReadFile("../../tests/testdata/samples/" + f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		srv.Load(t, string(b))
+		sakila = append(append(sakila, b...), '\n')
 	}
+	srv.Load(t, string(sakila))
 	return srv, unlogged(t, srv), []string{"world", "zoo", "sakila"}
 }
 

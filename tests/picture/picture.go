@@ -41,6 +41,10 @@ var catalogue = map[string]string{
 var changing = regexp.MustCompile(`^(CREATED|LAST_ALTERED|CREATE_TIME|UPDATE_TIME|CHECK_TIME|TABLE_ROWS|AVG_ROW_LENGTH|DATA_LENGTH|INDEX_LENGTH|DATA_FREE|MAX_DATA_LENGTH|MAX_INDEX_LENGTH|` +
 	`CHECKSUM|CARDINALITY|LAST_EXECUTED|AUTO_INCREMENT|Created|VERSION)$`)
 
+// askedFormat is the format of rows that a table of Aria was made with. What it took instead stands in ROW_FORMAT, and
+// in SHOW CREATE TABLE: what was asked for no copy can know.
+var askedFormat = regexp.MustCompile(`row_format=\w+ ?`)
+
 var counterText = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
 // named are character sets of columns, which MySQL may name in a clone where its template
@@ -191,6 +195,9 @@ func (l *Looker) catalogue(name, column string) {
 			case a.Names[i] == "AUTO_INCREMENT" && name == "TABLES" && !l.blind.Counters:
 				l.add("counter", row[slices.Index(a.Names, "TABLE_NAME")]+" "+v)
 			case !changing.MatchString(a.Names[i]) && v != "NULL":
+				if a.Names[i] == "CREATE_OPTIONS" && slices.Contains(row, "Aria") {
+					v = askedFormat.ReplaceAllString(v, "")
+				}
 				fields = append(fields, a.Names[i]+"="+l.anonymous(written.ReplaceAllString(v, "")))
 			}
 		}
