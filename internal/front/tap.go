@@ -183,6 +183,11 @@ func (t *tap) wait(atMost time.Duration) bool {
 	case <-t.done:
 		return t.whole
 	case <-late.C:
+	}
+	select {
+	case <-t.done: // at the same time
+		return t.whole
+	default:
 		return false
 	}
 }

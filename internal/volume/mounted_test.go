@@ -244,7 +244,7 @@ func TestMountedFull(t *testing.T) {
 			if !errors.As(err, &full) || full.Bound != volume.ByLimit {
 				t.Fatalf("clone %d: got %+v, %v", made, full, err)
 			}
-			for _, want := range []string{"in volume " + string(kind), "it needs 150 MB", "\nhint: ramaria volume grow " + string(kind) + " ", "M makes it larger, ", "ramaria image rm"} {
+			for _, want := range []string{"in volume " + string(kind), "it needs 150 MB", "\nhint: ramaria volume grow " + string(kind) + " ", "M makes it larger, ", "ramaria down NAME --rm"} {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%q is not in: %v", want, err)
 				}
