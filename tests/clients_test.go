@@ -46,7 +46,7 @@ func TestClients(t *testing.T) {
 func TestClientsFromClone(t *testing.T) {
 	t.Parallel()
 	clone := filepath.Join(t.TempDir(), "clone")
-	for _, dir := range []string{"cmd", "internal", "client", "ramariatest", "clients"} {
+	for _, dir := range []string{"cmd", "internal", "client", "ramariatest", "clients", "docs/examples"} {
 		if err := os.CopyFS(filepath.Join(clone, dir), os.DirFS(filepath.Join("..", dir))); err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,8 @@ var elsewhere = map[string]ranElsewhere{
 	`docs/howto/fast-test-suite.md: make build && export PATH="$PWD/bin:$PATH"`:                                                {by: "TestClientsFromClone"},
 
 	// Projects in other languages, with files of their own.
-	`docs/languages.md: ramaria up main --from shop.sql`:                 {by: "TestLanguages"},
+	`docs/languages.md: cp -R CLONE/docs/examples . && cd examples/NAME`: {by: "TestLanguages"},
+	`docs/languages.md: ramaria up main --from ../shop.sql`:              {by: "TestLanguages"},
 	`docs/languages.md: export RAILS_ENV=test`:                           {by: "TestLanguages"},
 	`docs/languages.md: ls tests/*Test.php | xargs -P 2 -n 1 phpunit`:    {by: "TestLanguages"},
 	`docs/languages.md: cargo test`:                                      {by: "TestLanguages"},
@@ -30,6 +31,7 @@ var elsewhere = map[string]ranElsewhere{
 	`docs/languages.md: sql "INSERT INTO items (name) VALUES ('cocoa')"`: {by: "TestLanguages TestLanguagesPage"},
 	`docs/languages.md: sh run.sh`:                                       {by: "TestLanguages"},
 
+	`docs/examples.md: cp -R CLONE/docs/examples . && cd examples/NAME`:                         {by: "TestClientsFromClone"},
 	`docs/examples.md: python3 -m venv .venv`:                                                   {by: "TestClientsFromClone"},
 	`docs/examples.md: npm install --no-audit --no-fund CLONE/bin/clients/ramaria-*.tgz mysql2`: {by: "TestClientsFromClone"},
 	`docs/examples.md: go mod edit -replace github.com/ramaria-db/ramaria=CLONE`:                {by: "TestClientsFromClone"},

@@ -46,7 +46,7 @@ func runExamples(t *testing.T, clone string) {
 				t.Fatalf("docs/examples.md says no commands for %s", e.section)
 			}
 			h := newTestHome(t)
-			dir, err := examples.Copy("..", e.name, t.TempDir())
+			dir, err := examples.Copy(t.Context(), page, clone, e.name, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}

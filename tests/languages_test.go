@@ -43,6 +43,10 @@ func TestLanguages(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(b)
+	clone, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
 			h.during(t)
@@ -51,7 +55,7 @@ func TestLanguages(t *testing.T) {
 					t.Skipf("SKIPPED, UNTESTED: %s: %s: %v: %s", l.name, probe, err, out)
 				}
 			}
-			dir, err := examples.Copy("..", l.name, t.TempDir())
+			dir, err := examples.Copy(t.Context(), page, clone, l.name, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}

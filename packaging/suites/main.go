@@ -3,7 +3,7 @@
 //
 //	go run ./packaging/suites [-only go,node] [-out DIR] -clone CLONE bin/ramaria [FLAGS of ramaria bench suite...]
 //
-// CLONE is a clone in which `make clients` was run.
+// CLONE is a clone in which `make clients` was run; the projects are those of it.
 package main
 
 import (
@@ -100,11 +100,15 @@ func (o options) measure(ctx context.Context, tmp, name, section string) (runner
 	if err != nil {
 		return runner.Result{}, err
 	}
-	dir, err := examples.Copy(".", name, tmp)
+	into := filepath.Join(tmp, name)
+	if err := os.Mkdir(into, 0o700); err != nil {
+		return runner.Result{}, err
+	}
+	dir, err := examples.Copy(ctx, string(text), o.clone, name, into)
 	if err != nil {
 		return runner.Result{}, err
 	}
-	if err := enlarge(filepath.Join(tmp, "shop.sql")); err != nil {
+	if err := enlarge(filepath.Join(dir, "..", "shop.sql")); err != nil {
 		return runner.Result{}, err
 	}
 	saved := filepath.Join(o.out, name+".json")

@@ -4,8 +4,9 @@
 package examples
 
 import (
+	"context"
 	"fmt"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -25,21 +26,23 @@ func Commands(page, section string) (lines []string) {
 	return lines
 }
 
-// Copy copies a project of docs/examples, and the files that are beside all of them, from the module's root into a
-// directory that is there, and returns where the project is.
-func Copy(root, name, into string) (string, error) {
-	from, dir := filepath.Join(root, "docs", "examples"), filepath.Join(into, name)
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(from, name))); err != nil {
-		return "", fmt.Errorf("copy example: %w", err)
+// Copy types what the first block "sh" of a page says, in a directory that is there: it copies the projects out of a
+// clone. It returns where the project is.
+func Copy(ctx context.Context, page, clone, name, into string) (string, error) {
+	first := block.FindStringSubmatch(page)
+	if first == nil {
+		return "", fmt.Errorf("copy example %s: the page does not say how", name)
 	}
-	for _, file := range []string{"shop.sql", "look.sql", "door.sh"} {
-		text, err := os.ReadFile(filepath.Join(from, file))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(into, file), text, 0o600)
-		}
-		if err != nil {
-			return "", fmt.Errorf("copy example: %w", err)
-		}
+	script := strings.NewReplacer("CLONE", clone, "NAME", name).Replace(first[1])
+	cmd := exec.CommandContext(ctx, "sh", "-ec", script+"pwd")
+	cmd.Dir = into
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("copy example: %s: %w", script, err)
+	}
+	dir := strings.TrimSpace(string(out))
+	if filepath.Base(dir) != name {
+		return "", fmt.Errorf("copy example: %s ends in %s", script, dir)
 	}
 	return dir, nil
 }
