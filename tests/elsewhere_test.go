@@ -90,9 +90,7 @@ var elsewhere = map[string]ranElsewhere{
 
 // before are commands that make what a block takes for granted, by page and first line.
 var before = map[string]string{
-	`docs/databases.md: curl --unix-socket "$RAMARIA_API" -X POST http://ramaria/v1/databases/shop_1/reset`:                             `until ramaria db new shop --name shop_1; do sleep 0.1; done; eval "$(ramaria env)"`,
-	`docs/dumps.md: ramaria load main shop shop.sql.gz`:                                                                                 `ramaria up main; gzip -k shop.sql`,
-	`docs/dumps.md: ramaria dump pack fixtures.sql -o fixtures.packed.sql   # or .sql.zst; - is stdin or stdout`:                        `eval "$(ramaria env main)"`,
+	`docs/dumps.md: ramaria load main shop shop.sql.gz`: `ramaria up main; gzip -k shop.sql`,
 	`docs/howto/branch-production-like-data.md: mysqldump --single-transaction -h prod shop | ramaria up shop --from - --database shop`: `ramaria rm shop`,
 	`docs/howto/when-data-outgrows-the-memory.md: ramaria move shop --volume disk`:                                                      `ramaria up shop --from shop.sql`,
 }
