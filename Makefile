@@ -40,9 +40,11 @@ help: ## List the targets
 build: ## Build the static binary bin/ramaria
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/ramaria
 
-# Each needs the tools of its language; one that is missing is said, and leaves the others alone.
+# Each needs the tools of its language; one that is missing is said, and leaves the others alone. Those of
+# another version go, so that bin/clients/ramaria-*.whl is one file.
 .PHONY: clients
 clients: build ## Build the clients in bin/clients: wheel, npm package, jar
+	@rm -rf bin/clients
 	@BIN='$(CURDIR)/$(BIN)' sh clients/build.sh bin/clients
 
 .PHONY: release
