@@ -1,52 +1,34 @@
 package tests
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ramaria-db/ramaria/tests/examples"
 )
 
-// withHelper are the projects in docs/examples that have a helper, each a section of docs/examples.md.
-var withHelper = []struct {
-	name, section string
-	needs         string // a program
-	plain         string // runs the tests without Ramaria
-	fails         string // what they say if nothing puts back the database that they share
-}{
-	{"django", "Django", "python3", ".venv/bin/python manage.py test --noinput --settings shop.plain", "AssertionError: Lists differ"},
-	{"sqlalchemy", "SQLAlchemy", "python3", ".venv/bin/python -m pytest -p no:ramaria -p plain", "AssertionError"},
-	{"node", "Node", "npm", "NODE_OPTIONS=--conditions=plain npm test", "Expected values to be strictly deep-equal"},
-	{"go", "Go", "go", "go test -count=1 -tags plain", "the items are"},
-	{"java", "Java", "mvn", "mvn -q test", "AssertionFailedError"},
-}
-
 // runExamples does what docs/examples.md says, with a clone of the project in which the clients are built. A second run
 // finds all put back, more tests than one of each do, and the tests fail where nothing puts back what they share.
 func runExamples(t *testing.T, clone string) {
-	b, err := os.ReadFile("../docs/examples.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(b)
-	for _, e := range withHelper {
-		t.Run(e.name, func(t *testing.T) {
+	page := examplesPage(t, examples.Helpers)
+	for _, e := range examples.Projects {
+		if e.Page != examples.Helpers {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(e.needs); err != nil {
-				t.Skipf("SKIPPED, UNTESTED: %s: %v", e.name, err)
-			}
-			commands := examples.Commands(page, e.section)
-			if len(commands) == 0 {
-				t.Fatalf("docs/examples.md says no commands for %s", e.section)
-			}
+			commands := readyExample(t, page, e)
 			h := newTestHome(t)
-			dir, err := examples.Copy(t.Context(), page, clone, e.name, t.TempDir())
+			dir, err := examples.Copy(t.Context(), page, clone, e.Name, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,18 +41,20 @@ func runExamples(t *testing.T, clone string) {
 				out, err := cmd.CombinedOutput()
 				return string(out), err
 			}
-			maven := "MAVEN_OPTS=-Dmaven.repo.local=" + mavenRepository(t, e.needs)
+			maven := "MAVEN_OPTS=-Dmaven.repo.local=" + mavenRepository(t, e.Name)
 			for _, script := range []string{strings.Join(commands, "\n"), "export TIMES=2; " + commands[len(commands)-1]} {
 				if out, err := run(script, maven); err != nil {
 					t.Fatalf("%s: %v:\n%s", script, err, out)
 				}
 			}
 			h.ramaria("up", "plain", "--from", filepath.Join(dir, "..", "shop.sql"))
-			plain := `eval "$(ramaria env plain)"; unset RAMARIA_API; ` + e.plain
-			if out, err := run(plain, maven, "ISOLATION=none"); err == nil || !strings.Contains(out, e.fails) {
-				t.Errorf("%s: %v, want it to fail with %q:\n%s", plain, err, e.fails, out)
+			plain := `eval "$(ramaria env plain)"; unset RAMARIA_API; ` + e.Plain
+			for way, says := range map[string]string{"none": e.Fails, "other": unknownWay} {
+				if out, err := run(plain, maven, "ISOLATION="+way); err == nil || !strings.Contains(out, says) {
+					t.Errorf("ISOLATION=%s %s: %v, want it to fail with %q:\n%s", way, plain, err, says, out)
+				}
 			}
-			for _, way := range []string{"truncate", "reload"} {
+			for _, way := range e.Ways {
 				if out, err := run(plain, maven, "ISOLATION="+way); err != nil {
 					t.Errorf("ISOLATION=%s %s: %v:\n%s", way, plain, err, out)
 				}
@@ -80,6 +64,76 @@ func runExamples(t *testing.T, clone string) {
 				checkWays(t, func(script string) (string, error) { return run(script, maven) })
 			})
 		})
+	}
+}
+
+// unknownWay is what a project says of a value of ISOLATION that it does not know.
+const unknownWay = "ISOLATION is "
+
+// examplesPage is the text of a page of the documentation.
+func examplesPage(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// readyExample skips a project for which something is missing, and returns the commands that its page has.
+func readyExample(t *testing.T, page string, e examples.Project) []string {
+	t.Helper()
+	for _, probe := range e.Needs {
+		if out, err := exec.CommandContext(t.Context(), "sh", "-c", probe).CombinedOutput(); err != nil {
+			t.Skipf("SKIPPED, UNTESTED: %s: %s: %v: %s", e.Name, probe, err, out)
+		}
+	}
+	commands := examples.Commands(page, e.Section)
+	if len(commands) == 0 {
+		t.Fatalf("docs/%s says no commands for %s", e.Page, e.Section)
+	}
+	return commands
+}
+
+// TestExamplesListed: the table of docs/examples.md has the projects and their ways, as the directories, the tests and
+// the benchmarks do.
+func TestExamplesListed(t *testing.T) {
+	t.Parallel()
+	page := examplesPage(t, examples.Helpers)
+	isolation := regexp.MustCompile(`ISOLATION=(\w+)`)
+	var dirs []string
+	for _, e := range examples.Projects {
+		dirs = append(dirs, e.Name)
+		link := "#" + e.Name
+		if e.Page != examples.Helpers {
+			link = e.Page + link
+		}
+		var ways []string
+		for _, way := range e.Ways {
+			ways = append(ways, "`"+way+"`")
+		}
+		row := regexp.MustCompile(`(?m)^\| \[[^]]+\]\(` + regexp.QuoteMeta(link) + `\).* \| (.*) \|$`).FindStringSubmatch(page)
+		if len(row) != 2 || row[1] != cmp.Or(strings.Join(ways, ", "), "-") {
+			t.Errorf("docs/examples.md has the row %q for %s, whose ways are %s", row, e.Name, ways)
+		}
+		text, err := os.ReadFile(filepath.Join("../docs/examples", e.Name, "bench.sh"))
+		if (err == nil) != (e.Plain != "") {
+			t.Errorf("%s: its tests without Ramaria are run by %q, and bench.sh: %v", e.Name, e.Plain, err)
+		}
+		for _, m := range isolation.FindAllStringSubmatch(string(text), -1) {
+			if !slices.Contains(e.Ways, m[1]) {
+				t.Errorf("bench.sh of %s has the way %s, the project %s", e.Name, m[1], e.Ways)
+			}
+		}
+	}
+	entries, err := os.ReadDir("../docs/examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.IsDir() && entry.Name() != "ci" && !slices.Contains(dirs, entry.Name()) {
+			t.Errorf("docs/examples has %s, which no list has", entry.Name())
+		}
 	}
 }
 
@@ -122,9 +176,9 @@ func checkWays(t *testing.T, run func(script string) (string, error)) {
 
 // mavenRepository is a repository of Maven's with what the user's has, so that what is fetched stays for the next run,
 // but for what is installed of this project.
-func mavenRepository(t *testing.T, program string) string {
+func mavenRepository(t *testing.T, project string) string {
 	t.Helper()
-	if program != "mvn" {
+	if project != "java" {
 		return ""
 	}
 	home, err := os.UserHomeDir()

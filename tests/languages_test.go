@@ -12,19 +12,6 @@ import (
 	"github.com/ramaria-db/ramaria/tests/examples"
 )
 
-// languages are the projects in docs/examples, each a section of docs/languages.md.
-var languages = []struct {
-	name, section string
-	needs         []string // commands that succeed where all is there
-	template      string   // of which the runner and two workers have a clone each; "" where tests have them
-	fails         string   // what it says when its tests share a database that is not put back
-}{
-	{"rails", "Rails", []string{"ruby -e 'require \"rails\"; require \"active_record\"; require \"mysql2\"'"}, "app", "Expected: [1]"},
-	{"php", "PHP", []string{"phpunit --version", "php -r 'exit(extension_loaded(\"pdo_mysql\") ? 0 : 1);'"}, "", "Failed asserting that two arrays are identical"},
-	{"rust", "Rust", []string{"cargo --version"}, "", "assertion `left == right` failed"},
-	{"shell", "Shell", []string{"mysql --version"}, "", "not ok"},
-}
-
 // TestLanguages does what docs/languages.md says: projects in other languages have a database for each of their
 // tests, or of their workers, through the door. Straight at the server, with one database, they must fail.
 func TestLanguages(t *testing.T) {
@@ -38,30 +25,21 @@ func TestLanguages(t *testing.T) {
 	// The programs of a shell connect for each statement; a slow machine has pauses between them.
 	d := h.startFront("--linger", "20s")
 	defer d.end()
-	b, err := os.ReadFile("../docs/languages.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(b)
+	page := examplesPage(t, examples.Door)
 	clone, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range languages {
-		t.Run(l.name, func(t *testing.T) {
+	for _, l := range examples.Projects {
+		if l.Page != examples.Door {
+			continue
+		}
+		t.Run(l.Name, func(t *testing.T) {
 			h.during(t)
-			for _, probe := range l.needs {
-				if out, err := exec.CommandContext(t.Context(), "sh", "-c", probe).CombinedOutput(); err != nil {
-					t.Skipf("SKIPPED, UNTESTED: %s: %s: %v: %s", l.name, probe, err, out)
-				}
-			}
-			dir, err := examples.Copy(t.Context(), page, clone, l.name, t.TempDir())
+			commands := readyExample(t, page, l)
+			dir, err := examples.Copy(t.Context(), page, clone, l.Name, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
-			}
-			commands := examples.Commands(page, l.section)
-			if len(commands) == 0 {
-				t.Fatalf("docs/languages.md says no commands for %s", l.section)
 			}
 			run := func(script, port, database string) (string, error) {
 				cmd := exec.CommandContext(t.Context(), "sh", "-ec", `eval "$(ramaria env main)"; unset DATABASE_URL; `+script)
@@ -79,19 +57,23 @@ func TestLanguages(t *testing.T) {
 					t.Fatalf("%s: %v:\n%s", script, err, out)
 				}
 			}
-			if n := len(regexp.MustCompile(`(?m)^\S+ +`+l.template+` `).FindAllString(h.ramaria("db", "ls"), -1)); l.template != "" && n < 3 {
+			if n := len(regexp.MustCompile(`(?m)^\S+ +`+l.Template+` `).FindAllString(h.ramaria("db", "ls"), -1)); l.Template != "" && n < 3 {
 				t.Errorf("the runner and two workers had %d clones, want one each", n)
 			}
-			h.exec(plain, "CREATE DATABASE straight_"+l.name, fmt.Sprintf("CREATE TABLE straight_%s.items LIKE shop.items", l.name),
-				fmt.Sprintf("INSERT INTO straight_%s.items SELECT * FROM shop.items", l.name))
+			h.exec(plain, "CREATE DATABASE straight_"+l.Name, fmt.Sprintf("CREATE TABLE straight_%s.items LIKE shop.items", l.Name),
+				fmt.Sprintf("INSERT INTO straight_%s.items SELECT * FROM shop.items", l.Name))
 			var server string
 			if err := plain.QueryRow("SELECT @@port").Scan(&server); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := run(test, server, "straight_"+l.name); err == nil || !strings.Contains(out, l.fails) {
-				t.Errorf("%s with one database: %v, want it to fail with %q:\n%s", test, err, l.fails, out)
+			if out, err := run(test, server, "straight_"+l.Name); err == nil || !strings.Contains(out, l.Fails) {
+				t.Errorf("%s with one database: %v, want it to fail with %q:\n%s", test, err, l.Fails, out)
 			}
-			if _, err := os.Stat(filepath.Join(dir, "bench.sh")); err == nil {
+			if l.Plain != "" {
+				plain := "ISOLATION=other " + l.Plain
+				if out, err := run(plain, server, ""); err == nil || !strings.Contains(out, unknownWay) {
+					t.Errorf("%s: %v, want it to fail with %q:\n%s", plain, err, unknownWay, out)
+				}
 				t.Run("bench", func(t *testing.T) {
 					h.during(t)
 					checkWays(t, func(script string) (string, error) {
@@ -109,11 +91,7 @@ func TestLanguages(t *testing.T) {
 // TestLanguagesPage: what docs/languages.md shows of the examples is what their files are.
 func TestLanguagesPage(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("../docs/languages.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := regexp.MustCompile("\\]\\((examples/[^)]+)\\):?\n\n```[a-z]+\n((?:.*\n)*?)```\n").FindAllStringSubmatch(string(b), -1)
+	shown := regexp.MustCompile("\\]\\((examples/[^)]+)\\):?\n\n```[a-z]+\n((?:.*\n)*?)```\n").FindAllStringSubmatch(examplesPage(t, examples.Door), -1)
 	const least = 8
 	if len(shown) < least {
 		t.Errorf("the page shows %d files, want %d at least", len(shown), least)

@@ -67,7 +67,7 @@ var Packages = []Package{
 		`TestTmpDirOutgrowsRAM(/.*)?`,
 		`TestWheatKilled`,
 		`TestClients(FromClone)?(/.*)?`,
-		`TestLanguages(Page|/(rails|php|shell))?`,
+		`Test(ExamplesListed|Languages(Page|/(rails|php|shell))?)`,
 		`TestUI(FaultsAreSeen|Rows)?`,
 		`TestBench`,
 		`TestSite(FaultsAreSeen)?`,
@@ -291,7 +291,7 @@ var Suites = []Suite{
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
 	Scripts: []string{"exporter", "no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-disk-writes", "bench-fork", "bench-suite", "bench-output", "ui-top"},
-	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestPicked", "TestMeant", "TestInstall", "TestInstallRedirected", "TestNoLinkFollowed", "TestFollowSeen", "TestAction", "TestGitLab", "TestRecipesInDocs", "TestPages", "TestPagesComplete", "TestClients", "TestBench", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage", "TestLoginBesideStrangers",
+	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestPicked", "TestMeant", "TestInstall", "TestInstallRedirected", "TestNoLinkFollowed", "TestFollowSeen", "TestAction", "TestGitLab", "TestRecipesInDocs", "TestPages", "TestPagesComplete", "TestClients", "TestBench", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage", "TestExamplesListed", "TestLoginBesideStrangers",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestHomeElsewhere", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen", "TestUIRows", "TestSite", "TestSiteFaultsAreSeen"},
 }
 

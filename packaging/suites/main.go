@@ -22,19 +22,6 @@ import (
 	"github.com/ramaria-db/ramaria/tests/examples"
 )
 
-// projects are those with a bench.sh, in the order of the table. Those with a section in docs/examples.md are made ready
-// by its commands; the others have all that they need once they are copied.
-var projects = []struct{ name, title, section string }{
-	{"django", "Django", "Django"},
-	{"sqlalchemy", "SQLAlchemy, pytest", "SQLAlchemy"},
-	{"node", "Node, mysql2", "Node"},
-	{"go", "Go", "Go"},
-	{"java", "Java, JUnit", "Java"},
-	{"php", "PHP, PHPUnit", ""},
-	{"rails", "Rails", ""},
-	{"rust", "Rust, sqlx", ""},
-}
-
 type options struct {
 	ramaria, clone, out string
 	only                []string
@@ -80,42 +67,42 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	table := [][]string{{"project", "usual, disk", "again, RAM", "Ramaria", "gain", "leaking tests"}}
-	for _, p := range projects {
-		if len(o.only) > 0 && !slices.Contains(o.only, p.name) {
+	for _, p := range examples.Projects {
+		if p.Plain == "" || len(o.only) > 0 && !slices.Contains(o.only, p.Name) {
 			continue
 		}
-		result, err := o.measure(ctx, tmp, p.name, p.section)
+		result, err := o.measure(ctx, tmp, p)
 		if err != nil {
-			return fmt.Errorf("measure %s: %w", p.name, err)
+			return fmt.Errorf("measure %s: %w", p.Name, err)
 		}
-		table = append(table, line(p.title, result))
+		table = append(table, line(p.Title, result))
 	}
 	_, err = os.Stdout.WriteString(markdown(table))
 	return err
 }
 
 // measure copies a project, makes it ready as its page says, and runs its bench.sh.
-func (o options) measure(ctx context.Context, tmp, name, section string) (runner.Result, error) {
-	text, err := os.ReadFile("docs/examples.md")
+func (o options) measure(ctx context.Context, tmp string, p examples.Project) (runner.Result, error) {
+	text, err := os.ReadFile(filepath.Join("docs", p.Page))
 	if err != nil {
 		return runner.Result{}, err
 	}
-	into := filepath.Join(tmp, name)
+	into := filepath.Join(tmp, p.Name)
 	if err := os.Mkdir(into, 0o700); err != nil {
 		return runner.Result{}, err
 	}
-	dir, err := examples.Copy(ctx, string(text), o.clone, name, into)
+	dir, err := examples.Copy(ctx, string(text), o.clone, p.Name, into)
 	if err != nil {
 		return runner.Result{}, err
 	}
 	if err := enlarge(filepath.Join(dir, "..", "shop.sql")); err != nil {
 		return runner.Result{}, err
 	}
-	saved := filepath.Join(o.out, name+".json")
-	commands := examples.Commands(string(text), section)
+	saved := filepath.Join(o.out, p.Name+".json")
+	var commands []string
 	// Those with a helper run once before, on no server that is measured: what they compile and fetch is there then.
-	if len(commands) > 0 {
-		commands = append(commands, `ramaria down "$RAMARIA_INSTANCE" --rm`)
+	if p.Page == examples.Helpers {
+		commands = append(examples.Commands(string(text), p.Section), `ramaria down "$RAMARIA_INSTANCE" --rm`)
 	}
 	commands = append(commands, `sh bench.sh --save "$SAVED" "$@"`)
 	script := strings.ReplaceAll(strings.Join(commands, "\n"), "CLONE", o.clone)

@@ -1,4 +1,5 @@
-// Package examples knows the projects in docs/examples: what the documentation says of them, and how one is copied.
+// Package examples knows the projects in docs/examples: which there are, what the documentation says of them, and how one
+// is copied.
 //
 // The invariant: a copy has all that the project needs, and nothing is written into docs/examples.
 package examples

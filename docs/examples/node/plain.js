@@ -20,13 +20,16 @@ const ways = {
   none() {},
 }
 
+const back = ways[process.env.ISOLATION]
+if (!back) throw new Error('ISOLATION is truncate, reload or none')
+
 async function run(statements) {
   for (const statement of statements) await db.connection.query(statement)
 }
 
 before(ways.reload)
 beforeEach(async () => {
-  await ways[process.env.ISOLATION]()
+  await back()
   await look(db.connection)
 })
 after(() => db.connection.end())

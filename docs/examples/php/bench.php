@@ -9,6 +9,9 @@ abstract class DatabaseTestCase extends PHPUnit\Framework\TestCase
     protected function setUp(): void
     {
         $plain = getenv('ISOLATION') === 'reload';
+        if (!$plain && getenv('ISOLATION')) {
+            throw new InvalidArgumentException('ISOLATION is reload, or not set');
+        }
         [$port, $name] = $plain ? ['MYSQL_TCP_PORT', 'MYSQL_DATABASE'] : ['DB_PORT', 'DB_NAME'];
         $server = 'mysql:host=127.0.0.1;port=' . getenv($port) . ';dbname=' . getenv($name);
         $this->db = new PDO($server, getenv('MYSQL_USER'), getenv('MYSQL_PASSWORD'));

@@ -23,7 +23,10 @@ def engine():
 
 @pytest.fixture
 def ramaria_engine(engine):
-    {"truncate": truncate, "reload": reload, "none": lambda engine: None}[os.environ["ISOLATION"]](engine)
+    ways = {"truncate": truncate, "reload": reload, "none": lambda engine: None}
+    if os.environ.get("ISOLATION") not in ways:
+        pytest.exit("ISOLATION is truncate, reload or none", returncode=1)
+    ways[os.environ["ISOLATION"]](engine)
     return engine
 
 

@@ -1,6 +1,7 @@
 """The same tests without Ramaria, to compare with: python manage.py test --settings shop.plain.
 
-The server is that of the variables MYSQL_. With ISOLATION=none nothing is flushed, and they fail.
+The server is that of the variables MYSQL_. ISOLATION says how the database is put back after each of
+them: flush, as Django does, or none, with which they fail.
 """
 
 import os
@@ -17,4 +18,7 @@ DATABASES = {
         "PASSWORD": os.environ["MYSQL_PWD"],
     }
 }
-TEST_RUNNER = "shop.keeping.Runner" if os.environ.get("ISOLATION") == "none" else "django.test.runner.DiscoverRunner"
+runners = {"flush": "django.test.runner.DiscoverRunner", "none": "shop.keeping.Runner"}
+if os.environ.get("ISOLATION") not in runners:
+    raise SystemExit("ISOLATION is flush or none")
+TEST_RUNNER = runners[os.environ["ISOLATION"]]

@@ -5,6 +5,7 @@ use std::{env, fs, io::Write, process::Command};
 pub fn database(test: &str) -> String {
     let var = |name| env::var(name).unwrap_or_default();
     let plain = var("ISOLATION") == "reload";
+    assert!(plain || var("ISOLATION").is_empty(), "ISOLATION is reload, or not set");
     let (port, name) = match plain {
         true => (var("MYSQL_TCP_PORT"), var("MYSQL_DATABASE")),
         false => (var("DB_PORT"), format!("shop@{test}-{}", std::process::id())),
