@@ -34,7 +34,7 @@ func Measured(s runner.Scenario, of func(row string) (runner.Sample, bool)) runn
 	for i, c := range s.Cases {
 		sample, there := of(c.Name)
 		s.Cases[i] = runner.Case{
-			Name: c.Name, Settings: c.Settings, Base: c.Base, Series: c.Series, X: c.X,
+			Name: c.Name, Settings: c.Settings, Base: c.Base, Series: c.Series, X: c.X, Ours: c.Ours,
 			Prepare: func(context.Context) error {
 				if !there {
 					return runner.ErrUnavailable

@@ -49,8 +49,7 @@ type Case struct {
 	// Panel is the drawing that a row with a Series is in, where there are several; "" for one of all. The rows of
 	// a panel are drawn by their ratios: what they are compared with is a line at 1.
 	Panel string
-	// Ours says that the row is of Ramaria, and not of what it is compared with. Of a row that
-	// has the name in its own, that need not be said.
+	// Ours says that the row is of Ramaria, and not of what it is compared with.
 	Ours bool
 	// Command is what measures this row alone, or does by hand what a round of it does, see
 	// Row.ByHand; "" for nothing. What repeats all of it is Result.Command.

@@ -33,7 +33,7 @@ type line struct {
 	X           *float64          `json:"x,omitempty"`
 	XName       string            `json:"x_name,omitempty"`
 	Panel       string            `json:"panel,omitempty"`
-	Ours        bool              `json:"ours,omitempty"`
+	Ours        *bool             `json:"ours,omitempty"`
 	Beside      []lineMeasure     `json:"beside,omitempty"`
 	Title       string            `json:"title"`
 	Command     string            `json:"command,omitempty"`
@@ -60,8 +60,11 @@ func (r *Result) WriteJSON(w io.Writer) error {
 			Schema: SchemaVersion, Scenario: r.Scenario, Row: row.Name, Unit: r.Unit,
 			Median: number(row.Median), P99: number(row.P99), Min: number(row.Min), Max: number(row.Max),
 			IQR: number(row.IQR), Ratio: number(row.Ratio), Base: row.Base, Rounds: row.Rounds, Samples: row.Samples,
-			Series: row.Series, XName: r.XName, Panel: row.Panel, Ours: row.Ours, Beside: besideOf(r.Beside, row), Title: r.Title, Command: r.Command, RowCommand: row.Command, Conclusion: r.Conclusion,
+			Series: row.Series, XName: r.XName, Panel: row.Panel, Beside: besideOf(r.Beside, row), Title: r.Title, Command: r.Command, RowCommand: row.Command, Conclusion: r.Conclusion,
 			Note: row.Note, Interrupted: r.Interrupted, Failed: r.Failed, Ramaria: r.Ramaria, Time: r.Time, Settings: r.settingsOf(row), Machine: r.Machine,
+		}
+		if row.Ours || namesRamaria(row.Name) { // see line.ours
+			l.Ours = &row.Ours
 		}
 		if row.Series != "" {
 			l.X = &row.X

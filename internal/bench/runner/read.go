@@ -12,6 +12,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // Limits of ReadJSON, so that a wrong file cannot fill the memory.
@@ -143,7 +144,7 @@ func (g *reading) takes(l line) bool {
 
 func (g *reading) add(l line) {
 	row := Row{
-		Name: l.Row, Settings: l.Settings[settingRow], Base: l.Base, Series: l.Series, Panel: l.Panel, Ours: isOurs(l.Row, l.Ours), Command: l.RowCommand,
+		Name: l.Row, Settings: l.Settings[settingRow], Base: l.Base, Series: l.Series, Panel: l.Panel, Ours: l.ours(), Command: l.RowCommand,
 		Rounds: l.Rounds, Samples: l.Samples, Note: l.Note, Ratio: value(l.Ratio),
 	}
 	if l.X != nil && l.Series != "" {
@@ -173,6 +174,16 @@ func (g *reading) add(l line) {
 	g.commands = append(g.commands, l.Command)
 	g.result.Rows = append(g.result.Rows, row)
 }
+
+// ours says whether the row is of Ramaria. Older files have rows that say it by their names alone.
+func (l *line) ours() bool {
+	if l.Ours == nil {
+		return namesRamaria(l.Row)
+	}
+	return *l.Ours
+}
+
+func namesRamaria(row string) bool { return strings.Contains(row, "ramaria") }
 
 // done finds what the rows have in common: lines tell only those measures that their row has. Where
 // they do not agree on the command, as before there was row_command, it is that of the row.

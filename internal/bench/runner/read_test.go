@@ -47,7 +47,7 @@ func randomResult(r *rand.Rand) Result {
 	}
 	for i := range 1 + r.IntN(6) {
 		s.Cases = append(s.Cases, Case{
-			Name: fmt.Sprint("row ", i), Settings: pick("", "stock"), Base: pick("", "row 0"),
+			Name: fmt.Sprint(pick("row ", "ramaria "), i), Ours: r.IntN(2) > 0, Settings: pick("", "stock"), Base: pick("", "row 0"),
 			Series: pick("", "disk"), X: float64(i), Command: pick("", "", "", "ramaria bench one"),
 		})
 	}
@@ -92,6 +92,20 @@ func TestReadJSONKeepsEverything(t *testing.T) {
 		if diff := cmp.Diff(want, written(t, mustRead(t, want)...)); diff != "" {
 			t.Fatalf("write, read, write differs:\n%s", diff)
 		}
+	}
+}
+
+// TestOursOfFiles: a line says whether its row is of Ramaria, and where an older one does not, its name does.
+func TestOursOfFiles(t *testing.T) {
+	for says, want := range map[string]bool{`"row":"ramaria, xfs"`: true, `"row":"stock"`: false, `"row":"no ramaria","ours":false`: false, `"row":"wheatfs","ours":true`: true} {
+		got := mustRead(t, `{"schema":1,"scenario":"a","unit":"s","title":"t",`+says+`}`)
+		if got[0].Rows[0].Ours != want {
+			t.Errorf("%s is of Ramaria: %v", says, !want)
+		}
+	}
+	r := newResult(Scenario{Name: "a", Title: "t", Unit: Seconds, Cases: []Case{{Name: "no ramaria"}, {Name: "ramaria", Ours: true}}})
+	if got := mustRead(t, written(t, r))[0].Rows; got[0].Ours || !got[1].Ours {
+		t.Errorf("read again, the rows are %+v", got)
 	}
 }
 

@@ -70,13 +70,10 @@ type Row struct {
 func newResult(s Scenario) Result {
 	r := Result{Scenario: s.Name, Title: s.Title, Unit: s.Unit, Settings: s.Settings, Beside: s.Beside, XName: s.XName, Rows: make([]Row, len(s.Cases))}
 	for i, c := range s.Cases {
-		r.Rows[i] = Row{Name: c.Name, Settings: c.Settings, Base: c.Base, Series: c.Series, X: c.X, Panel: c.Panel, Ours: isOurs(c.Name, c.Ours), Command: c.Command}
+		r.Rows[i] = Row{Name: c.Name, Settings: c.Settings, Base: c.Base, Series: c.Series, X: c.X, Panel: c.Panel, Ours: c.Ours, Command: c.Command}
 	}
 	return r
 }
-
-// isOurs says whether a row is of Ramaria, by its name or by what its case says.
-func isOurs(name string, said bool) bool { return said || strings.Contains(name, "ramaria") }
 
 // ByHand tells a command that shows what a round does, with words to be filled in, from one that
 // measures the row alone.

@@ -29,7 +29,7 @@ func (d *cycleRows) clones(name string) runner.Case {
 	var template string
 	var one clone
 	return runner.Case{
-		Name: name, Settings: "a clone dropped and another made, by the HTTP API, no spare ones; ramaria's settings, in RAM",
+		Name: name, Ours: true, Settings: "a clone dropped and another made, by the HTTP API, no spare ones; ramaria's settings, in RAM",
 		Command: d.script("ramaria db drop DATABASE_1; ramaria db new DATABASE", fixture.Extended),
 		Prepare: func(ctx context.Context) (err error) {
 			template, err = d.template(ctx)
@@ -50,7 +50,7 @@ func (d *cycleRows) changedClones(name, base string, workers int) runner.Case {
 	clones := make([]clone, workers)
 	changes := worldChanges
 	return runner.Case{
-		Name: name, Base: base, Settings: "a connection, three rows changed, the clone dropped and another made, by the HTTP API, no spare ones; ramaria's settings, in RAM",
+		Name: name, Ours: true, Base: base, Settings: "a connection, three rows changed, the clone dropped and another made, by the HTTP API, no spare ones; ramaria's settings, in RAM",
 		Command: d.script("ramaria db drop DATABASE_1; ramaria db new DATABASE", fixture.Extended),
 		Prepare: func(ctx context.Context) (err error) {
 			if template, err = d.template(ctx); err != nil {
@@ -91,7 +91,7 @@ func (d *cycleRows) resets(name, base string, workers int) runner.Case {
 	var leases []*lab.Lease
 	changes, way := worldChanges, wayRewind
 	return runner.Case{
-		Name: name, Base: base, Settings: "three rows changed, reset through the HTTP API, connection kept; ramaria's settings, in RAM",
+		Name: name, Ours: true, Base: base, Settings: "three rows changed, reset through the HTTP API, connection kept; ramaria's settings, in RAM",
 		Command: d.script("ramaria db reset DATABASE_1", fixture.Extended),
 		Prepare: func(ctx context.Context) (err error) {
 			if template, err = d.template(ctx); err != nil {

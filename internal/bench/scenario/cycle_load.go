@@ -12,7 +12,7 @@ import (
 // load is `ramaria load` instead of the client.
 func (d *cycleRows) load() runner.Case {
 	return d.cycling(runner.Case{
-		Name: RowCycleLoad, Settings: "ramaria's settings, in RAM; " + d.shape(fixture.OneRow) + "; the client drops, ramaria load makes and loads",
+		Name: RowCycleLoad, Ours: true, Settings: "ramaria's settings, in RAM; " + d.shape(fixture.OneRow) + "; the client drops, ramaria load makes and loads",
 		Command: d.script("CLIENT -e 'drop database DATABASE'; ramaria load "+d.instance.Name+" DATABASE DUMP", fixture.OneRow),
 	}, d.instance, d.file(fixture.OneRow),
 		func(ctx context.Context, client lab.ShellClient, path string) error {
@@ -26,7 +26,7 @@ func (d *cycleRows) load() runner.Case {
 // packed is what `ramaria dump pack` makes of the slowest dump, by one call of the client.
 func (d *cycleRows) packed() runner.Case {
 	return d.cycling(runner.Case{
-		Name: RowCyclePacked, Settings: "ramaria's settings, in RAM; ramaria dump pack of " + d.shape(fixture.OneRow) + ", not timed; one call of the client",
+		Name: RowCyclePacked, Ours: true, Settings: "ramaria's settings, in RAM; ramaria dump pack of " + d.shape(fixture.OneRow) + ", not timed; one call of the client",
 		Command: d.script("(echo 'drop database DATABASE; create database DATABASE; use DATABASE;'; ramaria dump pack DUMP -o -) | CLIENT", fixture.OneRow),
 	}, d.instance, func(ctx context.Context) (string, error) { return d.packedRecipe(ctx, d.data.Database) },
 		func(ctx context.Context, client lab.ShellClient, path string) error {

@@ -34,7 +34,7 @@ func (d *cycleRows) hands(name string) runner.Case {
 // packs is hands with what `ramaria dump pack` makes of the slowest dump, on ramaria's instance.
 func (d *cycleRows) packs(name, base string) runner.Case {
 	return d.reloads(runner.Case{
-		Name: name, Base: base, Settings: "three rows changed; ramaria dump pack of " + d.shape(fixture.OneRow) + ", not timed; drop, create and load by one call of the client; ramaria's settings, in RAM",
+		Name: name, Ours: true, Base: base, Settings: "three rows changed; ramaria dump pack of " + d.shape(fixture.OneRow) + ", not timed; drop, create and load by one call of the client; ramaria's settings, in RAM",
 		Command: d.script("(echo 'drop database DATABASE_1; create database DATABASE_1; use DATABASE_1;'; ramaria dump pack DUMP -o -) | CLIENT", fixture.OneRow),
 		Cleanup: d.instance.Close,
 	}, "packed", d.packedRecipe, func(ctx context.Context) (lab.ShellClient, dbconn.Endpoint, error) {

@@ -16,7 +16,7 @@ import (
 func (d *cycleRows) up(name string) runner.Case {
 	u := &ups{cycleRows: d, there: make([]bool, 1)}
 	return u.row(runner.Case{
-		Name: name, Settings: "ramaria's settings, in RAM; a fresh server for each cycle: ramaria up, ramaria down --rm",
+		Name: name, Ours: true, Settings: "ramaria's settings, in RAM; a fresh server for each cycle: ramaria up, ramaria down --rm",
 		Round: func(ctx context.Context) (runner.Sample, error) { return d.cycles(ctx, 1, u.renew) },
 	}, nil)
 }
@@ -27,7 +27,7 @@ func (d *cycleRows) changedUps(name, base string, workers int) runner.Case {
 	u := &ups{cycleRows: d, there: make([]bool, workers)}
 	changes := worldChanges
 	return u.row(runner.Case{
-		Name: name, Base: base, Settings: "a connection, three rows changed, the server removed and a fresh one brought up: ramaria down --rm, ramaria up; ramaria's settings, in RAM",
+		Name: name, Ours: true, Base: base, Settings: "a connection, three rows changed, the server removed and a fresh one brought up: ramaria down --rm, ramaria up; ramaria's settings, in RAM",
 		Round: func(ctx context.Context) (runner.Sample, error) {
 			return d.cycles(ctx, workers, func(ctx context.Context, n int) error {
 				if err := u.connected(ctx, n, func(conn *sql.Conn) error { return lab.MakeChanges(ctx, conn, changes) }); err != nil {

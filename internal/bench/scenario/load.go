@@ -170,7 +170,7 @@ func (d *loading) packed() runner.Case {
 func (d *loading) file(name, says string, dump func(context.Context) (string, error), load func(ctx context.Context, path string) error) runner.Case {
 	path := ""
 	return runner.Case{
-		Name: name, Settings: says + "; ramaria's settings",
+		Name: name, Ours: name == RowLoad || name == RowLoadSlow, Settings: says + "; ramaria's settings",
 		Prepare: func(ctx context.Context) (err error) {
 			if path, err = dump(ctx); err != nil {
 				return err

@@ -35,7 +35,7 @@ func ownLoadScenario(l *lab.Lab) runner.Scenario {
 
 // ownLoad is a row that loads the dump, when what the last one made is gone.
 func (d *cycleRows) ownLoad(name, script string, path func(context.Context) (string, error), load func(context.Context, lab.ShellClient, string) error) runner.Case {
-	return d.client(runner.Case{Name: name, Settings: "ramaria's settings, in RAM", Command: d.script(script, fixture.OneRow)}, d.instance, path,
+	return d.client(runner.Case{Name: name, Ours: name == RowLoad, Settings: "ramaria's settings, in RAM", Command: d.script(script, fixture.OneRow)}, d.instance, path,
 		func(ctx context.Context, client lab.ShellClient, path string) (runner.Sample, error) {
 			if err := client.Execute(ctx, d.data.Drop(d.data.Database)+d.data.Create(d.data.Database)); err != nil {
 				return runner.Sample{}, err

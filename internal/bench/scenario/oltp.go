@@ -179,7 +179,7 @@ func (o *oltp) newServers(pool oltpPool) []*oltpServer {
 func (o *oltp) row(at, base *oltpServer, threads int) runner.Case {
 	o.points = append(o.points, oltpPoint{at, base, threads})
 	return runner.Case{
-		Name: at.Row + ", " + lab.ThreadsOf(threads), Base: base.Row + ", " + lab.ThreadsOf(threads), Settings: at.About, Series: at.Row, X: float64(threads),
+		Name: at.Row + ", " + lab.ThreadsOf(threads), Base: base.Row + ", " + lab.ThreadsOf(threads), Settings: at.About, Ours: at.Ramaria, Series: at.Row, X: float64(threads),
 		Command: o.lab.RepeatCommand("oltp", at.Place, "--threads", strconv.Itoa(threads)),
 		Prepare: at.prepare, Found: at.Describe,
 		Round:   func(ctx context.Context) (runner.Sample, error) { return at.load(ctx, threads) },

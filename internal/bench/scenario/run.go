@@ -29,7 +29,7 @@ func runRow(p *lab.Data, kind volume.Kind) runner.Case {
 	var flags, asking []string
 	var said, want string
 	return runner.Case{
-		Name: RowRun, Settings: "ramaria's settings, " + string(kind), Command: "ramaria run --volume " + string(kind) + " --from " + p.FileName() + " -- " + string(p.Lab.Server.Flavour) + " -e QUESTION",
+		Name: RowRun, Ours: true, Settings: "ramaria's settings, " + string(kind), Command: "ramaria run --volume " + string(kind) + " --from " + p.FileName() + " -- " + string(p.Lab.Server.Flavour) + " -e QUESTION",
 		Prepare: func(ctx context.Context) error {
 			if err := p.ReadyForImage(ctx); err != nil {
 				return err

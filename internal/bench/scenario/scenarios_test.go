@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -27,9 +28,24 @@ func TestKinds(t *testing.T) {
 		if elsewhere := k.Name == "branch" || k.Name == "busy" || k.Name == "tier"; elsewhere != (shm.Shm == 0) && len(shm.Cases) > 0 {
 			t.Errorf("%s in /dev/shm takes %d bytes of it", k.Name, shm.Shm)
 		}
+		for _, c := range s.Cases {
+			if strings.Contains(c.Name, "ramaria") && !c.Ours {
+				t.Errorf("%s: row %q is not said to be of Ramaria", k.Name, c.Name)
+			}
+		}
 		if err := s.Validate(); err != nil {
 			t.Errorf("%s: %v", k.Name, err)
 		}
+	}
+}
+
+// TestOursByPlace: a row of the suite is of Ramaria by where its server is, however its way is called.
+func TestOursByPlace(t *testing.T) {
+	argv := []string{"true"}
+	k := SuiteKind(suite.Way{Name: "without ramaria", Place: lab.PlaceDisk, Argv: argv}, suite.Way{Name: "reset", Place: lab.PlaceRamaria, Argv: argv})
+	s := k.Make(labtest.Bare(t, lab.Options{}))
+	if r := runner.Refused(s, errors.New("no time")); len(r.Rows) != 2 || r.Rows[0].Ours || !r.Rows[1].Ours {
+		t.Errorf("the rows are %+v", r.Rows)
 	}
 }
 

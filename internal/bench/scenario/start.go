@@ -48,7 +48,7 @@ func upRow(p *lab.Data, name string, kind volume.Kind) runner.Case {
 	}
 	var flags []string
 	return runner.Case{
-		Name: name, Settings: "ramaria's settings, " + where, Command: "ramaria up " + upName + flag + " --from " + p.FileName(),
+		Name: name, Ours: true, Settings: "ramaria's settings, " + where, Command: "ramaria up " + upName + flag + " --from " + p.FileName(),
 		Prepare: func(ctx context.Context) error {
 			if err := p.ReadyForImage(ctx); err != nil {
 				return err

@@ -211,7 +211,7 @@ func (b *bench) row(p point) runner.Case {
 	}
 	command = append(command, "--threads", strconv.Itoa(p.threads), "--workload", p.workload)
 	c := runner.Case{
-		Name: b.rowName(p.Row, p), Base: b.rowName(RowStock, p), Settings: p.About,
+		Name: b.rowName(p.Row, p), Base: b.rowName(RowStock, p), Settings: p.About, Ours: p.Ramaria,
 		Series: p.Row + ", " + p.workload, X: float64(p.threads),
 		Prepare: p.prepare, Found: p.Describe,
 		Round:   func(ctx context.Context) (runner.Sample, error) { return p.load(ctx, p) },

@@ -76,7 +76,7 @@ func Recovery(l *lab.Lab) runner.Scenario {
 				Prepare: r.prepareByHand, Round: r.byHand, Cleanup: r.end,
 			},
 			{
-				Name: RowRecovered, Settings: "from the archive of a durable instance, volume " + string(r.kind), Command: "ramaria up NAME",
+				Name: RowRecovered, Ours: true, Settings: "from the archive of a durable instance, volume " + string(r.kind), Command: "ramaria up NAME",
 				Prepare: r.prepare, Round: r.round, Check: r.check, Cleanup: r.end,
 			},
 		},

@@ -124,7 +124,7 @@ func (e *engine) row(w engineWork) runner.Case {
 		return s
 	}
 	return runner.Case{
-		Name: name(e.name), Base: name(enginesBase), Settings: e.About, Command: e.Lab.RepeatCommand("engines", e.Place),
+		Name: name(e.name), Base: name(enginesBase), Settings: e.About, Ours: e.Ramaria, Command: e.Lab.RepeatCommand("engines", e.Place),
 		Prepare: e.prepare, Found: e.Describe,
 		Round: func(ctx context.Context) (runner.Sample, error) {
 			did, answer, err := e.do(ctx, w)

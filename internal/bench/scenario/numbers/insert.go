@@ -36,7 +36,7 @@ func Insert(l *lab.Lab) runner.Scenario {
 
 func insertCase(l *lab.Lab, server *numbersServer, made func() numbersWork) runner.Case {
 	return runner.Case{
-		Name: server.Row, Settings: server.About, Command: l.RepeatCommand("insert", server.Place),
+		Name: server.Row, Settings: server.About, Ours: server.Ramaria, Command: l.RepeatCommand("insert", server.Place),
 		Prepare: server.open, Found: server.Describe,
 		Round: func(ctx context.Context) (runner.Sample, error) {
 			work := made()

@@ -81,7 +81,7 @@ func (u *updates) sequence(round uint64) []anUpdate {
 
 func (u *updates) row() runner.Case {
 	return runner.Case{
-		Name: u.Row, Settings: u.About, Command: u.Lab.RepeatCommand("update", u.Place),
+		Name: u.Row, Settings: u.About, Ours: u.Ramaria, Command: u.Lab.RepeatCommand("update", u.Place),
 		Prepare: u.prepare, Found: u.Describe,
 		Round: u.round,
 		Check: func(ctx context.Context) error {

@@ -117,7 +117,7 @@ func (o *sorting) scenario() runner.Scenario {
 	for _, q := range sortQueries {
 		for _, p := range o.places {
 			s.Cases = append(s.Cases, runner.Case{
-				Name: q.name + ", " + p.where, Base: q.name + ", " + cmp.Or(p.tier.base, o.places[0].where), Settings: p.About, Ours: p.tier.ours,
+				Name: q.name + ", " + p.where, Base: q.name + ", " + cmp.Or(p.tier.base, o.places[0].where), Settings: p.About, Ours: p.tier.ours || p.Ramaria,
 				Command: l.RepeatCommand("sort", p.Place), Found: func() string { return p.lies },
 				Prepare: func(ctx context.Context) error {
 					if p.tier.spare && o.full != nil {

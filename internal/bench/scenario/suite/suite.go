@@ -104,7 +104,7 @@ func suiteCase(l *lab.Lab, number int, at lab.Place, p *lab.Data, w Way) runner.
 	c := &suiteCommand{argv: w.Argv, log: s.logPath()}
 	found := &leaks{path: filepath.Join(l.Dir, name+".leaks")}
 	return runner.Case{
-		Name: w.row(at), Settings: at.About, Command: suiteAgain(l, at, w),
+		Name: w.row(at), Settings: at.About, Ours: at.Ramaria, Command: suiteAgain(l, at, w),
 		Found: s.Describe,
 		Prepare: func(ctx context.Context) error {
 			if err := CheckCommand(w.Argv); err != nil {
