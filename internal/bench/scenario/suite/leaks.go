@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/bench/runner"
 )
 
 const (
@@ -20,11 +22,25 @@ const (
 )
 
 // leaks counts the tests of a suite whose leftovers the next one finds. Tests say what they find in
-// the first run alone, which warms up: it is in no time.
+// the first run alone, which warms up: it is in no figure, unless there was time for that run alone.
 type leaks struct {
-	path            string
+	path string
+	// done says that the tests are not asked, or not any more.
 	done            bool
 	leaking, looked int
+}
+
+// during runs the command, and adds the counts to what it measured.
+func (l *leaks) during(env []string, run func(env []string) (runner.Sample, error)) (runner.Sample, error) {
+	env, err := l.environ(env)
+	if err != nil {
+		return runner.Sample{}, err
+	}
+	sample, err := run(env)
+	if err != nil {
+		return sample, err
+	}
+	return sample, l.tell(sample.Beside)
 }
 
 // environ adds the file to the environment of the first run.

@@ -102,7 +102,7 @@ func suiteCase(l *lab.Lab, number int, at lab.Place, p *lab.Data, w Way) runner.
 	s := &suiteServer{PlacedServer: l.NewServer(at, name), data: p}
 	s.TCP = true
 	c := &suiteCommand{argv: w.Argv, log: s.logPath()}
-	found := &leaks{path: filepath.Join(l.Dir, name+".leaks")}
+	found := &leaks{path: filepath.Join(l.Dir, name+".leaks"), done: w.Name == ""}
 	return runner.Case{
 		Name: w.row(at), Settings: at.About, Ours: at.Ramaria, Command: suiteAgain(l, at, w),
 		Found: s.Describe,
@@ -121,16 +121,9 @@ func suiteCase(l *lab.Lab, number int, at lab.Place, p *lab.Data, w Way) runner.
 			if err := s.fresh(ctx); err != nil {
 				return runner.Sample{}, err
 			}
-			env, err := found.environ(s.environ())
-			if err != nil {
-				return runner.Sample{}, err
-			}
-			sample, err := s.measure(ctx, func() (took, cpu time.Duration, err error) { return c.run(ctx, env) })
-			if err != nil || w.Name == "" {
-				return sample, err
-			}
-			err = found.tell(sample.Beside)
-			return sample, err
+			return found.during(s.environ(), func(env []string) (runner.Sample, error) {
+				return s.measure(ctx, func() (took, cpu time.Duration, err error) { return c.run(ctx, env) })
+			})
 		},
 		Cleanup: s.end,
 	}

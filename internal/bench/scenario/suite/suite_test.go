@@ -219,6 +219,31 @@ func TestCountLeaks(t *testing.T) {
 	}
 }
 
+// TestTestsLookOnce: tests say what they find in the first run of a way, and in none of a command alone.
+func TestTestsLookOnce(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		l := &leaks{path: filepath.Join(t.TempDir(), "leaks"), done: alone}
+		looked := 0
+		var sample runner.Sample
+		for range 3 {
+			var err error
+			sample, err = l.during([]string{"A=1"}, func(env []string) (runner.Sample, error) {
+				if slices.Contains(env, EnvLeaks+"="+l.path) {
+					looked++
+				}
+				said := "a\tx\na\ty\n"
+				return runner.Sample{Beside: map[string]float64{}}, os.WriteFile(l.path, []byte(said), 0o600)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, told := sample.Beside[besideLooked]; told == alone || (looked == 1) == alone {
+			t.Errorf("alone %v: %d rounds looked, the last says %v", alone, looked, sample.Beside)
+		}
+	}
+}
+
 func TestWaysConclusion(t *testing.T) {
 	row := func(name string, median float64, beside map[string]float64) runner.Row {
 		return runner.Row{
