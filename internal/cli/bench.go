@@ -216,8 +216,8 @@ func (o *benchOptions) readWays() error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(o.ways, func(other suite.Way) bool { return other.Name == w.Name && other.Place == w.Place }) {
-			return fmt.Errorf("use way %q: there is one of this name and place already\nhint: give it another name", text)
+		if slices.ContainsFunc(o.ways, w.Meets) {
+			return fmt.Errorf("use way %q: there is one of this name and place already; one without a place is in all of them\nhint: give it another name", text)
 		}
 		o.ways = append(o.ways, w)
 	}

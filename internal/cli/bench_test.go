@@ -157,6 +157,22 @@ func TestDiskWrites(t *testing.T) {
 	}
 }
 
+// TestWaysOfOneName: two ways of one name are refused where they could have a row of one name.
+func TestWaysOfOneName(t *testing.T) {
+	for _, tc := range []struct {
+		ways []string
+		fine bool
+	}{
+		{[]string{"x=a", "x=b"}, false}, {[]string{"x@disk=a", "x=b"}, false}, {[]string{"x=a", "x@disk=b"}, false},
+		{[]string{"x@disk=a", "x@disk=b"}, false}, {[]string{"x@disk=a", "x@ramaria=b"}, true}, {[]string{"x@disk=a", "y=b"}, true},
+	} {
+		o := benchOptions{named: tc.ways}
+		if err := o.readWays(); (err == nil) != tc.fine || err != nil && !strings.HasPrefix(err.Error(), `use way "`+tc.ways[1]+`": there is one of this name and place already`) {
+			t.Errorf("%q: %v", tc.ways, err)
+		}
+	}
+}
+
 // TestFit: nothing that was typed is passed over without a word.
 func TestFit(t *testing.T) {
 	for _, tc := range []struct {

@@ -112,7 +112,7 @@ func PlaceNamed(name string) (Place, error) {
 		p.Row, p.About, p.Ramaria, p.Kind = "ramaria's settings, disk", "ramaria's settings, supervised, on disk, which it does not wait for", true, volume.Disk
 	default:
 		rate, err := strconv.Atoi(strings.TrimPrefix(name, PlaceEmulated))
-		if !strings.HasPrefix(name, PlaceEmulated) || err != nil || rate < runner.MinRate {
+		if err != nil || rate < runner.MinRate || name != PlaceEmulated+strconv.Itoa(rate) { // written in one way, so that it is one place
 			return Place{}, fmt.Errorf("use place %q: it is none\nhint: %s (%d or more)", name, strings.Join(PlaceNames(), ", "), runner.MinRate)
 		}
 		p.Row, p.About = fmt.Sprintf("stock, disk EMULATED %d io/s", rate), fmt.Sprintf("stock settings, the disk held to %d operations a second each way, in bursts; what is left in the page cache and the file system's journal escape that", rate)

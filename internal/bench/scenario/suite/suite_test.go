@@ -192,6 +192,7 @@ func TestParseWay(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"make test": "it has no name, or no command\nhint: --way ", "=make test": "it has no name", "reset@ramaria= ": "no command", "reset@moon=make": `place "moon": it is none`,
+		"reset@emulated:0100=make": `place "emulated:0100": it is none`,
 	} {
 		if _, err := ParseWay(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)

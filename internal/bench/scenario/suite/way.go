@@ -33,6 +33,11 @@ func ParseWay(text string) (Way, error) {
 	return Way{Name: name, Place: place, Argv: []string{"sh", "-c", command}}, nil
 }
 
+// Meets says whether two ways may have a row of one name.
+func (w Way) Meets(other Way) bool {
+	return w.Name == other.Name && (w.Place == other.Place || w.Place == "" || other.Place == "")
+}
+
 // String is what ParseWay reads.
 func (w Way) String() string {
 	if w.Place == "" {
