@@ -8,6 +8,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario"
+	"github.com/ramaria-db/ramaria/internal/bench/scenario/suite"
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -17,9 +18,29 @@ func (o *benchOptions) takes(k scenario.Kind, flag string) bool {
 	return k.Takes(flag) && (flag != scenario.FlagVolume || o.hasVolumes(k))
 }
 
-// hasVolumes says whether --place leaves rows of a scenario that are on a volume of --volume.
+// hasVolumes says whether --place, or the places of ways, leave rows of a scenario that are on a volume of --volume.
 func (o *benchOptions) hasVolumes(k scenario.Kind) bool {
-	return !k.Takes(scenario.FlagPlace) || len(o.options.Places) == 0 || slices.Contains(o.options.Places, lab.PlaceRamaria) || slices.Contains(o.options.Places, lab.PlaceLogOff)
+	onVolume := func(places ...string) bool {
+		return len(places) == 0 || slices.Contains(places, lab.PlaceRamaria) || slices.Contains(places, lab.PlaceLogOff)
+	}
+	if k.Name != benchSuite {
+		return !k.Takes(scenario.FlagPlace) || onVolume(o.options.Places...)
+	}
+	return slices.ContainsFunc(o.ways, func(w suite.Way) bool {
+		if w.Place != "" {
+			return onVolume(w.Place)
+		}
+		return onVolume(o.options.Places...)
+	})
+}
+
+// offVolumes refuses --volume where no row is on one.
+func (o *benchOptions) offVolumes() error {
+	asked, hint := "--place "+strings.Join(o.options.Places, ","), "--place "+lab.PlaceRamaria
+	if len(o.options.Places) == 0 {
+		asked, hint = "--way", "--way NAME@"+lab.PlaceRamaria+"=COMMAND"
+	}
+	return fmt.Errorf("use --%s: no row of %s is on a volume of ramaria's\nhint: %s as well", scenario.FlagVolume, asked, hint)
 }
 
 // fit refuses flags that a named scenario does not take; of all scenarios it says which do
@@ -37,7 +58,7 @@ func (o *benchOptions) fit(a *app, kinds []scenario.Kind, all bool) error {
 		case all:
 			a.say("--%s changes nothing in: %s", flag, list)
 		case namesOf(kinds, func(k scenario.Kind) bool { return !k.Takes(flag) }) == "":
-			return fmt.Errorf("use --%s: no row of --place %s is on a volume of ramaria's\nhint: --place %s as well", flag, strings.Join(o.options.Places, ","), lab.PlaceRamaria)
+			return o.offVolumes()
 		default:
 			takers := namesOf(append(slices.Clone(scenario.Kinds), scenario.SuiteKind()), func(k scenario.Kind) bool { return k.Takes(flag) })
 			return fmt.Errorf("use --%s: it changes nothing in: %s\nhint: it is for %s", flag, list, takers)

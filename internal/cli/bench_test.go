@@ -180,22 +180,27 @@ func TestFit(t *testing.T) {
 		names   []string
 		places  []string
 		volumes []string
+		ways    []string
 		quick   bool
 		err     string
 		stderr  []string // beginnings of its lines
 	}{
-		{"no row is on a volume", []string{"insert", "files"}, []string{"disk", "shm-by-hand"}, []string{"xfs"}, false, "use --volume: no row of --place disk,shm-by-hand is on a volume of ramaria's\nhint: --place ramaria as well", nil},
-		{"settings alone are on none", []string{"oltp"}, []string{"ramaria-disk"}, []string{"xfs"}, false, "use --volume: no row", nil},
-		{"rows are", []string{"insert"}, []string{"disk", "ramaria"}, []string{"xfs"}, false, "", nil},
-		{"rows are, unless it is said", []string{"insert"}, nil, []string{"xfs"}, false, "", nil},
-		{"it has no places", []string{"cycle"}, nil, []string{"xfs"}, false, "", nil},
-		{"of all", []string{"all"}, []string{"disk"}, []string{"xfs"}, false, "", []string{"--place changes nothing in: cycle, fork, durable, recovery, tier, load", "--volume changes nothing in: files, insert, update, oltp, sort, tier, engines, run"}},
-		{"of all, quick", []string{"all"}, nil, nil, true, "", []string{"--quick leaves out what takes long to prepare: loadlarge, branch, busy, log, volumes, ram"}},
-		{"of all, quick, and one of them", []string{"all", "ram"}, nil, nil, true, "", []string{"--quick leaves out what takes long to prepare: loadlarge, branch, busy, log, volumes"}},
-		{"of some, quick", []string{"cycle", "load"}, nil, nil, true, "", nil},
+		{"no row is on a volume", []string{"insert", "files"}, []string{"disk", "shm-by-hand"}, []string{"xfs"}, nil, false, "use --volume: no row of --place disk,shm-by-hand is on a volume of ramaria's\nhint: --place ramaria as well", nil},
+		{"settings alone are on none", []string{"oltp"}, []string{"ramaria-disk"}, []string{"xfs"}, nil, false, "use --volume: no row", nil},
+		{"rows are", []string{"insert"}, []string{"disk", "ramaria"}, []string{"xfs"}, nil, false, "", nil},
+		{"rows are, unless it is said", []string{"insert"}, nil, []string{"xfs"}, nil, false, "", nil},
+		{"it has no places", []string{"cycle"}, nil, []string{"xfs"}, nil, false, "", nil},
+		{"of ways, no row is", []string{"suite"}, nil, []string{"xfs"}, []string{"a@disk=true", "b@shm-relaxed=true"}, false, "use --volume: no row of --way is on a volume of ramaria's\nhint: --way NAME@ramaria=COMMAND as well", nil},
+		{"of ways without a place, neither", []string{"suite"}, []string{"disk"}, []string{"xfs"}, []string{"a=true"}, false, "use --volume: no row of --place disk is", nil},
+		{"of ways, a row is", []string{"suite"}, nil, []string{"xfs"}, []string{"a@disk=true", "b@ramaria=true"}, false, "", nil},
+		{"of ways in all places, too", []string{"suite"}, nil, []string{"xfs"}, []string{"a@disk=true", "b=true"}, false, "", nil},
+		{"of all", []string{"all"}, []string{"disk"}, []string{"xfs"}, nil, false, "", []string{"--place changes nothing in: cycle, fork, durable, recovery, tier, load", "--volume changes nothing in: files, insert, update, oltp, sort, tier, engines, run"}},
+		{"of all, quick", []string{"all"}, nil, nil, nil, true, "", []string{"--quick leaves out what takes long to prepare: loadlarge, branch, busy, log, volumes, ram"}},
+		{"of all, quick, and one of them", []string{"all", "ram"}, nil, nil, nil, true, "", []string{"--quick leaves out what takes long to prepare: loadlarge, branch, busy, log, volumes"}},
+		{"of some, quick", []string{"cycle", "load"}, nil, nil, nil, true, "", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o := benchOptions{volumes: tc.volumes, options: lab.Options{Places: tc.places, Scale: 1, Quick: tc.quick}}
+			o := benchOptions{volumes: tc.volumes, named: tc.ways, options: lab.Options{Places: tc.places, Scale: 1, Quick: tc.quick}}
 			kinds, err := o.kinds(tc.names)
 			if err != nil {
 				t.Fatal(err)
