@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,10 +25,6 @@ import (
 )
 
 const (
-	// envShared names the folder of sample dumps, whose data lies in data/ below it; one
-	// beside the working directory is found without.
-	envShared = "RAMARIA_SHARED"
-
 	benchAll   = "all"
 	benchSuite = "suite"
 	// quickTime bounds a scenario of a quick run.
@@ -306,10 +301,6 @@ func (a *app) lab(ctx context.Context, want, disk string) (*lab.Lab, error) {
 		return a.engine.Finder().Tool(ctx, software.Sysbench)
 	}
 	lab.MkfsXFS = a.engine.Opener().MkfsXFS
-	lab.Samples = filepath.Join(cmp.Or(os.Getenv(envShared), filepath.Join("..", "shared")), "data")
-	if lab.Samples, err = filepath.Abs(lab.Samples); err != nil {
-		return nil, errors.Join(err, lab.Close(context.WithoutCancel(ctx)))
-	}
 	return lab, nil
 }
 

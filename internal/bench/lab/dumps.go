@@ -77,19 +77,6 @@ func (l *Lab) DumpFile(name string, write func(io.Writer) error) (_ string, err 
 	return path, os.Rename(part, path)
 }
 
-// Sakila returns the dumps of that database, if they are there.
-func (l *Lab) Sakila() []string {
-	var list []string
-	for _, name := range []string{"sakila-schema.sql", "sakila-data.sql"} {
-		path := filepath.Join(l.Samples, name)
-		if _, err := os.Stat(path); l.Samples == "" || err != nil {
-			return nil
-		}
-		list = append(list, path)
-	}
-	return list
-}
-
 // WrapDump is the path of a dump with statements before and behind it.
 func (l *Lab) WrapDump(name, head, path, tail string) (string, error) {
 	in, err := os.Open(path)

@@ -39,8 +39,6 @@ type Lab struct {
 	Sysbench func(ctx context.Context) (server.Program, error)
 	MkfsXFS  func(ctx context.Context) ([]string, error)
 	Options  Options
-	// Samples is the folder of the sample dumps, which may not be there.
-	Samples string
 	// Held is the disk as HoldDisk has it, nil before.
 	Held *HeldDisk
 

@@ -24,10 +24,10 @@ func TestConclusions(t *testing.T) {
 		want     string
 	}{
 		{"reset", resetConclusion, map[string]float64{
-			RowHand: 0.05, RowThree: 0.0005, RowThreeLarge: 0.0006, RowMake: 0.1, RowUndo: 0.12, RowSakilaFill: 0.02, RowSakilaClone: 0.03,
-		}, "a reset after 3 rows takes 0.50 ms, 100 times less than by hand; in 2 GB 1.20 times as long; putting 10,000 rows back 1.20 times as long as changing them; a clone of sakila 1.50 times as long as its INSERT ... SELECT alone."},
-		{"reset without sakila", resetConclusion, map[string]float64{
-			RowHand: 0.05, RowThree: 0.0005, RowThreeLarge: math.NaN(), RowMake: 0.1, RowUndo: 0.12, RowSakilaFill: math.NaN(), RowSakilaClone: math.NaN(),
+			RowHand: 0.05, RowThree: 0.0005, RowThreeLarge: 0.0006, RowMake: 0.1, RowUndo: 0.12, RowShopFill: 0.02, RowShopClone: 0.03,
+		}, "a reset after 3 rows takes 0.50 ms, 100 times less than by hand; in 2 GB 1.20 times as long; putting 10,000 rows back 1.20 times as long as changing them; a clone of shop 1.50 times as long as its INSERT ... SELECT alone."},
+		{"reset without shop", resetConclusion, map[string]float64{
+			RowHand: 0.05, RowThree: 0.0005, RowThreeLarge: math.NaN(), RowMake: 0.1, RowUndo: 0.12, RowShopFill: math.NaN(), RowShopClone: math.NaN(),
 		}, "a reset after 3 rows takes 0.50 ms, 100 times less than by hand; putting 10,000 rows back 1.20 times as long as changing them."},
 		{"reset, no better", resetConclusion, map[string]float64{RowHand: 0.051, RowThree: 0.05},
 			"a reset after 3 rows takes 50.00 ms; by hand it is 1.02 times that, which gains nothing that stands out from the noise."},

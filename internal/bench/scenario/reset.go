@@ -3,29 +3,31 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
+	"github.com/ramaria-db/ramaria/internal/fixture"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // Names of the rows that conclusions refer to.
 const (
-	RowHand        = "by hand: drop, create, load"
-	RowNoop        = "reset, no change"
-	RowThree       = "reset, 3 rows"
-	RowNoopMany    = "reset, no change, 300 tables"
-	RowThreeMany   = "reset, 3 rows, 300 tables"
-	RowThreeLarge  = "reset, 3 rows, 2 GB"
-	RowMake        = "changing 10,000 rows"
-	RowUndo        = "reset, 10,000 rows"
-	RowClone       = "fresh clone"
-	RowLease       = "lease, warm pool"
-	RowSakilaFill  = "sakila, INSERT ... SELECT alone"
-	RowSakilaClone = "fresh clone, sakila"
+	RowHand       = "by hand: drop, create, load"
+	RowNoop       = "reset, no change"
+	RowThree      = "reset, 3 rows"
+	RowNoopMany   = "reset, no change, 300 tables"
+	RowThreeMany  = "reset, 3 rows, 300 tables"
+	RowThreeLarge = "reset, 3 rows, 2 GB"
+	RowMake       = "changing 10,000 rows"
+	RowUndo       = "reset, 10,000 rows"
+	RowClone      = "fresh clone"
+	RowLease      = "lease, warm pool"
+	RowShopFill   = "shop, INSERT ... SELECT alone"
+	RowShopClone  = "fresh clone, shop"
 )
 
 // How often a round does what it measures.
@@ -100,7 +102,7 @@ func ResetScenario(l *lab.Lab) runner.Scenario {
 		Beside: lab.FsyncBeside(),
 		Cases: lab.WithStorage(l.VolumeStorage(""), append(cases,
 			change.named(RowMake, RowMake), undo.named(RowUndo, RowMake),
-			cloneRow(small, RowClone, lab.FixtureDatabase, ""), spareRow(small, RowLease, lab.FixtureDatabase), fillRow(small, RowSakilaFill, sakila), cloneRow(small, RowSakilaClone, sakila, RowSakilaFill),
+			cloneRow(small, RowClone, lab.FixtureDatabase, ""), spareRow(small, RowLease, lab.FixtureDatabase), fillRow(small, RowShopFill, shop), cloneRow(small, RowShopClone, shop, RowShopFill),
 		)...),
 	}
 }
@@ -127,34 +129,47 @@ func resetConclusion(r *runner.Result) string {
 	}
 	say("; in 2 GB %.2f times as long", m[RowThreeLarge]/three)
 	say("; putting 10,000 rows back %.2f times as long as changing them", m[RowUndo]/m[RowMake])
-	say("; a clone of sakila %.2f times as long as its INSERT ... SELECT alone", m[RowSakilaClone]/m[RowSakilaFill])
+	say("; a clone of shop %.2f times as long as its INSERT ... SELECT alone", m[RowShopClone]/m[RowShopFill])
 	if b.Len() == 0 {
 		return ""
 	}
 	return strings.TrimPrefix(b.String(), "; ") + "."
 }
 
-const sakila = "sakila"
+// shop is a database that takes longer to copy than the fixture: indexes, foreign keys and texts, of as many rows as
+// many a sample database has.
+const (
+	shop     = "shop"
+	shopRows = 47_000
+)
 
 // flagsOf tells what an instance on a volume is made of.
 type flagsOf = func(ctx context.Context, kind volume.Kind) ([]string, error)
 
-// resetFlags are for an instance with the fixture, bulk, and sakila if it is there.
-func resetFlags(l *lab.Lab) flagsOf { return withDumps(l, "bulk", lab.BulkDump, l.Sakila) }
-
-func manyFlags(l *lab.Lab) flagsOf {
-	return withDumps(l, "many", lab.ManyDump, func() []string { return nil })
+// resetFlags are for an instance with the fixture, bulk, and shop.
+func resetFlags(l *lab.Lab) flagsOf {
+	return withDumps(l,
+		func() (string, error) { return l.WriteDump("bulk", lab.BulkDump()) },
+		func() (string, error) {
+			return l.DumpFile(shop, func(w io.Writer) error {
+				return fixture.Shop{Rows: shopRows, Database: shop}.WriteDump(w, fixture.Extended)
+			})
+		})
 }
 
-// withDumps is for an instance with the fixture, a dump that is written, and others.
-func withDumps(l *lab.Lab, name string, text func() string, others func() []string) flagsOf {
+func manyFlags(l *lab.Lab) flagsOf {
+	return withDumps(l, func() (string, error) { return l.WriteDump("many", lab.ManyDump()) })
+}
+
+// withDumps is for an instance with the fixture, and dumps that are written.
+func withDumps(l *lab.Lab, dumps ...func() (string, error)) flagsOf {
 	return func(_ context.Context, kind volume.Kind) ([]string, error) {
-		path, err := l.WriteDump(name, text())
-		if err != nil {
-			return nil, err
-		}
-		flags := append(l.From(string(kind)), "--from", path)
-		for _, path := range others() {
+		flags := l.From(string(kind))
+		for _, dump := range dumps {
+			path, err := dump()
+			if err != nil {
+				return nil, err
+			}
 			flags = append(flags, "--from", path)
 		}
 		return flags, nil

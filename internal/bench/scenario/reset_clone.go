@@ -3,7 +3,6 @@ package scenario
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
@@ -25,7 +24,7 @@ func cloneRow(f *lab.TemplateServer, name, template, base string) runner.Case {
 	}
 	return runner.Case{
 		Name: name, Ours: true, Base: base, Settings: "ramaria's settings, in RAM, HTTP API",
-		Prepare: func(ctx context.Context) error { return addSampleTemplate(ctx, f, template) },
+		Prepare: func(ctx context.Context) error { return f.AddTemplate(ctx, template) },
 		Round: func(ctx context.Context) (s runner.Sample, err error) {
 			for range cloneCycles {
 				if err := drop(ctx); err != nil {
@@ -75,14 +74,6 @@ func spareRow(f *lab.TemplateServer, name, template string) runner.Case {
 	}
 }
 
-// addSampleTemplate makes a database a template that may not be on this machine.
-func addSampleTemplate(ctx context.Context, f *lab.TemplateServer, template string) error {
-	if template == sakila && f.Lab.Sakila() == nil {
-		return fmt.Errorf("%w: no sample dumps: RAMARIA_SHARED names the folder that has them in data/", runner.ErrUnavailable)
-	}
-	return f.AddTemplate(ctx, template)
-}
-
 // fillRow is the least that a copy of a database takes: the rows of its tables, one
 // INSERT ... SELECT for each, without foreign keys and without the binary log.
 func fillRow(f *lab.TemplateServer, name, template string) runner.Case {
@@ -91,7 +82,7 @@ func fillRow(f *lab.TemplateServer, name, template string) runner.Case {
 	return runner.Case{
 		Name: name, Base: name, Settings: "into empty tables, in RAM, one session",
 		Prepare: func(ctx context.Context) (err error) {
-			if err := addSampleTemplate(ctx, f, template); err != nil {
+			if err := f.AddTemplate(ctx, template); err != nil {
 				return err
 			}
 			tables, err = lab.BaseTables(ctx, f.DB, template)

@@ -8,14 +8,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
+	"github.com/ramaria-db/ramaria/internal/bench/labtest"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // TestScenariosOfResets makes the scenarios as the command does, on a machine that has nothing.
@@ -43,11 +46,28 @@ func TestScenariosOfResets(t *testing.T) {
 	}
 }
 
-func TestSakilaMayBeMissing(t *testing.T) {
-	f := &lab.TemplateServer{Lab: &lab.Lab{Samples: t.TempDir()}}
-	if err := addSampleTemplate(t.Context(), f, sakila); !errors.Is(err, runner.ErrUnavailable) {
-		t.Errorf("error %v, want that it is not available", err)
+// TestResetsNeedNoFiles: all databases that are put back are made by the scenario itself.
+func TestResetsNeedNoFiles(t *testing.T) {
+	l := labtest.Bare(t, lab.Options{})
+	flags, err := resetFlags(l)(t.Context(), volume.Shm)
+	if err != nil {
+		t.Fatal(err)
 	}
+	var dumps []string
+	for i, flag := range flags {
+		if flag == "--from" && i+1 < len(flags) {
+			dumps = append(dumps, filepath.Base(flags[i+1]))
+		}
+	}
+	if !slices.Contains(dumps, "bulk.sql") || !slices.Contains(dumps, shop+".sql") {
+		t.Errorf("the instance is made of %s", flags)
+	}
+	for _, c := range ResetScenario(l).Cases {
+		if c.Name == RowShopClone && c.Base == RowShopFill {
+			return
+		}
+	}
+	t.Errorf("no row %q is compared with %q", RowShopClone, RowShopFill)
 }
 
 // TestResetInAnotherWay: a figure of a way that was not to be measured is none.
