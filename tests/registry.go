@@ -177,6 +177,7 @@ var Packages = []Package{
 	{Path: "packaging/man", Least: 1},
 	{Path: "packaging/notices", Least: 2, Needed: []string{`Test.*`}},
 	{Path: "packaging/pictures", Least: 4},
+	{Path: "packaging/suites", Least: 1, Needed: []string{`Test.*`}},
 	{Path: "tests/layers", Least: 12, Needed: []string{`Test.*`}},
 	{Path: "tests/leftovers", Least: 20, Needed: []string{
 		`TestCatches(Mount|LoopDevice)`,

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -41,7 +42,7 @@ func main() {
 		o.flags = flag.Args()[1:]
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, o)
+	err := o.run(ctx, os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "suites:", err)
@@ -49,7 +50,8 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, o options) (err error) {
+// run measures the projects, and prints the lines that there are, also where one of them fails.
+func (o options) run(ctx context.Context, stdout io.Writer) (err error) {
 	if o.ramaria == "" {
 		return errors.New("invalid arguments: want the path of ramaria")
 	}
@@ -67,23 +69,29 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	table := [][]string{{"project", "usual, disk", "again, RAM", "Ramaria", "gain", "leaking tests"}}
+	var failed []error
 	for _, p := range examples.Projects {
 		if p.Plain == "" || len(o.only) > 0 && !slices.Contains(o.only, p.Name) {
 			continue
 		}
+		if ctx.Err() != nil {
+			failed = append(failed, context.Cause(ctx))
+			break
+		}
 		result, err := o.measure(ctx, tmp, p)
 		if err != nil {
-			return fmt.Errorf("measure %s: %w", p.Name, err)
+			failed = append(failed, fmt.Errorf("measure %s: %w", p.Name, err))
+			continue
 		}
 		table = append(table, line(p.Title, result))
 	}
-	_, err = os.Stdout.WriteString(markdown(table))
-	return err
+	_, err = io.WriteString(stdout, markdown(table))
+	return errors.Join(append(failed, err)...)
 }
 
 // measure copies a project, makes it ready as its page says, and runs its bench.sh.
 func (o options) measure(ctx context.Context, tmp string, p examples.Project) (runner.Result, error) {
-	text, err := os.ReadFile(filepath.Join("docs", p.Page))
+	text, err := os.ReadFile(filepath.Join(o.clone, "docs", p.Page))
 	if err != nil {
 		return runner.Result{}, err
 	}
@@ -98,28 +106,50 @@ func (o options) measure(ctx context.Context, tmp string, p examples.Project) (r
 	if err := enlarge(filepath.Join(dir, "..", "shop.sql")); err != nil {
 		return runner.Result{}, err
 	}
-	saved := filepath.Join(o.out, p.Name+".json")
-	var commands []string
-	// Those with a helper run once before, on no server that is measured: what they compile and fetch is there then.
 	if p.Page == examples.Helpers {
-		commands = append(examples.Commands(string(text), p.Section), `ramaria down "$RAMARIA_INSTANCE" --rm`)
+		if err := o.warm(ctx, dir, examples.Commands(string(text), p.Section)); err != nil {
+			return runner.Result{}, err
+		}
 	}
-	commands = append(commands, `sh bench.sh --save "$SAVED" "$@"`)
-	script := strings.ReplaceAll(strings.Join(commands, "\n"), "CLONE", o.clone)
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-ec", script, "bench.sh"}, o.flags...)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stderr, os.Stderr
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(o.ramaria)+":"+os.Getenv("PATH"), "RAMARIA_BIN="+o.ramaria, "RAMARIA_INSTANCE=suites", "SAVED="+saved)
-	if err := cmd.Run(); err != nil {
+	saved := filepath.Join(o.out, p.Name+".json")
+	if err := o.shell(ctx, dir, `sh bench.sh --save "$0" "$@"`, append([]string{saved}, o.flags...)...); err != nil {
 		return runner.Result{}, err
 	}
-	file, err := os.Open(saved)
+	return read(saved)
+}
+
+// warm runs the tests of a project once, on a server that is not measured and that goes then: what they compile and fetch
+// is there.
+func (o options) warm(ctx context.Context, dir string, commands []string) error {
+	err := o.shell(ctx, dir, strings.ReplaceAll(strings.Join(commands, "\n"), "CLONE", o.clone))
+	down := o.shell(context.WithoutCancel(ctx), dir, "ramaria down "+instance+" --rm")
+	if err != nil {
+		return err // there may be no server then
+	}
+	return down
+}
+
+// instance has the tests that warm up.
+const instance = "suites"
+
+// shell runs a script in a project, with ramaria on its PATH; what it says goes to stderr.
+func (o options) shell(ctx context.Context, dir, script string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-ec", script}, args...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stderr, os.Stderr
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(o.ramaria)+":"+os.Getenv("PATH"), "RAMARIA_BIN="+o.ramaria, "RAMARIA_INSTANCE="+instance)
+	return cmd.Run()
+}
+
+// read reads the result of a project, which has a row for each of three ways.
+func read(path string) (runner.Result, error) {
+	file, err := os.Open(path)
 	if err != nil {
 		return runner.Result{}, err
 	}
 	defer file.Close()
 	results, err := runner.ReadJSON(file)
 	if err == nil && (len(results) != 1 || len(results[0].Rows) < 3) {
-		err = fmt.Errorf("%s has no three rows", saved)
+		err = fmt.Errorf("%s has no three rows", path)
 	}
 	if err != nil {
 		return runner.Result{}, err
