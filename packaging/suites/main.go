@@ -1,5 +1,5 @@
-// Suites measures the projects in docs/examples, each in all the ways that its bench.sh has, and prints the table of
-// README.md: the usual way on disk, loaded again in RAM, Ramaria, and the tests that leak. Results stay in a directory.
+// Suites measures the projects in docs/examples, each in all the ways that its bench.sh has, and prints a table:
+// the usual way on disk, loaded again in RAM, Ramaria, and the tests that leak. Results stay in a directory.
 //
 //	go run ./packaging/suites [-only go,node] [-out DIR] -clone CLONE bin/ramaria [FLAGS of ramaria bench suite...]
 //
