@@ -128,6 +128,15 @@ func (a *actionRunner) build() {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		a.t.Fatalf("build the action: %v: %s", err, out)
 	}
+	notices, err := os.ReadFile(filepath.Join(a.dir, "action", "THIRD_PARTY_NOTICES"))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, words := range []string{"\n@actions/core ", "\n@azure/storage-blob ", "Permission is hereby granted"} {
+		if !strings.Contains(string(notices), words) {
+			a.t.Errorf("the licences of what the action contains have no %q", words)
+		}
+	}
 	program, err := os.ReadFile(filepath.Join(binDir, "ramaria"))
 	if err != nil {
 		a.t.Fatal(err)

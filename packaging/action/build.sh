@@ -16,5 +16,6 @@ for step in main post; do
 		--legal-comments=inline --outfile="$out/$step.mjs" \
 		--banner:js="import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 done
+node notices.mjs >"$out/THIRD_PARTY_NOTICES"
 cp "$src/action.yml" "$src/../release/install.sh" "$src/../../LICENSE" "$out/"
 printf '%s\n' "${VERSION#v}" >"$out/VERSION"

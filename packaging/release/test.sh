@@ -92,6 +92,7 @@ check 'what is built in is listed' sh -c "grep -q github.com/go-sql-driver/mysql
 check 'with licences' sh -c "[ \$(grep -c '\"licenses\"' '$out/ramaria-$version-linux-amd64.sbom.json') -gt 20 ]"
 check 'and our version' grep -q "\"version\": \"v\?$version\"" "$out/ramaria-$version-linux-amd64.sbom.json"
 check 'and in full, in the archive' sh -c "tar -tzf '$out/ramaria-$version-linux-amd64.tar.gz' | grep -q THIRD_PARTY_NOTICES"
+check 'those of what the action has' sh -c "tar -xOzf '$out/setup-ramaria-$version.tar.gz' 'setup-ramaria-$version/THIRD_PARTY_NOTICES' | grep -q '^@actions/core '"
 
 # install.sh, by an ordinary user and from a server of files.
 check 'install.sh' env PREFIX="$tmp/prefix" FROM="$out" sh "$out/install.sh"
