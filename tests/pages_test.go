@@ -77,6 +77,30 @@ func TestPagesComplete(t *testing.T) {
 	}
 }
 
+// TestMinutesOfTargets: docs/testing.md says of a target of make how long it takes as the Makefile does.
+func TestMinutesOfTargets(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^([a-z-]+):.*## .*; ([0-9]+ minutes)$`).FindAllStringSubmatch(string(makefile), -1)
+	for _, m := range found {
+		row := regexp.MustCompile("(?m)^\\| `make " + m[1] + "` .*\\|$").FindString(string(page))
+		if row != "" && !strings.HasSuffix(row, "| "+m[2]+" |") {
+			t.Errorf("make %s takes %s, says the Makefile, and the page: %s", m[1], m[2], row)
+		}
+	}
+	const least = 3
+	if len(found) < least {
+		t.Errorf("the Makefile says of %d targets how long they take, want %d at least", len(found), least)
+	}
+}
+
 // isTest reports whether there is a script, a test of this package, a package with tests or a target of make of a name.
 func isTest(t *testing.T, name string) bool {
 	for _, s := range append([]Suite{Once}, Suites...) {
