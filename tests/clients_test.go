@@ -139,6 +139,10 @@ func TestClientsFromClone(t *testing.T) {
 		if got := in(clone, venv+"/bin/ramaria", "--version"); !strings.HasPrefix(got, "ramaria 0.1.0-dev ") {
 			t.Errorf("its ramaria says %q", got)
 		}
+		// So does build.sh, and it is the same one.
+		if built := in(clone, "env", "PYTHON="+venv+"/bin/python", "sh", "clients/python/build.sh", t.TempDir()); !strings.Contains(built, "/ramaria-0.1.0.dev0-") {
+			t.Errorf("build.sh makes %s", built)
+		}
 		if got := in(clone, venv+"/bin/python", "-c", "from importlib.metadata import version; print(version('ramaria'))"); got != "0.1.0.dev0\n" {
 			t.Errorf("what is installed has version %q", got)
 		}
@@ -158,6 +162,10 @@ func TestClientsFromClone(t *testing.T) {
 			t.Errorf("its ramaria says %q", got)
 		}
 		in(filepath.Join(clone, "clients", "node"), "npm", "pack", "--silent", "--pack-destination", app) // Go builds its ramaria
+		in(app, "tar", "-xzf", "ramaria-0.1.0.tgz")
+		if got := in(app, "package/bin/ramaria", "--version"); !strings.HasPrefix(got, "ramaria 0.1.0-dev ") {
+			t.Errorf("the ramaria that is built for the package says %q", got)
+		}
 	})
 	t.Run("java", func(t *testing.T) {
 		if _, err := exec.LookPath("mvn"); err != nil {

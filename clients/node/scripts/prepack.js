@@ -7,7 +7,7 @@ import { writeCommonJS } from './commonjs.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 mkdirSync(root + 'bin', { recursive: true })
-const { optionalDependencies } = JSON.parse(readFileSync(root + 'package.json', 'utf8'))
+const { version, optionalDependencies } = JSON.parse(readFileSync(root + 'package.json', 'utf8'))
 // Where other packages have the program, see packaging/release/npm.sh, a launcher stands in its place.
 const program = root + (optionalDependencies ? 'bin/ramaria.js' : 'bin/ramaria')
 if (optionalDependencies) copyFileSync(root + 'scripts/launcher.js', program)
@@ -21,7 +21,8 @@ writeCommonJS(root + 'src', root + 'cjs')
 function build(binary) {
   const source = root + '../..'
   const hint = 'pack in a clone of the project with Go, or set RAMARIA_BIN to the path of a static ramaria'
-  const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', '-s -w', '-o', binary, './cmd/ramaria']
+  const flags = `-s -w -X github.com/ramaria-db/ramaria/internal/cli.version=${version}-dev`
+  const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', flags, '-o', binary, './cmd/ramaria']
   if (!existsSync(source + '/cmd/ramaria')) fail('RAMARIA_BIN does not name the ramaria binary to put in', hint)
   const { error, status } = spawnSync('go', args, { cwd: source, env: { ...process.env, CGO_ENABLED: '0' }, stdio: ['ignore', 'inherit', 'inherit'] })
   if (error || status !== 0) fail(`go build: ${error?.message ?? `exit status ${status}`}`, hint)
