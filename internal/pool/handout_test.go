@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -82,7 +83,7 @@ func (s *shop) read(name string) *template.Shape {
 	t, shape := s.find(name)
 	if t != nil && shape == nil {
 		shape = s.newShape(name)
-		s.setShape(t, shape, 10)
+		s.setShape(t, shape, 10, reset.Rights{})
 		s.now(shape)
 	}
 	return shape
@@ -256,7 +257,7 @@ func walk(t *testing.T, seed uint64, spoil func(*shop)) (faults []error) {
 				s.add(&supply{name: name, used: time.Now()})
 			case do == 0: // the template is made again
 				shape := s.newShape(name)
-				s.renew(sup, shape, 10)
+				s.renew(sup, shape, 10, reset.Rights{})
 				s.now(shape)
 				s.clear(sup)
 				s.fill(sup)

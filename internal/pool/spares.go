@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
 
@@ -58,6 +59,8 @@ type supply struct {
 	// shape is nil until it is asked for after a restart, and size then not known, in bytes.
 	shape *template.Shape
 	size  int64
+	// rights is what the log had when shape.Definers were about to be read.
+	rights reset.Rights
 	// used is when a clone was asked for last, and took how long it took to make the last.
 	used time.Time
 	took time.Duration
@@ -113,18 +116,25 @@ func (s *spares) find(name string) (*supply, *template.Shape) {
 	return t, t.shape
 }
 
-// setShape says what a template is like from now on. Clones of another shape are handed out no more.
-func (s *spares) setShape(t *supply, shape *template.Shape, size int64) {
+// rights returns what the log had when the definers of a template were about to be read.
+func (s *spares) rights(t *supply) reset.Rights {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.shape, t.size = shape, size
+	return t.rights
+}
+
+// setShape says what a template is like from now on. Clones of another shape are handed out no more.
+func (s *spares) setShape(t *supply, shape *template.Shape, size int64, rights reset.Rights) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.shape, t.size, t.rights = shape, size, rights
 }
 
 // renew is setShape of a template that is made again just now.
-func (s *spares) renew(t *supply, shape *template.Shape, size int64) {
+func (s *spares) renew(t *supply, shape *template.Shape, size int64, rights reset.Rights) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.shape, t.size, t.used = shape, size, time.Now()
+	t.shape, t.size, t.rights, t.used = shape, size, rights, time.Now()
 	t.rest(nil)
 }
 

@@ -79,6 +79,7 @@ func (p *Pool) putTemplate(ctx context.Context, name string) (Template, error) {
 	}
 	p.reading.Lock()
 	defer p.reading.Unlock()
+	rights := p.journal.Rights()
 	shape, err := p.readShape(ctx, s, name)
 	done(err)
 	if err != nil {
@@ -98,7 +99,7 @@ func (p *Pool) putTemplate(ctx context.Context, name string) (Template, error) {
 	}
 	p.built(t)
 	t.made = time.Now()
-	p.spares.renew(t.supply, shape, size)
+	p.spares.renew(t.supply, shape, size, rights)
 	if err := p.save(); err != nil {
 		if !known {
 			delete(p.templates, name)
@@ -146,13 +147,7 @@ func (p *Pool) tryShape(ctx context.Context, s *reset.Session, name string) (*te
 			err = shape.Check()
 		}
 		if err == nil {
-			err = shape.ReadElsewhere(ctx, s.Conn)
-		}
-		if err == nil {
-			err = p.readDefiners(ctx, s, shape)
-		}
-		if err == nil {
-			err = shape.CheckElsewhere(ctx, s.Conn)
+			shape, err = p.define(ctx, s, shape)
 		}
 		if err == nil {
 			err = shape.CheckComputed(ctx, s.Conn)
@@ -187,7 +182,7 @@ func (p *Pool) shape(ctx context.Context, s *reset.Session, name string) (*templ
 	if t == nil {
 		return nil, noTemplate(name)
 	}
-	if shape != nil && !shape.Outdated(p.journal.Rights) {
+	if shape != nil && !p.outdated(t) {
 		return shape, nil
 	}
 	p.reading.Lock()
@@ -195,37 +190,53 @@ func (p *Pool) shape(ctx context.Context, s *reset.Session, name string) (*templ
 	switch t, shape = p.spares.find(name); {
 	case t == nil:
 		return nil, noTemplate(name)
-	case shape != nil && !shape.Outdated(p.journal.Rights):
+	case shape != nil && !p.outdated(t):
 		return shape, nil
 	case shape != nil:
 		return p.redefine(ctx, s, t, shape)
 	}
+	rights := p.journal.Rights()
 	shape, err := p.readShape(ctx, s, name)
 	if err != nil {
 		return nil, err
 	}
 	size := p.size(shape)
-	p.spares.setShape(t, shape, size)
+	p.spares.setShape(t, shape, size, rights)
 	return shape, nil
 }
 
-// readDefiners reads who may switch the log off.
-func (p *Pool) readDefiners(ctx context.Context, s *reset.Session, shape *template.Shape) error {
-	rights := p.journal.Rights() // before they are read
-	definers, err := template.ReadDefiners(ctx, s.Conn, p.config.Server.Flavour == server.MySQL, p.config.Server.Dialect().Withheld, p.config.Endpoint.Login)
-	if err == nil {
-		shape.SetDefiners(definers, rights)
-	}
-	return err
-}
+// outdated reports whether a definer of what clones of a template have may have got a right since, by which it switches
+// the binary log off, or lost it.
+func (p *Pool) outdated(t *supply) bool { return p.spares.rights(t) != p.journal.Rights() }
 
-// redefine reads that again. Clones of before are made again: what their definers got they may have used, and given back.
-func (p *Pool) redefine(ctx context.Context, s *reset.Session, t *supply, shape *template.Shape) (*template.Shape, error) {
-	again := shape.Redefined()
-	if err := p.readDefiners(ctx, s, again); err != nil {
+// define reads who may switch the log off, and what leads to them, and returns the shape with that.
+func (p *Pool) define(ctx context.Context, s *reset.Session, shape *template.Shape) (*template.Shape, error) {
+	definers, err := template.ReadDefiners(ctx, s.Conn, p.config.Server.Flavour == server.MySQL, p.config.Server.Dialect().Withheld, p.config.Endpoint.Login)
+	if err != nil {
 		return nil, err
 	}
-	p.spares.setShape(t, again, p.spares.view(t).size)
+	shape = shape.Redefined(definers)
+	if err = shape.ReadElsewhere(ctx, s.Conn); err == nil {
+		err = shape.CheckElsewhere(ctx, s.Conn)
+	}
+	return shape, err
+}
+
+// redefine does that again. Where nobody can have got a right, everything stays as it is; otherwise clones of before are
+// made again: what was got may have been used, and given back.
+func (p *Pool) redefine(ctx context.Context, s *reset.Session, t *supply, shape *template.Shape) (*template.Shape, error) {
+	was, rights, size := p.spares.rights(t), p.journal.Rights(), p.spares.view(t).size // before they are read
+	again, err := p.define(ctx, s, shape)
+	switch {
+	case errors.Is(err, ErrUnclonable): // that counts also once it is mended
+		p.spares.setShape(t, again, size, was)
+		return nil, err
+	case err != nil:
+		return nil, err
+	case shape.SameDefiners(again) && !p.journal.Rights().Passing(was, shape.Borrows() || again.Borrows(), shape.Reaches() || again.Reaches()):
+		again = shape
+	}
+	p.spares.setShape(t, again, size, rights)
 	return again, nil
 }
 

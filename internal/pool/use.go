@@ -129,16 +129,24 @@ func (p *Pool) current(ctx context.Context, s *reset.Session, l *lease) error {
 		return err
 	}
 	why := "its template was made again"
-	if l.database.Shape == nil {
+	switch {
+	case l.database.Shape == nil:
 		why = "the server was restarted"
 		p.journal.Watch(l.Name)
 		// The instance may have been put back to a mark from before the lease.
 		if _, err := s.Conn.ExecContext(ctx, p.config.Server.Dialect().LeaseSQL(l.Login, l.Name)); err != nil {
 			return err
 		}
+	case shape.Redefines(l.database.Shape):
+		why = "rights of accounts were changed, by which one may have switched the binary log off"
+		// A session in which it is off keeps it so.
+		if err := s.End(ctx, l.Login.User); err != nil {
+			return err
+		}
+		p.journal.Return(l.Name, reset.Warned("all connections of the database were ended, since "+why))
 	}
 	p.journal.Invalidate(l.Name, why)
-	l.database = reset.Database{Name: l.Name, User: l.Login.User, Shape: shape}
+	l.database = l.database.Renewed(l.Name, l.Login.User, shape, why)
 	return nil
 }
 
@@ -164,7 +172,7 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 	defer cancel()
 	var next *lease
 	if err = p.revoke(undo, s, l); err == nil {
-		if _, shape := p.spares.find(l.Template); again && shape != nil && shape.Outdated(p.journal.Rights) {
+		if t, shape := p.spares.find(l.Template); again && shape != nil && p.outdated(t) {
 			_, err := p.shape(undo, s, l.Template) // of which this one is not then
 			again = err == nil
 		}

@@ -153,6 +153,9 @@ func (c *Changes) incomplete(why string) {
 	c.moved()
 }
 
+// Warned are no changes, but a warning to whoever puts the database back.
+func Warned(text string) *Changes { return &Changes{Warnings: []string{text}} }
+
 // warn notes a statement about more than the database.
 func (c *Changes) warn(text string) {
 	const most = 20

@@ -1,6 +1,10 @@
 package reset
 
-import "context"
+import (
+	"context"
+
+	"github.com/ramaria-db/ramaria/internal/binlog"
+)
 
 // Names that tests of the package's parts need.
 var (
@@ -69,3 +73,10 @@ func (j *Journal) Staged() (n int) {
 
 // MaxTable is how many bytes of row images are kept.
 const MaxTable = maxTable
+
+// RightsOf is what a statement of a session in a database may do to rights, where one is watched.
+func RightsOf(sql, session, watched string) Rights {
+	j := &Journal{watched: map[string]*Changes{watched: {}}}
+	j.statement(binlog.Query{Schema: session, SQL: []byte(sql)}, sql, effectOf(sql))
+	return j.rights
+}

@@ -31,8 +31,7 @@ type Journal struct {
 	prepared map[string]*group
 	// losses is how often something of the log could not be read.
 	losses int
-	// rights is how often somebody's rights were changed, or may have been.
-	rights int
+	rights Rights
 }
 
 // group is a transaction that is being read.
@@ -207,16 +206,6 @@ func (j *Journal) Losses() int {
 	return j.losses
 }
 
-// Rights reads the log to its end and returns how many times it has a statement about accounts, or about
-// something that it may be part of, or rows of the tables that they stand in: as long as that stays the same, nobody
-// has got a right.
-func (j *Journal) Rights() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.read()
-	return j.rights
-}
-
 // Return puts back what Take returned, in front of what was recorded since.
 func (j *Journal) Return(name string, taken *Changes) {
 	j.mu.Lock()
@@ -320,14 +309,11 @@ func (j *Journal) readTail() error {
 
 func (j *Journal) allIncomplete(why string) {
 	j.losses++
-	j.rights++
+	j.rights.lost()
 	for _, c := range j.watched {
 		c.incomplete("the binary log does not tell: " + why)
 	}
 }
-
-// accountSchema is the database that accounts and their rights stand in.
-const accountSchema = "mysql"
 
 // errIncomplete says that a group of events has an end without a beginning.
 var errIncomplete = errors.New("a transaction without a beginning")
@@ -395,7 +381,7 @@ func (j *Journal) rows(e *binlog.Event) error {
 		j.group.leave(m)
 	}
 	if strings.EqualFold(m.Schema, accountSchema) {
-		j.rights++
+		j.rights.unknown()
 	}
 	return nil
 }

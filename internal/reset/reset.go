@@ -28,8 +28,18 @@ type Database struct {
 	// foreign are prepared XA transactions that are known to be had by connections of others.
 	foreign map[string]bool
 
-	// savepoint is where RollBack leads, nil for nowhere.
+	// savepoint is where RollBack leads, nil for nowhere, and lost why it is gone, "" if none was set.
 	savepoint *savepointState
+	lost      string
+}
+
+// Renewed is what is known of a database that is to be made again: nothing.
+func (d *Database) Renewed(name, user string, shape *template.Shape, why string) Database {
+	next := Database{Name: name, User: user, Shape: shape, lost: d.lost}
+	if d.savepoint != nil {
+		next.lost = why
+	}
+	return next
 }
 
 // Engine puts databases of one server back. Its Journal watches the templates as well: a

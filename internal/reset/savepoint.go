@@ -91,6 +91,7 @@ func movedSequences(shape *template.Shape) *Changes {
 
 // releaseSavepoint makes what happened before the savepoint, if there is one, count as what comes after it.
 func (r *Engine) releaseSavepoint(d *Database) {
+	d.lost = ""
 	if d.savepoint != nil {
 		r.Journal.Return(d.Name, d.savepoint.before)
 		d.savepoint = nil
@@ -102,6 +103,9 @@ func (r *Engine) releaseSavepoint(d *Database) {
 // ErrSavepointLost, with the result of the reset.
 func (r *Engine) RollBack(ctx context.Context, s *Session, d *Database, c Counters) (Result, error) {
 	why, hint := errors.New("none is set"), "ramaria db savepoint "+d.Name+" sets one"
+	if d.lost != "" {
+		why, hint = errors.New(d.lost), setAgain(d)
+	}
 	if d.savepoint != nil {
 		var res Result
 		warnings, err := r.Unlocked(ctx, s, d, func() (err error) {
@@ -111,7 +115,7 @@ func (r *Engine) RollBack(ctx context.Context, s *Session, d *Database, c Counte
 		if res.Warnings = append(res.Warnings, warnings...); err == nil || ctx.Err() != nil {
 			return res, err
 		}
-		why, hint = err, "insert again what came before it, then ramaria db savepoint "+d.Name
+		why, hint = err, setAgain(d)
 	}
 	res, err := r.Reset(ctx, s, d, c)
 	if err != nil {
@@ -121,6 +125,10 @@ func (r *Engine) RollBack(ctx context.Context, s *Session, d *Database, c Counte
 		why = fmt.Errorf("%w; %s", why, text)
 	}
 	return res, fmt.Errorf("roll %s back: %w, and the database as its template: %w\nhint: %s", d.Name, ErrSavepointLost, why, hint)
+}
+
+func setAgain(d *Database) string {
+	return "insert again what came before it, then ramaria db savepoint " + d.Name
 }
 
 // rollBackRows is RollBack as far as rows go. After an error the database is to be reset.

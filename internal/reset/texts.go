@@ -74,8 +74,9 @@ func (j *Journal) statement(q binlog.Query, sql string, kind effect) {
 			qualifies[n.text] = true
 		}
 	}
-	if kind == wide || kind == unknown || q.Schema == accountSchema || mentioned[accountSchema] {
-		j.rights++
+	j.rights.statement(sql, kind, mentioned, q.Schema == accountSchema || qualifies[accountSchema])
+	if kind == structural && j.makesProcedure(sql, q.Schema, mentioned) {
+		j.rights.Routines++
 	}
 	for name, c := range j.watched {
 		own := q.Schema == name

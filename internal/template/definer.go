@@ -89,26 +89,40 @@ func (d Definers) foreign(o Object) (user string, foreign bool) {
 	return user, user != d.StandIn.User || host != "localhost" && host != "%"
 }
 
-// SetDefiners says who defines the objects of clones, as it was when reset.Journal.Rights said rights.
-func (s *Shape) SetDefiners(d Definers, rights int) {
-	s.Definers, s.rights = d, rights
-	s.borrows = slices.ContainsFunc(s.Objects, func(o Object) bool {
-		_, foreign := d.foreign(o)
-		return foreign && !d.replaces(o)
+// Open reports whether sessions may switch the log off by rights that nobody stands in for: those that all accounts
+// have, or the stand-in.
+func (d Definers) Open() bool {
+	return d.StandIn.User != "" && (d.Everybody || d.Blinding[d.StandIn.User])
+}
+
+// Redefined is a shape of the same rows and objects with other definers.
+func (s *Shape) Redefined(d Definers) *Shape {
+	again := *s
+	again.Definers = d
+	return &again
+}
+
+// Redefines reports whether s is a shape that Redefined made of p, or of which both were made.
+func (s *Shape) Redefines(p *Shape) bool { return s.Sums == p.Sums }
+
+// SameDefiners reports whether clones of s and of p, which Redefines s, have their objects of the same definers.
+func (s *Shape) SameDefiners(p *Shape) bool {
+	return s.Definers.Open() == p.Definers.Open() && !slices.ContainsFunc(s.Objects, func(o Object) bool {
+		return s.Definers.replaces(o) != p.Definers.replaces(o)
 	})
 }
 
-// Outdated reports whether a definer of what clones have may have got a right since, by which it switches the binary log
-// off. rights is reset.Journal.Rights.
-func (s *Shape) Outdated(rights func() int) bool { return s.borrows && s.rights != rights() }
-
-// Redefined is a shape like s, for SetDefiners.
-func (s *Shape) Redefined() *Shape {
-	return &Shape{
-		Name: s.Name, Charset: s.Charset, Collation: s.Collation, Options: s.Options, Folds: s.Folds, Tables: s.Tables, Objects: s.Objects, Keys: s.Keys,
-		Files: s.Files, Paused: s.Paused, elsewhere: s.elsewhere, others: s.others, made: s.made,
-	}
+// Borrows reports whether sessions of a clone run anything by the rights of somebody else who may not switch the log off:
+// the definer of an object of the clone, or of another database.
+func (s *Shape) Borrows() bool {
+	return s.reaches || slices.ContainsFunc(s.Objects, func(o Object) bool {
+		_, foreign := s.Definers.foreign(o)
+		return foreign && !s.Definers.replaces(o)
+	})
 }
+
+// Reaches reports whether a procedure or event names another database.
+func (s *Shape) Reaches() bool { return s.reaches }
 
 // stand is the statement that makes o, create, with the definer that clones have.
 func (d Definers) stand(o Object, create string) string {
@@ -134,8 +148,9 @@ func (s *Shape) definerNotes() (list []string) {
 		list = append(list, fmt.Sprintf("clones have %s of the definer %s@localhost: %s may switch the binary log off, by which resets know what changed", some(names), s.Definers.StandIn.User, definer))
 	}
 	slices.Sort(list)
-	if d := s.Definers; d.Everybody || d.Blinding[d.StandIn.User] {
-		list = append(list, "the application's account may switch the binary log off, by which resets know what changed\nhint: ramaria sql -e 'SHOW GRANTS' as an administrator, and REVOKE it from "+d.StandIn.User+", or from PUBLIC")
+	if d := s.Definers; d.Open() {
+		list = append(list, "the application's account may switch the binary log off, by which resets know what changed: each reset makes the whole database again\n"+
+			"hint: ramaria sql -e 'SHOW GRANTS' as an administrator, and REVOKE it from "+d.StandIn.User+", or from PUBLIC")
 	}
 	return list
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -38,55 +37,11 @@ func (s *Shape) ReadElsewhere(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return fmt.Errorf("find what reaches beyond %s: %w", s.Name, err)
 	}
-	s.elsewhere = keys
+	s.elsewhere, s.reaches = keys, false
 	for _, o := range s.Objects {
 		if names := o.names(s.others, s.fold); len(names) > 0 {
+			s.reaches = s.reaches || o.leads()
 			s.elsewhere = append(s.elsewhere, fmt.Sprintf("%s %s names the database %s: what it changes there no reset puts back", strings.ToLower(o.Kind), o.Name, strings.Join(names, " and ")))
-		}
-	}
-	return nil
-}
-
-// blinding is what a text has that switches the binary log off, or may put together a statement that does.
-var blinding = regexp.MustCompile(`(?i)sql_log_bin|\bprepare\b|\bexecute\s+immediate\b`)
-
-// CheckElsewhere returns an error, which is ErrUnclonable, if an object names a database in which a routine or trigger may
-// switch the log off by the rights of its definer, or one that leads there: clones have the template's own of somebody
-// who may not, and those of other databases as they are. It comes after ReadElsewhere, and needs s.Definers.
-func (s *Shape) CheckElsewhere(ctx context.Context, conn *sql.Conn) error {
-	if s.Definers.StandIn.User == "" {
-		return nil
-	}
-	r := reader{ctx: ctx, conn: conn, shape: s}
-	by := map[string]string{} // what names a database, in the end an object of the template
-	var next []string
-	reach := func(o Object, who string) {
-		for _, name := range o.names(s.others, s.fold) {
-			if by[name] == "" {
-				by[name], next = who, append(next, name)
-			}
-		}
-	}
-	for _, o := range s.Objects {
-		reach(o, strings.ToLower(o.Kind)+" "+o.Name)
-	}
-	for ; len(next) > 0; next = next[1:] {
-		who := by[next[0]]
-		if err := r.each(func(row map[string]string) error {
-			account := row["definer"]
-			if at := strings.LastIndex(account, "@"); at > 0 {
-				account = account[:at]
-			}
-			o := Object{Create: row["body"], SQLMode: row["mode"]}
-			if row["security"] != "INVOKER" && (s.Definers.Everybody || s.Definers.Blinding[account]) && blinding.MatchString(o.Create) {
-				return fmt.Errorf("%w: %s leads to the database %s, where %s %s may switch the binary log off, by which resets know what changed, by the rights of its definer %s\n"+
-					"hint: make that one again with DEFINER = %s@localhost, or SQL SECURITY INVOKER", ErrUnclonable, who, next[0], strings.ToLower(row["kind"]), row["name"], row["definer"], s.Definers.StandIn.User)
-			}
-			reach(o, who)
-			return nil
-		}, "SELECT routine_type AS kind, routine_name AS name, routine_definition AS body, sql_mode AS `mode`, definer, security_type AS security FROM information_schema.routines WHERE routine_schema = ? "+
-			"UNION ALL SELECT 'TRIGGER', trigger_name, action_statement, sql_mode, definer, 'DEFINER' FROM information_schema.triggers WHERE trigger_schema = ?", next[0], next[0]); err != nil {
-			return err
 		}
 	}
 	return nil

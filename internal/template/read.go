@@ -23,7 +23,7 @@ func Read(ctx context.Context, conn *sql.Conn, name string) (*Shape, error) {
 // ReadSome is Read with the definitions of those tables only that defined wants: each
 // costs a question of its own.
 func ReadSome(ctx context.Context, conn *sql.Conn, name string, defined func(table string) bool) (*Shape, error) {
-	r := reader{ctx: ctx, conn: conn, shape: &Shape{Name: name}, defined: defined}
+	r := reader{ctx: ctx, conn: conn, shape: &Shape{Name: name, Sums: &Sums{}}, defined: defined}
 	for _, step := range []func() error{r.database, r.tables, r.columns, r.counts, r.keys, r.definitions, r.objects} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("read database %s: %w", name, err)

@@ -36,19 +36,16 @@ type Shape struct {
 	Files *Files `json:"-"`
 	// Paused are the events that are enabled, but in the template itself.
 	Paused []string `json:"-"`
-	// Sums tell whether its rows are still the same.
-	Sums Sums `json:"-"`
+	// Sums tell whether its rows are still the same, of one that Read has read.
+	Sums *Sums `json:"-"`
 	// Definers says who defines the objects of clones.
 	Definers Definers `json:"-"`
-	// rights is what reset.Journal.Rights said before these were read, and borrows says that clones have an object of
-	// somebody who may not switch the log off.
-	rights  int
-	borrows bool
 
 	// elsewhere says what in it names other databases, and others are those of the server, as they are written, by how
-	// a server compares them.
+	// a server compares them. reaches says that a procedure or event names one.
 	elsewhere []string
 	others    map[string]string
+	reaches   bool
 
 	// made, of a test, is called when a clone is there and not compared yet.
 	made func(name string)
