@@ -117,7 +117,8 @@ func (d *frontDoor) testTracked(t *testing.T) {
 	}
 }
 
-// testKillQuery: KILL QUERY may come late, and end a statement of the door's. Each answer is that to its question all the same.
+// testKillQuery: KILL QUERY may come late, and end a statement of the door's. Each answer is that to its question all the same,
+// and the session is as the client has set it up.
 func (d *frontDoor) testKillQuery(t *testing.T) {
 	d.h.during(t)
 	other := d.alone(t, d.config("shop@interrupted"))
@@ -125,8 +126,10 @@ func (d *frontDoor) testKillQuery(t *testing.T) {
 	var id string
 	c := d.config("shop@interrupted")
 	c.Logger = &mysql.NopLogger{} // of connections that end
+	c.Params = map[string]string{"time_zone": "'+03:00'"}
 	enter := func() {
 		conn = d.alone(t, c)
+		do(t, conn, "SET autocommit = 0")
 		id = d.h.one(conn, "SELECT CONNECTION_ID()")
 	}
 	enter()
@@ -144,13 +147,14 @@ func (d *frontDoor) testKillQuery(t *testing.T) {
 			interrupted++
 		}
 		// A server may say of an idle session that it is killed, as of one at work: a reset ends that.
-		var got int
-		switch err := conn.QueryRowContext(t.Context(), fmt.Sprint("SELECT ", n)).Scan(&got); {
+		var got string
+		want := fmt.Sprint(n, " +03:00 0")
+		switch err := conn.QueryRowContext(t.Context(), fmt.Sprintf("SELECT CONCAT(%d, ' ', @@time_zone, ' ', @@autocommit)", n)).Scan(&got); {
 		case errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, sql.ErrConnDone):
 			lost++
 			enter()
-		case err == nil && got != n:
-			t.Fatalf("question %d is answered %d", n, got)
+		case err == nil && got != want:
+			t.Fatalf("question %d is answered %q, want %q", n, got, want)
 		}
 	}
 	t.Logf("of %d resets %d were interrupted; %d connections ended", rounds, interrupted, lost)

@@ -106,11 +106,13 @@ func (s *session) control(ctx context.Context, w wish) error {
 	}
 	keep := w.how == keepSession
 	answers, err := s.settle(keep)
-	if err != nil {
-		return err
+	if err == nil {
+		err = do()
 	}
-	err = do()
-	s.resume(keep, answers)
+	if answers != nil { // also where it was interrupted: the session may be new all the same
+		s.resume(keep, answers)
+	}
+	s.nowhere = s.nowhere && err != nil
 	return err
 }
 
@@ -120,26 +122,28 @@ func (s *session) control(ctx context.Context, w wish) error {
 // A server may still be busy with a statement that it has answered, as others see it, for as long as the machine gives it
 // no time; a reset waits a while for it, and then ends the connection. Who has an answer to a ping has left all of that
 // behind, and a ping is not taken for work.
+//
+// With an error there are answers all the same, if the server has answered and the session may be new.
 func (s *session) settle(keep bool) (answers [][]byte, err error) {
 	ping := []byte{comPing}
 	commands := [][]byte{s.query("ROLLBACK"), s.query("UNLOCK TABLES"), ping}
 	ends := 0 // which of them must succeed
 	if !keep {
-		commands = [][]byte{ping, {comReset}, s.charset(), ping}
+		commands = [][]byte{ping, {comReset}, ping}
 		ends = 1
 	}
 	answers, err = s.askMarked(commands...)
-	if err != nil {
+	if answers != nil && err == nil && len(answers[ends]) > 0 && answers[ends][0] == isErr {
+		if r := refusalOf(answers[ends]); keep && r.Code == erInXA {
+			err = errors.New("an XA transaction is open: end it by XA ROLLBACK, or leave out 'keep session'")
+		} else {
+			err = fmt.Errorf("put the session back: %s", r.Text)
+		}
+	}
+	if keep && err != nil {
 		return nil, err
 	}
-	if answer := answers[ends]; len(answer) > 0 && answer[0] == isErr {
-		r := refusalOf(answer)
-		if keep && r.Code == erInXA {
-			return nil, errors.New("an XA transaction is open: end it by XA ROLLBACK, or leave out 'keep session'")
-		}
-		return nil, fmt.Errorf("put the session back: %s", r.Text)
-	}
-	return answers, nil
+	return answers, err
 }
 
 // charset is the command that sets the character set of the login. COM_RESET_CONNECTION keeps that in MariaDB, and takes
@@ -162,7 +166,7 @@ func (s *session) resume(keep bool, answers [][]byte) {
 	var commands [][]byte
 	switch {
 	case !keep:
-		commands = append(commands, enter)
+		commands = append(commands, enter, s.charset())
 		set := s.relay.setUp()
 		for _, text := range set.texts {
 			commands = append(commands, s.query(text))
@@ -175,14 +179,37 @@ func (s *session) resume(keep bool, answers [][]byte) {
 	default:
 		return
 	}
-	s.nowhere = false
-	t := newTap(len(commands))
-	if t.tells = s.tracks(); t.tells {
-		for _, a := range answers {
-			t.state = append(t.state, changed(a)...)
+	var state []byte
+	for _, a := range answers {
+		state = append(state, changed(a)...)
+	}
+	for range resumeTries {
+		t := newTap(len(commands))
+		if t.tells = s.tracks(); t.tells {
+			t.state = state
+		}
+		s.ask(t, commands)
+		if !t.wait(answerTime) {
+			_ = s.relay.Close()
+			return
+		}
+		if commands, state = interrupted(commands, t.answers), t.state; len(commands) == 0 {
+			return
 		}
 	}
-	s.ask(t, commands)
+}
+
+// resumeTries is how often a command is sent that KILL QUERY interrupts: each ends one.
+const resumeTries = 3
+
+// interrupted returns the commands of which the server has answered that they were interrupted.
+func interrupted(commands, answers [][]byte) (list [][]byte) {
+	for i, a := range answers {
+		if len(a) > 0 && a[0] == isErr && refusalOf(a).Code == erInterrupted {
+			list = append(list, commands[i])
+		}
+	}
+	return list
 }
 
 // query is the command that has the server do a statement.
@@ -200,8 +227,8 @@ var (
 	errGone = errors.New("the server has ended the connection, or does not answer")
 )
 
-// askMarked asks the server commands of the door's own, whose answers it tells from those that the client waits for. A
-// session whose server does not answer is ended: nobody could tell whose the answers are that are still to come.
+// askMarked asks the server commands of the door's own, whose answers it tells from those that the client waits for, and
+// returns with errCut as well. A session whose server does not answer is ended: nobody could tell whose the answers are that are still to come.
 func (s *session) askMarked(commands ...[]byte) (answers [][]byte, err error) {
 	t := newTap(len(commands))
 	var all [][]byte
@@ -214,7 +241,7 @@ func (s *session) askMarked(commands ...[]byte) (answers [][]byte, err error) {
 		_ = s.relay.Close()
 		return nil, errGone
 	case t.cut:
-		return nil, errCut
+		return t.answers, errCut
 	}
 	return t.answers, nil
 }

@@ -152,6 +152,7 @@ const (
 	erTooMany       = 1040
 	erHandshake     = 1043
 	erUnknown       = 1105
+	erInterrupted   = 1317
 	erInXA          = 1399
 	stateDenied     = "28000"
 	stateGone       = "08004"

@@ -163,7 +163,8 @@ func serve(t *testing.T, c net.Conn) (heard []byte) {
 		switch {
 		case mark != nil && h[3] == 0:
 			write(t, c, packet(1, raised(mark)))
-			// To say how it is, to reset the session, set the character set, answer a ping, and, after the clone is put back, enter it.
+			// To say how it is, to reset the session, answer a ping, and, after the clone is put back, enter it and set the
+			// character set.
 			own = 5
 		case own > 0:
 			own--
@@ -202,6 +203,8 @@ type obeyed struct {
 	set   setUp
 	// answers are what it answers to commands that begin so, in place of that all is well.
 	answers map[string][]byte
+	// once are such answers that it gives once.
+	once map[string][]byte
 	// silent has it answer nothing.
 	cut, silent bool
 	closed      bool
@@ -222,6 +225,10 @@ func (o *obeyed) ask(t *tap, packets []byte) {
 			if strings.HasPrefix(string(command), begin) {
 				answer = other
 			}
+		}
+		if other, ok := o.once[string(command)]; ok {
+			answer = other
+			delete(o.once, string(command))
 		}
 		if !markStatement.Match(command) {
 			t.answers = append(t.answers, answer)
@@ -265,7 +272,8 @@ func TestUnsettled(t *testing.T) {
 // TestResumed: a session is new, and has what its client has set at first; each statement is committed as it was before.
 func TestResumed(t *testing.T) {
 	off := setUp{texts: []string{"SET time_zone = '+1:00'", "SET autocommit = 0"}, autocommit: true}
-	again := []string{"\x03SET time_zone = '+1:00'", "\x03SET autocommit = 0"}
+	enter := []string{"\x02shop_7", "\x03SET character_set_client = 0, character_set_results = 0, collation_connection = 0"}
+	again := append(slices.Clone(enter), "\x03SET time_zone = '+1:00'", "\x03SET autocommit = 0")
 	for _, c := range []struct {
 		name    string
 		set     setUp
@@ -274,9 +282,9 @@ func TestResumed(t *testing.T) {
 		text    string
 		want    []string
 	}{
-		{"as it was", setUp{}, 0, false, "CALL ramaria.reset()", []string{"\x02shop_7"}},
-		{"off", off, 0, false, "CALL ramaria.reset()", append([]string{"\x02shop_7"}, again...)},
-		{"off at first, and on since", off, byItself, false, "CALL ramaria.reset()", append(append([]string{"\x02shop_7"}, again...), "\x03SET autocommit = 1")},
+		{"as it was", setUp{}, 0, false, "CALL ramaria.reset()", enter},
+		{"off", off, 0, false, "CALL ramaria.reset()", again},
+		{"off at first, and on since", off, byItself, false, "CALL ramaria.reset()", append(slices.Clone(again), "\x03SET autocommit = 1")},
 		{"kept", off, 0, false, "CALL ramaria.reset('keep session')", nil},
 		{"kept, without its database", off, 0, true, "CALL ramaria.reset('keep session')", []string{"\x02shop_7"}},
 	} {
@@ -295,12 +303,50 @@ func TestResumed(t *testing.T) {
 	}
 }
 
+// TestInterrupted: a session has what its client has set at first also where KILL QUERY has met what the door asks, or the
+// server has refused that: by then it may be new.
+func TestInterrupted(t *testing.T) {
+	interrupted := append(binary.LittleEndian.AppendUint16([]byte{isErr}, erInterrupted), "#70100no"...)
+	off := setUp{texts: []string{"SET time_zone = '+1:00'", "SET autocommit = 0"}, autocommit: true}
+	const zone = "\x03SET time_zone = '+1:00'"
+	for _, c := range []struct {
+		name   string
+		server obeyed
+		resets int
+		zones  int // how often the time zone is set
+	}{
+		{"before the session is new", obeyed{cut: true}, 0, 1},
+		{"while it is made new", obeyed{once: map[string][]byte{"\x1f": interrupted}}, 0, 1},
+		{"while it is set up", obeyed{once: map[string][]byte{zone: interrupted}}, 1, 2},
+		{"whenever it is set up", obeyed{answers: map[string][]byte{zone: interrupted}}, 1, resumeTries},
+	} {
+		o := &c.server
+		if o.set = off; o.answers == nil {
+			o.answers = map[string][]byte{}
+		}
+		o.answers["\x0e"] = fine(0)
+		pool := &resets{}
+		s := &session{door: &Door{c: Config{Pool: pool}}, server: &upstream{}, seat: &seat{lease: client.Database{Name: "shop_7"}}, relay: o}
+		_, err := s.statement(t.Context(), "CALL ramaria.reset()", false)
+		zones, on := 0, false
+		for _, command := range o.asked {
+			if string(command) == zone {
+				zones++
+			}
+			on = on || string(command) == "\x03SET autocommit = 1"
+		}
+		if (err != nil) != o.cut || pool.n != c.resets || zones != c.zones || on || o.closed {
+			t.Errorf("%s: %v, %d resets, the zone set %d times, autocommit on %t, closed %t; asked %q", c.name, err, pool.n, zones, on, o.closed, o.asked)
+		}
+	}
+}
+
 // TestSettled: before a clone is put back, the server has done all that the session asked for, and answered a ping, so that
 // it cannot take the session for one at work; after it, it enters the database, which may have been gone.
 func TestSettled(t *testing.T) {
 	for text, want := range map[string][]string{
-		"CALL ramaria.reset()":               {"\x03SIGNAL", "\x03SIGNAL", "\x0e", "\x1f", "\x03SET character_set_client = 45", "\x0e", "reset", "\x02shop_7"},
-		"CALL ramaria.rollback()":            {"\x03SIGNAL", "\x03SIGNAL", "\x0e", "\x1f", "\x03SET character_set_client = 45", "\x0e", "\x02shop_7"},
+		"CALL ramaria.reset()":               {"\x03SIGNAL", "\x03SIGNAL", "\x0e", "\x1f", "\x0e", "reset", "\x02shop_7", "\x03SET character_set_client = 45"},
+		"CALL ramaria.rollback()":            {"\x03SIGNAL", "\x03SIGNAL", "\x0e", "\x1f", "\x0e", "\x02shop_7", "\x03SET character_set_client = 45"},
 		"CALL ramaria.reset('keep session')": {"\x03SIGNAL", "\x03SIGNAL", "\x03ROLLBACK", "\x03UNLOCK TABLES", "\x0e", "reset"},
 	} {
 		o := &obeyed{}
