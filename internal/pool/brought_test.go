@@ -316,6 +316,38 @@ func TestRowsElsewhere(t *testing.T) {
 	})
 }
 
+// TestUnseenRows has somebody write to a template, and to a spare clone, through a temporary MERGE table, of which no log
+// tells.
+func TestUnseenRows(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		h.limit(8, 1)
+		h.exec(h.root, "CREATE TABLE shop.old (id int) ENGINE=MyISAM")
+		h.exec(h.root, "INSERT INTO shop.old VALUES (1)")
+		h.put("shop")
+		before := h.state("shop")
+		h.stocked(1)
+		for _, spare := range h.databases("shop_") {
+			conn := h.conn(h.root, "CREATE TEMPORARY TABLE `"+spare+"`.unseen (id int) ENGINE=MRG_MyISAM UNION=(`"+spare+"`.old) INSERT_METHOD=LAST\nINSERT INTO `"+spare+"`.unseen VALUES (7)")
+			h.cut(conn)
+		}
+		l, _ := h.lease(pool.Request{Template: "shop"})
+		if got := h.state(l.Name); got != before {
+			t.Errorf("a spare clone that was written to was handed out:\n%s\nwant:\n%s", got, before)
+		}
+		// What comes and goes leaves rows as they were, and a template that can be used.
+		conn := h.conn(h.root, "CREATE TEMPORARY TABLE shop.unseen (id int) ENGINE=MRG_MyISAM UNION=(shop.old) INSERT_METHOD=LAST\nUPDATE shop.unseen SET id = 2\nUPDATE shop.unseen SET id = 1")
+		l, _ = h.lease(pool.Request{Template: "shop", Name: "after_all"})
+		if got := h.state(l.Name); got != before {
+			t.Errorf("a clone of a template that is as it was:\n%s\nwant:\n%s", got, before)
+		}
+		h.on(conn, "INSERT INTO shop.unseen VALUES (8)")
+		if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop", Name: "of_another"}); !errors.Is(err, reset.ErrTemplateChanged) {
+			t.Errorf("a clone of a template that was written to: %v", err)
+		}
+	})
+}
+
 // TestAllComputed clones tables that have no column for INSERT.
 func TestAllComputed(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {

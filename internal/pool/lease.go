@@ -190,7 +190,7 @@ func (p *Pool) removeSpare(l *lease) error {
 
 // certain and changed are called once a session was had, so that there are journal and engine.
 func (p *Pool) certain(template string) error  { return p.engine.Certain(template) }
-func (p *Pool) changed(database string) string { return p.journal.Changed(database) }
+func (p *Pool) changed(database string) string { return p.journal.Touched(database) }
 
 // provision writes a lease down, makes its account, and then, by f, its database: a database
 // without the account in the file is not ours to remove, whatever it is called.

@@ -159,6 +159,7 @@ func (p *Pool) tryShape(ctx context.Context, s *reset.Session, name string) (*te
 		shape.Paused = slices.Clone(p.paused[name])
 		p.mu.Unlock()
 		shape.TakeForEnabled(shape.Paused)
+		p.journal.MarkRows(name, shape)
 		if err := p.prove(ctx, s, shape); err != nil {
 			return nil, err
 		}

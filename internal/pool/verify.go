@@ -40,7 +40,7 @@ func (p *Pool) verify() {
 	p.mu.Lock()
 	var open []*template.Shape
 	for _, t := range p.templates {
-		if shape := p.spares.view(t.supply).shape; shape != nil && p.journal.Proven(t.name) == "" && p.journal.Changed(t.name) != "" {
+		if shape := p.spares.view(t.supply).shape; shape != nil && p.journal.Proven(t.name) == "" && p.changed(t.name) != "" {
 			open = append(open, shape)
 		}
 	}

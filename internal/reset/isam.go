@@ -11,6 +11,12 @@ import (
 // What is written to a table of MyISAM through a temporary table of the engine MRG_MyISAM is in no log. It is in the
 // table's file: a database that is right has all of these marked with a time in the past, which any write changes.
 
+// rowsMark is the time that the files of rows of a watched database have, whose rows were right then, and its shape.
+type rowsMark struct {
+	at    int64
+	shape *template.Shape
+}
+
 const (
 	isam     = "MyISAM"
 	isamRows = ".MYD"
@@ -53,40 +59,70 @@ func isamTables(shape *template.Shape) (list []string) {
 	return list
 }
 
-// markRows says that the rows of a watched database are right, or that what is not is known.
-func (j *Journal) markRows(name string, shape *template.Shape) {
-	at := time.Now().Add(-isamAge).UnixNano()
+// MarkRows says that the rows of a watched database are right, or that what is not is known.
+func (j *Journal) MarkRows(name string, shape *template.Shape) {
+	mark := rowsMark{time.Now().Add(-isamAge).UnixNano(), shape}
 	j.eachRowFile(name, shape, func(dir *sys.Dir, file string) {
-		_ = dir.SetWritten(file, at) // then it counts as written
+		_ = dir.SetWritten(file, mark.at) // then it counts as written
 	})
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.watched[name] != nil {
-		j.marks[name] = at
+		j.marks[name] = mark
 	}
+}
+
+// unseen returns the tables of a watched database to which rows may have been written that the log does not have, since it
+// was marked or asked for last.
+func (j *Journal) unseen(name string) (tables []string) {
+	j.mu.Lock()
+	mark, marked := j.marks[name]
+	j.mu.Unlock()
+	if !marked {
+		return nil
+	}
+	written, odd := map[string]bool{}, false
+	j.eachRowFile(name, mark.shape, func(dir *sys.Dir, file string) {
+		if at, err := dir.Written(file); err == nil && at == mark.at {
+			return
+		}
+		_ = dir.SetWritten(file, mark.at) // what is written from now on shows again
+		table := strings.TrimSuffix(file, isamRows)
+		written[table] = true
+		odd = odd || mark.shape.Table(table) == nil // its name is written otherwise in that of the file
+	})
+	for _, table := range isamTables(mark.shape) {
+		if written[table] || odd {
+			tables = append(tables, table)
+		}
+	}
+	return tables
 }
 
 // takeAll is Take, and finds the rows that the log does not have, or says that there may be some.
 func (j *Journal) takeAll(name string, shape *template.Shape) *Changes {
-	j.mu.Lock()
-	mark, marked := j.marks[name]
-	j.mu.Unlock()
-	written, odd := map[string]bool{}, false
-	j.eachRowFile(name, shape, func(dir *sys.Dir, file string) {
-		if at, err := dir.Written(file); marked && (err != nil || at != mark) {
-			table := strings.TrimSuffix(file, isamRows)
-			written[table] = true
-			odd = odd || shape.Table(table) == nil // its name is written otherwise in that of the file
-		}
-	})
+	unseen := j.unseen(name)
 	c := j.Take(name)
-	for _, table := range isamTables(shape) {
-		if written[table] || odd {
-			c.refill(table)
-		}
+	for _, table := range unseen {
+		c.refill(table)
 	}
 	if shape.Definers.Open() {
 		c.incomplete("sessions may have switched the binary log off: every account has the right, or the application's")
 	}
 	return c
+}
+
+// Touched is Changed, and finds the rows that the log does not have. Whoever puts a database back asks Changed, since
+// that writes rows itself.
+func (j *Journal) Touched(name string) string {
+	if unseen := j.unseen(name); len(unseen) > 0 {
+		j.mu.Lock()
+		if c := j.watched[name]; c != nil {
+			for _, table := range unseen {
+				c.refill(table)
+			}
+		}
+		j.mu.Unlock()
+	}
+	return j.Changed(name)
 }

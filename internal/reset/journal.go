@@ -25,8 +25,7 @@ type Journal struct {
 	group   group
 	// files are when files last came or went in the directories of watched databases whose shape was right then.
 	files map[string]int64
-	// marks are the times that files of rows have in the directories of watched databases whose rows were right then.
-	marks map[string]int64
+	marks map[string]rowsMark
 	// prepared are the XA transactions that wait for their verdict.
 	prepared map[string]*group
 	// losses is how often something of the log could not be read.
@@ -57,7 +56,7 @@ type group struct {
 
 // OpenJournal follows the log with the given base name in dir, starting with its newest file.
 func OpenJournal(dir, base string) (*Journal, error) {
-	j := &Journal{dir: dir, base: base, watched: map[string]*Changes{}, files: map[string]int64{}, marks: map[string]int64{}, prepared: map[string]*group{}}
+	j := &Journal{dir: dir, base: base, watched: map[string]*Changes{}, files: map[string]int64{}, marks: map[string]rowsMark{}, prepared: map[string]*group{}}
 	if err := j.open(); err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func (r *Engine) watched(ctx context.Context, s *Session, shape *template.Shape,
 		return nil, err
 	}
 	r.Journal.settleFiles(name, r.Journal.filesAt(name))
-	r.Journal.markRows(name, shape)
+	r.Journal.MarkRows(name, shape)
 	return counters, nil
 }
 
@@ -208,7 +208,7 @@ func (r *Engine) reset(ctx context.Context, s *Session, d *Database, c Counters)
 	if err == nil {
 		r.Journal.settleFiles(d.Name, r.Journal.filesAt(d.Name))
 		if plan.Way != Noop {
-			r.Journal.markRows(d.Name, d.Shape)
+			r.Journal.MarkRows(d.Name, d.Shape)
 		}
 	}
 	res.Way, res.Why = plan.Way, plan.Why

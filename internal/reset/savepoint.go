@@ -48,7 +48,7 @@ func (r *Engine) SetSavepoint(ctx context.Context, s *Session, d *Database) erro
 			r.Journal.Return(d.Name, before)
 			return errors.Join(r.noSavepoint(d, strayedWhy), err)
 		}
-		r.Journal.markRows(d.Name, d.Shape)
+		r.Journal.MarkRows(d.Name, d.Shape)
 		d.savepoint = &savepointState{before: before}
 		counters, err := s.counters(ctx, d.Name, d.Shape)
 		if err == nil && d.Shape.HasSequences() {

@@ -44,7 +44,7 @@ func (r *Engine) Certain(name string) error {
 // template with its recorded shape and checksums, so that other work on the server does not
 // make it unusable.
 func (r *Engine) Unchanged(ctx context.Context, s *Session, shape *template.Shape) error {
-	if r.Journal.Changed(shape.Name) == "" {
+	if r.Journal.Touched(shape.Name) == "" {
 		return nil
 	}
 	r.verifying.Lock()
