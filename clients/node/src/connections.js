@@ -10,6 +10,8 @@ const busy = new Error('it is busy')
 
 const why = 'Ramaria ended this connection at a reset, since it had a transaction open; roll back or commit before the reset'
 
+const unseen = 'Ramaria ended this connection at a reset, since it was busy from db.use until then: what its session was is not known; make connections known before you use them'
+
 // How servers and clients call it that a connection is lost; mostly the drivers set fatal.
 const lost = new Set([1053, 1927, 2006, 2013, 3169, 4031, 'ECONNRESET', 'EPIPE', 'PROTOCOL_CONNECTION_LOST', 'ER_CMD_CONNECTION_CLOSED'])
 
@@ -18,7 +20,7 @@ const statements = ['query', 'execute', 'batch', 'prepare', 'beginTransaction', 
 // Connections are the connections to one database: those given to it, and those of the
 // pools given to it.
 export class Connections {
-  #all = new Map() // connection -> { survived: the last reset before which it was rolled back, state: of its session }
+  #all = new Map() // connection -> { survived: the last reset before which it was rolled back, state: of its session, why: it was ended, if not for a transaction }
   #explaining = new WeakSet()
   #resets = 0
   #ending = false
@@ -37,7 +39,7 @@ export class Connections {
     await Promise.all([...this.#all].map(async ([connection, record]) => {
       const err = await inTime(renew ? record.state.restore() : call(connection, 'rollback'))
       if (!err) record.survived = reset
-      else if (err === busy && renew && record.state.giveUp()) this.#end(connection)
+      else if (err === busy && renew && record.state.giveUp()) this.#end(connection, record)
       else if (isLost(err)) this.#all.delete(connection)
       else if (renew && err !== busy) throw err
     }))
@@ -45,7 +47,8 @@ export class Connections {
   }
 
   // end ends a connection of which it is not known what its session was.
-  #end(connection) {
+  #end(connection, record) {
+    record.why = unseen
     this.#all.delete(connection)
     connection.destroy?.()
   }
@@ -94,8 +97,9 @@ export class Connections {
     if (this.#explaining.has(connection)) return
     this.#explaining.add(connection)
     const explained = (err) => {
-      if (err && this.#endedByReset(err, record) && !err.message.includes(why)) {
-        const message = `${why} (${err.message})`
+      const reason = record.why ?? why
+      if (err && this.#endedByReset(err, record) && !err.message.includes(reason)) {
+        const message = `${reason} (${err.message})`
         err.stack = err.stack?.replace(err.message, message)
         err.message = message
       }

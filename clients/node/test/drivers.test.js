@@ -167,6 +167,17 @@ test('a connection that was not made known is ended, without a reason', async ()
   await db.release()
 })
 
+test('a connection that was busy since it was made known is ended, and says so', async () => {
+  const db = await client.createDatabase(template)
+  const connection = await mysql.createConnection(db.url)
+  connection.on('error', () => {})
+  connection.query('SELECT SLEEP(3)').catch(() => {})
+  db.use(connection)
+  await db.reset()
+  await assert.rejects(connection.query('SELECT 1'), { message: /^Ramaria ended this connection at a reset, since it was busy from db\.use until then/ })
+  await db.release()
+})
+
 test('a lost connection that Ramaria did not end keeps its error', async () => {
   const db = await client.createDatabase(template)
   const pool = db.use(mysql.createPool(db.url))
