@@ -97,8 +97,9 @@ func (e *Engine) Dump(ctx context.Context, q DumpRequest) (d Dumped, err error) 
 
 // versioned are the system-versioned tables of databases, as database.table.
 func versioned(ctx context.Context, db *sql.DB, databases []string) (list []string, err error) {
-	err = dbconn.Query(ctx, db, "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type = 'SYSTEM VERSIONED' ORDER BY 1, 2", func(row []string) error {
-		if slices.Contains(databases, row[0]) {
+	err = dbconn.Query(ctx, db, "SELECT table_schema, table_name, @@lower_case_table_names FROM information_schema.tables WHERE table_type = 'SYSTEM VERSIONED' ORDER BY 1, 2", func(row []string) error {
+		folds := row[2] != "0"
+		if slices.ContainsFunc(databases, func(name string) bool { return name == row[0] || folds && strings.EqualFold(name, row[0]) }) {
 			list = append(list, row[0]+"."+row[1])
 		}
 		return nil
