@@ -91,11 +91,22 @@ func (c *counts) String() string {
 		c.lives, c.accepted, c.refused, c.ended, c.comparisons, c.uses, c.ways)
 }
 
-// enough says whether most statements were understood; else the grammar is bad.
-func (c *counts) enough() error {
+const (
+	// mostRefused is how many statements are refused for one that is accepted, at most, and mostRefusedSet where settings were drawn, of
+	// which some have most of them refused. A run that does nothing finds nothing.
+	mostRefused, mostRefusedSet = 1, 50
+	// fewStatements and fewLives are too few to tell.
+	fewStatements, fewLives = 300, 20
+)
+
+// enough says whether statements were understood, and clones compared; else the grammar is bad.
+func (c *counts) enough(most int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.accepted+c.refused < 300 || c.accepted >= c.refused {
+	if c.lives >= fewLives && c.comparisons == 0 {
+		return fmt.Errorf("%d leases were compared with nothing", c.lives)
+	}
+	if c.accepted+c.refused < fewStatements || c.accepted*most >= c.refused {
 		return nil
 	}
 	var list []string
@@ -103,4 +114,25 @@ func (c *counts) enough() error {
 		list = append(list, fmt.Sprintf("%s: %d", what, c.refusals[what]))
 	}
 	return fmt.Errorf("%d statements were accepted, and %d refused: %s", c.accepted, c.refused, strings.Join(list, ", "))
+}
+
+// TestEnough: a run that does nothing is no good one, whatever its settings.
+func TestEnough(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		did  *counts
+		most int
+		want bool
+	}{
+		{"most accepted", &counts{accepted: 200, refused: 199, lives: 30, comparisons: 30}, mostRefused, true},
+		{"most refused", &counts{accepted: 199, refused: 200, lives: 30, comparisons: 30}, mostRefused, false},
+		{"most refused, by settings", &counts{accepted: 10, refused: 390, lives: 30, comparisons: 30}, mostRefusedSet, true},
+		{"all refused, by settings", &counts{refused: 400, lives: 30, comparisons: 30}, mostRefusedSet, false},
+		{"nothing compared", &counts{accepted: 400, lives: 30}, mostRefusedSet, false},
+		{"too few to tell", &counts{refused: 200, lives: 10}, mostRefused, true},
+	} {
+		if err := c.did.enough(c.most); (err == nil) != c.want {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
 }
