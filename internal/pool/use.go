@@ -16,7 +16,8 @@ type ResetResult struct {
 }
 
 // Reset puts a leased database back to its template, and renews the lease. Errors match
-// ErrNotFound, reset.ErrTemplateChanged and reset.ErrLocked.
+// ErrNotFound, reset.ErrTemplateChanged, reset.ErrLocked, and ErrUnclonable where something that the
+// template leads to may switch the binary log off by now.
 func (p *Pool) Reset(ctx context.Context, name string, c reset.Counters) (ResetResult, error) {
 	return p.resetBy(ctx, name, func(s *reset.Session, l *lease) (reset.Result, error) {
 		return p.engine.Reset(ctx, s, &l.database, c)

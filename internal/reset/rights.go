@@ -41,7 +41,7 @@ var (
 	inOneDatabase = regexp.MustCompile("(?i)^\\s*grant\\s[\\w\\s,()]*?\\son\\s+(?:(?:table|function|procedure|package|package\\s+body)\\s+)?(?:`[^`]+`|\\w+)\\s*\\.")
 	// procedureHead finds the name of the procedure or package that a statement makes or alters, as far as it is plain: the
 	// name of its database where a dot comes behind.
-	procedureHead = regexp.MustCompile("(?is)^\\s*(?:create|alter)\\b.*?\\b(?:procedure|package\\s+body|package)\\s+(?:if\\s+not\\s+exists\\s+)?[`\"]?([^`\"\\s.(;]+)[`\"]?\\s*(\\.)?")
+	procedureHead = regexp.MustCompile("(?is)^\\s*(?:create|alter)\\b.*?\\b(?:procedure|package\\s+body|package)\\s+(?:if\\s+not\\s+exists\\s+)?(?:`([^`]+)`|\"([^\"]+)\"|([^`\"\\s.(;]+))\\s*(\\.)?")
 )
 
 // statement notes what a statement may have done to rights. accounts says that it names the database of accounts, or is
@@ -72,10 +72,11 @@ func (j *Journal) makesProcedure(sql, session string, mentioned map[string]bool)
 	if !mentioned["procedure"] && !mentioned["package"] || strings.HasPrefix(firstWords(sql, 1), "DROP") {
 		return false
 	}
-	if m := procedureHead.FindStringSubmatch(sql); m != nil && m[2] != "" {
-		session = m[1]
+	m := procedureHead.FindStringSubmatch(sql)
+	if m != nil && m[4] != "" {
+		session = m[1] + m[2] + m[3]
 	}
-	return j.watched[session] == nil
+	return m == nil || j.watched[session] == nil
 }
 
 // Rights reads the log to its end and returns what it has of rights.

@@ -24,6 +24,7 @@ func TestRightsOfStatements(t *testing.T) {
 		{"SET PASSWORD FOR a = 'x'", none}, {"SET DEFAULT ROLE r TO a", given}, {"INSTALL SONAME 'x'", none}, {"CREATE TABLE t (mysql int)", none}, {"ALTER TABLE mysql.user ADD x int", any}, {"FROB", any},
 		{"CREATE DEFINER=`root`@`localhost` PROCEDURE `p`() SELECT 1", routine}, {"CREATE DEFINER=`root`@`localhost` PROCEDURE `watched`.`p`() CALL lib.q()", none},
 		{"CREATE PROCEDURE watched . p() SELECT 1", none}, {"CREATE PROCEDURE IF NOT EXISTS lib.p() CALL watched.q()", routine}, {"ALTER PROCEDURE `lib`.`p` SQL SECURITY INVOKER", routine},
+		{"CREATE PROCEDURE `my lib`.`p`() SELECT 1 /* alter procedure watched.p */", routine}, {"CREATE PROCEDURE /* in */ lib.p() SELECT 1", routine},
 		{"CREATE OR REPLACE PACKAGE BODY lib.p AS END", routine}, {"DROP PROCEDURE lib.p", none}, {"CREATE FUNCTION lib.f() RETURNS int RETURN 1", none},
 	} {
 		if d := cmp.Diff(c.want, reset.RightsOf(c.sql, "elsewhere", "watched")); d != "" {

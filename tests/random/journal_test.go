@@ -92,8 +92,8 @@ func (c *counts) String() string {
 }
 
 const (
-	// mostRefused is how many statements are refused for one that is accepted, at most, and mostRefusedSet where settings were drawn, of
-	// which some have most of them refused. A run that does nothing finds nothing.
+	// mostRefused is how many statements are refused for one that is accepted, at most, and mostRefusedSet where settings
+	// were drawn, of which some have most of them refused. A run that does nothing finds nothing.
 	mostRefused, mostRefusedSet = 1, 50
 	// fewStatements and fewLives are too few to tell.
 	fewStatements, fewLives = 300, 20
