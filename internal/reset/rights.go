@@ -73,7 +73,7 @@ func (j *Journal) makesProcedure(sql, session string, mentioned map[string]bool)
 		return false
 	}
 	m := procedureHead.FindStringSubmatch(sql)
-	if m != nil && m[4] != "" {
+	if len(m) > 0 && m[4] != "" {
 		session = m[1] + m[2] + m[3]
 	}
 	return m == nil || j.watched[session] == nil
