@@ -149,7 +149,7 @@ func (d *frontDoor) testKillQuery(t *testing.T) {
 		// A server may say of an idle session that it is killed, as of one at work: a reset ends that.
 		var got string
 		want := fmt.Sprint(n, " +03:00 0")
-		switch err := conn.QueryRowContext(t.Context(), fmt.Sprintf("SELECT CONCAT(%d, ' ', @@time_zone, ' ', @@autocommit)", n)).Scan(&got); {
+		switch err := conn.QueryRowContext(t.Context(), fmt.Sprintf("SELECT CONCAT(%d, ' ', @@time_zone, ' ', @@autocommit + 0)", n)).Scan(&got); {
 		case errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, sql.ErrConnDone):
 			lost++
 			enter()
