@@ -2,6 +2,8 @@ package tests
 
 import (
 	"encoding/json"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -280,6 +282,32 @@ func TestDurableBlindLost(t *testing.T) {
 	d.lose(t)
 	d.open(t, d.ramaria("up", durableName))
 	d.reads(t, "SELECT writer FROM slot WHERE writer > 50 ORDER BY 1", "51,53")
+
+	for n := 0; ; n++ {
+		blind(fmt.Sprintf("early%d", n))
+		hide(strconv.Itoa(60 + n))
+		d.ramaria("down", durableName)
+		d.open(t, d.ramaria("up", durableName))
+		d.lose(t) // before the base backup, as a rule
+		m, err := archive.ReadManifest(archive.OSDisk{Dir: d.archive, ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hidden := m.Breaches[len(m.Breaches)-1].Base == 0
+		out, said, err := d.try("up", durableName)
+		if err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+		d.open(t, strings.TrimSpace(out))
+		if !hidden && n < 5 {
+			continue
+		}
+		if !hidden || !strings.Contains(said, "commits may be missing: a session may have switched the log off") {
+			t.Fatalf("hidden %t: the recovery does not say what is lost of the run before: %s", hidden, said)
+		}
+		break
+	}
+	mended()
 
 	blind("third")
 	hide("54")

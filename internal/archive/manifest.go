@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -411,21 +412,30 @@ func (m *Manifest) Opened() bool {
 	return slices.ContainsFunc(m.Breaches, func(b Breach) bool { return b.Open })
 }
 
-// Shut ends the breaches that go on, at a time, or, if that is zero, when they were last known to; base is one that was made
-// since then, 0 for none yet. what is added to what was wrong.
-func (m *Manifest) Shut(to time.Time, base uint32, what string) {
+// Shut ends the breaches that go on, at a time; base is one that was made since then, 0 for none yet.
+func (m *Manifest) Shut(to time.Time, base uint32) {
 	for i := range m.Breaches {
-		b := &m.Breaches[i]
-		if !b.Open {
-			continue
-		}
-		b.Open, b.Base = false, base
-		b.What += what
-		if !to.IsZero() {
-			b.To = to
+		if b := &m.Breaches[i]; b.Open {
+			b.Open, b.Base, b.To = false, base, to
 		}
 	}
 }
+
+// Lose ends the breaches that no base has, of which what the log lacks is lost: data was made by the log. what is added to
+// what was wrong. They end when they were last known to go on, and are unmended: another base is to have what is left.
+func (m *Manifest) Lose(what string) {
+	for i := range m.Breaches {
+		b := &m.Breaches[i]
+		if !b.Lacking() || strings.HasSuffix(b.What, what) {
+			continue
+		}
+		b.Open, b.Base = false, 0
+		b.What += what
+	}
+}
+
+// Lacking reports whether no base has all that the log may lack of the breach: it goes on, or none was made after it.
+func (b Breach) Lacking() bool { return b.Open || b.Base == 0 }
 
 // Unmended reports whether there was a breach after which no base was made.
 func (m *Manifest) Unmended() bool {

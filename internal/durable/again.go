@@ -37,7 +37,7 @@ func (k *Keeper) beginAgain(ctx context.Context, keys string, from time.Time) er
 		return err
 	}
 	if err := k.Archive.save(func(m *archive.Manifest) {
-		m.Shut(time.Now(), m.Last().Base, "") // its sessions have ended with the server
+		m.Shut(time.Now(), m.Last().Base) // its sessions have ended with the server
 		m.Breaches = append(m.Breaches, archive.Breach{From: from, To: time.Now(), What: begunAgain, Base: m.Last().Base})
 	}); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -182,7 +183,7 @@ func (k *Keeper) sighted() error {
 	if !k.Archive.Manifest.Opened() {
 		return nil
 	}
-	if err := k.Archive.save(func(m *archive.Manifest) { m.Shut(time.Now(), 0, "") }); err != nil {
+	if err := k.Archive.save(func(m *archive.Manifest) { m.Shut(time.Now(), 0) }); err != nil {
 		return err
 	}
 	k.breached++
@@ -211,25 +212,30 @@ func (k *Keeper) noteBlind() error {
 	return f.saved()
 }
 
-// hiddenLost is what the manifest says besides of a time in which a session may have switched the log off, where what it had
-// hidden was lost.
-const hiddenLost = "; what it has hidden since the base backup before is lost"
+// hiddenLost is what the manifest says besides of a time that no base backup has, when data was made by the log.
+const hiddenLost = "; what the log lacks of it since the base backup before is lost"
 
-// tellHidden tells of times in which sessions may have hidden commits from the log that data is made of.
+// tellHidden tells of times of which the log that data is made of may lack commits, and no base backup has them: a session
+// may have hidden them, also where the server was restarted since then, and the base backup was still to be made.
 func (a *Archive) tellHidden(r Recovered, note func(string)) {
 	for _, b := range a.Manifest.Breaches {
-		if before := r.More && r.Time.Before(b.From); b.Open && !before {
-			note(fmt.Sprintf("warning: from %s on, until %s at least, commits may be missing: %s; those since the base backup before are lost", b.From.Local().Format(time.DateTime), b.To.Local().Format(time.DateTime), b.What))
+		if before := r.More && r.Time.Before(b.From); !b.Lacking() || before {
+			continue
 		}
+		until := "until " + b.To.Local().Format(time.DateTime)
+		if b.Open {
+			until += " at least"
+		}
+		note(fmt.Sprintf("warning: from %s on, %s, commits may be missing: %s; those since the base backup before are lost", b.From.Local().Format(time.DateTime), until, strings.TrimSuffix(b.What, hiddenLost)))
 	}
 }
 
 // loseHidden notes that an instance goes on without them.
 func (a *Archive) loseHidden() error {
-	if !a.Manifest.Opened() {
+	if !slices.ContainsFunc(a.Manifest.Breaches, archive.Breach.Lacking) {
 		return nil
 	}
-	return a.save(func(m *archive.Manifest) { m.Shut(time.Time{}, 0, hiddenLost) })
+	return a.save(func(m *archive.Manifest) { m.Lose(hiddenLost) })
 }
 
 // BlindWhat is what a breach is called by which the log may lack commits.

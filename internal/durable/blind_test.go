@@ -50,13 +50,58 @@ func TestOpenBreach(t *testing.T) {
 		t.Error(diff)
 	}
 	lost := m.Clone()
-	lost.Shut(time.Time{}, 0, hiddenLost)
+	lost.Lose(hiddenLost)
 	if got := lost.Breaches[1]; got.Open || got.Base != 0 || !got.To.Equal(at(20)) || !strings.HasSuffix(got.What, " is lost") {
 		t.Errorf("after a power cut: %+v", got)
 	}
-	m.Shut(at(30), 0, "")
+	m.Shut(at(30), 0)
 	if got := m.Breaches[1]; got.Open || !m.Unmended() || !got.To.Equal(at(30)) || m.Breaches[0].Base != 1 {
 		t.Errorf("when it is over: %+v", m.Breaches)
+	}
+}
+
+// TestHiddenUntilBase: what the log may lack of a breach is lost with the data until a base has it, whether the breach goes on
+// or has ended with a restart; it is said once, and a base mends it.
+func TestHiddenUntilBase(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0).UTC() }
+	const what = "a session may have switched the log off: a"
+	for _, c := range []struct {
+		name   string
+		breach archive.Breach
+		until  Recovered
+		lost   bool
+	}{
+		{name: "goes on", breach: archive.Breach{Open: true}, lost: true},
+		{name: "goes on, with a base made meanwhile", breach: archive.Breach{Open: true, Base: 1}, lost: true},
+		{name: "ended by a restart", lost: true},
+		{name: "ended by a restart, behind what is wanted", until: Recovered{More: true, Time: at(5)}},
+		{name: "a base has it", breach: archive.Breach{Base: 2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := c.breach
+			b.From, b.To, b.What = at(10), at(20), what
+			a := &Archive{Disk: archive.OSDisk{Dir: t.TempDir()}, Manifest: &archive.Manifest{Breaches: []archive.Breach{b}}}
+			for range 2 { // another power cut may come before the base
+				var said []string
+				a.tellHidden(c.until, func(text string) { said = append(said, text) })
+				if told := len(said) == 1 && strings.Contains(said[0], "commits may be missing: "+what+"; those "); told != c.lost || len(said) > 1 {
+					t.Fatalf("it says %q", said)
+				}
+				if c.until.More {
+					return
+				}
+				if err := a.loseHidden(); err != nil {
+					t.Fatal(err)
+				}
+				want := b
+				if c.lost {
+					want.What, want.Open, want.Base = what+hiddenLost, false, 0
+				}
+				if diff := cmp.Diff(want, a.Manifest.Breaches[0]); diff != "" {
+					t.Fatal(diff)
+				}
+			}
+		})
 	}
 }
 
