@@ -157,7 +157,10 @@ func (b *build) cloneImage(ctx context.Context, l *Lease) error {
 	if err := os.Remove(b.dataDir()); err != nil {
 		return fmt.Errorf("clone image %s: %w", l.ID, err)
 	}
-	return b.Volume.Clone(ctx, l.DataDir(), b.dataDir())
+	if err := b.Volume.Clone(ctx, l.DataDir(), b.dataDir()); err != nil {
+		return err
+	}
+	return b.Account.TakeOver(b.dataDir())
 }
 
 func (b *build) bootstrap(ctx context.Context) error {
@@ -189,7 +192,7 @@ func (b *build) copyDataDir(ctx context.Context, dir string) error {
 	if b.image.PageSize, err = pageSize(dir); err != nil {
 		return err
 	}
-	if err := takeDir(b.dataDir(), b.Account); err != nil {
+	if err := b.Account.Take(b.dataDir()); err != nil {
 		return err
 	}
 	if entries, err := os.ReadDir(b.dataDir()); err != nil || len(entries) > 0 {
@@ -250,20 +253,6 @@ func copyFile(ctx context.Context, to, from *os.Root, rel string) (err error) {
 		return fmt.Errorf("copy file: %w", err)
 	}
 	return errors.Join(sys.CopyFile(ctx, out, in), out.Close())
-}
-
-// takeDir makes the caller, usually root, the owner of an account's directory, so
-// that nothing below it can be reached, or put there, by the account. The directory
-// that dir lies in must be the caller's. The zero account is the caller.
-func takeDir(dir string, account server.Account) error {
-	if account == (server.Account{}) {
-		return nil
-	}
-	// In this order: the account could change the mode of what it owns.
-	if err := errors.Join(os.Lchown(dir, os.Geteuid(), os.Getegid()), os.Chmod(dir, 0o700)); err != nil { //nolint:forbidigo // it lies in a directory of ours
-		return fmt.Errorf("take %s: %w", dir, err)
-	}
-	return nil
 }
 
 // walkRoot calls f for all that is below dir. Nothing that f does by way of root leads out of it.
@@ -336,7 +325,7 @@ func (b *build) trim(ctx context.Context) error {
 			return fmt.Errorf("trim image: %w", err)
 		}
 	}
-	if err := takeDir(b.dataDir(), b.Account); err != nil {
+	if err := b.Account.Take(b.dataDir()); err != nil {
 		return fmt.Errorf("trim image: %w", err)
 	}
 	err := walkRoot(b.dataDir(), func(root *os.Root, path string, d fs.DirEntry) error {

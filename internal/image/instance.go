@@ -95,6 +95,9 @@ func (b *build) takeInstance(ctx context.Context, name string, data InstanceData
 	if err != nil {
 		return err
 	}
+	if err := b.Account.TakeOver(b.dataDir()); err != nil {
+		return err
+	}
 	return b.keepLastLog(ctx, data.Dir)
 }
 

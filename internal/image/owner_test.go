@@ -157,3 +157,52 @@ func TestTrimIsOurs(t *testing.T) {
 		t.Error("the temporary tablespace stayed")
 	}
 }
+
+// TestBuildOnAnotherAccounts: a build on the image, or on the data of an instance, of servers that ran under another account
+// gives its own account the copy, in which its server works on. What was copied stays the other account's.
+func TestBuildOnAnotherAccounts(t *testing.T) {
+	account, other := serverAccount(t), server.Account{UID: 64322, GID: 64322}
+	files := map[string]string{"aria_log_control": "", "shop/t.ibd": "x"}
+	s := newStore(t)
+	s.Account = account
+	of := func(b *build, from string) {
+		t.Helper()
+		if uids, _ := owners(t, b.dataDir()); len(uids) != 1 || !uids[account.UID] {
+			t.Errorf("the copy is of %v", uids)
+		}
+		if uids, _ := owners(t, from); len(uids) != 1 || !uids[other.UID] {
+			t.Errorf("what was copied is of %v now", uids)
+		}
+	}
+
+	made := newBuild(t, s, "00000000000000aa")
+	for name, text := range files {
+		path := filepath.Join(made.dataDir(), name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := other.GiveTree(made.dataDir()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := made.publish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBuild(t, s, "00000000000000bb")
+	if err := b.cloneImage(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	of(b, l.DataDir())
+
+	dir := tree(t, files)
+	if err := other.GiveTree(dir); err != nil {
+		t.Fatal(err)
+	}
+	b = newBuild(t, s, "00000000000000cc")
+	b.inputs = []input{{kind: kindInstance, path: "shop"}}
+	if err := b.takeInstance(t.Context(), "shop", InstanceData{Dir: dir, Server: mariadb(10, 11, 14), Clean: true}); err != nil {
+		t.Fatal(err)
+	}
+	of(b, dir)
+}

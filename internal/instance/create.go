@@ -193,7 +193,7 @@ func (s *Store) make(ctx context.Context, i *Instance, src string, size int64, c
 	if err := clone(); err != nil {
 		return err
 	}
-	if err := takeOver(i); err != nil {
+	if err := i.Account.TakeOver(i.DataDir()); err != nil {
 		return err
 	}
 	if err := i.Save(); err != nil {
@@ -204,25 +204,6 @@ func (s *Store) make(ctx context.Context, i *Instance, src string, size int64, c
 	}
 	i.Archived = i.Durable
 	return s.Registry.Put(&i.Record)
-}
-
-// takeOver gives the data directory to the account, where it was copied from one of another: images that were built, and
-// instances that were made, when the account was another one are still there.
-func takeOver(i *Instance) error {
-	fi, err := os.Lstat(i.DataDir())
-	if missing(err) {
-		return nil
-	}
-	if err != nil || i.Account == (server.Account{}) {
-		return err
-	}
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok && int(st.Uid) == i.Account.UID && int(st.Gid) == i.Account.GID {
-		return nil
-	}
-	if err := os.Lchown(i.DataDir(), os.Geteuid(), os.Getegid()); err != nil { // the other account is out, before the walk
-		return err
-	}
-	return i.Account.GiveTree(i.DataDir())
 }
 
 // Remove removes a stopped instance with all its files, and its record last. It
@@ -243,7 +224,7 @@ func (s *Store) Clear(ctx context.Context, r *Record) error {
 	}
 	errs := []error{s.Volume.Remove(ctx, r.Dir)}
 	if r.Spec.Socket != "" {
-		errs = append(errs, server.RemoveDeadSocket(r.Spec.Socket, s.Account))
+		errs = append(errs, server.RemoveDeadSocket(r.Spec.Socket, s.owners()))
 	}
 	apiDir, _ := r.APIDir()
 	for _, dir := range []string{r.RunDir, apiDir, r.TmpDir(), r.front()} {
@@ -271,6 +252,9 @@ func checkFree(dir string) error {
 	return err
 }
 
+// owners are the uids of the caller and of accounts that servers run under, or ran under when an instance was made.
+func (s *Store) owners() []int { return []int{s.UID, s.Account.UID, host.FormerID} }
+
 // removeOwn removes a directory outside the volume, if it is ours: it lies where
 // others may have put something in its place.
 func (s *Store) removeOwn(dir string) error {
@@ -282,7 +266,7 @@ func (s *Store) removeOwn(dir string) error {
 		return err
 	}
 	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok || !fi.IsDir() || !slices.Contains([]int{s.UID, s.Account.UID, host.FormerID}, int(st.Uid)) {
+	if !ok || !fi.IsDir() || !slices.Contains(s.owners(), int(st.Uid)) {
 		return nil
 	}
 	return os.RemoveAll(dir)

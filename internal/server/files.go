@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/sys"
@@ -24,6 +25,39 @@ func (a Account) Own(path string, mode fs.FileMode) error {
 		return fmt.Errorf("give to uid %d: %w", a.UID, err)
 	}
 	return nil
+}
+
+// Take makes the caller, usually root, the owner of an account's directory, so
+// that nothing below it can be reached, or put there, by the account. The directory
+// that dir lies in must be the caller's. The zero account is the caller.
+func (a Account) Take(dir string) error {
+	if a == (Account{}) {
+		return nil
+	}
+	// In this order: the account could change the mode of what it owns.
+	if err := errors.Join(os.Lchown(dir, os.Geteuid(), os.Getegid()), os.Chmod(dir, 0o700)); err != nil { //nolint:forbidigo // it lies in a directory of ours
+		return fmt.Errorf("take %s: %w", dir, err)
+	}
+	return nil
+}
+
+// TakeOver gives a data directory to the account, and all in it, where it is a copy of another account's: images that were
+// built, and instances that were made, when the account was another one are still there. One that is not there is left so.
+func (a Account) TakeOver(dir string) error {
+	fi, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) || a == (Account{}) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("take over %s: %w", dir, err)
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok && int(st.Uid) == a.UID && int(st.Gid) == a.GID {
+		return nil
+	}
+	if err := a.Take(dir); err != nil { // the other account is out, before the walk
+		return err
+	}
+	return a.GiveTree(dir)
 }
 
 // GiveTree gives a directory of the caller's and all in it to the account, the directory last: until

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -65,13 +66,10 @@ func ClaimSocket(path string, account Account) (err error) {
 	return nil
 }
 
-// RemoveDeadSocket removes a socket of the account's that a killed server left, and MySQL's lock beside it.
-func RemoveDeadSocket(path string, account Account) error {
-	if account == (Account{}) {
-		account.UID = os.Geteuid()
-	}
+// RemoveDeadSocket removes a socket of one of some owners that a killed server left, and MySQL's lock beside it.
+func RemoveDeadSocket(path string, owners []int) error {
 	fi, err := os.Lstat(path)
-	if err != nil || ownerOf(fi) != account.UID || unanswered(path) != nil {
+	if err != nil || !slices.Contains(owners, ownerOf(fi)) || unanswered(path) != nil {
 		return nil //nolint:nilerr // it is another's, or gone
 	}
 	return removeSocket(path)
