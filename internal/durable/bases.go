@@ -80,15 +80,14 @@ func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
 		return b, fmt.Errorf("add a base at %s: the log has no such file", b.At)
 	}
 	b.Epoch, b.Total, b.Fences = k.Archive.Manifest.Last().Number, total, k.fences.before(b.At)
-	noted := k.newBreaches()
-	if blind := k.Blind(); !blind.Since.IsZero() {
+	noted, blind := k.newBreaches(), k.Blind()
+	_, more := blind.untold(k.Archive.Manifest)
+	if !blind.Since.IsZero() {
 		b.Outside = append(b.Outside, fmt.Sprintf("what the log behind it lacks since %s: %s", blind.Since.Local().Format(time.DateTime), BlindWhat(blind.Why)))
 	}
 	err := k.Archive.save(func(m *archive.Manifest) {
 		m.Add(b)
-		for _, b := range noted {
-			m.Note(b)
-		}
+		noteAll(m, noted, blind)
 		for i := range m.Breaches {
 			if br := &m.Breaches[i]; br.Base == 0 && (b.Time.After(br.To) || br.Open && b.Time.After(br.From)) {
 				br.Base = b.ID
@@ -96,7 +95,7 @@ func (k *Keeper) AddBase(b archive.Base) (archive.Base, error) {
 		}
 	})
 	if err == nil {
-		k.savedBreaches(len(noted))
+		k.savedBreaches(len(noted), more)
 		k.wanted.Store(false)
 		k.meanwhile = max(0, k.work()-k.began)
 		k.fences.meter.based()
@@ -153,7 +152,7 @@ func (k *Keeper) Due() bool {
 	k.manifest.Lock()
 	defer k.manifest.Unlock()
 	b, _, ok := k.newest()
-	return !ok || b.Dir != "" || k.Fenced() || k.Archive.Manifest.Unmended() || k.hasBreaches() || k.wanted.Load() || k.Policy.Due(k.Archive.Manifest, b, k.work(), k.meanwhile)
+	return !ok || b.Dir != "" || k.Fenced() || k.Archive.Manifest.Unmended() || len(k.newBreaches()) > 0 || k.wanted.Load() || k.Policy.Due(k.Archive.Manifest, b, k.work(), k.meanwhile)
 }
 
 // measurable is how many bytes of the log say how fast they are replayed.

@@ -35,6 +35,24 @@ func (b Blind) breach(to time.Time) archive.Breach {
 	return archive.Breach{From: b.Since, To: to, What: BlindWhat(b.Why), Open: true}
 }
 
+// note has a manifest say that it goes on.
+func (b Blind) note(m *archive.Manifest) {
+	if !b.Since.IsZero() {
+		m.Note(b.breach(time.Now()))
+	}
+}
+
+// untold reports whether the manifest is to be told of it: first, or again, after some time; more says that there is a reason
+// which it does not have.
+func (b Blind) untold(m *archive.Manifest) (untold, more bool) {
+	if b.Since.IsZero() {
+		return false, false
+	}
+	i := slices.IndexFunc(m.Breaches, func(was archive.Breach) bool { return was.Open && was.From.Equal(b.Since) })
+	more = i < 0 || m.Breaches[i].What != BlindWhat(b.Why)
+	return more || time.Since(m.Breaches[i].To) >= blindEvery, more
+}
+
 // dark is said of what the log has and nobody can read: it may be anything.
 const dark = "the log has what cannot be read"
 
@@ -67,6 +85,7 @@ func (f *fences) blinded(why string) {
 		f.blind.Since = time.Now()
 	}
 	f.blind.Why = append(f.blind.Why, why)
+	f.log.Warn("outside of the promise until the server restarts", "what", BlindWhat(f.blind.Why))
 	if err := f.saved(); err != nil {
 		f.log.Error("cannot write down that the log may lack commits", "error", err)
 	}
@@ -74,6 +93,7 @@ func (f *fences) blinded(why string) {
 	case f.alarm <- struct{}{}:
 	default:
 	}
+	f.found() // whoever makes bases has the manifest know first
 }
 
 // Blind says since when a session may have committed what the log does not have.
@@ -89,32 +109,6 @@ func (k *Keeper) Alarm() <-chan struct{} { return k.gate().alarm }
 
 // Blinded notes that a session may, whatever the log has of it.
 func (k *Keeper) Blinded(why string) { k.gate().blinded(why) }
-
-// StayBlind has the manifest say that a session may still, if one may: a power cut takes all else that knows of it.
-func (k *Keeper) StayBlind() {
-	b := k.Blind()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := time.Now()
-	more := len(b.Why) != k.blindWhy
-	switch {
-	case b.Since.IsZero():
-		k.blindWhy = 0
-		return
-	case !more && now.Sub(k.blindTold) < blindEvery:
-		return
-	}
-	if more {
-		k.breached++
-	}
-	k.blindWhy, k.blindTold = len(b.Why), now
-	if n := len(k.breaches); n > 0 && k.breaches[n-1].Open {
-		k.breaches[n-1] = b.breach(now)
-	} else {
-		k.breaches = append(k.breaches, b.breach(now))
-	}
-	k.dueNow() // whoever waits for that writes it down
-}
 
 // Look says what there is that is in no log, and with it which accounts have rights by which a session can.
 func (k *Keeper) Look(besideLog []string) {
@@ -202,7 +196,7 @@ func (k *Keeper) noteBlind() error {
 	if b.Since.IsZero() {
 		return nil
 	}
-	if err := k.Archive.save(func(m *archive.Manifest) { m.Note(b.breach(time.Now())) }); err != nil {
+	if err := k.Archive.save(b.note); err != nil {
 		return err
 	}
 	f := k.fences

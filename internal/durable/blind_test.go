@@ -2,6 +2,8 @@ package durable
 
 import (
 	"fmt"
+	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +60,57 @@ func TestOpenBreach(t *testing.T) {
 	if got := m.Breaches[1]; got.Open || !m.Unmended() || !got.To.Equal(at(30)) || m.Breaches[0].Base != 1 {
 		t.Errorf("when it is over: %+v", m.Breaches)
 	}
+}
+
+// TestBlindIsOneBreach: the manifest is told of one that goes on, once for each reason, and of no more when its end is noted,
+// whatever was not written before.
+func TestBlindIsOneBreach(t *testing.T) {
+	k := &Keeper{Archive: &Archive{Disk: archive.OSDisk{Dir: t.TempDir()}, Manifest: &archive.Manifest{}}, DueNow: make(chan struct{}, 1)}
+	k.fences = &fences{path: filepath.Join(t.TempDir(), "fences.json"), log: slog.New(slog.DiscardHandler), alarm: make(chan struct{}, 1), found: k.dueNow}
+	save := func(open, over, breached int) {
+		t.Helper()
+		if err := k.SaveBreaches(); err != nil {
+			t.Fatal(err)
+		}
+		var got [2]int
+		for _, b := range k.Archive.Manifest.Breaches {
+			got[map[bool]int{true: 0, false: 1}[b.Open]]++
+		}
+		if got != [2]int{open, over} || k.breached != breached {
+			t.Fatalf("%d breaches: %+v", k.breached, k.Archive.Manifest.Breaches)
+		}
+	}
+	save(0, 0, 0)
+	for n, why := range []string{"a", "b", "b"} {
+		k.Blinded(why)
+		save(1, 0, min(n+1, 2))
+	}
+	select {
+	case <-k.DueNow:
+	default:
+		t.Error("nobody is told that the manifest is to be written")
+	}
+	was := k.Archive.Manifest
+	save(1, 0, 2)
+	if was != k.Archive.Manifest {
+		t.Error("the manifest was written again at once")
+	}
+	k.Breach(time.Now(), time.Now(), "x = 0")
+	save(1, 1, 3)
+
+	// As when the log is begun again: with a reason that the manifest does not have yet.
+	k.Blinded("c")
+	if err := k.noteBlind(); err != nil {
+		t.Fatal(err)
+	}
+	if got := k.Archive.Manifest.Breaches[0]; !strings.HasSuffix(got.What, ": c, and 2 more") {
+		t.Errorf("%+v", got)
+	}
+	if err := k.Archive.save(func(m *archive.Manifest) { m.Shut(time.Now(), 1) }); err != nil {
+		t.Fatal(err)
+	}
+	k.breached = 0
+	save(0, 2, 0)
 }
 
 // TestHiddenUntilBase: what the log may lack of a breach is lost with the data until a base has it, whether the breach goes on

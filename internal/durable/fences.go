@@ -55,7 +55,7 @@ type fences struct {
 	// powers are what to look for in the log, and alarm has something in it when there is more of blind.
 	powers atomic.Pointer[repeatable.Powers]
 	alarm  chan struct{}
-	// found is called with the lock held when there is a fence, and returns at once.
+	// found is called with the lock held when there is a fence, or more of blind, and returns at once.
 	found func()
 
 	// The goroutine that ships touches these alone. stream is at work on file; seen is up to where all was judged.

@@ -60,13 +60,9 @@ type Keeper struct {
 	epoch   uint32
 	trouble error
 	ended   error
-	// breaches are those that the manifest does not have yet, and breached is how many there were since Keep.
+	// breaches are those that are over, and that the manifest does not have yet; breached is how many there were since Keep.
 	breaches []archive.Breach
 	breached int
-	// blindWhy is for how many reasons the manifest knows that sessions may have hidden commits, and blindTold is when it
-	// was told last.
-	blindWhy  int
-	blindTold time.Time
 }
 
 // lastPatience is how long archiving what a server wrote last may take. What is not archived then the

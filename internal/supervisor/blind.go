@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/ramaria-db/ramaria/internal/durable"
 )
 
 // alarm has something in it when a session may have got a right by which it can switch the log off.
@@ -16,24 +14,10 @@ func (s *Supervisor) alarm() <-chan struct{} {
 	return s.keeper.Alarm()
 }
 
-// lookForBlind tells of sessions that may have committed what the log does not have. What they did a base backup is to
-// have; what they will do nothing has until the server is restarted.
-func (w *watch) lookForBlind() {
-	if w.keeper == nil {
-		return
-	}
-	b := w.keeper.Blind()
-	if len(b.Why) > len(w.promises.blind.Why) {
-		what := durable.BlindWhat(b.Why)
-		w.log.Warn("outside of the promise until the server restarts", "what", what)
-	}
-	w.keeper.StayBlind()
-	w.promises.blind = b
-}
-
-// blindWarning is said of them, "" while there are none.
+// blindWarning is said of sessions that may have committed what the log does not have, "" while there are none. What they did
+// a base backup is to have; what they will do nothing has until the server is restarted.
 func (w *watch) blindWarning() string {
-	b := w.promises.blind
+	b := w.keeper.Blind()
 	if b.Since.IsZero() {
 		return ""
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
-	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -40,8 +39,6 @@ type promises struct {
 	// openFirst are the accounts that may switch the log off at the first look, where the newest base does not say: one
 	// of a directory that was adopted, or by a version that did not ask, or of a run before of which they were told.
 	openFirst []dbconn.Holder
-	// blind is since when sessions may have committed what the log does not have.
-	blind durable.Blind
 }
 
 // lookAtPromises takes a look, and puts back what it can.

@@ -294,7 +294,6 @@ func (s *Supervisor) look(ctx context.Context) {
 		case t := <-s.tasks:
 			t.run(ctx)
 		case <-s.alarm():
-			w.lookForBlind()
 			w.tell()
 		case now := <-timer.C:
 			brake, watch := r.due(now)

@@ -121,7 +121,6 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	}
 	w.note("cannot look for commits that did not wait", w.lookAtUnacked(ctx))
 	w.note("cannot look at what is in no log", w.lookBesideLog(ctx))
-	w.lookForBlind()
 	w.note("cannot look at the source", w.lookAtSource(ctx))
 	w.note("cannot look at the cluster", w.lookAtCluster(ctx))
 	w.note("cannot keep commits waiting for a replica", w.lookAtSync(ctx))
