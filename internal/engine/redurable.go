@@ -11,6 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pool"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // policies are the fields of a spec that supervisors read again, atStart those that they read when they start, and
@@ -113,7 +114,7 @@ func (e *Engine) makeDurable(ctx context.Context, r *instance.Record, next insta
 	if err := e.ensureServer(ctx, i); err != nil {
 		return err
 	}
-	if err := i.Server.CheckSet(next.Set, next.Log == instance.LogOff, levelOf(next)); err != nil {
+	if err := i.Server.CheckSet(server.LargeEnough(next.Set), next.Log == instance.LogOff, levelOf(next)); err != nil {
 		return RequestError{err}
 	}
 	if held, err := pool.Holds(i.PoolPath()); err != nil {

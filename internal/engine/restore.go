@@ -16,6 +16,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -239,7 +240,7 @@ func (r *restoration) specify(ctx context.Context) (err error) {
 		return err
 	}
 	spec := &r.order.Spec
-	set := maps.Clone(r.kept.Spec.Set)
+	set := maps.Clone(server.LargeEnough(r.kept.Spec.Set))
 	if r.kept.Spec.Cluster != "" { // what it was made of had an address of its own
 		delete(set, "bind_address")
 	}

@@ -243,7 +243,7 @@ func (l *loader) refused(err error, line int, text []byte) error {
 		return dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), err)
 	case dbconn.TooLarge(err):
 		fault := dump.Refused(l.name, line, text, fmt.Sprintf("a statement of %d bytes is larger than max_allowed_packet of the server", len(text)), err)
-		fault.Hint = "give the instance a larger one: --set max_allowed_packet=1G of up; what stands before was loaded"
+		fault.Hint = "SET GLOBAL max_allowed_packet = 1073741824, as an account that may; a new instance gets it by ramaria up NEW --set max_allowed_packet=1G; what stands before was loaded"
 		return fault
 	case strings.Contains(err.Error(), "is not registered"): // the driver has no file that the server asks for
 		fault := dump.Refused(l.name, line, text, "LOAD DATA LOCAL reads another file of the client's, which a load never does", err)

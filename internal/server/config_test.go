@@ -218,6 +218,31 @@ func TestCheckSet(t *testing.T) {
 	}
 }
 
+// TestSmallPacket: a max_allowed_packet too small for Ramaria's own statements is refused where it is asked for, and what has
+// one from before starts, and replays, with the least that is large enough.
+func TestSmallPacket(t *testing.T) {
+	for _, s := range []*Server{testServer(Version{10, 11, 14}), testServer(Version{11, 8, 6}), testMySQL(Version{9, 7, 4})} {
+		for name, value := range map[string]string{"max_allowed_packet": "16K", "loose_max_allowed_packet": "1024", "maximum_max_allowed_packet": "0"} {
+			set := map[string]string{name: value, "max_connections": "7"}
+			if err := s.CheckSet(set, false, InRAM); err == nil || !strings.Contains(err.Error(), "hint: --set max_allowed_packet=64K") {
+				t.Errorf("%s, --set %s=%s: %v", s.Name(), name, value, err)
+			}
+			for _, stage := range []Stage{Run, Replay} {
+				text, err := s.Render(Config{Stage: stage, Volume: "shm", DataDir: "/d", RunDir: "/r", TmpDir: "/t", Set: set})
+				if err != nil {
+					t.Errorf("%s: %v", s.Name(), err)
+				}
+				if !strings.Contains(text, "\nmax_allowed_packet = 65536\n") || strings.Count(text, "max_allowed_packet") != 1 || stage == Run && !strings.Contains(text, "\nmax_connections = 7\n") {
+					t.Errorf("%s, --set %s=%s: %s", s.Name(), name, value, text)
+				}
+			}
+		}
+		if set := map[string]string{"max_allowed_packet": "64K"}; s.CheckSet(set, false, InRAM) != nil || LargeEnough(set)["max_allowed_packet"] != "64K" {
+			t.Errorf("%s: what is large enough is refused, or changed", s.Name())
+		}
+	}
+}
+
 // TestShape: what is built into the files is part of an image's identity, what is
 // not is not.
 func TestShape(t *testing.T) {

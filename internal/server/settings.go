@@ -75,6 +75,15 @@ func checkPacket(set map[string]string) error {
 	return nil
 }
 
+// LargeEnough are the settings of what exists, which may be from before a small max_allowed_packet was refused: it is made
+// as large as it needs to be, so that the instance starts, and is recovered.
+func LargeEnough(set map[string]string) map[string]string {
+	if checkPacket(set) == nil {
+		return set
+	}
+	return withSetting(set, "max_allowed_packet", strconv.Itoa(LeastPacket))
+}
+
 // sizeOf reads a size as servers do, in bytes.
 func sizeOf(value string) (n int64, ok bool) {
 	if value == "" {
