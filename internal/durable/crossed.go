@@ -20,6 +20,8 @@ type Crossed struct {
 	Time time.Time
 	// Kind and Why are as in Fence.
 	Kind, Why string
+	// Late says that it did not wait for a base (late): what follows it was answered.
+	Late bool
 }
 
 // cross finds the fences between two offsets of a file.
@@ -28,7 +30,7 @@ func (l *logFiles) cross(path string, epoch, file uint32, from, to int64) error 
 		l.meter.take(e)
 		v, err := l.judge.Of(e)
 		if err == nil && v.Fence != "" {
-			l.fences = append(l.fences, Crossed{Epoch: epoch, At: archive.Position{File: file, Offset: e.Offset}, Time: time.Unix(int64(e.Timestamp), 0), Kind: v.Kind, Why: v.Fence})
+			l.fences = append(l.fences, Crossed{Epoch: epoch, At: archive.Position{File: file, Offset: e.Offset}, Time: time.Unix(int64(e.Timestamp), 0), Kind: v.Kind, Why: v.Fence, Late: late(l.server, e)})
 		}
 		return err
 	})
@@ -76,7 +78,7 @@ func (a *Archive) unanswered(until Until, out Recovered, err error) (cut Until, 
 		return until, ""
 	}
 	for _, f := range out.Fences {
-		if f.Epoch != broken.Epoch || f.At.Before(broken.At) {
+		if f.Epoch != broken.Epoch || f.Late || f.At.Before(broken.At) {
 			continue
 		}
 		last := a.Manifest.Last()

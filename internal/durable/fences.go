@@ -229,7 +229,7 @@ func (f *fences) event(e *binlog.Event) error {
 		return err
 	}
 	f.files.Settle(&v, e)
-	if v.Fence != "" && !f.late(e) {
+	if v.Fence != "" && !late(f.server, e) {
 		f.add(Fence{At: at, Kind: v.Kind, Why: v.Fence})
 	}
 	return nil

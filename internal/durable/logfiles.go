@@ -28,7 +28,8 @@ type logFiles struct {
 	// not behind the end, zero if there is none.
 	more   bool
 	behind time.Time
-	// judge follows the statements, and fences are those that need not give the same again.
+	// judge follows the statements of a server's log, and fences are those that need not give the same again.
+	server *server.Server
 	judge  *repeatable.Judge
 	fences []Crossed
 	// meter counts what there is to replay.
@@ -48,7 +49,11 @@ func (a *Archive) logs(ctx context.Context, p Plan, dir string) (*logFiles, erro
 	if err := os.Mkdir(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
-	out := &logFiles{dir: dir, until: p.Until, epoch: p.Base.Epoch, end: p.Base.At, judge: repeatable.New(strings.HasPrefix(a.Manifest.Server, string(server.MySQL)))}
+	srv := &server.Server{Flavour: server.MariaDB}
+	if strings.HasPrefix(a.Manifest.Server, string(server.MySQL)) {
+		srv.Flavour = server.MySQL
+	}
+	out := &logFiles{dir: dir, until: p.Until, epoch: p.Base.Epoch, end: p.Base.At, server: srv, judge: repeatable.New(srv.Flavour == server.MySQL)}
 	for _, part := range p.Parts {
 		out.epoch, out.end = part.Epoch.Number, part.From
 		end, err := a.part(ctx, part, out)

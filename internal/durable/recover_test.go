@@ -41,7 +41,7 @@ func TestUnanswered(t *testing.T) {
 	place := func(offset int64) archive.Position { return archive.Position{File: 1, Offset: offset} }
 	base := func(id uint32, at int64) archive.Base { return archive.Base{ID: id, Epoch: 2, At: place(at)} }
 	refused := &BrokenError{Epoch: 2, At: place(500), Err: errors.New("refused")}
-	out := Recovered{Fences: []Crossed{{Epoch: 2, At: place(400)}, {Epoch: 2, At: place(550)}}}
+	out := Recovered{Fences: []Crossed{{Epoch: 2, At: place(400)}, {Epoch: 2, At: place(520), Late: true}, {Epoch: 2, At: place(550)}}}
 	for name, c := range map[string]struct {
 		bases  []archive.Base
 		fenced bool
@@ -58,6 +58,16 @@ func TestUnanswered(t *testing.T) {
 		if got := why != ""; got != c.want || got && cut.At != place(550) {
 			t.Errorf("%s: %s, %q", name, cut.At, why)
 		}
+	}
+}
+
+// TestUnansweredLate: one that never waits is none that a recovery may end before: what came behind it was answered.
+func TestUnansweredLate(t *testing.T) {
+	at := archive.Position{File: 1, Offset: 500}
+	a := &Archive{Manifest: &archive.Manifest{Epochs: []archive.Epoch{{Number: 2, Base: 1, Fenced: true}}}}
+	out := Recovered{Fences: []Crossed{{Epoch: 2, At: at, Late: true}}}
+	if cut, why := a.unanswered(Until{}, out, &BrokenError{Epoch: 2, At: at, Err: errors.New("refused")}); why != "" {
+		t.Errorf("%s, %q", cut.At, why)
 	}
 }
 

@@ -44,13 +44,13 @@ func endsLate(s *server.Server, sql []byte) bool {
 	return s.Flavour == server.MariaDB && unended.Match(sql)
 }
 
-// late reports whether an event is a statement that no base has while it waits: waiting for one would be in vain.
-func (f *fences) late(e *binlog.Event) bool {
+// late reports whether an event of a server is a statement that no base has while it waits: waiting for one would be in vain.
+func late(s *server.Server, e *binlog.Event) bool {
 	if e.Type != binlog.QueryEvent {
 		return false
 	}
 	q, err := binlog.ParseQuery(e)
-	return err == nil && endsLate(f.server, q.SQL)
+	return err == nil && endsLate(s, q.SQL)
 }
 
 // end is logEnd, but for a statement at the end that the snapshot has not: see above.

@@ -133,6 +133,33 @@ func (s *statement) account() {
 	s.skip()
 }
 
+// grant is for GRANT and REVOKE. Of roles, MariaDB logs CURRENT_USER as it was said, and not whom that is: an applier, which is
+// nobody, refuses it, or in a mode without NO_AUTO_CREATE_USER makes an account without a name, and gives the role to that.
+func (s *statement) grant() {
+	if begin := s.parser; !s.mysql && s.query.SQLMode&noAutoCreateUser == 0 {
+		if s.roleOfCurrentUser() {
+			s.fence("account", "the log does not say who CURRENT_USER is, and the role goes to an account without a name")
+		}
+		s.parser = begin
+	}
+	s.account()
+}
+
+// roleOfCurrentUser looks for CURRENT_USER among those to whom roles are given, or from whom they are taken.
+func (s *statement) roleOfCurrentUser() bool {
+	for ; !s.is("to|from"); s.next() {
+		if s.is("on") || s.end() || s.tok.kind == tokenBad {
+			return false // rights, of which the log says whose they are
+		}
+	}
+	for ; !s.end() && s.tok.kind != tokenBad; s.next() {
+		if s.is("current_user") {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *statement) createSequence() {
 	s.match("if not exists")
 	t, ok := s.table(s.query.Schema)

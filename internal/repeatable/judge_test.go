@@ -345,6 +345,37 @@ func TestSession(t *testing.T) {
 	}
 }
 
+// TestRoleOfCurrentUser: MariaDB does not log who CURRENT_USER is to whom a role is given. Where an applier does not refuse that,
+// a replica may differ.
+func TestRoleOfCurrentUser(t *testing.T) {
+	for _, c := range []struct {
+		sql  string
+		mode uint64
+		kind string
+	}{
+		{"GRANT r TO CURRENT_USER", 0, "account"},
+		{"grant `r` to current_user() with admin option", 0, "account"},
+		{"GRANT r TO a@b, CURRENT_USER", noBackslashEscapes, "account"},
+		{"SET STATEMENT lock_wait_timeout=1 FOR GRANT r TO CURRENT_USER", 0, "account"},
+		{"REVOKE r FROM CURRENT_USER", 0, "account"},
+		{"REVOKE ADMIN OPTION FOR r FROM CURRENT_USER", 0, "account"},
+		{"GRANT r TO CURRENT_USER", noAutoCreateUser, ""}, // an applier refuses it
+		{"GRANT r TO `current_user`", 0, ""},
+		{"GRANT current_user TO a@b", 0, ""},
+		{"GRANT r TO a@b", 0, ""},
+		{"GRANT SELECT ON shop.* TO CURRENT_USER", 0, ""},
+		{"REVOKE ALL PRIVILEGES ON *.* FROM CURRENT_USER", 0, ""},
+		{"GRANT USAGE ON *.* TO u IDENTIFIED VIA parsec USING PASSWORD('x')", 0, "account"},
+	} {
+		if v := New(false).Query(&binlog.Query{SQL: []byte(c.sql), SQLMode: c.mode, CharsetClient: utf8mb4}); v.Kind != c.kind {
+			t.Errorf("%s, mode %x: %+v", c.sql, c.mode, v)
+		}
+		if v := New(true).Query(&binlog.Query{SQL: []byte(c.sql), SQLMode: c.mode, CharsetClient: utf8mb4}); v.Kind != "" {
+			t.Errorf("MySQL: %s, mode %x: %+v", c.sql, c.mode, v)
+		}
+	}
+}
+
 func TestTables(t *testing.T) {
 	for _, c := range []struct {
 		sql  string

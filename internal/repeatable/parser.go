@@ -12,6 +12,7 @@ const (
 	ansiQuotes         = 1 << 2
 	noBackslashEscapes = 1 << 20
 	mssql              = 1 << 10 // MariaDB's
+	noAutoCreateUser   = 1 << 28 // MariaDB's
 )
 
 // parser reads a statement's grammar off its lexer. Its methods that begin with "eat" move on
